@@ -15,8 +15,9 @@ from typing import Any, Final
 
 from flambeau.ops.attention_layers import allowed
 from flambeau.ops.derivatives.view_formulas import meshgrid
-from flambeau.schema.dtype import bool_, float32, float64, int64
+from flambeau.schema.dtype import bool_, by_code, float32, float64, int64
 from flambeau.schema.rule_tables import RuleTable
+from flambeau.tensor.defaults import float_dtype
 
 expansions: Final = RuleTable[Callable[..., Any]]("what plans have in the place of an operator")
 
@@ -229,3 +230,16 @@ def _quantile(F: Any, x: Any, q: Any, dim: Any = None, keepdim: Any = False, int
     last = F.select(ordered, axis, count - 1)
     found = F.where(F.isnan(last), math.nan, found)
     return F.unsqueeze(found, axis) if keepdim else found
+
+
+@expansions("aten::logspace")
+def _logspace(
+    F: Any, start: Any, end: Any, steps: Any, base: Any = 10.0, dtype: Any = None, layout: Any = None,
+    device: Any = None, pin_memory: Any = None,
+) -> Any:  # fmt: skip
+    """Powers, computed in double precision, of evenly spaced numbers."""
+    target = float_dtype() if dtype is None else by_code(dtype)
+    is_plain = target in (float32, float64) and layout is None and not pin_memory and str(device) in ("None", "cpu")
+    if not is_plain or not all(isinstance(n, int | float) for n in (start, end, base)):
+        return None
+    return F.to(F.pow(base, F.linspace(start, end, steps, dtype=float64)), target)

@@ -17,6 +17,7 @@ pytestmark = pytest.mark.skipif(not available(), reason="native code needs llvml
 FOLDER = Path(__file__).parent.parent / "data" / "archives"
 NATIVE = (
     "classes_script",
+    "creation_script",
     "custom_lstm_script",
     "dlrm_script",
     "enums_script",

@@ -9,9 +9,9 @@ from __future__ import annotations
 import sys
 from collections.abc import Callable, Sequence
 
-from flambeau.codegen.graph import memory
+from flambeau.codegen.graph import arrays, memory
 from flambeau.codegen.graph.emitted_function import EmittedFunction
-from flambeau.codegen.graph.interpreter_calls import call_python
+from flambeau.codegen.graph.interpreter_calls import call_python, either, is_dense_now
 from flambeau.codegen.graph.literals import literal_of
 from flambeau.codegen.graph.lowering_tables import lowers, lowers_on_complex
 from flambeau.codegen.graph.memory import number
@@ -351,3 +351,30 @@ def parts_of_tensor(fn: EmittedFunction, node: Node) -> None:
     rep = Array(part, x.rep.rank + 1, x.rep.dense + 1)
     sizes, strides = (*x.sizes, number(2)), (*x.strides, number(part.itemsize))
     fn.values.set_view(node.result(), ArrayValue(rep, x.owner, x.data, sizes, strides))
+
+
+def of_parts(fn: EmittedFunction, node: Node) -> None:
+    """`complex`: numbers with these parts, which lie in one piece, and are as many."""
+    parts = [arrays.array(fn, v) for v in node.operands]
+    one, other = parts
+    if fn.e.lanes > 1 or (one.rep.dtype, one.rep.rank) != (other.rep.dtype, other.rep.rank) or not one.rep.rank:
+        raise CannotCompileError("parts of several dtypes or ranks")
+    dtype, e = one.rep.dtype.to_complex(), fn.e
+
+    def joined() -> ArrayValue:
+        made = arrays.new(fn, dtype, one.sizes, node)
+
+        def put(at: list[Register]) -> None:
+            for place, source in zip(_addresses(fn, at[0], one.rep.dtype), at[1:], strict=True):
+                memory.move_element(e, place, source, one.rep.dtype)
+
+        arrays.each_element(fn, one.sizes, [made, *parts], put)
+        return made
+
+    fits = Register("true", "i1", 1)
+    for size, same in zip(one.sizes, other.sizes, strict=True):
+        fits = e.binary("and", fits, e.icmp("eq", size, same))
+    for part in parts:
+        if part.rep.dense != part.rep.rank:
+            fits = e.binary("and", fits, is_dense_now(fn, part))
+    either(fn, node, fits, Array(dtype, one.rep.rank, 0), joined)

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 
-from flambeau.codegen.graph import arrays, memory
+from flambeau.codegen.graph import arrays, halves, memory
 from flambeau.codegen.graph.arrays import array, axis_of, each_element, load, new, product
 from flambeau.codegen.graph.emitted_function import EmittedFunction
 from flambeau.codegen.graph.gather import stack_list
@@ -27,6 +27,7 @@ from flambeau.codegen.graph.representation import Array, Bool, Element, Fixed
 from flambeau.codegen.graph.scalars import Operand, Registers
 from flambeau.codegen.llvm.emitter import Value as Register
 from flambeau.ir.graph import Node
+from flambeau.schema import dtype as dtypes
 from flambeau.schema.dtype import DType
 
 
@@ -153,6 +154,7 @@ def convert(fn: EmittedFunction, node: Node) -> None:
     if native.rep.dtype is dtype:
         fn.values.set_view(node.result(), native)
         return
+    halves.check(native.rep.dtype, dtype)
     s = Registers(fn, node, is_exact=False)
     if _has_no_axes(native):
         set_element(fn, node.result(), s.cast(arrays.load(fn, native), dtype))
@@ -178,7 +180,9 @@ def _converted_to(fn: EmittedFunction, node: Node) -> tuple[DType, bool]:
 
 
 def _converted(fn: EmittedFunction, node: Node, x: ArrayValue, dtype: DType, s: Registers) -> None:
-    memory.element(x.rep.dtype), memory.element(dtype)
+    for one in (x.rep.dtype, dtype):
+        if one is not dtypes.float16:
+            memory.element(one)
 
     def copied() -> ArrayValue:
         target = new(fn, dtype, x.sizes, node)
@@ -186,8 +190,11 @@ def _converted(fn: EmittedFunction, node: Node, x: ArrayValue, dtype: DType, s: 
         flat = arrays.flattened(fn, [target, seen])
 
         def one(addresses: list[Register]) -> None:
-            element = Operand(memory.load_element(fn.e, addresses[1], x.rep.dtype), x.rep.dtype)
-            memory.store_element(fn.e, addresses[0], s.cast(element, dtype).register, dtype)
+            element = _loaded(fn, addresses[1], x.rep.dtype)
+            if dtype is dtypes.float16:
+                halves.store(fn.e, addresses[0], element.register)
+            else:
+                memory.store_element(fn.e, addresses[0], s.cast(element, dtype).register, dtype)
 
         each_element(fn, flat[0].sizes, flat, one)
         return target
@@ -196,6 +203,13 @@ def _converted(fn: EmittedFunction, node: Node, x: ArrayValue, dtype: DType, s: 
         fn.values.set_new(node.result(), copied())
     else:
         either(fn, node, is_dense_now(fn, x), Array(dtype, x.rep.rank, 0), copied)
+
+
+def _loaded(fn: EmittedFunction, address: Register, dtype: DType) -> Operand:
+    """An element as what is computed with."""
+    if dtype is dtypes.float16:
+        return Operand(halves.load(fn.e, address), dtypes.float32)
+    return Operand(memory.load_element(fn.e, address, dtype), dtype)
 
 
 # -- joins ------------------------------------------------------------------------------------------------------------

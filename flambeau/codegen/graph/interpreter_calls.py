@@ -22,7 +22,8 @@ def rep_of_result(fn: EmittedFunction, value: Value, found: tuple[DType, int] | 
             raise CannotCompileError(f"the dtype or rank of %{value.name} is not known ({value.static_type})")
         return rep
     dtype, count = found
-    memory.itemsize(dtype)
+    if not dtype.is_complex:
+        memory.element(dtype)
     if count == 0 and not dtype.is_complex and not fn.slots.needs_memory(value):
         return Element(dtype)
     return Array(dtype, count, 1 if count == 1 and not _may_be_view(value) else 0)
