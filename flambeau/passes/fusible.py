@@ -111,6 +111,8 @@ class Fusible:
             return False
         if definition.schema.is_mutable or not all(map(self._is_shaped, node.results)):
             return False
+        if self._is_taken(node, definition):  # as it is, for any sizes
+            return False
         operands = list(zip(node.operands, definition.schema.arguments, strict=False))
         told = [v for v, a in operands if not self._takes(v, a.type)]
         return bool(told) and all(map(can_be_told, told)) and any(

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import flambeau.ops  # noqa: F401
 from flambeau.ir.parser import parse_ir
-from flambeau.passes import fuse_routines
+from flambeau.passes import fuse, fuse_routines
 from flambeau.passes.told_values import graph_for, told_count
 
 BEFORE = """
@@ -39,3 +39,24 @@ def test_numbers_that_kernels_load_are_not_told() -> None:
         """
     )
     assert told_count(graph) == 0
+
+
+def test_sizes_that_a_normalisation_reads_itself_are_not_told() -> None:
+    graph = parse_ir(
+        """
+        graph(%x : Float(*, *, requires_grad=0, device=cpu)):
+          %one : int = prim::Constant[value=1]()
+          %n : int = aten::size(%x, %one)
+          %s : int[] = prim::ListConstruct(%n)
+          %none : NoneType = prim::Constant()
+          %eps : float = prim::Constant[value=1e-05]()
+          %b : bool = prim::Constant[value=1]()
+          %y : Float(*, *, requires_grad=0, device=cpu) = aten::layer_norm(%x, %s, %none, %none, %eps, %b)
+          return (%y)
+        """
+    )
+    assert not fuse_routines.do(graph)
+    assert fuse.do(graph)
+    group = graph.find("prim::FusionGroup")
+    assert group is not None
+    assert [v.name for v in group.operands] == ["x"], "one kernel is for all sizes"
