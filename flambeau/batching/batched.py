@@ -36,7 +36,14 @@ class Batch(State):
 
 
 class BatchedTensor(Wrapper):
-    """A tensor of a batch."""
+    """A tensor of a batch.
+
+    >>> import flambeau
+    >>> kinds = []
+    >>> _ = flambeau.vmap(lambda x: kinds.append(type(x).__name__) or x)(flambeau.ones(2))
+    >>> kinds
+    ['BatchedTensor']
+    """
 
     __slots__ = ()
 

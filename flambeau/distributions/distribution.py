@@ -45,6 +45,11 @@ class Distribution:
         batch_shape: the sizes of the batch.
         event_shape: the sizes of one value; `()` for numbers.
         validate_args: whether parameters and values are checked; None for what `set_default_validate_args` said.
+
+    >>> from flambeau.distributions import Normal
+    >>> one = Normal(0.0, 1.0)
+    >>> isinstance(one, Distribution), one.batch_shape, one.event_shape
+    (True, flambeau.Size([]), flambeau.Size([]))
     """
 
     has_rsample: ClassVar[bool] = False

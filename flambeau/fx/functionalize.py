@@ -246,6 +246,14 @@ def functionalized(f: Callable[..., Any]) -> Callable[..., GraphModule]:
 
     The tensors that it is called with stay as they are. Raises NotImplementedError for a write that has no form as a
     new tensor, or goes through a view whose elements cannot be put back.
+
+    >>> import flambeau
+    >>> def f(x):
+    ...     y = x.clone()
+    ...     y.add_(1)
+    ...     return y
+    >>> functionalized(f)(flambeau.ones(2))(flambeau.zeros(2))
+    tensor([1., 1.])
     """
 
     def traced(*args: Any) -> GraphModule:

@@ -62,6 +62,10 @@ def wrap(fn_or_name: Any) -> Any:
         fn_or_name: a function of the module, or its name: `wrap("len")`.
 
     Raises RuntimeError for what is neither, NotImplementedError within a function.
+
+    >>> from flambeau import fx
+    >>> wrap('len')
+    'len'
     """
     if not callable(fn_or_name) and not isinstance(fn_or_name, str):
         raise RuntimeError(

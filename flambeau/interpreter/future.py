@@ -219,7 +219,15 @@ class _Subscripted:
 
 
 def collect_all(futures: Iterable[Future]) -> Future:
-    """A future of the list of these futures, complete when all are, even if some fail."""
+    """A future of the list of these futures, complete when all are, even if some fail.
+
+    >>> import flambeau
+    >>> def twice(x):
+    ...     return x * 2
+    >>> both = collect_all([flambeau.jit.fork(twice, flambeau.tensor(k)) for k in range(2)])
+    >>> [future.wait() for future in both.wait()]
+    [tensor(0), tensor(2)]
+    """
     members = _checked(futures)
     collected = Future()
     left = len(members)
@@ -241,7 +249,14 @@ def collect_all(futures: Iterable[Future]) -> Future:
 
 
 def wait_all(futures: Iterable[Future]) -> list[Any]:
-    """The results of all; the first error in order is raised when all have ended."""
+    """The results of all; the first error in order is raised when all have ended.
+
+    >>> import flambeau
+    >>> def twice(x):
+    ...     return x * 2
+    >>> wait_all([flambeau.jit.fork(twice, flambeau.tensor(k)) for k in range(2)])
+    [tensor(0), tensor(2)]
+    """
     members = _checked(futures)
     for future in members:
         with suppress(Exception):

@@ -112,7 +112,14 @@ def custom_op(
 
 
 def infer_schema(name: str, fn: Function, mutates_args: Sequence[str] = ()) -> FunctionSchema:
-    """The schema that a function's annotations say. Raises TypeError for what no schema has."""
+    """The schema that a function's annotations say. Raises TypeError for what no schema has.
+
+    >>> from flambeau import Tensor
+    >>> def scaled(x: Tensor, by: float = 2.0) -> Tensor:
+    ...     return x * by
+    >>> print(infer_schema('mine::scaled', scaled))
+    mine::scaled(Tensor x, float by=2.0) -> Tensor
+    """
     signature, hints = inspect.signature(fn), typing.get_type_hints(fn)
     unknown = [m for m in mutates_args if m not in signature.parameters]
     if unknown:

@@ -77,6 +77,14 @@ class Library:
         dispatch_key: the key of kernels for which none is named.
 
     Raises ValueError for other kinds and reserved namespaces, RuntimeError for a second "DEF" of a namespace.
+
+    >>> import flambeau
+    >>> library = Library('docs_demo', 'DEF')
+    >>> library.define('scaled(Tensor x, float by) -> Tensor')
+    'scaled'
+    >>> library.impl('scaled', lambda x, by: x * by, 'CompositeImplicitAutograd')
+    >>> flambeau.ops.docs_demo.scaled(flambeau.ones(2), 3.0)
+    tensor([3., 3.])
     """
 
     def __init__(self, ns: str, kind: str, dispatch_key: str = "") -> None:

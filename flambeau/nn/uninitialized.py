@@ -139,5 +139,10 @@ def _nothing(device: Device | str | None, dtype: DType | None) -> Tensor:
 
 
 def is_lazy(value: Any) -> bool:
-    """Whether a value is a parameter or buffer without sizes."""
+    """Whether a value is a parameter or buffer without sizes.
+
+    >>> import flambeau
+    >>> is_lazy(flambeau.nn.LazyLinear(2).weight), is_lazy(flambeau.nn.Linear(1, 2).weight)
+    (True, False)
+    """
     return isinstance(value, _Uninitialized)

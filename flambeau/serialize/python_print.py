@@ -58,6 +58,12 @@ def print_code(program: Function | Graph, *, name: str = "", is_method: bool = F
 
     `name` is what `def` calls it, for a function its own by default. A method's first parameter has no annotation.
     Loops that both count and test, which no statement of the language does, are printed as loops that test.
+
+    >>> from flambeau.ir import parse_ir
+    >>> graph = parse_ir("graph(%x):\\n  %y : Tensor = aten::neg(%x)\\n  return (%y)")
+    >>> print(print_code(graph, name='f'), end='')
+    def f(x: Tensor) -> Tensor:
+      return torch.neg(x)
     """
     return Listing(print_with_marks(program, name=name, is_method=is_method).text)
 

@@ -41,7 +41,14 @@ REDUCTIONS = tuple(name for name in REDUCERS if not name.startswith("arg"))
 
 @dataclass(slots=True, eq=False, repr=False)
 class Tensor:
-    """A placeholder, or what a `compute` or `reduce` gives; `A[i, j]` is an element in an expression."""
+    """A placeholder, or what a `compute` or `reduce` gives; `A[i, j]` is an element in an expression.
+
+    >>> from flambeau import te
+    >>> x = te.placeholder('x', (3, 4))
+    >>> y = te.compute('y', 3, lambda i: x[i, 0] * 2.0)
+    >>> y.name, y.dtype, str(y.body)
+    ('y', 'float32', 'x[i, 0] * 2.0')
+    """
 
     name: str
     shape: tuple[Expr, ...]

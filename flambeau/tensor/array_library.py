@@ -64,7 +64,12 @@ def _maker(name: str) -> Callable[..., Any]:
 
 @contextmanager
 def on_device(library: Any, operator: str = "") -> Iterator[None]:
-    """Within the block, this thread's kernels, of an operator, make arrays with a library of a device."""
+    """Within the block, this thread's kernels, of an operator, make arrays with a library of a device.
+
+    >>> with on_device(numpy):
+    ...     is_on_device()
+    True
+    """
     before = _place.library, _place.operator
     _place.library, _place.operator = library, operator
     try:
@@ -74,12 +79,21 @@ def on_device(library: Any, operator: str = "") -> Iterator[None]:
 
 
 def is_on_device() -> bool:
-    """Whether this thread's kernels make arrays with a library of a device."""
+    """Whether this thread's kernels make arrays with a library of a device.
+
+    >>> is_on_device()
+    False
+    """
     return _place.library is not None
 
 
 def on_host() -> AbstractContextManager[None]:
-    """Within the block, this thread's kernels make arrays with NumPy."""
+    """Within the block, this thread's kernels make arrays with NumPy.
+
+    >>> with on_host():
+    ...     is_on_device()
+    False
+    """
     return on_device(None)
 
 
@@ -93,7 +107,12 @@ def is_host_array(value: Any) -> bool:
 
 
 def address_of(array: Any) -> int:
-    """The address of the first element of an array, of NumPy or a device."""
+    """The address of the first element of an array, of NumPy or a device.
+
+    >>> rows = numpy.ones((2, 4), numpy.float32)
+    >>> address_of(rows[1]) - address_of(rows)
+    16
+    """
     return int(array.ctypes.data) if isinstance(array, numpy.ndarray) else int(array.data.ptr)
 
 
@@ -109,7 +128,11 @@ def add_at(array: Any, places: Any, values: Any) -> None:
 
 
 def may_look(array: Any) -> bool:
-    """Whether elements may be looked at: not on a device while its work is captured, where nobody can wait for it."""
+    """Whether elements may be looked at: not on a device while its work is captured, where nobody can wait for it.
+
+    >>> may_look(numpy.ones(2))
+    True
+    """
     if isinstance(array, numpy.ndarray):
         return True
     return _place.library is None or not _place.library.cuda.get_current_stream().is_capturing()

@@ -31,7 +31,12 @@ class Kind(StrEnum):
 
 @dataclass(frozen=True, slots=True)
 class Check:
-    """One check."""
+    """One check.
+
+    >>> [check] = parse_checks('# CHECK: aten::mul')
+    >>> check.text
+    'aten::mul'
+    """
 
     kind: Kind
     text: str
@@ -54,7 +59,10 @@ _LINE = re.compile(
 
 
 class FileCheck:
-    """A sequence of checks; each method adds one and gives the whole, `run` applies them to a text."""
+    """A sequence of checks; each method adds one and gives the whole, `run` applies them to a text.
+
+    >>> FileCheck().check('aten::mul').check_not('aten::neg').run('%y = aten::mul(%x, %x)')
+    """
 
     def __init__(self) -> None:
         self.checks: list[Check] = []

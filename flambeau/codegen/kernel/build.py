@@ -40,7 +40,28 @@ from flambeau.codegen.kernel.verify import verify
 
 
 class KernelBuilder:
-    """Collects buffers and statements; values are their names."""
+    """Collects buffers and statements; values are their names.
+
+    >>> from flambeau.codegen.kernel import print_kernel
+    >>> b = KernelBuilder('doubled', ('i',))
+    >>> x = b.input('x', 'float32', ('i',))
+    >>> b.output('y', 'float32', ('i',))
+    'y'
+    >>> with b.loop('i'):
+    ...     value = b.load(x)
+    ...     b.store('y', b.apply('add', value, value))
+    >>> print(print_kernel(b.kernel()), end='')
+    kernel doubled {
+      axes i
+      in x: float32[i]
+      out y: float32[i]
+      for i {
+        %0: float32 = load x[i]
+        %1: float32 = add %0, %0
+        store y[i], %1
+      }
+    }
+    """
 
     def __init__(self, name: str, axes: tuple[str, ...]) -> None:
         self.name = name

@@ -180,7 +180,15 @@ Statement: TypeAlias = Definition | Store | Accumulate | Loop
 
 @dataclass(frozen=True, slots=True)
 class Kernel:
-    """A loop nest with its interface: input buffers first, then outputs, in the order of the call."""
+    """A loop nest with its interface: input buffers first, then outputs, in the order of the call.
+
+    >>> from flambeau.codegen.kernel import parse_kernel
+    >>> text = ('kernel k {\\n  axes i\\n  out y: float32[i]\\n'
+    ...         '  for i {\\n    %0: float32 = const 1.0\\n    store y[i], %0\\n  }\\n}\\n')
+    >>> kernel = parse_kernel(text)
+    >>> kernel.axes, [b.name for b in kernel.outputs]
+    (('i',), ['y'])
+    """
 
     name: str
     axes: tuple[str, ...]

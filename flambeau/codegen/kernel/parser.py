@@ -20,7 +20,13 @@ _ACCUMULATE = re.compile(r"([%\w]+) <- ([%\w]+)(?: at ([%\w]+))?$")
 
 
 def parse_kernel(text: str) -> Kernel:
-    """The kernel that ``text`` describes; raises ``KernelError`` with the line that is wrong."""
+    """The kernel that ``text`` describes; raises ``KernelError`` with the line that is wrong.
+
+    >>> text = ('kernel k {\\n  axes i\\n  out y: float32[i]\\n'
+    ...         '  for i {\\n    %0: float32 = const 1.0\\n    store y[i], %0\\n  }\\n}\\n')
+    >>> parse_kernel(text).name
+    'k'
+    """
     return _Parser(text).kernel()
 
 

@@ -9,7 +9,14 @@ from flambeau.codegen.kernel.nest import Kernel, Number, Statement
 
 
 def print_kernel(kernel: Kernel) -> str:
-    """The text of ``kernel``, ending in a newline."""
+    """The text of ``kernel``, ending in a newline.
+
+    >>> from flambeau.codegen.kernel import parse_kernel
+    >>> text = ('kernel k {\\n  axes i\\n  out y: float32[i]\\n'
+    ...         '  for i {\\n    %0: float32 = const 1.0\\n    store y[i], %0\\n  }\\n}\\n')
+    >>> print_kernel(parse_kernel(text)) == text
+    True
+    """
     buffers = {b.name: b for b in kernel.buffers}
     lines = [f"kernel {kernel.name} {{"]
     lines.append(f"  axes {', '.join(kernel.axes)}".rstrip())

@@ -14,7 +14,22 @@ from flambeau.util.record import dataclass, replace
 
 
 def verify(kernel: Kernel) -> None:
-    """Raise ``KernelError`` naming every fault, with the kernel's text."""
+    """Raise ``KernelError`` naming every fault, with the kernel's text.
+
+    >>> from flambeau.codegen.kernel import parse_kernel
+    >>> verify(parse_kernel('kernel k {\\n  axes i\\n  out y: float32[i]\\n  for i {\\n    store y[i], %9\\n  }\\n}'))
+    Traceback (most recent call last):
+        ...
+    flambeau.codegen.kernel.dtypes.KernelError: kernel is not well formed:
+      %9 is read where it is not defined
+    kernel k {
+      axes i
+      out y: float32[i]
+      for i {
+        store y[i], %9
+      }
+    }
+    """
     faults = _Verifier(kernel).run()
     if faults:
         raise KernelError("kernel is not well formed:\n  " + "\n  ".join(faults) + "\n" + print_kernel(kernel))

@@ -23,7 +23,20 @@ def _positive(name: str, value: Any) -> int:
 
 
 class Sampler(Generic[T]):
-    """The order of items: derive from it and define `__iter__`, which gives numbers, and `__len__`."""
+    """The order of items: derive from it and define `__iter__`, which gives numbers, and `__len__`.
+
+    >>> class Backwards(Sampler):
+    ...     def __init__(self, size):
+    ...         self.size = size
+    ...     def __iter__(self):
+    ...         return iter(range(self.size - 1, -1, -1))
+    ...     def __len__(self):
+    ...         return self.size
+    >>> import flambeau
+    >>> from flambeau.utils.data import DataLoader
+    >>> [batch.item() for batch in DataLoader([1, 2, 3], sampler=Backwards(3))]
+    [3, 2, 1]
+    """
 
     def __iter__(self) -> Iterator[T]:
         raise NotImplementedError("Subclasses of Sampler should implement __iter__.")

@@ -23,7 +23,12 @@ END_OF_DATA: Final = "end of data"
 
 @dataclass(slots=True)
 class WorkerInfo:
-    """What a worker process knows of itself."""
+    """What a worker process knows of itself.
+
+    >>> from flambeau.utils.data import get_worker_info
+    >>> get_worker_info() is None  # this is no worker
+    True
+    """
 
     id: int
     """Its number, from 0."""
