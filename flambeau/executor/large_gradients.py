@@ -17,6 +17,8 @@ from __future__ import annotations
 from collections.abc import Callable, Hashable, Sequence
 from typing import Any
 
+import numpy as np
+
 from flambeau.autodiff.graph_operators import Builder
 from flambeau.autodiff.proxies import TensorProxy, UntraceableError
 from flambeau.autodiff.symbolic_sizes import SymbolicSizes
@@ -88,9 +90,10 @@ class LargeGradients:
         executor = attach(Function(name, graph, schema_of(name, graph)), Options(), is_noted=False)
 
         are_fixed = self._are_fixed
+        plain = _laid_out if any(map(_has_routine, graph.nodes())) else _plain
 
         def run(values: Values) -> Gradients:
-            inputs = [_plain(value) for value in values if _is_input(value, are_fixed)]
+            inputs = [plain(value) for value in values if _is_input(value, are_fixed)]
             fast_path = executor.fast_path
             found = MISSED if fast_path is None else fast_path(*inputs)
             if found is MISSED:
@@ -116,6 +119,11 @@ def _pattern(value: Any, are_fixed: bool) -> Any:
 
 def _plain(value: Any) -> Any:
     return wrap(value._array) if isinstance(value, Tensor) else value
+
+
+def _laid_out(value: Any) -> Any:
+    """The same for routines, which take elements row by row: a gradient that one number was repeated for is not."""
+    return wrap(np.ascontiguousarray(value._array)) if isinstance(value, Tensor) else value
 
 
 def _traced(formulas: Places, values: Values, are_fixed: bool) -> tuple[Graph, list[int | None]]:
@@ -168,8 +176,14 @@ def _is_in_kernels(node: Node) -> bool:
     """Whether kernels go over elements for an operator, and not by places or along rows of a product; or a routine
     made for the way back does."""
     definition = node.definition
-    if definition is not None and definition.traits.has_routine and node.op.startswith("flambeau::"):
+    if _has_routine(node):
         return True
     if definition is None or not has_kernel_form(definition):
         return False
     return definition.scalar is not None or definition.accumulator in ACCUMULATORS
+
+
+def _has_routine(node: Node) -> bool:
+    """Whether a node is run by a routine made for the way back."""
+    definition = node.definition
+    return definition is not None and definition.traits.has_routine and node.op.startswith("flambeau::")

@@ -132,3 +132,28 @@ def test_numbers_that_decide_a_formula_have_a_function_each() -> None:
         flambeau.nn.functional.smooth_l1_loss(x, flambeau.zeros(400, 256), beta=beta, reduction="sum").backward()
         wanted = (array / beta).clip(-1, 1) if beta else np.sign(array)
         np.testing.assert_allclose(x.grad.numpy(), wanted, rtol=1e-6)
+
+
+@pytest.mark.parametrize("dim", [0, 1, 2])
+def test_additions_along_each_dimension(dim: int) -> None:
+    target, source = normal(20, 30, 40), normal(2, 20, 30, 40)[1]
+    index = np.random.default_rng(3).integers(0, target.shape[dim], target.shape)
+    wanted = target.astype(np.float64)
+    where = list(np.ogrid[: target.shape[0], : target.shape[1], : target.shape[2]])
+    where[dim] = index
+    np.add.at(wanted, tuple(where), source)
+    got = flambeau.from_numpy(target).scatter_add(dim, flambeau.from_numpy(index), flambeau.from_numpy(source))
+    np.testing.assert_allclose(got.numpy(), wanted, rtol=1e-4, atol=1e-4)
+
+
+def test_a_gradient_that_is_one_number_goes_back_through_norms() -> None:
+    found = []
+    for whole in (False, True):
+        x = flambeau.from_numpy(normal(300, 256)).requires_grad_()
+        weight, bias = (flambeau.linspace(1, k, 256).requires_grad_() for k in (2, 3))
+        result = flambeau.nn.functional.layer_norm(x, (256,), weight, bias)
+        one = flambeau.ones(()).expand(300, 256)
+        result.backward(one.contiguous() if whole else one)
+        found.append([t.grad.numpy() for t in (x, weight, bias)])
+    for ours, wanted in zip(*found, strict=True):
+        np.testing.assert_allclose(ours, wanted, rtol=1e-6, atol=1e-6)

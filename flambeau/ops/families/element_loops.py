@@ -65,16 +65,28 @@ def add_along_loop(
                 target[(i * rows + index[at + j]) * inner + j] += source[at + j]
 
 
+def add_along_rows(target: np.ndarray, index: np.ndarray, source: np.ndarray) -> None:
+    """target[i, index[i, k]] += source[i, k]."""
+    for i in range(len(index)):
+        for k in range(index.shape[1]):
+            target[i, index[i, k]] += source[i, k]
+
+
 def add_along(target: np.ndarray[Any, Any], index: np.ndarray[Any, Any], source: Any, dim: int) -> bool:
     """`scatter_add` of places that are there by a native loop; whether it was done."""
     if target.dtype not in FLOATS or not target.flags.c_contiguous or source.dtype != target.dtype or not target.size:
         return False
     others = [one.shape[:dim] + one.shape[dim + 1 :] for one in (target, index)]
-    loop = loop_for(add_along_loop, index.size) if others[0] == others[1] and source.shape == index.shape else None
+    outer, inner = prod(target.shape[:dim]), prod(target.shape[dim + 1 :])
+    function = add_along_loop if inner > 1 else add_along_rows
+    loop = loop_for(function, index.size) if others[0] == others[1] and source.shape == index.shape else None
     if loop is None:
         return False
-    flat = np.ascontiguousarray(index, np.int64).reshape(-1), np.ascontiguousarray(source).reshape(-1)
-    loop(target.reshape(-1), *flat, prod(target.shape[:dim]), prod(target.shape[dim + 1 :]))
+    read = np.ascontiguousarray(index, np.int64), np.ascontiguousarray(source)
+    if inner > 1:
+        loop(target.reshape(-1), *(one.reshape(-1) for one in read), outer, inner)
+    else:
+        loop(*(one.reshape(outer, -1) for one in (target, *read)))
     return True
 
 
