@@ -183,7 +183,6 @@ class CompiledGraph:
         return native
 
     def _new_native(self, arguments: Sequence[Any], density: Density) -> NativeFunction:
-        _refuse_named_tuples(self.graph)
         parameters = self._parameters(arguments, density)
         with deep_recursion():
             return NativeFunction(
@@ -295,17 +294,6 @@ def _as_declared(value: Any, type_: Type) -> Any:
     if isinstance(type_, TupleType):
         return tuple([_as_declared(item, t) for item, t in zip(value, type_.elements, strict=True)])
     return value
-
-
-def _refuse_named_tuples(graph: Graph) -> None:
-    """A tuple of native code does not remember the names of its items."""
-    for value in graph.returns:
-        if _has_names(value.static_type):
-            raise CannotCompileError(f"the result is a {value.static_type}, a tuple with names")
-
-
-def _has_names(type_: Type) -> bool:
-    return (isinstance(type_, TupleType) and type_.name is not None) or any(map(_has_names, type_.contained))
 
 
 def _piece(exit_point: ExitPoint) -> Graph:

@@ -12,8 +12,10 @@ from typing import Any
 from weakref import WeakValueDictionary
 
 from flambeau.schema.types import TupleType
+from flambeau.util.kept_on import KeptOn
 
 _classes: dict[tuple[str, tuple[str, ...]], type] = {}
+_makers: KeptOn[type, Any] = KeptOn()
 _users: WeakValueDictionary[str, type] = WeakValueDictionary()
 REDEFINED = (
     "Can't redefine NamedTuple: {name} is the name of two classes with different fields, and programs know them by "
@@ -47,10 +49,23 @@ def user_class(type_: TupleType) -> type | None:
 def tuple_class(type_: TupleType) -> Any:
     """The class of a named tuple type: the user's, or one made for it."""
     assert type_.name is not None
-    key = (type_.name, type_.fields)
-    cls = _users.get(type_.name)
-    if cls is None or getattr(cls, "_fields", ()) != type_.fields:
-        cls = _classes.get(key)
+    return class_of_fields(type_.name, type_.fields)
+
+
+def class_of_fields(name: str, fields: tuple[str, ...]) -> Any:
+    """The class of this name with these fields: the user's, or one made for it."""
+    cls = _users.get(name)
+    if cls is None or getattr(cls, "_fields", ()) != fields:
+        cls = _classes.get((name, fields))
     if cls is None:
-        cls = _classes[key] = namedtuple(type_.name.rpartition(".")[2], type_.fields)
+        cls = _classes[name, fields] = namedtuple(name.rpartition(".")[2], fields)
     return cls
+
+
+def maker_of_fields(name: str, fields: tuple[str, ...]) -> Any:
+    """What makes an instance of that class of its items: always the same object for one class."""
+    cls = class_of_fields(name, fields)
+    maker = _makers.get(cls)
+    if maker is None:
+        maker = _makers[cls] = cls._make
+    return maker

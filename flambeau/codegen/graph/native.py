@@ -21,6 +21,7 @@ from flambeau.codegen.graph.group_runner import RUN_GROUP, group_runner_address,
 from flambeau.codegen.graph.module import Prepare
 from flambeau.codegen.graph.native_values import CannotCompileError
 from flambeau.codegen.graph.representation import Representation
+from flambeau.codegen.graph.results import with_names
 from flambeau.codegen.graph.routines.library import routine_addresses
 from flambeau.codegen.graph.runtime import SERVE
 from flambeau.codegen.graph.shown_tensors import shown
@@ -78,7 +79,7 @@ class NativeFunction:
             refused.node = self.emitted.costly
             raise refused
         caches = [inline_cache_of(exit_point) for exit_point in self.emitted.groups]
-        self._begin(_linkage_of(self.emitted), caches, run_exit_point, start)
+        self._begin(_linkage_of(graph, self.emitted), caches, run_exit_point, start)
 
     def _begin(
         self, linkage: Linkage, inline_caches: Sequence[InlineCache], run_exit_point: ExitHandler, start: float
@@ -218,10 +219,11 @@ class NativeFunction:
         return 0
 
 
-def _linkage_of(text: FunctionText) -> Linkage:
+def _linkage_of(graph: Graph, text: FunctionText) -> Linkage:
+    results = tuple([with_names(r, v.static_type) for r, v in zip(text.results, graph.returns, strict=True)])
     return Linkage(
         tuple([exit_point.cell for exit_point in text.groups]), text.routines, text.libm, text.tensors,
-        bool(text.parallel), text.results, text.record_words,
+        bool(text.parallel), results, text.record_words,
     )  # fmt: skip
 
 

@@ -31,6 +31,7 @@ from __future__ import annotations
 from collections.abc import Sequence
 from typing import Any, TypeAlias
 
+from flambeau.program.named_tuples import maker_of_fields
 from flambeau.schema.dtype import DType
 from flambeau.util.record import dataclass
 
@@ -90,11 +91,15 @@ class Tupled:
     """Whether Python has a list in its place: an argument, or a result, that is a list of tensors which differ."""
     keys: tuple[tuple[object, int], ...] | None = None
     """Of a result that is a dict: its keys, and which of the items each has."""
+    names: tuple[str, tuple[str, ...]] | None = None
+    """Of a result that is a named tuple: the qualified name of its class, and those of its fields."""
 
     def container(self, items: Sequence[Any]) -> Any:
         """What Python gets, of the objects of the items."""
         if self.keys is not None:
             return {key: items[place] for key, place in self.keys}
+        if self.names is not None:
+            return maker_of_fields(*self.names)(items)
         return list(items) if self.is_list else tuple(items)
 
 

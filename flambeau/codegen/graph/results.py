@@ -46,3 +46,24 @@ def type_of(rep: Representation, declared: Type) -> Type:
 def _tensor(rep: forms.Array | forms.Element) -> TensorType:
     rank = rep.rank if isinstance(rep, forms.Array) else 0
     return TensorType(dtype=rep.dtype, sizes=(None,) * rank, device=result_types.CPU, requires_grad=False)
+
+
+def with_names(rep: Representation, type_: Type) -> Representation:
+    """A result as Python gets it: tuples have the names of their types. Raises `CannotCompileError` for named tuples
+    in lists and dicts.
+    """
+    if isinstance(type_, OptionalType):
+        if isinstance(rep, forms.Optional):
+            return forms.Optional(with_names(rep.inner, type_.element))
+        type_ = type_.element
+    if isinstance(rep, forms.Tupled) and isinstance(type_, TupleType):
+        items = tuple(map(with_names, rep.items, type_.elements))
+        names = None if type_.name is None else (type_.name, type_.fields)
+        return forms.Tupled(items, rep.is_list, rep.keys, names)
+    if _has_names(type_) and not isinstance(rep, forms.Fixed):
+        raise CannotCompileError(f"the result is a {type_}, with a tuple with names in a list or a dict")
+    return rep
+
+
+def _has_names(type_: Type) -> bool:
+    return (isinstance(type_, TupleType) and type_.name is not None) or any(map(_has_names, type_.contained))

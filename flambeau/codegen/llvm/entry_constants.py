@@ -8,6 +8,7 @@ from flambeau.codegen.graph.representation import Fixed, Listed, OneOf, Optional
 from flambeau.codegen.graph.signature import Signature
 from flambeau.codegen.layouts import ObjectLayouts
 from flambeau.codegen.llvm.builder import ModuleBuilder, Value
+from flambeau.program.named_tuples import maker_of_fields
 from flambeau.schema.dtype import DType
 
 DESCR, FIXED = "descr_", "fixed_"
@@ -56,6 +57,8 @@ def _fixed_values(r: Representation) -> Iterator[object]:
             yield from r.values
         case Tupled():
             yield from (key for key, _ in r.keys or ())
+            if r.names is not None:
+                yield maker_of_fields(*r.names)
             for item in r.items:
                 yield from _fixed_values(item)
         case Optional():

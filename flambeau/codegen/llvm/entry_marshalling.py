@@ -10,6 +10,7 @@ from flambeau.codegen.graph.representation import Representation, word_count
 from flambeau.codegen.layouts import BLOCK_DATA, LIST
 from flambeau.codegen.llvm.builder import NULL, FunctionBuilder, Value
 from flambeau.codegen.llvm.entry_constants import StubConstants
+from flambeau.program.named_tuples import maker_of_fields
 
 
 class Marshalling:
@@ -41,8 +42,7 @@ class Marshalling:
             case forms.Array():
                 return f.call("marshal_array", words, r.rank, self.constants.descr(r.dtype), r.dtype.itemsize)
             case forms.Tupled():
-                made = Marshalling.make_tuple if r.keys is None else Marshalling.make_dict
-                return f.call(self._maker(r, lambda marshalling, source: made(marshalling, r, source)), words)
+                return f.call(self._maker(r, lambda marshalling, source: marshalling.make_container(r, source)), words)
             case forms.Optional():
                 return f.call(self._maker(r, lambda marshalling, source: marshalling.make_optional(r, source)), words)
             case forms.Listed():
@@ -80,6 +80,15 @@ class Marshalling:
             build(Marshalling(f, self.constants), f.parameters[0])
         return name
 
+    def make_container(self, r: forms.Tupled, words: Value) -> None:
+        """Return what Python has of items: a tuple, perhaps with names, a list or a dict."""
+        if r.names is not None:
+            self.make_named(r, words)
+        elif r.keys is not None:
+            self.make_dict(r, words)
+        else:
+            self.make_tuple(r, words)
+
     def make_tuple(self, r: forms.Tupled, words: Value) -> None:
         """Return a tuple, or a list, of items whose words follow one another."""
         f, kind = self.f, "List" if r.is_list else "Tuple"
@@ -92,6 +101,17 @@ class Marshalling:
             words = f.at(words, word_count(item))
         f.ret(result)
         self._drop(result)
+
+    def make_named(self, r: forms.Tupled, words: Value) -> None:
+        """Return a named tuple of items whose words follow one another."""
+        f = self.f
+        assert r.names is not None
+        items = self.marshal(forms.Tupled(r.items), words)
+        f.return_if(f.is_null(items), NULL)
+        maker = self.constants.object(maker_of_fields(*r.names))
+        result = f.call("PyObject_Vectorcall", maker, f.variable(items), 1, NULL)
+        f.call("Py_DecRef", items)
+        f.ret(result)
 
     def make_dict(self, r: forms.Tupled, words: Value) -> None:
         """Return a dict of items whose words follow one another, by its keys."""
