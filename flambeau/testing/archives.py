@@ -166,7 +166,8 @@ def _tensor_differences(actual: Any, expected: Tensor, path: str) -> Iterator[st
     a, b = actual.detach().numpy(), expected.numpy()
     if a.dtype == ml_dtypes.bfloat16:
         a, b = a.astype(np.float32), b.astype(np.float32)
-    if not np.allclose(a, b, rtol=RTOL, atol=ATOL, equal_nan=True):
+    largest = np.max(np.abs(b), where=np.isfinite(b), initial=1.0)  # what others of a row or a sum were rounded by
+    if not np.allclose(a, b, rtol=RTOL, atol=ATOL * float(largest), equal_nan=True):
         yield f"the elements of {path} differ by up to {np.max(np.abs(np.subtract(a, b, dtype=np.complex128)))}"
 
 

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import io
 import json
+import os
 import warnings
 import zipfile
 from pathlib import Path
@@ -21,6 +22,12 @@ QUANTISED = (
 )  # fmt: skip
 
 
+MORE = Path(os.environ.get("FLAMBEAU_ARCHIVES", DATA.parents[2] / "shared" / "data"))
+"""Where more archives may lie: folders of the same names as here, which are no part of the repository."""
+LETTERS = 20_000
+"""How long the programs of an archive may be; those of longer ones run with FLAMBEAU_ARCHIVES alone."""
+DRAWS = ("test_interpreter_async", "test_versioned_random")
+"""What draws random numbers gives others than were recorded."""
 RANDOM = "test_interpreter_async:"
 STEPS = "getstate_script:"
 """Its `__setstate__` counts how often it was loaded."""
@@ -34,6 +41,33 @@ def test_recorded_calls_agree(again: bool, capsys: pytest.CaptureFixture[str]) -
     others = [line for line in lines if not line.startswith((RANDOM, STEPS) if again else RANDOM)]
     assert others == []
     assert last.startswith("55 archives loaded, 0 refused; ")
+
+
+def elsewhere() -> list[Path]:
+    """The archives that lie elsewhere and not here too."""
+    found = [p for folder in ("archives", "archives_old") for p in sorted((MORE / folder).glob("*.pt"))]
+    return [p for p in found if not (DATA / p.parent.name / p.name).exists()]
+
+
+def letters_of(archive: Path) -> int:
+    with zipfile.ZipFile(archive) as opened:
+        return sum(record.file_size for record in opened.infolist() if record.filename.endswith(".py"))
+
+
+@pytest.mark.filterwarnings("ignore")
+@pytest.mark.parametrize("part", range(4))
+def test_archives_that_lie_elsewhere_are_saved_again_and_agree(part: int) -> None:
+    archives_of_part = elsewhere()[part::4]
+    if not archives_of_part:
+        pytest.skip("there are none: FLAMBEAU_ARCHIVES names the folder")
+    is_complete = "FLAMBEAU_ARCHIVES" in os.environ
+    wrong = []
+    for archive in archives_of_part:
+        if is_complete or letters_of(archive) <= LETTERS:
+            report = archives.check(archive, optimized=False, again=True)
+            differences = [] if report.name.startswith(DRAWS) else report.differences
+            wrong += [f"{report.name}: {text}" for text in (*differences, report.refused) if text]
+    assert not wrong, "\n".join(wrong)
 
 
 @pytest.mark.parametrize("name", ["lstmcell_trace", "sieve_script", "classes_script", "frozen_unet"])
@@ -111,4 +145,7 @@ def test_differences_are_found() -> None:
     }
     for text, (found, expected) in wrong.items():
         assert text in "; ".join(archives.differences(found, expected))
+    large = flambeau.tensor([1000.0, 0.0])
+    assert not list(archives.differences(large + 1e-3, large)), "rounding is told by the largest element"
+    assert list(archives.differences(large + 1.0, large))
     assert not list(archives.differences((one, {"a": float("nan")}), [one, {"a": float("nan")}]))
