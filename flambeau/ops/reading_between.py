@@ -48,21 +48,22 @@ def read_loop(
             if _is_near(float(y), float(x), height, width):
                 top, left = _below(float(y)), _below(float(x))
                 down, right = y - top, x - left
-                is_above, is_below = top >= 0, top + 1 < height
-                is_before, is_behind = left >= 0, left + 1 < width
-                for k in range(channels):
-                    at, total = (n * channels + k) * size + top * width + left, down * 0
-                    if is_above:
-                        if is_before:
-                            total += (1 - down) * (1 - right) * rows[at]
-                        if is_behind:
-                            total += (1 - down) * right * rows[at + 1]
-                    if is_below:
-                        if is_before:
-                            total += down * (1 - right) * rows[at + width]
-                        if is_behind:
-                            total += down * right * rows[at + width + 1]
-                    result[(n * channels + k) * points + p] = total
+                a, b = (1 - down) * (1 - right), (1 - down) * right
+                c, d = down * (1 - right), down * right
+                image, target = n * channels * size, n * channels * points + p
+                if _has(top, left, height, width) and _has(top + 1, left + 1, height, width):
+                    first = image + top * width + left
+                    for k in range(channels):
+                        at = first + k * size
+                        above, under = a * rows[at] + b * rows[at + 1], c * rows[at + width] + d * rows[at + width + 1]
+                        result[target + k * points] = above + under
+                else:
+                    for corner in range(4):
+                        row, column = top + corner // 2, left + corner % 2
+                        weight = (a if corner == 0 else b) if corner < 2 else (c if corner == 2 else d)
+                        if _has(row, column, height, width):
+                            for k in range(channels):
+                                result[target + k * points] += weight * rows[image + k * size + row * width + column]
 
 
 def spread_loop(
@@ -116,15 +117,27 @@ def tilt_loop(
                 top, left = _below(float(y)), _below(float(x))
                 down, right = y - top, x - left
                 image, source = n * channels * size, n * channels * points + p
-                for corner in range(4):
-                    row, column = top + corner // 2, left + corner % 2
-                    if _has(row, column, height, width):
-                        total, at = down * 0, image + row * width + column
-                        for k in range(channels):
-                            total += numbers[source + k * points] * rows[at + k * size]
-                        by_y, by_x = (right if corner % 2 else 1 - right), (down if corner > 1 else 1 - down)
-                        result[2 * n * points + p] += total * (by_y if corner > 1 else -by_y)
-                        result[(2 * n + 1) * points + p] += total * (by_x if corner % 2 else -by_x)
+                if _has(top, left, height, width) and _has(top + 1, left + 1, height, width):
+                    first = image + top * width + left
+                    a, b, c, d = down * 0, down * 0, down * 0, down * 0
+                    for k in range(channels):
+                        at, number = first + k * size, numbers[source + k * points]
+                        a += number * rows[at]
+                        b += number * rows[at + 1]
+                        c += number * rows[at + width]
+                        d += number * rows[at + width + 1]
+                    result[2 * n * points + p] = (c - a) * (1 - right) + (d - b) * right
+                    result[(2 * n + 1) * points + p] = (b - a) * (1 - down) + (d - c) * down
+                else:
+                    for corner in range(4):
+                        row, column = top + corner // 2, left + corner % 2
+                        if _has(row, column, height, width):
+                            total, at = down * 0, image + row * width + column
+                            for k in range(channels):
+                                total += numbers[source + k * points] * rows[at + k * size]
+                            by_y, by_x = (right if corner % 2 else 1 - right), (down if corner > 1 else 1 - down)
+                            result[2 * n * points + p] += total * (by_y if corner > 1 else -by_y)
+                            result[(2 * n + 1) * points + p] += total * (by_x if corner % 2 else -by_x)
 
 
 def _flat(*arrays: Array) -> list[Array]:
