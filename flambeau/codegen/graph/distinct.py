@@ -16,13 +16,21 @@ from flambeau.codegen.graph.literals import literal_of
 from flambeau.codegen.graph.memory import number
 from flambeau.codegen.graph.named_operands import operands_by_name
 from flambeau.codegen.graph.native_values import ArrayValue, CannotCompileError, Scalar, TupleValue
-from flambeau.codegen.graph.ordered_lines import axis_of_lines, begins_run, place_of, with_flat, with_row_major
+from flambeau.codegen.graph.ordered_lines import (
+    axis_of_lines,
+    begins_run,
+    each_line,
+    place_of,
+    with_flat,
+    with_row_major,
+)
 from flambeau.codegen.graph.representation import Array
+from flambeau.codegen.graph.routines.library import call_routine
+from flambeau.codegen.graph.routines.places import COUNT, PLACES, kind_of
 from flambeau.codegen.graph.scalars import Registers, as_operand
 from flambeau.codegen.llvm.emitter import Value as Register
 from flambeau.ir.graph import Node
 from flambeau.schema import dtype as dtypes
-from flambeau.schema.dtype import DType
 
 
 class Counter:
@@ -43,13 +51,16 @@ class Counter:
 
     def count(self, condition: Register) -> None:
         """One more where a condition holds."""
-        self.add(condition)
+        self.add(self._e.convert("zext", condition, "i64"))
 
-    def add(self, condition: Register) -> Register:
-        """One more where a condition holds; what it is then."""
-        total = self._e.binary("add", self.now(), self._e.convert("zext", condition, "i64"))
-        self._e.raw(f"store i64 {total}, ptr {self._slot}")
-        return total
+    def counted(self, condition: Register) -> Register:
+        """What it is after that."""
+        self.count(condition)
+        return self.now()
+
+    def add(self, more: Register) -> None:
+        """So many more."""
+        self._e.raw(f"store i64 {self._e.binary('add', self.now(), more)}, ptr {self._slot}")
 
 
 # -- places -----------------------------------------------------------------------------------------------------------
@@ -89,45 +100,39 @@ def _looked_at(fn: EmittedFunction, node: Node) -> ArrayValue:
 
 def _count(fn: EmittedFunction, x: ArrayValue) -> Register:
     """How many elements are not zero."""
-    counter = Counter(fn)
+    total = Counter(fn)
     (flat,) = arrays.flattened(fn, [x])
-    arrays.each_element(fn, flat.sizes, [flat], lambda at: counter.count(_is_some(fn, at[0], x.rep.dtype)))
-    return counter.now()
+    each_line(fn, flat.rep.rank - 1, [flat], lambda at: total.add(_call(fn, COUNT, flat, at[0])))
+    return total.now()
 
 
-def _is_some(fn: EmittedFunction, address: Register, dtype: DType) -> Register:
-    value = memory.load_element(fn.e, address, dtype)
-    if dtype is dtypes.bool_:
-        return value
-    zero = fn.e.like(value, 0.0 if dtype.is_floating_point else 0)
-    return fn.e.fcmp("une", value, zero) if dtype.is_floating_point else fn.e.icmp("ne", value, zero)
+def _call(fn: EmittedFunction, symbol: str, x: ArrayValue, line: Register, *more: Register) -> Register:
+    """A call of a routine for a line along the last axis."""
+    return call_routine(fn, symbol, line, x.strides[-1], x.sizes[-1], number(kind_of(x.rep.dtype)), *more)
 
 
 def _write_places(fn: EmittedFunction, x: ArrayValue, counted: Register, starts: Sequence[Register]) -> None:
-    """Write where the elements are that are not zero, of each axis to where it begins. Until all are found every place
-    is written, and only a place that counts is kept: so no branch depends on an element.
-    """
-    e, found = fn.e, Counter(fn)
+    """Write where the elements are that are not zero, of each axis to where it begins."""
+    found = Counter(fn)
+    *outer, last = starts
 
-    def visit(address: Register, place: list[Register]) -> None:
-        if len(place) < x.rep.rank:
-            axis = len(place)
+    def line(address: Register, place: list[Register]) -> None:
+        axis, before = len(place), found.now()
+        if axis < x.rep.rank - 1:
             itemsize = memory.itemsize(x.rep.dtype)
-            each(fn, x.sizes[axis], lambda k: visit(
-                memory.offset_address(e, address, k, x.strides[axis], itemsize), [*place, k]
+            each(fn, x.sizes[axis], lambda k: line(
+                memory.offset_address(fn.e, address, k, x.strides[axis], itemsize), [*place, k]
             ))  # fmt: skip
             return
-        write, done = e.label("write"), e.label("done")
-        at = found.now()
-        e.branch_if(e.icmp("slt", at, counted), write, done)
-        e.start(write)
-        for start, k in zip(starts, place, strict=True):
-            memory.store_element(e, memory.offset_address(e, start, at, number(8), 8), k, dtypes.int64)
-        found.count(_is_some(fn, address, x.rep.dtype))
-        e.branch(done)
-        e.start(done)
+        room = fn.e.binary("sub", counted, before)
+        here = _call(fn, PLACES, x, address, memory.offset_address(fn.e, last, before, number(8), 8), room)
+        for start, k in zip(outer, place, strict=True):
+            first = memory.offset_address(fn.e, start, before, number(8), 8)
+            own = ArrayValue(Array(dtypes.int64, 1, 1), Register("null", "ptr", 1), first, (here,), (number(8),))
+            fill(fn, own, k)
+        found.add(here)
 
-    visit(x.data, [])
+    line(x.data, [])
 
 
 # -- distinct elements ------------------------------------------------------------------------------------------------
@@ -196,7 +201,7 @@ def _runs(
 
     def look(k: Register) -> None:
         first, at, kept, after = begins(k), place(k), e.label("kept"), e.label("after")
-        run = runs.add(first)
+        run = runs.counted(first)
         e.branch_if(first, kept, after)
         e.start(kept)
         source = memory.offset_address(e, line.data, at, line.strides[0], memory.itemsize(dtype))

@@ -11,13 +11,17 @@ from flambeau.codegen.graph.native_values import ArrayValue
 from flambeau.codegen.graph.routines.copies import COPY, COPY_TYPE, add_copy
 from flambeau.codegen.graph.routines.ordered import FIRST, FIRST_TYPE, ORDER, ORDER_TYPE, add_order
 from flambeau.codegen.graph.routines.picked import PICK, PICK_TYPE, add_pick
+from flambeau.codegen.graph.routines.places import COUNT, COUNT_TYPE, PLACES, PLACES_TYPE, add_places
 from flambeau.codegen.graph.routines.resized import RESIZE, RESIZE_TYPE, add_resize
 from flambeau.codegen.llvm.builder import ModuleBuilder, Signature
 from flambeau.codegen.llvm.emitter import Value as Register
 from flambeau.codegen.llvm.engine import Engine, NativeCode, engine
 from flambeau.util.locks import Lock
 
-ROUTINES = {COPY: COPY_TYPE, RESIZE: RESIZE_TYPE, PICK: PICK_TYPE, ORDER: ORDER_TYPE, FIRST: FIRST_TYPE}
+ROUTINES = {
+    COPY: COPY_TYPE, RESIZE: RESIZE_TYPE, PICK: PICK_TYPE, ORDER: ORDER_TYPE, FIRST: FIRST_TYPE, COUNT: COUNT_TYPE,
+    PLACES: PLACES_TYPE,
+}  # fmt: skip
 """The types of the routines, by symbol."""
 
 _lock = Lock()
@@ -43,6 +47,7 @@ def _text() -> str:
     add_resize(m)
     add_pick(m)
     add_order(m)
+    add_places(m)
     return m.text()
 
 
