@@ -14,6 +14,7 @@ from flambeau.frontend.emit.item_targets import as_item
 from flambeau.frontend.emit.list_slices import has_slice, slice_of
 from flambeau.frontend.emit.numpy import array_promotion as arrays
 from flambeau.frontend.emit.numpy.array_promotion import as_number, is_array
+from flambeau.frontend.emit.numpy.reversed_views import forward_view, reversed_dimensions, turned
 from flambeau.frontend.emit.schema_matching import call_operator
 from flambeau.frontend.emit.subscripts import subscript_values
 from flambeau.frontend.emit.tensor_subscripts import as_tensor_like, tensor_item
@@ -69,6 +70,8 @@ def _combined(e: Emitter, tree: AugAssign, left: Value, right: Value) -> Value:
     changed: Value | None = None
     match left.static_type:
         case TensorType() if _writes(tree):
+            if is_array(left) and _shows_memory_of(right, left):
+                right = call_operator(e, where, "aten::clone", [right])
             changed = _in_place(e, tree, left, right)
         case ListType() if tree.op in ("+", "*"):
             changed = _in_place(e, tree, left, right)
@@ -80,6 +83,29 @@ def _combined(e: Emitter, tree: AugAssign, left: Value, right: Value) -> Value:
         case SetType() if sets.is_set(right):
             changed = sets.in_place(e, where, tree.op, left, right)
     return binary(e, where, tree.op, left, right) if changed is None else changed
+
+
+def _shows_memory_of(right: Value, left: Value) -> bool:
+    """Whether an array is another part of the array that is changed: NumPy reads it before it writes."""
+    base = _base(right)
+    return base is not right and is_array(right) and _is_one(base, _base(left))
+
+
+def _base(value: Value) -> Value:
+    """The array whose memory views of views show."""
+    node = value.defining_node
+    while node is not None and node.definition is not None and node.definition.family == "view":
+        value = node.operand(0)
+        node = value.defining_node
+    return value
+
+
+def _is_one(a: Value, b: Value) -> bool:
+    """Whether two values are one variable."""
+    nodes = a.defining_node, b.defining_node
+    if nodes[0] is None or nodes[1] is None or not nodes[0].op == nodes[1].op == "prim::Load":
+        return a is b
+    return bool(nodes[0].attribute("name") == nodes[1].attribute("name"))
 
 
 def _by_method(e: Emitter, tree: AugAssign, left: Value, type_: NamedType, right: Value) -> Value | None:
@@ -138,6 +164,11 @@ def _to_item(e: Emitter, tree: AugAssign, target: Subscript) -> None:
 
 
 def _to_tensor_item(e: Emitter, tree: AugAssign, target: Subscript, owner: Value) -> None:
+    steps = reversed_dimensions(target.indices) if is_array(owner) else {}
+    if steps:
+        places = forward_view(e, target.range, owner, target.indices, steps)
+        _combined(e, tree, places, turned(e, tree.range, e.value(tree.value), places, steps))
+        return
     item, view, index = tensor_item(e, target.range, owner, target.indices)
     right = e.value(tree.value)
     if is_array(item) and (index is not None or arrays.known_rank(item) == 0):

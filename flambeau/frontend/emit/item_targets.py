@@ -5,9 +5,11 @@ from __future__ import annotations
 from flambeau.frontend.emit.attribute_refinement import assigned
 from flambeau.frontend.emit.implicit_conversions import convert
 from flambeau.frontend.emit.list_slices import assign_slice, has_slice
+from flambeau.frontend.emit.numpy.array_promotion import is_array
+from flambeau.frontend.emit.numpy.reversed_views import forward_view, reversed_dimensions, turned
 from flambeau.frontend.emit.schema_matching import call_operator
 from flambeau.frontend.emit.subscripts import subscript_values
-from flambeau.frontend.emit.tensor_subscripts import store_tensor_item
+from flambeau.frontend.emit.tensor_subscripts import as_tensor_like, store_tensor_item
 from flambeau.frontend.emit.values.simple_value import SimpleValue
 from flambeau.frontend.emit.values.sugared import Emitter, Given
 from flambeau.frontend.trees.tree_views import Select, Subscript
@@ -23,7 +25,13 @@ def assign_item(e: Emitter, target: Subscript, value: Value) -> None:
     where = e.graph.current_range or target.range
     owner = e.value(target.value)
     if isinstance(owner.static_type, TensorType):
-        store_tensor_item(e, target, owner, value)
+        steps = reversed_dimensions(target.indices) if is_array(owner) else {}
+        if steps:
+            places = forward_view(e, where, owner, target.indices, steps)
+            source = as_tensor_like(e, where, turned(e, where, value, places, steps), places)
+            call_operator(e, where, "aten::copy_", [places, source, e.constant(False)])
+        else:
+            store_tensor_item(e, target, owner, value)
         return
     if isinstance(owner.static_type, TupleType):
         raise CompileError(TUPLE_TARGET.format(type=owner.static_type.annotation), target.range)

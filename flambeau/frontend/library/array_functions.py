@@ -114,9 +114,72 @@ def setdiff1d(ar1: Any, ar2: Any) -> Any:
     return ours[~np.isin(ours, ar2)]
 
 
-def average(a: Any, weights: Any = None) -> Any:
-    """The mean, by weights of the same sizes."""
-    return a.mean() if weights is None else (a * weights).sum() / weights.sum()
+def average(a: Any, axis: Any = None, weights: Any = None) -> Any:
+    """The mean, by weights of the same sizes, or, along an axis, of its length. Raises ZeroDivisionError if they add
+    up to 0.
+    """
+    if axis is None:
+        if weights is None:
+            return a.mean()
+        else:
+            total = weights.sum()
+            if total == 0:
+                raise ZeroDivisionError("Weights sum to zero, can't be normalized")
+            return (a * weights).sum() / total
+    else:
+        x = np.moveaxis(a, axis, -1)
+        if weights is None:
+            return x.mean(axis=-1)
+        else:
+            return weighed(x, weights) if weights.ndim == 1 else weighed(x, np.moveaxis(weights, axis, -1))
+
+
+def weighed(x: Any, weights: Any) -> Any:
+    """The means along the last axis."""
+    total = weights.sum(axis=-1)
+    if np.count_nonzero(weights.sum(axis=-1, keepdims=True) == 0) > 0:
+        raise ZeroDivisionError("Weights sum to zero, can't be normalized")
+    return (x * weights).sum(axis=-1) / total
+
+
+def ediff1d(ary: Any) -> Any:
+    """The differences of neighbours in a flat array."""
+    return np.diff(ary.reshape(-1))
+
+
+def compress(condition: Any, a: Any) -> Any:
+    """The elements of a flat array where a condition holds."""
+    return a.reshape(-1)[condition != 0]
+
+
+def extract(condition: Any, arr: Any) -> Any:
+    """The elements where a condition holds, in order."""
+    return arr.reshape(-1)[condition.reshape(-1) != 0]
+
+
+def vdot(a: Any, b: Any) -> Any:
+    """The sum of the products of elements, the first ones conjugated."""
+    return np.dot(np.conj(a.reshape(-1)), b.reshape(-1))
+
+
+def fix(x: Any) -> Any:
+    """Whole numbers towards zero."""
+    return np.trunc(x)
+
+
+def putmask(a: Any, mask: Any, values: Any) -> None:
+    """A number written where a mask holds."""
+    a[mask] = values
+
+
+def trim_zeros(filt: Any) -> Any:
+    """A view without the zeros at both ends."""
+    first, last = 0, len(filt)
+    while first < last and filt[first] == 0:
+        first += 1
+    while last > first and filt[last - 1] == 0:
+        last -= 1
+    return filt[first:last]
 
 
 def split(ary: Any, indices_or_sections: int) -> Any:

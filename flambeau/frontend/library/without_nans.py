@@ -39,6 +39,38 @@ def nanvar(a: Any) -> Any:
     return present(a).var()
 
 
+def nanprod(a: Any) -> Any:
+    """The product of the others."""
+    return present(a).prod()
+
+
+def nanmedian(a: Any) -> Any:
+    """The median of the others; nan if there is none."""
+    return np.median(present(a))
+
+
+def nancumsum(a: Any) -> Any:
+    """The running sums of the elements in their order, a nan being 0."""
+    x = a.reshape(-1)
+    return np.where(np.isnan(x), 0, x).astype(x.dtype).cumsum()
+
+
+def nanargmax(a: Any) -> Any:
+    """Where the largest of the others is first. Raises ValueError if there is none."""
+    x = a.reshape(-1)
+    if len(present(a)) == 0:
+        raise ValueError("All-NaN slice encountered")
+    return np.where(np.isnan(x), -np.inf, x).argmax()
+
+
+def nanargmin(a: Any) -> Any:
+    """Where the smallest of the others is first. Raises ValueError if there is none."""
+    x = a.reshape(-1)
+    if len(present(a)) == 0:
+        raise ValueError("All-NaN slice encountered")
+    return np.where(np.isnan(x), np.inf, x).argmin()
+
+
 def present(a: Any) -> Any:
     """The elements that are no nans."""
     x = a.reshape(-1)

@@ -17,7 +17,7 @@ from flambeau.frontend.closures.instantiation import instantiate
 from flambeau.frontend.closures.template import TemplateResolver
 from flambeau.frontend.emit.values.sugared import Builtin, Emitter, Sugared
 from flambeau.frontend.library import array_functions, bisection, heaps, order_statistics, samples, without_nans
-from flambeau.frontend.trees.tree_views import Apply, Def, Expr, Var
+from flambeau.frontend.trees.tree_views import Apply, Def, Expr, FalseLit, TrueLit, Var
 from flambeau.schema.array_type import holds_arrays
 from flambeau.schema.types import Type
 from flambeau.util.errors import CompileError
@@ -28,14 +28,15 @@ _PAIRS: Final = (
     (bisect, bisection, ("bisect_left", "bisect_right", "insort_left", "insort_right")),
 )
 _OF_ARRAYS: Final = (
-    (order_statistics, ("median", "quantile", "percentile", "unique")),
+    (order_statistics, ("median", "quantile", "percentile", "unique", "unique_counts")),
     (samples, ("interp", "convolve", "correlate", "trapezoid", "gradient", "histogram", "meshgrid", "cov", "corrcoef")),
     (array_functions, (
         "append", "insert", "delete", "isin", "array_equal", "allclose", "digitize", "sinc", "heaviside", "polyval",
         "union1d", "intersect1d", "setdiff1d", "average", "split", "array_split", "fill_diagonal", "copyto",
-        "atleast_1d", "atleast_2d",
+        "atleast_1d", "atleast_2d", "ediff1d", "compress", "extract", "vdot", "fix", "putmask", "trim_zeros",
     )),
-    (without_nans, ("nansum", "nanmean", "nanmax", "nanmin", "nanstd", "nanvar")),
+    (without_nans, ("nansum", "nanmean", "nanmax", "nanmin", "nanstd", "nanvar", "nanprod", "nanmedian", "nancumsum",
+        "nanargmax", "nanargmin")),
 )  # fmt: skip
 LIBRARY: Final[dict[Any, types.FunctionType]] = {
     getattr(theirs, name): getattr(ours, name) for theirs, ours, names in _PAIRS for name in names
@@ -52,6 +53,14 @@ _OWN: Final = frozenset(
 OUTSIDE: Final = "what it does with operators, or call it outside and pass the result in"
 FOR_ARRAYS: Final = "np.{name} is for arrays: annotate what it is given as np.ndarray, or write {instead}"
 REFUSED = "{name}: {reason}"
+_WITH: Final[dict[Any, dict[str, Any]]] = {
+    order_statistics.unique: {
+        "return_counts": order_statistics.unique_counts, "return_inverse": order_statistics.unique_inverse,
+        "return_index": order_statistics.unique_index,
+    },
+}  # fmt: skip
+"""Functions that give more where a keyword is True, by the keyword."""
+ONE_MORE: Final = "np.{name} takes one of the keywords {keywords} here, as True or False: call it once for each"
 
 
 @dataclass(slots=True)
@@ -64,7 +73,8 @@ class LibraryFunction(Builtin):
     def call_tree(self, e: Emitter, tree: Apply, hint: Type | None) -> Sugared:
         """A call of the function as compiled for the arguments. Raises CompileError where they do not fit."""
         assert isinstance(e.scope.resolver, TemplateResolver)
-        template = e.scope.resolver.template(self.python)
+        python, tree = _with_more(self.python, tree)
+        template = e.scope.resolver.template(python)
         assert template is not None
         template.tree = _open(template.tree)
         args, keywords = emit_all(e, tree)
@@ -76,6 +86,18 @@ class LibraryFunction(Builtin):
         except CompileError as error:
             text = REFUSED.format(name=self.python.__name__, reason=error.message)
             raise CompileError(text, tree.callee.range) from None
+
+
+def _with_more(python: types.FunctionType, tree: Apply) -> tuple[types.FunctionType, Apply]:
+    """What stands for a call with `return_counts=True`, and the call without the keyword."""
+    more = _WITH.get(python, {})
+    said = [k for k in tree.keywords if k.name in more]
+    asked = [k.name for k in said if isinstance(k.value, TrueLit)]
+    if len(asked) > 1 or not all(isinstance(k.value, TrueLit | FalseLit) for k in said):
+        text = ONE_MORE.format(name=python.__name__, keywords=", ".join(more))
+        raise CompileError(text, tree.callee.range)
+    rest = tuple(k for k in tree.keywords if k.name not in more)
+    return (more[asked[0]] if asked else python), replace(tree, keywords=rest)
 
 
 def array_library_function(value: Any) -> LibraryFunction | None:

@@ -72,6 +72,7 @@ def array_call(
     e: Emitter, where: SourceRange, name: str, operator: str, args: Sequence[Given], keywords: Sequence[Given]
 ) -> Value:
     """A call of `np.name` where arrays take part. Raises CompileError for what has no form."""
+    args, keywords = _named_result(name, args, keywords)
     values = [a.value for a in args]
     into = next((k for k in keywords if k.name == "out"), None)
     if into is not None:
@@ -91,6 +92,17 @@ def array_call(
     if keywords:
         raise CompileError(NO_KEYWORD.format(name=name, keyword=keywords[0].name), keywords[0].where)
     return _by_operands(e, where, name, operator, values)
+
+
+def _named_result(
+    name: str, args: Sequence[Given], keywords: Sequence[Given]
+) -> tuple[Sequence[Given], Sequence[Given]]:
+    """Arguments in which the result that a ufunc is given behind its operands has its name."""
+    function = getattr(np, name, None)
+    if not isinstance(function, np.ufunc) or function.nout != 1 or len(args) != function.nin + 1:
+        return args, keywords
+    *operands, into = args
+    return operands, [*keywords, Given(into.value, into.where, "out")]
 
 
 def takes_keyword(name: str, keyword: str) -> bool:
@@ -191,6 +203,11 @@ class _Function:
             raise CompileError(NO_KEYWORD.format(name=self.name, keyword="axis"), self.where)
         return number
 
+    def along(self, position: int) -> int | None:
+        """The axis, if there is one that is not None."""
+        value = self.named.get("axis", self.values[position] if len(self.values) > position else None)
+        return None if value is None or isinstance(value.static_type, NoneType) else self.axis(position, 0)
+
     def op(self, name: str, *operands: Any) -> Value:
         """An operator on values and constants."""
         operands_ = [o if isinstance(o, Value) else self.e.constant(o) for o in operands]
@@ -282,7 +299,17 @@ def _dot(f: _Function) -> Value:
 
 
 def _count(f: _Function) -> Value:
-    return f.op("sum", compare(f.e, f.where, "!=", f.values[0], f.e.constant(0)))
+    found = compare(f.e, f.where, "!=", f.values[0], f.e.constant(0))
+    axis = f.along(1)
+    return f.op("sum", found) if axis is None else f.op("sum", found, pack_list(f.e, [f.e.constant(axis)], INT))
+
+
+def _range(f: _Function) -> Value:
+    axis = f.along(1)
+    ends = [f.op(name, f.values[0]) for name in ("max", "min")] if axis is None else [
+        f.op(name, f.values[0], pack_list(f.e, [f.e.constant(axis)], INT)) for name in ("amax", "amin")
+    ]  # fmt: skip
+    return binary(f.e, f.where, "-", *ends)
 
 
 def _diff(f: _Function) -> Value:
@@ -402,11 +429,11 @@ def _angle(f: _Function) -> Value:
 _TAKES: Final[dict[str, tuple[int, tuple[str, ...]]]] = {
     "where": (3, ()), "concatenate": (2, ("axis",)), "stack": (2, ("axis",)), "zeros_like": (1, ("dtype",)),
     "ones_like": (1, ("dtype",)), "empty_like": (1, ("dtype",)), "full_like": (2, ("dtype",)),
-    "expand_dims": (2, ("axis",)), "sort": (2, ("axis",)), "dot": (2, ()), "diff": (3, ("n", "axis")),
+    "expand_dims": (2, ("axis",)), "sort": (3, ("axis", "kind")), "dot": (2, ()), "diff": (3, ("n", "axis")),
     "roll": (3, ("axis",)), "bincount": (3, ("weights", "minlength")), "outer": (2, ()), "tile": (2, ("reps",)),
     "pad": (3, ("pad_width", "mode", "constant_values")), "select": (3, ("default",)), "einsum": (9, ()),
     "kron": (2, ()), "cross": (2, ()), "moveaxis": (3, ()), "inner": (2, ()), "take_along_axis": (3, ("axis",)),
-    "broadcast_to": (2, ()),
+    "broadcast_to": (2, ()), "count_nonzero": (2, ("axis",)), "ptp": (2, ("axis",)),
 }  # fmt: skip
 """How many arguments a rule looks at by their places, and which by name; of others it is the first alone."""
 _RULES: Final[dict[str, Callable[[_Function], Value]]] = {
@@ -424,7 +451,7 @@ _RULES: Final[dict[str, Callable[[_Function], Value]]] = {
     "ndim": lambda f: f.e.constant(dtype_and_rank(f.values[0], f.where)[1]),
     "sign": _sign, "outer": _outer, "tile": _tile, "pad": _pad, "column_stack": _column_stack, "dstack": _column_stack,
     "nan_to_num": lambda f: f.op("nan_to_num", f.values[0]), "flatnonzero": _flatnonzero, "argwhere": _argwhere,
-    "ptp": lambda f: binary(f.e, f.where, "-", f.op("max", f.values[0]), f.op("min", f.values[0])),
+    "ptp": _range,
     "invert": lambda f: f.op("bitwise_not", f.values[0]),
     "real": lambda f: part_of(f.e, f.where, f.values[0], "real"),
     "imag": lambda f: part_of(f.e, f.where, f.values[0], "imag"),

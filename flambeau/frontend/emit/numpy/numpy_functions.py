@@ -26,10 +26,12 @@ from flambeau.frontend.emit.numpy.numpy_advice import advice_on, name_of
 from flambeau.frontend.emit.numpy.numpy_arrays import ARRAY_FUNCTIONS, array_call, takes_keyword
 from flambeau.frontend.emit.numpy.reversed_views import flipped_view
 from flambeau.frontend.emit.numpy.ufunc_at import SIGNS, UfuncAt
+from flambeau.frontend.emit.numpy.ufunc_folds import UfuncFold, has_fold
 from flambeau.frontend.emit.schema_matching import call_operator
 from flambeau.frontend.emit.values.simple_value import SimpleValue
 from flambeau.frontend.emit.values.sugared import Emitter, Given, Sugared
 from flambeau.frontend.trees.tree_views import Apply, Starred
+from flambeau.ir.graph import Value
 from flambeau.schema.array_type import holds_arrays
 from flambeau.schema.types import TensorType, Type
 from flambeau.util.errors import CompileError
@@ -141,10 +143,18 @@ class NumpyFunction(Sugared):
             raise CompileError(text, refused.where)
 
     def attribute(self, e: Emitter, where: SourceRange, name: str) -> Sugared:
-        """`at` of additions. Raises CompileError for any other."""
+        """`at` of additions, and folds. Raises CompileError for any other."""
         if name == "at" and self.name in SIGNS:
             return UfuncAt(self.name)
+        if has_fold(self.name, name):
+            return UfuncFold(self.name, name, _by_name)
         return Sugared.attribute(self, e, where, name)
+
+
+def _by_name(
+    e: Emitter, where: SourceRange, name: str, args: Sequence[Given], keywords: Sequence[Given]
+) -> Value:
+    return array_call(e, where, name, FUNCTIONS.get(getattr(np, name), ""), args, keywords)
 
 
 def with_dtype(e: Emitter, tree: Apply, call: Call) -> Sugared | None:

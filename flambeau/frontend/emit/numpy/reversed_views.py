@@ -1,6 +1,7 @@
 """Slices of arrays that go backwards, `x[::-1]`: NumPy shows the memory backwards, tensors have no such view.
 
 np.sort(x)[::-1]    →    flip of what nobody else has        x[::-1] * w    →    flip where the operator reads it
+x[::-1] = y         →    x[:] = flip of y
 
 Where the difference could be seen, in a name or a result that writes go through, it is refused.
 """
@@ -11,9 +12,10 @@ from collections.abc import Sequence
 from typing import Final
 
 from flambeau.frontend.emit.implicit_conversions import pack_list
-from flambeau.frontend.emit.numpy.array_promotion import dtype_and_rank
+from flambeau.frontend.emit.numpy.array_promotion import dtype_and_rank, is_array
 from flambeau.frontend.emit.numpy.ndarray_methods import AXIS, constant_int
 from flambeau.frontend.emit.schema_matching import call_operator
+from flambeau.frontend.emit.tensor_subscripts import tensor_item
 from flambeau.frontend.emit.values.simple_value import SimpleValue
 from flambeau.frontend.emit.values.sugared import Emitter, Given, Iteration, Sugared
 from flambeau.frontend.trees.tree_views import Const, Expr, NoneLit, SliceExpr, UnaryMinus
@@ -31,7 +33,7 @@ BACKWARDS: Final = instead(
 )  # fmt: skip
 
 
-def reversed_dimensions(indices: tuple[Expr, ...]) -> dict[int, int]:
+def reversed_dimensions(indices: Sequence[Expr]) -> dict[int, int]:
     """The dimensions that slices without bounds go backwards along, each with how far a step is; none beside others.
 
     `x[::-1, 1:3]` has {0: 1}.
@@ -80,6 +82,30 @@ def flipped_view(e: Emitter, where: SourceRange, args: Sequence[Given], keywords
 def read(e: Emitter, meaning: Sugared, where: SourceRange) -> Value:
     """The value of something that is read before anything is written."""
     return meaning.flipped(e, where) if isinstance(meaning, ReversedView) else meaning.as_value(e, where)
+
+
+def forward_view(e: Emitter, where: SourceRange, owner: Value, indices: Sequence[Expr], steps: dict[int, int]) -> Value:
+    """The places of `owner[indices]` from the first to the last in memory, for writes."""
+    view, _, _ = tensor_item(e, where, owner, [forwards(index, k, steps) for k, index in enumerate(indices)])
+    for dimension, step in steps.items():
+        if step > 1:
+            size = call_operator(e, where, "aten::size", [view, e.constant(dimension)])
+            last = call_operator(e, where, "aten::sub", [size, e.constant(1)])
+            first = call_operator(e, where, "aten::remainder", [last, e.constant(step)])
+            bounds = [e.constant(dimension), first, e.constant(None), e.constant(step)]
+            view = call_operator(e, where, "aten::slice", [view, *bounds])
+    return view
+
+
+def turned(e: Emitter, where: SourceRange, value: Value, view: Value, steps: dict[int, int]) -> Value:
+    """What is written to `forward_view`: an array backwards along the dimensions that it has, in memory of its own."""
+    if not is_array(value):
+        return value
+    ranks = [dtype_and_rank(v, where)[1] for v in (view, value)]
+    dims = [d - ranks[0] + ranks[1] for d in steps if d >= ranks[0] - ranks[1]]
+    if not dims:
+        return call_operator(e, where, "aten::clone", [value])
+    return call_operator(e, where, "aten::flip", [value, pack_list(e, [e.constant(d) for d in dims], INT)])
 
 
 def _is_new(array: Value) -> bool:

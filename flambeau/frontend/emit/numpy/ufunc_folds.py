@@ -1,0 +1,84 @@
+"""`np.add.reduce(x)`, `np.maximum.accumulate(x)`, `np.multiply.outer(x, y)`: folds of a function of two.
+
+They go along the first axis unless another one is named.
+
+np.add.reduce(x)    →    np.sum(x, axis=0)
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Sequence
+from typing import Final
+
+from flambeau.frontend.emit.implicit_conversions import unpack_tuple
+from flambeau.frontend.emit.numpy.array_promotion import as_number, dtype_and_rank, is_array
+from flambeau.frontend.emit.schema_matching import call_operator
+from flambeau.frontend.emit.values.simple_value import SimpleValue
+from flambeau.frontend.emit.values.sugared import Emitter, Given, Sugared
+from flambeau.ir.graph import Value
+from flambeau.util.errors import CompileError
+from flambeau.util.record import dataclass
+from flambeau.util.source import SourceRange
+
+ArrayCall = Callable[[Emitter, SourceRange, str, Sequence[Given], Sequence[Given]], Value]
+REDUCED: Final = {
+    "add": "sum", "multiply": "prod", "maximum": "max", "minimum": "min", "logical_and": "all", "logical_or": "any",
+}  # fmt: skip
+"""The functions whose fold has a name of its own."""
+ACCUMULATED: Final = {"add": "cumsum", "multiply": "cumprod", "maximum": "cummax", "minimum": "cummin"}
+OUTER: Final = ("add", "subtract", "multiply", "divide", "maximum", "minimum", "power", "equal", "less", "greater")
+FORMS: Final = "np.{name}.{method} takes {arguments} here"
+
+
+def has_fold(name: str, method: str) -> bool:
+    """Whether a function has a method in programs."""
+    names = {"reduce": REDUCED, "accumulate": ACCUMULATED, "outer": OUTER}.get(method, ())
+    return name in names
+
+
+@dataclass(slots=True)
+class UfuncFold(Sugared):
+    """One method of a function of two arrays."""
+
+    name: str
+    method: str
+    function: ArrayCall
+    """Calls a function of NumPy on arrays, by its name."""
+
+    @property
+    def kind(self) -> str:
+        """The name of this kind of value in error messages."""
+        return f"function np.{self.name}.{self.method}"
+
+    def call(self, e: Emitter, where: SourceRange, args: Sequence[Given], keywords: Sequence[Given]) -> Sugared:
+        """The fold of an array, or each element by each of two. Raises CompileError for anything else."""
+        if self.method == "outer":
+            return SimpleValue(self._each_by_each(e, where, args, keywords))
+        names = [k.name for k in keywords]
+        is_known = set(names) <= {"axis", "keepdims"} and (self.method == "reduce" or "keepdims" not in names)
+        if not args or len(args) > 2 or not is_array(args[0].value) or not is_known:
+            self._refuse(where, "an array and an axis")
+        if len(args) == 1 and "axis" not in names:
+            keywords = [*keywords, Given(e.constant(0), where, "axis")]
+        elif len(args) == 2:
+            keywords = [*keywords, Given(args[1].value, args[1].where, "axis")]
+        name = (REDUCED if self.method == "reduce" else ACCUMULATED)[self.name]
+        if name in ("cummax", "cummin"):
+            pair = call_operator(e, where, f"aten::{name}", [args[0].value, keywords[-1].value])
+            return SimpleValue(unpack_tuple(e, pair)[0])
+        return SimpleValue(as_number(e, self.function(e, where, name, args[:1], keywords)))
+
+    def _each_by_each(
+        self, e: Emitter, where: SourceRange, args: Sequence[Given], keywords: Sequence[Given]
+    ) -> Value:
+        if len(args) != 2 or keywords or not all(is_array(a.value) for a in args):
+            self._refuse(where, "two arrays")
+        left, right = args
+        more = dtype_and_rank(right.value, where)[1]
+        column = left.value
+        for _ in range(more):
+            column = call_operator(e, where, "aten::unsqueeze", [column, e.constant(-1)])
+        return self.function(e, where, self.name, [Given(column, left.where), right], ())
+
+    def _refuse(self, where: SourceRange, arguments: str) -> None:
+        raise CompileError(FORMS.format(name=self.name, method=self.method, arguments=arguments), where)
