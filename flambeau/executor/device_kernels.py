@@ -9,7 +9,7 @@ from __future__ import annotations
 
 from collections.abc import Hashable, Sequence
 from functools import cache
-from typing import Any, Final
+from typing import Any, Final, NamedTuple
 
 from flambeau.backends.cuda import sums
 from flambeau.codegen import available, native_call
@@ -18,9 +18,9 @@ from flambeau.cuda.tensors import is_on_device
 from flambeau.executor.devices import place_checks as _place_checks  # noqa: F401  (places that arrays name there)
 from flambeau.executor.devices.addresses import address_of
 from flambeau.executor.devices.found_errors import GroupErrors
-from flambeau.executor.devices.groups import DeviceGroup
+from flambeau.executor.devices.groups import DeviceGroup, on_one_device
 from flambeau.executor.devices.launches import GroupLaunch
-from flambeau.executor.large_calls import graph_of_call, is_worthwhile
+from flambeau.executor.large_calls import graph_of_call, is_for_numbers, is_worthwhile
 from flambeau.ops.cuda_devices.cuda_rules import overwrite
 from flambeau.ops.families.overwrite import check_writeable
 from flambeau.ops.families.variants import check_overlap
@@ -36,6 +36,8 @@ from flambeau.util.made_objects import make_natively
 
 MAX_PATTERNS: Final = 32
 """Patterns of arguments of one operator that kernels are made for; calls of others run by their kernels over arrays."""
+WITH_NUMBERS: Final = 8
+"""From so many on, kernels are for any numbers, which they are given."""
 MAX_LAUNCHES: Final = 256
 """Calls whose launches are kept."""
 CONVERSION: Final = "prims::convert_element_type"
@@ -44,41 +46,62 @@ PLACES: Final = GATHERS.keys() | CHANGES
 FAMILIES: Final = frozenset({"pointwise", "reduce", "row"})
 
 
+class _Known(NamedTuple):
+    """What launches the kernel of a call."""
+
+    launch: GroupLaunch
+    errors: GroupErrors
+    is_given_numbers: bool
+
+
 class DeviceKernels:
     """The kernels of one operator."""
 
     def __init__(self, definition: OpDef) -> None:
         self._definition = definition
         self._adds = definition.accumulator in CHANGES
+        self._numbers = [is_for_numbers(a.type) for a in definition.schema.arguments]
         self.groups: SpecialisationCache[Hashable, DeviceGroup | bool] = SpecialisationCache(
             f"device kernels of {definition.full_name}", MAX_PATTERNS, describe=str
         )
         """By pattern; False where no kernel is of use."""
-        self._launches: dict[Hashable, tuple[GroupLaunch, GroupErrors]] = {}
+        self._launches: dict[Hashable, _Known] = {}
         """By all that decides about a launch, for calls that are made again."""
 
     def __call__(self, arguments: Sequence[Any]) -> Any:
         """The result of a call; NotImplemented where no kernel gives it."""
-        group = self._group_of(arguments)
+        group, is_given_numbers = self._group_of(arguments)
         if group is None:
             return NotImplemented
-        results = group.on_device([a for a in arguments if isinstance(a, Tensor)])
+        results = group.on_device(self._inputs(arguments, with_numbers=is_given_numbers))
         return NotImplemented if results is None else results[0]
 
-    def _group_of(self, arguments: Sequence[Any]) -> DeviceGroup | None:
-        """The kernels for calls of this pattern, made now if it is new; None where there are none."""
+    def _inputs(self, arguments: Sequence[Any], *, with_numbers: bool) -> list[Any]:
+        return [
+            a for a, takes in zip(arguments, self._numbers, strict=True)
+            if isinstance(a, Tensor) or (with_numbers and takes and type(a) is float)
+        ]  # fmt: skip
+
+    def _group_of(self, arguments: Sequence[Any]) -> tuple[DeviceGroup | None, bool]:
+        """The kernels for calls of this pattern, made now if it is new, and whether they are given the call's numbers;
+        None where there are none. The first kernels of an operator hold numbers, later ones are for any."""
         pattern = tuple(map(_pattern, arguments))
         if None in pattern:
-            return None
+            return None, False
+        is_number = [takes and type(a) is float for a, takes in zip(arguments, self._numbers, strict=True)]
         try:
             group = self.groups.get(pattern)
+            if group is None and len(self.groups) >= WITH_NUMBERS and any(is_number):
+                pattern = tuple([float if is_it else p for p, is_it in zip(pattern, is_number, strict=True)])
+                group = self.groups.get(pattern)
         except TypeError:  # an argument that cannot be looked up
-            return None
+            return None, False
         if group is None:
             if len(self.groups) >= MAX_PATTERNS:
-                return None
-            group = self.groups.get_or_make(pattern, lambda cause: self._group(arguments))
-        return None if isinstance(group, bool) else group
+                return None, False
+            given = [p is float for p in pattern]
+            group = self.groups.get_or_make(pattern, lambda cause: self._group(arguments, given))
+        return (None, False) if isinstance(group, bool) else (group, float in pattern)
 
     def quickly(self, arguments: Sequence[Any]) -> Any:
         """The same before anybody else is asked, where nobody has to be: all tensors are plain ones of devices."""
@@ -86,8 +109,13 @@ class DeviceKernels:
         known = self._launch_of(arguments, operands)
         if known is None:
             return NotImplemented
-        launch, errors = known
-        return launch(operands, errors.here())[0] if launch.may_fail else launch(operands)[0]
+        launch = known.launch
+        given = self._given(arguments, launch) if known.is_given_numbers else operands
+        return launch(given, known.errors.here())[0] if launch.may_fail else launch(given)[0]
+
+    def _given(self, arguments: Sequence[Any], launch: GroupLaunch) -> list[Tensor]:
+        """What a kernel is given that is for any numbers."""
+        return on_one_device(self._inputs(arguments, with_numbers=True), launch.device, launch.dtypes)
 
     def write(self, arguments: Sequence[Any], target: Tensor) -> bool:
         """Write the result of a call into memory of its sizes, dtype and strides; whether that could be.
@@ -96,23 +124,22 @@ class DeviceKernels:
         """
         operands: list[Tensor] = []
         known = self._launch_of(arguments, operands)
-        if known is None or not known[0].writes(target):
+        if known is None or not known.launch.writes(target):
             return False
         is_by_places = self._definition.family == "pointwise"
         for operand in operands:
             if operand._storage is target._storage and not (is_by_places and _is_same_place(operand, target)):
                 return False
-        launch, errors = known
+        launch = known.launch
         check_writeable(target)
+        given = self._given(arguments, launch) if known.is_given_numbers else operands
         if launch.may_fail:
-            launch(operands, errors.here(), target)
+            launch(given, known.errors.here(), target)
         else:
-            launch(operands, into=target)
+            launch(given, into=target)
         return True
 
-    def _launch_of(
-        self, arguments: Sequence[Any], operands: list[Tensor]
-    ) -> tuple[GroupLaunch, GroupErrors] | None:  # fmt: skip
+    def _launch_of(self, arguments: Sequence[Any], operands: list[Tensor]) -> _Known | None:
         """What launches the kernel of a call, whose tensors are added to `operands`; None where nothing does."""
         key: list[Any] = []
         for argument in arguments:
@@ -134,27 +161,25 @@ class DeviceKernels:
             known = self._launches.get(call)
         except TypeError:  # an argument that cannot be looked up
             return None
-        return known or self._known_launch(call, arguments, operands)
+        return known or self._known_launch(call, arguments)
 
-    def _known_launch(
-        self, key: Hashable, arguments: Sequence[Any], operands: Sequence[Any]
-    ) -> tuple[GroupLaunch, GroupErrors] | None:
+    def _known_launch(self, key: Hashable, arguments: Sequence[Any]) -> _Known | None:
         """What launches the kernel of a call; it is kept for others like it."""
-        group = self._group_of(arguments)
-        launch = None if group is None else group.launch_for(operands)
+        group, is_given_numbers = self._group_of(arguments)
+        launch = None if group is None else group.launch_for(self._inputs(arguments, with_numbers=is_given_numbers))
         if group is None or launch is None:
             return None
         if len(self._launches) >= MAX_LAUNCHES:
             self._launches.clear()
-        self._launches[key] = launch, group.errors
-        return launch, group.errors
+        known = self._launches[key] = _Known(launch, group.errors, is_given_numbers)
+        return known
 
-    def _group(self, arguments: Sequence[Any]) -> DeviceGroup | bool:
+    def _group(self, arguments: Sequence[Any], given: Sequence[bool]) -> DeviceGroup | bool:
         definition = self._definition
         is_ours = definition.family in ("pointwise", "reduce") or definition.accumulator in PLACES
         if not is_ours and not is_worthwhile(definition, arguments):
             return False
-        graph = graph_of_call(definition, arguments, [False] * len(arguments))
+        graph = graph_of_call(definition, arguments, given)
         return False if graph is None else DeviceGroup(definition.schema.name.partition("::")[2], graph)
 
 

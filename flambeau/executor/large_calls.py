@@ -60,7 +60,7 @@ class LargeCalls:
     def __init__(self, definition: OpDef) -> None:
         self._definition = definition
         self._is_pointwise = definition.scalar is not None
-        self._numbers = [_takes_numbers(a.type) for a in definition.schema.arguments]
+        self._numbers = [is_for_numbers(a.type) for a in definition.schema.arguments]
         self.entries: SpecialisationCache[Hashable, Entry | Refused] = SpecialisationCache(
             f"kernels of {definition.full_name}", MAX_PATTERNS, describe=str
         )
@@ -110,7 +110,7 @@ class LargeCalls:
 _UNKNOWN: Final[Any] = object()
 
 
-def _takes_numbers(formal: Any) -> bool:
+def is_for_numbers(formal: Any) -> bool:
     inner = formal.element if isinstance(formal, OptionalType) else formal
     return isinstance(inner, NumberType | FloatType | TensorType)
 
@@ -160,7 +160,7 @@ def steps_of(definition: OpDef, arguments: Sequence[Any], dtype: DType) -> list[
     assert definition.scalar is not None
     recorder = Recorder()
     terms = [
-        recorder.argument(formal.name, dtype) if _takes_numbers(formal.type) else argument
+        recorder.argument(formal.name, dtype) if is_for_numbers(formal.type) else argument
         for formal, argument in zip(definition.schema.arguments, arguments, strict=True)
     ]
     return _steps(definition.scalar(recorder, *terms))
@@ -203,7 +203,7 @@ def _large(kernel: EntryKernel, arguments: Sequence[Any]) -> Tensor | None:
 def _new_calls(kernel: EntryKernel, arguments: Sequence[Any]) -> LargeCalls | None:
     """The kernels of an operator, unless NumPy is as good for all its calls."""
     definition = registry.get(kernel.name)
-    is_decided_here = all(_takes_numbers(a.type) for a in definition.schema.arguments)
+    is_decided_here = all(is_for_numbers(a.type) for a in definition.schema.arguments)
     if not available() or (is_decided_here and not is_worthwhile(definition, arguments)):
         return None
     return LargeCalls(definition)

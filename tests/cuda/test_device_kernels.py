@@ -119,7 +119,7 @@ def _launches_of(name: str) -> list[Any]:
 
     found = device_kernels._kernels[name]
     assert found is not None
-    return [launch for launch, _ in found._launches.values()]
+    return [known.launch for known in found._launches.values()]
 
 
 def test_numbers_that_come_again_are_kept(cuda: Any) -> None:

@@ -173,3 +173,18 @@ def test_what_is_recorded_is_launched_once() -> None:
         assert found is not None
         assert wanted is not None
         np.testing.assert_allclose(found.cpu().numpy(), wanted.numpy(), rtol=1e-5)
+
+
+def test_kernels_are_made_for_a_few_numbers_then_for_any() -> None:
+    x = there()
+    on_host = x.cpu()
+    for k in range(40):
+        x.lerp_(x.relu(), k / 41)
+        on_host.lerp_(on_host.relu(), k / 41)
+        found, wanted = fb.nn.functional.elu(x - 3, k / 13), fb.nn.functional.elu(on_host - 3, k / 13)
+        np.testing.assert_allclose(found.cpu().numpy(), wanted.numpy(), rtol=1e-5, atol=1e-6)
+    np.testing.assert_allclose(x.cpu().numpy(), on_host.numpy(), rtol=1e-5)
+    for name in ("aten::elu", "aten::lerp.Scalar"):
+        kernels = _kernels[name]
+        assert kernels is not None
+        assert len([p for p in kernels.groups.keys if float in p]) >= 1

@@ -105,7 +105,7 @@ class DeviceGroup:
         launch = self.launch_for(inputs)
         if launch is None:
             return None
-        given = _on_one_device(inputs, launch.device, launch.dtypes)
+        given = on_one_device(inputs, launch.device, launch.dtypes)
         return launch(given, self.errors.here()) if launch.may_fail else launch(given)
 
     def launch_for(self, inputs: Sequence[Any]) -> GroupLaunch | None:
@@ -174,7 +174,7 @@ def _layout(value: Any) -> Layout:
     return Layout.of(value._array) if is_there else Layout((), ())
 
 
-def _on_one_device(inputs: Sequence[Any], device: Device, dtypes: Sequence[np.dtype[Any]]) -> list[Tensor]:
+def on_one_device(inputs: Sequence[Any], device: Device, dtypes: Sequence[np.dtype[Any]]) -> list[Tensor]:
     """The inputs, with numbers of the host on the device."""
     return [
         x if getattr(type(x), "_is_on_device", False) else number_on_device(_number(x), dtype, device)
