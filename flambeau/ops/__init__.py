@@ -94,6 +94,7 @@ from flambeau.ops import unpooling as _unpooling
 from flambeau.ops import views as _views
 from flambeau.ops import windows as _windows
 from flambeau.ops.cuda_devices import cuda_creation as _cuda_creation
+from flambeau.ops.cuda_devices import cuda_joins as _cuda_joins
 from flambeau.ops.cuda_devices import cuda_losses as _cuda_losses
 from flambeau.ops.cuda_devices import cuda_methods as _cuda_methods
 from flambeau.ops.cuda_devices import cuda_products as _cuda_products

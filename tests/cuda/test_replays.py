@@ -302,11 +302,23 @@ def test_attention_is_captured() -> None:
 
 
 def test_what_operators_are_made_of_is_looked_at_while_they_are_captured() -> None:
-    def together(x: Tensor, y: Tensor) -> Tensor:
-        return flambeau.cat([x, y]) * 2
+    def turned(x: Tensor, y: Tensor) -> Tensor:
+        return flambeau.roll(x, 1) * y
 
-    script = flambeau.script(together)
+    script = flambeau.script(turned)
     for _ in range(5):
         x, y = R(4), R(4)
-        assert_equal(script(x.to("cuda"), y.to("cuda")), flambeau.cat([x, y]) * 2)
-    assert "aten::cat may copy memory of the host" in plan_of(script).graphs[0]
+        assert_equal(script(x.to("cuda"), y.to("cuda")), flambeau.roll(x, 1) * y)
+    assert "aten::roll may copy memory of the host" in plan_of(script).graphs[0]
+
+
+def test_tensors_put_together_are_part_of_replays() -> None:
+    def together(x: Tensor, y: Tensor) -> Tensor:
+        rows = flambeau.cat([x, y * 2, x.t()], 0)
+        return flambeau.stack([rows, flambeau.cat([rows[:, 1:], rows[:, :1]], -1)], 1).relu()
+
+    script = flambeau.script(together)
+    for _ in range(6):
+        x, y = R(4, 4), R(2, 4)
+        assert_equal(script(x.to("cuda"), y.to("cuda")), together(x, y))
+    assert "captured" in plan_of(script).graphs[0]

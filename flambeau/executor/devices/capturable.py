@@ -11,6 +11,7 @@ from typing import Final
 from flambeau.analysis import effects
 from flambeau.ir.constants import constant_value, is_constant
 from flambeau.ir.graph import Graph, Node, Value
+from flambeau.ops.cuda_devices.cuda_calls import CAPTURED_RULES
 from flambeau.passes.fuse import GROUP
 from flambeau.schema.opdef import OpDef
 from flambeau.schema.types import TensorType
@@ -63,7 +64,7 @@ def _of(node: Node) -> str:
     place = definition.schema.index.get("non_blocking")
     if place is not None and not _is_false(node.operands[place]):
         return "may copy memory of the host without waiting for it"
-    return "" if _is_safe(definition) else UNSAFE
+    return "" if _is_safe(definition) or definition.full_name in CAPTURED_RULES else UNSAFE
 
 
 def _is_safe(definition: OpDef) -> bool:

@@ -217,6 +217,9 @@ def _settled(result: Any) -> Any:
 
 
 CUDA_RULES: RuleTable[Any] = RuleTable("what an operator does on a CUDA device, where it is not its kernel over arrays")
+CAPTURED_RULES: RuleTable[Any] = RuleTable(
+    "what an operator does on a CUDA device, by kernels and copies there alone, so that it may be part of a graph"
+)
 CONCERNS.append(_concerns)
 KERNELS.insert(0, run)
 ON_DEVICES.append(run)

@@ -79,18 +79,19 @@ def call(function: Callable[..., Any], args: tuple[Any, ...], kwargs: dict[str, 
     sources = [leaf for leaf in walk([args, kwargs]) if is_array(leaf)]
     check_devices(sources)
     queue = queue_of()
+    # Whoever gives memory may ask the engine for events while it holds a lock of its own: results are made without
+    # the engine's.
+    if engine.is_lazy(queue) and name not in SYNCHRONISING:
+        return _later(function, args, kwargs, sources, queue)
     with engine.lock:
-        if engine.is_lazy(queue):
-            if name not in SYNCHRONISING:
-                return _later(function, args, kwargs, sources, queue)
-            if queue.capture is not None:
-                raise CUDARuntimeError(CAPTURE_UNSUPPORTED)
+        if engine.is_lazy(queue) and queue.capture is not None:
+            raise CUDARuntimeError(CAPTURE_UNSUPPORTED)
         engine.settle(queue)
         if name in SYNCHRONISING:
             engine.synchronised += 1
         lent: dict[int, Any] = {}
         result = function(*_lend(args, lent), **_lend(kwargs, lent))
-        return mapped(result, lambda leaf: taken(leaf, sources, lent))
+    return mapped(result, lambda leaf: taken(leaf, sources, lent))
 
 
 def _lend(value: Any, lent: dict[int, Any], *, copies: bool = False) -> Any:
