@@ -12,7 +12,8 @@ from typing import Final
 
 from flambeau.codegen.attention.words import CALL, CALL_AT, ENTRY
 from flambeau.codegen.llvm import vecmath_exp_log as explog
-from flambeau.codegen.llvm.builder import ModuleBuilder, word
+from flambeau.codegen.llvm.builder import ModuleBuilder
+from flambeau.codegen.llvm.checked_emitter import word
 from flambeau.codegen.llvm.emitter import Target, Value, float_constant
 from flambeau.codegen.llvm.memory import iota
 from flambeau.codegen.llvm.nest import ATTRIBUTES

@@ -11,7 +11,7 @@ from collections.abc import Callable, Sequence
 from flambeau.codegen.convolutions.launch_functions import function_of_norm
 from flambeau.codegen.convolutions.vectors import Floats, Span, VectorFunction, VectorModule
 from flambeau.codegen.convolutions.words import NORM, NORM_BACK, NORM_BACK_AT
-from flambeau.codegen.llvm.builder import word
+from flambeau.codegen.llvm.checked_emitter import word
 from flambeau.codegen.llvm.emitter import Value, float_constant, vector_type
 
 FORWARD, BACKWARD = "norm_of_channels", "norm_of_channels_back"

@@ -20,7 +20,7 @@ from flambeau.codegen.convolutions.squares import build_transpose_in, build_tran
 from flambeau.codegen.convolutions.tile import clamped
 from flambeau.codegen.convolutions.vectors import Floats, VectorFunction, VectorModule
 from flambeau.codegen.convolutions.words import CALL, CHANNELS
-from flambeau.codegen.llvm.builder import NULL, word
+from flambeau.codegen.llvm.checked_emitter import NULL, word
 from flambeau.codegen.llvm.emitter import Value
 
 SYMBOL: Final = "channels_of_launch"

@@ -5,7 +5,7 @@ from __future__ import annotations
 from flambeau.codegen.convolutions.tile import clamped
 from flambeau.codegen.convolutions.vectors import VectorFunction, VectorModule
 from flambeau.codegen.convolutions.words import PROBLEM
-from flambeau.codegen.llvm.builder import word
+from flambeau.codegen.llvm.checked_emitter import word
 from flambeau.codegen.llvm.emitter import Value, float_constant
 
 

@@ -12,7 +12,7 @@ from flambeau.codegen.convolutions.sums import unit_of
 from flambeau.codegen.convolutions.tile import STEP
 from flambeau.codegen.convolutions.vectors import Floats, VectorFunction, VectorModule
 from flambeau.codegen.convolutions.words import PART, PROBLEM
-from flambeau.codegen.llvm.builder import word
+from flambeau.codegen.llvm.checked_emitter import word
 from flambeau.codegen.llvm.emitter import Value, float_constant, vector_type
 from flambeau.codegen.llvm.memory import iota
 

@@ -5,7 +5,7 @@ from __future__ import annotations
 from flambeau.codegen.convolutions.vectors import VectorFunction, VectorModule
 from flambeau.codegen.convolutions.words import CALL, CALL_AT, NORM
 from flambeau.codegen.layouts import WORD, Layout
-from flambeau.codegen.llvm.builder import Value
+from flambeau.codegen.llvm.emitter import Value
 
 
 def launch_function(m: VectorModule, symbol: str) -> VectorFunction:

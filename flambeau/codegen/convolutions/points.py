@@ -19,7 +19,7 @@ from flambeau.codegen.convolutions.squares import build_transpose_in
 from flambeau.codegen.convolutions.tile import clamped
 from flambeau.codegen.convolutions.vectors import Floats, VectorFunction, VectorModule
 from flambeau.codegen.convolutions.words import CALL, POINTS
-from flambeau.codegen.llvm.builder import NULL
+from flambeau.codegen.llvm.checked_emitter import NULL
 from flambeau.codegen.llvm.emitter import Value
 
 SYMBOL: Final = "points_of_launch"

@@ -14,7 +14,7 @@ from flambeau.codegen.convolutions.channel_norms import Channel
 from flambeau.codegen.convolutions.launch_functions import function_of_norm
 from flambeau.codegen.convolutions.vectors import Floats, VectorFunction, VectorModule
 from flambeau.codegen.convolutions.words import NORM, ROWS, ROWS_AT
-from flambeau.codegen.llvm.builder import word
+from flambeau.codegen.llvm.checked_emitter import word
 from flambeau.codegen.llvm.emitter import Value
 
 SYMBOL = "gradients_of_rows"

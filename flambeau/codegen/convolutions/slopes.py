@@ -16,7 +16,7 @@ from flambeau.codegen.convolutions.sums import unit_of
 from flambeau.codegen.convolutions.tile import STEP, TileShape
 from flambeau.codegen.convolutions.vectors import Floats, VectorFunction, VectorModule
 from flambeau.codegen.convolutions.words import PART, PROBLEM
-from flambeau.codegen.llvm.builder import TRUE, word
+from flambeau.codegen.llvm.checked_emitter import TRUE, word
 from flambeau.codegen.llvm.emitter import Value
 
 SYMBOL = "convolution_slopes"

@@ -19,7 +19,7 @@ from flambeau.codegen.convolutions.tile import TileShape, build_tile, last_shape
 from flambeau.codegen.convolutions.vectors import Floats, VectorFunction, VectorModule
 from flambeau.codegen.convolutions.words import CALL, CALL_AT, PART, PROBLEM, SLICE
 from flambeau.codegen.layouts import WORD
-from flambeau.codegen.llvm.builder import NULL, word
+from flambeau.codegen.llvm.checked_emitter import NULL, word
 from flambeau.codegen.llvm.emitter import Value
 from flambeau.util.record import dataclass
 

@@ -6,7 +6,8 @@ from collections.abc import Callable, Sequence
 from typing import Final
 
 from flambeau.codegen.llvm.abi import NO_MEMORY
-from flambeau.codegen.llvm.builder import FunctionBuilder, ModuleBuilder, Operand, word
+from flambeau.codegen.llvm.builder import FunctionBuilder, ModuleBuilder
+from flambeau.codegen.llvm.checked_emitter import Operand, word
 from flambeau.codegen.llvm.emitter import Target, Value, float_constant, float_literal, vector_type
 from flambeau.codegen.llvm.memory import ALLOCATE, FREE, iota, suffix
 from flambeau.util.record import dataclass

@@ -16,7 +16,9 @@ from typing import Final
 
 from flambeau.codegen.layouts import BIN, BLOCK, BLOCK_PADDING, CONTEXT, LARGEST_BIN_BITS, SMALLEST_BIN_BITS
 from flambeau.codegen.llvm.blocks import block_in, put_in_ring
-from flambeau.codegen.llvm.builder import NULL, FunctionBuilder, ModuleBuilder, Value
+from flambeau.codegen.llvm.builder import FunctionBuilder, ModuleBuilder
+from flambeau.codegen.llvm.checked_emitter import NULL
+from flambeau.codegen.llvm.emitter import Value
 
 ADVICE: Final[dict[str, str]] = {"advise": "madvise"} if sys.platform == "linux" else {}
 """The function of the system that is told what memory is for, under the name it is called by."""

@@ -5,7 +5,8 @@ from __future__ import annotations
 from flambeau.codegen.graph.abi import NO_MEMORY
 from flambeau.codegen.layouts import BLOCK_DATA, CONTEXT, LAUNCH, OUTPUT, RELEASE_GIL
 from flambeau.codegen.llvm.abi import NO_MEMORY as NO_SCRATCH
-from flambeau.codegen.llvm.builder import FunctionBuilder, ModuleBuilder, Value
+from flambeau.codegen.llvm.builder import FunctionBuilder, ModuleBuilder
+from flambeau.codegen.llvm.emitter import Value
 from flambeau.codegen.llvm.entry_patterns import FRAME_WORDS
 from flambeau.codegen.llvm.launch_inputs import WordInputs
 from flambeau.codegen.llvm.launch_search import add_search

@@ -11,8 +11,10 @@ from functools import cache
 from flambeau.codegen.graph.abi import INTERRUPTED, STOPPED
 from flambeau.codegen.graph.block_bins import ADVICE, add_blocks
 from flambeau.codegen.layouts import BLOCK, CONTEXT, TEAM
-from flambeau.codegen.llvm.builder import FALSE, NULL, FunctionBuilder, ModuleBuilder, Signature, Value
+from flambeau.codegen.llvm.builder import FunctionBuilder, ModuleBuilder, Signature
 from flambeau.codegen.llvm.c_interface import C_INTERFACE
+from flambeau.codegen.llvm.checked_emitter import FALSE, NULL
+from flambeau.codegen.llvm.emitter import Value
 
 PREFIX = "flambeau_whole_"
 FUNCTIONS = {

@@ -43,8 +43,10 @@ from flambeau.codegen.graph.runtime import (
 )
 from flambeau.codegen.inline_cache import InlineCache
 from flambeau.codegen.layouts import BLOCK, CONTEXT, FOREVER, LEAF
-from flambeau.codegen.llvm.builder import FALSE, NULL, FunctionBuilder, ModuleBuilder, Operand, Value
+from flambeau.codegen.llvm.builder import FunctionBuilder, ModuleBuilder
 from flambeau.codegen.llvm.c_interface import C_INTERFACE
+from flambeau.codegen.llvm.checked_emitter import FALSE, NULL, Operand
+from flambeau.codegen.llvm.emitter import Value
 from flambeau.codegen.llvm.engine import NativeCode, c_imports, engine
 from flambeau.ir.graph import Graph
 

@@ -17,8 +17,10 @@ from flambeau.codegen.graph.abi import INTERRUPTED, NO_MEMORY
 from flambeau.codegen.graph.call_stack import SHALLOW
 from flambeau.codegen.graph.runtime import BLOCKS, FUNCTIONS, POLL_INTERVAL, PREFIX, runtime_text
 from flambeau.codegen.layouts import BLOCK, BLOCK_DATA, CONTEXT, FOREVER, MOST_PIECES, PIECE, TEAM, WORD
-from flambeau.codegen.llvm.builder import NULL, FunctionBuilder, ModuleBuilder, Value, word
+from flambeau.codegen.llvm.builder import FunctionBuilder, ModuleBuilder
 from flambeau.codegen.llvm.c_interface import C_INTERFACE
+from flambeau.codegen.llvm.checked_emitter import NULL, word
+from flambeau.codegen.llvm.emitter import Value
 from flambeau.util.record import dataclass
 
 _ERROR = ("error", "error_value", "error_trace")

@@ -21,8 +21,9 @@ from flambeau.codegen.graph.representation import Representation
 from flambeau.codegen.graph.runtime import FUNCTIONS, METADATA, PREFIX, SERVE, call_with_numbers, runtime_text
 from flambeau.codegen.graph.slots import Assumptions, WidenError
 from flambeau.codegen.graph.ufunc_loop import PARAMETERS, Kind, add_loop
-from flambeau.codegen.llvm.builder import NULL, ModuleBuilder, Signature
+from flambeau.codegen.llvm.builder import ModuleBuilder, Signature
 from flambeau.codegen.llvm.c_interface import C_INTERFACE
+from flambeau.codegen.llvm.checked_emitter import NULL
 from flambeau.codegen.llvm.engine import NativeCode, c_imports, engine
 from flambeau.ir.graph import Graph
 

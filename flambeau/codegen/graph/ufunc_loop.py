@@ -6,7 +6,9 @@ from collections.abc import Sequence
 
 from flambeau.codegen.graph.function import SYMBOL
 from flambeau.codegen.layouts import CONTEXT
-from flambeau.codegen.llvm.builder import TRUE, FunctionBuilder, ModuleBuilder, Value, word
+from flambeau.codegen.llvm.builder import FunctionBuilder, ModuleBuilder
+from flambeau.codegen.llvm.checked_emitter import TRUE, word
+from flambeau.codegen.llvm.emitter import Value
 from flambeau.util.record import dataclass
 
 BLOCK = 256

@@ -3,7 +3,9 @@
 from __future__ import annotations
 
 from flambeau.codegen.layouts import BLOCK, BLOCK_DATA, CONTEXT, WORD
-from flambeau.codegen.llvm.builder import NULL, FunctionBuilder, Operand, Value
+from flambeau.codegen.llvm.builder import FunctionBuilder
+from flambeau.codegen.llvm.checked_emitter import NULL, Operand
+from flambeau.codegen.llvm.emitter import Value
 
 
 def block_in(

@@ -15,8 +15,10 @@ from abc import ABC, abstractmethod
 from collections.abc import Callable
 
 from flambeau.codegen.layouts import CELL, INPUT, LAUNCH, NUMBER_FLOAT, NUMBER_INT, OUTPUT, RELEASE_GIL, ObjectLayouts
-from flambeau.codegen.llvm.builder import NULL, FunctionBuilder, ModuleBuilder, Value, word
+from flambeau.codegen.llvm.builder import FunctionBuilder, ModuleBuilder
 from flambeau.codegen.llvm.c_interface import C_INTERFACE, NUMPY_INTERFACE
+from flambeau.codegen.llvm.checked_emitter import NULL, word
+from flambeau.codegen.llvm.emitter import Value
 from flambeau.codegen.llvm.entry_memory import add_allocation
 from flambeau.codegen.llvm.entry_patterns import FRAME_WORDS
 from flambeau.codegen.llvm.launch_inputs import ArrayInputs

@@ -7,7 +7,9 @@ makes a set of its own; the first that ends leaves its set, others free theirs. 
 from __future__ import annotations
 
 from flambeau.codegen.layouts import BIN, BIN_BYTES, BIN_COUNT, BLOCK, CONTEXT, SMALLEST_BIN_BITS, WORD
-from flambeau.codegen.llvm.builder import NULL, ModuleBuilder, Value
+from flambeau.codegen.llvm.builder import ModuleBuilder
+from flambeau.codegen.llvm.checked_emitter import NULL
+from flambeau.codegen.llvm.emitter import Value
 
 _SPARE = "@spare_bins"
 

@@ -4,7 +4,8 @@ from __future__ import annotations
 
 from flambeau.codegen.layouts import BLOCK, BLOCK_PADDING, CONTEXT, ENTRY_CONTEXT, FOREVER, LEAF, LIST
 from flambeau.codegen.llvm.blocks import block_in
-from flambeau.codegen.llvm.builder import NULL, ModuleBuilder
+from flambeau.codegen.llvm.builder import ModuleBuilder
+from flambeau.codegen.llvm.checked_emitter import NULL
 from flambeau.codegen.llvm.entry_bins import add_bins
 
 _LEAST_ITEMS = 4

@@ -7,7 +7,8 @@ from collections.abc import Iterator
 from flambeau.codegen.graph.representation import Fixed, Listed, OneOf, Optional, Representation, Tupled
 from flambeau.codegen.graph.signature import Signature
 from flambeau.codegen.layouts import ObjectLayouts
-from flambeau.codegen.llvm.builder import ModuleBuilder, Value
+from flambeau.codegen.llvm.builder import ModuleBuilder
+from flambeau.codegen.llvm.emitter import Value
 from flambeau.program.named_tuples import maker_of_fields
 from flambeau.schema.dtype import DType
 

@@ -7,8 +7,10 @@ arguments: all else is for the slow function, which takes the callable itself be
 from __future__ import annotations
 
 from flambeau.codegen.layouts import Layout
-from flambeau.codegen.llvm.builder import NULL, FunctionBuilder, ModuleBuilder, Value, word
+from flambeau.codegen.llvm.builder import FunctionBuilder, ModuleBuilder
 from flambeau.codegen.llvm.c_interface import C_INTERFACE
+from flambeau.codegen.llvm.checked_emitter import NULL, word
+from flambeau.codegen.llvm.emitter import Value
 from flambeau.codegen.llvm.entry import ARGUMENT_COUNT
 
 

@@ -17,7 +17,8 @@ from collections.abc import Callable
 from typing import Final
 
 from flambeau.codegen.layouts import INPUT, LAUNCH, OUTPUT
-from flambeau.codegen.llvm.builder import FALSE, NULL, TRUE, FunctionBuilder, ModuleBuilder, word
+from flambeau.codegen.llvm.builder import FunctionBuilder, ModuleBuilder
+from flambeau.codegen.llvm.checked_emitter import FALSE, NULL, TRUE, word
 from flambeau.codegen.llvm.emitter import Value as Register
 from flambeau.codegen.llvm.entry_patterns import BLOCK_AT, LAYOUTS_AT, MOST_RANK, MOST_WORDS, OUTPUTS_AT
 

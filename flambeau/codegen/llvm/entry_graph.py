@@ -11,8 +11,10 @@ from __future__ import annotations
 from flambeau.codegen.graph.representation import word_count
 from flambeau.codegen.graph.signature import Signature
 from flambeau.codegen.layouts import ENTRY_CONTEXT, GRAPH_CELL, LEAF, ObjectLayouts
-from flambeau.codegen.llvm.builder import NULL, ModuleBuilder, Value, word
+from flambeau.codegen.llvm.builder import ModuleBuilder
 from flambeau.codegen.llvm.c_interface import C_INTERFACE
+from flambeau.codegen.llvm.checked_emitter import NULL, word
+from flambeau.codegen.llvm.emitter import Value
 from flambeau.codegen.llvm.entry import ARGUMENT_COUNT, call_slowly
 from flambeau.codegen.llvm.entry_constants import StubConstants
 from flambeau.codegen.llvm.entry_marshalling import Marshalling

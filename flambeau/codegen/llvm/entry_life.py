@@ -3,8 +3,9 @@
 from __future__ import annotations
 
 from flambeau.codegen.layouts import ObjectLayouts
-from flambeau.codegen.llvm.builder import NULL, ModuleBuilder
+from flambeau.codegen.llvm.builder import ModuleBuilder
 from flambeau.codegen.llvm.c_interface import C_INTERFACE
+from flambeau.codegen.llvm.checked_emitter import NULL
 
 LIFE_EXPORTS = ("dealloc", "traverse", "clear")
 """The type's functions of these names."""

@@ -8,7 +8,8 @@ counting that: whoever has the table keeps it alive.
 from __future__ import annotations
 
 from flambeau.codegen.layouts import ObjectLayouts
-from flambeau.codegen.llvm.builder import FunctionBuilder, ModuleBuilder, Value
+from flambeau.codegen.llvm.builder import FunctionBuilder, ModuleBuilder
+from flambeau.codegen.llvm.emitter import Value
 from flambeau.codegen.llvm.entry import ARGUMENT_COUNT, call_slowly, new_module
 from flambeau.util.made_objects import ARGUMENTS, CLASS, CONSTANTS, FIRST
 

@@ -8,7 +8,9 @@ from flambeau.codegen.graph import representation as forms
 from flambeau.codegen.graph.native_values import CannotCompileError
 from flambeau.codegen.graph.representation import Representation, word_count
 from flambeau.codegen.layouts import BLOCK_DATA, LIST
-from flambeau.codegen.llvm.builder import NULL, FunctionBuilder, Value
+from flambeau.codegen.llvm.builder import FunctionBuilder
+from flambeau.codegen.llvm.checked_emitter import NULL
+from flambeau.codegen.llvm.emitter import Value
 from flambeau.codegen.llvm.entry_constants import StubConstants
 from flambeau.program.named_tuples import maker_of_fields
 

@@ -9,8 +9,10 @@ from __future__ import annotations
 
 from flambeau.codegen.layouts import OUTPUT, ObjectLayouts
 from flambeau.codegen.llvm import c_memory
-from flambeau.codegen.llvm.builder import NULL, FunctionBuilder, ModuleBuilder, Value
+from flambeau.codegen.llvm.builder import FunctionBuilder, ModuleBuilder
 from flambeau.codegen.llvm.c_interface import ALIGNED, C_CONTIGUOUS, WRITEABLE
+from flambeau.codegen.llvm.checked_emitter import NULL
+from flambeau.codegen.llvm.emitter import Value
 
 KEPT = 2
 """How many blocks are kept."""

@@ -10,8 +10,10 @@ from collections.abc import Iterator
 from contextlib import contextmanager
 
 from flambeau.codegen.layouts import BLOCK, ENTRY_CONTEXT, FOREVER, LEAF, ObjectLayouts
-from flambeau.codegen.llvm.builder import FALSE, NULL, TRUE, FunctionBuilder, ModuleBuilder, Value
+from flambeau.codegen.llvm.builder import FunctionBuilder, ModuleBuilder
 from flambeau.codegen.llvm.c_interface import ALIGNED, C_INTERFACE, NUMPY_INTERFACE
+from flambeau.codegen.llvm.checked_emitter import FALSE, NULL, TRUE
+from flambeau.codegen.llvm.emitter import Value
 from flambeau.codegen.llvm.entry_blocks import add_blocks
 from flambeau.codegen.llvm.entry_results import add_results
 from flambeau.codegen.llvm.tensor_objects import add_may_write, add_note_write, plain_array

@@ -20,7 +20,8 @@ Launches of one hash of sizes are chained; a launch serves a call only if all th
 from __future__ import annotations
 
 from flambeau.codegen.layouts import INPUT, LAUNCH, LOOK, OUTPUT, RELEASE_GIL
-from flambeau.codegen.llvm.builder import FALSE, NULL, TRUE, FunctionBuilder, ModuleBuilder, word
+from flambeau.codegen.llvm.builder import FunctionBuilder, ModuleBuilder
+from flambeau.codegen.llvm.checked_emitter import FALSE, NULL, TRUE, word
 from flambeau.codegen.llvm.emitter import Value as Register
 from flambeau.codegen.llvm.launch_sizes import ALIGNED_FROM
 

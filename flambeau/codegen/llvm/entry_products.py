@@ -7,8 +7,10 @@ ask for them. Anything but two tensors of float32 or float64 with two axes that 
 from __future__ import annotations
 
 from flambeau.codegen.layouts import ObjectLayouts
-from flambeau.codegen.llvm.builder import NULL, FunctionBuilder, ModuleBuilder, Value
+from flambeau.codegen.llvm.builder import FunctionBuilder, ModuleBuilder
 from flambeau.codegen.llvm.c_interface import ALIGNED
+from flambeau.codegen.llvm.checked_emitter import NULL
+from flambeau.codegen.llvm.emitter import Value
 from flambeau.codegen.llvm.entry import ARGUMENT_COUNT, call_slowly, new_module
 from flambeau.codegen.llvm.entry_memory import add_make_array
 from flambeau.codegen.llvm.tensor_objects import add_constructors, any_array, plain_array

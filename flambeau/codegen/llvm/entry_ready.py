@@ -7,7 +7,8 @@ nor to its array, is free to become a result's; the tensor itself is always new.
 from __future__ import annotations
 
 from flambeau.codegen.layouts import OUTPUT, ObjectLayouts
-from flambeau.codegen.llvm.builder import NULL, ModuleBuilder
+from flambeau.codegen.llvm.builder import ModuleBuilder
+from flambeau.codegen.llvm.checked_emitter import NULL
 
 READY = 3
 """Storages in a row: a loop that keeps the last result, and one more, still finds one free."""

@@ -3,8 +3,10 @@
 from __future__ import annotations
 
 from flambeau.codegen.layouts import BLOCK, LEAF, ObjectLayouts
-from flambeau.codegen.llvm.builder import FALSE, NULL, TRUE, FunctionBuilder, ModuleBuilder, Value
+from flambeau.codegen.llvm.builder import FunctionBuilder, ModuleBuilder
 from flambeau.codegen.llvm.c_interface import ALIGNED, C_CONTIGUOUS, WRITEABLE
+from flambeau.codegen.llvm.checked_emitter import FALSE, NULL, TRUE
+from flambeau.codegen.llvm.emitter import Value
 from flambeau.codegen.llvm.entry_memory import add_make_array
 from flambeau.codegen.llvm.entry_shared_blocks import add_on_block, add_view
 from flambeau.codegen.llvm.tensor_objects import add_constructors

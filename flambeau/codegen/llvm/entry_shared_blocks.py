@@ -7,8 +7,10 @@ where the block's elements do, so that offsets into it are counted from there.
 from __future__ import annotations
 
 from flambeau.codegen.layouts import BLOCK, BLOCK_DATA, ObjectLayouts
-from flambeau.codegen.llvm.builder import NULL, FunctionBuilder, ModuleBuilder, Value
+from flambeau.codegen.llvm.builder import FunctionBuilder, ModuleBuilder
 from flambeau.codegen.llvm.c_interface import ALIGNED, C_CONTIGUOUS, WRITEABLE
+from flambeau.codegen.llvm.checked_emitter import NULL
+from flambeau.codegen.llvm.emitter import Value
 
 _OWNED = C_CONTIGUOUS | ALIGNED | WRITEABLE
 

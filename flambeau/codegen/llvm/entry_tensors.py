@@ -10,7 +10,9 @@ from __future__ import annotations
 from collections.abc import Callable
 
 from flambeau.codegen.layouts import LAUNCH, ObjectLayouts
-from flambeau.codegen.llvm.builder import NULL, FunctionBuilder, ModuleBuilder, Value
+from flambeau.codegen.llvm.builder import FunctionBuilder, ModuleBuilder
+from flambeau.codegen.llvm.checked_emitter import NULL
+from flambeau.codegen.llvm.emitter import Value
 from flambeau.codegen.llvm.entry import ARGUMENT_COUNT, Results, add_attempt, call_slowly, new_module, pack_tuple
 from flambeau.codegen.llvm.entry_geometry import WRITTEN
 from flambeau.codegen.llvm.entry_ready import add_ready

@@ -6,8 +6,10 @@ from flambeau.codegen.graph import representation as forms
 from flambeau.codegen.graph.representation import Representation, word_count
 from flambeau.codegen.graph.signature import Parameter
 from flambeau.codegen.layouts import BLOCK_DATA, LEAF, LIST
-from flambeau.codegen.llvm.builder import NULL, FunctionBuilder, Value, word
+from flambeau.codegen.llvm.builder import FunctionBuilder
 from flambeau.codegen.llvm.c_interface import ALIGNED, WRITEABLE
+from flambeau.codegen.llvm.checked_emitter import NULL, word
+from flambeau.codegen.llvm.emitter import Value
 from flambeau.codegen.llvm.entry_constants import StubConstants
 
 

@@ -11,8 +11,10 @@ from __future__ import annotations
 from abc import ABC, abstractmethod
 
 from flambeau.codegen.layouts import IDENTITY, INPUT, TOLD, ObjectLayouts
-from flambeau.codegen.llvm.builder import FALSE, TRUE, FunctionBuilder, ModuleBuilder, Value
+from flambeau.codegen.llvm.builder import FunctionBuilder, ModuleBuilder
 from flambeau.codegen.llvm.c_interface import ALIGNED, WRITEABLE
+from flambeau.codegen.llvm.checked_emitter import FALSE, TRUE
+from flambeau.codegen.llvm.emitter import Value
 
 
 class LaunchInputs(ABC):

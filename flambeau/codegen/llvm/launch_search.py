@@ -3,7 +3,9 @@
 from __future__ import annotations
 
 from flambeau.codegen.layouts import CELL, LAUNCH
-from flambeau.codegen.llvm.builder import NULL, FunctionBuilder, ModuleBuilder, Value
+from flambeau.codegen.llvm.builder import FunctionBuilder, ModuleBuilder
+from flambeau.codegen.llvm.checked_emitter import NULL
+from flambeau.codegen.llvm.emitter import Value
 from flambeau.codegen.llvm.entry_geometry import SPREAD, WRITTEN, add_geometry
 from flambeau.codegen.llvm.entry_patterns import add_patterns
 from flambeau.codegen.llvm.launch_inputs import LaunchInputs, add_same_numbers, input_of

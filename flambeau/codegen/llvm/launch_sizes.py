@@ -8,7 +8,9 @@ dimensions (0) but the size of an element in place of the strides.
 from __future__ import annotations
 
 from flambeau.codegen.layouts import INPUT, LAUNCH, OUTPUT
-from flambeau.codegen.llvm.builder import NULL, FunctionBuilder, ModuleBuilder, Value, word
+from flambeau.codegen.llvm.builder import FunctionBuilder, ModuleBuilder
+from flambeau.codegen.llvm.checked_emitter import NULL, word
+from flambeau.codegen.llvm.emitter import Value
 from flambeau.codegen.llvm.launch_inputs import input_of
 
 ALIGNED_FROM = 1 << 18

@@ -5,7 +5,8 @@ from __future__ import annotations
 from collections.abc import Callable
 
 from flambeau.codegen.layouts import LAUNCH
-from flambeau.codegen.llvm.builder import FunctionBuilder, ModuleBuilder, Value
+from flambeau.codegen.llvm.builder import FunctionBuilder, ModuleBuilder
+from flambeau.codegen.llvm.emitter import Value
 from flambeau.codegen.llvm.launch_inputs import input_of
 
 KERNEL = "void (ptr, i64, i64)"

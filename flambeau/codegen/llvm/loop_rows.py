@@ -9,7 +9,8 @@ from __future__ import annotations
 
 from collections.abc import Callable
 
-from flambeau.codegen.llvm.builder import FunctionBuilder, word
+from flambeau.codegen.llvm.builder import FunctionBuilder
+from flambeau.codegen.llvm.checked_emitter import word
 from flambeau.codegen.llvm.emitter import Value as Register
 from flambeau.codegen.llvm.entry_geometry import AXES, LENGTH, MOST_ARRAYS, SIZES, STRIDES, TURNED
 from flambeau.codegen.llvm.entry_patterns import MOST_RANK

@@ -16,7 +16,9 @@ from __future__ import annotations
 
 from collections.abc import Callable, Sequence
 
-from flambeau.codegen.llvm.builder import FALSE, TRUE, FunctionBuilder, ModuleBuilder, Value
+from flambeau.codegen.llvm.builder import FunctionBuilder, ModuleBuilder
+from flambeau.codegen.llvm.checked_emitter import FALSE, TRUE
+from flambeau.codegen.llvm.emitter import Value
 from flambeau.codegen.llvm.loop_rows import ByRows
 from flambeau.codegen.llvm.loop_words import ADDRESS, NOT_SERVED, ONCE, OPERANDS, PROGRAM, SCRATCH, STEP
 

@@ -3,7 +3,9 @@
 from __future__ import annotations
 
 from flambeau.codegen.layouts import Layout, ObjectLayouts
-from flambeau.codegen.llvm.builder import NULL, TRUE, FunctionBuilder, ModuleBuilder, Value
+from flambeau.codegen.llvm.builder import FunctionBuilder, ModuleBuilder
+from flambeau.codegen.llvm.checked_emitter import NULL, TRUE
+from flambeau.codegen.llvm.emitter import Value
 
 NEW_TENSOR = {
     "_array": "array", "_storage": "storage", "_requires_grad": "false", "_grad": "none", "_leaf": "none",

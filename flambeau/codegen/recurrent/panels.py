@@ -9,7 +9,8 @@ from __future__ import annotations
 from collections.abc import Callable, Sequence
 
 from flambeau.codegen.kernel.dtypes import element_type
-from flambeau.codegen.llvm.builder import FunctionBuilder, ModuleBuilder, word
+from flambeau.codegen.llvm.builder import FunctionBuilder, ModuleBuilder
+from flambeau.codegen.llvm.checked_emitter import word
 from flambeau.codegen.llvm.emitter import Target, Value, float_constant
 from flambeau.codegen.llvm.memory import iota
 from flambeau.util.record import dataclass

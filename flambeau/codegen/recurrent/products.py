@@ -2,7 +2,8 @@
 
 from __future__ import annotations
 
-from flambeau.codegen.llvm.builder import ModuleBuilder, word
+from flambeau.codegen.llvm.builder import ModuleBuilder
+from flambeau.codegen.llvm.checked_emitter import word
 from flambeau.codegen.llvm.emitter import Target, Value
 from flambeau.codegen.llvm.memory import iota
 from flambeau.codegen.recurrent.panels import WIDTH, PanelBuilder, Part, panel_function

@@ -17,7 +17,9 @@ from flambeau.codegen.call_geometry import Output
 from flambeau.codegen.launches import Launch
 from flambeau.codegen.layouts import Layout, words_layout
 from flambeau.codegen.llvm.abi import NO_MEMORY
-from flambeau.codegen.llvm.builder import IMPORTED, FunctionBuilder, ModuleBuilder, Value, word
+from flambeau.codegen.llvm.builder import IMPORTED, FunctionBuilder, ModuleBuilder
+from flambeau.codegen.llvm.checked_emitter import word
+from flambeau.codegen.llvm.emitter import Value
 from flambeau.codegen.llvm.engine import NativeCode, engine
 from flambeau.codegen.routines.table import Routine
 from flambeau.util.record import dataclass

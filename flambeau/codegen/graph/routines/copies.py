@@ -4,7 +4,8 @@ from __future__ import annotations
 
 from collections.abc import Callable, Sequence
 
-from flambeau.codegen.llvm.builder import FunctionBuilder, ModuleBuilder, Value
+from flambeau.codegen.llvm.builder import FunctionBuilder, ModuleBuilder
+from flambeau.codegen.llvm.emitter import Value
 
 COPY = "flambeau_tensor_copy"
 """``(target, source, rank, sizes, strides of the target, strides of the source, bytes of an element)``: every element

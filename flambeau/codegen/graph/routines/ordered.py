@@ -10,7 +10,8 @@ from __future__ import annotations
 from collections.abc import Callable
 from typing import Final
 
-from flambeau.codegen.llvm.builder import FunctionBuilder, ModuleBuilder, Value
+from flambeau.codegen.llvm.builder import FunctionBuilder, ModuleBuilder
+from flambeau.codegen.llvm.emitter import Value
 
 ORDER: Final = "flambeau_line_order"
 """``(line, bytes from one to the next, count, kind, flip, scratch)``: pairs of a key and a place, in order.

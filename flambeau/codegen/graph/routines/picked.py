@@ -5,7 +5,9 @@ from __future__ import annotations
 from collections.abc import Sequence
 
 from flambeau.codegen.graph.routines.copies import COPY, each_place
-from flambeau.codegen.llvm.builder import FALSE, TRUE, FunctionBuilder, ModuleBuilder, Value
+from flambeau.codegen.llvm.builder import FunctionBuilder, ModuleBuilder
+from flambeau.codegen.llvm.checked_emitter import FALSE, TRUE
+from flambeau.codegen.llvm.emitter import Value
 
 PICK = "flambeau_tensor_pick"
 """``(target, source, indexes, places, rest, bytes of an element)``: each part goes to the place of its indexes; false

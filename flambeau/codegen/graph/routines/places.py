@@ -5,7 +5,9 @@ from __future__ import annotations
 from collections.abc import Callable
 from typing import Final
 
-from flambeau.codegen.llvm.builder import FunctionBuilder, ModuleBuilder, Value, word
+from flambeau.codegen.llvm.builder import FunctionBuilder, ModuleBuilder
+from flambeau.codegen.llvm.checked_emitter import word
+from flambeau.codegen.llvm.emitter import Value
 from flambeau.schema.dtype import DType
 
 COUNT: Final = "flambeau_line_count"

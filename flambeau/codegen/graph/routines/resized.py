@@ -2,7 +2,8 @@
 
 from __future__ import annotations
 
-from flambeau.codegen.llvm.builder import FALSE, TRUE, FunctionBuilder, ModuleBuilder
+from flambeau.codegen.llvm.builder import FunctionBuilder, ModuleBuilder
+from flambeau.codegen.llvm.checked_emitter import FALSE, TRUE
 
 RESIZE = "flambeau_tensor_resize"
 """``(rank, sizes, strides, new rank, new sizes, new strides, bytes of an element)``: the strides with which the same
