@@ -44,6 +44,8 @@ def test_attributes() -> None:
     assert c.hasattr("n")
     assert not c.hasattr("nothing")
     c.setattr("n", 8)
+    with pytest.raises(RuntimeError, match="does not have an attribute with name 'other'; what a module has is fixed"):
+        c.setattr("other", 8)
     assert module.n == module.other() == 8
     with pytest.raises(AttributeError, match="does not have a field with name 'nothing'"):
         c.getattr("nothing")

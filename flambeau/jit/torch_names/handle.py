@@ -21,6 +21,7 @@ from flambeau.program.object import ScriptObject
 from flambeau.schema.types import InterfaceType
 
 NO_METHOD = "Method '{name}' is not defined."
+NO_ATTRIBUTE = "{owner} does not have an attribute with name '{name}'; what a module has is fixed when it is scripted"
 NO_FIELD = "{owner} does not have a field with name '{name}'"
 
 
@@ -103,7 +104,9 @@ class ModuleHandle:
         return self._object.has(name) or name in self._object.type.definition.constants
 
     def setattr(self, name: str, value: Any) -> None:
-        """Give an attribute another value. Raises RuntimeError for one of another type."""
+        """Give an attribute another value. Raises RuntimeError for one that is not there, or of another type."""
+        if not self.hasattr(name):
+            raise RuntimeError(NO_ATTRIBUTE.format(owner=self.qualified_name, name=name))
         setattr(self.ours, name, value.ours if isinstance(value, ModuleHandle) else value)
 
     def _method_names(self) -> list[str]:
