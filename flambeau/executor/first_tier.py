@@ -16,12 +16,12 @@ from typing import Any, Final
 from flambeau.analysis.effects import own_writes
 from flambeau.codegen.at_hand import at_hand_only
 from flambeau.executor import background, gradients
+from flambeau.executor.inlined_graph import reached_nodes
 from flambeau.executor.lost_numbers import is_reading
 from flambeau.executor.options import Options
 from flambeau.executor.stored import place_of, plan_place
 from flambeau.ir.constants import CONSTANT
-from flambeau.ir.graph import Graph, Node, Value
-from flambeau.ir.walk import subgraphs
+from flambeau.ir.graph import Node, Value
 from flambeau.passes.inline import CALLS, callee_of
 from flambeau.passes.recursion import Recursion
 from flambeau.program.function import Function
@@ -115,7 +115,7 @@ class FirstTier:
     @no_collection()
     def _is_suited(self) -> bool:
         """Whether the program is long and does not loop."""
-        nodes = list(_reached(self._function))
+        nodes = list(reached_nodes(self._function))
         count = sum(map(_gives_tensor, nodes))
         if count < LONG or any(map(_may_take_long, nodes)) or Recursion(callee_of).is_recursive(self._function):
             return False
@@ -175,17 +175,3 @@ def _is_short(count: Value) -> bool:
 _followed_from = RuleTable[Callable[[Node], Sequence[Value]]]("small numbers: which operands have to be small as well")
 _followed_from("aten::len", "aten::dim")(lambda node: ())
 _followed_from("aten::add", "aten::sub", "aten::__range_length", "prim::min", "prim::max")(lambda node: node.operands)
-
-
-def _reached(function: Function) -> Iterator[Node]:
-    """The nodes of a function and of all that it calls, each once. Raises CompileError for what cannot be compiled."""
-    known, waiting = {function}, [function]
-    while waiting:
-        graph: Graph = waiting.pop().frozen_graph
-        for part in subgraphs(graph):
-            for node in part.all_nodes():
-                yield node
-                callee = callee_of(node)
-                if callee is not None and callee not in known:
-                    known.add(callee)
-                    waiting.append(callee)

@@ -6,12 +6,13 @@ and mixed precision is explicit casts. For a model that is most of the nodes the
 
 from __future__ import annotations
 
-from collections.abc import Callable
+from collections.abc import Callable, Iterator
 
 from flambeau.executor.frozen_callees import freeze_callees
 from flambeau.executor.stored import place_of
 from flambeau.ir.clone import clone_graph
 from flambeau.ir.graph import Graph, Node
+from flambeau.ir.walk import subgraphs
 from flambeau.passes import autocast, constant_pooling, constant_propagation, dce, inline
 from flambeau.program.function import Function
 from flambeau.tensor.autocast_state import Precision
@@ -92,13 +93,32 @@ def _inlined(graph: Graph) -> Graph:
     return copy
 
 
-def has_node(function: Function, what: str, is_meant: Callable[[Node], bool]) -> bool:
-    """Whether a function, or what it calls, has a node of a kind that `what` names; from the cache on disk if known."""
+def reached_nodes(function: Function) -> Iterator[Node]:
+    """The nodes of a function and of all that it calls, each once. Raises CompileError for what cannot be compiled."""
+    known, waiting = {function}, [function]
+    while waiting:
+        graph: Graph = waiting.pop().frozen_graph
+        for part in subgraphs(graph):
+            for node in part.all_nodes():
+                yield node
+                callee = inline.callee_of(node)
+                if callee is not None and callee not in known:
+                    known.add(callee)
+                    waiting.append(callee)
+
+
+def has_node(function: Function, what: str, is_meant: Callable[[Node], bool], *, before_inlining: bool = False) -> bool:
+    """Whether a function, or what it calls, has a node of a kind that `what` names; from the cache on disk if known.
+
+    With `before_inlining` these are looked for first where they were, so that nothing is inlined where there is none:
+    inlining makes no other node such a one.
+    """
     place = place_of(function, "has", what)
     kept = None if place is None else place.read()
     if isinstance(kept, bool):
         return kept
-    found = any(map(is_meant, inlined_graph(function).listed_nodes()))
+    found = not before_inlining or any(map(is_meant, reached_nodes(function)))
+    found = found and any(map(is_meant, inlined_graph(function).listed_nodes()))
     if place is not None:
         place.keep(found)
     return found

@@ -61,7 +61,7 @@ def for_classes_of(function: Function, owner: ScriptObject) -> tuple[Function, t
     """A method with the classes of what is in the object in the place of interfaces, and where in the object that is;
     itself where it has none, or has met too many classes.
     """
-    if not has_node(function, "interfaces", _reads_interface):
+    if not has_node(function, "interfaces", _reads_interface, before_inlining=True):
         return function, ()
     graph = inlined_graph(function)
     with _lock:
