@@ -9,7 +9,7 @@ from flambeau.ops.families.pointwise import FRACTIONAL, NUMERIC, REAL, binary, l
 from flambeau.schema.dtype import Category, DType, bool_
 from flambeau.schema.opdef import UNKNOWN, ErrorSample, Sample, UnknownNumber, UnknownValueError
 from flambeau.schema.traits import PLAIN, Traits
-from flambeau.schema.types import ComplexType, FloatType, TensorType
+from flambeau.schema.types import BoolType, ComplexType, FloatType, TensorType
 from flambeau.tensor.array_library import np
 from flambeau.tensor.tensor import Tensor, wrap
 
@@ -28,11 +28,11 @@ def _refused(*args: Any, message: str, **kwargs: Any) -> ErrorSample:
 
 def check_alpha(common: DType, x: Any, y: Any, alpha: Any) -> None:
     """Refuse a factor of a higher kind than the operands."""
-    if isinstance(alpha, bool) and common is not bool_:
+    kind = alpha.type if isinstance(alpha, UnknownNumber) else None
+    if (isinstance(alpha, bool) or isinstance(kind, BoolType)) and common is not bool_:
         raise RuntimeError("Boolean alpha only supported for Boolean results.")
     if alpha is UNKNOWN and common.category < Category.FLOAT:
         raise UnknownValueError("alpha is not known")
-    kind = alpha.type if isinstance(alpha, UnknownNumber) else None
     if (isinstance(alpha, float) or isinstance(kind, FloatType)) and common.category < Category.FLOAT:
         raise RuntimeError("For integral input tensors, argument alpha must not be a floating point number.")
     if (isinstance(alpha, complex) or isinstance(kind, ComplexType)) and not common.is_complex:
