@@ -41,7 +41,8 @@ def along(x: np.ndarray, a: np.ndarray):
 
 def taken(x: np.ndarray, a: np.ndarray):
     parts = np.ediff1d(a), np.extract(a > 1, a), np.compress(x > 1, x), np.trim_zeros(x)
-    return parts, np.vdot(x, x), np.fix(x), np.multiply(x, 2, x), x
+    parts_of = divmod(a, 2), divmod(7, x + 0.5), pow(a, 2)
+    return parts, parts_of, np.vdot(x, x), np.fix(x), np.multiply(x, 2, x), x
 
 
 def backwards(x: np.ndarray, a: np.ndarray):

@@ -47,6 +47,8 @@ _OWN: Final = frozenset({"floor", "ceil", "trunc", "rint", "sign"})
 """Functions of floats that NumPy has otherwise than Python and PyTorch."""
 OF_COMPLEX_NUMBERS: Final = ("real", "imag", "angle")
 """Functions of arrays that take a number as well, and are no ufuncs."""
+_OF_ARRAYS: Final = {"aten::" + name: signs for name, signs in (("divmod", ("//", "%")), ("pow", ("**",)))}
+"""Functions of Python on arrays: the operators that they are."""
 _OF_FLOATS: Final = frozenset({"isnan", "isinf", "isfinite", "isclose"})
 
 
@@ -57,19 +59,27 @@ class NumberFunction(OperatorValue):
     def call(self, e: Emitter, where: SourceRange, args: Sequence[Given], keywords: Sequence[Given]) -> Sugared:
         """The overload that fits; for numbers of arrays what NumPy's scalars do."""
         values = [a.value for a in args]
-        if (
-            keywords
-            or not any(is_element(v.static_type) for v in values)
-            or not all(is_number(v.static_type) for v in values)
-        ):
-            return OperatorValue.call(self, e, where, args, keywords)
+        if not keywords and self._is_of_arrays(values):
+            return self._of_arrays(e, where, values)
+        are_elements = any(is_element(v.static_type) for v in values) and all(is_number(v.static_type) for v in values)
+        found = self._of_elements(e, where, values) if are_elements and not keywords else None
+        return OperatorValue.call(self, e, where, args, keywords) if found is None else found
+
+    def _of_elements(self, e: Emitter, where: SourceRange, values: Sequence[Value]) -> Sugared | None:
         if self.name == "prim::abs" and len(values) == 1:
             return SimpleValue(elements.negative(e, where, values[0], "prim::abs"))
         if self.name == "aten::divmod" and len(values) == 2:
             return SimpleValue(pack_tuple(e, [binary(e, where, op, *values) for op in ("//", "%")]))
         if self.name == "aten::pow" and len(values) == 2:
             return SimpleValue(binary(e, where, "**", *values))
-        return OperatorValue.call(self, e, where, args, keywords)
+        return None
+
+    def _is_of_arrays(self, values: Sequence[Value]) -> bool:
+        return self.name in _OF_ARRAYS and len(values) == 2 and any(map(arrays.is_array, values))
+
+    def _of_arrays(self, e: Emitter, where: SourceRange, values: Sequence[Value]) -> Sugared:
+        results = [binary(e, where, sign, *values) for sign in _OF_ARRAYS[self.name]]
+        return SimpleValue(results[0] if len(results) == 1 else pack_tuple(e, results))
 
 
 @dataclass(slots=True)
