@@ -168,9 +168,9 @@ class Executor:
         """Make the plan for arguments like these with its native code, and that of its kernels where nobody notices."""
         plan = self.plan_for(arguments)
         plain = gradients.Plain(arguments).arguments
-        plan.compile(plain)
         if not plan.runs and not plan.rehearsals:
-            plan.rehearse(plain)
+            plan.rehearse(plain)  # before there is native code: groups show whether they are one kernel each
+        plan.compile(plain)
 
     def _run_on_objects(self, plan: ExecutionPlan | None, spec: specs.Spec, arguments: Sequence[Any]) -> Any:
         """A call by a plan, with objects among the arguments: what is in them may ask for gradients."""

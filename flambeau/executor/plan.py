@@ -114,6 +114,8 @@ class ExecutionPlan:
         """Make the native code that calls with arguments like these run."""
         self.is_hot = True
         if self.compiled is not None:
+            if not self.is_settled:
+                self._settle()
             self.compiled.variant_for(arguments)
             self.cut()
 

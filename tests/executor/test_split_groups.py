@@ -86,3 +86,17 @@ def test_what_broadcasts_only_in_a_call_is_cut_before_code_for_the_whole_is_made
         np.testing.assert_array_equal(hidden.numpy(), wanted.astype(hidden.numpy().dtype))
         exact = np.exp(scores.numpy() + wanted - (scores.numpy() + wanted).max(-1, keepdims=True))
         np.testing.assert_allclose(weights.numpy(), exact / exact.sum(-1, keepdims=True), rtol=1e-6, atol=1e-12)
+
+
+def test_what_broadcasts_only_in_a_call_is_cut_before_code_is_asked_for() -> None:
+    def shifted(x: Tensor, b: Tensor) -> tuple[Tensor, Tensor]:
+        p = b.reshape(b.numel() // 12, 3, 4) + 1
+        return (x + p).softmax(-1), p
+
+    script, x, b = flambeau.script(shifted), random(2, 3, 4), random(3, 4)
+    script.compile(x, b)
+    for _ in range(4):
+        for found, wanted in zip(script(x, b), shifted(x, b), strict=True):
+            np.testing.assert_allclose(found.numpy(), wanted.numpy(), rtol=1e-12)
+    explained = script.explain(measure=False)
+    assert explained.is_native, explained
