@@ -33,7 +33,7 @@ from flambeau.schema.types import TensorType
 from flambeau.tensor.array_library import np
 from flambeau.tensor.layout import broadcast
 from flambeau.tensor.tensor import wrap
-from flambeau.util import blas
+from flambeau.util import blas, lapack
 
 ULP: Final = {float32: 256.0, float64: 256.0}
 """Libraries order sums differently; what a system amplifies comes on top of it."""
@@ -51,12 +51,21 @@ def _inverse_ex(A: Array, name: str) -> tuple[Array, Array]:
     check_floats(name, A)
     try:
         with np.errstate(all="ignore"):
-            return columns(blas.linalg.inv(A)), np.zeros(A.shape[:-2], np.int32)
+            return _inverted(A), np.zeros(A.shape[:-2], np.int32)
     except np.linalg.LinAlgError:
         info = factored(A)[2]
     safe = np.where((info != 0)[..., None, None], eye_like(A, A.shape[-1]), A)
     inverse = np.where((info != 0)[..., None, None], np.inf, blas.linalg.inv(safe)).astype(A.dtype, copy=False)
     return columns(inverse), info
+
+
+def _inverted(A: Array) -> Array:
+    """The inverses, by columns."""
+    if not lapack.can_invert(A):
+        return columns(blas.linalg.inv(A))
+    turned = rows(A.swapaxes(-1, -2))
+    lapack.invert_columns(turned.reshape(-1, *A.shape[-2:]))
+    return turned.swapaxes(-1, -2)
 
 
 def inverse_kernel(A: Array) -> Array:
