@@ -13,7 +13,7 @@ from flambeau.ops.families.samples import longs, sample
 from flambeau.schema.dtype import bool_, uint8
 from flambeau.schema.opdef import UNKNOWN, ErrorSample, Sample, Sizes
 from flambeau.schema.types import TensorType
-from flambeau.tensor.array_library import is_outside, np
+from flambeau.tensor.array_library import is_host_array, is_outside, np
 from flambeau.tensor.layout import broadcast, wrap_dim
 from flambeau.tensor.tensor import Tensor, wrap
 from flambeau.util.record import dataclass, field
@@ -200,11 +200,19 @@ def take_along_dim_kernel(self: Array, indices: Array, dim: int | None = None) -
     return gather_kernel(wide, at, np.where(index < 0, index + self.shape[at], index))
 
 
-def nonzero_kernel(self: Array) -> Array:
-    """The places of elements other than zero, a row each."""
-    if self.ndim == 0:
-        return np.zeros((int(bool(self != 0)), 0), np.int64)
-    return np.stack(np.nonzero(self)).astype(np.int64, copy=False).T
+def nonzero_kernel(self: Tensor) -> Tensor:
+    """The places of elements other than zero, a row each; their columns lie in one piece."""
+    columns = _columns_of_places(self._array)
+    if columns.size or not is_host_array(columns):
+        return wrap(columns.T)
+    count = columns.shape[1]
+    return wrap(np.ndarray((count, len(columns)), np.int64, bytearray(), 0, (8, 8 * count)))
+
+
+def _columns_of_places(array: Array) -> Array:
+    if array.ndim == 0:
+        return np.zeros((0, int(bool(array != 0))), np.int64)
+    return np.stack(np.nonzero(array)).astype(np.int64, copy=False)
 
 
 def nonzero_numpy_kernel(self: Tensor) -> list[Tensor]:
@@ -222,7 +230,7 @@ def nonzero_static_kernel(self: Array, size: int, fill_value: int = -1) -> Array
     """Exactly `size` rows of `nonzero`, filled up with `fill_value`."""
     if size < 0:
         raise RuntimeError("nonzero_static: 'size' must be an non-negative integer")
-    rows = nonzero_kernel(self)[:size]
+    rows = _columns_of_places(self).T[:size]
     result = np.full((size, self.ndim), fill_value, np.int64)
     result[: len(rows)] = rows
     return result
@@ -412,6 +420,7 @@ declare(
 declare(
     "aten::nonzero(Tensor self) -> Tensor",
     kernel=nonzero_kernel,
+    on_tensors=True,
     family="indexing",
     outs=("out",),
     dtype=to_int64,
@@ -422,6 +431,7 @@ declare(
 declare(
     "aten::argwhere(Tensor self) -> Tensor",
     kernel=nonzero_kernel,
+    on_tensors=True,
     family="indexing",
     dtype=to_int64,
     shape=lambda self: None if self.sizes is None else (None, len(self.sizes)),

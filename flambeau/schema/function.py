@@ -13,7 +13,7 @@ from flambeau.schema import compatibility
 from flambeau.schema.alias import WILDCARD, AliasInfo
 from flambeau.schema.lexer import Token, Tokens
 from flambeau.schema.remembered import remembered
-from flambeau.schema.type_text import AS_INT, NameLookup, TypeParser, default_text, parse_default
+from flambeau.schema.type_text import AS_INT, NameLookup, TypeParser, default_text, parse_default, print_in_schema
 from flambeau.schema.types import DictType, ListType, OptionalType, TensorType, TupleType, Type
 from flambeau.util.cached import cached_property
 from flambeau.util.errors import ParseError
@@ -67,7 +67,8 @@ class Argument:
         return self.kwarg_only and self.alias is not None and self.alias.is_write
 
     def __str__(self) -> str:
-        type_ = str(self.type) if self.broadcast is None else str(self.type).replace("[]", f"[{self.broadcast}]", 1)
+        type_ = print_in_schema(self.type)
+        type_ = type_ if self.broadcast is None else type_.replace("[]", f"[{self.broadcast}]", 1)
         text = self.declared or type_ + str(self.alias or "")
         if self.name:
             text += f" {self.name}"

@@ -70,18 +70,27 @@ _CONTAINER_SPELLINGS: Mapping[type[Type], tuple[str, str]] = {
 @TYPE_TEXT.provide
 def print_type(type_: Type, annotation: bool) -> str:
     """The text of a type: graph spelling, or source spelling when `annotation`."""
+    return _spelled(type_, annotation, by_name=annotation)
+
+
+def print_in_schema(type_: Type) -> str:
+    """The text of a type in a schema: that in graphs, but for named tuples, which have their qualified names."""
+    return _spelled(type_, annotation=False, by_name=True)
+
+
+def _spelled(type_: Type, annotation: bool, by_name: bool) -> str:
     spellings = _CONTAINER_SPELLINGS.get(type(type_))
     if spellings is not None:
-        return spellings[annotation].format(*[print_type(inner, annotation) for inner in type_.contained])
+        return spellings[annotation].format(*[_spelled(inner, annotation, by_name) for inner in type_.contained])
     match type_:
         case SimpleType():
             return type_.spelling if annotation else type_.text
         case TensorType():
             return "Tensor" if annotation else _tensor_text(type_)
         case UnionType(members):
-            return _union_text(members, annotation)
+            return _union_text(members, annotation, by_name)
         case TupleType():
-            return _tuple_text(type_, annotation)
+            return _tuple_text(type_, annotation, by_name)
         case EnumType(name):
             return name if annotation else f"Enum<{name}>"
         case InterfaceType(name):
@@ -115,16 +124,16 @@ def _size_text(size: int | None) -> str:
     return str(size) if size >= 0 else f"SS({size})"
 
 
-def _union_text(members: tuple[Type, ...], annotation: bool) -> str:
+def _union_text(members: tuple[Type, ...], annotation: bool, by_name: bool) -> str:
     # Each member's text is made once: where unions are nested, a text of texts doubles the work at every level.
-    texts = {member: print_type(member, False) for member in members}
+    texts = {member: _spelled(member, False, by_name) for member in members}
     ordered = sorted(members, key=lambda member: union_order(member, texts[member]))
     inner = ", ".join(print_type(m, True) if annotation else texts[m] for m in ordered)
     return f"Union[{inner}]" if annotation else f"Union({inner})"
 
 
-def _tuple_text(t: TupleType, annotation: bool) -> str:
-    if t.name is not None and annotation and "." in t.name:
+def _tuple_text(t: TupleType, annotation: bool, by_name: bool) -> str:
+    if t.name is not None and by_name and "." in t.name:
         return t.name
     if t.name is not None and not annotation:
         known = dict(t.defaults)
@@ -133,7 +142,7 @@ def _tuple_text(t: TupleType, annotation: bool) -> str:
             for n, e in zip(t.fields, t.elements, strict=True)
         ]
         return f"NamedTuple({', '.join(shown)})"
-    inner = ", ".join(print_type(e, annotation) for e in t.elements)
+    inner = ", ".join(_spelled(e, annotation, by_name) for e in t.elements)
     return f"Tuple[{inner or '()'}]" if annotation else f"({inner})"
 
 
@@ -145,7 +154,7 @@ def default_text(value: Any) -> str:
         return float_text(value)
     if isinstance(value, list | tuple):
         inner = ", ".join(default_text(v) for v in value)
-        return f"[{inner}]" if isinstance(value, list) else f"({inner})"
+        return f"[{inner}]" if isinstance(value, list) else f"({inner}{',' * (len(value) == 1)})"
     return str(value)
 
 

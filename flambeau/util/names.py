@@ -56,6 +56,16 @@ def qualified_name(value: Any) -> str:
     return in_root(".".join(_word(p) for p in parts))
 
 
+def python_name(cls: type) -> str:
+    """A class as messages name it: with its module, unless it is one of Python's builtins.
+
+    >>> import decimal
+    >>> python_name(decimal.Decimal), python_name(list)
+    ('decimal.Decimal', 'list')
+    """
+    return cls.__qualname__ if cls.__module__ == "builtins" else f"{cls.__module__}.{cls.__qualname__}"
+
+
 def _word(part: str) -> str:
     """A part of a name as an identifier: a lambda's is `_lambda`."""
     if part.isidentifier():

@@ -5,9 +5,13 @@ from __future__ import annotations
 import io
 import linecache
 import re
+import sys
+import types
 import warnings
+from dataclasses import dataclass
+from functools import cache
 from pathlib import Path
-from typing import Any
+from typing import Any, NamedTuple
 
 import numpy as np
 import pytest
@@ -26,16 +30,25 @@ TEXT = "graph(%x, %n : int):\n  %y = aten::mul(%x, %n)\n  return (%y)\n"
 NUMBERS = [[1.0, -2.0], [3.0, 0.5]]
 
 
-def namespace(library: Any, functional: Any, name: str) -> dict[str, Any]:
-    """What the expressions of one column see."""
+@cache
+def definitions(library: Any, functional: Any, name: str) -> dict[str, Any]:
+    """What the page defines, for one column."""
     source, filename = SETUP.replace("TENSOR", f"{name}.tensor"), f"<from pytorch: {name}>"
     linecache.cache[filename] = (len(source), None, source.splitlines(True), filename)
-    found = {
-        name: library, "F": functional, "jit": library.jit, "nn": library.nn, "Tensor": library.Tensor,
-        "x": library.tensor(NUMBERS), "ints": [3, 1, 2], "text": TEXT, "__name__": "from_pytorch",
+    module = sys.modules["from_pytorch"] = types.ModuleType("from_pytorch")
+    module.__file__ = filename  # where tools that want the source of a class look for it
+    found = vars(module)
+    found |= {
+        name: library, "F": functional, "jit": library.jit, "nn": library.nn, "Tensor": library.Tensor, "text": TEXT,
+        "autograd": library.autograd, "dataclass": dataclass, "NamedTuple": NamedTuple,
     }  # fmt: skip
-    exec(compile(source, filename, "exec"), found)
+    exec(compile(source, filename, "exec", dont_inherit=True), found)
     return found
+
+
+def namespace(library: Any, functional: Any, name: str) -> dict[str, Any]:
+    """What the expressions of one column see."""
+    return {**definitions(library, functional, name), "x": library.tensor(NUMBERS), "ints": [3, 1, 2]}
 
 
 def plain(value: Any) -> Any:
@@ -92,10 +105,11 @@ class Helpers:
 def run(library: Any, program: str, call: str) -> str:
     """What a call of a program gives, or why it is refused."""
     scope = load(f"{program}\n", library)
-    scope |= {name: getattr(library, name) for name in ("tensor", "einsum", "ops", "device")} | {"C": library._C}
+    scope |= {name: getattr(library, name) for name in ("tensor", "einsum", "celu", "ops", "device")}
+    scope["C"] = library._C
     scope |= {name: getattr(library.jit, name) for name in ("script", "trace", "freeze", "fuser", "CompilationUnit")}
     columns = namespace(library, library.nn.functional, library.__name__)
-    scope |= {name: columns[name] for name in ("x", "nn", "text", "Net", "Lists", "Shared", "Forks")}
+    scope |= {name: value for name, value in columns.items() if not name.startswith("__")}
     helpers = Helpers(library)
     scope |= {name: getattr(helpers, name) for name in ("after", "loaded", "extra")}
     try:

@@ -1043,14 +1043,14 @@ CASES: list[tuple[str, str, int, str, str]] = [
         'def f(x: int):\n    return Point("a", 2)\n',
         2,
         "Point",
-        "Point(int x, int y) -> NamedTuple(x : int, y : int):\nExpected a value of type 'int' for argument 'x' but instead found type 'str'.",
+        "Point(int x, int y) -> __torch__.tests.frontend.test_emit_errors.Point:\nExpected a value of type 'int' for argument 'x' but instead found type 'str'.",
     ),
     (
         "named tuple missing",
         "def f(x: int):\n    return Point(1)\n",
         2,
         "Point",
-        "Point(int x, int y) -> NamedTuple(x : int, y : int):\nArgument y not provided.",
+        "Point(int x, int y) -> __torch__.tests.frontend.test_emit_errors.Point:\nArgument y not provided.",
     ),
     (
         "second assignment in a loop",

@@ -74,8 +74,8 @@ def nonzero(fn: EmittedFunction, node: Node) -> None:
     step = columns.strides[0]
     starts = [memory.offset_address(fn.e, columns.data, number(k), step, 8) for k in range(x.rep.rank)]
     _write_places(fn, x, counted, starts)
-    is_none = fn.e.icmp("eq", counted, number(0))  # which lies in memory as NumPy says that nothing does
-    strides = [fn.e.select(is_none, number(8 * x.rep.rank), number(8)), fn.e.select(is_none, number(8), step)]
+    is_none = fn.e.icmp("eq", counted, number(0))  # whose columns are no step apart
+    strides = [number(8), fn.e.select(is_none, number(0), step)]
     result = view_on(columns, columns.data, [counted, number(x.rep.rank)], strides, 0)
     fn.values.set_new(node.result(), result)
 

@@ -41,6 +41,10 @@ class NodeMethods(AttributeMethods, Generic[ValueT, BlockT]):
             raise RuntimeError(NO_PYTHON.format(op=self.op))
         return self.attributes["callable"]
 
+    def scalar_args(self: Any) -> list[Any]:
+        """What that function is given besides values of the graph. Raises RuntimeError as `pyobj` does."""
+        return list(getattr(self.pyobj(), "scalar_args", ()))
+
     # -- operands and results -----------------------------------------------------------------------------------------
 
     def inputs(self: Any) -> Iterator[ValueT]:

@@ -22,6 +22,7 @@ from flambeau.program.object import ScriptObject
 from flambeau.schema.types import BOOL, TENSOR, InterfaceType, OptionalType, Type
 from flambeau.tensor.tensor import Tensor
 from flambeau.util.errors import CompileError
+from flambeau.util.names import python_name
 
 _OWN = frozenset(("_parameters", "_buffers", "_modules", "_transient", "training", TEXTS, DECLARED, *Module.HOOKS))
 _OF_CONTAINERS = frozenset(("_size", "_keys"))
@@ -127,7 +128,7 @@ class ModuleAttributes:
         if is_constant:
             self._constant(name, value)
         elif name in _OF_CONTAINERS and not name.startswith("__") and type(module).__module__.startswith("flambeau.nn"):
-            self.failed[name] = (type(value).__name__, "it belongs to the container")
+            self.failed[name] = (python_name(type(value)), "it belongs to the container")
         elif isinstance(value, Attribute):
             self._convert(name, value.value, value.type)
         elif name in (declared := vars(module).get(DECLARED, {})):
@@ -148,7 +149,7 @@ class ModuleAttributes:
             self.types[name] = type_
         except (NoTypeError, MismatchError, ValueError, OverflowError, CompileError) as error:
             reason = error.message if isinstance(error, CompileError) else str(error)
-            self.failed[name] = (type(value).__name__, reason)
+            self.failed[name] = (python_name(type(value)), reason)
 
     def _declared(self, annotation: Any) -> Type:
         refuse_array_attribute(annotation, self._resolver)

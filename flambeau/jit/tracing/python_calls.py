@@ -5,6 +5,8 @@ from __future__ import annotations
 from collections.abc import Callable, Iterable
 from typing import Any, Final
 
+from flambeau.util.names import python_name
+
 NOT_TENSORS: Final = (
     "Cannot trace the call of {name}: in a trace, a custom function gives a tensor or a tuple of tensors"
 )
@@ -25,6 +27,16 @@ class PythonCall:
         self._places = list(places)
         return self
 
+    @property
+    def scalar_args(self) -> list[Any]:
+        """The arguments that are no tensors."""
+        return [value for place, value in enumerate(self._others) if place not in self._places]
+
+    @property
+    def arguments_text(self) -> str:
+        """These as text, which the text of a graph can be read back with."""
+        return ", ".join(map(_text, self.scalar_args))
+
     def __eq__(self, other: object) -> bool:
         return isinstance(other, PythonCall) and self._parts() == other._parts()
 
@@ -39,3 +51,11 @@ class PythonCall:
         for place, tensor in zip(self._places, tensors, strict=True):
             arguments[place] = tensor
         return self._function(*arguments)
+
+
+def _text(value: Any) -> str:
+    """Numbers and texts as Python writes them, lists and tuples of such; of anything else the class."""
+    if isinstance(value, list | tuple):
+        inner = ", ".join(map(_text, value)) + "," * (isinstance(value, tuple) and len(value) == 1)
+        return f"[{inner}]" if isinstance(value, list) else f"({inner})"
+    return repr(value) if isinstance(value, bool | int | float | str | None) else python_name(type(value))

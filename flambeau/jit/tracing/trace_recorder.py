@@ -16,6 +16,7 @@ from flambeau.interpreter.future import Future
 from flambeau.ir.clone import clone_graph
 from flambeau.ir.constants import insert_constant
 from flambeau.ir.graph import Graph, Value
+from flambeau.ir.printer import PYTHON_ARGUMENTS
 from flambeau.jit.tracing.baking import COMPARING, FACTS, KINDS, Baker, precision_of, same_contents, user_range
 from flambeau.jit.tracing.python_calls import NOT_TENSORS, PythonCall
 from flambeau.jit.tracing.symbols import TracedFloat, TracedInt, TracedNumber
@@ -235,6 +236,8 @@ class Recorder:
         types: list[t.Type] = [t.TENSOR for _ in results]
         returned = t.TupleType(tuple(types)) if isinstance(result, tuple) else t.TENSOR
         node = self.graph.insert(f"^{name}", operands, [returned], callable=call)
+        if call.scalar_args:
+            node.attributes[PYTHON_ARGUMENTS] = call.arguments_text
         result = _apart(result, {id(a) for a in arguments})
         self._unpack(result, node.result())
         return result
