@@ -87,12 +87,23 @@ def either_of(
     native: Callable[[], Sequence[ArrayValue]],
 ) -> None:  # fmt: skip
     """The node's results by native code where a condition holds, else by Python; they hold their blocks either way."""
+    attempt(fn, node, condition, reps, lambda: (native(), None))
+
+
+def attempt(
+    fn: EmittedFunction, node: Node, condition: Register, reps: Sequence[Array],
+    native: Callable[[], tuple[Sequence[ArrayValue], Register | None]],
+) -> None:  # fmt: skip
+    """The same of native code that may fail, of which its second result tells: Python then runs the node."""
     e = fn.e
     slots = [fn.slots.new(rep) for rep in reps]
     here, there, after = e.label("here"), e.label("there"), e.label("after")
     e.branch_if(condition, here, there)
     e.start(here)
-    for slot, value in zip(slots, native(), strict=True):
+    values, is_done = native()
+    if is_done is not None:
+        _drop_unless(fn, is_done, values, there)
+    for slot, value in zip(slots, values, strict=True):
         fn.slots.store(slot, value)
     e.branch(after)
     e.start(there)
@@ -102,3 +113,15 @@ def either_of(
     e.start(after)
     for k, (slot, rep) in enumerate(zip(slots, reps, strict=True)):
         fn.values.set_new(node.result(k), fn.slots.load(slot, rep))
+
+
+def _drop_unless(fn: EmittedFunction, is_done: Register, values: Sequence[ArrayValue], there: str) -> None:
+    """Go elsewhere unless a condition holds, without the tensors that were made."""
+    e = fn.e
+    done, failed = e.label("done"), e.label("failed")
+    e.branch_if(is_done, done, failed)
+    e.start(failed)
+    for value in values:
+        e.raw(f"call void @drop_block(ptr {value.owner})")
+    e.branch(there)
+    e.start(done)

@@ -26,6 +26,7 @@ from flambeau.codegen.graph import (
     list_changes,
     list_folds,
     lists,
+    matrices,
     memory,
     ordered_lines,
     part_writes,
@@ -377,6 +378,14 @@ lowers_on_tensors("aten::nonzero_numpy")(distinct.nonzero_by_axes)
 lowers_on_tensors("aten::unique_consecutive")(distinct.unique_consecutive)
 lowers_on_tensors("aten::_unique2", "aten::_unique")(distinct.unique)
 lowers_on_tensors("aten::histc")(distinct.histc)
+lowers_on_tensors("aten::inverse", "aten::linalg_inv")(matrices.inverse)
+lowers_on_tensors("aten::det", "aten::linalg_det")(matrices.determinant)
+lowers_on_tensors("aten::slogdet", "aten::linalg_slogdet")(matrices.sign_and_logarithm)
+lowers_on_tensors("aten::cholesky", "aten::linalg_cholesky")(matrices.cholesky)
+lowers_on_tensors("aten::linalg_eigvalsh")(matrices.eigenvalues)
+lowers_on_tensors("aten::linalg_eigh")(matrices.eigenvectors)
+lowers_on_tensors("aten::linalg_svdvals")(matrices.singular_values)
+lowers_on_tensors("aten::linalg_solve")(matrices.solve)
 lowers_on_tensors("aten::slice")(arrays.slice_)
 lowers_on_tensors("aten::slice_scatter")(part_writes.slice_scatter)
 lowers_on_tensors("aten::select_scatter")(part_writes.select_scatter)

@@ -2,7 +2,8 @@
 
 from __future__ import annotations
 
-from typing import Final
+from collections.abc import Callable
+from typing import Any, Final
 
 from flambeau.ops.families.arrays import Array
 from flambeau.ops.families.matrices import (
@@ -52,19 +53,24 @@ def _check_hermitian(A: Array, uplo: str) -> bool:
 
 def eigh_kernel(self: Array, UPLO: str = "L") -> tuple[Array, Array]:
     """The eigenvalues in order, and the eigenvectors as columns, by one triangle of a Hermitian matrix."""
+    values, vectors = _of_triangle(blas.linalg.eigh, self, UPLO)
+    return np.asarray(values), columns(vectors)
+
+
+def _of_triangle(function: Callable[..., Any], self: Array, UPLO: str) -> Any:
+    """A function of one triangle. Raises LinAlgError where it does not come to an end."""
     upper = _check_hermitian(self, UPLO)
     with np.errstate(all="ignore"):
         try:
-            values, vectors = blas.linalg.eigh(self, "U" if upper else "L")
+            return function(self, "U" if upper else "L")
         except np.linalg.LinAlgError:
             raise LinAlgError("linalg.eigh: The algorithm failed to converge because the input matrix is "
                               "ill-conditioned or has too many repeated eigenvalues.") from None  # fmt: skip
-    return np.asarray(values), columns(vectors)
 
 
 def eigvalsh_kernel(self: Array, UPLO: str = "L") -> Array:
     """The eigenvalues in order."""
-    return eigh_kernel(self, UPLO)[0]
+    return np.asarray(_of_triangle(blas.linalg.eigvalsh, self, UPLO))
 
 
 def eig_kernel(self: Array) -> tuple[Array, Array]:
@@ -83,21 +89,29 @@ def eig_kernel(self: Array) -> tuple[Array, Array]:
 
 def svd_kernel(A: Array, full_matrices: bool = True, driver: str | None = None) -> tuple[Array, Array, Array]:
     """U, the singular values from the largest, and the adjoint of V. Raises LinAlgError for inf and nan."""
-    check_matrix("linalg.svd", A)
-    check_floats("linalg.svd", A)
-    if driver is not None:
-        raise RuntimeError(NO_DRIVER.format("torch.linalg.svd"))
+    _check_svd(A, driver)
     tall, wide = A.shape[-2:]
     if 0 in A.shape[-2:]:
         u, vh = (eye_like(A, tall), eye_like(A, wide)) if full_matrices else (A[..., :, :0], A[..., :0, :])
         return columns(u), np.zeros((*A.shape[:-2], 0), A.real.dtype), columns(vh)
+    u, s, vh = _finite_svd(A, full_matrices)
+    return columns(u), np.asarray(s), columns(vh)
+
+
+def _check_svd(A: Array, driver: str | None) -> None:
+    check_matrix("linalg.svd", A)
+    check_floats("linalg.svd", A)
+    if driver is not None:
+        raise RuntimeError(NO_DRIVER.format("torch.linalg.svd"))
+
+
+def _finite_svd(A: Array, *options: bool) -> Any:
     if not np.isfinite(A).all():
         _svd_failed()
     try:
-        u, s, vh = blas.linalg.svd(A, full_matrices)
+        return blas.linalg.svd(A, *options)
     except np.linalg.LinAlgError:
         _svd_failed()
-    return columns(u), np.asarray(s), columns(vh)
 
 
 def _svd_failed() -> None:
@@ -108,7 +122,10 @@ def _svd_failed() -> None:
 
 def svdvals_kernel(A: Array, driver: str | None = None) -> Array:
     """The singular values from the largest."""
-    return svd_kernel(A, False, driver)[1]
+    _check_svd(A, driver)
+    if not A.size:
+        return np.zeros((*A.shape[:-2], min(A.shape[-2:])), A.real.dtype)
+    return np.asarray(_finite_svd(A, False, False))
 
 
 def old_svd_kernel(self: Array, some: bool = True, compute_uv: bool = True) -> tuple[Array, Array, Array]:

@@ -8,6 +8,7 @@ from flambeau.codegen.graph import memory
 from flambeau.codegen.graph.emitted_function import EmittedFunction
 from flambeau.codegen.graph.memory import number
 from flambeau.codegen.graph.native_values import ArrayValue
+from flambeau.codegen.graph.routines import matrices
 from flambeau.codegen.graph.routines.copies import COPY, COPY_TYPE, add_copy
 from flambeau.codegen.graph.routines.ordered import FIRST, FIRST_TYPE, ORDER, ORDER_TYPE, add_order
 from flambeau.codegen.graph.routines.picked import PICK, PICK_TYPE, add_pick
@@ -22,14 +23,14 @@ ROUTINES = {
     COPY: COPY_TYPE, RESIZE: RESIZE_TYPE, PICK: PICK_TYPE, ORDER: ORDER_TYPE, FIRST: FIRST_TYPE, COUNT: COUNT_TYPE,
     PLACES: PLACES_TYPE,
 }  # fmt: skip
-"""The types of the routines, by symbol."""
+"""The types of the routines that are compiled, by symbol."""
 
 _lock = Lock()
 _compiled: dict[Engine, NativeCode] = {}
 
 
 def routine_addresses() -> dict[str, int]:
-    """Where the routines are, by symbol; compiled at the first call. Raises NativeError."""
+    """Where the routines are, by symbol, those of NumPy too; compiled at the first call. Raises NativeError."""
     jit = engine()
     with _lock:
         code = _compiled.get(jit)
@@ -37,7 +38,7 @@ def routine_addresses() -> dict[str, int]:
             code = _compiled[jit] = jit.link_entry(
                 "routines", tuple(ROUTINES), lambda: (_text(), ()), lambda names: {}
             )
-    return {symbol: code.addresses[symbol] for symbol in ROUTINES}
+    return {symbol: code.addresses[symbol] for symbol in ROUTINES} | matrices.loop_addresses()
 
 
 @cache
@@ -53,7 +54,7 @@ def _text() -> str:
 
 def call_routine(fn: EmittedFunction, symbol: str, *arguments: Register) -> Register:
     """A call of a routine; what it gives, if that is anything."""
-    kind = Signature(ROUTINES[symbol])
+    kind = Signature(ROUTINES.get(symbol) or matrices.TYPES[symbol])
     fn.parts.routines[symbol] = None
     fn.e.declare(kind.declaration(symbol))
     listed = ", ".join(f"{t} {a}" for t, a in zip(kind.parameters, arguments, strict=True))

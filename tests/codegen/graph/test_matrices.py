@@ -1,0 +1,89 @@
+"""Functions of matrices in native code, beside the interpreter and the reference: values and strides to the bit, errors
+to the letter."""
+
+from __future__ import annotations
+
+import numpy as np
+import pytest
+
+import flambeau
+from flambeau import Tensor
+from flambeau.codegen import available
+from flambeau.codegen.graph.routines.matrices import TYPES, loop_addresses
+from flambeau.util.errors import ExecutionError
+from tests.codegen.graph import one_meaning
+
+pytestmark = pytest.mark.skipif(
+    not available() or loop_addresses().keys() != TYPES.keys(), reason="native code needs llvmlite and NumPy's loops"
+)
+PROGRAMS = {
+    "inverse": "flambeau.linalg.inv(x), x.inverse()",
+    "determinant": "flambeau.linalg.det(x), x.slogdet()",
+    "cholesky": "flambeau.linalg.cholesky(x), x.cholesky(True)",
+    "eigenvalues": "flambeau.linalg.eigvalsh(x), flambeau.linalg.eigvalsh(x, 'U')",
+    "eigenvectors": "flambeau.linalg.eigh(x), flambeau.linalg.eigh(x, 'U')",
+    "singular values": "flambeau.linalg.svdvals(x)",
+    "solve": "flambeau.linalg.solve(x, x * 0.5), flambeau.linalg.solve(x, x[..., 0])",
+}
+
+
+def agree(name: str, x: Tensor) -> None:
+    one_meaning.agree(f"def f(x: Tensor):\n    return {PROGRAMS[name]}\n", lambda: (x,))
+
+
+def definite(dtype: str, *shape: int) -> np.ndarray:
+    draw = np.random.default_rng(7).normal(size=shape).astype(dtype)
+    return draw @ draw.swapaxes(-1, -2) + np.eye(shape[-1], dtype=dtype)
+
+
+@pytest.mark.parametrize("name", PROGRAMS)
+def test_batches_and_views(name: str) -> None:
+    batch = definite("float32", 2, 3, 4, 4)
+    uneven = definite("float64", 2, 4, 4) + np.tri(4)
+    for given in (uneven, batch[0, 0], batch[:, ::2, 1:, 1:].swapaxes(-1, -2), batch[:0], batch[:1, 0, :1, :1]):
+        agree(name, flambeau.from_numpy(given))
+
+
+@pytest.mark.parametrize("name", PROGRAMS)
+def test_what_has_no_result_and_what_is_not_finite(name: str) -> None:
+    singular = np.ones((2, 3, 3))
+    singular[0] = np.eye(3)
+    infinite = definite("float64", 3, 3)
+    infinite[1, 2] = np.inf
+    odd = (np.zeros((2, 0, 0)), np.ones((2, 3)), -np.eye(2), np.full((2, 2), np.nan), infinite)
+    for given in (singular, singular[1], *odd):
+        agree(name, flambeau.from_numpy(given))
+
+
+@pytest.mark.parametrize("name", PROGRAMS)
+def test_large_ones(name: str) -> None:
+    agree(name, flambeau.from_numpy(definite("float32", 91, 91)))
+
+
+def test_of_rectangles() -> None:
+    for shape in ((3, 5), (2, 5, 3)):
+        agree("singular values", flambeau.from_numpy(np.random.default_rng(0).normal(size=shape)))
+
+
+def test_other_dtypes_are_left_to_python() -> None:
+    for dtype in (flambeau.complex64, flambeau.int64):
+        x = flambeau.eye(2).to(dtype)
+        one_meaning.agree("def f(x: Tensor):\n    return x.inverse()\n", lambda x=x: (x,), is_native=False)
+
+
+def test_in_loops_memory_is_given_back() -> None:
+    @flambeau.script
+    def powers(x: Tensor, n: int) -> Tensor:
+        total = flambeau.zeros(3, 3)
+        for _ in range(n):
+            total += flambeau.linalg.inv(x) * x.det()
+            x = x * 0.9
+        return total
+
+    x = flambeau.from_numpy(definite("float32", 3, 3))
+    expected = powers.__wrapped__(x, 20)
+    for _ in range(3):
+        np.testing.assert_allclose(powers(x, 20).numpy(), expected.numpy(), rtol=1e-4)
+    assert powers.explain(measure=False).is_native
+    with pytest.raises(ExecutionError, match="is singular"):
+        powers(flambeau.ones(3, 3), 2)
