@@ -32,6 +32,7 @@ from flambeau.executor.derivatives import Derivatives
 from flambeau.executor.explain import caches_of, compilation_of, compilations_of
 from flambeau.executor.first_tier import FirstTier
 from flambeau.executor.inlined_graph import has_node, inlined_graph
+from flambeau.executor.one_by_one import runs_one_by_one
 from flambeau.executor.options import Options
 from flambeau.executor.plan import ExecutionPlan, make_plan
 from flambeau.executor.precisions import Precisions, alone
@@ -43,12 +44,11 @@ from flambeau.interpreter.code import Code
 from flambeau.interpreter.compile import code_of
 from flambeau.interpreter.machine import run
 from flambeau.interpreter.suspended import run_suspended
-from flambeau.ir.graph import Graph, Node
+from flambeau.ir.graph import Graph
 from flambeau.passes.pipeline import PassRecord
 from flambeau.program.function import Function
 from flambeau.program.shared import SHARED
-from flambeau.schema import registry
-from flambeau.schema.types import AnyClassType, AnyType, DeviceType, NamedType, Type
+from flambeau.schema.types import AnyClassType, AnyType, NamedType, Type
 from flambeau.specialise import spec as specs
 from flambeau.specialise.cache import SpecialisationCache
 from flambeau.tensor import below, defaults, dispatch, kernels
@@ -97,7 +97,7 @@ class Executor:
         self.repeated_calls: tuple[RepeatedCall, ...] = ()
         """What calls on the tape may rely on that are like one before, the newest first."""
         self._is_one_by_one: bool | None = None
-        """Whether it makes tensors that kernels do not take."""
+        """Whether it makes tensors that kernels do not take, or that ask for gradients."""
         self.stub = DispatchStub()
         """Where native code finds `fast_path`."""
         _executors.add(self)
@@ -190,12 +190,12 @@ class Executor:
         return MISSED if fast_path is None else fast_path(*arguments)
 
     def is_dispatched(self, arguments: Sequence[Any]) -> bool:
-        """Whether each operator is dispatched: on tensors of users' classes, and on those without data, which a
-        function that names the device "meta" makes itself, as one does that quantises."""
+        """Whether each operator is dispatched: on tensors of users' classes, on those without data, and in functions
+        that make such themselves, quantise, or ask for gradients."""
         if special.exists and (below.has_special(arguments, but_on_devices=True) or self._is_overridden()):
             return True
         if self._is_one_by_one is None:
-            self._is_one_by_one = has_node(self.function, "dispatched", _makes_special)
+            self._is_one_by_one = runs_one_by_one(self.function)
         return self._is_one_by_one
 
     def _is_overridden(self) -> bool:
@@ -457,14 +457,6 @@ defaults.when_changed(forget_all_plans)
 
 def _may_hold_objects(type_: Type) -> bool:
     return any(isinstance(part, NamedType | AnyType | AnyClassType) for part in type_.walk())
-
-
-def _makes_special(node: Node) -> bool:
-    """Whether a node names the device "meta", or is of quantised tensors."""
-    if any(d.family == "quantized" for d in registry.overloads(node.op)):
-        return True
-    is_device = node.op == "prim::Constant" and isinstance(node.result().static_type, DeviceType)
-    return is_device and str(node.attributes.get("value")) == "meta"
 
 
 def single(results: tuple[Any, ...]) -> Any:

@@ -9,7 +9,7 @@ operator at a time has Python's numbers, which no gradient goes through; it is r
 >>> try:
 ...     scaled(flambeau.ones(2, requires_grad=True))
 ... except RuntimeError as error:
-...     print(str(error).partition("(line")[0])
+...     print(str(error).partition(" (line")[0])
 scaled() makes a number of a tensor and computes a tensor of it
 """
 
@@ -37,7 +37,10 @@ LOST: Final = (
 EFFECTS: Final = "it draws random numbers, prints, or writes to what was there before"
 OPEN: Final = "it asks tensors about their gradients itself"
 SHARED: Final = "a result shares memory with an argument, or with another result"
-OVERRIDDEN: Final = "an operator in it was replaced, or it has tensors of a class of their own, or without data"
+OVERRIDDEN: Final = (
+    "an operator in it was replaced, it asks for gradients itself, or it has tensors of a class of their own, or "
+    "without data"
+)
 REFERENCE: Final = "its backend is the reference"
 WATCHED: Final = "a transform of the function that calls it, or whoever looks at operators, wants to see each"
 AGAIN: Final = "its gradients are batches or have tangents"

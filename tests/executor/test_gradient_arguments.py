@@ -172,3 +172,38 @@ def test_c16_calls_that_repeat_keep_their_meaning() -> None:
         assert f(asks.double(), plain, 2.0)[0].dtype is flambeau.float64
         with pytest.raises(RuntimeError, match="n"):
             f(asks, plain, "a")
+
+
+@flambeau.script
+def asks_itself(x: Tensor, flag: bool) -> tuple[Tensor, Tensor, Tensor]:
+    y = x.clone()
+    y.requires_grad_(flag)
+    for _ in range(2):
+        y = y * 2
+    with flambeau.no_grad():
+        unrecorded = y * 3
+    return y, unrecorded, flambeau.tensor([1.0, 2.0], requires_grad=flag) * x
+
+
+@flambeau.script
+def calls_who_asks(x: Tensor) -> Tensor:
+    return asks_itself(x, True)[2] + 1
+
+
+@pytest.mark.parametrize("flag", [True, False])
+def test_programs_ask_for_gradients_themselves(flag: bool) -> None:
+    x = flambeau.tensor([3.0, 4.0])
+    for _ in range(3):
+        doubled, unrecorded, product = asks_itself(x, flag)
+        assert (doubled.requires_grad, unrecorded.requires_grad, product.requires_grad) == (flag, False, flag)
+        assert doubled.tolist() == [12.0, 16.0]
+        assert calls_who_asks(x).requires_grad
+        with flambeau.no_grad():
+            assert not any(y.requires_grad for y in asks_itself(x, flag))
+
+
+def test_gradients_reach_arguments_of_programs_that_ask() -> None:
+    x = flambeau.tensor([3.0, 4.0], requires_grad=True)
+    calls_who_asks(x).sum().backward()
+    assert x.grad is not None
+    assert x.grad.tolist() == [1.0, 2.0]
