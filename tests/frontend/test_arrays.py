@@ -268,8 +268,8 @@ def test_functions_of_numpy_that_programs_do_not_have_are_refused_with_what_the_
         return x + np.fft.fftfreq(4)
 
     for function, text in (
-        (product, "programs have no np.tensordot: write flambeau.tensordot"),
-        (powers, "programs have no np.logspace: write flambeau.logspace, which is told how many numbers"),
+        (product, "np.tensordot is for arrays: annotate what it is given as np.ndarray, or write flambeau.tensordot"),
+        (powers, "np.logspace makes an array, and this program has none: write flambeau.logspace, which is told how"),
         (joined, "np.kron is for arrays: annotate what it is given as np.ndarray, or write flambeau.kron"),
         (frequencies, "programs have no np.fft.fftfreq: write flambeau.fft.fftfreq"),
     ):

@@ -9,11 +9,11 @@ ORDER = 61
 
 ROWS = [
     accepted("arrays that NumPy's functions make", "import numpy as np\ndef f(n: int, v: float):\n    return np.zeros(n), np.ones((2, n), np.int32), np.full((n,), v), np.full(n, 3), np.arange(n), np.arange(0, 1, 0.5), np.eye(2, n), np.identity(2), np.linspace(0, v, num=3), np.array([[1, 2], [3, n]]), np.array([v, 1.0], dtype=np.float32), np.full(2, True), np.empty((0, n)), np.asarray([n]), np.zeros([2, n]).sum()", "[(str(np.asarray(t).dtype), np.asarray(t).tolist()) for t in f(3, 1.5)]", torch=False),
-    refused("what NumPy's functions take and programs do not", "import numpy as np\ndef f(n: int):\n    return np.zeros(n, order='F')", "np.zeros: the keyword 'order' has no form in programs. Use the operator's own"),
+    refused("what NumPy's functions take and programs do not", "import numpy as np\ndef f(n: int):\n    return np.zeros(n, order='F')", "np.zeros has no 'order' in programs, where it takes shape, dtype"),
     refused("np.full without a value", "import numpy as np\ndef f(n: int):\n    return np.full(n)", "np.full() is missing 'fill_value'"),
     refused("np.zeros without a shape", "import numpy as np\ndef f(n: int):\n    return np.zeros()", "np.zeros() is missing 'shape'"),
     refused("np.linspace without an end", "import numpy as np\ndef f(n: int):\n    return np.linspace(n)", "np.linspace() is missing 'stop'"),
-    refused("np.eye of too much", "import numpy as np\ndef f(n: int):\n    return np.eye(n, n, np.float32, 1)", "np.eye() takes at most 3 arguments here"),
+    refused("np.eye of too much", "import numpy as np\ndef f(n: int):\n    return np.eye(n, n, 0, np.float32, 1)", "np.eye() takes at most 4 arguments here"),
     refused("a shape twice", "import numpy as np\ndef f(n: int):\n    return np.ones(n, shape=n)", "np.ones() got multiple values for 'shape'"),
     accepted("sizes with a star", "def f(x: Tensor):\n    b, *rest = x.shape\n    return x.view(*x.shape), x.reshape(b, *rest), flambeau.zeros(*rest, dtype=flambeau.int64), x.expand(3, *x.shape).sum(), x.permute(*[1, 0])", "f(flambeau.arange(6).reshape(2, 3))", torch=False),
     accepted("index tensors behind dots", "def f(x: Tensor, i: Tensor):\n    return x[..., i], x[..., [0, 1]], x[0, ..., i], x[i, ..., 0], x[i, ..., i], x[..., i, 0], x[..., i, None]", "f(flambeau.arange(8).reshape(2, 2, 2), flambeau.tensor([1, 0]))", torch=False),

@@ -13,7 +13,7 @@ from flambeau.frontend.emit.conditions import to_bool
 from flambeau.frontend.emit.implicit_conversions import unpack_tuple
 from flambeau.frontend.emit.numpy import array_promotion as arrays
 from flambeau.frontend.emit.numpy import element_arithmetic as elements
-from flambeau.frontend.emit.numpy.array_promotion import is_array
+from flambeau.frontend.emit.numpy.array_promotion import as_number, is_array
 from flambeau.frontend.emit.schema_matching import call_operator
 from flambeau.frontend.emit.values import set_values as sets
 from flambeau.frontend.emit.values.magic_methods import MAGIC, emit_magic, is_magic
@@ -23,6 +23,7 @@ from flambeau.frontend.emit.values.sugared import Emitter, Given, Sugared
 from flambeau.frontend.trees.tree_views import Compare
 from flambeau.ir.graph import Value
 from flambeau.schema import registry
+from flambeau.schema.array_type import ArrayType
 from flambeau.schema.types import (
     BOOL,
     STRING,
@@ -170,6 +171,9 @@ def _contains(e: Emitter, where: SourceRange, container: Value, item: Value) -> 
             return _tuple_contains(e, where, container, item)
         case ListType(element) if not isinstance(element, SIMPLE_ITEMS):
             return call_operator(e, where, "python::contains", [container, item])
+        case ArrayType():
+            equal = compare(e, where, "==", container, item)
+            return as_number(e, call_operator(e, where, "aten::any", [equal]))
     return call_operator(e, where, "aten::__contains__", [container, item])
 
 

@@ -32,9 +32,9 @@ def delete(arr: Any, obj: int) -> Any:
     return np.concatenate((flat[:place], flat[place + 1 :]))
 
 
-def isin(element: Any, test_elements: Any) -> Any:
-    """Of each element, whether it is among others."""
-    others, flat = np.sort(test_elements.reshape(-1)), element.reshape(-1)
+def isin(element: Any, test_elements: Any, assume_unique: bool = False, invert: bool = False) -> Any:
+    """Of each element, whether it is among others, in an array or a list; with `invert`, whether it is not."""
+    others, flat = np.sort(np.asarray(test_elements).reshape(-1)), element.reshape(-1)
     out = np.zeros(len(flat), dtype=np.bool_)
     for i in range(len(flat)):
         low, high = 0, len(others)
@@ -44,7 +44,7 @@ def isin(element: Any, test_elements: Any) -> Any:
                 low = middle + 1
             else:
                 high = middle
-        out[i] = low < len(others) and others[low] == flat[i]
+        out[i] = (low < len(others) and others[low] == flat[i]) != invert
     return out.reshape(element.shape)
 
 
@@ -165,6 +165,17 @@ def vdot(a: Any, b: Any) -> Any:
 def fix(x: Any) -> Any:
     """Whole numbers towards zero."""
     return np.trunc(x)
+
+
+def modf(x: Any) -> Any:
+    """The parts behind and before the point, both with the sign; behind infinity there is 0."""
+    whole = np.trunc(x)
+    return np.copysign(np.where(np.isinf(x), 0.0, x - whole), x), whole * 1.0
+
+
+def diagflat(v: Any, k: int = 0) -> Any:
+    """A matrix with the elements, in order, along a diagonal, and zeros elsewhere."""
+    return np.diag(v.reshape(-1), k)
 
 
 def putmask(a: Any, mask: Any, values: Any) -> None:

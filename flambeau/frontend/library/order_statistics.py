@@ -33,8 +33,8 @@ def quantile(a: Any, q: Any, axis: Any = None) -> Any:
     """The element that a fraction `q` of the others is below, between its neighbours by their distance."""
     if axis is None:
         x = np.sort(a.reshape(-1)) * 1.0
-        if isinstance(q, np.ndarray):
-            places = q * 1.0
+        if isinstance(q, np.ndarray | list):
+            places = np.asarray(q) * 1.0
             out = np.empty(len(places), dtype=x.dtype)
             for i in range(len(places)):
                 out[i] = between(x, float(places[i]))
@@ -46,7 +46,10 @@ def quantile(a: Any, q: Any, axis: Any = None) -> Any:
 
 def percentile(a: Any, q: Any, axis: Any = None) -> Any:
     """`quantile` in hundredths."""
-    return quantile(a, q / 100, axis)
+    if isinstance(q, list):
+        return quantile(a, np.asarray(q) / 100, axis)
+    else:
+        return quantile(a, q / 100, axis)
 
 
 def between(x: Any, q: float) -> Any:

@@ -160,8 +160,18 @@ def count_between(x: Any, low: Any, high: Any, edges: Any) -> Any:
     return counts
 
 
-def meshgrid(x: Any, y: Any) -> Any:
-    """The columns and rows of a grid: `x` in each row, `y` in each column."""
+def meshgrid(x: Any, y: Any, indexing: str = "xy") -> Any:
+    """The columns and rows of a grid: `x` in each row, `y` in each column; with `indexing` "ij" the other way round.
+
+    Raises ValueError for another one.
+    """
+    if indexing == "ij":
+        down, across = np.empty((len(x), len(y)), dtype=x.dtype), np.empty((len(x), len(y)), dtype=y.dtype)
+        down[:] = x[:, None]
+        across[:] = y
+        return down, across
+    if indexing != "xy":
+        raise ValueError("Valid values for `indexing` are 'xy' and 'ij'.")
     columns = np.empty((len(y), len(x)), dtype=x.dtype)
     rows = np.empty((len(y), len(x)), dtype=y.dtype)
     columns[:] = x

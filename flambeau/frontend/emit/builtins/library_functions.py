@@ -16,7 +16,7 @@ from flambeau.frontend.closures.call_arguments import emit_all
 from flambeau.frontend.closures.instantiation import instantiate
 from flambeau.frontend.closures.template import TemplateResolver
 from flambeau.frontend.emit.values.sugared import Builtin, Emitter, Sugared
-from flambeau.frontend.library import array_functions, bisection, heaps, order_statistics, samples, without_nans
+from flambeau.frontend.library import array_functions, bisection, heaps, order_statistics, ranges, samples, without_nans
 from flambeau.frontend.trees.tree_views import Apply, Def, Expr, FalseLit, TrueLit, Var
 from flambeau.schema.array_type import holds_arrays
 from flambeau.schema.types import Type
@@ -33,11 +33,14 @@ _OF_ARRAYS: Final = (
     (array_functions, (
         "append", "insert", "delete", "isin", "array_equal", "allclose", "digitize", "sinc", "heaviside", "polyval",
         "union1d", "intersect1d", "setdiff1d", "average", "split", "array_split", "fill_diagonal", "copyto",
-        "atleast_1d", "atleast_2d", "ediff1d", "compress", "extract", "vdot", "fix", "putmask", "trim_zeros",
+        "atleast_1d", "atleast_2d", "ediff1d", "compress", "extract", "vdot", "fix", "putmask", "trim_zeros", "modf",
+        "diagflat",
     )),
     (without_nans, ("nansum", "nanmean", "nanmax", "nanmin", "nanstd", "nanvar", "nanprod", "nanmedian", "nancumsum",
         "nanargmax", "nanargmin")),
 )  # fmt: skip
+_OF_NUMBERS: Final = ("logspace", "geomspace", "tri", "tril_indices", "triu_indices", "diag_indices")
+"""Functions that make arrays of numbers."""
 LIBRARY: Final[dict[Any, types.FunctionType]] = {
     getattr(theirs, name): getattr(ours, name) for theirs, ours, names in _PAIRS for name in names
 }
@@ -46,11 +49,17 @@ ARRAY_LIBRARY: Final[dict[Any, types.FunctionType]] = {
     getattr(np, name): getattr(ours, name) for ours, names in _OF_ARRAYS for name in names if hasattr(np, name)
 }
 """What stands for functions of NumPy, where they are given arrays."""
-_ROOMS: Final = (array_functions, heaps, bisection, order_statistics, samples, without_nans)
+ARRAY_MAKERS: Final[dict[Any, types.FunctionType]] = {getattr(np, name): getattr(ranges, name) for name in _OF_NUMBERS}
+"""What stands for those that make arrays, where a program has arrays."""
+_ROOMS: Final = (array_functions, heaps, bisection, order_statistics, ranges, samples, without_nans)
 _OWN: Final = frozenset(
     value for ours in _ROOMS for value in vars(ours).values() if isinstance(value, types.FunctionType)
 )
+SPACED: Final[types.FunctionType] = vars(ranges)["spaced"]
+"""`np.linspace` that is told whether the last number is in it."""
+_MAKERS: Final = frozenset(ARRAY_MAKERS.values())
 OUTSIDE: Final = "what it does with operators, or call it outside and pass the result in"
+MAKES_ARRAY: Final = "np.{name} makes an array, and this program has none: write {instead}"
 FOR_ARRAYS: Final = "np.{name} is for arrays: annotate what it is given as np.ndarray, or write {instead}"
 REFUSED = "{name}: {reason}"
 _WITH: Final[dict[Any, dict[str, Any]]] = {
@@ -69,6 +78,8 @@ class LibraryFunction(Builtin):
 
     python: types.FunctionType
     is_of_arrays: bool = False
+    instead: str = OUTSIDE
+    """What a program without arrays is told to write."""
 
     def call_tree(self, e: Emitter, tree: Apply, hint: Type | None) -> Sugared:
         """A call of the function as compiled for the arguments. Raises CompileError where they do not fit."""
@@ -79,8 +90,10 @@ class LibraryFunction(Builtin):
         template.tree = _open(template.tree)
         args, keywords = emit_all(e, tree)
         given = (*args, *keywords.values())
-        if self.is_of_arrays and not any(a.is_value and holds_arrays(a.type) for a in given):
-            raise CompileError(FOR_ARRAYS.format(name=self.python.__name__, instead=OUTSIDE), tree.callee.range)
+        makes = self.python in _MAKERS and not e.arrays
+        if makes or (self.is_of_arrays and not any(a.is_value and holds_arrays(a.type) for a in given)):
+            text = MAKES_ARRAY if makes else FOR_ARRAYS
+            raise CompileError(text.format(name=self.python.__name__, instead=self.instead), tree.callee.range)
         try:
             return instantiate(e, tree.callee.range, template, args, keywords)
         except CompileError as error:
@@ -102,6 +115,8 @@ def _with_more(python: types.FunctionType, tree: Apply) -> tuple[types.FunctionT
 
 def array_library_function(value: Any) -> LibraryFunction | None:
     """What a function of NumPy is in a program that is written in the language; None for any other."""
+    if value in ARRAY_MAKERS:
+        return LibraryFunction(ARRAY_MAKERS[value])
     ours = ARRAY_LIBRARY.get(value)
     return None if ours is None else LibraryFunction(ours, True)
 

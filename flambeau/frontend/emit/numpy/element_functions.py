@@ -25,7 +25,7 @@ from flambeau.frontend.emit.values.sugared import Emitter, Given, Sugared
 from flambeau.ir.graph import Value
 from flambeau.schema import registry
 from flambeau.schema.array_type import ArrayType
-from flambeau.schema.dtype import DType, float64
+from flambeau.schema.dtype import DType, float64, int64
 from flambeau.schema.element_type import is_element
 from flambeau.schema.types import BOOL, COMPLEX, FLOAT, INT, FloatType, NumberType, is_number
 from flambeau.util.errors import CompileError
@@ -158,9 +158,10 @@ def _of_operator(e: Emitter, where: SourceRange, operator: str, operands: list[V
     """An operator of numbers; where it has tensors alone, of tensors without dimensions."""
     if any(isinstance(d.schema.arguments[0].type, FloatType | NumberType) for d in registry.overloads(operator)):
         return call_operator(e, where, operator, operands)
-    dtype = [Given(e.constant(float64.code, INT), where, "dtype")]
+    is_whole = all(v.static_type == INT for v in operands)
+    dtype = [Given(e.constant((int64 if is_whole else float64).code, INT), where, "dtype")]
     result = call_operator(e, where, operator, [call_operator(e, where, "aten::tensor", [v], dtype) for v in operands])
-    return call_operator(e, where, "aten::Float", [result])
+    return call_operator(e, where, "aten::Int" if is_whole else "aten::Float", [result])
 
 
 def _typed(e: Emitter, where: SourceRange, values: Sequence[Value]) -> list[Value]:

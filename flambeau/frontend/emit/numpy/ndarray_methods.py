@@ -6,27 +6,28 @@ x.std(axis=0)    →    aten::std(%x, [0], correction=0, keepdim=False)        x
 from __future__ import annotations
 
 from collections.abc import Callable, Sequence
-from typing import Any, Final
+from typing import Final
 
 import numpy as np
 
 from flambeau.frontend.emit.implicit_conversions import pack_list, pack_tuple, unpack_tuple
 from flambeau.frontend.emit.numpy import array_promotion as arrays
 from flambeau.frontend.emit.numpy.array_promotion import as_number, dtype_and_rank
+from flambeau.frontend.emit.numpy.dtype_names import dtype_named, with_dtype
+from flambeau.frontend.emit.numpy.folds import fold, scan, spread
+from flambeau.frontend.emit.numpy.method_calls import Call, Method, constant_int, constant_text
 from flambeau.frontend.emit.schema_matching import call_operator
 from flambeau.frontend.emit.values.sugared import Builtin, Emitter, Given, Sugared
 from flambeau.frontend.trees.tree_views import Apply
 from flambeau.ir.graph import Value
 from flambeau.schema.array_type import ArrayType, array_of
-from flambeau.schema.dtype import by_code, float64, from_numpy_dtype, int64
+from flambeau.schema.dtype import by_code, int64
 from flambeau.schema.types import INT, IntType, ListType, NoneType, TupleType, Type
 from flambeau.util.errors import CompileError
 from flambeau.util.instead import instead
 from flambeau.util.record import dataclass
 from flambeau.util.source import SourceRange
 
-Named = dict[str, Value]
-Method = Callable[["Call"], Value]
 NOT_HERE: Final = "arrays have no {name} in programs: {instead}"
 INSTEAD: Final = {
     "view": instead("{code} converts, ", "x.astype(np.int64)", given="x: np.ndarray", shown="x.astype(dtype)")
@@ -41,131 +42,14 @@ OUTSIDE: Final = "call it outside and pass the result in"
 _NUMPYS_KEYWORDS: Final = {"dim": "axis", "keepdim": "keepdims", "unbiased": "ddof", "correction": "ddof"}
 """Keywords of PyTorch, and what NumPy calls them."""
 NO_KEYWORD: Final = "{name}: the keyword '{keyword}' has no form for arrays in programs"
-UNSIGNED: Final = "{name} of unsigned integers: x.astype(np.int64) first, as sums of unsigned integers are uint64"
 SQUEEZED: Final = "cannot select an axis to squeeze out which has size not equal to one"
 UNPACKED: Final = "expected {size} items to unpack: the array has more or fewer"
-AXIS: Final = "axis must be a number that is written out here, so that the dimensions of the result are known"
-
-
-def constant_int(value: Value) -> int | None:
-    """The int that a value is known to be; None for any other."""
-    node = value.defining_node
-    is_constant = node is not None and node.op == "prim::Constant" and value.static_type == INT
-    number = node.attribute("value") if node is not None and is_constant else None
-    return number if type(number) is int else None
-
-
-def constant_text(value: Value) -> str | None:
-    """The text that a value is known to be; None for any other."""
-    node = value.defining_node
-    text = node.attribute("value") if node is not None and node.op == "prim::Constant" else None
-    return text if isinstance(text, str) else None
-
-
-@dataclass(slots=True)
-class Call:
-    """A call of a method, with its arguments by name."""
-
-    e: Emitter
-    where: SourceRange
-    name: str
-    array: Value
-    arguments: Named
-
-    def op(self, name: str, *operands: Any, **keywords: Any) -> Value:
-        """An operator on values and constants."""
-        values = [self.value(o) for o in operands]
-        named = [Given(self.value(v), self.where, k) for k, v in keywords.items()]
-        return call_operator(self.e, self.where, f"aten::{name}", values, named)
-
-    def value(self, operand: Any) -> Value:
-        if isinstance(operand, Value):
-            return operand
-        if isinstance(operand, list):
-            return pack_list(self.e, [self.value(g) for g in operand], INT)
-        return self.e.constant(operand)
-
-    def number(self, name: str, default: int | None = None) -> int | None:
-        """An argument that has to be a literal number."""
-        value = self.arguments.get(name)
-        if value is None or isinstance(value.static_type, NoneType):
-            return default
-        constant = constant_int(value)
-        if constant is None:
-            raise CompileError(AXIS, self.where)
-        return constant
-
-    def axes(self, name: str = "axis") -> list[int] | None:
-        """The axes that are named; None for all."""
-        value = self.arguments.get(name)
-        if value is None or isinstance(value.static_type, NoneType):
-            return None
-        if isinstance(value.static_type, TupleType):
-            numbers = [constant_int(v) for v in unpack_tuple(self.e, value)]
-            if None in numbers:
-                raise CompileError(AXIS, self.where)
-            return [f for f in numbers if f is not None]
-        number = self.number(name)
-        return None if number is None else [number]
-
-    def floats(self) -> Value:
-        """The array, in float64 where it holds integers or bools."""
-        dtype, _ = dtype_and_rank(self.array, self.where)
-        is_real = dtype.is_floating_point or dtype.is_complex
-        return self.array if is_real else arrays.converted(self.e, self.array, float64)
-
-
-def _fold(name: str, whole: str = "", *, floats: bool = False) -> Method:
-    """`x.sum(axis=None, keepdims=False)`."""
-
-    def emit(c: Call) -> Value:
-        array = c.floats() if floats else c.array
-        axes = c.axes()
-        if name in ("sum", "prod") and axes is not None:
-            _check_signed(c)
-        keep = c.arguments.get("keepdims", c.value(False))
-        if axes is None and "keepdims" not in c.arguments:
-            return c.op(whole or name, array)
-        axes = list(range(dtype_and_rank(array, c.where)[1])) if axes is None else axes
-        if name in ("prod", "any", "all"):
-            for axis in sorted((a % dtype_and_rank(array, c.where)[1] for a in axes), reverse=True):
-                array = c.op(name, array, axis, keep)
-            return array
-        return c.op(name, array, axes, keep)
-
-    return emit
-
-
-def _spread(name: str) -> Method:
-    def emit(c: Call) -> Value:
-        _, rank = dtype_and_rank(c.array, c.where)
-        axes = c.axes()
-        ddof = c.arguments.get("ddof", c.value(0))
-        keep = c.arguments.get("keepdims", c.value(False))
-        return c.op(name, c.floats(), list(range(rank)) if axes is None else axes, correction=ddof, keepdim=keep)
-
-    return emit
 
 
 def _place(name: str) -> Method:
     def emit(c: Call) -> Value:
         axis = c.number("axis")
         return c.op(name, c.array) if axis is None else c.op(name, c.array, axis)
-
-    return emit
-
-
-def _check_signed(c: Call) -> None:
-    """NumPy adds unsigned integers up in uint64, which arrays have not here."""
-    if dtype_and_rank(c.array, c.where)[0].name.startswith("uint"):
-        raise CompileError(UNSIGNED.format(name=c.name), c.where)
-
-
-def _scan(name: str) -> Method:
-    def emit(c: Call) -> Value:
-        _check_signed(c)
-        axis = c.number("axis")
-        return c.op(name, c.op("reshape", c.array, [-1]), 0) if axis is None else c.op(name, c.array, axis)
 
     return emit
 
@@ -298,7 +182,9 @@ def _searchsorted(c: Call) -> Value:
 def _squeeze(c: Call) -> Value:
     axis = c.number("axis")
     if axis is None:
-        raise CompileError("squeeze() needs an axis here, so that the dimensions of the result are known", c.where)
+        squeezed = c.op("squeeze", c.array)
+        squeezed.set_type(array_of(dtype_and_rank(c.array, c.where)[0], None))
+        return squeezed
     check_size(c.e, c.where, c.array, axis, 1, SQUEEZED)
     return c.op("select", c.array, axis, 0)
 
@@ -319,14 +205,16 @@ def _conj(c: Call) -> Value:
     return c.op("clone", c.op("conj", c.array)) if dtype.is_complex else c.array
 
 
+_SUMMED: Final = ("axis", "dtype", "keepdims", "initial", "where")
+_EXTREME: Final = ("axis", "keepdims", "initial", "where")
 METHODS: Final[dict[str, tuple[tuple[str, ...], Method]]] = {
-    "sum": (("axis", "keepdims"), _fold("sum")), "prod": (("axis", "keepdims"), _fold("prod")),
-    "mean": (("axis", "keepdims"), _fold("mean", floats=True)),
-    "any": (("axis", "keepdims"), _fold("any")), "all": (("axis", "keepdims"), _fold("all")),
-    "max": (("axis", "keepdims"), _fold("amax", "max")), "min": (("axis", "keepdims"), _fold("amin", "min")),
-    "std": (("axis", "ddof", "keepdims"), _spread("std")), "var": (("axis", "ddof", "keepdims"), _spread("var")),
+    "sum": (_SUMMED, fold("sum")), "prod": (_SUMMED, fold("prod")),
+    "mean": (("axis", "dtype", "keepdims", "where"), fold("mean", floats=True)),
+    "any": (("axis", "keepdims", "where"), fold("any")), "all": (("axis", "keepdims", "where"), fold("all")),
+    "max": (_EXTREME, fold("amax", "max")), "min": (_EXTREME, fold("amin", "min")),
+    "std": (("axis", "ddof", "keepdims"), spread("std")), "var": (("axis", "ddof", "keepdims"), spread("var")),
     "argmax": (("axis",), _place("argmax")), "argmin": (("axis",), _place("argmin")),
-    "cumsum": (("axis",), _scan("cumsum")), "cumprod": (("axis",), _scan("cumprod")),
+    "cumsum": (("axis", "dtype"), scan("cumsum")), "cumprod": (("axis", "dtype"), scan("cumprod")),
     "reshape": (("shape",), _reshape), "copy": ((), _copy), "flatten": ((), _flatten),
     "ravel": ((), lambda c: c.op("reshape", c.array, [-1])),
     "transpose": (("axes",), _transpose), "sort": (("axis", "kind"), _sort),
@@ -347,8 +235,6 @@ _REQUIRED: Final = frozenset({"reshape", "fill", "repeat", "astype", "dot", "tak
 """Methods that need their first argument."""
 _PACKED: Final = {"reshape": "shape", "transpose": "axes"}
 """Methods that take what is one argument also as several."""
-_TYPES: Final = {"int": int64, "float": float64, "bool": by_code(11), "complex": by_code(10)}
-"""The dtypes that Python's types name."""
 
 
 @dataclass(slots=True)
@@ -360,7 +246,9 @@ class ArrayMethod(Builtin):
     name: str
 
     def call_tree(self, e: Emitter, tree: Apply, hint: Type | None) -> Sugared | None:
-        """`x.astype(float)`: Python's types name dtypes."""
+        """`x.astype(float)`, `x.sum(dtype=int)`: Python's types name dtypes."""
+        if any(k.name == "dtype" for k in tree.keywords):
+            return with_dtype(e, tree, self.call)
         if self.name != "astype" or len(tree.args) != 1 or tree.keywords:
             return None
         code = dtype_named(e, tree.args[0])
@@ -369,22 +257,6 @@ class ArrayMethod(Builtin):
     def call(self, e: Emitter, where: SourceRange, args: Sequence[Given], keywords: Sequence[Given]) -> Sugared:
         """What the method gives."""
         return self.wrap(as_number(e, call_method(e, where, self.name, self.array, args, keywords)))
-
-
-def dtype_named(e: Emitter, tree: Any) -> Value | None:
-    """The dtype that `int`, `float`, `bool`, `complex` or a text such as "float32" names; None for other trees."""
-    python = e.python_value(tree)
-    if python in (int, float, bool, complex):
-        return e.constant(_TYPES[python.__name__].code, INT)
-    text = getattr(tree, "value", None)
-    if isinstance(text, str):
-        try:
-            from_text = np.dtype(text)
-        except TypeError:
-            return None
-        dtype = from_numpy_dtype(from_text)
-        return e.constant(dtype.code, INT)
-    return None
 
 
 def call_method(

@@ -10,9 +10,9 @@ from flambeau.util.instead import instead
 _SAME: Final = {
     "np": {
         "atleast_3d": "(x)", "cross": "(x, x + 1)", "diagflat": "(x)", "einsum": "('i,i->i', x, x)", "fix": "(x)",
-        "fliplr": "(x.reshape(1, 3))", "flipud": "(x)", "float_power": "(x, 2)", "i0": "(x)", "inner": "(x, x)",
+        "fliplr": "(x.reshape(1, 3))", "flipud": "(x)", "i0": "(x)", "inner": "(x, x)",
         "isneginf": "(x)", "isposinf": "(x)", "isreal": "(x)", "kron": "(x, x)", "nanquantile": "(x, 0.5)",
-        "nextafter": "(x, x + 1)", "rot90": "(x.reshape(1, 3))", "tensordot": "(x, x, 1)", "vander": "(x)",
+        "rot90": "(x.reshape(1, 3))", "tensordot": "(x, x, 1)", "vander": "(x)",
         "vdot": "(x, x)",
     },
     "np.fft": {
@@ -29,10 +29,7 @@ _RENAMED: Final = {
     "np.cumulative_prod": ("flambeau.cumprod(x, 0)", "np.cumprod(x)", ""),
     "np.cumulative_sum": ("flambeau.cumsum(x, 0)", "np.cumsum(x)", ""),
     "np.extract": ("x[x > 1]", "np.extract(x > 1, x)", "x[condition]"),
-    "np.gcd": ("flambeau.gcd(x.int(), 2 * x.int())", "np.gcd(x.astype(int), 2 * x.astype(int))", "flambeau.gcd"),
-    "np.lcm": ("flambeau.lcm(x.int(), 2 * x.int())", "np.lcm(x.astype(int), 2 * x.astype(int))", "flambeau.lcm"),
     "np.ldexp": ("flambeau.ldexp(x, x.int())", "np.ldexp(x, x.astype(int))", "flambeau.ldexp"),
-    "np.left_shift": ("x.int() << 1", "np.left_shift(x.astype(int), 1)", "x << n"),
     "np.linalg.matmul": ("x @ x", "np.matmul(x, x)", ""),
     "np.linalg.outer": ("flambeau.outer(x, x)", "np.outer(x, x)", "flambeau.outer"),
     "np.linalg.tensordot": ("flambeau.tensordot(x, x, 1)", "np.tensordot(x, x, 1)", "flambeau.tensordot"),
@@ -41,7 +38,6 @@ _RENAMED: Final = {
         "flambeau.logspace(0, 2, 3)", "np.logspace(0, 2, 3)", "flambeau.logspace, which is told how many numbers",
     ),
     "np.matrix_transpose": ("x.reshape(1, 3).mT", "x.reshape(1, 3).swapaxes(0, 1)", "x.mT"),
-    "np.right_shift": ("x.int() >> 1", "np.right_shift(x.astype(int), 1)", "x >> n"),
     "np.tri": ("flambeau.ones(3, 3).tril()", "np.tri(3)", "flambeau.ones(n, n).tril()"),
     "np.tril_indices": ("flambeau.tril_indices(3, 3)", "np.stack(np.tril_indices(3))", "flambeau.tril_indices"),
     "np.triu_indices": ("flambeau.triu_indices(3, 3)", "np.stack(np.triu_indices(3))", "flambeau.triu_indices"),

@@ -12,21 +12,14 @@ import numpy as np
 
 from flambeau.frontend.emit.binary_operators import binary
 from flambeau.frontend.emit.comparisons import compare
-from flambeau.frontend.emit.implicit_conversions import pack_list, unpack_tuple
+from flambeau.frontend.emit.implicit_conversions import pack_list, pack_tuple, unpack_tuple
 from flambeau.frontend.emit.numpy import array_promotion as arrays
 from flambeau.frontend.emit.numpy.array_lists import item_of, joined_list
 from flambeau.frontend.emit.numpy.array_promotion import dtype_and_rank, is_array, promoted
 from flambeau.frontend.emit.numpy.element_arithmetic import positive
-from flambeau.frontend.emit.numpy.ndarray_methods import (
-    METHODS,
-    SORTED,
-    Call,
-    call_method,
-    constant_int,
-    constant_text,
-    part_of,
-    shape_of,
-)
+from flambeau.frontend.emit.numpy.method_calls import Call, constant_int, constant_text
+from flambeau.frontend.emit.numpy.ndarray_methods import METHODS, SORTED, call_method, part_of, shape_of
+from flambeau.frontend.emit.numpy.tensor_products import tensordot
 from flambeau.frontend.emit.schema_matching import call_operator
 from flambeau.frontend.emit.values.sugared import Emitter, Given
 from flambeau.ir.graph import Value
@@ -46,7 +39,7 @@ _METHODS: Final = (
     "count_nonzero", "diff", "flip", "vstack", "hstack", "size", "shape", "ndim", "bincount", "invert",
     "tile", "pad", "column_stack", "dstack", "nan_to_num", "flatnonzero", "argwhere", "ptp",
     "real", "imag", "angle", "select", "einsum", "kron", "inner", "take_along_axis", "broadcast_to",
-    "ascontiguousarray", "cross", "moveaxis",
+    "ascontiguousarray", "cross", "moveaxis", "tensordot", "divmod", "i0",
 )  # fmt: skip
 ARRAY_FUNCTIONS: Final[dict[Any, str]] = {getattr(np, name): name for name in _METHODS if hasattr(np, name)}
 """Functions that arrays alone have."""
@@ -103,11 +96,6 @@ def _named_result(
         return args, keywords
     *operands, into = args
     return operands, [*keywords, Given(into.value, into.where, "out")]
-
-
-def takes_keyword(name: str, keyword: str) -> bool:
-    """Whether a function has a rule that looks at a keyword."""
-    return keyword in _TAKES.get(name, (1, ()))[1]
 
 
 def _check_arguments(where: SourceRange, name: str, count: int, keywords: Sequence[Given]) -> None:
@@ -366,6 +354,11 @@ def _of_two(f: _Function) -> Value:
     return f.op(f.name, *promoted(f.e, f.where, f.values))
 
 
+def _tensordot(f: _Function) -> Value:
+    axes = f.named.get("axes", f.values[2] if len(f.values) > 2 else None)
+    return tensordot(f.e, f.where, f.values[0], f.values[1], axes)
+
+
 def _take_along(f: _Function) -> Value:
     return f.op("gather", f.values[0], f.axis(2, -1), f.values[1])
 
@@ -434,6 +427,7 @@ _TAKES: Final[dict[str, tuple[int, tuple[str, ...]]]] = {
     "pad": (3, ("pad_width", "mode", "constant_values")), "select": (3, ("default",)), "einsum": (9, ()),
     "kron": (2, ()), "cross": (2, ()), "moveaxis": (3, ()), "inner": (2, ()), "take_along_axis": (3, ("axis",)),
     "broadcast_to": (2, ()), "count_nonzero": (2, ("axis",)), "ptp": (2, ("axis",)),
+    "tensordot": (3, ("axes",)), "divmod": (2, ()),
 }  # fmt: skip
 """How many arguments a rule looks at by their places, and which by name; of others it is the first alone."""
 _RULES: Final[dict[str, Callable[[_Function], Value]]] = {
@@ -451,7 +445,9 @@ _RULES: Final[dict[str, Callable[[_Function], Value]]] = {
     "ndim": lambda f: f.e.constant(dtype_and_rank(f.values[0], f.where)[1]),
     "sign": _sign, "outer": _outer, "tile": _tile, "pad": _pad, "column_stack": _column_stack, "dstack": _column_stack,
     "nan_to_num": lambda f: f.op("nan_to_num", f.values[0]), "flatnonzero": _flatnonzero, "argwhere": _argwhere,
-    "ptp": _range,
+    "ptp": _range, "i0": lambda f: f.op("i0", _floats(f.e, f.values[0], f.where)),
+    "divmod": lambda f: pack_tuple(f.e, [binary(f.e, f.where, sign, *f.values) for sign in ("//", "%")]),
+    "tensordot": _tensordot,
     "invert": lambda f: f.op("bitwise_not", f.values[0]),
     "real": lambda f: part_of(f.e, f.where, f.values[0], "real"),
     "imag": lambda f: part_of(f.e, f.where, f.values[0], "imag"),

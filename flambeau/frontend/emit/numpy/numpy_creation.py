@@ -11,10 +11,13 @@ from typing import Any, Final
 import numpy as np
 
 from flambeau.analysis.operator_rules import result_types
+from flambeau.frontend.emit.builtins.library_functions import SPACED, LibraryFunction
 from flambeau.frontend.emit.implicit_conversions import pack_list, unpack_tuple
 from flambeau.frontend.emit.numpy.array_lists import joined_list
 from flambeau.frontend.emit.numpy.array_literals import ArrayLiteral, array_literal
-from flambeau.frontend.emit.numpy.ndarray_methods import call_method, constant_int, dtype_named
+from flambeau.frontend.emit.numpy.dtype_names import dtype_named
+from flambeau.frontend.emit.numpy.method_calls import constant_int
+from flambeau.frontend.emit.numpy.ndarray_methods import call_method
 from flambeau.frontend.emit.schema_matching import call_operator
 from flambeau.frontend.emit.values.simple_value import SimpleValue
 from flambeau.frontend.emit.values.sugared import Emitter, Given, Sugared
@@ -39,7 +42,7 @@ from flambeau.schema.types import (
 )
 from flambeau.util.errors import CompileError
 from flambeau.util.instead import instead
-from flambeau.util.record import dataclass
+from flambeau.util.record import dataclass, replace
 from flambeau.util.source import SourceRange
 
 _DTYPES: Final[dict[type[Type], DType]] = {
@@ -50,10 +53,11 @@ MIXED: Final = instead(
     "np.array([x[0], 0.5], dtype=np.float64)", of="np.array([x[0], 0.5])", given="x: np.ndarray",
     shown="dtype=np.float64",
 )  # fmt: skip
+KEYWORDS: Final = "np.{name} has no '{keyword}' in programs, where it takes {known}"
 _SHAPED: Final = ("shape", "dtype")
 PARAMETERS: Final[dict[Any, tuple[str, ...]]] = {
     np.zeros: _SHAPED, np.ones: _SHAPED, np.empty: _SHAPED, np.full: ("shape", "fill_value", "dtype"),
-    np.eye: ("N", "M", "dtype"), np.identity: ("n", "dtype"), np.arange: ("start", "stop", "step", "dtype"),
+    np.eye: ("N", "M", "k", "dtype"), np.identity: ("n", "dtype"), np.arange: ("start", "stop", "step", "dtype"),
     np.linspace: ("start", "stop", "num", "dtype"), np.array: ("object", "dtype"), np.asarray: ("a", "dtype"),
 }  # fmt: skip
 """Each function with the parameters that it has in programs; those of `linspace` after `num` by name only."""
@@ -74,6 +78,9 @@ class NumpyCreation(Sugared):
     def call_tree(self, e: Emitter, tree: Apply, hint: Type | None) -> Sugared | None:
         """A call whose dtype is one of Python's types, `np.zeros(3, dtype=int)`, or whose items are written out."""
         self._refuse_number_as_dtype(tree)
+        spaced = _spaced(e, self.name, tree)
+        if spaced is not None:
+            return spaced
         named = {k.name: dtype_named(e, k.value) for k in tree.keywords if k.name == "dtype"}
         trees = list(tree.args)
         last = dtype_named(e, trees[-1]) if "dtype" in self.parameters[: len(trees)] else None
@@ -83,11 +90,7 @@ class NumpyCreation(Sugared):
             return None
         given = trees if last is None else trees[:-1]
         args = [Given(e.value(t), t.range) for t in given[items is not None :]]
-        keywords = [Given(e.value(k.value), k.value.range, k.name) for k in tree.keywords if k.name != "dtype"]
-        if code is not None:
-            keywords.append(Given(code, tree.range, "dtype"))
-        else:
-            keywords += [Given(e.value(k.value), k.value.range, k.name) for k in tree.keywords if k.name == "dtype"]
+        keywords = _with_code(e, tree, code)
         if items is None:
             return self.call(e, tree.callee.range, args, keywords)
         return self._of_literal(e, tree.callee.range, items, args, keywords)
@@ -131,8 +134,8 @@ class NumpyCreation(Sugared):
         bound = dict(zip(self.parameters, (a.value for a in args), strict=False))
         for keyword in keywords:
             if keyword.name not in self.parameters:
-                text = f"np.{self.name}: the keyword '{keyword.name}' has no form in programs. Use the operator's own"
-                raise CompileError(text, keyword.where)
+                known = ", ".join(self.parameters)
+                raise CompileError(KEYWORDS.format(name=self.name, keyword=keyword.name, known=known), keyword.where)
             if keyword.name in bound:
                 raise CompileError(f"np.{self.name}() got multiple values for '{keyword.name}'", keyword.where)
             bound[keyword.name] = keyword.value
@@ -140,6 +143,31 @@ class NumpyCreation(Sugared):
         if missing not in bound:
             raise CompileError(f"np.{self.name}() is missing '{missing}'", where)
         return bound
+
+
+def _with_code(e: Emitter, tree: Apply, code: Value | None) -> list[Given]:
+    """The keywords of a call, the dtype last: the one that a type or a text names, if there is one."""
+    keywords = [Given(e.value(k.value), k.value.range, k.name) for k in tree.keywords if k.name != "dtype"]
+    if code is not None:
+        return [*keywords, Given(code, tree.range, "dtype")]
+    return keywords + [Given(e.value(k.value), k.value.range, k.name) for k in tree.keywords if k.name == "dtype"]
+
+
+def _spaced(e: Emitter, name: str, tree: Apply) -> Sugared | None:
+    """`np.linspace` that is told whether the last number is in it, whole numbers rounded down; None for others."""
+    if name != "linspace" or not e.arrays or all(k.name != "endpoint" for k in tree.keywords):
+        return None
+    rest = tuple(k for k in tree.keywords if k.name != "dtype")
+    numbers = LibraryFunction(SPACED).call_tree(e, replace(tree, keywords=rest), None)
+    asked = next((k.value for k in tree.keywords if k.name == "dtype"), None)
+    if asked is None:
+        return numbers
+    where, value = tree.callee.range, numbers.as_value(e, tree.range)
+    code = dtype_named(e, asked) or e.value(asked)
+    number = constant_int(code)
+    if number is not None and not by_code(number).is_floating_point:
+        value = call_operator(e, where, "aten::floor", [value])
+    return SimpleValue(call_method(e, where, "astype", value, [Given(code, asked.range)], ()))
 
 
 Bound = dict[str, Value]
@@ -180,7 +208,13 @@ def _usual(where: SourceRange, type_: Type, dtype: Value | None) -> DType | None
 
 
 def _eye(e: Emitter, where: SourceRange, bound: Bound, dtype: Value | None) -> Value:
-    return _operator(e, where, "eye", list(bound.values()), dtype, float64)
+    sizes = [v for k, v in bound.items() if k != "k" and not isinstance(v.static_type, NoneType)]
+    if "k" not in bound or constant_int(bound["k"]) == 0:
+        return _operator(e, where, "eye", sizes, dtype, float64)
+    matrix = _operator(e, where, "ones", [pack_list(e, [sizes[0], sizes[-1]], INT)], dtype, float64)
+    for triangle in ("tril", "triu"):
+        matrix = call_operator(e, where, f"aten::{triangle}", [matrix, bound["k"]])
+    return matrix
 
 
 def _arange(e: Emitter, where: SourceRange, bound: Bound, dtype: Value | None) -> Value:

@@ -6,7 +6,7 @@ np.sum(x, axis=0)    →    aten::sum(%x, dim=0)
 from __future__ import annotations
 
 import types
-from collections.abc import Callable, Sequence
+from collections.abc import Sequence
 from typing import Any, Final
 
 import numpy as np
@@ -14,6 +14,7 @@ import numpy as np
 from flambeau.frontend.emit.builtins.library_functions import FOR_ARRAYS, array_library_function
 from flambeau.frontend.emit.builtins.standard_library import NOT_HERE, OF_THE_PACKAGE, refusal
 from flambeau.frontend.emit.numpy.array_promotion import as_number
+from flambeau.frontend.emit.numpy.dtype_names import with_dtype
 from flambeau.frontend.emit.numpy.element_arithmetic import as_python
 from flambeau.frontend.emit.numpy.element_functions import (
     OF_COMPLEX_NUMBERS,
@@ -21,16 +22,15 @@ from flambeau.frontend.emit.numpy.element_functions import (
     of_complex_number,
     of_numbers,
 )
-from flambeau.frontend.emit.numpy.ndarray_methods import dtype_named
 from flambeau.frontend.emit.numpy.numpy_advice import advice_on, name_of
-from flambeau.frontend.emit.numpy.numpy_arrays import ARRAY_FUNCTIONS, array_call, takes_keyword
+from flambeau.frontend.emit.numpy.numpy_arrays import ARRAY_FUNCTIONS, array_call
 from flambeau.frontend.emit.numpy.reversed_views import flipped_view
 from flambeau.frontend.emit.numpy.ufunc_at import SIGNS, UfuncAt
 from flambeau.frontend.emit.numpy.ufunc_folds import UfuncFold, has_fold
 from flambeau.frontend.emit.schema_matching import call_operator
 from flambeau.frontend.emit.values.simple_value import SimpleValue
 from flambeau.frontend.emit.values.sugared import Emitter, Given, Sugared
-from flambeau.frontend.trees.tree_views import Apply, Starred
+from flambeau.frontend.trees.tree_views import Apply
 from flambeau.ir.graph import Value
 from flambeau.schema.array_type import holds_arrays
 from flambeau.schema.types import TensorType, Type
@@ -42,7 +42,8 @@ _SAME: Final = (
     "add", "arctan2", "ceil", "cos", "cosh", "exp", "exp2", "expm1", "floor", "fmod", "hypot", "isfinite", "isinf",
     "isnan", "log", "log10", "log1p", "log2", "logical_and", "logical_not", "logical_or", "logical_xor", "maximum",
     "minimum", "multiply", "positive", "reciprocal", "remainder", "sign", "sin", "sinh", "sqrt", "square", "subtract",
-    "tan", "tanh", "trunc", "copysign", "fmax", "fmin", "logaddexp", "logaddexp2", "signbit",
+    "tan", "tanh", "trunc", "copysign", "float_power", "fmax", "fmin", "logaddexp", "logaddexp2", "signbit",
+    "gcd", "lcm", "nextafter",
     "all", "any", "argmax", "argmin", "cumsum", "diag", "dot", "isclose", "matmul", "mean", "outer", "prod", "ravel",
     "reshape", "roll", "squeeze", "stack", "sum", "tril", "triu", "where", "zeros_like", "ones_like",
 )  # fmt: skip
@@ -52,9 +53,10 @@ _RENAMED: Final = {
     "bitwise_xor": "bitwise_xor", "clip": "clamp", "concatenate": "cat", "conjugate": "conj", "deg2rad": "deg2rad",
     "degrees": "rad2deg", "radians": "deg2rad",
     "divide": "div", "equal": "eq", "expand_dims": "unsqueeze", "fabs": "abs", "floor_divide": "floor_divide",
-    "greater": "gt", "greater_equal": "ge", "less": "lt", "less_equal": "le", "multiply": "mul", "negative": "neg",
+    "greater": "gt", "greater_equal": "ge", "left_shift": "bitwise_left_shift", "less": "lt", "less_equal": "le",
+    "multiply": "mul", "negative": "neg",
     "not_equal": "ne", "positive": "positive", "power": "pow", "rad2deg": "rad2deg", "rint": "round",
-    "subtract": "sub",
+    "right_shift": "bitwise_right_shift", "subtract": "sub",
 }  # fmt: skip
 _LINALG: Final = (
     "cholesky", "cond", "det", "eig", "eigh", "eigvals", "eigvalsh", "inv", "matrix_norm", "matrix_power",
@@ -62,7 +64,12 @@ _LINALG: Final = (
 )  # fmt: skip
 _FFT: Final = ("fft", "ifft", "rfft", "irfft", "fft2", "ifft2", "fftn", "ifftn", "fftshift", "ifftshift")
 _METHODS: Final = (types.BuiltinMethodType, types.MethodType)
-_REFUSED: Final = ("dtype", "where", "initial", "order", "casting")
+_REFUSED: Final = ("dtype", "where", "initial", "order", "casting", "out")
+NO_METHOD: Final = "np.{name}.{method} has no form in programs, where a loop over the elements is native code"
+OF_ARRAYS: Final = (
+    "np.{name}: the keyword '{keyword}' is for arrays: annotate them as np.ndarray; of tensors, flambeau.{own} takes "
+    "keywords of its own"
+)
 KEYWORDS: Final = {"axis": "dim", "keepdims": "keepdim", "a": "self", "a_min": "min", "a_max": "max"}
 
 FUNCTIONS: Final[dict[Any, str]] = {
@@ -73,7 +80,6 @@ FUNCTIONS.update({getattr(np.fft, name): f"aten::fft_{name}" for name in _FFT})
 
 
 _EXTREMES: Final = {"maximum": "max", "minimum": "min"}
-Call = Callable[[Emitter, SourceRange, Sequence[Given], Sequence[Given]], Sugared]
 _EITHER_ORDER: Final = frozenset({"add", "multiply", *_EXTREMES})
 
 
@@ -122,10 +128,9 @@ class NumpyFunction(Sugared):
     def call(self, e: Emitter, where: SourceRange, args: Sequence[Given], keywords: Sequence[Given]) -> Sugared:
         """The operator's result."""
         of_arrays = e.arrays and any(holds_arrays(g.value.static_type) for g in (*args, *keywords))
-        refusable = [k for k in keywords if not (of_arrays and takes_keyword(self.name, k.name))]
-        self._refuse_keywords(refusable, () if of_arrays else ("out",))
         if of_arrays:
             return SimpleValue(as_number(e, array_call(e, where, self.name, self.operator, args, keywords)))
+        self._refuse_keywords(keywords)
         function = getattr(np, self.name, None)
         if isinstance(function, np.ufunc) and not keywords and are_numbers(args):
             result = of_numbers(e, where, function, self.name, self.operator, [a.value for a in args])
@@ -136,11 +141,11 @@ class NumpyFunction(Sugared):
             operator, operands, bounds = _in_order(self.name, operator, operands)
         return SimpleValue(call_operator(e, where, operator, operands, [*renamed, *bounds]))
 
-    def _refuse_keywords(self, keywords: Sequence[Given], also: Sequence[str]) -> None:
-        refused = next((k for k in keywords if k.name in _REFUSED or k.name in also), None)
+    def _refuse_keywords(self, keywords: Sequence[Given]) -> None:
+        refused = next((k for k in keywords if k.name in _REFUSED), None)
         if refused is not None:
-            text = f"np.{self.name}: the keyword '{refused.name}' has no form in programs. Use the operator's own"
-            raise CompileError(text, refused.where)
+            own = self.operator.removeprefix("aten::")
+            raise CompileError(OF_ARRAYS.format(name=self.name, keyword=refused.name, own=own), refused.where)
 
     def attribute(self, e: Emitter, where: SourceRange, name: str) -> Sugared:
         """`at` of additions, and folds. Raises CompileError for any other."""
@@ -148,6 +153,8 @@ class NumpyFunction(Sugared):
             return UfuncAt(self.name)
         if has_fold(self.name, name):
             return UfuncFold(self.name, name, _by_name)
+        if isinstance(getattr(np, self.name, None), np.ufunc) and hasattr(np.ufunc, name):
+            raise CompileError(NO_METHOD.format(name=self.name, method=name), where)
         return Sugared.attribute(self, e, where, name)
 
 
@@ -155,18 +162,6 @@ def _by_name(
     e: Emitter, where: SourceRange, name: str, args: Sequence[Given], keywords: Sequence[Given]
 ) -> Value:
     return array_call(e, where, name, FUNCTIONS.get(getattr(np, name), ""), args, keywords)
-
-
-def with_dtype(e: Emitter, tree: Apply, call: Call) -> Sugared | None:
-    """A call whose keyword `dtype` names one of Python's types, or a text; None for any other."""
-    codes = {k.name: dtype_named(e, k.value) for k in tree.keywords if k.name == "dtype"}
-    if codes.get("dtype") is None or any(isinstance(a, Starred) for a in tree.args):
-        return None
-    args = [Given(e.value(t), t.range) for t in tree.args]
-    keywords = [
-        Given(codes.get(k.name) or e.value(k.value), k.value.range, k.name) for k in tree.keywords
-    ]
-    return call(e, tree.callee.range, args, keywords)
 
 
 def _in_order(name: str, operator: str, operands: list[Given]) -> tuple[str, list[Given], list[Given]]:
@@ -195,7 +190,7 @@ def numpy_function(value: Any) -> Sugared | None:
         return NumpyFunction(value.__name__, operator)
     in_language = array_library_function(value)
     if in_language is not None:
-        return in_language
+        return replace(in_language, instead=advice_on(f"np.{value.__name__}"))
     if value in ARRAY_FUNCTIONS:
         return ArrayFunctionValue(ARRAY_FUNCTIONS[value])
     owner = type(getattr(value, "__self__", None)).__module__ if value.__class__ in _METHODS else ""

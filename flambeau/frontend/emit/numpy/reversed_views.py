@@ -13,7 +13,7 @@ from typing import Final
 
 from flambeau.frontend.emit.implicit_conversions import pack_list
 from flambeau.frontend.emit.numpy.array_promotion import dtype_and_rank, is_array
-from flambeau.frontend.emit.numpy.ndarray_methods import AXIS, constant_int
+from flambeau.frontend.emit.numpy.method_calls import AXIS, constant_int
 from flambeau.frontend.emit.schema_matching import call_operator
 from flambeau.frontend.emit.tensor_subscripts import tensor_item
 from flambeau.frontend.emit.values.simple_value import SimpleValue

@@ -1,0 +1,181 @@
+"""Sums, extremes and running sums of arrays, with NumPy's keywords `dtype`, `initial` and `where`.
+
+np.max(x, initial=0.0)      →    constant_pad_nd by a place that holds 0.0, then amax: nothing has a maximum then
+np.sum(x, where=x > 0)      →    sum of where(x > 0, x, 0)
+"""
+
+from __future__ import annotations
+
+from typing import Any, Final
+
+from flambeau.frontend.emit.implicit_conversions import pack_list
+from flambeau.frontend.emit.numpy import array_promotion as arrays
+from flambeau.frontend.emit.numpy.array_promotion import dtype_and_rank, is_array
+from flambeau.frontend.emit.numpy.method_calls import Call, Method, constant_int
+from flambeau.frontend.emit.schema_matching import call_operator
+from flambeau.frontend.emit.values.sugared import Given
+from flambeau.ir.graph import Value
+from flambeau.schema.array_type import ArrayType, array_of
+from flambeau.schema.dtype import DType, bool_, by_code
+from flambeau.schema.types import INT, FloatType, is_number
+from flambeau.util.errors import CompileError
+
+UNSIGNED: Final = "{name} of unsigned integers: x.astype(np.int64) first, as sums of unsigned integers are uint64"
+DTYPE: Final = "{name} takes a dtype that is written out, as in dtype=np.float64, so that the result's is known"
+MEANS: Final = "a mean in whole numbers is rounded towards 0: np.trunc(x.mean()) says so"
+INITIAL: Final = "{name} takes a number as initial="
+MASK: Final = "{name} takes an array of bools as where=, with no more dimensions than the array has"
+NEEDS_INITIAL: Final = "{name} with where= needs initial=: what it gives where nothing is left"
+_NEUTRAL: Final[dict[str, Any]] = {"sum": 0, "mean": 0, "prod": 1, "any": False, "all": True}
+_ONE_BY_ONE: Final = ("prod", "any", "all")
+"""Operators that take one axis."""
+
+
+def fold(name: str, whole: str = "", *, floats: bool = False) -> Method:
+    """`x.sum(axis=None, dtype=None, keepdims=False, initial=0, where=True)`."""
+
+    def emit(c: Call) -> Value:
+        axes, dtype, initial, mask = c.axes(), named_dtype(c), _initial(c), _mask(c)
+        _check_dtype(c, name, axes, dtype)
+        array = c.floats() if floats and dtype is None else c.array
+        array = array if dtype is None else arrays.converted(c.e, array, dtype)
+        array = array if mask is None else _left(c, name, array, mask, initial)
+        if initial is not None and name not in _NEUTRAL:
+            array = _with_place(c, array, axes, initial)
+        result = _folded(c, name, whole, array, axes, dtype)
+        if mask is not None and name == "mean":
+            total, count = (_folded(c, "sum", "sum", part, axes, None) for part in (array, mask))
+            return c.op("div", total, count)
+        if initial is not None and name in _NEUTRAL:
+            sign = "add" if name == "sum" else "mul"
+            return c.op(sign, result, _scalar(c, initial, dtype_and_rank(result, c.where)[0]))
+        return result
+
+    return emit
+
+
+def _check_dtype(c: Call, name: str, axes: list[int] | None, dtype: DType | None) -> None:
+    """Raise CompileError for sums and means in dtypes that they have not here."""
+    if name in ("sum", "prod") and axes is not None and dtype is None:
+        check_signed(c)
+    if name == "mean" and dtype is not None and not (dtype.is_floating_point or dtype.is_complex):
+        raise CompileError(MEANS, c.where)
+
+
+def _left(c: Call, name: str, array: Value, mask: Value, initial: Value | None) -> Value:
+    """The elements that take part, and what changes nothing in the place of the others."""
+    neutral = c.value(_NEUTRAL[name]) if name in _NEUTRAL else initial
+    if neutral is None:
+        raise CompileError(NEEDS_INITIAL.format(name=c.name), c.where)
+    return c.op("where", mask, array, _scalar(c, neutral, dtype_and_rank(array, c.where)[0]))
+
+
+def _folded(c: Call, name: str, whole: str, array: Value, axes: list[int] | None, dtype: DType | None) -> Value:
+    """The operator over some axes, or all."""
+    options = {} if dtype is None or name not in ("sum", "prod") else {"dtype": c.e.constant(dtype.code, INT)}
+    rank = dtype_and_rank(array, c.where)[1]
+    keep = c.arguments.get("keepdims", c.value(False))
+    if axes is None and "keepdims" not in c.arguments:
+        return _typed(c.op(whole or name, array, **options), dtype)
+    axes = list(range(rank)) if axes is None else axes
+    if name not in _ONE_BY_ONE:
+        return _typed(c.op(name, array, axes, keep, **options), dtype)
+    for axis in sorted((a % rank for a in axes), reverse=True):
+        array = _typed(c.op(name, array, axis, keep, **options), dtype)
+    return array
+
+
+def _typed(result: Value, dtype: DType | None) -> Value:
+    """A result whose dtype the call says."""
+    if dtype is not None and isinstance(result.static_type, ArrayType):
+        result.set_type(array_of(dtype, result.static_type.rank))
+    return result
+
+
+def named_dtype(c: Call) -> DType | None:
+    """What `dtype=` says. Raises CompileError where only the run tells it."""
+    value = c.given("dtype")
+    if value is None:
+        return None
+    code = constant_int(value)
+    if code is None:
+        raise CompileError(DTYPE.format(name=c.name), c.where)
+    return by_code(code)
+
+
+def _initial(c: Call) -> Value | None:
+    value = c.given("initial")
+    if value is not None and not is_number(value.static_type):
+        raise CompileError(INITIAL.format(name=c.name), c.where)
+    return value
+
+
+def _mask(c: Call) -> Value | None:
+    """Which elements take part, as an array of the array's sizes."""
+    value = c.given("where")
+    if value is None:
+        return None
+    most = dtype_and_rank(c.array, c.where)[1]
+    dtype, rank = dtype_and_rank(value, c.where) if is_array(value) else (None, 0)
+    if dtype is not bool_ or rank > most:
+        raise CompileError(MASK.format(name=c.name), c.where)
+    return c.op("expand_as", value, c.array)
+
+
+def _number(c: Call, number: Value, dtype: DType) -> Value:
+    """A number as elements of whole numbers hold it."""
+    is_whole = not (dtype.is_floating_point or dtype.is_complex)
+    return c.op("Int", number) if is_whole and isinstance(number.static_type, FloatType) else number
+
+
+def _scalar(c: Call, number: Value, dtype: DType) -> Value:
+    """A number as an array without dimensions."""
+    code = Given(c.e.constant(dtype.code, INT), c.where, "dtype")
+    scalar = call_operator(c.e, c.where, "aten::tensor", [_number(c, number, dtype)], [code])
+    scalar.set_type(array_of(dtype, 0))
+    return scalar
+
+
+def _with_place(c: Call, array: Value, axes: list[int] | None, initial: Value) -> Value:
+    """The array with a place more along the axes, which holds a number that takes part in each fold."""
+    dtype, rank = dtype_and_rank(array, c.where)
+    if axes is None and "keepdims" not in c.arguments:
+        array, rank = c.op("reshape", array, [-1]), 1
+    taken = {a % rank for a in (range(rank) if axes is None else axes)}
+    ends = [end for axis in reversed(range(rank)) for end in (0, int(axis in taken))]
+    sizes = pack_list(c.e, [c.e.constant(end) for end in ends], INT)
+    return c.op("constant_pad_nd", array, sizes, _number(c, initial, dtype))
+
+
+def spread(name: str) -> Method:
+    """`x.std(axis=None, ddof=0, keepdims=False)`."""
+
+    def emit(c: Call) -> Value:
+        _, rank = dtype_and_rank(c.array, c.where)
+        axes = c.axes()
+        ddof = c.arguments.get("ddof", c.value(0))
+        keep = c.arguments.get("keepdims", c.value(False))
+        return c.op(name, c.floats(), list(range(rank)) if axes is None else axes, correction=ddof, keepdim=keep)
+
+    return emit
+
+
+def check_signed(c: Call) -> None:
+    """NumPy adds unsigned integers up in uint64, which arrays have not here."""
+    if dtype_and_rank(c.array, c.where)[0].name.startswith("uint"):
+        raise CompileError(UNSIGNED.format(name=c.name), c.where)
+
+
+def scan(name: str) -> Method:
+    """`x.cumsum(axis=None, dtype=None)`."""
+
+    def emit(c: Call) -> Value:
+        dtype, axis = named_dtype(c), c.number("axis")
+        if dtype is None:
+            check_signed(c)
+        array = c.array if dtype is None else arrays.converted(c.e, c.array, dtype)
+        array, axis = (c.op("reshape", array, [-1]), 0) if axis is None else (array, axis)
+        options = {} if dtype is None else {"dtype": c.e.constant(dtype.code, INT)}
+        return _typed(c.op(name, array, axis, **options), dtype)
+
+    return emit
