@@ -12,7 +12,8 @@ from collections.abc import Iterable
 from typing import Any
 
 from flambeau.ir.graph import Block, Graph, Node, Value
-from flambeau.ir.printer import HIDDEN, SUBGRAPH
+from flambeau.ir.kinds import HIDDEN
+from flambeau.ir.printer import SUBGRAPH
 from flambeau.util.markup import escape
 from flambeau.util.record import dataclass, field
 

@@ -8,6 +8,11 @@ from __future__ import annotations
 
 from typing import Final
 
+PYTHON_ARGUMENTS: Final = "python_arguments"
+"""The attribute of a `^python_function` node: the arguments that are no graph values, as text."""
+HIDDEN: Final = frozenset({PYTHON_ARGUMENTS, "callable", "function", "kernel", "site"})
+"""Attributes that live beside the text: what a `^python_function`, a function constant or a fused group calls."""
+
 CONTROL: Final = frozenset({"prim::If", "prim::Loop"})
 """Nodes whose blocks run in place."""
 

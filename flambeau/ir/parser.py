@@ -26,8 +26,9 @@ from collections.abc import Callable
 from flambeau.ir.constant_parser import ConstantParser, MakeTensor
 from flambeau.ir.constants import CONSTANT
 from flambeau.ir.graph import Block, Graph, Node, Value
+from flambeau.ir.kinds import PYTHON_ARGUMENTS
 from flambeau.ir.operands import problem_of_operands
-from flambeau.ir.printer import PYTHON_ARGUMENTS, SUBGRAPH
+from flambeau.ir.printer import SUBGRAPH
 from flambeau.schema.lexer import Token, Tokens
 from flambeau.schema.type_text import NameLookup, TypeParser
 from flambeau.schema.types import TENSOR, Type

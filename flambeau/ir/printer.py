@@ -17,16 +17,13 @@ from contextvars import ContextVar
 
 from flambeau.ir.constant_text import attribute_text, type_text
 from flambeau.ir.graph import Graph, Node, Value
+from flambeau.ir.kinds import HIDDEN, PYTHON_ARGUMENTS
 from flambeau.ir.operands import outs_over_operands
 from flambeau.schema.types import FUNCTION
 from flambeau.util.depth import deep_recursion
 
 SUBGRAPH = "Subgraph"
 """The attribute that holds the graph of a node such as `prim::fork`."""
-PYTHON_ARGUMENTS = "python_arguments"
-"""The attribute of a `^python_function` node: the arguments that are no graph values, as text."""
-HIDDEN = frozenset({PYTHON_ARGUMENTS, "callable", "function", "kernel", "site"})
-"""Attributes that live beside the text: what a `^python_function`, a function constant or a fused group calls."""
 
 _BETWEEN_PARAMETERS = ",\n      "
 

@@ -12,7 +12,7 @@ from typing import Any, Final
 from flambeau.ir.constant_text import quoted
 from flambeau.ir.constants import CONSTANT, constant_value, is_constant, same_constant
 from flambeau.ir.graph import Node, Value
-from flambeau.ir.printer import PYTHON_ARGUMENTS
+from flambeau.ir.kinds import PYTHON_ARGUMENTS
 from flambeau.program.gradients import GRADIENT
 from flambeau.schema.function import FunctionSchema
 from flambeau.schema.rule_tables import RuleTable

@@ -86,6 +86,23 @@ def test_what_programs_do_not_have_of_them_says_so(program: Any, message: str) -
         flambeau.script(program)
 
 
+class Takes(flambeau.autograd.Function):
+    @staticmethod
+    def forward(ctx: Any, text: str, x: Tensor, sizes: list[Any], other: object) -> Tensor:
+        return x * 2
+
+
+def test_traces_show_what_custom_functions_are_given() -> None:
+    given = ("a)", [1, (2,), None], flambeau.Size([3]))
+    traced = flambeau.jit.trace(lambda x: Takes.apply(given[0], x, *given[1:]), (flambeau.ones(2),))
+    node = traced.graph.findNode("prim::PythonOp")
+    assert (node.pyname(), node.scalar_args(), node.attributeNames()) == ("Takes", [*given], [])
+    assert " = ^Takes[]('a)', [1, (2,), None], (3,))(%x) #" in str(node)
+    assert str(flambeau.ir.parse_ir(str(traced.graph))) == str(traced.graph)
+    assert "^Takes('a)', [1, (2,), None], (3,))(x)" in traced.code
+    assert traced(flambeau.ones(1)).tolist() == [2.0]
+
+
 def test_saving_a_custom_function_says_what_to_write() -> None:
     traced = flambeau.jit.trace(lambda x: Scaled.apply(x, 2.0) + 1, (flambeau.ones(2),))
     for program in (traced, flambeau.script(scaled)):

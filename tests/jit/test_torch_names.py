@@ -487,9 +487,10 @@ def test_calls_of_python_are_of_one_kind() -> None:
     node = graph.findNode("prim::PythonOp")
     assert (node.kind(), node.pyname(), node.op) == ("prim::PythonOp", "ignored", "^ignored")
     assert node.pyobj()(flambeau.ones(1)).tolist() == [2.0]
+    assert (node.scalar_args(), node.attributeNames(), node.hasAttributes()) == ([], [], False)
     assert [n.kind() for n in graph.findAllNodes("^ignored")] == ["prim::PythonOp"]
     other = graph.findNode("aten::mul")
-    for ask in (other.pyname, other.pyobj):
+    for ask in (other.pyname, other.pyobj, other.scalar_args):
         with pytest.raises(RuntimeError, match="only nodes that call a Python function have one; this is aten::mul"):
             ask()
 

@@ -5,6 +5,7 @@ from __future__ import annotations
 from collections.abc import Callable
 from typing import Any
 
+from flambeau.ir.kinds import HIDDEN
 from flambeau.ir.literals import is_tensor
 from flambeau.ir.torchscript.graph_methods import GraphMethods
 from flambeau.schema.types import Type
@@ -87,12 +88,12 @@ class AttributeMethods:
         return name in self.attributes
 
     def hasAttributes(self: Any) -> bool:
-        """Whether there is any attribute."""
-        return bool(self.attributes)
+        """Whether there is any attribute, of those that its text shows."""
+        return bool(self.attributeNames())
 
     def attributeNames(self: Any) -> list[str]:
-        """The names of all attributes."""
-        return list(self.attributes)
+        """The names of all attributes that its text shows."""
+        return [name for name in self.attributes if name not in HIDDEN]
 
     def removeAttribute(self: Any, name: str) -> Any:
         """Take an attribute away. Raises RuntimeError if there is none."""

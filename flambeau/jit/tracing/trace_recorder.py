@@ -16,7 +16,7 @@ from flambeau.interpreter.future import Future
 from flambeau.ir.clone import clone_graph
 from flambeau.ir.constants import insert_constant
 from flambeau.ir.graph import Graph, Value
-from flambeau.ir.printer import PYTHON_ARGUMENTS
+from flambeau.ir.kinds import PYTHON_ARGUMENTS
 from flambeau.jit.tracing.baking import COMPARING, FACTS, KINDS, Baker, precision_of, same_contents, user_range
 from flambeau.jit.tracing.python_calls import NOT_TENSORS, PythonCall
 from flambeau.jit.tracing.symbols import TracedFloat, TracedInt, TracedNumber
