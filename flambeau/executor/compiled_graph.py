@@ -104,6 +104,12 @@ class CompiledGraph:
         """Whether that is because LLVM refused it."""
         self._entries: list[Entry] = []
 
+    def anew(self, graph: Graph) -> CompiledGraph:
+        """One for another form of the same graph, of which there is no code yet."""
+        return CompiledGraph(
+            self.name, graph, self._choices, enters=self._enters, prepare=self._prepare, asked=self._asked
+        )
+
     @property
     def graph(self) -> Graph:
         """What it computes."""

@@ -29,6 +29,7 @@ from flambeau.executor.watch import Watch
 from flambeau.interpreter.code import Code
 from flambeau.interpreter.compile import compile_graph
 from flambeau.interpreter.machine import run
+from flambeau.ir.clone import clone_graph
 from flambeau.ir.graph import Graph, Node
 from flambeau.passes.pipeline import PassRecord
 from flambeau.program.function import Function
@@ -85,7 +86,9 @@ class ExecutionPlan:
     joined: JoinedTasks | None = None
     """What answers calls while its tasks are short; None where it forks none."""
     is_settled: bool = False
-    """Whether groups will stay as they are."""
+    """Whether groups will stay as they are, but for what the first call of native code shows."""
+    is_settled_again: bool = False
+    """Whether that has been looked at."""
     lock: Lock = field(default_factory=Lock)
 
     @property
@@ -137,6 +140,7 @@ class ExecutionPlan:
                 self._settle()
             results = self.compiled(arguments)
             if results is not None:
+                self._settle_again()
                 self._keep()
                 return results
             self.cut()
@@ -164,18 +168,38 @@ class ExecutionPlan:
     def _settle(self) -> None:
         """Cut the groups that turned out to be no one kernel, before there is native code for the whole graph."""
         with self.lock:
-            if self.is_settled:
-                return
-            kernels = [(n, kernel_of(n)) for n in self.graph.find_all(FUSION)]
-            if split_by_types({n: k.refused_types for n, k in kernels if k.refused_types is not None}):
-                new = [n for n in self.graph.find_all(FUSION) if "kernel" not in n.attributes]
-                kept = [k for _, k in kernels if k.refused_types is None]
-                body = self.body()
-                body.kernels = kept + new_kernels(new, self.choices, {}, None, len(body.kernels))
-                body.code = compile_graph(body.graph, body.code.name)
-                if self.natives is not None:
-                    self.natives.cut()
-            self.is_settled = True
+            if not self.is_settled:
+                self._cut_refused(self.graph)
+                self.is_settled = True
+
+    def _settle_again(self) -> None:
+        """The same where the first call of native code has shown it. The graph becomes another: calls that are under
+        way go on in the code of the one before."""
+        known = self.body.known
+        if self.is_settled_again or known is None or all(k.refused_types is None for k in known.kernels):
+            return
+        with self.lock:
+            before = self.compiled
+            if before is not None and not self.is_settled_again and self._cut_refused(clone_graph(known.graph)):
+                self.runs += before.calls
+                self.compiled = before.anew(self.graph)
+            self.is_settled_again = True
+
+    def _cut_refused(self, graph: Graph) -> bool:
+        """Cut groups of a graph, the plan's or a copy, that have met types for which they have no kernel, and have the
+        plan run that graph; False where there are none."""
+        body = self.body()
+        kernels = [kernel_of(n) for n in body.graph.find_all(FUSION)]
+        pairs = list(zip(graph.find_all(FUSION), kernels, strict=True))
+        if not split_by_types({n: k.refused_types for n, k in pairs if k.refused_types is not None}):
+            return False
+        new = [n for n in graph.find_all(FUSION) if "kernel" not in n.attributes]
+        kept = [k for k in kernels if k.refused_types is None]
+        made = new_kernels(new, self.choices, {}, None, len(body.kernels))
+        self.body = Body.of(graph, compile_graph(graph, body.code.name), kept + made)
+        if self.natives is not None:
+            self.natives.cut()
+        return True
 
     def cut(self) -> None:
         """Make regions where it has turned out that the whole graph has no native form."""

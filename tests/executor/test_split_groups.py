@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Callable
+from concurrent.futures import ThreadPoolExecutor
 
 import numpy as np
 import pytest
@@ -100,3 +101,27 @@ def test_what_broadcasts_only_in_a_call_is_cut_before_code_is_asked_for() -> Non
             np.testing.assert_allclose(found.numpy(), wanted.numpy(), rtol=1e-12)
     explained = script.explain(measure=False)
     assert explained.is_native, explained
+
+
+def test_what_broadcasts_only_in_a_call_is_cut_after_the_first_call_of_a_loop() -> None:
+    def shifted(x: Tensor, b: Tensor, n: int) -> tuple[Tensor, Tensor]:
+        for k in range(n):
+            p = b.reshape(b.numel() // 12, 3, 4) + k
+            x = (x + p).softmax(-1)
+            b = p.exp().reshape(3, 4)
+        return x, b
+
+    script, x, b = flambeau.script(shifted), random(2, 3, 4), random(3, 4)
+    with ThreadPoolExecutor(4) as threads:
+        for call in [threads.submit(script, x, b, 2) for _ in range(4)]:
+            same(call.result(), shifted(x, b, 2))
+    for n in (0, 1, 2):
+        same(script(x, b, n), shifted(x, b, n))
+    explained = script.explain(measure=False)
+    assert explained.is_native, explained
+    assert explained.compilations[0].calls == 7
+
+
+def same(found: tuple[Tensor, ...], wanted: tuple[Tensor, ...]) -> None:
+    for a, b in zip(found, wanted, strict=True):
+        np.testing.assert_allclose(a.numpy(), b.numpy(), rtol=1e-12)
