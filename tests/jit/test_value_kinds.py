@@ -270,7 +270,7 @@ def test_shared_dict_has_values_as_its_type_says() -> None:
 
 
 def test_enum_of_several_kinds_is_refused_where_it_is_used() -> None:
-    with pytest.raises(CompileError, match=r"Python type: 'Mixed'(.|\n)*the values of enum Mixed are"):
+    with pytest.raises(CompileError, match=r"type: '\S+value_kinds\.Mixed'(.|\n)*the values of enum Mixed are"):
         attribute(Mixed.A)
 
 
