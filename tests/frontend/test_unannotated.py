@@ -78,7 +78,7 @@ def test_messages_of_arrays() -> None:
         return np.pad(x, (1, 2, 3))
 
     def several(x: np.ndarray) -> np.ndarray:
-        return np.median(x, axis=0)
+        return np.median(x, out=x)
 
     with pytest.raises(CompileError, match=r"shows its memory, and has a name or a result here: x\[::-1\]\.copy\(\)"):
         flambeau.script(named)
@@ -88,7 +88,7 @@ def test_messages_of_arrays() -> None:
         flambeau.script(sized)(np.arange(3), np.arange(4))
     with pytest.raises(CompileError, match=r"np\.pad takes one width, two for the ends of each axis, or a pair"):
         flambeau.script(widths)
-    with pytest.raises(CompileError, match=r"median: median\(\) got an unexpected keyword argument 'axis'"):
+    with pytest.raises(CompileError, match=r"median: median\(\) got an unexpected keyword argument 'out'"):
         flambeau.script(several)
 
 
