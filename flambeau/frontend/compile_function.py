@@ -62,6 +62,7 @@ from flambeau.frontend.scopes.scope_tree import Scope, scope_tree
 from flambeau.frontend.scopes.type_annotations import broadcast_count, names_array, type_of_tree
 from flambeau.frontend.ssa.cleanup import clean
 from flambeau.frontend.ssa.exits import make_structured
+from flambeau.frontend.ssa.overlapping_writes import operands_shown, read_before_written
 from flambeau.frontend.ssa.to_ssa import to_ssa
 from flambeau.frontend.trees import tree_views as t
 from flambeau.ir.graph import Graph
@@ -301,7 +302,9 @@ def _emit_prologue(e: Emission, tree: t.Def, bound: Bound, is_generator: bool) -
 def _function(e: Emitter, name: str, arguments: list[Argument], result: Type) -> Function:
     """The function of a graph that is done: to the rest of the system, its arrays are tensors."""
     if e.arrays:
+        shown = operands_shown(e.graph)
         _without_arrays(e.graph)
+        read_before_written(e.graph, shown)
     parameters = tuple([replace(a, type=without_elements(plain(a.type))) for a in arguments])
     schema = FunctionSchema(e.scope.name, "", parameters, (Argument("", without_elements(plain(result))),))
     function = Function(name, e.graph, schema)
