@@ -17,6 +17,7 @@ from flambeau.ops import cast_policies as _cast_policies
 from flambeau.ops import classification as _classification
 from flambeau.ops import compare as _compare
 from flambeau.ops import complex_numbers as _complex_numbers
+from flambeau.ops import contraction_expansions as _contraction_expansions
 from flambeau.ops import contractions as _contractions
 from flambeau.ops import convolution as _convolution
 from flambeau.ops import convolution_gradients as _convolution_gradients

@@ -27,6 +27,7 @@ NATIVE = (
     "hooks_script",
     "indexing_script",
     "interfaces_script",
+    "linalg_script",
     "lstmcell_trace",
     "mha_script",
     "modcontainers_script",

@@ -17,6 +17,7 @@ from flambeau.codegen.graph import (
     copies,
     creation,
     diagonals,
+    distances,
     distinct,
     element_indexes,
     exact_functions,
@@ -39,6 +40,7 @@ from flambeau.codegen.graph import (
     scatter,
     sorting,
     tensor_literals,
+    triangular,
     whole_numbers,
     writes,
 )
@@ -386,6 +388,9 @@ lowers_on_tensors("aten::linalg_eigvalsh")(matrices.eigenvalues)
 lowers_on_tensors("aten::linalg_eigh")(matrices.eigenvectors)
 lowers_on_tensors("aten::linalg_svdvals")(matrices.singular_values)
 lowers_on_tensors("aten::linalg_solve")(matrices.solve)
+lowers_on_tensors("aten::cdist")(distances.cdist)
+lowers_on_tensors("aten::linalg_solve_triangular")(triangular.solve_triangular)
+lowers_on_tensors("aten::triangular_solve")(triangular.triangular_solve)
 lowers_on_tensors("aten::slice")(arrays.slice_)
 lowers_on_tensors("aten::slice_scatter")(part_writes.slice_scatter)
 lowers_on_tensors("aten::select_scatter")(part_writes.select_scatter)

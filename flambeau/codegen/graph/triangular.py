@@ -1,0 +1,120 @@
+"""Triangular systems in native code, row after row: `linalg.solve_triangular`, `triangular_solve`.
+
+Large ones are left to Python, which makes products of them.
+"""
+
+from __future__ import annotations
+
+from flambeau.codegen.graph import arrays, memory
+from flambeau.codegen.graph.arrays import copy_elements, view_on
+from flambeau.codegen.graph.control import each
+from flambeau.codegen.graph.emitted_function import EmittedFunction
+from flambeau.codegen.graph.interpreter_calls import either_of
+from flambeau.codegen.graph.literals import literal_of
+from flambeau.codegen.graph.matrices import by_columns, is_square, matrix_operand, turned
+from flambeau.codegen.graph.memory import number
+from flambeau.codegen.graph.named_operands import operands_by_name
+from flambeau.codegen.graph.native_values import ArrayValue, CannotCompileError
+from flambeau.codegen.graph.representation import Array
+from flambeau.codegen.llvm.emitter import Value as Register
+from flambeau.ir.graph import Node
+
+LARGE = 64
+"""Rows of a system above which it is Python's."""
+
+
+def solve_triangular(fn: EmittedFunction, node: Node) -> None:
+    """`linalg.solve_triangular`: X of `A @ X = B`."""
+    a, b = matrix_operand(fn, node), matrix_operand(fn, node, 1)
+    if not _option(fn, node, "left"):
+        raise CannotCompileError("an equation from the right")
+    system = _System(fn, node, a, b, upper=_option(fn, node, "upper"))
+    either_of(fn, node, system.is_usual(), [Array(b.rep.dtype, b.rep.rank, 0)], lambda: (system.solution(),))
+
+
+def triangular_solve(fn: EmittedFunction, node: Node) -> None:
+    """`triangular_solve`: the same with the operands the other way round, and a copy of A as the second result."""
+    b, a = matrix_operand(fn, node), matrix_operand(fn, node, 1)
+    upper, is_turned = _option(fn, node, "upper"), _option(fn, node, "transpose")
+    system = _System(fn, node, turned(a) if is_turned else a, b, upper=upper != is_turned)
+
+    def native() -> tuple[ArrayValue, ArrayValue]:
+        copy = by_columns(fn, node, a, a.sizes)
+        copy_elements(fn, copy, a)
+        return system.solution(), copy
+
+    either_of(fn, node, system.is_usual(), [Array(b.rep.dtype, b.rep.rank, 0)] * 2, native)
+
+
+def _option(fn: EmittedFunction, node: Node, name: str) -> bool:
+    value = literal_of(operands_by_name(fn, node)[name])
+    if not isinstance(value, bool):
+        raise CannotCompileError(f"what {name} says is not known")
+    return value
+
+
+class _System:
+    """`A @ X = B` for a batch of triangular A: each row, once it is solved, is taken off the others."""
+
+    def __init__(self, fn: EmittedFunction, node: Node, a: ArrayValue, b: ArrayValue, *, upper: bool) -> None:
+        if a.rep.dtype is not b.rep.dtype or a.rep.rank != b.rep.rank:
+            raise CannotCompileError("two dtypes, or right sides that are broadcast")
+        self.fn, self.node, self.a, self.b, self.upper = fn, node, a, b, upper
+        self.unit = _option(fn, node, "unitriangular")
+        self.kind = "float" if a.rep.dtype.itemsize == 4 else "double"
+
+    def is_usual(self) -> Register:
+        """Whether the sizes fit, and the system is small but not empty."""
+        e, a, b = self.fn.e, self.a, self.b
+        usual = e.binary("and", is_square(self.fn, a), e.icmp("ule", a.sizes[-1], number(LARGE)))
+        for one, other in zip(a.sizes[:-1], b.sizes[:-1], strict=True):
+            usual = e.binary("and", usual, e.icmp("eq", one, other))
+        for size in b.sizes:
+            usual = e.binary("and", usual, e.icmp("ne", size, number(0)))
+        return usual
+
+    def solution(self) -> ArrayValue:
+        """X, by columns."""
+        fn, a = self.fn, self.a
+        x = by_columns(fn, self.node, self.b, self.b.sizes)
+        copy_elements(fn, x, self.b)
+        batches = [view_on(t, t.data, t.sizes[:-2], t.strides[:-2], 0) for t in (a, x)]
+        arrays.each_element(fn, batches[0].sizes, batches, lambda at: self._solve(at[0], at[1], x))
+        return x
+
+    def _solve(self, matrix: Register, sides: Register, x: ArrayValue) -> None:
+        fn, e = self.fn, self.fn.e
+        size, width = x.sizes[-2:]
+        last = e.binary("sub", size, number(1))
+
+        def step(k: Register) -> None:
+            i = e.binary("sub", last, k) if self.upper else k
+            if not self.unit:
+                pivot = self._load(self._at(matrix, self.a, i, i))
+                each(fn, width, lambda c: self._update(self._at(sides, x, i, c), "fdiv", pivot))
+
+            def take_off(k: Register) -> None:
+                row = k if self.upper else e.binary("add", e.binary("add", i, number(1)), k)
+                factor = self._load(self._at(matrix, self.a, row, i))
+                each(fn, width, lambda c: self._update(
+                    self._at(sides, x, row, c), "fsub", self._product(factor, self._at(sides, x, i, c))
+                ))  # fmt: skip
+
+            each(fn, i if self.upper else e.binary("sub", last, i), take_off)
+
+        each(fn, size, step)
+
+    def _at(self, matrix: Register, like: ArrayValue, row: Register, column: Register) -> Register:
+        itemsize = memory.itemsize(like.rep.dtype)
+        line = memory.offset_address(self.fn.e, matrix, row, like.strides[-2], itemsize)
+        return memory.offset_address(self.fn.e, line, column, like.strides[-1], itemsize)
+
+    def _load(self, address: Register) -> Register:
+        return memory.load_element(self.fn.e, address, self.a.rep.dtype)
+
+    def _product(self, factor: Register, address: Register) -> Register:
+        return self.fn.e.define(f"fmul {self.kind} {factor}, {self._load(address)}", self.kind, 1)
+
+    def _update(self, address: Register, operation: str, by: Register) -> None:
+        value = self.fn.e.define(f"{operation} {self.kind} {self._load(address)}, {by}", self.kind, 1)
+        memory.store_element(self.fn.e, address, value, self.a.rep.dtype)

@@ -1,0 +1,146 @@
+"""Contractions and functions of matrices as products, sums and views of others: what plans have in their place."""
+
+# ruff: noqa: N803  # F is what bodies call the operators
+from __future__ import annotations
+
+from collections.abc import Sequence
+from math import prod
+from typing import Any
+
+from flambeau.ops.einsum import implied, operands
+from flambeau.ops.expansions import expansions
+from flambeau.schema.dtype import float32, float64
+
+Names = Sequence[Any]
+"""What the axes of a tensor are called."""
+
+
+def _are_floats(*tensors: Any) -> bool:
+    """Whether tensors are of single or double precision, all of the same."""
+    return tensors[0].dtype in (float32, float64) and all(t.dtype is tensors[0].dtype for t in tensors)
+
+
+def _is_list_of_axes(dims: Any, rank: int) -> bool:
+    return (
+        isinstance(dims, list) and all(type(d) is int and -rank <= d < rank for d in dims)
+        and len({d % rank for d in dims}) == len(dims)
+    )  # fmt: skip
+
+
+@expansions("aten::tensordot")
+def _tensordot(F: Any, x: Any, y: Any, dims_x: Any, dims_y: Any = None) -> Any:
+    """The product of two matrices: of the axes that are kept by those that are summed."""
+    if dims_y is None and isinstance(dims_x, list | tuple) and len(dims_x) == 2:
+        dims_x, dims_y = dims_x
+    elif dims_y is None and type(dims_x) is int and 0 < dims_x <= min(x.ndim, y.ndim):
+        dims_x, dims_y = [*range(-dims_x, 0)], [*range(dims_x)]
+    if not _are_floats(x, y) or not _is_list_of_axes(dims_x, x.ndim) or not _is_list_of_axes(dims_y, y.ndim):
+        return None
+    if len(dims_x) != len(dims_y) or not dims_x:
+        return None
+    letters = [*range(x.ndim)], [*range(x.ndim, x.ndim + y.ndim)]
+    for one, other in zip(dims_x, dims_y, strict=True):
+        letters[1][other] = letters[0][one]
+    summed = {letters[0][d] for d in dims_x}
+    return _contracted(F, x, y, *letters, [name for name in (*letters[0], *letters[1]) if name not in summed])
+
+
+@expansions("aten::einsum")
+def _einsum(F: Any, equation: Any, tensors: Any, path: Any = None) -> Any:
+    """Two operands that name each of their axes once, and sum some that both have."""
+    if not isinstance(equation, str) or "..." in equation or len(tensors) != 2 or not _are_floats(*tensors):
+        return None
+    named, result = operands(equation)
+    result = implied(named) if result is None else result
+    if [len(names) for names in named] != [t.ndim for t in tensors] or not set(named[0]) & set(named[1]) - set(result):
+        return None
+    return _contracted(F, tensors[0], tensors[1], named[0], named[1], result)
+
+
+def _roles(names_x: Names, names_y: Names, wanted: Names) -> tuple[list[Any], ...] | None:
+    """The names that both operands have and keep, those that are summed, and those of one alone.
+
+    None unless each is there once in an operand and in the result, and what one has alone is kept.
+    """
+    both = [name for name in names_x if name in names_y]
+    batch, summed = ([n for n in both if (n in wanted) is kept] for kept in (True, False))
+    left, right = ([n for n in names if n not in both] for names in (names_x, names_y))
+    is_once = all(len(set(names)) == len(names) for names in (names_x, names_y, wanted))
+    return (batch, summed, left, right) if is_once and {*batch, *left, *right} == set(wanted) else None
+
+
+def _arranged(F: Any, x: Any, names: Names, groups: Sequence[Names], sizes: dict[Any, Any]) -> Any:
+    """A tensor with an axis for each group of names."""
+    order = [names.index(n) for group in groups for n in group]
+    turned = x if order == [*range(x.ndim)] else F.permute(x, order)
+    if all(len(group) == 1 for group in groups):
+        return turned
+    return F.reshape(turned, [prod([sizes[n] for n in group], start=1) for group in groups])
+
+
+def _contracted(F: Any, x: Any, y: Any, names_x: Names, names_y: Names, wanted: Names) -> Any:
+    """The sum of products over the names that both have and the result has not, as a product of matrices."""
+    roles = _roles(names_x, names_y, wanted)
+    if roles is None:
+        return None
+    batch, summed, left, right = roles
+    sizes = dict(zip(names_x, x.shape, strict=True))
+    F.require(*[sizes[name] == size for name, size in zip(names_y, y.shape, strict=True) if name in sizes])
+    sizes.update((n, size) for n, size in zip(names_y, y.shape, strict=True) if n in right)
+    leading = [batch] if batch else []
+    matrices = [
+        _arranged(F, t, names, [*leading, *groups], sizes)
+        for t, names, groups in ((x, names_x, (left, summed)), (y, names_y, (summed, right)))
+    ]
+    product, made = F.matmul(*matrices), [*batch, *left, *right]
+    if len(made) != len(leading) + 2:
+        product = F.reshape(product, [sizes[n] for n in made])
+    order = [made.index(n) for n in wanted]
+    return product if order == [*range(len(made))] else F.clone(F.permute(product, order), memory_format=0)
+
+
+@expansions("aten::kron")
+def _kron(F: Any, x: Any, y: Any) -> Any:
+    """Each axis of one beside the same axis of the other, multiplied and joined."""
+    if x.ndim != y.ndim or not x.ndim or not _are_floats(x, y):
+        return None
+    spread = [[part for size in t.shape for part in (size, 1)[:: 1 if t is x else -1]] for t in (x, y)]
+    product = F.mul(*(F.reshape(t, sizes) for t, sizes in zip((x, y), spread, strict=True)))
+    return F.reshape(product, [a * b for a, b in zip(x.shape, y.shape, strict=True)])
+
+
+@expansions("aten::trace")
+def _trace(F: Any, x: Any) -> Any:
+    """The sum of the diagonal."""
+    return F.sum(F.diagonal(x)) if x.ndim == 2 and _are_floats(x) else None
+
+
+@expansions("aten::linalg_matrix_power", "aten::matrix_power")
+def _matrix_power(F: Any, x: Any, n: Any) -> Any:
+    """Squares, and products of them; of the inverse where the exponent is negative."""
+    if type(n) is not int or n == 0 or x.ndim < 2 or not _are_floats(x):
+        return None
+    F.require(x.shape[-2] == x.shape[-1])
+    if n < 0:
+        x, n = F.linalg_inv(x), -n
+        if n == 1:
+            return x
+    power, square = None, x
+    while n:
+        if n & 1:
+            power = square if power is None else F.matmul(power, square)
+        n >>= 1
+        if n:
+            square = F.matmul(square, square)
+    return F.clone(x, memory_format=0) if power is x else power
+
+
+@expansions("aten::cross", "aten::linalg_cross")
+def _cross(F: Any, x: Any, y: Any, dim: Any = None) -> Any:
+    """Three differences of products side by side."""
+    if type(dim) is not int or x.ndim != y.ndim or not -x.ndim <= dim < x.ndim or not _are_floats(x, y):
+        return None
+    F.require(x.shape[dim] == 3, *[a == b for a, b in zip(x.shape, y.shape, strict=True)])
+    a, b = ([F.select(t, dim, k) for k in range(3)] for t in (x, y))
+    pairs = ((1, 2), (2, 0), (0, 1))
+    return F.stack([F.sub(F.mul(a[i], b[j]), F.mul(a[j], b[i])) for i, j in pairs], dim)

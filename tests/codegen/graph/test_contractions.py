@@ -1,0 +1,85 @@
+"""Contractions, and what else of matrices is made of products, sums and loops in native code, beside the interpreter
+and the reference: of whole numbers, whose sums are exact, to the bit; errors to the letter."""
+
+from __future__ import annotations
+
+from itertools import product
+
+import numpy as np
+import pytest
+
+import flambeau
+from flambeau import Tensor
+from flambeau.codegen import available
+from tests.codegen.graph import one_meaning
+
+pytestmark = pytest.mark.skipif(not available(), reason="native code needs llvmlite")
+OF_TWO = {
+    "einsum": "flambeau.einsum('ij,jk->ki', [x, y]), flambeau.einsum('ij,jk', [x, y])",
+    "tensordot": "flambeau.tensordot(x, y, 1), flambeau.tensordot(x, y, dims=([1], [0]))",
+    "kron": "flambeau.kron(x, y)",
+    "cdist": "flambeau.cdist(x, y.t()), flambeau.cdist(x, y.t(), 1.0)",
+}
+PAIRS = (((2, 3), (3, 4)), ((1, 3), (3, 1)), ((2, 1), (1, 4)), ((0, 3), (3, 2)), ((2, 0), (0, 2)), ((2, 3), (4, 2)))
+
+
+def whole(*shape: int, dtype: str = "float32") -> Tensor:
+    return flambeau.from_numpy(np.random.default_rng(3).integers(-4, 5, shape).astype(dtype))
+
+
+@pytest.mark.parametrize("name", OF_TWO)
+def test_of_two_matrices(name: str) -> None:
+    program = f"def f(x: Tensor, y: Tensor):\n    return {OF_TWO[name]}\n"
+    for shapes in PAIRS:
+        fits = name == "kron" or shapes[0][1] == shapes[1][0]
+        one_meaning.agree(program, lambda s=shapes: tuple(whole(*n) for n in s), is_native=fits)
+    turned = (whole(6, 3, dtype="float64")[::2], whole(5, 3, dtype="float64").t())
+    one_meaning.agree(program, lambda: turned)
+
+
+EQUATIONS = ("bij,bjk->bik", "ijb,bjk->kbi", "ijk,kj->i", "ij,j->i", "i,i->", "ij,ij->", "a,ba->b")
+
+
+@pytest.mark.parametrize("equation", EQUATIONS)
+def test_einsum(equation: str) -> None:
+    sizes = {"b": 2, "i": 3, "j": 4, "k": 5, "a": 3}
+    program = f"def f(x: Tensor, y: Tensor):\n    return flambeau.einsum('{equation}', [x, y])\n"
+    names = equation.split("->")[0].split(",")
+    one_meaning.agree(program, lambda: tuple(whole(*(sizes[n] for n in letters)) for letters in names))
+
+
+def test_tensordot_of_several_axes() -> None:
+    program = "def f(x: Tensor, y: Tensor):\n    return flambeau.tensordot(x, y, dims=([2, 0], [1, 2]))\n"
+    one_meaning.agree(program, lambda: (whole(2, 3, 4), whole(5, 4, 2)))
+
+
+@pytest.mark.parametrize("call", ["x.trace()", "x.matrix_power(5), flambeau.linalg.matrix_power(x, 1)"])
+def test_of_a_matrix(call: str) -> None:
+    program = f"def f(x: Tensor):\n    return {call}\n"
+    for x in (whole(3, 3), whole(4, 4, dtype="float64").t()[1:, 1:], whole(1, 1), whole(0, 0)):
+        one_meaning.agree(program, lambda x=x: (x,))
+    one_meaning.agree(program, lambda: (whole(3, 2),), is_native=call == "x.trace()")
+
+
+def test_cross() -> None:
+    program = "def f(x: Tensor, y: Tensor):\n    return flambeau.cross(x, y, 0), flambeau.linalg.cross(x, y, dim=0)\n"
+    for shape in ((3,), (3, 2), (3, 0), (2, 3)):
+        one_meaning.agree(program, lambda s=shape: (whole(*s), whole(*s) + 1), is_native=shape[0] == 3)
+
+
+@pytest.mark.parametrize(("upper", "turned", "unit"), [*product((True, False), repeat=3)])
+def test_triangular_systems(upper: bool, turned: bool, unit: bool) -> None:
+    program = (
+        "def f(x: Tensor, a: Tensor):\n"
+        f"    solved, copy = flambeau.triangular_solve(x, a, {upper}, {turned}, {unit})\n"
+        f"    return solved, copy, flambeau.linalg.solve_triangular(a, x, upper={upper}, unitriangular={unit})\n"
+    )
+    a, x = whole(2, 4, 4) + 9 * flambeau.eye(4), whole(2, 4, 3)
+    double = (x.double()[:, ::2], a.double()[:, 1:3, ::2])
+    for given in ((x[0], a[0]), (x, a.mT), (x[:, :, :0], a), (x[:, 1:], a), double):
+        one_meaning.agree(program, lambda given=given: given, is_native=given[0].shape[-2] == given[1].shape[-1])
+
+
+def test_many_are_left_to_python() -> None:
+    program = "def f(x: Tensor, a: Tensor):\n    return flambeau.cdist(x, a), flambeau.triangular_solve(x, a)[0]\n"
+    one_meaning.agree(program, lambda: (whole(70, 70), whole(70, 70) + 90 * flambeau.eye(70)))
