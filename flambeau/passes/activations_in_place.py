@@ -6,7 +6,7 @@
 ```
 
 Only an operand that the graph made itself may be written, if nothing looks at its memory later under any name and its
-dtype is sure to be the result's.
+dtype is sure to be the result's, or the activation refuses integers in either form.
 """
 
 from __future__ import annotations
@@ -16,7 +16,7 @@ from flambeau.analysis.operator_rules import asked
 from flambeau.ir.graph import Graph, Node, Value
 from flambeau.passes import remove_mutation
 from flambeau.schema import registry
-from flambeau.schema.dtype import int64
+from flambeau.schema.dtype import DType, float32, int64
 from flambeau.schema.opdef import UNKNOWN, OpDef
 from flambeau.schema.traits import Role
 from flambeau.schema.types import TensorType
@@ -43,11 +43,21 @@ def _is_activation(node: Node) -> bool:
 
 def _takes_integers(activation: OpDef | None) -> bool:
     """Whether it gives integers for integers: in place it then fails for none."""
+    return _dtype_for(activation, int64) is int64
+
+
+def _refuses_integers(activation: OpDef | None) -> bool:
+    """Whether it fails for integers, in place or not, and keeps the dtype of floats."""
+    return _dtype_for(activation, int64) is None and _dtype_for(activation, float32) is float32
+
+
+def _dtype_for(activation: OpDef | None, dtype: DType) -> DType | None:
+    """The dtype that it gives for a tensor of one; None where it refuses that, or nobody knows."""
     if activation is None or activation.dtype is None:
-        return False
+        return None
     rest = [UNKNOWN] * (len(activation.schema.arguments) - 1)
-    (dtype,) = asked(activation.dtype, [TensorType(dtype=int64), *rest], 1)
-    return dtype is int64
+    (found,) = asked(activation.dtype, [TensorType(dtype=dtype), *rest], 1)
+    return found if isinstance(found, DType) else None
 
 
 def _gives_floats(source: OpDef) -> bool:
@@ -61,7 +71,8 @@ def _may_write(graph: Graph, node: Node) -> bool:
     definition = source.defining_node.definition if source.defining_node is not None else None
     if definition is None or source.owner_block is not node.owner_block:
         return False
-    if not _takes_integers(node.definition) and not _gives_floats(definition):
+    is_alike = _takes_integers(node.definition) or _refuses_integers(node.definition)
+    if not is_alike and not _gives_floats(definition):
         dtype = source.static_type.dtype if isinstance(source.static_type, TensorType) else None
         if dtype is None or not dtype.is_floating_point:
             return False

@@ -135,6 +135,15 @@ def test_activations_of_written_parameters_stay() -> None:
     expect_same(activations_in_place.to_functional, f"{TO_ACT}  %y = aten::relu_(%x)\n  return (%y)")
 
 
+@pytest.mark.parametrize("name", ["selu", "silu", "hardswish", "hardsigmoid", "mish"])
+def test_activations_that_refuse_integers_write_into_any_fresh_operand(name: str) -> None:
+    for form in (name, f"{name}_"):  # no call is lost by it
+        with pytest.raises(NotImplementedError, match="not implemented for 'Long'"):
+            getattr(flambeau.ops.aten, form)(flambeau.tensor([1, 2]))
+    before = f"{TO_ACT}  %s = aten::add(%x, %w, %1)\n  %y = aten::{name}(%s)\n  return (%y)"
+    expect(activations_in_place.to_in_place, before, before.replace(f"aten::{name}(", f"aten::{name}_("))
+
+
 def test_lists_that_are_written_out() -> None:
     expect(list_idioms.do, """graph(%a : int, %b : int, %c : int):
   %0 : int = prim::Constant[value=0]()
