@@ -60,6 +60,7 @@ from flambeau.frontend.scopes.parameter_defaults import (
 )
 from flambeau.frontend.scopes.scope_tree import Scope, scope_tree
 from flambeau.frontend.scopes.type_annotations import broadcast_count, names_array, type_of_tree
+from flambeau.frontend.ssa import reversed_copies
 from flambeau.frontend.ssa.cleanup import clean
 from flambeau.frontend.ssa.exits import make_structured
 from flambeau.frontend.ssa.overlapping_writes import operands_shown, read_before_written
@@ -304,6 +305,7 @@ def _function(e: Emitter, name: str, arguments: list[Argument], result: Type) ->
     if e.arrays:
         shown = operands_shown(e.graph)
         _without_arrays(e.graph)
+        reversed_copies.check(e.graph)
         read_before_written(e.graph, shown)
     parameters = tuple([replace(a, type=without_elements(plain(a.type))) for a in arguments])
     schema = FunctionSchema(e.scope.name, "", parameters, (Argument("", without_elements(plain(result))),))

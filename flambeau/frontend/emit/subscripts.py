@@ -6,7 +6,7 @@ from flambeau.frontend.emit.builtins.iterables import RangeValue
 from flambeau.frontend.emit.container_subscripts import constant_int, subscripted
 from flambeau.frontend.emit.implicit_conversions import pack_tuple, unpack_tuple
 from flambeau.frontend.emit.numpy.array_promotion import is_array
-from flambeau.frontend.emit.numpy.reversed_views import forwards, reversed_dimensions, reversed_view
+from flambeau.frontend.emit.numpy.reversed_views import ReversedView, forwards, reversed_dimensions, reversed_view
 from flambeau.frontend.emit.schema_matching import call_operator
 from flambeau.frontend.emit.tensor_subscripts import emit_index, load_tensor_item
 from flambeau.frontend.emit.values.attribute_advice import MAY_BE_NONE
@@ -36,6 +36,8 @@ UNRESOLVED = "Cannot index into a {type} with a non-integer literal because we c
 def emit_subscript(e: Emitter, tree: Subscript, hint: Type | None) -> Sugared:
     """`owner[indices]`."""
     owner = e.sugared(tree.value)
+    if isinstance(owner, ReversedView):
+        owner = SimpleValue(owner.as_value(e, tree.value.range))
     if not isinstance(owner, SimpleValue):
         if isinstance(owner, RangeValue) or len(tree.indices) == 1:
             return owner.item(e, tree.range, e.value(tree.indices[0]))

@@ -36,10 +36,11 @@ _SPELLED: Final = {
 _METHODS: Final = (
     "std", "var", "max", "min", "amax", "amin", "round", "around", "argsort", "copy", "transpose", "nonzero", "repeat",
     "swapaxes", "take", "trace", "diagonal", "searchsorted", "cumprod", "sort", "empty_like", "full_like",
-    "count_nonzero", "diff", "flip", "vstack", "hstack", "size", "shape", "ndim", "bincount", "invert",
+    "count_nonzero", "diff", "vstack", "hstack", "size", "shape", "ndim", "bincount", "invert",
     "tile", "pad", "column_stack", "dstack", "nan_to_num", "flatnonzero", "argwhere", "ptp",
     "real", "imag", "angle", "select", "einsum", "kron", "inner", "take_along_axis", "broadcast_to",
-    "ascontiguousarray", "cross", "moveaxis", "tensordot", "divmod", "i0",
+    "ascontiguousarray", "cross", "moveaxis", "tensordot", "divmod", "i0", "flip",
+    "flipud", "fliplr", "rot90",
 )  # fmt: skip
 ARRAY_FUNCTIONS: Final[dict[Any, str]] = {getattr(np, name): name for name in _METHODS if hasattr(np, name)}
 """Functions that arrays alone have."""

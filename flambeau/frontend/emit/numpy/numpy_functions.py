@@ -24,7 +24,7 @@ from flambeau.frontend.emit.numpy.element_functions import (
 )
 from flambeau.frontend.emit.numpy.numpy_advice import advice_on, name_of
 from flambeau.frontend.emit.numpy.numpy_arrays import ARRAY_FUNCTIONS, array_call
-from flambeau.frontend.emit.numpy.reversed_views import flipped_view
+from flambeau.frontend.emit.numpy.reversed_views import FLIPS, flipped_view
 from flambeau.frontend.emit.numpy.ufunc_at import SIGNS, UfuncAt
 from flambeau.frontend.emit.numpy.ufunc_folds import UfuncFold, has_fold
 from flambeau.frontend.emit.schema_matching import call_operator
@@ -104,8 +104,8 @@ class ArrayFunctionValue(Sugared):
             return SimpleValue(of_complex_number(e, where, self.name, args[0].value))
         if not any(holds_arrays(g.value.static_type) for g in (*args, *keywords)):
             raise CompileError(FOR_ARRAYS.format(name=self.name, instead=advice_on(f"np.{self.name}")), where)
-        if self.name == "flip":
-            return flipped_view(e, where, args, keywords)
+        if self.name in FLIPS:
+            return flipped_view(e, where, self.name, args, keywords)
         return SimpleValue(as_number(e, array_call(e, where, self.name, "", args, keywords)))
 
 

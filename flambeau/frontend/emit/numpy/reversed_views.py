@@ -3,7 +3,7 @@
 np.sort(x)[::-1]    →    flip of what nobody else has        x[::-1] * w    →    flip where the operator reads it
 x[::-1] = y         →    x[:] = flip of y
 
-Where the difference could be seen, in a name or a result that writes go through, it is refused.
+With a name, or as a result, it is a copy that stands for a view: `ssa.reversed_copies` refuses writes that would tell.
 """
 
 from __future__ import annotations
@@ -11,26 +11,26 @@ from __future__ import annotations
 from collections.abc import Sequence
 from typing import Final
 
-from flambeau.frontend.emit.implicit_conversions import pack_list
+from flambeau.frontend.emit.implicit_conversions import pack_list, unpack_tuple
 from flambeau.frontend.emit.numpy.array_promotion import dtype_and_rank, is_array
 from flambeau.frontend.emit.numpy.method_calls import AXIS, constant_int
 from flambeau.frontend.emit.schema_matching import call_operator
 from flambeau.frontend.emit.tensor_subscripts import tensor_item
 from flambeau.frontend.emit.values.simple_value import SimpleValue
 from flambeau.frontend.emit.values.sugared import Emitter, Given, Iteration, Sugared
+from flambeau.frontend.ssa.reversed_copies import SHOWS
 from flambeau.frontend.trees.tree_views import Const, Expr, NoneLit, SliceExpr, UnaryMinus
 from flambeau.ir.graph import Value
-from flambeau.schema.types import INT, NoneType
+from flambeau.schema.types import INT, NoneType, TupleType
 from flambeau.util.errors import CompileError
-from flambeau.util.instead import instead
 from flambeau.util.record import dataclass, replace
 from flambeau.util.source import SourceRange
 
-BACKWARDS: Final = instead(
-    "a slice of an array that goes backwards shows its memory, and has a name or a result here: {code} has the "
-    "elements in reverse order, in memory of their own",
-    "x[::-1].copy()", of="x[::-1]", given="x: np.ndarray",
-)  # fmt: skip
+FLIPS: Final = ("flip", "flipud", "fliplr", "rot90")
+"""Functions of NumPy that show memory backwards."""
+PLANE: Final = "np.rot90 takes numbers that are written out: how many quarters, and a pair of two axes"
+_READ: Final = ("copy", "sum", "cumsum", "cumprod", "argmax", "argmin", "tolist", "astype", "mean")
+"""Methods that give new arrays or numbers."""
 
 
 def reversed_dimensions(indices: Sequence[Expr]) -> dict[int, int]:
@@ -66,17 +66,40 @@ def reversed_view(e: Emitter, where: SourceRange, owner: Value, view: Value, ste
     return SimpleValue(result.flipped(e, where)) if _is_new(owner) else result
 
 
-def flipped_view(e: Emitter, where: SourceRange, args: Sequence[Given], keywords: Sequence[Given]) -> Sugared:
-    """`np.flip(x)` and `np.flip(x, axis)`. Raises CompileError for an axis that is not written out."""
+def flipped_view(
+    e: Emitter, where: SourceRange, name: str, args: Sequence[Given], keywords: Sequence[Given]
+) -> Sugared:
+    """`np.flip(x, axis)`, `flipud`, `fliplr` and `rot90`. Raises CompileError for an axis that is not written out."""
     array, *rest = [a.value for a in args]
-    axes = rest + [k.value for k in keywords if k.name == "axis"]
     _, rank = dtype_and_rank(array, where)
-    if not axes or isinstance(axes[0].static_type, NoneType):
-        return reversed_view(e, where, array, array, dict.fromkeys(range(rank), 1))
-    axis = constant_int(axes[0])
+    if name == "rot90":
+        return _turned(e, where, array, [*rest, *(k.value for k in keywords)])
+    if name != "flip":
+        axis: int | None = 0 if name == "flipud" else 1
+    else:
+        axes = rest + [k.value for k in keywords if k.name == "axis"]
+        if not axes or isinstance(axes[0].static_type, NoneType):
+            return reversed_view(e, where, array, array, dict.fromkeys(range(rank), 1))
+        axis = constant_int(axes[0])
     if axis is None or not -rank <= axis < rank:
         raise CompileError(AXIS, where)
     return reversed_view(e, where, array, array, {axis % rank: 1})
+
+
+def _turned(e: Emitter, where: SourceRange, array: Value, rest: Sequence[Value]) -> Sugared:
+    """`np.rot90(m, k=1, axes=(0, 1))`: both axes backwards, or the axes exchanged and one of them backwards."""
+    _, rank = dtype_and_rank(array, where)
+    pair = next((v for v in rest if isinstance(v.static_type, TupleType)), None)
+    axes = [0, 1] if pair is None else [constant_int(v) for v in unpack_tuple(e, pair)]
+    quarters = next((constant_int(v) for v in rest if v is not pair), 1)
+    if quarters is None or len(axes) != 2 or any(a is None or not -rank <= a < rank for a in axes):
+        raise CompileError(PLANE, where)
+    first, second = [a % rank for a in axes if a is not None]
+    if quarters % 2 == 0:
+        steps = {first: 1, second: 1} if quarters % 4 else {}
+        return reversed_view(e, where, array, array, steps) if steps else SimpleValue(array)
+    exchanged = call_operator(e, where, "aten::transpose", [array, e.constant(first), e.constant(second)])
+    return reversed_view(e, where, array, exchanged, {first if quarters % 4 == 1 else second: 1})
 
 
 def read(e: Emitter, meaning: Sugared, where: SourceRange) -> Value:
@@ -121,6 +144,8 @@ class ReversedView(Sugared):
 
     view: Value
     steps: dict[int, int]
+    copy: Value | None = None
+    """What stands for it where it is a value."""
 
     @property
     def kind(self) -> str:
@@ -128,18 +153,33 @@ class ReversedView(Sugared):
         return "slice that goes backwards"
 
     def as_value(self, e: Emitter, where: SourceRange) -> Value:
-        """Refused: writes would go to the array itself."""
-        raise CompileError(BACKWARDS, where)
+        """A copy that stands for the view."""
+        if self.copy is not None:
+            return self.copy
+        value = self.copy = self.flipped(e, where)
+        node = value.defining_node
+        while node is not None and node.op != "aten::flip":
+            node = node.operand(0).defining_node
+        assert node is not None
+        node.attributes[SHOWS] = True
+        return value
+
+    def stored_value(self, e: Emitter, where: SourceRange) -> Value | None:
+        """The copy."""
+        return self.as_value(e, where)
+
+    def length(self, e: Emitter, where: SourceRange) -> Value:
+        """How many rows or numbers there are."""
+        return SimpleValue(self.as_value(e, where)).length(e, where)
 
     def iterate(self, e: Emitter, where: SourceRange) -> Iteration:
-        """Refused: the loop could write to the array."""
-        raise CompileError(BACKWARDS, where)
+        """The rows or numbers, the last one first."""
+        return SimpleValue(self.as_value(e, where)).iterate(e, where)
 
     def attribute(self, e: Emitter, where: SourceRange, name: str) -> Sugared:
-        """Methods that give new arrays or numbers; others could show the memory."""
-        if name not in ("copy", "sum", "cumsum", "cumprod", "argmax", "argmin", "tolist", "astype", "mean"):
-            raise CompileError(BACKWARDS, where)
-        return SimpleValue(self.flipped(e, where)).attribute(e, where, name)
+        """An attribute or a method of the array backwards."""
+        value = self.flipped(e, where) if name in _READ else self.as_value(e, where)
+        return SimpleValue(value).attribute(e, where, name)
 
     def flipped(self, e: Emitter, where: SourceRange) -> Value:
         """The elements in that order, in an array of their own."""
