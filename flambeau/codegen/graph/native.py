@@ -22,7 +22,7 @@ from flambeau.codegen.graph.module import Prepare
 from flambeau.codegen.graph.native_values import CannotCompileError
 from flambeau.codegen.graph.representation import Representation
 from flambeau.codegen.graph.results import with_names
-from flambeau.codegen.graph.routines.library import routine_addresses
+from flambeau.codegen.graph.routines.library import addresses_of
 from flambeau.codegen.graph.runtime import SERVE
 from flambeau.codegen.graph.shown_tensors import shown
 from flambeau.codegen.graph.teams import RUN_ALONE, RUN_PIECES
@@ -107,9 +107,7 @@ class NativeFunction:
         imports, linkage = python_imports(), self.linkage
         if linkage.cells:
             imports[RUN_GROUP] = group_runner_address()
-        if linkage.routines:
-            known = routine_addresses()
-            imports.update({symbol: known[symbol] for symbol in linkage.routines})
+        imports.update(addresses_of(linkage.routines))
         imports[SERVE] = id(self._serve)
         if linkage.is_parallel:
             imports[RUN_PIECES] = threads.run_address(self.choices.num_threads or thread_count.ANY)

@@ -32,6 +32,7 @@ from flambeau.codegen.graph.representation import (
     llvm_words,
     word_count,
 )
+from flambeau.codegen.graph.routines.library import addresses_of
 from flambeau.codegen.graph.runtime import (
     CYCLES,
     FUNCTIONS,
@@ -247,6 +248,7 @@ class Shim(NativeFunction):
         if self.linkage.cells:
             imports[RUN_GROUP] = group_runner_address()
         imports.update({SERVE: id(self._serve), _FAIL: id(self._failed)})
+        imports.update(addresses_of(self.linkage.routines))
         imports.update(c_imports(self.linkage.libm))
         imports.update(self.tensors.addresses)
         for cell, inline_cache in zip(self.linkage.cells, self.inline_caches, strict=True):

@@ -18,6 +18,7 @@ from flambeau.analysis.alias import AliasAnalysis
 from flambeau.codegen.graph.function import SYMBOL, FunctionEmitter, FunctionText
 from flambeau.codegen.graph.native_values import CannotCompileError
 from flambeau.codegen.graph.representation import Representation
+from flambeau.codegen.graph.routines.library import addresses_of
 from flambeau.codegen.graph.runtime import FUNCTIONS, METADATA, PREFIX, SERVE, call_with_numbers, runtime_text
 from flambeau.codegen.graph.slots import Assumptions, WidenError
 from flambeau.codegen.graph.ufunc_loop import PARAMETERS, Kind, add_loop
@@ -111,6 +112,7 @@ def link(
     }
     imports[SERVE] = imports[_RUN] = id(run)
     if function is not None:
+        imports.update(addresses_of(function.routines))
         imports.update(c_imports(function.libm))
         imports.update({code.symbol: code.address for code in function.foreign})
     return engine().link(text, tuple(names), imports, optimise=True)

@@ -124,6 +124,18 @@ def test_scripts_are_values() -> None:
     assert apply(collatz, 27) == 111
 
 
+def test_scripts_that_call_routines() -> None:
+    @flambeau.script
+    def second(x: flambeau.Tensor) -> float:
+        return float(flambeau.topk(flambeau.linalg.inv(x).reshape(-1), 2)[0][1])
+
+    @numba.njit
+    def f(x):
+        return second(x) + 1
+
+    assert f(np.diag([2.0, 4.0])) == 1.25
+
+
 def test_numbas_recursion_calls_scripts() -> None:
     @numba.njit
     def f(n):

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Iterable
 from functools import cache
 
 from flambeau.codegen.graph import memory
@@ -39,6 +40,13 @@ def routine_addresses() -> dict[str, int]:
                 "routines", tuple(ROUTINES), lambda: (_text(), ()), lambda names: {}
             )
     return {symbol: code.addresses[symbol] for symbol in ROUTINES} | matrices.loop_addresses()
+
+
+def addresses_of(symbols: Iterable[str]) -> dict[str, int]:
+    """Where the routines are that some code calls; nothing is compiled for code that calls none."""
+    wanted = tuple(symbols)
+    known = routine_addresses() if wanted else {}
+    return {symbol: known[symbol] for symbol in wanted}
 
 
 @cache
