@@ -173,5 +173,30 @@ def test_what_is_refused_says_what_there_is() -> None:
         flambeau.script(zero, backend="interpreter")(np.zeros(1))
 
 
+def test_what_arrays_have_not_says_what_to_write() -> None:
+    def parted(x: np.ndarray):
+        return np.partition(x, 2)
+
+    def put(x: np.ndarray):
+        np.put(x, [0, 1], 5.0)
+
+    def row(x: np.ndarray):
+        return np.r_[x, x]
+
+    def grid(x: np.ndarray):
+        return np.mgrid[0:3, 0:3]
+
+    def blocks(x: np.ndarray):
+        return np.block([[x, x], [x, x]])
+
+    for program, text in (
+        (parted, r"no np.partition: write np.sort\(x\)"), (put, r"no np.put: write x\[places\] = value"),
+        (row, r"no np.r_: write np.concatenate"), (grid, r"no np.mgrid: write np.meshgrid"),
+        (blocks, r"no np.block: write np.vstack"),
+    ):
+        with pytest.raises(CompileError, match=text):
+            flambeau.script(program)
+
+
 def zero(x: np.ndarray):
     return np.geomspace(x[0], 1.0, 3)

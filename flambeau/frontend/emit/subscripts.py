@@ -6,6 +6,7 @@ from flambeau.frontend.emit.builtins.iterables import RangeValue
 from flambeau.frontend.emit.container_subscripts import constant_int, subscripted
 from flambeau.frontend.emit.implicit_conversions import pack_tuple, unpack_tuple
 from flambeau.frontend.emit.numpy.array_promotion import is_array
+from flambeau.frontend.emit.numpy.index_tricks import IndexTrick
 from flambeau.frontend.emit.numpy.reversed_views import ReversedView, forwards, reversed_dimensions, reversed_view
 from flambeau.frontend.emit.schema_matching import call_operator
 from flambeau.frontend.emit.tensor_subscripts import emit_index, load_tensor_item
@@ -39,6 +40,8 @@ def emit_subscript(e: Emitter, tree: Subscript, hint: Type | None) -> Sugared:
     if isinstance(owner, ReversedView):
         owner = SimpleValue(owner.as_value(e, tree.value.range))
     if not isinstance(owner, SimpleValue):
+        if isinstance(owner, IndexTrick):
+            owner.refuse(tree.range)
         if isinstance(owner, RangeValue) or len(tree.indices) == 1:
             return owner.item(e, tree.range, e.value(tree.indices[0]))
         raise CompileError(f"'{owner.kind}' object is not subscriptable", tree.range)

@@ -59,6 +59,34 @@ MEANS_THE_SAME: Final = {
 """By a function of NumPy without a form in programs: what to write."""
 
 
+_OF_ARRAYS: Final = {
+    "np.argpartition": ("np.argsort(x)", "np.argsort(x)", "", ""),
+    "np.block": (
+        "np.vstack((np.hstack((x, x)), np.hstack((x, x))))", "np.block([[x, x], [x, x]])",
+        "np.vstack((np.hstack((a, b)), np.hstack((c, d))))", "",
+    ),
+    "np.indices": (
+        "np.meshgrid(np.arange(2), np.arange(3), indexing=\"ij\")", "",
+        'np.meshgrid(np.arange(n), np.arange(m), indexing="ij")', "",
+    ),
+    "np.lexsort": (
+        'np.argsort(x, kind="stable")', "np.lexsort((x,))",
+        'np.argsort(x, kind="stable") for the first key, and again for each key on what that orders', "",
+    ),
+    "np.partition": ("np.sort(x)", "np.partition(x, (0, 1, 2))", "np.sort(x), where all are in order", ""),
+    "np.piecewise": (
+        "np.where(x > 1, x, 0.0)", "np.piecewise(x, [x > 1], [lambda v: v, 0.0])", "np.where(condition, a, b)", "",
+    ),
+    "np.place": ("x[x > 1] = 5.0", "", "x[condition] = value", "x"),
+    "np.put": ("x[np.array([0, 1])] = 5.0", "", "x[places] = value", "x"),
+}  # fmt: skip
+"""Functions whose arrays programs make otherwise, with what statements leave."""
+FOR_ARRAYS: Final = {
+    name: instead("{code}", code, of=of, given="x: np.ndarray", shown=shown, gives=gives)
+    for name, (code, of, shown, gives) in _OF_ARRAYS.items()
+}
+
+
 def name_of(function: Any, module: str) -> str:
     """A function of NumPy by the name that users call it by: `np.linalg.cross`."""
     parts = module.split(".")
@@ -66,6 +94,8 @@ def name_of(function: Any, module: str) -> str:
     return f"{room}.{getattr(function, '__name__', '')}"
 
 
-def advice_on(name: str) -> str:
-    """What to write in the place of a function of NumPy."""
+def advice_on(name: str, *, arrays: bool = False) -> str:
+    """What to write in the place of a function of NumPy, in a program of arrays or of tensors."""
+    if arrays and name in FOR_ARRAYS:
+        return FOR_ARRAYS[name]
     return MEANS_THE_SAME.get(name, OUTSIDE)

@@ -22,6 +22,7 @@ from flambeau.frontend.emit.numpy.element_functions import (
     of_complex_number,
     of_numbers,
 )
+from flambeau.frontend.emit.numpy.index_tricks import index_trick
 from flambeau.frontend.emit.numpy.numpy_advice import advice_on, name_of
 from flambeau.frontend.emit.numpy.numpy_arrays import ARRAY_FUNCTIONS, array_call
 from flambeau.frontend.emit.numpy.reversed_views import FLIPS, flipped_view
@@ -29,7 +30,7 @@ from flambeau.frontend.emit.numpy.ufunc_at import SIGNS, UfuncAt
 from flambeau.frontend.emit.numpy.ufunc_folds import UfuncFold, has_fold
 from flambeau.frontend.emit.schema_matching import call_operator
 from flambeau.frontend.emit.values.simple_value import SimpleValue
-from flambeau.frontend.emit.values.sugared import Emitter, Given, Sugared
+from flambeau.frontend.emit.values.sugared import Emitter, FormValue, Given, Sugared
 from flambeau.frontend.trees.tree_views import Apply
 from flambeau.ir.graph import Value
 from flambeau.schema.array_type import holds_arrays
@@ -195,10 +196,22 @@ def numpy_function(value: Any) -> Sugared | None:
         return ArrayFunctionValue(ARRAY_FUNCTIONS[value])
     owner = type(getattr(value, "__self__", None)).__module__ if value.__class__ in _METHODS else ""
     module = getattr(value, "__module__", None) or owner
+    trick = index_trick(value)
+    if trick is not None:
+        return trick
     if isinstance(value, type) or not callable(value) or module.partition(".")[0] != "numpy":
         return None
     name = getattr(value, "__name__", "")
     if module.startswith("numpy.random"):
         return refusal(name, NOT_HERE.format(name=f"np.random.{name}", instead=OF_THE_PACKAGE))
-    full_name = name_of(value, module)
-    return refusal(name, NOT_HERE.format(name=full_name, instead=advice_on(full_name)))
+    return _refused(name, name_of(value, module))
+
+
+def _refused(name: str, full_name: str) -> FormValue:
+    """A function that programs have not: a call says what to write, with arrays or with tensors."""
+
+    def emit(e: Emitter, tree: Apply, hint: Type | None) -> Sugared:
+        advice = advice_on(full_name, arrays=e.arrays)
+        raise CompileError(NOT_HERE.format(name=full_name, instead=advice), tree.callee.range)
+
+    return FormValue(name, emit)
