@@ -68,7 +68,13 @@ CASES = {
     "one for all": (np.array([5.0]), np.broadcast_to(np.float32(2.5), (2, 3))),
     "nothing": (np.zeros(0), np.zeros((0, 3))),
 }
-PROGRAMS = (dtypes, firsts, masked, members, products, parts, squeezed)
+def items(x: np.ndarray, a: np.ndarray):
+    if len(x) == 0:
+        return 0.0, 0.0
+    return x.item(-1) * 1.0 + x.item(0), a.item(1) + a.item(0, 1) * a.item((1, 1)) * 1.0
+
+
+PROGRAMS = (items, dtypes, firsts, masked, members, products, parts, squeezed)
 
 
 def flat(value: Any) -> list[Any]:

@@ -36,6 +36,9 @@ INSTEAD: Final = {
     "resize": "write x = np.zeros(...), and copy what is kept",
     "partition": instead("write {code}", "x.sort()", of="np.partition(x, (0, 1, 2))", given="x: np.ndarray", gives="x"),
     "tobytes": "return the array, and call it outside",
+    "put": instead(
+        "write {code}", "x[np.array([0, 1])] = 5.0", given="x: np.ndarray", gives="x", shown="x[places] = value",
+    ),
     "ptp": instead("write {code}", "x.max() - x.min()", of="np.ptp(x)", given="x: np.ndarray"),
 }
 OUTSIDE: Final = "call it outside and pass the result in"
@@ -165,8 +168,22 @@ def _tolist(c: Call) -> Value:
 
 def _item(c: Call) -> Value:
     dtype, rank = dtype_and_rank(c.array, c.where)
+    places = c.given("args")
+    if places is not None:
+        return _element(c, unpack_tuple(c.e, places) if isinstance(places.static_type, TupleType) else [places])
     array = c.op("reshape", c.array, []) if rank else c.array
     array.set_type(array_of(dtype, 0))
+    return array
+
+
+def _element(c: Call, places: Sequence[Value]) -> Value:
+    """`x.item(i, j)`, or `x.item(i)` of all elements in order."""
+    _, rank = dtype_and_rank(c.array, c.where)
+    if len(places) not in (1, rank):
+        raise CompileError(f"item() takes one place, or {rank} for an array with {rank} dimension(s)", c.where)
+    array = c.array if len(places) == rank else c.op("reshape", c.array, [-1])
+    for place in places:
+        array = c.op("select", array, 0, place)
     return array
 
 
@@ -222,7 +239,7 @@ METHODS: Final[dict[str, tuple[tuple[str, ...], Method]]] = {
     "swapaxes": (("axis1", "axis2"), lambda c: c.op("transpose", c.array, c.arguments["axis1"], c.arguments["axis2"])),
     "fill": (("value",), _fill), "nonzero": ((), _nonzero), "repeat": (("repeats", "axis"), _repeat),
     "round": (("decimals",), _round), "clip": (("min", "max"), _clip), "astype": (("dtype",), _astype),
-    "dot": (("b",), _dot), "tolist": ((), _tolist), "item": ((), _item), "squeeze": (("axis",), _squeeze),
+    "dot": (("b",), _dot), "tolist": ((), _tolist), "item": (("args",), _item), "squeeze": (("axis",), _squeeze),
     "trace": ((), lambda c: c.op("sum", c.op("diagonal", c.array))),
     "diagonal": ((), lambda c: c.op("diagonal", c.array)),
     "conj": ((), _conj), "conjugate": ((), _conj),
@@ -233,7 +250,7 @@ METHODS: Final[dict[str, tuple[tuple[str, ...], Method]]] = {
 SORTED: Final = _sorted
 _REQUIRED: Final = frozenset({"reshape", "fill", "repeat", "astype", "dot", "take", "searchsorted"})
 """Methods that need their first argument."""
-_PACKED: Final = {"reshape": "shape", "transpose": "axes"}
+_PACKED: Final = {"reshape": "shape", "transpose": "axes", "item": "args"}
 """Methods that take what is one argument also as several."""
 
 
