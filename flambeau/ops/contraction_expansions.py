@@ -93,7 +93,7 @@ def _contracted(F: Any, x: Any, y: Any, names_x: Names, names_y: Names, wanted: 
         for t, names, groups in ((x, names_x, (left, summed)), (y, names_y, (summed, right)))
     ]
     product, made = F.matmul(*matrices), [*batch, *left, *right]
-    if len(made) != len(leading) + 2:
+    if any(len(names) != 1 for names in (*leading, left, right)):
         product = F.reshape(product, [sizes[n] for n in made])
     order = [made.index(n) for n in wanted]
     return product if order == [*range(len(made))] else F.clone(F.permute(product, order), memory_format=0)

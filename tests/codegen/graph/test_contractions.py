@@ -83,3 +83,24 @@ def test_triangular_systems(upper: bool, turned: bool, unit: bool) -> None:
 def test_many_are_left_to_python() -> None:
     program = "def f(x: Tensor, a: Tensor):\n    return flambeau.cdist(x, a), flambeau.triangular_solve(x, a)[0]\n"
     one_meaning.agree(program, lambda: (whole(70, 70), whole(70, 70) + 90 * flambeau.eye(70)))
+
+
+def test_contractions_of_any_axes() -> None:
+    """Axes that one operand has alone, that both have and keep, and that are summed, from none to two of each."""
+    rng, sizes = np.random.default_rng(3), dict(zip("abcdef", (2, 3, 4, 1, 5, 0), strict=True))
+    cases = []
+    while len(cases) < 24:
+        batch, summed, left, right, _ = np.split(rng.permutation([*"abcdef"]), np.sort(rng.integers(0, 7, 4)))
+        wanted = rng.permutation([*batch, *left, *right])
+        names = ["".join(rng.permutation([*batch, *summed, *own])) for own in (left, right)]
+        if len(summed) and max(map(len, names)) < 5:
+            cases.append((*names, "".join(wanted)))
+    lines = [f"flambeau.einsum('{x},{y}->{z}', x{k}, y{k})" for k, (x, y, z) in enumerate(cases)]
+    parameters = [f"x{k}: Tensor, y{k}: Tensor" for k in range(len(cases))]
+    source = f"def f({', '.join(parameters)}):\n    return [{', '.join(lines)}]\n"
+    given = [flambeau.from_numpy(rng.random([sizes[n] for n in names])) for case in cases for names in case[:2]]
+    found = flambeau.jit.CompilationUnit(source).f(*given)
+    for (x, y, z), a, b, c in zip(cases, given[::2], given[1::2], found, strict=True):
+        exact = np.einsum(f"{x},{y}->{z}", a.numpy(), b.numpy())
+        assert c.shape == exact.shape, f"{x},{y}->{z}"
+        np.testing.assert_allclose(c.numpy(), exact, rtol=1e-12, err_msg=f"{x},{y}->{z}")
