@@ -77,7 +77,6 @@ def _choose(special: Specialized, target: Target, aligned_outputs: bool, exact: 
     if axis not in dict(fixed):
         lanes = _fewer_lanes(special, axis, lanes, target)
     lanes, rest_lanes = _in_long_runs(special, axis, lanes, target)
-    has_pages = bool(rest_lanes) and lanes * widest_bits(kernel) == PAGE_STRIP * 8
     return Schedule(
         vector_axis=axis,
         lanes=lanes,
@@ -89,7 +88,7 @@ def _choose(special: Specialized, target: Target, aligned_outputs: bool, exact: 
         fixed=fixed,
         next_row=_asks_for_next_row(special, fixed),
         jam=_jam(kernel, dict(fixed)),
-        prefetch=PREFETCHED if _is_prefetched(special, axis) and not packs and not has_pages else 0,
+        prefetch=0 if packs or _takes_pages(kernel, lanes, rest_lanes) else _prefetched(special, axis),
     )
 
 
@@ -126,12 +125,18 @@ def _in_long_runs(special: Specialized, axis: str, lanes: int, target: Target) -
     return wide, lanes
 
 
+def _takes_pages(kernel: Kernel, lanes: int, rest_lanes: int) -> bool:
+    """Whether an iteration takes a page of a row."""
+    return bool(rest_lanes) and lanes * widest_bits(kernel) == PAGE_STRIP * 8
+
+
 def _remembers_places(kernel: Kernel) -> bool:
     return any(isinstance(s, Accumulate) and s.position is not None for s in walk(kernel.body))
 
 
-def _is_prefetched(special: Specialized, axis: str) -> bool:
-    return _folds_columns(special.kernel, axis) and bytes_moved(special) >= PREFETCH_FROM
+def _prefetched(special: Specialized, axis: str) -> int:
+    """Iterations ahead of which a fold of columns asks for memory."""
+    return PREFETCHED if _folds_columns(special.kernel, axis) and bytes_moved(special) >= PREFETCH_FROM else 0
 
 
 def _folds_columns(kernel: Kernel, axis: str) -> bool:

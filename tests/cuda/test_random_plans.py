@@ -17,7 +17,7 @@ from tests.random_programs.tensors.check import Outcome, compile_source, differe
 from tests.random_programs.tensors.generate import generate
 from tests.random_programs.tensors.layout import SETS, TURNS, Layout
 
-CHUNKS, PER_CHUNK = 3, 16
+CHUNKS, PER_CHUNK = 2, 12
 NO_KERNEL = ("has no kernel for CUDA devices yet", "is not supported yet")
 """What CuPy lacks."""
 

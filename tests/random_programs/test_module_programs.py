@@ -9,7 +9,7 @@ from tests.random_programs.model import Program, Statement
 from tests.random_programs.modules.check import disagreement, make, report
 from tests.random_programs.modules.generate import PRELUDE, generate
 
-CHUNKS = 3
+CHUNKS = 2
 PER_CHUNK = 8
 
 

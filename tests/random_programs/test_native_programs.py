@@ -15,7 +15,7 @@ from tests.random_programs.native.generate import generate
 from tests.random_programs.native.layout import arguments, layout_of
 from tests.random_programs.native.wrapping import NAMES, transformed, wrapped
 
-CHUNKS = 5
+CHUNKS = 3
 PER_CHUNK = 20
 
 

@@ -7,7 +7,7 @@ import pytest
 from tests.random_programs.check import arguments, compile_source, disagreement, paths_for, report
 from tests.random_programs.objects.generate import generate
 
-CHUNKS = 3
+CHUNKS = 2
 PER_CHUNK = 10
 
 

@@ -9,7 +9,7 @@ from tests.random_programs.check import PATHS, arguments, compile_source, disagr
 from tests.random_programs.generate import PARAMETERS, generate
 from tests.random_programs.model import Program, Statement
 
-CHUNKS = 8
+CHUNKS = 6
 PER_CHUNK = 25
 
 

@@ -25,7 +25,7 @@ from tests.random_programs.tensors.layout import PARAMETERS, SETS, Layout
 from tests.random_programs.tensors.together import together
 from tests.random_programs.tensors.values import joined
 
-CHUNKS, PER_CHUNK = 4, 12
+CHUNKS, PER_CHUNK = 2, 12
 
 
 @pytest.mark.parametrize("chunk", range(CHUNKS))
