@@ -59,22 +59,24 @@ _LOST: Final = """
       %number : float = aten::Float(%given)
       -> (%number)
 """
-_OF_ALL: Final = """
-  %dim : int[]? = prim::Constant()
-  %keepdim : bool = prim::Constant[value=0]()
+_UNBIASED: Final = """
   %lost : float = aten::Float(%unbiased)
 """
-_TEXTS: Final = {
-    "aten::var": f"graph(%x, %unbiased : bool):{_OF_ALL}{_SQUARES}",
-    "aten::var.dim": (
-        "graph(%x, %dim : int[]?, %unbiased : bool, %keepdim : bool):\n  %lost : float = aten::Float(%unbiased)\n"
-        + _SQUARES
-    ),
-    "aten::var.correction": (
-        f"graph(%x, %dim : int[]?, %correction : Scalar?, %keepdim : bool):{_LOST}{_SQUARES}"
-    ),
-}
-"""The decompositions that are there from the start. What is lost of the count of elements is the correction."""
+_OF_ALL: Final = f"""
+  %dim : int[]? = prim::Constant()
+  %keepdim : bool = prim::Constant[value=0]()
+{_UNBIASED}"""
+_texts: dict[str, str] = {}
+"""What is there from the start, by full name; read when something first asks."""
+
+
+def _state(name: str, parameters: str, body: str) -> None:
+    _texts[name] = f"graph({parameters}):{body}"
+
+
+_state("aten::var", "%x, %unbiased : bool", _OF_ALL + _SQUARES)
+_state("aten::var.dim", "%x, %dim : int[]?, %unbiased : bool, %keepdim : bool", _UNBIASED + _SQUARES)
+_state("aten::var.correction", "%x, %dim : int[]?, %correction : Scalar?, %keepdim : bool", _LOST + _SQUARES)
 
 
 def register(name: str, graph: Graph) -> None:
@@ -122,6 +124,6 @@ def do(graph: Graph) -> bool:
 
 
 def _graph_for(name: str) -> Graph | None:
-    if name not in _graphs and name in _TEXTS:
-        register(name, parse_ir(_TEXTS[name]))
+    if name not in _graphs and name in _texts:
+        register(name, parse_ir(_texts[name]))
     return _graphs.get(name)
