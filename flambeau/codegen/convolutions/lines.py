@@ -9,6 +9,8 @@ FILTERS_FOR_SHIFTS, MOST_SHIFTED, SAVED = 32, 3, 1.05
 """Filters from which, and columns of kernels up to which, bands are copied once for each column of a kernel; how many
 times as many vectors there must be otherwise.
 """
+MOST_CHEAP = 8
+"""Places left over behind whole vectors that take as long as a vector, about."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -81,5 +83,11 @@ def is_shifted(window: Window, filters: int, rows: int, columns: int, lanes: int
     if window.is_transposed or not 1 < window.kernel[1] <= MOST_SHIFTED or filters < FILTERS_FOR_SHIFTS:
         return False
     reach = (window.kernel[1] - 1) * window.dilation[1] // window.stride[1]
-    apart, together = (-(-rows * n // lanes) for n in (columns + reach, columns))
+    apart, together = (vectors_of(n, lanes) for n in (rows * (columns + reach) - reach, rows * columns))
     return apart >= SAVED * together
+
+
+def vectors_of(places: int, lanes: int) -> float:
+    """How many vectors take as long as so many places: few left over are cheaper than one more."""
+    left = places % lanes
+    return places // lanes + (left / MOST_CHEAP if left <= lanes // 2 else 1)

@@ -15,7 +15,7 @@ from typing import Final
 
 from flambeau.codegen.convolutions.launch_functions import function_of_call
 from flambeau.codegen.convolutions.scales import build_scales
-from flambeau.codegen.convolutions.squares import build_transpose_in
+from flambeau.codegen.convolutions.squares import build_transpose_in, sums_of_all
 from flambeau.codegen.convolutions.tile import clamped
 from flambeau.codegen.convolutions.vectors import Floats, VectorFunction, VectorModule
 from flambeau.codegen.convolutions.words import CALL, POINTS
@@ -39,18 +39,6 @@ def points_text(floats: Floats) -> str:
         _build_filters(m, across)
     _build_kernel(m)
     return m.builder.text()
-
-
-def sums_of_all(f: VectorFunction, vectors: Sequence[Value]) -> Value:
-    """The sums of the lanes of as many vectors as there are lanes, as one vector."""
-    lanes, rows = len(vectors), list(vectors)
-    while len(rows) > 1:
-        distance = len(rows) // 2
-        low = [j if not j & distance else lanes + j - distance for j in range(lanes)]
-        high = [j + distance if not j & distance else lanes + j for j in range(lanes)]
-        pairs = zip(rows[:distance], rows[distance:], strict=True)
-        rows = [f.fadd(f.shuffle(a, b, low), f.shuffle(a, b, high)) for a, b in pairs]
-    return rows[0]
 
 
 def _build_tile(m: VectorModule, across: int) -> None:

@@ -11,8 +11,11 @@ from typing import Any, Final
 
 import numpy as np
 
+from flambeau.codegen.convolutions import rests
 from flambeau.codegen.convolutions.lines import Line, Pair, Window, is_shifted, line_of, shifted_line
+from flambeau.codegen.convolutions.tile import AHEAD
 from flambeau.codegen.convolutions.words import PART, PROBLEM
+from flambeau.codegen.llvm.engine import engine
 from flambeau.util.record import dataclass
 
 Array = np.ndarray[Any, Any]
@@ -146,8 +149,9 @@ def make_problem(
 ) -> Problem:  # fmt: skip
     """The problem of convolving such an input, giving such results."""
     size = dtype.itemsize
+    lanes = engine().target.vector_bits // (8 * size)
     lines = line_of(window, 0, y.rows), line_of(window, 1, y.columns)
-    if positions == POSITIONS and is_shifted(window, w.number, y.rows, y.columns, 64 // size):
+    if positions == POSITIONS and is_shifted(window, w.number, y.rows, y.columns, lanes):
         lines = lines[0], shifted_line(window, 1, y.columns)
     down, across = lines
     bands = cut(x, y, lines, size, positions, may_be_in_place)
@@ -171,6 +175,7 @@ def make_problem(
         **{name: bits_of(np.inf, size) for name in ("most", "last_most")},
         **_input_words(x, lines), **_result_words(w, y, window.stride if window.is_transposed else (1, 1)),
         **_band_words(bands, copied, len(x.planes) * len(shifts)),
+        "rest_bytes": _rest_bytes(steps, w, size) if len(parts) == 1 else 0,
     }  # fmt: skip
     words = array("q", bytes(PROBLEM.words * 8))
     for name, value in given.items():
@@ -180,6 +185,17 @@ def make_problem(
     return Problem(
         words, steps, (plane_words, shift_words, part_words), units, multiplications * NANOSECONDS * size / 4
     )  # fmt: skip
+
+
+def _rest_bytes(steps: Array, w: Filters, size: int) -> int:
+    """Bytes of a column of places left over; 0 where taking these by themselves does not pay, or weights of a filter
+    do not follow each other.
+    """
+    width = engine().target.vector_bits // 8
+    count = len(steps) - AHEAD
+    is_worth_it = w.number >= rests.FEWEST_FILTERS and count * size >= rests.FEWEST_VECTORS * width
+    follow = is_worth_it and bool((steps[:count, 1] == np.arange(count) * size).all())
+    return -(-count * size // width) * width + width if follow and width > 16 else 0
 
 
 def bits_of(value: float, size: int) -> int:
@@ -221,7 +237,9 @@ def _tables(
     lines: tuple[Line, Line], shifts: Sequence[Pair], planes: Sequence[int], w: Filters, row_bytes: int,
     plane_bytes: int, size: int, is_in_place: bool,
 ) -> tuple[Array, list[tuple[Pair, int]]]:  # fmt: skip
-    """The steps of all parts, one after another, and of each part which one it is and how many steps it has."""
+    """The steps of all parts, one after another, with some more behind them, and of each part which one it is and how
+    many steps it has.
+    """
     down, across = lines
     copies = np.arange(len(planes), dtype=np.int64) * plane_bytes
     from_x = np.array(planes, np.int64) if is_in_place else copies
@@ -238,7 +256,7 @@ def _tables(
         table[:, :, 1] = from_w[:, None] + np.array(in_w, np.int64)
         tables.append(table.reshape(-1, 2))
         parts.append(((i, j), len(planes) * len(taps)))
-    return np.ascontiguousarray(np.concatenate(tables)), parts
+    return np.ascontiguousarray(np.concatenate([*tables, np.zeros((AHEAD, 2), np.int32)])), parts
 
 
 def fits(*bytes_: int) -> bool:

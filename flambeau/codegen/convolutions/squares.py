@@ -1,4 +1,6 @@
-"""Squares of numbers turned in registers: planes of channels to vectors with a pixel of several channels, and back."""
+"""Squares of numbers in registers: planes of channels turned to vectors with a pixel of several channels, and back; the
+sums of rows.
+"""
 
 from __future__ import annotations
 
@@ -21,6 +23,18 @@ def transposed(f: VectorFunction, rows: Sequence[Value]) -> list[Value]:
                 square[i], square[i + distance] = f.shuffle(a, b, low), f.shuffle(a, b, high)
         distance //= 2
     return square
+
+
+def sums_of_all(f: VectorFunction, vectors: Sequence[Value]) -> Value:
+    """The sums of the lanes of as many vectors as there are lanes, as one vector."""
+    lanes, rows = len(vectors), list(vectors)
+    while len(rows) > 1:
+        distance = len(rows) // 2
+        low = [j if not j & distance else lanes + j - distance for j in range(lanes)]
+        high = [j + distance if not j & distance else lanes + j for j in range(lanes)]
+        pairs = zip(rows[:distance], rows[distance:], strict=True)
+        rows = [f.fadd(f.shuffle(a, b, low), f.shuffle(a, b, high)) for a, b in pairs]
+    return rows[0]
 
 
 def build_transpose_in(m: VectorModule) -> None:

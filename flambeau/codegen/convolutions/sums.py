@@ -14,6 +14,7 @@ the next included: what is summed there is not used. So a vector never ends earl
 from __future__ import annotations
 
 from flambeau.codegen.convolutions.copies import build_copies, build_finish, zero_of
+from flambeau.codegen.convolutions.rests import build_collect, build_rest, most_left, places_together
 from flambeau.codegen.convolutions.scales import build_scales
 from flambeau.codegen.convolutions.tile import TileShape, build_tile, last_shapes, shapes
 from flambeau.codegen.convolutions.vectors import Floats, VectorFunction, VectorModule
@@ -41,7 +42,10 @@ def sums_text(floats: Floats) -> str:
     for shape in wide:
         for tile in (shape, *last_shapes(shape)):
             build_tile(m, tile)
+    build_collect(m)
     for shape in wide:
+        if m.floats.has_masks:
+            build_rest(m, shape)
         _build_filters(m, shape)
     _build_part(m, wide)
     _build_units(m)
@@ -54,10 +58,9 @@ def _build_filters(m: VectorModule, shape: TileShape) -> None:
     """``filters_N``: all positions of some filters, of one part; whole tiles go where `whole_tiles` says."""
     f = m.function(
         f"void filters_{shape.filters}", "ptr words", "ptr x", "ptr w", "ptr bias", "ptr sums", "ptr part",
-        "i64 positions", "ptr whole_tiles", "i64 whole_pitch",
-        "ptr scale", "ptr shift",
+        "i64 positions", "ptr whole_tiles", "i64 whole_pitch", "ptr scale", "ptr shift", "ptr columns",
     )  # fmt: skip
-    words, x, w, bias, sums, part, positions, whole_tiles, whole_pitch, scale, shift = f.parameters
+    words, x, w, bias, sums, part, positions, whole_tiles, whole_pitch, scale, shift, columns = f.parameters
     size, lanes = m.floats.itemsize, m.floats.lanes
     offsets = f.slot(f"[{shape.filters} x {m.floats.type}]")
     for r in range(shape.filters):
@@ -81,22 +84,47 @@ def _build_filters(m: VectorModule, shape: TileShape) -> None:
     whole = f.op("sdiv", positions, shape.vectors * lanes)
     done = f.op("mul", whole, shape.vectors * lanes)
     tiles(whole, word(0), shape, whole_tiles, whole_pitch)
-    rest = f.divided_up(f.op("sub", positions, done), lanes)
+    left = f.op("sub", positions, done)
+    has_columns = f.negated(f.is_null(columns))
+    rest = f.pick(has_columns, f.op("sdiv", left, lanes), f.divided_up(left, lanes))
     for last in last_shapes(shape):
         count = f.op("sdiv", rest, last.vectors)
         tiles(count, done, last, sums, pitch)
         taken = f.op("mul", count, last.vectors)
         rest, done = f.op("sub", rest, taken), f.op("add", done, f.op("mul", taken, lanes))
+    if m.floats.has_masks:
+        with f.when(has_columns):
+            across, apart = places_together(m.floats, shape.filters), f.get(words, PROBLEM, "rest_bytes")
+            left = f.op("sub", positions, done)
+            with f.loop(f.divided_up(left, across)) as k:
+                first = f.op("mul", k, across)
+                own, to = f.moved(columns, f.op("mul", first, apart)), f.bytes_of(f.op("add", done, first))
+                f.call(
+                    f"rest_{shape.filters}", words, own, w, row, steps, f.op("sub", left, first), f.moved(sums, to),
+                    pitch, offsets, scale, shift,
+                )  # fmt: skip
     f.ret()
+
+
+def _collected(m: VectorModule, f: VectorFunction, of: tuple[Value, ...], positions: Value, columns: Value) -> Value:
+    """The columns of places left over behind whole vectors, collected; null where they are none, or too many."""
+    words, x, part = of
+    left = f.op("srem", positions, m.floats.lanes)
+    is_some = f.all_of(f.compare("sgt", left, 0), f.compare("sle", left, most_left(m.floats.lanes)))
+    is_taken = f.all_of(is_some, f.compare("ne", f.get(words, PROBLEM, "rest_bytes"), 0))
+    with f.when(is_taken):
+        here = f.moved(x, f.bytes_of(f.op("sub", positions, left)))
+        f.call("collect", words, here, f.get(part, PART, "table"), f.get(part, PART, "steps"), left, columns)
+    return f.pick(is_taken, columns, NULL, "ptr")
 
 
 def _build_part(m: VectorModule, wide: tuple[TileShape, ...]) -> None:
     """``run_part``: all filters of a unit, of one part of the results."""
     f = m.function(
         "void run_part", "ptr words", "ptr x", "ptr w", "ptr bias", "ptr y", "ptr sums", "ptr part", "i64 images",
-        "i64 rows", "i64 columns", "ptr scale", "ptr shift", "ptr residual",
+        "i64 rows", "i64 columns", "ptr scale", "ptr shift", "ptr residual", "ptr room",
     )  # fmt: skip
-    words, x, w, bias, y, sums, part, images, rows, columns, scale, shift, residual = f.parameters
+    words, x, w, bias, y, sums, part, images, rows, columns, scale, shift, residual, room = f.parameters
     get = {name: f.get(words, PROBLEM, name) for name in PROBLEM.fields}
     before = f.op("add", f.op("mul", f.op("sub", images, 1), get["image_size"]), columns)
     positions = f.op("add", f.op("mul", f.op("sub", rows, 1), get["pitch"]), before)
@@ -110,6 +138,7 @@ def _build_part(m: VectorModule, wide: tuple[TileShape, ...]) -> None:
     row_count = f.pick(is_one, 1, rows)
     length = f.pick(is_one, f.op("mul", rows, columns), columns)
     image_bytes, row_bytes = f.bytes_of(get["image_size"]), f.bytes_of(get["pitch"])
+    left_over = _collected(m, f, (words, x, part), positions, room)
     first = word(0)
     for shape in wide:
         count = f.op("sdiv", f.op("sub", get["filters"], first), shape.filters)
@@ -125,7 +154,7 @@ def _build_part(m: VectorModule, wide: tuple[TileShape, ...]) -> None:
             tile_pitch = f.pick(is_direct, get["y_filter"], get["sums_bytes"])
             f.call(
                 f"filters_{shape.filters}", words, x, weights, own, sums, part, positions, to_tiles, tile_pitch,
-                own_scale, own_shift,
+                own_scale, own_shift, left_over,
             )  # fmt: skip
             width = shape.vectors * m.floats.lanes
             there = f.op("mul", f.op("sdiv", positions, width), f.pick(is_direct, width, 0))
@@ -243,9 +272,11 @@ def _build_units(m: VectorModule) -> None:
     words, low, high = f.parameters
     get = {name: f.get(words, PROBLEM, name) for name in PROBLEM.fields}
     largest = max(shape.filters for shape in shapes(m.floats))
-    room = f.op("add", get["copy_bytes"], f.op("mul", get["sums_bytes"], largest))
-    raw, copy = f.aligned_memory(room, get["error"])
+    sums_room = f.op("mul", get["sums_bytes"], largest)
+    columns_room = f.op("mul", get["rest_bytes"], most_left(m.floats.lanes))
+    raw, copy = f.aligned_memory(f.op("add", get["copy_bytes"], f.op("add", sums_room, columns_room)), get["error"])
     sums = f.moved(copy, get["copy_bytes"])
+    left_over = f.moved(sums, sums_room)
     with f.loop(f.op("sub", high, low)) as k:
         unit = unit_of(f, get, f.op("add", low, k))
         own = f.moved(get["x"], f.op("mul", unit.first, get["x_image"]), f.op("mul", unit.group, get["x_group"]))
@@ -283,7 +314,8 @@ def _build_units(m: VectorModule) -> None:
             with f.when(is_there):
                 to = f.moved(y, f.get(part, PART, "y_from"))
                 f.call(
-                    "run_part", words, x, w, bias, to, sums, part, unit.images, rows, columns, scale, shift, residual
+                    "run_part", words, x, w, bias, to, sums, part, unit.images, rows, columns, scale, shift, residual,
+                    left_over,
                 )  # fmt: skip
     f.call("free", raw)
     f.ret()

@@ -16,6 +16,9 @@ from flambeau.util.record import dataclass
 
 STEP: int = 8
 """Bytes of an entry of a table."""
+AHEAD: int = 5
+"""Steps ahead of which the vectors of positions are asked for, where tiles are wide; tables go on so far with anything.
+"""
 
 
 @dataclass(frozen=True, slots=True)
@@ -63,18 +66,14 @@ def build_tile(m: VectorModule, shape: TileShape) -> None:
     starts = [f.splat(f.read(f.at(bias, r * size, "i8"), m.floats.type), lanes) for r in range(shape.filters)]
     thrice = f.op("mul", row, 3)
 
-    def step(k: Value, state: list[Value]) -> list[Value]:
+    def step(k: Value, state: Sequence[Value]) -> list[Value]:
         entry = f.at(table, f.op("mul", k, STEP), "i8")
-        from_x, from_w = (f.define(f"sext i32 {f.read(f.at(entry, at, 'i8'), 'i32')} to i64", "i64") for at in (0, 4))
-        here, weights = f.moved(x, from_x), f.moved(w, from_w)
-        vectors = [f.vector(f.at(here, v * lanes * size, "i8"), mask) for v, mask in enumerate(masks)]
-        new = []
-        for r in range(shape.filters):
-            factor = f.splat(f.read(_filter(f, weights, row, thrice, r), m.floats.type), lanes)
-            new += [f.multiply_add(factor, vectors[v], state[r * shape.vectors + v]) for v in range(shape.vectors)]
-        return new
+        if m.floats.has_many_registers and not shape.is_last:
+            _ask_ahead(f, shape, f.at(entry, AHEAD * STEP, "i8"), x)
+        from_w = f.define(f"sext i32 {f.read(f.at(entry, 4, 'i8'), 'i32')} to i64", "i64")
+        return _step(f, shape, (_moved_by(f, x, entry), f.moved(w, from_w)), (row, thrice), masks, state)
 
-    done = f.fold(steps, [s for s in starts for _ in range(shape.vectors)], lambda k, s: step(k, list(s)))
+    done = f.fold(steps, [s for s in starts for _ in range(shape.vectors)], step)
     places = [
         f.at(f.moved(sums, f.op("mul", pitch, r)), v * lanes * size, "i8")
         for r in range(shape.filters) for v in range(shape.vectors)
@@ -85,6 +84,38 @@ def build_tile(m: VectorModule, shape: TileShape) -> None:
         f.ret()
     _put_scaled(f, shape, list(zip(done, places, strict=True)), scale, shift, words)
     f.ret()
+
+
+def _moved_by(f: VectorFunction, x: Value, entry: Value) -> Value:
+    """The input of an entry of a table."""
+    return f.moved(x, f.define(f"sext i32 {f.read(entry, 'i32')} to i64", "i64"))
+
+
+def _step(
+    f: VectorFunction, shape: TileShape, at: tuple[Value, Value], rows: tuple[Value, Value],
+    masks: Sequence[Value | None], state: Sequence[Value],
+) -> list[Value]:  # fmt: skip
+    """The sums after one step, whose vectors and weights lie at two addresses; `rows` are a filter's bytes, and three
+    times as many.
+    """
+    lanes, size = f.floats.lanes, f.floats.itemsize
+    vectors = [f.vector(f.at(at[0], v * lanes * size, "i8"), mask) for v, mask in enumerate(masks)]
+    new = []
+    for r in range(shape.filters):
+        factor = f.splat(f.read(_filter(f, at[1], *rows, r), f.floats.type), lanes)
+        new += [f.multiply_add(factor, vectors[v], state[r * shape.vectors + v]) for v in range(shape.vectors)]
+    return new
+
+
+def _ask_ahead(f: VectorFunction, shape: TileShape, entry: Value, x: Value) -> None:
+    """Have the lines of a step's vectors brought to the first cache: planes are in the second, row by row, which the
+    processor does not foresee.
+    """
+    f.declare("declare void @llvm.prefetch.p0(ptr, i32, i32, i32)")
+    here = _moved_by(f, x, entry)
+    for v in range(shape.vectors + 1):
+        place = f.at(here, v * f.floats.lanes * f.floats.itemsize, "i8")
+        f.raw(f"call void @llvm.prefetch.p0(ptr {place}, i32 0, i32 3, i32 1)")
 
 
 def _put_scaled(

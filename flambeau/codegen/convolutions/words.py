@@ -13,7 +13,7 @@ PROBLEM: Final[Layout] = words_layout(
     "i64 x_image, i64 x_group, i64 x_row, i64 x_column, i64 step_rows, i64 step_columns, i64 before_rows, "
     "i64 before_columns, i64 pitch, i64 copy_rows, i64 image_size, i64 plane_bytes, i64 copy_bytes, i64 sums_bytes, "
     "i64 filters, i64 w_group, i64 w_filter, i64 y_image, i64 y_filter, i64 y_row, i64 y_column, "
-    "i64 is_in_place, i64 least, i64 most, i64 slopes_bytes, i64 filters_each, "
+    "i64 is_in_place, i64 least, i64 most, i64 slopes_bytes, i64 rest_bytes, i64 filters_each, "
     "i64 data_at, i64 units, ptr scale, ptr shift, ptr residual, i64 residual_image, i64 residual_filter, "
     "i64 residual_row, i64 residual_column, i64 last_least, i64 last_most, "
     "ptr activation, ptr error"
@@ -27,6 +27,7 @@ but ``pitch`` and ``image_size`` are bytes. ``planes`` are the input's planes in
 ``shift``, a number for each filter, sums are scaled, shifted (the bias is in the shift then) and clamped to bounds,
 whose bits are ``least`` and ``most``; with a ``residual`` its number is added, and the result clamped to the ``last``
 bounds. At the end comes an ``activation``, a function over numbers that lie side by side. ``error`` is the error flag.
+``rest_bytes`` is from one column of places left over to the next, 0 where these are not taken by themselves.
 """
 
 PART: Final[Layout] = words_layout("ptr table, i64 steps, i64 y_from, i64 rows, i64 columns")
