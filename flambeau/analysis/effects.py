@@ -51,11 +51,11 @@ def _deep(node: Node) -> Iterator[Node]:
     """The node and what runs when it runs: nodes in its blocks and in its subgraph."""
     yield node
     for block in node.nested_blocks:
-        for inner in block:
+        for inner in block.own_nodes():
             yield from _deep(inner)
     subgraph = node.attributes.get(SUBGRAPH)
     if isinstance(subgraph, Graph) and node.op not in kinds.OPAQUE:
-        for inner in subgraph.body:
+        for inner in subgraph.body.own_nodes():
             yield from _deep(inner)
 
 

@@ -32,9 +32,13 @@ class Tools:
         """The graph as an SVG picture; None without the library that lays it out."""
         return svg_or_none(graph)
 
-    def coloured(self, text: str) -> str:
-        """The text of a graph as HTML."""
-        return to_html(text)
+    def as_html(self, graph: Graph) -> str:
+        """The picture of a graph, if there is one, and its coloured text."""
+        picture, text = svg_or_none(graph), to_html(str(graph))
+        if picture is None:
+            return text
+        shown = f"<div style='overflow:auto;max-height:40em'>{picture}</div>"
+        return f"{shown}<details><summary>text</summary>{text}</details>"
 
     def verify(self, graph: Graph) -> None:
         """Raises VerifyError for a graph that is broken."""

@@ -30,7 +30,7 @@ class ListContents:
         self._open: set[Value] = set()
         self.changed = False
         """Set when less is known of a list than was; what was read from it before is not right any more."""
-        new = [v for n in nodes for v in n._results if is_tensor_list(v.static_type)]
+        new = [v for n in nodes for v in n.results if is_tensor_list(v.static_type)]
         lists = [v for v in graph.parameters if _holds_tensor_lists(v.static_type)] + new
         writers = [n for n in nodes if _may_write_lists(n)] if lists else []
         if writers:
@@ -108,7 +108,7 @@ def _as_element(type_: Type, element: Type) -> Type | None:
 
 
 def _may_write_lists(node: Node) -> bool:
-    if node._blocks or not own_writes(node):
+    if node.nested_blocks or not own_writes(node):
         return False
     definition = node.definition
     if definition is None or node.op in kinds.OPAQUE:

@@ -66,7 +66,7 @@ def check_analyses(graph: Graph, stage: str) -> None:
         return
     new = AliasAnalysis(graph)
     values = [*graph.parameters]
-    for node in graph.all_nodes():
+    for node in graph.listed_nodes():
         values += [*node.results, *(v for block in node.nested_blocks for v in block.parameters)]
     questions: dict[str, Any] = {
         "is written": lambda answers, value: answers.has_writers(value),

@@ -15,7 +15,7 @@ from collections.abc import Callable, Sequence, Set
 from typing import Final
 
 from flambeau.ir.constants import constant_value, is_constant
-from flambeau.ir.graph import Block, Graph, Node, Value, walk
+from flambeau.ir.graph import Block, Graph, Node, Value
 from flambeau.schema.rule_tables import RuleTable
 from flambeau.schema.types import INT, DictType, ListType
 from flambeau.util.errors import CompileError
@@ -171,7 +171,7 @@ def _check(loop: Node) -> None:
     if not _is_counted(loop):
         raise CompileError(LEFT, loop.range)
     own = _chosen_by_index(body)
-    for node in walk(body):
+    for node in body.walk():
         if node.op == "prim::SetAttr":
             raise CompileError(CHANGED.format(op="an assignment to an attribute"), node.range)
         for written in _written(node):
@@ -250,7 +250,7 @@ def _base(value: Value, node: Node) -> Value | None:
 def _chosen_by_index(body: Block) -> set[Value]:
     """The values that differ between iterations because the index does."""
     own = {body.parameters[0]}
-    for node in walk(body):
+    for node in body.walk():
         if node.op == "prim::If":
             chosen = node.operand(0) in own or _returns_one_of(node, own)
         else:

@@ -99,7 +99,7 @@ class PointsTo:
     def _block(self, block: Block) -> None:
         steps = self._steps.get(block)
         if steps is None:
-            steps = self._steps[block] = [step for node in block if (step := self._step(node)) is not None]
+            steps = self._steps[block] = [step for node in block.own_nodes() if (step := self._step(node)) is not None]
         for step in steps:
             step()
 

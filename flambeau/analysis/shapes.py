@@ -77,9 +77,9 @@ def _tensors(nodes: Sequence[Node]) -> list[Value]:
     """The values among those that nodes define which are, or hold, tensors."""
     tensors = []
     for node in nodes:
-        tensors += [v for v in node._results if holds_tensors(v.static_type)]
-        for block in node._blocks:
-            tensors += [v for v in block._parameters if holds_tensors(v.static_type)]
+        tensors += [v for v in node.results if holds_tensors(v.static_type)]
+        for block in node.nested_blocks:
+            tensors += [v for v in block.parameters if holds_tensors(v.static_type)]
     return tensors
 
 
@@ -120,7 +120,7 @@ class _Propagation:
         return {v for v in tensors if any(aliases.writes_to(n, v) for n in writers)}
 
     def _block(self, block: Block) -> None:
-        for node in block:
+        for node in block.own_nodes():
             rule = _RULES.get(node.op)
             if rule is not None:
                 rule(self, node)
@@ -304,7 +304,7 @@ def _reached(graph: Graph) -> Iterable[Graph]:
     reached = {graph: None}
     waiting = [graph]
     while waiting:
-        for node in waiting.pop().all_nodes():
+        for node in waiting.pop().listed_nodes():
             called = _called_graph(node)
             if called is not None and called not in reached:
                 reached[called] = None

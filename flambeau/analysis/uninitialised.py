@@ -17,7 +17,7 @@ _SOURCES = frozenset({"prim::Uninitialized", "prim::unchecked_cast", "prim::unch
 
 def may_be_uninitialised(graph: Graph) -> set[Value]:
     """The values that may be nothing, or None: followed through branches, loops and tuples until there are no more."""
-    found = {v for n in graph.all_nodes() if n.op in _SOURCES for v in n.results}
+    found = {v for n in graph.listed_nodes() if n.op in _SOURCES for v in n.results}
     waiting = list(found)
     while waiting:
         for user, offset in waiting.pop().uses():

@@ -11,7 +11,7 @@ def freeze_callees(graph: Graph) -> bool:
     """Freeze the graphs that will be inlined in one; whether there are any."""
     waiting, has_calls = [graph], False
     while waiting:
-        for node in waiting.pop().all_nodes():
+        for node in waiting.pop().listed_nodes():
             callee = inline.callee_of(node)
             if callee is not None:
                 has_calls = True

@@ -99,7 +99,7 @@ def reached_nodes(function: Function) -> Iterator[Node]:
     while waiting:
         graph: Graph = waiting.pop().frozen_graph
         for part in subgraphs(graph):
-            for node in part.all_nodes():
+            for node in part.listed_nodes():
                 yield node
                 callee = inline.callee_of(node)
                 if callee is not None and callee not in known:

@@ -253,7 +253,7 @@ def _deepest(graph: Graph) -> Node:
     """A node in the block that most blocks are around."""
     depths = {graph.body: 0}
     deepest = graph.body
-    for node in graph.all_nodes():
+    for node in graph.listed_nodes():
         for block in node.nested_blocks:
             depths[block] = depths[node.owner_block] + 1
             deepest = max(deepest, block, key=depths.__getitem__)

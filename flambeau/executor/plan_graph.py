@@ -15,7 +15,7 @@ from flambeau.executor.prepared_graph import is_prepared_apart
 from flambeau.executor.split_groups import split_groups
 from flambeau.ir.clone import clone_graph
 from flambeau.ir.graph import Graph
-from flambeau.passes import pipeline
+from flambeau.passes import order, pipeline
 from flambeau.passes.device_steps import for_devices
 from flambeau.passes.pipeline import PassRecord
 from flambeau.passes.steps import Step
@@ -48,7 +48,7 @@ def new_graph(
     graph = specialised() if prepared is None else prepared
     clock.lap("specialise")
     tell("passes")
-    steps = pipeline.STEPS if prepared is None else pipeline.STEPS_ON_PREPARED
+    steps = order.STEPS if prepared is None else order.STEPS_ON_PREPARED
     steps = for_devices(steps) if is_on_device else steps
     graph = _optimised(graph, specialised, options, _watching(function, record), steps)
     clock.lap("passes")
@@ -105,7 +105,7 @@ def _optimised(
     unchanged: Callable[[], Graph],
     options: Options,
     record: Callable[[PassRecord], None] | None = None,
-    steps: Sequence[Step] = pipeline.STEPS,
+    steps: Sequence[Step] = order.STEPS,
 ) -> Graph:
     """The graph after the passes; if one of them fails, which is warned of, what `unchanged` gives."""
     try:

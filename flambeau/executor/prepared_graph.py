@@ -12,7 +12,7 @@ from typing import Any
 from flambeau.executor.inlined_graph import cast_graph
 from flambeau.executor.options import Options
 from flambeau.ir.graph import Graph
-from flambeau.passes import pipeline
+from flambeau.passes import order, pipeline
 from flambeau.program.function import Function
 from flambeau.specialise.parameters import specialise
 from flambeau.specialise.spec import Spec, spec_of
@@ -21,7 +21,7 @@ from flambeau.util import log
 
 def is_prepared_apart(options: Options) -> bool:
     """Whether plans may begin with a graph that has the first passes behind it: nobody watches or leaves out one."""
-    return not (options.verify or log.level("passes") or not pipeline.PREPARING.isdisjoint(options.passes_left_out))
+    return not (options.verify or log.level("passes") or not order.PREPARING.isdisjoint(options.passes_left_out))
 
 
 class PreparedGraph:

@@ -81,7 +81,7 @@ class _Compiler:
         inputs = self.graph.parameters
         for value in inputs:
             self.registers.take(value)
-        for node in self.graph.all_nodes():
+        for node in self.graph.listed_nodes():
             if node.op in CONSTANTS:
                 contents = literal(node) if node.op == "prim::Constant" else None
                 self.registers.constant(contents, node.result())
@@ -147,7 +147,7 @@ class _Compiler:
         """Compile the nodes of a block; the values that end at its return."""
         last = ends(block, outer, self.used)
         self.drop(last.at_start)
-        for node in block:
+        for node in block.own_nodes():
             if node.op in CONSTANTS or is_same_value(node):
                 continue
             ended = last.at.get(node, [])

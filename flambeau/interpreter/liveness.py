@@ -80,7 +80,7 @@ def outer_uses(block: Block, known: Known) -> dict[Value, None]:
     if used is None:
         inside = set(block.parameters)
         used = {}
-        for node in block:
+        for node in block.own_nodes():
             for value in uses(node, known):
                 if value not in inside:
                     used[value] = None
@@ -108,7 +108,7 @@ def ends(block: Block, outer: Iterable[Value], known: Known) -> Ends:
     `known` is kept between the calls for the blocks of one graph, which must not change meanwhile.
     """
     ends_of_block = Ends()
-    nodes = [n for n in block if n.op not in CONSTANTS and not is_same_value(n)]
+    nodes = [n for n in block.own_nodes() if n.op not in CONSTANTS and not is_same_value(n)]
     open_: dict[Value, None] = dict.fromkeys(outer)
     open_.update(dict.fromkeys(block.parameters))
     for node in nodes:

@@ -49,7 +49,7 @@ def clone_block(source: Block, target: Block, copies: Copies) -> None:
 
 def clone_nodes(source: Block, target: Block, copies: Copies) -> None:
     """Append copies of the nodes of `source` to `target`."""
-    for node in source:
+    for node in source.own_nodes():
         target.append(clone_node(node, target.graph, copies))
 
 
@@ -60,9 +60,8 @@ def clone_node(node: Node, graph: Graph, copies: Copies, *, with_blocks: bool = 
     new.copy_metadata(node)
     if node.attributes:
         new.attributes = {name: _clone_attribute(value) for name, value in node.attributes.items()}
-    for value in node._operands:
-        new.add_operand(copies.get(value, value))
-    for value in node._results:
+    new.set_operands([copies.get(value, value) for value in node._operands])
+    for value in node.results:
         copies[value] = new.add_result(value.static_type, value._name)
     if with_blocks:
         for block in node.nested_blocks:
@@ -83,7 +82,7 @@ def insert_graph(graph: Graph, body: Graph, inputs: Sequence[Value], copies: Cop
         raise ValueError(f"the graph takes {len(body.parameters)} inputs but was given {len(inputs)}")
     copies = {} if copies is None else copies
     copies.update(zip(body.parameters, inputs, strict=True))
-    for node in body.body:
+    for node in body.body.own_nodes():
         graph.insert_node(clone_node(node, graph, copies))
     return [copies[v] for v in body.returns]
 
@@ -92,6 +91,6 @@ def move_nodes(source: Block, place: Node, replacements: Copies | None = None) -
     """Move all nodes of `source` to before `place`, its parameters replaced; the values it returned."""
     for parameter, value in (replacements or {}).items():
         parameter.replace_uses_with(value)
-    for node in list(source):
+    for node in source.own_nodes():
         node.move_before(place)
     return list(source.returns)

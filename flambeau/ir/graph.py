@@ -131,7 +131,7 @@ class Node(User[Value, "Block"], NodeMethods[Value, "Block"]):
     """
 
     __slots__ = (
-        "_operands", "_results", "attributes", "call_chain", "graph", "is_erased", "range", "scope",
+        "_operands", "attributes", "call_chain", "graph", "is_erased", "range", "results", "scope",
     )  # fmt: skip
 
     def __init__(self, graph: Graph, op: str) -> None:
@@ -148,31 +148,35 @@ class Node(User[Value, "Block"], NodeMethods[Value, "Block"]):
         self.is_erased = False
         """Whether it was removed for good."""
         self._operands = []
-        self._results: list[Value] = []
-        self._blocks = []
+        self.results: tuple[Value, ...] = ()
+        """The values it defines."""
+        self.nested_blocks = ()
         self._owner = self._previous = self._next = None
         self._order = 0
         self._definition: tuple[int, OpDef | None] | None = None
 
     # -- results ------------------------------------------------------------------------------------------------------
 
-    @property
-    def results(self) -> tuple[Value, ...]:
-        """The values it defines."""
-        return tuple(self._results)
-
     def result(self, index: int | None = None) -> Value:
         """One result; without an index the only one. Raises ValueError if there are more or none."""
         if index is None:
-            if len(self._results) != 1:
-                raise ValueError(f"{self.op} has {len(self._results)} results, not one")
+            if len(self.results) != 1:
+                raise ValueError(f"{self.op} has {len(self.results)} results, not one")
             index = 0
-        return self._results[index]
+        return self.results[index]
+
+    @property
+    def is_used(self) -> bool:
+        """Whether anything uses one of its results."""
+        for value in self.results:  # noqa: SIM110  # asked of every node by many passes: without a generator
+            if value._uses:
+                return True
+        return False
 
     def add_result(self, type_: Type = TENSOR, name: str = "") -> Value:
         """Append a result."""
-        value = Value(type_, self.graph.new_number(), node=self, index=len(self._results))
-        self._results.append(value)
+        value = Value(type_, self.graph.new_number(), node=self, index=len(self.results))
+        self.results = (*self.results, value)
         self._definition = None
         if name:
             self.graph.rename(value, name)
@@ -180,10 +184,12 @@ class Node(User[Value, "Block"], NodeMethods[Value, "Block"]):
 
     def remove_result(self, index: int) -> None:
         """Drop a result. Raises ValueError if it is used."""
-        _refuse_used(self._results[index], f"output {index} of {self.op}")
-        _invalidate(self._results.pop(index))
+        value = self.results[index]
+        _refuse_used(value, f"output {index} of {self.op}")
+        _invalidate(value)
         self._definition = None
-        for i, value in enumerate(self._results):
+        self.results = tuple([v for v in self.results if v is not value])
+        for i, value in enumerate(self.results):
             value.index = i
 
     # -- blocks -------------------------------------------------------------------------------------------------------
@@ -191,12 +197,14 @@ class Node(User[Value, "Block"], NodeMethods[Value, "Block"]):
     def add_block(self) -> Block:
         """Append an empty nested block."""
         block = Block(self.graph, self)
-        self._blocks.append(block)
+        self.nested_blocks = (*self.nested_blocks, block)
         return block
 
     def remove_block(self, index: int) -> None:
         """Erase a nested block and all in it."""
-        self._blocks.pop(index).clear()
+        block = self.nested_blocks[index]
+        self.nested_blocks = tuple([b for b in self.nested_blocks if b is not block])
+        block.clear()
 
     # -- meaning ------------------------------------------------------------------------------------------------------
 
@@ -205,7 +213,7 @@ class Node(User[Value, "Block"], NodeMethods[Value, "Block"]):
         """The operator overload that the operand types select, or None for structural and unknown operators."""
         version = registrations.count
         if self._definition is None or self._definition[0] != version:
-            operands, results = _plain_types(self._operands), _plain_types(self._results)
+            operands, results = _plain_types(self._operands), _plain_types(self.results)
             self._definition = (version, match.overload_of_plain(version, self.op, operands, results))
         return self._definition[1]
 
@@ -219,13 +227,14 @@ class Node(User[Value, "Block"], NodeMethods[Value, "Block"]):
 
     def erase(self) -> None:
         """Remove it with all that is nested in it. Raises ValueError, naming the users, if a result is used."""
-        for index, value in enumerate(self._results):
+        for index, value in enumerate(self.results):
             _refuse_used(value, f"output {index} of {self.op}")
-        for block in self._blocks:
+        for block in self.nested_blocks:
             block.clear()
-        self._blocks = []
-        self.set_operands(())
-        for value in self._results:
+        self.nested_blocks = ()
+        if self._operands:
+            self.set_operands(())
+        for value in self.results:
             _invalidate(value)
         if self._owner is not None:
             self._unlink()
@@ -241,7 +250,7 @@ class Node(User[Value, "Block"], NodeMethods[Value, "Block"]):
         return graph_tools().print_node(self)
 
     def __repr__(self) -> str:
-        results = ", ".join(map(repr, self._results))
+        results = ", ".join(map(repr, self.results))
         return f"{results} = {self.op}({', '.join('%' + v.name for v in self._operands)})"
 
 
@@ -259,7 +268,15 @@ class ParameterNode(Node):
 
     def __init__(self, block: Block) -> None:
         super().__init__(block.graph, PARAMETERS)
-        self._owner, self._results, self._order = block, block._parameters, -(1 << 62)
+        self._owner, self.results, self._order = block, block.parameters, -(1 << 62)
+
+    @property
+    def is_used(self) -> bool:
+        """Whether anything uses one of its results."""
+        for value in self.results:  # noqa: SIM110  # asked of every node by many passes: without a generator
+            if value._uses:
+                return True
+        return False
 
     def add_result(self, type_: Type = TENSOR, name: str = "") -> Value:
         """Append a parameter."""
@@ -279,22 +296,18 @@ class Block(NodeList[Node], BlockMethods[Value, Node]):
     (['aten::neg'], ['y'])
     """
 
-    __slots__ = ("_parameter_node", "_parameters", "graph")
+    __slots__ = ("_parameter_node", "graph", "parameters")
 
     def __init__(self, graph: Graph, owner_node: Node | None = None) -> None:
         self.graph = graph
         self.owner_node = owner_node
-        self._parameters: list[Value] = []
+        self.parameters: tuple[Value, ...] = ()
+        """The values that the block is entered with. Only the block itself puts others here."""
         self._parameter_node: Node | None = None
         self.return_node = Node(graph, RETURN)
         self.return_node._owner = self
         self.return_node._order = GAP
         self._first = self.return_node
-
-    @property
-    def parameters(self) -> tuple[Value, ...]:
-        """The values that the block is entered with."""
-        return tuple(self._parameters)
 
     @property
     def returns(self) -> tuple[Value, ...]:
@@ -310,30 +323,33 @@ class Block(NodeList[Node], BlockMethods[Value, Node]):
 
     def add_parameter(self, type_: Type = TENSOR, name: str = "", index: int | None = None) -> Value:
         """Add a parameter, at the end or before `index`."""
-        position = len(self._parameters) if index is None else index
+        position = len(self.parameters) if index is None else index
         value = Value(type_, self.graph.new_number(), block=self, index=position)
-        self._parameters.insert(position, value)
-        self._renumber_parameters(position + 1)
+        self._set_parameters((*self.parameters[:position], value, *self.parameters[position:]), position + 1)
         if name:
             self.graph.rename(value, name)
         return value
 
     def remove_parameter(self, index: int) -> None:
         """Drop a parameter. Raises ValueError if it is used."""
-        _refuse_used(self._parameters[index], f"parameter {index} of a block")
-        _invalidate(self._parameters.pop(index))
-        self._renumber_parameters(index)
+        value = self.parameters[index]
+        _refuse_used(value, f"parameter {index} of a block")
+        _invalidate(value)
+        self._set_parameters(tuple([v for v in self.parameters if v is not value]), index)
 
     def permute_parameters(self, order: Sequence[int]) -> None:
         """Put the parameters in another order: `order` has their present indices. Raises ValueError if it has not."""
-        if sorted(order) != list(range(len(self._parameters))):
-            raise ValueError(f"{list(order)} is no order of {len(self._parameters)} parameters")
-        self._parameters[:] = [self._parameters[index] for index in order]
-        self._renumber_parameters(0)
+        if sorted(order) != list(range(len(self.parameters))):
+            raise ValueError(f"{list(order)} is no order of {len(self.parameters)} parameters")
+        self._set_parameters(tuple([self.parameters[index] for index in order]), 0)
 
-    def _renumber_parameters(self, start: int) -> None:
-        for i in range(start, len(self._parameters)):
-            self._parameters[i].index = i
+    def _set_parameters(self, values: tuple[Value, ...], start: int) -> None:
+        """Have other parameters; those before `start` have their indices already."""
+        self.parameters = values
+        if self._parameter_node is not None:
+            self._parameter_node.results = values
+        for i in range(start, len(values)):
+            values[i].index = i
 
     def add_return(self, value: Value) -> int:
         """Append a returned value; its index."""
@@ -347,9 +363,9 @@ class Block(NodeList[Node], BlockMethods[Value, Node]):
     def clear(self) -> None:
         """Remove returns, nodes and parameters."""
         self.return_node.set_operands(())
-        for node in list(self)[::-1]:
+        for node in self.own_nodes()[::-1]:
             node.erase()
-        for index in reversed(range(len(self._parameters))):
+        for index in reversed(range(len(self.parameters))):
             self.remove_parameter(index)
 
 
@@ -433,10 +449,11 @@ class Graph(ValueNames, InsertionPoint[Node, Block], GraphMethods[Value, Node, B
         node = Node(self, op)
         node.attributes.update(attributes)
         node.range, node.scope = self.current_range, self.current_scope
-        for value in operands:
-            if value is None:
-                raise ValueError(NONE_OPERAND)
-            node.add_operand(value)
+        values = list(operands)
+        if None in values:
+            raise ValueError(NONE_OPERAND)
+        if values:
+            node.set_operands(values)
         for type_ in [TENSOR] * types if isinstance(types, int) else types:
             node.add_result(type_)
         return node
@@ -458,22 +475,13 @@ class Graph(ValueNames, InsertionPoint[Node, Block], GraphMethods[Value, Node, B
 
     def _repr_html_(self) -> str:
         """What notebooks show: the picture, where there is the library that lays it out, and the coloured text."""
-        picture, text = self._repr_svg_(), graph_tools().coloured(str(self))
-        if picture is None:
-            return text
-        shown = f"<div style='overflow:auto;max-height:40em'>{picture}</div>"
-        return f"{shown}<details><summary>text</summary>{text}</details>"
+        return graph_tools().as_html(self)
 
 
 def _plain_types(values: Iterable[Value]) -> tuple[Type, ...]:
     """The types of values without what is known of tensors."""
     types = [v.static_type for v in values]
     return tuple([t if isinstance(t, SimpleType) else without_refinement(t) for t in types])
-
-
-def walk(block: Block) -> Iterator[Node]:
-    """Every node in a block at every depth, outer before inner; the one just yielded may be removed."""
-    return block.walk()
 
 
 def _refuse_used(value: Value, what: str) -> None:

@@ -13,7 +13,7 @@ own nodes use must, in the graph, be used only by the nodes matched, so that a m
 from __future__ import annotations
 
 from flambeau.ir.constants import CONSTANT, same_constant
-from flambeau.ir.graph import Graph, Node, Value, walk
+from flambeau.ir.graph import Graph, Node, Value
 from flambeau.util.record import dataclass, field
 
 
@@ -35,7 +35,7 @@ def find_matches(pattern: Graph, graph: Graph) -> list[Match]:
         raise ValueError("a pattern returns one value, made by one of its nodes")
     matches: list[Match] = []
     taken: set[Node] = set()
-    for node in walk(graph.body):
+    for node in graph.body.walk():
         result = pattern.returns[0]
         assert result.defining_node is not None
         if node.op != result.defining_node.op or node in taken:

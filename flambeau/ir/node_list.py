@@ -8,7 +8,7 @@ from __future__ import annotations
 from collections.abc import Iterator
 from typing import Any, Generic, Self, TypeVar
 
-from flambeau.ir.node_order import give_order
+from flambeau.ir.node_order import GAP, spread
 
 NodeT = TypeVar("NodeT", bound="ListedNode[Any]")
 BlockT = TypeVar("BlockT", bound="NodeList[Any]")
@@ -17,20 +17,16 @@ BlockT = TypeVar("BlockT", bound="NodeList[Any]")
 class ListedNode(Generic[BlockT]):
     """A node, as far as it has a place in a block."""
 
-    __slots__ = ("_blocks", "_next", "_order", "_owner", "_previous", "op")
+    __slots__ = ("_next", "_order", "_owner", "_previous", "nested_blocks", "op")
 
     op: str
     """Qualified operator name: `aten::add`, `prim::Loop`, `^python_function`."""
-    _blocks: list[BlockT]
+    nested_blocks: tuple[BlockT, ...]
+    """The blocks in it: the two branches of an `if`, the body of a loop. Only the node itself puts others here."""
     _owner: BlockT | None
     _previous: Self | None
     _next: Self | None
     _order: int
-
-    @property
-    def nested_blocks(self) -> tuple[BlockT, ...]:
-        """The blocks in it: the two branches of an `if`, the body of a loop."""
-        return tuple(self._blocks)
 
     @property
     def owner_block(self) -> BlockT:
@@ -59,7 +55,10 @@ class ListedNode(Generic[BlockT]):
         """Put it into the block of `node`, before it."""
         if self._owner is not None:
             raise ValueError(f"{self.op} is in a block already; use move_before")
-        node.owner_block._link(self, node)
+        block = node._owner
+        if block is None:
+            raise ValueError(f"{node.op} is in no block")
+        block._link(self, node)
         return self
 
     def insert_after(self, node: Self) -> Self:
@@ -161,7 +160,7 @@ class NodeList(Generic[NodeT]):
             while node is not None and node is not end:
                 following = node._next
                 yield node
-                if node._blocks:
+                if node.nested_blocks:
                     inner = iter(node.nested_blocks)
                     outer.append((block, node, following, inner))
                     block = next(inner)
@@ -179,6 +178,15 @@ class NodeList(Generic[NodeT]):
                     block = around
                     node = owner._next if owner._owner is block else block._after_removed(following)
 
+    def own_nodes(self) -> list[NodeT]:
+        """The nodes in order as the block is now, not those nested in them."""
+        nodes: list[NodeT] = []
+        node, end = self._first, self.return_node
+        while node is not end:
+            nodes.append(node)
+            node = node._next  # type: ignore[assignment]  # only the return has none
+        return nodes
+
     def listed(self) -> list[NodeT]:
         """Every node at every depth as the block is now, outer before inner."""
         nodes: list[NodeT] = []
@@ -187,9 +195,9 @@ class NodeList(Generic[NodeT]):
             node = starts.pop()
             while node._next is not None:  # nothing follows the return of a block
                 nodes.append(node)
-                if node._blocks:
+                if node.nested_blocks:
                     starts.append(node._next)
-                    starts.extend([block._first for block in reversed(node._blocks)])
+                    starts.extend([block._first for block in reversed(node.nested_blocks)])
                     break
                 node = node._next
         return nodes
@@ -203,9 +211,9 @@ class NodeList(Generic[NodeT]):
             while node._next is not None:  # nothing follows the return of a block
                 if node.op == op:
                     matches.append(node)
-                if node._blocks:
+                if node.nested_blocks:
                     starts.append(node._next)
-                    starts.extend([block._first for block in reversed(node._blocks)])
+                    starts.extend([block._first for block in reversed(node.nested_blocks)])
                     break
                 node = node._next
         return matches
@@ -236,7 +244,7 @@ class NodeList(Generic[NodeT]):
     @property
     def position(self) -> int:
         """Its index among the blocks of its node."""
-        return 0 if self.owner_node is None else self.owner_node._blocks.index(self)
+        return 0 if self.owner_node is None else self.owner_node.nested_blocks.index(self)
 
     def _link(self, node: NodeT, following: NodeT) -> None:
         """Put a node that is in no block before one of this block."""
@@ -247,4 +255,10 @@ class NodeList(Generic[NodeT]):
             self._first = node
         else:
             before._next = node
-        give_order(node, self.return_node)
+        last = self.return_node
+        below = before._order if before is not None else following._order - 2 * GAP
+        if following is last and before is not None:
+            last._order = below + 2 * GAP
+        node._order = (below + following._order) // 2
+        if not below < node._order < following._order:
+            spread(node, last)

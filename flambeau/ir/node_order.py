@@ -10,19 +10,7 @@ _LEAST_GAP = 1 << 10
 """Between neighbours after their numbers were spread."""
 
 
-def give_order(node: Any, last: Any) -> None:
-    """Give a just linked node a number between its neighbours'; `last` is the node that ends its block."""
-    following, previous = node._next, node._previous
-    below = previous._order if previous is not None else following._order - 2 * GAP
-    above = following._order
-    if following is last and previous is not None:
-        last._order = above = below + 2 * GAP
-    node._order = (below + above) // 2
-    if not below < node._order < above:
-        _spread(node, last)
-
-
-def _spread(node: Any, last: Any) -> None:
+def spread(node: Any, last: Any) -> None:
     """Make a gap around a node that has none: give as many neighbours as it takes new numbers.
 
     All of them each time would cost the square of the nodes where many are inserted.

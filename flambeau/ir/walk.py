@@ -12,7 +12,7 @@ from __future__ import annotations
 
 from collections.abc import Iterator
 
-from flambeau.ir.graph import Block, Graph, Node, Value, walk
+from flambeau.ir.graph import Block, Graph, Node, Value
 from flambeau.ir.printer import SUBGRAPH
 
 __all__ = [
@@ -23,7 +23,6 @@ __all__ = [
     "operands_within",
     "outer_values",
     "subgraphs",
-    "walk",
 ]
 
 
@@ -37,7 +36,7 @@ def blocks(block: Block) -> Iterator[Block]:
     3
     """
     yield block
-    for node in walk(block):
+    for node in block.walk():
         yield from node.nested_blocks
 
 
@@ -51,10 +50,10 @@ def nodes_within(node: Node) -> list[Node]:
     ['prim::If', 'prim::Return', 'prim::Return']
     """
     nodes = [node]
-    for block in node._blocks:
+    for block in node.nested_blocks:
         inner = block._first
         while inner._next is not None:  # nothing follows the return of a block
-            nodes += nodes_within(inner) if inner._blocks else (inner,)
+            nodes += nodes_within(inner) if inner.nested_blocks else (inner,)
             inner = inner._next
         nodes.append(block.return_node)
     return nodes

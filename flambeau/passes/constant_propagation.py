@@ -12,8 +12,6 @@ seen outside: a constant is the same object in every call. Control flow whose wa
 
 from __future__ import annotations
 
-from collections.abc import Iterator
-from itertools import chain
 from typing import Any
 
 from flambeau.analysis.alias import AliasAnalysis
@@ -179,18 +177,14 @@ class _Folder:
 def _with_ends(graph: Graph) -> list[Node]:
     """All nodes as the graph is now, in program order; those with blocks once more behind these."""
     nodes: list[Node] = []
-    waiting: list[tuple[Iterator[Node], Node | None]] = [(iter(graph.body), None)]
+    waiting = [(node, False) for node in reversed(graph.body.own_nodes())]
     while waiting:
-        rest, owner = waiting[-1]
-        for node in rest:
-            nodes.append(node)
-            if node.nested_blocks:
-                waiting.append((chain.from_iterable(node.nested_blocks), node))
-                break
-        else:
-            waiting.pop()
-            if owner is not None:
-                nodes.append(owner)
+        node, is_end = waiting.pop()
+        nodes.append(node)
+        if node.nested_blocks and not is_end:
+            waiting.append((node, True))
+            for block in reversed(node.nested_blocks):
+                waiting += [(inner, False) for inner in reversed(block.own_nodes())]
     return nodes
 
 

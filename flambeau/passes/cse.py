@@ -43,7 +43,7 @@ class _Merger:
     def block(self, block: Block, outer: Known) -> bool:
         known = dict(outer)
         changed = False
-        for node in block:
+        for node in block.own_nodes():
             for inner in node.nested_blocks:
                 changed = self.block(inner, known) or changed
             if not _is_candidate(node):

@@ -10,7 +10,7 @@ from collections.abc import Sequence
 from typing import Final
 
 from flambeau.passes import part_products
-from flambeau.passes.pipeline import STEPS
+from flambeau.passes.order import STEPS
 from flambeau.passes.steps import Step, check_order
 
 _PART_PRODUCTS: Final = Step(

@@ -22,6 +22,8 @@ from flambeau.passes.lower_no_grad import makes_leaf
 from flambeau.schema.opdef import Effect
 
 _MODE: Final = "aten::is_grad_enabled"
+KINDS: Final = ("prim::Enter", "prim::Exit")
+"""What is in every graph with a block."""
 
 
 def do(graph: Graph) -> bool:

@@ -108,24 +108,27 @@ def _same_constant(a: Value, b: Value) -> bool:
 
 
 def _fold_loop(node: Node) -> bool:
-    trips, condition = node.operands[:2]
+    operands, results = node.operands, node.results
+    trips, condition = operands[:2]
     never = constants.is_constant(trips) and constants.constant_value(trips) <= 0
     never = never or (constants.is_constant(condition) and not constants.constant_value(condition))
     if never:
-        _replace(node, list(node.operands[2:]))
+        _replace(node, list(operands[2:]))
         return True
     changed = False
     body = node.nested_blocks[0]
-    for index in reversed(range(len(node.results))):
-        start, parameter = node.operand(index + 2), body.parameters[index + 1]
-        if body.returns[index + 1] not in (parameter, start):
+    parameters, returns = body.parameters, body.returns
+    for index in reversed(range(len(results))):
+        start, parameter = operands[index + 2], parameters[index + 1]
+        if returns[index + 1] not in (parameter, start):
             continue
         body.remove_return(index + 1)
         parameter.replace_uses_with(start)
         body.remove_parameter(index + 1)
-        node.result(index).replace_uses_with(start)
+        results[index].replace_uses_with(start)
         node.remove_result(index)
         node.remove_operand(index + 2)
+        returns = body.returns
         changed = True
     return changed
 

@@ -115,17 +115,17 @@ class _Copy:
         """Copy the nodes of a block to before a node."""
         copies, graph, block = self._copies, self._graph, following.owner_block
         for node in source:
-            if node._blocks:
+            if node.nested_blocks:
                 way = decided(copies[node.operand(0)]) if self._is_folding and node.op == "prim::If" else None
                 if way is not None:
-                    self._branch(node, node._blocks[0 if way else 1], following)
+                    self._branch(node, node.nested_blocks[0 if way else 1], following)
                     continue
             new = clone_node(node, graph, copies, with_blocks=False)
             new.call_chain = (*self._calls, *new.call_chain) if new.call_chain else self._calls
             block._link(new, following)
             if new.op in CALLS or SUBGRAPH in new.attributes:
                 self.unfinished.append(new)
-            for inner in node._blocks:
+            for inner in node.nested_blocks:
                 self._block(inner, new.add_block())
 
     def _branch(self, node: Node, taken: Block, following: Node) -> None:

@@ -26,6 +26,9 @@ from flambeau.schema.types import DictType
 
 _rules: Final = RuleLists[Rule]("rewrite of what literal dicts are asked")
 """Those of the rules of `peephole` that are about dicts."""
+_EMPTY: Final = "aten::dict"
+KINDS: Final = (DICT, _EMPTY)
+"""What builds dicts."""
 
 
 def do(graph: Graph) -> bool:
@@ -42,7 +45,7 @@ def do(graph: Graph) -> bool:
 
 def _write_out_empty(graph: Graph) -> bool:
     """Have empty dicts be built as others are."""
-    empty = [n for n in graph.find_all("aten::dict") if not n.operands and isinstance(n.result().static_type, DictType)]
+    empty = [n for n in graph.find_all(_EMPTY) if not n.operands and isinstance(n.result().static_type, DictType)]
     for node in empty:
         with graph.inserting(node), graph.at_range(node.range):
             new = graph.insert(DICT, (), (node.result().static_type,))

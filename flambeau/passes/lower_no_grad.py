@@ -28,6 +28,8 @@ from flambeau.tensor.grad_mode import no_grad
 _NEW: Final = frozenset({"pointwise", "reduce", "row", "view"})
 """Families whose operators, but for those that say so, give new tensors; so do others of several tensors."""
 _ENTER, _EXIT, _MODE = "prim::Enter", "prim::Exit", "aten::is_grad_enabled"
+KINDS = (_ENTER,)
+"""What is in every graph with a block."""
 
 
 def do(graph: Graph) -> bool:
@@ -36,7 +38,7 @@ def do(graph: Graph) -> bool:
     if around is None:
         return False
     taken = [v for v in graph.parameters if _may_ask(v.static_type)]
-    within = [n for n in graph.all_nodes() if n not in around]
+    within = [n for n in graph.listed_nodes() if n not in around]
     if any(map(_tells, within)) or not all(isinstance(v.static_type, TensorType) for v in taken):
         return False
     if any(_may_be(v, set(taken), set()) for v in graph.returns):

@@ -21,6 +21,8 @@ from flambeau.schema.subtype import is_subtype
 from flambeau.schema.types import OptionalType, TupleType, Type
 
 CONSTRUCT, UNPACK = "prim::TupleConstruct", "prim::TupleUnpack"
+KINDS = frozenset({CONSTRUCT, UNPACK, "prim::TupleIndex", "prim::TupleSlice"})
+"""What makes tuples and takes them apart."""
 UNINITIALISED = "prim::Uninitialized"
 
 

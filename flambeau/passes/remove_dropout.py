@@ -26,7 +26,7 @@ def do(graph: Graph, *, only_checked: bool = False) -> bool:
     """Remove every dropout that is known not to be in training."""
     found = [
         n
-        for n in graph.all_nodes()
+        for n in graph.listed_nodes()
         if n.definition is not None
         and n.definition.traits.role is Role.DROPOUT
         and constants.is_constant(n.operand(2))

@@ -30,6 +30,7 @@ from flambeau.util.record import dataclass
 
 LIST: Final = "prim::ListConstruct"
 DICT: Final = "prim::DictConstruct"
+KINDS: Final = (LIST, DICT)
 LONGEST: Final = 1024
 """Elements of literal lists; longer ones stay lists that change."""
 
@@ -52,7 +53,7 @@ dict_changes: Final = RuleTable[Change]("what a change leaves of a literal dict"
 
 def do(graph: Graph) -> bool:
     """Make every list that can be one of lists that never change; whether there was any."""
-    made = [n.result() for kind in (LIST, DICT) for n in graph.find_all(kind)]
+    made = [n.result() for kind in KINDS for n in graph.find_all(kind)]
     candidates = [v for v in made if any(map(_is_change, v.uses()))]
     if not candidates:
         return False

@@ -151,7 +151,7 @@ def holders_of(graph: Graph, aliases: AliasAnalysis, *, contained: bool = False)
     """The values that may be each place; nothing for a place that something contains, unless `contained`."""
     holders: dict[Place | None, list[Value]] = {}
     inside: set[Place] = set()
-    for node in graph.all_nodes():
+    for node in graph.listed_nodes():
         for value in (*node.results, *(p for block in node.nested_blocks for p in block.parameters)):
             for place in aliases.places(value):
                 holders.setdefault(place, []).append(value)

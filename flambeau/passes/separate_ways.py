@@ -44,9 +44,9 @@ def do(graph: Graph) -> bool:
     """
     changed = False
     for _ in range(MOST_TIMES):
-        found, left = [], MOST_NODES - sum(1 for _ in graph.all_nodes())
+        found, left = [], MOST_NODES - sum(1 for _ in graph.listed_nodes())
         behind: set[Node] = set()
-        for node in graph.all_nodes():
+        for node in graph.listed_nodes():
             if (_differs(node) or _may_differ(node)) and not _is_behind(node, behind):
                 left -= _count(node)
                 found.append(node)

@@ -20,6 +20,7 @@ from flambeau.schema.types import BOOL, FLOAT, INT, NUMBER, NumberType, TensorTy
 ITEM = "aten::item"
 IMPLICIT = "aten::ScalarImplicit"
 """The same of a tensor without axes, which traces are full of: sizes that were tensors for a while."""
+KINDS = (ITEM, IMPLICIT)
 _NUMBERS = {
     Category.BOOL: (BOOL, "aten::Bool"),
     Category.INTEGER: (INT, "aten::Int"),
@@ -58,7 +59,7 @@ class _Numbers:
 
     def __init__(self, graph: Graph) -> None:
         self._graph = graph
-        defined = (v for node in graph.all_nodes() for v in _defined(node))
+        defined = (v for node in graph.listed_nodes() for v in _defined(node))
         self._open = {v for v in defined if isinstance(v.static_type, NumberType)}
         self._mixed: set[Value] = {v for v in graph.parameters if isinstance(v.static_type, NumberType)}
 
@@ -67,7 +68,7 @@ class _Numbers:
         changed = True
         while changed:
             changed = False
-            for node in self._graph.all_nodes():
+            for node in self._graph.listed_nodes():
                 for value in _defined(node):
                     if value in self._open:
                         changed |= self._note(value, self._types(node, value))

@@ -25,7 +25,8 @@ from flambeau.passes import constant_propagation, dce, peephole, remove_list_mut
 from flambeau.passes.peephole_answers import answers
 
 _LIST: Final = "prim::ListConstruct"
-_WORTHWHILE: Final = ("prim::If", "prim::DictConstruct")
+KINDS: Final = ("prim::If", "prim::DictConstruct")
+"""What is worth a round."""
 MOST_ROUNDS: Final = 4
 """What a way gives may tell the next, but each round goes over the whole graph."""
 
@@ -34,7 +35,7 @@ def do(graph: Graph) -> bool:
     """Simplify and fold alternately, as long as that changes anything; then remove what nobody needs any more."""
     changed = False
     for _ in range(MOST_ROUNDS):
-        if all(graph.find(kind) is None for kind in _WORTHWHILE):
+        if all(graph.find(kind) is None for kind in KINDS):
             break
         is_simpler = _unpack_literals(graph)
         is_simpler |= settle_identity.do(graph)

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Container, Sequence
 
 from flambeau.ir.graph import Graph
 from flambeau.util.record import dataclass
@@ -21,6 +21,8 @@ class Step:
     """Names of passes that must have run before, each with the reason."""
     before: tuple[tuple[str, str], ...] = ()
     """Names of passes that must not have run yet, each with the reason."""
+    looks_for: Container[str] | None = None
+    """Operators without which a graph gives the pass nothing to do, and it is not entered; None if any graph may."""
     preserves_aliases: bool = False
     """Whether what the alias analysis said before it still holds when it has changed the graph."""
 

@@ -22,6 +22,7 @@ from flambeau.schema.types import (
     ListType,
     OptionalType,
     RRefType,
+    SimpleType,
     TupleType,
     Type,
     UnionType,
@@ -66,6 +67,8 @@ def bind(formal: Type, actual: Type, bindings: Bindings) -> bool:
 
 def has_variables(type_: Type) -> bool:
     """Whether a type variable occurs in it."""
+    if isinstance(type_, SimpleType):
+        return False
     if isinstance(type_, VarType):
         return True
     for inner in type_.contained:  # noqa: SIM110  # asked of every argument of every overload: without a generator

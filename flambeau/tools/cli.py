@@ -18,7 +18,8 @@ from flambeau.ir.parser import parse_ir
 from flambeau.ir.verify import verify
 from flambeau.jit.function import ScriptFunction
 from flambeau.jit.modules.script_module import RecursiveScriptModule
-from flambeau.passes import pipeline
+from flambeau.passes import order, pipeline
+from flambeau.passes.by_name import PASSES
 from flambeau.passes.steps import Step
 from flambeau.tools import doctor, warm
 from flambeau.util.errors import CompileError, FrontendError, InternalError, ParseError, VerifyError
@@ -113,8 +114,8 @@ class _ListPasses(argparse.Action):
     """`--list`: one pass a line with what it does."""
 
     def __call__(self, parser: argparse.ArgumentParser, *_: Any) -> None:
-        for name, function in pipeline.PASSES.items():
-            own = function.__module__ == pipeline.__name__
+        for name, function in PASSES.items():
+            own = function.__module__ == order.__name__
             doc = (function.__doc__ if own else sys.modules[function.__module__].__doc__) or ""
             print(f"{name:24} {doc.strip().partition(chr(10))[0]}")
         parser.exit()
@@ -254,13 +255,13 @@ def _opt(options: argparse.Namespace) -> int:
     if options.file != "-" and not Path(options.file).is_file():
         raise CommandError(f"there is no file {options.file}")
     names = [name.strip() for name in options.passes.split(",") if name.strip()]
-    unknown = [name for name in names if name not in pipeline.PASSES]
+    unknown = [name for name in names if name not in PASSES]
     if unknown:
-        raise CommandError(f"there is no pass {unknown[0]!r}; the passes are {', '.join(pipeline.PASSES)}")
+        raise CommandError(f"there is no pass {unknown[0]!r}; the passes are {', '.join(PASSES)}")
     graph = parse_ir(sys.stdin.read() if options.file == "-" else Path(options.file).read_text(encoding="utf-8"))
     verify(graph)
     for name in names:
-        step = Step(phase="opt", name=name, run=pipeline.PASSES[name])
+        step = Step(phase="opt", name=name, run=PASSES[name])
         changed = pipeline.optimise(graph, check=True, steps=(step,))
         if options.each and changed:
             print(f"# after {name}\n{graph}")

@@ -132,7 +132,7 @@ def test_subgraphs_freeze_with_their_graph() -> None:
 
 READERS = {
     Graph: {"all_nodes", "at_range", "find", "find_all", "inserting", "listed_nodes", "nodes", "set_insertion_point"},
-    Block: {"find_all", "is_inside", "listed", "walk"},
+    Block: {"find_all", "is_inside", "listed", "own_nodes", "walk"},
     Node: {"attribute", "is_before", "operand", "result"},
     Value: {"uses"},
 }

@@ -6,7 +6,8 @@ import pytest
 
 import flambeau.ops  # noqa: F401
 from flambeau.ir import Graph, parse_ir
-from flambeau.passes import pipeline
+from flambeau.passes import order, pipeline
+from flambeau.passes.by_name import PASSES
 from flambeau.passes.pipeline import PassRecord, optimise
 from flambeau.passes.steps import Step, check_order
 from flambeau.schema.types import INT, TENSOR
@@ -39,7 +40,7 @@ def test_passes_can_be_left_out() -> None:
 def test_records_say_what_each_pass_did() -> None:
     records: list[PassRecord] = []
     optimise(parse_ir(TEXT), record=records.append)
-    assert [r.name for r in records] == [s.name for s in pipeline.STEPS]
+    assert [r.name for r in records] == [s.name for s in order.STEPS]
     fused = next(r for r in records if r.name == "fuse")
     assert fused.changed
     assert fused.seconds > 0
@@ -62,7 +63,7 @@ def test_the_order_is_checked() -> None:
     with pytest.raises(ValueError, match="two passes have one name"):
         check_order([first, first])
     with pytest.raises(ValueError, match="must come after"):
-        check_order(pipeline.STEPS[::-1])
+        check_order(order.STEPS[::-1])
 
 
 def test_a_failing_pass_is_named() -> None:
@@ -110,7 +111,32 @@ def test_a_graph_is_verified_again_only_where_it_was_changed(monkeypatch: pytest
 
 
 def test_every_pass_has_a_name_under_which_it_can_be_run() -> None:
-    assert set(pipeline.names()) < set(pipeline.PASSES)
+    assert set(order.names()) < set(PASSES)
     graph = parse_ir(TEXT)
-    assert pipeline.PASSES["canonicalize"](graph)
-    assert not pipeline.PASSES["canonicalize"](graph)
+    assert PASSES["canonicalize"](graph)
+    assert not PASSES["canonicalize"](graph)
+
+
+def test_a_step_is_passed_over_where_a_graph_has_nothing_that_it_looks_for() -> None:
+    """What an earlier step put in counts; a step that is passed over is still among the records, unchanged."""
+    entered: list[str] = []
+
+    def negate(graph: Graph) -> bool:
+        entered.append("negate")
+        with graph.inserting(graph.body):
+            graph.insert("aten::neg", [graph.parameters[0]])
+        return True
+
+    def look(graph: Graph) -> bool:
+        entered.append("look")
+        return False
+
+    steps = [
+        Step(phase="p", name="look", run=look, looks_for=("aten::neg",)),
+        Step(phase="p", name="negate", run=negate),
+        Step(phase="p", name="look_2", run=look, looks_for={"aten::neg": None}),
+    ]
+    records: list[pipeline.PassRecord] = []
+    optimise(parse_ir("graph(%x : Tensor):\n  return (%x)"), steps=steps, record=records.append)
+    assert entered == ["negate", "look"]
+    assert [(r.name, r.changed) for r in records] == [("look", False), ("negate", True), ("look_2", False)]

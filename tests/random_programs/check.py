@@ -14,7 +14,7 @@ import numpy as np
 import flambeau
 from flambeau import Tensor
 from flambeau.executor.options import LLVM
-from flambeau.passes import pipeline
+from flambeau.passes import order
 from tests.random_programs.model import Program
 
 PATHS: Mapping[str, dict[str, Any]] = {
@@ -108,7 +108,7 @@ def _shown(outcome_: Any) -> str:
 def paths_for(seed: int) -> dict[str, Mapping[str, Any]]:
     """The paths to try with this seed: always reference, interpreter and native; over the seeds, each pass left out of
     either, and passes that verify. LLVM optimises whole graphs in every fourth."""
-    turn, names = seed // 4, pipeline.names()
+    turn, names = seed // 4, order.names()
     name = names[turn % len(names)]
     more: tuple[dict[str, Any], dict[str, Any]] = ({}, {})
     match seed % 4:

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import pytest
 
-from flambeau.passes import pipeline
+from flambeau.passes import order
 from tests.random_programs.check import PATHS, arguments, compile_source, disagreement, paths_for, report, shrink
 from tests.random_programs.generate import PARAMETERS, generate
 from tests.random_programs.model import Program, Statement
@@ -27,8 +27,8 @@ def test_all_paths_agree(chunk: int) -> None:
 def test_every_pass_is_left_out_in_a_share_of_the_programs() -> None:
     tried = [paths_for(seed) for seed in range(CHUNKS * PER_CHUNK)]
     left_out = [name for paths in tried for options in paths.values() for name in options.get("without", ())]
-    share = CHUNKS * PER_CHUNK // (3 * len(pipeline.names()))
-    assert [name for name in pipeline.names() if left_out.count(name) <= share] == []
+    share = CHUNKS * PER_CHUNK // (3 * len(order.names()))
+    assert [name for name in order.names() if left_out.count(name) <= share] == []
     assert sum(any(options.get("verify") for options in paths.values()) for paths in tried) > CHUNKS * PER_CHUNK // 3
 
 

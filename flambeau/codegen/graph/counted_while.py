@@ -16,7 +16,7 @@ from flambeau.codegen.graph.lanes import is_true
 from flambeau.codegen.graph.memory import number
 from flambeau.codegen.graph.native_values import Affine
 from flambeau.codegen.llvm.emitter import Value as Register
-from flambeau.ir.graph import Block, Node, Value, walk
+from flambeau.ir.graph import Block, Node, Value
 from flambeau.schema.types import IntType
 from flambeau.util.record import dataclass
 
@@ -50,7 +50,7 @@ def induction_of(node: Node) -> Induction | None:
     body, most = node.nested_blocks[0], node.operand(0).defining_node
     if most is None or most.attributes.get("value") != ENDLESS:
         return None
-    if body.parameters[0].is_used or sum(1 for _ in walk(body)) > LARGEST:
+    if body.parameters[0].is_used or sum(1 for _ in body.walk()) > LARGEST:
         return None
     for position, following in enumerate(body.returns[1:]):
         compared = _comparison(body.returns[0], following, body)

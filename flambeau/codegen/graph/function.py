@@ -239,10 +239,10 @@ class FunctionEmitter:
         """The nodes of a block; gives the values that end with it. `own` are parameters it has references of."""
         if self._observer is not None:
             self._observer.enter(block)
-        values_here = [*own, *(v for n in block for v in n.results)]
+        values_here = [*own, *(v for n in block.own_nodes() for v in n.results)]
         at, at_return = self.values.lifetimes.ends(block, values_here)
         leaving = _before_raise(block)
-        for node in block:
+        for node in block.own_nodes():
             if node.op in ("prim::Constant", "prim::Uninitialized"):
                 continue
             if leaving and node is leaving[0]:
@@ -359,12 +359,12 @@ class FunctionEmitter:
 
 
 def _ends_in_raise(block: Block) -> bool:
-    return any(n.op == "prim::RaiseException" for n in block)
+    return any(n.op == "prim::RaiseException" for n in block.own_nodes())
 
 
 def _before_raise(block: Block) -> list[Node]:
     """The nodes that end in an exception, from the first that only serves to word it; none where nothing raises."""
-    raising = next((n for n in block if n.op == "prim::RaiseException"), None)
+    raising = next((n for n in block.own_nodes() if n.op == "prim::RaiseException"), None)
     if raising is None:
         return []
     nodes = [raising]

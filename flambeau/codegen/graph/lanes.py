@@ -72,12 +72,12 @@ def is_true(value: Value) -> bool:
 
 def ends_in_raise(block: Block) -> bool:
     """Whether a block raises an exception."""
-    return any(n.op == "prim::RaiseException" for n in block)
+    return any(n.op == "prim::RaiseException" for n in block.own_nodes())
 
 
 def _within(block: Block) -> Iterator[Node]:
     """The nodes of a block, and of those inside, but for what leads to an exception."""
-    for node in block:
+    for node in block.own_nodes():
         yield node
         for inner in node.nested_blocks:
             if not ends_in_raise(inner):

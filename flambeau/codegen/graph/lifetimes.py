@@ -76,7 +76,7 @@ class Lifetimes:
         self._alias = alias
         self._used: dict[Node, tuple[Value, ...]] = {}
         self._shown: dict[Value, Value] = {}
-        for node in graph.all_nodes():
+        for node in graph.listed_nodes():
             if (node.op in SAME_VALUE and node.operands) or self._is_look(node):
                 self._shown[node.result(0)] = node.operand(0)
 
@@ -165,7 +165,7 @@ class Lifetimes:
             used = dict.fromkeys(node.operands)
             for block in node.nested_blocks:
                 inside.update(block.parameters)
-                for inner in block:
+                for inner in block.own_nodes():
                     inside.update(inner.results)
                     used.update(dict.fromkeys(self._outer_uses(inner)))
                 used.update(dict.fromkeys(block.returns))

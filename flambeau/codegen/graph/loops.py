@@ -24,7 +24,7 @@ from flambeau.codegen.graph.parallel_loops import emit_parallel
 from flambeau.codegen.graph.representation import Float, Int, Representation
 from flambeau.codegen.graph.scope import Iterations
 from flambeau.codegen.llvm.emitter import Value as Register
-from flambeau.ir.graph import Block, Node, Value, walk
+from flambeau.ir.graph import Block, Node, Value
 from flambeau.schema.types import TensorType
 from flambeau.util.record import dataclass
 
@@ -282,7 +282,7 @@ def _is_plain(body: Block, lines: list[str]) -> bool:
     """Whether LLVM will be able to unroll several iterations: nothing that loops or may yet be inlined, and
     little.
     """
-    has_loops = any(n.op == "prim::Loop" for n in walk(body))
+    has_loops = any(n.op == "prim::Loop" for n in body.walk())
     calls = any(" call " in line and "@llvm." not in line for line in lines)
     return not has_loops and not calls and len(lines) <= LARGEST_UNROLLED
 

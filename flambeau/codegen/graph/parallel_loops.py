@@ -41,7 +41,7 @@ from flambeau.codegen.llvm.emitter import Value as Register
 from flambeau.codegen.llvm.pool import APART
 from flambeau.ir.clone import clone_node
 from flambeau.ir.constants import CONSTANT
-from flambeau.ir.graph import Graph, Node, Value, walk
+from flambeau.ir.graph import Graph, Node, Value
 from flambeau.ir.walk import outer_values
 from flambeau.passes.inline import callee_of
 from flambeau.program.function import Function
@@ -127,7 +127,7 @@ def _outlined(
     """The body as a function, the same one each time it is asked for; None where iterations have to go in order."""
     known = fn.module.outlined
     if (node, origins) not in known:
-        kinds = None if any(map(_has_order, walk(node.nested_blocks[0]))) else analysis.reductions(node)
+        kinds = None if any(map(_has_order, node.nested_blocks[0].walk())) else analysis.reductions(node)
         are_numbers = kinds is not None and _are_numbers(node, kinds)
         known[node, origins] = _outline(node, kinds, operands) if kinds is not None and are_numbers else None
     return known[node, origins]
@@ -177,7 +177,7 @@ def _outline(node: Node, kinds: list[str], operands: Sequence[Value]) -> Outline
         loop.set_operands([count, again, *carried])
         graph.body.append(loop)
         _count_from(loop, first)
-    for inner in walk(graph.body):
+    for inner in graph.body.walk():
         inner.attributes.pop(analysis.PARALLEL, None)
     kept = [k for k, kind in enumerate(kinds) if kind != analysis.SAME]
     for k in kept:
@@ -245,7 +245,7 @@ def _run(
     counts = [e.define(f"call i64 @share(ptr {block})", "i64", 1) for block in blocks]
     many = e.binary("or", e.convert("trunc", count, "i32"), Register(str(APART), "i32", 1))
     run = f"@{RUN_PIECES}"
-    if not any(n.op in _WORK for n in walk(node.nested_blocks[0])):
+    if not any(n.op in _WORK for n in node.nested_blocks[0].walk()):
         is_short = e.icmp("slt", trip, number(SHORT))
         run = str(e.select(is_short, Register(f"@{RUN_ALONE}", "ptr", 1), Register(run, "ptr", 1)))
     e.raw(f"call void {run}(ptr @{loop.symbol}, ptr {team}, i64 {trip}, i64 {step}, i32 {many})")

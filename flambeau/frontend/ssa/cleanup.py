@@ -18,6 +18,8 @@ PURE: Final = frozenset({
     "prim::dtype", "prim::device",
 })  # fmt: skip
 
+_TAKING_APART: Final = frozenset({"prim::TupleUnpack", "prim::TupleIndex"})
+
 
 @cache
 def _pure() -> frozenset[str]:
@@ -27,15 +29,14 @@ def _pure() -> frozenset[str]:
 
 def clean(graph: Graph) -> None:
     """Take items of tuples from where these were made; erase unused nodes and branches without content or results."""
-    for node in graph.all_nodes():
-        _see_through(node)
+    for node in graph.listed_nodes():
+        if node.op in _TAKING_APART:
+            _see_through(node)
     _clean(graph.body)
 
 
 def _see_through(node: Node) -> None:
     """Let users of a tuple's items use the items."""
-    if node.op not in ("prim::TupleUnpack", "prim::TupleIndex"):
-        return
     construct = node.operand(0).defining_node
     if construct is None or construct.op != "prim::TupleConstruct":
         return
@@ -49,11 +50,10 @@ def _see_through(node: Node) -> None:
 
 
 def _clean(block: Block) -> None:
-    for node in reversed(block):
+    pure = _pure()
+    for node in reversed(block.own_nodes()):
         for inner in node.nested_blocks:
             _clean(inner)
-        if any(value.is_used for value in node.results):
-            continue
         is_empty_branch = node.op == "prim::If" and all(b.first is None for b in node.nested_blocks)
-        if node.op in _pure() or is_empty_branch:
+        if (node.op in pure or is_empty_branch) and not node.is_used:
             node.erase()

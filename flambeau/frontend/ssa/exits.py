@@ -7,7 +7,8 @@
     prim::ReturnStmt(%b)
 
 Only where a branch jumps on some of its paths is a flag stored and tested. A loop that is left sets its own condition
-to false. The graph before and after has variables as stores and loads; `to_ssa` comes next.
+to false. A function whose one exit is the return at its end returns what that one does, and nothing else is looked at.
+The graph before and after has variables as stores and loads; `to_ssa` comes next.
 """
 
 from __future__ import annotations
@@ -15,15 +16,16 @@ from __future__ import annotations
 from enum import Enum
 from typing import Any
 
-from flambeau.frontend.ssa.pieces import pieces_of, share_values
+from flambeau.frontend.ssa.pieces import EXIT_KINDS, RETURNS, pieces_of, share_values
 from flambeau.ir.graph import Block, Graph, Node, Value
+from flambeau.schema.subtype import is_subtype
 from flambeau.schema.types import BOOL, Type
 from flambeau.util.record import dataclass
 
 RETURN_SLOT = "$return"
 RETURNED = "$returned"
-RETURNS = frozenset({"prim::ReturnStmt"})
-EXIT_KINDS = RETURNS | {"prim::BreakStmt", "prim::ContinueStmt"}
+_ENDS = EXIT_KINDS | {"prim::RaiseException"}
+"""What control does not go on behind."""
 
 
 class Flow(Enum):
@@ -130,7 +132,7 @@ class _Exits:
 
     def run(self, block: Block, start: Node | None, region: _Region) -> Flow:
         """Make the nodes of a block from `start` on structured, piece by piece where there are many exits."""
-        pieces = pieces_of(start, _leaves)
+        pieces = pieces_of(start)
         if not pieces:
             return self.straight(block, start, region)
         self.shared += 1
@@ -230,20 +232,18 @@ class _Exits:
 
 def make_structured(graph: Graph, return_type: Type) -> None:
     """Replace every exit in a graph by stores and branches; the graph returns the value of its return statements."""
-    _Exits(graph, return_type).function()
+    last = graph.body.last
+    is_straight = last is not None and [n for n in graph.listed_nodes() if n.op in _ENDS] == [last]
+    if last is None or not is_straight or not _returns_as_declared(last, return_type):
+        _Exits(graph, return_type).function()
+        return
+    graph.body.add_return(last.operand(0))
+    last.erase()
 
 
-def _leaves(node: Node) -> bool:
-    """Whether a node, or one inside of it, leaves the region that the node is in."""
-    pending = [(node, EXIT_KINDS)]
-    while pending:
-        current, kinds = pending.pop()
-        if current.op in kinds:
-            return True
-        if current.op == "prim::Loop":
-            kinds = RETURNS
-        pending += [(inner, kinds) for block in current.nested_blocks for inner in block]
-    return False
+def _returns_as_declared(node: Node, return_type: Type) -> bool:
+    """Whether a node is a return of what needs no conversion."""
+    return node.op in RETURNS and is_subtype(node.operand(0).static_type, return_type)
 
 
 def _has_exits(node: Node) -> bool:
@@ -252,7 +252,7 @@ def _has_exits(node: Node) -> bool:
         current = pending.pop()
         for block in current.nested_blocks:
             for inner in block:
-                if inner.op in EXIT_KINDS or inner.op == "prim::RaiseException":
+                if inner.op in _ENDS:
                     return True
                 if inner.nested_blocks:
                     pending.append(inner)

@@ -7,13 +7,14 @@ however many exits there are.
 
 from __future__ import annotations
 
-from collections.abc import Callable
 from typing import Final
 
 from flambeau.ir.clone import clone_node
 from flambeau.ir.constants import CONSTANT
 from flambeau.ir.graph import Block, Graph, Node, Value
 
+RETURNS: Final = frozenset({"prim::ReturnStmt"})
+EXIT_KINDS: Final = RETURNS | {"prim::BreakStmt", "prim::ContinueStmt"}
 EXITS_IN_A_PIECE: Final = 24
 MOST_EXITS: Final = 32
 """How many exits a block may have before it is cut."""
@@ -21,7 +22,7 @@ BEHIND = -1
 """The piece of what stands behind all pieces: the block's own results."""
 
 
-def pieces_of(start: Node | None, has_exits: Callable[[Node], bool]) -> list[list[Node]]:
+def pieces_of(start: Node | None) -> list[list[Node]]:
     """The nodes from the first branch, loop or exit behind `start` on, in pieces of a few exits each.
 
     None where there are not many.
@@ -31,7 +32,7 @@ def pieces_of(start: Node | None, has_exits: Callable[[Node], bool]) -> list[lis
     while node is not None:
         nodes.append(node)
         node = node.next
-    leaves = [has_exits(n) for n in nodes]
+    leaves = [_leaves(n) for n in nodes]
     if sum(leaves) <= MOST_EXITS:
         return []
     first = next(i for i, one in enumerate(nodes) if leaves[i] or one.nested_blocks or one.op == "prim::RaiseException")
@@ -44,6 +45,19 @@ def pieces_of(start: Node | None, has_exits: Callable[[Node], bool]) -> list[lis
         pieces[-1].append(one)
         count += is_exit
     return pieces
+
+
+def _leaves(node: Node) -> bool:
+    """Whether a node, or one inside of it, leaves the region that the node is in."""
+    pending = [(node, EXIT_KINDS)]
+    while pending:
+        current, kinds = pending.pop()
+        if current.op in kinds:
+            return True
+        if current.op == "prim::Loop":
+            kinds = RETURNS
+        pending += [(inner, kinds) for block in current.nested_blocks for inner in block]
+    return False
 
 
 def share_values(graph: Graph, block: Block, pieces: list[list[Node]], name: str) -> None:

@@ -55,7 +55,7 @@ class _Scope:
 class _Conversion:
     def __init__(self, graph: Graph) -> None:
         self.graph = graph
-        self.positions = {node: i for i, node in enumerate(graph.all_nodes(), 1)}
+        self.positions = {node: i for i, node in enumerate(graph.listed_nodes(), 1)}
         self.usage: dict[Block, _Usage] = {}
         self.results: dict[Node, list[str]] = {}
         """The variables that each If returns and each Loop carries, in order."""
@@ -64,15 +64,15 @@ class _Conversion:
 
     def collect(self, block: Block) -> _Usage:
         usage = _Usage()
-        for node in block:
+        for node in block.own_nodes():
             if node.op == LOAD:
-                name = node.attribute("name")
+                name = node.attributes["name"]
                 if name not in usage.sure:
                     usage.reads.setdefault(name, self.positions[node])
             elif node.op == STORE:
-                name = node.attribute("name")
+                name = node.attributes["name"]
                 usage.sure.add(name)
-                usage.stores[name] = node.attribute("type")
+                usage.stores[name] = node.attributes["type"]
             elif node.nested_blocks:
                 self.add_nested(usage, node)
         self.usage[block] = usage
@@ -93,11 +93,11 @@ class _Conversion:
     def decide(self, block: Block, behind: Uses) -> None:
         """Choose the results of the nodes in a block; `behind` is what is read after it."""
         live = dict(behind)
-        for node in reversed(block):
+        for node in reversed(block.own_nodes()):
             if node.op == LOAD:
-                live[node.attribute("name")] = self.positions[node]
+                live[node.attributes["name"]] = self.positions[node]
             elif node.op == STORE:
-                live.pop(node.attribute("name"), None)
+                live.pop(node.attributes["name"], None)
             elif node.op == "prim::If":
                 live = self.decide_if(node, live)
             elif node.op == "prim::Loop":
@@ -128,12 +128,12 @@ class _Conversion:
     # -- values for names ---------------------------------------------------------------------------------------------
 
     def rename(self, block: Block, scope: _Scope) -> None:
-        for node in block:
+        for node in block.own_nodes():
             if node.op == STORE:
-                scope.definitions[node.attribute("name")] = (node.operand(0), node.attribute("type"))
+                scope.definitions[node.attributes["name"]] = (node.operand(0), node.attributes["type"])
                 node.erase()
             elif node.op == LOAD:
-                definition = scope.find(node.attribute("name"))
+                definition = scope.find(node.attributes["name"])
                 value = definition[0] if definition is not None else self.unset(node.result().static_type, node)
                 value = self.as_known(value, node)
                 node.result().replace_uses_with(value)

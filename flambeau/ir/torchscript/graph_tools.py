@@ -24,8 +24,8 @@ class GraphTools(Protocol):
     def draw(self, graph: Any) -> str | None:
         """The graph as an SVG picture; None without the library that lays it out."""
 
-    def coloured(self, text: str) -> str:
-        """The text of a graph as HTML."""
+    def as_html(self, graph: Any) -> str:
+        """The picture of a graph, if there is one, and its coloured text."""
 
     def verify(self, graph: Any) -> None:
         """Raises VerifyError for a graph that is broken."""
