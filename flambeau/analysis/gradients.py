@@ -119,6 +119,8 @@ class _Walk:
         self._writers = [n for n in self._nodes if n.definition is not None and n.definition.schema.is_mutable]
         self._alias = AliasAnalysis(graph, apart=True) if self._writers else None
         self._reached = {} if self._alias is None else self._values_written(self._alias)
+        self._changed = {v for values in self._reached.values() for v in values}
+        """What is written after it was made: a list's items are then not the operands of the node that makes it."""
 
     @property
     def needs(self) -> set[Value]:
@@ -160,7 +162,8 @@ class _Walk:
 
     def _marks(self, value: Value) -> Marks:
         node = value.defining_node
-        if node is not None and node.op in ("prim::TupleConstruct", "prim::ListConstruct"):
+        is_built = node is not None and node.op == "prim::ListConstruct" and value in self._changed
+        if node is not None and node.op in ("prim::TupleConstruct", "prim::ListConstruct") and not is_built:
             return tuple(map(self._marks, node.operands))
         return value in self._needs and holds_tensors(value.static_type)
 

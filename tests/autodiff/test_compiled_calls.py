@@ -319,3 +319,30 @@ def test_what_recorded_calls_raise(length: int, n: int, kind: type[Exception], t
     for _ in range(3):
         with pytest.raises(kind, match=text):
             compiled(flambeau.ones(length, requires_grad=True), n)
+
+
+def _squares(x: Tensor) -> list[Tensor]:
+    return [y * y for y in x.unbind(0)]
+
+
+def _collected(x: Tensor) -> tuple[list[Tensor], Tensor]:
+    ys = [x * 2]
+    for number in range(3):
+        ys.append(ys[-1] * x + number)
+    return ys, x.detach()
+
+
+@pytest.mark.parametrize("function", [_squares, _collected])
+def test_items_of_a_list_that_grows_ask_for_gradients(function: Callable[..., Any]) -> None:
+    """A list that is filled after it was made carries gradients to who gets it."""
+    found = []
+    for call in (function, flambeau.script(function)):
+        x = flambeau.tensor([1.0, 2.0, 3.0], requires_grad=True)
+        result = call(x)
+        items = result[0] if isinstance(result, tuple) else result
+        assert [y.requires_grad for y in items] == [True] * len(items)
+        (slope,) = flambeau.autograd.grad(sum((y * y).sum() for y in items), x)
+        found.append(slope.tolist())
+        if isinstance(result, tuple):
+            assert not result[1].requires_grad
+    assert found[0] == found[1]
