@@ -26,6 +26,10 @@ class DeviceProperties:
         multi_processor_count: how many multiprocessors it has.
         shared_memory_per_block: bytes that a block of threads may share without asking for more.
         l2_cache_size: bytes of the cache that all multiprocessors share.
+
+    >>> import flambeau
+    >>> flambeau.cuda.get_device_properties().total_memory > 2**20
+    True
     """
 
     name: str
@@ -38,7 +42,12 @@ class DeviceProperties:
 
 
 def device_count() -> int:
-    """How many devices tensors can be put on; 0 without CuPy, a driver or a card."""
+    """How many devices tensors can be put on; 0 without CuPy, a driver or a card.
+
+    >>> import flambeau
+    >>> flambeau.cuda.device_count() > 0
+    True
+    """
     return 0 if library.unavailable() else int(library.cupy().cuda.runtime.getDeviceCount())
 
 
@@ -75,12 +84,23 @@ def numbered(device: Device) -> Device:
 
 
 def current_device() -> int:
-    """The number of the device in use in this thread. Raises RuntimeError without any."""
+    """The number of the device in use in this thread. Raises RuntimeError without any.
+
+    >>> import flambeau
+    >>> flambeau.cuda.current_device()
+    0
+    """
     return int(library.cupy().cuda.runtime.getDevice())
 
 
 def set_device(device: Device | str | int) -> None:
-    """Use a device in this thread from now on. Raises RuntimeError if there is no such device."""
+    """Use a device in this thread from now on. Raises RuntimeError if there is no such device.
+
+    >>> import flambeau
+    >>> flambeau.cuda.set_device("cuda:0")
+    >>> flambeau.ones(2, device="cuda").device
+    device(type='cuda', index=0)
+    """
     library.cupy().cuda.runtime.setDevice(index_of(device))
 
 
@@ -89,6 +109,12 @@ class device:  # noqa: N801  (as programs write it)
 
     Args:
         device: which one; None and numbers below 0 change nothing.
+
+    >>> import flambeau
+    >>> with flambeau.cuda.device(0):
+    ...     x = flambeau.ones(2, device="cuda")
+    >>> x.device
+    device(type='cuda', index=0)
     """
 
     __slots__ = ("_before", "_chosen")
@@ -120,6 +146,10 @@ def synchronize(chosen: Place = None) -> None:
     """Wait until a device, the one in use if None, has done all that it was given.
 
     Raises RuntimeError without any, and within a capture; and the errors that kernels have found meanwhile.
+
+    >>> import flambeau
+    >>> y = flambeau.ones(1000, device="cuda") + 1  # the device may still be at it
+    >>> flambeau.cuda.synchronize()
     """
     capturing.refuse_waiting("synchronize()")
     with device(index_of(chosen)), blame.telling():
@@ -128,7 +158,13 @@ def synchronize(chosen: Place = None) -> None:
 
 
 def get_device_properties(chosen: Place = None) -> DeviceProperties:
-    """What a device is like, the one in use if None. Raises RuntimeError if there is no such device."""
+    """What a device is like, the one in use if None. Raises RuntimeError if there is no such device.
+
+    >>> import flambeau
+    >>> found = flambeau.cuda.get_device_properties(0)
+    >>> (found.major, found.minor) == flambeau.cuda.get_device_capability(0)
+    True
+    """
     known: dict[str, Any] = library.cupy().cuda.runtime.getDeviceProperties(index_of(chosen))
     name = known["name"]
     return DeviceProperties(
@@ -143,18 +179,35 @@ def get_device_properties(chosen: Place = None) -> DeviceProperties:
 
 
 def get_device_name(chosen: Place = None) -> str:
-    """What the maker of a device calls it. Raises RuntimeError if there is no such device."""
+    """What the maker of a device calls it. Raises RuntimeError if there is no such device.
+
+    >>> import flambeau
+    >>> flambeau.cuda.get_device_name() == flambeau.cuda.get_device_properties().name
+    True
+    """
     return get_device_properties(chosen).name
 
 
 def get_device_capability(chosen: Place = None) -> tuple[int, int]:
-    """The compute capability of a device. Raises RuntimeError if there is no such device."""
+    """The compute capability of a device. Raises RuntimeError if there is no such device.
+
+    >>> import flambeau
+    >>> major, minor = flambeau.cuda.get_device_capability()
+    >>> major >= 5
+    True
+    """
     known = get_device_properties(chosen)
     return known.major, known.minor
 
 
 def mem_get_info(chosen: Place = None) -> tuple[int, int]:
-    """Free and all bytes of a device's memory. Raises RuntimeError if there is no such device."""
+    """Free and all bytes of a device's memory. Raises RuntimeError if there is no such device.
+
+    >>> import flambeau
+    >>> free, total = flambeau.cuda.mem_get_info()
+    >>> 0 < free <= total
+    True
+    """
     with device(index_of(chosen)):
         free, total = library.cupy().cuda.runtime.memGetInfo()
         return int(free), int(total)

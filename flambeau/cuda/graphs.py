@@ -45,6 +45,16 @@ class CUDAGraph:
 
     Args:
         keep_graph: kept for programs that say it; the work can be printed with `debug_dump` either way.
+
+    >>> import flambeau
+    >>> x = flambeau.zeros(2, device="cuda")
+    >>> captured = flambeau.cuda.CUDAGraph()
+    >>> with flambeau.cuda.graph(captured):
+    ...     y = x * 2 + 1
+    >>> _ = x.fill_(3.0)
+    >>> captured.replay()
+    >>> y.tolist()
+    [7.0, 7.0]
     """
 
     def __init__(self, keep_graph: bool = False) -> None:
@@ -151,7 +161,16 @@ class CUDAGraph:
 
 
 def graph_pool_handle() -> allocator.Handle:
-    """A name for memory that several graphs share: `with flambeau.cuda.graph(g, pool=handle):`."""
+    """A name for memory that several graphs share: `with flambeau.cuda.graph(g, pool=handle):`.
+
+    >>> import flambeau
+    >>> handle = flambeau.cuda.graph_pool_handle()
+    >>> captured, x = flambeau.cuda.CUDAGraph(), flambeau.zeros(2, device="cuda")
+    >>> with flambeau.cuda.graph(captured, pool=handle):
+    ...     y = x + 1
+    >>> captured.pool() == handle
+    True
+    """
     return allocator.new_handle()
 
 
@@ -180,6 +199,14 @@ class graph(AbstractContextManager[None]):  # noqa: N801  (as PyTorch calls it)
         capture_error_mode: as `CUDAGraph.capture_begin` takes it.
 
     Raises RuntimeError that names the line for what waits for the device within the block.
+
+    >>> import flambeau
+    >>> captured, x = flambeau.cuda.CUDAGraph(), flambeau.zeros(2, device="cuda")
+    >>> with flambeau.cuda.graph(captured):
+    ...     y = x - 1
+    >>> captured.replay()
+    >>> y.tolist()
+    [-1.0, -1.0]
     """
 
     def __init__(
@@ -242,5 +269,12 @@ def make_graphed_callables(
         pool: memory that the graphs share with others.
 
     Results are written over by the next call. Raises RuntimeError for what cannot be captured.
+
+    >>> import flambeau
+    >>> def twice(x):
+    ...     return x * 2
+    >>> graphed = flambeau.cuda.make_graphed_callables(twice, (flambeau.ones(2, device="cuda"),))
+    >>> graphed(flambeau.full((2,), 4.0, device="cuda")).tolist()
+    [8.0, 8.0]
     """
     return GRAPHED_CALLABLES.implementation(callables, sample_args, num_warmup_iters, allow_unused_input, pool)

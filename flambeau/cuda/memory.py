@@ -29,7 +29,13 @@ __all__ = [
 
 
 def is_initialized() -> bool:
-    """Whether a device has been in use."""
+    """Whether a device has been in use.
+
+    >>> import flambeau
+    >>> x = flambeau.ones(2, device="cuda")
+    >>> flambeau.cuda.is_initialized()
+    True
+    """
     return library.was_used()
 
 
@@ -40,7 +46,16 @@ def _of(device: Place) -> Any:
 
 
 def empty_cache() -> None:
-    """Give memory that no tensor has back to the devices. Raises RuntimeError without one."""
+    """Give memory that no tensor has back to the devices. Raises RuntimeError without one.
+
+    >>> import flambeau
+    >>> x = flambeau.ones(1 << 20, device="cuda")
+    >>> del x
+    >>> before = flambeau.cuda.memory_reserved()
+    >>> flambeau.cuda.empty_cache()
+    >>> flambeau.cuda.memory_reserved() < before
+    True
+    """
     pool = library.cupy().get_default_memory_pool()
     for device_allocator in allocator.in_use():
         device_allocator.free_unused()
@@ -48,22 +63,50 @@ def empty_cache() -> None:
 
 
 def memory_allocated(device: Place = None) -> int:
-    """Bytes that tensors and temporaries on a device hold, each rounded to 512. Raises RuntimeError without one."""
+    """Bytes that tensors and temporaries on a device hold, each rounded to 512. Raises RuntimeError without one.
+
+    >>> import flambeau
+    >>> before = flambeau.cuda.memory_allocated()
+    >>> x = flambeau.ones(100, device="cuda")  # 400 bytes
+    >>> flambeau.cuda.memory_allocated() - before
+    512
+    """
     return int(_of(device).usage.allocated.bytes)
 
 
 def max_memory_allocated(device: Place = None) -> int:
-    """The most that `memory_allocated` was since `reset_peak_memory_stats`. Raises RuntimeError without a device."""
+    """The most that `memory_allocated` was since `reset_peak_memory_stats`. Raises RuntimeError without a device.
+
+    >>> import flambeau
+    >>> flambeau.cuda.reset_peak_memory_stats()
+    >>> before = flambeau.cuda.memory_allocated()
+    >>> x = flambeau.ones(1 << 20, device="cuda")
+    >>> del x
+    >>> flambeau.cuda.max_memory_allocated() - before
+    4194304
+    """
     return int(_of(device).usage.allocated.peak_bytes)
 
 
 def memory_reserved(device: Place = None) -> int:
-    """Bytes that this process has of a device, in use or kept for later. Raises RuntimeError without one."""
+    """Bytes that this process has of a device, in use or kept for later. Raises RuntimeError without one.
+
+    >>> import flambeau
+    >>> x = flambeau.ones(100, device="cuda")
+    >>> flambeau.cuda.memory_reserved() >= flambeau.cuda.memory_allocated()
+    True
+    """
     return int(_of(device).usage.reserved.bytes)
 
 
 def max_memory_reserved(device: Place = None) -> int:
-    """The most that `memory_reserved` was since `reset_peak_memory_stats`. Raises RuntimeError without a device."""
+    """The most that `memory_reserved` was since `reset_peak_memory_stats`. Raises RuntimeError without a device.
+
+    >>> import flambeau
+    >>> x = flambeau.ones(100, device="cuda")
+    >>> flambeau.cuda.max_memory_reserved() >= flambeau.cuda.memory_reserved()
+    True
+    """
     return int(_of(device).usage.reserved.peak_bytes)
 
 
@@ -73,6 +116,12 @@ def memory_stats(device: Place = None) -> dict[str, int]:
     Bytes and numbers of blocks (`allocation`), of segments of the device (`reserved_bytes`, `segment`), of what is in
     use or waited for (`active`), and what was asked for before rounding (`requested_bytes`); each `current`, `peak`,
     `allocated` and `freed` in total. Raises RuntimeError without a device.
+
+    >>> import flambeau
+    >>> x = flambeau.ones(100, device="cuda")
+    >>> stats = flambeau.cuda.memory_stats()
+    >>> stats["allocated_bytes.all.current"] == flambeau.cuda.memory_allocated()
+    True
     """
     memory = _of(device)
     table: dict[str, int] = memory.usage.table()
@@ -83,12 +132,24 @@ def memory_stats(device: Place = None) -> dict[str, int]:
 
 
 def reset_peak_memory_stats(device: Place = None) -> None:
-    """Begin anew to look for what is held at most. Raises RuntimeError without a device."""
+    """Begin anew to look for what is held at most. Raises RuntimeError without a device.
+
+    >>> import flambeau
+    >>> flambeau.cuda.reset_peak_memory_stats()
+    >>> flambeau.cuda.max_memory_allocated() == flambeau.cuda.memory_allocated()
+    True
+    """
     _of(device).usage.reset_peaks()
 
 
 def reset_accumulated_memory_stats(device: Place = None) -> None:
-    """Begin anew to count what is taken and given back. Raises RuntimeError without a device."""
+    """Begin anew to count what is taken and given back. Raises RuntimeError without a device.
+
+    >>> import flambeau
+    >>> flambeau.cuda.reset_accumulated_memory_stats()
+    >>> flambeau.cuda.memory_stats()["allocated_bytes.all.freed"]
+    0
+    """
     _of(device).usage.reset_totals()
 
 
@@ -96,6 +157,12 @@ def set_per_process_memory_fraction(fraction: float, device: Place = None) -> No
     """Let this process have a part of a device's memory only; more is an OutOfMemoryError.
 
     Raises ValueError for a fraction that is not between 0 and 1, RuntimeError without a device.
+
+    >>> import flambeau
+    >>> flambeau.cuda.set_per_process_memory_fraction(0.5)
+    >>> flambeau.cuda.get_per_process_memory_fraction()
+    0.5
+    >>> flambeau.cuda.set_per_process_memory_fraction(1.0)
     """
     if not 0.0 <= fraction <= 1.0:
         raise ValueError(f"expected a fraction of the device's memory, from 0 to 1, got {fraction}")
@@ -104,7 +171,12 @@ def set_per_process_memory_fraction(fraction: float, device: Place = None) -> No
 
 
 def get_per_process_memory_fraction(device: Place = None) -> float:
-    """The part of a device's memory that this process may have. Raises RuntimeError without a device."""
+    """The part of a device's memory that this process may have. Raises RuntimeError without a device.
+
+    >>> import flambeau
+    >>> flambeau.cuda.get_per_process_memory_fraction()  # all of it, unless somebody said otherwise
+    1.0
+    """
     return float(_of(device).fraction)
 
 
@@ -112,6 +184,11 @@ def record_memory_history(enabled: bool = True, device: Place = None) -> None:
     """Record for small allocations too which line of the program asked; for those over 1 MiB it always is.
 
     Raises RuntimeError without a device.
+
+    >>> import flambeau
+    >>> flambeau.cuda.record_memory_history()
+    >>> x = flambeau.ones(100, device="cuda")  # `memory_summary` has this line now
+    >>> flambeau.cuda.record_memory_history(False)
     """
     _of(device).records_all_lines = enabled
 
@@ -120,6 +197,12 @@ def memory_snapshot(device: Place = None) -> list[dict[str, Any]]:
     """Every segment of a device's memory with its blocks: addresses, sizes, streams, lines of the program.
 
     Of the device in use if None. Raises RuntimeError without one.
+
+    >>> import flambeau
+    >>> x = flambeau.ones(100, device="cuda")
+    >>> blocks = [b for segment in flambeau.cuda.memory_snapshot() for b in segment["blocks"]]
+    >>> [b["requested_size"] for b in blocks if b["address"] == x.data_ptr()]
+    [400]
     """
     memory = _of(device)
     return [
@@ -151,7 +234,12 @@ def _described(chunk: Chunk) -> dict[str, Any]:
 
 def memory_summary(device: Place = None) -> str:
     """What is held, what was at most, and by which lines of the program, as a table. Raises RuntimeError without a
-    device."""
+    device.
+
+    >>> import flambeau
+    >>> print(flambeau.cuda.memory_summary().splitlines()[0])
+    memory of cuda:0
+    """
     return summary_of(index_of(device), memory_stats(device), memory_snapshot(device))
 
 
@@ -159,6 +247,13 @@ def page(path: str | os.PathLike[str], device: Place = None) -> None:
     """Write a page with a picture of every segment, its blocks and the lines of the program that hold them.
 
     Raises OSError where that is not possible, RuntimeError without a device.
+
+    >>> import flambeau
+    >>> from tempfile import NamedTemporaryFile
+    >>> with NamedTemporaryFile(suffix=".html") as file:
+    ...     flambeau.cuda.memory.page(file.name)
+    ...     print(file.read(15).decode())
+    <!doctype html>
     """
     text = page_of(index_of(device), memory_stats(device), memory_snapshot(device))
     Path(path).write_text(text, encoding="utf-8")
@@ -169,6 +264,19 @@ def change_current_allocator(chosen: Allocator | None) -> None:
     `allocate` and `free`; None for flambeau's own. What there is goes back to where it came from.
 
     Raises TypeError for an object without these methods.
+
+    >>> import flambeau
+    >>> class Counting:
+    ...     def allocate(self, nbytes, device, stream):
+    ...         print(nbytes, "bytes")
+    ...         return flambeau.cuda.library.cupy().cuda.runtime.malloc(nbytes)
+    ...     def free(self, address, nbytes, device, stream):
+    ...         flambeau.cuda.library.cupy().cuda.runtime.free(address)
+    >>> flambeau.cuda.change_current_allocator(Counting())
+    >>> x = flambeau.empty(100, device="cuda")
+    400 bytes
+    >>> del x
+    >>> flambeau.cuda.change_current_allocator(None)
     """
     if chosen is not None and not (callable(getattr(chosen, "allocate", 0)) and callable(getattr(chosen, "free", 0))):
         raise TypeError(
@@ -191,6 +299,13 @@ class MemPool:
     """Memory of its own for what is made within `use_mem_pool`; given to everybody when the pool is dropped.
 
     Raises RuntimeError without a device.
+
+    >>> import flambeau
+    >>> pool = flambeau.cuda.MemPool()
+    >>> with flambeau.cuda.use_mem_pool(pool):
+    ...     x = flambeau.ones(100, device="cuda")
+    >>> [segment["segment_type"] for segment in pool.snapshot()]
+    ['small']
     """
 
     def __init__(self, device: Place = None) -> None:
@@ -214,6 +329,14 @@ class MemPool:
 
 @contextmanager
 def use_mem_pool(pool: MemPool) -> Iterator[None]:
-    """Within the block, what this thread makes on the pool's device lies in the pool."""
+    """Within the block, what this thread makes on the pool's device lies in the pool.
+
+    >>> import flambeau
+    >>> pool = flambeau.cuda.MemPool()
+    >>> with flambeau.cuda.use_mem_pool(pool):
+    ...     x = flambeau.ones(100, device="cuda")
+    >>> sum(segment["allocated_size"] for segment in pool.snapshot())
+    512
+    """
     with allocator.asking(allocator.of_device(pool.device).private[pool.id], pool.device):
         yield

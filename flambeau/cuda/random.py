@@ -13,7 +13,15 @@ from flambeau.tensor import random
 
 
 def manual_seed(seed: int) -> None:
-    """Begin the stream of this seed, for the host, too."""
+    """Begin the stream of this seed, for the host, too.
+
+    >>> import flambeau
+    >>> flambeau.cuda.manual_seed(7)
+    >>> first = flambeau.rand(3, device="cuda")
+    >>> flambeau.cuda.manual_seed(7)
+    >>> flambeau.rand(3, device="cuda").tolist() == first.tolist()
+    True
+    """
     random.manual_seed(seed)
 
 
@@ -21,7 +29,13 @@ manual_seed_all = manual_seed
 
 
 def seed() -> None:
-    """Begin the stream of a seed that nobody chose."""
+    """Begin the stream of a seed that nobody chose.
+
+    >>> import flambeau
+    >>> flambeau.cuda.seed()
+    >>> flambeau.cuda.initial_seed() == 7  # one chance in 2**64
+    False
+    """
     random.default_generator.seed()
 
 
@@ -29,5 +43,11 @@ seed_all = seed
 
 
 def initial_seed() -> int:
-    """The seed of the current stream."""
+    """The seed of the current stream.
+
+    >>> import flambeau
+    >>> flambeau.cuda.manual_seed(7)
+    >>> flambeau.cuda.initial_seed()
+    7
+    """
     return random.initial_seed()

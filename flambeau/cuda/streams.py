@@ -57,6 +57,14 @@ class Stream:
         priority: the less, the sooner it is given a part of the device: 0, or -1 for what is urgent.
 
     Raises RuntimeError if there is no such device.
+
+    >>> import flambeau
+    >>> side = flambeau.cuda.Stream()
+    >>> with side:
+    ...     y = flambeau.ones(3, device="cuda") + 1
+    >>> flambeau.cuda.current_stream().wait_stream(side)  # before others use y
+    >>> y.tolist()
+    [2.0, 2.0, 2.0]
     """
 
     __slots__ = ("_stream", "device", "priority")
@@ -135,6 +143,11 @@ class ExternalStream(Stream):
     Args:
         stream_ptr: the handle; who made the stream keeps it alive.
         device: its device, the one in use if None.
+
+    >>> import flambeau
+    >>> side = flambeau.cuda.Stream()
+    >>> flambeau.cuda.ExternalStream(side.cuda_stream) == side
+    True
     """
 
     __slots__ = ()
@@ -150,6 +163,15 @@ class Event:
         enable_timing: whether the time between this and another event can be asked for.
         blocking: whether a thread that waits for it sleeps meanwhile.
         interprocess: whether other processes may wait for it; not with times.
+
+    >>> import flambeau
+    >>> start, end = (flambeau.cuda.Event(enable_timing=True) for _ in range(2))
+    >>> start.record()
+    >>> y = flambeau.ones(3, device="cuda") + 1
+    >>> end.record()
+    >>> end.synchronize()
+    >>> start.elapsed_time(end) >= 0  # milliseconds
+    True
     """
 
     __slots__ = ("_event", "_is_blocking", "_is_interprocess", "_is_recorded", "_is_timed")
@@ -201,7 +223,13 @@ class Event:
 
 
 def current_stream(device: Place = None) -> Stream:
-    """The stream that work of this thread on a device is given to. Raises RuntimeError without a device."""
+    """The stream that work of this thread on a device is given to. Raises RuntimeError without a device.
+
+    >>> import flambeau
+    >>> with flambeau.cuda.Stream() as side:
+    ...     print(flambeau.cuda.current_stream() == side)
+    True
+    """
     index = index_of(device)
     return Stream(index, _stream=library.cupy().cuda.get_current_stream(index))
 
@@ -210,12 +238,24 @@ def default_stream(device: Place = None) -> Stream:
     """The stream that is in use where nobody chose one; work on it comes after that of CUDA's blocking streams.
 
     Raises RuntimeError without a device.
+
+    >>> import flambeau
+    >>> flambeau.cuda.current_stream() == flambeau.cuda.default_stream()
+    True
     """
     return Stream(device, _stream=library.cupy().cuda.Stream.null)
 
 
 def set_stream(stream: Stream) -> None:
-    """Give a stream this thread's work on its device from now on."""
+    """Give a stream this thread's work on its device from now on.
+
+    >>> import flambeau
+    >>> side = flambeau.cuda.Stream()
+    >>> flambeau.cuda.set_stream(side)
+    >>> flambeau.cuda.current_stream() == side
+    True
+    >>> flambeau.cuda.set_stream(flambeau.cuda.default_stream())
+    """
     with using(stream.device_index):
         stream._stream.use()
 
@@ -245,7 +285,14 @@ def _left() -> None:
 
 @contextmanager
 def stream(chosen: Stream | None) -> Iterator[Stream | None]:
-    """Within the block, this thread uses a stream and its device; None changes nothing."""
+    """Within the block, this thread uses a stream and its device; None changes nothing.
+
+    >>> import flambeau
+    >>> side = flambeau.cuda.Stream()
+    >>> with flambeau.cuda.stream(side):
+    ...     print(flambeau.cuda.current_stream() == side)
+    True
+    """
     if chosen is None:
         yield None
         return

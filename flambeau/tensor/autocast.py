@@ -160,7 +160,13 @@ class autocast:  # noqa: N801  (as programs write it)
 
 
 class CudaAutocast(autocast):
-    """`cuda.amp.autocast`: the device goes without saying."""
+    """`cuda.amp.autocast`: the device goes without saying.
+
+    >>> import flambeau
+    >>> with flambeau.cuda.amp.autocast(dtype=flambeau.bfloat16, enabled=False):
+    ...     flambeau.is_autocast_enabled("cuda")
+    False
+    """
 
     def __init__(
         self, enabled: bool = True, dtype: DType | int | None = None, cache_enabled: bool | None = True
@@ -169,7 +175,13 @@ class CudaAutocast(autocast):
 
 
 class CpuAutocast(autocast):
-    """`cpu.amp.autocast`: the device goes without saying."""
+    """`cpu.amp.autocast`: the device goes without saying.
+
+    >>> import flambeau
+    >>> with flambeau.cpu.amp.autocast():
+    ...     (flambeau.ones(2, 2) @ flambeau.ones(2, 2)).dtype
+    flambeau.bfloat16
+    """
 
     def __init__(
         self, enabled: bool = True, dtype: DType | int | None = None, cache_enabled: bool | None = True

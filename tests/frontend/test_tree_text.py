@@ -5,9 +5,12 @@
 from __future__ import annotations
 
 import dataclasses
+import inspect
+import re
 
 import pytest
 
+from flambeau.frontend.trees import tree_views
 from flambeau.frontend.trees.function_conversion import get_tree, parse_annotation, parse_module, parse_source
 from flambeau.frontend.trees.tree_views import (
     And,
@@ -255,3 +258,22 @@ def test_comments_by_argument_need_a_result() -> None:
         get_tree("def f(x,  # type: int int\n      ):\n    # type: (...) -> int\n    pass\n")
     with pytest.raises(FrontendError, match="Return type line"):
         get_tree("def f(x,  # type: int\n      ):\n    # type: (int) -> int\n    pass\n")
+
+
+EXAMPLE = re.compile(r"Example: `(.+?)` → `(.+)`")
+"""How the docstring of a tree's class says what is read as it, and how that prints."""
+
+
+@pytest.mark.parametrize("name", tree_views.__all__)
+def test_examples_in_docstrings(name: str) -> None:
+    kind = getattr(tree_views, name)
+    doc = inspect.getdoc(kind)
+    assert doc is not None
+    example = EXAMPLE.search(" ".join(doc.split()))
+    if example is None:
+        assert ">>>" in doc, f"{name} has no example"
+        return
+    source, printed = example.groups()
+    is_whole = source.startswith(("def ", "class "))
+    parsed: Tree = parse_module(source + "\n")[0] if is_whole else get_tree(f"def f(x, y, z):\n    {source}\n").body[-1]
+    assert printed in [flat(part) for part in parsed.walk() if type(part) is kind]

@@ -29,6 +29,12 @@ class CUDAPluggableAllocator:
         free_fn_name: `void f(void* ptr, ssize_t size, int device, cudaStream_t stream)`.
 
     Raises OSError if the library cannot be loaded, AttributeError if it has no such function.
+
+    >>> import flambeau
+    >>> flambeau.cuda.CUDAPluggableAllocator("none.so", "my_malloc", "my_free")  # doctest: +ELLIPSIS
+    Traceback (most recent call last):
+        ...
+    OSError: none.so: cannot open shared object file: ...
     """
 
     def __init__(self, path_to_so_file: str, alloc_fn_name: str, free_fn_name: str) -> None:
@@ -56,6 +62,11 @@ class CupyAllocator:
 
     `CupyAllocator(cupy.get_default_memory_pool().malloc)` is CuPy's own pool,
     `CupyAllocator(rmm.allocators.cupy.rmm_cupy_allocator)` is RMM's current resource.
+
+    >>> from flambeau.cuda.library import cupy  # the module; programs write `import cupy`
+    >>> own = CupyAllocator(cupy().get_default_memory_pool().malloc)
+    >>> address = own.allocate(1000, device=0, stream=0)
+    >>> own.free(address, 1000, device=0, stream=0)
     """
 
     def __init__(self, function: Any) -> None:

@@ -1,17 +1,20 @@
-"""Kinds of expressions, which are also how types and targets are written."""
+"""Kinds of expressions: names, literals, calls and subscripts, which are also how types and targets are written."""
 
 from __future__ import annotations
 
 from typing import ClassVar
 
-from flambeau.frontend.trees.tree_base import HIDDEN, OPERATOR_WORDS, OPTION, Expr, Ident, Tree, tree_class
+from flambeau.frontend.trees.tree_base import OPTION, Expr, Ident, Tree, tree_class
 from flambeau.frontend.trees.tree_text import Shape
 from flambeau.util.record import field
 
 
 @tree_class
 class Var(Expr):
-    """A name used as a value or as the target of an assignment."""
+    """A name used as a value or as the target of an assignment.
+
+    Example: `x` → `(variable (ident x))`
+    """
 
     HEAD: ClassVar[str] = "variable"
     ident: Ident
@@ -24,7 +27,10 @@ class Var(Expr):
 
 @tree_class
 class Const(Expr):
-    """An int, float or complex literal; never negative, for a sign is an operator."""
+    """An int, float or complex literal; never negative, for a sign is an operator.
+
+    Example: `3` → `(const 3)`
+    """
 
     HEAD: ClassVar[str] = "const"
     value: int | float | complex
@@ -36,7 +42,10 @@ class Const(Expr):
 
 @tree_class
 class StringLiteral(Expr):
-    """A text, with escapes already read and adjacent literals joined."""
+    """A text, with escapes already read and adjacent literals joined.
+
+    Example: `'a' 'b'` → `(string_literal ab)`
+    """
 
     HEAD: ClassVar[str] = "string_literal"
     value: str
@@ -44,35 +53,50 @@ class StringLiteral(Expr):
 
 @tree_class
 class TrueLit(Expr):
-    """`True`."""
+    """`True`.
+
+    Example: `True` → `(True)`
+    """
 
     HEAD: ClassVar[str] = "True"
 
 
 @tree_class
 class FalseLit(Expr):
-    """`False`."""
+    """`False`.
+
+    Example: `False` → `(False)`
+    """
 
     HEAD: ClassVar[str] = "False"
 
 
 @tree_class
 class NoneLit(Expr):
-    """`None`, also of a `return` without a value."""
+    """`None`, also of a `return` without a value.
+
+    Example: `None` → `(None)`
+    """
 
     HEAD: ClassVar[str] = "None"
 
 
 @tree_class
 class Dots(Expr):
-    """`...`, which has a meaning only in a subscript."""
+    """`...`, which has a meaning only in a subscript.
+
+    Example: `x[...]` → `(dots)`
+    """
 
     HEAD: ClassVar[str] = "dots"
 
 
 @tree_class
 class Select(Expr):
-    """`value.name`."""
+    """`value.name`.
+
+    Example: `x.size` → `(. (variable (ident x)) (ident size))`
+    """
 
     HEAD: ClassVar[str] = "."
     value: Expr
@@ -86,7 +110,10 @@ class Select(Expr):
 
 @tree_class
 class Attribute(Tree):
-    """`name=value` in a call."""
+    """`name=value` in a call.
+
+    Example: `f(k=1)` → `(attribute (ident k) (const 1))`
+    """
 
     HEAD: ClassVar[str] = "attribute"
     ident: Ident
@@ -100,7 +127,10 @@ class Attribute(Tree):
 
 @tree_class
 class Apply(Expr):
-    """`callee(*args, **keywords)`; an argument may be `Starred`."""
+    """`callee(*args, **keywords)`; an argument may be `Starred`.
+
+    Example: `f(x)` → `(apply (variable (ident f)) (list (variable (ident x))) (list))`
+    """
 
     HEAD: ClassVar[str] = "apply"
     callee: Expr
@@ -110,7 +140,10 @@ class Apply(Expr):
 
 @tree_class
 class Subscript(Expr):
-    """`value[indices]`; an index may be a `SliceExpr` or `Dots`."""
+    """`value[indices]`; an index may be a `SliceExpr` or `Dots`.
+
+    Example: `x[0]` → `(subscript (variable (ident x)) (list (const 0)))`
+    """
 
     HEAD: ClassVar[str] = "subscript"
     value: Expr
@@ -119,7 +152,10 @@ class Subscript(Expr):
 
 @tree_class
 class SliceExpr(Expr):
-    """`lower:upper:step` in a subscript."""
+    """`lower:upper:step` in a subscript.
+
+    Example: `x[1:]` → `(slice expr (option (const 1)) (option) (option))`
+    """
 
     HEAD: ClassVar[str] = "slice expr"
     lower: Expr | None = field(metadata=OPTION)
@@ -129,7 +165,10 @@ class SliceExpr(Expr):
 
 @tree_class
 class ListLiteral(Expr):
-    """`[items]`."""
+    """`[items]`.
+
+    Example: `[1, 2]` → `(list-literal (list (const 1) (const 2)))`
+    """
 
     HEAD: ClassVar[str] = "list-literal"
     items: tuple[Expr, ...]
@@ -137,7 +176,10 @@ class ListLiteral(Expr):
 
 @tree_class
 class TupleLiteral(Expr):
-    """`(items)`, and several targets or values beside each other."""
+    """`(items)`, and several targets or values beside each other.
+
+    Example: `(1, 2)` → `(tuple-literal (list (const 1) (const 2)))`
+    """
 
     HEAD: ClassVar[str] = "tuple-literal"
     items: tuple[Expr, ...]
@@ -145,7 +187,10 @@ class TupleLiteral(Expr):
 
 @tree_class
 class DictLiteral(Expr):
-    """`{keys[i]: values[i]}`."""
+    """`{keys[i]: values[i]}`.
+
+    Example: `{1: 2}` → `(dict-literal (list (const 1)) (list (const 2)))`
+    """
 
     HEAD: ClassVar[str] = "dict-literal"
     keys: tuple[Expr, ...]
@@ -154,7 +199,10 @@ class DictLiteral(Expr):
 
 @tree_class
 class ListComp(Expr):
-    """`[element for target in iterable]`."""
+    """`[element for target in iterable]`.
+
+    Example: `[a for a in x]` → `(list comprehension (variable (ident a)) (variable (ident a)) (variable (ident x)))`
+    """
 
     HEAD: ClassVar[str] = "list comprehension"
     element: Expr
@@ -164,12 +212,19 @@ class ListComp(Expr):
 
 @tree_class
 class GeneratorListComp(ListComp):
-    """`(element for target in iterable)`."""
+    """`(element for target in iterable)`.
+
+    Example: `f(a for a in x)` → `(list comprehension (variable (ident a)) (variable (ident a)) (variable (ident x)))`
+    """
 
 
 @tree_class
 class DictComp(Expr):
-    """`{key: value for target in iterable}`."""
+    """`{key: value for target in iterable}`.
+
+    Example: `{a: 1 for a in x}` →
+    `(dict comprehension (variable (ident a)) (const 1) (variable (ident a)) (variable (ident x)))`
+    """
 
     HEAD: ClassVar[str] = "dict comprehension"
     key: Expr
@@ -180,90 +235,10 @@ class DictComp(Expr):
 
 @tree_class
 class Starred(Expr):
-    """`*value` in a call, a literal or a target."""
+    """`*value` in a call, a literal or a target.
+
+    Example: `f(*x)` → `(starred (variable (ident x)))`
+    """
 
     HEAD: ClassVar[str] = "starred"
     value: Expr
-
-
-@tree_class
-class BinOp(Expr):
-    """`left op right` for + - * / // % ** @ & | ^ << >>; `op` is the sign."""
-
-    op: str = field(metadata=HIDDEN)
-    left: Expr
-    right: Expr
-
-    @property
-    def head(self) -> str:
-        """The sign, or a word for the two that have one."""
-        return OPERATOR_WORDS.get(self.op, self.op)
-
-
-@tree_class
-class Compare(Expr):
-    """`left op right` for < > <= >= == != in is "is not". `not in` is `Not` of `in`.
-
-    A chain `a < b < c` is `And` of two comparisons that share the tree of `b`, which is to be evaluated once.
-    """
-
-    op: str = field(metadata=HIDDEN)
-    left: Expr
-    right: Expr
-
-    @property
-    def head(self) -> str:
-        """The sign, or its short word."""
-        return {"==": "eq", "!=": "ne", "<=": "le", ">=": "ge"}.get(self.op, self.op)
-
-
-@tree_class
-class UnaryMinus(Expr):
-    """`-value`."""
-
-    HEAD: ClassVar[str] = "unary minus"
-    value: Expr
-
-
-@tree_class
-class Invert(Expr):
-    """`~value`."""
-
-    HEAD: ClassVar[str] = "~"
-    value: Expr
-
-
-@tree_class
-class Not(Expr):
-    """`not value`."""
-
-    HEAD: ClassVar[str] = "not"
-    value: Expr
-
-
-@tree_class
-class And(Expr):
-    """`left and right`; more operands fold to the left."""
-
-    HEAD: ClassVar[str] = "and"
-    left: Expr
-    right: Expr
-
-
-@tree_class
-class Or(Expr):
-    """`left or right`; more operands fold to the left."""
-
-    HEAD: ClassVar[str] = "or"
-    left: Expr
-    right: Expr
-
-
-@tree_class
-class TernaryIf(Expr):
-    """`body if condition else orelse`."""
-
-    HEAD: ClassVar[str] = "if"
-    condition: Expr
-    body: Expr
-    orelse: Expr

@@ -14,7 +14,10 @@ from flambeau.util.record import field
 
 @tree_class
 class UnaryPlus(Expr):
-    """`+value`."""
+    """`+value`.
+
+    Example: `+x` → `(unary plus (variable (ident x)))`
+    """
 
     HEAD: ClassVar[str] = "unary plus"
     value: Expr
@@ -22,7 +25,10 @@ class UnaryPlus(Expr):
 
 @tree_class
 class Walrus(Expr):
-    """`(target := value)`."""
+    """`(target := value)`.
+
+    Example: `(a := x)` → `(walrus (variable (ident a)) (variable (ident x)))`
+    """
 
     HEAD: ClassVar[str] = "walrus"
     target: Var
@@ -31,7 +37,10 @@ class Walrus(Expr):
 
 @tree_class
 class SetLiteral(Expr):
-    """`{items}`, which only `in` understands."""
+    """`{items}`, which only `in` understands.
+
+    Example: `x in {1, 2}` → `(set-literal (list (const 1) (const 2)))`
+    """
 
     HEAD: ClassVar[str] = "set-literal"
     items: tuple[Expr, ...]
@@ -39,7 +48,11 @@ class SetLiteral(Expr):
 
 @tree_class
 class Formatted(Expr):
-    """`{value!conversion:spec}` of an f-string; one of the two is there."""
+    """`{value!conversion:spec}` of an f-string; one of the two is there.
+
+    Example: `f'{x:.2f}'` →
+    `(formatted (variable (ident x)) (option (apply (. (string_literal .2f) (ident format)) (list) (list))))`
+    """
 
     HEAD: ClassVar[str] = "formatted"
     value: Expr
@@ -49,7 +62,10 @@ class Formatted(Expr):
 
 @tree_class
 class Clause(Tree):
-    """`for target in iterable if conditions…` of a comprehension."""
+    """`for target in iterable if conditions…` of a comprehension.
+
+    Example: `[a for a in x if a]` → `(clause (variable (ident a)) (variable (ident x)) (list (variable (ident a))))`
+    """
 
     HEAD: ClassVar[str] = "clause"
     target: Expr
@@ -59,7 +75,12 @@ class Clause(Tree):
 
 @tree_class
 class Comprehension(Expr):
-    """A comprehension of several clauses, or with conditions: `[element …]`, or `{key: element …}` with a key."""
+    """A comprehension of several clauses, or with conditions: `[element …]`, or `{key: element …}` with a key.
+
+    Example: `[a for a in x if a]` →
+    `(comprehension (option) (variable (ident a)) (list (clause (variable (ident a)) (variable (ident x)) (list
+    (variable (ident a))))))`
+    """
 
     HEAD: ClassVar[str] = "comprehension"
     key: Expr | None = field(metadata=OPTION)
@@ -69,12 +90,21 @@ class Comprehension(Expr):
 
 @tree_class
 class GeneratorComp(Comprehension):
-    """`(element for …)` of several clauses, or with conditions."""
+    """`(element for …)` of several clauses, or with conditions.
+
+    Example: `f(a for a in x if a)` →
+    `(comprehension (option) (variable (ident a)) (list (clause (variable (ident a)) (variable (ident x)) (list
+    (variable (ident a))))))`
+    """
 
 
 @tree_class
 class Lambda(Expr):
-    """`lambda params: body`."""
+    """`lambda params: body`.
+
+    Example: `lambda a: a` →
+    `(lambda (decl (list (param (ident a) (option) (option) (False))) (option)) (variable (ident a)))`
+    """
 
     HEAD: ClassVar[str] = "lambda"
     decl: Decl
@@ -83,7 +113,17 @@ class Lambda(Expr):
 
 @tree_class
 class Bind(Expr):
-    """Binds a name and is true: a capture in a `match` case with a guard."""
+    """Binds a name and is true: a capture in a `match` case with a guard.
+
+    >>> from flambeau.frontend.trees.function_conversion import get_tree
+    >>> tree = get_tree("def f(x):\\n    match x:\\n        case [a] if a: return a\\n")
+    >>> print(*(part for part in tree.walk() if isinstance(part, Bind)))
+    (bind
+      (variable (ident a))
+      (subscript
+        (variable (ident x))
+        (list (const 0))))
+    """
 
     HEAD: ClassVar[str] = "bind"
     target: Var
@@ -92,7 +132,13 @@ class Bind(Expr):
 
 @tree_class
 class Length(Expr):
-    """Whether a sequence has this length, or at least this length: of a pattern in a `match`."""
+    """Whether a sequence has this length, or at least this length: of a pattern in a `match`.
+
+    >>> from flambeau.frontend.trees.function_conversion import get_tree
+    >>> tree = get_tree("def f(x):\\n    match x:\\n        case [a, *_]: return a\\n")
+    >>> print(*(part for part in tree.walk() if isinstance(part, Length)))
+    (length (variable (ident x)) (>= 1))
+    """
 
     HEAD: ClassVar[str] = "length"
     value: Expr
@@ -106,7 +152,10 @@ class Length(Expr):
 
 @tree_class
 class Import(Stmt):
-    """`import module as name`, or `from module import member as name`."""
+    """`import module as name`, or `from module import member as name`.
+
+    Example: `import math as m` → `(import math (ident m))`
+    """
 
     HEAD: ClassVar[str] = "import"
     module: str
@@ -116,7 +165,17 @@ class Import(Stmt):
 
 @tree_class
 class Handler(Tree):
-    """`except kind as ident: body`; without a kind it takes every exception."""
+    """`except kind as ident: body`; without a kind it takes every exception.
+
+    >>> from flambeau.frontend.trees.function_conversion import get_tree
+    >>> tree = get_tree("def f(x):\\n    try: x()\\n    except ValueError as e: pass\\n")
+    >>> print(tree.body[0].handlers[0])
+    (except
+      (option
+        (variable (ident ValueError)))
+      (option (ident e))
+      (list (pass)))
+    """
 
     HEAD: ClassVar[str] = "except"
     kind: Expr | None = field(metadata=OPTION)
@@ -126,7 +185,13 @@ class Handler(Tree):
 
 @tree_class
 class Try(Stmt):
-    """`try: body` with handlers and an `else`, or with a `finally` alone."""
+    """`try: body` with handlers and an `else`, or with a `finally` alone.
+
+    >>> from flambeau.frontend.trees.function_conversion import get_tree
+    >>> tree = get_tree("def f(x):\\n    try: x()\\n    finally: x()\\n")
+    >>> print(len(tree.body[0].handlers), len(tree.body[0].finalbody))
+    0 1
+    """
 
     HEAD: ClassVar[str] = "try"
     body: tuple[Stmt, ...]
@@ -137,14 +202,26 @@ class Try(Stmt):
 
 @tree_class
 class Reraise(Stmt):
-    """`raise` alone."""
+    """`raise` alone.
+
+    >>> from flambeau.frontend.trees.function_conversion import get_tree
+    >>> tree = get_tree("def f(x):\\n    try: x()\\n    except ValueError: raise\\n")
+    >>> print(tree.body[0].handlers[0].body[0])
+    (reraise)
+    """
 
     HEAD: ClassVar[str] = "reraise"
 
 
 @tree_class
 class Nonlocal(Stmt):
-    """`nonlocal names` of a nested function."""
+    """`nonlocal names` of a nested function.
+
+    >>> from flambeau.frontend.trees.function_conversion import get_tree
+    >>> tree = get_tree("def f(x):\\n    def g():\\n        nonlocal x\\n    g()\\n")
+    >>> print(tree.body[0].body[0])
+    (nonlocal (x))
+    """
 
     HEAD: ClassVar[str] = "nonlocal"
     names: tuple[str, ...]
@@ -156,7 +233,13 @@ class Nonlocal(Stmt):
 
 @tree_class
 class LoopElse(Stmt):
-    """A loop with an `else`, and the variable that its `break`s set."""
+    """A loop with an `else`, and the variable that its `break`s set.
+
+    >>> from flambeau.frontend.trees.function_conversion import get_tree
+    >>> tree = get_tree("def f(x):\\n    while x: break\\n    else: x()\\n")
+    >>> print(tree.body[-1].flag.name)
+    $broken2_4
+    """
 
     HEAD: ClassVar[str] = "loop-else"
     flag: Var
@@ -166,7 +249,10 @@ class LoopElse(Stmt):
 
 @tree_class
 class Yield(Stmt):
-    """`yield value`, or `yield from value` on a line of its own."""
+    """`yield value`, or `yield from value` on a line of its own.
+
+    Example: `yield x` → `(yield (variable (ident x)))`
+    """
 
     HEAD: ClassVar[str] = "yield"
     value: Expr
@@ -179,7 +265,15 @@ class Yield(Stmt):
 
 @tree_class
 class PythonBlock(Stmt):
-    """Statements that stay Python: what they read and what they assign, each with its type."""
+    """Statements that stay Python: what they read and what they assign, each with its type.
+
+    >>> from flambeau.frontend.trees.function_conversion import get_tree
+    >>> kept = "with _IgnoreContextManager(a='inp:int', b='out:float'): b = a / 2"
+    >>> tree = get_tree(f"def f(a):\\n    {kept}\\n    return b\\n")
+    >>> block = tree.body[0]
+    >>> print(block.targets[0].name, block.target_types[0])
+    b (string_literal float)
+    """
 
     HEAD: ClassVar[str] = "python"
     inputs: tuple[Var, ...]

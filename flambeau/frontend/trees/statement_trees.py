@@ -15,6 +15,8 @@ class Assign(Stmt):
     """`targets[0] = targets[1] = … = value`, or `target: annotation = value`.
 
     In a class body the value may be absent; in a function it is always there.
+
+    Example: `a = x` → `(assign (list (variable (ident a))) (option (variable (ident x))) (option))`
     """
 
     HEAD: ClassVar[str] = "assign"
@@ -25,7 +27,10 @@ class Assign(Stmt):
 
 @tree_class
 class AugAssign(Stmt):
-    """`target op= value`; `op` is the sign without the equals sign."""
+    """`target op= value`; `op` is the sign without the equals sign.
+
+    Example: `x += 1` → `(aug_assign (variable (ident x)) (+) (const 1))`
+    """
 
     HEAD: ClassVar[str] = "aug_assign"
     target: Expr
@@ -39,7 +44,10 @@ class AugAssign(Stmt):
 
 @tree_class
 class ExprStmt(Stmt):
-    """An expression whose value is dropped; a docstring too."""
+    """An expression whose value is dropped; a docstring too.
+
+    Example: `f(x)` → `(expression statement (apply (variable (ident f)) (list (variable (ident x))) (list)))`
+    """
 
     HEAD: ClassVar[str] = "expression statement"
     value: Expr
@@ -47,7 +55,10 @@ class ExprStmt(Stmt):
 
 @tree_class
 class If(Stmt):
-    """`if condition: body else: orelse`; `elif` is an `If` alone in `orelse`."""
+    """`if condition: body else: orelse`; `elif` is an `If` alone in `orelse`.
+
+    Example: `if x: pass` → `(if (variable (ident x)) (list (pass)) (list))`
+    """
 
     HEAD: ClassVar[str] = "if"
     condition: Expr
@@ -57,7 +68,10 @@ class If(Stmt):
 
 @tree_class
 class For(Stmt):
-    """`for target in iterable: body`."""
+    """`for target in iterable: body`.
+
+    Example: `for a in x: pass` → `(for (list (variable (ident a))) (list (variable (ident x))) (list (pass)))`
+    """
 
     HEAD: ClassVar[str] = "for"
     targets: tuple[Expr, ...]
@@ -77,7 +91,10 @@ class For(Stmt):
 
 @tree_class
 class While(Stmt):
-    """`while condition: body`."""
+    """`while condition: body`.
+
+    Example: `while x: pass` → `(while (variable (ident x)) (list (pass)))`
+    """
 
     HEAD: ClassVar[str] = "while"
     condition: Expr
@@ -86,7 +103,10 @@ class While(Stmt):
 
 @tree_class
 class Return(Stmt):
-    """`return value`; without a value the value is `NoneLit`."""
+    """`return value`; without a value the value is `NoneLit`.
+
+    Example: `return x` → `(return (variable (ident x)))`
+    """
 
     HEAD: ClassVar[str] = "return"
     value: Expr
@@ -94,7 +114,10 @@ class Return(Stmt):
 
 @tree_class
 class Raise(Stmt):
-    """`raise value`; a `from` clause is dropped."""
+    """`raise value`; a `from` clause is dropped.
+
+    Example: `raise f(x)` → `(raise (apply (variable (ident f)) (list (variable (ident x))) (list)))`
+    """
 
     HEAD: ClassVar[str] = "raise"
     value: Expr
@@ -102,7 +125,10 @@ class Raise(Stmt):
 
 @tree_class
 class Assert(Stmt):
-    """`assert condition, message`."""
+    """`assert condition, message`.
+
+    Example: `assert x` → `(assert (variable (ident x)) (option))`
+    """
 
     HEAD: ClassVar[str] = "assert"
     condition: Expr
@@ -111,28 +137,40 @@ class Assert(Stmt):
 
 @tree_class
 class Pass(Stmt):
-    """`pass`."""
+    """`pass`.
+
+    Example: `pass` → `(pass)`
+    """
 
     HEAD: ClassVar[str] = "pass"
 
 
 @tree_class
 class Break(Stmt):
-    """`break`."""
+    """`break`.
+
+    Example: `while x: break` → `(break)`
+    """
 
     HEAD: ClassVar[str] = "break"
 
 
 @tree_class
 class Continue(Stmt):
-    """`continue`."""
+    """`continue`.
+
+    Example: `while x: continue` → `(continue)`
+    """
 
     HEAD: ClassVar[str] = "continue"
 
 
 @tree_class
 class Delete(Stmt):
-    """`del targets`: variables, and items at one index."""
+    """`del targets`: variables, and items at one index.
+
+    Example: `del x[0]` → `(del (list (subscript (variable (ident x)) (list (const 0)))))`
+    """
 
     HEAD: ClassVar[str] = "del"
     targets: tuple[Expr, ...]
@@ -140,7 +178,11 @@ class Delete(Stmt):
 
 @tree_class
 class WithItem(Tree):
-    """`value as target` in a `with`."""
+    """`value as target` in a `with`.
+
+    Example: `with f(x) as y: pass` →
+    `(withitem (apply (variable (ident f)) (list (variable (ident x))) (list)) (option (variable (ident y))))`
+    """
 
     HEAD: ClassVar[str] = "withitem"
     value: Expr
@@ -149,7 +191,11 @@ class WithItem(Tree):
 
 @tree_class
 class With(Stmt):
-    """`with items: body`."""
+    """`with items: body`.
+
+    Example: `with f(x): pass` →
+    `(with (list (withitem (apply (variable (ident f)) (list (variable (ident x))) (list)) (option))) (list (pass)))`
+    """
 
     HEAD: ClassVar[str] = "with"
     items: tuple[WithItem, ...]
@@ -158,7 +204,10 @@ class With(Stmt):
 
 @tree_class
 class Param(Tree):
-    """One parameter. `default` is written only in string sources; a Python function's defaults are its own values."""
+    """One parameter. `default` is written only in string sources; a Python function's defaults are its own values.
+
+    Example: `def f(x: int): pass` → `(param (ident x) (option (variable (ident int))) (option) (False))`
+    """
 
     HEAD: ClassVar[str] = "param"
     ident: Ident
@@ -180,7 +229,11 @@ class Param(Tree):
 
 @tree_class
 class Decl(Tree):
-    """Parameters and declared result of a function; types from annotations or from `# type:` comments."""
+    """Parameters and declared result of a function; types from annotations or from `# type:` comments.
+
+    Example: `def f(x) -> int: pass` →
+    `(decl (list (param (ident x) (option) (option) (False))) (option (variable (ident int))))`
+    """
 
     HEAD: ClassVar[str] = "decl"
     params: tuple[Param, ...]
@@ -193,7 +246,11 @@ class Decl(Tree):
 
 @tree_class
 class Def(Stmt):
-    """A function. As a statement (a closure) it occurs only in string sources."""
+    """A function. As a statement (a closure) it occurs only in string sources.
+
+    Example: `def f(x): pass` →
+    `(def (ident f) (decl (list (param (ident x) (option) (option) (False))) (option)) (list (pass)))`
+    """
 
     HEAD: ClassVar[str] = "def"
     ident: Ident
@@ -211,7 +268,11 @@ class Def(Stmt):
 
 @tree_class
 class ClassDef(Stmt):
-    """A class of a string source: `class name(superclass): body`, where `body` has assignments and methods."""
+    """A class of a string source: `class name(superclass): body`, where `body` has assignments and methods.
+
+    Example: `class A: x: int` →
+    `(class (ident A) (option) (list (assign (list (variable (ident x))) (option) (option (variable (ident int))))))`
+    """
 
     HEAD: ClassVar[str] = "class"
     ident: Ident

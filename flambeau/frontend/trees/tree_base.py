@@ -29,7 +29,13 @@ def tree_class(cls: type[_Class]) -> type[_Class]:
 
 @tree_class
 class Tree:
-    """Anything written in a program; `range` is its place."""
+    """Anything written in a program; `range` is its place.
+
+    >>> from flambeau.frontend.trees.function_conversion import get_tree
+    >>> tree = get_tree("def f(x):\\n    return x + 1\\n")
+    >>> print(tree.body[0].value.range.start, [type(part).__name__ for part in tree.body[0].walk()])
+    21 ['Return', 'BinOp', 'Var', 'Ident', 'Const']
+    """
 
     HEAD: ClassVar[str] = "tree"
     """First word of the s-expression."""
@@ -94,7 +100,10 @@ _PARTS: dict[type[Tree], tuple[str, ...]] = {}
 
 @tree_class
 class Ident(Tree):
-    """A name as such: of a variable, parameter, attribute or keyword."""
+    """A name as such: of a variable, parameter, attribute or keyword.
+
+    Example: `x` → `(ident x)`
+    """
 
     HEAD: ClassVar[str] = "ident"
     name: str
@@ -102,9 +111,21 @@ class Ident(Tree):
 
 @tree_class
 class Expr(Tree):
-    """Something with a value, or a type where types are written."""
+    """Something with a value, or a type where types are written.
+
+    >>> from flambeau.frontend.trees.function_conversion import get_tree
+    >>> tree = get_tree("def f(x):\\n    return x + 1\\n")
+    >>> print(isinstance(tree.body[0].value, Expr), isinstance(tree.body[0], Expr))
+    True False
+    """
 
 
 @tree_class
 class Stmt(Tree):
-    """Something that is done."""
+    """Something that is done.
+
+    >>> from flambeau.frontend.trees.function_conversion import get_tree
+    >>> tree = get_tree("def f(x):\\n    return x + 1\\n")
+    >>> print(isinstance(tree.body[0], Stmt), isinstance(tree.body[0].value, Stmt))
+    True False
+    """

@@ -16,33 +16,35 @@ A range ends where its last part ends: closing brackets and quotes are not part 
 from __future__ import annotations
 
 from flambeau.frontend.trees.expression_trees import (
-    And,
     Apply,
     Attribute,
-    BinOp,
-    Compare,
     Const,
     DictComp,
     DictLiteral,
     Dots,
     FalseLit,
     GeneratorListComp,
-    Invert,
     ListComp,
     ListLiteral,
     NoneLit,
-    Not,
-    Or,
     Select,
     SliceExpr,
     Starred,
     StringLiteral,
     Subscript,
-    TernaryIf,
     TrueLit,
     TupleLiteral,
-    UnaryMinus,
     Var,
+)
+from flambeau.frontend.trees.operator_trees import (
+    And,
+    BinOp,
+    Compare,
+    Invert,
+    Not,
+    Or,
+    TernaryIf,
+    UnaryMinus,
 )
 from flambeau.frontend.trees.python_trees import (
     Bind,
