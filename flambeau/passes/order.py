@@ -101,7 +101,7 @@ STEPS: tuple[Step, ...] = (
     ),
     Step(
         phase="prepare", name="refine_absence", run=refine_absence.do, preserves_aliases=True,
-        looks_for=refine_absence.COMPARISONS,
+        looks_for=("prim::If",),
         after=(("inline", "callees find out that an argument is None"),),
         before=(("shapes", "what is None says nothing of the tensor that it might have been"),),
     ),

@@ -21,18 +21,15 @@ from flambeau.ir.graph import Block, Graph, Node, Value
 from flambeau.ir.walk import ancestor_in
 from flambeau.schema.types import NONE, OptionalType
 
-_IS, _IS_NOT = "aten::__is__", "aten::__isnot__"
-COMPARISONS = (_IS, _IS_NOT)
-
 
 def do(graph: Graph) -> bool:
     """Put None in the place of optional values in every branch in which they are None."""
     changed = False
     for node in graph.find_all("prim::If"):
         comparison = node.operand(0).defining_node
-        if comparison is not None and comparison.op == _IS:
+        if comparison is not None and comparison.op == "aten::__is__":
             changed |= _refine(comparison, node.nested_blocks[0])
-        elif comparison is not None and comparison.op == _IS_NOT:
+        elif comparison is not None and comparison.op == "aten::__isnot__":
             changed |= _refine(comparison, node.nested_blocks[1])
     return changed
 
