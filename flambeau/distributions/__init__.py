@@ -9,17 +9,66 @@
 tensor([0.0000, 0.5000])
 """
 
-from flambeau.distributions import constraints
+from flambeau.distributions import constraints, kl_of_kinds, transforms
+from flambeau.distributions.constraint_registry import biject_to, transform_to
 from flambeau.distributions.continuous import Exponential, Laplace, LogNormal, Normal, Uniform
+from flambeau.distributions.continuous_bernoulli import ContinuousBernoulli
+from flambeau.distributions.counts import Binomial, Multinomial, NegativeBinomial
 from flambeau.distributions.discrete import Bernoulli, Categorical, Geometric, Poisson
 from flambeau.distributions.distribution import Distribution
+from flambeau.distributions.extremes import GeneralizedPareto, Gumbel, Kumaraswamy, Pareto, Weibull
 from flambeau.distributions.gamma import Beta, Chi2, Dirichlet, Gamma, StudentT
+from flambeau.distributions.half_lines import Cauchy, HalfCauchy, HalfNormal
 from flambeau.distributions.independent import Independent
 from flambeau.distributions.kl import kl_divergence, register_kl
+from flambeau.distributions.logistic_normal import LogisticNormal
+from flambeau.distributions.low_rank_normal import LowRankMultivariateNormal
+from flambeau.distributions.matrices import LKJCholesky, Wishart
+from flambeau.distributions.mixture import MixtureSameFamily
 from flambeau.distributions.multivariate_normal import MultivariateNormal
+from flambeau.distributions.one_hot import OneHotCategorical, OneHotCategoricalStraightThrough
+from flambeau.distributions.ratios import FisherSnedecor, InverseGamma
+from flambeau.distributions.relaxed import (
+    ExpRelaxedCategorical,
+    LogitRelaxedBernoulli,
+    RelaxedBernoulli,
+    RelaxedOneHotCategorical,
+)
+from flambeau.distributions.transformed import TransformedDistribution
+from flambeau.distributions.transforms import (
+    AbsTransform,
+    AffineTransform,
+    CatTransform,
+    ComposeTransform,
+    CorrCholeskyTransform,
+    CumulativeDistributionTransform,
+    ExpTransform,
+    IndependentTransform,
+    LowerCholeskyTransform,
+    PositiveDefiniteTransform,
+    PowerTransform,
+    ReshapeTransform,
+    SigmoidTransform,
+    SoftmaxTransform,
+    SoftplusTransform,
+    StackTransform,
+    StickBreakingTransform,
+    TanhTransform,
+    Transform,
+    identity_transform,
+)
+from flambeau.distributions.von_mises import VonMises
 
 __all__ = [
-    "Bernoulli", "Beta", "Categorical", "Chi2", "Dirichlet", "Distribution", "Exponential", "Gamma", "Geometric",
-    "Independent", "Laplace", "LogNormal", "MultivariateNormal", "Normal", "Poisson", "StudentT", "Uniform",
-    "constraints", "kl_divergence", "register_kl",
+    "AbsTransform", "AffineTransform", "Bernoulli", "Beta", "Binomial", "CatTransform", "Categorical", "Cauchy", "Chi2",
+    "ComposeTransform", "ContinuousBernoulli", "CorrCholeskyTransform", "CumulativeDistributionTransform", "Dirichlet",
+    "Distribution", "ExpRelaxedCategorical", "ExpTransform", "Exponential", "FisherSnedecor", "Gamma",
+    "GeneralizedPareto", "Geometric", "Gumbel", "HalfCauchy", "HalfNormal", "Independent", "IndependentTransform",
+    "InverseGamma", "Kumaraswamy", "LKJCholesky", "Laplace", "LogNormal", "LogisticNormal", "LogitRelaxedBernoulli",
+    "LowRankMultivariateNormal", "LowerCholeskyTransform", "MixtureSameFamily", "Multinomial", "MultivariateNormal",
+    "NegativeBinomial", "Normal", "OneHotCategorical", "OneHotCategoricalStraightThrough", "Pareto", "Poisson",
+    "PositiveDefiniteTransform", "PowerTransform", "RelaxedBernoulli", "RelaxedOneHotCategorical", "ReshapeTransform",
+    "SigmoidTransform", "SoftmaxTransform", "SoftplusTransform", "StackTransform", "StickBreakingTransform", "StudentT",
+    "TanhTransform", "Transform", "TransformedDistribution", "Uniform", "VonMises", "Weibull", "Wishart", "biject_to",
+    "constraints", "identity_transform", "kl_divergence", "register_kl", "transform_to", "transforms",
 ]  # fmt: skip

@@ -37,12 +37,19 @@ def inner(probs: Tensor) -> Tensor:
     return F.clamp(probs, min=eps, max=1 - eps)
 
 
-class _WithOdds(Distribution):
-    """Of probabilities `probs`, or of `logits`, the logarithms of their odds."""
+class WithOdds(Distribution):
+    """Of probabilities `probs`, or of `logits`, the logarithms of their odds.
+
+    >>> issubclass(Bernoulli, WithOdds)
+    True
+    """
 
     arg_constraints: ClassVar[dict[str, Constraint]] = {
         "probs": constraints.unit_interval, "logits": constraints.real,
     }  # fmt: skip
+
+    probs: Tensor
+    logits: Tensor
 
     def __init__(
         self, probs: Number | None = None, logits: Number | None = None, validate_args: bool | None = None
@@ -68,7 +75,7 @@ class _WithOdds(Distribution):
         raise AttributeError(f"{type(self).__name__} has no attribute {name}")
 
 
-class Bernoulli(_WithOdds):
+class Bernoulli(WithOdds):
     """1 with a probability, otherwise 0.
 
     Args:
@@ -130,7 +137,7 @@ class Bernoulli(_WithOdds):
         return F.expand(values, [2, *self.batch_shape]) if expand else values
 
 
-class Geometric(_WithOdds):
+class Geometric(WithOdds):
     """How often something fails before it first succeeds.
 
     Args:
@@ -337,7 +344,7 @@ class Categorical(Distribution):
         values = F.view(F.arange(count, device=self._given.device), [count] + [1] * len(self.batch_shape))
         return F.expand(values, [count, *self.batch_shape]) if expand else values
 
-    def expand(self, batch_shape: Sequence[int]) -> Categorical:
+    def expand(self, batch_shape: Sequence[int], _instance: Any = None) -> Categorical:
         """The same distribution, repeated for a larger batch."""
         spread = F.expand(self._given, [*batch_shape, self._given.shape[-1]])
         name = "probs" if "probs" in self.__dict__ else "logits"

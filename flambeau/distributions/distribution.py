@@ -6,7 +6,7 @@ import math
 from collections.abc import Sequence
 from typing import Any, ClassVar, TypeVar
 
-from flambeau.distributions.constraints import Constraint
+from flambeau.distributions.constraints import Constraint, is_dependent
 from flambeau.distributions.operators import F, broadcast
 from flambeau.schema.dtype import DType
 from flambeau.tensor.create import tensor
@@ -72,6 +72,8 @@ class Distribution:
         self._validate_args = Distribution._is_validating if validate_args is None else validate_args
         for name, constraint in self.arg_constraints.items() if self._validate_args else ():
             value = self.__dict__.get(name)  # a parameter that is computed from another is not looked at
+            if is_dependent(constraint):
+                continue
             if isinstance(value, Tensor) and not bool(F.all(constraint.check(value.detach()))):
                 raise ValueError(
                     f"{type(self).__name__}: parameter {name} of shape {tuple(value.shape)} has to be {constraint!r}, "
@@ -90,9 +92,9 @@ class Distribution:
         """The sizes of one value."""
         return self._event_shape
 
-    def expand(self: D, batch_shape: Sequence[int]) -> D:
+    def expand(self: D, batch_shape: Sequence[int], _instance: D | None = None) -> D:
         """The same distribution, repeated for a larger batch."""
-        expanded = type(self).__new__(type(self))
+        expanded = self._get_checked_instance(type(self), _instance)
         for name in self.arg_constraints:
             value = self.__dict__.get(name)
             if isinstance(value, Tensor):
@@ -102,6 +104,14 @@ class Distribution:
         Distribution.__init__(expanded, batch_shape, self.event_shape, validate_args=False)
         expanded._validate_args = self._validate_args
         return expanded
+
+    def _get_checked_instance(self: D, cls: type, _instance: D | None = None) -> D:
+        """What `expand` of a class of users fills in: a distribution of their class that is not initialised yet."""
+        if _instance is None and type(self) is not cls and "__init__" in type(self).__dict__:
+            raise NotImplementedError(
+                f"{type(self).__name__} has an __init__ of its own: it has to say how it is expanded, `def expand`"
+            )
+        return type(self).__new__(type(self)) if _instance is None else _instance
 
     def _expand_into(self, expanded: Any, batch_shape: Sequence[int]) -> None:
         """What else the expanded one has, for kinds that have more than parameters."""

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
-from typing import ClassVar
+from typing import Any, ClassVar
 
 from flambeau.distributions import constraints
 from flambeau.distributions.constraints import Constraint
@@ -44,7 +44,7 @@ class Independent(Distribution):
         self.base_dist, self.reinterpreted_batch_ndims = base_distribution, count
         super().__init__(batch[:cut], (*batch[cut:], *base_distribution.event_shape), validate_args=validate_args)
 
-    def expand(self, batch_shape: Sequence[int]) -> Independent:
+    def expand(self, batch_shape: Sequence[int], _instance: Any = None) -> Independent:
         """The same distribution, repeated for a larger batch."""
         own = self.event_shape[: self.reinterpreted_batch_ndims]
         base = self.base_dist.expand(Size((*batch_shape, *own)))

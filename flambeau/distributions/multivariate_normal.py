@@ -13,8 +13,7 @@ from flambeau.distributions.operators import F, broadcast
 from flambeau.tensor.tensor import Tensor
 
 ONE_MATRIX = (
-    "MultivariateNormal: give one of `covariance_matrix`, `precision_matrix` and `scale_tril`, the lower triangular "
-    "factor"
+    "{}: give one of `covariance_matrix`, `precision_matrix` and `scale_tril`, the lower triangular factor, but got {}"
 )
 
 
@@ -45,14 +44,11 @@ class MultivariateNormal(Located):
         self, loc: Tensor, covariance_matrix: Tensor | None = None, precision_matrix: Tensor | None = None,
         scale_tril: Tensor | None = None, validate_args: bool | None = None,
     ) -> None:  # fmt: skip
-        matrices = {
-            "covariance_matrix": covariance_matrix, "precision_matrix": precision_matrix, "scale_tril": scale_tril,
-        }  # fmt: skip
-        given = {name: matrix for name, matrix in matrices.items() if matrix is not None}
-        if len(given) != 1:
-            raise ValueError(f"{ONE_MATRIX}, but got {', '.join(given) or 'none of them'}")
-        ((name, matrix),) = given.items()
-        if matrix.dim() < 2 or loc.dim() < 1:
+        name, matrix = given_matrix(
+            "MultivariateNormal", covariance_matrix=covariance_matrix, precision_matrix=precision_matrix,
+            scale_tril=scale_tril,
+        )  # fmt: skip
+        if loc.dim() < 1:
             raise ValueError(
                 f"MultivariateNormal: loc is (..., n) and {name} (..., n, n), but got {tuple(loc.shape)} and "
                 f"{tuple(matrix.shape)}"
@@ -62,7 +58,7 @@ class MultivariateNormal(Located):
         self.loc = F.expand(loc, [*sizes])
         self.__dict__[name] = F.expand(matrix, [*sizes, sizes[-1]])
         super().__init__(sizes[:-1], sizes[-1:], validate_args=validate_args)
-        self._factor = _factor_of(name, matrix)
+        self._factor = factor_by(name, matrix)
         """The Cholesky factor of the covariance, not expanded."""
 
     def _expand_into(self, made: Any, batch_shape: Sequence[int]) -> None:
@@ -109,12 +105,38 @@ class MultivariateNormal(Located):
         return F.expand(entropy, [*self._batch_shape])
 
 
-def _factor_of(name: str, matrix: Tensor) -> Tensor:
-    """The Cholesky factor of a covariance that is given in one of three ways."""
+def given_matrix(kind: str, **matrices: Tensor | None) -> tuple[str, Tensor]:
+    """Which of the matrices that say a covariance is given, and the matrix.
+
+    Raises ValueError unless it is one, of two axes or more.
+
+    >>> import flambeau
+    >>> given_matrix("Wishart", scale_tril=flambeau.eye(1), covariance_matrix=None)[0]
+    'scale_tril'
+    """
+    given = {name: matrix for name, matrix in matrices.items() if matrix is not None}
+    if len(given) != 1:
+        raise ValueError(ONE_MATRIX.format(kind, ", ".join(given) or "none of them"))
+    ((name, matrix),) = given.items()
+    if matrix.dim() < 2:
+        raise ValueError(f"{kind}: {name} is (..., n, n), but got {tuple(matrix.shape)}")
+    return name, matrix
+
+
+def factor_by(name: str, matrix: Tensor) -> Tensor:
+    """The Cholesky factor of a covariance, by the matrix of this name.
+
+    >>> import flambeau
+    >>> factor_by("covariance_matrix", 4 * flambeau.eye(1))
+    tensor([[2.]])
+    """
     if name == "scale_tril":
         return matrix
-    if name == "covariance_matrix":
-        return F.linalg_cholesky(matrix)
+    return F.linalg_cholesky(matrix) if name == "covariance_matrix" else _factor_of_inverse(matrix)
+
+
+def _factor_of_inverse(matrix: Tensor) -> Tensor:
+    """The Cholesky factor of the inverse of a matrix."""
     turned = F.linalg_cholesky(F.flip(matrix, [-2, -1]))
     inverse = F.transpose(F.flip(turned, [-2, -1]), -2, -1)
     identity = F.eye(matrix.shape[-1], dtype=matrix.dtype, device=matrix.device)

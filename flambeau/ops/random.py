@@ -17,6 +17,7 @@ from flambeau.ops.families.constructors import (
     size_shape,
 )
 from flambeau.ops.families.opaque import declare
+from flambeau.ops.families.pointwise_layout import broadcast_known
 from flambeau.ops.families.rules import same_dtype, same_shape
 from flambeau.ops.families.samples import sample
 from flambeau.schema.device import Device
@@ -223,6 +224,12 @@ def poisson_kernel(self: Array, generator: Generator | None = None) -> Array:
         return np.asarray(rng.poisson(self.astype(np.float64))).astype(self.dtype)
 
 
+def binomial_kernel(count: Array, prob: Array, generator: Generator | None = None) -> Array:
+    """How many of `count` trials succeed, each with probability `prob`."""
+    with drawing(generator) as rng:
+        return np.asarray(rng.binomial(count.astype(np.int64), prob.astype(np.float64))).astype(count.dtype)
+
+
 def _randn_out(size: Sequence[int], generator: Generator | None = None, dtype: int | None = None) -> Tensor:
     return _creator("randn", "normal_kernel_cpu", normal)(size, generator, dtype)
 
@@ -356,6 +363,18 @@ declare(
     is_method=False,
     doc="Poisson numbers with each element as their mean.",
     samples=lambda: (Sample(args=(sample(3),)),),
+)
+declare(
+    "aten::binomial(Tensor count, Tensor prob, Generator? generator=None) -> Tensor",
+    kernel=binomial_kernel,
+    family="random",
+    effect=Effect.RANDOM,
+    outs=("out",),
+    dtype=lambda count: count.dtype,
+    shape=lambda count, prob: broadcast_known([count.sizes, prob.sizes]),
+    is_method=False,
+    doc="How many trials of `count` succeed, each with probability `prob`.",
+    samples=lambda: (Sample(args=(wrap(np.array([3.0, 10.0])), wrap(np.array([0.25, 1.0])))),),
 )
 
 for _name, _kernel in (("rand", _rand_out), ("randn", _randn_out)):

@@ -180,6 +180,7 @@ formulas(
     "aten::geometric_",
     self=_nothing,
 )
+formulas("aten::binomial", count=_nothing, prob=_nothing)
 formulas("aten::normal.Tensor_float", mean=_nothing)
 formulas("aten::normal.float_Tensor", std=_nothing)
 formulas("aten::normal.Tensor_Tensor", mean=_nothing, std=_nothing)
