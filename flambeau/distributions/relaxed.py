@@ -116,8 +116,8 @@ class ExpRelaxedCategorical(Distribution):
         validate_args: see `Distribution`.
 
     >>> import flambeau
-    >>> ExpRelaxedCategorical(1.0, flambeau.ones(3)).rsample().exp().sum()
-    tensor(1.0000)
+    >>> ExpRelaxedCategorical(1.0, flambeau.ones(3)).rsample().exp().sum().round(decimals=3)
+    tensor(1.)
     """
 
     has_rsample: ClassVar[bool] = True
