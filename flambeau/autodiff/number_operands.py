@@ -17,10 +17,11 @@ number_gradients: Final = RuleTable[Rule]("gradients in graphs where an operand 
 
 @number_gradients("aten::pow.Tensor_Scalar self")
 def _power(builder: Builder, node: Node, grad: Any) -> Any:
-    """`grad * c * x ** (c - 1)`, 0 where c is 0."""
+    """`grad * c * x ** (c - 1)`, 0 where c is 0: of x ** 0 then, whose own derivatives are no nan where x is 0."""
     f, base, exponent = builder.operators, builder.proxy(node.operand(0)), builder.proxy(node.operand(1))
     is_constant = f.eq(f.full_like(base, exponent), 0)
-    return f.where(is_constant, 0, grad * exponent * f.pow(base, exponent - 1))
+    one_if_constant = builder.scalar("aten::Int", [builder.scalar("aten::eq", [exponent, 0])])
+    return f.where(is_constant, 0, grad * exponent * f.pow(base, exponent - 1 + one_if_constant))
 
 
 @number_gradients("aten::pow.Tensor_Scalar exponent")

@@ -44,9 +44,10 @@ class FormulaOperators(Operators):
 
     def where(self, condition: Any, taken: Any, other: Any) -> Any:
         """`taken` where the condition holds, else `other`."""
-        if isinstance(condition, bool):
-            return taken if condition else other
-        return F.where(condition, taken, other)
+        if not isinstance(condition, bool):
+            return F.where(condition, taken, other)
+        chosen, left = (taken, other) if condition else (other, taken)
+        return F.full_like(left, chosen) if isinstance(left, Tensor) and not isinstance(chosen, Tensor) else chosen
 
     def maximum(self, x: Any, bound: Any) -> Any:
         """The larger one; a bound may be a number."""
