@@ -145,6 +145,13 @@ class Node(ABC):
         """Whether the gradient of a result is kept."""
         return self.extras is not None and any(kept() is tensor for _, kept in self.extras.retained)
 
+    def hand_over(self, tensor: Tensor, node: Node, number: int) -> None:
+        """A result is one of another node's by now, as it was written: its gradient is kept there, if it was here."""
+        if self.is_retained(tensor):
+            extras = self.with_extras()
+            extras.retained = [(index, kept) for index, kept in extras.retained if kept() is not tensor]
+            node.with_extras().retained.append((number, ref(tensor)))
+
     def __call__(self, *gradients: Tensor | None) -> Any:
         """Run the node: the gradients of the operands; one alone if there is one."""
         results = self.apply(list(gradients))

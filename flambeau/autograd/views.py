@@ -125,20 +125,27 @@ def current_node(view: Tensor) -> Any:
     if base is None or base._node is None or view._array.dtype.kind not in "fcV":
         return node
     if node is None or getattr(node, "shown", None) is not base._node:
-        node = view._node = AsStridedBackward0(base, view)
-        view.output_nr = 0
+        node = AsStridedBackward0(base, view)
+        _becomes_result(view, node)
     return node
+
+
+def _becomes_result(tensor: Tensor, node: Node) -> None:
+    before = tensor._node
+    tensor._node, tensor.output_nr = node, 0
+    if before is not None and before.extras is not None:
+        before.hand_over(tensor, node, 0)
 
 
 def note_written(target: Tensor, before: Edge, node: Node) -> None:
     """A tensor was written by an operation: it, or what it is a view of, has a new node."""
     base = target._base
     if base is None:
-        target._node, target.output_nr = node, 0
+        _becomes_result(target, node)
         return
-    base._node, base.output_nr = CopySlices(before, Window(base, target), node), 0
+    _becomes_result(base, CopySlices(before, Window(base, target), node))
     base._requires_grad = False
-    target._node, target.output_nr = AsStridedBackward0(base, target), 0
+    _becomes_result(target, AsStridedBackward0(base, target))
 
 
 def base_edge(target: Tensor) -> Edge:

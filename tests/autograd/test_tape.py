@@ -502,3 +502,21 @@ def test_numbers_and_arguments_that_are_no_operands_do_not_matter() -> None:
         assert x.mul_(2) is x
     assert (x > 1).dtype is flambeau.bool
     assert flambeau.add(flambeau.ones(2), 1).grad_fn is None
+
+
+def test_a_kept_gradient_is_of_what_was_written() -> None:
+    """What keeps its gradient and is written then keeps that of what it became; through a view and of a view too."""
+    x = flambeau.tensor([1.0, 2.0], requires_grad=True)
+    y = x * 2
+    y.retain_grad()
+    y.mul_(3)
+    (y * y).sum().backward()
+    assert y.retains_grad and y.grad is not None and y.grad.tolist() == [12.0, 24.0]
+    z = x * 2
+    z.retain_grad()
+    shown = z[:1]
+    shown.retain_grad()
+    z[0] = 5.0
+    (z * z).sum().backward()
+    assert z.grad is not None and z.grad.tolist() == [10.0, 8.0]
+    assert shown.retains_grad and shown.grad is None
