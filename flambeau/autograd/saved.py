@@ -10,14 +10,12 @@ from __future__ import annotations
 
 import threading
 from collections.abc import Callable
-from typing import TYPE_CHECKING, Any, Final
+from typing import Any, Final
 
+from flambeau.autograd.node import Edge, Gradients, Node, edge_of
 from flambeau.tensor.grad_mode import is_grad_enabled
 from flambeau.tensor.levels import unrecorded
 from flambeau.tensor.tensor import Tensor, plain, window
-
-if TYPE_CHECKING:
-    from flambeau.autograd.node import Node
 
 Pack = Callable[[Tensor], Any]
 Unpack = Callable[[Any], Tensor]
@@ -67,7 +65,7 @@ HOOKS: Final = _Hooks()
 class SavedTensor:
     """A tensor kept for the way back, with the version of its memory."""
 
-    __slots__ = ("index", "tensor", "unpack", "version")
+    __slots__ = ("edge", "index", "tensor", "unpack", "version")
 
     def __init__(self, tensor: Tensor, index: int = -1) -> None:
         storage = tensor._storage
@@ -78,6 +76,8 @@ class SavedTensor:
         """The tensor, or what a hook packed it as."""
         self.unpack: Unpack | None = None
         """What gives the tensor of what it was packed as, if it was."""
+        self.edge: Edge = None
+        """Where the gradient of an operand goes that was packed."""
 
     def restored(self, node: Node | None) -> Tensor:
         """The tensor as it was. Raises RuntimeError if it was written since."""
@@ -109,6 +109,9 @@ class SavedTensor:
         if self.index >= 0 and is_grad_enabled() and node is not None:
             tensor = unrecorded(tensor)
             tensor._node, tensor.output_nr = node, self.index
+        elif self.edge is not None and is_grad_enabled():
+            tensor = unrecorded(tensor)
+            tensor._node, tensor.output_nr = AliasBackward0([self.edge]), 0
         result: Tensor = tensor
         return result
 
@@ -128,7 +131,18 @@ class SavedTensor:
         packed = pack_hook(tensor if self.index >= 0 else tensor.detach())
         if tensor._storage.version != version:
             raise RuntimeError(CHANGED_BY_HOOK)
+        self.edge = edge_of(tensor) if self.index < 0 else None
         self.tensor, self.unpack = packed, unpack_hook
+
+
+class AliasBackward0(Node):
+    """What hooks unpacked stands for the operand that was packed, to who differentiates again."""
+
+    __slots__ = ()
+
+    def apply(self, gradients: Gradients) -> Gradients:
+        """The operand's."""
+        return gradients
 
 
 Light = tuple[Any, ...]

@@ -15,6 +15,7 @@ from flambeau.schema.symbolic import SymbolicInt
 from flambeau.tensor import observer
 from flambeau.tensor.bridge import from_numpy_or_copy
 from flambeau.tensor.dispatch import call
+from flambeau.tensor.levels import Wrapper
 from flambeau.tensor.observer import thread
 from flambeau.tensor.tensor import Tensor, share, wrap
 
@@ -207,6 +208,9 @@ def _tensor_item(
     if from_numpy_dtype(item._array.dtype).category >= Category.FLOAT or item._array.dtype == np.int16:
         raise IndexError(BAD_INDEX_DTYPE)
     if item._array.ndim == 0:
+        if isinstance(item, Wrapper) and not _is_mask(item):  # each element of a batch may be another place
+            indices.append(item)
+            return view, dim + 1
         if not _is_mask(item):
             watching = observer.current()
             at = int(item.item()) if watching is None else watching.integer(item)

@@ -7,11 +7,13 @@ import threading
 import warnings
 from typing import Any
 
+import numpy as np
 import pytest
 
 import flambeau
 from flambeau import Tensor
 from flambeau.autograd import grad, graph
+from flambeau.utils.checkpoint import checkpoint
 
 
 def leaf(*values: float) -> Tensor:
@@ -246,3 +248,27 @@ def test_runs_inside_of_runs_and_on_many_threads() -> None:
         thread.join()
     assert not errors
     assert w.grad.tolist() == [32 * 5 * 12.0] * 8
+
+
+@pytest.mark.parametrize("scale", [1.0, 1.5], ids=["leaf", "result"])
+def test_what_hooks_unpack_is_differentiated_again(scale: float) -> None:
+    """Gradients of second order are the same with hooks, and in checkpoints, which are hooks."""
+
+    def curved(x: Tensor, y: Tensor) -> Tensor:
+        return (x * y).exp() * x.sin() + x**3 / y
+
+    def hooked(x: Tensor, y: Tensor) -> Tensor:
+        with graph.saved_tensors_hooks(lambda t: t.clone(), lambda t: t * 1):
+            return curved(x, y)
+
+    def checked(x: Tensor, y: Tensor) -> Tensor:
+        return checkpoint(curved, x, y, use_reentrant=False)
+
+    found = []
+    for function in (curved, hooked, checked):
+        x, y = (flambeau.tensor(v, requires_grad=True) for v in ([0.5, 1.0], [0.25, 2.0]))
+        first = grad(function(x * scale if scale != 1.0 else x, y).sum(), (x, y), create_graph=True)
+        second = grad(sum((g * g).sum() for g in first), (x, y))
+        found.append(np.array([g.tolist() for g in (*first, *second)]))
+    for one in found[1:]:
+        np.testing.assert_allclose(one, found[0], rtol=1e-4)

@@ -511,12 +511,16 @@ def test_a_kept_gradient_is_of_what_was_written() -> None:
     y.retain_grad()
     y.mul_(3)
     (y * y).sum().backward()
-    assert y.retains_grad and y.grad is not None and y.grad.tolist() == [12.0, 24.0]
+    assert y.retains_grad
+    assert y.grad is not None
+    assert y.grad.tolist() == [12.0, 24.0]
     z = x * 2
     z.retain_grad()
     shown = z[:1]
     shown.retain_grad()
     z[0] = 5.0
     (z * z).sum().backward()
-    assert z.grad is not None and z.grad.tolist() == [10.0, 8.0]
-    assert shown.retains_grad and shown.grad is None
+    assert z.grad is not None
+    assert z.grad.tolist() == [10.0, 8.0]
+    assert shown.retains_grad
+    assert shown.grad is None

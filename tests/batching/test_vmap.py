@@ -137,3 +137,14 @@ def test_gradients_per_example_of_captured_tensors() -> None:
     weight = m.tensor([1.0, 2.0])
     per_example = vmap(grad(lambda x: ((weight * x) ** 2).sum()))(X)
     np.testing.assert_allclose(per_example.numpy(), 2 * weight.numpy() ** 2 * X.numpy())
+
+
+def test_indices_that_differ_by_element() -> None:
+    """An index that is one number for each element of the batch picks another place in each."""
+    rows = flambeau.tensor([[3.0, 1.0, 2.0], [6.0, 5.0, 4.0]])
+    places = flambeau.tensor([0, 2])
+    assert flambeau.vmap(lambda x, i: x[i])(rows, places).tolist() == [3.0, 4.0]
+    assert flambeau.vmap(lambda i: rows[:, i])(places).tolist() == [[3.0, 6.0], [2.0, 4.0]]
+    assert flambeau.vmap(lambda x, i: x[i, None])(rows, places).tolist() == [[3.0], [4.0]]
+    slopes = flambeau.vmap(flambeau.func.grad(lambda x, i: x[i] ** 2))(rows, places)
+    assert slopes.tolist() == [[6.0, 0.0, 0.0], [0.0, 0.0, 8.0]]
