@@ -11,7 +11,7 @@ import os
 import threading
 import time
 from collections.abc import Iterator, Sequence
-from contextlib import AbstractContextManager
+from contextlib import AbstractContextManager, ContextDecorator
 from enum import Enum
 from pathlib import Path
 from typing import Any, Final, Self
@@ -48,6 +48,8 @@ class Event:
     thread: int
     sizes: tuple[tuple[int, ...], ...]
     """Of its tensors."""
+    within: float | None = None
+    """Of a named block, what the operators in it took; None of an operator."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -60,11 +62,13 @@ class Average:
     """Microseconds of all calls, with what they called themselves."""
     input_shapes: tuple[tuple[int, ...], ...] = ()
     """The sizes of the tensors, where calls are apart by them."""
+    within: float | None = None
+    """Of named blocks, what the operators in them took; None of operators."""
 
     @property
     def self_cpu_time_total(self) -> float:
-        """The same: what an operator calls is no call of the block's."""
-        return self.cpu_time_total
+        """The same, as what an operator calls is no call of the block's; of named blocks without their operators."""
+        return self.cpu_time_total - (self.within or 0.0)
 
     @property
     def cpu_time(self) -> float:
@@ -89,7 +93,7 @@ class Averages(Sequence[Average]):
         if sort_by is not None and sort_by not in SORT_KEYS:
             raise ValueError(WRONG_KEY.format(keys=", ".join(SORT_KEYS), key=sort_by))
         rows = self._averages if sort_by is None else sorted(self._averages, key=lambda a: -getattr(a, sort_by))
-        whole = sum(a.cpu_time_total for a in rows) or 1.0
+        whole = sum(a.self_cpu_time_total for a in rows) or 1.0
         width = max([len("Name"), *(len(a.key) for a in rows)])
         lines = [f"{'Name':<{width}}  {'CPU total':>12}  {'CPU %':>8}  {'CPU time avg':>12}  {'# of Calls':>10}"]
         for a in rows[:row_limit]:
@@ -131,10 +135,12 @@ class profile:  # noqa: N801  (as programs write it)
         self._begin = time.perf_counter()
         self._block = dispatch.intercepting(self._timed)
         self._block.__enter__()
+        _profiles().append(self)
         return self
 
     def __exit__(self, *error: Any) -> None:
         assert self._block is not None
+        _profiles().remove(self)
         self._block.__exit__(*error)
         self._is_over = True
 
@@ -158,21 +164,63 @@ class profile:  # noqa: N801  (as programs write it)
         """Calls of one operator together; apart by the sizes of their tensors, if wanted."""
         groups: dict[Any, list[Event]] = {}
         for event in self.events():
-            groups.setdefault((event.name, event.sizes if group_by_input_shape else ()), []).append(event)
-        return Averages(
-            [Average(name, len(of), sum(e.duration for e in of), sizes) for (name, sizes), of in groups.items()]
-        )
+            is_block, sizes = event.within is not None, event.sizes if group_by_input_shape else ()
+            groups.setdefault((event.name, sizes, is_block), []).append(event)
+        averages = []
+        for (name, sizes, is_block), of in groups.items():
+            within = sum(e.within or 0.0 for e in of) if is_block else None
+            averages.append(Average(name, len(of), sum(e.duration for e in of), sizes, within))
+        return Averages(averages)
 
     def export_chrome_trace(self, path: str | os.PathLike[str]) -> None:
         """Write the calls as JSON that `chrome://tracing` and Perfetto show."""
         traced = [
             {
-                "name": e.name, "ph": "X", "cat": "cpu_op", "ts": e.start, "dur": e.duration, "pid": os.getpid(),
+                "name": e.name, "ph": "X", "cat": "cpu_op" if e.within is None else "user_annotation",
+                "ts": e.start, "dur": e.duration, "pid": os.getpid(),
                 "tid": e.thread, "args": {"Input Dims": [list(sizes) for sizes in e.sizes]},
             }
             for e in self.events()
         ]  # fmt: skip
         Path(path).write_text(json.dumps({"traceEvents": traced, "displayTimeUnit": "ms"}), encoding="utf-8")
+
+
+class record_function(ContextDecorator):  # noqa: N801
+    """A block with a name, or a function as a decorator, which profiles show among the operators.
+
+    >>> import flambeau
+    >>> with flambeau.profiler.profile() as recorded, record_function("forward"):
+    ...     y = flambeau.ones(3) * 2
+    >>> sorted(average.key for average in recorded.key_averages())
+    ['aten::mul', 'aten::ones', 'forward']
+    """
+
+    def __init__(self, name: str, args: str | None = None) -> None:
+        self.name, self.args = name, args
+        self._begun: list[tuple[float, list[tuple[profile, int]]]] = []
+
+    def __enter__(self) -> Self:
+        seen = [(one, len(one._events)) for one in _profiles()]
+        self._begun.append((time.perf_counter(), seen))
+        return self
+
+    def __exit__(self, *error: Any) -> None:
+        start, seen = self._begun.pop()
+        duration = (time.perf_counter() - start) * 1e6
+        for one, before in seen:
+            if not one._is_over:
+                within = sum(e.duration for e in one._events[before:] if e.within is None)
+                began = (start - one._begin) * 1e6
+                one._events.append(Event(self.name, began, duration, threading.get_ident(), (), within))
+
+
+_local: Final = threading.local()
+
+
+def _profiles() -> list[profile]:
+    """The profiles of this thread that are not over."""
+    profiles: list[profile] = _local.__dict__.setdefault("profiles", [])
+    return profiles
 
 
 def _sizes(values: Sequence[Any]) -> Iterator[tuple[int, ...]]:

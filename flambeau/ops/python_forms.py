@@ -5,7 +5,7 @@ keyword.
 from __future__ import annotations
 
 from collections.abc import Callable, Sequence
-from math import inf
+from math import inf, prod
 from string import ascii_letters
 from typing import Any
 
@@ -278,6 +278,35 @@ def unique_consecutive(
     """
     results = call("aten::unique_consecutive", input, return_inverse, return_counts, dim)
     return _wanted(results, return_inverse, return_counts)
+
+
+def unravel_index(indices: Tensor, shape: int | Sequence[int]) -> tuple[Tensor, ...]:
+    """The places along each axis of numbers that count all elements of a tensor of these sizes, row by row.
+
+    Args:
+        indices: whole numbers.
+        shape: the sizes; one for a vector.
+
+    Raises TypeError for numbers that are not whole, ValueError for sizes below 0 and for numbers that count no element.
+
+    >>> import flambeau
+    >>> flambeau.unravel_index(flambeau.tensor([1, 5]), (2, 3))
+    (tensor([0, 1]), tensor([1, 2]))
+    """
+    if not isinstance(indices, Tensor) or indices.is_floating_point() or indices.is_complex():
+        kind = indices.dtype if isinstance(indices, Tensor) else type(indices).__name__
+        raise TypeError(f"unravel_index: indices are a tensor of whole numbers, but got {kind}: write indices.long()")
+    sizes = (shape,) if isinstance(shape, int) else tuple(shape)
+    if any(size < 0 for size in sizes):
+        raise ValueError(f"unravel_index: sizes are 0 or more, but got {sizes}")
+    count = prod(sizes)
+    if indices.numel() and (int(indices.min().item()) < 0 or int(indices.max().item()) >= count):
+        raise ValueError(f"unravel_index: a tensor of sizes {sizes} has {count} elements, but got {indices}")
+    places, step = [], count
+    for size in sizes:
+        step = step // size if size else 0
+        places.append(indices.div(step, rounding_mode="floor").remainder(size) if step else indices)
+    return tuple(places)
 
 
 install_method("unique", unique)

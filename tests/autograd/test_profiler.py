@@ -80,3 +80,23 @@ def test_activities_are_those_of_the_host() -> None:
     assert "aten::relu" in timed.key_averages().table()
     with pytest.raises(ValueError, match=r"on the host, not CUDA: write activities=\[ProfilerActivity.CPU\]"):
         flambeau.profiler.profile(activities=[activity.CPU, activity.CUDA])
+
+
+def test_named_blocks_are_among_the_operators() -> None:
+    @flambeau.profiler.record_function("named")
+    def program(x: flambeau.Tensor) -> flambeau.Tensor:
+        return x.exp() + 1
+
+    with flambeau.profiler.profile() as timed:
+        program(flambeau.ones(3))
+        with flambeau.profiler.record_function("outer"):
+            program(flambeau.ones(3))
+    program(flambeau.ones(3))  # nobody asks
+    averages = {a.key: a for a in timed.key_averages()}
+    assert {key: a.count for key, a in averages.items()} == {
+        "aten::ones": 2, "aten::exp": 2, "aten::add": 2, "named": 2, "outer": 1
+    }  # fmt: skip
+    of_operators = sum(averages[f"aten::{name}"].cpu_time_total for name in ("exp", "add"))
+    assert averages["named"].within == pytest.approx(of_operators)
+    assert 0 <= averages["named"].self_cpu_time_total < averages["named"].cpu_time_total
+    assert "named" in timed.key_averages().table()

@@ -114,3 +114,17 @@ def test_programs(backend: str) -> None:
     x = wrap(np.arange(6, dtype=np.float32).reshape(2, 3))
     script = flambeau.script(f, backend=backend)
     np.testing.assert_allclose(script(x)._array, f(x)._array, rtol=1e-6)
+
+
+def test_places_of_numbers_that_count_elements() -> None:
+    torch = pytest.importorskip("torch")
+    for shape in ((2, 3, 4), (24,), 24):
+        ours = flambeau.unravel_index(flambeau.arange(24).reshape(4, 6), shape)
+        theirs = torch.unravel_index(torch.arange(24).reshape(4, 6), shape)
+        assert [place.tolist() for place in ours] == [place.tolist() for place in theirs]
+    with pytest.raises(TypeError, match=r"whole numbers, but got flambeau\.float32: write indices\.long\(\)"):
+        flambeau.unravel_index(flambeau.zeros(2), (2,))
+    with pytest.raises(ValueError, match=r"sizes \(2, 3\) has 6 elements, but got"):
+        flambeau.unravel_index(flambeau.tensor([6]), (2, 3))
+    with pytest.raises(ValueError, match=r"sizes are 0 or more, but got \(-1,\)"):
+        flambeau.unravel_index(flambeau.tensor([0]), (-1,))

@@ -21,6 +21,7 @@ from flambeau.utils.data.datasets import (
 from flambeau.utils.data.loader import DataLoader
 from flambeau.utils.data.samplers import (
     BatchSampler,
+    DistributedSampler,
     RandomSampler,
     Sampler,
     SequentialSampler,
@@ -35,6 +36,7 @@ __all__ = [
     "ConcatDataset",
     "DataLoader",
     "Dataset",
+    "DistributedSampler",
     "IterableDataset",
     "RandomSampler",
     "Sampler",

@@ -190,3 +190,52 @@ class BatchSampler(Sampler[list[int]]):
     def __len__(self) -> int:
         count = len(self.sampler)  # type: ignore[arg-type]  # those that have one
         return count // self.batch_size if self.drop_last else -(-count // self.batch_size)
+
+
+class DistributedSampler(Sampler[int]):
+    """The share of one of several processes: every `num_replicas`-th item, from `rank` on.
+
+    All shares are equally long: items of the beginning come twice, or with `drop_last` those of the end not at all.
+
+    Args:
+        dataset: has a length.
+        num_replicas: how many processes there are.
+        rank: which of them this is, from 0 on.
+        shuffle: whether each epoch has an order of its own, which `set_epoch` chooses.
+        seed: the same number in all processes.
+        drop_last: see above.
+
+    Raises ValueError for a rank that no process has.
+
+    >>> list(DistributedSampler("abcde", num_replicas=2, rank=1, shuffle=False))
+    [1, 3, 0]
+    """
+
+    def __init__(
+        self, dataset: Sized, num_replicas: int | None = None, rank: int | None = None, shuffle: bool = True,
+        seed: int = 0, drop_last: bool = False,
+    ) -> None:  # fmt: skip
+        if num_replicas is None or rank is None:
+            raise ValueError("DistributedSampler: flambeau knows of no other processes: give num_replicas= and rank=")
+        if not 0 <= rank < num_replicas:
+            raise ValueError(f"DistributedSampler: rank is 0 to {num_replicas - 1}, but got {rank}")
+        self.dataset, self.num_replicas, self.rank, self.epoch = dataset, num_replicas, rank, 0
+        self.shuffle, self.seed, self.drop_last = shuffle, seed, drop_last
+        size = len(dataset)
+        self.num_samples = size // num_replicas if drop_last else -(-size // num_replicas)
+        self.total_size = self.num_samples * num_replicas
+
+    def set_epoch(self, epoch: int) -> None:
+        """Say which epoch this is, so that its order is another one than those of the others."""
+        self.epoch = epoch
+
+    def __iter__(self) -> Iterator[int]:
+        order = list(range(len(self.dataset)))
+        if self.shuffle:
+            order = [int(i) for i in np.random.default_rng((self.seed, self.epoch)).permutation(len(order))]
+        if not self.drop_last and order:
+            order = list(itertools.islice(itertools.cycle(order), self.total_size))
+        return iter(order[self.rank : self.total_size : self.num_replicas])
+
+    def __len__(self) -> int:
+        return self.num_samples

@@ -118,3 +118,22 @@ def test_refusals_have_the_class_and_text_that_users_know(call: str) -> None:
             eval(call, scope | {"one": library.ones(2), "two": library.ones(3)})
         errors.append((type(raised.value).__name__, str(raised.value)))
     assert errors[0] == errors[1]
+
+
+def test_shares_of_processes_are_as_long_as_pytorchs() -> None:
+    samplers = pytest.importorskip("torch.utils.data")
+    for size, replicas, drop_last in ((5, 2, False), (5, 2, True), (1, 3, False), (6, 3, False)):
+        for rank in range(replicas):
+            options: dict[str, Any] = {"num_replicas": replicas, "rank": rank, "shuffle": False, "drop_last": drop_last}
+            ours = data.DistributedSampler(range(size), **options)
+            theirs = samplers.DistributedSampler(range(size), **options)
+            assert (list(ours), len(ours)) == (list(theirs), len(theirs))
+    shuffled = [data.DistributedSampler(range(6), 2, rank) for rank in range(2)]
+    assert sorted([*shuffled[0], *shuffled[1]]) == list(range(6))
+    first = list(shuffled[0])
+    shuffled[0].set_epoch(1)
+    assert first != list(shuffled[0])
+    with pytest.raises(ValueError, match="rank is 0 to 1, but got 2"):
+        data.DistributedSampler(range(6), 2, 2)
+    with pytest.raises(ValueError, match="give num_replicas= and rank="):
+        data.DistributedSampler(range(6))
