@@ -138,12 +138,21 @@ class Promotion:
         dict: a dropout in training draws.
         """
         if variant not in self._needing:
-            graph = variant.graph
-            own = graph.parameters[len(self._schema.arguments) - 1 :]
-            is_run_again = self.assigned or may_raise_at_writes(graph)
-            gives_away = self._has_dicts and _gives_away(graph, own)
-            self._needing[variant] = gives_away or (bool(is_run_again) and not _may_run_again(graph))
+            place = place_of(variant, "needs object")
+            known = None if place is None else place.read()
+            if known is None:
+                known = self._finds_need(variant.graph)
+                if place is not None:
+                    place.keep(known)
+            self._needing[variant] = known
         return self._needing[variant]
+
+    def _finds_need(self, graph: Graph) -> bool:
+        """The same of the graph of a function."""
+        own = graph.parameters[len(self._schema.arguments) - 1 :]
+        is_run_again = self.assigned or may_raise_at_writes(graph)
+        gives_away = self._has_dicts and _gives_away(graph, own)
+        return gives_away or (bool(is_run_again) and not _may_run_again(graph))
 
     @no_collection()
     def _specialised(self, values: Sequence[Any], is_written_in: Sequence[bool]) -> Graph:

@@ -105,7 +105,7 @@ _OF_FIELDS: Final[frozenset[type]] = frozenset(
     TensorConstant,
     representation.Int, representation.Float, representation.Bool, representation.Complex, representation.Array,
     representation.Element, representation.Listed, representation.Tupled, representation.Optional, representation.Fixed,
-    representation.OneOf,
+    representation.OneOf, representation.Unlike,
 })  # fmt: skip
 """Classes whose fields say all of an instance."""
 

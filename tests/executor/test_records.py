@@ -6,14 +6,15 @@ import contextlib
 import enum
 import pickle
 from pathlib import Path
-from typing import Any
+from typing import Any, get_args
 
 import numpy as np
 import pytest
 
 import flambeau
 from flambeau.analysis.gradients import Flow
-from flambeau.executor.records import LARGEST_TENSOR, RecordError, dumps, loads
+from flambeau.codegen.graph import representation as forms
+from flambeau.executor.records import _OF_FIELDS, LARGEST_TENSOR, RecordError, dumps, loads
 from flambeau.frontend.scopes.python_constants import enum_type
 from flambeau.ir import parse_ir
 from flambeau.ir.graph import Graph
@@ -200,3 +201,11 @@ def test_foreign_bytes_do_nothing(tmp_path: Path) -> None:
         broken[place] ^= 0x41
         with contextlib.suppress(RecordError):
             loads(bytes(broken))
+
+
+def test_arguments_and_results_of_native_functions_look_the_same_when_read() -> None:
+    assert set(get_args(forms.Representation)) - _OF_FIELDS == {forms.Unknown}  # none once code is made
+    matrix, vector = (forms.Array(flambeau.float32, rank, 1) for rank in (2, 1))
+    unlike = forms.Unlike((matrix, vector))
+    assert loads(dumps(unlike)) == unlike
+    assert loads(dumps(forms.Optional(unlike))) == forms.Optional(unlike)

@@ -10,6 +10,7 @@ import pytest
 
 import flambeau
 from flambeau import nn
+from flambeau.executor.parameter_promotion import Promotion
 from flambeau.executor.plan import ExecutionPlan
 from flambeau.util.errors import FrozenGraphError
 
@@ -118,6 +119,31 @@ def test_a_mode_that_is_written_into_the_plan_is_told_apart() -> None:
         for training in (False, True, False, True):
             module = loaded(content).train(training)
             assert flambeau.equal(module(X), X + 1.0) is not training
+
+
+class Remembers(nn.Module):
+    def __init__(self, p: float) -> None:
+        super().__init__()
+        self.sum = flambeau.zeros(4)
+        self.p = p
+
+    def forward(self, x: flambeau.Tensor) -> flambeau.Tensor:
+        self.sum = self.sum + nn.functional.dropout(x, self.p, self.training).sum(0)
+        return self.sum * 2.0
+
+
+@pytest.mark.parametrize("training", [False, True])
+def test_whether_a_method_that_assigns_needs_its_object_is_read(
+    training: bool, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    content = saved(Remembers(1.0))
+    first, second = loaded(content).train(training), loaded(content).train(training)
+    with flambeau.no_grad():
+        expected = [first(X), first(X)]
+        monkeypatch.setattr(Promotion, "_specialised", lambda *_: pytest.fail("a graph was made anew"))
+        assert all(flambeau.equal(second(X), one) for one in expected)
+        assert flambeau.equal(second.sum, first.sum)
+    assert (second.forward._seen.native is None) == training
 
 
 def traced(table: flambeau.Tensor) -> bytes:
