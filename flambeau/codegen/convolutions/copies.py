@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from flambeau.codegen.convolutions.masked_rows import build_masked_rows, functions, number_of
 from flambeau.codegen.convolutions.tile import clamped
 from flambeau.codegen.convolutions.vectors import VectorFunction, VectorModule
 from flambeau.codegen.convolutions.words import PROBLEM
@@ -13,6 +14,8 @@ def build_copies(m: VectorModule, around: float = 0.0) -> None:
     """``copy_band``: all planes of so many images from an address on, for results from a row and a column on; `around`
     is the number that lies around images.
     """
+    if m.floats.has_masks:
+        build_masked_rows(m, around)
     f = m.function("void copy_band", "ptr words", "ptr source", "ptr target", "i64 images", "i64 row", "i64 column")
     words, source, target, images, row, column = f.parameters
     get = {name: f.get(words, PROBLEM, name) for name in PROBLEM.fields}
@@ -28,17 +31,31 @@ def build_copies(m: VectorModule, around: float = 0.0) -> None:
         step = f.op("mul", get["step_columns"], get["x_column"])
         copier = RowCopier(f, step, low, high, get["pitch"], around)
         from_column = f.op("add", f.op("mul", start, get["x_column"]), f.op("mul", low, step))
+        number = number_of(f, step, get["pitch"], low, high)
         with f.loop(get["plane_count"]) as plane, f.loop(images) as image:
             first = f.op("add", f.op("mul", shift, get["plane_count"]), plane)
             to = f.moved(target, f.op("mul", first, get["plane_bytes"]), f.op("mul", image, image_bytes))
             near = f.moved(source, f.word_of(get["planes"], plane), f.op("mul", image, get["x_image"]), from_column)
+            above = f.op("add", f.op("mul", row, get["step_rows"]), f.op("sub", down, get["before_rows"]))
+            copied, others = f.label("plane_copied"), f.label("others")
+            labels = {k: f.label(name) for k, name in functions().items()} if m.floats.has_masks else {}
+            f.switch(number, others, labels)
+            for k, label in labels.items():
+                f.start(label, falls_through=False)
+                f.call(
+                    functions()[k], near, to, above, get["step_rows"], get["height"], get["x_row"], get["copy_rows"],
+                    row_bytes, low, high, get["pitch"],
+                )  # fmt: skip
+                f.branch(copied)
+            f.start(others, falls_through=False)
             with f.loop(get["copy_rows"]) as r:
-                at = f.op("mul", f.op("add", row, r), get["step_rows"])
-                at = f.op("add", at, f.op("sub", down, get["before_rows"]))
+                at = f.op("add", above, f.op("mul", r, get["step_rows"]))
                 is_inside = f.compare("ult", at, get["height"])
                 copier.copy(
                     f.moved(to, f.op("mul", r, row_bytes)), f.moved(near, f.op("mul", at, get["x_row"])), is_inside
                 )
+            f.branch(copied)
+            f.start(copied, falls_through=False)
     f.ret()
 
 
