@@ -119,6 +119,8 @@ class Builder:
         node = value.defining_node
         if node is not None and node.op == "prim::ListConstruct" and is_only_read(value):
             return [self.proxy(item) for item in node.operands]
+        if node is not None and node.op in ("aten::add", "aten::list") and is_only_read(value):
+            return [item for operand in node.operands for item in self._items(operand)]
         if node is not None and node.op == "aten::size" and len(node.operands) == 1:
             return TensorProxy(self, node.operand(0)).shape
         return (
@@ -126,6 +128,10 @@ class Builder:
             if isinstance(value.static_type.contained[0], TensorType)
             else refuse("the items of a list")
         )
+
+    def _items(self, value: Value) -> list[Any]:
+        items = self.proxy(value)
+        return items if isinstance(items, list) else list(refuse("the items of a list"))
 
     def constant(self, value: Any, type_: Type | None = None) -> Value:
         """A constant of the graph."""

@@ -12,8 +12,9 @@ from typing import Any
 
 from flambeau.autodiff.symbolic_sizes import ONE, Size
 from flambeau.ir.graph import Value
+from flambeau.schema.device import Device
 from flambeau.schema.dtype import DType
-from flambeau.schema.symbolic import SymbolicFloat, SymbolicInt
+from flambeau.schema.symbolic import SymbolicFloat, SymbolicInt, SymbolicTensor
 from flambeau.schema.types import TensorType
 
 
@@ -195,7 +196,7 @@ class ListProxy:
         return refuse("the items of a list")
 
 
-class TensorProxy(Operand):
+class TensorProxy(Operand, SymbolicTensor):
     """A tensor of a graph."""
 
     __slots__ = ("_primal", "builder")
@@ -220,6 +221,11 @@ class TensorProxy(Operand):
     def dtype(self) -> DType:
         """The dtype. Raises UntraceableError if it is not known."""
         return self.type.dtype or refuse("a dtype")
+
+    @property
+    def device(self) -> Device:
+        """The device. Raises UntraceableError if it is not known."""
+        return self.type.device or refuse("a device")
 
     @property
     def itemsize(self) -> int:

@@ -10,8 +10,8 @@ from __future__ import annotations
 from typing import Any, Final
 
 from flambeau.batching.operand import Operand, all_of, axis, in_front
+from flambeau.batching.operators import EITHER
 from flambeau.batching.rules import Call, batches
-from flambeau.ops.derivatives.operators import OPERATORS
 from flambeau.schema import registry
 
 AXES: Final = (
@@ -65,11 +65,11 @@ def _of_numbers(call: Call) -> Any:
     if "flatten" in call.definition.name or "squeeze" in call.definition.name:
         return None
     changed = {name: shifted(call[name], 0) for name in AXES if name in call.names and call[name] is not None}
-    value = OPERATORS.unsqueeze(call.arguments[0].value, 1)
+    value = EITHER.unsqueeze(call.arguments[0].value, 1)
     result = call.run([value, *call.arguments[1:]], **changed)
     if isinstance(result, list | tuple):
-        return tuple([OPERATORS.squeeze(r, 1) for r in result])
-    return OPERATORS.squeeze(result, 1)
+        return tuple([EITHER.squeeze(r, 1) for r in result])
+    return EITHER.squeeze(result, 1)
 
 
 def _may_have_other_rank(call: Call, operand: Operand) -> bool:

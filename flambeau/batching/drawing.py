@@ -5,8 +5,8 @@ from __future__ import annotations
 from typing import Any
 
 from flambeau.batching.operand import NotBatched, Operand, all_of, in_front
+from flambeau.batching.operators import EITHER
 from flambeau.batching.rules import RANDOM_OF_BATCH, Call, batches
-from flambeau.ops.derivatives.operators import OPERATORS
 
 
 @batches(
@@ -28,8 +28,8 @@ def _dropout(call: Call) -> Any:
     if call.level.randomness == "same" and call.definition.draws([own, *rest]):
         if call.definition.name != "aten::dropout":
             raise RuntimeError(RANDOM_OF_BATCH)
-        ones = OPERATORS.ones(list(own.sizes), dtype=own.value.dtype, device=own.value.device)
-        return OPERATORS.mul(own.value, call.run([ones, *rest]))
+        ones = EITHER.ones(list(own.sizes), dtype=own.value.dtype, device=own.value.device)
+        return EITHER.mul(own.value, call.run([ones, *rest]))
     return call.run([own.value, *rest])
 
 

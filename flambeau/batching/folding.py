@@ -4,10 +4,10 @@ from __future__ import annotations
 
 from typing import Any
 
+from flambeau.batching import operators
 from flambeau.batching.operand import Operand, axes
+from flambeau.batching.operators import EITHER
 from flambeau.batching.rules import Call, batches
-from flambeau.ops.derivatives.operators import OPERATORS
-from flambeau.tensor import dispatch
 from flambeau.tensor.tensor import Tensor
 
 
@@ -23,13 +23,13 @@ def _over_axes(call: Call) -> Any:
     dims = axes(call.get("dim"), own.rank)
     value = own.value
     if own.rank == 0:
-        value, dims = OPERATORS.unsqueeze(value, 1), [1]
+        value, dims = EITHER.unsqueeze(value, 1), [1]
     options = {name: call[name] for name in call.names if name not in ("self", "dim", "keepdim")}
     if "keepdim" in call.names:
         options["keepdim"] = keepdim
     if "unbiased" in options:
         options["correction"] = int(options.pop("unbiased"))
-    result = dispatch.call(call.definition.name, value, dim=dims, **options)
+    result = operators.call(call.definition.name, value, dim=dims, **options)
     return _without_axis(result) if own.rank == 0 and keepdim else result
 
 
@@ -49,7 +49,7 @@ def _over_one_axis(call: Call) -> Any:
         value, place = _flattened(own, call.size), 1
     else:
         [place] = axes(dim, own.rank)
-    result = dispatch.call(call.definition.name, value, dim=place, keepdim=keepdim, **options)
+    result = operators.call(call.definition.name, value, dim=place, keepdim=keepdim, **options)
     if dim is None and keepdim:
         result = _reshaped(result, [call.size, *[1] * own.rank])
     elif own.rank == 0 and keepdim:
@@ -62,20 +62,20 @@ def _flattened(own: Operand, size: int) -> Tensor:
     number = 1
     for one in own.sizes:
         number *= one
-    result: Tensor = OPERATORS.reshape(own.value, [size, number])
+    result: Tensor = EITHER.reshape(own.value, [size, number])
     return result
 
 
 def _reshaped(result: Any, sizes: list[int]) -> Any:
     if isinstance(result, tuple):
-        return tuple([OPERATORS.reshape(r, sizes) for r in result])
-    return OPERATORS.reshape(result, sizes)
+        return tuple([EITHER.reshape(r, sizes) for r in result])
+    return EITHER.reshape(result, sizes)
 
 
 def _without_axis(result: Any) -> Any:
     if isinstance(result, tuple):
-        return tuple([OPERATORS.squeeze(r, 1) for r in result])
-    return OPERATORS.squeeze(result, 1)
+        return tuple([EITHER.squeeze(r, 1) for r in result])
+    return EITHER.squeeze(result, 1)
 
 
 @batches("aten::norm")
@@ -84,7 +84,7 @@ def _norm(call: Call) -> Any:
     own = call["self"]
     if own.rank == 0:
         return None
-    return OPERATORS.linalg_vector_norm(
+    return EITHER.linalg_vector_norm(
         own.value, order, axes(call.get("dim"), own.rank), bool(call.get("keepdim", False)), dtype=call.get("dtype")
     )
 
@@ -101,10 +101,10 @@ def _sum_to_size(call: Call) -> Any:
     kept = [extra + 1 + d for d, size in enumerate(sizes) if size == 1 and own.sizes[extra + d] != 1]
     value = own.value
     if kept:
-        value = OPERATORS.sum(value, kept, True)
-    return OPERATORS.sum(value, folded) if folded else value if kept else OPERATORS.alias(value)
+        value = EITHER.sum(value, kept, True)
+    return EITHER.sum(value, folded) if folded else value if kept else EITHER.alias(value)
 
 
 @batches("aten::trace")
 def _trace(call: Call) -> Any:
-    return OPERATORS.sum(OPERATORS.diagonal(call["self"].value, 0, 1, 2), [1])
+    return EITHER.sum(EITHER.diagonal(call["self"].value, 0, 1, 2), [1])

@@ -5,8 +5,8 @@ from __future__ import annotations
 from typing import Any, Final
 
 from flambeau.batching.operand import Operand, in_front
+from flambeau.batching.operators import EITHER, sizes_of
 from flambeau.batching.rules import Call, batches, decomposes
-from flambeau.ops.derivatives.operators import OPERATORS
 from flambeau.tensor.tensor import Tensor
 
 
@@ -18,8 +18,8 @@ def _first(call: Call) -> Operand:
 
 def _merged(value: Tensor) -> Tensor:
     """The batch and the axis behind it as one."""
-    sizes = value._array.shape
-    result: Tensor = OPERATORS.reshape(value, [sizes[0] * sizes[1], *sizes[2:]])
+    sizes = sizes_of(value)
+    result: Tensor = EITHER.reshape(value, [sizes[0] * sizes[1], *sizes[2:]])
     return result
 
 
@@ -27,8 +27,8 @@ def _parted(result: Any, size: int) -> Any:
     """The first axis as the batch and what is behind it."""
     if isinstance(result, list | tuple):
         return type(result)([_parted(r, size) for r in result])
-    sizes = result._array.shape
-    return OPERATORS.reshape(result, [size, sizes[0] // size, *sizes[1:]])
+    sizes = sizes_of(result)
+    return EITHER.reshape(result, [size, sizes[0] // size, *sizes[1:]])
 
 
 def _over_images(axes: int) -> Any:
@@ -73,7 +73,7 @@ def _convolution(axes: int) -> Any:
         if not call.size or isinstance(call.get("padding"), str):
             return None
         if own.rank == axes + 1:
-            own = Operand(OPERATORS.unsqueeze(own.value, -axes - 2), own.is_batched)
+            own = Operand(EITHER.unsqueeze(own.value, -axes - 2), own.is_batched)
             alone = True
         else:
             alone = False
@@ -82,7 +82,7 @@ def _convolution(axes: int) -> Any:
             result = _parted(merged, call.size)
         else:
             result = _grouped(call, own, weight, bias, axes)
-        return OPERATORS.squeeze(result, 1) if alone else result
+        return EITHER.squeeze(result, 1) if alone else result
 
     return rule
 
@@ -90,18 +90,18 @@ def _convolution(axes: int) -> Any:
 def _grouped(call: Call, own: Operand, weight: Operand, bias: Operand | None, axes: int) -> Any:
     size = call.size
     images = in_front(own, size)
-    number, channels, *space = images._array.shape[1:]
-    together = OPERATORS.reshape(OPERATORS.transpose(images, 0, 1), [number, size * channels, *space])
+    number, channels, *space = sizes_of(images)[1:]
+    together = EITHER.reshape(EITHER.transpose(images, 0, 1), [number, size * channels, *space])
     weights = _merged(in_front(weight, size))
     result = call.run(
         _values(call.arguments), input=together, weight=weights, bias=None, groups=size * call["groups"]
     )
-    sizes = result._array.shape
-    parted = OPERATORS.transpose(OPERATORS.reshape(result, [number, size, sizes[1] // size, *sizes[2:]]), 0, 1)
+    sizes = sizes_of(result)
+    parted = EITHER.transpose(EITHER.reshape(result, [number, size, sizes[1] // size, *sizes[2:]]), 0, 1)
     if bias is None:
         return parted
-    lying = OPERATORS.reshape(bias.value, [size if bias.is_batched else 1, 1, -1, *[1] * axes])
-    return OPERATORS.add(parted, lying)
+    lying = EITHER.reshape(bias.value, [size if bias.is_batched else 1, 1, -1, *[1] * axes])
+    return EITHER.add(parted, lying)
 
 
 batches("aten::conv1d.", "aten::conv_transpose1d")(_convolution(1))
@@ -112,22 +112,22 @@ batches("aten::conv3d.", "aten::conv_transpose3d")(_convolution(3))
 @batches("flambeau::convolution_weight")
 def _convolution_weight(call: Call) -> Any:
     """One call for all examples, the channels of each a group of their own."""
-    if call.size == 0:
+    if not call.size:
         return None
     rank, folded = len(call["kernel"]), []
     for operand in (call["input"], call["slope"]):
         value = operand.value
         if not operand.is_batched:
-            value = OPERATORS.expand(value, [call.size, *value._array.shape])
-        if value._array.ndim == rank + 2:
-            value = OPERATORS.unsqueeze(value, 1)
-        value = OPERATORS.movedim(value, 0, 1)
-        samples, _, channels, *rest = value._array.shape
-        folded.append(OPERATORS.reshape(value, [samples, call.size * channels, *rest]))
+            value = EITHER.expand(value, [call.size, *sizes_of(value)])
+        if value.ndim == rank + 2:
+            value = EITHER.unsqueeze(value, 1)
+        value = EITHER.movedim(value, 0, 1)
+        samples, _, channels, *rest = sizes_of(value)
+        folded.append(EITHER.reshape(value, [samples, call.size * channels, *rest]))
     groups = call.size * call["groups"]
     result = call.run(call.arguments, input=folded[0], slope=folded[1], groups=groups)
-    channels, *rest = result._array.shape
-    return OPERATORS.reshape(result, [call.size, channels // call.size, *rest])
+    channels, *rest = sizes_of(result)
+    return EITHER.reshape(result, [call.size, channels // call.size, *rest])
 
 batches(
     "aten::upsample_nearest1d", "aten::_upsample_nearest_exact1d", "aten::upsample_linear1d", "aten::col2im",
@@ -164,12 +164,12 @@ def _layer_norm(call: Call) -> Any:
     if not any(w is not None and w.is_batched for w in weights):
         return call.run(_values(call.arguments))
     result = call.run(_values(call.arguments), **{n: None for n in _LAYER if n in call.names})
-    for weight, combine in zip(weights, (OPERATORS.mul, OPERATORS.add), strict=True):
+    for weight, combine in zip(weights, (EITHER.mul, EITHER.add), strict=True):
         if weight is not None:
-            sizes = weight.value._array.shape
+            sizes = sizes_of(weight.value)
             lying = weight.value
             if weight.is_batched:
-                lying = OPERATORS.reshape(lying, [sizes[0], *[1] * (own.rank - weight.rank), *sizes[1:]])
+                lying = EITHER.reshape(lying, [sizes[0], *[1] * (own.rank - weight.rank), *sizes[1:]])
             result = combine(result, lying)
     return result
 
@@ -184,7 +184,7 @@ def _element_loss(call: Call) -> Any:
     losses = call.run(arguments, reduction=0)
     if call["reduction"] == 0 or not operands[0].rank:
         return losses
-    fold = OPERATORS.mean if call["reduction"] == 1 else OPERATORS.sum
+    fold = EITHER.mean if call["reduction"] == 1 else EITHER.sum
     return fold(losses, list(range(1, operands[0].rank + 1)))
 
 

@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Sequence
 from typing import Any
 
-from flambeau.ops.derivatives.operators import OPERATORS
+from flambeau.batching.operators import EITHER, sizes_of
 from flambeau.tensor.tensor import Tensor
 from flambeau.util.record import dataclass
 
@@ -23,13 +23,13 @@ class Operand:
     @property
     def sizes(self) -> tuple[int, ...]:
         """The sizes without the batch."""
-        shape: tuple[int, ...] = self.value._array.shape
+        shape: tuple[int, ...] = sizes_of(self.value)
         return shape[1:] if self.is_batched else shape
 
     @property
     def rank(self) -> int:
         """The number of axes without the batch."""
-        return self.value._array.ndim - self.is_batched
+        return self.value.ndim - self.is_batched
 
 
 @dataclass(frozen=True, slots=True)
@@ -44,7 +44,7 @@ def in_front(operand: Operand, size: int) -> Tensor:
     if operand.is_batched:
         return operand.value
     value = operand.value
-    result: Tensor = OPERATORS.expand(value, [size, *value._array.shape])
+    result: Tensor = EITHER.expand(value, [size, *sizes_of(value)])
     return result
 
 
@@ -54,7 +54,7 @@ def ranked(operand: Operand, rank: int) -> Tensor:
         return operand.value
     value = operand.value
     for _ in range(rank - operand.rank):
-        value = OPERATORS.unsqueeze(value, 1)
+        value = EITHER.unsqueeze(value, 1)
     return value
 
 

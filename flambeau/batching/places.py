@@ -6,9 +6,10 @@ from collections.abc import Sequence
 from typing import Any
 
 from flambeau.batching.operand import Operand, in_front, ranked
+from flambeau.batching.operators import EITHER
 from flambeau.batching.rules import Call, batches, decomposes
-from flambeau.ops.derivatives.operators import OPERATORS
 from flambeau.schema.device import Device
+from flambeau.schema.dtype import bool_, uint8
 
 
 @batches("aten::index")
@@ -22,18 +23,17 @@ def _index(call: Call) -> Any:
     rank = max(i.rank for i in used)
     if not is_batched:
         result = call.run([own.value, [None, *[None if i is None else i.value for i in indices]]])
-        return result if is_adjacent else OPERATORS.movedim(result, rank, 0)
+        return result if is_adjacent else EITHER.movedim(result, rank, 0)
     whole = _numbered(call.size, indices, rank, own.value.device)
-    result = OPERATORS.index(in_front(own, call.size), whole)
+    result = EITHER.index(in_front(own, call.size), whole)
     if not is_adjacent or first == 0:
         return result
     moved = list(range(1, rank + 1))
-    return OPERATORS.movedim(result, moved, [m + first for m in moved])
+    return EITHER.movedim(result, moved, [m + first for m in moved])
 
 
 def _is_mask(index: Operand) -> bool:
-    dtype = index.value._array.dtype
-    return bool(dtype.kind == "b" or dtype == "u1")
+    return index.value.dtype in (bool_, uint8)
 
 
 def _masked(call: Call, own: Operand, indices: Sequence[Any]) -> Any:
@@ -51,7 +51,7 @@ def _places(indices: Sequence[Any]) -> tuple[int, bool]:
 
 def _numbered(size: int, indices: Sequence[Any], rank: int, device: Device) -> list[Any]:
     """Indices for a value with the batch in front: the number in the batch, and what was there."""
-    numbers = OPERATORS.reshape(OPERATORS.arange(size, device=device), [size, *[1] * rank])
+    numbers = EITHER.reshape(EITHER.arange(size, device=device), [size, *[1] * rank])
     return [numbers, *[None if i is None else ranked(i, rank) for i in indices]]
 
 
@@ -76,10 +76,10 @@ def _embedding(call: Call) -> Any:
     if not weight.is_batched:
         return call.run([weight.value, indices.value, *call.arguments[2:]])
     rows, width = weight.sizes
-    tables = OPERATORS.reshape(weight.value, [call.size * rows, width])
-    numbers = OPERATORS.arange(call.size, device=tables.device)
-    starts = OPERATORS.reshape(numbers * rows, [call.size, *[1] * indices.rank])
-    return call.run([tables, OPERATORS.add(indices.value, starts), -1, *call.arguments[3:]])
+    tables = EITHER.reshape(weight.value, [call.size * rows, width])
+    numbers = EITHER.arange(call.size, device=tables.device)
+    starts = EITHER.reshape(numbers * rows, [call.size, *[1] * indices.rank])
+    return call.run([tables, EITHER.add(indices.value, starts), -1, *call.arguments[3:]])
 
 
 decomposes("aten::take")(lambda f, self, index: f.index(f.reshape(self, [-1]), [index]))

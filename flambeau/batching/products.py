@@ -7,8 +7,8 @@ from string import ascii_letters
 from typing import Any
 
 from flambeau.batching.operand import Operand, ranked
+from flambeau.batching.operators import EITHER
 from flambeau.batching.rules import Call, batches, decomposes
-from flambeau.ops.derivatives.operators import OPERATORS
 from flambeau.tensor.tensor import Tensor
 
 
@@ -20,9 +20,9 @@ def _matmul(call: Call) -> Any:
     left, right = [a for a in call.arguments if isinstance(a, Operand)]
     _check(call.definition.name, left, right)
     if not right.is_batched and right.rank <= 2 and left.rank >= 1:
-        return OPERATORS.matmul(left.value, right.value) if right.rank else None
+        return EITHER.matmul(left.value, right.value) if right.rank else None
     if left.rank == 2 and not left.is_batched and right.rank == 1:
-        return OPERATORS.matmul(right.value, OPERATORS.transpose(left.value, 0, 1))
+        return EITHER.matmul(right.value, EITHER.transpose(left.value, 0, 1))
     if left.rank == 0 or right.rank == 0:
         return None
     return _general(left, right)
@@ -33,11 +33,11 @@ def _general(left: Operand, right: Operand) -> Tensor:
     first = _lifted(left, -2)
     second = _lifted(right, -1)
     rank = max(first.rank, second.rank)
-    result = OPERATORS.matmul(ranked(first, rank), ranked(second, rank))
+    result = EITHER.matmul(ranked(first, rank), ranked(second, rank))
     if right.rank == 1:
-        result = OPERATORS.squeeze(result, -1)
+        result = EITHER.squeeze(result, -1)
     if left.rank == 1:
-        result = OPERATORS.squeeze(result, -1 if right.rank == 1 else -2)
+        result = EITHER.squeeze(result, -1 if right.rank == 1 else -2)
     answer: Tensor = result
     return answer
 
@@ -45,7 +45,7 @@ def _general(left: Operand, right: Operand) -> Tensor:
 def _lifted(operand: Operand, dim: int) -> Operand:
     if operand.rank > 1:
         return operand
-    return Operand(OPERATORS.unsqueeze(operand.value, dim), operand.is_batched)
+    return Operand(EITHER.unsqueeze(operand.value, dim), operand.is_batched)
 
 
 _RANKS = {"mm": (2, 2), "bmm": (3, 3), "mv": (2, 1), "dot": (1, 1)}
@@ -69,20 +69,20 @@ def _linear(call: Call) -> Any:
         return call.run([own.value, weight.value, None if bias is None else bias.value])
     if own.rank < 1 or weight.rank != 2:
         return None
-    turned = Operand(OPERATORS.transpose(weight.value, -2, -1), weight.is_batched)
-    product = OPERATORS.matmul(own.value, turned.value) if not weight.is_batched else _general(own, turned)
+    turned = Operand(EITHER.transpose(weight.value, -2, -1), weight.is_batched)
+    product = EITHER.matmul(own.value, turned.value) if not weight.is_batched else _general(own, turned)
     if bias is None:
         return product
     has_batch = own.is_batched or weight.is_batched
     summed = Operand(product, has_batch)
     rank = max(summed.rank, bias.rank)
-    return OPERATORS.add(ranked(summed, rank), ranked(bias, rank))
+    return EITHER.add(ranked(summed, rank), ranked(bias, rank))
 
 
 @batches("aten::outer", "aten::ger")
 def _outer(call: Call) -> Any:
     left, right = call["self"], call["vec2"]
-    return OPERATORS.mul(OPERATORS.unsqueeze(left.value, -1), OPERATORS.unsqueeze(right.value, -2))
+    return EITHER.mul(EITHER.unsqueeze(left.value, -1), EITHER.unsqueeze(right.value, -2))
 
 
 @batches("aten::linalg_solve", "aten::linalg_solve_triangular", "aten::triangular_solve", "aten::cholesky_solve")

@@ -5,13 +5,13 @@ from __future__ import annotations
 from collections.abc import Callable, Sequence
 from typing import Any, Final, Protocol
 
+from flambeau.batching import operators
 from flambeau.batching.operand import Operand, all_of, ranked
-from flambeau.ops.derivatives.operators import OPERATORS
+from flambeau.batching.operators import EITHER
 from flambeau.schema import registry
-from flambeau.schema.dtype import DType
+from flambeau.schema.dtype import DType, bool_
 from flambeau.schema.opdef import OpDef
 from flambeau.schema.rule_tables import RuleTable
-from flambeau.tensor import dispatch
 from flambeau.tensor.python_forms import promote_types
 from flambeau.tensor.tensor import Tensor
 
@@ -67,7 +67,7 @@ class Call:
         listed = list(arguments)
         for name, value in replaced.items():
             listed[self.names[name]] = value
-        return dispatch.run(self.definition, listed)
+        return operators.run(self.definition, listed)
 
 
 Rule = Callable[[Call], Any]
@@ -130,7 +130,7 @@ def _has_operand(value: Any) -> bool:
 def _promoted(call: Call, operands: Sequence[Operand], arguments: list[Any]) -> list[Any]:
     """Tensors without axes give way to others in type promotion, also where the batch gives them one."""
     definition = call.definition
-    if definition.schema.is_mutable or definition.dtype is None or len({o.value._array.dtype for o in operands}) == 1:
+    if definition.schema.is_mutable or definition.dtype is None or len({o.value.dtype for o in operands}) == 1:
         return arguments
     common: Any = None
     for operand in operands:
@@ -141,7 +141,7 @@ def _promoted(call: Call, operands: Sequence[Operand], arguments: list[Any]) -> 
         return arguments
     choosing = {call.names.get("condition"), call.names.get("mask")}
     return [
-        OPERATORS.to(changed, common) if position not in choosing and _gives_way(argument, common) else changed
+        EITHER.to(changed, common) if position not in choosing and _gives_way(argument, common) else changed
         for position, (argument, changed) in enumerate(zip(call.arguments, arguments, strict=True))
     ]
 
@@ -160,7 +160,7 @@ def drawn(definition: OpDef, arguments: Sequence[Any], size: int) -> Tensor | No
     place = definition.schema.index.get(_sizes_first)
     if place is None or not isinstance(arguments[place], list | tuple):
         return None
-    result: Tensor = dispatch.run(
+    result: Tensor = operators.run(
         definition, [*arguments[:place], [size, *arguments[place]], *arguments[place + 1 :]]
     )
     return result
@@ -188,4 +188,4 @@ def refuse_dynamic(definition: OpDef, operands: Sequence[Any]) -> None:
 
 
 def _is_mask(operand: Any) -> bool:
-    return isinstance(operand, Operand) and operand.is_batched and operand.value._array.dtype.kind == "b"
+    return isinstance(operand, Operand) and operand.is_batched and operand.value.dtype is bool_

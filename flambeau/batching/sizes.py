@@ -4,10 +4,10 @@ from __future__ import annotations
 
 from typing import Any
 
+from flambeau.batching import operators
 from flambeau.batching.operand import Operand, in_front, ranked
+from flambeau.batching.operators import EITHER, sizes_of
 from flambeau.batching.rules import Call, batches, decomposes
-from flambeau.ops.derivatives.operators import OPERATORS
-from flambeau.tensor import dispatch
 
 
 @batches(
@@ -50,11 +50,11 @@ def _transposed(call: Call) -> Any:
     """The axes in reverse order, of vectors and matrices."""
     [own] = [a for a in call.arguments if isinstance(a, Operand)]
     if own.rank < 2:
-        return OPERATORS.alias(own.value)
+        return EITHER.alias(own.value)
     if own.rank > 2:
         return None
-    swapped = OPERATORS.transpose(own.value, 1, 2)
-    return OPERATORS.conj(swapped) if call.definition.name.endswith("H") else swapped
+    swapped = EITHER.transpose(own.value, 1, 2)
+    return EITHER.conj(swapped) if call.definition.name.endswith("H") else swapped
 
 
 @batches(
@@ -65,7 +65,7 @@ def _sized(call: Call) -> Any:
     """Sizes that are told in full."""
     name = "shape" if "shape" in call.names else "size"
     sizes = list(call[name])
-    if -1 in sizes and call.size == 0:
+    if any(type(one) is int and one == -1 for one in sizes) and not call.size:
         return None
     return call.run([a.value if isinstance(a, Operand) else a for a in call.arguments], **{name: [call.size, *sizes]})
 
@@ -77,8 +77,8 @@ def _sized_as(call: Call) -> Any:
     if not own.is_batched:
         own = Operand(in_front(own, call.size), True)
     if call.definition.name.endswith("expand_as"):
-        return OPERATORS.expand(ranked(own, len(sizes)), [call.size, *sizes])
-    return OPERATORS.reshape(own.value, [call.size, *sizes])
+        return EITHER.expand(ranked(own, len(sizes)), [call.size, *sizes])
+    return EITHER.reshape(own.value, [call.size, *sizes])
 
 
 @batches("aten::expand", "aten::expand_copy", "aten::broadcast_to")
@@ -100,12 +100,12 @@ def _squeeze(call: Call) -> Any:
     """Without the axes of size one, but not without the batch."""
     own = call["self"]
     name = call.definition.name
-    return dispatch.call(name, own.value, [d + 1 for d, size in enumerate(own.sizes) if size == 1])
+    return operators.call(name, own.value, [d + 1 for d, size in enumerate(own.sizes) if size == 1])
 
 
 @batches("aten::ravel")
 def _ravel(call: Call) -> Any:
-    return OPERATORS.reshape(call["self"].value, [call.size, -1] if call.size else [0, *_product(call["self"].sizes)])
+    return EITHER.reshape(call["self"].value, [call.size, -1] if call.size else [0, *_product(call["self"].sizes)])
 
 
 def _product(sizes: tuple[int, ...]) -> list[int]:
@@ -147,5 +147,5 @@ decomposes("aten::dsplit")(lambda f, self, **cut: f.tensor_split(self, *cut.valu
 def _broadcast(f: Any, tensors: list[Any]) -> list[Any]:
     from numpy import broadcast_shapes
 
-    sizes = list(broadcast_shapes(*[tuple(t._array.shape) for t in tensors]))
+    sizes = list(broadcast_shapes(*[tuple(sizes_of(t)) for t in tensors]))
     return [f.expand(t, sizes) for t in tensors]

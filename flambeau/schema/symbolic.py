@@ -1,4 +1,4 @@
-"""Markers for numbers that stand for values of a program while it is being traced."""
+"""Markers for what stands for values of a program while it is being traced."""
 
 from __future__ import annotations
 
@@ -35,3 +35,16 @@ class SymbolicFloat(SymbolicNumber):
 
     __slots__ = ()
     number: float
+
+
+class SymbolicTensor:
+    """A tensor of a graph that is being built: operators on it are nodes that its builder inserts."""
+
+    __slots__ = ()
+    builder: Any
+    """Has `operators` as methods, and `call` and `insert` of any of them (`autodiff.graph_operators.Builder`)."""
+
+    @property
+    def shape(self) -> list[Any]:
+        """The sizes, as numbers or as what stands for them."""
+        raise NotImplementedError

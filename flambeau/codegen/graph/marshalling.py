@@ -139,6 +139,7 @@ class _Seen:
         own = argument._array
         sizes, strides = tuple(words[2 : 2 + rep.rank]), tuple(words[2 + rep.rank :])
         is_same = own.__array_interface__["data"][0] == words[1] and (own.shape, own.strides) == (sizes, strides)
+        is_same = is_same and own.dtype == rep.dtype.numpy  # the real part of complex numbers begins where they do
         return argument if is_same else share(argument, _part_of(argument, rep.dtype, words[1], sizes, strides))
 
     def _on_block(self, block: int, array: npt.NDArray[Any]) -> Tensor:
@@ -398,7 +399,7 @@ class _Taking:
         self._seen = _Seen()
         self._reach: dict[int, int] = {}
         self._storages: dict[int, Storage] = {}
-        self._tensors: dict[tuple[int, ...], Tensor] = {}
+        self._tensors: dict[tuple[Any, ...], Tensor] = {}
         self._lists = lists
 
     def measure(self, rep: Representation, words: Sequence[int]) -> None:
@@ -456,7 +457,7 @@ class _Taking:
         return [self.take(rep.item, words) for _ in range(LIST.read(block, "length"))]
 
     def _tensor(self, rep: forms.Array, words: Sequence[int]) -> Tensor:
-        key = tuple(words)
+        key = (rep.dtype, *words)
         if key not in self._tensors:
             self._tensors[key] = self._new_tensor(rep, words)
         return self._tensors[key]

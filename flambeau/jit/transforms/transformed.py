@@ -17,6 +17,7 @@ from flambeau.executor.report import Explanation
 from flambeau.func import forward, jacobians, reverse
 from flambeau.jit.function import ScriptFunction
 from flambeau.jit.script_registry import REGISTRY
+from flambeau.jit.transforms.batches import Batches
 from flambeau.jit.transforms.programs import in_dims_of, program_of
 from flambeau.jit.transforms.staging import NotStagedError, Staged, goes_by_elements, has_effects
 from flambeau.program.function import Function
@@ -62,10 +63,12 @@ class Stages:
     """How a transform of a scripted function is called: by code for arguments of each size, or by another way."""
 
     def __init__(
-        self, base: Function, plain: Plain, by_graph: Callable[[Sequence[Any]], Any] | None, name: str
-    ) -> None:
+        self, base: Function, plain: Plain, by_graph: Callable[[Sequence[Any]], Any] | None, name: str,
+        batches: Batches | None = None,
+    ) -> None:  # fmt: skip
         """`plain` is the transform of the function that runs an operator at a time, for all arguments; `by_graph` runs
-        the graph of the transform, if there is one."""
+        the graph of the transform, if there is one; `batches` has code for arguments of any sizes, if there may be."""
+        self.batches = None if has_effects(base) else batches
         self._base, self._plain, self._by_graph, self._name = base, plain, by_graph, name
         self.ways: SpecialisationCache[Any, Callable[[Sequence[Any]], Any]] = SpecialisationCache(
             "sizes of a transform", MOST, describe=lambda key: ", ".join(map(_described, key))
@@ -75,6 +78,8 @@ class Stages:
         """The result for all arguments; `first` is the plain transform of the arguments as they were given."""
         if dispatch.is_intercepted() or (special.exists and below.has_special(arguments)):
             return first()
+        if self.batches is not None and (script := self.batches.of(arguments)) is not None:
+            return script(*arguments)
         try:
             key = tuple([_key(a) for a in arguments])
             way = self.ways.get(key)
@@ -103,22 +108,24 @@ class Stages:
         return self._plain(*arguments)
 
     @property
-    def staged(self) -> list[Staged]:
+    def scripts(self) -> list[ScriptFunction]:
         """The code that is kept."""
-        return [way for way in self.ways.values if isinstance(way, Staged)]
+        of_patterns = [] if self.batches is None else self.batches.scripts
+        return of_patterns + [way.script for way in self.ways.values if isinstance(way, Staged)]
 
 
 class TransformedFunction(ScriptFunction):
     """A transform of a scripted function that goes by whole batches."""
 
     def __init__(
-        self, function: Function, base: Function, plain: Plain, complete: Plain, is_covered: Callable[[Any, Any], bool]
-    ) -> None:
+        self, function: Function, base: Function, plain: Plain, complete: Plain, is_covered: Callable[[Any, Any], bool],
+        batches: Batches | None,
+    ) -> None:  # fmt: skip
         """`complete` is `plain` for all arguments, those with defaults too; `is_covered` says whether arguments by
         place and by name are what the program was written for."""
         super().__init__(function)
         self.base, self.plain, self._is_covered = base, plain, is_covered
-        self._stages = Stages(base, complete, lambda arguments: self._executor(*arguments), function.name)
+        self._stages = Stages(base, complete, lambda arguments: self._executor(*arguments), function.name, batches)
 
     def __call__(self, *args: Any, **kwargs: Any) -> Any:
         """Run it. Raises what the transform of the same Python function does."""
@@ -138,7 +145,7 @@ class TransformedFunction(ScriptFunction):
     def explain(self, *, measure: bool | None = None) -> Explanation:
         """Every compilation: for arguments of each size, and of the graph."""
         whole = super().explain(measure=measure)
-        parts = [way.script.explain(measure=measure) for way in self._stages.staged]
+        parts = [script.explain(measure=measure) for script in self._stages.scripts]
         found = tuple([c for part in parts for c in part.compilations])
         caches = (self._stages.ways.statistics(), *whole.caches)
         return replace(whole, compilations=found + whole.compilations, caches=caches)
@@ -268,9 +275,11 @@ def _new(kind: str, function: ScriptFunction, options: dict[str, Any]) -> Callab
     alone = PLAIN[kind](plain, **options)
     complete = alone
     is_covered: Callable[[Any, Any], bool] = _any_call
+    batches = None
     if kind == "vmap" and (dims := in_dims_of(function.script_function, options["in_dims"])) is not None:
         complete = vmap(plain, **{**options, "in_dims": tuple(dims)})
         is_covered = _covered(function.script_function, options["in_dims"])
+        batches = Batches(function.script_function, dims, options["out_dims"])
     try:
         if kind in ("grad", "value_and_grad"):
             program = gradient_of(function.script_function, with_value=kind != "grad", **options)
@@ -279,7 +288,7 @@ def _new(kind: str, function: ScriptFunction, options: dict[str, Any]) -> Callab
         program = program_of(kind, function.script_function, **options)
     except (TypeError, ValueError):
         return _without_graph(function, alone, kind)
-    new = TransformedFunction(program, _base(function), alone, complete, is_covered)
+    new = TransformedFunction(program, _base(function), alone, complete, is_covered, batches)
     return partial(_along, new, function) if kind in ("jvp", "hvp") else new
 
 

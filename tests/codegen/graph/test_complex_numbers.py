@@ -198,3 +198,16 @@ def test_parts_of_real_numbers() -> None:
         return x.real, x.imag, n.imag, x.conjugate(), np.angle(x)
 
     assert flambeau.script(both)(-2.5, 3) == (-2.5, 0.0, 0, -2.5, math.pi)
+
+
+def test_the_real_part_of_an_argument_is_real() -> None:
+    def parts(z: flambeau.Tensor) -> tuple[flambeau.Tensor, flambeau.Tensor, flambeau.Tensor]:
+        y = z * 1
+        return z.real, y, y.real
+
+    script = flambeau.script(parts)
+    z = flambeau.tensor([1 + 2j, 3 - 4j])
+    for _ in range(5):
+        for got, want in zip(script(z), (z.real, z, z.real), strict=True):
+            assert got.dtype is want.dtype
+            assert flambeau.equal(got, want)
