@@ -45,6 +45,8 @@ class Batching:
     def moved(self, value: Value, start: int, end: int) -> Value:
         """A tensor with one of its axes somewhere else."""
         rank = TensorProxy(self.builder.whole, value).dim()
+        if not -rank <= end < rank:
+            raise UntraceableError("an axis that is none of it")
         if start == end % rank:
             return value
         moved: Value = self.builder.whole.operators.movedim(TensorProxy(self.builder.whole, value), start, end).value
