@@ -335,5 +335,9 @@ class TensorProxy(Operand, SymbolicTensor):
     def __and__(self, other: Any) -> Any:
         return self._apply("bitwise_and", self, other)
 
+    __rand__ = __and__
+
     def __or__(self, other: Any) -> Any:
         return self._apply("bitwise_or", self, other)
+
+    __ror__ = __or__
