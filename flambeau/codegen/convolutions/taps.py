@@ -20,6 +20,7 @@ from typing import Final
 from flambeau.codegen.convolutions.vectors import Floats, VectorFunction, VectorModule
 from flambeau.codegen.convolutions.words import PLACE, TAP, TAPS, TAPS_AT
 from flambeau.codegen.layouts import WORD
+from flambeau.codegen.llvm.checked_emitter import word
 from flambeau.codegen.llvm.emitter import Value, float_constant
 
 
@@ -48,8 +49,8 @@ def taps_text(floats: Floats) -> str:
     return m.builder.text()
 
 
-def _first(m: VectorModule, kind: Kind, lanes: int) -> Value:
-    return float_constant(-float("inf") if kind is Kind.LARGEST else 0.0, m.floats.type, lanes)
+def _first_of(f: VectorFunction, kind: Kind, lanes: int) -> Value:
+    return float_constant(-float("inf") if kind is Kind.LARGEST else 0.0, f.floats.type, lanes)
 
 
 def _taken(f: VectorFunction, kind: Kind, so_far: Value, value: Value, weight: Value | None) -> Value:
@@ -88,7 +89,7 @@ def _build_row(m: VectorModule, kind: Kind) -> None:
         ) -> None:  # fmt: skip
             to = f.moved(target, from_target)
             before = f.read(to, t, lanes, align=size) if lanes > 1 else f.read(to, t)
-            start = f.select(is_first, _first(m, kind, lanes), before)
+            start = f.select(is_first, _first_of(f, kind, lanes), before)
 
             def one(k: Value, state: Sequence[Value]) -> list[Value]:
                 tap = f.at(row_taps, f.op("mul", k, TAP_BYTES), "i8")
@@ -121,16 +122,63 @@ def _in_place(together: Callable[..., None], at: Value, lanes: int, mask: Value 
 
 
 def _build_places(m: VectorModule, kind: Kind) -> None:
-    """``places_...``: the places of a row, of elements of another."""
+    """``places_...``: the places of a row, of elements of another; even ones by vectors."""
     f = m.function(
         f"void places_{kind.value}", "ptr words", "ptr source", "ptr target", f"{m.floats.type} divisor"
     )  # fmt: skip
     words, source, target, divisor = f.parameters
-    t = m.floats.type
-    get = {name: f.get(words, TAPS, name) for name in ("columns", "column_places", "y_column")}
+    get = {name: f.get(words, TAPS, name) for name in ("columns", "even_from", "even_end", "even_step")}
+    start, end = get["even_from"], get["even_end"]
+    _places_one_by_one(f, kind, f.parameters, word(0), start)
+    # A vector of every other element reads one behind its last: the next place has it.
+    whole = f.op("sdiv", f.most_of(f.op("sub", f.op("sub", end, start), 1), 0), m.floats.lanes)
+    single, other, done = f.label("single"), f.label("other"), f.label("even_done")
+    f.branch_if(f.compare("eq", get["even_step"], 1), single, other)
+    for label, step in ((single, 1), (other, 2)):
+        f.start(label, falls_through=False)
+        with f.loop(whole) as v:
+            first = f.op("add", start, f.op("mul", v, m.floats.lanes))
+            total = _even_places(f, kind, words, source, first, step, divisor)
+            f.put_vector(total, f.moved(target, f.bytes_of(first)))
+        f.branch(done)
+    f.start(done, falls_through=False)
+    _places_one_by_one(f, kind, f.parameters, f.op("add", start, f.op("mul", whole, m.floats.lanes)), get["columns"])
+    f.ret()
+
+
+def _even_places(
+    f: VectorFunction, kind: Kind, words: Value, source: Value, first: Value, step: int, divisor: Value
+) -> Value:
+    """A vector of places, from one on."""
+    lanes = f.floats.lanes
+    place = f.at(f.get(words, TAPS, "column_places"), f.op("mul", first, PLACE_BYTES), "i8")
+    taps = f.get(place, PLACE, "taps")
+
+    def one(k: Value, state: Sequence[Value]) -> list[Value]:
+        tap = f.at(taps, f.op("mul", k, TAP_BYTES), "i8")
+        here = f.moved(source, f.get(tap, TAP, "offset"))
+        value = f.vector(here)
+        if step == 2:
+            far = f.vector(f.at(here, lanes * f.floats.itemsize, "i8"))
+            value = f.shuffle(value, far, range(0, 2 * lanes, 2))
+        return [_taken(f, kind, state[0], value, None)]
+
+    (total,) = f.fold(f.get(place, PLACE, "count"), [_first_of(f, kind, lanes)], one)
+    if kind is Kind.MEAN:
+        own = f.fmul(divisor, f.read(f.field(place, PLACE, "divisor"), f.floats.type))
+        total = f.fdiv(total, f.splat(own, lanes))
+    return total
+
+
+def _places_one_by_one(f: VectorFunction, kind: Kind, parameters: Sequence[Value], start: Value, end: Value) -> None:
+    """Places from one to another."""
+    words, source, target, divisor = parameters
+    t = f.floats.type
+    places, column = f.get(words, TAPS, "column_places"), f.get(words, TAPS, "y_column")
     filling = f.read(f.field(words, TAPS, "filling"), t)
-    with f.loop(get["columns"]) as j:
-        place = f.at(get["column_places"], f.op("mul", j, PLACE_BYTES), "i8")
+    with f.loop(f.op("sub", end, start)) as k:
+        j = f.op("add", start, k)
+        place = f.at(places, f.op("mul", j, PLACE_BYTES), "i8")
         taps, count = f.get(place, PLACE, "taps"), f.get(place, PLACE, "count")
 
         def one(k: Value, state: Sequence[Value], taps: Value = taps) -> list[Value]:
@@ -138,13 +186,12 @@ def _build_places(m: VectorModule, kind: Kind) -> None:
             value = f.read(f.moved(source, f.get(tap, TAP, "offset")), t)
             return [_taken(f, kind, state[0], value, _weight(f, tap) if kind is Kind.SUM else None)]
 
-        (total,) = f.fold(count, [_first(m, kind, 1)], one)
+        (total,) = f.fold(count, [_first_of(f, kind, 1)], one)
         if kind is Kind.MEAN:
             own = f.read(f.field(place, PLACE, "divisor"), t)
             total = f.fdiv(total, f.fmul(divisor, own))
         total = f.select(f.compare("eq", count, 0), filling, total)
-        f.write(total, f.moved(target, f.op("mul", j, get["y_column"])))
-    f.ret()
+        f.write(total, f.moved(target, f.op("mul", j, column)))
 
 
 def _build_planes(m: VectorModule, kind: Kind) -> None:

@@ -97,6 +97,7 @@ def launch_of(x: Array, axes: Sequence[Axis], kind: Kind, filling: float = 0.0, 
         depth_places=_address(tables[0]), row_places=_address(tables[1]), column_places=_address(tables[2]),
         y_image=y_image, y_channel=y_channel, y_depth=y_depth, y_row=y_row, y_column=y_column,
         filling=_bits(filling, x.itemsize), room_bytes=x.shape[-1] * x.itemsize + SLACK, is_direct=int(is_direct),
+        **_even_places(every[2], y_column == x.itemsize),
     )  # fmt: skip
     block = [0] * (TAPS_AT + 1)
     block[TAPS_AT] = ctypes.addressof(words)
@@ -109,6 +110,21 @@ def launch_of(x: Array, axes: Sequence[Axis], kind: Kind, filling: float = 0.0, 
         (output,), block, units, None, step, pieces, nanoseconds,
         routine=Routine(_code(x.dtype.char), kind.value, (words, tables)),
     )  # fmt: skip
+
+
+def _even_places(axis: Axis, is_dense: bool) -> dict[str, int]:
+    """The places that vectors take: the longest stretch that there may be, if its elements are evenly apart."""
+    most = int(axis.counts.max())
+    found = np.flatnonzero(axis.counts == most)
+    start, end = int(found[0]), int(found[-1]) + 1
+    if is_dense and most and end - start == len(found) > 1:
+        first = int(axis.counts[:start].sum())
+        indexes, weights = (a[first : first + most * len(found)] for a in (axis.indexes, axis.weights))
+        apart, divisors = np.diff(indexes.reshape(-1, most), axis=0), axis.divisors[start:end]
+        step = int(apart[0, 0])
+        if step in (1, 2) and (apart == step).all() and (weights == 1).all() and (divisors == divisors[0]).all():
+            return {"even_from": start, "even_end": end, "even_step": step}
+    return {"even_from": 0, "even_end": 0, "even_step": 1}
 
 
 def _is_plain(axis: Axis) -> bool:

@@ -84,10 +84,11 @@ PLACE: Final[Layout] = words_layout("ptr taps, i64 count, i64 divisor")
 TAPS: Final[Layout] = words_layout(
     "i64 x_image, i64 x_channel, i64 channels, i64 width, i64 x_column, i64 depths, i64 rows, i64 columns, "
     "ptr depth_places, ptr row_places, ptr column_places, i64 y_image, i64 y_channel, i64 y_depth, i64 y_row, "
-    "i64 y_column, i64 filling, i64 room_bytes, i64 is_direct"
+    "i64 y_column, i64 filling, i64 room_bytes, i64 is_direct, i64 even_from, i64 even_end, i64 even_step"
 )
 """A result of places that take elements along three axes; steps are bytes, ``filling`` is the bits of what places hold
-that take nothing. With ``is_direct`` a place takes one depth and one row at most, as they are.
+that take nothing. With ``is_direct`` a place takes one depth and one row at most, as they are. Places of a row from
+``even_from`` to ``even_end`` take as many elements each, ``even_step`` further from one place to the next, all alike.
 """
 TAPS_AT = 3
 """The word of a launch's block with the address of `TAPS`, behind those of the input and the result."""
