@@ -4,8 +4,10 @@ from __future__ import annotations
 
 import doctest
 import importlib
+import importlib.util
 import inspect
 import pkgutil
+from pathlib import Path
 
 import pytest
 
@@ -26,22 +28,21 @@ def failures(name: str) -> str:
     return "".join(report)
 
 
-@pytest.mark.parametrize("name", [n for n in MODULES if not n.endswith("__main__") and n not in CUDA_MODULES])
+def has_examples(name: str) -> bool:
+    """Whether the text of a module shows any."""
+    spec = importlib.util.find_spec(name)
+    assert spec is not None
+    assert spec.origin is not None
+    return ">>> " in Path(spec.origin).read_text(encoding="utf-8")
+
+
+@pytest.mark.parametrize("name", [n for n in MODULES if n not in CUDA_MODULES and has_examples(n)])
 def test_examples(name: str) -> None:
     assert failures(name) == ""
 
 
 def test_there_are_examples() -> None:
-    finder = doctest.DocTestFinder(exclude_empty=True)
-    assert (
-        sum(
-            bool(e.examples)
-            for n in MODULES
-            if not n.endswith("__main__")
-            for e in finder.find(importlib.import_module(n))
-        )
-        > 80
-    )
+    assert sum(map(has_examples, MODULES)) > 450
 
 
 WITHOUT_EXAMPLE = 80
