@@ -9,6 +9,7 @@ import numpy as np
 import pytest
 
 from flambeau.codegen import backend, reference
+from flambeau.codegen.kernel import KernelBuilder
 from flambeau.codegen.llvm.accuracy import ULP
 from flambeau.codegen.llvm.engine import Engine, using
 from flambeau.codegen.llvm.processor import LEVELS
@@ -37,18 +38,30 @@ def test_functions(other: Engine, op: str, dtype: str) -> None:
     np.testing.assert_allclose(got, want, rtol=bound, atol=2 * np.finfo(dtype).smallest_subnormal)
 
 
+INTEGER_OPS = ("add", "mul", "floordiv", "remainder", "shl", "maximum", "pow")
+
+
 @pytest.mark.parametrize("dtype", ["int8", "int64", "uint8"])
 def test_integers(other: Engine, dtype: str) -> None:
+    """All operations in one kernel, which is compiled for whole arrays and for strided ones."""
     a, b = random_values(dtype, 99, 1), random_values(dtype, 99, 2)
     b[b == 0] = 1
-    for op in ("add", "mul", "floordiv", "remainder", "shl", "maximum", "pow"):
-        kernel = pointwise(op, (dtype, dtype))
-        (want,) = reference.run(kernel, a, b)
-        with using(other):
-            got = backend.compile_kernel(kernel)(a, b)
-            strided = backend.compile_kernel(kernel)(a[::-1][::2], b[::-1][::2])
+    builder = KernelBuilder("integers", ("i",))
+    names = [builder.input(n, dtype, ("i",)) for n in ("a", "b")]
+    with builder.loop("i"):
+        values = [builder.load(n) for n in names]
+        for op in INTEGER_OPS:
+            result = builder.apply(op, *values)
+            builder.output(f"y_{op}", builder.dtypes[result], ("i",))
+            builder.store(f"y_{op}", result)
+    kernel = builder.kernel()
+    wanted = reference.run(kernel, a, b)
+    with using(other):
+        run = backend.compile_kernel(kernel)
+        whole, strided = run(a, b), run(a[::-1][::2], b[::-1][::2])
+    for got, part, want in zip(whole, strided, wanted, strict=True):
         np.testing.assert_array_equal(got, want)
-        np.testing.assert_array_equal(strided, want[::-1][::2])
+        np.testing.assert_array_equal(part, want[::-1][::2])
 
 
 EDGES = [
