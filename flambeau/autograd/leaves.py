@@ -91,8 +91,8 @@ class Leaves:
                     captured[(id(leaf), 0)] = gradient
                 continue
             array = gradient._array
-            is_held = sys.getrefcount(gradient) > UNHELD  # by a hook, or by whoever has a result's gradient
-            is_own = not is_held and id(gradient._storage) not in shared and _is_all(gradient)
+            is_referenced = sys.getrefcount(gradient) > UNHELD  # by a hook, or by whoever has a result's gradient
+            is_own = not is_referenced and id(gradient._storage) not in shared and _is_all(gradient)
             shared.add(id(gradient._storage))
             accumulate(leaf, gradient, may_keep=is_own and bool(array.flags.c_contiguous))
             if known_leaf(leaf) is not None:

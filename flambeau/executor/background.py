@@ -27,7 +27,7 @@ from typing import Final
 from flambeau.tensor.grad_mode import no_grad
 from flambeau.util.locks import Lock, NoForkLock, in_child
 from flambeau.util.progress import unseen
-from flambeau.util.user_code import Held, holding_warnings
+from flambeau.util.user_code import PendingWarning, holding_warnings
 
 VARIABLE: Final = "FLAMBEAU_BACKGROUND"
 AGAIN: Final = 0.2
@@ -48,7 +48,7 @@ class Job:
         self._done = threading.Event()
         self.error: BaseException | None = None
         """Why it could not be made."""
-        self.warnings: list[Held] = []
+        self.warnings: list[PendingWarning] = []
         """What was to be said to the user meanwhile."""
         self.is_lost = False
         """Whether nobody will make it: its thread is that of another process, or the interpreter ends."""

@@ -11,7 +11,7 @@ from flambeau.nn.parameter import Parameter
 from flambeau.tensor.tensor import Tensor
 
 
-def _held_as(value: Any) -> Any:
+def _as_parameter(value: Any) -> Any:
     """Plain tensors become parameters; other values stay what they are."""
     return Parameter(value) if isinstance(value, Tensor) and not isinstance(value, Parameter) else value
 
@@ -53,7 +53,7 @@ class ParameterList(Module):
         return getattr(self, self._name(index))
 
     def __setitem__(self, index: int, value: Any) -> None:
-        setattr(self, self._name(index), _held_as(value))
+        setattr(self, self._name(index), _as_parameter(value))
 
     def append(self, value: Any) -> Self:
         """Add a value at the end."""
@@ -110,7 +110,7 @@ class ParameterDict(Module):
         if not isinstance(key, str):
             raise TypeError(f"a ParameterDict has strings for keys, not {type(key).__name__}")
         self._keys[key] = None
-        setattr(self, key, _held_as(value))
+        setattr(self, key, _as_parameter(value))
 
     def __delitem__(self, key: str) -> None:
         del self._keys[key]

@@ -51,8 +51,8 @@ class _Uninitialized:
 
     def placeholder(self) -> Tensor:
         """A tensor without elements, of the right element type."""
-        held: Any = self
-        return settle(window(_memory.__get__(self), held._storage))
+        tensor: Any = self
+        return settle(window(_memory.__get__(self), tensor._storage))
 
     def materialize(
         self, shape: Sequence[int], device: Device | str | None = None, dtype: DType | None = None
@@ -90,9 +90,9 @@ class UninitializedParameter(_Uninitialized, Parameter):  # type: ignore[misc]  
         device: where its tensors are; "cpu".
         dtype: the dtype of its parameters; the default one if None.
 
-    >>> held = UninitializedParameter()
-    >>> held.materialize([2, 3])
-    >>> held.shape
+    >>> weight = UninitializedParameter()
+    >>> weight.materialize([2, 3])
+    >>> weight.shape
     flambeau.Size([2, 3])
     """
 
@@ -117,9 +117,9 @@ class UninitializedBuffer(_Uninitialized, Tensor):  # type: ignore[misc]  # it r
 
     >>> import flambeau
     >>> from flambeau.nn import UninitializedBuffer
-    >>> held = UninitializedBuffer()
-    >>> held.materialize([2, 3])
-    >>> held.shape
+    >>> buffer = UninitializedBuffer()
+    >>> buffer.materialize([2, 3])
+    >>> buffer.shape
     flambeau.Size([2, 3])
     """
 

@@ -50,8 +50,8 @@ def _layer_shape(
 ) -> tuple[Sizes | None, Sizes | None]:
     if need_weights is False:
         return query.sizes, (0,)
-    is_told = need_weights is True and isinstance(average_attn_weights, bool) and isinstance(num_head, int)
-    if not is_told or query.sizes is None or key.sizes is None or len(query.sizes) != 3 or len(key.sizes) != 3:
+    is_known = need_weights is True and isinstance(average_attn_weights, bool) and isinstance(num_head, int)
+    if not is_known or query.sizes is None or key.sizes is None or len(query.sizes) != 3 or len(key.sizes) != 3:
         return query.sizes, None
     heads = () if average_attn_weights else (num_head,)
     return query.sizes, (query.sizes[0], *heads, query.sizes[1], key.sizes[1])

@@ -109,7 +109,7 @@ def _of_samples(listed: Sequence[OpDef], path: str, longest: int, write: Callabl
 def by_types(definition: OpDef, path: str, values: Values) -> Iterator[str]:
     """Calls with nothing but what has no default, for each kind of element in `values` that the operator takes."""
     for dtype, texts in values.items():
-        arguments = [told(a, dtype) for a in definition.schema.arguments]
+        arguments = [rule_argument(a, dtype) for a in definition.schema.arguments]
         if definition.dtype is None or definition.dtype(*arguments) is not None:
             positional = _required(definition, texts)
             if positional is not None:
@@ -161,7 +161,7 @@ def _other(value: Any, write: Callable[[Any], str]) -> str:
     return repr(value)
 
 
-def told(argument: Argument, dtype: DType) -> Any:
+def rule_argument(argument: Argument, dtype: DType) -> Any:
     """What a rule is told of an argument: of a tensor its dtype."""
     if isinstance(argument.type, TensorType):
         return TensorType(dtype=dtype, sizes=(2,))

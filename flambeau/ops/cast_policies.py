@@ -55,7 +55,7 @@ _declare(
     "native_layer_norm group_norm frobenius_norm nuclear_norm norm cosine_similarity pdist renorm logsumexp dist",
 )  # fmt: skip
 _declare(
-    CastPolicy.FULL_UNLESS_TOLD, CUDA,
+    CastPolicy.FULL_UNLESS_DTYPE_GIVEN, CUDA,
     "prod sum cumsum cumprod softmax log_softmax linalg_vector_norm linalg_matrix_norm",
 )  # fmt: skip
 _declare(CastPolicy.WIDEST, BOTH, "cat concat concatenate stack hstack vstack dstack row_stack column_stack index_copy")

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Iterable, Iterator, Sequence
 
-from flambeau.ops.call_examples import LONGEST, examples, told
+from flambeau.ops.call_examples import LONGEST, examples, rule_argument
 from flambeau.schema.dtype import ALL, DType, complex32
 from flambeau.schema.function import Argument, FunctionSchema
 from flambeau.schema.opdef import OpDef
@@ -83,7 +83,7 @@ def _results(definition: OpDef) -> Iterator[tuple[DType, DType]]:
     for dtype in ALL:
         if dtype is complex32:
             continue
-        arguments = [told(a, dtype) for a in definition.schema.arguments]
+        arguments = [rule_argument(a, dtype) for a in definition.schema.arguments]
         result = definition.dtype(*arguments)
         if isinstance(result, DType):
             yield dtype, result

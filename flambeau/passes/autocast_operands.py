@@ -51,7 +51,7 @@ def promotes(node: Node) -> bool:
 
 def is_untold(node: Node, policy: CastPolicy) -> bool:
     """Whether a sum is told no dtype by its call."""
-    if policy is not CastPolicy.FULL_UNLESS_TOLD or node.definition is None:
+    if policy is not CastPolicy.FULL_UNLESS_DTYPE_GIVEN or node.definition is None:
         return False
     place = node.definition.schema.index.get("dtype")
     return place is None or isinstance(node.operand(place).static_type, NoneType)

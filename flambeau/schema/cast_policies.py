@@ -22,7 +22,7 @@ class CastPolicy(Enum):
     """Products and convolutions: fast in few bits, and their sums are kept in more."""
     FULL = "float32"
     """What loses too much otherwise: losses, decompositions, transforms."""
-    FULL_UNLESS_TOLD = "float32, unless the call says a dtype"
+    FULL_UNLESS_DTYPE_GIVEN = "float32, unless the call says a dtype"
     """Sums of many: their `dtype` argument says what they add up in."""
     WIDEST = "float32 if an operand is, else the dtype of autocast"
     """What takes operands of one dtype alone."""

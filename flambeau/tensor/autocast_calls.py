@@ -45,10 +45,10 @@ def cast_arguments(
             return list(arguments)
         if policy is CastPolicy.REFUSED:
             raise RuntimeError(REFUSAL.format(name=definition.name.rpartition("::")[2], device=device_type))
-        if policy is CastPolicy.FULL_UNLESS_TOLD and _is_told(definition, arguments):
+        if policy is CastPolicy.FULL_UNLESS_DTYPE_GIVEN and _has_dtype(definition, arguments):
             return list(arguments)
         wanted = dtype
-        if policy in (CastPolicy.FULL, CastPolicy.FULL_UNLESS_TOLD):
+        if policy in (CastPolicy.FULL, CastPolicy.FULL_UNLESS_DTYPE_GIVEN):
             wanted = float32
         elif policy is CastPolicy.WIDEST:
             wanted = widest(arguments, device_type, dtype)
@@ -80,7 +80,7 @@ def _concerns(arguments: Sequence[Any], device_type: str) -> bool:
     return any(is_cast(t, device_type) for t in _tensors(arguments))
 
 
-def _is_told(definition: OpDef, arguments: Sequence[Any]) -> bool:
+def _has_dtype(definition: OpDef, arguments: Sequence[Any]) -> bool:
     place = definition.schema.index.get("dtype")
     return place is not None and arguments[place] is not None
 

@@ -40,7 +40,7 @@ class KeptOn(Generic[K, V]):
     def __setitem__(self, owner: K, value: V) -> None:
         entry = owner.__dict__.get(ATTRIBUTE)
         if entry is None or entry.owner() is not owner:  # `functools.wraps` and `dataclass` copy attributes
-            entry = _Held(weakref.ref(owner))
+            entry = _Entry(weakref.ref(owner))
             if isinstance(owner, type):
                 type.__setattr__(owner, ATTRIBUTE, entry)
             else:
@@ -72,7 +72,7 @@ class KeptOn(Generic[K, V]):
         return [value for owner in self if (value := self.get(owner)) is not None]
 
 
-class _Held:
+class _Entry:
     """What one owner holds. Copies and pickles of the owner hold nothing."""
 
     __slots__ = ("owner", "values")
@@ -82,7 +82,7 @@ class _Held:
         self.values: dict[Any, Any] = {}
 
     def __reduce__(self) -> tuple[Any, ...]:
-        return _Held, (_nobody,)
+        return _Entry, (_nobody,)
 
 
 def _nobody() -> None:

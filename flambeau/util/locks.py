@@ -11,7 +11,7 @@ needed.
 
 >>> lock = Lock()
 >>> with lock:
-...     lock.is_held()
+...     lock.is_owned()
 True
 """
 
@@ -47,14 +47,14 @@ class Lock(_ReentrantLock):  # type: ignore[misc]
     def __init__(self) -> None:
         _locks.add(self)
 
-    def is_held(self) -> bool:
+    def is_owned(self) -> bool:
         """Whether this thread holds it."""
-        is_held: bool = self._is_owned()
-        return is_held
+        owned: bool = self._is_owned()
+        return owned
 
     def renew(self) -> None:
         """Free it from a thread that is no more. For a process just forked."""
-        if not self.is_held():
+        if not self.is_owned():
             self._at_fork_reinit()
 
 
@@ -74,11 +74,11 @@ class NoForkLock(Lock):
         if _forking and not _holds_any():  # else there would always be another that holds one
             with _gate:
                 pass
-        was_held = self.is_held()
+        was_owned = self.is_owned()
         try:
             is_taken: bool = self.acquire()
         except BaseException:
-            if was_held or self.is_held():
+            if was_owned or self.is_owned():
                 self.release()
             raise
         return is_taken
@@ -86,7 +86,7 @@ class NoForkLock(Lock):
 
 def _holds_any() -> bool:
     """Whether this thread holds a `NoForkLock`."""
-    return any(lock.is_held() for lock in list(_no_fork_locks))
+    return any(lock.is_owned() for lock in list(_no_fork_locks))
 
 
 _locks: weakref.WeakSet[Lock] = weakref.WeakSet()

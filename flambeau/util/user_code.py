@@ -23,18 +23,18 @@ INSIDE = (PACKAGE, contextlib.__file__)
 """Files whose lines are no user's: decorators of this package's functions are run by the library."""
 
 
-Held = tuple[str, type[Warning]]
+PendingWarning = tuple[str, type[Warning]]
 
 
 class _Holding(threading.local):
-    pending: list[Held] | None = None
+    pending: list[PendingWarning] | None = None
 
 
 _holding = _Holding()
 
 
 @contextlib.contextmanager
-def holding_warnings(pending: list[Held]) -> Iterator[None]:
+def holding_warnings(pending: list[PendingWarning]) -> Iterator[None]:
     """Within the block, warnings of this thread to the user go into a list: no line of the user's led here."""
     before = _holding.pending
     _holding.pending = pending

@@ -145,7 +145,7 @@ def test_what_writes_into_an_operand_is_not_cast() -> None:
 def test_each_kind_of_device_has_lists_of_its_own() -> None:
     assert policy_of("aten::exp", "cpu") is None
     assert policy_of("aten::exp", "cuda") is CastPolicy.FULL
-    assert policy_of("aten::sum", "cuda") is CastPolicy.FULL_UNLESS_TOLD
+    assert policy_of("aten::sum", "cuda") is CastPolicy.FULL_UNLESS_DTYPE_GIVEN
     assert policy_of("aten::binary_cross_entropy", "cuda") is CastPolicy.REFUSED
     assert "aten::mm" in declared_policies("cuda")
     with pytest.raises(ValueError, match="aten::mm has two cast policies on cpu: LOWER and FULL"):

@@ -25,7 +25,7 @@ def in_child(work: Callable[[], bool]) -> bool:
 
 def _takes(lock: Lock) -> bool:
     with lock:
-        return lock.is_held()
+        return lock.is_owned()
 
 
 class _Late(NoForkLock):
@@ -40,13 +40,13 @@ def test_c11_a_handler_that_raises_while_a_lock_is_taken_leaves_it_as_it_was() -
     lock = _Late()
     with pytest.raises(TimeoutError), lock:
         pass
-    assert not lock.is_held()
+    assert not lock.is_owned()
     NoForkLock.acquire(lock)
     with pytest.raises(TimeoutError), lock:
         pass
-    assert lock.is_held()
+    assert lock.is_owned()
     lock.release()
-    assert not lock.is_held()
+    assert not lock.is_owned()
 
 
 def test_a_lock_is_taken_again_by_the_thread_that_holds_it() -> None:
@@ -54,8 +54,8 @@ def test_a_lock_is_taken_again_by_the_thread_that_holds_it() -> None:
     with lock:
         with lock:
             pass
-        assert lock.is_held()
-    assert not lock.is_held()
+        assert lock.is_owned()
+    assert not lock.is_owned()
 
 
 def test_c10_a_lock_that_another_thread_holds_is_free_in_a_child() -> None:
@@ -71,7 +71,7 @@ def test_c10_a_lock_that_another_thread_holds_is_free_in_a_child() -> None:
     thread.start()
     held.wait()
     assert in_child(lambda: _takes(lock))
-    assert not lock.is_held()
+    assert not lock.is_owned()
     enough.set()
     thread.join()
     assert _takes(lock)
@@ -80,8 +80,8 @@ def test_c10_a_lock_that_another_thread_holds_is_free_in_a_child() -> None:
 def test_c10_what_the_forking_thread_holds_it_holds_in_the_child() -> None:
     lock = Lock()
     with lock:
-        assert in_child(lambda: lock.is_held() and _takes(lock))
-    assert in_child(lambda: not lock.is_held() and _takes(lock))
+        assert in_child(lambda: lock.is_owned() and _takes(lock))
+    assert in_child(lambda: not lock.is_owned() and _takes(lock))
 
 
 def test_c10_forks_wait_for_work_that_nobody_could_go_on_with() -> None:

@@ -54,7 +54,7 @@ class DeviceAllocator:
         size = rounded(nbytes or 1)
         is_small = size <= SMALL
         pool = self.pool if pool is None else pool
-        if self._lock.is_held():  # a finaliser asks, which the collector ran in the middle of this
+        if self._lock.is_owned():  # a finaliser asks, which the collector ran in the middle of this
             chunk = self._segment(size, stream, pool, is_small=is_small, asked=nbytes).first
             return self._given(chunk, nbytes, is_small, None)
         with self._lock:

@@ -63,25 +63,25 @@ class Type:
 
     # -- what is known of tensors; None for other types, too --------------------------------------------------------
 
-    def _fact(self, name: Text) -> Any:
+    def _property(self, name: Text) -> Any:
         return getattr(self.ours, name) if isinstance(self.ours, t.TensorType) else None
 
     def scalarType(self) -> Text | None:
         """The dtype's name in graph text, `Float`."""
-        known = self._fact("dtype")
+        known = self._property("dtype")
         return None if known is None else known.display
 
     def dtype(self) -> DType | None:
         """The dtype."""
-        return self._fact("dtype")  # type: ignore[no-any-return]
+        return self._property("dtype")  # type: ignore[no-any-return]
 
     def device(self) -> Device | None:
         """The device."""
-        return self._fact("device")  # type: ignore[no-any-return]
+        return self._property("device")  # type: ignore[no-any-return]
 
     def dim(self) -> int | None:
         """The number of dimensions."""
-        return self._fact("rank")  # type: ignore[no-any-return]
+        return self._property("rank")  # type: ignore[no-any-return]
 
     def sizes(self) -> list[int] | None:
         """The sizes; None unless all are known."""
@@ -90,22 +90,22 @@ class Type:
 
     def varyingSizes(self) -> list[int | None] | None:
         """The sizes, those that are not known as None."""
-        known = self._fact("sizes")
+        known = self._property("sizes")
         return None if known is None else [s if s is not None and s >= 0 else None for s in known]
 
     def symbolic_sizes(self) -> list[int | None] | None:
         """The sizes; a negative number names one that is not known, equal numbers equal sizes."""
-        known = self._fact("sizes")
+        known = self._property("sizes")
         return None if known is None else list(known)
 
     def strides(self) -> list[int] | None:
         """The strides; None unless all are known."""
-        known = self._fact("strides")
+        known = self._property("strides")
         return None if known is None or None in known else list(known)
 
     def requires_grad(self) -> bool:
         """Whether it may need a gradient: True where that is not known."""
-        known = self._fact("requires_grad")
+        known = self._property("requires_grad")
         return isinstance(self.ours, t.TensorType) and known is not False
 
     def contiguous(self) -> Type:
@@ -117,7 +117,7 @@ class Type:
 
     def undefined(self) -> bool | None:
         """Whether it stands for a gradient of nothing."""
-        return self._fact("undefined")  # type: ignore[no-any-return]
+        return self._property("undefined")  # type: ignore[no-any-return]
 
     def _tensor(self, **known: Any) -> Type:
         if not isinstance(self.ours, t.TensorType):

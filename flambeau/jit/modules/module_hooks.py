@@ -76,8 +76,8 @@ def compile_hooks(
                 raise CompileError(NAME_TAKEN.format(name=name, owner=definition.name))
             known[name] = function
             compiled[when].append(definition.methods.get(name) or compile_hook(function, name))
-            is_told = when == "after" or "return" in getattr(function, "__annotations__", {})
-            if not is_told and not _wrong_count(compiled[when][-1], 2):
+            is_declared = when == "after" or "return" in getattr(function, "__annotations__", {})
+            if not is_declared and not _wrong_count(compiled[when][-1], 2):
                 raise CompileError(f"{what} '{name}' on module '{owner}' {NO_RETURN}")
     _check_all(forward, compiled["before"], compiled["after"], owner)
     return HookTable(tuple(compiled["before"]), tuple(compiled["after"]))

@@ -142,8 +142,8 @@ def _item(node: Node) -> bool:
 def _is_size(value: Value) -> bool:
     """Whether a number is no less than 0, as sizes are and what is made of them."""
     if constants.is_constant(value):
-        held = constants.constant_value(value)
-        return isinstance(held, int) and held >= 0
+        number = constants.constant_value(value)
+        return isinstance(number, int) and number >= 0
     maker = value.defining_node
     rule = None if maker is None else _keeps_sizes.get(maker.op)
     return rule is not None and maker is not None and bool(rule(maker))

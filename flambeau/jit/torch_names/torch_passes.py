@@ -196,8 +196,8 @@ def _jit_object_is_non_holding(node: Node) -> bool:
 
     Raises RuntimeError for a node that is no constant, or whose value is no object of a program.
     """
-    held = node.attributes.get("value") if node.op == CONSTANT else None
-    if definition_of(held) is None:
+    value = node.attributes.get("value") if node.op == CONSTANT else None
+    if definition_of(value) is None:
         raise RuntimeError(f"expected a constant whose value is an object of a class, not a {node.op}")
     return True
 

@@ -31,7 +31,7 @@ KINDS: dict[str, tuple[str, str, t.Type]] = {
     "numpy": ("a NumPy array", "", t.ANY),
 }
 """What a tensor's contents became: how messages name it, and the operator that computes it."""
-FACTS: dict[str, tuple[str, str, t.Type]] = {
+PROPERTIES: dict[str, tuple[str, str, t.Type]] = {
     "rank": ("the number of dimensions", "aten::dim", t.INT),
     "dtype": ("the dtype", "prim::dtype", t.INT),
     "is_contiguous": ("whether it is contiguous", "aten::is_contiguous", t.BOOL),
@@ -67,7 +67,7 @@ class Baked:
 
 
 @dataclass(frozen=True)
-class FactGuard:
+class PropertyGuard:
     """A guard on what Python asked about a tensor."""
 
     kind: str
@@ -85,7 +85,7 @@ class Baker:
     def __init__(self, graph: Graph, *, guard: bool, warn: bool) -> None:
         self.graph = graph
         self.baked: list[Baked] = []
-        self.fact_guards: list[FactGuard] = []
+        self.property_guards: list[PropertyGuard] = []
         self._guard, self._warn = guard, warn
         self.failures: list[Baked] = []
         self._known: set[tuple[str, Value]] = set()
@@ -121,12 +121,12 @@ class Baker:
             )
             warn_user(text, where)
 
-    def fix_fact(self, kind: str, tensor: Value, fixed: Any) -> None:
+    def fix_property(self, kind: str, tensor: Value, fixed: Any) -> None:
         """Python asked about a tensor's rank, dtype or layout. Once for each is enough."""
         if (kind, tensor) in self._known:
             return
         self._known.add((kind, tensor))
-        what, operator, type_ = FACTS[kind]
+        what, operator, type_ = PROPERTIES[kind]
         where = self.graph.current_range or user_range()
         entry = Baked(what, fixed, where)
         self.baked.append(entry)
@@ -140,7 +140,7 @@ class Baker:
         while last is not None and last is not before:
             nodes.append(last)
             last = last.previous
-        self.fact_guards.append(FactGuard(kind, tensor, fixed, entry, tuple(nodes)))
+        self.property_guards.append(PropertyGuard(kind, tensor, fixed, entry, tuple(nodes)))
 
     def failed(self, operator: str, error: Exception) -> None:
         """An operator failed, and the program went on: it would have gone another way otherwise."""

@@ -9,12 +9,12 @@ from __future__ import annotations
 from flambeau.analysis import shapes
 from flambeau.ir.clone import Copies, clone_graph
 from flambeau.ir.graph import Graph
-from flambeau.jit.tracing.baking import FactGuard
+from flambeau.jit.tracing.baking import PropertyGuard
 from flambeau.jit.tracing.traced_values import READ
 from flambeau.schema.types import TensorType, Type, without_refinement
 
 
-def drop_implied(graph: Graph, guards: list[FactGuard]) -> list[FactGuard]:
+def drop_implied(graph: Graph, guards: list[PropertyGuard]) -> list[PropertyGuard]:
     """Remove the guards that follow from those on parameters of the graph, and give them."""
     own = [g for g in guards if g.value.defining_node is None]
     others = [g for g in guards if g.value.defining_node is not None and g.kind in ("rank", "dtype")]
@@ -40,7 +40,7 @@ def drop_implied(graph: Graph, guards: list[FactGuard]) -> list[FactGuard]:
     return implied
 
 
-def _refined(type_: Type, guard: FactGuard) -> Type:
+def _refined(type_: Type, guard: PropertyGuard) -> Type:
     if not isinstance(type_, TensorType):
         return type_
     if guard.kind == "rank":
@@ -48,7 +48,7 @@ def _refined(type_: Type, guard: FactGuard) -> Type:
     return type_.refine(dtype=guard.fixed) if guard.kind == "dtype" else type_
 
 
-def _holds(type_: Type, guard: FactGuard) -> bool:
+def _holds(type_: Type, guard: PropertyGuard) -> bool:
     if not isinstance(type_, TensorType):
         return False
     if guard.kind == "rank":

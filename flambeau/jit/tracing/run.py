@@ -121,7 +121,7 @@ class Run:
             if self.module is not None:
                 _note_rebound(recorder, self.module, before, warn=warn)
         recorder.baker.warn_of_failures()
-        implied = {id(g.entry) for g in drop_implied(graph, recorder.baker.fact_guards)}
+        implied = {id(g.entry) for g in drop_implied(graph, recorder.baker.property_guards)}
         baked = [b for b in recorder.baker.baked if id(b) not in implied]
         recorded = Recorded(graph, recorder.values.self_value, baked, recorder.random)
         recorded.flat, recorded.result = clone_graph(graph), with_tensors(result)

@@ -17,7 +17,7 @@ from flambeau.ir.clone import clone_graph
 from flambeau.ir.constants import insert_constant
 from flambeau.ir.graph import Graph, Value
 from flambeau.ir.kinds import PYTHON_ARGUMENTS
-from flambeau.jit.tracing.baking import COMPARING, FACTS, KINDS, Baker, precision_of, same_contents, user_range
+from flambeau.jit.tracing.baking import COMPARING, KINDS, PROPERTIES, Baker, precision_of, same_contents, user_range
 from flambeau.jit.tracing.python_calls import NOT_TENSORS, PythonCall
 from flambeau.jit.tracing.symbols import TracedFloat, TracedInt, TracedNumber
 from flambeau.jit.tracing.traced_forks import ENTER_FORK, EXIT_FORK, TracedFuture
@@ -175,7 +175,7 @@ class Recorder:
             return self._traced_int(sizes[dim], value)
 
         return TracedShape.of(
-            tuple(map(at, range(len(sizes)))), lambda: self._fact("rank", source, len(sizes)), at
+            tuple(map(at, range(len(sizes)))), lambda: self._fix_property("rank", source, len(sizes)), at
         )
 
     def computed(self, name: str, operands: tuple[Any, ...], number: float, *, is_free: bool) -> TracedNumber:
@@ -320,8 +320,8 @@ class Recorder:
         if source is None:
             return value
         self._locate()
-        if kind in FACTS:
-            self._fact(kind, source, value)
+        if kind in PROPERTIES:
+            self._fix_property(kind, source, value)
             return value
         if kind == "numel":
             return self._traced_int(value, self.graph.insert("aten::numel", [source], [t.INT]).result())
@@ -344,9 +344,9 @@ class Recorder:
         self.baker.fix(what, value, number, precision=precision_of(tensor))
         return value
 
-    def _fact(self, kind: str, source: Value, value: Any) -> None:
+    def _fix_property(self, kind: str, source: Value, value: Any) -> None:
         self._locate()
-        self.baker.fix_fact(kind, source, value)
+        self.baker.fix_property(kind, source, value)
 
     def bake(self, traced: TracedNumber, what: str) -> Any:
         """Python needs the number of a size."""

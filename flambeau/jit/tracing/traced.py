@@ -62,7 +62,7 @@ class TracedTree:
         self._objects: dict[int, ScriptObject] = {}
         self._plain: list[Module] = []
         """The modules that were not scripted before."""
-        self.held = self._object(root)
+        self._object(root)
 
     def _object(self, module: Module) -> ScriptObject:
         scripted_object = self._objects.get(id(module))

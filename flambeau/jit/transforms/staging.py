@@ -32,7 +32,7 @@ from flambeau.util.trees import Structure, flatten
 MOST_OPERATORS: Final = 4000
 """A recording with more is given up: compiling it would take longer than it saves."""
 _ABOUT: Final = ("metadata", "query", "composite", "view")
-_FACTS: KeptOn[Function, tuple[bool, bool]] = KeptOn()
+_SUMMARIES: KeptOn[Function, tuple[bool, bool]] = KeptOn()
 
 
 class NotStagedError(Exception):
@@ -50,10 +50,10 @@ def has_effects(function: Function) -> bool:
 
 
 def _known(function: Function) -> tuple[bool, bool]:
-    known = _FACTS.get(function)
+    known = _SUMMARIES.get(function)
     if known is None:
         nodes = list(inlined_graph(function).all_nodes())
-        known = _FACTS[function] = (any(map(_looks_at_elements, nodes)), any(map(_has_effect, nodes)))
+        known = _SUMMARIES[function] = (any(map(_looks_at_elements, nodes)), any(map(_has_effect, nodes)))
     return known
 
 

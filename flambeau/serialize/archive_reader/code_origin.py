@@ -37,10 +37,10 @@ def origin_of(container: Container, code: str, constants: Iterable[Any], names: 
     digest = hashlib.sha256(code.encode())
     for record in sorted(name for name in container.names() if name.startswith(CODE) and not name.endswith(".py")):
         try:
-            told, content = container.as_stored(record)
+            entry, content = container.as_stored(record)
         except ArchiveError:  # which whoever needs the record will say
             return None
-        digest.update(f"{record}\0{told}\0".encode())
+        digest.update(f"{record}\0{entry}\0".encode())
         digest.update(content)
     left = MOST_BYTES
     for constant in constants:

@@ -167,7 +167,7 @@ class _Batches:
         self._arrived: dict[int, Any] = {}
         self._active = list(range(len(workers)))
         """The workers that have data left."""
-        self._turn = 0
+        self._next_worker = 0
         for _ in range((loader.prefetch_factor or 1) * len(workers)):
             self._ask()
 
@@ -185,8 +185,8 @@ class _Batches:
             numbers = next(self._numbers)
         except StopIteration:
             return
-        worker = self._active[self._turn % len(self._active)]
-        self._turn += 1
+        worker = self._active[self._next_worker % len(self._active)]
+        self._next_worker += 1
         self._workers.tell(worker, ("fetch", self._sent, numbers))
         self._owners[self._sent] = worker
         self._sent += 1
