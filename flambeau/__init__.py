@@ -101,8 +101,8 @@ from flambeau.tensor.grad_mode import (
     set_grad_enabled,
 )
 from flambeau.tensor.modes import DispatchMode, FunctionMode
-from flambeau.tensor.python_forms import can_cast, is_tensor, nonzero, promote_types
-from flambeau.tensor.random import Generator, get_rng_state, initial_seed, manual_seed, set_rng_state
+from flambeau.tensor.python_forms import can_cast, is_tensor, nonzero, promote_types, typename
+from flambeau.tensor.random import Generator, get_rng_state, initial_seed, manual_seed, seed, set_rng_state
 from flambeau.tensor.size import Size
 from flambeau.tensor.tensor import Tensor
 from flambeau.tensor.text_form import set_printoptions

@@ -113,10 +113,12 @@ from flambeau.tensor.python_forms import can_cast as can_cast
 from flambeau.tensor.python_forms import is_tensor as is_tensor
 from flambeau.tensor.python_forms import nonzero as nonzero
 from flambeau.tensor.python_forms import promote_types as promote_types
+from flambeau.tensor.python_forms import typename as typename
 from flambeau.tensor.random import Generator as Generator
 from flambeau.tensor.random import get_rng_state as get_rng_state
 from flambeau.tensor.random import initial_seed as initial_seed
 from flambeau.tensor.random import manual_seed as manual_seed
+from flambeau.tensor.random import seed as seed
 from flambeau.tensor.random import set_rng_state as set_rng_state
 from flambeau.tensor.size import Size as Size
 from flambeau.tensor.tensor import Tensor as Tensor
@@ -190,7 +192,7 @@ from flambeau.serialize.archive_writer.values_file import save as save
 _LATER = ('distributions', 'te', 'testing', 'utils')
 _SPARSE = 'flambeau has no sparse tensors: keep the values beside their indices (x.index_add(0, rows, values), scatter_add, embedding_bag), or compute with scipy.sparse outside of programs'
 _QUANTIZATION = 'flambeau chooses no scales for a model: quantise it with PyTorch, and load the archive (flambeau.jit.load): quantised tensors and layers are here'
-_NOT_HERE = {**dict.fromkeys(('sparse', 'sparse_coo_tensor', 'sparse_csr_tensor'), _SPARSE), **dict.fromkeys(('quantization', 'ao'), _QUANTIZATION), **dict.fromkeys(('compile', 'export', 'compiler', '_dynamo'), 'flambeau follows no Python bytecode: flambeau.script(f) compiles what a function says, flambeau.trace(f, x) what it did with an example, and script(f).explain() tells what became native'), 'nested': 'flambeau has no nested tensors: pad them (nn.utils.rnn.pad_sequence) beside their lengths, or pack them (pack_padded_sequence)', 'masked': 'flambeau has no masked tensors: keep the mask beside the values, x.masked_fill(~mask, 0), where(mask, x, y)', 'distributed': 'flambeau computes in one process: share batches out with utils.data.DistributedSampler, and exchange NumPy arrays, x.numpy(), by mpi4py or another library', 'hub': 'flambeau downloads nothing: fetch the file, then flambeau.load(path), or utils.safetensors.load_file', 'package': 'flambeau writes no packages of source: flambeau.jit.save(script(model), path) keeps code and values', 'multiprocessing': "use Python's multiprocessing, which pickles tensors; utils.data.DataLoader(num_workers=n) has processes of its own", 'onnx': 'flambeau writes no ONNX files: fn.save(path) writes an archive, which torch.jit.load reads and torch.onnx.export makes a file of'}
+_NOT_HERE = {**dict.fromkeys(('sparse', 'sparse_coo_tensor', 'sparse_csr_tensor'), _SPARSE), **dict.fromkeys(('quantization', 'ao'), _QUANTIZATION), **dict.fromkeys(('compile', 'export', 'compiler', '_dynamo'), 'flambeau follows no Python bytecode: flambeau.script(f) compiles what a function says, flambeau.trace(f, x) what it did with an example, and script(f).explain() tells what became native'), 'nested': 'flambeau has no nested tensors: pad them (nn.utils.rnn.pad_sequence) beside their lengths, or pack them (pack_padded_sequence)', 'masked': 'flambeau has no masked tensors: keep the mask beside the values, x.masked_fill(~mask, 0), where(mask, x, y)', 'distributed': 'flambeau computes in one process: utils.data.DistributedSampler shares batches out, and what processes exchange are NumPy arrays, x.numpy(), by mpi4py or another library', 'hub': 'flambeau downloads nothing: fetch the file, then flambeau.load(path), or utils.safetensors.load_file', 'package': 'flambeau writes no packages of source: flambeau.jit.save(script(model), path) keeps code and values', 'multiprocessing': "use Python's multiprocessing, which pickles tensors; utils.data.DataLoader(num_workers=n) has processes of its own", 'onnx': 'flambeau writes no ONNX files: fn.save(path) writes an archive, which torch.jit.load reads and torch.onnx.export makes a file of'}
 
 @_overload
 def _adaptive_avg_pool2d(input: _Tensor, output_size: _Sequence[_int] | _int) -> _Tensor: ...

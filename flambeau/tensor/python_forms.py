@@ -42,6 +42,20 @@ def is_tensor(obj: Any) -> bool:
     return isinstance(obj, Tensor)
 
 
+def typename(obj: Any) -> str:
+    """What `obj` is, in words: the type of a tensor, or the class of something else with its module.
+
+    >>> import flambeau
+    >>> typename(flambeau.ones(2)) == flambeau.ones(2).type(), typename(flambeau.nn.Linear(1, 1))[-6:]
+    (True, 'Linear')
+    """
+    if is_tensor(obj):
+        return str(obj.type())
+    kind = obj if hasattr(obj, "__qualname__") else type(obj)
+    module = getattr(kind, "__module__", None)
+    return kind.__qualname__ if module in (None, "builtins") else f"{module}.{kind.__qualname__}"
+
+
 def can_cast(from_: Any, to: Any) -> bool:
     """Whether results of one dtype may be stored as another: never from a higher kind of number to a lower one.
 

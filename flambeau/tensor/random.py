@@ -111,6 +111,15 @@ def manual_seed(seed: int) -> Generator:
     return default_generator.manual_seed(int(seed))
 
 
+def seed() -> int:
+    """Begin the stream of a seed that nobody chose, everywhere where `manual_seed` does, and return that seed.
+
+    >>> seed() == initial_seed()
+    True
+    """
+    return default_generator.seed()
+
+
 def initial_seed() -> int:
     """The seed of the default generator.
 

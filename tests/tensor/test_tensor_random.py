@@ -125,3 +125,16 @@ def test_refusals(call, error, message) -> None:
     with pytest.raises(error) as caught:
         call()
     assert message in str(caught.value)
+
+
+def test_a_seed_that_nobody_chose_can_be_asked_for() -> None:
+    chosen = fb.seed()
+    first = fb.rand(3)
+    assert fb.initial_seed() == chosen != fb.seed()
+    fb.manual_seed(chosen)
+    assert bool((fb.rand(3) == first).all())
+
+
+def test_names_of_types() -> None:
+    assert [fb.typename(x) for x in (3, [], int)] == ["int", "list", "int"]
+    assert fb.typename(fb.zeros(1)).endswith("FloatTensor")
