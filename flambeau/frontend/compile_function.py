@@ -376,12 +376,11 @@ def _result_type(e: Emitter) -> Type:
 
 def _parameter(e: Emitter, param: t.Param, defaults: Mapping[str, Any], self_type: Type | None) -> Argument:
     """Add a parameter to the graph; its schema."""
-    type_ = _declared_type(param, e.scope.resolver, self_type, defaults)
+    type_, name = _declared_type(param, e.scope.resolver, self_type, defaults), param.name
     with e.graph.at_range(param.range):
-        value = e.graph.add_parameter(type_, param.name if param.name.isascii() else "")
-        e.store(param.name, value)
+        e.store(name, e.graph.add_parameter(type_, name if name.isascii() else ""))
     count = None if param.annotation is None else broadcast_count(param.annotation, e.scope.resolver)
-    default = as_declared(defaults.get(param.name, NO_DEFAULT), type_)
+    default = as_declared(defaults.get(name, NO_DEFAULT), type_)
     return replace(_argument(param, type_, default), broadcast=count)
 
 

@@ -63,6 +63,8 @@ def clone_node(node: Node, graph: Graph, copies: Copies, *, with_blocks: bool = 
     new.set_operands([copies.get(value, value) for value in node._operands])
     for value in node.results:
         copies[value] = new.add_result(value.static_type, value._name)
+    if [v.static_type for v in new._operands] == [v.static_type for v in node._operands]:
+        new._definition = node._definition
     if with_blocks:
         for block in node.nested_blocks:
             clone_block(block, new.add_block(), copies)

@@ -88,7 +88,8 @@ class Value(UsedValue["Node"], ValueMethods["Node"]):
 
     def set_name(self, name: str) -> Value:
         """Name it; a value that already has this name moves on to `name.1`, `name.2`, ..."""
-        self.owner_block.graph.rename(self, name)
+        owner: Any = self.block or self.defining_node
+        owner.graph.rename(self, name)
         return self
 
     def set_type(self, static_type: Type) -> Value:
@@ -153,7 +154,7 @@ class Node(User[Value, "Block"], NodeMethods[Value, "Block"]):
         self.nested_blocks = ()
         self._owner = self._previous = self._next = None
         self._order = 0
-        self._definition: tuple[int, OpDef | None] | None = None
+        self._definition: tuple[int, str, OpDef | None] | None = None
 
     # -- results ------------------------------------------------------------------------------------------------------
 
@@ -212,10 +213,12 @@ class Node(User[Value, "Block"], NodeMethods[Value, "Block"]):
     def definition(self) -> OpDef | None:
         """The operator overload that the operand types select, or None for structural and unknown operators."""
         version = registrations.count
-        if self._definition is None or self._definition[0] != version:
+        known = self._definition
+        if known is None or known[0] != version or known[1] != self.op:
             operands, results = _plain_types(self._operands), _plain_types(self.results)
-            self._definition = (version, match.overload_of_plain(version, self.op, operands, results))
-        return self._definition[1]
+            selected = match.overload_of_plain(version, self.op, operands, results)
+            self._definition = known = (version, self.op, selected)
+        return known[2]
 
     def attribute(self, name: str) -> Any:
         """One attribute. Raises KeyError naming the node's operator."""

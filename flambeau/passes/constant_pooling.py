@@ -24,22 +24,27 @@ def do(graph: Graph) -> bool:
     """Move constants to the top and merge equal ones, in subgraphs for themselves."""
     changed = False
     known: dict[Hashable, Node] = {}
-    place = graph.body.first
-    while place is not None and place.op == CONSTANT:
-        known.setdefault(_key(place), place)
-        place = place.next
+    at_top: dict[Node, Hashable] = {}
+    place: Node | None = None
+    for node in graph.body.own_nodes():
+        if node.op != CONSTANT:
+            place = node
+            break
+        at_top[node] = _key(node)
+        known.setdefault(at_top[node], node)
     for node in graph.listed_nodes():
         inner = node.attributes.get(SUBGRAPH)
         if isinstance(inner, Graph):
             changed = do(inner) or changed
         if node.op != CONSTANT:
             continue
-        first = known.setdefault(_key(node), node)
+        key = at_top[node] if node in at_top else _key(node)
+        first = known.setdefault(key, node)
         if first is not node:
             node.result().replace_uses_with(first.result())
             node.erase()
             changed = True
-        elif node.owner_block is not graph.body or (place is not None and place.is_before(node)):
+        elif node not in at_top:
             assert place is not None
             node.move_before(place)
             changed = True

@@ -17,6 +17,7 @@ from __future__ import annotations
 from flambeau.analysis.effects import own_effect, own_may_raise, own_writes
 from flambeau.analysis.manager import alias_analysis
 from flambeau.analysis.memory import Place
+from flambeau.ir.constants import CONSTANT
 from flambeau.ir.graph import Graph, Node, Value
 from flambeau.ir.printer import SUBGRAPH
 from flambeau.ir.walk import nodes_within
@@ -50,6 +51,8 @@ class _Liveness:
             self._value(value)
         writing: list[Node] = []
         for node in nodes:
+            if node.op == CONSTANT:
+                continue  # which most nodes are
             if own_effect(node) is not Effect.NONE or (graph.keeps_errors and own_may_raise(node)):
                 self._node(node)
             elif own_writes(node):
@@ -97,7 +100,7 @@ class _Liveness:
             self._value(node.operand(1))
             self._value(node.nested_blocks[0].returns[0])
         else:
-            for inner in nodes_within(node):
+            for inner in nodes_within(node) if node.nested_blocks else (node,):
                 self._nodes.add(inner)
                 for value in inner.operands:
                     self._value(value)

@@ -6,6 +6,8 @@ module is imported.
 
 from __future__ import annotations
 
+from functools import cache
+
 from flambeau.analysis import shapes
 from flambeau.ir.graph import Graph
 from flambeau.ops.expansions import expansions
@@ -294,6 +296,7 @@ def names() -> tuple[str, ...]:
     return tuple(dict.fromkeys(base_name(step.name) for step in STEPS))
 
 
+@cache
 def base_name(name: str) -> str:
     """The name of a pass, without the number of the time it runs."""
     stem, _, number = name.rpartition("_")

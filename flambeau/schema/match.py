@@ -23,6 +23,7 @@ from flambeau.schema.types import (
     OptionalType,
     RRefType,
     SimpleType,
+    TensorType,
     TupleType,
     Type,
     UnionType,
@@ -30,6 +31,8 @@ from flambeau.schema.types import (
 )
 
 Bindings = dict[str, Type]
+_WITHOUT_CONTENTS = (SimpleType, TensorType)
+"""What most arguments are."""
 
 
 def bind(formal: Type, actual: Type, bindings: Bindings) -> bool:
@@ -67,7 +70,7 @@ def bind(formal: Type, actual: Type, bindings: Bindings) -> bool:
 
 def has_variables(type_: Type) -> bool:
     """Whether a type variable occurs in it."""
-    if isinstance(type_, SimpleType):
+    if isinstance(type_, _WITHOUT_CONTENTS):
         return False
     if isinstance(type_, VarType):
         return True

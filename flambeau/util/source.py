@@ -73,6 +73,10 @@ class Source:
         last = starts[line_index + 1] - 1 if line_index + 1 < len(starts) else len(self.text or "")
         return min(start + utf8_column, last)
 
+    def between(self, line_index: int, utf8_column: int, end_line_index: int, end_utf8_column: int) -> SourceRange:
+        """The range from one line and column to others, which are counted as for `offset`."""
+        return SourceRange(self, self.offset(line_index, utf8_column), self.offset(end_line_index, end_utf8_column))
+
     @cached_property
     def _is_ascii(self) -> bool:
         return self.text is None or self.text.isascii()

@@ -10,7 +10,7 @@ from typing import Any
 import pytest
 
 from flambeau.ir import Graph, insert_constant, parse_ir
-from flambeau.ir.clone import clone_graph, insert_graph, move_nodes
+from flambeau.ir.clone import clone_graph, clone_node, insert_graph, move_nodes
 from flambeau.ir.constants import constant_key, constant_value, is_mutable, is_none, same_constant, type_of
 from flambeau.ir.equal import first_difference, is_isomorphic
 from flambeau.ir.match import find_matches
@@ -221,3 +221,42 @@ def test_nodes_of_an_operator_come_in_program_order_at_every_depth() -> None:
     assert graph.find_all("aten::neg") == [n for n in graph.all_nodes() if n.op == "aten::neg"]
     assert [n.result().name for n in graph.find_all("prim::If")] == ["y", "z"]
     assert graph.find_all("prim::Return") == graph.find_all("prim::Loop") == []
+
+
+def test_a_copy_is_of_the_overload_that_its_own_operands_select() -> None:
+    """What is known of the original holds for a copy whose operands have the same types, and for no other."""
+    graph = parse_ir("graph(%x : Tensor, %n : int):\n  %y : Tensor = aten::add(%x, %n, %n)\n  return (%y)")
+    node = graph.find("aten::add")
+    assert node is not None
+    assert node.definition is not None
+    assert node.definition.schema.overload == "Scalar"
+    x, n = graph.parameters
+    same, other = clone_node(node, graph, {}), clone_node(node, graph, {n: x})
+    assert same.definition is node.definition
+    assert other.definition is not node.definition
+    node.op = "aten::sub"
+    for one in (node, clone_node(node, graph, {})):
+        assert one.definition is not None
+        assert one.definition.schema.name == "aten::sub"
+
+
+def test_the_pseudo_node_of_parameters_follows_them() -> None:
+    graph = parse_ir("graph(%x : Tensor, %y : Tensor):\n  return (%x)")
+    parameters = graph.body.parameter_node
+    first, second = graph.parameters
+    graph.body.permute_parameters([1, 0])
+    assert parameters.results == graph.parameters == (second, first)
+    graph.body.remove_parameter(0)
+    third = graph.add_parameter()
+    assert parameters.results == graph.parameters == (first, third)
+    assert [v.index for v in graph.parameters] == [0, 1]
+
+
+def test_own_nodes_are_those_of_the_block_as_it_is_now() -> None:
+    graph = parse_ir("graph(%c : bool):\n  %y : bool = prim::If(%c)\n    block0():\n      -> (%c)\n"
+                     "    block1():\n      %n : bool = aten::__not__(%c)\n      -> (%n)\n  return (%y)")  # fmt: skip
+    branch = graph.body.own_nodes()
+    assert [n.op for n in branch] == ["prim::If"]
+    assert [[n.op for n in block.own_nodes()] for block in branch[0].nested_blocks] == [[], ["aten::__not__"]]
+    graph.insert("prim::Print", (), ())
+    assert len(branch) == 1

@@ -150,10 +150,12 @@ class _Attempt:
             if element is not None and is_subtype(value.static_type, element):
                 count = formal.broadcast
                 return lambda e: pack_list(e, [value] * count, element)
-        if has_variables(wanted) and is_container(value.static_type):
+        is_open = has_variables(wanted)
+        if is_open and is_container(value.static_type):
             wanted = self.filled_in(wanted, value)
+            is_open = has_variables(wanted)
         actual, conversion = conversion_to(value, wanted, implicit=self.implicit)
-        if has_variables(wanted):
+        if is_open:
             before = dict(self.bindings)
             if not bind(wanted, actual, self.bindings):
                 own = _shown(value.static_type)

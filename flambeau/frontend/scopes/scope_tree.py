@@ -18,7 +18,7 @@ from typing import Final
 from flambeau.frontend.trees.expression_trees import DictComp, ListComp, Starred, Var
 from flambeau.frontend.trees.python_trees import Clause, Comprehension, Import, Lambda, Nonlocal
 from flambeau.frontend.trees.statement_trees import Decl, Def
-from flambeau.frontend.trees.tree_base import Expr, Stmt, Tree
+from flambeau.frontend.trees.tree_base import Expr, Ident, Stmt, Tree
 from flambeau.util.record import dataclass, field
 
 TARGETS: Final = frozenset({"Assign", "AugAssign", "For", "PythonBlock", "Walrus", "WithItem"})
@@ -187,7 +187,7 @@ def _own(body: Sequence[Tree]) -> Iterator[Tree]:
             pending.extend(p.default for p in part.decl.params if p.default is not None)
         elif isinstance(part, COMPREHENSIONS):
             pending.append(_clauses(part)[0].iterable)
-        else:
+        elif not isinstance(part, Ident):  # the leaves, which many are
             pending.extend(reversed(part.children))
 
 

@@ -64,11 +64,14 @@ class ParsedText:
 
     def range(self, node: ast.expr | ast.stmt | ast.arg | ast.keyword) -> SourceRange:
         """All of a node."""
-        return self.source.range(self.start(node), self.end(node))
+        above = 1 + self.wrapped
+        end_line, end_column = node.end_lineno or node.lineno, node.end_col_offset or node.col_offset
+        return self.source.between(node.lineno - above, node.col_offset, end_line - above, end_column)
 
     def first(self, node: ast.expr | ast.stmt, token: str) -> SourceRange:
         """The first token of a node."""
-        return self.source.range(self.start(node), self.start(node) + len(token))
+        start = self.start(node)
+        return self.source.range(start, start + len(token))
 
 
 def parse_text(source: Source) -> ParsedText:
