@@ -3,8 +3,9 @@
 A plan for a model takes a hundred times longer to make than the model takes to run; who wants one answer should not
 wait for it. The second call has the plan made behind it (`background`), and calls are answered here until it is there;
 later calls and later processes have it. A call that asks for gradients makes its plan itself. Programs that may run for
-long, because they loop as often as a number says or call themselves, have a plan at once. So have those that are short
-or compute with numbers alone: their plans are made quickly, and may be what they need to be quick at all.
+long, because they loop as often as a number says or call themselves, have a plan at once. So have those that compute
+with numbers alone or are short, which programs from archives are only with a few operators: their plans are made
+quickly, and may be what they need to be quick at all.
 """
 
 from __future__ import annotations
@@ -38,6 +39,8 @@ FAILED: Final = (
 )
 LONG: Final = 32
 """Operators on tensors from which on a program is long: a plan takes 50 ms and more, running so many less than one."""
+LONG_OF_ARCHIVES: Final = 4
+"""The same of programs that were loaded: who loads one may want a single answer, and code for layers takes 100 ms."""
 FEW: Final = 1 << 10
 """Iterations that a constant may ask for: a loop of so few takes no time."""
 PROMOTION: Final = "promotion"
@@ -117,7 +120,8 @@ class FirstTier:
         """Whether the program is long and does not loop."""
         nodes = list(reached_nodes(self._function))
         count = sum(map(_gives_tensor, nodes))
-        if count < LONG or any(map(_may_take_long, nodes)) or Recursion(callee_of).is_recursive(self._function):
+        least = LONG if self._function.provenance is None else LONG_OF_ARCHIVES
+        if count < least or any(map(_may_take_long, nodes)) or Recursion(callee_of).is_recursive(self._function):
             return False
         self._needs_derivative = any(is_reading(node) or own_writes(node) for node in nodes)
         self.operators = count

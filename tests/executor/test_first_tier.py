@@ -67,6 +67,27 @@ def test_the_first_call_has_no_plan_and_the_second_has() -> None:
     assert f.explain().first_calls == 1
 
 
+class Short(nn.Module):
+    def forward(self, x: Tensor) -> Tensor:
+        return flambeau.tanh(x.exp().log() * 2.0)
+
+
+def test_a_short_program_from_an_archive_has_no_plan_for_its_first_call(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setenv("FLAMBEAU_BACKGROUND", "off")
+    stream = io.BytesIO()
+    scripted = flambeau.script(Short())
+    flambeau.jit.save(scripted, stream)
+    x = X + 1.0
+    module = loaded(stream.getvalue())
+    with flambeau.no_grad():
+        first = module(x)
+        assert (module.explain().first_calls, module.explain().compilations) == (1, ())
+        assert flambeau.allclose(module(x), first, rtol=1e-6, atol=1e-6)
+        assert len(module.explain().compilations) == 1
+        scripted(x)  # made here, it is called often: a plan at once
+        assert (scripted.explain().first_calls, len(scripted.explain().compilations)) == (0, 1)
+
+
 def test_the_first_answer_does_not_wait_for_code_of_attention(monkeypatch: pytest.MonkeyPatch) -> None:
     text = LONG_TEXT.replace(
         " return x", " y = flambeau.nn.functional.scaled_dot_product_attention(x, x, x)\n return y"
