@@ -20,6 +20,11 @@ def get_jit_def(fn: Any, def_name: str | None = None, self_name: str | None = No
 
     `def_name` is put for the function's name. With `self_name` it is a method whose first parameter has that type.
     Raises FrontendError or one of its kinds.
+
+    >>> def same(x):
+    ...     return x
+    >>> print(get_jit_def(same).body[0], end="")
+    (return (variable (ident x)))
     """
     return get_tree(fn, def_name, self_name)
 

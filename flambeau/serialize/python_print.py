@@ -42,7 +42,13 @@ _BETWEEN_PARAMETERS = ",\n    "
 
 @dataclass(frozen=True, slots=True)
 class PrintedCode:
-    """Code, the values it mentions as `CONSTANTS.cN`, and where in the user's source each stretch of it came from."""
+    """Code, the values it mentions as `CONSTANTS.cN`, and where in the user's source each stretch of it came from.
+
+    >>> from flambeau.ir import parse_ir
+    >>> printed = print_with_marks(parse_ir("graph(%x):\\n  %y : Tensor = aten::neg(%x)\\n  return (%y)"), name="f")
+    >>> printed.text.splitlines()[0], printed.constants
+    ('def f(x: Tensor) -> Tensor:', ())
+    """
 
     text: str
     constants: tuple[Any, ...]
@@ -71,7 +77,14 @@ def print_code(program: Function | Graph, *, name: str = "", is_method: bool = F
 def print_code_with_constants(
     program: Function | Graph, *, name: str = "", is_method: bool = False
 ) -> tuple[str, SimpleNamespace]:
-    """The source, and a namespace with the `c0`, `c1`, ... that it reads from `CONSTANTS`."""
+    """The source, and a namespace with the `c0`, `c1`, ... that it reads from `CONSTANTS`.
+
+    >>> from flambeau.ir import parse_ir
+    >>> graph = parse_ir("graph(%x):\\n  %y : Tensor = aten::neg(%x)\\n  return (%y)")
+    >>> text, constants = print_code_with_constants(graph, name="f")
+    >>> vars(constants)
+    {}
+    """
     printed = print_with_marks(program, name=name, is_method=is_method)
     return Listing(printed.text), printed.namespace()
 
@@ -91,6 +104,12 @@ def print_with_marks(
 
     `depth` indents it, as in a class. `schema` gives parameter names, defaults and the result type in place of the
     function's own. Functions printed with one `table` number their constants together.
+
+    >>> from flambeau.ir import parse_ir
+    >>> graph = parse_ir("graph(%x):\\n  %y : Tensor = aten::neg(%x)\\n  return (%y)")
+    >>> print(print_with_marks(graph, name="f", depth=1).text, end="")
+      def f(x: Tensor) -> Tensor:
+        return torch.neg(x)
     """
     graph = program if isinstance(program, Graph) else program.graph
     if schema is None:

@@ -57,6 +57,10 @@ def read_code(
 
     `constants` are what it reads from `CONSTANTS`, `unit` has the functions and types it names; with `self_type` the
     functions are methods of that type. Raises CompileError or FrontendError.
+
+    >>> function, = read_code("def f(x: Tensor) -> Tensor:\\n  return torch.neg(x)\\n")
+    >>> [node.kind() for node in function.graph.nodes()]
+    ['aten::neg']
     """
     names = PrintedNames(constants, unit or CompilationUnit())
     if self_type is None:
@@ -85,7 +89,13 @@ def forget_temporaries(graph: Graph) -> None:
 
 
 class PrintedNames(Names):
-    """Resolves the names of printed code. It reaches what is named here and nothing else of Python."""
+    """Resolves the names of printed code. It reaches what is named here and nothing else of Python.
+
+    >>> names = PrintedNames((), CompilationUnit())
+    >>> function, = compile_source("def f(x: Tensor) -> Tensor:\\n  return torch.neg(x)\\n", names)
+    >>> function.short_name
+    'f'
+    """
 
     reaches_python = False
 
