@@ -378,18 +378,20 @@ _USUAL: Final = (
 def _check(function: ArrayFunction, declared: Mapping[str, Type]) -> None:
     """Compile a function for arrays of the usual dtypes and ranks until one is taken.
 
-    Raises the refusal that comes last in the program if none is.
+    Raises the refusal that comes last in the program if none is. Of several arrays, which may be of different dtypes
+    and ranks when it is called, that says nothing unless it is refused alike for all that get as far.
     """
-    furthest: CompileError | None = None
+    refusals = list[CompileError]()
     for dtype, rank in _USUAL:
         try:
             function.compiled_for({name: with_arrays(type_, dtype, rank) for name, type_ in declared.items()})
             return
         except CompileError as error:
-            if furthest is None or _place(error) > _place(furthest):
-                furthest = error  # what arrays of another rank are refused at says nothing of those that are meant
-    assert furthest is not None
-    raise furthest
+            refusals.append(error)
+    last = max(map(_place, refusals))  # what arrays of another rank are refused at says nothing of those that are meant
+    furthest = [error for error in refusals if _place(error) == last]
+    if len(declared) == 1 or len({error.message for error in furthest}) == 1:
+        raise furthest[0]
 
 
 def with_arrays(type_: Type, dtype: DType, rank: int) -> Type:

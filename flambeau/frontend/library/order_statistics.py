@@ -15,6 +15,24 @@ def median(a: Any, axis: Any = None) -> Any:
         return middle(np.sort(np.moveaxis(a, axis, -1)) * 1.0)
 
 
+def median_kept(a: Any, axis: Any = None) -> Any:
+    """The median, with the axes it was taken along as axes of one element; of all axes, for up to three.
+
+    Raises ValueError for all of more.
+    """
+    if axis is not None:
+        lines = np.sort(np.moveaxis(a, axis, -1)) * 1.0
+        return np.moveaxis(middle(lines[None])[..., None][0], -1, axis)
+    elif a.ndim == 1:
+        return middle(np.sort(a.reshape(1, -1)) * 1.0)
+    elif a.ndim == 2:
+        return middle(np.sort(a.reshape(1, 1, -1)) * 1.0)
+    elif a.ndim == 3:
+        return middle(np.sort(a.reshape(1, 1, 1, -1)) * 1.0)
+    else:
+        raise ValueError("np.median with keepdims takes axis= here for more than three axes")
+
+
 def middle(x: Any) -> Any:
     """The median of elements that ascend along the last axis."""
     n = x.shape[-1]
@@ -132,3 +150,27 @@ def unique_index(ar: Any) -> Any:
             at += 1
             firsts[at] = order[i]
     return values, firsts
+
+
+def unique_index_inverse(ar: Any) -> Any:
+    """The distinct elements in order, where each is first, and for each element its place among them."""
+    values, firsts = unique_index(ar)
+    return values, firsts, unique_inverse(ar)[1]
+
+
+def unique_index_counts(ar: Any) -> Any:
+    """The distinct elements in order, where each is first, and how often it is there."""
+    values, firsts = unique_index(ar)
+    return values, firsts, unique_counts(ar)[1]
+
+
+def unique_inverse_counts(ar: Any) -> Any:
+    """The distinct elements in order, for each element its place among them, and how often each is there."""
+    values, places = unique_inverse(ar)
+    return values, places, unique_counts(ar)[1]
+
+
+def unique_all(ar: Any) -> Any:
+    """The distinct elements in order, where each is first, for each element its place, and how often each is there."""
+    values, firsts = unique_index(ar)
+    return values, firsts, unique_inverse(ar)[1], unique_counts(ar)[1]

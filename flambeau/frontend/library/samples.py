@@ -90,26 +90,56 @@ def spread(long: Any, short: Any) -> Any:
     return out
 
 
-def trapezoid(y: Any, x: Any = None, dx: Any = 1.0) -> Any:
-    """The area below a line through points, `dx` apart or at `x`."""
-    sums = y[1:] + y[:-1]
+def trapezoid(y: Any, x: Any = None, dx: Any = 1.0, axis: Any = None) -> Any:
+    """The area below a line through points along an axis, the last one if none is said, `dx` apart or at `x`."""
+    points = y if axis is None else np.moveaxis(y, axis, -1)
+    sums = points[..., 1:] + points[..., :-1]
     if x is None:
-        return (dx * sums / 2.0).sum()
-    return ((x[1:] - x[:-1]) * sums / 2.0).sum()
+        return (dx * sums / 2.0).sum(axis=-1)
+    else:
+        places = x if axis is None or x.ndim == 1 else np.moveaxis(x, axis, -1)
+        return ((places[..., 1:] - places[..., :-1]) * sums / 2.0).sum(axis=-1)
 
 
-def gradient(f: Any, h: Any = 1.0) -> Any:
-    """Half of the difference of the neighbours of each, one-sided at the ends, over the distance `h`."""
-    n = len(f)
+def gradient(f: Any, h: Any = 1.0, *, axis: Any = None) -> Any:
+    """Half of the difference of the neighbours of each, one-sided at the ends, over the distance `h`, or between
+    places `h`: along an axis, or in a tuple along each.
+
+    Raises ValueError for fewer than two elements, and for each of more than three axes.
+    """
+    if axis is not None:
+        return np.moveaxis(slopes(np.moveaxis(f, axis, -1), h), -1, axis)
+    elif f.ndim == 1:
+        return slopes(f, h)
+    elif f.ndim == 2:
+        return gradient(f, h, axis=0), slopes(f, h)
+    elif f.ndim == 3:
+        return gradient(f, h, axis=0), gradient(f, h, axis=1), slopes(f, h)
+    else:
+        raise ValueError("np.gradient of an array with more than three axes takes axis= here")
+
+
+def slopes(f: Any, h: Any) -> Any:
+    """The gradient along the last axis."""
+    n = f.shape[-1]
     if n < 2:
         raise ValueError(
             "Shape of array too small to calculate a numerical gradient, at least 2 elements are required."
         )
     x = f * 1.0
     out = np.empty_like(x)
-    out[1:-1] = (x[2:] - x[:-2]) / (2.0 * h)
-    out[0] = (x[1] - x[0]) / h
-    out[n - 1] = (x[n - 1] - x[n - 2]) / h
+    if isinstance(h, np.ndarray):
+        gaps = h[1:] - h[:-1]
+        left, right = gaps[:-1], gaps[1:]
+        below, above = -right / (left * (left + right)), left / (right * (left + right))
+        at = (right - left) / (left * right)
+        out[..., 1:-1] = below * x[..., :-2] + at * x[..., 1:-1] + above * x[..., 2:]
+        out[..., 0] = (x[..., 1] - x[..., 0]) / gaps[0]
+        out[..., n - 1] = (x[..., n - 1] - x[..., n - 2]) / gaps[n - 2]
+    else:
+        out[..., 1:-1] = (x[..., 2:] - x[..., :-2]) / (2.0 * h)
+        out[..., 0] = (x[..., 1] - x[..., 0]) / h
+        out[..., n - 1] = (x[..., n - 1] - x[..., n - 2]) / h
     return out
 
 

@@ -62,14 +62,20 @@ OUTSIDE: Final = "what it does with operators, or call it outside and pass the r
 MAKES_ARRAY: Final = "np.{name} makes an array, and this program has none: write {instead}"
 FOR_ARRAYS: Final = "np.{name} is for arrays: annotate what it is given as np.ndarray, or write {instead}"
 REFUSED = "{name}: {reason}"
-_WITH: Final[dict[Any, dict[str, Any]]] = {
+_WITH: Final[dict[Any, dict[frozenset[str], Any]]] = {
+    order_statistics.median: {frozenset({"keepdims"}): order_statistics.median_kept},
     order_statistics.unique: {
-        "return_counts": order_statistics.unique_counts, "return_inverse": order_statistics.unique_inverse,
-        "return_index": order_statistics.unique_index,
+        frozenset({"return_counts"}): order_statistics.unique_counts,
+        frozenset({"return_inverse"}): order_statistics.unique_inverse,
+        frozenset({"return_index"}): order_statistics.unique_index,
+        frozenset({"return_index", "return_inverse"}): order_statistics.unique_index_inverse,
+        frozenset({"return_index", "return_counts"}): order_statistics.unique_index_counts,
+        frozenset({"return_inverse", "return_counts"}): order_statistics.unique_inverse_counts,
+        frozenset({"return_index", "return_inverse", "return_counts"}): order_statistics.unique_all,
     },
 }  # fmt: skip
-"""Functions that give more where a keyword is True, by the keyword."""
-ONE_MORE: Final = "np.{name} takes one of the keywords {keywords} here, as True or False: call it once for each"
+"""Functions that give something else where keywords are True, by these keywords."""
+WRITTEN_OUT: Final = "np.{name} takes {keywords} here as True or False, written out"
 
 
 @dataclass(slots=True)
@@ -103,14 +109,15 @@ class LibraryFunction(Builtin):
 
 def _with_more(python: types.FunctionType, tree: Apply) -> tuple[types.FunctionType, Apply]:
     """What stands for a call with `return_counts=True`, and the call without the keyword."""
-    more = _WITH.get(python, {})
-    said = [k for k in tree.keywords if k.name in more]
-    asked = [k.name for k in said if isinstance(k.value, TrueLit)]
-    if len(asked) > 1 or not all(isinstance(k.value, TrueLit | FalseLit) for k in said):
-        text = ONE_MORE.format(name=python.__name__, keywords=", ".join(more))
+    variants = _WITH.get(python, {})
+    known = frozenset[str]().union(*variants)
+    said = [k for k in tree.keywords if k.name in known]
+    if not all(isinstance(k.value, TrueLit | FalseLit) for k in said):
+        text = WRITTEN_OUT.format(name=python.__name__, keywords=", ".join(sorted(known)))
         raise CompileError(text, tree.callee.range)
-    rest = tuple(k for k in tree.keywords if k.name not in more)
-    return (more[asked[0]] if asked else python), replace(tree, keywords=rest)
+    asked = frozenset(k.name for k in said if isinstance(k.value, TrueLit))
+    rest = tuple(k for k in tree.keywords if k.name not in known)
+    return (variants[asked] if asked else python), replace(tree, keywords=rest)
 
 
 def array_library_function(value: Any) -> LibraryFunction | None:

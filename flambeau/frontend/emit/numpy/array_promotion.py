@@ -71,8 +71,10 @@ def known_rank(value: Value) -> int | None:
 
 
 def dtype_and_rank(value: Value, where: SourceRange) -> tuple[DType, int]:
-    """The dtype and rank of an array. Raises CompileError where only the run tells them."""
+    """The dtype and rank of an array. Raises CompileError where only the run tells them, and for a list."""
     type_ = value.static_type
+    if isinstance(type_, ListType):
+        raise CompileError(LISTED, where)
     assert isinstance(type_, ArrayType)
     if type_.dtype is None:
         raise CompileError(UNKNOWN_DTYPE, where)
