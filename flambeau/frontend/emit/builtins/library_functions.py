@@ -75,7 +75,7 @@ _WITH: Final[dict[Any, dict[frozenset[str], Any]]] = {
     },
 }  # fmt: skip
 """Functions that give something else where keywords are True, by these keywords."""
-WRITTEN_OUT: Final = "np.{name} takes {keywords} here as True or False, written out"
+LITERAL_FLAGS: Final = "np.{name} takes {keywords} here as True or False, written out"
 
 
 @dataclass(slots=True)
@@ -113,7 +113,7 @@ def _with_more(python: types.FunctionType, tree: Apply) -> tuple[types.FunctionT
     known = frozenset[str]().union(*variants)
     said = [k for k in tree.keywords if k.name in known]
     if not all(isinstance(k.value, TrueLit | FalseLit) for k in said):
-        text = WRITTEN_OUT.format(name=python.__name__, keywords=", ".join(sorted(known)))
+        text = LITERAL_FLAGS.format(name=python.__name__, keywords=", ".join(sorted(known)))
         raise CompileError(text, tree.callee.range)
     asked = frozenset(k.name for k in said if isinstance(k.value, TrueLit))
     rest = tuple(k for k in tree.keywords if k.name not in known)

@@ -16,6 +16,7 @@ from flambeau.frontend.emit.implicit_conversions import pack_list, pack_tuple, u
 from flambeau.frontend.emit.numpy import array_promotion as arrays
 from flambeau.frontend.emit.numpy.array_lists import item_of, joined_list
 from flambeau.frontend.emit.numpy.array_promotion import dtype_and_rank, is_array, promoted
+from flambeau.frontend.emit.numpy.borders import BORDERS, with_borders
 from flambeau.frontend.emit.numpy.element_arithmetic import positive
 from flambeau.frontend.emit.numpy.method_calls import Call, constant_int, constant_text
 from flambeau.frontend.emit.numpy.ndarray_methods import METHODS, SORTED, call_method, part_of, shape_of
@@ -54,6 +55,7 @@ _SIGNS: Final = {
     "left_shift": "<<", "right_shift": ">>", "matmul": "@",
 }  # fmt: skip
 WIDTHS: Final = "np.pad takes one width, two for the ends of each axis, or a pair for each axis, written out"
+MODES: Final = "np.pad takes the modes constant, edge, reflect, symmetric and wrap here, written out"
 NO_KEYWORD: Final = "np.{name}: the keyword '{keyword}' has no form for arrays in programs"
 CAST: Final = (
     "Cannot cast ufunc '{name}' output from dtype('{found}') to dtype('{wanted}') with casting rule 'same_kind'"
@@ -380,11 +382,21 @@ def _tile(f: _Function) -> Value:
 
 
 def _pad(f: _Function) -> Value:
-    """`constant_pad_nd`, which begins at the last axis, with one width, one for each of two ends, or a pair an axis."""
+    """`constant_pad_nd`, which begins at the last axis, or the elements of borders."""
     mode = f.named.pop("mode", f.values[2] if len(f.values) > 2 else None)
-    if mode is not None and constant_text(mode) != "constant":
-        raise CompileError(NO_KEYWORD.format(name="pad", keyword="mode"), f.where)
+    text = "constant" if mode is None else constant_text(mode)
+    if text != "constant" and text not in BORDERS:
+        raise CompileError(MODES, f.where)
     value = f.named.pop("constant_values", f.e.constant(0))
+    pairs = _widths(f)
+    if text in BORDERS:
+        return with_borders(f.e, f.where, f.values[0], pairs, text)
+    ends = [end for pair in reversed(pairs) for end in pair]
+    return f.op("constant_pad_nd", f.values[0], pack_list(f.e, ends, INT), value)
+
+
+def _widths(f: _Function) -> list[list[Value]]:
+    """The two ends of each axis: of one width, of one for each of two ends, or of a pair an axis."""
     _, rank = dtype_and_rank(f.values[0], f.where)
     widths = _counts(f, f.named.pop("pad_width", f.values[1] if len(f.values) > 1 else f.e.constant(0)))
     pairs = [_counts(f, width) for width in widths]
@@ -394,8 +406,7 @@ def _pad(f: _Function) -> Value:
         pairs *= rank
     if len(pairs) != rank or any(len(pair) != 2 for pair in pairs):
         raise CompileError(WIDTHS, f.where)
-    ends = [end for pair in reversed(pairs) for end in pair]
-    return f.op("constant_pad_nd", f.values[0], pack_list(f.e, ends, INT), value)
+    return pairs
 
 
 def _column_stack(f: _Function) -> Value:
