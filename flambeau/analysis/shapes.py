@@ -248,6 +248,16 @@ class _Propagation:
         elif definition is not None:
             self._operator(node, definition)
 
+    def _gradient(self, node: Node) -> None:
+        """Gradients are like what is differentiated by."""
+        numbers = node.attribute("argnums")
+        for value, number in zip(node.results[-len(numbers) :], numbers, strict=True):
+            type_ = node.operand(number).static_type
+            if isinstance(type_, TensorType):
+                self._set(value, type_.refine(strides=None, requires_grad=None))
+            elif type_ is NEVER:
+                self._set(value, lattice.never(value.static_type))
+
     def _constant(self, node: Node) -> None:
         contents = node.attributes.get("value")
         if literals.is_tensor(contents) and not isinstance(contents, literals.TensorLiteral):
@@ -334,4 +344,5 @@ _RULES: Mapping[str, Callable[[_Propagation, Node], None]] = {
     "prim::TupleSlice": _Propagation._slice,
     "prim::ListConstruct": _Propagation._list,
     "aten::__getitem__": _Propagation._item,
+    "prim::Gradient": _Propagation._gradient,
 }

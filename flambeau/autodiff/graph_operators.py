@@ -119,7 +119,7 @@ class Builder:
         node = value.defining_node
         if node is not None and node.op == "prim::ListConstruct" and is_only_read(value):
             return [self.proxy(item) for item in node.operands]
-        if node is not None and node.op in ("aten::add", "aten::list") and is_only_read(value):
+        if node is not None and (node.op == "aten::add" or node.op == "aten::list") and is_only_read(value):
             return [item for operand in node.operands for item in self._items(operand)]
         if node is not None and node.op == "aten::size" and len(node.operands) == 1:
             return TensorProxy(self, node.operand(0)).shape

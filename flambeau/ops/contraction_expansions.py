@@ -115,6 +115,16 @@ def _trace(F: Any, x: Any) -> Any:
     return F.sum(F.diagonal(x)) if x.ndim == 2 and _are_floats(x) else None
 
 
+@expansions("aten::logdet")
+def _logdet(F: Any, x: Any) -> Any:
+    """The logarithm of the determinant's size, and nan where it is negative."""
+    if x.ndim < 2 or not _are_floats(x):
+        return None
+    F.require(x.shape[-2] == x.shape[-1])
+    sign, size = F.linalg_slogdet(x)
+    return F.where(F.lt(sign, 0), float("nan"), size)
+
+
 @expansions("aten::linalg_matrix_power", "aten::matrix_power")
 def _matrix_power(F: Any, x: Any, n: Any) -> Any:
     """Squares, and products of them; of the inverse where the exponent is negative."""

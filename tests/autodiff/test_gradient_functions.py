@@ -196,3 +196,23 @@ def test_c15_second_derivatives_go_through_numbers() -> None:
     x = np.array([0.7, 0.45, 1.3])
     got = gradient_function(weighed_slope)(flambeau.tensor(x))
     np.testing.assert_allclose(got.numpy(), _differences(weighed_slope, x), rtol=1e-5, atol=1e-7)
+
+
+@flambeau.script
+def leapfrog(q: Tensor, p: Tensor) -> Tensor:
+    for _ in range(10):
+        p = p - 0.05 * grad(energy)(q, 0.5)
+        q = q + 0.1 * p
+    return q
+
+
+def test_gradients_of_what_a_loop_carries_are_native() -> None:
+    q, p = flambeau.linspace(-1.0, 1.0, 5).double(), flambeau.ones(5).double()
+    x, v = q.numpy(), p.numpy()
+    for _ in range(10):
+        v = v - 0.05 * 1.5 * x**2
+        x = x + 0.1 * v
+    for _ in range(4):
+        np.testing.assert_allclose(leapfrog(q, p).numpy(), x, rtol=1e-12)
+    if available():
+        assert "native from end to end" in str(leapfrog.explain())

@@ -53,7 +53,7 @@ def test_tensordot_of_several_axes() -> None:
     one_meaning.agree(program, lambda: (whole(2, 3, 4), whole(5, 4, 2)))
 
 
-@pytest.mark.parametrize("call", ["x.trace()", "x.matrix_power(5), flambeau.linalg.matrix_power(x, 1)"])
+@pytest.mark.parametrize("call", ["x.trace()", "x.matrix_power(5), flambeau.linalg.matrix_power(x, 1)", "x.logdet()"])
 def test_of_a_matrix(call: str) -> None:
     program = f"def f(x: Tensor):\n    return {call}\n"
     for x in (whole(3, 3), whole(4, 4, dtype="float64").t()[1:, 1:], whole(1, 1), whole(0, 0)):
