@@ -99,8 +99,8 @@ class DeviceKernels:
         if group is None:
             if len(self.groups) >= MAX_PATTERNS:
                 return None, False
-            given = [p is float for p in pattern]
-            group = self.groups.get_or_make(pattern, lambda cause: self._group(arguments, given))
+            is_open = [p is float for p in pattern]
+            group = self.groups.get_or_make(pattern, lambda cause: self._group(arguments, is_open))
         return (None, False) if isinstance(group, bool) else (group, float in pattern)
 
     def quickly(self, arguments: Sequence[Any]) -> Any:
@@ -110,11 +110,11 @@ class DeviceKernels:
         if known is None:
             return NotImplemented
         launch = known.launch
-        given = self._given(arguments, launch) if known.is_given_numbers else operands
-        return launch(given, known.errors.here())[0] if launch.may_fail else launch(given)[0]
+        inputs = self._with_numbers(arguments, launch) if known.is_given_numbers else operands
+        return launch(inputs, known.errors.here())[0] if launch.may_fail else launch(inputs)[0]
 
-    def _given(self, arguments: Sequence[Any], launch: GroupLaunch) -> list[Tensor]:
-        """What a kernel is given that is for any numbers."""
+    def _with_numbers(self, arguments: Sequence[Any], launch: GroupLaunch) -> list[Tensor]:
+        """The inputs of a kernel that is for any numbers: these are among them."""
         return on_one_device(self._inputs(arguments, with_numbers=True), launch.device, launch.dtypes)
 
     def write(self, arguments: Sequence[Any], target: Tensor) -> bool:
@@ -132,11 +132,11 @@ class DeviceKernels:
                 return False
         launch = known.launch
         check_writeable(target)
-        given = self._given(arguments, launch) if known.is_given_numbers else operands
+        inputs = self._with_numbers(arguments, launch) if known.is_given_numbers else operands
         if launch.may_fail:
-            launch(given, known.errors.here(), target)
+            launch(inputs, known.errors.here(), target)
         else:
-            launch(given, into=target)
+            launch(inputs, into=target)
         return True
 
     def _launch_of(self, arguments: Sequence[Any], operands: list[Tensor]) -> _Known | None:
@@ -174,12 +174,13 @@ class DeviceKernels:
         known = self._launches[key] = _Known(launch, group.errors, is_given_numbers)
         return known
 
-    def _group(self, arguments: Sequence[Any], given: Sequence[bool]) -> DeviceGroup | bool:
+    def _group(self, arguments: Sequence[Any], is_open: Sequence[bool]) -> DeviceGroup | bool:
+        """Kernels that hold the numbers of a call, but for those that are open; False where there are none."""
         definition = self._definition
         is_ours = definition.family in ("pointwise", "reduce") or definition.accumulator in PLACES
         if not is_ours and not is_worthwhile(definition, arguments):
             return False
-        graph = graph_of_call(definition, arguments, given)
+        graph = graph_of_call(definition, arguments, is_open)
         return False if graph is None else DeviceGroup(definition.schema.name.partition("::")[2], graph)
 
 

@@ -22,8 +22,8 @@ from flambeau.schema.subtype import is_subtype
 from flambeau.schema.types import without_refinement
 
 UNKNOWN = "there is no operator {name}; similar: {similar}"
-OTHER_COUNT = "the graph for {name} has {found} {what}, but the operator has {wanted}"
-OTHER_TYPE = "the graph for {name} takes a {found} as parameter {index}, but the operator is given a {wanted}"
+OTHER_COUNT = "the graph for {name} has {actual} {what}, but the operator has {wanted}"
+OTHER_TYPE = "the graph for {name} takes a {actual} as parameter {index}, but the operator is given a {wanted}"
 
 _graphs: dict[str, Graph] = {}
 """By full name, `aten::square` or `aten::add.Tensor`."""
@@ -90,27 +90,27 @@ def register(name: str, graph: Graph) -> None:
         raise KeyError(UNKNOWN.format(name=name, similar=similar))
     verify(graph)
     schema = definition.schema
-    for what, found, wanted in (
+    for what, actual, wanted in (
         ("parameters", len(graph.parameters), len(schema.arguments)),
         ("results", len(graph.returns), len(schema.returns)),
     ):
-        if found != wanted:
-            raise ValueError(OTHER_COUNT.format(name=name, what=what, found=found, wanted=wanted))
+        if actual != wanted:
+            raise ValueError(OTHER_COUNT.format(name=name, what=what, actual=actual, wanted=wanted))
     for index, (value, argument) in enumerate(zip(graph.parameters, schema.arguments, strict=True)):
         if not is_subtype(argument.type, without_refinement(value.static_type)):
-            raise ValueError(OTHER_TYPE.format(name=name, index=index, found=value.static_type, wanted=argument.type))
+            raise ValueError(OTHER_TYPE.format(name=name, index=index, actual=value.static_type, wanted=argument.type))
     _graphs[schema.full_name] = clone_graph(graph)
 
 
 def do(graph: Graph) -> bool:
     """Replace every operator that there is a graph for, at every depth; what comes in by that is left as it is."""
-    found = []
+    pairs = []
     for node in graph.all_nodes():
         definition = node.definition
         body = None if definition is None else _graph_for(definition.schema.full_name)
         if body is not None:
-            found.append((node, body))
-    for node, body in found:
+            pairs.append((node, body))
+    for node, body in pairs:
         with graph.inserting(node), graph.at_range(node.range):
             results = insert_graph(graph, body, node.operands)
         for old, new in zip(node.results, results, strict=True):
@@ -120,7 +120,7 @@ def do(graph: Graph) -> bool:
             if name:
                 new.set_name(name)
         node.erase()
-    return bool(found)
+    return bool(pairs)
 
 
 def _graph_for(name: str) -> Graph | None:

@@ -97,9 +97,9 @@ def raised_class(node: Node) -> type[BaseException] | None:
 
 def _first_part(text: Value) -> str | None:
     """What a text begins with, if that is a constant."""
-    made = text.defining_node
-    if made is not None and made.op == "aten::add":
-        return _first_part(made.operand(0))
+    maker = text.defining_node
+    if maker is not None and maker.op == "aten::add":
+        return _first_part(maker.operand(0))
     value = constants.constant_value(text) if constants.is_constant(text) else None
     return value if isinstance(value, str) else None
 
@@ -161,7 +161,7 @@ def _whole(node: Node) -> Failures:
             return NOTHING
         case FloatType():
             return Failures(tested=(ValueError, OverflowError))
-        case TensorType() as found if found.rank == 0 and _is_real(found.dtype, floats=False):
+        case TensorType() as tensor if tensor.rank == 0 and _is_real(tensor.dtype, floats=False):
             return NOTHING
     return Failures(others=(ValueError, OverflowError, RuntimeError, TypeError))
 
@@ -227,14 +227,14 @@ def _taken_int(node: Node) -> Failures:
 
 
 def _taken_as(node: Node, *, floats: bool | None) -> Failures:
-    found = node.operand(0).static_type
-    is_fit = isinstance(found, TensorType) and _is_real(found.dtype, floats=floats)
+    operand = node.operand(0).static_type
+    is_fit = isinstance(operand, TensorType) and _is_real(operand.dtype, floats=floats)
     return NOTHING if is_fit and _rank(node) == 0 else _ODD
 
 
 def _rank(node: Node) -> int | None:
-    found = node.operand(0).static_type
-    return found.rank if isinstance(found, TensorType) else None
+    operand = node.operand(0).static_type
+    return operand.rank if isinstance(operand, TensorType) else None
 
 
 @failures("aten::tensor")
