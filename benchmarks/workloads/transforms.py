@@ -84,8 +84,30 @@ def _gradients(w: np.ndarray, b: np.ndarray, v: np.ndarray, x: np.ndarray, y: np
     return back[:, :, None] * x[:, None, :], back, error[:, :, None] * h[:, None, :]
 
 
+def _pendulums(s: np.ndarray, g: np.ndarray) -> np.ndarray:
+    s, g = s.astype(np.float64), g.astype(np.float64)
+
+    def slope(s: np.ndarray) -> np.ndarray:
+        return np.stack([s[:, 1], -g * np.sin(s[:, 0])], 1)
+
+    for _ in range(100):
+        k1 = slope(s)
+        k2 = slope(s + 0.005 * k1)
+        k3 = slope(s + 0.005 * k2)
+        k4 = slope(s + 0.01 * k3)
+        s = s + 0.01 / 6 * (k1 + 2 * k2 + 2 * k3 + k4)
+    return s
+
+
+def _jacobians_of_pendulums(s: np.ndarray, g: np.ndarray) -> np.ndarray:
+    """By differences."""
+    s, steps = s.astype(np.float64), np.eye(2) * 1e-5
+    return np.stack([(_pendulums(s + e, g) - _pendulums(s - e, g)) / 2e-5 for e in steps], 2)
+
+
 def workloads(small: bool) -> Iterator[Workload]:
-    """A Jacobian and a Hessian by 50 numbers, gradients of 64 examples, a product with the Hessian by 1,000 numbers."""
+    """A Jacobian and a Hessian by 50 numbers, gradients of 64 examples, a product with the Hessian by 1,000 numbers,
+    and the steps of a differential equation for 256 examples, with their Jacobians."""
     count = 5 if small else 50
     x = normal(count) * np.float32(0.5)
     yield _row(
@@ -103,6 +125,17 @@ def workloads(small: bool) -> Iterator[Workload]:
         f"gradients of each of {examples} examples, 16 to {width} to 8", transforms.loss,
         lambda func, f: func.vmap(func.grad(f, (0, 1, 2)), (None, None, None, 0, 0)), "gradients_of_examples",
         (*layers, *data), lambda: _gradients(*layers, *data),
+    )  # fmt: skip
+    count = 3 if small else 256
+    states, weights = normal(count, 2), np.abs(normal(count, seed=1)) + np.float32(1)
+    yield _row(
+        f"100 Runge-Kutta steps of each of {count} examples", transforms.pendulum, lambda func, f: func.vmap(f),
+        "pendulums", (states, weights), lambda: _pendulums(states, weights), TWICE,
+    )  # fmt: skip
+    yield _row(
+        f"Jacobians of 100 Runge-Kutta steps of each of {count} examples", transforms.pendulum,
+        lambda func, f: func.vmap(func.jacfwd(f)), "jacobians_of_pendulums", (states, weights),
+        lambda: _jacobians_of_pendulums(states, weights),
     )  # fmt: skip
     many = 10 if small else 1000
     point, vector = normal(many) * np.float32(0.5), normal(many, seed=1)
