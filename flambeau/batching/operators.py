@@ -14,6 +14,7 @@ from flambeau.ops.derivatives.operators import OPERATORS
 from flambeau.schema.opdef import OpDef
 from flambeau.schema.symbolic import SymbolicNumber, SymbolicTensor
 from flambeau.tensor import dispatch
+from flambeau.tensor.tensor import Tensor
 
 
 class EitherOperators:
@@ -60,4 +61,4 @@ def builder_among(arguments: Sequence[Any]) -> Any:
 
 def sizes_of(value: Any) -> Any:
     """The sizes of a tensor as numbers, or as what stands for numbers of a graph."""
-    return value._array.shape if not isinstance(value, SymbolicTensor) else tuple(value.shape)
+    return value._array.shape if isinstance(value, Tensor) else tuple(value.shape)

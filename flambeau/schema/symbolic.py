@@ -43,8 +43,3 @@ class SymbolicTensor:
     __slots__ = ()
     builder: Any
     """Has `operators` as methods, and `call` and `insert` of any of them (`autodiff.graph_operators.Builder`)."""
-
-    @property
-    def shape(self) -> list[Any]:
-        """The sizes, as numbers or as what stands for them."""
-        raise NotImplementedError
