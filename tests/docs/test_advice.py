@@ -12,6 +12,7 @@ import math
 import operator
 import re
 import sys
+import warnings
 from collections.abc import Callable, Iterator
 from types import ModuleType
 from typing import Any
@@ -192,4 +193,7 @@ def test_c07_advice_compiles_and_means_what_it_stands_for(k: int, programs: Modu
             "np": np, "copy": copy, "heapq": heapq, "itertools": itertools, "math": math, "functools": functools,
             "operator": operator,
         }  # fmt: skip
-        assert _plain(found) == _plain(eval(advice.of, names, dict(given)))
+        with warnings.catch_warnings():
+            warnings.simplefilter("ignore", DeprecationWarning)  # np.fix of NumPy 2.5
+            meant = eval(advice.of, names, dict(given))
+        assert _plain(found) == _plain(meant)
