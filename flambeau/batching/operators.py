@@ -2,7 +2,7 @@
 
 >>> import flambeau
 >>> EITHER.unsqueeze(flambeau.ones(2), 0).shape
-torch.Size([1, 2])
+flambeau.Size([1, 2])
 """
 
 from __future__ import annotations

@@ -321,7 +321,7 @@ def test_what_recorded_calls_raise(length: int, n: int, kind: type[Exception], t
             compiled(flambeau.ones(length, requires_grad=True), n)
 
 
-def _squares(x: Tensor) -> list[Tensor]:
+def _squared_items(x: Tensor) -> list[Tensor]:
     return [y * y for y in x.unbind(0)]
 
 
@@ -332,7 +332,7 @@ def _collected(x: Tensor) -> tuple[list[Tensor], Tensor]:
     return ys, x.detach()
 
 
-@pytest.mark.parametrize("function", [_squares, _collected])
+@pytest.mark.parametrize("function", [_squared_items, _collected])
 def test_items_of_a_list_that_grows_ask_for_gradients(function: Callable[..., Any]) -> None:
     """A list that is filled after it was made carries gradients to who gets it."""
     found = []
