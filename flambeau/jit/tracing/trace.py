@@ -133,6 +133,9 @@ def trace(
     return traced
 
 
+trace.language_form = "trace"  # type: ignore[attr-defined]  # in programs it is the sum of a matrix's diagonal
+
+
 def trace_module(
     mod: Module,
     inputs: Mapping[str, Any],

@@ -223,3 +223,9 @@ def test_constants_have_the_types_of_their_values() -> None:
 
 def test_of_a_matrix_it_is_the_sum_of_the_diagonal() -> None:
     assert flambeau.trace(flambeau.eye(3)).item() == 3
+
+    @flambeau.script
+    def program(x: flambeau.Tensor) -> flambeau.Tensor:
+        return flambeau.trace(x) * 2
+
+    assert program(flambeau.eye(3)).item() == 6

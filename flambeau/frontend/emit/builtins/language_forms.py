@@ -127,6 +127,7 @@ LANGUAGE_FORMS: Final[dict[str, Sugared]] = {
     "iinfo": LimitsClass("iinfo"),
     "record_function": RecordFunction(),
     "save": OperatorValue("aten::save"),
+    "trace": OperatorValue("aten::trace"),
     "strict_fusion": StrictFusion(),
     "awaitable_nowait": FormValue("_awaitable_nowait", emit_awaitable_nowait),
 }
