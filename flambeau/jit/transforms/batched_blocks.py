@@ -74,7 +74,7 @@ class Batching:
                 raise UntraceableError("a list of tensors that something changes")
             return [self._proxy(item) for item in maker.operands]
         new = self.values[value]
-        return self.builder.example(new, is_batched=True) if value in self.batched else self.builder.proxy(new)
+        return Example(self.builder, new) if value in self.batched else self.builder.proxy(new)
 
     def has_all_items(self, value: Value) -> bool:
         """Whether the items of a list are those that it was made of."""

@@ -8,6 +8,7 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 
+from flambeau.analysis.effects import is_random
 from flambeau.autodiff import gradient_nodes
 from flambeau.autodiff.derivatives import settled
 from flambeau.autodiff.proxies import UntraceableError, refuse
@@ -15,7 +16,7 @@ from flambeau.ir.clone import clone_graph
 from flambeau.ir.graph import Graph, Value
 from flambeau.jit.transforms import batched_nodes  # rules
 from flambeau.jit.transforms.batched_blocks import Batching, WrittenError
-from flambeau.jit.transforms.examples import ExampleBuilder
+from flambeau.jit.transforms.examples import DRAWS, ExampleBuilder
 from flambeau.passes import inline, lower_tuples, pipeline, remove_mutation
 from flambeau.program.function import Function
 from flambeau.schema.types import TensorType, TupleType, Type, without_refinement
@@ -31,6 +32,8 @@ def batched_graph(
     Raises UntraceableError for a function that has none.
     """
     one = _of_an_example(function, types, in_dims)
+    if any(map(is_random, one.nodes())):
+        raise UntraceableError(DRAWS)
     own: set[Value] = set()
     while True:
         try:

@@ -8,6 +8,7 @@ from flambeau.autodiff.proxies import UntraceableError, refuse
 from flambeau.ir.clone import clone_node
 from flambeau.ir.graph import Node
 from flambeau.jit.transforms.batched_blocks import Batching, WrittenError, batched_nodes, of_batch, shown_by
+from flambeau.jit.transforms.examples import Example
 from flambeau.schema.types import IntType, ListType, TensorType
 
 
@@ -59,7 +60,7 @@ def _joined(batching: Batching, node: Node) -> None:
 def _sizes(batching: Batching, node: Node) -> None:
     """What is asked about sizes, answered for an example."""
     builder = batching.builder
-    example = builder.example(batching.values[node.operand(0)], is_batched=True)
+    example = Example(builder, batching.values[node.operand(0)])
     found: Any = example.dim() if node.op == "aten::dim" else example.shape
     if node.op == "aten::numel":
         found = example.numel()

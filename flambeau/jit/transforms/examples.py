@@ -20,7 +20,7 @@ from flambeau.schema.opdef import Effect, OpDef
 from flambeau.schema.own_gradient import gradient_of
 from flambeau.schema.types import IntType
 
-NO_ARGUMENTS: Final = "an operator that draws random numbers"
+DRAWS: Final = "an operator that draws random numbers"
 
 
 class BatchSize(IntProxy):
@@ -87,7 +87,7 @@ class ExampleBuilder(Builder):
         """The results of an overload, for all examples. Raises UntraceableError."""
         operands = [_operand(self.whole, a) for a in arguments]
         if definition.effect is Effect.RANDOM:
-            refuse(NO_ARGUMENTS)
+            refuse(DRAWS)
         if not any(o.is_batched for o in all_of(operands)):
             return self._of_all(self.whole.insert(definition, [_plain(o) for o in operands]))
         if definition.schema.is_mutable and not isinstance(arguments[0], Example):
@@ -112,10 +112,6 @@ class ExampleBuilder(Builder):
             return body(self.operators, **dict(zip(names, arguments, strict=True)))
         finally:
             self._decomposed.pop()
-
-    def example(self, value: Value, *, is_batched: bool) -> TensorProxy:
-        """What stands for a tensor of each example, or for one that all share."""
-        return Example(self, value) if is_batched else TensorProxy(self, value)
 
     def _of_all(self, result: Any) -> Any:
         """A result that all examples share."""

@@ -134,6 +134,18 @@ def test_wrong_batches_say_the_same() -> None:
     assert together(numbers(0, 2), numbers(0)).shape == (0, 2)
 
 
+def drawn(x: Tensor, p: Tensor) -> Tensor:
+    y = x * p
+    for _ in range(2):
+        y = y + m.rand(3, dtype=m.float64)
+    return y
+
+
+def test_examples_draw_numbers_of_their_own() -> None:
+    first, second = vmap(m.script(drawn), randomness="different")(numbers(1, 3).expand(2, 3), m.ones(2).double())
+    assert not m.allclose(first, second)
+
+
 def chosen(x: Tensor, p: Tensor) -> Tensor:
     return x * 2 if bool(x.sum() > 0) else x * p
 
