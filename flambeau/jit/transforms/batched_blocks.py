@@ -112,8 +112,10 @@ class Batching:
         """An operator, by the rule that `vmap` has for it."""
         definition = node.definition
         assert definition is not None
-        if definition.schema.is_mutable and node.operand(0) not in self.batched:
-            raise WrittenError(shown_by(node.operand(0)))
+        if definition.schema.is_mutable:
+            written = shown_by(node.operand(0))
+            if node.operand(0) not in self.batched:
+                raise WrittenError(written)
         results = self.builder.insert(definition, [self._proxy(v) for v in node.operands])
         parts = results if isinstance(results, tuple) else (results,)
         if len(parts) != len(node.results) and isinstance(results, list):
@@ -206,8 +208,11 @@ def shown_by(value: Value) -> Value:
     while node is not None and node.definition is not None and node.definition.family in ("view", "in_place"):
         value = node.operand(0)
         node = value.defining_node
-    if node is None or (node.definition is None and node.op != "prim::ListConstruct"):
-        refuse("a write of examples into what all of them share")
+    is_made_there = node is not None and (
+        node.op == "prim::ListConstruct" if node.definition is None else node.definition.schema.returns[0].alias is None
+    )
+    if not is_made_there:
+        refuse("a write of examples into what may be something else's memory")
     return value
 
 
