@@ -30,7 +30,7 @@ RANDOM_OF_BATCH: Final = (
 )
 
 
-class Batches(Protocol):
+class VmapLevel(Protocol):
     """What rules know of the `vmap` at work."""
 
     size: int
@@ -42,7 +42,7 @@ class Call:
 
     __slots__ = ("arguments", "definition", "level", "names")
 
-    def __init__(self, definition: OpDef, arguments: Sequence[Any], level: Batches) -> None:
+    def __init__(self, definition: OpDef, arguments: Sequence[Any], level: VmapLevel) -> None:
         self.definition = definition
         self.arguments = arguments
         """In schema order, `Operand`s in the place of tensors."""
@@ -77,7 +77,7 @@ decomposes: RuleTable[Callable[..., Any]] = RuleTable("what vmap runs in its pla
 """Bodies over other operators: they get all operators as functions, and the arguments by their names."""
 
 
-def applied(definition: OpDef, operands: Sequence[Any], level: Batches) -> Any:
+def applied(definition: OpDef, operands: Sequence[Any], level: VmapLevel) -> Any:
     """The results for the whole batch; None where there is no rule, or it does not know such arguments."""
     name = definition.name
     overload = definition.schema.overload

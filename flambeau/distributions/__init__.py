@@ -10,23 +10,26 @@ tensor([0.0000, 0.5000])
 """
 
 from flambeau.distributions import constraints, kl_of_kinds, transforms
+from flambeau.distributions.categorical import Categorical
 from flambeau.distributions.constraint_registry import biject_to, transform_to
 from flambeau.distributions.continuous import Exponential, Laplace, LogNormal, Normal, Uniform
 from flambeau.distributions.continuous_bernoulli import ContinuousBernoulli
 from flambeau.distributions.counts import Binomial, Multinomial, NegativeBinomial
-from flambeau.distributions.discrete import Bernoulli, Categorical, Geometric, Poisson
+from flambeau.distributions.discrete import Bernoulli, Geometric, Poisson
 from flambeau.distributions.distribution import Distribution
-from flambeau.distributions.extremes import GeneralizedPareto, Gumbel, Kumaraswamy, Pareto, Weibull
+from flambeau.distributions.extremes import Gumbel, Weibull
 from flambeau.distributions.gamma import Beta, Chi2, Dirichlet, Gamma, StudentT
 from flambeau.distributions.half_lines import Cauchy, HalfCauchy, HalfNormal
 from flambeau.distributions.independent import Independent
 from flambeau.distributions.kl import kl_divergence, register_kl
+from flambeau.distributions.kumaraswamy import Kumaraswamy
 from flambeau.distributions.logistic_normal import LogisticNormal
 from flambeau.distributions.low_rank_normal import LowRankMultivariateNormal
 from flambeau.distributions.matrices import LKJCholesky, Wishart
 from flambeau.distributions.mixture import MixtureSameFamily
 from flambeau.distributions.multivariate_normal import MultivariateNormal
 from flambeau.distributions.one_hot import OneHotCategorical, OneHotCategoricalStraightThrough
+from flambeau.distributions.pareto import GeneralizedPareto, Pareto
 from flambeau.distributions.ratios import FisherSnedecor, InverseGamma
 from flambeau.distributions.relaxed import (
     ExpRelaxedCategorical,

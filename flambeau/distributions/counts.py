@@ -6,8 +6,9 @@ from collections.abc import Sequence
 from typing import Any, ClassVar
 
 from flambeau.distributions import constraints
+from flambeau.distributions.categorical import Categorical
 from flambeau.distributions.constraints import Constraint
-from flambeau.distributions.discrete import Categorical, WithOdds, one_of
+from flambeau.distributions.discrete import WithOdds, one_of
 from flambeau.distributions.distribution import Distribution, Number, broadcast_all
 from flambeau.distributions.gamma_samples import standard_gamma
 from flambeau.distributions.operators import F

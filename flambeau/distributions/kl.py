@@ -6,8 +6,9 @@ import math
 from collections.abc import Callable
 from typing import Any, Final, TypeVar
 
+from flambeau.distributions.categorical import Categorical
 from flambeau.distributions.continuous import Exponential, Laplace, Normal, Uniform
-from flambeau.distributions.discrete import Bernoulli, Categorical, Geometric, Poisson
+from flambeau.distributions.discrete import Bernoulli, Geometric, Poisson
 from flambeau.distributions.distribution import Distribution, sum_rightmost
 from flambeau.distributions.gamma import Beta, Dirichlet, Gamma
 from flambeau.distributions.independent import Independent

@@ -9,7 +9,7 @@ from flambeau.distributions.continuous_bernoulli import ContinuousBernoulli
 from flambeau.distributions.counts import Binomial
 from flambeau.distributions.discrete import Bernoulli, Poisson
 from flambeau.distributions.distribution import Distribution
-from flambeau.distributions.extremes import EULER, Gumbel, Pareto
+from flambeau.distributions.extremes import EULER, Gumbel
 from flambeau.distributions.gamma import Beta, Gamma
 from flambeau.distributions.half_lines import Cauchy, HalfCauchy, HalfNormal
 from flambeau.distributions.kl import kl_divergence, register_kl
@@ -17,6 +17,7 @@ from flambeau.distributions.low_rank_normal import LowRankMultivariateNormal
 from flambeau.distributions.multivariate_normal import MultivariateNormal, half_log_det, solved
 from flambeau.distributions.one_hot import OneHotCategorical
 from flambeau.distributions.operators import F
+from flambeau.distributions.pareto import Pareto
 from flambeau.distributions.ratios import InverseGamma
 from flambeau.distributions.transformed import TransformedDistribution
 from flambeau.tensor.tensor import Tensor
@@ -76,7 +77,7 @@ def _paretos(p: Pareto, q: Pareto) -> Tensor:
 
 @register_kl(OneHotCategorical, OneHotCategorical)
 def _one_hots(p: OneHotCategorical, q: OneHotCategorical) -> Tensor:
-    return kl_divergence(p._place, q._place)
+    return kl_divergence(p._values, q._values)
 
 
 @register_kl(TransformedDistribution, TransformedDistribution)

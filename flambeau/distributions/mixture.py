@@ -6,8 +6,8 @@ from collections.abc import Sequence
 from typing import Any, ClassVar
 
 from flambeau.distributions import constraints
+from flambeau.distributions.categorical import Categorical
 from flambeau.distributions.constraints import Constraint
-from flambeau.distributions.discrete import Categorical
 from flambeau.distributions.distribution import Distribution
 from flambeau.tensor.grad_mode import no_grad
 from flambeau.tensor.tensor import Tensor

@@ -3,17 +3,16 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
-from typing import Any, ClassVar
+from typing import ClassVar
 
 from flambeau.distributions import constraints
+from flambeau.distributions.categorical import CategoricalVectors
 from flambeau.distributions.constraints import Constraint
-from flambeau.distributions.discrete import Categorical
-from flambeau.distributions.distribution import Distribution
 from flambeau.distributions.operators import F
 from flambeau.tensor.tensor import Tensor
 
 
-class OneHotCategorical(Distribution):
+class OneHotCategorical(CategoricalVectors):
     """One of n values, each with its probability, as a vector with a 1 in its place.
 
     Args:
@@ -29,38 +28,6 @@ class OneHotCategorical(Distribution):
     """
 
     has_enumerate_support: ClassVar[bool] = True
-    arg_constraints: ClassVar[dict[str, Constraint]] = {
-        "probs": constraints.simplex, "logits": constraints.real_vector,
-    }  # fmt: skip
-
-    def __init__(
-        self, probs: Tensor | None = None, logits: Tensor | None = None, validate_args: bool | None = None
-    ) -> None:
-        self._place = Categorical(probs, logits, validate_args=validate_args)
-        super().__init__(self._place.batch_shape, self._place.param_shape[-1:], validate_args=validate_args)
-
-    def expand(self, batch_shape: Sequence[int], _instance: Any = None) -> OneHotCategorical:
-        """The same distribution, repeated for a larger batch."""
-        wide = self._place.expand(batch_shape)
-        name = "probs" if "probs" in wide.__dict__ else "logits"
-        return type(self)(**{name: getattr(wide, name)}, validate_args=self._validate_args)
-
-    @property
-    def probs(self) -> Tensor:
-        """The probabilities of the values."""
-        probs: Tensor = self._place.probs
-        return probs
-
-    @property
-    def logits(self) -> Tensor:
-        """Their logarithms."""
-        logits: Tensor = self._place.logits
-        return logits
-
-    @property
-    def param_shape(self) -> Sequence[int]:
-        """The sizes of the weights."""
-        return self._place.param_shape
 
     @property
     def support(self) -> Constraint:
@@ -84,16 +51,16 @@ class OneHotCategorical(Distribution):
 
     def sample(self, sample_shape: Sequence[int] = ()) -> Tensor:
         """Samples, without gradients."""
-        return F.one_hot(self._place.sample(sample_shape), self.event_shape[0]).type_as(self.probs)
+        return F.one_hot(self._values.sample(sample_shape), self.event_shape[0]).type_as(self.probs)
 
     def log_prob(self, value: Tensor) -> Tensor:
         """The logarithm of the probability."""
         self._validate_sample(value)
-        return self._place.log_prob(value.argmax(-1))
+        return self._values.log_prob(value.argmax(-1))
 
     def entropy(self) -> Tensor:
         """In nats."""
-        return self._place.entropy()
+        return self._values.entropy()
 
     def enumerate_support(self, expand: bool = True) -> Tensor:
         """All vectors, along a new first axis."""

@@ -6,9 +6,10 @@ from collections.abc import Sequence
 from typing import Any, ClassVar
 
 from flambeau.distributions import constraints
+from flambeau.distributions.categorical import WEIGHTS, CategoricalVectors
 from flambeau.distributions.constraints import Constraint
-from flambeau.distributions.discrete import Categorical, WithOdds
-from flambeau.distributions.distribution import Distribution, Number, broadcast_all
+from flambeau.distributions.discrete import WithOdds
+from flambeau.distributions.distribution import Number, broadcast_all
 from flambeau.distributions.operators import F
 from flambeau.distributions.transformed import TransformedDistribution
 from flambeau.distributions.transforms import ExpTransform, SigmoidTransform
@@ -64,7 +65,31 @@ class LogitRelaxedBernoulli(WithOdds):
         return self.temperature.log() + difference - 2 * F.softplus(difference)
 
 
-class RelaxedBernoulli(TransformedDistribution):
+class _Relaxed(TransformedDistribution):
+    """Samples of a relaxed distribution of logarithms, brought back: parameters are those of what is transformed."""
+
+    base_dist: Any
+
+    @property
+    def temperature(self) -> Tensor:
+        """How far the samples are from those that are not relaxed."""
+        temperature: Tensor = self.base_dist.temperature
+        return temperature
+
+    @property
+    def probs(self) -> Tensor:
+        """The probabilities: of 1, or of each value."""
+        probs: Tensor = self.base_dist.probs
+        return probs
+
+    @property
+    def logits(self) -> Tensor:
+        """In their place, the logarithm of the odds, or of each probability."""
+        logits: Tensor = self.base_dist.logits
+        return logits
+
+
+class RelaxedBernoulli(_Relaxed):
     """Numbers between 0 and 1 with gradients to the probability of 1.
 
     Args:
@@ -88,25 +113,8 @@ class RelaxedBernoulli(TransformedDistribution):
         base = LogitRelaxedBernoulli(temperature, probs, logits, validate_args)
         super().__init__(base, SigmoidTransform(), validate_args=validate_args)
 
-    @property
-    def temperature(self) -> Tensor:
-        """How far from 0 and 1 the numbers are."""
-        return self.base_dist.temperature
 
-    @property
-    def probs(self) -> Tensor:
-        """The probability of 1."""
-        probs: Tensor = self.base_dist.probs
-        return probs
-
-    @property
-    def logits(self) -> Tensor:
-        """The logarithm of its odds."""
-        logits: Tensor = self.base_dist.logits
-        return logits
-
-
-class ExpRelaxedCategorical(Distribution):
+class ExpRelaxedCategorical(CategoricalVectors):
     """The logarithms of relaxed one-hot vectors.
 
     Args:
@@ -121,40 +129,16 @@ class ExpRelaxedCategorical(Distribution):
     """
 
     has_rsample: ClassVar[bool] = True
-    arg_constraints: ClassVar[dict[str, Constraint]] = {
-        "probs": constraints.simplex, "logits": constraints.real_vector,
-    }  # fmt: skip
 
     def __init__(
         self, temperature: Number, probs: Tensor | None = None, logits: Tensor | None = None,
         validate_args: bool | None = None,
     ) -> None:  # fmt: skip
-        self._place = Categorical(probs, logits, validate_args=validate_args)
         (self.temperature,) = broadcast_all(temperature)
-        super().__init__(self._place.batch_shape, self._place.param_shape[-1:], validate_args=validate_args)
+        super().__init__(probs, logits, validate_args)
 
-    def expand(self, batch_shape: Sequence[int], _instance: Any = None) -> ExpRelaxedCategorical:
-        """The same distribution, repeated for a larger batch."""
-        wide = self._place.expand(batch_shape)
-        name = "probs" if "probs" in wide.__dict__ else "logits"
-        return type(self)(self.temperature, **{name: getattr(wide, name)}, validate_args=self._validate_args)
-
-    @property
-    def probs(self) -> Tensor:
-        """The probabilities of the values."""
-        probs: Tensor = self._place.probs
-        return probs
-
-    @property
-    def logits(self) -> Tensor:
-        """Their logarithms."""
-        logits: Tensor = self._place.logits
-        return logits
-
-    @property
-    def param_shape(self) -> Sequence[int]:
-        """The sizes of the weights."""
-        return self._place.param_shape
+    def _further_parameters(self) -> dict[str, Any]:
+        return {"temperature": self.temperature}
 
     @property
     def support(self) -> Constraint:
@@ -176,7 +160,7 @@ class ExpRelaxedCategorical(Distribution):
         return (score - score.logsumexp(-1, True)).sum([-1]) + scale
 
 
-class RelaxedOneHotCategorical(TransformedDistribution):
+class RelaxedOneHotCategorical(_Relaxed):
     """Vectors of shares, close to one-hot ones, with gradients to the probabilities.
 
     Args:
@@ -191,9 +175,7 @@ class RelaxedOneHotCategorical(TransformedDistribution):
     """
 
     base_dist: ExpRelaxedCategorical
-    arg_constraints: ClassVar[dict[str, Constraint]] = {
-        "probs": constraints.simplex, "logits": constraints.real_vector,
-    }  # fmt: skip
+    arg_constraints: ClassVar[dict[str, Constraint]] = WEIGHTS
 
     def __init__(
         self, temperature: Number, probs: Tensor | None = None, logits: Tensor | None = None,
@@ -206,18 +188,3 @@ class RelaxedOneHotCategorical(TransformedDistribution):
     def support(self) -> Constraint:
         """Shares that add up to 1."""
         return constraints.simplex
-
-    @property
-    def temperature(self) -> Tensor:
-        """How far from one-hot the vectors are."""
-        return self.base_dist.temperature
-
-    @property
-    def probs(self) -> Tensor:
-        """The probabilities of the values."""
-        return self.base_dist.probs
-
-    @property
-    def logits(self) -> Tensor:
-        """Their logarithms."""
-        return self.base_dist.logits

@@ -273,14 +273,6 @@ class ParameterNode(Node):
         super().__init__(block.graph, PARAMETERS)
         self._owner, self.results, self._order = block, block.parameters, -(1 << 62)
 
-    @property
-    def is_used(self) -> bool:
-        """Whether anything uses one of its results."""
-        for value in self.results:  # noqa: SIM110  # asked of every node by many passes: without a generator
-            if value._uses:
-                return True
-        return False
-
     def add_result(self, type_: Type = TENSOR, name: str = "") -> Value:
         """Append a parameter."""
         return self.owner_block.add_parameter(type_, name)

@@ -8,24 +8,51 @@ from flambeau.codegen.llvm.checked_emitter import CheckedEmitter, word
 from flambeau.codegen.llvm.emitter import Value
 
 
-class Loop:
-    """A counted loop. Values that go from iteration to iteration stay in registers."""
+class CountedLoop:
+    """What loops with a count share: a number and carried values, in registers from iteration to iteration."""
 
     def __init__(self, f: CheckedEmitter, count: Value, carried: Sequence[Value]) -> None:
         self._f, self._count = f, count
         self._first = [word(0), *carried]
         self._following: list[Value] = list(carried)
-        self.head, self.after, self.next = f.label("head"), f.label("done"), f.label("next")
-        """Blocks: where an iteration is asked for, behind the loop, where an iteration ends early."""
-        self._early: list[str] = []
 
-    def __enter__(self) -> Value:
+    def carry(self, *values: Value) -> None:
+        """Say what the next iteration starts with."""
+        for value, first in zip(values, self._first[1:], strict=True):
+            self._f.typed(value, first.full_type)
+        self._following = list(values)
+
+    def _start(self, label: str) -> None:
+        """Begin the block in which each register is what came before, or what the last iteration carried."""
         f = self._f
-        body, self._before = f.label("body"), f.block
-        f.start(self.head)
+        self._before = f.block
+        f.start(label)
         self._registers = [Value(f.name("k"), v.type, v.lanes) for v in self._first]
         self._line = len(f.lines)
         f.lines.extend("" for _ in self._registers)
+
+    def _close(self) -> list[Value]:
+        """Say what the registers are when an iteration comes back from this block: the values, which are returned."""
+        f = self._f
+        following = [f.op("add", self._registers[0], 1), *self._following]
+        for k, (register, first, value) in enumerate(zip(self._registers, self._first, following, strict=True)):
+            pairs = f"[{first}, %{self._before}], [{value}, %{f.block}]"
+            f.lines[self._line + k] = f"  {register} = phi {register.full_type} {pairs}"
+        return following
+
+
+class Loop(CountedLoop):
+    """A counted loop. Values that go from iteration to iteration stay in registers."""
+
+    def __init__(self, f: CheckedEmitter, count: Value, carried: Sequence[Value]) -> None:
+        super().__init__(f, count, carried)
+        self.head, self.after, self.next = f.label("head"), f.label("done"), f.label("next")
+        """Blocks: where an iteration is asked for, behind the loop, where an iteration ends early."""
+
+    def __enter__(self) -> Value:
+        f = self._f
+        body = f.label("body")
+        self._start(self.head)
         f.branch_if(f.compare("slt", self.index, self._count), body, self.after)
         f.start(body)
         return self.index
@@ -40,58 +67,36 @@ class Loop:
         """The carried values at the start of the iteration; behind the loop, at its end."""
         return self._registers[1:]
 
-    def carry(self, *values: Value) -> None:
-        """Say what the next iteration starts with."""
-        for value, first in zip(values, self._first[1:], strict=True):
-            self._f.typed(value, first.full_type)
-        self._following = list(values)
-
     def __exit__(self, kind: object, *_: object) -> None:
         if kind is not None:
             return
         f = self._f
         f.start(self.next)
-        following = [f.op("add", self.index, 1), *(self._following or [])]
-        for k, (register, first, after) in enumerate(zip(self._registers, self._first, following, strict=True)):
-            pairs = f"[{first}, %{self._before}], [{after}, %{self.next}]"
-            f.lines[self._line + k] = f"  {register} = phi {register.full_type} {pairs}"
+        self._close()
         f.branch(self.head)
         f.start(self.after)
 
 
-class Repetition:
+class Repetition(CountedLoop):
     """A counted loop that asks whether to go on behind an iteration, not before."""
 
     def __init__(self, f: CheckedEmitter, count: Value, carried: Sequence[Value], note: str) -> None:
-        self._f, self._count, self._note = f, count, note
-        self._first = [word(0), *carried]
+        super().__init__(f, count, carried)
+        self._note = note
         self.values: list[Value] = []
         """The carried values at the start of the iteration; behind the loop, at its end."""
-        self._following: list[Value] = list(carried)
 
     def __enter__(self) -> Value:
-        f = self._f
-        self._before, self._body = f.block, f.label("body")
-        f.start(self._body)
-        index, *self.values = self._registers = [Value(f.name("k"), v.type, v.lanes) for v in self._first]
-        self._line = len(f.lines)
-        f.lines.extend("" for _ in self._registers)
+        self._body = self._f.label("body")
+        self._start(self._body)
+        index, *self.values = self._registers
         return index
-
-    def carry(self, *values: Value) -> None:
-        """Say what the next iteration starts with."""
-        for value, first in zip(values, self._first[1:], strict=True):
-            self._f.typed(value, first.full_type)
-        self._following = list(values)
 
     def __exit__(self, kind: object, *_: object) -> None:
         if kind is not None:
             return
         f, after = self._f, self._f.label("after")
-        following = [f.op("add", self._registers[0], 1), *self._following]
-        for k, (register, first, value) in enumerate(zip(self._registers, self._first, following, strict=True)):
-            pairs = f"[{first}, %{self._before}], [{value}, %{f.block}]"
-            f.lines[self._line + k] = f"  {register} = phi {register.full_type} {pairs}"
+        following = self._close()
         f.branch_if(f.compare("slt", following[0], self._count), self._body, after, self._note)
         self.values = following[1:]
         f.start(after)

@@ -93,7 +93,7 @@ class ExampleBuilder(Builder):
         if definition.schema.is_mutable and not isinstance(arguments[0], Example):
             refuse("a write of examples into what all of them share")
         rules.refuse_dynamic(definition, operands)
-        result = rules.applied(definition, operands, Batches(self.size_of_batch, self.randomness))
+        result = rules.applied(definition, operands, TracedLevel(self.size_of_batch, self.randomness))
         if result is not None:
             return self._of_all(result.value) if isinstance(result, NotBatched) else self._of_each(result)
         return self._by_parts(definition, arguments)
@@ -128,7 +128,7 @@ class ExampleBuilder(Builder):
         return Example(self, result.value) if isinstance(result, TensorProxy) else refuse("a number of each example")
 
 
-class Batches:
+class TracedLevel:
     """What rules know of the batch."""
 
     __slots__ = ("randomness", "size")
