@@ -124,8 +124,8 @@ OLD_WORDS = re.compile(
     re.IGNORECASE,
 )
 """Words that only this tree used for what `docs/glossary.md` has the field's words for."""
-OLD_NAMES = {"held": 19, "told": 46, "turn": 1, "unbox": 1}
-"""In how many identifiers such words are left, each counted once a module: fewer from change to change."""
+OLD_NAMES = {"unbox": 1}
+"""Identifiers that have such words all the same, each counted once a module: `unbox` is Numba's own name."""
 
 
 def identifiers(name: str) -> set[str]:

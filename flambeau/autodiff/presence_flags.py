@@ -69,13 +69,13 @@ class _Flags:
         """Of tensors that are written, as far as the walk has come."""
         self._lists: dict[Value, Value] = {}
         """Of lists that change, the bools of their items."""
-        self._told = {
+        self._read_lists = {
             presences.place(node.operand(0))
             for node in graph.listed_nodes()
             if node.op in list_changes and not takes_item(node) and presences.is_memory(node.operand(0))
             if presences.made(node.result()) is Presence.AT_TIMES
         }
-        """The lists whose items must be told apart."""
+        """The lists whose items are read one by one, each with a flag of its own."""
 
     def of(self, value: Value) -> Flag:
         """Whether a value is there now."""
@@ -128,15 +128,15 @@ class _Flags:
         if node.op in UNPACKS and (maker := constructed(node.operand(0), self._presences)) is not None:
             for result, item in zip(node.results, maker.operands, strict=True):
                 self._set(result, self.of(item))
-        elif node.operands and self._presences.place(node.operand(0)) in self._told and self._item(node):
+        elif node.operands and self._presences.place(node.operand(0)) in self._read_lists and self._item(node):
             pass
-        elif node.op in CONSTRUCTS and node.result() in self._told:
+        elif node.op in CONSTRUCTS and node.result() in self._read_lists:
             flags = [self._inserted(self.of(v)) for v in node.operands]
             self._lists[node.result()] = self._graph.insert("prim::ListConstruct", flags, [_BOOLS]).result()
         elif writes_first(node):
             place = self._presences.place(node.operand(0))
             self._memory[place] = self._either(map(self.of, node.operands))
-        elif any(self._is_told(v) for v in node.results):
+        elif any(self._has_flag(v) for v in node.results):
             flag = self._either(map(self.of, node.operands))
             for result in node.results:
                 self._set(result, flag)
@@ -144,7 +144,7 @@ class _Flags:
             for result in node.results:
                 self._set(result, False)
 
-    def _is_told(self, value: Value) -> bool:
+    def _has_flag(self, value: Value) -> bool:
         return self._presences.made(value) is Presence.AT_TIMES
 
     def _item(self, node: Node) -> bool:
@@ -171,7 +171,7 @@ class _Flags:
         for place in {**memory, **other_memory}:
             self._memory[place] = self._met(node, memory.get(place, False), other_memory.get(place, False))
         for result, one, other in zip(results, ones, others, strict=True):
-            self._set(result, self._met(node, one, other) if self._is_told(result) else False)
+            self._set(result, self._met(node, one, other) if self._has_flag(result) else False)
 
     def _met(self, node: Node, one: Flag, other: Flag) -> Flag:
         """The flag behind a branch."""
@@ -201,7 +201,7 @@ class _Flags:
     ) -> None:
         """The flag of what a loop carries: in its body now, behind it when `carried` is taken."""
         parameter, end, result = places
-        if parameter is end or not self._is_told(parameter):
+        if parameter is end or not self._has_flag(parameter):
             self._set(parameter, start)
             self._set(result, start)
         elif self._presences.made(end) is Presence.ALWAYS and _goes_on(node):

@@ -13,7 +13,7 @@ from flambeau.codegen import threads
 from flambeau.codegen.call_geometry import Output
 from flambeau.codegen.choose_schedule import PARALLEL_FROM
 from flambeau.codegen.launches import RELEASE_FROM, Launch
-from flambeau.codegen.layouts import CELL, IDENTITY, INPUT, LAUNCH, LOOK, NUMBER_FLOAT, NUMBER_INT, RELEASE_GIL, TOLD
+from flambeau.codegen.layouts import CELL, IDENTITY, INPUT, LAUNCH, LOOK, NUMBER_FLOAT, NUMBER_INT, RELEASE_GIL, STATIC
 from flambeau.codegen.llvm.entry_geometry import FOLDED, WRITTEN
 from flambeau.codegen.llvm.entry_patterns import BUCKETS
 from flambeau.codegen.llvm.entry_ready import READY, READY_UP_TO
@@ -42,7 +42,7 @@ class Published:
 
     launch: Launch
     looks: tuple[LookOf, ...]
-    told: tuple[tuple[int, ...], ...]
+    static: tuple[tuple[int, ...], ...]
 
 
 @dataclass(slots=True)
@@ -119,10 +119,10 @@ class InlineCache:
 
     def add(
         self, launch: Launch, values: Sequence[Any], arrays: Sequence[npt.NDArray[Any]],
-        told: Sequence[Sequence[int]] = (),
+        static: Sequence[Sequence[int]] = (),
     ) -> bool:  # fmt: skip
         """Publish ``launch`` for inputs that look exactly like ``values``; ``arrays`` is what they became as arrays.
-        Calls must have been ``told`` the same: the words of further inputs, which the kernel does not see.
+        Calls must have the same ``static`` operands: the words of further inputs, which the kernel does not see.
 
         True where only sizes change from call to call, so that launches for any size would serve: see ``add_sized``.
         """
@@ -132,7 +132,7 @@ class InlineCache:
             return False
         looks = tuple([(type(x), a.dtype, a.shape, a.strides) for x, a in zip(values, arrays, strict=True)])
         with self._lock:
-            self._add(Published(launch, looks, tuple(map(tuple, told))))
+            self._add(Published(launch, looks, tuple(map(tuple, static))))
             return self._changes(values, arrays)
 
     def add_published(self, known: Published) -> None:
@@ -253,7 +253,7 @@ class InlineCache:
         return True
 
     def _add(self, known: Published) -> None:
-        launch, look = known.launch, (*known.looks, *known.told)
+        launch, look = known.launch, (*known.looks, *known.static)
         if self._count >= self.most or launch.runs is None or look in self._known:
             return
         self._known.add(look)
@@ -278,8 +278,8 @@ class InlineCache:
             "flags": RELEASE_GIL if launch.nanoseconds >= RELEASE_FROM else 0,
             "pool": threads.run_address(launch.threads) if launch.step else 0,
         }  # fmt: skip
-        if known.told:
-            words["inputs"] = self._numbers([*inputs, *self._told(known.told)])
+        if known.static:
+            words["inputs"] = self._numbers([*inputs, *self._static(known.static)])
         launch_record = self._record(words)
         self._last = self._last or launch_record
         self.cell[0] = ctypes.addressof(launch_record)
@@ -334,9 +334,9 @@ class InlineCache:
         """The record of a Python number."""
         return [0, _NUMBERS[kind, dtype.name], self._object(kind), 0]
 
-    def _told(self, told: Sequence[Sequence[int]]) -> list[int]:
-        """The records of what calls must have been told."""
-        return [word for numbers in told for word in (0, TOLD, self._numbers(numbers), len(numbers))]
+    def _static(self, static: Sequence[Sequence[int]]) -> list[int]:
+        """The records of the static operands that calls must have."""
+        return [word for numbers in static for word in (0, STATIC, self._numbers(numbers), len(numbers))]
 
     def _row(self, output: Output) -> int:
         """Storages for results."""

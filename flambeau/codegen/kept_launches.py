@@ -51,7 +51,7 @@ class KeptLaunch:
 
     looks: tuple[tuple[str, str, tuple[int, ...], tuple[int, ...]], ...]
     """Of each input its kind, and of its array the dtype, sizes and strides."""
-    told: tuple[tuple[int, ...], ...]
+    static: tuple[tuple[int, ...], ...]
     outputs: tuple[tuple[tuple[int, ...], str, tuple[int, ...] | None, tuple[int, ...], bool], ...]
     """Of each output the fields of `Output`."""
     words: KeptTable
@@ -89,7 +89,7 @@ def kept_launch(known: Published, again: Callable[[Launch], Launch | None], writ
     )  # fmt: skip
     places = tuple(map(writer.place_of, memory.codes))
     return KeptLaunch(
-        looks, known.told, outputs, memory.words, memory.tables, places, memory.symbol, _pool_at(launch), numbers
+        looks, known.static, outputs, memory.words, memory.tables, places, memory.symbol, _pool_at(launch), numbers
     )
 
 
@@ -237,7 +237,7 @@ class LaunchReader:
             outputs, words, high, None, step, pieces, nanoseconds, moved, operations, wanted, routine=routine
         )
         looks = tuple([(_OF_KINDS[kind], np.dtype(name), shape, strides) for kind, name, shape, strides in kept.looks])
-        return Published(launch, looks, kept.told)
+        return Published(launch, looks, kept.static)
 
 
 def _fill(words: Any, record: KeptTable, starts: Sequence[int], codes: Sequence[NativeCode]) -> None:

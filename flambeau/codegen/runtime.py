@@ -125,15 +125,15 @@ class CompiledKernel:
         return self.call_and_keep(inputs, self._inline_cache)
 
     def call_and_keep(
-        self, inputs: Sequence[Any], inline_cache: InlineCache, told: Sequence[Sequence[int]] = ()
+        self, inputs: Sequence[Any], inline_cache: InlineCache, static: Sequence[Sequence[int]] = ()
     ) -> Any:
         """A call whose launch is put on an inline cache, so that an entry of that inline cache serves the next one like
-        it: for a kernel that was made for what the call was `told`, the next one that is told the same.
+        it: for a kernel that was made for the `static` operands of the call, the next one that has the same.
         """
         arrays = self._arrays(inputs)
         launch = self._find_launch(arrays)
-        if told:
-            inline_cache.add(launch, inputs, arrays, told)
+        if static:
+            inline_cache.add(launch, inputs, arrays, static)
         elif inline_cache.add(launch, inputs, arrays):
             sized = sized_launches(self.kernel, self.spans, arrays, self.choices, self.schedules.kept)
             inline_cache.add_sized(sized, inputs, arrays)

@@ -47,7 +47,7 @@ def telling() -> Iterator[None]:
     try:
         yield
     except RuntimeError as error:
-        told = noted(error)
-        if told is error:
+        blamed = noted(error)
+        if blamed is error:
             raise
-        raise told from error
+        raise blamed from error

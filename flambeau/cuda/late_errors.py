@@ -26,7 +26,7 @@ LATE: Final = (
     "{what}{line}: {error}. Devices tell errors of elements when the program next waits for them; with "
     "CUDA_LAUNCH_BLOCKING=1 in the environment the call itself raises"
 )
-Told = Callable[[int], Exception]
+ErrorOfNumber = Callable[[int], Exception]
 """The error for the number that a kernel wrote."""
 
 
@@ -92,29 +92,29 @@ class _Words:
         self.rounds = PinnedWords(WORDS)
         self.lasting: list[PinnedWords] = [PinnedWords(WORDS)]
         """Of graphs, as long as there are these."""
-        self.told: dict[int, tuple[int, Told]] = {}
+        self.errors: dict[int, tuple[int, ErrorOfNumber]] = {}
         """What a word at an address stands for, and its number among all that were handed out."""
         self.free = self.lasting[0].addresses()
         self.numbers = itertools.count()
         self.lock = Lock()
 
-    def next(self, told: Told) -> int:
+    def next(self, error_of: ErrorOfNumber) -> int:
         number = next(self.numbers)
         place = number % WORDS
         if number >= WORDS and place % (WORDS // 2) == 0 and not capturing.underway:
             library.cupy().cuda.runtime.deviceSynchronize()
             self.tell()
         address = self.rounds.address(place)
-        self.told[address] = number, told
+        self.errors[address] = number, error_of
         return address
 
-    def next_lasting(self, told: Told) -> _Lasting:
+    def next_lasting(self, error_of: ErrorOfNumber) -> _Lasting:
         with self.lock:
             if not self.free:
                 self.lasting.append(PinnedWords(WORDS))
                 self.free = self.lasting[-1].addresses()
             address = self.free.pop()
-        self.told[address] = next(self.numbers), told
+        self.errors[address] = next(self.numbers), error_of
         return _Lasting(self, address)
 
     def tell(self) -> None:
@@ -122,12 +122,12 @@ class _Words:
         if not parts:
             return
         with self.lock:
-            failures = [(self.told[p.address(k)], int(p.array[k]), p, k) for p in parts for k in p.written()]
+            failures = [(self.errors[p.address(k)], int(p.array[k]), p, k) for p in parts for k in p.written()]
             for _, _, part, place in failures:
                 part.array[place] = 0
         if failures:
-            (_, told), number, _, _ = min(failures, key=lambda each: each[0][0])
-            raise told(number)
+            (_, error_of), number, _, _ = min(failures, key=lambda each: each[0][0])
+            raise error_of(number)
 
 
 class _Lasting:
@@ -161,8 +161,8 @@ def _words() -> _Words:
     return words
 
 
-def word(told: Told) -> int:
-    """The address of a word of 32 bits, 0 until a kernel writes what `told` has the error for.
+def word(error_of: ErrorOfNumber) -> int:
+    """The address of a word of 32 bits, 0 until a kernel writes what `error_of` has the error for.
 
     Within a capture it is the graph's: each replay may write it.
     """
@@ -170,10 +170,10 @@ def word(told: Told) -> int:
         cuda = library.cupy().cuda
         capture = capturing.capture_of(int(cuda.runtime.getDevice()), cuda.get_current_stream())
         if capture is not None:
-            lasting = _words().next_lasting(told)
+            lasting = _words().next_lasting(error_of)
             capture.kept.append(lasting)
             return lasting.address
-    return _words().next(told)
+    return _words().next(error_of)
 
 
 def given() -> None:

@@ -21,12 +21,12 @@ _FONT: Final = "font:12px/1.5 ui-monospace,monospace"
 
 def holders(snapshot: Snapshot) -> list[tuple[str, int, int]]:
     """Lines of the program with the bytes and the number of blocks they hold, most first."""
-    held: dict[str, list[int]] = {}
+    by_line: dict[str, list[int]] = {}
     for block in (b for segment in snapshot for b in segment["blocks"] if b["state"] != "inactive"):
-        entry = held.setdefault(line_of(block), [0, 0])
+        entry = by_line.setdefault(line_of(block), [0, 0])
         entry[0] += block["size"]
         entry[1] += 1
-    return sorted(((line, n, k) for line, (n, k) in held.items()), key=lambda found: -found[1])
+    return sorted(((line, n, k) for line, (n, k) in by_line.items()), key=lambda found: -found[1])
 
 
 def line_of(block: dict[str, Any]) -> str:

@@ -20,7 +20,7 @@ from flambeau.codegen.llvm.compiler import NativeError
 from flambeau.codegen.lower import RepeatedResultsError, lower_graph
 from flambeau.codegen.routines.kernel import MOST_SIZES, RoutineKernel
 from flambeau.codegen.runtime import CompiledKernel
-from flambeau.codegen.told import Told, told
+from flambeau.codegen.static_values import StaticValues, static_values
 from flambeau.executor.kept_kernels import KeptKernels
 from flambeau.executor.lowered_groups import LoweredGroups, group_key
 from flambeau.interpreter.code import Code
@@ -28,7 +28,7 @@ from flambeau.interpreter.compile import compile_graph
 from flambeau.interpreter.machine import run
 from flambeau.ir.graph import Graph, Node
 from flambeau.passes.fuse_routines import routine_of
-from flambeau.passes.told_values import graph_for, told_count
+from flambeau.passes.static_operands import graph_for, static_count
 from flambeau.schema.types import Type
 from flambeau.specialise.cache import SpecialisationCache
 from flambeau.specialise.spec import Spec, compare, describe, refine, spec_of
@@ -49,8 +49,8 @@ class Refused:
 
 Shared = dict[Hashable, CompiledKernel | RoutineKernel | Refused]
 """The kernels of one plan's groups, or why there is none: groups that do the same have one."""
-MAX_NATIVE, MAX_TOLD = 8, 64
-"""Kernels that a group keeps, one for each combination of dtypes, ranks, sizes that are 1, and what it is told."""
+MAX_NATIVE, MAX_STATIC = 8, 64
+"""Kernels that a group keeps, one for each combination of dtypes, ranks, sizes that are 1, and static operands."""
 
 
 class FusedKernel:
@@ -71,15 +71,15 @@ class FusedKernel:
         self._lowered_groups: LoweredGroups = {} if lowered is None else lowered
         self._kept = KeptKernels(None) if kept is None else kept
         self.graph = graph
-        self._told_count = told_count(graph)
+        self._static_count = static_count(graph)
         self._several = len(graph.returns) > 1
         self._routine = routine_of(graph)
-        has_many = self._routine or self._told_count
+        has_many = self._routine or self._static_count
         self._inline_cache = launches or (InlineCache(MOST_SIZES) if has_many else InlineCache())
         """What the entries know: plans of the inputs seen so far."""
         self._slow_calls = 0
         self.natives_cache: SpecialisationCache[Spec, CompiledKernel | RoutineKernel | Refused] = SpecialisationCache(
-            f"kernels of {name}", MAX_TOLD if self._told_count else MAX_NATIVE, describe=describe, compare=compare
+            f"kernels of {name}", MAX_STATIC if self._static_count else MAX_NATIVE, describe=describe, compare=compare
         )
         self.refused_types: Sequence[Type] | None = None
         """Of inputs for which it is no one kernel because some results have fewer dimensions than others."""
@@ -123,9 +123,9 @@ class FusedKernel:
 
     def natively(self, *inputs: Any) -> Any:
         """A call by native code, which serves calls like it by itself from then on; None where it refuses."""
-        first_told = len(inputs) - self._told_count
-        known = told(inputs[first_told:])
-        inputs = inputs[:first_told]
+        first_static = len(inputs) - self._static_count
+        known = static_values(inputs[first_static:])
+        inputs = inputs[:first_static]
         native = self._native_for(inputs, known)
         if native is None:
             return None
@@ -151,7 +151,7 @@ class FusedKernel:
             self._code = compile_graph(self.graph, self.name)
         return self._code
 
-    def _native_for(self, inputs: Sequence[Any], known: Told) -> CompiledKernel | RoutineKernel | None:
+    def _native_for(self, inputs: Sequence[Any], known: StaticValues) -> CompiledKernel | RoutineKernel | None:
         """None where native code cannot serve: for tensors that stand for numbers too, which look like others."""
         if any(isinstance(x, Tensor) and x.is_wrapped_number for x in inputs):
             if not len(self.natives_cache):
@@ -163,7 +163,7 @@ class FusedKernel:
             native = self.natives_cache.get_or_make(key, lambda cause: self._lowered(inputs, known))
         return None if isinstance(native, Refused) else native
 
-    def _lowered(self, inputs: Sequence[Any], known: Told) -> CompiledKernel | RoutineKernel | Refused:
+    def _lowered(self, inputs: Sequence[Any], known: StaticValues) -> CompiledKernel | RoutineKernel | Refused:
         """A kernel for inputs like these."""
         start = time.perf_counter()
         kernel = self._kernel_for(inputs, known)
@@ -174,10 +174,10 @@ class FusedKernel:
             self._state = "native"
         return kernel
 
-    def _kernel_for(self, inputs: Sequence[Any], known: Told) -> CompiledKernel | RoutineKernel | Refused:
+    def _kernel_for(self, inputs: Sequence[Any], known: StaticValues) -> CompiledKernel | RoutineKernel | Refused:
         if not available():
             return Refused("llvmlite is not installed")
-        graph = graph_for(self.graph, known.given) if self._told_count else self.graph
+        graph = graph_for(self.graph, known.constants) if self._static_count else self.graph
         types = [refine(v.static_type, x) for v, x in zip(graph.parameters, inputs, strict=True)]
         key = group_key(graph, types) or (self.name, known, *types)
         kernel = self._shared.get(key)
@@ -239,7 +239,7 @@ class FusedKernel:
         return [k for k in self.natives_cache.values if isinstance(k, CompiledKernel)]
 
 
-def _key(inputs: Sequence[Any], known: Told) -> Spec:
+def _key(inputs: Sequence[Any], known: StaticValues) -> Spec:
     return (*spec_of(inputs), known) if known.values else spec_of(inputs)
 
 

@@ -20,7 +20,7 @@ from flambeau.ir.walk import operands_within
 from flambeau.passes.fuse import GROUP
 from flambeau.passes.fuse_routines import routine_of
 from flambeau.passes.outline import outline
-from flambeau.passes.told_values import told_count
+from flambeau.passes.static_operands import static_count
 from flambeau.schema.types import TensorType, Type
 
 Pieces = list[tuple[list[int], bool]]
@@ -59,7 +59,7 @@ def split_by_types(groups: Mapping[Node, Sequence[Type]]) -> bool:
 def _pieces_of(group: Node, pieces_by_key: PiecesByKey, lowered: LoweredGroups) -> Pieces:
     """What to cut a group into; nothing where the group is one, or not known."""
     inner: Graph = group.attribute("Subgraph")
-    if routine_of(inner) or told_count(inner):
+    if routine_of(inner) or static_count(inner):
         return []
     types = {
         v: _more_refined(v.static_type, operand.static_type)

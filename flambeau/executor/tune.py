@@ -129,7 +129,7 @@ def tune(executor: Executor, arguments: Sequence[Any], measure: Measure | None =
     try:
         for group, kernel, layouts in calls:
             bar.step(group.name)
-            tuned = _tuned(group, kernel, layouts, measure or in_turn, seen)
+            tuned = _tuned(group, kernel, layouts, measure or alternately, seen)
             if tuned is not None:
                 key, result = tuned
                 choices[key] = result.winner
@@ -228,7 +228,7 @@ def _spread(times: Sequence[float]) -> float:
     return statistics.median([abs(t - middle) for t in times])
 
 
-def in_turn(functions: Sequence[Callable[[], object]]) -> list[list[float]]:
+def alternately(functions: Sequence[Callable[[], object]]) -> list[list[float]]:
     """Seconds of a call, of each function in each round; functions alternate, so that what slows a machine down for a
     while slows all of them.
     """

@@ -41,9 +41,9 @@ ONLY_A_NAME: Final = (
 
 def _function(node: Node) -> Any:
     """The function of a program, or of Python, that a constant stands for."""
-    for held in ("function", "callable"):
-        if held in node.attributes:
-            return node.attribute(held)
+    for name in ("function", "callable"):
+        if name in node.attributes:
+            return node.attribute(name)
     raise RuntimeError(ONLY_A_NAME.format(name=node.attributes.get("name", "?")))
 
 

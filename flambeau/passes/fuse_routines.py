@@ -6,7 +6,7 @@
 
 A routine is native code that was compiled before any program came. It takes tensors and lists of them; all else it is
 told is constant, and becomes part of the group, as lists do, or numbers and lists of numbers that each call knows
-(`told_values`). So are sums and their like over dimensions that only a call knows.
+(`static_operands`). So are sums and their like over dimensions that only a call knows.
 """
 
 from __future__ import annotations
@@ -20,7 +20,7 @@ from flambeau.passes.epilogues import activation_of, addend_of, bounds_of
 from flambeau.passes.fuse import GROUP, bring_together
 from flambeau.passes.fusible import Fusible, lists_tensors
 from flambeau.passes.outline import outline
-from flambeau.passes.told_values import told_first_to_last
+from flambeau.passes.static_operands import static_operands_last
 from flambeau.schema.opdef import Sizes
 from flambeau.schema.types import NoneType, TensorType
 
@@ -28,7 +28,7 @@ from flambeau.schema.types import NoneType, TensorType
 def do(graph: Graph) -> bool:
     """Make a group of every node whose operator has a routine, in every block."""
     fusible = Fusible(graph)
-    found = [n for n in graph.listed_nodes() if fusible.is_routine(n) or fusible.is_told(n)]
+    found = [n for n in graph.listed_nodes() if fusible.is_routine(n) or fusible.has_static_operands(n)]
     if not found:
         return False
     aliases = alias_analysis(graph)
@@ -42,7 +42,7 @@ def do(graph: Graph) -> bool:
         for node in group:
             _name_what_is_none(graph, node)
         nodes = [*_own_lists(graph, group[0]), *group]
-        outline(nodes, GROUP, told_first_to_last(nodes))
+        outline(nodes, GROUP, static_operands_last(nodes))
     return True
 
 

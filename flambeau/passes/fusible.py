@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from flambeau.ir import constants
 from flambeau.ir.graph import Graph, Node, Value
-from flambeau.passes.told_values import can_be_told
+from flambeau.passes.static_operands import can_be_static
 from flambeau.schema import dtype as dtypes
 from flambeau.schema.dtype import DType
 from flambeau.schema.opdef import OpDef
@@ -94,7 +94,7 @@ class Fusible:
         return product.operands[at], product.operands[at + 1]
 
     def is_routine(self, node: Node) -> bool:
-        """Whether a routine computes the node: it takes tensors, and is told constants beside them."""
+        """Whether a routine computes the node: it takes tensors, and constants beside them."""
         definition = node.definition
         if definition is None or not definition.traits.has_routine or definition.schema.is_mutable:
             return False
@@ -102,10 +102,10 @@ class Fusible:
             return False
         if not all(self._is_admissible(v.static_type) for v in node.results):
             return False
-        return all(self._is_operand(v) or can_be_told(v) for v in node.operands)
+        return all(self._is_operand(v) or can_be_static(v) for v in node.operands)
 
-    def is_told(self, node: Node) -> bool:
-        """Whether a kernel computes the node once it is told numbers that only the call knows, such as dimensions."""
+    def has_static_operands(self, node: Node) -> bool:
+        """Whether a kernel computes the node for each value of its static operands, such as dimensions."""
         definition = node.definition
         if definition is None or not node.results or not definition.accumulator or not has_kernel_form(definition):
             return False
@@ -114,8 +114,8 @@ class Fusible:
         if self._is_taken(node, definition):  # as it is, for any sizes
             return False
         operands = list(zip(node.operands, definition.schema.arguments, strict=False))
-        told = [v for v, a in operands if not self._takes(v, a.type)]
-        return bool(told) and all(map(can_be_told, told)) and any(
+        static = [v for v, a in operands if not self._takes(v, a.type)]
+        return bool(static) and all(map(can_be_static, static)) and any(
             isinstance(v.static_type, TensorType) for v in node.operands
         )
 

@@ -92,8 +92,8 @@ def _elements(node: Node) -> Sequence[Value] | None:
         return _uninitialised(source.defining_node, source.static_type)
     if constants.is_constant(source) and isinstance(source.static_type, TupleType):
         with node.graph.inserting(node), node.graph.at_range(node.range):
-            held = constants.constant_value(source)
-            return [insert_constant(node.graph, v, t) for v, t in zip(held, source.static_type.elements, strict=True)]
+            pairs = zip(constants.constant_value(source), source.static_type.elements, strict=True)
+            return [insert_constant(node.graph, v, t) for v, t in pairs]
     return None
 
 

@@ -231,10 +231,10 @@ def places_of_keys(elements: tuple[Value, ...]) -> dict[str | int, int] | None:
     keys = elements[::2]
     if not all(map(constants.is_constant, keys)):
         return None
-    held = [constants.constant_value(k) for k in keys]
-    if not all(isinstance(k, str | int) for k in held):
+    constant_keys = [constants.constant_value(k) for k in keys]
+    if not all(isinstance(k, str | int) for k in constant_keys):
         return None
-    return {k: 2 * place + 1 for place, k in enumerate(held)}
+    return {k: 2 * place + 1 for place, k in enumerate(constant_keys)}
 
 
 @dict_changes("aten::_set_item")

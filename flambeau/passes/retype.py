@@ -57,10 +57,10 @@ def erase_numbers(graph: Graph) -> bool:
         changed |= _as_tensor(value)
     for node in graph.listed_nodes():
         if constants.is_constant(node.result()) if len(node.results) == 1 else False:
-            held = constants.constant_value(node.result())
-            if isinstance(held, bool | int | float | complex):
+            constant = constants.constant_value(node.result())
+            if isinstance(constant, bool | int | float | complex):
                 with graph.inserting(node):
-                    made = insert_constant(graph, tensor(held))
+                    made = insert_constant(graph, tensor(constant))
                 made.set_type(_as_type(node.result().static_type))
                 node.result().replace_uses_with(made)
                 node.erase()

@@ -14,7 +14,7 @@ from flambeau import Tensor, nn
 from flambeau.codegen import tuned_choices
 from flambeau.codegen.alternatives import alternatives
 from flambeau.codegen.products import Tiling
-from flambeau.executor.tune import Measure, TuningReport, chosen, in_turn, tune
+from flambeau.executor.tune import Measure, TuningReport, alternately, chosen, tune
 from flambeau.tools import cli
 
 
@@ -116,7 +116,7 @@ def test_ties_and_noise(seconds: dict[str, list[float]], winner: str) -> None:
 
 def test_functions_take_turns() -> None:
     order: list[str] = []
-    taken = in_turn([lambda: order.append("a"), lambda: order.append("b")])
+    taken = alternately([lambda: order.append("a"), lambda: order.append("b")])
     assert [len(times) for times in taken] == [7, 7]
     turns = [name for k, name in enumerate(order[2:]) if k == 0 or order[2:][k - 1] != name]
     assert turns == ["a", "b"] * 7

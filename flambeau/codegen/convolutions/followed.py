@@ -106,6 +106,6 @@ def followed_by(graph: Graph) -> Followed:
 
 def _activation(definition: OpDef, node: Node) -> Activation:
     names = [a.name for a in definition.schema.arguments[1 : len(node.operands)]]
-    told = [constant_value(v) for v in node.operands[1:]]
-    return Activation(definition.full_name, tuple(zip(names, told, strict=True)))
+    constants = [constant_value(v) for v in node.operands[1:]]
+    return Activation(definition.full_name, tuple(zip(names, constants, strict=True)))
 

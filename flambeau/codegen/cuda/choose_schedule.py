@@ -1,8 +1,8 @@
 """The schedule of a kernel: rows that registers hold, tiles of columns, folds over everything with several states a
 thread, the rest as ``schedule.choose`` says.
 
-Of a row, a thread holds at most ``HELD`` elements; more than ``FEW`` only where there are rows enough to keep the
-device busy. What threads read side by side, they read in accesses of up to 16 bytes.
+Of a row, a thread holds at most ``IN_REGISTERS`` elements; more than ``FEW`` only where there are rows enough to keep
+the device busy. What threads read side by side, they read in accesses of up to 16 bytes.
 """
 
 from __future__ import annotations
@@ -28,9 +28,9 @@ from flambeau.codegen.kernel.nest import Load, Loop, Statement, Store, scatters,
 from flambeau.codegen.specialize import Specialized
 from flambeau.util.record import replace
 
-HELD, FEW = 32, 8
+IN_REGISTERS, FEW = 32, 8
 """Elements of a row that a thread holds at most, and where it need not wait for others to be read."""
-HELD_WORDS, HELD_WORDS_LARGE = 96, 40
+ROW_WORDS, ROW_WORDS_LARGE = 96, 40
 """Registers for them, and in blocks of 1024 threads, which have 64 each for everything."""
 BUSY_THREADS = 512
 """Threads for each processor that keep it busy while each waits for what it reads."""
@@ -165,9 +165,9 @@ def _rows_in_registers(
         team = "block" if schedule.alone or threads > WARP else "warp"
         wide, width = _wide(special, (axis,), body, aligned, columns // threads)
         slots = -(-columns // (width * threads))
-        held, limit = slots * width, HELD_WORDS if threads < 1024 else HELD_WORDS_LARGE
+        count, limit = slots * width, ROW_WORDS if threads < 1024 else ROW_WORDS_LARGE
         is_busy = rows * threads >= schedule.processors * BUSY_THREADS
-        if held <= HELD and held * words <= limit and (held <= FEW or is_busy or threads == 1024):
+        if count <= IN_REGISTERS and count * words <= limit and (count <= FEW or is_busy or threads == 1024):
             return replace(
                 schedule, team=team, threads=128 if team == "warp" else threads, shared_scratch=False, width=width,
                 wide=wide, slots=slots, whole=slots * width * threads == columns,

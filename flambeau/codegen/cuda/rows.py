@@ -91,7 +91,7 @@ class Row:
         self.mapper = mapper
         self.columns = columns
         self.scratch = {b.name for b in mapper.kernel.scratch}
-        self.held: dict[str, list[list[str]]] = {}
+        self.registers: dict[str, list[list[str]]] = {}
         """By buffer, this thread's elements."""
 
     def body(self, body: tuple[Statement, ...], place: Place) -> None:
@@ -128,7 +128,7 @@ class Row:
             self._store(s, number, lanes)
         elif isinstance(s, nest.Load):
             if s.buffer in self.scratch:
-                self._give(s, lanes, self.held[s.buffer][number])
+                self._give(s, lanes, self.registers[s.buffer][number])
         else:
             for lane in lanes:
                 self.mapper.statement(s, lane)
@@ -156,9 +156,9 @@ class Row:
 
     def _read(self, s: nest.Load, groups: list[list[Place]]) -> None:
         """All groups of a buffer, from memory the first time."""
-        if s.buffer not in self.held:
-            self.held[s.buffer] = [self.mapper.read_lanes(s, self.columns.axis, lanes) for lanes in groups]
-        for lanes, names in zip(groups, self.held[s.buffer], strict=True):
+        if s.buffer not in self.registers:
+            self.registers[s.buffer] = [self.mapper.read_lanes(s, self.columns.axis, lanes) for lanes in groups]
+        for lanes, names in zip(groups, self.registers[s.buffer], strict=True):
             self._give(s, lanes, names)
 
     def _guarded(self, number: int) -> str | None:
@@ -167,7 +167,7 @@ class Row:
 
     def _store(self, s: nest.Store, number: int, lanes: list[Place]) -> None:
         if s.buffer in self.scratch:
-            groups = self.held.setdefault(s.buffer, [[] for _ in self.columns.at])
+            groups = self.registers.setdefault(s.buffer, [[] for _ in self.columns.at])
             groups[number] = [lane.values[s.value] for lane in lanes]
             return
         condition = self._guarded(number)

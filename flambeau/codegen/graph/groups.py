@@ -151,7 +151,7 @@ def _input_words(fn: EmittedFunction, native: Native) -> Register:
     if isinstance(native, ArrayValue):
         return memory.spilled(fn.e, [native.data, *native.sizes, *native.strides])
     if isinstance(native, TupleValue | ListValue):
-        return _told_words(fn, native)
+        return _static_words(fn, native)
     if not isinstance(native, Scalar):
         raise CannotCompileError(f"a group takes tensors and numbers, not {native_values.describe(native.rep)}")
     element = fn.e.slot("i64", 8)
@@ -162,7 +162,7 @@ def _input_words(fn: EmittedFunction, native: Native) -> Register:
     return memory.spilled(fn.e, [element, memory.number(1)])
 
 
-def _told_words(fn: EmittedFunction, native: TupleValue | ListValue) -> Register:
+def _static_words(fn: EmittedFunction, native: TupleValue | ListValue) -> Register:
     """The address of a list's numbers, and how many there are."""
     if isinstance(native, ListValue):
         first = lists.item_address(fn, native, memory.number(0))

@@ -207,8 +207,8 @@ class LaneEmitter(Emitter):
         """Stores that waited, of one lane after the other, each in the order of the program."""
         slots = []
         for write in writes:
-            held = (write.address, write.value, write.mask or Value("true", "i1", 1))
-            slots.append([self._spilled(a) for a in held])
+            operands = (write.address, write.value, write.mask or Value("true", "i1", 1))
+            slots.append([self._spilled(a) for a in operands])
         head, iteration, after, before = self.label("lane"), self.label("iteration"), self.label("after"), self.block
         index, following = Value(self.name("k"), "i64", 1), Value(self.name("k"), "i64", 1)
         self.branch(head)

@@ -91,8 +91,8 @@ def construct_dict(fn: EmittedFunction, node: Node) -> None:
     """`prim::DictConstruct` with constant keys, which only the caller gets: its values, until the way out."""
     keys, values = node.operands[::2], list(dict.fromkeys(node.operands[1::2]))
     known = [constant_value(k) for k in keys if is_constant(k)]
-    is_told = len(known) == len(keys) and all(isinstance(k, str | int) for k in known)
-    if not is_told or len(set(known)) < len(known) or not _only_leaves(fn, node.result()):
+    is_known = len(known) == len(keys) and all(isinstance(k, str | int) for k in known)
+    if not is_known or len(set(known)) < len(known) or not _only_leaves(fn, node.result()):
         raise CannotCompileError(NO_DICT)
     places = tuple([(k, values.index(v)) for k, v in zip(known, node.operands[1::2], strict=True)])
     fn.values.set_view(node.result(), TupleValue(tuple(map(fn.values.get, values)), keys=places))

@@ -186,7 +186,7 @@ def _chunks(
     is known how it moves: then only the iterations that need no checks are run.
     """
     e = fn.e
-    held, e.lines = e.lines, []
+    lines_before, e.lines = e.lines, []
     copies = []
     start, end = Register(e.name("from"), "i64", 1), Register(e.name("to"), "i64", 1)
     heads = [e.label("fast"), e.label("checked")]
@@ -202,7 +202,7 @@ def _chunks(
         if not iterations.needs or moving is not None:
             break
     fn.scope.iterations = e.accesses = None
-    e.lines = held
+    e.lines = lines_before
     apart = meetings.iterations_of(e, accesses)
     span = span_of(fn, iterations, trip) if iterations.needs else Span(number(0), trip)
     if moving is not None:  # the loop as it was written does the rest

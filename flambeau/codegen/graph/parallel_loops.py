@@ -266,9 +266,9 @@ def _give_up_gil(fn: EmittedFunction) -> None:
     """Pieces may need Python, on whichever thread they are."""
     e, context = fn.e, fn.exits.context
     thread = memory.load_word(e, context, CONTEXT.word("thread"), "ptr")
-    held, on = e.label("held"), e.label("on")
-    e.branch_if(e.icmp("eq", thread, Register("null", "ptr", 1)), held, on)
-    e.start(held)
+    waiting, on = e.label("waiting"), e.label("on")
+    e.branch_if(e.icmp("eq", thread, Register("null", "ptr", 1)), waiting, on)
+    e.start(waiting)
     saved = e.define(f"call ptr @{PREFIX}save_thread()", "ptr", 1)
     memory.store_word(e, context, CONTEXT.word("thread"), saved)
     e.branch(on)

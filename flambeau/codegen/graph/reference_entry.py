@@ -114,8 +114,8 @@ class _Call:
         array = _array(value)
         plain = array.flags.aligned and all(s >= 0 and s % array.itemsize == 0 for s in array.strides)
         fits = array.dtype == r.dtype.numpy and array.ndim == r.rank and (array.flags.writeable or not p.is_written)
-        as_told = p.ones is None or tuple(n == 1 for n in array.shape) == p.ones
-        if not (plain and fits and as_told and _dense_axes(array) >= r.dense):
+        are_as_expected = p.ones is None or tuple(n == 1 for n in array.shape) == p.ones
+        if not (plain and fits and are_as_expected and _dense_axes(array) >= r.dense):
             raise _UnfitError
         block = LEAF.pack(references=FOREVER, origin=origin, object=id(value))
         self.keep += [block, array, value]

@@ -99,18 +99,18 @@ def _add_unmarshal_array(m: ModuleBuilder, layouts: ObjectLayouts) -> None:
         is_dense = f.compare("eq", stride, loop.values[0])
         lies_well = f.op("or", f.op("or", may_gap, f.compare("sle", size, 1)), is_dense)
         f.return_unless(
-            f.all_of(lies_well, _is_one_as_told(f, size, axis, ones), _is_plain(f, stride, itemsize)), FALSE
+            f.all_of(lies_well, _is_one_as_expected(f, size, axis, ones), _is_plain(f, stride, itemsize)), FALSE
         )
         loop.carry(f.op("mul", loop.values[0], size))
     f.call("start_leaf", context, leaf, origin, object_, array)
     f.ret(TRUE)
 
 
-def _is_one_as_told(f: FunctionBuilder, size: Value, axis: Value, ones: Value) -> Value:
+def _is_one_as_expected(f: FunctionBuilder, size: Value, axis: Value, ones: Value) -> Value:
     """Whether an axis has size 1 exactly where that was asked for."""
-    told = f.op("and", f.op("lshr", ones, axis), 1)
+    expected = f.op("and", f.op("lshr", ones, axis), 1)
     is_one = f.convert("zext", f.compare("eq", size, 1), "i64")
-    return f.op("or", f.compare("slt", ones, 0), f.compare("eq", is_one, told))
+    return f.op("or", f.compare("slt", ones, 0), f.compare("eq", is_one, expected))
 
 
 def _is_plain(f: FunctionBuilder, stride: Value, itemsize: Value) -> Value:

@@ -16,7 +16,7 @@ from flambeau.codegen.llvm.object_cache import ObjectCache, key_of, object_cache
 from flambeau.codegen.llvm.processor import LEVELS, Processor, level_of
 from flambeau.util.locks import NoForkLock
 
-_TOLD_APART_BY = (
+_DISTINGUISHED_BY = (
     "vendor_id", "cpu family", "model", "model name", "stepping", "flags",
     "CPU implementer", "CPU architecture", "CPU variant", "CPU part", "CPU revision", "Features",
 )  # fmt: skip
@@ -159,10 +159,10 @@ def _identity() -> str | None:
     finally:
         os.close(handle)
     lines = (line.partition(":") for line in first.splitlines())
-    told = {name.strip(): value.strip() for name, _, value in lines}
-    if "flags" not in told and "Features" not in told:
+    fields = {name.strip(): value.strip() for name, _, value in lines}
+    if "flags" not in fields and "Features" not in fields:
         return None
-    lines_apart = [f"{name}: {told.get(name, '')}" for name in _TOLD_APART_BY]
+    lines_apart = [f"{name}: {fields.get(name, '')}" for name in _DISTINGUISHED_BY]
     return "\n".join([*lines_apart, f"seen by NumPy: {_seen_by_numpy()}"])
 
 

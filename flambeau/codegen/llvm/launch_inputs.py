@@ -10,7 +10,7 @@ from __future__ import annotations
 
 from abc import ABC, abstractmethod
 
-from flambeau.codegen.layouts import IDENTITY, INPUT, TOLD, ObjectLayouts
+from flambeau.codegen.layouts import IDENTITY, INPUT, STATIC, ObjectLayouts
 from flambeau.codegen.llvm.builder import FunctionBuilder, ModuleBuilder
 from flambeau.codegen.llvm.c_interface import ALIGNED, WRITEABLE
 from flambeau.codegen.llvm.checked_emitter import FALSE, TRUE
@@ -103,7 +103,7 @@ class WordInputs(LaunchInputs):
         words, record = f.parameters
         rank, dims = f.get(record, INPUT, "rank"), f.get(record, INPUT, "dims")
         with f.when(f.is_null(f.get(record, INPUT, "descr"))):
-            f.return_if(f.compare("ne", rank, TOLD), TRUE)
+            f.return_if(f.compare("ne", rank, STATIC), TRUE)
             count = f.get(record, INPUT, "strides", "i64")
             f.return_unless(f.compare("eq", f.word_of(words, 1), count), FALSE)
             f.ret(f.call("same_numbers", f.load(words, "ptr"), dims, count))

@@ -81,8 +81,8 @@ class ByRows(FunctionBuilder):
                 many = self.select(self.is_turned, distance, far)
                 self.store(outer, self.select(is_one, word(_PER_ROW), many))
                 self.store(inner, self.select(self.is_turned, far, distance))
-            for held, value in ((self.starts, start), (self.inner, inner), (self.outer, outer)):
-                self.store(self.at(held, o), self.load(value))
+            for slots, value in ((self.starts, start), (self.inner, inner), (self.outer, outer)):
+                self.store(self.at(slots, o), self.load(value))
 
     def run(self, count: Register, steps: Register) -> None:
         """The loop, from where its operands are now."""

@@ -16,7 +16,7 @@ from flambeau.ops.families.scalars import exact_scalar
 OLD_NAMES = {"add": "add", "multiply": "mul"}
 NAMES = {"sum": "add", "prod": "mul", "amax": "maximum", "amin": "minimum"}
 _ON_BOOLS = {"add": "logical_or", "mul": "logical_and"}
-_HELD_EXACTLY = {"float64": ("float64", "int64", "bool"), "int64": ("int64", "bool"), "bool": ("bool",)}
+_REPRESENTED_EXACTLY = {"float64": ("float64", "int64", "bool"), "int64": ("int64", "bool"), "bool": ("bool",)}
 """Element types and the numbers that all of them hold; others may be refused once they are known."""
 
 
@@ -107,7 +107,7 @@ def _tensor(given: Any, x: Expr) -> Expr:
 def _number(given: Any, dtype: str) -> Expr:
     """A number as an element of a dtype, if it is sure to be one."""
     if isinstance(given, Expr):
-        if given.dims or given.dtype not in _HELD_EXACTLY.get(dtype, ()):
+        if given.dims or given.dtype not in _REPRESENTED_EXACTLY.get(dtype, ()):
             raise LoweringError(f"a number that {dtype} may not hold")
         return cast(given, dtype)
     try:

@@ -40,7 +40,7 @@ class RoutineKernel:
         )
 
     def call_and_keep(
-        self, inputs: Sequence[Any], inline_cache: InlineCache, told: Sequence[Sequence[int]] = ()
+        self, inputs: Sequence[Any], inline_cache: InlineCache, static: Sequence[Sequence[int]] = ()
     ) -> Any:
         """A call whose launch is put on an inline cache, so that its entry serves the next one like it, which is `told`
         the same.
@@ -51,7 +51,7 @@ class RoutineKernel:
         launch = self.launches_cache.get(key)
         if launch is None:
             launch = self.launches_cache.get_or_make(key, lambda cause: self._new_launch(inputs))
-        inline_cache.add(launch, inputs, inputs, told)
+        inline_cache.add(launch, inputs, inputs, static)
         outputs = [o.allocate() for o in launch.outputs]
         if launch.runs is not None:
             flag = ctypes.c_int32(0)

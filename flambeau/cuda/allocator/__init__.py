@@ -103,7 +103,7 @@ def used_by(address: int, device: int, stream: int) -> None:
 
     Raises ValueError for an address in no block.
     """
-    streams = foreign.held.get(address)
+    streams = foreign.allocations.get(address)
     if streams is not None:
         streams.add(stream)
     else:

@@ -96,12 +96,12 @@ class ForeignBlock:
         self.address = 0
         with using(device):
             self.address = by.allocate(nbytes, device, stream)
-        held[self.address] = self._streams
+        allocations[self.address] = self._streams
 
     def __del__(self) -> None:
         if not self.address:
             return
-        held.pop(self.address, None)
+        allocations.pop(self.address, None)
         if self._streams:
             _given_back.append((self._by, self.address, self.nbytes, self.device, self._stream, self._streams))
         else:
@@ -109,7 +109,7 @@ class ForeignBlock:
                 self._by.free(self.address, self.nbytes, self.device, self._stream)
 
 
-held: dict[int, set[int]] = {}
+allocations: dict[int, set[int]] = {}
 """Other streams that use a block, by its address."""
 _given_back: deque[Any] = deque()
 """Blocks that other streams may still use."""

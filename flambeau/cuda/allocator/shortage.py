@@ -48,12 +48,12 @@ def text_of(line: Line | None) -> str:
 
 def bytes_by_line(chunks: Iterable[Chunk]) -> list[tuple[Line | None, int, int]]:
     """Lines of the program, the bytes they asked for that are still held, and in how many blocks; most first."""
-    held: dict[Line | None, list[int]] = {}
+    by_line: dict[Line | None, list[int]] = {}
     for chunk in chunks:
-        entry = held.setdefault(chunk.line, [0, 0])
+        entry = by_line.setdefault(chunk.line, [0, 0])
         entry[0] += chunk.size
         entry[1] += 1
-    return sorted(((line, n, k) for line, (n, k) in held.items()), key=lambda found: -found[1])
+    return sorted(((line, n, k) for line, (n, k) in by_line.items()), key=lambda found: -found[1])
 
 
 def shortage(

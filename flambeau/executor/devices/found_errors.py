@@ -8,7 +8,7 @@ from typing import Final
 
 from flambeau.codegen.kernel.opset import TRAPPING
 from flambeau.codegen.llvm.abi import OUTSIDE, ZERO_DIVISOR
-from flambeau.cuda.late_errors import LATE, Told, spoken_of
+from flambeau.cuda.late_errors import LATE, ErrorOfNumber, spoken_of
 from flambeau.cuda.program_lines import Line, current_line
 from flambeau.executor.large_calls import steps_of
 from flambeau.ir.constants import constant_value, is_constant
@@ -35,7 +35,7 @@ class GroupErrors:
     def _has_lines(self) -> bool:
         return any(n.range is not None for n in self._graph.nodes())
 
-    def here(self) -> Told:
+    def here(self) -> ErrorOfNumber:
         """The errors of a call that is made now: operators of a program have lines, others that of who calls them."""
         return self.of_program if self._has_lines else _Called(self, current_line(), spoken_of())
 

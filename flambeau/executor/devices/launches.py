@@ -94,21 +94,21 @@ class GroupLaunch:
         return target.device == self.device and not address_of(array) % ACCESS_BYTES and new.fits(array)
 
     def __call__(
-        self, inputs: Sequence[Tensor], told: late_errors.Told = unnamed_error, into: Tensor | None = None
+        self, inputs: Sequence[Tensor], error_of: late_errors.ErrorOfNumber = unnamed_error, into: Tensor | None = None
     ) -> list[Tensor]:
-        """The results; `told` has the errors that kernels may find. The single result is written to `into` if given.
+        """The results; `error_of` says which error a kernel's number is. The only result is written to `into` if given.
         Raises MemoryError where there is no memory."""
         cuda = library.cupy().cuda
         if cuda.runtime.getDevice() != self.device.index:
             with using(self.device.index):
-                return self(inputs, told, into)
+                return self(inputs, error_of, into)
         device, stream = self.device, cuda.get_current_stream()
         results = [new(device, stream) for new in self._results] if into is None else [into]
         if self._module is not None:
             if capturing.underway:
                 capturing.keep(device.index or 0, self._module)
             work = [new(device, stream) for new in self._work]
-            word = late_errors.word(told) if self.may_fail else 0
+            word = late_errors.word(error_of) if self.may_fail else 0
             self._launch([*inputs, *results, *work], word, cuda.driver.launchKernel, stream.ptr)
             if word:
                 late_errors.given()

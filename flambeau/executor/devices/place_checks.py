@@ -100,8 +100,8 @@ def look_at(places: Any, low: int, high: int, operator: str) -> bool:
         return False
     places = library.cupy().ascontiguousarray(places)
     module = _module(kind)
-    told = late_errors.at_this_line(IndexError, operator.rpartition("::")[2], ERROR.format(low=low, high=high))
-    word = late_errors.word(told)
+    error_of = late_errors.at_this_line(IndexError, operator.rpartition("::")[2], ERROR.format(low=low, high=high))
+    word = late_errors.word(error_of)
     capturing.keep(int(library.cupy().cuda.runtime.getDevice()), module)
     blocks = min(-(-places.size // THREADS), MOST_BLOCKS)
     numbers = [np.int64(places.size), np.int64(low), np.int64(high), np.uint64(word)]

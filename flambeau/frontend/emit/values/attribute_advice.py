@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from difflib import get_close_matches
+from functools import partial
 from typing import Any, Final
 
 import numpy as np
@@ -19,8 +20,11 @@ _BYTES: Final = "Programs have no bytes: keep the text, or ord() of its letters.
 _LETTERS: Final = instead(
     "Write {code} for each letter.", "s.replace('a', 'b')", of="s.translate(str.maketrans('a', 'b'))", given="s: str"
 )
-_APPEND: Final = instead("Write {code}.", "x.append(v)", given="x: list[int], v: int", gives="x")
-_LENGTH: Final = instead("Write {code}.", "len(x)", given="x: list[int]")
+_of_tensor: Final = partial(instead, given="x: Tensor")
+_of_array: Final = partial(instead, given="x: np.ndarray")
+_of_list: Final = partial(instead, given="x: list[int], v: int")
+_APPEND: Final = _of_list("Write {code}.", "x.append(v)", gives="x")
+_LENGTH: Final = _of_list("Write {code}.", "len(x)")
 ADVICE: Final[dict[type[Type], dict[str, str]]] = {
     TensorType: {
         "numpy": "Programs work on tensors: return it, and call numpy() outside.",
@@ -28,41 +32,34 @@ ADVICE: Final[dict[type[Type], dict[str, str]]] = {
         "backward": _GRADIENTS,
         "grad_fn": _GRADIENTS,
         "register_hook": _GRADIENTS,
-        "astype": instead("Write {code}, or ", "x.to(flambeau.float64)", of="x.astype(np.float64)", given="x: Tensor")
-        + instead("{code}.", "x.double()", of="x.astype(np.float64)", given="x: Tensor"),
-        "copy": instead("Write {code}.", "x.clone()", of="x.copy()", given="x: Tensor"),
+        "astype": _of_tensor("Write {code}, or ", "x.to(flambeau.float64)", of="x.astype(np.float64)")
+        + _of_tensor("{code}.", "x.double()", of="x.astype(np.float64)"),
+        "copy": _of_tensor("Write {code}.", "x.clone()", of="x.copy()"),
     },
     ArrayType: {
         "append": "Arrays keep their sizes: " + instead(
             "collect numbers in a list, {code}, and make an array of it at the end.", "xs.append(v)",
             given="xs: list[float], v: float", gives="xs",
         ),
-        "length": instead("Write {code}.", "len(x)", given="x: np.ndarray"),
-        "unsqueeze": instead("Write {code}.", "x[:, None]", given="x: np.ndarray"),
+        "length": _of_array("Write {code}.", "len(x)"),
+        "unsqueeze": _of_array("Write {code}.", "x[:, None]"),
         "numpy": "It is an array already.",
-        "clone": instead("Write {code}.", "x.copy()", given="x: np.ndarray"),
-        "view": instead("Write {code}.", "x.reshape(-1)", given="x: np.ndarray"),
+        "clone": _of_array("Write {code}.", "x.copy()"),
+        "view": _of_array("Write {code}.", "x.reshape(-1)"),
     },
     StringType: {"encode": _BYTES, "maketrans": _LETTERS, "translate": _LETTERS},
     ListType: {"push": _APPEND, "add": _APPEND, "size": _LENGTH, "shape": _LENGTH},
     DictType: {
         "has_key": instead("Write {code}.", "k in d", given="d: dict[str, int], k: str"),
-        "fromkeys": instead(
-            "Write {code}.", "{k: v for k in x}", of="dict.fromkeys(x, v)", given="x: list[int], v: int"
-        ),
+        "fromkeys": _of_list("Write {code}.", "{k: v for k in x}", of="dict.fromkeys(x, v)"),
     },
 }
 """By the type of the value and the name of the attribute."""
 MAY_BE_NONE: Final = " It may be None: test it first, `if x is not None`."
 ASSIGNED: Final = {
     "data": instead("Write {code}, which writes into it.", "x.copy_(y)", given="x: Tensor, y: Tensor", gives="x"),
-    "shape": instead(
-        "Write {code}.",
-        "x = x.reshape(3, 1)",
-        of="np.reshape(x, (3, 1))",
-        given="x: Tensor",
-        gives="x",
-        shown="x = x.reshape(...)",
+    "shape": _of_tensor(
+        "Write {code}.", "x = x.reshape(3, 1)", of="np.reshape(x, (3, 1))", gives="x", shown="x = x.reshape(...)"
     ),
     "requires_grad": "Write x.requires_grad_() outside of the program.",
     "grad": _GRADIENTS,

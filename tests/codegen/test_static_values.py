@@ -1,4 +1,4 @@
-"""Groups that are told sizes, amounts and dimensions at each call, beside PyTorch and NumPy."""
+"""Groups with sizes, amounts and dimensions that each call gives, beside PyTorch and NumPy."""
 
 from __future__ import annotations
 
@@ -10,7 +10,7 @@ import pytest
 import flambeau
 from flambeau import Tensor
 from flambeau.codegen import available
-from flambeau.codegen.told import told
+from flambeau.codegen.static_values import static_values
 
 pytestmark = pytest.mark.skipif(not available(), reason="needs LLVM")
 F = flambeau.nn.functional
@@ -136,7 +136,7 @@ def test_many_numbers_find_their_launch() -> None:
 
 def test_numbers_of_several_types_are_told_apart() -> None:
     values: list[Any] = [1, 1.0, 0.0, -0.0, [1], [1, 0], [1.0, 0.0], float("nan")]
-    assert len({told([v]) for v in values}) == len(values)
-    assert told([float("nan")]) == told([float("nan")]) or told([2]).words == [[2]]
-    assert str(told([[1, 2], 3.5])) == "[1, 2], 3.5"
-    assert told([[1, 2], -1]).given == [[1, 2], -1]
+    assert len({static_values([v]) for v in values}) == len(values)
+    assert static_values([float("nan")]) == static_values([float("nan")]) or static_values([2]).words == [[2]]
+    assert str(static_values([[1, 2], 3.5])) == "[1, 2], 3.5"
+    assert static_values([[1, 2], -1]).constants == [[1, 2], -1]

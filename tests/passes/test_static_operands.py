@@ -1,11 +1,11 @@
-"""What a group is told at each call comes behind its tensors, and becomes constants of a graph."""
+"""Static operands of a group come behind its tensors, and become constants of a graph."""
 
 from __future__ import annotations
 
 import flambeau.ops  # noqa: F401
 from flambeau.ir.parser import parse_ir
 from flambeau.passes import fuse, fuse_routines
-from flambeau.passes.told_values import graph_for, told_count
+from flambeau.passes.static_operands import graph_for, static_count
 
 BEFORE = """
 graph(%n : int, %x : Float(*, *, *, *, requires_grad=0, device=cpu)):
@@ -23,14 +23,14 @@ def test_lists_come_last_and_become_constants() -> None:
     assert group is not None
     assert [str(v.static_type).partition("(")[0] for v in group.operands] == ["Float", "int[]"]
     inner = group.attribute("Subgraph")
-    assert told_count(inner) == 1
+    assert static_count(inner) == 1
     known = graph_for(inner, [[4, 5]])
     assert len(known.parameters) == 1
     assert "value=[4, 5]" in str(known)
     assert len(inner.parameters) == 2, "the group's own graph is as it was"
 
 
-def test_numbers_that_kernels_load_are_not_told() -> None:
+def test_numbers_that_kernels_load_are_not_static() -> None:
     graph = parse_ir(
         """
         graph(%x : Float(*), %s : float):
@@ -38,10 +38,10 @@ def test_numbers_that_kernels_load_are_not_told() -> None:
           return (%y)
         """
     )
-    assert told_count(graph) == 0
+    assert static_count(graph) == 0
 
 
-def test_sizes_that_a_normalisation_reads_itself_are_not_told() -> None:
+def test_sizes_that_a_normalisation_reads_itself_are_not_static() -> None:
     graph = parse_ir(
         """
         graph(%x : Float(*, *, requires_grad=0, device=cpu)):

@@ -1,4 +1,4 @@
-"""What groups are told at each call beside their arrays: their launches are for exactly these numbers."""
+"""The static operands of a group at a call: its launches are for exactly these numbers."""
 
 from __future__ import annotations
 
@@ -12,8 +12,8 @@ Number = int | float
 
 
 @dataclass(frozen=True, slots=True)
-class Told:
-    """What a group is told at a call: numbers, and tuples of them for lists."""
+class StaticValues:
+    """The static operands of a group at a call: numbers, and tuples of them for lists."""
 
     values: tuple[Number | tuple[Number, ...], ...]
     kinds: tuple[object, ...]
@@ -23,7 +23,7 @@ class Told:
         return ", ".join(str(list(v) if isinstance(v, tuple) else v) for v in self.values)
 
     @property
-    def given(self) -> list[Any]:
+    def constants(self) -> list[Any]:
         """The values as programs have them."""
         return [list(v) if isinstance(v, tuple) else v for v in self.values]
 
@@ -33,11 +33,11 @@ class Told:
         return [[*map(_word, v)] if isinstance(v, tuple) else [_word(v)] for v in self.values]
 
 
-def told(values: Sequence[Any]) -> Told:
+def static_values(values: Sequence[Any]) -> StaticValues:
     """What comes behind a group's tensors."""
-    held = tuple([tuple(v) if isinstance(v, list | tuple) else v for v in values])
-    numbers = [n for v in held for n in (v if isinstance(v, tuple) else (v,))]
-    return Told(held, tuple([_word(n) if type(n) is float else type(n) for n in numbers]))
+    plain = tuple([tuple(v) if isinstance(v, list | tuple) else v for v in values])
+    numbers = [n for v in plain for n in (v if isinstance(v, tuple) else (v,))]
+    return StaticValues(plain, tuple([_word(n) if type(n) is float else type(n) for n in numbers]))
 
 
 def _word(number: Number) -> int:

@@ -1,4 +1,4 @@
-"""Values that a group is told at each call, beside its tensors: sizes, amounts of padding, dimensions.
+"""Static operands of a group, beside its tensors, which each call gives: sizes, amounts of padding, dimensions.
 
 A kernel is made for each of them that comes, as it is for what is constant. They are the last inputs of their group,
 so that what computes it finds the tensors in front.
@@ -16,25 +16,25 @@ from flambeau.ir.walk import operands_within
 from flambeau.schema.types import FloatType, IntType, ListType, NumberType, OptionalType, TensorType
 
 
-def can_be_told(value: Value) -> bool:
+def can_be_static(value: Value) -> bool:
     """Whether a value is a number or a list of numbers, which is not known before the call."""
     type_ = value.static_type
     inner = type_.element if isinstance(type_, ListType) else type_
     return isinstance(inner, IntType | FloatType) and not constants.is_constant(value)
 
 
-def told_first_to_last(nodes: Sequence[Node]) -> list[Value]:
-    """What the nodes of a group use, what they are told behind all else."""
+def static_operands_last(nodes: Sequence[Node]) -> list[Value]:
+    """What the nodes of a group use, static operands behind all else."""
     used = list(dict.fromkeys(v for node in nodes for v in operands_within(node)))
-    return sorted(used, key=lambda v: can_be_told(v) and _is_told(v, nodes))
+    return sorted(used, key=lambda v: can_be_static(v) and _is_static(v, nodes))
 
 
-def told_count(graph: Graph) -> int:
-    """How many of the last parameters of a group's graph are told."""
-    return sum(can_be_told(v) and _is_told(v, graph.nodes()) for v in graph.parameters)
+def static_count(graph: Graph) -> int:
+    """How many of the last parameters of a group's graph are static."""
+    return sum(can_be_static(v) and _is_static(v, graph.nodes()) for v in graph.parameters)
 
 
-def _is_told(value: Value, nodes: Iterable[Node]) -> bool:
+def _is_static(value: Value, nodes: Iterable[Node]) -> bool:
     """Whether a node takes a value that a kernel cannot load: what an operator declares as more than a number.
 
     Routines load nothing but tensors.
@@ -51,12 +51,12 @@ def _is_told(value: Value, nodes: Iterable[Node]) -> bool:
     return False
 
 
-def graph_for(graph: Graph, told: Sequence[object]) -> Graph:
-    """A group's graph with constants in the place of what it is told."""
+def graph_for(graph: Graph, values: Sequence[object]) -> Graph:
+    """A group's graph with constants in the place of static operands."""
     known = clone_graph(graph)
-    first = len(known.parameters) - len(told)
+    first = len(known.parameters) - len(values)
     before = next(iter(known.body), None)
-    for parameter, value in zip(known.parameters[first:], told, strict=True):
+    for parameter, value in zip(known.parameters[first:], values, strict=True):
         with known.inserting(before or known.body.return_node):
             parameter.replace_uses_with(insert_constant(known, value))
     for place in reversed(range(first, len(known.parameters))):
