@@ -18,12 +18,12 @@ TOPICS: Final[Mapping[str, tuple[str, ...]]] = {
     "Random numbers": ("random", "random_fill"),
     "Pointwise mathematics": ("unary", "arithmetic", "derived_math", "complex_numbers"),
     "Comparisons and logic": ("compare", "logic", "membership"),
-    "Reductions, scans and statistics": ("reductions", "extremes", "spread", "scans", "statistics"),
-    "Sorting and searching": ("sorting", "searching"),
+    "Reductions, scans and statistics": ("reductions", "extremes", "spread", "scans", "statistics", "quantiles"),
+    "Sorting and searching": ("sorting", "searching", "distinct"),
     "Shapes and views": ("views", "windows", "orders", "number_views", "splits", "rearranging", "copied_views"),
     "Joining": ("joining",),
-    "Indexing": ("indexing", "items", "index_writes", "scattering", "masks"),
-    "Copies, dtypes and memory": ("copies", "autocast_casts"),
+    "Indexing": ("indexing", "gathering", "nonzero", "items", "index_writes", "scattering", "masks"),
+    "Copies, dtypes and memory": ("copies", "conversions", "layout_changes", "autocast_casts"),
     "Products and matrices": (
         "products", "product_gradients", "contractions", "addmm", "einsum", "triangles", "neighbours",
         "distance_gradients",
@@ -36,8 +36,8 @@ TOPICS: Final[Mapping[str, tuple[str, ...]]] = {
     "Special functions": ("special_functions",),
     "Networks: activations": ("activation", "gates", "softmax"),
     "Networks: convolution, padding, pooling": (
-        "convolution", "convolution_gradients", "convolution_tbc", "padding", "pooling", "pooling_fractional",
-        "pooling_gradients", "unpooling",
+        "convolution", "convolution_gradients", "convolution_tbc", "padding", "pooling", "pooling_adaptive",
+        "pooling_fractional", "pooling_gradients", "unpooling",
     ),
     "Networks: resampling": (
         "resampling", "resampling_cubic", "resampling_smooth", "grids", "weighted_reading", "reading_between",

@@ -19,6 +19,7 @@ from flambeau.ops import compare as _compare
 from flambeau.ops import complex_numbers as _complex_numbers
 from flambeau.ops import contraction_expansions as _contraction_expansions
 from flambeau.ops import contractions as _contractions
+from flambeau.ops import conversions as _conversions
 from flambeau.ops import convolution as _convolution
 from flambeau.ops import convolution_gradients as _convolution_gradients
 from flambeau.ops import convolution_tbc as _convolution_tbc
@@ -30,6 +31,7 @@ from flambeau.ops import ctc_gradient as _ctc_gradient
 from flambeau.ops import derived_math as _derived_math
 from flambeau.ops import determinant_gradient as _determinant_gradient
 from flambeau.ops import distance_gradients as _distance_gradients
+from flambeau.ops import distinct as _distinct
 from flambeau.ops import einsum as _einsum
 from flambeau.ops import embedding as _embedding
 from flambeau.ops import embedding_bags as _embedding_bags
@@ -38,6 +40,7 @@ from flambeau.ops import fake_quantize as _fake_quantize
 from flambeau.ops import fourier as _fourier
 from flambeau.ops import frequencies as _frequencies
 from flambeau.ops import gates as _gates
+from flambeau.ops import gathering as _gathering
 from flambeau.ops import grids as _grids
 from flambeau.ops import index_writes as _index_writes
 from flambeau.ops import indexing as _indexing
@@ -46,6 +49,7 @@ from flambeau.ops import items as _items
 from flambeau.ops import joining as _joining
 from flambeau.ops import language as _language
 from flambeau.ops import layer_norm_gradients as _layer_norm_gradients
+from flambeau.ops import layout_changes as _layout_changes
 from flambeau.ops import logic as _logic
 from flambeau.ops import loss as _loss
 from flambeau.ops import margin_losses as _margin_losses
@@ -54,6 +58,7 @@ from flambeau.ops import membership as _membership
 from flambeau.ops import meta_rules as _meta_rules
 from flambeau.ops import meta_windows as _meta_windows
 from flambeau.ops import neighbours as _neighbours
+from flambeau.ops import nonzero as _nonzero
 from flambeau.ops import normalization as _normalization
 from flambeau.ops import number_views as _number_views
 from flambeau.ops import older_forms as _older_forms
@@ -62,11 +67,13 @@ from flambeau.ops import orders as _orders
 from flambeau.ops import packing as _packing
 from flambeau.ops import padding as _padding
 from flambeau.ops import pooling as _pooling
+from flambeau.ops import pooling_adaptive as _pooling_adaptive
 from flambeau.ops import pooling_fractional as _pooling_fractional
 from flambeau.ops import pooling_gradients as _pooling_gradients
 from flambeau.ops import product_gradients as _product_gradients
 from flambeau.ops import products as _products
 from flambeau.ops import profiler as _profiler
+from flambeau.ops import quantiles as _quantiles
 from flambeau.ops import queries as _queries
 from flambeau.ops import random as _random
 from flambeau.ops import random_fill as _random_fill

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from typing import Any
 
-from flambeau.ops.copies import CONVERSION, to_kernel
+from flambeau.ops.conversions import CONVERSION, to_kernel
 from flambeau.ops.families.opaque import declare
 from flambeau.ops.families.rules import same_shape
 from flambeau.ops.families.samples import sample

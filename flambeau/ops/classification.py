@@ -11,7 +11,7 @@ from flambeau.ops.families.arrays import Array, dtype_of, is_float, not_implemen
 from flambeau.ops.families.composite import composite
 from flambeau.ops.families.opaque import declare
 from flambeau.ops.families.rules import same_dtype
-from flambeau.ops.indexing import along
+from flambeau.ops.gathering import along
 from flambeau.ops.loss import MEAN, NONE, SUM, reduced
 from flambeau.schema.opdef import UNKNOWN, ErrorSample, Sample, Sizes
 from flambeau.schema.types import TensorType

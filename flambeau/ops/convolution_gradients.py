@@ -7,8 +7,9 @@ from math import prod
 from typing import Any, Final, NamedTuple
 
 from flambeau.cuda.cudnn.convolutions import weight_gradient as cudnn_weight_gradient
-from flambeau.ops.convolution import COLUMNS, padded, spread, windows
 from flambeau.ops.convolution_calls import KnownCalls, look
+from flambeau.ops.convolution_checks import spread
+from flambeau.ops.convolution_windows import COLUMNS, padded, windows
 from flambeau.ops.families.arrays import Array, widened
 from flambeau.ops.families.opaque import declare
 from flambeau.ops.families.rules import input_dtype, known

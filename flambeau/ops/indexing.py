@@ -1,21 +1,20 @@
-"""Reading elements at places that tensors name: index, index_select, gather, take, masks."""
+"""Reading elements at places that tensors name: `index` and `index_select`."""
 
 from __future__ import annotations
 
 from collections.abc import Sequence
 from typing import Any
 
-from flambeau.ops.families import ranks
 from flambeau.ops.families.opaque import declare
 from flambeau.ops.families.pointwise_layout import broadcast_known
-from flambeau.ops.families.rules import same_dtype, to_int64
+from flambeau.ops.families.rules import same_dtype
 from flambeau.ops.families.samples import longs, sample
 from flambeau.schema.dtype import bool_, uint8
 from flambeau.schema.opdef import UNKNOWN, ErrorSample, Sample, Sizes
 from flambeau.schema.types import TensorType
-from flambeau.tensor.array_library import is_host_array, is_outside, np
-from flambeau.tensor.layout import broadcast, wrap_dim
-from flambeau.tensor.tensor import Tensor, wrap
+from flambeau.tensor.array_library import is_outside, np
+from flambeau.tensor.layout import wrap_dim
+from flambeau.tensor.tensor import wrap
 from flambeau.util.record import dataclass, field
 
 Array = np.ndarray[Any, Any]
@@ -119,135 +118,6 @@ def index_select_kernel(self: Array, dim: int, index: Array) -> Array:
             raise IndexError(f"index_select(): Index to scalar can have only 1 value, got {index.size} value(s)")
         return np.array(self, order="C")
     return np.take(source, index.reshape(-1), axis=at)
-
-
-def along(index: Array, dim: int) -> tuple[Any, ...]:
-    """The NumPy index that goes through `index` itself along `dim` and in step along the other dimensions."""
-    rank = index.ndim
-    grid = [np.arange(n).reshape([-1 if k == axis else 1 for k in range(rank)]) for axis, n in enumerate(index.shape)]
-    grid[dim] = index
-    return tuple(grid)
-
-
-def check_gather(name: str, shape: Sequence[int], dim: int, index: Array) -> int:
-    """What gather and scatter ask of `index`; the dimension from the front."""
-    at = wrap_dim(dim, len(shape))
-    if index.size == 0:
-        return at
-    if index.dtype not in (np.int64, np.int32):
-        raise RuntimeError(f"{name}(): Expected dtype int32/int64 for index")
-    if max(index.ndim, 1) != max(len(shape), 1):
-        raise RuntimeError("Index tensor must have the same number of dimensions as input tensor")
-    return at
-
-
-def check_index_range(index: Array, size: int, dim: int) -> None:
-    """Raise RuntimeError for a place outside `0 <= place < size`."""
-    if is_outside(index, 0, size):
-        bad = index[(index >= size) | (index < 0)].reshape(-1)[0]
-        raise RuntimeError(f"index {bad} is out of bounds for dimension {dim} with size {size}")
-
-
-def gather_kernel(self: Array, dim: int, index: Array, sparse_grad: bool = False) -> Array:
-    """result[i][j] = self[index[i][j]][j] for dim 0."""
-    at = check_gather("gather", self.shape, dim, index)
-    if index.size == 0:
-        return np.empty(index.shape, self.dtype)
-    if any(index.shape[d] > self.shape[d] for d in range(self.ndim) if d != at and index.ndim):
-        raise RuntimeError(
-            "Size does not match at dimension "
-            f"{next(d for d in range(self.ndim) if d != at and index.shape[d] > self.shape[d])} expected index "
-            f"{list(index.shape)} to be no larger than self {list(self.shape)} apart from dimension {at}"
-        )
-    source = self.reshape(1) if self.ndim == 0 else self
-    flat = index.reshape(1) if index.ndim == 0 else index
-    check_index_range(flat, source.shape[at], at)
-    return np.array(source[along(flat, at)].reshape(index.shape), order="C")
-
-
-def take_kernel(self: Array, index: Array) -> Array:
-    """Elements by their number in row-major order."""
-    if index.dtype != np.int64:
-        raise RuntimeError(f"take(): Expected a long tensor for index, but got {wrap(index).dtype.display}")
-    if self.size == 0 and index.size:
-        raise IndexError("take(): tried to take from an empty tensor")
-    if is_outside(index, -self.size, self.size):
-        bad = index[(index >= self.size) | (index < -self.size)].reshape(-1)[0]
-        raise IndexError(f"out of range: tried to access index {bad} on a tensor of {self.size} elements.")
-    return np.array(np.take(np.ascontiguousarray(self).reshape(-1), index), order="C").reshape(index.shape)
-
-
-def take_along_dim_kernel(self: Array, indices: Array, dim: int | None = None) -> Array:
-    """`gather` whose operands broadcast; without a dimension, over all elements in order."""
-    if indices.dtype != np.int64:
-        raise RuntimeError(
-            "torch.take_along_dim(): dtype of indices should be Long but got " + wrap(indices).dtype.display
-        )
-    if dim is None:
-        return gather_kernel(np.ascontiguousarray(self).reshape(-1), 0, indices.reshape(-1))
-    if self.ndim != indices.ndim:
-        raise RuntimeError(
-            "torch.take_along_dim(): input and indices should have the same number of dimensions, but got "
-            f"{self.ndim} dimensions for input, and {indices.ndim} dimensions for indices"
-        )
-    at = wrap_dim(dim, self.ndim)
-    common = np.broadcast_shapes(
-        tuple(1 if d == at else n for d, n in enumerate(self.shape)),
-        tuple(1 if d == at else n for d, n in enumerate(indices.shape)),
-    )
-    wide = np.broadcast_to(self, tuple(self.shape[d] if d == at else n for d, n in enumerate(common)))
-    index = np.broadcast_to(indices, tuple(indices.shape[d] if d == at else n for d, n in enumerate(common)))
-    return gather_kernel(wide, at, np.where(index < 0, index + self.shape[at], index))
-
-
-def nonzero_kernel(self: Tensor) -> Tensor:
-    """The places of elements other than zero, a row each; their columns lie in one piece."""
-    columns = _columns_of_places(self._array)
-    if columns.size or not is_host_array(columns):
-        return wrap(columns.T)
-    count = columns.shape[1]
-    return wrap(np.ndarray((count, len(columns)), np.int64, bytearray(), 0, (8, 8 * count)))
-
-
-def _columns_of_places(array: Array) -> Array:
-    if array.ndim == 0:
-        return np.zeros((0, int(bool(array != 0))), np.int64)
-    return np.stack(np.nonzero(array)).astype(np.int64, copy=False)
-
-
-def nonzero_numpy_kernel(self: Tensor) -> list[Tensor]:
-    """The places of elements other than zero, a vector for each dimension."""
-    array = self._array.reshape(1) if self._array.ndim == 0 else self._array
-    return [wrap(i.copy() if array.ndim > 1 else i) for i in np.nonzero(array)]
-
-
-def where_kernel(condition: Tensor) -> list[Tensor]:
-    """The places where a condition holds, a vector for each dimension."""
-    return nonzero_numpy_kernel(condition)
-
-
-def nonzero_static_kernel(self: Array, size: int, fill_value: int = -1) -> Array:
-    """Exactly `size` rows of `nonzero`, filled up with `fill_value`."""
-    if size < 0:
-        raise RuntimeError("nonzero_static: 'size' must be an non-negative integer")
-    rows = _columns_of_places(self).T[:size]
-    result = np.full((size, self.ndim), fill_value, np.int64)
-    result[: len(rows)] = rows
-    return result
-
-
-def masked_select_kernel(self: Array, mask: Array) -> Array:
-    """The elements where the mask holds, after broadcasting, in row-major order."""
-    if mask.dtype != np.bool_:
-        raise RuntimeError("masked_select: expected BoolTensor for mask")
-    a, m = broadcast_two(self, mask)
-    return np.array(a[m].reshape(-1))
-
-
-def broadcast_two(a: Array, b: Array) -> tuple[Array, Array]:
-    """Both arrays in their common size. Raises RuntimeError naming the sizes that do not fit."""
-    common = broadcast(a.shape, b.shape)
-    return np.broadcast_to(a, common), np.broadcast_to(b, common)
 
 
 def _select_shape(self: TensorType, dim: Any, index: TensorType) -> Sizes | None:
@@ -360,125 +230,6 @@ declare(
         ErrorSample(args=(sample(3), 0, longs(3)), error=IndexError, message="index out of range in self"),
         ErrorSample(
             args=(sample(3), 0, sample(1)), error=RuntimeError, message="Expected dtype int32 or int64 for index"
-        ),
-    ),
-)
-declare(
-    "aten::gather(Tensor self, int dim, Tensor index, *, bool sparse_grad=False) -> Tensor",
-    kernel=gather_kernel,
-    accumulator="gather",
-    family="indexing",
-    outs=("out",),
-    dtype=same_dtype,
-    shape=lambda index: index.sizes,
-    doc="Along one dimension, the element that `index` names at each place: result[i][j] = self[index[i][j]][j] for "
-    "dim 0.",
-    samples=lambda: (Sample(args=(sample(2, 3), 1, wrap(np.array([[0, 2], [1, 1]])))),),
-    errors=lambda: (
-        ErrorSample(
-            args=(sample(2, 3), 1, wrap(np.zeros((3, 1), np.int64))),
-            error=RuntimeError,
-            message="Size does not match at dimension 0 expected index [3, 1] to be no larger than self [2, 3] apart "
-            "from dimension 1",
-        ),
-        ErrorSample(
-            args=(sample(2, 3), 1, wrap(np.array([[5]]))),
-            error=RuntimeError,
-            message="index 5 is out of bounds for dimension 1 with size 3",
-        ),
-        ErrorSample(
-            args=(sample(2, 3), 1, sample(1, 1)),
-            error=RuntimeError,
-            message="gather(): Expected dtype int32/int64 for index",
-        ),
-    ),
-)
-declare(
-    "aten::take(Tensor self, Tensor index) -> Tensor",
-    kernel=take_kernel,
-    family="indexing",
-    outs=("out",),
-    dtype=same_dtype,
-    shape=lambda index: index.sizes,
-    doc="Elements by their number in row-major order.",
-    samples=lambda: (Sample(args=(sample(2, 3), longs(0, -1))),),
-    errors=lambda: (ErrorSample(args=(sample(3), longs(3)), error=IndexError, message="tried to access index 3"),),
-)
-declare(
-    "aten::take_along_dim(Tensor self, Tensor indices, int? dim=None) -> Tensor",
-    kernel=take_along_dim_kernel,
-    family="indexing",
-    outs=("out",),
-    dtype=same_dtype,
-    shape=lambda self, dim: None if dim is UNKNOWN else (None,) if dim is None else ranks.self_rank(self),
-    doc="`gather` whose operands broadcast; without `dim`, over all elements in order.",
-    samples=lambda: (
-        Sample(args=(sample(2, 3), wrap(np.array([[2]])), 1)),
-        Sample(args=(sample(2, 3), longs(5, 0))),
-    ),
-)
-declare(
-    "aten::nonzero(Tensor self) -> Tensor",
-    kernel=nonzero_kernel,
-    on_tensors=True,
-    family="indexing",
-    outs=("out",),
-    dtype=to_int64,
-    shape=lambda self: None if self.sizes is None else (None, len(self.sizes)),
-    doc="The places of elements other than zero, a row each.",
-    samples=lambda: (Sample(args=(sample(2, 3),)), Sample(args=(sample(),))),
-)
-declare(
-    "aten::argwhere(Tensor self) -> Tensor",
-    kernel=nonzero_kernel,
-    on_tensors=True,
-    family="indexing",
-    dtype=to_int64,
-    shape=lambda self: None if self.sizes is None else (None, len(self.sizes)),
-    doc="The same as `nonzero`.",
-    samples=lambda: (Sample(args=(sample(2, 3),)),),
-)
-declare(
-    "aten::nonzero_numpy(Tensor self) -> Tensor[]",
-    kernel=nonzero_numpy_kernel,
-    dtype=to_int64,
-    shape=ranks.vector,
-    on_tensors=True,
-    family="indexing",
-    is_function=False,
-)
-declare(
-    "aten::where(Tensor condition) -> Tensor[]",
-    kernel=where_kernel,
-    dtype=to_int64,
-    shape=ranks.vector,
-    on_tensors=True,
-    family="indexing",
-    doc="With a condition alone: the places where it is not zero, a vector for each dimension.",
-    samples=lambda: (Sample(args=(sample(2, 3),)), Sample(args=(sample(),))),
-)
-declare(
-    "aten::nonzero_static(Tensor self, *, SymInt size, int fill_value=-1) -> Tensor",
-    kernel=nonzero_static_kernel,
-    family="indexing",
-    outs=("out",),
-    dtype=to_int64,
-    shape=lambda self, size: None if self.sizes is None else (size if isinstance(size, int) else None, len(self.sizes)),
-    doc="Exactly `size` rows of `nonzero`, filled up with `fill_value`.",
-    samples=lambda: (Sample(args=(sample(2, 3),), kwargs={"size": 3}),),
-)
-declare(
-    "aten::masked_select(Tensor self, Tensor mask) -> Tensor",
-    kernel=masked_select_kernel,
-    family="indexing",
-    outs=("out",),
-    dtype=same_dtype,
-    shape=lambda: (None,),
-    doc="The elements where the mask holds, in row-major order.",
-    samples=lambda: (Sample(args=(sample(2, 3), wrap(np.array([True, False, True])))),),
-    errors=lambda: (
-        ErrorSample(
-            args=(sample(2), sample(2)), error=RuntimeError, message="masked_select: expected BoolTensor for mask"
         ),
     ),
 )

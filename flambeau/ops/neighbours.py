@@ -6,7 +6,7 @@ from collections.abc import Sequence
 from math import inf, prod
 from typing import Any, Final
 
-from flambeau.ops.convolution import padded, windows
+from flambeau.ops.convolution_windows import padded, windows
 from flambeau.ops.families import ranks
 from flambeau.ops.families.arrays import Array, contiguous, dtype_of, is_float, one_dim, reduce_with, widened
 from flambeau.ops.families.element_loops import FLOATS, loop_for

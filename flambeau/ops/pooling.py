@@ -1,160 +1,23 @@
-"""Pooling in one to three dimensions: the largest or the average of every window, with fixed or adapted windows."""
+"""Pooling in one to three dimensions: the largest or the average of every window."""
 
 from __future__ import annotations
 
-from collections.abc import Callable, Sequence
+from collections.abc import Callable
 from functools import partial
 from math import prod
 from typing import Any, Final, NamedTuple
-
-from numpy.lib.stride_tricks import sliding_window_view
 
 from flambeau.ops.convolution_calls import KnownCalls, look
 from flambeau.ops.families import ranks
 from flambeau.ops.families.arrays import Array, contiguous, dtype_of, is_float, not_implemented, reduce_with, widened
 from flambeau.ops.families.opaque import declare
 from flambeau.ops.families.rules import same_dtype, value_and_index
-from flambeau.schema.dtype import float32, float64
+from flambeau.ops.pooling_windows import Geometry, Ints, check_rank
 from flambeau.schema.opdef import ErrorSample, Sample
 from flambeau.schema.traits import Traits
 from flambeau.tensor.array_library import is_host_array, np
 from flambeau.tensor.tensor import Tensor, wrap
 from flambeau.util.inversions import LARGEST_OF_WINDOWS
-
-Ints = Sequence[int]
-
-LETTERS: Final = ("T", "H", "W")
-
-
-def spread(values: Ints, dims: int, otherwise: Ints = ()) -> tuple[int, ...]:
-    """One value per dimension; `otherwise` where none are given."""
-    chosen = list(values) or list(otherwise)
-    return tuple(chosen) * dims if len(chosen) == 1 else tuple(chosen)
-
-
-def output_size(size: int, kernel: int, stride: int, padding: int, dilation: int, ceil_mode: bool) -> int:
-    """How many windows there are; with `ceil_mode` the last may hang over, but must begin inside."""
-    room = size + 2 * padding - dilation * (kernel - 1) - 1
-    count = (-(-room // stride) if ceil_mode else room // stride) + 1
-    if ceil_mode and (count - 1) * stride >= size + padding:
-        count -= 1
-    return count
-
-
-def check_counts(name: str, dims: int, **arguments: Ints) -> None:
-    """Raise RuntimeError for an argument with another number of values than dimensions."""
-    number = {1: "one int", 2: "two ints", 3: "three ints"}[dims]
-    for word, values in arguments.items():
-        if len(values) in (1, dims) or (word == "stride" and not values):
-            continue
-        if dims == 1:
-            comma = "" if word in ("kernel_size", "dilation") else ","
-            none = "None, an int" if word == "stride" else "an int"
-            raise RuntimeError(
-                f"{name}() {word} must be {none}, list of ints{comma} or tuple of ints of size 1 but got size "
-                f"{len(values)}"
-            )
-        either = "either " if name.startswith("max") or word == "stride" else ""
-        omitted = "omitted, " if word == "stride" else ""
-        raise RuntimeError(f"{name}: {word} must {either}be {omitted}a single int, or a tuple of {number}")
-
-
-class Geometry:
-    """The windows of one call: kernel sizes, strides, padding and dilations."""
-
-    def __init__(
-        self, name: str, array: Array, dims: int, kernel: Ints, stride: Ints, padding: Ints, dilation: Ints,
-        ceil_mode: bool,
-    ) -> None:  # fmt: skip
-        check_counts(name, dims, kernel_size=kernel, stride=stride, padding=padding, dilation=dilation)
-        self.kernel = spread(kernel, dims)
-        self.stride = spread(stride, dims, self.kernel)
-        self.padding = spread(padding, dims)
-        self.dilation = spread(dilation, dims)
-        self.check(name, array, dims)
-        sizes = array.shape[-dims:]
-        self.places = tuple(
-            output_size(n, k, s, p, d, ceil_mode)
-            for n, k, s, p, d in zip(sizes, self.kernel, self.stride, self.padding, self.dilation, strict=True)
-        )
-        if any(p < 1 for p in self.places):
-            if name == "max_pool1d":
-                raise RuntimeError(f"max_pool1d() Invalid computed output size: {self.places[0]}")
-            channels = array.shape[-dims - 1]
-            old, new = (
-                "x".join(map(str, (channels, *v))) for v in ((1,) * (2 - dims) + sizes, (1,) * (2 - dims) + self.places)
-            )
-            raise RuntimeError(f"Given input size: ({old}). Calculated output size: ({new}). Output size is too small")
-
-    def check(self, name: str, array: Array, dims: int) -> None:
-        """Raise RuntimeError for numbers that mean nothing."""
-        if name == "max_pool1d":
-            self._check_one_dimension()
-        if any(s == 0 for s in self.stride):
-            raise RuntimeError("stride should not be zero")
-        if any(k <= 0 for k in self.kernel):
-            shown = " ".join(f"k{c}: {k}" for c, k in zip(LETTERS[-dims:], self.kernel, strict=True))
-            raise RuntimeError(f"kernel size should be greater than zero, but got {shown}")
-        if any(d <= 0 for d in self.dilation):
-            shown = " ".join(f"dilation{c}: {d}" for c, d in zip(LETTERS[-dims:], self.dilation, strict=True))
-            raise RuntimeError(f"dilation should be greater than zero, but got {shown}")
-        for p, k, d in zip(self.padding, self.kernel, self.dilation, strict=True):
-            if p < 0:
-                raise RuntimeError(f"pad must be non-negative, but got pad: {p}")
-            if p > (d * (k - 1) + 1) // 2:
-                raise RuntimeError(
-                    f"pad should be at most half of effective kernel size, but got pad={p}, kernel_size={k} and "
-                    f"dilation={d}"
-                )
-
-    def _check_one_dimension(self) -> None:
-        """What `max_pool1d` refuses in words of its own."""
-        (kernel,), (stride,), (padding,), (dilation,) = self.kernel, self.stride, self.padding, self.dilation
-        for argument, value in {"kernel_size": kernel, "stride": stride, "dilation": dilation}.items():
-            if value <= 0:
-                raise RuntimeError(f"max_pool1d() {argument} must be greater than zero, but got {value}")
-        if padding < 0:
-            raise RuntimeError(f"max_pool1d() padding must be non-negative, but got {padding}")
-        if padding > (dilation * (kernel - 1) + 1) // 2:
-            raise RuntimeError(
-                f"max_pool1d() padding should be at most half of kernel size, but got padding={padding} and "
-                f"kernel_size={kernel}"
-            )
-
-    def windows(self, array: Array, fill: Any) -> Array:
-        """A view (..., *places, *kernel) over the array with `fill` around it."""
-        dims = len(self.kernel)
-        reach = [d * (k - 1) + 1 for d, k in zip(self.dilation, self.kernel, strict=True)]
-        needed = [(n - 1) * s + r for n, s, r in zip(self.places, self.stride, reach, strict=True)]
-        around = [
-            (p, max(n - size - p, 0)) for p, n, size in zip(self.padding, needed, array.shape[-dims:], strict=True)
-        ]
-        wide = np.pad(array, [(0, 0)] * (array.ndim - dims) + around, constant_values=fill)
-        axes = tuple(range(array.ndim - dims, array.ndim))
-        seen = sliding_window_view(wide, reach, axis=axes)
-        every: Any = (
-            ...,
-            *(slice(None, (n - 1) * s + 1, s) for n, s in zip(self.places, self.stride, strict=True)),
-            *(slice(None, None, d) for d in self.dilation),
-        )
-        return np.asarray(seen[every])
-
-
-def check_rank(name: str, array: Array, dims: int) -> None:
-    """Raise RuntimeError unless it has the dimensions of one sample or of a batch."""
-    if array.ndim in (dims + 1, dims + 2) and all(array.shape[i] for i in range(array.ndim - dims - 1, array.ndim)):
-        return
-    if dims == 1:
-        raise RuntimeError(
-            f"{name}: Expected 2D or 3D (batch mode) tensor with optional 0 dim batch size for input, but "
-            f"got:{list(array.shape)}"
-        )
-    if array.ndim in (dims + 1, dims + 2):
-        raise RuntimeError(
-            f"Expected {dims + 1}D or {dims + 2}D (batch mode) tensor with optional 0 dim batch size for input, but "
-            f"got:{list(array.shape)}"
-        )
-    raise RuntimeError(f"non-empty {dims + 1}D or {dims + 2}D (batch mode) tensor expected for input")
 
 
 def place_of_largest(rows: Array) -> Array:
@@ -305,92 +168,8 @@ def window_counts(geometry: Geometry, sizes: Ints, include_pad: bool) -> Array:
     return counts
 
 
-def adaptive_bounds(size: int, count: int) -> list[slice]:
-    """`count` windows that cover `size` elements as evenly as they can."""
-    return [slice(i * size // count, -(-(i + 1) * size // count)) for i in range(count)]
-
-
-def check_adaptive(name: str, array: Array, dims: int, sizes: Ints) -> tuple[int, ...]:
-    """The sizes of the result. Raises RuntimeError for other ranks, empty dimensions and negative sizes."""
-    if dims == 1 and array.ndim not in (2, 3):
-        raise RuntimeError(
-            f"Expected 2 to 3 dimensions, but got {array.ndim}-dimensional tensor for argument #1 'self' (while "
-            f"checking "
-            f"arguments for {name})"
-        )
-    is_max = "max" in name
-    if len(sizes) not in (1, dims):
-        if dims == 1:
-            raise RuntimeError(f"{name}() argument 'output_size' should contain one int (got {len(sizes)})")
-        inner = f"{name}(): internal error: output_size.size()" if is_max else f"{name}: output_size"
-        raise RuntimeError(f"{inner} must be {dims}")
-    if array.ndim not in (dims + 1, dims + 2):
-        colon = ":" if is_max else ""
-        raise RuntimeError(f"{name}(): Expected {dims + 1}D or {dims + 2}D tensor, but got{colon} {list(array.shape)}")
-    for i in range(array.ndim - dims - is_max, array.ndim):
-        if not array.shape[i]:
-            raise RuntimeError(
-                f"{name}(): Expected input to have non-zero size for non-batch dimensions, but input has sizes "
-                f"{list(array.shape)} with dimension {i} being empty"
-            )
-    negative = next((s for s in sizes if s < 0), None)
-    if negative is not None:
-        target = [*array.shape[: array.ndim - dims], *sizes]
-        shown = ", ".join(map(str, sizes))
-        raise RuntimeError(
-            f"Trying to create tensor with negative dimension {negative}: {target}" if is_max else
-            f"{name}: elements of output_size must be greater than or equal to 0 but received {{{shown}}}"
-        )  # fmt: skip
-    return spread(sizes, dims)
-
-
-def adaptive_avg(dims: int) -> Any:
-    """The kernel of averages over windows that adapt to the sizes of the result."""
-    name = f"adaptive_avg_pool{dims}d"
-
-    def kernel(self: Array, output_size: Ints) -> Array:
-        sizes = check_adaptive(name, self, dims, output_size)
-        if not is_float(self):
-            raise not_implemented("adaptive_avg_pool2d" if dims < 3 else name, dtype_of(self))
-        means = widened(self)
-        for axis, count in zip(range(self.ndim - dims, self.ndim), sizes, strict=True):
-            parts = [
-                reduce_with(np.add, means[(slice(None),) * axis + (b,)], axis=axis) / means.dtype.type(b.stop - b.start)
-                for b in adaptive_bounds(self.shape[axis], count)
-            ]
-            empty = np.empty((*means.shape[:axis], 0, *means.shape[axis + 1 :]), means.dtype)
-            means = np.stack(parts, axis=axis) if parts else empty
-        return contiguous(means.astype(self.dtype, copy=False))
-
-    return kernel
-
-
-def adaptive_max(dims: int) -> Any:
-    """The kernel of the largest elements of windows that adapt, and their places."""
-    name = f"adaptive_max_pool{dims}d"
-
-    def kernel(self: Array, output_size: Ints) -> tuple[Array, Array]:
-        sizes = check_adaptive(name, self, dims, output_size)
-        if not is_float(self):
-            raise not_implemented("adaptive_max_pool2d" if dims < 3 else name, dtype_of(self))
-        spatial = self.shape[-dims:]
-        lead = self.shape[: self.ndim - dims]
-        values = np.empty((*lead, *sizes), self.dtype)
-        indices = np.empty((*lead, *sizes), np.int64)
-        flat = np.arange(prod(spatial)).reshape(spatial)
-        bounds = [adaptive_bounds(n, c) for n, c in zip(spatial, sizes, strict=True)]
-        for place in np.ndindex(*sizes):
-            window = tuple(b[i] for b, i in zip(bounds, place, strict=True))
-            rows = self[(..., *window)].reshape(*lead, prod(w.stop - w.start for w in window))
-            best = place_of_largest(widened(rows))
-            values[(..., *place)] = np.take_along_axis(rows, best[..., None], axis=-1)[..., 0]
-            indices[(..., *place)] = flat[window].reshape(-1)[best]
-        return values, indices
-
-    return kernel
-
-
-def _image(dims: int) -> Tensor:
+def sample_image(dims: int) -> Tensor:
+    """Two images of three channels."""
     sizes = (2, 3, *(5, 6, 4)[:dims])
     return wrap(((np.arange(prod(sizes), dtype=np.float32) * 37 % 23) / 8).reshape(sizes))
 
@@ -398,24 +177,19 @@ def _image(dims: int) -> Tensor:
 def max_samples(dims: int) -> list[Sample]:
     """Plain, overlapping and padded, hanging over the end."""
     return [
-        Sample(args=(_image(dims), 2)),
-        Sample(args=(_image(dims), 3, 2, 1)),
-        Sample(args=(_image(dims), 2, 2), kwargs={"ceil_mode": True}),
+        Sample(args=(sample_image(dims), 2)),
+        Sample(args=(sample_image(dims), 3, 2, 1)),
+        Sample(args=(sample_image(dims), 2, 2), kwargs={"ceil_mode": True}),
     ]
 
 
 def average_samples(dims: int) -> list[Sample]:
     """Plain, padded, and padded without counting the padding."""
     return [
-        Sample(args=(_image(dims), 2)),
-        Sample(args=(_image(dims), 3, 2, 1)),
-        Sample(args=(_image(dims), 3, 2, 1, True, False)),
+        Sample(args=(sample_image(dims), 2)),
+        Sample(args=(sample_image(dims), 3, 2, 1)),
+        Sample(args=(sample_image(dims), 3, 2, 1, True, False)),
     ]
-
-
-def adaptive_samples(dims: int) -> list[Sample]:
-    """Windows of unequal sizes, and one window."""
-    return [Sample(args=(_image(dims), [3] * dims)), Sample(args=(_image(dims), [1] * dims))]
 
 
 def too_small(dims: int) -> list[ErrorSample]:
@@ -465,27 +239,4 @@ for _d in (1, 2, 3):
         is_method=False,
         is_function=_d == 1,
         namespaces=("nn.functional",),
-    )
-    declare(
-        f"aten::adaptive_avg_pool{_d}d(Tensor self, {'SymInt' if _d > 1 else 'int'}[{_d}] output_size) -> Tensor",
-        outs=("out",),
-        kernel=adaptive_avg(_d),
-        traits=Traits(has_routine=True),
-        doc="The average of windows that divide the input evenly into `output_size` parts.",
-        dtype=same_dtype,
-        shape=ranks.self_rank,
-        samples=partial(adaptive_samples, _d),
-        ulp={float32: 4.0, float64: 4.0},  # of sums along one axis after the other, and of all of a window
-        is_method=False,
-        is_function=_d == 1,
-    )
-    declare(
-        f"aten::adaptive_max_pool{_d}d(Tensor self, int[{_d}] output_size) -> (Tensor, Tensor)",
-        outs=() if _d == 1 else ("out(out, indices)",),
-        kernel=adaptive_max(_d),
-        dtype=value_and_index,
-        shape=ranks.self_values_and_places,
-        samples=partial(adaptive_samples, _d),
-        is_method=False,
-        is_function=_d == 1,
     )

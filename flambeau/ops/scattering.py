@@ -11,7 +11,8 @@ from flambeau.ops.families.numpy_cast import cast
 from flambeau.ops.families.overwrite import overwrite
 from flambeau.ops.families.samples import longs, sample
 from flambeau.ops.families.scalars import exact_scalar
-from flambeau.ops.indexing import along, check_gather, check_index_range, places, with_mask_axes
+from flambeau.ops.gathering import along, check_gather, check_index_range
+from flambeau.ops.indexing import places, with_mask_axes
 from flambeau.schema.dtype import from_numpy_dtype
 from flambeau.schema.opdef import ErrorSample, Sample
 from flambeau.schema.traits import Traits

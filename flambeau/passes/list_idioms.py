@@ -19,13 +19,14 @@ from flambeau.analysis.alias import AliasAnalysis
 from flambeau.ir import constants
 from flambeau.ir.graph import Graph, Node, Value
 from flambeau.passes import peephole, refine_from_conditions
-from flambeau.passes.peephole_rules import KEEP, Chain, Literal, Rule, item_of_literal, length_of_literal
+from flambeau.passes.peephole_containers import item_of_literal, length_of_literal
+from flambeau.passes.peephole_outcomes import KEEP, Chain, Literal, Rule
 from flambeau.schema.rule_tables import RuleLists
 from flambeau.schema.types import ListType
 
 MADE = "prim::ListConstruct"
 list_rewrites: Final = RuleLists[Rule]("rewrite of what is asked of lists")
-"""Registers what applies to literal lists, beside `peephole_rules`."""
+"""Registers what applies to literal lists, beside `peephole_containers`."""
 list_rewrites("aten::len")(length_of_literal)
 list_rewrites("aten::__getitem__")(item_of_literal)
 

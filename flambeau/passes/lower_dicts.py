@@ -18,7 +18,7 @@ from typing import Any, Final
 
 from flambeau.ir.graph import Graph, Node, Value
 from flambeau.passes import constant_propagation, peephole, remove_list_mutation
-from flambeau.passes.peephole_rules import KEEP, Constant, Literal, Rule, rewrites
+from flambeau.passes.peephole_outcomes import KEEP, Constant, Literal, Rule, rewrites
 from flambeau.passes.remove_list_mutation import DICT, place_of_key, places_of_keys
 from flambeau.schema.rule_tables import RuleLists
 from flambeau.schema.subtype import is_subtype

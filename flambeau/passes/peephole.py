@@ -20,8 +20,15 @@ from flambeau.analysis.manager import alias_analysis, forget_analyses
 from flambeau.analysis.memory import keys_of
 from flambeau.ir.constants import CONSTANT, insert_constant
 from flambeau.ir.graph import Graph, Node, Value
-from flambeau.passes import peephole_answers, peephole_autocast, peephole_tensors  # noqa: F401  (they register their rules)
-from flambeau.passes.peephole_rules import KEEP, Apart, Chain, Constant, Itself, Literal, Rule, rewrites
+from flambeau.passes import (  # noqa: F401  (they register their rules)
+    peephole_answers,
+    peephole_arithmetic,
+    peephole_autocast,
+    peephole_containers,
+    peephole_tensors,
+    peephole_types,
+)
+from flambeau.passes.peephole_outcomes import KEEP, Apart, Chain, Constant, Itself, Literal, Rule, rewrites
 
 
 def do(graph: Graph, rules: Mapping[str, tuple[Rule, ...]] = rewrites) -> bool:

@@ -15,7 +15,7 @@ from typing import Any, Final
 
 from flambeau.ir import constants
 from flambeau.ir.graph import Node, Value
-from flambeau.passes.peephole_rules import KEEP, Chain, Constant, Literal, Rule, rewrites
+from flambeau.passes.peephole_outcomes import KEEP, Chain, Constant, Literal, Rule, rewrites
 from flambeau.schema.rule_tables import RuleLists
 from flambeau.schema.types import BOOL, BoolType, IntType, TensorType
 

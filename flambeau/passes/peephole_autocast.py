@@ -12,7 +12,7 @@ from typing import Any
 
 from flambeau.ir import constants
 from flambeau.ir.graph import Node, Value
-from flambeau.passes.peephole_rules import KEEP, Chain, rewrites
+from flambeau.passes.peephole_outcomes import KEEP, Chain, rewrites
 from flambeau.schema.types import TensorType
 from flambeau.util.record import replace
 

@@ -15,7 +15,7 @@ from flambeau.analysis.constant_evaluation import is_none
 from flambeau.ir import constants
 from flambeau.ir.constants import insert_constant
 from flambeau.ir.graph import Node, Value
-from flambeau.passes.peephole_rules import KEEP, Chain, Itself, Literal, rewrites
+from flambeau.passes.peephole_outcomes import KEEP, Chain, Itself, Literal, rewrites
 from flambeau.schema.types import TENSOR, TensorType
 
 

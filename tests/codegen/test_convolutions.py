@@ -15,7 +15,7 @@ from flambeau.codegen.convolutions.vectors import Floats
 from flambeau.codegen.llvm.compiler import Compiler
 from flambeau.codegen.llvm.host import processor_of, this_host
 from flambeau.codegen.llvm.processor import LEVELS
-from flambeau.ops import convolution
+from flambeau.ops import convolution_windows
 
 torch = pytest.importorskip("torch")
 pytestmark = pytest.mark.skipif(not available(), reason="needs LLVM")
@@ -172,8 +172,8 @@ def test_integers_and_halves_go_another_way() -> None:
 
 def test_native_code_agrees_with_columns_of_windows() -> None:
     x, w = numbers(3, 2, 6, 9, 8), numbers(4, 4, 3, 3, 2)
-    native, fill = convolution.convolved(x, w, None, (2, 1), (1, 0), (1, 0), (1, 2), 2)
-    columns = convolution._by_columns(x, w, (2, 1), (1, 0), (1, 0), (1, 2), 2)
+    native, fill = convolution_windows.convolved(x, w, None, (2, 1), (1, 0), (1, 0), (1, 2), 2)
+    columns = convolution_windows._by_columns(x, w, (2, 1), (1, 0), (1, 0), (1, 2), 2)
     assert fill is not None
     np.testing.assert_allclose(native, columns, rtol=1e-4, atol=1e-5)
 

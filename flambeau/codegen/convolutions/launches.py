@@ -25,7 +25,9 @@ from flambeau.codegen.launches import Launch
 from flambeau.codegen.llvm.launch_sizes import ALIGNED_FROM
 from flambeau.codegen.routines.table import Prepare, Routine, routines
 from flambeau.ir.graph import Graph
-from flambeau.ops.convolution import check_channels, check_numbers, check_output_padding, is_channels_last, spread
+from flambeau.ops.convolution import check_output_padding
+from flambeau.ops.convolution_checks import check_channels, check_numbers, spread
+from flambeau.ops.convolution_windows import is_channels_last
 from flambeau.util.record import dataclass
 
 

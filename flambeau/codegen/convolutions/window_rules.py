@@ -15,7 +15,7 @@ from flambeau.codegen.kernel.dtypes import KernelError
 from flambeau.codegen.launches import Launch
 from flambeau.codegen.routines.table import Operands, Prepare, operands_of, routines, single_node
 from flambeau.ir.graph import Graph
-from flambeau.ops import pooling, resampling, resampling_cubic
+from flambeau.ops import pooling_adaptive, pooling_windows, resampling, resampling_cubic
 from flambeau.ops.padding import per_dim
 
 Constants = Mapping[str, Any]
@@ -45,11 +45,11 @@ def _prepare(rule: Rule, operands: Operands, arrays: Sequence[Array]) -> Launch:
 # -- pooling ----------------------------------------------------------------------------------------------------------
 
 
-def _geometry(name: str, dims: int, x: Array, constants: Constants) -> pooling.Geometry:
+def _geometry(name: str, dims: int, x: Array, constants: Constants) -> pooling_windows.Geometry:
     if x.ndim not in (dims + 1, dims + 2):
         raise KernelError("neither an image nor a batch of images")
-    pooling.check_rank(name, x, dims)
-    return pooling.Geometry(
+    pooling_windows.check_rank(name, x, dims)
+    return pooling_windows.Geometry(
         name, x, dims, constants["kernel_size"], constants["stride"], constants["padding"],
         constants.get("dilation", (1,)), constants["ceil_mode"],
     )  # fmt: skip
@@ -96,7 +96,7 @@ def _average(dims: int, x: Array, constants: Constants) -> Launch:
 
 
 def _adaptive(dims: int, x: Array, constants: Constants) -> Launch:
-    sizes = pooling.check_adaptive(f"adaptive_avg_pool{dims}d", x, dims, constants["output_size"])
+    sizes = pooling_adaptive.check_adaptive(f"adaptive_avg_pool{dims}d", x, dims, constants["output_size"])
     axes = []
     for size, count in zip(x.shape[-dims:], sizes, strict=True):
         numbers = np.arange(count)

@@ -1,0 +1,143 @@
+"""Tensors with another dtype or on another device: themselves where nothing changes, else copies."""
+
+from __future__ import annotations
+
+from typing import Any, Final
+
+from flambeau.ops.copies import PRESERVE, copied
+from flambeau.ops.families.opaque import declare
+from flambeau.ops.families.rules import same_dtype, same_shape
+from flambeau.ops.families.samples import sample
+from flambeau.schema.device import Device
+from flambeau.schema.dtype import DType, by_code
+from flambeau.schema.opdef import UNKNOWN, ErrorSample, Sample
+from flambeau.schema.traits import Role, Traits
+from flambeau.schema.types import TensorType
+from flambeau.tensor.array_library import np
+from flambeau.tensor.create import check_device
+from flambeau.tensor.dispatch import call
+from flambeau.tensor.tensor import Tensor, wrap
+
+
+def to_kernel(
+    self: Tensor,
+    dtype: int | None = None,
+    device: Device | None = None,
+    copy: bool = False,
+    memory_format: int | None = None,
+) -> Tensor:
+    """The tensor itself when nothing changes, else a converted copy."""
+    check_device(device)
+    target = self.dtype if dtype is None else by_code(dtype)
+    stays = memory_format is None or memory_format == PRESERVE or self.is_contiguous(memory_format)
+    if target is self.dtype and not copy and stays:
+        return self
+    return copied(self, target, memory_format)
+
+
+def _to_dtype(self: TensorType, dtype: Any = None) -> DType | None:
+    return None if dtype is UNKNOWN else self.dtype if dtype is None else by_code(dtype)
+
+
+def _to_cuda(self: Tensor) -> Tensor:
+    return call("aten::to", self, Device("cuda"))  # type: ignore[no-any-return]
+
+
+CONVERSION: Final = Traits(role=Role.CONVERSION, may_copy=True)
+_TO_REST = "bool non_blocking=False, bool copy=False, MemoryFormat? memory_format=None"
+declare(
+    f"aten::to.dtype(Tensor(a) self, ScalarType dtype, {_TO_REST}) -> Tensor(a)",
+    "aten::to.dtype_layout(Tensor(a) self, *, ScalarType? dtype=None, Layout? layout=None, Device? device=None, "
+    f"bool? pin_memory=None, {_TO_REST}) -> Tensor(a)",
+    f"aten::to.device(Tensor(a) self, Device device, ScalarType dtype, {_TO_REST}) -> Tensor(a)",
+    "aten::to.prim_Device(Tensor(a) self, Device? device, int? dtype=None, bool non_blocking=False, bool "
+    "copy=False) -> Tensor(b|a)",
+    "aten::to.prim_dtype(Tensor(a) self, int? dtype=None, bool non_blocking=False, bool copy=False) -> Tensor(b|a)",
+    kernel=to_kernel,
+    traits=CONVERSION,
+    on_tensors=True,
+    family="view",
+    dtype=_to_dtype,
+    shape=same_shape,
+    is_function=False,
+    doc="The tensor with another dtype or device: itself when nothing changes and `copy` is not asked for, else a "
+    "copy.",
+    samples=lambda: (Sample(args=(sample(2, 3), by_code(7))), Sample(args=(sample(3), by_code(6)))),
+)
+declare(
+    f"aten::to.other(Tensor(a) self, Tensor other, {_TO_REST}) -> Tensor(a)",
+    kernel=lambda self, other, copy, memory_format: to_kernel(self, other.dtype.code, None, copy, memory_format),
+    traits=CONVERSION,
+    on_tensors=True,
+    family="view",
+    dtype=lambda self, other: other.dtype,
+    shape=same_shape,
+)
+declare(
+    "aten::to.prim_other(Tensor(a) self, bool non_blocking=False, bool copy=False) -> Tensor(b|a)",
+    kernel=lambda self, copy: to_kernel(self, copy=copy),
+    traits=CONVERSION,
+    on_tensors=True,
+    family="view",
+    dtype=same_dtype,
+    shape=same_shape,
+)
+declare(
+    "aten::_to_copy(Tensor self, *, ScalarType? dtype=None, Layout? layout=None, Device? device=None, bool? "
+    "pin_memory=None, bool non_blocking=False, MemoryFormat? memory_format=None) -> Tensor",
+    kernel=lambda self, dtype, device, memory_format: to_kernel(self, dtype, device, True, memory_format),
+    traits=CONVERSION,
+    on_tensors=True,
+    dtype=_to_dtype,
+    shape=same_shape,
+)
+declare(
+    "prims::convert_element_type(Tensor a, ScalarType dtype) -> Tensor",
+    kernel=lambda a, dtype: to_kernel(a, dtype, copy=True),
+    on_tensors=True,
+    family="pointwise",
+    dtype=lambda a, dtype: _to_dtype(a, dtype),
+    shape=lambda a: a.sizes,
+    scalar=lambda s, a, dtype: a,
+    compute=lambda a: a.dtype,
+    is_method=False,
+    is_function=False,
+    doc="A copy with another dtype, never the tensor itself: what plans make of `to` where both dtypes are known.",
+    samples=lambda: (Sample(args=(sample(2, 3), by_code(7))), Sample(args=(sample(3), by_code(3)))),
+)
+declare(
+    "aten::cpu(Tensor(a) self) -> Tensor(b|a)",
+    kernel=lambda self: self,
+    on_tensors=True,
+    family="view",
+    traits=Traits(may_be_operand=True),
+    dtype=same_dtype,
+    shape=same_shape,
+    is_function=False,
+)
+declare(
+    "aten::cuda(Tensor(a) self) -> Tensor(b|a)",
+    kernel=_to_cuda,
+    traits=Traits(may_copy=True),
+    on_tensors=True,
+    family="view",
+    dtype=same_dtype,
+    shape=same_shape,
+    is_function=False,
+    errors=lambda: (
+        ErrorSample(args=(sample(2),), error=RuntimeError, message="no tensor can be put on device 'cuda' here"),
+    ),
+    doc="The tensor on a CUDA device. Raises RuntimeError: there is none; ask `flambeau.cuda.is_available()` first.",
+)
+declare(
+    "aten::type_as(Tensor self, Tensor other) -> Tensor",
+    kernel=lambda self, other: to_kernel(self, other.dtype.code),
+    traits=CONVERSION,
+    on_tensors=True,
+    family="view",
+    dtype=lambda self, other: other.dtype,
+    shape=same_shape,
+    is_function=False,
+    doc="The tensor with the dtype of another.",
+    samples=lambda: (Sample(args=(sample(3), wrap(np.ones(1, np.int64)))),),
+)

@@ -1,0 +1,134 @@
+"""Pooling with windows that divide the input into a number of parts."""
+
+from __future__ import annotations
+
+from functools import partial
+from math import prod
+from typing import Any
+
+from flambeau.ops.families import ranks
+from flambeau.ops.families.arrays import Array, contiguous, dtype_of, is_float, not_implemented, reduce_with, widened
+from flambeau.ops.families.opaque import declare
+from flambeau.ops.families.rules import same_dtype, value_and_index
+from flambeau.ops.pooling import place_of_largest, sample_image
+from flambeau.ops.pooling_windows import Ints, spread
+from flambeau.schema.dtype import float32, float64
+from flambeau.schema.opdef import Sample
+from flambeau.schema.traits import Traits
+from flambeau.tensor.array_library import np
+
+
+def adaptive_bounds(size: int, count: int) -> list[slice]:
+    """`count` windows that cover `size` elements as evenly as they can."""
+    return [slice(i * size // count, -(-(i + 1) * size // count)) for i in range(count)]
+
+
+def check_adaptive(name: str, array: Array, dims: int, sizes: Ints) -> tuple[int, ...]:
+    """The sizes of the result. Raises RuntimeError for other ranks, empty dimensions and negative sizes."""
+    if dims == 1 and array.ndim not in (2, 3):
+        raise RuntimeError(
+            f"Expected 2 to 3 dimensions, but got {array.ndim}-dimensional tensor for argument #1 'self' (while "
+            f"checking "
+            f"arguments for {name})"
+        )
+    is_max = "max" in name
+    if len(sizes) not in (1, dims):
+        if dims == 1:
+            raise RuntimeError(f"{name}() argument 'output_size' should contain one int (got {len(sizes)})")
+        inner = f"{name}(): internal error: output_size.size()" if is_max else f"{name}: output_size"
+        raise RuntimeError(f"{inner} must be {dims}")
+    if array.ndim not in (dims + 1, dims + 2):
+        colon = ":" if is_max else ""
+        raise RuntimeError(f"{name}(): Expected {dims + 1}D or {dims + 2}D tensor, but got{colon} {list(array.shape)}")
+    for i in range(array.ndim - dims - is_max, array.ndim):
+        if not array.shape[i]:
+            raise RuntimeError(
+                f"{name}(): Expected input to have non-zero size for non-batch dimensions, but input has sizes "
+                f"{list(array.shape)} with dimension {i} being empty"
+            )
+    negative = next((s for s in sizes if s < 0), None)
+    if negative is not None:
+        target = [*array.shape[: array.ndim - dims], *sizes]
+        shown = ", ".join(map(str, sizes))
+        raise RuntimeError(
+            f"Trying to create tensor with negative dimension {negative}: {target}" if is_max else
+            f"{name}: elements of output_size must be greater than or equal to 0 but received {{{shown}}}"
+        )  # fmt: skip
+    return spread(sizes, dims)
+
+
+def adaptive_avg(dims: int) -> Any:
+    """The kernel of averages over windows that adapt to the sizes of the result."""
+    name = f"adaptive_avg_pool{dims}d"
+
+    def kernel(self: Array, output_size: Ints) -> Array:
+        sizes = check_adaptive(name, self, dims, output_size)
+        if not is_float(self):
+            raise not_implemented("adaptive_avg_pool2d" if dims < 3 else name, dtype_of(self))
+        means = widened(self)
+        for axis, count in zip(range(self.ndim - dims, self.ndim), sizes, strict=True):
+            parts = [
+                reduce_with(np.add, means[(slice(None),) * axis + (b,)], axis=axis) / means.dtype.type(b.stop - b.start)
+                for b in adaptive_bounds(self.shape[axis], count)
+            ]
+            empty = np.empty((*means.shape[:axis], 0, *means.shape[axis + 1 :]), means.dtype)
+            means = np.stack(parts, axis=axis) if parts else empty
+        return contiguous(means.astype(self.dtype, copy=False))
+
+    return kernel
+
+
+def adaptive_max(dims: int) -> Any:
+    """The kernel of the largest elements of windows that adapt, and their places."""
+    name = f"adaptive_max_pool{dims}d"
+
+    def kernel(self: Array, output_size: Ints) -> tuple[Array, Array]:
+        sizes = check_adaptive(name, self, dims, output_size)
+        if not is_float(self):
+            raise not_implemented("adaptive_max_pool2d" if dims < 3 else name, dtype_of(self))
+        spatial = self.shape[-dims:]
+        lead = self.shape[: self.ndim - dims]
+        values = np.empty((*lead, *sizes), self.dtype)
+        indices = np.empty((*lead, *sizes), np.int64)
+        flat = np.arange(prod(spatial)).reshape(spatial)
+        bounds = [adaptive_bounds(n, c) for n, c in zip(spatial, sizes, strict=True)]
+        for place in np.ndindex(*sizes):
+            window = tuple(b[i] for b, i in zip(bounds, place, strict=True))
+            rows = self[(..., *window)].reshape(*lead, prod(w.stop - w.start for w in window))
+            best = place_of_largest(widened(rows))
+            values[(..., *place)] = np.take_along_axis(rows, best[..., None], axis=-1)[..., 0]
+            indices[(..., *place)] = flat[window].reshape(-1)[best]
+        return values, indices
+
+    return kernel
+
+
+def adaptive_samples(dims: int) -> list[Sample]:
+    """Windows of unequal sizes, and one window."""
+    return [Sample(args=(sample_image(dims), [3] * dims)), Sample(args=(sample_image(dims), [1] * dims))]
+
+
+for _d in (1, 2, 3):
+    declare(
+        f"aten::adaptive_avg_pool{_d}d(Tensor self, {'SymInt' if _d > 1 else 'int'}[{_d}] output_size) -> Tensor",
+        outs=("out",),
+        kernel=adaptive_avg(_d),
+        traits=Traits(has_routine=True),
+        doc="The average of windows that divide the input evenly into `output_size` parts.",
+        dtype=same_dtype,
+        shape=ranks.self_rank,
+        samples=partial(adaptive_samples, _d),
+        ulp={float32: 4.0, float64: 4.0},  # of sums along one axis after the other, and of all of a window
+        is_method=False,
+        is_function=_d == 1,
+    )
+    declare(
+        f"aten::adaptive_max_pool{_d}d(Tensor self, int[{_d}] output_size) -> (Tensor, Tensor)",
+        outs=() if _d == 1 else ("out(out, indices)",),
+        kernel=adaptive_max(_d),
+        dtype=value_and_index,
+        shape=ranks.self_values_and_places,
+        samples=partial(adaptive_samples, _d),
+        is_method=False,
+        is_function=_d == 1,
+    )
