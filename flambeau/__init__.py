@@ -70,6 +70,7 @@ from flambeau.schema.dtype import int16 as short
 from flambeau.schema.dtype import int32 as int
 from flambeau.schema.dtype import int64 as long
 from flambeau.schema.dtype_limits import finfo, iinfo
+from flambeau.tensor import function_calls as _function_calls
 from flambeau.tensor import protocol as _protocol
 from flambeau.tensor import random
 from flambeau.tensor import subclass_methods as _subclass_methods
@@ -102,7 +103,15 @@ from flambeau.tensor.grad_mode import (
 )
 from flambeau.tensor.modes import DispatchMode, FunctionMode
 from flambeau.tensor.python_forms import can_cast, is_tensor, nonzero, promote_types, typename
-from flambeau.tensor.random import Generator, get_rng_state, initial_seed, manual_seed, seed, set_rng_state
+from flambeau.tensor.random import (
+    Generator,
+    default_generator,
+    get_rng_state,
+    initial_seed,
+    manual_seed,
+    seed,
+    set_rng_state,
+)
 from flambeau.tensor.size import Size
 from flambeau.tensor.tensor import Tensor
 from flambeau.tensor.text_form import set_printoptions
@@ -117,8 +126,11 @@ from flambeau.tensor.typed import (
     IntTensor,
     LongTensor,
     ShortTensor,
+    set_default_tensor_type,
 )
 from flambeau.util.errors import PerformanceWarning
+from flambeau.util.import_paths import path_of as _path_of
+from flambeau.util.import_paths import provide as _provide
 from flambeau.util.inversions import PACKAGE
 from flambeau.util.version import __version__
 
@@ -154,6 +166,17 @@ from flambeau import (
     special,
 )
 from flambeau.autograd import profiler
+from flambeau.autograd.anomaly_mode import is_anomaly_check_nan_enabled, is_anomaly_enabled
+from flambeau.backends.reproducibility import (
+    are_deterministic_algorithms_enabled,
+    get_deterministic_debug_mode,
+    get_float32_matmul_precision,
+    is_deterministic_algorithms_warn_only_enabled,
+    set_deterministic_debug_mode,
+    set_float32_matmul_precision,
+    set_flush_denormal,
+    use_deterministic_algorithms,
+)
 from flambeau.codegen import get_num_threads, set_num_threads
 from flambeau.func import (
     grad,
@@ -169,6 +192,7 @@ from flambeau.func import (
 )
 from flambeau.interpreter.tasks import get_num_interop_threads, set_num_interop_threads
 from flambeau.jit import futures
+from flambeau.jit import internal_names as _internal_names
 from flambeau.jit import torch_names as _C  # noqa: N812
 from flambeau.jit.classes.interfaces import interface
 from flambeau.jit.compilation_unit import CompilationUnit
@@ -180,6 +204,19 @@ from flambeau.jit.vectorize import vectorize
 from flambeau.program.prange import prange
 from flambeau.serialize.archive_writer.values_file import save
 
+_provide(
+    __name__,
+    {
+        "functional": "atleast_1d atleast_2d atleast_3d block_diag broadcast_shapes broadcast_tensors "
+        "cartesian_prod cdist chain_matmul einsum lu meshgrid norm split stft tensordot unique unique_consecutive "
+        "unravel_index"
+    },
+)
+_provide(__name__, {"_jit_internal": _internal_names.NAMES}, "flambeau.jit.internal_names")
+_provide(__name__, {"overrides": _function_calls.NAMES}, "flambeau.tensor.function_calls")
+_provide(__name__, {"version": "__version__ cuda debug git_version hip"}, "flambeau.util.version")
+for _name in ("futures", "profiler", "random"):
+    _sys.modules[f"{__name__}.{_name}"] = globals()[_name]  # for `import flambeau.profiler`
 PACKAGE.provide(_sys.modules[__name__])
 del PACKAGE
 _importing.__exit__(None, None, None)
@@ -223,6 +260,8 @@ def __getattr__(name: str) -> _Any:
     """The function of an operator, made when it is first asked for; a package that is not imported before."""
     if name in _LATER:
         return _import_module(f"flambeau.{name}")
+    if (path := _path_of(__name__, name)) is not None:
+        return path
     if name in _NOT_HERE:
         raise AttributeError(_NOT_HERE[name])
     found = globals()[name] = _surface.function(name)

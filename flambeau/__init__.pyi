@@ -73,6 +73,7 @@ from flambeau.schema.dtype import int32 as int
 from flambeau.schema.dtype import int64 as long
 from flambeau.schema.dtype_limits import finfo as finfo
 from flambeau.schema.dtype_limits import iinfo as iinfo
+from flambeau.tensor import function_calls as _function_calls
 from flambeau.tensor import protocol as _protocol
 from flambeau.tensor import random as random
 from flambeau.tensor import subclass_methods as _subclass_methods
@@ -115,6 +116,7 @@ from flambeau.tensor.python_forms import nonzero as nonzero
 from flambeau.tensor.python_forms import promote_types as promote_types
 from flambeau.tensor.python_forms import typename as typename
 from flambeau.tensor.random import Generator as Generator
+from flambeau.tensor.random import default_generator as default_generator
 from flambeau.tensor.random import get_rng_state as get_rng_state
 from flambeau.tensor.random import initial_seed as initial_seed
 from flambeau.tensor.random import manual_seed as manual_seed
@@ -133,7 +135,10 @@ from flambeau.tensor.typed import HalfTensor as HalfTensor
 from flambeau.tensor.typed import IntTensor as IntTensor
 from flambeau.tensor.typed import LongTensor as LongTensor
 from flambeau.tensor.typed import ShortTensor as ShortTensor
+from flambeau.tensor.typed import set_default_tensor_type as set_default_tensor_type
 from flambeau.util.errors import PerformanceWarning as PerformanceWarning
+from flambeau.util.import_paths import path_of as _path_of
+from flambeau.util.import_paths import provide as _provide
 from flambeau.util.inversions import PACKAGE as PACKAGE
 from flambeau.util.version import __version__ as __version__
 dtype, device, layout, memory_format = (DType, Device, Layout, MemoryFormat)
@@ -164,6 +169,16 @@ from flambeau import optim as optim
 from flambeau import serialization as serialization
 from flambeau import special as special
 from flambeau.autograd import profiler as profiler
+from flambeau.autograd.anomaly_mode import is_anomaly_check_nan_enabled as is_anomaly_check_nan_enabled
+from flambeau.autograd.anomaly_mode import is_anomaly_enabled as is_anomaly_enabled
+from flambeau.backends.reproducibility import are_deterministic_algorithms_enabled as are_deterministic_algorithms_enabled
+from flambeau.backends.reproducibility import get_deterministic_debug_mode as get_deterministic_debug_mode
+from flambeau.backends.reproducibility import get_float32_matmul_precision as get_float32_matmul_precision
+from flambeau.backends.reproducibility import is_deterministic_algorithms_warn_only_enabled as is_deterministic_algorithms_warn_only_enabled
+from flambeau.backends.reproducibility import set_deterministic_debug_mode as set_deterministic_debug_mode
+from flambeau.backends.reproducibility import set_float32_matmul_precision as set_float32_matmul_precision
+from flambeau.backends.reproducibility import set_flush_denormal as set_flush_denormal
+from flambeau.backends.reproducibility import use_deterministic_algorithms as use_deterministic_algorithms
 from flambeau.codegen import get_num_threads as get_num_threads
 from flambeau.codegen import set_num_threads as set_num_threads
 from flambeau.func import grad as grad
@@ -179,6 +194,7 @@ from flambeau.func import vmap as vmap
 from flambeau.interpreter.tasks import get_num_interop_threads as get_num_interop_threads
 from flambeau.interpreter.tasks import set_num_interop_threads as set_num_interop_threads
 from flambeau.jit import futures as futures
+from flambeau.jit import internal_names as _internal_names
 from flambeau.jit import torch_names as _C
 from flambeau.jit.classes.interfaces import interface as interface
 from flambeau.jit.compilation_unit import CompilationUnit as CompilationUnit

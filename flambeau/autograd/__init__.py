@@ -19,6 +19,11 @@ from flambeau.autograd.function import Function
 from flambeau.autograd.gradcheck import gradcheck, gradgradcheck
 from flambeau.tensor.grad_mode import enable_grad, inference_mode, is_grad_enabled, no_grad, set_grad_enabled
 from flambeau.tensor.tensor import Tensor as Variable
+from flambeau.util.import_paths import provide as _provide
+
+__getattr__ = _provide(
+    __name__, {"grad_mode": "enable_grad inference_mode no_grad set_grad_enabled", "variable": "Variable"}
+)
 
 __all__ = [
     "Function", "Variable", "backward", "detect_anomaly", "enable_grad", "forward_ad", "functional", "grad",

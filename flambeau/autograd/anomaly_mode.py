@@ -49,12 +49,20 @@ STATE: Final = _State()
 
 
 def is_anomaly_enabled() -> bool:
-    """Whether anomalies are looked for."""
+    """Whether anomalies are looked for.
+
+    >>> is_anomaly_enabled()
+    False
+    """
     return STATE.is_enabled
 
 
 def is_anomaly_check_nan_enabled() -> bool:
-    """Whether gradients that are not a number count as anomalies."""
+    """Whether gradients that are not a number count as anomalies.
+
+    >>> is_anomaly_check_nan_enabled()
+    True
+    """
     return STATE.checks_nan
 
 

@@ -61,6 +61,48 @@ from flambeau.distributions.transforms import (
     identity_transform,
 )
 from flambeau.distributions.von_mises import VonMises
+from flambeau.util.import_paths import provide as _provide
+
+__getattr__ = _provide(
+    __name__,
+    {
+        "bernoulli": "Bernoulli",
+        "beta": "Beta",
+        "binomial": "Binomial",
+        "categorical": "Categorical",
+        "cauchy": "Cauchy",
+        "chi2": "Chi2",
+        "dirichlet": "Dirichlet",
+        "exponential": "Exponential",
+        "fishersnedecor": "FisherSnedecor",
+        "generalized_pareto": "GeneralizedPareto",
+        "geometric": "Geometric",
+        "gumbel": "Gumbel",
+        "half_cauchy": "HalfCauchy",
+        "half_normal": "HalfNormal",
+        "inverse_gamma": "InverseGamma",
+        "kumaraswamy": "Kumaraswamy",
+        "laplace": "Laplace",
+        "lkj_cholesky": "LKJCholesky",
+        "log_normal": "LogNormal",
+        "lowrank_multivariate_normal": "LowRankMultivariateNormal",
+        "mixture_same_family": "MixtureSameFamily",
+        "multinomial": "Multinomial",
+        "negative_binomial": "NegativeBinomial",
+        "normal": "Normal",
+        "one_hot_categorical": "OneHotCategorical OneHotCategoricalStraightThrough",
+        "pareto": "Pareto",
+        "poisson": "Poisson",
+        "relaxed_bernoulli": "LogitRelaxedBernoulli RelaxedBernoulli",
+        "relaxed_categorical": "ExpRelaxedCategorical RelaxedOneHotCategorical",
+        "studentT": "StudentT",
+        "transformed_distribution": "TransformedDistribution",
+        "uniform": "Uniform",
+        "weibull": "Weibull",
+        "wishart": "Wishart",
+    },
+)
+"""Each kind under the path of a file of its own, which PyTorch's programs import it from."""
 
 __all__ = [
     "AbsTransform", "AffineTransform", "Bernoulli", "Beta", "Binomial", "CatTransform", "Categorical", "Cauchy", "Chi2",

@@ -1,6 +1,6 @@
 """Modules: parameters, buffers and submodules with a `forward`, and the layers built from them."""
 
-from flambeau.nn import common_types, functional, init, modules, utils
+from flambeau.nn import attention, common_types, functional, init, modules, parallel, utils
 from flambeau.nn.container import ModuleDict, ModuleList, Sequential
 from flambeau.nn.functions.loss_in_chunks import LinearCrossEntropyOptions
 from flambeau.nn.layers.activation import (
@@ -152,6 +152,7 @@ from flambeau.nn.layers.reshaping import (
 from flambeau.nn.layers.transformer import Transformer, TransformerDecoder, TransformerEncoder
 from flambeau.nn.layers.transformer_layers import TransformerDecoderLayer, TransformerEncoderLayer
 from flambeau.nn.module import Module
+from flambeau.nn.parallel import DataParallel
 from flambeau.nn.parameter import Buffer, Parameter
 from flambeau.nn.parameter_containers import ParameterDict, ParameterList
 from flambeau.nn.uninitialized import UninitializedBuffer, UninitializedParameter
@@ -201,6 +202,7 @@ __all__ = [
     "CosineSimilarity",
     "CrossEntropyLoss",
     "CrossMapLRN2d",
+    "DataParallel",
     "Dropout",
     "Dropout1d",
     "Dropout2d",

@@ -30,6 +30,23 @@ from flambeau.optim.optimizer import (
 )
 from flambeau.optim.sgd import SGD
 from flambeau.optim.signs_and_averages import ASGD, Rprop
+from flambeau.util.import_paths import provide as _provide
+
+__getattr__ = _provide(
+    __name__,
+    {
+        "adadelta": "Adadelta",
+        "adagrad": "Adagrad",
+        "adamax": "Adamax",
+        "adamw": "AdamW",
+        "asgd": "ASGD",
+        "nadam": "NAdam",
+        "radam": "RAdam",
+        "rmsprop": "RMSprop",
+        "rprop": "Rprop",
+    },
+)
+"""Each optimiser under the path of a file of its own, which PyTorch's programs import it from."""
 
 __all__ = [
     "ASGD",

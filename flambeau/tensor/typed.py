@@ -13,7 +13,8 @@ import numpy as np
 from flambeau.schema import dtype as dtypes
 from flambeau.schema.dtype import DType
 from flambeau.tensor.create import tensor
-from flambeau.tensor.defaults import float_dtype
+from flambeau.tensor.default_device import set_default_device
+from flambeau.tensor.defaults import float_dtype, set_default_dtype
 from flambeau.tensor.size import Size
 from flambeau.tensor.storage import Storage
 from flambeau.tensor.tensor import CONSTRUCTORS, Array, Tensor, wrap
@@ -102,3 +103,27 @@ TYPED_TENSORS: Final[Mapping[str, Any]] = {
     )
 }  # fmt: skip
 """All of them by name."""
+
+
+def set_default_tensor_type(t: Any) -> None:
+    """Change the default dtype by the name of a typed tensor; a name with "cuda" in it has new tensors be on a device.
+
+    New programs write `flambeau.set_default_dtype(flambeau.float64)` and `flambeau.set_default_device("cuda")`.
+
+    Args:
+        t: "torch.DoubleTensor", or the class.
+
+    Raises TypeError for what names no tensors of floats.
+
+    >>> import flambeau
+    >>> flambeau.set_default_tensor_type("torch.DoubleTensor")
+    >>> flambeau.zeros(1).dtype
+    flambeau.float64
+    >>> flambeau.set_default_tensor_type(flambeau.FloatTensor)
+    """
+    package, _, name = t.rpartition(".") if isinstance(t, str) else ("torch", "", getattr(t, "__name__", ""))
+    found = TYPED_TENSORS.get(name) if package in ("torch", "torch.cuda", "flambeau", "flambeau.cuda") else None
+    if found is None or not (isinstance(t, str) or t is found):
+        raise TypeError(f"invalid type object: {t!r}: write 'torch.FloatTensor', or set_default_dtype(float32)")
+    set_default_dtype(found.dtype)
+    set_default_device("cuda" if package.endswith(".cuda") else None)

@@ -112,5 +112,8 @@ def test_c08_help_of_every_layer_names_its_arguments_and_shapes(name: str) -> No
     assert "Shape:" in text or not hasattr(found, "extra_repr") or name in CONTAINERS, f"{name}: no shapes"
 
 
-CONTAINERS = {"Sequential", "ModuleList", "ModuleDict", "ParameterList", "ParameterDict", "RNNBase", "RNNCellBase"}
+CONTAINERS = {
+    "Sequential", "ModuleList", "ModuleDict", "ParameterList", "ParameterDict", "RNNBase", "RNNCellBase",
+    "DataParallel",
+}  # fmt: skip
 """Their shapes are those of what they contain."""

@@ -7,6 +7,7 @@
 [[0, 1], [2, 3], [4]]
 """
 
+from flambeau.util.import_paths import provide as _provide
 from flambeau.utils.data.collating import default_collate, default_convert
 from flambeau.utils.data.datasets import (
     ChainDataset,
@@ -29,6 +30,17 @@ from flambeau.utils.data.samplers import (
     WeightedRandomSampler,
 )
 from flambeau.utils.data.worker import WorkerInfo, get_worker_info
+
+__getattr__ = _provide(
+    __name__,
+    {
+        "dataloader": "DataLoader default_collate default_convert get_worker_info",
+        "dataset": "ChainDataset ConcatDataset Dataset IterableDataset StackDataset Subset TensorDataset random_split",
+        "distributed": "DistributedSampler",
+        "sampler": "BatchSampler RandomSampler Sampler SequentialSampler SubsetRandomSampler WeightedRandomSampler",
+    },
+)
+"""The names under the paths of files that PyTorch's programs import them from."""
 
 __all__ = [
     "BatchSampler",

@@ -1,0 +1,70 @@
+"""Modules that programs wrap others in to compute on several devices: here on the one that they are on.
+
+>>> import flambeau
+>>> from flambeau import nn
+>>> sorted(nn.DataParallel(nn.Linear(2, 1)).state_dict())
+['module.bias', 'module.weight']
+"""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from typing import Any, Final
+
+from flambeau.nn.module import Module
+from flambeau.schema.device import Device
+
+SEVERAL: Final = (
+    "DataParallel computes on one device, not on {devices}: processes of their own share batches out "
+    "(utils.data.DistributedSampler)"
+)
+IN_ONE_PROCESS: Final = (
+    "flambeau computes in one process: utils.data.DistributedSampler shares batches out, and what processes exchange "
+    "are NumPy arrays, x.numpy(), by mpi4py or another library"
+)
+
+
+class DataParallel(Module):
+    """A module as programs wrap it to split batches over devices; with one device, calls are the module's own.
+
+    Raises ValueError for several devices.
+
+    Args:
+        module: the module, which becomes the submodule `module`.
+        device_ids: the device; none for the one where the module is.
+        output_device: where results go: the same.
+        dim: the dimension that would be split.
+
+    >>> import flambeau
+    >>> DataParallel(flambeau.nn.ReLU())(flambeau.tensor([-1.0, 2.0]))
+    tensor([0., 2.])
+    """
+
+    def __init__(
+        self,
+        module: Module,
+        device_ids: Sequence[int | Device] | None = None,
+        output_device: int | Device | None = None,
+        dim: int = 0,
+    ) -> None:
+        super().__init__()
+        if device_ids is not None and len(device_ids) > 1:
+            raise ValueError(SEVERAL.format(devices=list(device_ids)))
+        self.module = module
+        self.device_ids = list(device_ids or ())
+        self.output_device = output_device
+        self.dim = dim
+
+    def forward(self, *inputs: Any, **kwargs: Any) -> Any:
+        """What the module gives."""
+        return self.module(*inputs, **kwargs)
+
+
+def __getattr__(name: str) -> Any:
+    """Raises AttributeError, which says what to do instead of several processes."""
+    if name in ("DistributedDataParallel", "distributed"):
+        raise AttributeError(IN_ONE_PROCESS)
+    raise AttributeError(f"module '{__name__}' has no attribute '{name}'")
+
+
+__all__ = ["DataParallel"]

@@ -1,0 +1,91 @@
+"""Paths that PyTorch's programs import names from, which lie elsewhere here: `nn.modules.linear` for what `nn` has.
+
+A package says which paths it has, and which of its names are below each:
+
+>>> import types, sys
+>>> package = sys.modules["doc_shapes"] = types.ModuleType("doc_shapes")
+>>> package.__path__, package.Circle = [], "a circle"
+>>> package.__getattr__ = provide("doc_shapes", {"round": "Circle"})
+>>> package.round.Circle
+'a circle'
+>>> import doc_shapes.round
+>>> dir(doc_shapes.round)
+['Circle']
+
+A path costs nothing until somebody imports it or asks the package for it.
+"""
+
+from __future__ import annotations
+
+import sys
+from collections.abc import Callable, Mapping, Sequence
+from importlib import import_module
+from importlib.abc import Loader, MetaPathFinder
+from importlib.machinery import ModuleSpec
+from types import ModuleType
+from typing import Any, Final
+
+from flambeau.util.record import dataclass
+
+
+@dataclass(frozen=True, slots=True)
+class _Path:
+    home: str
+    """The package that has the names."""
+    names: tuple[str, ...]
+
+
+_PATHS: Final[dict[str, _Path]] = {}
+"""By the whole name of the module that is imported."""
+
+
+class _PathModule(ModuleType):
+    """A module whose names are another's; they are looked up there when they are asked for."""
+
+    __all__: Sequence[str]
+
+    def __getattr__(self, name: str) -> Any:
+        path = _PATHS[self.__name__]
+        if name not in path.names:
+            raise AttributeError(f"module '{self.__name__}' has no attribute '{name}'")
+        return getattr(import_module(path.home), name)
+
+    def __dir__(self) -> list[str]:
+        return sorted(self.__all__)
+
+
+class _Paths(MetaPathFinder, Loader):
+    """Finds and makes the modules of paths."""
+
+    def find_spec(self, fullname: str, path: Any, target: Any = None) -> ModuleSpec | None:
+        return ModuleSpec(fullname, self) if fullname in _PATHS else None
+
+    def create_module(self, spec: ModuleSpec) -> ModuleType:
+        return _PathModule(spec.name, f"Names of `{_PATHS[spec.name].home}`, where others import them from.")
+
+    def exec_module(self, module: ModuleType) -> None:
+        module.__all__ = list(_PATHS[module.__name__].names)  # type: ignore[attr-defined]
+
+
+sys.meta_path.append(_Paths())
+
+
+def path_of(package: str, name: str) -> ModuleType | None:
+    """The module of a path of a package, imported; None where it has no such path."""
+    return import_module(f"{package}.{name}") if f"{package}.{name}" in _PATHS else None
+
+
+def provide(package: str, paths: Mapping[str, str], home: str = "") -> Callable[[str], Any]:
+    """Let programs import `package.path` for each path, with the names beside it, which `home` or the package has.
+
+    The package takes what is returned as its `__getattr__`.
+    """
+    for path, names in paths.items():
+        _PATHS[f"{package}.{path}"] = _Path(home or package, tuple(names.split()))
+
+    def find(name: str) -> Any:
+        if (path := path_of(package, name)) is not None:
+            return path
+        raise AttributeError(f"module '{package}' has no attribute '{name}'")
+
+    return find
