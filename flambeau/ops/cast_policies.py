@@ -23,7 +23,7 @@ _declare(
 )  # fmt: skip
 _declare(CastPolicy.LOWER, CPU, "_native_multi_head_attention lstm")
 _declare(CastPolicy.LOWER, CUDA, "_convolution mv addmv addr lstm_cell gru_cell rnn_tanh_cell rnn_relu_cell")
-_declare(CastPolicy.PARTS, CPU, "lstm_cell gru_cell rnn_tanh_cell rnn_relu_cell")
+_declare(CastPolicy.PARTS, CPU, "lstm.data lstm_cell gru_cell rnn_tanh_cell rnn_relu_cell")
 _declare(CastPolicy.PARTS, BOTH, "gru rnn_tanh rnn_relu")
 _declare(CastPolicy.PARTS, CUDA, "lstm")
 

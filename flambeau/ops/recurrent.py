@@ -296,9 +296,43 @@ def errors(gates: int) -> list[ErrorSample]:
     ]
 
 
+def packed_samples(gates: int) -> list[Sample]:
+    """Two layers, both directions, over three sequences of 3, 2 and 1 steps; with and without biases."""
+    return [
+        Sample(args=(numbers(6, 2), wrap(np.array([3, 2, 1], np.int64)), _states(gates, 4, 3), *sample.args[2:-1]))
+        for sample in samples(gates)
+    ]
+
+
+def packed_errors(gates: int) -> list[ErrorSample]:
+    """Steps that are not as many as the batch has rows."""
+    n = gates * 3
+    params = [numbers(n, 2), numbers(n, 3)]
+    rest = (_states(gates, 1, 2), params, False, 1, 0.0, False, False)
+    return [
+        ErrorSample(
+            args=(numbers(5, 2), wrap(np.array([2, 2], np.int64)), *rest),
+            error=RuntimeError,
+            message="as many steps as batch_sizes add up to (4)",
+        )
+    ]
+
+
+def _states(gates: int, directed: int, batch: int) -> Any:
+    """What states at the start are given as: of an LSTM a list of two."""
+    return [numbers(directed, batch, 3) for _ in range(2)] if gates == 4 else numbers(directed, batch, 3)
+
+
 def _dtypes(count: int) -> Callable[..., Any]:
     def rule(input: TensorType) -> Any:
         return (input.dtype,) * count
+
+    return rule
+
+
+def _dtypes_of_packed(count: int) -> Callable[..., Any]:
+    def rule(data: TensorType) -> Any:
+        return (data.dtype,) * count
 
     return rule
 
@@ -324,4 +358,10 @@ for _name, _step, _gates in (
         body=_packed,
         traits=Traits(has_routine=True),
         doc="A recurrent network over a packed batch.",
+        dtype=_dtypes_of_packed(3 if _gates == 4 else 2),
+        shape=lambda data, n=(3 if _gates == 4 else 2): (
+            (None if data.sizes is None else data.sizes[0], None), *(((None,) * 3,) * (n - 1))
+        ),
+        samples=partial(packed_samples, _gates),
+        errors=partial(packed_errors, _gates),
     )

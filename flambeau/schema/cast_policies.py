@@ -41,7 +41,9 @@ _policies: Final[dict[str, dict[str, CastPolicy]]] = {}
 
 
 def declare_policy(policy: CastPolicy, device_types: tuple[str, ...], *names: str) -> None:
-    """Say the policy of operators (`aten::mm`) on kinds of devices. Raises ValueError for one that has one there."""
+    """Say the policy of operators (`aten::mm`), or of overloads (`aten::lstm.data`), on kinds of devices. Raises
+    ValueError for one that has one there.
+    """
     for name in names:
         of_name = _policies.setdefault(name, {})
         for device_type in device_types:
@@ -58,9 +60,13 @@ def policy_of(name: str, device_type: str) -> CastPolicy | None:
 
 
 def policies_of(schema: FunctionSchema) -> dict[str, CastPolicy]:
-    """The policies of an overload, by the kind of device: what writes into an operand has none."""
-    found = _policies.get(schema.name)
-    return found if found is not None and not schema.is_mutable else {}
+    """The policies of an overload, by the kind of device: its own, else that of its name; what writes into an operand
+    has none.
+    """
+    if schema.is_mutable:
+        return {}
+    found, own = (_policies.get(name, {}) for name in (schema.name, schema.full_name))
+    return {**found, **own} if own else found
 
 
 def declared_policies(device_type: str) -> dict[str, CastPolicy]:

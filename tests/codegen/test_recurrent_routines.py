@@ -118,6 +118,47 @@ def test_inputs_weights_and_states_that_lie_anyhow() -> None:
         np.testing.assert_allclose(one.numpy(), exact.numpy(), rtol=1e-4, atol=1e-5)
 
 
+@pytest.mark.parametrize("kind", KINDS)
+def test_packed_batches_are_those_of_torch_and_of_eager_calls_bit_for_bit(kind: str) -> None:
+    for layers, both, bias in product((1, 2), (False, True), (False, True)):
+        for sizes in ([3, 3, 2, 1, 1], [3], [3, 3], [3, 1, 0, 0]):
+            case = Case(kind, layers, both=both, bias=bias)
+            xs, states = case.x.reshape(-1, 4)[: sum(sizes)], case.arguments()
+            x, steps = flambeau.from_numpy(xs), flambeau.tensor(sizes, dtype=flambeau.int64)
+            found = called(case.program("steps"), x, steps, *states)
+            hx = states[:2] if kind == "lstm" else states[0]
+            eager = getattr(flambeau, kind)(x, steps, hx, states[2:], *case.options)
+            exact = case.exact(xs, torch.tensor(sizes)) if sizes[-1] else eager  # which torch refuses
+            for one, other, own in zip(found, exact, eager, strict=True):
+                np.testing.assert_allclose(one.numpy(), other.numpy(), rtol=1e-4, atol=1e-5)
+                np.testing.assert_array_equal(one.numpy(), own.numpy())
+                assert one.stride() == own.stride()
+
+
+def test_packed_batches_of_other_steps_are_served_and_wrong_ones_refused_in_the_operators_words() -> None:
+    case = Case("lstm", 2, both=True)
+    function, rest, x = case.program("steps"), case.arguments(), flambeau.from_numpy(case.x.reshape(-1, 4)[:6])
+
+    def steps(*numbers: int) -> Any:
+        return flambeau.tensor(list(numbers), dtype=flambeau.int64)
+
+    called(function, x, steps(3, 2, 1), *rest)
+    for sizes in ((3, 2, 1), (3, 1, 1, 1), (3, 3)):  # of one number of rows, so that launches are met again
+        exact = case.exact(case.x.reshape(-1, 4)[:6], torch.tensor(sizes))
+        for numbers in (steps(*sizes), flambeau.stack([steps(*sizes)] * 2, 1)[:, 0]):
+            for one, other in zip(function(x, numbers, *rest), exact, strict=True):
+                np.testing.assert_allclose(one.numpy(), other.numpy(), rtol=1e-4, atol=1e-5)
+    for wrong in ((3, 1, 2), (2, 2, 2), (3, 2, 2), (3, 4, -1), (3,)):
+        with pytest.raises(RuntimeError) as eager:
+            flambeau.lstm(x, steps(*wrong), rest[:2], rest[2:], *case.options)
+        with pytest.raises(RuntimeError) as native:
+            function(x, steps(*wrong), *rest)
+        assert str(native.value).strip().endswith(str(eager.value).strip())
+    np.testing.assert_allclose(function(x, steps(3, 2, 1), *rest)[0].numpy(), case.exact(
+        case.x.reshape(-1, 4)[:6], torch.tensor((3, 2, 1))
+    )[0].numpy(), rtol=1e-4, atol=1e-5)  # fmt: skip
+
+
 def test_nan_and_infinity_stay_in_their_sequence() -> None:
     case = Case("gru")
     case.x[1, 0, 2], case.x[2, 1, 0] = np.nan, np.inf

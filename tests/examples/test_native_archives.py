@@ -34,6 +34,7 @@ NATIVE = (
     "nanogpt_trace",
     "newton_script",
     "nograd_script",
+    "packed_lstm_script",
     "reductions_script",
     "sieve_script",
     "vae_script",

@@ -154,4 +154,6 @@ def test_each_kind_of_device_has_lists_of_its_own() -> None:
 
 @pytest.mark.parametrize("device", ["cpu", "cuda"])
 def test_policies_are_of_operators_that_there_are(device: str) -> None:
-    assert [name for name in declared_policies(device) if not registry.overloads(name)] == []
+    for name in declared_policies(device):
+        overloads = registry.overloads(name.partition(".")[0])
+        assert any(name in (o.name, o.full_name) for o in overloads), name

@@ -11,9 +11,9 @@ from __future__ import annotations
 from flambeau.codegen.kernel.nest import Kernel
 from flambeau.util.record import dataclass
 
-NO_MEMORY, ZERO_DIVISOR, OUTSIDE = -1, 1, 2
+NO_MEMORY, ZERO_DIVISOR, OUTSIDE, REFUSED = -1, 1, 2, 3
 """What stands in the error flag after a call for which there was no memory to work in, in which an integer was divided
-by zero, or an index lay outside."""
+by zero, an index lay outside, or the numbers of a tensor were not what the operator takes."""
 OUT_OF_MEMORY = "there is not enough memory for what operators keep while they run"
 
 

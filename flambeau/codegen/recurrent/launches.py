@@ -12,11 +12,12 @@ from flambeau.codegen.call_geometry import Output
 from flambeau.codegen.llvm.launch_sizes import ALIGNED_FROM
 from flambeau.codegen.recurrent import module
 from flambeau.codegen.recurrent.cells import CELLS
-from flambeau.codegen.recurrent.words import ARRANGE, FORWARD, PACK, PRODUCT, block
-from flambeau.codegen.routines.call_list import CallList, Place, Word
+from flambeau.codegen.recurrent.words import ARRANGE, FORWARD, PACK, PRODUCT, TABLES, block
+from flambeau.codegen.routines.call_list import FLAG, CallList, Place, Word
 from flambeau.codegen.routines.table import Array
 from flambeau.util.record import dataclass
 
+WORD_BYTES: Final = 8
 TOGETHER: Final = 16
 """Rows of a step from which the input is multiplied step by step, while its products are in registers; of fewer, all
 steps together."""
@@ -89,6 +90,16 @@ class Layers:
             words[name] = 0 if one is None else one.place
             words |= {f"{name}_{axis}": s for axis, s in zip(("plane", "row", "column"), strides, strict=True)}
         self.call("arrange", block(ARRANGE, **words))
+
+    def tables(self, sizes: Placed, rows: int, batch: int) -> tuple[Place, Place]:
+        """The tables of both directions, from how many rows each step has. Sizes that do not fit fail the launch."""
+        steps = len(sizes.array)
+        ahead, back = (self.calls.room(2 * steps * WORD_BYTES) for _ in range(2))
+        self.call("tables", block(
+            TABLES, steps=steps, sizes=sizes.place, size_step=sizes.array.strides[0], rows=rows, batch=batch,
+            ahead=ahead, back=back, flag=Place(FLAG),
+        ))  # fmt: skip
+        return ahead, back
 
     def dense_rows(self, xs: Placed) -> Placed:
         """(steps, batch, features) or (rows, features) as rows that lie one behind the other."""

@@ -17,6 +17,7 @@ from flambeau.codegen.recurrent.cells import CELLS
 from flambeau.codegen.recurrent.forward import add_forward
 from flambeau.codegen.recurrent.products import add_outer, add_pack, add_product
 from flambeau.codegen.recurrent.steps import add_arrange
+from flambeau.codegen.recurrent.tables import add_tables
 
 _SIGNATURE = ctypes.CFUNCTYPE(None, ctypes.c_void_p)
 Function = Callable[[Sequence[int]], None]
@@ -79,6 +80,7 @@ _WRITERS: Final[dict[str, Callable[[ModuleBuilder, str, str, Target], None]]] = 
     "outer": lambda m, _, dtype, target: add_outer(m, dtype, target),
     "pack": lambda m, _, dtype, target: add_pack(m, dtype, target),
     "arrange": lambda m, _, dtype, target: add_arrange(m, dtype, target),
+    "tables": lambda m, _, dtype, target: add_tables(m),
 }
 
 

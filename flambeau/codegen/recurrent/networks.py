@@ -7,6 +7,8 @@ from functools import partial
 from math import prod
 from typing import Final
 
+import numpy as np
+
 from flambeau.codegen.kernel.dtypes import KernelError
 from flambeau.codegen.launches import Launch
 from flambeau.codegen.recurrent.cells import CELLS
@@ -73,9 +75,7 @@ def _network(kind: str, graph: Graph) -> Prepare:
     constants = group.operands.constants
     if constants["train"] and constants["dropout"] > 0 and constants["num_layers"] > 1:
         raise KernelError("dropout between layers")
-    if "batch_sizes" in group.operands.places:
-        raise KernelError("a packed batch")
-    return partial(_prepare_padded, group)
+    return partial(_prepare_packed if "batch_sizes" in group.operands.places else _prepare_padded, group)
 
 
 def _prepare_padded(group: Group, arrays: Sequence[Array]) -> Launch:
@@ -91,6 +91,16 @@ def _prepare_padded(group: Group, arrays: Sequence[Array]) -> Launch:
     network = _Network(group, arrays, xs, hx)
     tables: list[Word] = [network.calls.constant(padded_table(len(xs.array), batch, r)) for r in (False, True)]
     return network.launch(tables, len(xs.array), is_batch_first=is_batch_first)
+
+
+def _prepare_packed(group: Group, arrays: Sequence[Array]) -> Launch:
+    """The launch for a packed batch, (rows, features). How many rows each step has only the call knows."""
+    (xs,), (sizes,), hx = group.placed("data", arrays), group.placed("batch_sizes", arrays), group.states(arrays, 3)
+    steps, batch = sizes.array.size, hx[0].array.shape[1]
+    if xs.array.ndim != 2 or sizes.array.ndim != 1 or sizes.array.dtype != np.int64 or not steps:
+        raise KernelError("a packed batch of another rank, or sizes that are no ints")
+    network = _Network(group, arrays, xs, hx)
+    return network.launch(network.layers.tables(sizes, len(xs.array), batch), steps, is_batch_first=False)
 
 
 class _Network:

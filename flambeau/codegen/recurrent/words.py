@@ -43,6 +43,13 @@ ARRANGE = (
     "result", "result_plane", "result_row", "result_column",
 )  # fmt: skip
 
+TABLES = (
+    "steps", "sizes", "size_step",  # how many rows each step has: int64, and bytes from one to the next
+    "rows", "batch",  # of all steps, and of the first
+    "ahead", "back",  # written: the tables of both directions
+    "flag",  # set where the sizes increase, are below 0 or do not fit rows and batch: then the tables hold anything
+)  # fmt: skip
+
 
 def block(order: tuple[str, ...], **words: W) -> list[W]:
     """The words in order, all of which are given.
