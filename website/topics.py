@@ -45,7 +45,7 @@ TOPICS: Final[Mapping[str, tuple[str, ...]]] = {
     "Networks: normalisation": (
         "batch_norm", "batch_norm_gradients", "layer_norm_gradients", "normalization", "instance_norm_alone",
     ),
-    "Networks: losses": ("loss", "margin_losses", "classification", "ctc", "ctc_gradient"),
+    "Networks: losses": ("loss", "distances", "margin_losses", "classification", "ctc", "ctc_gradient"),
     "Networks: sequences": (
         "embedding", "embedding_bags", "attention", "attention_layers", "recurrent", "recurrent_cells",
         "recurrent_layers", "packing",

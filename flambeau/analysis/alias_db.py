@@ -10,7 +10,13 @@ from flambeau.ir.graph import Graph, Node, Value
 
 
 class AliasDb:
-    """What may share memory in a graph as it was when this was made."""
+    """What may share memory in a graph as it was when this was made.
+
+    >>> from flambeau.ir import parse_ir
+    >>> graph = parse_ir("graph(%x : Tensor, %d : int):\\n  %y : Tensor = aten::select(%x, %d, %d)\\n  return (%y)")
+    >>> AliasDb(graph).may_contain_alias(graph.parameters[0], graph.returns[0])
+    True
+    """
 
     def __init__(self, graph: Graph) -> None:
         self._graph = graph

@@ -26,7 +26,15 @@ NO_KEYS: Final = "Proxy object has no keys: `**proxy` cannot be traced"
 
 
 class TraceError(ValueError):
-    """Code did with a traced value what no graph says."""
+    """Code did with a traced value what no graph says.
+
+    >>> from flambeau import fx
+    >>> try:
+    ...     fx.symbolic_trace(lambda x: x if x else -x)
+    ... except TraceError as error:
+    ...     print(type(error).__name__)
+    TraceError
+    """
 
 
 class Proxy:

@@ -60,7 +60,12 @@ class _Picture:
 
 
 def to_svg(graph: Graph) -> str:
-    """The graph as a standalone SVG document. Raises ImportError, saying what to install, without igraph."""
+    """The graph as a standalone SVG document. Raises ImportError, saying what to install, without igraph.
+
+    >>> from flambeau.ir import parse_ir
+    >>> to_svg(parse_ir("graph(%x):\\n  %y = aten::neg(%x)\\n  return (%y)"))[:4]
+    '<svg'
+    """
     picture = _lay_out(graph.body, "inputs", "outputs")
     body: list[str] = []
     _draw(picture, 10.0, 10.0, body)

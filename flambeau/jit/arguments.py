@@ -13,7 +13,16 @@ from flambeau.schema.types import TensorType
 
 
 class ArgumentError(RuntimeError, TypeError):
-    """A call that the declaration does not admit. Nothing has run."""
+    """A call that the declaration does not admit. Nothing has run.
+
+    >>> import flambeau
+    >>> double = flambeau.CompilationUnit("def double(n: int):\\n  return 2 * n").double
+    >>> try:
+    ...     double("2")
+    ... except ArgumentError as error:
+    ...     print(str(error).partition("\\n")[0])
+    double() Expected a value of type 'int' for argument 'n' but instead found type 'str'.
+    """
 
 
 class Signature:

@@ -308,6 +308,12 @@ def exclude_keys(*names: str) -> Iterator[None]:
 
 @contextmanager
 def include_keys(*names: str) -> Iterator[None]:
-    """Within the block, dispatch keys that a block around excludes count again."""
+    """Within the block, dispatch keys that a block around excludes count again.
+
+    >>> import flambeau
+    >>> with include_keys("Functionalize"):
+    ...     print(flambeau.ones(2))
+    tensor([1., 1.])
+    """
     with interceptors.changed(excluded=interceptors.stack().excluded - set(map(key_named, names))):
         yield

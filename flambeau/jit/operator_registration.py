@@ -63,6 +63,14 @@ def impl(qualname: str, types: Any, func: Function | None = None, *, lib: Librar
         types: devices or a key, one or several.
         func: the kernel; a decorator without.
         lib: what it belongs to; it stays for good if None.
+
+    >>> import flambeau
+    >>> _ = flambeau.library.define("docs_impl::half", "(Tensor x) -> Tensor")
+    >>> @impl("docs_impl::half", "cpu")
+    ... def half(x):
+    ...     return x / 2
+    >>> flambeau.ops.docs_impl.half(flambeau.ones(2))
+    tensor([0.5000, 0.5000])
     """
     if func is None:
         return lambda function: (impl(qualname, types, function, lib=lib), function)[1]
@@ -82,6 +90,14 @@ def register_kernel(
         device_types: "cpu", "cuda", several of them, or None.
         func: the kernel; a decorator without.
         lib: what it belongs to; it stays for good if None.
+
+    >>> import flambeau
+    >>> _ = flambeau.library.define("docs_kernel::twice", "(Tensor x) -> Tensor")
+    >>> @register_kernel("docs_kernel::twice", "cpu")
+    ... def twice(x):
+    ...     return 2 * x
+    >>> flambeau.ops.docs_kernel.twice(flambeau.ones(2))
+    tensor([2., 2.])
     """
     if func is None:
         return lambda function: (register_kernel(op, device_types, function, lib=lib), function)[1]

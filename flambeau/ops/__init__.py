@@ -31,6 +31,7 @@ from flambeau.ops import ctc_gradient as _ctc_gradient
 from flambeau.ops import derived_math as _derived_math
 from flambeau.ops import determinant_gradient as _determinant_gradient
 from flambeau.ops import distance_gradients as _distance_gradients
+from flambeau.ops import distances as _distances
 from flambeau.ops import distinct as _distinct
 from flambeau.ops import einsum as _einsum
 from flambeau.ops import embedding as _embedding

@@ -106,7 +106,16 @@ def _read_from(body: Body, old: Buffer, new: Buffer, low: tuple[Expr, ...]) -> N
 
 @dataclass(frozen=True, slots=True, eq=False)
 class Cached:
-    """Memory that a loop's iteration works on in place of a tensor's."""
+    """Memory that a loop's iteration works on in place of a tensor's.
+
+    >>> from flambeau import te
+    >>> A = te.placeholder("A", 16)
+    >>> nest = te.LoopNest(te.compute("B", 16, lambda i: A[i] + 1))
+    >>> outer, inner = nest.split("i", 4)
+    >>> cached = nest.cache(A, outer)
+    >>> len(cached.filled), len(cached.written_back)
+    (1, 0)
+    """
 
     buffer: Buffer
     filled: list[Loop]

@@ -18,7 +18,14 @@ SERIAL, VECTOR, UNROLL, PARALLEL, BLOCK, THREAD = "serial", "vector", "unroll", 
 
 @dataclass(slots=True, eq=False, repr=False)
 class Loop:
-    """`for var in start .. stop`; stop is not reached."""
+    """`for var in start .. stop`; stop is not reached.
+
+    >>> from flambeau import te
+    >>> nest = te.LoopNest(te.compute("B", (4, 10), lambda i, j: i * j))
+    >>> outer, inner = nest.split("j", 4)
+    >>> inner
+    serial loop j_inner from 0 to 4
+    """
 
     var: Var
     start: Expr

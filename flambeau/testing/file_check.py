@@ -49,7 +49,14 @@ class Check:
 
 
 class CheckError(RuntimeError, AssertionError):
-    """A check that did not hold; says which, where the search began, and the text there."""
+    """A check that did not hold; says which, where the search began, and the text there.
+
+    >>> try:
+    ...     FileCheck().check("aten::mul").run("aten::add")
+    ... except CheckError as error:
+    ...     print(type(error).__name__)
+    CheckError
+    """
 
 
 _LINE = re.compile(

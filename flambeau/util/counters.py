@@ -21,14 +21,26 @@ from flambeau.util.locks import Lock
 
 
 class AggregationType(Enum):
-    """What a counter is of the numbers added to it."""
+    """What a counter is of the numbers added to it.
+
+    >>> counters = LockingLogger()
+    >>> counters.set_aggregation_type("size", AggregationType.AVG)
+    >>> counters.add_stat_value("size", 2), counters.add_stat_value("size", 4)
+    (None, None)
+    >>> counters.get_counter_val("size")
+    3
+    """
 
     SUM = 0
     AVG = 1
 
 
 class NoopLogger:
-    """Forgets every number."""
+    """Forgets every number.
+
+    >>> NoopLogger().get_counter_val("rounds")
+    0
+    """
 
     def add_stat_value(self, name: str, value: int) -> None:
         """Nothing."""
@@ -42,7 +54,13 @@ class NoopLogger:
 
 
 class LockingLogger(NoopLogger):
-    """Keeps counters; any number of threads may add to them."""
+    """Keeps counters; any number of threads may add to them.
+
+    >>> counters = LockingLogger()
+    >>> counters.add_stat_value("rounds", 3)
+    >>> counters.get_counter_val("rounds")
+    3
+    """
 
     def __init__(self) -> None:
         self._lock = Lock()
@@ -75,13 +93,25 @@ _logger: list[NoopLogger] = [NoopLogger()]
 
 
 def set_logger(logger: NoopLogger) -> NoopLogger:
-    """Send the numbers of all programs to `logger`; the one that had them before comes back."""
+    """Send the numbers of all programs to `logger`; the one that had them before comes back.
+
+    >>> before = set_logger(LockingLogger())
+    >>> _ = set_logger(before)
+    """
     before, _logger[0] = _logger[0], logger
     return before
 
 
 def add_stat_value(name: str, value: int) -> None:
-    """Add a number to a counter, in Python and in programs."""
+    """Add a number to a counter, in Python and in programs.
+
+    >>> counters = LockingLogger()
+    >>> before = set_logger(counters)
+    >>> add_stat_value("rounds", 3)
+    >>> counters.get_counter_val("rounds")
+    3
+    >>> _ = set_logger(before)
+    """
     _logger[0].add_stat_value(name, value)
 
 

@@ -98,11 +98,27 @@ def without_frames(error: CompileError) -> CompileError:
 
 
 class FrontendError(CompileError):
-    """The text of a program cannot be turned into trees."""
+    """The text of a program cannot be turned into trees.
+
+    >>> import flambeau
+    >>> try:
+    ...     flambeau.CompilationUnit("def f(x:\\n  return x")
+    ... except FrontendError as error:
+    ...     print(type(error).__name__)
+    FrontendError
+    """
 
 
 class NotSupportedError(FrontendError):
-    """A form of Python that the language does not have."""
+    """A form of Python that the language does not have.
+
+    >>> import flambeau
+    >>> try:
+    ...     flambeau.CompilationUnit("def f(x):\\n  return await x")
+    ... except NotSupportedError as error:
+    ...     print(error.message.partition("; ")[2])
+    use jit.wait on a future
+    """
 
 
 class UnsupportedNodeError(NotSupportedError):
@@ -165,7 +181,16 @@ class ScriptError(Exception):
 
 
 class ExecutionError(RuntimeError):
-    """An operator failed inside a scripted program."""
+    """An operator failed inside a scripted program.
+
+    >>> import flambeau
+    >>> add = flambeau.CompilationUnit("def add(x, y):\\n  return x + y").add
+    >>> try:
+    ...     add(flambeau.zeros(2), flambeau.zeros(3))
+    ... except ExecutionError as error:
+    ...     print(error.message.partition(" at ")[0])
+    The size of tensor a (2) must match the size of tensor b (3)
+    """
 
     def __init__(self, message: str, frames: Iterable[Frame] = ()) -> None:
         super().__init__(message)
@@ -232,26 +257,64 @@ class InternalError(RuntimeError):
 
 
 class ArchiveError(RuntimeError):
-    """A file is no archive, is broken, or holds what cannot be loaded. The text names the file and the record."""
+    """A file is no archive, is broken, or holds what cannot be loaded. The text names the file and the record.
+
+    >>> import io, flambeau
+    >>> try:
+    ...     flambeau.jit.load(io.BytesIO(b"hello"))
+    ... except ArchiveError as error:
+    ...     print(error)
+    <stream>: expected a TorchScript archive, which is a ZIP file; this is something else
+    """
 
 
 class TracerWarning(UserWarning):
-    """A trace will not generalise: something was recorded as a constant or left out."""
+    """A trace will not generalise: something was recorded as a constant or left out.
+
+    >>> import flambeau, warnings
+    >>> with warnings.catch_warnings(record=True) as caught:
+    ...     warnings.simplefilter("always")
+    ...     _ = flambeau.trace(lambda x: x * float(x.sum()), flambeau.ones(2))
+    >>> caught[0].category.__name__
+    'TracerWarning'
+    """
 
 
 class PerformanceWarning(UserWarning):
     """A loop, or a function that calls itself, turned out hot and is interpreted. The text says why, and what to write
     instead.
+
+    >>> import warnings
+    >>> warnings.filterwarnings("error", category=PerformanceWarning)  # a slow loop is an error
+    >>> del warnings.filters[0]
     """
 
 
 class TracingCheckError(Exception):
-    """Running a traced function again gave another program or other results."""
+    """Running a traced function again gave another program or other results.
+
+    >>> import flambeau, random
+    >>> try:
+    ...     flambeau.trace(lambda x: x + random.random(), flambeau.ones(2))
+    ... except TracingCheckError:
+    ...     print("it gives another result each time")
+    it gives another result each time
+    """
 
 
 class GuardError(ScriptError):
     """A trace was called with inputs for which a value that it fixed would differ. The text names the line that fixed
     it.
+
+    >>> import flambeau, warnings
+    >>> with warnings.catch_warnings():
+    ...     warnings.simplefilter("ignore")
+    ...     first = flambeau.trace(lambda x: x[:-1] if len(x.tolist()) > 2 else x, flambeau.ones(3))
+    >>> try:
+    ...     first(flambeau.ones(2))
+    ... except GuardError:
+    ...     print("trace it for two elements")
+    trace it for two elements
     """
 
     name = "flambeau.GuardError"

@@ -170,19 +170,31 @@ class NoneType(_Single):
 
 
 class BoolType(_Single):
-    """A bool."""
+    """A bool.
+
+    >>> BoolType.get().isSubtypeOf(AnyType.get())
+    True
+    """
 
     _ours = t.BOOL
 
 
 class IntType(_Single):
-    """An int."""
+    """An int.
+
+    >>> IntType.get().isSubtypeOf(NumberType.get())
+    True
+    """
 
     _ours = t.INT
 
 
 class FloatType(_Single):
-    """A float."""
+    """A float.
+
+    >>> FloatType.get(), FloatType.get() == IntType.get()
+    (float, False)
+    """
 
     _ours = t.FLOAT
 
@@ -200,7 +212,11 @@ class StringType(_Single):
 
 
 class NumberType(_Single):
-    """An int, float, complex number or bool."""
+    """An int, float, complex number or bool.
+
+    >>> NumberType.get()
+    number
+    """
 
     _ours = t.NUMBER
 
@@ -258,7 +274,11 @@ class _Wrapping(Type):
 
 
 class ListType(_Wrapping):
-    """A list."""
+    """A list.
+
+    >>> ListType(IntType.get()), ListType.ofInts().getElementType()
+    (List[int], int)
+    """
 
     _around = staticmethod(t.ListType)
 
@@ -294,7 +314,11 @@ class ListType(_Wrapping):
 
 
 class OptionalType(_Wrapping):
-    """A value or None."""
+    """A value or None.
+
+    >>> OptionalType(TensorType.get()) == OptionalType.ofTensor()
+    True
+    """
 
     _around = staticmethod(t.OptionalType.of)
 
@@ -305,25 +329,41 @@ class OptionalType(_Wrapping):
 
 
 class RRefType(_Wrapping):
-    """A reference to a value of another process; no program of this package makes one."""
+    """A reference to a value of another process; no program of this package makes one.
+
+    >>> RRefType(IntType.get())
+    RRef[int]
+    """
 
     _around = staticmethod(t.RRefType)
 
 
 class FutureType(_Wrapping):
-    """A result that is being computed."""
+    """A result that is being computed.
+
+    >>> FutureType(TensorType.get())
+    Future[Tensor]
+    """
 
     _around = staticmethod(t.FutureType)
 
 
 class AwaitType(_Wrapping):
-    """A result that is computed when it is asked for."""
+    """A result that is computed when it is asked for.
+
+    >>> AwaitType(TensorType.get())
+    Await[Tensor]
+    """
 
     _around = staticmethod(t.AwaitType)
 
 
 class DictType(Type):
-    """A dict."""
+    """A dict.
+
+    >>> DictType(StringType.get(), IntType.get()).getValueType()
+    int
+    """
 
     def __init__(self, key: Type, value: Type) -> None:
         if not isinstance(key, Type) or not isinstance(value, Type):
@@ -353,7 +393,11 @@ class _Several(Type):
 
 
 class TupleType(_Several):
-    """A tuple, named or not."""
+    """A tuple, named or not.
+
+    >>> TupleType([IntType.get(), StringType.get()]).elements()
+    [int, str]
+    """
 
     _of_all = staticmethod(t.TupleType)
 
@@ -363,7 +407,11 @@ class TupleType(_Several):
 
 
 class UnionType(_Several):
-    """One of several; a `ListType` or the like where one of them covers the others."""
+    """One of several; a `ListType` or the like where one of them covers the others.
+
+    >>> UnionType([IntType.get(), StringType.get()])
+    Union[int, str]
+    """
 
     @staticmethod
     def _of_all(elements: tuple[t.Type, ...]) -> t.Type:
@@ -375,7 +423,13 @@ class EnumType(Type):
 
 
 class ClassType(Type):
-    """A user's class or a module's."""
+    """A user's class or a module's.
+
+    >>> import flambeau
+    >>> scripted = flambeau.script(flambeau.nn.Linear(2, 2))
+    >>> Type.of(scripted.graph.parameters[0].static_type).name()
+    'Linear'
+    """
 
     def name(self) -> Text:
         """The last part of its name."""

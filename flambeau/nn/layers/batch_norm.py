@@ -16,7 +16,12 @@ from flambeau.tensor.tensor import Tensor
 
 
 class ChannelNorm(Affine):
-    """What they have in common: `weight` and `bias` if `affine`, running statistics if `track_running_stats`."""
+    """What they have in common: `weight` and `bias` if `affine`, running statistics if `track_running_stats`.
+
+    >>> from flambeau import nn
+    >>> isinstance(nn.BatchNorm1d(2), ChannelNorm), isinstance(nn.LayerNorm(2), ChannelNorm)
+    (True, False)
+    """
 
     _version = 2
     __constants__ = ("track_running_stats", "momentum", "eps", "num_features", "affine")
@@ -67,7 +72,12 @@ class ChannelNorm(Affine):
 
 
 class BatchNorm(ChannelNorm):
-    """Over the batch and all places: the batch's statistics while training, the running ones otherwise."""
+    """Over the batch and all places: the batch's statistics while training, the running ones otherwise.
+
+    >>> from flambeau import nn
+    >>> issubclass(nn.BatchNorm2d, BatchNorm)
+    True
+    """
 
     def __init__(
         self, num_features: int, eps: float = 1e-5, momentum: float | None = 0.1, affine: bool = True,

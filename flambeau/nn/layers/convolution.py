@@ -23,6 +23,10 @@ class Convolution(Module):
     """What all convolutions have: sizes, a weight (out_channels, in_channels / groups, ...) and a bias.
 
     Both are uniform in +-1/sqrt(fan_in). Raises ValueError for arguments that do not go together.
+
+    >>> from flambeau import nn
+    >>> isinstance(nn.ConvTranspose2d(1, 1, 3), Convolution)
+    True
     """
 
     __constants__ = (

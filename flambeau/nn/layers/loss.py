@@ -17,7 +17,12 @@ Flag = bool | None
 
 
 class Loss(Module):
-    """What all losses have: the word for how they are folded. Raises ValueError for another word."""
+    """What all losses have: the word for how they are folded. Raises ValueError for another word.
+
+    >>> from flambeau import nn
+    >>> isinstance(nn.MSELoss(), Loss), nn.MSELoss().reduction
+    (True, 'mean')
+    """
 
     __constants__: tuple[str, ...] = ("reduction",)
 
@@ -27,7 +32,13 @@ class Loss(Module):
 
 
 class WeightedLoss(Loss):
-    """A loss with a weight per class, which is a buffer."""
+    """A loss with a weight per class, which is a buffer.
+
+    >>> import flambeau
+    >>> from flambeau import nn
+    >>> nn.CrossEntropyLoss(weight=flambeau.ones(3)).weight
+    tensor([1., 1., 1.])
+    """
 
     def __init__(
         self, weight: Tensor | None = None, size_average: Flag = None, reduce: Flag = None, reduction: str = "mean"
@@ -180,6 +191,9 @@ class NLLLoss2d(NLLLoss):
     Shape:
         (N, C) and classes (N,), (C,) and one class, or further dimensions behind C; to () or, with reduction
         "none", to the classes' shape.
+
+    >>> issubclass(NLLLoss2d, NLLLoss)
+    True
     """
 
     def __init__(self, *args: Any, **kwargs: Any) -> None:
