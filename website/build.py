@@ -1,4 +1,4 @@
-"""Stages the pages, has MkDocs build them strictly, and checks the links of what came out."""
+"""Stages the pages, has MkDocs build them strictly, and checks what came out: links, and that no Markdown is left."""
 
 from __future__ import annotations
 
@@ -11,6 +11,7 @@ from mkdocs.exceptions import Abort
 
 from website import floors, gallery, language, operators, reference
 from website.links import broken
+from website.markup import left_over
 from website.navigation import navigation
 from website.stage import ROOT, Maker, stage
 
@@ -49,4 +50,4 @@ def build(folder: Path) -> list[str]:
     finally:
         config.plugins.on_shutdown()
         logging.getLogger("mkdocs").removeHandler(warnings)
-    return warnings.found or list(broken(folder / "site"))
+    return warnings.found or [*broken(folder / "site"), *left_over(folder / "site")]

@@ -6,8 +6,10 @@ from __future__ import annotations
 
 import ast
 import contextlib
+import html
 import importlib
 import io
+import re
 import runpy
 import sys
 from collections.abc import Callable, Mapping
@@ -109,7 +111,8 @@ def _smallest(module: Any) -> flambeau.jit.ScriptFunction | None:
 def _card(name: str, folder: Path) -> str:
     title = _title(ROOT / "examples" / f"{name}.py")
     image = f'<img src="{name}.png" alt="">' if (folder / f"{name}.png").is_file() else ""
-    return f'<a href="{name}.html">{image}<b>{_heading(name)}</b><br>{title}</a>\n'
+    shown = re.sub("`([^`]*)`", r"<code>\1</code>", html.escape(title, quote=False))
+    return f'<a href="{name}.html">{image}<b>{_heading(name)}</b><br>{shown}</a>\n'
 
 
 def _heading(name: str) -> str:

@@ -86,6 +86,8 @@ def _entry(name: str) -> str:
     shown = public_paths(main)
     heading = short(name).replace("_", "\\_")
     anchor = re.sub(r"\W+", "-", short(name))
+    if anchor.startswith("_"):  # Markdown takes what stands between underscores for words to stress
+        anchor = re.sub("_+$", lambda last: "-" * len(last[0]), anchor)
     text = f"\n## {heading} {{#{anchor}}}\n\n"
     facts = ['<span class="badge native">native</span>'] if is_native(name) else []
     shown = [p for p in shown if p != "flambeau.trace"]  # the compiler's

@@ -6,6 +6,7 @@ from pathlib import Path
 
 from website import floors
 from website.links import broken
+from website.markup import left_over
 from website.navigation import navigation
 from website.stage import relinked
 
@@ -24,6 +25,15 @@ def test_c08_broken_links_are_found(tmp_path: Path) -> None:
         "a.html: c.html: there is no such file",
         "a.html: no.png: there is no such file",
         "sub/b.html: ../a.html#gone: that page has no such anchor",
+    ]
+
+
+def test_marks_of_markdown_are_found_outside_of_code(tmp_path: Path) -> None:
+    page = "<pre>`x` {#a}</pre><p>a <code>`</code> b</p><h2>__and__ {#<strong>and</strong>}</h2><p>a `while` loop</p>"
+    (tmp_path / "a.html").write_text(page, encoding="utf-8")
+    assert list(left_over(tmp_path)) == [
+        "a.html: shows Markdown as it is written: __and__ {#",
+        "a.html: shows Markdown as it is written: a `while` loop",
     ]
 
 
