@@ -51,7 +51,9 @@ from flambeau.schema.types import (
 
 def is_subtype(a: Type, b: Type) -> bool:
     """Whether every value of `a` is a value of `b`. Lists and dicts are invariant (up to tensor refinement)."""
-    if a is b or a == b or isinstance(b, AnyType):
+    if a is b or isinstance(b, AnyType):
+        return True
+    if (isinstance(a, b.__class__) or isinstance(b, a.__class__)) and a == b:  # an int read from an array is an int
         return True
     if isinstance(a, UnionType):
         return all(is_subtype(m, b) for m in a.members)
