@@ -67,7 +67,7 @@ WITHOUT_EXAMPLE = {
     "linalg.multi_dot", "linalg.solve_ex", "linalg.solve_triangular", "linalg.tensorinv", "linalg.tensorsolve",
     "linalg_householder_product", "linalg_lu_solve", "linalg_matmul", "linalg_matrix_power", "linalg_matrix_rank",
     "linalg_multi_dot", "linalg_solve_ex", "linalg_solve_triangular", "linalg_tensorinv", "linalg_tensorsolve",
-    "linear", "lstm", "lstm_cell", "lu_solve", "margin_ranking_loss", "masked_scatter", "mm", "msort", "nn.NLLLoss2d",
+    "linear", "lstm", "lstm_cell", "lu_solve", "margin_ranking_loss", "masked_scatter", "mm", "msort",
     "orgqr", "ormqr", "poisson_nll_loss", "q_per_channel_axis", "q_per_channel_scales", "q_per_channel_zero_points",
     "quantize_per_channel", "quantized_gru", "quantized_lstm", "resize_as_", "rnn_relu", "rnn_relu_cell", "rnn_tanh",
     "rnn_tanh_cell", "scatter_add", "scatter_reduce", "topk", "triplet_margin_loss",

@@ -139,6 +139,7 @@ def _build_part(m: VectorModule, wide: tuple[TileShape, ...]) -> None:
     length = f.pick(is_one, f.op("mul", rows, columns), columns)
     image_bytes, row_bytes = f.bytes_of(get["image_size"]), f.bytes_of(get["pitch"])
     left_over = _collected(m, f, (words, x, part), positions, room)
+    to = _Results(y, sums, residual, words, images, positions, row_count, length, row_bytes, image_bytes, is_alone)
     first = word(0)
     for shape in wide:
         count = f.op("sdiv", f.op("sub", get["filters"], first), shape.filters)
@@ -158,33 +159,58 @@ def _build_part(m: VectorModule, wide: tuple[TileShape, ...]) -> None:
             )  # fmt: skip
             width = shape.vectors * m.floats.lanes
             there = f.op("mul", f.op("sdiv", positions, width), f.pick(is_direct, width, 0))
-            behind, left = f.bytes_of(there), f.op("sub", length, there)
-            activation = get["activation"]
-            has_activation = f.negated(f.is_null(activation))
-            with f.when(f.all_of(has_activation, is_alone)), f.loop(word(shape.filters)) as j:
-                # Gaps between rows are changed too, which nobody reads.
-                own_sums = f.moved(sums, f.op("mul", j, get["sums_bytes"]), behind)
-                f.call_address(activation, ACTIVATION, f.moved(direct, f.op("mul", j, get["y_filter"])), there)
-                f.call_address(activation, ACTIVATION, own_sums, f.op("sub", positions, there))
-            with f.loop(word(shape.filters)) as j, f.loop(images) as image:
-                source = f.moved(sums, f.op("mul", j, get["sums_bytes"]), f.op("mul", image, image_bytes), behind)
-                to_filter = f.moved(y, f.op("mul", f.op("add", number, j), get["y_filter"]), behind)
-                to = f.moved(to_filter, f.op("mul", image, get["y_image"]))
-                lying = row_count, left, row_bytes, get["y_row"], get["y_column"], words
-                with_residual, alone, done = f.label("with_residual"), f.label("alone"), f.label("finished")
-                f.branch_if(is_alone, alone, with_residual)
-                f.start(alone)
-                f.call("finish", source, to, *lying, NULL, 0, 0)
-                f.branch(done)
-                f.start(with_residual)
-                near = f.moved(residual, f.op("mul", f.op("add", number, j), get["residual_filter"]))
-                near = f.moved(near, f.op("mul", image, get["residual_image"]))
-                f.call("finish_added", source, to, *lying, near, get["residual_row"], get["residual_column"])
-                with f.when(has_activation), f.loop(row_count) as r:
-                    f.call_address(activation, ACTIVATION, f.moved(to, f.op("mul", r, get["y_row"])), left)
-                f.start(done)
+            _finish_filters(f, get, to, shape.filters, number, direct, there)
         first = f.op("add", first, f.op("mul", count, shape.filters))
     f.ret()
+
+
+@dataclass(frozen=True, slots=True)
+class _Results:
+    """Where the sums of a part go, and how many there are."""
+
+    y: Value
+    sums: Value
+    residual: Value
+    words: Value
+    images: Value
+    positions: Value
+    row_count: Value
+    length: Value
+    row_bytes: Value
+    image_bytes: Value
+    is_alone: Value
+    """Whether nothing is added to them."""
+
+
+def _finish_filters(
+    f: VectorFunction, get: dict[str, Value], to: _Results, filters: int, number: Value, direct: Value, there: Value
+) -> None:
+    """Make results of the sums of some filters, from `number` on: tiles have put the first `there` in place."""
+    behind, left = f.bytes_of(there), f.op("sub", to.length, there)
+    activation = get["activation"]
+    has_activation = f.negated(f.is_null(activation))
+    with f.when(f.all_of(has_activation, to.is_alone)), f.loop(word(filters)) as j:
+        # Gaps between rows are changed too, which nobody reads.
+        own_sums = f.moved(to.sums, f.op("mul", j, get["sums_bytes"]), behind)
+        f.call_address(activation, ACTIVATION, f.moved(direct, f.op("mul", j, get["y_filter"])), there)
+        f.call_address(activation, ACTIVATION, own_sums, f.op("sub", to.positions, there))
+    with f.loop(word(filters)) as j, f.loop(to.images) as image:
+        source = f.moved(to.sums, f.op("mul", j, get["sums_bytes"]), f.op("mul", image, to.image_bytes), behind)
+        to_filter = f.moved(to.y, f.op("mul", f.op("add", number, j), get["y_filter"]), behind)
+        to_image = f.moved(to_filter, f.op("mul", image, get["y_image"]))
+        lying = to.row_count, left, to.row_bytes, get["y_row"], get["y_column"], to.words
+        with_residual, alone, done = f.label("with_residual"), f.label("alone"), f.label("finished")
+        f.branch_if(to.is_alone, alone, with_residual)
+        f.start(alone)
+        f.call("finish", source, to_image, *lying, NULL, 0, 0)
+        f.branch(done)
+        f.start(with_residual)
+        near = f.moved(to.residual, f.op("mul", f.op("add", number, j), get["residual_filter"]))
+        near = f.moved(near, f.op("mul", image, get["residual_image"]))
+        f.call("finish_added", source, to_image, *lying, near, get["residual_row"], get["residual_column"])
+        with f.when(has_activation), f.loop(to.row_count) as r:
+            f.call_address(activation, ACTIVATION, f.moved(to_image, f.op("mul", r, get["y_row"])), left)
+        f.start(done)
 
 
 def _build_of_objects(m: VectorModule) -> None:
