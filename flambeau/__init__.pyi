@@ -73,6 +73,7 @@ from flambeau.schema.dtype import int32 as int
 from flambeau.schema.dtype import int64 as long
 from flambeau.schema.dtype_limits import finfo as finfo
 from flambeau.schema.dtype_limits import iinfo as iinfo
+from flambeau.tensor import element_calls as _element_calls
 from flambeau.tensor import function_calls as _function_calls
 from flambeau.tensor import protocol as _protocol
 from flambeau.tensor import random as random

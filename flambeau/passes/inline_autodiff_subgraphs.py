@@ -22,9 +22,12 @@ REVERSE = "ReverseSubgraph"
 """The attribute of a node with a packed derivative that holds the way back."""
 
 
-def do(graph: Graph, threshold: int | None = None) -> bool:
-    """Inline the groups that have fewer than `threshold` nodes, all without one; whether there was one."""
-    groups = [n for n in graph.find_all(GROUP) if REVERSE not in n.attributes]
+def do(graph: Graph, threshold: int | None = None, kind: str = GROUP) -> bool:
+    """Inline the groups that have fewer than `threshold` nodes, all without one; whether there was one.
+
+    Groups of another kind have no derivatives: `kind` says which are meant.
+    """
+    groups = [n for n in graph.find_all(kind) if REVERSE not in n.attributes]
     small = [n for n in groups if threshold is None or _size(n) < threshold]
     for node in small:
         _inline(node)

@@ -10,6 +10,7 @@ from flambeau.ir.graph import Graph
 from flambeau.program.origin import Provenance
 from flambeau.schema.function import FunctionSchema
 from flambeau.schema.types import Type
+from flambeau.util.kept_on import forget
 
 Runner = Callable[..., Any]
 """Takes all arguments in schema order and returns what the schema returns."""
@@ -51,6 +52,7 @@ class Function:
         self.provenance = None
         self._graph = graph
         self.bytecode = None
+        forget(self)
 
     @property
     def frozen_graph(self) -> Graph:

@@ -23,6 +23,7 @@ from flambeau.tensor.observer import thread
 from flambeau.tensor.overrides import NOT_OVERRIDDEN as _NOBODY
 from flambeau.tensor.overrides import answer
 from flambeau.tensor.python_forms import nonzero
+from flambeau.tensor.size import Size
 from flambeau.tensor.subclasses import special as subclasses
 from flambeau.tensor.tensor import Tensor, install_method
 
@@ -205,6 +206,25 @@ def _new_tensor(
     return create.tensor(data, dtype=self.dtype if dtype is None else dtype, device=device, requires_grad=requires_grad)
 
 
+def _new(self: Tensor, *given: Any) -> Tensor:
+    """What the old `x.new(...)` makes: memory of sizes, or of a sequence its elements, in this dtype on this device.
+
+    Of a tensor of this dtype it is another one with the same memory. Raises TypeError for one of another dtype.
+    """
+    match given:
+        case (Size() as sizes,):
+            given = tuple(sizes)
+        case (Tensor() as other,):
+            if other.dtype is not self.dtype:
+                raise TypeError(NEW_TENSOR.format(wanted=self.dtype, given=other.dtype))
+            detached: Tensor = call("aten::detach", other)
+            return detached
+        case (data,) if not isinstance(data, int):
+            return _new_tensor(self, data, device=self.device)
+    result: Tensor = call("aten::new_empty", self, list(given) or [0])
+    return result
+
+
 def _type(self: Tensor, dtype: Any = None) -> Any:
     """The name of the tensor's type, or the tensor converted to a dtype."""
     if dtype is None:
@@ -216,6 +236,7 @@ def _always(value: Any, doc: str) -> property:
     return property(lambda self: value, doc=doc)
 
 
+NEW_TENSOR: Final = "x.new(tensor) takes a tensor of {wanted}, not of {given}: write x.new_tensor(tensor)"
 OTHER_KINDS: Final = (
     "ipu", "maia", "mkldnn", "mps", "mtia", "nested", "quantized", "sparse", "sparse_csr", "vulkan", "xla",
     "xpu",
@@ -232,7 +253,7 @@ def _install() -> None:
         install_method(name, _cast(name, dtype))
     methods: dict[str, Any] = _arithmetic() | {
         "__getattr__": _missing, "__getitem__": index.get_item, "__setitem__": index.set_item, "__repr__": _repr,
-        "new_tensor": _new_tensor, "type": _type, "nonzero": nonzero,
+        "new": _new, "new_tensor": _new_tensor, "type": _type, "nonzero": nonzero,
         "__iter__": _iter, "__contains__": _contains, "__reversed__": _reversed,
         "T": _attribute("aten::numpy_T", "The dimensions in reverse order; a view."),
         "mT": _attribute("aten::mT", "The last two dimensions swapped; a view."),

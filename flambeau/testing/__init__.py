@@ -2,5 +2,6 @@
 
 from flambeau.testing.closeness import assert_close
 from flambeau.testing.file_check import Check, CheckError, FileCheck
+from flambeau.testing.made_tensors import make_tensor
 
-__all__ = ["Check", "CheckError", "FileCheck", "assert_close"]
+__all__ = ["Check", "CheckError", "FileCheck", "assert_close", "make_tensor"]

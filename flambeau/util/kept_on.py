@@ -72,6 +72,19 @@ class KeptOn(Generic[K, V]):
         return [value for owner in self if (value := self.get(owner)) is not None]
 
 
+def forget(owner: Any) -> None:
+    """Forget what anybody knows of an object: it has become another.
+
+    >>> class Point: ...
+    >>> seen, point = KeptOn(), Point()
+    >>> seen[point] = 3
+    >>> forget(point)
+    >>> seen.get(point) is None
+    True
+    """
+    owner.__dict__.pop(ATTRIBUTE, None)
+
+
 class _Entry:
     """What one owner holds. Copies and pickles of the owner hold nothing."""
 

@@ -500,3 +500,54 @@ def test_passes_leave_no_constants_that_nobody_needs() -> None:
     graph = _C.parse_ir(text)
     _C._jit_pass_constant_propagation(graph)
     assert len(list(graph.nodes())) == 1
+
+
+def test_patterns_of_all_methods_of_a_module() -> None:
+    class Net(flambeau.nn.Module):
+        def forward(self, x: Tensor) -> Tensor:
+            return flambeau.relu(x)
+
+        @flambeau.jit.export
+        def twice(self, x: Tensor) -> Tensor:
+            return flambeau.relu(x) * 2
+
+    model = flambeau.script(Net())
+    relu = "graph(%x):\n  %y = aten::relu(%x)\n  return (%y)"
+    x = flambeau.tensor([-2.0])
+    assert (model(x).item(), model.twice(x).item()) == (0, 0)
+    _C._jit_pass_custom_pattern_based_rewrite(relu, relu.replace("relu", "abs"), model._c)
+    assert (model(x).item(), model.twice(x).item()) == (2, 4)
+
+
+def test_groups_are_made_and_inlined() -> None:
+    text = "graph(%x : Tensor):\n  %y = aten::mul(%x, %x)\n  %z = aten::exp(%y)\n  return (%z)"
+    graph = _C.parse_ir(text)
+    _C._jit_pass_fuse(graph)
+    assert graph.findNode("prim::FusionGroup") is not None
+    body = "".join(f"  %v{k} = aten::exp(%v{k - 1})\n" for k in range(1, 9))
+    graph = _C.parse_ir(f"graph(%v0 : Tensor):\n{body}  return (%v8)")
+    _C._jit_pass_create_functional_graphs(graph)
+    assert graph.findNode("prim::FunctionalGraph") is not None
+    _C._jit_pass_inline_functional_graphs(graph)
+    assert [n.kind() for n in graph.nodes()] == ["aten::exp"] * 8
+    loop = flambeau.CompilationUnit("def f(x: Tensor):\n  for _ in range(3):\n    x = x + 1\n  return x").f.graph
+    _C._jit_pass_constant_loop_unrolling(loop)
+    assert len(loop.findAllNodes("aten::add")) == 3
+    frozen = flambeau.jit.freeze_module(
+        flambeau.script(flambeau.nn.Sequential(flambeau.nn.Dropout(), flambeau.nn.ReLU()).eval())
+    ).graph.copy()
+    _C._jit_pass_optimize_frozen_graph(frozen)
+    assert [n.kind() for n in frozen.nodes()] == ["aten::relu"]
+
+
+def test_types_of_values() -> None:
+    assert str(_C._jit_try_infer_type({"a": [1]}).type()) == "Dict[str, List[int]]"
+    found = _C._jit_try_infer_type(object())
+    assert (found.success(), "object" in found.reason()) == (False, True)
+
+
+def test_names_that_the_package_has_too() -> None:
+    assert _C.get_num_threads() == flambeau.get_num_threads()
+    assert (_C.Generator, _C.Size, _C.TensorBase) == (flambeau.Generator, flambeau.Size, flambeau.Tensor)
+    with pytest.raises(_C.JITException):
+        flambeau.CompilationUnit("def f(x: int):\n  assert x > 0\n").f(0)

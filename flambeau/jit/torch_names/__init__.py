@@ -19,6 +19,7 @@ from typing import Any
 from flambeau.analysis.alias_db import AliasDb
 from flambeau.autodiff.graph_gradient import Gradient
 from flambeau.interpreter.awaiting import Await as _Await
+from flambeau.interpreter.future import Future
 from flambeau.ir.graph import Block, Graph, Node, Value
 from flambeau.ir.torchscript.types import (
     AnyType,
@@ -50,6 +51,7 @@ from flambeau.ir.uses import Use
 from flambeau.jit._state import _clear_class_state as _jit_clear_class_registry
 from flambeau.jit.compilation_unit import CompilationUnit
 from flambeau.jit.containers import ScriptDict, ScriptList
+from flambeau.jit.execution import last_executed_optimized_graph as _last_executed_optimized_graph
 from flambeau.jit.function import ScriptFunction
 from flambeau.jit.modules.script_method import ScriptMethod
 from flambeau.jit.modules.script_module import RecursiveScriptModule as ScriptModule
@@ -97,11 +99,14 @@ from flambeau.jit.torch_names.torch_passes import (
     _jit_interpret_graph,
     _jit_object_is_non_holding,
     _jit_pass_canonicalize,
+    _jit_pass_custom_pattern_based_rewrite,
     _jit_pass_custom_pattern_based_rewrite_graph,
+    _jit_pass_lower_graph,
     _jit_pass_propagate_shapes_on_graph_and_build_compute,
     _jit_register_shape_compute_graph_for_node,
     _jit_set_autocast_mode,
     _jit_shape_compute_graph_for_node,
+    _jit_try_infer_type,
     _propagate_shapes,
     parse_ir,
     run_pass,
@@ -112,6 +117,9 @@ from flambeau.ops.python_forms import infer_size as _infer_size
 from flambeau.tensor import observer
 from flambeau.tensor.overrides import subclasses_ignored as DisableTorchFunctionSubclass  # noqa: N812
 from flambeau.tensor.subclasses import disabled_function as _disabled_torch_function_impl
+from flambeau.tensor.tensor import Tensor as TensorBase
+from flambeau.util.errors import ScriptError as JITException
+from flambeau.util.inversions import PACKAGE
 
 _nn = OperatorNamespace("aten")
 """Operators of `nn.functional` under PyTorch's name for them: `_C._nn.gelu`."""
@@ -137,6 +145,16 @@ def _get_tracing_state() -> Any:
 sys.modules["flambeau._C"] = sys.modules[__name__]  # for `import flambeau._C`, and `from flambeau._C import parse_ir`
 
 
+_OF_PACKAGE = frozenset({
+    "Generator", "Size", "default_generator", "device", "dtype", "finfo", "get_autocast_dtype", "get_default_dtype",
+    "get_num_interop_threads", "get_num_threads", "iinfo", "is_anomaly_check_nan_enabled", "is_anomaly_enabled",
+    "is_autocast_cache_enabled", "is_autocast_enabled", "is_grad_enabled", "is_inference_mode_enabled", "layout",
+    "memory_format", "qscheme", "set_autocast_dtype", "set_autocast_enabled", "set_num_interop_threads",
+    "set_num_threads",
+})  # fmt: skip
+"""Names of the package that PyTorch has there, too."""
+
+
 def _tensor_expressions() -> Any:
     """Loop nests, which few programs ask for: imported when one does."""
     found = sys.modules["flambeau._C._te"] = import_module("flambeau.jit.torch_names.tensor_expressions")
@@ -149,6 +167,8 @@ def __getattr__(name: str) -> Any:
         return FIXED[name]
     if name == "_te":
         return _tensor_expressions()
+    if name in _OF_PACKAGE:
+        return getattr(PACKAGE.implementation, name)
     if name.removeprefix("_jit_pass_") not in PASSES or not name.startswith("_jit_pass_"):
         hint = SWITCH if name.startswith(SWITCHES) else ""
         raise AttributeError(f"flambeau._C has no '{name}'{hint}")
@@ -171,12 +191,14 @@ __all__ = [
     "EnumType",
     "FloatType",
     "FunctionSchema",
+    "Future",
     "FutureType",
     "Gradient",
     "Graph",
     "InferredType",
     "IntType",
     "InterfaceType",
+    "JITException",
     "ListType",
     "ModuleDict",
     "ModuleHandle",
@@ -196,6 +218,7 @@ __all__ = [
     "ScriptObject",
     "StreamObjType",
     "StringType",
+    "TensorBase",
     "TensorType",
     "TupleType",
     "Type",
@@ -224,7 +247,9 @@ __all__ = [
     "_jit_object_is_non_holding",
     "_jit_override_can_fuse_on_cpu",
     "_jit_pass_canonicalize",
+    "_jit_pass_custom_pattern_based_rewrite",
     "_jit_pass_custom_pattern_based_rewrite_graph",
+    "_jit_pass_lower_graph",
     "_jit_pass_propagate_shapes_on_graph_and_build_compute",
     "_jit_register_shape_compute_graph_for_node",
     "_jit_set_autocast_mode",
@@ -238,7 +263,9 @@ __all__ = [
     "_jit_shape_compute_graph_for_node",
     "_jit_texpr_fuser_enabled",
     "_jit_texpr_reductions_enabled",
+    "_jit_try_infer_type",
     "_jit_unflatten",
+    "_last_executed_optimized_graph",
     "_llvm_enabled",
     "_propagate_shapes",
     "_set_graph_executor_optimize",

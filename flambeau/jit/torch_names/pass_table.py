@@ -17,6 +17,7 @@ from flambeau.passes import (
     canonicalize,
     canonicalize_ops,
     check_inplace,
+    concat_frozen_linear,
     constant_pooling,
     constant_propagation,
     create_autodiff_subgraphs,
@@ -25,6 +26,7 @@ from flambeau.passes import (
     dce,
     decompose_ops,
     frozen_numerics,
+    fuse,
     fuse_add_relu,
     fuse_addmm,
     fuse_linear,
@@ -68,6 +70,10 @@ def _batch_mm(graph: graphs.Graph) -> bool:
     return _cleaned(graph, batch_mm.do(graph))
 
 
+def _concat(graph: graphs.Graph) -> bool:
+    return _cleaned(graph, concat_frozen_linear.do(graph))
+
+
 def _constants(graph: graphs.Graph) -> bool:
     return _cleaned(graph, constant_propagation.do(graph))
 
@@ -88,6 +94,10 @@ def _canonicalize(graph: graphs.Graph, keep_unique_names: bool = True) -> bool:
     return canonicalize.do(graph, keep_names=keep_unique_names)
 
 
+def _optimize_frozen(graph: graphs.Graph, optimize_numerics: bool = True) -> bool:
+    return _cleaned(graph, remove_dropout.do(graph) | (optimize_numerics and frozen_numerics.do(graph)))
+
+
 PASSES: Final[dict[str, Callable[..., Any]]] = {
     "autocast": autocast.do,
     "batch_mm": _batch_mm,
@@ -95,6 +105,8 @@ PASSES: Final[dict[str, Callable[..., Any]]] = {
     "canonicalize_graph_fuser_ops": canonicalize_ops.do,
     "check_inplace": check_inplace.do,
     "complete_shape_analysis": _complete,
+    "concat_frozen_linear": _concat,
+    "constant_loop_unrolling": partial(loop_unrolling.do, partly=False),
     "constant_pooling": constant_pooling.do,
     "constant_propagation": _constants,
     "constant_propagation_immutable_types": _values_only,
@@ -113,18 +125,21 @@ PASSES: Final[dict[str, Callable[..., Any]]] = {
     ),
     "fold_frozen_linear_bn": partial(frozen_numerics.do, only=frozen_numerics.norm, linears=True),
     "functional_to_inplace_activation": activations_in_place.to_in_place,
+    "fuse": fuse.do,
     "fuse_add_relu": fuse_add_relu.do,
     "fuse_addmm": fuse_addmm.do,
     "fuse_linear": fuse_linear.do,
     "inline": inline.do,
     "inline_autodiff_subgraphs": inline_autodiff_subgraphs.do,
     "inline_fork_wait": inline_tasks.do,
+    "inline_functional_graphs": partial(inline_autodiff_subgraphs.do, kind=create_functional_graphs.GROUP),
     "inplace_to_functional_activation": activations_in_place.to_functional,
     "integer_value_refinement": refine_from_conditions.integers,
     "lint": verify,
     "loop_unrolling": loop_unrolling.do,
     "lower_all_tuples": _all_tuples,
     "lower_grad_of": lower_grad_of.do,
+    "optimize_frozen_graph": _optimize_frozen,
     "peephole": _peephole,
     "peephole_list_idioms": list_idioms.do,
     "propagate_device": retype.propagate_devices,

@@ -16,13 +16,17 @@ from flambeau.ir.constants import CONSTANT
 from flambeau.ir.graph import Graph, Node
 from flambeau.ir.literals import TensorLiteral
 from flambeau.ir.parser import parse_ir as parse
+from flambeau.ir.torchscript.types import InferredType
+from flambeau.ir.torchscript.types import Type as ScriptType
 from flambeau.jit.compilation_unit import create_function_from_graph
 from flambeau.jit.function import ScriptFunction
+from flambeau.jit.infer import NoTypeError, shared_type
 from flambeau.jit.symbolic_shapes.compute import ShapeComputeGraphMapping, build_compute
 from flambeau.jit.symbolic_shapes.registry import register, shape_graph
 from flambeau.jit.torch_names.handle import ModuleHandle
 from flambeau.jit.torch_names.pass_table import PASSES
-from flambeau.passes import canonicalize, retype, rewrite_patterns
+from flambeau.passes import canonicalize, lower_graph, retype, rewrite_patterns
+from flambeau.program.function import Function
 from flambeau.program.instances import definition_of
 from flambeau.schema.dtype import float32
 from flambeau.schema.types import TENSOR, TensorType, Type
@@ -60,9 +64,14 @@ def _run_on_module(name: str, module: ModuleHandle) -> None:
     function = module._get_method("forward").script_function
     copy = clone_graph(function.graph)
     if PASSES[name](copy):
-        function.graph = copy
-        attach(function)
-        module.ours._methods.clear()
+        _put(module, function, copy)
+
+
+def _put(module: ModuleHandle, function: Function, graph: Graph) -> None:
+    """Give a method of a module another graph."""
+    function.graph = graph
+    attach(function)
+    module.ours._methods.clear()
 
 
 def _jit_set_autocast_mode(mode: bool) -> bool:
@@ -95,6 +104,48 @@ def _jit_pass_custom_pattern_based_rewrite_graph(
         rewrite_patterns.do(graph, parse(pattern), parse(replacement), places=value_name_pairs)
     except ValueError as error:
         raise RuntimeError(str(error)) from None
+
+
+def _jit_pass_custom_pattern_based_rewrite(pattern: str, replacement: str, module: ModuleHandle) -> None:
+    """Replace a pattern in all methods of a module. Raises RuntimeError for texts that do not fit each other.
+
+    >>> import flambeau
+    >>> m = flambeau.script(flambeau.nn.Tanh())
+    >>> tanh = "graph(%x):\\n  %y = aten::tanh(%x)\\n  return (%y)"
+    >>> _jit_pass_custom_pattern_based_rewrite(tanh, tanh.replace("tanh", "abs"), m._c)
+    >>> m(flambeau.tensor([-2.0]))
+    tensor([2.])
+    """
+    for method in module._get_methods():
+        copy = clone_graph(method.script_function.graph)
+        _jit_pass_custom_pattern_based_rewrite_graph(pattern, replacement, copy)
+        _put(module, method.script_function, copy)
+
+
+def _jit_pass_lower_graph(graph: Graph, module: ModuleHandle) -> tuple[Graph, list[Tensor]]:
+    """A copy of a method's graph without its module, whose tensors come in as further inputs, and these tensors.
+
+    Raises RuntimeError where the graph does more with the module than read it.
+
+    >>> import flambeau
+    >>> c = flambeau.script(flambeau.nn.Linear(2, 1))._c
+    >>> lowered, tensors = _jit_pass_lower_graph(c._get_method("forward").graph, c)
+    >>> [v.debugName() for v in lowered.inputs()], [t.dim() for t in tensors]
+    (['input.1', 'weight', 'bias'], [2, 1])
+    """
+    return lower_graph.do(graph, module.ours.script_object)
+
+
+def _jit_try_infer_type(obj: Any) -> InferredType:
+    """The type of a value, or why there is none.
+
+    >>> _jit_try_infer_type([1]).type(), _jit_try_infer_type(print).success()
+    (List[int], False)
+    """
+    try:
+        return InferredType(ScriptType.of(shared_type(obj)))
+    except NoTypeError as error:
+        return InferredType(str(error))
 
 
 def _jit_differentiate(graph: Graph) -> Gradient:
