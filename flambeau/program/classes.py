@@ -268,7 +268,7 @@ class InterfaceDefinition:
         for name, wanted in self.methods.items():
             schema = _signature(type_.definition, name)
             if schema is None:
-                return f"Class '{type_.name}' does not have method '{name}' but '{self.name}' does"
+                return f"Class '{type_.name}' does not have method '{name}' but '{self.name}' does."
             reason = _incompatible(schema, wanted)
             if reason is not None:
                 return f"Method '{name}' of '{type_.name}' is not compatible with interface {self.name}: {reason}"

@@ -69,7 +69,7 @@ def test_words_of_printed_code() -> None:
     np.testing.assert_allclose(tensor.numpy(), [-70.0, -80.0, -90.0])
     assert (numbers, low, number) == ([1, 5], float("-inf"), 1 + 2j)
     assert loaded.k == (1, float("inf"))
-    assert 'f = getattr(self, "0")' in loaded.code
+    assert '_0 = getattr(self, "0")' in loaded.code
     assert "fork(__forked_function)" in loaded.code
     assert "-inf, 1.+2.j)" in loaded.code
     with pytest.raises(RuntimeError, match="it is a constant"):

@@ -18,7 +18,7 @@ from flambeau.util.record import replace
 MUTABLE = (
     "Mutable default parameters are not supported because Python binds them to the function and they persist across "
     "function calls.\n As a workaround, make the default None and instantiate the default parameter within the body of "
-    "the function. Found {type} on parameter {name}."
+    "the function. Found {type} on parameter {name}"
 )
 WRONG_DEFAULT = 'Expected a default value of type {wanted} on parameter "{name}".'
 INFERRED = "\nBecause \"{name}\" was not annotated with an explicit type it is assumed to be type 'Tensor'."

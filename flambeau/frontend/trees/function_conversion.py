@@ -82,7 +82,7 @@ def parse_module(text: str, filename: str = "<string>", self_name: str | None = 
 
 
 def parse_annotation(text: str, where: Expr) -> Expr:
-    """The tree of a type written as a string, as in `x: "List[int]"`. Its parts all stand at `where`.
+    """The tree of a type written as a string, as in `x: "List[int]"`. Its parts stand within `where`.
 
     >>> quoted = get_tree("def f(x: 'List[int]'): pass").decl.params[0].annotation
     >>> print(parse_annotation("List[int]", quoted), end="")
@@ -96,9 +96,26 @@ def parse_annotation(text: str, where: Expr) -> Expr:
     parsed = parse_text(source)
     if len(parsed.body) != 1 or not isinstance(parsed.body[0], ast.Expr):
         raise FrontendError(f"expected a type, but the annotation is {text!r}", where.range)
-    tree = convert_node(Context(parsed, "", None), parsed.body[0].value)
+    tree = convert_node(Context(_put_into_place(parsed, text, where), "", None), parsed.body[0].value)
     assert isinstance(tree, Expr)
     return tree
+
+
+def _put_into_place(parsed: ParsedText, text: str, where: Expr) -> ParsedText:
+    """Have the nodes of a type within a string stand where the user wrote them, unless there are escapes in it."""
+    source, start = where.range.source, where.range.start
+    written = (source.text or "")[start : start + len(text) + 2]
+    if "\n" in text or written not in (f"'{text}'", f'"{text}"'):
+        return parsed
+    index = source.line_index(start)
+    begin = start + 1 + len(text) - len(text.lstrip())
+    column = len(source.line(index)[: begin - source.line_starts[index]].encode())
+    for node in ast.walk(parsed.body[0]):
+        if isinstance(node, ast.expr):
+            node.lineno = node.end_lineno = index + 1
+            node.col_offset += column
+            node.end_col_offset = (node.end_col_offset or 0) + column
+    return ParsedText(source, parsed.body, False)
 
 
 def commented_types(fn: object, is_method: bool) -> tuple[dict[str, Expr], Expr | None]:

@@ -42,6 +42,9 @@ class TracedModule(RecursiveScriptModule):
     baked: list[Baked]
     """Values that depended on the inputs and are fixed in the graph, each with its line."""
 
+    def _get_name(self) -> str:
+        return self._original_name
+
     def __delattr__(self, name: str) -> NoReturn:
         raise RuntimeError(NOT_REMOVED.format(name=name))
 

@@ -16,6 +16,7 @@ from __future__ import annotations
 from collections.abc import Mapping
 
 from flambeau.ir import constants
+from flambeau.ir.attribute_names import name_after_attribute
 from flambeau.ir.clone import Copies, clone_node
 from flambeau.ir.constants import CONSTANT, insert_constant
 from flambeau.ir.graph import RETURN, Graph, Node, Value
@@ -42,6 +43,7 @@ class TracedMethod:
 def split(graph: Graph, self_value: Value, taken: Mapping[str, set[str]]) -> list[TracedMethod]:
     """Make methods of what stands between markers, inner ones first. `taken` are names of methods, by path."""
     _constants_first(graph)
+    graph.current_scope = ""  # calls of submodules are no part of what was recorded last
     methods: list[TracedMethod] = []
     names = {path: set(attributes) for path, attributes in taken.items()}
     waiting: list[Node] = []
@@ -204,6 +206,7 @@ def resolve_reads(graph: Graph, own: Value, type_: ClassType) -> None:
         node.attributes["name"] = name
         node.replace_operand(0, owner)
         if node.op == READ:
+            name_after_attribute(node.result(), name)
             declared = _attribute_type(owner, name)
             if isinstance(declared, NamedType) or not isinstance(node.result().static_type, t.TensorType):
                 node.result().set_type(declared)
@@ -217,7 +220,8 @@ def _is_before(value: Value, node: Node) -> bool:
 
 def _read(graph: Graph, owner: Value, name: str, place: Node) -> Value:
     with graph.inserting(place), graph.at_range(place.range):
-        return graph.insert(READ, [owner], [_attribute_type(owner, name)], name=name).result().set_name(name)
+        value = graph.insert(READ, [owner], [_attribute_type(owner, name)], name=name).result()
+        return name_after_attribute(value, name)
 
 
 def _attribute_type(owner: Value, name: str) -> t.Type:

@@ -19,7 +19,7 @@ from flambeau.frontend.emit.values.object_methods import (
     find_property,
 )
 from flambeau.frontend.emit.values.operator_value import ConversionValue, OperatorValue, ToListValue
-from flambeau.frontend.emit.values.simple_value import MethodValue, SimpleValue, tuple_item
+from flambeau.frontend.emit.values.simple_value import MethodValue, SimpleValue, read_attribute, tuple_item
 from flambeau.frontend.emit.values.special_methods import SEARCHES, GetItemMethod, SearchMethod, TupleMethod
 from flambeau.frontend.emit.values.sugared import Emitter, Given, Sugared
 from flambeau.frontend.emit.values.tensor_attributes import CONVERSIONS, PROPERTIES
@@ -214,7 +214,7 @@ def _of_object(e: Emitter, where: SourceRange, value: Value, name: str) -> Sugar
     if isinstance(definition, ClassDefinition):
         stored = definition.attribute(name)
         if stored is not None:
-            return SimpleValue(e.emit("prim::GetAttr", (value,), stored.type, name=name))
+            return SimpleValue(read_attribute(e, value, name, stored.type))
         if name in definition.constants:
             return e.wrap(frozen(definition.constants[name]), where)
         accessor = find_property(e, type_, name, where)

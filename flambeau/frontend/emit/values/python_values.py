@@ -44,7 +44,7 @@ from flambeau.frontend.emit.values.generator_calls import generator_call
 from flambeau.frontend.emit.values.operator_value import OperatorValue
 from flambeau.frontend.emit.values.python_calls import PythonFunction
 from flambeau.frontend.emit.values.simple_value import SimpleValue
-from flambeau.frontend.emit.values.sugared import Emitter, Given, Sugared
+from flambeau.frontend.emit.values.sugared import Emitter, Given, Iteration, Sugared
 from flambeau.frontend.scopes.name_resolution import MISSING
 from flambeau.frontend.scopes.python_constants import constant_type, constant_value
 from flambeau.frontend.scopes.type_annotations import may_name_arrays
@@ -109,6 +109,25 @@ class PythonValue(Sugared):
         if value is MISSING:
             raise CompileError(f"object has no attribute {name}", where)
         return e.wrap(value, where)
+
+    def _refuse_containers(self, e: Emitter, where: SourceRange) -> None:
+        if isinstance(self.python, list | dict | set):
+            self.as_value(e, where)
+
+    def iterate(self, e: Emitter, where: SourceRange) -> Iteration:
+        """Never: containers outside of the program are no values."""
+        self._refuse_containers(e, where)
+        return Sugared.iterate(self, e, where)
+
+    def item(self, e: Emitter, where: SourceRange, index: Value) -> Sugared:
+        """Never, for the same reason."""
+        self._refuse_containers(e, where)
+        return Sugared.item(self, e, where, index)
+
+    def length(self, e: Emitter, where: SourceRange) -> Value:
+        """Never, for the same reason."""
+        self._refuse_containers(e, where)
+        return Sugared.length(self, e, where)
 
     def as_keywords(self, e: Emitter, where: SourceRange) -> dict[str, Sugared]:
         """What a dict outside of the program spreads out in a call."""

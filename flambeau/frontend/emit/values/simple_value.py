@@ -21,6 +21,7 @@ from flambeau.frontend.emit.values.object_methods import (
 )
 from flambeau.frontend.emit.values.sugared import Emitter, Given, Iteration, Sugared
 from flambeau.frontend.scopes.name_resolution import ObjectResolver
+from flambeau.ir.attribute_names import name_after_attribute
 from flambeau.ir.graph import Value
 from flambeau.program.classes import ClassDefinition
 from flambeau.program.function import Function
@@ -288,9 +289,14 @@ def module_items(e: Emitter, where: SourceRange, value: Value) -> list[Sugared] 
     if items is None:
         return None
     return [
-        SimpleValue(e.constant(None) if type_ == NONE else e.emit("prim::GetAttr", (value,), type_, name=name))
+        SimpleValue(e.constant(None) if type_ == NONE else read_attribute(e, value, name, type_))
         for name, type_ in items
     ]
+
+
+def read_attribute(e: Emitter, value: Value, name: str, type_: Type) -> Value:
+    """A read of an attribute, which has its name."""
+    return name_after_attribute(e.emit("prim::GetAttr", (value,), type_, name=name), name)
 
 
 def tuple_item(e: Emitter, value: Value, index: int) -> Value:
