@@ -14,12 +14,13 @@ from __future__ import annotations
 from collections.abc import Sequence
 
 from flambeau.analysis.alias import AliasAnalysis
-from flambeau.autodiff import structural_gradients  # noqa: F401  (registers its rules)
+from flambeau.autodiff import list_gradients, structural_gradients  # noqa: F401  (register their rules)
 from flambeau.autodiff.activity import relevant
 from flambeau.autodiff.graph_operators import Builder
+from flambeau.autodiff.list_values import gradient_type
 from flambeau.autodiff.lists import Lists
 from flambeau.autodiff.memory import Memory
-from flambeau.autodiff.reverse import Reverse, gradient_type
+from flambeau.autodiff.reverse import Reverse
 from flambeau.autodiff.scope import Saved
 from flambeau.autodiff.symbolic_sizes import SymbolicSizes
 from flambeau.autodiff.writes import Writes

@@ -14,8 +14,8 @@ from flambeau.autodiff.derivatives import cleaned, ready, settled
 from flambeau.autodiff.differentiate import Derivative, differentiate
 from flambeau.autodiff.eager_gradient import leaf_of
 from flambeau.autodiff.graph_operators import Builder
+from flambeau.autodiff.list_values import zeros
 from flambeau.autodiff.not_differentiable import NotDifferentiableError
-from flambeau.autodiff.structural_gradients import zeros
 from flambeau.autodiff.symbolic_sizes import SymbolicSizes
 from flambeau.autograd.backward import grad_of
 from flambeau.autograd.node import edge_of

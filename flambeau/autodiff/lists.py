@@ -1,8 +1,10 @@
-"""Gradients of lists that change: a list of tensors or floats has a shadow, a list of their gradients.
+"""Gradients of lists that change, or whose items are read: a list of tensors or floats has a shadow, a list of their
+gradients.
 
 ```
 aten::append(%xs, %v)             back:  gradient of %v: what aten::pop(%shadow) gives
 %v = aten::pop(%xs)                      aten::append(%shadow, gradient of %v)
+aten::extend(%xs, %ys)                   gradients of %ys: as many as it has, each what aten::pop(%shadow) gives
 %v = aten::__getitem__(%xs, %i)          %shadow[%i] = %shadow[%i] + gradient of %v
 aten::_set_item(%xs, %i, %v)             gradient of %v: %shadow[%i], which then is zero
 ```
@@ -13,17 +15,29 @@ Going back, a shadow is as long as its list was then: so every change counts, wh
 from __future__ import annotations
 
 from collections.abc import Callable
-from typing import Any, Final, Protocol
+from typing import Final, Protocol
 
 from flambeau.autodiff.graph_operators import Builder
+from flambeau.autodiff.list_values import (
+    append,
+    copied,
+    counted,
+    gradient_type,
+    has_real_items,
+    item_of,
+    length_of,
+    total_of,
+    zeros,
+    zeros_of_items,
+)
 from flambeau.autodiff.not_differentiable import NotDifferentiableError
+from flambeau.autodiff.operator_gradients import list_gradients
 from flambeau.autodiff.scope import Saved
-from flambeau.autodiff.structural_gradients import zeros
 from flambeau.autodiff.writes import Writes
 from flambeau.ir import constants
 from flambeau.ir.graph import Graph, Node, Value
 from flambeau.schema.rule_tables import RuleTable
-from flambeau.schema.types import BOOL, INT, FloatType, ListType, TensorType, without_refinement
+from flambeau.schema.types import ListType
 
 
 class Totals(Protocol):
@@ -51,7 +65,7 @@ class Lists:
         self.start: Node | None = None
         """Before it go the shadows of what the outermost block makes."""
         for value in relevant:
-            if isinstance(value.static_type, ListType) and writes.has_writers(value):
+            if isinstance(value.static_type, ListType) and (writes.has_writers(value) or _has_items_read(value)):
                 self._roots[value] = _root_of(value, writes)
 
     def __contains__(self, value: Value) -> bool:
@@ -60,6 +74,11 @@ class Lists:
     def exists(self, value: Value) -> bool:
         """Whether the gradient of an element may be other than zero."""
         return self._roots[value] in self._shadows
+
+    def total(self, value: Value) -> Value | None:
+        """The gradients of the items of a list, where it is made; None where there are none."""
+        shadow = self._shadows.get(value)
+        return None if shadow is None else copied(self.builder, shadow)
 
     def use(self, value: Value) -> Value:
         """A value of the way there."""
@@ -73,29 +92,12 @@ class Lists:
             place = self.start if scope is None else scope.marker
             assert place is not None
             with self.graph.inserting(place):
-                self._shadows[root] = self._zeros(root)
+                self._shadows[root] = zeros_of_items(self.builder, self._saved.itself(root))
         return self._shadows[root]
-
-    def _zeros(self, root: Value) -> Value:
-        """A list of zeros, as long as the list is at the end."""
-        builder, graph, type_ = self.builder, self.graph, without_refinement(root.static_type)
-        assert isinstance(type_, ListType)
-        original = self._saved.itself(root)
-        made = graph.insert("prim::ListConstruct", (), [type_]).result()
-        length = graph.insert("aten::len", [original], [INT]).result()
-        goes_on = builder.constant(True, BOOL)
-        loop = graph.insert("prim::Loop", [length, goes_on], [])
-        body = loop.add_block()
-        index = body.add_parameter(INT)
-        with graph.inserting(body):
-            item = graph.insert("aten::__getitem__", [original, index], [root.static_type.contained[0]]).result()
-            graph.insert("aten::append", [made, zeros(builder, item)], [type_])
-        body.add_return(goes_on)
-        return made
 
     def item(self, shadow: Value, index: Value, like: Value) -> Value:
         """The gradient of one element."""
-        value = self.graph.insert("aten::__getitem__", [shadow, index], [_gradient_type(like)]).result()
+        value = self.graph.insert("aten::__getitem__", [shadow, index], [gradient_type(like)]).result()
         self.builder.sizes.set(value, self.builder.sizes.of(like))
         return value
 
@@ -105,17 +107,10 @@ class Lists:
 
     def add_all(self, value: Value, gradients: Value) -> None:
         """Add a list of gradients to those of a list's elements."""
-        builder, graph, shadow = self.builder, self.graph, self.shadow(value)
-        length = graph.insert("aten::len", [shadow], [INT]).result()
-        goes_on = builder.constant(True, BOOL)
-        body = graph.insert("prim::Loop", [length, goes_on], []).add_block()
-        index = body.add_parameter(INT)
-        element = value.static_type.contained[0]
-        with graph.inserting(body):
-            parts = [graph.insert("aten::__getitem__", [v, index], [element]).result() for v in (shadow, gradients)]
-            total = (builder.proxy(parts[0]) + builder.proxy(parts[1])).value
-            self.set_item(shadow, index, total)
-        body.add_return(goes_on)
+        builder, shadow = self.builder, self.shadow(value)
+        with counted(builder, length_of(builder, shadow)) as index:
+            parts = [item_of(builder, v, index, value.static_type.contained[0]) for v in (shadow, gradients)]
+            self.set_item(shadow, index, total_of(builder, *parts))
 
     def change(self, node: Node, totals: Totals) -> bool:
         """Go back through a node that changes or reads a list; False if it does neither."""
@@ -126,46 +121,90 @@ class Lists:
         return True
 
 
-def _gradient_type(value: Value) -> Any:
-    type_ = value.static_type
-    return type_.refine(strides=None, requires_grad=None) if isinstance(type_, TensorType) else type_
+def _has_items_read(value: Value) -> bool:
+    return any(use.user.op == "aten::__getitem__" and use.offset == 0 for use in value.uses())
 
 
 def _root_of(value: Value, writes: Writes) -> Value:
     """Where a list is made. Raises NotDifferentiableError for one that is changed in ways that are not known here."""
     node = value.defining_node
-    while node is not None and node.op in list_changes and node.result().static_type == node.operand(0).static_type:
+    while node is not None and node.op in list_changes and value.static_type == node.operand(0).static_type:
         value = node.operand(0)
         node = value.defining_node
-    is_known = isinstance(value.static_type, ListType) and isinstance(value.static_type.element, TensorType | FloatType)
+    if not has_real_items(value.static_type):
+        raise NotDifferentiableError(f"%{value.name} is a list of other than tensors, floats and such lists")
     for writer in writes.writers(value):
-        if writer.op not in list_changes or node is None or node.op != "prim::ListConstruct" or not is_known:
+        if writer.op not in list_changes or node is None or not _makes_list(node):
             raise NotDifferentiableError(f"%{value.name} is a list that is changed in a way without derivative")
     return value
 
 
-def _is_last(value: Value) -> bool:
-    return constants.is_constant(value) and constants.constant_value(value) == -1
+def _makes_list(node: Node) -> bool:
+    """Whether the list that a node gives is nobody else's."""
+    if node.op == "prim::ListConstruct" or node.op == "prim::tolist":
+        return True
+    return node.op in list_gradients and node.definition is not None and not node.definition.schema.is_mutable
+
+
+def _place(value: Value) -> int | None:
+    """The place that a constant says, counted from the front, or -1."""
+    place = constants.constant_value(value) if constants.is_constant(value) else None
+    return place if isinstance(place, int) and place >= -1 else None
 
 
 @list_changes("aten::append")
 def _append(lists: Lists, node: Node, totals: Totals) -> None:
     added = node.operand(1)
     last = lists.builder.constant(-1)
-    value = lists.graph.insert("aten::pop", [lists.shadow(node.operand(0)), last], [_gradient_type(added)]).result()
+    value = lists.graph.insert("aten::pop", [lists.shadow(node.operand(0)), last], [gradient_type(added)]).result()
     lists.builder.sizes.set(value, lists.builder.sizes.of(added))
     totals.add(added, value)
 
 
 @list_changes("aten::pop")
 def _pop(lists: Lists, node: Node, totals: Totals) -> None:
-    if not _is_last(node.operand(1)):
-        raise NotDifferentiableError("pop() of another element than the last has no derivative in graphs")
+    place = _place(node.operand(1))
+    if place is None:
+        raise NotDifferentiableError("pop() of an item that is told by a number of the run has no derivative in graphs")
     result = node.result()
     gradient = totals.gradient(result)
     shadow = lists.shadow(node.operand(0))
     complete = zeros(lists.builder, result) if gradient is None else gradient
-    lists.graph.insert("aten::append", [shadow, complete], [shadow.static_type])
+    if place == -1:
+        append(lists.builder, shadow, complete)
+    else:
+        lists.graph.insert("aten::insert", [shadow, lists.builder.constant(place), complete], [])
+
+
+@list_changes("aten::insert")
+def _insert(lists: Lists, node: Node, totals: Totals) -> None:
+    added = node.operand(2)
+    if _place(node.operand(1)) != 0:
+        raise NotDifferentiableError("insert() at another place than the first has no derivative in graphs")
+    first = lists.builder.constant(0)
+    value = lists.graph.insert("aten::pop", [lists.shadow(node.operand(0)), first], [gradient_type(added)]).result()
+    lists.builder.sizes.set(value, lists.builder.sizes.of(added))
+    totals.add(added, value)
+
+
+@list_changes("aten::extend", "aten::add_")
+def _extend(lists: Lists, node: Node, totals: Totals) -> None:
+    """The last items of the shadow are the gradients of what was added."""
+    builder, graph, shadow = lists.builder, lists.graph, lists.shadow(node.operand(0))
+    added = lists.use(node.operand(1))
+    length, type_ = length_of(builder, added), shadow.static_type
+    minus = builder.constant(-1)
+    taken = graph.insert("prim::ListConstruct", (), [type_]).result()
+    with counted(builder, length):
+        item = graph.insert("aten::pop", [shadow, minus], [type_.contained[0]]).result()
+        append(builder, taken, item)
+    graph.insert("aten::reverse", [taken], [])
+    totals.add(node.operand(1), taken)
+
+
+@list_changes("aten::reverse")
+def _reverse(lists: Lists, node: Node, totals: Totals) -> None:
+    lists.graph.insert("aten::reverse", [lists.shadow(node.operand(0))], [])
 
 
 @list_changes("aten::__getitem__")
@@ -175,8 +214,7 @@ def _getitem(lists: Lists, node: Node, totals: Totals) -> None:
         return
     shadow, index = lists.shadow(node.operand(0)), lists.use(node.operand(1))
     before = lists.item(shadow, index, node.result())
-    total = (lists.builder.proxy(before) + lists.builder.proxy(gradient)).value
-    lists.set_item(shadow, index, total)
+    lists.set_item(shadow, index, total_of(lists.builder, before, gradient))
 
 
 @list_changes("aten::_set_item")

@@ -12,6 +12,7 @@ from typing import Any, Final
 from flambeau.autodiff.eager_gradient import EagerGradient
 from flambeau.autodiff.fitting import fitted
 from flambeau.autodiff.graph_operators import Builder, is_only_read
+from flambeau.autodiff.list_values import copied, has_real_items
 from flambeau.autodiff.not_differentiable import NotDifferentiableError
 from flambeau.autodiff.number_operands import number_gradients
 from flambeau.autodiff.proxies import ListProxy, TensorProxy, UntraceableError
@@ -30,14 +31,18 @@ Gradients = Sequence[Value | None]
 node_gradients: Final = RuleTable[Callable[[Builder, Node, Gradients], Gradients]](
     "gradients in graphs, of what has no formula"
 )
+list_gradients: Final = RuleTable[Callable[[Builder, Node, Gradients], Gradients]](
+    "gradients in graphs, where lists of tensors or floats are given"
+)
 
 
 def operand_gradients(builder: Builder, node: Node, gradients: Gradients, wanted: Sequence[bool]) -> Gradients:
     """The gradients of the operands that are wanted. Raises NotDifferentiableError for what no formula tells."""
-    rule = node_gradients.get(node.op)
+    is_about_lists = any(has_real_items(v.static_type) for v in node.operands)
+    rule = (list_gradients.get(node.op) if is_about_lists else None) or node_gradients.get(node.op)
     if rule is not None:
         results = rule(builder, node, gradients)
-        return [g if w else None for g, w in zip(results, wanted, strict=True)]
+        return [_as_it_is(builder, g) if w and g is not None else None for g, w in zip(results, wanted, strict=True)]
     definition = node.definition
     if definition is None:
         raise NotDifferentiableError(f"{node.op} has no derivative in graphs")
@@ -45,6 +50,12 @@ def operand_gradients(builder: Builder, node: Node, gradients: Gradients, wanted
         return _traced(builder, node, definition, gradients, wanted)
     except UntraceableError:
         return _eager(builder, node, definition, gradients, wanted)
+
+
+def _as_it_is(builder: Builder, gradient: Value) -> Value:
+    """A gradient; of a list that was filled a copy, which nobody changes."""
+    is_filled = isinstance(gradient.static_type, ListType) and not is_only_read(gradient)
+    return copied(builder, gradient) if is_filled else gradient
 
 
 def _traced(builder: Builder, node: Node, definition: OpDef, gradients: Gradients, wanted: Sequence[bool]) -> Gradients:

@@ -177,12 +177,23 @@ def _joined(one: Mapping[Value, Presence], other: Mapping[Value, Presence]) -> M
 def changes_list(node: Node) -> bool:
     """Whether a node changes a list of gradients, its first operand."""
     definition = node.definition
-    return definition is not None and definition.schema.is_mutable and node.op in list_changes
+    if definition is None or not definition.schema.is_mutable or node.op not in list_changes:
+        return False
+    return isinstance(node.operand(0).static_type, ListType)
 
 
 def takes_item(node: Node) -> bool:
-    """Whether a node that changes a list puts its last operand there, and gives the list back."""
+    """Whether a node that changes a list puts its last operand there, and gives the list back, or nothing."""
+    if not node.results:
+        return len(node.operands) > 1
     return node.result().static_type == node.operand(0).static_type
+
+
+def gives_item(node: Node) -> bool:
+    """Whether a node gives an item of a list that changes, its first operand."""
+    if node.op not in list_changes or not isinstance(node.operand(0).static_type, ListType):
+        return False
+    return bool(node.results) and not takes_item(node)
 
 
 def list_root(value: Value) -> Value:

@@ -20,7 +20,16 @@ from collections.abc import Callable, Iterable, Sequence
 
 from flambeau.analysis.gradients import is_real
 from flambeau.autodiff.lists import list_changes
-from flambeau.autodiff.presence import CONSTRUCTS, UNPACKS, Presence, Presences, constructed, takes_item
+from flambeau.autodiff.presence import (
+    CONSTRUCTS,
+    UNPACKS,
+    Presence,
+    Presences,
+    changes_list,
+    constructed,
+    gives_item,
+    takes_item,
+)
 from flambeau.autodiff.writes import writes_first
 from flambeau.ir import constants
 from flambeau.ir.constants import insert_constant
@@ -70,12 +79,14 @@ class _Flags:
         self._lists: dict[Value, Value] = {}
         """Of lists that change, the bools of their items."""
         self._read_lists = {
-            presences.place(node.operand(0))
+            presences.place(operand)
             for node in graph.listed_nodes()
-            if node.op in list_changes and not takes_item(node) and presences.is_memory(node.operand(0))
-            if presences.made(node.result()) is Presence.AT_TIMES
+            for operand in node.operands
+            if isinstance(operand.static_type, ListType) and presences.is_memory(operand)
+            if gives_item(node) or not changes_list(node)
+            if any(map(self._has_flag, node.results))
         }
-        """The lists whose items are read one by one, each with a flag of its own."""
+        """The lists whose items are read, one by one or all, each with a flag of its own."""
 
     def of(self, value: Value) -> Flag:
         """Whether a value is there now."""
@@ -85,6 +96,12 @@ class _Flags:
         if presences.is_memory(value):
             return True if isinstance(value.static_type, ListType) else self._memory.get(presences.place(value), False)
         return self._flags.get(value, presences.made(value) is Presence.ALWAYS)
+
+    def _read(self, value: Value) -> Flag:
+        """Whether something of a value is there now: of a list that changes, one of its items."""
+        if value not in self._presences.roots and (bools := self._lists.get(self._presences.place(value))) is not None:
+            return self._graph.insert("aten::any", [bools], [BOOL]).result()
+        return self.of(value)
 
     def value(self, flag: Flag, block: Block) -> Value:
         """A flag as a value, at the end of a block."""
@@ -137,7 +154,7 @@ class _Flags:
             place = self._presences.place(node.operand(0))
             self._memory[place] = self._either(map(self.of, node.operands))
         elif any(self._has_flag(v) for v in node.results):
-            flag = self._either(map(self.of, node.operands))
+            flag = self._either(map(self._read, node.operands))
             for result in node.results:
                 self._set(result, flag)
         else:
@@ -155,7 +172,9 @@ class _Flags:
         operands = [bools, *node.operands[1:]]
         if takes_item(node):
             operands[-1] = self._inserted(self.of(operands[-1]))
-            graph.insert(node.op, operands, [_BOOLS])
+            graph.insert(node.op, operands, [_BOOLS] if node.results else [])
+        elif not node.results:
+            graph.insert(node.op, operands, [])
         else:
             self._set(node.result(), graph.insert(node.op, operands, [BOOL]).result())
         return True

@@ -9,17 +9,17 @@ from __future__ import annotations
 from collections.abc import Iterable, Sequence
 
 from flambeau.analysis.gradients import carried
-from flambeau.autodiff.graph_operators import Builder
+from flambeau.autodiff import list_values
+from flambeau.autodiff.graph_operators import Builder, is_only_read
+from flambeau.autodiff.list_values import gradient_type, zeros
 from flambeau.autodiff.lists import Lists, list_changes
 from flambeau.autodiff.memory import Memory
-from flambeau.autodiff.not_differentiable import NotDifferentiableError
 from flambeau.autodiff.operator_gradients import operand_gradients
 from flambeau.autodiff.scope import Saved, Scope
-from flambeau.autodiff.structural_gradients import zeros
 from flambeau.autodiff.writes import is_view, writes_first
 from flambeau.ir import constants
 from flambeau.ir.graph import Block, Graph, Node, Value
-from flambeau.schema.types import BOOL, FLOAT, INT, ListType, TensorType, Type, without_refinement
+from flambeau.schema.types import BOOL, INT, ListType, TensorType, without_refinement
 
 
 class Reverse:
@@ -42,6 +42,8 @@ class Reverse:
         """The gradient of a value as far as it is added up."""
         if value in self._memory:
             return self._memory.total(value)
+        if value in self._lists:
+            return self._lists.total(value)
         scope = self._saved.scope
         while scope is not None:
             if value in scope.gradients:
@@ -80,11 +82,11 @@ class Reverse:
                 self.sums.append(added)
             return total
         parts = [v.defining_node for v in (before, gradient)]
-        if any(node is None or node.op != "prim::ListConstruct" for node in parts):
-            raise NotDifferentiableError("a list that is used twice, whose length is not known, has no derivative")
-        pairs = zip(*(node.operands for node in parts if node is not None), strict=True)
-        sums = [self._sum(first, second) for first, second in pairs]
-        return builder.graph.insert("prim::ListConstruct", sums, [without_refinement(type_)]).result()
+        known = [node for node in parts if node is not None and node.op == "prim::ListConstruct"]
+        if len(known) < len(parts) or not all(map(is_only_read, (before, gradient))):
+            return list_values.total_of(builder, before, gradient)
+        totals = [self._sum(*pair) for pair in zip(*(node.operands for node in known), strict=True)]
+        return builder.graph.insert("prim::ListConstruct", totals, [without_refinement(type_)]).result()
 
     def _has_shadow(self, value: Value) -> bool:
         return value in self._memory or value in self._lists
@@ -261,14 +263,6 @@ class Reverse:
             returned = body.returns[number + 1]
             if returned in self._relevant:
                 self.add(returned, parameter)
-
-
-def gradient_type(value: Value) -> Type:
-    """The type of the gradient of a value."""
-    type_ = value.static_type
-    if isinstance(type_, TensorType):
-        return type_.refine(strides=None, requires_grad=None)
-    return without_refinement(type_) if isinstance(type_, ListType) else FLOAT
 
 
 def trip_count(loop: Node) -> Value:

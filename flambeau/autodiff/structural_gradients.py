@@ -4,21 +4,10 @@ from __future__ import annotations
 
 from flambeau.autodiff.fitting import as_number, fitted
 from flambeau.autodiff.graph_operators import Builder
-from flambeau.autodiff.not_differentiable import NotDifferentiableError
+from flambeau.autodiff.list_values import zeros
 from flambeau.autodiff.operator_gradients import Gradients, node_gradients
 from flambeau.ir.graph import Node, Value
-from flambeau.schema.types import BOOL, FLOAT, ListType, TensorType, without_refinement
-
-
-def zeros(builder: Builder, value: Value) -> Value:
-    """The gradient of what has none: zeros of its sizes, or 0."""
-    if isinstance(value.static_type, TensorType):
-        made: Value = builder.operators.zeros_like(builder.proxy(value)).value
-        builder.sizes.set(made, builder.sizes.of(value))
-        return made
-    if isinstance(value.static_type, ListType):
-        raise NotDifferentiableError("a list that is carried has no derivative in graphs")
-    return builder.constant(0.0)
+from flambeau.schema.types import BOOL, FLOAT, TensorType, without_refinement
 
 
 @node_gradients("prim::ListConstruct", "prim::TupleConstruct")
@@ -32,12 +21,6 @@ def _constructed(builder: Builder, node: Node, gradients: Gradients) -> Gradient
         part.set_type(operand.static_type)
         builder.sizes.set(part, builder.sizes.of(operand))
     return parts
-
-
-@node_gradients("aten::list")
-def _listed(builder: Builder, node: Node, gradients: Gradients) -> Gradients:
-    """The gradient of a list that was copied: of the same items."""
-    return gradients
 
 
 @node_gradients("prim::ListUnpack", "prim::TupleUnpack")

@@ -76,7 +76,9 @@ def _reads_numbers(graph: Graph) -> bool:
 def is_reading(node: Node) -> bool:
     """Whether an operator makes a number with a derivative of a tensor."""
     definition = node.definition
-    if definition is None or definition.differentiable is False or not node.results:
+    if definition is None and node.op != "prim::tolist":
+        return False
+    if (definition is not None and definition.differentiable is False) or not node.results:
         return False
     has_tensor = any(holds_tensors(v.static_type) for v in node.operands)
     return has_tensor and any(is_real(v.static_type) and not holds_tensors(v.static_type) for v in node.results)

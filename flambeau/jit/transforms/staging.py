@@ -61,6 +61,8 @@ def _looks_at_elements(node: Node) -> bool:
     function = node.attributes.get("function")
     if node.op == GRADIENT and isinstance(function, Function):
         return goes_by_elements(function)
+    if node.op == "prim::tolist":
+        return True
     definition = node.definition
     if definition is None or definition.family in _ABOUT:
         return False

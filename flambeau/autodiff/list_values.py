@@ -1,0 +1,98 @@
+"""Gradients of lists as lists: of zeros and of sums, item by item, whatever their lengths."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from contextlib import contextmanager
+
+from flambeau.autodiff.graph_operators import Builder
+from flambeau.autodiff.not_differentiable import NotDifferentiableError
+from flambeau.ir.graph import Value
+from flambeau.schema.types import BOOL, FLOAT, INT, FloatType, ListType, TensorType, Type, without_refinement
+
+
+def has_real_items(type_: Type) -> bool:
+    """Whether a type is that of lists of tensors or floats, or of such lists."""
+    if not isinstance(type_, ListType):
+        return False
+    return isinstance(type_.element, TensorType | FloatType) or has_real_items(type_.element)
+
+
+def gradient_type(value: Value) -> Type:
+    """The type of the gradient of a value."""
+    type_ = value.static_type
+    if isinstance(type_, TensorType):
+        return type_.refine(strides=None, requires_grad=None)
+    return without_refinement(type_) if isinstance(type_, ListType) else FLOAT
+
+
+@contextmanager
+def counted(builder: Builder, length: Value) -> Iterator[Value]:
+    """A loop at the insertion point, whose body the block fills: gives the number of the round."""
+    goes_on = builder.constant(True, BOOL)
+    body = builder.graph.insert("prim::Loop", [length, goes_on], []).add_block()
+    index = body.add_parameter(INT)
+    with builder.graph.inserting(body):
+        yield index
+    body.add_return(goes_on)
+
+
+def length_of(builder: Builder, items: Value) -> Value:
+    """How many items a list has."""
+    return builder.graph.insert("aten::len", [items], [INT]).result()
+
+
+def item_of(builder: Builder, items: Value, index: Value, type_: Type | None = None) -> Value:
+    """An item of a list, of its element type if no other is given."""
+    element = items.static_type.contained[0] if type_ is None else type_
+    return builder.graph.insert("aten::__getitem__", [items, index], [element]).result()
+
+
+def empty_like(builder: Builder, items: Value) -> Value:
+    """An empty list of the same element type."""
+    return builder.graph.insert("prim::ListConstruct", (), [without_refinement(items.static_type)]).result()
+
+
+def copied(builder: Builder, items: Value) -> Value:
+    """A list of the same items, which nobody changes."""
+    return builder.graph.insert("aten::list", [items], [without_refinement(items.static_type)]).result()
+
+
+def append(builder: Builder, items: Value, item: Value) -> None:
+    """Put an item behind those of a list; of a list that was filled a copy, so that none is known to be changed."""
+    if isinstance(item.static_type, ListType):
+        item = copied(builder, item)
+    builder.graph.insert("aten::append", [items, item], [items.static_type])
+
+
+def zeros(builder: Builder, value: Value) -> Value:
+    """The gradient of what has none: zeros of its sizes, 0, or as many of them as a list has items."""
+    type_ = value.static_type
+    if isinstance(type_, TensorType):
+        made: Value = builder.operators.zeros_like(builder.proxy(value)).value
+        builder.sizes.set(made, builder.sizes.of(value))
+        return made
+    if not isinstance(type_, ListType):
+        return builder.constant(0.0)
+    if not has_real_items(type_):
+        raise NotDifferentiableError(f"a list of {type_.element.annotation} has no derivative in graphs")
+    return copied(builder, zeros_of_items(builder, builder.use(value)))
+
+
+def zeros_of_items(builder: Builder, items: Value) -> Value:
+    """A list of zeros like the items of a list that is at hand on the way back."""
+    made = empty_like(builder, items)
+    with counted(builder, length_of(builder, items)) as index:
+        append(builder, made, zeros(builder, item_of(builder, items, index)))
+    return made
+
+
+def total_of(builder: Builder, first: Value, second: Value) -> Value:
+    """The sum of two gradients of one value."""
+    if not isinstance(first.static_type, ListType):
+        total: Value = (builder.proxy(first) + builder.proxy(second)).value
+        return total
+    made = empty_like(builder, first)
+    with counted(builder, length_of(builder, first)) as index:
+        append(builder, made, total_of(builder, *(item_of(builder, items, index) for items in (first, second))))
+    return copied(builder, made)

@@ -1,0 +1,53 @@
+"""Derivatives through lists of tensors and of numbers are those of finite differences: on the tape of compiled calls
+and as functions, to second order and forwards."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from typing import Any
+
+import numpy as np
+import pytest
+
+import flambeau
+from flambeau import Tensor
+from flambeau.autograd import grad
+from tests.autodiff.list_programs import PROGRAMS
+
+STEP = 1e-6
+BACKENDS: tuple[Any, ...] = ("native", "interpreter")
+POINTS = (np.array([0.7, -1.2, 1.9]), np.array([1.3, 0.4, -0.6, 2.1, -1.1]))
+
+
+def differences(function: Callable[[Any], Any], x: np.ndarray[Any, Any]) -> np.ndarray[Any, Any]:
+    """The derivative by each element, by central differences."""
+    ahead, behind = (
+        [np.asarray(function(flambeau.from_numpy(x + sign * STEP * e))) for e in np.eye(x.size)] for sign in (1, -1)
+    )
+    return (np.array(ahead) - np.array(behind)) / (2 * STEP)
+
+
+@pytest.mark.parametrize("backend", BACKENDS)
+@pytest.mark.parametrize("program", PROGRAMS, ids=lambda p: p.__name__)
+def test_gradients_are_those_of_differences(program: Callable[[Tensor], Tensor], backend: Any) -> None:
+    scripted = flambeau.script(program, backend=backend)
+    for point in POINTS:
+        want = differences(program, point)
+        leaf = flambeau.from_numpy(point.copy()).requires_grad_()
+        (on_tape,) = grad(scripted(leaf), leaf)
+        as_function = flambeau.grad(scripted)(flambeau.from_numpy(point))
+        np.testing.assert_allclose(on_tape.numpy(), want, rtol=1e-6, atol=1e-7)
+        np.testing.assert_allclose(as_function.numpy(), want, rtol=1e-6, atol=1e-7)
+
+
+@pytest.mark.parametrize("program", PROGRAMS, ids=lambda p: p.__name__)
+def test_second_derivatives_and_tangents_are_those_of_differences(program: Callable[[Tensor], Tensor]) -> None:
+    scripted, point = flambeau.script(program), POINTS[0]
+    x = flambeau.from_numpy(point)
+    slope = flambeau.grad(scripted)
+    want = differences(slope, point)
+    np.testing.assert_allclose(flambeau.hessian(scripted)(x).numpy(), want, rtol=1e-5, atol=1e-6)
+    value, tangent = flambeau.jvp(scripted, (x,), (flambeau.ones_like(x),))
+    np.testing.assert_allclose(value.numpy(), program(x).numpy(), rtol=1e-12)
+    np.testing.assert_allclose(tangent.numpy(), differences(program, point).sum(), rtol=1e-6)
+    np.testing.assert_allclose(flambeau.jacfwd(scripted)(x).numpy(), differences(program, point), rtol=1e-6, atol=1e-7)
