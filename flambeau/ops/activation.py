@@ -145,6 +145,13 @@ activation(
 )
 
 
+def _log_sigmoid(s: Any, x: Any) -> Any:
+    """Nothing overflows, and what is chosen by the sign has the function's derivatives at 0, where `abs` has none."""
+    zero = literal(s, x, 0)
+    is_below = s.lt(x, zero)
+    return s.sub(s.select(is_below, x, zero), s.log1p(s.exp(s.select(is_below, x, s.neg(x)))))
+
+
 def _softplus(s: Any, x: Any, beta: Any, threshold: Any) -> Any:
     scaled = s.mul(x, beta)
     return s.select(s.gt(scaled, threshold), x, s.div(s.log1p(s.exp(scaled)), beta))
@@ -210,7 +217,7 @@ activation(
 )
 activation(
     "aten::log_sigmoid(Tensor self) -> Tensor",
-    scalar=lambda s, x: s.sub(s.minimum(x, literal(s, x, 0)), s.log1p(s.exp(s.neg(s.abs(x))))),
+    scalar=_log_sigmoid,
     in_place=False,
     ulp=4,
     doc="log(sigmoid(x)), accurate far out.",

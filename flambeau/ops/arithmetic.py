@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import math
 from collections.abc import Sequence
 from typing import Any
 
@@ -275,15 +276,22 @@ pointwise(
 
 def xlogy_meaning(s: Any, x: Any, y: Any) -> Any:
     """x * log(y), and 0 where x is 0 unless y is nan."""
-    zero = literal(s, x, 0)
-    product = s.select(s.eq(x, zero), zero, s.mul(x, s.log(y)))
-    return s.select(s.isnan(y), y, product)
+    return _by_logarithm(s, x, y, "log", 0.0, 1.0)
 
 
 def _xlog1py(s: Any, x: Any, y: Any) -> Any:
+    return _by_logarithm(s, x, y, "log1p", -1.0, 0.0)
+
+
+def _by_logarithm(s: Any, x: Any, y: Any, log: str, least: float, flat: float) -> Any:
+    """The product of x and a logarithm of y that is finite above `least`, and 0 at `flat`. Where x is 0, that logarithm
+    is the derivative by x; the product is 0, with a plus."""
     zero = literal(s, x, 0)
-    product = s.select(s.eq(x, zero), zero, s.mul(x, s.log1p(y)))
-    return s.select(s.isnan(y), y, product)
+    is_zero = s.eq(x, zero)
+    is_finite = s.logical_and(s.gt(y, literal(s, y, least)), s.lt(y, literal(s, y, math.inf)))
+    inside = s.select(s.logical_or(s.ne(x, zero), is_finite), y, literal(s, y, flat))
+    product = s.mul(x, getattr(s, log)(inside))
+    return s.select(s.isnan(y), y, s.select(is_zero, s.add(product, zero), product))
 
 
 binary(

@@ -130,16 +130,18 @@ def _extreme(name: str, meaning: Any, doc: str, reference: Any, **more: Any) -> 
 
 
 def _ignoring_nan(choose: str) -> Any:
+    """The first, where it is the one or the other is nan: a derivative goes to it alone where both are equal."""
+
     def meaning(s: Any, x: Any, y: Any) -> Any:
-        return s.select(s.isnan(x), y, s.select(s.isnan(y), x, getattr(s, choose)(x, y)))
+        return s.select(s.logical_or(getattr(s, choose)(x, y), s.isnan(y)), x, y)
 
     return meaning
 
 
 _extreme("maximum", lambda s, x, y: s.maximum(x, y), "The larger of two; nan if one is.", np.maximum)
 _extreme("minimum", lambda s, x, y: s.minimum(x, y), "The smaller of two; nan if one is.", np.minimum)
-_extreme("fmax", _ignoring_nan("maximum"), "The larger of two; the other one if one is nan.", np.fmax)
-_extreme("fmin", _ignoring_nan("minimum"), "The smaller of two; the other one if one is nan.", np.fmin)
+_extreme("fmax", _ignoring_nan("ge"), "The larger of two; the other one if one is nan.", np.fmax)
+_extreme("fmin", _ignoring_nan("le"), "The smaller of two; the other one if one is nan.", np.fmin)
 for _name, _meaning in (("max", "maximum"), ("min", "minimum")):
     binary(
         f"aten::{_name}.other(Tensor self, Tensor other) -> Tensor",

@@ -31,9 +31,12 @@ _degrees("rad2deg", 180 / math.pi, "Radians to degrees.", np.rad2deg)
 
 
 def _log_of_sum(s: Any, x: Any, y: Any, exp: str, log1p: Any) -> Any:
-    larger = s.maximum(x, y)
+    """The larger one and the rest: what is chosen by a comparison has the function's derivatives where both are equal,
+    where `abs` and `maximum` have none."""
+    is_less = s.lt(x, y)
+    larger = s.select(is_less, y, x)
     both_infinite = s.logical_and(s.isinf(x), s.eq(x, y))
-    rest = log1p(getattr(s, exp)(s.neg(s.abs(s.sub(x, y)))))
+    rest = log1p(getattr(s, exp)(s.select(is_less, s.sub(x, y), s.sub(y, x))))
     return s.select(both_infinite, x, s.add(larger, rest))
 
 

@@ -49,6 +49,17 @@ def _mvlgamma(f: Any, grad: Any, self: Any, p: int) -> Any:
 formulas("aten::mvlgamma", "aten::special_multigammaln", self=_mvlgamma)
 
 
+def _logit(f: Any, grad: Any, self: Any, eps: float | None) -> Any:
+    """What lies outside has none: nan, or 0 where it is brought inside first."""
+    least = 0 if eps is None else eps
+    is_outside = f.logical_or(self < least, self > 1 - least)
+    return f.where(is_outside, math.nan if eps is None else 0, grad / (self * (1 - self)))
+
+
+formulas("aten::logit", "aten::special_logit", self=_logit)
+formulas("aten::special_entr", self=lambda f, grad, self: grad * (-1 - f.log(self)))
+
+
 def _unknown(operand: str) -> Callable[..., Any]:
     """The formula of an operand whose derivative no operator computes: it raises NotImplementedError."""
 

@@ -122,7 +122,7 @@ formulas(
 
 
 def _from_front(start: Any, sizes: Sequence[int], dim: int) -> int:
-    return int(start) % (sizes[dim] + 1) if int(start) < 0 else int(start)
+    return int(start) + sizes[dim] if int(start) < 0 else int(start)
 
 
 def _permute(f: Any, grad: Any, dims: Sequence[int]) -> Any:

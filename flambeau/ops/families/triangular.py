@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import math
 from typing import Final
 
 from flambeau.ops.families.arrays import Array
@@ -16,7 +17,7 @@ def factored(array: Array, pivot: bool = True) -> tuple[Array, Array, Array]:
     (from 1; 0: none), for a whole batch at once."""
     factors = np.array(array)
     count = min(factors.shape[-2:])
-    flat = factors.reshape(-1, *factors.shape[-2:])
+    flat = factors.reshape(math.prod(factors.shape[:-2]), *factors.shape[-2:])
     pivots = np.empty((len(flat), count), np.int32)
     info = np.zeros(len(flat), np.int32)
     batch = np.arange(len(flat))
@@ -40,7 +41,7 @@ def factored(array: Array, pivot: bool = True) -> tuple[Array, Array, Array]:
 
 def order_of(pivots: Array, size: int) -> Array:
     """Which row of the matrix each row of L @ U is."""
-    flat = pivots.reshape(-1, pivots.shape[-1])
+    flat = pivots.reshape(math.prod(pivots.shape[:-1]), pivots.shape[-1])
     order = np.tile(np.arange(size), (len(flat), 1))
     batch = np.arange(len(flat))
     for k in range(flat.shape[1]):
@@ -100,6 +101,6 @@ def triangular_solved(a: Array, b: Array, *, upper: bool, unit: bool = False) ->
     if not x.size:
         return x
     with np.errstate(all="ignore"):
-        flat = np.broadcast_to(a, (*batch, *a.shape[-2:])).reshape(-1, *a.shape[-2:])
-        _solve(flat, x.reshape(-1, *x.shape[-2:]), upper, unit)
+        flat = np.broadcast_to(a, (*batch, *a.shape[-2:])).reshape(math.prod(batch), *a.shape[-2:])
+        _solve(flat, x.reshape(math.prod(batch), *x.shape[-2:]), upper, unit)
     return x
