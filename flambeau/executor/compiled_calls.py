@@ -18,6 +18,7 @@ from flambeau.executor.recomputed_calls import (
     Arguments,
     CompiledCallBackward,
     KeptArguments,
+    OnceArguments,
     Run,
     attach,
     marked,
@@ -112,9 +113,10 @@ class CompiledBackward(Node):
         arguments, kept, plan = self._arguments, self._kept, self._call.plan
         if arguments is None:
             raise RuntimeError(FREED)
-        if any(isinstance(g, Wrapper) for g in gradients):
-            again = CompiledCallBackward(self._call.run, arguments, self._call.marks)
-            return again.apply(gradients)
+        once = arguments if isinstance(arguments, OnceArguments) else None
+        if any(isinstance(g, Wrapper) for g in gradients) or (once is not None and is_grad_enabled()):
+            run = self._call.run if once is None else once.again(self._call.run)
+            return CompiledCallBackward(run, arguments, self._call.marks).apply(gradients)
         missing = frozenset(n for n in range(len(self._shapes)) if n >= len(gradients) or gradients[n] is None)
         way = plan.way_back(missing, again=kept is None or is_grad_enabled())
         given = [self._complete(gradients, number) for number in way.seeds]
@@ -177,3 +179,14 @@ def on_tape(
         arguments.refuse_inference(call.plan.parameters)
         attach(own, CompiledBackward(call, arguments, kept, results))
     return own is not None
+
+
+def kept_on_tape(
+    call: CompiledCall, arguments: Sequence[Any], saved: Arguments, constants: frozenset[int]
+) -> tuple[Any, bool]:
+    """Run the way there of a call and keep what it gives for the way back. The result, and whether it is on the tape
+    (`on_tape`)."""
+    plain = Plain(arguments)
+    result, kept = parted(call.plan, call.plan.forward(*plain.arguments))
+    is_done = on_tape(call, result, Kept(kept), saved, constants)
+    return plain.restored(result), is_done

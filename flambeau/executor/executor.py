@@ -264,9 +264,8 @@ class Executor:
         """A call whose results depend on what asks: one node of the tape where that can be, else one an operator.
         `spec` and `asks` are those of the arguments, where they are known."""
         if not flow.is_repeatable:
-            return self.recorded(arguments, lost_numbers.EFFECTS)
-        saved = recomputed_calls.Arguments(arguments)
-        marks = flow.results[0] if len(flow.results) == 1 else flow.results
+            return self._on_tape_once(flow, arguments, spec, asks)
+        saved, marks = recomputed_calls.Arguments(arguments), flow.marks
         plan = self.derivatives.gradient_plan(flow, arguments, spec, asks)
         constants = self.derivatives.constant_memory
         if not isinstance(plan, GradientPlan):
@@ -277,10 +276,7 @@ class Executor:
         call = compiled_calls.CompiledCall(plan, marks, self._again)
         keeps = not compiled_calls.recomputes(plan, arguments)
         if keeps:
-            plain = gradients.Plain(arguments)
-            result, kept = compiled_calls.parted(plan, plan.forward(*plain.arguments))
-            is_done = compiled_calls.on_tape(call, result, compiled_calls.Kept(kept), saved, constants)
-            result = plain.restored(result)
+            result, is_done = compiled_calls.kept_on_tape(call, arguments, saved, constants)
         else:
             result = run()
             is_done = compiled_calls.on_tape(call, result, None, saved, constants)
@@ -289,6 +285,24 @@ class Executor:
         if not self._takes_objects:
             stub = executor_of(plan.forward).stub if keeps else self.stub
             self._repeat(repeated_calls.remembered(call, arguments, result, stub, constants, keeps=keeps))
+        return result
+
+    def _on_tape_once(
+        self, flow: Flow, arguments: Sequence[Any], spec: specs.Spec | None, asks: gradients.Asking | None
+    ) -> Any:
+        """The same of a call that has no second run, as it draws random numbers or writes to what asks for nothing."""
+        is_compiled = self.derivatives.is_worth_compiling or lost_numbers.losing(self.function, arguments) is not None
+        if flow.replay is None or not is_compiled:
+            return self.recorded(arguments, lost_numbers.EFFECTS)
+        plan = self.derivatives.gradient_plan(flow, arguments, spec, asks)
+        if not isinstance(plan, GradientPlan):
+            return self.recorded(arguments, plan.reason)
+        saved = recomputed_calls.OnceArguments(arguments, flow.replay)
+        if not saved.are_apart():
+            return self.recorded(arguments, lost_numbers.SHARED)
+        call = compiled_calls.CompiledCall(plan, flow.marks, self._again)
+        result, is_done = compiled_calls.kept_on_tape(call, arguments, saved, self.derivatives.constant_memory)
+        assert is_done  # `Flow.replay` is None where results may share memory
         return result
 
     def _repeat(self, call: RepeatedCall | None) -> None:
