@@ -7,17 +7,20 @@ function without loops are recorded as they are: so little is not worth the time
 
 >>> import flambeau
 >>> @flambeau.script
-... def noted(x, seen: list[int]):
+... def noted(x):
 ...     y = (x * 2.0).sin() * x.exp()
-...     seen.append(len(seen))
-...     z = y * float(len(seen))
-...     return (z * z).cos().sum()
+...     print("half way")
+...     y = y + 1.0
+...     return (y * y).cos().sum()
 >>> x = flambeau.ones(3, requires_grad=True)
 >>> for _ in range(3):
-...     noted(x, []).backward()
+...     noted(x).backward()
+half way
+half way
+half way
 >>> [code] = noted._executor.derivatives.recorded_codes
 >>> [len(list(region.function.graph.nodes())) for region in code.regions]
-[5, 6]
+[5, 7]
 """
 
 from __future__ import annotations

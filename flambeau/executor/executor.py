@@ -27,7 +27,7 @@ from flambeau.executor import device_kernels as _device_kernels  # noqa: F401  (
 from flambeau.executor import eager as _eager  # noqa: F401  (operators by themselves)
 from flambeau.executor import large_calls as _large_calls  # noqa: F401  (the same on large arrays)
 from flambeau.executor import recurrent_kernels as _recurrent_kernels  # noqa: F401  (steps of recurrent layers)
-from flambeau.executor.compiled_gradients import GradientPlan
+from flambeau.executor.compiled_gradients import GradientPlan, Refusal
 from flambeau.executor.derivatives import Derivatives
 from flambeau.executor.explain import caches_of, compilation_of, compilations_of
 from flambeau.executor.first_tier import FirstTier
@@ -287,23 +287,16 @@ class Executor:
             self._repeat(repeated_calls.remembered(call, arguments, result, stub, constants, keeps=keeps))
         return result
 
-    def _on_tape_once(
-        self, flow: Flow, arguments: Sequence[Any], spec: specs.Spec | None, asks: gradients.Asking | None
-    ) -> Any:
+    def _on_tape_once(self, flow: Flow, arguments: Sequence[Any], spec: specs.Spec | None, asks: Any) -> Any:
         """The same of a call that has no second run, as it draws random numbers or writes to what asks for nothing."""
-        is_compiled = self.derivatives.is_worth_compiling or lost_numbers.losing(self.function, arguments) is not None
-        if flow.replay is None or not is_compiled:
-            return self.recorded(arguments, lost_numbers.EFFECTS)
-        plan = self.derivatives.gradient_plan(flow, arguments, spec, asks)
-        if not isinstance(plan, GradientPlan):
-            return self.recorded(arguments, plan.reason)
-        saved = recomputed_calls.OnceArguments(arguments, flow.replay)
-        if not saved.are_apart():
-            return self.recorded(arguments, lost_numbers.SHARED)
-        call = compiled_calls.CompiledCall(plan, flow.marks, self._again)
-        result, is_done = compiled_calls.kept_on_tape(call, arguments, saved, self.derivatives.constant_memory)
-        assert is_done  # `Flow.replay` is None where results may share memory
-        return result
+        reason, known = lost_numbers.EFFECTS, self.derivatives
+        if flow.replay and (known.is_worth_compiling or lost_numbers.losing(self.function, arguments)):
+            plan = known.gradient_plan(flow, arguments, spec, asks)
+            result = compiled_calls.once_on_tape(plan, flow, arguments, self._again, known.constant_memory)
+            if not isinstance(result, Refusal):
+                return result
+            reason = result.reason
+        return self.recorded(arguments, reason)
 
     def _repeat(self, call: RepeatedCall | None) -> None:
         """Remember what calls like this one may rely on."""

@@ -54,6 +54,9 @@ class KeptArguments(Protocol):
         """The arguments. Raises RuntimeError if one was written or an attribute assigned since: of those whose elements
         are needed, where that is told by number."""
 
+    def again(self, run: Run) -> Run:
+        """What runs the call once more so that it gives what it gave."""
+
 
 class Arguments:
     """The arguments of a call as they were: to run it again, or to find that they have changed since."""
@@ -85,6 +88,10 @@ class Arguments:
             for item in values:
                 self._kept(item)
         return value
+
+    def again(self, run: Run) -> Run:
+        """What runs the call once more so that it gives what it gave: it has no effects."""
+        return run
 
     @property
     def memory(self) -> set[int]:
