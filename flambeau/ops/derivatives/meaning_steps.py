@@ -2,7 +2,7 @@
 
 >>> from flambeau.schema import registry
 >>> [step.name for step in steps_of(registry.get("aten::silu"), [None], float64)]
-['mul', 'sigmoid']
+['div', 'add', 'exp', 'neg']
 >>> least_large(registry.get("aten::silu")), least_large(registry.get("aten::erf"))
 (65536, 128)
 """
@@ -15,6 +15,7 @@ from typing import Any, Final
 from flambeau.ops.derivatives.terms import Recorder, Term
 from flambeau.ops.families import numpy_special
 from flambeau.schema.dtype import DType, float64
+from flambeau.schema.function import NO_DEFAULT
 from flambeau.schema.opdef import OpDef
 from flambeau.schema.types import FloatType, NumberType, OptionalType, TensorType
 from flambeau.util.inversions import LARGE
@@ -54,7 +55,8 @@ def _steps(term: Any) -> list[Term]:
 
 def least_large(definition: OpDef) -> int:
     """The elements from which on calls of an operator, and their way back, are large."""
-    if definition.scalar is None:
+    formals = definition.schema.arguments
+    if definition.scalar is None or any(a.default is NO_DEFAULT and not is_for_numbers(a.type) for a in formals):
         return LARGE
-    names = {step.name for step in steps_of(definition, [a.default for a in definition.schema.arguments], float64)}
+    names = {step.name for step in steps_of(definition, [a.default for a in formals], float64)}
     return LARGE if names.isdisjoint(numpy_special.STEPS) else FEW
