@@ -194,6 +194,8 @@ def kept_on_tape(
     (`on_tape`)."""
     plain = Plain(arguments)
     result, kept = parted(call.plan, call.plan.forward(*plain.arguments))
+    if isinstance(saved, OnceArguments):
+        saved.ran()
     is_done = on_tape(call, result, Kept(kept), saved, constants)
     return plain.restored(result), is_done
 

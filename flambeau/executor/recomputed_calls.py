@@ -34,7 +34,7 @@ from flambeau.tensor.grad_mode import inference_mode, is_grad_enabled, refuse_sa
 from flambeau.tensor.interceptors import changed
 from flambeau.tensor.random import fork_rng, get_rng_state, set_rng_state
 from flambeau.tensor.recorder import tensors_in
-from flambeau.tensor.tensor import Tensor
+from flambeau.tensor.tensor import Tensor, wrap
 
 Run = Callable[[Sequence[Any]], Any]
 CHANGED = (
@@ -129,7 +129,7 @@ class OnceArguments(Arguments):
 
     def __init__(self, arguments: Sequence[Any], replay: Replay) -> None:
         super().__init__(arguments)
-        self._copies = {n: arguments[n].detach().clone() for n in replay.rewritten}
+        self._copies = {n: arguments[n]._array.copy() for n in replay.rewritten}
         self._state = get_rng_state() if replay.draws else None
 
     def are_apart(self) -> bool:
@@ -142,13 +142,19 @@ class OnceArguments(Arguments):
         of a batch."""
 
         def once_more(arguments: Sequence[Any]) -> Any:
-            values = [self._copies[n].clone() if n in self._copies else v for n, v in enumerate(arguments)]
+            values = [wrap(self._copies[n].copy()) if n in self._copies else v for n, v in enumerate(arguments)]
             with fork_rng(enabled=self._state is not None), changed(handlers=(), modes=()):
                 if self._state is not None:
                     set_rng_state(self._state)
                 return run(values)
 
         return once_more
+
+    def ran(self) -> None:
+        """The call has run: what it wrote is as it is meant to be now."""
+        for number in self._copies:
+            tensor = self._values[number]
+            self._tensors[id(tensor)].version = tensor._storage.version
 
     def restored(self, node: Node, needed: Sequence[int] | None = None) -> Sequence[Any]:
         """The arguments; what the call itself wrote is no argument of a second run."""

@@ -187,3 +187,32 @@ def test_c15_a_call_that_fails_has_written_what_it_wrote() -> None:
     with pytest.raises(ValueError, match="as it was asked to"):
         failing(x, count, True)
     assert count.item() == CALLS + 1
+
+
+class Counting(nn.Module):
+    """Counts its calls in a buffer, as programs write it."""
+
+    calls: Tensor
+
+    def __init__(self) -> None:
+        super().__init__()
+        self.layer = nn.Linear(3, 2)
+        self.register_buffer("calls", flambeau.zeros(1))
+
+    def forward(self, x: Tensor) -> Tensor:
+        self.calls += 1
+        return self.layer(x) * self.calls
+
+
+def test_c15_a_counter_in_a_buffer_is_no_assignment() -> None:
+    flambeau.manual_seed(3)
+    module = Counting()
+    scripted = flambeau.script(module)
+    x, buffer = flambeau.ones(2, 3), scripted.calls
+    for number in range(1, CALLS + 2):
+        module.zero_grad()
+        scripted(x).sum().backward()
+        assert module.layer.bias.grad.tolist() == [2.0 * number] * 2
+    assert scripted(x).grad_fn.name() == "CompiledCallBackward"
+    assert scripted.calls is buffer
+    assert buffer.item() == CALLS + 2
