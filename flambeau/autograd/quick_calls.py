@@ -276,19 +276,7 @@ def _general(calls: _Calls) -> Recorded:
             value = arguments[position]
             is_list = takes_lists and isinstance(value, list | tuple)
             for one in value if is_list else (value,):
-                if not isinstance(one, Tensor):
-                    edges.append(None)
-                    shapes.append(None)
-                    key |= _COMPLEX if type(one) is complex else 0
-                    continue
-                array, edge = one._array, _edge(one)
-                dtype = array.dtype
-                edges.append(edge)
-                shapes.append(None if edge is None else (array.shape, dtype))
-                if edge is not None:
-                    key |= bit
-                if dtype.kind != "f":
-                    key |= _kind(one, dtype)
+                key |= _look(one, bit, edges, shapes)
             counts.append(len(value) if is_list else -1)
             bit <<= 1
         if not key & ~_COMPLEX:
@@ -298,19 +286,36 @@ def _general(calls: _Calls) -> Recorded:
             return calls.slowly(*arguments)
         outcome = run(*arguments)
         is_single = not isinstance(outcome, list | tuple)
-        results = (outcome,) if is_single else outcome
         node = new_node(
             edges, formulas, shapes, formulas.keep(arguments, outcome), next_number(),
             counts if takes_lists else None, is_single,
         )  # fmt: skip
-        for number, result in enumerate(results):
-            if flows is not True and not flows[number]:  # type: ignore[index]  # as many as there are results
-                continue
-            if result._array.dtype.kind not in "fcV" or any(result is argument for argument in arguments):
-                continue
-            if result._base is not None:
-                node.shown = result._base._node
-            result._node, result.output_nr = node, number
+        for number, result in enumerate((outcome,) if is_single else outcome):
+            if flows is True or flows[number]:  # type: ignore[index]  # as many as there are results
+                _attach(result, node, number, arguments)
         return outcome
 
     return record
+
+
+def _look(operand: Any, bit: int, edges: list[Any], shapes: list[Any]) -> int:
+    """Note where the gradient of an operand goes on, and what it is like; `bit` if it asks for one, with what is
+    complex."""
+    if not isinstance(operand, Tensor):
+        edges.append(None)
+        shapes.append(None)
+        return _COMPLEX if type(operand) is complex else 0
+    array, edge = operand._array, _edge(operand)
+    edges.append(edge)
+    shapes.append(None if edge is None else (array.shape, array.dtype))
+    key = 0 if edge is None else bit
+    return key if array.dtype.kind == "f" else key | _kind(operand, array.dtype)
+
+
+def _attach(result: Any, node: Any, number: int, arguments: tuple[Any, ...]) -> None:
+    """Have a result know its node, unless it is an argument, or has no gradients."""
+    if result._array.dtype.kind not in "fcV" or any(result is argument for argument in arguments):
+        return
+    if result._base is not None:
+        node.shown = result._base._node
+    result._node, result.output_nr = node, number

@@ -34,6 +34,8 @@ from flambeau.schema.types import ListType, OptionalType, TensorType, Type
 from flambeau.tensor.tensor import Tensor
 from flambeau.util.inversions import LARGE_GRADIENTS
 
+_OF_LISTS: Final = (TENSORS, PART, SIZES_OF_PARTS)
+"""How something is kept that is a list, or of several results."""
 Together = Callable[[Sequence[Any]], Sequence[Any] | None]
 
 
@@ -67,15 +69,11 @@ class Rule:
 
     def _make(self, asking: tuple[bool, ...], call: Call) -> CallFormulas:
         formulas: list[tuple[int, Formula]] = []
-        needs: dict[str, int] = {}
-        index = self.definition.schema.index
         for number, ((_, name), asks) in enumerate(zip(self.operands, asking, strict=True)):
             formula = self.gradient.formula(name, call) if asks else None
             if formula is not None:
                 formulas.append((number, formula))
-                for need in formula.needs:
-                    if need not in ("grad", "grads") and not (need in formula.optional and need not in index):
-                        needs[need] = self._position(need)
+        needs = self._needs([formula for _, formula in formulas])
         places = {"grad": 0, "grads": 0} | {name: 1 + place for place, name in enumerate(needs)}
         steps = tuple([(number, _step(formula, places)) for number, formula in formulas])
         kept = tuple(needs.items())
@@ -83,12 +81,22 @@ class Rule:
         direct = self._direct(kept)
         together, keeps = self._together(formulas, places), direct or ()
         name = self.definition.schema.name.partition("::")[2]
-        has_lists = self.takes_lists or any(way in (TENSORS, PART, SIZES_OF_PARTS) for way, _ in direct or ())
+        has_lists = self.takes_lists or any(way in _OF_LISTS for way, _ in keeps)
         is_quick = direct is not None and not has_lists and len(self.definition.schema.returns) == 1
-        work = quick(name, formulas, steps, places, direct or (), len(self.operands)) if is_quick else None
+        work = quick(name, formulas, steps, places, keeps, len(self.operands)) if is_quick else None
         folds = self.definition.scalar is None and self.definition.family != "view"
         least = least_large(self.definition)
         return CallFormulas(steps, work, kept, names, direct, keeper(keeps), together, least, folds)
+
+    def _needs(self, formulas: Sequence[Formula]) -> dict[str, int]:
+        """What formulas need, with where it is: arguments by position; results, -1 and down."""
+        needs: dict[str, int] = {}
+        index = self.definition.schema.index
+        for formula in formulas:
+            for need in formula.needs:
+                if need not in ("grad", "grads") and not (need in formula.optional and need not in index):
+                    needs[need] = self._position(need)
+        return needs
 
     def _together(self, formulas: Sequence[tuple[int, Formula]], places: Mapping[str, int]) -> Together:
         """What computes all gradients of a call on large arrays."""
