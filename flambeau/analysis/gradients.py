@@ -67,6 +67,17 @@ def carried(node: Node, values: Container[Value]) -> list[Value]:
 
 
 @dataclass(frozen=True, slots=True)
+class Replay:
+    """Why a second run of a graph would not be like the first: random numbers, and writes to parameters that ask for
+    nothing. With the generator's state of then and copies of these it is."""
+
+    draws: bool
+    """Whether it draws random numbers."""
+    rewritten: tuple[int, ...]
+    """Which parameters it writes, by number."""
+
+
+@dataclass(frozen=True, slots=True)
 class Flow:
     """What a graph does with parameters that ask for gradients."""
 
@@ -84,6 +95,13 @@ class Flow:
     """Whether a second run on the same arguments gives the same and changes nothing: no effects but an exception, no
     random numbers, no writes to what was there before.
     """
+    replay: Replay | None = None
+    """What a second run of one that is not repeatable has to put back; None where it cannot be done."""
+
+    @property
+    def marks(self) -> Marks:
+        """Whether the result depends on what asks; of several, one by one."""
+        return self.results[0] if len(self.results) == 1 else self.results
 
     @property
     def is_recorded(self) -> bool:
@@ -107,6 +125,9 @@ def asking_values(graph: Graph, asking: Sequence[bool], others: Sequence[Value] 
     walk = _Walk(graph, asking, others)
     walk.settle()
     return walk.needs
+
+
+_OF_OBJECTS = ("prim::GetAttr", "prim::SetAttr")
 
 
 class _Walk:
@@ -147,7 +168,8 @@ class _Walk:
             tuple(v in self._asking and v in written for v in parameters),
             any(map(is_open, self._nodes)),
             tuple(path for path in map(_path, self._assigned) if path is not None),
-            self._is_repeatable(),
+            repeatable := self._is_repeatable(),
+            None if repeatable else self._replay(),
         )
 
     def _is_repeatable(self) -> bool:
@@ -158,6 +180,29 @@ class _Walk:
         written = {v for n in self._writers for v in self._written(n)}
         return not any(v in written for v in self._graph.parameters) and not any(
             v.defining_node is not None and v.defining_node.op == "prim::GetAttr" for v in written
+        )
+
+    def _replay(self) -> Replay | None:
+        """How a run is done again. None where it has effects on the world or on objects, writes what depends on what
+        asks, or where a result that does shows memory of a parameter or of another: that is known when it has run.
+        """
+        effects = {own_effect(n) for n in self._nodes if n.op != "prim::RaiseException"}
+        is_about_more = any(n.op in _OF_OBJECTS for n in self._nodes) or any(map(is_about_tensor, self._writers))
+        if not effects <= {Effect.NONE, Effect.RANDOM} or is_about_more:
+            return None
+        alias = self._alias or AliasAnalysis(self._graph, apart=True)
+        rewritten = {v: n for n, v in enumerate(self._graph.parameters) if _is_written(v, alias)}
+        if any(v in self._needs or not isinstance(v.static_type, TensorType) for v in rewritten):
+            return None
+        return Replay(Effect.RANDOM in effects, tuple(rewritten.values())) if self._are_apart(alias) else None
+
+    def _are_apart(self, alias: AliasAnalysis) -> bool:
+        """Whether no result that depends on what asks shows memory of a parameter, a constant or another result."""
+        results = [v for v in self._graph.returns if v in self._needs and holds_tensors(v.static_type)]
+        outside = [*self._graph.parameters, *(n.result() for n in self._nodes if n.op == "prim::Constant")]
+        return not any(
+            value in results[:number] or alias.may_contain_alias(value, [*outside, *results[:number]])
+            for number, value in enumerate(results)
         )
 
     def _marks(self, value: Value) -> Marks:
@@ -232,6 +277,13 @@ def is_real(type_: Type) -> bool:
 def holds_tensors(type_: Type) -> bool:
     """Whether a value is, or may hold, a tensor."""
     return any(isinstance(part, TensorType) for part in type_.walk())
+
+
+def _is_written(value: Value, alias: AliasAnalysis) -> bool:
+    """Whether a graph may write a parameter, or a tensor in it."""
+    return alias.has_writers(value) or (
+        not isinstance(value.static_type, TensorType) and alias.has_tensor_writers(value)
+    )
 
 
 def is_about_tensor(node: Node) -> bool:

@@ -50,6 +50,8 @@ class CallFormulas:
     """There: what is kept of the arguments and the result of a call."""
     together: Callable[[Values], Sequence[Any] | None]
     """Computes what all steps give from large arrays; None for what it does not serve."""
+    least: int
+    """Elements from which on arrays are large."""
     folds: bool
     """Whether what is kept may be large where the gradient is not: a sum, a mean, a loss."""
 
@@ -123,7 +125,7 @@ class OperatorNode(Node):
             return self._of_lists(values, self.counts)
         gradient = values[0]
         if type(gradient) is Tensor and (
-            gradient._array.size >= LARGE or (self.formulas.folds and _are_large(values))
+            gradient._array.size >= self.formulas.least or (self.formulas.folds and _are_large(values))
         ):
             return self._of_large(values)
         shapes = self.shapes
@@ -143,7 +145,7 @@ class OperatorNode(Node):
         """The same while nothing is recorded and nobody intercepts operators."""
         kept, gradient, formulas = self.kept, gradients[0], self.formulas
         quick = formulas.quick
-        if quick is None or kept is None or type(gradient) is not Tensor or gradient._array.size >= LARGE:
+        if quick is None or kept is None or type(gradient) is not Tensor or gradient._array.size >= formulas.least:
             return self.apply(gradients)
         if formulas.folds and _keeps_large(kept):
             return self.apply(gradients)

@@ -22,9 +22,19 @@ from flambeau.autograd.node import edge_of, next_number
 from flambeau.autograd.operator_node import CallFormulas
 from flambeau.autograd.rule import Rule, is_complex
 from flambeau.ops.families.entry_kernel import EntryKernel
-from flambeau.schema.types import BoolType, FloatType, IntType, StringType, TensorType
+from flambeau.schema.types import (
+    AnyType,
+    ComplexType,
+    FloatType,
+    IntType,
+    ListType,
+    NumberType,
+    OptionalType,
+    TensorType,
+)
 from flambeau.tensor import grad_mode
 from flambeau.tensor.below import Redirected
+from flambeau.tensor.tensor import Tensor
 from flambeau.util.made_objects import Maker
 
 CAREFUL: Final[list[object]] = []
@@ -45,6 +55,11 @@ def careful() -> Iterator[None]:
 _COMPLEX: Final = 1 << 30
 _NO_COMPLEX: Final = frozenset({int, float, bool, type(None), str})
 
+_COMPLEX_TOO: Final = (TensorType, NumberType, ComplexType, AnyType)
+"""Types of values that may be complex numbers, or tensors of them."""
+
+_TAKEN: Final = (TensorType, OptionalType, ListType, NumberType, FloatType, IntType, ComplexType)
+
 _NODE: Final = {"extras": None, "counts": None, "is_single": True, "shown": None}
 """What nodes of such calls have in other slots than those that differ."""
 
@@ -58,12 +73,13 @@ def quick(rule: Rule, slowly: Recorded) -> Recorded | None:
     positions = tuple([position for position, _ in rule.operands])
     returns = definition.schema.returns
     types = [*[arguments[p].type for p in positions], *[r.type for r in returns]]
-    is_usual = len(returns) == 1 and all(isinstance(t, TensorType) for t in types)
     if isinstance(definition.kernel, Redirected):
         return None  # results may be tensors of any class
-    if definition.schema.is_mutable or not is_usual or rule.flows is not True or not positions:
+    if definition.schema.is_mutable or rule.flows is False or not positions or not all(map(_holds_tensors, types)):
         return None
     calls = _Calls(rule, positions, slowly)
+    if len(returns) > 1 or rule.flows is not True or not all(isinstance(t, TensorType) for t in types):
+        return _general(calls)
     if positions == (0,):
         return _unary(calls)
     return _binary(calls) if positions == (0, 1) else _any_number(calls)
@@ -78,6 +94,9 @@ class _Calls:
         self.rule = rule
         self.node: Recorded = Maker(rule.node_type, ("edges", "formulas", "shapes", "kept", "sequence"), _NODE)
         """Makes a node."""
+        parts = ("edges", "formulas", "shapes", "kept", "sequence", "counts", "is_single")
+        self.any_node: Recorded = Maker(rule.node_type, parts, {"extras": None, "shown": None})
+        """Makes one of a call with lists of operands, or of results."""
         self.positions = positions
         self.run: Recorded = kernel.unrecorded if isinstance(kernel, EntryKernel) else kernel
         self.slowly = slowly
@@ -109,7 +128,12 @@ class _Calls:
 
 
 def _may_be_complex(type_: Any) -> bool:
-    return not isinstance(type_, BoolType | IntType | FloatType | StringType)
+    return any(isinstance(part, _COMPLEX_TOO) for part in type_.walk())
+
+
+def _holds_tensors(type_: Any) -> bool:
+    """Whether values of a type are tensors, numbers, None, or lists of these."""
+    return all(isinstance(part, _TAKEN) for part in type_.walk())
 
 
 def _kind(operand: Any, dtype: Any) -> int:
@@ -234,3 +258,64 @@ def _any_number(calls: _Calls) -> Recorded:
         return result
 
     return record
+
+
+def _general(calls: _Calls) -> Recorded:
+    """Calls with operands that may be None or lists, or with several results."""
+    mode, run, positions, new_node, flows = grad_mode.mode, calls.run, calls.positions, calls.any_node, calls.rule.flows
+    takes_lists = calls.rule.takes_lists
+
+    def record(*arguments: Any) -> Any:
+        if not mode.enabled:
+            return run(*arguments)
+        edges: list[Any] = []
+        shapes: list[Any] = []
+        counts: list[int] = []
+        key, bit = 0, 1
+        for position in positions:
+            value = arguments[position]
+            is_list = takes_lists and isinstance(value, list | tuple)
+            for one in value if is_list else (value,):
+                key |= _look(one, bit, edges, shapes)
+            counts.append(len(value) if is_list else -1)
+            bit <<= 1
+        if not key & ~_COMPLEX:
+            return run(*arguments)
+        formulas = calls.formulas(key, arguments)
+        if formulas is None or CAREFUL:
+            return calls.slowly(*arguments)
+        outcome = run(*arguments)
+        is_single = not isinstance(outcome, list | tuple)
+        node = new_node(
+            edges, formulas, shapes, formulas.keep(arguments, outcome), next_number(),
+            counts if takes_lists else None, is_single,
+        )  # fmt: skip
+        for number, result in enumerate((outcome,) if is_single else outcome):
+            if flows is True or flows[number]:  # type: ignore[index]  # as many as there are results
+                _attach(result, node, number, arguments)
+        return outcome
+
+    return record
+
+
+def _look(operand: Any, bit: int, edges: list[Any], shapes: list[Any]) -> int:
+    """Note where the gradient of an operand goes on, and what it is like; `bit` if it asks for one, with what is
+    complex."""
+    if not isinstance(operand, Tensor):
+        edges.append(None)
+        shapes.append(None)
+        return _COMPLEX if type(operand) is complex else 0
+    array, edge = operand._array, _edge(operand)
+    edges.append(edge)
+    shapes.append(None if edge is None else (array.shape, array.dtype))
+    key = 0 if edge is None else bit
+    return key if array.dtype.kind == "f" else key | _kind(operand, array.dtype)
+
+
+def _attach(result: Any, node: Any, number: int, arguments: tuple[Any, ...]) -> None:
+    """Have a result know its node, unless it is an argument, or has no gradients."""
+    if result._array.dtype.kind not in "fcV" or any(result is argument for argument in arguments):
+        return
+    if result._base is not None:
+        node.shown = result._base._node
+    result._node, result.output_nr = node, number

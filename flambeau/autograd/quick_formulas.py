@@ -21,12 +21,14 @@ from collections.abc import Callable, Mapping, Sequence
 from typing import Any, Final
 
 from flambeau.autograd.formula_kernels import PRODUCTS_OF_GRADIENTS, formula_kernel
+from flambeau.autograd.saved import save
 from flambeau.schema.gradient import Formula, Product
 from flambeau.tensor.grad_mode import refuse_saving
 from flambeau.tensor.tensor import plain
 
-OPERAND, RESULT, SIZES, VALUE = range(4)
-"""How something is kept: a tensor, the result, a tensor's sizes, and what is none of these."""
+OPERAND, RESULT, SIZES, VALUE, OPTIONAL, LIST, TENSORS, PART, SIZES_OF_PARTS = range(9)
+"""How something is kept: a tensor, the result, a tensor's sizes (of each, in a list), and what is none of these; a
+tensor that may be None, a list or None, a list of tensors, one of several results, and the sizes of each of these."""
 _REALS: Final = (int, float)
 Step = Callable[[Sequence[Any]], Any]
 Steps = Sequence[tuple[int, Step]]
@@ -69,7 +71,7 @@ def keeper(direct: Sequence[tuple[int, int]]) -> Callable[[Sequence[Any], Any], 
         t0 = arguments[1]
         v0 = t0._storage.version
         if v0 < 0: refuse_saving(v0)
-        return [(t0, v0), list(arguments[0]._array.shape)]
+        return [(t0, v0), sizes(arguments[0])]
     """
     lines, kept = [], []
     for k, (way, position) in enumerate(direct):
@@ -77,13 +79,45 @@ def keeper(direct: Sequence[tuple[int, int]]) -> Callable[[Sequence[Any], Any], 
             lines += [f"t{k} = arguments[{position}]", f"v{k} = t{k}._storage.version"]
             lines.append(f"if v{k} < 0: refuse_saving(v{k})")
             kept.append(f"(t{k}, v{k})")
-        elif way == RESULT:
-            kept.append("(result._array, result._storage, result._storage.version)")
+        elif way == OPTIONAL:
+            lines += [f"t{k} = arguments[{position}]", f"v{k} = 0 if t{k} is None else t{k}._storage.version"]
+            lines.append(f"if v{k} < 0: refuse_saving(v{k})")
+            kept.append(f"None if t{k} is None else (t{k}, v{k})")
         else:
-            kept.append(f"list(arguments[{position}]._array.shape)" if way == SIZES else f"arguments[{position}]")
+            kept.append(_KEPT[way].format(position))
     body = [f"    {line}" for line in (*lines, f"return [{', '.join(kept)}]")]
     text = "\n".join(["def keep(arguments, result):", *body])
-    return _defined(text, "keep", {"refuse_saving": refuse_saving})
+    names = {"copied": _copied, "sizes": _sizes, "save": save, "tensors": _tensors}
+    return _defined(text, "keep", {"refuse_saving": refuse_saving, **names})
+
+
+_KEPT: Final = {
+    RESULT: "(result._array, result._storage, result._storage.version)",
+    SIZES: "sizes(arguments[{}])",
+    VALUE: "arguments[{}]",
+    LIST: "copied(arguments[{}])",
+    TENSORS: "tensors(arguments[{}])",
+    PART: "save(result[{0}], {0})",
+    SIZES_OF_PARTS: "sizes(result)",
+}
+"""The text for what is kept otherwise than as an operand."""
+
+
+def _copied(value: Any) -> Any:
+    """A list as it is now; None for none."""
+    return value if value is None else [*value]
+
+
+def _tensors(values: Any) -> Any:
+    """Tensors, and None, as they are kept. Raises RuntimeError for one that was made in `inference_mode()`."""
+    for value in values or ():
+        if value is not None:
+            refuse_saving(value._storage.version)
+    return values if values is None else [value if value is None else save(value) for value in values]
+
+
+def _sizes(value: Any) -> Any:
+    return [_sizes(one) for one in value] if isinstance(value, list | tuple) else list(value._array.shape)
 
 
 def _defined(text: str, name: str, names: dict[str, Any]) -> Callable[..., Any]:
@@ -115,11 +149,14 @@ class _Text:
         if direct:
             self._lines.append(f"{', '.join([f'a{k}' for k in range(len(direct))])}, = kept")
         for k, (way, _) in enumerate(direct):
-            if way == OPERAND:
-                self._lines += [
+            if way in (OPERAND, OPTIONAL):
+                ways = [
                     f"if type(a{k}) is not tuple: return None", f"v{k}, version = a{k}",
                     f"if v{k}._storage.version != version: return None",
                 ]  # fmt: skip
+                if way == OPTIONAL:
+                    ways = [f"if a{k} is None: v{k} = None", "else:", *[f"    {line}" for line in ways]]
+                self._lines += ways
             elif way == RESULT:
                 self._lines += [
                     f"if type(a{k}) is not tuple: return None", f"array, storage, version = a{k}",

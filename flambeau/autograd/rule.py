@@ -12,15 +12,30 @@ from collections.abc import Callable, Mapping, Sequence
 from typing import Any, Final
 
 from flambeau.autograd.operator_node import CallFormulas, OperatorNode, Step
-from flambeau.autograd.quick_formulas import OPERAND, RESULT, SIZES, VALUE, keeper, quick
+from flambeau.autograd.quick_formulas import (
+    LIST,
+    OPERAND,
+    OPTIONAL,
+    PART,
+    RESULT,
+    SIZES,
+    SIZES_OF_PARTS,
+    TENSORS,
+    VALUE,
+    keeper,
+    quick,
+)
+from flambeau.ops.derivatives.meaning_steps import least_large
 from flambeau.ops.derivatives.operators import OPERATORS
 from flambeau.schema.gradient import Call, Formula, Gradient, Part
 from flambeau.schema.opdef import OpDef
 from flambeau.schema.own_gradient import gradient_of as gradient_of
-from flambeau.schema.types import BoolType, FloatType, IntType, NumberType, TensorType
+from flambeau.schema.types import ListType, OptionalType, TensorType, Type
 from flambeau.tensor.tensor import Tensor
 from flambeau.util.inversions import LARGE_GRADIENTS
 
+_OF_LISTS: Final = (TENSORS, PART, SIZES_OF_PARTS)
+"""How something is kept that is a list, or of several results."""
 Together = Callable[[Sequence[Any]], Sequence[Any] | None]
 
 
@@ -36,6 +51,9 @@ class Rule:
         self.node_type: type[OperatorNode] = type(
             _node_name(definition), (OperatorNode,), {"__slots__": (), "could_keep": frozenset(["result", *index])}
         )
+        types = [definition.schema.arguments[position].type for position, _ in self.operands]
+        self.takes_lists: Final = any(isinstance(type_, ListType) for type_ in types)
+        """Whether an operand is a list of tensors."""
         self.is_in_place: Final = _writes_first(definition)
         self.flows: Final = definition.differentiable
         self._calls: dict[Any, CallFormulas] = {}
@@ -51,15 +69,11 @@ class Rule:
 
     def _make(self, asking: tuple[bool, ...], call: Call) -> CallFormulas:
         formulas: list[tuple[int, Formula]] = []
-        needs: dict[str, int] = {}
-        index = self.definition.schema.index
         for number, ((_, name), asks) in enumerate(zip(self.operands, asking, strict=True)):
             formula = self.gradient.formula(name, call) if asks else None
             if formula is not None:
                 formulas.append((number, formula))
-                for need in formula.needs:
-                    if need not in ("grad", "grads") and not (need in formula.optional and need not in index):
-                        needs[need] = self._position(need)
+        needs = self._needs([formula for _, formula in formulas])
         places = {"grad": 0, "grads": 0} | {name: 1 + place for place, name in enumerate(needs)}
         steps = tuple([(number, _step(formula, places)) for number, formula in formulas])
         kept = tuple(needs.items())
@@ -67,9 +81,22 @@ class Rule:
         direct = self._direct(kept)
         together, keeps = self._together(formulas, places), direct or ()
         name = self.definition.schema.name.partition("::")[2]
-        work = None if direct is None else quick(name, formulas, steps, places, direct, len(self.operands))
+        has_lists = self.takes_lists or any(way in _OF_LISTS for way, _ in keeps)
+        is_quick = direct is not None and not has_lists and len(self.definition.schema.returns) == 1
+        work = quick(name, formulas, steps, places, keeps, len(self.operands)) if is_quick else None
         folds = self.definition.scalar is None and self.definition.family != "view"
-        return CallFormulas(steps, work, kept, names, direct, keeper(keeps), together, folds)
+        least = least_large(self.definition)
+        return CallFormulas(steps, work, kept, names, direct, keeper(keeps), together, least, folds)
+
+    def _needs(self, formulas: Sequence[Formula]) -> dict[str, int]:
+        """What formulas need, with where it is: arguments by position; results, -1 and down."""
+        needs: dict[str, int] = {}
+        index = self.definition.schema.index
+        for formula in formulas:
+            for need in formula.needs:
+                if need not in ("grad", "grads") and not (need in formula.optional and need not in index):
+                    needs[need] = self._position(need)
+        return needs
 
     def _together(self, formulas: Sequence[tuple[int, Formula]], places: Mapping[str, int]) -> Together:
         """What computes all gradients of a call on large arrays."""
@@ -79,18 +106,15 @@ class Rule:
     def _direct(self, kept: Sequence[tuple[str, int]]) -> tuple[tuple[int, int], ...] | None:
         ways = []
         for name, position in kept:
-            if position < 0:
-                if name != "result":
-                    return None
-                ways.append((RESULT, 0))
-                continue
-            argument = self.definition.schema.arguments[position]
-            if isinstance(argument.type, TensorType):
-                ways.append((SIZES if name.endswith("_sizes") else OPERAND, position))
-            elif isinstance(argument.type, IntType | BoolType | FloatType | NumberType):
-                ways.append((VALUE, position))
+            if position >= 0:
+                way = _way(self.definition.schema.arguments[position].type, as_sizes=name.endswith("_sizes"))
+            elif name in ("result", "results_sizes"):
+                way, position = RESULT if name == "result" else SIZES_OF_PARTS, 0
             else:
-                return None
+                if name == "results":
+                    return None
+                way, position = PART, -1 - position
+            ways.append((way, position))
         return tuple(ways)
 
     def _position(self, need: str) -> int:
@@ -100,6 +124,17 @@ class Rule:
         if need.endswith("_sizes") and need.removesuffix("_sizes") in index:
             return index[need.removesuffix("_sizes")]
         return -1 if need in ("result", "results", "results_sizes") else -1 - int(need.removeprefix("result"))
+
+
+def _way(type_: Type, *, as_sizes: bool) -> int:
+    """How an argument of a type is kept."""
+    inner = type_.element if isinstance(type_, OptionalType) else type_
+    if isinstance(inner, TensorType):
+        return SIZES if as_sizes else OPERAND if inner is type_ else OPTIONAL
+    if isinstance(inner, ListType):
+        has_tensors = any(isinstance(part, TensorType) for part in inner.walk())
+        return SIZES if as_sizes else TENSORS if has_tensors else LIST
+    return VALUE
 
 
 def _step(formula: Formula, places: Mapping[str, int]) -> Step:

@@ -9,15 +9,17 @@ from __future__ import annotations
 from collections.abc import Sequence
 from typing import Any
 
-from flambeau.analysis.gradients import Marks
+from flambeau.analysis.gradients import Flow, Marks
 from flambeau.autograd.node import Gradients, Node, edge_of
 from flambeau.autograd.saved import FREED, SavedTensor
-from flambeau.executor.compiled_gradients import GradientPlan, Stacks
+from flambeau.executor import lost_numbers
+from flambeau.executor.compiled_gradients import GradientPlan, Refusal, Stacks
 from flambeau.executor.gradients import Plain
 from flambeau.executor.recomputed_calls import (
     Arguments,
     CompiledCallBackward,
     KeptArguments,
+    OnceArguments,
     Run,
     attach,
     marked,
@@ -112,9 +114,9 @@ class CompiledBackward(Node):
         arguments, kept, plan = self._arguments, self._kept, self._call.plan
         if arguments is None:
             raise RuntimeError(FREED)
-        if any(isinstance(g, Wrapper) for g in gradients):
-            again = CompiledCallBackward(self._call.run, arguments, self._call.marks)
-            return again.apply(gradients)
+        if self._runs_again(arguments, gradients):
+            run = arguments.again(self._call.run)
+            return CompiledCallBackward(run, arguments, self._call.marks).apply(gradients)
         missing = frozenset(n for n in range(len(self._shapes)) if n >= len(gradients) or gradients[n] is None)
         way = plan.way_back(missing, again=kept is None or is_grad_enabled())
         given = [self._complete(gradients, number) for number in way.seeds]
@@ -123,6 +125,12 @@ class CompiledBackward(Node):
         found = way.gradients(way.function(*given, *inputs))
         by_tensor = _by_tensor([values[n] for n in way.targets], found)
         return [by_tensor.get(id(tensor)) for tensor in arguments.asking]
+
+    def _runs_again(self, arguments: KeptArguments, gradients: Gradients) -> bool:
+        """Whether the way back is that of a second run: for gradients that are batches or have tangents, and to be
+        differentiated itself where a call has effects that its graph would repeat."""
+        has_effects = isinstance(arguments, OnceArguments)
+        return any(isinstance(g, Wrapper) for g in gradients) or (has_effects and is_grad_enabled())
 
     def _complete(self, gradients: Gradients, number: int) -> Tensor:
         """The gradient of a result, which is zero where none came."""
@@ -177,3 +185,31 @@ def on_tape(
         arguments.refuse_inference(call.plan.parameters)
         attach(own, CompiledBackward(call, arguments, kept, results))
     return own is not None
+
+
+def kept_on_tape(
+    call: CompiledCall, arguments: Sequence[Any], saved: Arguments, constants: frozenset[int]
+) -> tuple[Any, bool]:
+    """Run the way there of a call and keep what it gives for the way back. The result, and whether it is on the tape
+    (`on_tape`)."""
+    plain = Plain(arguments)
+    result, kept = parted(call.plan, call.plan.forward(*plain.arguments))
+    if isinstance(saved, OnceArguments):
+        saved.ran()
+    is_done = on_tape(call, result, Kept(kept), saved, constants)
+    return plain.restored(result), is_done
+
+
+def once_on_tape(
+    plan: GradientPlan | Refusal, flow: Flow, arguments: Sequence[Any], again: Run, constants: frozenset[int]
+) -> Any:
+    """Run a call that draws random numbers, or writes to what asks for nothing, as one node; a Refusal, before
+    anything has run, where it cannot be one. `again` runs the function, an operator at a time."""
+    if isinstance(plan, Refusal) or flow.replay is None:
+        return plan
+    saved = OnceArguments(arguments, flow.replay)
+    if not saved.are_apart():
+        return Refusal(lost_numbers.SHARED)
+    result, is_done = kept_on_tape(CompiledCall(plan, flow.marks, again), arguments, saved, constants)
+    assert is_done  # `Flow.replay` is None where results may share memory
+    return result

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from typing import Any
 
 import numpy as np
@@ -23,6 +23,7 @@ from flambeau.util.inversions import (
     LARGEST_OF_WINDOWS,
     LAYER_NORM_GRADIENTS,
     NORM_GRADIENTS,
+    WINDOWS,
 )
 
 Array = np.ndarray[Any, Any]
@@ -95,6 +96,18 @@ def largest_of_windows(
     True
     """
     return windows.prepare_largest(x, result, kernel, stride, before, dilation) if available() else None
+
+
+@WINDOWS.provide
+def on_windows(name: str, x: Array, numbers: Mapping[str, Any]) -> Callable[[Array], Array] | None:
+    """What runs an operator on windows of arrays that lie as `x`, with its other arguments by name. None where there is
+    no code for that, or where the operator refuses it.
+
+    >>> run = on_windows("aten::adaptive_avg_pool1d", np.ones((1, 4)), {"output_size": [2]})
+    >>> (run is not None) == available()
+    True
+    """
+    return window_rules.run_of(name, x, numbers) if available() else None
 
 
 @CHANNEL_NORM.provide

@@ -102,13 +102,18 @@ class Derivatives:
         """The derivatives that are kept, the one used last at the end."""
         return [plan for plan in self._gradients.values if isinstance(plan, GradientPlan)]
 
+    @property
+    def is_worth_compiling(self) -> bool:
+        """Whether a function whose operators are recorded has been called often enough to be compiled, or has loops."""
+        return self._calls_recorded >= CALLS_BEFORE_REGIONS or has_loop(self._function)
+
     def recorded_code(self, arguments: Sequence[Any]) -> Code:
         """The function for calls of which each operator is recorded: with regions that are compiled."""
         asks = gradients.asking(arguments)
         known = self._recorded.get(asks)
         if known is None:
-            self._calls_recorded += 1
-            if self._calls_recorded <= CALLS_BEFORE_REGIONS and not has_loop(self._function):
+            if not self.is_worth_compiling:
+                self._calls_recorded += 1
                 return code_of(self._function)
             known = self._recorded.get_or_make(asks, lambda cause: self._new_recorded_code(asks))
         return known.code

@@ -20,8 +20,9 @@ from flambeau.executor.devices.addresses import address_of
 from flambeau.executor.devices.found_errors import GroupErrors
 from flambeau.executor.devices.groups import DeviceGroup, on_one_device
 from flambeau.executor.devices.launches import GroupLaunch
-from flambeau.executor.large_calls import graph_of_call, is_for_numbers, is_worthwhile
+from flambeau.executor.large_calls import graph_of_call, is_worthwhile
 from flambeau.ops.cuda_devices.cuda_rules import overwrite
+from flambeau.ops.derivatives.meaning_steps import is_for_numbers
 from flambeau.ops.families.overwrite import check_writeable
 from flambeau.ops.families.variants import check_overlap
 from flambeau.passes.fusible import CHANGES, GATHERS

@@ -1,22 +1,26 @@
 """Calls of which each operator is put on the tape, but for regions that are one node each, compiled there and back.
 
-A function that draws random numbers, prints, or writes to its arguments cannot run again when gradients come, so that a
+A function that prints, or writes to arguments that ask, cannot run again when gradients come, so that a
 call of it is no single node. What lies between such operators can: it is gathered into `prim::DifferentiableGraph`
 nodes (`passes.create_autodiff_subgraphs`), each a function with plans and derivatives of its own. The first calls of a
 function without loops are recorded as they are: so little is not worth the time of compiling it.
 
 >>> import flambeau
 >>> @flambeau.script
-... def noisy(x):
+... def noted(x):
 ...     y = (x * 2.0).sin() * x.exp()
-...     y = y + flambeau.rand_like(y)
+...     print("half way")
+...     y = y + 1.0
 ...     return (y * y).cos().sum()
 >>> x = flambeau.ones(3, requires_grad=True)
 >>> for _ in range(3):
-...     noisy(x).backward()
->>> [code] = noisy._executor.derivatives.recorded_codes
+...     noted(x).backward()
+half way
+half way
+half way
+>>> [code] = noted._executor.derivatives.recorded_codes
 >>> [len(list(region.function.graph.nodes())) for region in code.regions]
-[5, 6]
+[5, 7]
 """
 
 from __future__ import annotations

@@ -27,7 +27,7 @@ from flambeau.executor import device_kernels as _device_kernels  # noqa: F401  (
 from flambeau.executor import eager as _eager  # noqa: F401  (operators by themselves)
 from flambeau.executor import large_calls as _large_calls  # noqa: F401  (the same on large arrays)
 from flambeau.executor import recurrent_kernels as _recurrent_kernels  # noqa: F401  (steps of recurrent layers)
-from flambeau.executor.compiled_gradients import GradientPlan
+from flambeau.executor.compiled_gradients import GradientPlan, Refusal
 from flambeau.executor.derivatives import Derivatives
 from flambeau.executor.explain import caches_of, compilation_of, compilations_of
 from flambeau.executor.first_tier import FirstTier
@@ -264,9 +264,8 @@ class Executor:
         """A call whose results depend on what asks: one node of the tape where that can be, else one an operator.
         `spec` and `asks` are those of the arguments, where they are known."""
         if not flow.is_repeatable:
-            return self.recorded(arguments, lost_numbers.EFFECTS)
-        saved = recomputed_calls.Arguments(arguments)
-        marks = flow.results[0] if len(flow.results) == 1 else flow.results
+            return self._on_tape_once(flow, arguments, spec, asks)
+        saved, marks = recomputed_calls.Arguments(arguments), flow.marks
         plan = self.derivatives.gradient_plan(flow, arguments, spec, asks)
         constants = self.derivatives.constant_memory
         if not isinstance(plan, GradientPlan):
@@ -277,10 +276,7 @@ class Executor:
         call = compiled_calls.CompiledCall(plan, marks, self._again)
         keeps = not compiled_calls.recomputes(plan, arguments)
         if keeps:
-            plain = gradients.Plain(arguments)
-            result, kept = compiled_calls.parted(plan, plan.forward(*plain.arguments))
-            is_done = compiled_calls.on_tape(call, result, compiled_calls.Kept(kept), saved, constants)
-            result = plain.restored(result)
+            result, is_done = compiled_calls.kept_on_tape(call, arguments, saved, constants)
         else:
             result = run()
             is_done = compiled_calls.on_tape(call, result, None, saved, constants)
@@ -290,6 +286,17 @@ class Executor:
             stub = executor_of(plan.forward).stub if keeps else self.stub
             self._repeat(repeated_calls.remembered(call, arguments, result, stub, constants, keeps=keeps))
         return result
+
+    def _on_tape_once(self, flow: Flow, arguments: Sequence[Any], spec: specs.Spec | None, asks: Any) -> Any:
+        """The same of a call that has no second run, as it draws random numbers or writes to what asks for nothing."""
+        reason, known = lost_numbers.EFFECTS, self.derivatives
+        if flow.replay and (known.is_worth_compiling or lost_numbers.losing(self.function, arguments)):
+            plan = known.gradient_plan(flow, arguments, spec, asks)
+            result = compiled_calls.once_on_tape(plan, flow, arguments, self._again, known.constant_memory)
+            if not isinstance(result, Refusal):
+                return result
+            reason = result.reason
+        return self.recorded(arguments, reason)
 
     def _repeat(self, call: RepeatedCall | None) -> None:
         """Remember what calls like this one may rely on."""

@@ -1,11 +1,11 @@
 """Operators by themselves on large arrays: one native loop over all elements, where NumPy would go over them once for
-each step of the operator's meaning.
+each step of the operator's meaning. What is large is less for steps that NumPy takes tens of loops for (`least_large`).
 
 Which calls these are follows from the call alone, so that equal calls give equal bits from the first on. What is one
 loop of NumPy's too, rows that do not lie row-major, and what no kernel computes, run as before.
 
 >>> import flambeau
->>> x = flambeau.linspace(-1, 1, LARGE)
+>>> x = flambeau.linspace(-1, 1, 1 << 16)
 >>> bool((flambeau.nn.functional.gelu(x) - 0.5 * x * (1 + flambeau.erf(x * 0.5**0.5))).abs().max() < 1e-6)
 True
 """
@@ -22,17 +22,17 @@ from flambeau.codegen import available
 from flambeau.executor.fused import FusedKernel, Refused
 from flambeau.ir.constants import insert_constant
 from flambeau.ir.graph import Graph, Value
-from flambeau.ops.derivatives.terms import Recorder, Term
+from flambeau.ops.derivatives.meaning_steps import is_for_numbers, least_large, steps_of
 from flambeau.ops.families.entry_kernel import EntryKernel
 from flambeau.passes.fusible import Fusible
 from flambeau.schema import registry
-from flambeau.schema.dtype import DType, float64
+from flambeau.schema.dtype import float64
 from flambeau.schema.opdef import OpDef
 from flambeau.schema.scalar import COMPARE, LOGICAL, PREDICATES
-from flambeau.schema.types import FLOAT, FloatType, NumberType, OptionalType, TensorType
+from flambeau.schema.types import FLOAT, TensorType
 from flambeau.specialise.cache import SpecialisationCache
 from flambeau.tensor.tensor import Tensor, wrap
-from flambeau.util.inversions import LARGE, LARGE_CALL
+from flambeau.util.inversions import LARGE_CALL
 
 MAX_PATTERNS: Final = 32
 """Patterns of arguments of one operator that kernels are made for; calls of others run as small ones do."""
@@ -110,11 +110,6 @@ class LargeCalls:
 _UNKNOWN: Final[Any] = object()
 
 
-def is_for_numbers(formal: Any) -> bool:
-    inner = formal.element if isinstance(formal, OptionalType) else formal
-    return isinstance(inner, NumberType | FloatType | TensorType)
-
-
 def _is_input(argument: Any, takes_numbers: bool) -> bool:
     return isinstance(argument, Tensor) or (takes_numbers and type(argument) is float)
 
@@ -154,31 +149,10 @@ def is_worthwhile(definition: OpDef, arguments: Sequence[Any]) -> bool:
     return len(steps) > 1 or not {t.name for t in steps} <= _SINGLE
 
 
-def steps_of(definition: OpDef, arguments: Sequence[Any], dtype: DType) -> list[Term]:
-    """The steps of a pointwise operator's meaning on operands of a dtype; arguments that are no numbers may choose
-    among them."""
-    assert definition.scalar is not None
-    recorder = Recorder()
-    terms = [
-        recorder.argument(formal.name, dtype) if is_for_numbers(formal.type) else argument
-        for formal, argument in zip(definition.schema.arguments, arguments, strict=True)
-    ]
-    return _steps(definition.scalar(recorder, *terms))
-
-
-def _steps(term: Any) -> list[Term]:
-    found: dict[Term, None] = {}
-    waiting = [term]
-    while waiting:
-        one = waiting.pop()
-        if isinstance(one, Term) and one.name not in ("argument", "constant", "cast") and one not in found:
-            found[one] = None
-            waiting += one.operands
-    return list(found)
-
-
 _calls: dict[str, LargeCalls | None] = {}
 """By the full name of the operator; None where NumPy is as good."""
+_least: dict[str, int] = {}
+"""By the same, from how many elements on its calls are large."""
 
 
 @LARGE_CALL.provide
@@ -188,8 +162,11 @@ def _large(kernel: EntryKernel, arguments: Sequence[Any]) -> Tensor | None:
         calls = _calls[kernel.name] = _new_calls(kernel, arguments)
     if calls is None:
         return None
+    least = _least.get(kernel.name)
+    if least is None:
+        least = _least[kernel.name] = least_large(registry.get(kernel.name))
     for argument in arguments:
-        if isinstance(argument, Tensor) and argument._array.size >= LARGE:
+        if isinstance(argument, Tensor) and argument._array.size >= least:
             if type(argument._array) is not np.ndarray:  # a device's, lent to a kernel over arrays
                 return None
             break

@@ -49,16 +49,21 @@ _reads: KeptOn[Graph, bool] = KeptOn()
 
 def refuse(function: Function, arguments: Sequence[Any], reason: str) -> None:
     """Raise RuntimeError if derivatives of a function by some arguments go through numbers that come from tensors."""
-    graph = inlined_graph(function)
-    if not _reads_numbers(graph):
-        return
-    asks = [asked or _follows(value) for asked, value in zip(gradients.asking(arguments), arguments, strict=True)]
-    sources = gradients.sources(graph, arguments, asks)
-    node = _reading(graph, sources) if sources else None
+    node = losing(function, arguments)
     if node is not None:
         where = node.range
         text = node.op if where is None else f"line {where.file_line_col()[1]}: {_line(where)}"
         raise RuntimeError(LOST.format(name=function.short_name, text=text, reason=reason))
+
+
+def losing(function: Function, arguments: Sequence[Any]) -> Node | None:
+    """An operator that makes a number which derivatives of a function by some arguments go through, if there is one."""
+    graph = inlined_graph(function)
+    if not _reads_numbers(graph):
+        return None
+    asks = [asked or _follows(value) for asked, value in zip(gradients.asking(arguments), arguments, strict=True)]
+    sources = gradients.sources(graph, arguments, asks)
+    return _reading(graph, sources) if sources else None
 
 
 def _line(where: SourceRange) -> str:

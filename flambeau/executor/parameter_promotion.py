@@ -15,11 +15,13 @@ all, are such bools as well, where the method looks at it.
 
 from __future__ import annotations
 
+from collections import Counter
 from collections.abc import Callable, Hashable, Mapping, Sequence
 from functools import partial
 from typing import Any, Final
 
 from flambeau.analysis.alias import AliasAnalysis
+from flambeau.autodiff.writes import writes_first
 from flambeau.executor.assigned import READ, WRITE, changes_nothing_else, make_variables, may_be_variable
 from flambeau.executor.inlined_graph import own_graph
 from flambeau.executor.promoted_answers import Path, answer_about, answer_mode, asks_of_computed, deciding, tells_apart
@@ -282,6 +284,7 @@ def _promote(function: Function) -> _Promoted | None:
     graph = own_graph(function)
     narrow_tasks.do(graph)
     owner, count = graph.parameters[0], len(graph.parameters) - 1
+    _drop_idle_assignments(graph)
     reads: dict[Path, list[Node]] = {}
     types: dict[Path, Type] = {}
     objects: list[Node] = []
@@ -305,6 +308,33 @@ def _promote(function: Function) -> _Promoted | None:
     if _gives_away(graph, graph.parameters[count : len(graph.parameters) - len(types)], [] if types else aliases):
         return None
     return _Promoted(graph, (*reads, *flags, *modes, *types), len(types))
+
+
+def _drop_idle_assignments(graph: Graph) -> None:
+    """Erase assignments of what an attribute is already: `self.count += 1` writes a tensor in place, and assigns it.
+
+    Only where nothing else assigns an attribute of that name.
+    """
+    names = Counter(node.attribute("name") for node in graph.find_all(WRITE))
+    idle = [node for node in graph.find_all(WRITE) if _is_idle(node)]
+    found = Counter(node.attribute("name") for node in idle)
+    for node in idle:
+        if found[node.attribute("name")] == names[node.attribute("name")]:
+            node.erase()
+
+
+def _is_idle(assignment: Node) -> bool:
+    """Whether what is assigned was read of the same attribute, and written in place since."""
+    value = assignment.operand(1)
+    while value.defining_node is not None and writes_first(value.defining_node):
+        value = value.defining_node.operand(0)
+    node = value.defining_node
+    return (
+        node is not None
+        and node.op == READ
+        and node.operand(0) is assignment.operand(0)
+        and node.attribute("name") == assignment.attribute("name")
+    )
 
 
 def _make_parameters(graph: Graph, reads: Mapping[Path, Sequence[Node]]) -> dict[Value, Path]:

@@ -1,7 +1,8 @@
 """A compiled call as one node on the tape: native code at first; on the way back it runs again, an operator at a time.
 
-That is for functions whose second run gives what the first one gave: those that draw no random numbers, write nothing
-that others see, and print nothing. Others run an operator at a time to begin with.
+That is for functions whose second run gives what the first one gave: those that print nothing, and write nothing that
+others see; random numbers and what a call writes may be put back before it (`OnceArguments`). Others run an operator at
+a time to begin with.
 
 >>> import flambeau
 >>> @flambeau.script
@@ -20,7 +21,7 @@ from __future__ import annotations
 from collections.abc import Callable, Sequence
 from typing import Any, Protocol
 
-from flambeau.analysis.gradients import Marks
+from flambeau.analysis.gradients import Marks, Replay
 from flambeau.autograd import anomaly_mode
 from flambeau.autograd.backward import grad_of
 from flambeau.autograd.node import Gradients, Node, edge_of
@@ -30,8 +31,10 @@ from flambeau.ir.graph import Graph
 from flambeau.program import instances
 from flambeau.program.classes import ClassDefinition
 from flambeau.tensor.grad_mode import inference_mode, is_grad_enabled, refuse_saving
+from flambeau.tensor.interceptors import changed
+from flambeau.tensor.random import fork_rng, get_rng_state, set_rng_state
 from flambeau.tensor.recorder import tensors_in
-from flambeau.tensor.tensor import Tensor
+from flambeau.tensor.tensor import Tensor, wrap
 
 Run = Callable[[Sequence[Any]], Any]
 CHANGED = (
@@ -50,6 +53,9 @@ class KeptArguments(Protocol):
     def restored(self, node: Node, needed: Sequence[int] | None = None) -> Sequence[Any]:
         """The arguments. Raises RuntimeError if one was written or an attribute assigned since: of those whose elements
         are needed, where that is told by number."""
+
+    def again(self, run: Run) -> Run:
+        """What runs the call once more so that it gives what it gave."""
 
 
 class Arguments:
@@ -83,6 +89,10 @@ class Arguments:
                 self._kept(item)
         return value
 
+    def again(self, run: Run) -> Run:
+        """What runs the call once more so that it gives what it gave: it has no effects."""
+        return run
+
     @property
     def memory(self) -> set[int]:
         """The identities of the storages of all tensors in the arguments, also of those that ask for nothing."""
@@ -111,6 +121,45 @@ class Arguments:
     def _saved(self, values: Sequence[Any]) -> list[SavedTensor]:
         """What was saved of tensors among values, and in containers among them."""
         return [self._tensors[id(t)] for t in tensors_in(list(values)) if id(t) in self._tensors]
+
+
+class OnceArguments(Arguments):
+    """The arguments of a call that writes some of them, or draws random numbers, as they were before it: what a second
+    run needs to be like the first."""
+
+    def __init__(self, arguments: Sequence[Any], replay: Replay) -> None:
+        super().__init__(arguments)
+        self._copies = {n: arguments[n]._array.copy() for n in replay.rewritten}
+        self._state = get_rng_state() if replay.draws else None
+
+    def are_apart(self) -> bool:
+        """Whether what is written shares no memory with another argument."""
+        storages = [id(saved.tensor._storage) for saved in self._tensors.values()]
+        return all(storages.count(id(self._values[n]._storage)) == 1 for n in self._copies)
+
+    def again(self, run: Run) -> Run:
+        """What runs the call again: on copies of what it writes, with the same random numbers, once for all gradients
+        of a batch."""
+
+        def once_more(arguments: Sequence[Any]) -> Any:
+            values = [wrap(self._copies[n].copy()) if n in self._copies else v for n, v in enumerate(arguments)]
+            with fork_rng(enabled=self._state is not None), changed(handlers=(), modes=()):
+                if self._state is not None:
+                    set_rng_state(self._state)
+                return run(values)
+
+        return once_more
+
+    def ran(self) -> None:
+        """The call has run: what it wrote is as it is meant to be now."""
+        for number in self._copies:
+            tensor = self._values[number]
+            self._tensors[id(tensor)].version = tensor._storage.version
+
+    def restored(self, node: Node, needed: Sequence[int] | None = None) -> Sequence[Any]:
+        """The arguments; what the call itself wrote is no argument of a second run."""
+        unwritten = [n for n in range(len(self._values)) if n not in self._copies]
+        return super().restored(node, unwritten if needed is None else needed)
 
 
 class CompiledCallBackward(Node):

@@ -27,6 +27,7 @@ from flambeau.codegen import native_call
 from flambeau.codegen.callable_type import MISSED, DispatchStub
 from flambeau.executor.compiled_calls import CompiledBackward, CompiledCall, Kept, as_it_was, parted
 from flambeau.executor.compiled_gradients import CompiledWayBack
+from flambeau.executor.recomputed_calls import Run
 from flambeau.schema.dtype import DType
 from flambeau.tensor import kernels
 from flambeau.tensor.observer import thread
@@ -95,6 +96,10 @@ class RepeatedArguments:
     def asking(self) -> list[Tensor]:
         """The tensors that ask for gradients."""
         return [self.values[n] for n in self.call.asking]
+
+    def again(self, run: Run) -> Run:
+        """What runs the call once more: it has no effects."""
+        return run
 
     def are_unwritten(self, needed: Sequence[int]) -> bool:
         """Whether tensors, by their numbers, are as they were."""

@@ -10,6 +10,7 @@ from flambeau.ops.families import ranks
 from flambeau.ops.families.arrays import Array, contiguous
 from flambeau.ops.families.opaque import declare
 from flambeau.ops.families.rules import known, same_dtype
+from flambeau.ops.native_windows import natively
 from flambeau.schema.opdef import ErrorSample, Sample, Sizes
 from flambeau.schema.traits import Traits
 from flambeau.schema.types import TensorType
@@ -213,7 +214,7 @@ for _word, _mode in (("reflection", "reflect"), ("replication", "replicate")):
         declare(
             f"aten::{_word}_pad{_dims}d(Tensor self, SymInt[{2 * _dims}] padding) -> Tensor",
             outs=("out",),
-            kernel=border_kernel(_mode, _dims),
+            kernel=natively(f"aten::{_word}_pad{_dims}d", border_kernel(_mode, _dims)),
             traits=Traits(has_routine=True),
             dtype=same_dtype,
             shape=border_shape,

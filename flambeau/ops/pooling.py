@@ -12,6 +12,7 @@ from flambeau.ops.families import ranks
 from flambeau.ops.families.arrays import Array, contiguous, dtype_of, is_float, not_implemented, reduce_with, widened
 from flambeau.ops.families.opaque import declare
 from flambeau.ops.families.rules import same_dtype, value_and_index
+from flambeau.ops.native_windows import natively
 from flambeau.ops.pooling_windows import Geometry, Ints, check_rank
 from flambeau.schema.opdef import ErrorSample, Sample
 from flambeau.schema.traits import Traits
@@ -230,7 +231,7 @@ for _d in (1, 2, 3):
         f"aten::avg_pool{_d}d(Tensor self, {_windows}, bool ceil_mode=False, bool count_include_pad=True"
         + (") -> Tensor" if _d == 1 else ", int? divisor_override=None) -> Tensor"),
         outs=("out",),
-        kernel=avg_pool(_d),
+        kernel=natively(f"aten::avg_pool{_d}d", avg_pool(_d)),
         traits=Traits(has_routine=True),
         doc="The average of every window.",
         dtype=same_dtype,

@@ -10,6 +10,7 @@ from flambeau.ops.families import ranks
 from flambeau.ops.families.arrays import Array, contiguous, dtype_of, is_float, not_implemented, reduce_with, widened
 from flambeau.ops.families.opaque import declare
 from flambeau.ops.families.rules import same_dtype, value_and_index
+from flambeau.ops.native_windows import natively
 from flambeau.ops.pooling import place_of_largest, sample_image
 from flambeau.ops.pooling_windows import Ints, spread
 from flambeau.schema.dtype import float32, float64
@@ -112,7 +113,7 @@ for _d in (1, 2, 3):
     declare(
         f"aten::adaptive_avg_pool{_d}d(Tensor self, {'SymInt' if _d > 1 else 'int'}[{_d}] output_size) -> Tensor",
         outs=("out",),
-        kernel=adaptive_avg(_d),
+        kernel=natively(f"aten::adaptive_avg_pool{_d}d", adaptive_avg(_d)),
         traits=Traits(has_routine=True),
         doc="The average of windows that divide the input evenly into `output_size` parts.",
         dtype=same_dtype,

@@ -13,6 +13,7 @@ from flambeau.ops.families.arrays import Array, contiguous, dtype_of, is_float, 
 from flambeau.ops.families.composite import composite
 from flambeau.ops.families.opaque import declare
 from flambeau.ops.families.rules import input_dtype, same_dtype, same_shape
+from flambeau.ops.native_windows import natively
 from flambeau.schema.opdef import ErrorSample, Sample
 from flambeau.schema.traits import Traits
 from flambeau.tensor.array_library import np
@@ -252,7 +253,7 @@ for _dims in (1, 2, 3):
         declare(
             _schema,
             outs=("",) if ".vec" in _schema else ("out",),
-            kernel=_kernel,
+            kernel=natively(_schema.partition("(")[0], _kernel),
             traits=Traits(has_routine=True),
             dtype=input_dtype if ".vec" in _schema else same_dtype,
             shape=ranks.input_rank if ".vec" in _schema else ranks.self_rank,

@@ -123,6 +123,11 @@ LARGEST_OF_WINDOWS: Final = Inversion[Callable[..., Any]](
     "as those given; None where there is none (`executor.convolution_kernels`)",
     lambda *arguments: None,
 )
+WINDOWS: Final = Inversion[Callable[..., Any]](
+    "gives what runs an operator on windows of an array (an average, an interpolation, a padding) by native code, for "
+    "arrays that lie as the one given; None where there is none for such calls (`executor.convolution_kernels`)",
+    lambda *arguments: None,
+)
 GRID_SAMPLING: Final = Inversion[Callable[..., Any]](
     "reads an image at the places of a grid by native code; None where there is none for the arrays, or for the way to "
     "read (`executor.convolution_kernels`)",

@@ -2,9 +2,10 @@
 
 from __future__ import annotations
 
+import ctypes
 from collections.abc import Callable, Mapping, Sequence
 from functools import partial
-from typing import Any
+from typing import Any, Final
 
 import numpy as np
 
@@ -14,6 +15,7 @@ from flambeau.codegen.convolutions.taps_launches import Axis, identity, launch_o
 from flambeau.codegen.kernel.dtypes import KernelError
 from flambeau.codegen.launches import Launch
 from flambeau.codegen.routines.table import Operands, Prepare, operands_of, routines, single_node
+from flambeau.codegen.runtime import block_of, start
 from flambeau.ir.graph import Graph
 from flambeau.ops import pooling_adaptive, pooling_windows, resampling, resampling_cubic
 from flambeau.ops.padding import per_dim
@@ -22,8 +24,12 @@ Constants = Mapping[str, Any]
 Rule = Callable[[Array, Constants], Launch]
 
 
+_rules: Final[dict[str, Rule]] = {}
+
+
 def _routine(name: str, rule: Rule) -> None:
     """Register a rule for a routine of one tensor."""
+    _rules[name] = rule
 
     def prepare_group(graph: Graph) -> Prepare:
         operands = operands_of(graph, single_node(graph))
@@ -40,6 +46,21 @@ def _prepare(rule: Rule, operands: Operands, arrays: Sequence[Array]) -> Launch:
         return rule(x, operands.constants)
     except (RuntimeError, IndexError, NotImplementedError) as refusal:
         raise KernelError(str(refusal)) from None
+
+
+def run_of(name: str, x: Array, constants: Constants) -> Callable[[Array], Array] | None:
+    """What runs an operator on arrays that lie as `x`; None for what it refuses, or has no code for."""
+    try:
+        launch = _rules[name](x, constants)
+    except (KernelError, RuntimeError, IndexError, NotImplementedError):
+        return None
+
+    def run(array: Array) -> Array:
+        result: Array = launch.outputs[0].allocate()
+        start(launch, block_of(launch, (array, result), ctypes.c_int32(0)))
+        return result
+
+    return run
 
 
 # -- pooling ----------------------------------------------------------------------------------------------------------

@@ -10,9 +10,9 @@ from flambeau.codegen.kernel.opset import TRAPPING
 from flambeau.codegen.llvm.abi import OUTSIDE, ZERO_DIVISOR
 from flambeau.cuda.late_errors import LATE, ErrorOfNumber, spoken_of
 from flambeau.cuda.program_lines import Line, current_line
-from flambeau.executor.large_calls import steps_of
 from flambeau.ir.constants import constant_value, is_constant
 from flambeau.ir.graph import Graph, Node
+from flambeau.ops.derivatives.meaning_steps import steps_of
 from flambeau.passes.fusible import CHANGES, GATHERS, NORMALISATIONS
 from flambeau.schema.dtype import int64
 from flambeau.util.cached import cached_property

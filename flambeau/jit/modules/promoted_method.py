@@ -274,7 +274,7 @@ class PromotedMethod(ScriptMethod):
         flow = native._executor.derivatives.flow(spec_of(arguments), arguments, asks)
         if not (flow.is_open or flow.is_recorded):
             return self._assigning(seen, native, args) if seen.cells else native(*arguments)
-        if flow.is_repeatable and not flow.is_open and not seen.cells:
+        if (flow.is_repeatable or flow.replay) and not flow.is_open and not seen.cells:
             plain = gradients.Plain(arguments).arguments
             return native._executor.on_tape(flow, (*args, *seen.taken), lambda: native(*plain))
         if seen.cells:

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import math
 from collections.abc import Callable, Sequence
 from typing import Any
 
@@ -24,7 +25,10 @@ def _only_row(f: Any, images: Any) -> Any:
     return f.select(f.select(images, 0, 0), 1, 0)
 
 
-def _adaptive(f: Any, grad: Any, self_sizes: Sequence[int], rank: int) -> Any:
+def _adaptive(f: Any, grad: Any, self_sizes: Sequence[int], output_size: Sequence[Any], rank: int) -> Any:
+    if all(type(count) is int and count == 1 for count in output_size):
+        return f.expand(grad / math.prod(self_sizes[len(self_sizes) - rank :]), self_sizes)
+
     def one(eye: Any, at: int, out: int) -> Any:
         return f.select(f.adaptive_avg_pool1d(f.unsqueeze(eye, 0), [out]), 0, 0)
 
@@ -34,7 +38,9 @@ def _adaptive(f: Any, grad: Any, self_sizes: Sequence[int], rank: int) -> Any:
 for _rank in (1, 2, 3):
     formulas(
         f"aten::adaptive_avg_pool{_rank}d",
-        self=(lambda rank: lambda f, grad, self_sizes: _adaptive(f, grad, self_sizes, rank))(_rank),
+        self=(
+            lambda rank: lambda f, grad, self_sizes, output_size: _adaptive(f, grad, self_sizes, output_size, rank)
+        )(_rank),
     )
 
 _KINDS = {

@@ -266,11 +266,14 @@ def _avg_pool(rank: int) -> Callable[..., Any]:
         stride = _numbers(stride, rank) if stride else kernel
         inner = list(self_sizes[len(self_sizes) - rank :])
         number = math.prod(self_sizes[: len(self_sizes) - rank])
-        ones = grad.new_ones([1, 1, *inner])
-        options = [kernel, stride, padding, ceil_mode, count_include_pad]
-        each = getattr(f, f"avg_pool{rank}d")(ones, *options, *[n for n in (divisor_override,) if n is not None])
-        inside = _covered(f, ones, kernel, stride, padding, each.shape)
-        share = f.reshape(grad, [number, 1, *grad.shape[grad.dim() - rank :]]) * (each / inside)
+        share = f.reshape(grad, [number, 1, *grad.shape[grad.dim() - rank :]])
+        if ceil_mode is False and all(type(p) is int and p == 0 for p in padding):  # each window is full
+            share = share / (math.prod(kernel) if divisor_override is None else divisor_override)
+        else:
+            ones = grad.new_ones([1, 1, *inner])
+            options = [kernel, stride, padding, ceil_mode, count_include_pad]
+            each = getattr(f, f"avg_pool{rank}d")(ones, *options, *[n for n in (divisor_override,) if n is not None])
+            share = share * (each / _covered(f, ones, kernel, stride, padding, each.shape))
         spread = getattr(f, f"conv_transpose{rank}d")(share, grad.new_ones([1, 1, *kernel]), None, stride)
         around: list[Any] = []
         for at in reversed(range(rank)):

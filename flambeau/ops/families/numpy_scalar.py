@@ -154,8 +154,7 @@ _OPERATIONS: Final[dict[str, Callable[..., Array]]] = {
     "log1p": _log1p, "sqrt": np.sqrt, "rsqrt": lambda x: x.dtype.type(1) / np.sqrt(x), "sin": np.sin, "cos": np.cos,
     "tan": np.tan, "asin": np.arcsin, "acos": np.arccos, "atan": np.arctan, "sinh": np.sinh, "cosh": np.cosh,
     "tanh": np.tanh, "asinh": np.arcsinh, "acosh": np.arccosh, "atanh": np.arctanh, "sigmoid": _sigmoid,
-    "erf": numpy_special.erf, "erfc": numpy_special.erfc, "erfinv": numpy_special.erfinv,
-    "lgamma": numpy_special.lgamma, "digamma": numpy_special.digamma,
+    **numpy_special.STEPS,
     # one number in, the same dtype out (abs, real, imag and angle of a complex number: its real dtype)
     "neg": np.negative, "abs": np.abs, "sign": _sign, "floor": _unchanged_if_integer(np.floor),
     "ceil": _unchanged_if_integer(np.ceil), "trunc": _unchanged_if_integer(np.trunc),

@@ -157,3 +157,7 @@ def digamma(x: Array) -> Array:
     value = np.where(reflected, value - math.pi / np.tan(math.pi * (x - np.round(x))), value)
     value = np.where(reflected & (np.floor(x) == x), np.nan, value)
     return np.where(x == 0, np.copysign(np.inf, -x), value)
+
+
+STEPS: Final = {"erf": erf, "erfc": erfc, "erfinv": erfinv, "lgamma": lgamma, "digamma": digamma}
+"""The steps of meanings that NumPy has no loops for."""

@@ -1,0 +1,62 @@
+"""The steps that the meaning of a pointwise operator consists of, and what follows of them: how many elements are many.
+
+>>> from flambeau.schema import registry
+>>> [step.name for step in steps_of(registry.get("aten::silu"), [None], float64)]
+['div', 'add', 'exp', 'neg']
+>>> least_large(registry.get("aten::silu")), least_large(registry.get("aten::erf"))
+(65536, 128)
+"""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from typing import Any, Final
+
+from flambeau.ops.derivatives.terms import Recorder, Term
+from flambeau.ops.families import numpy_special
+from flambeau.schema.dtype import DType, float64
+from flambeau.schema.function import NO_DEFAULT
+from flambeau.schema.opdef import OpDef
+from flambeau.schema.types import FloatType, NumberType, OptionalType, TensorType
+from flambeau.util.inversions import LARGE
+
+FEW: Final = 128
+"""Elements from which on one native loop takes less than NumPy's tens of loops for a step that it does not know."""
+
+
+def is_for_numbers(formal: Any) -> bool:
+    """Whether arguments of a type are elements, or numbers beside them."""
+    inner = formal.element if isinstance(formal, OptionalType) else formal
+    return isinstance(inner, NumberType | FloatType | TensorType)
+
+
+def steps_of(definition: OpDef, arguments: Sequence[Any], dtype: DType) -> list[Term]:
+    """The steps of a pointwise operator's meaning on operands of a dtype; arguments that are no numbers may choose
+    among them."""
+    assert definition.scalar is not None
+    recorder = Recorder()
+    terms = [
+        recorder.argument(formal.name, dtype) if is_for_numbers(formal.type) else argument
+        for formal, argument in zip(definition.schema.arguments, arguments, strict=True)
+    ]
+    return _steps(definition.scalar(recorder, *terms))
+
+
+def _steps(term: Any) -> list[Term]:
+    found: dict[Term, None] = {}
+    waiting = [term]
+    while waiting:
+        one = waiting.pop()
+        if isinstance(one, Term) and one.name not in ("argument", "constant", "cast") and one not in found:
+            found[one] = None
+            waiting += one.operands
+    return list(found)
+
+
+def least_large(definition: OpDef) -> int:
+    """The elements from which on calls of an operator, and their way back, are large."""
+    formals = definition.schema.arguments
+    if definition.scalar is None or any(a.default is NO_DEFAULT and not is_for_numbers(a.type) for a in formals):
+        return LARGE
+    names = {step.name for step in steps_of(definition, [a.default for a in formals], float64)}
+    return LARGE if names.isdisjoint(numpy_special.STEPS) else FEW
