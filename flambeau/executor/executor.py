@@ -34,8 +34,7 @@ from flambeau.executor.first_tier import FirstTier
 from flambeau.executor.inlined_graph import has_node, inlined_graph
 from flambeau.executor.one_by_one import runs_one_by_one
 from flambeau.executor.options import Options
-from flambeau.executor.plan import ExecutionPlan
-from flambeau.executor.plan_making import make_plan
+from flambeau.executor.plan import ExecutionPlan, make_plan
 from flambeau.executor.precisions import Precisions, alone
 from flambeau.executor.prepared_graph import PreparedGraph
 from flambeau.executor.repeated_calls import RepeatedCall

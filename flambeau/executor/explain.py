@@ -16,9 +16,8 @@ from flambeau.executor.compiled_graph import CompiledGraph
 from flambeau.executor.devices.explained import device_caches, device_compilation
 from flambeau.executor.fused import FusedKernel, kernel_of
 from flambeau.executor.listing import functions, kernel_launches, operators, place, shown_shapes
-from flambeau.executor.plan import ExecutionPlan
+from flambeau.executor.plan import ExecutionPlan, is_worthwhile
 from flambeau.executor.plan_body import FUSION
-from flambeau.executor.plan_making import is_worthwhile
 from flambeau.executor.region import Region, is_region
 from flambeau.executor.report import Compilation, Interpreted, KernelReport, NativeReport, Work
 from flambeau.executor.timing import best_seconds

@@ -28,7 +28,7 @@ from flambeau.codegen.size_classes import classes
 from flambeau.executor import gradients, listing
 from flambeau.executor.executor import Executor
 from flambeau.executor.fused import FusedKernel
-from flambeau.executor.plan_making import make_plan
+from flambeau.executor.plan import make_plan
 from flambeau.util.progress_bar import ProgressBar
 from flambeau.util.record import dataclass
 
