@@ -129,7 +129,7 @@ from flambeau.tensor.typed import (
     ShortTensor,
     set_default_tensor_type,
 )
-from flambeau.util.errors import PerformanceWarning
+from flambeau.util.errors import GuardError, PerformanceWarning
 from flambeau.util.import_paths import path_of as _path_of
 from flambeau.util.import_paths import provide as _provide
 from flambeau.util.inversions import PACKAGE

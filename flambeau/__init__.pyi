@@ -137,6 +137,7 @@ from flambeau.tensor.typed import IntTensor as IntTensor
 from flambeau.tensor.typed import LongTensor as LongTensor
 from flambeau.tensor.typed import ShortTensor as ShortTensor
 from flambeau.tensor.typed import set_default_tensor_type as set_default_tensor_type
+from flambeau.util.errors import GuardError as GuardError
 from flambeau.util.errors import PerformanceWarning as PerformanceWarning
 from flambeau.util.import_paths import path_of as _path_of
 from flambeau.util.import_paths import provide as _provide

@@ -9,21 +9,21 @@ from __future__ import annotations
 
 import ctypes
 from collections.abc import Callable, Sequence
-from typing import Any, Final, Protocol
+from typing import Any, Final
 
 import numpy as np
 from numpy.lib.mixins import NDArrayOperatorsMixin
 
 from flambeau.codegen.llvm.entry_geometry import FOLDED, KEPT, MAPPED, MOST_ARRAYS, SPREAD, WRITTEN
-from flambeau.codegen.llvm.loop_words import ADDRESS, ALL, ONCE, OPERANDS, OWN, REST, SCRATCH
+from flambeau.codegen.llvm.loop_words import ADDRESS, ALL, ONCE, OWN, REST, SCRATCH
 from flambeau.codegen.llvm.loops import CONVERT, COPY, COUNT, SELECT
+from flambeau.codegen.recorded_program import Meaning, NotRecordedError, Program, Step
 from flambeau.codegen.ufunc_loops import Loop, loop_of
 from flambeau.ops.families import rows
 from flambeau.ops.families.numpy_cast import constant
 from flambeau.ops.families.numpy_scalar import NUMPY
 from flambeau.ops.families.rows import RowsMeaning
 from flambeau.schema.dtype import DType
-from flambeau.schema.function import FunctionSchema
 from flambeau.schema.types import FloatType, IntType, TensorType
 from flambeau.tensor.tensor import Tensor
 from flambeau.util.record import dataclass, field
@@ -32,74 +32,6 @@ MOST_STEPS, MOST_INPUTS = 24, MOST_ARRAYS - 1
 _NUMBERS: Final = {float: np.dtype(np.float64), int: np.dtype(np.int64)}
 """Python numbers, and how native code reads them."""
 _WAYS: Final = {rows.FOLDED: FOLDED, rows.KEPT: KEPT, rows.MAPPED: MAPPED}
-
-
-class Meaning(Protocol):
-    """What is asked of a pointwise overload."""
-
-    @property
-    def schema(self) -> FunctionSchema: ...
-    @property
-    def values(self) -> tuple[int, ...]: ...
-    @property
-    def raw(self) -> tuple[int, ...]: ...
-    @property
-    def scalar(self) -> Callable[..., Any]: ...
-    def predict_dtype(self, *args: Any) -> DType | None: ...
-    def predict_compute(self, *args: Any) -> DType | None: ...
-
-
-class NotRecordedError(Exception):
-    """A call has no program of loops."""
-
-
-@dataclass(slots=True)
-class Step:
-    """One loop."""
-
-    loop: Loop | str
-    """Of NumPy, or the name of one of our own."""
-    places: list[tuple[int, int]]
-    """Per operand, where it is and the distance of its elements in bytes."""
-    iterations: int
-    """For how many elements it is: `ALL`, `ONCE` or `REST`."""
-
-
-@dataclass(slots=True)
-class Program:
-    """What ``llvm.loops`` runs for calls of one pattern."""
-
-    steps: list[Step]
-    guards: list[tuple[int, int]]
-    """Words of the block, and the bits at the addresses there."""
-    rows: int
-    """Scratch rows."""
-    result: np.dtype[Any]
-    constants: list[Any]
-    """What addresses in it point to."""
-    geometry: int = 0
-    """How it goes over its arrays: see ``llvm.entry_geometry``; 0 for arrays that all lie row-major in one size."""
-    axes: int = 0
-    """How many the result has, or how many of the argument are a row."""
-    target: int = 0
-    """The argument that is written to."""
-    most: int = 1 << 62
-    """Elements up to which it gives NumPy's results."""
-    longest: int = 0
-    """Elements of a column up to which it does, if its rows are columns."""
-
-    def words(self, own: dict[str, int]) -> list[int]:
-        """As ``llvm.loops`` reads it; ``own`` has the addresses of our own loops."""
-        found = [len(self.guards), self.rows]
-        for guard in self.guards:
-            found += guard
-        found.append(len(self.steps))
-        for step in self.steps:
-            loop = Loop(own[step.loop], 0) if isinstance(step.loop, str) else step.loop
-            found += [loop.function, loop.data, len(step.places), step.iterations]
-            for place in (*step.places, *[(0, 0)] * (OPERANDS - len(step.places))):
-                found += place
-        return found
 
 
 class _Traced(NDArrayOperatorsMixin):

@@ -23,7 +23,8 @@ from flambeau.codegen.inline_cache import InlineCache, LoopProgram
 from flambeau.codegen.llvm.engine import NativeCode
 from flambeau.codegen.llvm.entry_geometry import ROW_WORDS
 from flambeau.codegen.llvm.loop_words import PROGRAM, WORDS
-from flambeau.codegen.recorded_loops import Program, is_object, record, record_row, record_spread
+from flambeau.codegen.recorded_loops import is_object, record, record_row, record_spread
+from flambeau.codegen.recorded_program import Program
 from flambeau.codegen.ufunc_loops import has_loops
 from flambeau.ops.families.entry_kernel import EntryKernel, MatrixProduct
 from flambeau.ops.families.rows import EMPTY, RowsMeaning

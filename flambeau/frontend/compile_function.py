@@ -48,6 +48,7 @@ from flambeau.frontend.emit.type_variables import TypeVariables
 from flambeau.frontend.emit.unset_variables import begin_unset
 from flambeau.frontend.emit.values import attribute_rules, iterators, python_values
 from flambeau.frontend.emit.values.sugared import Emitter, ExpressionRule, Rules, StatementRule, Sugared
+from flambeau.frontend.scopes.array_annotations import names_array
 from flambeau.frontend.scopes.captured_names import unique_name
 from flambeau.frontend.scopes.name_resolution import Resolver
 from flambeau.frontend.scopes.parameter_defaults import (
@@ -59,7 +60,7 @@ from flambeau.frontend.scopes.parameter_defaults import (
     written_defaults,
 )
 from flambeau.frontend.scopes.scope_tree import Scope, scope_tree
-from flambeau.frontend.scopes.type_annotations import broadcast_count, names_array, type_of_tree
+from flambeau.frontend.scopes.type_annotations import broadcast_count, type_of_tree
 from flambeau.frontend.ssa import reversed_copies
 from flambeau.frontend.ssa.cleanup import clean
 from flambeau.frontend.ssa.exits import make_structured

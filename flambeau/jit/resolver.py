@@ -16,9 +16,10 @@ from flambeau.frontend.closures.template import Template
 from flambeau.frontend.compile_function import compile_def, declared_schema
 from flambeau.frontend.emit.numpy.numpy_creation import PARAMETERS, makes_array
 from flambeau.frontend.emit.values.python_calls import IGNORE, MODIFIER, PythonFunction, wrap_python
-from flambeau.frontend.scopes.array_annotations import OVERLOADS, refuse_arrays
+from flambeau.frontend.scopes.array_annotations import OVERLOADS, may_name_arrays, names_array, refuse_arrays
 from flambeau.frontend.scopes.name_resolution import MISSING
-from flambeau.frontend.scopes.type_annotations import may_name_arrays, names_array, python_value, type_of_tree
+from flambeau.frontend.scopes.named_objects import python_value
+from flambeau.frontend.scopes.type_annotations import type_of_tree
 from flambeau.frontend.source.python_source import NameScope, innermost_function, parameter_defaults
 from flambeau.frontend.trees.function_conversion import get_tree
 from flambeau.frontend.trees.tree_views import Apply, Select

@@ -8,17 +8,8 @@ from typing import Any
 from flambeau.ops.families.arrays import Array, dtype_of, reduce_with, shape_text, widened
 from flambeau.ops.families.opaque import declare
 from flambeau.ops.families.rules import same_dtype
-from flambeau.ops.products import (
-    ULP,
-    bmm_kernel,
-    check_expands,
-    check_inner,
-    grid,
-    matmul_shape,
-    mixed_stacks,
-    multiplied,
-    mv_kernel,
-)
+from flambeau.ops.product_checks import ULP, check_expands, check_inner, mixed_stacks, multiplied
+from flambeau.ops.products import bmm_kernel, grid, matmul_shape, mv_kernel
 from flambeau.schema.opdef import ErrorSample, Sample, Sizes
 from flambeau.schema.types import TensorType
 from flambeau.tensor.array_library import np

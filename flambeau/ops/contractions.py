@@ -12,7 +12,8 @@ from flambeau.ops.families.opaque import declare
 from flambeau.ops.families.promotion import common_dtype
 from flambeau.ops.families.rules import accumulate_dtype, same_dtype
 from flambeau.ops.joining import common
-from flambeau.ops.products import ULP, check_matrices, grid, mm_kernel
+from flambeau.ops.product_checks import ULP, check_matrices
+from flambeau.ops.products import grid, mm_kernel
 from flambeau.schema.dtype import DType
 from flambeau.schema.opdef import ErrorSample, Sample, Sizes
 from flambeau.schema.types import TensorType

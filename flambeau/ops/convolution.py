@@ -14,7 +14,7 @@ from flambeau.ops.families import ranks
 from flambeau.ops.families.arrays import Array, contiguous, widened
 from flambeau.ops.families.opaque import declare
 from flambeau.ops.families.rules import input_dtype, known
-from flambeau.ops.products import ULP
+from flambeau.ops.product_checks import ULP
 from flambeau.schema.opdef import ErrorSample, Sample, Sizes
 from flambeau.schema.traits import Role, Traits
 from flambeau.schema.types import TensorType

@@ -13,7 +13,7 @@ from flambeau.ops.convolution_windows import COLUMNS, padded, windows
 from flambeau.ops.families.arrays import Array, widened
 from flambeau.ops.families.opaque import declare
 from flambeau.ops.families.rules import input_dtype, known
-from flambeau.ops.products import ULP
+from flambeau.ops.product_checks import ULP
 from flambeau.schema.opdef import Sample, Sizes
 from flambeau.tensor.array_library import np
 from flambeau.tensor.tensor import Tensor, wrap

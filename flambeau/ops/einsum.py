@@ -8,7 +8,7 @@ from typing import Any
 from flambeau.ops.families import ranks
 from flambeau.ops.families.arrays import Array, contiguous, dtype_of, reduce_with, widened
 from flambeau.ops.families.opaque import declare
-from flambeau.ops.products import ULP
+from flambeau.ops.product_checks import ULP
 from flambeau.schema.opdef import ErrorSample, Sample, Sizes
 from flambeau.tensor.array_library import np
 from flambeau.tensor.tensor import Tensor, view_of, wrap

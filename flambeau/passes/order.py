@@ -51,22 +51,22 @@ from flambeau.util.inversions import GRADIENT_EXPANSION, OPERATOR_EXPANSION
 
 
 def _propagate_constants(graph: Graph) -> bool:
-    """With what the types say: they hold for this plan."""
+    """Compute what constants and the types of this plan determine."""
     return constant_propagation.do(graph, by_types=True)
 
 
 def _expand_gradients(graph: Graph) -> bool:
-    """By whoever knows derivatives: passes do not."""
+    """Put the derivative of a function in the place of a call of its gradient."""
     return GRADIENT_EXPANSION.implementation(graph)
 
 
 def _expand_operators(graph: Graph) -> bool:
-    """By whoever traces what operators are made of: passes do not."""
+    """Write operators without native code as those that they consist of."""
     return OPERATOR_EXPANSION.implementation(graph)
 
 
 def _unroll_short(graph: Graph) -> bool:
-    """Only loops with a small constant trip count: others would grow the code that is interpreted."""
+    """Unroll loops with a small constant trip count: others would grow the code that is interpreted."""
     return loop_unrolling.do(graph, partly=False)
 
 

@@ -13,7 +13,6 @@ written in `type_text`, which also parses them.
 
 from __future__ import annotations
 
-from collections.abc import Iterator
 from typing import Any, ClassVar
 
 from flambeau.schema.device import Device
@@ -46,11 +45,10 @@ class Type:
         assert not new
         return self
 
-    def walk(self) -> Iterator[Type]:
+    def walk(self) -> tuple[Type, ...]:
         """This type and every type inside it."""
-        yield self
-        for inner in self.contained:
-            yield from inner.walk()
+        contained = self.contained
+        return (self, *[t for inner in contained for t in inner.walk()]) if contained else (self,)
 
 
 @dataclass(frozen=True)

@@ -114,10 +114,11 @@ class _ListPasses(argparse.Action):
     """`--list`: one pass a line with what it does."""
 
     def __call__(self, parser: argparse.ArgumentParser, *_: Any) -> None:
+        width = max(map(len, PASSES))
         for name, function in PASSES.items():
             own = function.__module__ == order.__name__
             doc = (function.__doc__ if own else sys.modules[function.__module__].__doc__) or ""
-            print(f"{name:24} {doc.strip().partition(chr(10))[0]}")
+            print(f"{name:{width}} {doc.strip().partition(chr(10))[0]}")
         parser.exit()
 
 

@@ -20,22 +20,58 @@ if TYPE_CHECKING:
 else:
 
     class BroadcastingList1(Generic[T]):
-        """A list, or one number for a list of one."""
+        """A list, or one number for a list of one.
+
+        >>> import flambeau
+        >>> text = "def sizes(n: BroadcastingList1[int]):\\n    return n"
+        >>> flambeau.CompilationUnit(text).sizes(2)
+        [2]
+        """
 
     class BroadcastingList2(Generic[T]):
-        """A list, or one number for a list of two."""
+        """A list, or one number for a list of two.
+
+        >>> import flambeau
+        >>> text = "def sizes(n: BroadcastingList2[int]):\\n    return n"
+        >>> flambeau.CompilationUnit(text).sizes(2)
+        [2, 2]
+        """
 
     class BroadcastingList3(Generic[T]):
-        """A list, or one number for a list of three."""
+        """A list, or one number for a list of three.
+
+        >>> import flambeau
+        >>> text = "def sizes(n: BroadcastingList3[int]):\\n    return n"
+        >>> flambeau.CompilationUnit(text).sizes(2)
+        [2, 2, 2]
+        """
 
     class BroadcastingList4(Generic[T]):
-        """A list, or one number for a list of four."""
+        """A list, or one number for a list of four.
+
+        >>> import flambeau
+        >>> text = "def sizes(n: BroadcastingList4[int]):\\n    return n"
+        >>> flambeau.CompilationUnit(text).sizes(2)
+        [2, 2, 2, 2]
+        """
 
     class BroadcastingList5(Generic[T]):
-        """A list, or one number for a list of five."""
+        """A list, or one number for a list of five.
+
+        >>> import flambeau
+        >>> text = "def sizes(n: BroadcastingList5[int]):\\n    return n"
+        >>> flambeau.CompilationUnit(text).sizes(2)
+        [2, 2, 2, 2, 2]
+        """
 
     class BroadcastingList6(Generic[T]):
-        """A list, or one number for a list of six."""
+        """A list, or one number for a list of six.
+
+        >>> import flambeau
+        >>> text = "def sizes(n: BroadcastingList6[int]):\\n    return n"
+        >>> flambeau.CompilationUnit(text).sizes(2)
+        [2, 2, 2, 2, 2, 2]
+        """
 
 
 COUNTS = {f"BroadcastingList{count}": count for count in range(1, 7)}

@@ -38,6 +38,16 @@ def _dataclass(
     weakref_slot: bool = False,
     kw_only: bool = False,
 ) -> Any:
+    """Makes a record of a class: `__init__`, `__repr__` and the like from its annotations, as Python's own does.
+
+    >>> @_dataclass(frozen=True)
+    ... class Point:
+    ...     x: int
+    ...     y: int = 0
+    >>> Point(1), Point(1) == Point(1, 0)
+    (Point(x=1, y=0), True)
+    """
+
     def decorate(cls: type) -> type:
         fields = _gather(cls, kw_only)
         members = dict(cls.__dict__)
@@ -63,12 +73,30 @@ def _dataclass(
 
 
 def _fields(record: Any) -> tuple[Field[Any], ...]:
-    """The fields of a record, or of a class of records, in order."""
+    """The fields of a record, or of a class of records, in order.
+
+    >>> from flambeau.util.record import dataclass
+    >>> @dataclass(frozen=True)
+    ... class Point:
+    ...     x: int
+    ...     y: int = 0
+    >>> [f.name for f in _fields(Point)]
+    ['x', 'y']
+    """
     return tuple(getattr(record, FIELDS).values())
 
 
 def _replace(record: Any, /, **changes: Any) -> Any:
-    """A record like another, but for some fields. Raises TypeError for a field that is not in `__init__`."""
+    """A record like another, but for some fields. Raises TypeError for a field that is not in `__init__`.
+
+    >>> from flambeau.util.record import dataclass
+    >>> @dataclass(frozen=True)
+    ... class Point:
+    ...     x: int
+    ...     y: int = 0
+    >>> _replace(Point(1, 2), y=3)
+    Point(x=1, y=3)
+    """
     for name, spec in getattr(record, FIELDS).items():
         if spec.init and name not in changes:
             changes[name] = getattr(record, name)

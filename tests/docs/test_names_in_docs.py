@@ -20,6 +20,8 @@ PAGES = sorted([*(ROOT / "docs").rglob("*.md"), ROOT / "README.md", ROOT / "CONT
 SOURCES = {path: path.read_text(encoding="utf-8") for path in PACKAGE.rglob("*.py")}
 ABSENT = {"nn.attention", "nn.parallel"}
 """What pages name to say that it is not there."""
+OF_USERS = (".ops.",)
+"""Operators of users, in examples."""
 ROOMS = "|".join(sorted(p.name for p in PACKAGE.iterdir() if p.is_dir() and p.name != "__pycache__"))
 
 
@@ -35,15 +37,31 @@ def test_c25_files_that_are_named_exist(page: Path) -> None:
 def test_c25_modules_that_are_named_exist(page: Path) -> None:
     text = page.read_text(encoding="utf-8")
     for name in sorted(set(re.findall(rf"`((?:{ROOMS})(?:\.[a-z_]+)+)`", text)) - ABSENT):
-        owner: object = flambeau
-        path = "flambeau"
-        for part in name.split("."):
-            path = f"{path}.{part}"
-            try:
-                owner = importlib.import_module(path)
-            except ImportError:
-                owner = getattr(owner, part, None)
-                assert owner is not None, f"{page.name} names {name}, which is not there"
+        assert is_there(name), f"{page.name} names {name}, which is not there"
+
+
+@pytest.mark.parametrize("page", [p for p in PAGES if p.name != "language-table.md"], ids=lambda p: p.name)
+def test_what_users_are_told_to_write_exists(page: Path) -> None:
+    """The table of the language, whose rows run, has mistakes too."""
+    text = page.read_text(encoding="utf-8")
+    for name in sorted(set(re.findall(r"\bflambeau((?:\.[A-Za-z_]\w*)+)", text))):
+        is_file = re.search(r"\.(py|ir|pt|md)$", name) is not None
+        assert is_file or name.startswith(OF_USERS) or is_there(name[1:]), f"{page.name} names flambeau{name}"
+
+
+def is_there(name: str) -> bool:
+    """Whether the package has a module, or something in one, by its dotted name."""
+    owner: object = flambeau
+    path = "flambeau"
+    for part in name.split("."):
+        path = f"{path}.{part}"
+        try:
+            owner = importlib.import_module(path)
+        except ImportError:
+            if not hasattr(owner, part):
+                return False
+            owner = getattr(owner, part)
+    return True
 
 
 def test_c25_extras_are_used() -> None:

@@ -191,6 +191,7 @@ def test_list_of_passes(capsys: pytest.CaptureFixture[str]) -> None:
     lines = capsys.readouterr().out.splitlines()
     assert any(line.startswith("cse ") and "Compute once" in line for line in lines)
     assert all(len(line.split()) > 2 for line in lines)
+    assert len({line.index(line.split(None, 1)[1]) for line in lines}) == 1, "what they do stands in one column"
 
 
 def test_wrong_command_lines(capsys: pytest.CaptureFixture[str]) -> None:

@@ -51,7 +51,11 @@ ONE = "1"
 
 @dataclass(frozen=True, slots=True)
 class Buffer:
-    """Memory the kernel reads or writes."""
+    """Memory the kernel reads or writes.
+
+    >>> Buffer("y", "float32", "out", ("r", ONE)).moving_axes
+    ('r',)
+    """
 
     name: str
     dtype: str
@@ -71,7 +75,12 @@ class Buffer:
 
 @dataclass(frozen=True, slots=True)
 class Const:
-    """``name: dtype = const value``."""
+    """``name: dtype = const value``.
+
+    >>> from flambeau.codegen.kernel.printer import print_statement
+    >>> print_statement(Const("%0", "float32", 1.0), {})
+    '%0: float32 = const 1.0'
+    """
 
     name: str
     dtype: str
@@ -80,7 +89,12 @@ class Const:
 
 @dataclass(frozen=True, slots=True)
 class Position:
-    """``name: int64 = position a, b``: row-major index of the current iteration over these axes."""
+    """``name: int64 = position a, b``: row-major index of the current iteration over these axes.
+
+    >>> from flambeau.codegen.kernel.printer import print_statement
+    >>> print_statement(Position("%0", ("r", "c")), {})
+    '%0: int64 = position r, c'
+    """
 
     name: str
     axes: tuple[str, ...]
@@ -88,7 +102,12 @@ class Position:
 
 @dataclass(frozen=True, slots=True)
 class Extent:
-    """``name: int64 = extent a, b``: product of these axes' sizes."""
+    """``name: int64 = extent a, b``: product of these axes' sizes.
+
+    >>> from flambeau.codegen.kernel.printer import print_statement
+    >>> print_statement(Extent("%0", ("r", "c")), {})
+    '%0: int64 = extent r, c'
+    """
 
     name: str
     axes: tuple[str, ...]
@@ -96,7 +115,12 @@ class Extent:
 
 @dataclass(frozen=True, slots=True)
 class Within:
-    """``name: int64 = within value, a``: the value, which must be a place along the axis; others are reported."""
+    """``name: int64 = within value, a``: the value, which must be a place along the axis; others are reported.
+
+    >>> from flambeau.codegen.kernel.printer import print_statement
+    >>> print_statement(Within("%2", "%1", "g0"), {})
+    '%2: int64 = within %1, g0'
+    """
 
     name: str
     value: str
@@ -105,7 +129,13 @@ class Within:
 
 @dataclass(frozen=True, slots=True)
 class Load:
-    """``name: dtype = load buffer[axes]``, or with a value (of a ``within``) where an axis stands."""
+    """``name: dtype = load buffer[axes]``, or with a value (of a ``within``) where an axis stands.
+
+    >>> from flambeau.codegen.kernel.printer import print_statement
+    >>> w = Buffer("w", "float32", "in", ("g0", "d1"))
+    >>> print_statement(Load("%3", "float32", "w", (("g0", "%2"),)), {"w": w})
+    '%3: float32 = load w[%2, d1]'
+    """
 
     name: str
     dtype: str
@@ -116,7 +146,12 @@ class Load:
 
 @dataclass(frozen=True, slots=True)
 class Let:
-    """``name: dtype = op a, b``; ``cast`` takes its type from ``dtype``."""
+    """``name: dtype = op a, b``; ``cast`` takes its type from ``dtype``.
+
+    >>> from flambeau.codegen.kernel.printer import print_statement
+    >>> print_statement(Let("%2", "float32", "sub", ("%1", "m")), {})
+    '%2: float32 = sub %1, m'
+    """
 
     name: str
     dtype: str
@@ -128,6 +163,10 @@ class Let:
 class Running:
     """``name: dtype = running carry``: the state after what it met up to here, iteration by iteration in row-major
     order.
+
+    >>> from flambeau.codegen.kernel.printer import print_statement
+    >>> print_statement(Running("%4", "float32", "t"), {})
+    '%4: float32 = running t'
     """
 
     name: str
@@ -137,7 +176,13 @@ class Running:
 
 @dataclass(frozen=True, slots=True)
 class Store:
-    """``store buffer[axes], value``, or with a value (of a ``within``) where an axis stands, and ``op value``."""
+    """``store buffer[axes], value``, or with a value (of a ``within``) where an axis stands, and ``op value``.
+
+    >>> from flambeau.codegen.kernel.printer import print_statement
+    >>> y = Buffer("y", "float32", "out", ("g0", "d1"))
+    >>> print_statement(Store("y", "%3", (("g0", "%2"),), "add"), {"y": y})
+    'store y[%2, d1], add %3'
+    """
 
     buffer: str
     value: str
@@ -149,7 +194,12 @@ class Store:
 
 @dataclass(frozen=True, slots=True)
 class Accumulate:
-    """``carry <- value``, with ``at position`` for argmax and argmin."""
+    """``carry <- value``, with ``at position`` for argmax and argmin.
+
+    >>> from flambeau.codegen.kernel.printer import print_statement
+    >>> print_statement(Accumulate("m", "%0", "%1"), {})
+    'm <- %0 at %1'
+    """
 
     carry: str
     value: str
@@ -158,7 +208,11 @@ class Accumulate:
 
 @dataclass(frozen=True, slots=True)
 class Carry:
-    """State that a loop carries from iteration to iteration and leaves behind under its name."""
+    """State that a loop carries from iteration to iteration and leaves behind under its name.
+
+    >>> Carry("t", "float32", "sum").reducer
+    'sum'
+    """
 
     name: str
     dtype: str
@@ -167,7 +221,12 @@ class Carry:
 
 @dataclass(frozen=True, slots=True)
 class Loop:
-    """``for a, b reduce s: float32 = sum { ... }``: row-major over the axes."""
+    """``for a, b reduce s: float32 = sum { ... }``: row-major over the axes.
+
+    >>> fold = Loop(("c",), (Carry("t", "float32", "sum"),), (Accumulate("t", "%0"),))
+    >>> [type(s).__name__ for s in walk((fold,))]
+    ['Loop', 'Accumulate']
+    """
 
     axes: tuple[str, ...]
     carries: tuple[Carry, ...]

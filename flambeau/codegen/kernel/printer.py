@@ -51,7 +51,7 @@ def _print_body(body: tuple[Statement, ...], buffers: dict[str, nest.Buffer], in
             _print_body(statement.body, buffers, indent + "  ", lines)
             lines.append(indent + "}")
         else:
-            lines.append(indent + _print_simple(statement, buffers))
+            lines.append(indent + print_statement(statement, buffers))
 
 
 def _access(buffer: nest.Buffer, at: tuple[tuple[str, str], ...] = ()) -> str:
@@ -59,7 +59,12 @@ def _access(buffer: nest.Buffer, at: tuple[tuple[str, str], ...] = ()) -> str:
     return f"{buffer.name}[{', '.join(places.get(a, a) for a in buffer.axes)}]"
 
 
-def _print_simple(statement: Statement, buffers: dict[str, nest.Buffer]) -> str:
+def print_statement(statement: Statement, buffers: dict[str, nest.Buffer]) -> str:
+    """The line of a statement that is no loop; ``buffers`` are those it reads and writes, by their names.
+
+    >>> print_statement(nest.Const("%0", "float32", 1.0), {})
+    '%0: float32 = const 1.0'
+    """
     if isinstance(statement, nest.Const):
         return f"{statement.name}: {statement.dtype} = const {print_number(statement.value)}"
     if isinstance(statement, nest.Position):

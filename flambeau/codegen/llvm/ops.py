@@ -47,7 +47,11 @@ BY_LANE = frozenset({"atan2", "hypot"})
 
 
 def supports(op: str, dtype: str) -> bool:
-    """Whether ``op`` on operands of ``dtype`` has native code; ``select``, ``cast`` and ``const`` always have."""
+    """Whether ``op`` on operands of ``dtype`` has native code; ``select``, ``cast`` and ``const`` always have.
+
+    >>> supports("exp", "float32"), supports("exp", "int64")
+    (True, False)
+    """
     if op in ("select", "cast", "const"):
         return dtype in ELEMENT_TYPES or dtype in HALVES
     if dtype not in ELEMENT_TYPES:

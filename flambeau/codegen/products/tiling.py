@@ -38,7 +38,11 @@ BLAS_FROM, BLAS_FROM_NARROW = 1 << 31, 1 << 18
 
 @dataclass(frozen=True, slots=True)
 class Tiling(Schedule):
-    """The choices for one product."""
+    """The choices for one product.
+
+    >>> Tiling(lanes=8, rows=4, vectors=2).key()
+    'product tiles 4x2x8 rest by rows side by side: '
+    """
 
     form: str = "tiles"
     """`tiles` in registers, `dots` where both factors lie step by step, `stream` for a row vector times a matrix, or

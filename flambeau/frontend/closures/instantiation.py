@@ -20,8 +20,8 @@ from flambeau.frontend.emit.values.keyword_values import KeywordsValue
 from flambeau.frontend.emit.values.simple_value import SimpleValue
 from flambeau.frontend.emit.values.sugared import Emitter, Given, Sugared, Transform
 from flambeau.frontend.emit.values.tuple_values import TupleValue
+from flambeau.frontend.scopes.array_annotations import names_array
 from flambeau.frontend.scopes.python_constants import constant_type, constant_value
-from flambeau.frontend.scopes.type_annotations import names_array
 from flambeau.frontend.trees.tree_views import Def, Ident, Param
 from flambeau.program.function import Function
 from flambeau.schema.array_type import ArrayType

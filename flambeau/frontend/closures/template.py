@@ -7,10 +7,11 @@ from typing import Any, Protocol, runtime_checkable
 
 from flambeau.frontend.closures.bound import Bound
 from flambeau.frontend.emit.values.carried_values import identity
+from flambeau.frontend.scopes.array_annotations import names_array
 from flambeau.frontend.scopes.name_resolution import Resolver
 from flambeau.frontend.scopes.parameter_defaults import declared_type, type_by_default
 from flambeau.frontend.scopes.python_constants import constant_type
-from flambeau.frontend.scopes.type_annotations import names_array, type_of_tree
+from flambeau.frontend.scopes.type_annotations import type_of_tree
 from flambeau.frontend.trees.tree_views import Def
 from flambeau.ir.graph import Graph
 from flambeau.program.function import Function

@@ -22,10 +22,10 @@ from flambeau.frontend.emit.implicit_conversions import (
     pack_tuple,
 )
 from flambeau.frontend.emit.numpy.array_promotion import note_results
+from flambeau.frontend.emit.schema_mismatches import _shown, unknown_operator_text, why_unbound, wrong_type
 from flambeau.frontend.emit.values.sugared import Emitter, Given
 from flambeau.frontend.scopes.python_constants import default_type
 from flambeau.ir.graph import Value
-from flambeau.program.classes import why_no_interface
 from flambeau.program.function import Function
 from flambeau.schema import registry
 from flambeau.schema.array_type import holds_arrays
@@ -41,7 +41,6 @@ from flambeau.schema.types import (
     NUMBER,
     AnyType,
     DictType,
-    FutureType,
     ListType,
     OptionalType,
     TensorType,
@@ -56,14 +55,7 @@ from flambeau.util.source import SourceRange
 
 NO_VARIANT = "{cause}Arguments for call are not valid. {closest}:\n{variants}"
 ORIGINAL_CALL = "The original call is"
-UNKNOWN_OPERATOR = "\nUnknown builtin op: {name}.\n"
-SUGGESTIONS = "Here are some suggestions: \n{names}\nThe original call is"
-NO_SUGGESTIONS = (
-    "Could not find any similar ops to {name}. This op may not exist or may not be currently supported in "
-    "TorchScript.\n"
-)
 TOO_MANY = "Expected at most {wanted} arguments but found {found} positional arguments."
-WRONG_TYPE = "Expected a value of type '{wanted}' for argument '{name}' but instead found type '{found}'."
 POSITIONAL = "{name}() got some positional-only arguments passed as keyword arguments: '{parameter}'"
 TO_METHOD = (
     "methods take tensors: annotate their parameter as {name}: Tensor to say that the array means what operators mean "
@@ -73,10 +65,6 @@ AMONG_PYTHONS = instead(
     "an np.{name} among numbers of Python would compute as those do when it is read: write {code} to make it one",
     "float(x[0])", of="float(x[0])", given="x: np.ndarray", shown="{python}(...)",
 )  # fmt: skip
-EMPTY_LIST = "Empty lists default to List[Tensor]. Annotate the variable that holds it to have another type"
-BOUND_BEFORE = "Type variable '{name}' previously matched to type {before} is matched to type {after}"
-
-
 @dataclass(slots=True)
 class Match:
     """A schema that fits a call, and how to make its operands."""
@@ -161,15 +149,15 @@ class _Attempt:
                 own = _shown(value.static_type)
                 raise Mismatch(
                     f"Could not match type {own} to {_shown(wanted)} in argument '{formal.name}': "
-                    f"{_why_unbound(wanted, actual, before)}."
+                    f"{why_unbound(wanted, actual, before)}."
                 )
             if not fits(wanted, actual, dict(self.bindings)):
-                raise Mismatch(_not_a(formal, actual))
+                raise Mismatch(wrong_type(formal, actual))
             if any(not fits(f.type, t, dict(self.bindings)) for f, t in self.bound):
-                raise Mismatch(_not_a(formal, actual))
+                raise Mismatch(wrong_type(formal, actual))
             self.bound.append((formal, actual))
         elif not is_subtype(actual, wanted):
-            raise Mismatch(_not_a(formal, value.static_type, actual))
+            raise Mismatch(wrong_type(formal, value.static_type, actual))
         return conversion
 
     def filled_in(self, wanted: Type, value: Value) -> Type:
@@ -194,7 +182,7 @@ class _Attempt:
         for item in items:
             actual, conversion = conversion_to(item.value, element, implicit=True)
             if not is_subtype(actual, element):
-                raise Mismatch(_not_a(Argument("<varargs>", element), item.value.static_type))
+                raise Mismatch(wrong_type(Argument("<varargs>", element), item.value.static_type))
             conversions.append(conversion)
         self.used = len(self.args) - 1
         return lambda e: pack_list(e, [convert(e) for convert in conversions], element)
@@ -423,15 +411,6 @@ def _check_takes_tensors(schema: FunctionSchema, argument: Given, args: Sequence
         raise CompileError(TO_METHOD.format(name=formal.name), where)
 
 
-def unknown_operator_text(name: str) -> str:
-    """What is said of an operator that does not exist."""
-    close = registry.similar(name)
-    text = UNKNOWN_OPERATOR.format(name=name)
-    if close:
-        return text + SUGGESTIONS.format(names="".join(f"\t{n}\n" for n in close))
-    return text + NO_SUGGESTIONS.format(name=name) + "The original call is"
-
-
 def _named_result(match: Match) -> TupleType | None:
     """The tuple type of several results; its fields are named if the schema names them all."""
     names = tuple(r.name for r in match.schema.returns)
@@ -447,38 +426,3 @@ def _element(type_: Type) -> Type | None:
 
 def _all_fit(tuple_: TupleType, element: Type) -> bool:
     return all(is_subtype(t, element) for t in tuple_.elements)
-
-
-def _shown(type_: Type) -> str:
-    """A type as messages name it: one that nobody annotated says so."""
-    return "Tensor (inferred)" if isinstance(type_, TensorType) and type_.inferred else type_.annotation
-
-
-def _not_a(formal: Argument, actual: Type, converted: Type | None = None) -> str:
-    text = WRONG_TYPE.format(wanted=_shown(formal.type), name=formal.name, found=_shown(actual))
-    text += why_no_interface(actual, formal.type)
-    if isinstance(formal.type, TensorType) and formal.type.inferred:
-        text += f"\nInferred '{formal.name}' to be of type 'Tensor' because it was not annotated with an explicit type."
-    if isinstance(actual, TensorType) and actual.inferred:
-        text += (
-            f"\nInferred the value for argument '{formal.name}' to be of type 'Tensor' because it was not annotated "
-            "with an explicit type."
-        )
-    if isinstance(actual, ListType) and actual == ListType(TensorType()):
-        text += f"\n{EMPTY_LIST}"
-    return text
-
-
-def _why_unbound(formal: Type, actual: Type, bindings: Bindings) -> str:
-    """Why type variables could not be bound."""
-    if isinstance(formal, VarType) and formal.name in bindings:
-        bound = bindings[formal.name]
-        return BOUND_BEFORE.format(name=formal.name, before=_shown(bound), after=_shown(actual))
-    if isinstance(formal, OptionalType) and not isinstance(actual, OptionalType):
-        return _why_unbound(formal.element, actual, bindings)
-    if type(formal) is type(actual) and isinstance(formal, ListType | DictType | FutureType | OptionalType):
-        for inner, other in zip(formal.contained, actual.contained, strict=True):
-            if not bind(inner, other, dict(bindings)):
-                return _why_unbound(inner, other, bindings)
-    what = "a dict" if isinstance(formal, DictType) else formal.annotation
-    return f"Cannot match {what} to {_shown(actual)}"

@@ -21,8 +21,8 @@ from flambeau.frontend.emit.values.simple_value import SimpleValue
 from flambeau.frontend.emit.values.sugared import Emitter, Given
 from flambeau.frontend.emit.with_statements import leave_contexts
 from flambeau.frontend.emit.wrong_results import about_result
-from flambeau.frontend.scopes.array_annotations import VARIABLES
-from flambeau.frontend.scopes.type_annotations import ARRAYS_NOT_HERE, names_array, type_of_tree
+from flambeau.frontend.scopes.array_annotations import ARRAYS_NOT_HERE, VARIABLES, names_array
+from flambeau.frontend.scopes.type_annotations import type_of_tree
 from flambeau.frontend.trees.tree_views import (
     Assert,
     Assign,

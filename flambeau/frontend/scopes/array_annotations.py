@@ -6,18 +6,63 @@ class Net(nn.Module):
 
 from __future__ import annotations
 
-from typing import Any, Final
+import re
+import typing
+from collections.abc import Callable
+from typing import Any, Final, ForwardRef
 
 from flambeau.frontend.scopes.name_resolution import Resolver
-from flambeau.frontend.scopes.type_annotations import ARRAYS_NOT_HERE, ATTRIBUTES, is_array_annotation, names_array
-from flambeau.frontend.trees.tree_views import Def
+from flambeau.frontend.scopes.named_objects import is_array, python_value
+from flambeau.frontend.trees.function_conversion import parse_annotation
+from flambeau.frontend.trees.tree_views import BinOp, Def, Expr, Select, StringLiteral, Subscript, TupleLiteral, Var
 from flambeau.util.errors import CompileError
 from flambeau.util.source import SourceRange
 
+ARRAYS_NOT_HERE = (
+    "np.ndarray means NumPy's arrays in functions alone, not in {where}: write Tensor, with the meaning of operators, "
+    "or a function with an np.ndarray parameter under flambeau.script"
+)
+ATTRIBUTES = "attributes and fields, which hold tensors"
 METHODS: Final = "methods, which are compiled once for all arrays"
 TEXTS: Final = "texts of CompilationUnit"
 OVERLOADS: Final = "signatures of overloads"
 VARIABLES: Final = "variables of a program on tensors"
+_NAME: Final = re.compile(r"[^\W\d]\w*")
+
+
+def names_array(tree: Expr, resolver: Resolver) -> bool:
+    """Whether an annotation is `np.ndarray` or `npt.NDArray[...]`, or has such in its brackets."""
+    match tree:
+        case StringLiteral():
+            return names_array(parse_annotation(tree.value, tree), resolver)
+        case BinOp(op="|"):
+            return names_array(tree.left, resolver) or names_array(tree.right, resolver)
+        case Subscript():
+            items = tree.indices
+            inner = items[0].items if len(items) == 1 and isinstance(items[0], TupleLiteral) else items
+            return names_array(tree.value, resolver) or any(names_array(i, resolver) for i in inner)
+        case Var() | Select():
+            return is_array(python_value(tree, resolver))
+    return False
+
+
+def may_name_arrays(annotation: Any, resolve: Callable[[str], Any]) -> bool:
+    """Whether an annotation may be of arrays, as its text tells, and what its names stand for."""
+    text = str(annotation)
+    if "ndarray" in text or "NDArray" in text:
+        return True
+    return isinstance(annotation, str) and any(is_array_annotation(resolve(n), None) for n in _NAME.findall(text))
+
+
+def is_array_annotation(annotation: Any, resolver: Resolver | None) -> bool:
+    """Whether an annotation object is `np.ndarray` or `npt.NDArray[...]`, or has such in its brackets."""
+    if isinstance(annotation, str | ForwardRef):
+        text = annotation if isinstance(annotation, str) else annotation.__forward_arg__
+        if resolver is None or not may_name_arrays(text, resolver.resolve):
+            return False
+        where = SourceRange.at("<annotation>", 1, 0)
+        return names_array(parse_annotation(text, StringLiteral(where, text)), resolver)
+    return is_array(annotation) or any(is_array_annotation(part, resolver) for part in typing.get_args(annotation))
 
 
 def refuse_arrays(tree: Def, resolver: Resolver, where: str) -> None:

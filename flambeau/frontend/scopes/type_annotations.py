@@ -8,7 +8,6 @@
 from __future__ import annotations
 
 import enum
-import re
 import types
 import typing
 import warnings
@@ -18,7 +17,9 @@ from typing import Any, Final, ForwardRef, Union
 import numpy as np
 
 from flambeau.frontend.emit.values.named_tuple_types import named_tuple_type
+from flambeau.frontend.scopes.array_annotations import refuse_array_attribute
 from flambeau.frontend.scopes.name_resolution import MISSING, Resolver
+from flambeau.frontend.scopes.named_objects import is_array, python_value
 from flambeau.frontend.scopes.python_constants import enum_type
 from flambeau.frontend.trees.function_conversion import parse_annotation
 from flambeau.frontend.trees.tree_views import (
@@ -118,11 +119,6 @@ _TENSOR_CLASSES: Final = frozenset({"Tensor", "Parameter"})
 _OUTCOMES: Final = ("flambeau.interpreter.awaiting", "flambeau.interpreter.future")
 _HOMES: Final = ("flambeau", "torch")
 """Packages whose classes are known by name, so that neither has to be imported here."""
-ARRAYS_NOT_HERE = (
-    "np.ndarray means NumPy's arrays in functions alone, not in {where}: write Tensor, with the meaning of operators, "
-    "or a function with an np.ndarray parameter under flambeau.script"
-)
-ATTRIBUTES = "attributes and fields, which hold tensors"
 
 
 def _sequence(make: Callable[[Type], Type]) -> Callable[[tuple[Type, ...]], Type]:
@@ -227,22 +223,12 @@ def _is_container(value: Any) -> bool:
     )
 
 
-def python_value(tree: Expr, resolver: Resolver) -> Any:
-    """The Python object that a dotted name means; MISSING if it means none."""
-    if isinstance(tree, Var):
-        return resolver.resolve(tree.name)
-    if isinstance(tree, Select):
-        owner = python_value(tree.value, resolver)
-        return MISSING if owner is MISSING else resolver.member(owner, tree.name)
-    return MISSING
-
-
 def _subscripted(tree: Subscript, resolver: Resolver) -> Type:
     """`List[int]` and the like."""
     head = tree.value
     if not isinstance(head, Var | Select):
         raise CompileError(NOT_A_CONSTRUCTOR, head.range)
-    if _is_array(python_value(head, resolver)):
+    if is_array(python_value(head, resolver)):
         return TENSOR
     name = _constructor_name(head, resolver)
     if name not in CONSTRUCTORS:
@@ -277,50 +263,6 @@ def _check_inner(tree: Subscript, name: str, inner: Sequence[Type]) -> None:
         raise CompileError(NOT_HASHABLE.format(found=inner[0].annotation), tree.range)
     if CONSTRUCTORS[name] is CONSTRUCTORS["List"] and isinstance(inner[0], NoneType):
         raise CompileError("Can not create ListType with None type", tree.range)
-
-
-def _is_array(value: Any) -> bool:
-    """Whether it is `np.ndarray` or `npt.NDArray`: what is in its brackets is not checked."""
-    value = getattr(value, "__value__", value)  # NumPy's own name for it is an alias of Python 3.12
-    return value is np.ndarray or typing.get_origin(value) is np.ndarray
-
-
-def names_array(tree: Expr, resolver: Resolver) -> bool:
-    """Whether an annotation is `np.ndarray` or `npt.NDArray[...]`, or has such in its brackets."""
-    match tree:
-        case StringLiteral():
-            return names_array(parse_annotation(tree.value, tree), resolver)
-        case BinOp(op="|"):
-            return names_array(tree.left, resolver) or names_array(tree.right, resolver)
-        case Subscript():
-            items = tree.indices
-            inner = items[0].items if len(items) == 1 and isinstance(items[0], TupleLiteral) else items
-            return names_array(tree.value, resolver) or any(names_array(i, resolver) for i in inner)
-        case Var() | Select():
-            return _is_array(python_value(tree, resolver))
-    return False
-
-
-def may_name_arrays(annotation: Any, resolve: Callable[[str], Any]) -> bool:
-    """Whether an annotation may be of arrays, as its text tells, and what its names stand for."""
-    text = str(annotation)
-    if "ndarray" in text or "NDArray" in text:
-        return True
-    return isinstance(annotation, str) and any(is_array_annotation(resolve(n), None) for n in _NAME.findall(text))
-
-
-_NAME: Final = re.compile(r"[^\W\d]\w*")
-
-
-def is_array_annotation(annotation: Any, resolver: Resolver | None) -> bool:
-    """Whether an annotation object is `np.ndarray` or `npt.NDArray[...]`, or has such in its brackets."""
-    if isinstance(annotation, str | ForwardRef):
-        text = annotation if isinstance(annotation, str) else annotation.__forward_arg__
-        if resolver is None or not may_name_arrays(text, resolver.resolve):
-            return False
-        where = SourceRange.at("<annotation>", 1, 0)
-        return names_array(parse_annotation(text, StringLiteral(where, text)), resolver)
-    return _is_array(annotation) or any(is_array_annotation(part, resolver) for part in typing.get_args(annotation))
 
 
 def broadcast_count(tree: Expr, resolver: Resolver) -> int | None:
@@ -391,13 +333,12 @@ def _forward_reference(annotation: str | ForwardRef, resolver: Resolver | None) 
 
 def _type_of_field(annotation: Any, resolver: Resolver | None, where: SourceRange | None) -> Type | None:
     """The type of a named tuple's field. Raises CompileError for one that is annotated as an array."""
-    if is_array_annotation(annotation, resolver):
-        raise CompileError(ARRAYS_NOT_HERE.format(where=ATTRIBUTES), where)
+    refuse_array_attribute(annotation, resolver, where)
     return try_type_of(annotation, resolver, where)
 
 
 def _generic(origin: Any, args: tuple[Any, ...], resolver: Resolver | None, where: SourceRange | None) -> Type | None:
-    if _is_array(origin):
+    if is_array(origin):
         return TENSOR
     if any(a is Ellipsis for a in args):
         return None

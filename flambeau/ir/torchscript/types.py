@@ -21,9 +21,6 @@ from flambeau.schema.subtype import is_subtype, union_of
 
 Text = str
 NO_ELEMENT = "Can not create {kind} with None type"
-NULL = "Tried to get the type from an InferredType but the type is null. {reason}"
-
-
 class Type:
     """A type. Two that stand for equal types are equal. `str(t)` is the annotation, `t.str()` the text in graphs."""
 
@@ -452,32 +449,6 @@ class InterfaceType(ClassType):
     def getMethodNames(self) -> list[Text]:
         """The methods that it asks for."""
         return self.method_names()
-
-
-class InferredType:
-    """A type, or why there is none.
-
-    >>> InferredType("it is empty").success()
-    False
-    """
-
-    def __init__(self, found: Type | Text) -> None:
-        self._type = found if isinstance(found, Type) else None
-        self._reason = "" if isinstance(found, Type) else found
-
-    def success(self) -> bool:
-        """Whether there is a type."""
-        return self._type is not None
-
-    def type(self) -> Type:
-        """The type. Raises RuntimeError, with the reason, if there is none."""
-        if self._type is None:
-            raise RuntimeError(NULL.format(reason=self._reason))
-        return self._type
-
-    def reason(self) -> Text:
-        """Why there is none; empty if there is one."""
-        return self._reason
 
 
 _CLASSES: dict[type[t.Type], type[Type]] = {

@@ -21,6 +21,7 @@ from flambeau.autodiff.graph_gradient import Gradient
 from flambeau.interpreter.awaiting import Await as _Await
 from flambeau.interpreter.future import Future
 from flambeau.ir.graph import Block, Graph, Node, Value
+from flambeau.ir.torchscript.inferred_type import InferredType
 from flambeau.ir.torchscript.types import (
     AnyType,
     AwaitType,
@@ -32,7 +33,6 @@ from flambeau.ir.torchscript.types import (
     EnumType,
     FloatType,
     FutureType,
-    InferredType,
     InterfaceType,
     IntType,
     ListType,

@@ -16,7 +16,7 @@ from flambeau.ir.constants import CONSTANT
 from flambeau.ir.graph import Graph, Node
 from flambeau.ir.literals import TensorLiteral
 from flambeau.ir.parser import parse_ir as parse
-from flambeau.ir.torchscript.types import InferredType
+from flambeau.ir.torchscript.inferred_type import InferredType
 from flambeau.ir.torchscript.types import Type as ScriptType
 from flambeau.jit.compilation_unit import create_function_from_graph
 from flambeau.jit.function import ScriptFunction

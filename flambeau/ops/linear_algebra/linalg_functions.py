@@ -30,7 +30,7 @@ from flambeau.ops.families.rules import accumulate_dtype, same_dtype
 from flambeau.ops.families.view import view
 from flambeau.ops.linear_algebra.linalg_norms import tolerance
 from flambeau.ops.linear_algebra.linalg_solving import inverse_kernel
-from flambeau.ops.products import multiplied
+from flambeau.ops.product_checks import multiplied
 from flambeau.ops.windows import diagonal_kernel
 from flambeau.schema.dtype import DType, float32, float64, int64
 from flambeau.schema.opdef import ErrorSample, Sample, Sizes

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import io
+import sys
 import warnings
 from typing import Any
 
@@ -94,6 +95,11 @@ def test_what_python_learns_is_named_and_guarded(take: Any, what: str) -> None:
         traced = flambeau.trace(take, t(1.0, 2.0, 3.0))
     assert traced(t(1.0, 2.0, 3.0)).tolist() == take(t(1.0, 2.0, 3.0)).tolist()
     assert any(is_refused(traced, x) for x in (t(5.0, 2.0, 3.0), t(1.0, 2.0), t(0.0, float("nan"), 3.0)))
+
+
+def test_the_error_is_found_by_the_name_that_messages_have() -> None:
+    package, _, name = GuardError.name.partition(".")
+    assert getattr(sys.modules[package], name) is GuardError
 
 
 def is_refused(traced: Any, x: Tensor) -> bool:

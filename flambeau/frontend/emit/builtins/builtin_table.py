@@ -13,7 +13,7 @@ import numpy as np
 
 from flambeau.frontend.emit.builtins import builtin_forms as forms
 from flambeau.frontend.emit.builtins import builtin_ordering as ordering
-from flambeau.frontend.emit.builtins import iterables
+from flambeau.frontend.emit.builtins import iterables, mapped_iterables, reversed_iterables
 from flambeau.frontend.emit.builtins.builtin_types import CASTS, DeviceClass
 from flambeau.frontend.emit.builtins.class_tests import emit_issubclass
 from flambeau.frontend.emit.builtins.decorators import DECORATORS
@@ -162,10 +162,10 @@ FORMS: Final[dict[Any, Sugared]] = {
     prange: FormValue("prange", iterables.emit_prange),
     enumerate: FormValue("enumerate", iterables.emit_enumerate),
     zip: FormValue("zip", iterables.emit_zip),
-    reversed: FormValue("reversed", iterables.emit_reversed),
+    reversed: FormValue("reversed", reversed_iterables.emit_reversed),
     iter: FormValue("iter", forms.emit_iter),
     next: FormValue("next", emit_next),
-    map: FormValue("map", iterables.emit_map),
+    map: FormValue("map", mapped_iterables.emit_map),
     set: FormValue("set", forms.emit_set),
     frozenset: FormValue("frozenset", forms.emit_frozenset),
     filter: FormValue("filter", ordering.emit_filter),

@@ -1,4 +1,4 @@
-"""`range`, `enumerate`, `zip` and `reversed`: things a loop goes over that are no values."""
+"""`range`, `enumerate` and `zip`: things a loop goes over that are no values."""
 
 from __future__ import annotations
 
@@ -9,9 +9,8 @@ from flambeau.frontend.emit.call_expressions import emit_arguments
 from flambeau.frontend.emit.float_powers import about_power
 from flambeau.frontend.emit.flow import LoopState
 from flambeau.frontend.emit.schema_matching import call_operator
-from flambeau.frontend.emit.values.container_methods import listed
 from flambeau.frontend.emit.values.simple_value import ItemIteration, SimpleValue, UnrolledIteration
-from flambeau.frontend.emit.values.sugared import Emitter, Given, Iteration, Sugared
+from flambeau.frontend.emit.values.sugared import Emitter, Iteration, Sugared
 from flambeau.frontend.emit.values.tuple_values import TupleValue
 from flambeau.frontend.trees.tree_views import Apply, Starred
 from flambeau.ir.graph import Value
@@ -208,52 +207,6 @@ class BoundedIteration(JoinedIteration):
 
 
 @dataclass(slots=True)
-class MappedValue(Sugared):
-    """`map(f, a, b)`: what a function gives for the items of one or several things."""
-
-    function: Sugared
-    source: Sugared
-
-    @property
-    def kind(self) -> str:
-        """The name of this kind of value in error messages."""
-        return "map"
-
-    def iterate(self, e: Emitter, where: SourceRange) -> Iteration:
-        """Over the function's results."""
-        inner = self.source.iterate(e, where)
-        if inner.unrolled is not None:
-            return UnrolledIteration([apply_item(e, where, self.function, item) for item in inner.unrolled])
-        return MappedIteration(self.function, inner)
-
-
-@dataclass(slots=True)
-class MappedIteration(Iteration):
-    """Another iteration through a function."""
-
-    function: Sugared
-    inner: Iteration
-
-    def trip_count(self, e: Emitter, where: SourceRange) -> Value | None:
-        """That of the other one."""
-        return self.inner.trip_count(e, where)
-
-    def at(self, e: Emitter, where: SourceRange, index: Value) -> Sugared:
-        """What the function gives for its item."""
-        return apply_item(e, where, self.function, self.inner.at(e, where, index))
-
-    def emit(self, e: Emitter, where: SourceRange, body: Callable[[Sugared], bool], jumps: bool) -> bool | None:
-        """The loop of what has a form of its own."""
-        return self.inner.emit(e, where, lambda item: body(apply_item(e, where, self.function, item)), jumps)
-
-
-def apply_item(e: Emitter, where: SourceRange, function: Sugared, item: Sugared) -> Sugared:
-    """The function's result for an item; the items of a `zip` are its arguments."""
-    parts = item.items if isinstance(item, TupleValue) else [item]
-    return function.call(e, where, [Given(part.as_value(e, where), where) for part in parts], ())
-
-
-@dataclass(slots=True)
 class CountIteration(Iteration):
     """The numbers of an `enumerate`, without an end of their own."""
 
@@ -267,54 +220,6 @@ class CountIteration(Iteration):
         if self.start is None:
             return SimpleValue(index)
         return SimpleValue(call_operator(e, where, "aten::add", [index, self.start]))
-
-
-@dataclass(slots=True)
-class ReversedIteration(Iteration):
-    """Another iteration from its end."""
-
-    inner: Iteration
-    count: Value
-
-    def trip_count(self, e: Emitter, where: SourceRange) -> Value:
-        """That of the other one."""
-        return self.count
-
-    def at(self, e: Emitter, where: SourceRange, index: Value) -> Sugared:
-        """Its item as far from the end as the round is from the start."""
-        last = call_operator(e, where, "aten::sub", [self.count, e.constant(1)])
-        return self.inner.at(e, where, call_operator(e, where, "aten::sub", [last, index]))
-
-
-@dataclass(slots=True)
-class ReversedValue(Sugared):
-    """`reversed(a)`."""
-
-    inner: Sugared
-
-    def as_value(self, e: Emitter, where: SourceRange) -> Value:
-        """The list of the items from the end."""
-        if isinstance(self.inner, SimpleValue) and isinstance(self.inner.value.static_type, ListType):
-            return call_operator(e, where, "python::reversed", [self.inner.value])
-        return listed(e, where, self)
-
-    @property
-    def kind(self) -> str:
-        """The name of this kind of value in error messages."""
-        return "reversed"
-
-    def iterate(self, e: Emitter, where: SourceRange) -> Iteration:
-        """From the end."""
-        iteration = self.inner.iterate(e, where)
-        if iteration.unrolled is not None:
-            return UnrolledIteration(iteration.unrolled[::-1])
-        count = iteration.trip_count(e, where)
-        if count is None:
-            raise CompileError("reversed needs something with an end", where)
-        if isinstance(self.inner, RangeValue) and self.inner.start is None:
-            # A range with a negative end is empty: the number of rounds is what the indices count back from.
-            count = call_operator(e, where, "prim::max", [count, e.constant(0)])
-        return ReversedIteration(iteration, count)
 
 
 def emit_range(e: Emitter, tree: Apply, hint: Type | None, name: str = "range") -> RangeValue:
@@ -387,23 +292,3 @@ def _spread(e: Emitter, tree: Starred) -> Sequence[Sugared]:
     if isinstance(source, SimpleValue) and isinstance(source.value.static_type, ListType):
         raise CompileError(TRANSPOSED, tree.range)
     return source.as_tuple(e, tree.range)
-
-
-def emit_reversed(e: Emitter, tree: Apply, hint: Type | None) -> Sugared:
-    """`reversed(...)`."""
-    if len(tree.args) != 1 or tree.keywords:
-        count = len(tree.args) + len(tree.keywords)
-        raise CompileError(f"reversed expected 1 argument, got {count}", tree.callee.range)
-    return ReversedValue(e.sugared(tree.args[0]))
-
-
-def emit_map(e: Emitter, tree: Apply, hint: Type | None) -> Sugared:
-    """`map(f, a, ...)`."""
-    if len(tree.args) < 2 or tree.keywords:
-        raise CompileError("map expected a function and at least one iterable", tree.callee.range)
-    function = e.sugared(tree.args[0])
-    sources = [e.sugared(arg) for arg in tree.args[1:]]
-    if len(sources) == 1:
-        return MappedValue(function, sources[0])
-    parts = [s.iterate(e, a.range) for s, a in zip(sources, tree.args[1:], strict=True)]
-    return MappedValue(function, JoinedValue("map", parts))

@@ -45,9 +45,9 @@ from flambeau.frontend.emit.values.operator_value import OperatorValue
 from flambeau.frontend.emit.values.python_calls import PythonFunction
 from flambeau.frontend.emit.values.simple_value import SimpleValue
 from flambeau.frontend.emit.values.sugared import Emitter, Given, Iteration, Sugared
+from flambeau.frontend.scopes.array_annotations import may_name_arrays
 from flambeau.frontend.scopes.name_resolution import MISSING
 from flambeau.frontend.scopes.python_constants import constant_type, constant_value
-from flambeau.frontend.scopes.type_annotations import may_name_arrays
 from flambeau.frontend.source.python_source import innermost_function
 from flambeau.frontend.trees.tree_views import (
     Apply,

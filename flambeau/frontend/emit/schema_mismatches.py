@@ -1,0 +1,64 @@
+"""What is said of arguments that do not fit the parameters of a schema."""
+
+from __future__ import annotations
+
+from flambeau.program.classes import why_no_interface
+from flambeau.schema import registry
+from flambeau.schema.function import Argument
+from flambeau.schema.match import Bindings, bind
+from flambeau.schema.types import DictType, FutureType, ListType, OptionalType, TensorType, Type, VarType
+
+UNKNOWN_OPERATOR = "\nUnknown builtin op: {name}.\n"
+SUGGESTIONS = "Here are some suggestions: \n{names}\nThe original call is"
+NO_SUGGESTIONS = (
+    "Could not find any similar ops to {name}. This op may not exist or may not be currently supported in "
+    "TorchScript.\n"
+)
+WRONG_TYPE = "Expected a value of type '{wanted}' for argument '{name}' but instead found type '{found}'."
+EMPTY_LIST = "Empty lists default to List[Tensor]. Annotate the variable that holds it to have another type"
+BOUND_BEFORE = "Type variable '{name}' previously matched to type {before} is matched to type {after}"
+
+
+def unknown_operator_text(name: str) -> str:
+    """What is said of an operator that does not exist."""
+    close = registry.similar(name)
+    text = UNKNOWN_OPERATOR.format(name=name)
+    if close:
+        return text + SUGGESTIONS.format(names="".join(f"\t{n}\n" for n in close))
+    return text + NO_SUGGESTIONS.format(name=name) + "The original call is"
+
+
+def _shown(type_: Type) -> str:
+    """A type as messages name it: one that nobody annotated says so."""
+    return "Tensor (inferred)" if isinstance(type_, TensorType) and type_.inferred else type_.annotation
+
+
+def wrong_type(formal: Argument, actual: Type, converted: Type | None = None) -> str:
+    """That an argument has another type than a parameter, and what may be behind it."""
+    text = WRONG_TYPE.format(wanted=_shown(formal.type), name=formal.name, found=_shown(actual))
+    text += why_no_interface(actual, formal.type)
+    if isinstance(formal.type, TensorType) and formal.type.inferred:
+        text += f"\nInferred '{formal.name}' to be of type 'Tensor' because it was not annotated with an explicit type."
+    if isinstance(actual, TensorType) and actual.inferred:
+        text += (
+            f"\nInferred the value for argument '{formal.name}' to be of type 'Tensor' because it was not annotated "
+            "with an explicit type."
+        )
+    if isinstance(actual, ListType) and actual == ListType(TensorType()):
+        text += f"\n{EMPTY_LIST}"
+    return text
+
+
+def why_unbound(formal: Type, actual: Type, bindings: Bindings) -> str:
+    """Why type variables could not be bound."""
+    if isinstance(formal, VarType) and formal.name in bindings:
+        bound = bindings[formal.name]
+        return BOUND_BEFORE.format(name=formal.name, before=_shown(bound), after=_shown(actual))
+    if isinstance(formal, OptionalType) and not isinstance(actual, OptionalType):
+        return why_unbound(formal.element, actual, bindings)
+    if type(formal) is type(actual) and isinstance(formal, ListType | DictType | FutureType | OptionalType):
+        for inner, other in zip(formal.contained, actual.contained, strict=True):
+            if not bind(inner, other, dict(bindings)):
+                return why_unbound(inner, other, bindings)
+    what = "a dict" if isinstance(formal, DictType) else formal.annotation
+    return f"Cannot match {what} to {_shown(actual)}"
