@@ -43,4 +43,4 @@ docs: $(READY) ## regenerate the tables in docs/, then build the site, build/sit
 	$(PY) -m website
 
 clean: ## remove what the other targets made
-	rm -rf $(VENV) build .mypy_cache .ruff_cache .pytest_cache .hypothesis
+	rm -rf $(VENV) build .mypy_cache .ruff_cache .pytest_cache

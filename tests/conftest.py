@@ -1,5 +1,7 @@
 """For all tests: compiled code is kept in a directory of its own, which goes away, and Ctrl-C interrupts.
 
+All workers of a run share that directory: none compiles what another has.
+
 Calls make their plans themselves, so that it is known which call has one; `executor/test_background.py` is about the
 others.
 
@@ -19,13 +21,14 @@ import tempfile
 
 import pytest
 
-from flambeau.codegen.llvm.engine import available
+from flambeau.codegen.llvm.engine import available, leave_glue
 from flambeau.codegen.llvm.host import VARIABLE, ProcessorError, processor_of
 from flambeau.codegen.llvm.processor import LEVELS
 
-_directory = tempfile.mkdtemp(prefix="flambeau-tests-")
-atexit.register(shutil.rmtree, _directory, ignore_errors=True)
-os.environ["FLAMBEAU_CACHE_DIR"] = _directory
+if "PYTEST_XDIST_WORKER" not in os.environ:  # workers inherit what is set here
+    _directory = tempfile.mkdtemp(prefix="flambeau-tests-")
+    atexit.register(shutil.rmtree, _directory, ignore_errors=True)
+    os.environ["FLAMBEAU_CACHE_DIR"] = _directory
 os.environ.pop("FLAMBEAU_CACHE", None)
 os.environ["FLAMBEAU_BACKGROUND"] = "off"
 
@@ -47,6 +50,11 @@ def pytest_collection_modifyitems(items: list[pytest.Item]) -> None:
             raise
         for item in items:
             item.add_marker(pytest.mark.skip(reason=str(error)))
+
+
+def pytest_sessionfinish() -> None:
+    """Leave code that every process needs as quickly compiled as it is: the directory has no later readers."""
+    leave_glue()
 
 
 def pytest_runtest_teardown(item: pytest.Item, nextitem: pytest.Item | None) -> None:

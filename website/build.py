@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import logging
+import shutil
 from pathlib import Path
 
 from mkdocs.commands import build as mkdocs_build
@@ -13,7 +14,7 @@ from website import floors, gallery, language, operators, reference
 from website.links import broken
 from website.markup import left_over
 from website.navigation import navigation
-from website.stage import ROOT, Maker, stage
+from website.stage import ROOT, Maker, Pages, stage
 
 MAKERS: tuple[Maker, ...] = (
     language.pages, reference.pages, operators.pages, floors.pages, gallery.pages,
@@ -33,6 +34,16 @@ class Warnings(logging.Handler):
         self.found.append(f"{record.name}: {record.getMessage()}")
 
 
+def copied(pages: Pages, folder: Path) -> Path:
+    """A folder with copies of the files of the package whose docstrings the pages show."""
+    shutil.rmtree(folder, ignore_errors=True)
+    for path in reference.sources(pages):
+        target = folder / path.relative_to(ROOT)
+        target.parent.mkdir(parents=True, exist_ok=True)
+        shutil.copyfile(path, target)
+    return folder
+
+
 def build(folder: Path) -> list[str]:
     """Build the site in `folder / "site"`; what is wrong with it, nothing if all is well."""
     pages = stage(folder / "docs", MAKERS)
@@ -40,6 +51,7 @@ def build(folder: Path) -> list[str]:
         str(ROOT / "mkdocs.yml"), docs_dir=str(folder / "docs"), site_dir=str(folder / "site"), strict=True,
         nav=navigation(pages),
     )  # fmt: skip
+    config.plugins["mkdocstrings"].config.handlers["python"]["paths"] = [str(copied(pages, folder / "sources"))]
     warnings = Warnings()
     logging.getLogger("mkdocs").addHandler(warnings)
     config.plugins.on_startup(command="build", dirty=False)

@@ -2,8 +2,10 @@
 
 from __future__ import annotations
 
+import ast
 from pathlib import Path
 
+from tests.source_tree import MODULES, NODES
 from website import floors
 from website.links import broken
 from website.markup import left_over
@@ -52,6 +54,20 @@ def test_c08_pages_are_in_order_and_folders_in_groups() -> None:
     assert found == [
         {"Reference": ["reference/nn.md", {"Operators": ["reference/operators/index.md", "reference/operators/b.md"]}]}
     ]
+
+
+def test_c08_imports_are_read_as_the_syntax_trees_have_them() -> None:
+    compared = [name for name in MODULES if name.split(".")[1:2] in ([], ["jit"], ["tools"])]
+    assert len(compared) > 100
+    for name in compared:
+        imported = []
+        for node in NODES[name]:
+            if isinstance(node, ast.ImportFrom):
+                imported += [f"{node.module}.{alias.name}" for alias in node.names]
+            elif isinstance(node, ast.Import):
+                imported += [alias.name for alias in node.names]
+        rooms = {path.split(".")[1] for path in imported if path.startswith("flambeau.")}
+        assert floors.rooms_of(MODULES[name].read_text(encoding="utf-8")) == rooms, name
 
 
 def test_c08_the_picture_of_the_floors_is_drawn_from_the_imports() -> None:

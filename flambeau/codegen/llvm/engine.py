@@ -292,6 +292,13 @@ def engine() -> Engine:
         return _engines[0]
 
 
+def leave_glue() -> None:
+    """Do not compile at the end of this process what is glue so far, for tests: nobody reads their cache later."""
+    with _engine_lock:
+        for found in _engines:
+            atexit.unregister(found._compile_well)
+
+
 @cache
 def _c_library() -> ctypes.CDLL:
     if sys.platform == "win32":

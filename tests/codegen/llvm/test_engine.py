@@ -246,20 +246,19 @@ def test_a_second_process_does_not_load_llvm(tmp_path: Path) -> None:
 
 LATER = """
 import sys
-from flambeau.codegen.llvm.engine import engine
+from flambeau.codegen.llvm.engine import engine, leave_glue
 text = "define i64 @test_ten(i64 %x) {\\n  %y = add i64 %x, 10\\n  ret i64 %y\\n}"
 print(engine().link(text, ("test_ten",), {}, is_glue=True, optimise=True).is_from_cache)
 """
 
 
-def test_code_of_every_process_is_compiled_well_for_the_next_one(tmp_path: Path) -> None:
+@pytest.mark.parametrize(("end", "said"), [("", ["False\n", "True\n"]), ("leave_glue()", ["False\n", "False\n"])])
+def test_code_of_every_process_is_compiled_well_for_the_next_one(tmp_path: Path, end: str, said: list[str]) -> None:
     environment = {**os.environ, "FLAMBEAU_CACHE_DIR": str(tmp_path)}
-    command = [sys.executable, "-c", LATER]
-    said = []
-    for _ in range(2):
+    command = [sys.executable, "-c", LATER + end]
+    for expected in said:
         done = subprocess.run(command, env=environment, capture_output=True, text=True, check=True)
-        said.append(done.stdout)
-    assert said == ["False\n", "True\n"]
+        assert done.stdout == expected
 
 
 def test_a_text_is_written_once_for_what_it_is_for(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
