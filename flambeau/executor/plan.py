@@ -10,6 +10,7 @@ from flambeau.codegen.callable_type import missed
 from flambeau.codegen.choices import USUAL, Choices
 from flambeau.codegen.graph.module import Prepare
 from flambeau.executor import rehearsal
+from flambeau.executor.attribute_reads import read_once
 from flambeau.executor.compiled_graph import CompiledGraph, Read
 from flambeau.executor.devices.calls import HOST_PASSES, DeviceCalls, is_for_device
 from flambeau.executor.forks import attach_tasks
@@ -206,6 +207,7 @@ class ExecutionPlan:
         if self.compiled is not None and self.compiled.reason and not self.compiled.is_refused and self.regions is None:
             if self.watch is not None:
                 self.watch.calls(self.graph, self.compiled.reason, self.compiled.blamed)
+            read_once(self.graph)
             self.regions, code = with_regions(self.graph, self.code.name, self.choices, self.prepare, self.watch)
             self.body().code = code or self.code
 
