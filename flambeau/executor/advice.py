@@ -9,7 +9,7 @@ from __future__ import annotations
 from collections.abc import Iterator
 from typing import Final
 
-from flambeau.executor.region import is_region, only_words
+from flambeau.executor.native_parts import is_region, only_words
 from flambeau.ir.graph import Block, Graph, Node
 from flambeau.ir.walk import nodes_within, operands_within
 from flambeau.passes.inline import CALLS, callee_of

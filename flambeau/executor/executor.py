@@ -20,6 +20,7 @@ from flambeau.executor import (
     recomputed_calls,
     recording,
     repeated_calls,
+    stored,
 )
 from flambeau.executor import attention_kernels as _attention_kernels  # noqa: F401  (attention in plans)
 from flambeau.executor import convolution_kernels as _convolution_kernels  # noqa: F401  (convolutions of arrays)
@@ -138,16 +139,21 @@ class Executor:
             plan = None
         return (self._run_on_objects if self._takes_objects else self._run)(plan, spec, arguments)
 
-    def at_once(self, arguments: Sequence[Any], make: Callable[[], None] | None = None) -> Any:
+    def at_once(
+        self, arguments: Sequence[Any], make: Callable[[], None] | None = None,
+        is_kept: Callable[[], bool] | None = None,
+    ) -> Any:  # fmt: skip
         """The answer of the first tier, as the program is written; `MISSED` where a plan is to answer.
 
-        `make` makes that plan, where it is not of this function: a thread calls it (`background`).
+        Where that plan is not of this function, `make` makes it, which a thread calls (`background`), and `is_kept`
+        tells whether an earlier process has left it.
         """
         is_special = special.exists and (below.has_special(arguments) or bool(kernels.table.overridden_names))
         if is_special or dispatch.is_intercepted():
             return MISSED
         make = make or partial(self.make_ready, arguments)
-        if not self.first_tier.takes_call(arguments, make, with_gradients=is_grad_enabled()):
+        is_kept = is_kept or partial(stored.is_kept, self.function, arguments, self.options)
+        if not self.first_tier.takes_call(arguments, make, is_kept, with_gradients=is_grad_enabled()):
             return MISSED
         try:
             with deep_recursion():

@@ -16,9 +16,10 @@ from flambeau.executor.compiled_graph import CompiledGraph
 from flambeau.executor.devices.explained import device_caches, device_compilation
 from flambeau.executor.fused import FusedKernel, kernel_of
 from flambeau.executor.listing import functions, kernel_launches, operators, place, shown_shapes
+from flambeau.executor.native_parts import parts_of
 from flambeau.executor.plan import ExecutionPlan, is_worthwhile
 from flambeau.executor.plan_body import FUSION
-from flambeau.executor.region import Region, is_region
+from flambeau.executor.region import Region
 from flambeau.executor.report import Compilation, Interpreted, KernelReport, NativeReport, Work
 from flambeau.executor.timing import best_seconds
 from flambeau.ir.graph import Block, Graph, Node
@@ -103,11 +104,11 @@ def _slow_parts(plan: ExecutionPlan) -> Iterator[SlowPart]:
 
 
 def _slow_loops(block: Block, regions: Iterator[Region], *, is_inside: bool = False) -> Iterator[SlowPart]:
-    """Loops that are interpreted, those in others left aside. Regions stand in the order of their loops."""
-    for node in block:
-        if is_region(node):
+    """Loops that are interpreted, those in others left aside. Regions stand in the order of their parts."""
+    for (node, *_), is_native in parts_of(block):
+        if is_native:
             region = next(regions)
-            if region.reason and not is_inside:
+            if region.reason and not is_inside and node.op == "prim::Loop":
                 yield loop_part(node, region.reason, region.blamed)
             continue
         is_loop = node.op == "prim::Loop"
@@ -210,8 +211,8 @@ def _between(plan: ExecutionPlan) -> list[Interpreted]:
     regions = iter(plan.regions or ())
 
     def visit(block: Block) -> None:
-        for node in block:
-            if plan.regions is not None and is_region(node):
+        for (node, *_), is_native in parts_of(block):
+            if plan.regions is not None and is_native:
                 region = next(regions)
                 if region.reason:
                     interpreted.extend(_all_of(region.graph, region.reason))

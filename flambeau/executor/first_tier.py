@@ -20,7 +20,6 @@ from flambeau.executor import background, gradients
 from flambeau.executor.inlined_graph import reached_nodes
 from flambeau.executor.lost_numbers import is_reading
 from flambeau.executor.options import Options
-from flambeau.executor.stored import place_of, plan_place
 from flambeau.ir.constants import CONSTANT
 from flambeau.ir.graph import Node, Value
 from flambeau.passes.inline import CALLS, callee_of
@@ -43,8 +42,6 @@ LONG_OF_ARCHIVES: Final = 4
 """The same of programs that were loaded: who loads one may want a single answer, and code for layers takes 100 ms."""
 FEW: Final = 1 << 10
 """Iterations that a constant may ask for: a loop of so few takes no time."""
-PROMOTION: Final = "promotion"
-"""What the cache keeps of each method that a plan was made of."""
 
 
 class FirstTier:
@@ -65,10 +62,12 @@ class FirstTier:
         """Why it could not be compiled."""
 
     def takes_call(
-        self, arguments: Sequence[Any], make: Callable[[], None], *, with_gradients: bool
+        self, arguments: Sequence[Any], make: Callable[[], None], is_kept: Callable[[], bool], *, with_gradients: bool
     ) -> bool:
-        """Whether this tier answers the call that is made now; if so, the call counts. `make` makes the plan for it."""
-        if not self.operators and (self._is_planned(arguments) or not self._is_suited()):
+        """Whether this tier answers the call that is made now; if so, the call counts. `make` makes the plan for it,
+        `is_kept` tells whether an earlier process has left it: then it is read quickly.
+        """
+        if not self.operators and (is_kept() or not self._is_suited()):
             self.is_on = False
         if self.calls >= FIRST_CALLS and self.is_on and self._error is None:
             self.is_on = self._is_behind(arguments, make, with_gradients=with_gradients)
@@ -109,11 +108,6 @@ class FirstTier:
         job = self._job
         if job is not None:
             job.wait()
-
-    def _is_planned(self, arguments: Sequence[Any]) -> bool:
-        """Whether an earlier process has made a plan, which is read quickly."""
-        places = (place_of(self._function, PROMOTION), plan_place(self._function, arguments, self._options))
-        return any(place is not None and place.is_there() for place in places)
 
     @no_collection()
     def _is_suited(self) -> bool:

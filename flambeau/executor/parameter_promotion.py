@@ -73,6 +73,8 @@ from flambeau.util.locks import Lock
 from flambeau.util.no_collection import no_collection
 from flambeau.util.record import dataclass, replace
 
+PROMOTION: Final = "promotion"
+"""What the cache keeps of each method that a plan was made of."""
 MAX_VARIANTS: Final = 8
 """Combinations of bools and texts for which a method has a function of its own."""
 MAX_WITH_NUMBERS: Final = 4
@@ -228,7 +230,7 @@ def promotion_of(function: Function) -> Promotion | None:
 
 def _found(function: Function) -> Promotion | None:
     """The promotion of a function, from the cache on disk if an earlier process made it."""
-    place, graph_place = place_of(function, "promotion"), place_of(function, "promoted graph")
+    place, graph_place = place_of(function, PROMOTION), place_of(function, "promoted graph")
     if place is None or graph_place is None:
         promoted = _promote(function)
         return None if promoted is None else promoted.promotion(function, promoted.about())

@@ -9,7 +9,8 @@ from flambeau.codegen import available
 from flambeau.codegen.callable_type import missed
 from flambeau.codegen.choices import USUAL, Choices
 from flambeau.codegen.graph.module import Prepare
-from flambeau.executor import rehearsal
+from flambeau.executor import number_calls, rehearsal
+from flambeau.executor.attribute_reads import read_once
 from flambeau.executor.compiled_graph import CompiledGraph, Read
 from flambeau.executor.devices.calls import HOST_PASSES, DeviceCalls, is_for_device
 from flambeau.executor.forks import attach_tasks
@@ -85,6 +86,8 @@ class ExecutionPlan:
     """Counts what is interpreted although native code was wanted."""
     joined: JoinedTasks | None = None
     """What answers calls while its tasks are short; None where it forks none."""
+    on_numbers: Callable[..., Any] | None = None
+    """Takes texts and numbers as users give them, where these are all that there is and the program is interpreted."""
     is_settled: bool = False
     """Whether groups will stay as they are, but for what the first call of native code shows."""
     is_settled_again: bool = False
@@ -206,8 +209,19 @@ class ExecutionPlan:
         if self.compiled is not None and self.compiled.reason and not self.compiled.is_refused and self.regions is None:
             if self.watch is not None:
                 self.watch.calls(self.graph, self.compiled.reason, self.compiled.blamed)
+            read_once(self.graph)
             self.regions, code = with_regions(self.graph, self.code.name, self.choices, self.prepare, self.watch)
             self.body().code = code or self.code
+            if self.joined is None and self.choices.num_threads is None:
+                self.on_numbers = number_calls.short_way(self.graph, self._interpret)
+
+    def _interpret(self, arguments: Sequence[Any]) -> tuple[Any, ...]:
+        """The results of a call that came the short way."""
+        self.runs += 1
+        results = run(self.code, arguments)
+        if self.watch is not None:
+            self.watch.tell()
+        return results
 
     @property
     def calls(self) -> int:
@@ -225,7 +239,8 @@ class ExecutionPlan:
             return self.on_device.replays.quick if self.on_device.replays.is_quick else None
         if self.joined is not None:
             return self.joined.short_way
-        return self.compiled.fast_path if self.fast_path is None and self.compiled is not None else self.fast_path
+        native = self.compiled.fast_path if self.fast_path is None and self.compiled is not None else self.fast_path
+        return native or self.on_numbers
 
 
 @no_collection()

@@ -1,8 +1,8 @@
-"""Parts of a graph as native functions, where the whole cannot be one: loops that only touch what native code knows.
+"""Parts of a graph as native functions, where the whole cannot be one (`native_parts` says which).
 
-A program that builds a dict and then iterates over numbers has a native loop in an interpreted function. Each outermost
-loop without strings, dicts and objects in it is cut out; its native code is made when it first runs, for what it then
-gets. A region that turns out to have no native form is interpreted like the rest.
+A program that builds a dict and then iterates over numbers has a native loop in an interpreted function. Native code of
+a loop is made when it first runs, of other parts when they have run a few times, for what they then get. A region that
+turns out to have no native form is interpreted like the rest.
 """
 
 from __future__ import annotations
@@ -11,33 +11,21 @@ from collections.abc import Callable, Iterator, Sequence
 from typing import Any, Protocol
 
 from flambeau.analysis.alias import AliasAnalysis
+from flambeau.codegen.callable_type import MISSED, missed
 from flambeau.codegen.choices import USUAL, Choices
 from flambeau.codegen.graph.module import Prepare
 from flambeau.executor.compiled_graph import CompiledGraph, StandIn
 from flambeau.executor.element_reads import read_elements
+from flambeau.executor.native_parts import parts_of
 from flambeau.interpreter.code import Code
 from flambeau.interpreter.compile import compile_graph
 from flambeau.interpreter.machine import run
 from flambeau.ir.clone import clone_graph
 from flambeau.ir.graph import Block, Graph, Node, Value
-from flambeau.ir.walk import nodes_within, operands_within
-from flambeau.passes.inline import callee_of
+from flambeau.ir.walk import nodes_within
 from flambeau.passes.outline import outline
 from flambeau.schema.subtype import is_subtype
-from flambeau.schema.types import (
-    NONE,
-    BoolType,
-    ComplexType,
-    FloatType,
-    FunctionType,
-    IntType,
-    ListType,
-    NoneType,
-    OptionalType,
-    TensorType,
-    TupleType,
-    Type,
-)
+from flambeau.schema.types import NONE, ListType, TupleType, Type
 from flambeau.specialise import spec as specs
 from flambeau.specialise.cache import SpecialisationCache
 from flambeau.specialise.parameters import refine_parameter
@@ -48,7 +36,8 @@ WORTHWHILE = 128
 """Nodes that a loop runs in all its iterations from which on native code makes up for the call of it."""
 MAX_SPECS = 8
 """Combinations of dtypes and ranks for which a region keeps native code."""
-_PLAIN = (BoolType, ComplexType, FloatType, IntType, NoneType, TensorType)
+CALLS_BEFORE_NATIVE = 2
+"""Calls of a region without loops that are interpreted: so little is not worth the time of compiling it."""
 
 
 class Watching(Protocol):
@@ -81,6 +70,9 @@ class Region:
         )
         self._code: Code | None = None
         self._counter, self._nodes = _counted(graph)
+        self._is_straight = graph.find("prim::Loop") is None
+        self._entry: Callable[..., Any] = missed
+        """Takes inputs natively, and gives `MISSED` for others than it knows."""
         aliases = AliasAnalysis(graph)
         lists = [k for k, v in enumerate(graph.parameters) if _has_lists(v.static_type)]
         self._lists = [k for k in lists if aliases.has_writers(graph.parameters[k])]
@@ -102,13 +94,16 @@ class Region:
         return self.natives_cache.values
 
     def __call__(self, *inputs: Any) -> Any:
-        return self.run(inputs)
+        result = self._entry(*inputs)
+        if result is MISSED:
+            return self.run(inputs)
+        self.calls += 1
+        return result
 
     def run(self, inputs: Sequence[Any], stand_in: StandIn | None = None) -> Any:
         """The result for inputs; `stand_in` gives what is called instead of a native function."""
         self.calls += 1
-        is_short = self._is_short(inputs) and self.natives and stand_in is None
-        native = None if is_short else self._native_for(inputs)
+        native = None if stand_in is None and self._is_too_little(inputs) else self._native_for(inputs)
         results = native(inputs, self._lists, stand_in) if native is not None else None
         if results is None:
             if self._code is None:
@@ -116,10 +111,19 @@ class Region:
                 read_elements(plain)
                 self._code = compile_graph(plain, self.name, self._count)
             results = run(self._code, inputs)
+        elif self._is_straight and native is not None and native.fast_path is not None:
+            self._entry = native.fast_path
         return tuple(results) if self._several else results[0]
 
+    def _is_too_little(self, inputs: Sequence[Any]) -> bool:
+        """Whether a loop runs so few nodes that interpreting them takes less than a call of native code, or a part
+        without loops has run too seldom for code to be made.
+        """
+        if self._is_straight:
+            return self.calls <= CALLS_BEFORE_NATIVE
+        return bool(self.natives) and self._is_short(inputs)
+
     def _is_short(self, inputs: Sequence[Any]) -> bool:
-        """Whether the loop runs so few nodes that interpreting them takes less than a call of native code."""
         count = None if self._counter is None else inputs[self._counter]
         return isinstance(count, int) and count * self._nodes < WORTHWHILE
 
@@ -145,7 +149,7 @@ class Region:
             else:
                 refine_parameter(graph, value, argument)
         return CompiledGraph(
-            self.name, graph, self._choices, enters=False, prepare=self._prepare,
+            self.name, graph, self._choices, enters=self._is_straight, prepare=self._prepare,
             asked=self._watch.operator if self._watch is not None else None,
         )  # fmt: skip
 
@@ -188,50 +192,15 @@ def with_regions(
 
 
 def _cut(block: Block, make: Callable[[Graph], Region], regions: list[Region]) -> None:
-    for node in list(block):
-        if is_region(node):
-            group = outline([node], REGION)
+    for part in list(parts_of(block)):
+        if part.is_native:
+            group = outline(part.nodes, REGION)
             region = make(group.attribute("Subgraph"))
             group.attributes["kernel"] = region
             regions.append(region)
         else:
-            for inner in node.nested_blocks:
+            for inner in part.nodes[0].nested_blocks:
                 _cut(inner, make, regions)
-
-
-def is_region(node: Node) -> bool:
-    """Whether a node that is in no region becomes one."""
-    return node.op == "prim::Loop" and _may_be_native(node)
-
-
-def _may_be_native(node: Node) -> bool:
-    """Whether everything that a loop touches has a native form, what only words an exception left aside."""
-    for inner in nodes_within(node):
-        if inner.op == "prim::RaiseException" or inner.op == "prim::Constant" or only_words(inner):
-            continue
-        if inner.op.startswith("prim::Call") and callee_of(inner) is None:
-            return False
-        if not all(_is_plain(v.static_type) for v in inner.results):
-            return False
-        if any(not _is_plain(b.static_type) for block in inner.nested_blocks for b in block.parameters):
-            return False
-    return all(
-        _is_plain(v.static_type) or _is_literal(v) or isinstance(v.static_type, FunctionType)
-        for v in operands_within(node)
-    )
-
-
-def only_words(node: Node) -> bool:
-    """Whether what a node gives goes into exceptions only."""
-    return bool(node.results) and all(
-        use.user.op == "prim::RaiseException" or only_words(use.user) for v in node.results for use in v.uses()
-    )
-
-
-def _is_literal(value: Any) -> bool:
-    return value.defining_node is not None and (
-        value.defining_node.op == "prim::Constant" or only_words(value.defining_node)
-    )
 
 
 def _has_lists(type_: Type) -> bool:
@@ -244,13 +213,3 @@ def _lists_in(value: Any) -> Iterator[list[Any]]:
     if isinstance(value, list | tuple):
         for item in value:
             yield from _lists_in(item)
-
-
-def _is_plain(type_: Type) -> bool:
-    if isinstance(type_, OptionalType):
-        return _is_plain(type_.element)
-    if isinstance(type_, ListType):
-        return not isinstance(type_.element, ListType) and _is_plain(type_.element)
-    if isinstance(type_, TupleType):
-        return all(map(_is_plain, type_.elements))
-    return isinstance(type_, _PLAIN)

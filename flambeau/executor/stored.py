@@ -120,6 +120,12 @@ def plan_place(function: Function, arguments: Sequence[Any], options: Options) -
     return place_of(function, "plan", describe(spec_of(arguments)), repr(about))
 
 
+def is_kept(function: Function, arguments: Sequence[Any], options: Options) -> bool:
+    """Whether an earlier process has left the plan for arguments like these."""
+    place = plan_place(function, arguments, options)
+    return place is not None and place.is_there()
+
+
 @cache
 def _sources() -> str:
     """Tells the sources of this package from what they were before they were edited."""

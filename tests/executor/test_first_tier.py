@@ -246,6 +246,19 @@ def test_a_second_process_reads_the_graphs_and_has_the_plan_once_there_is_one(tm
     assert "read from the cache" in str(said[2])
 
 
+def test_a_plan_that_a_process_left_is_no_plan_for_other_arguments() -> None:
+    content = saved()
+    with flambeau.no_grad():
+        modules = [loaded(content) for _ in range(3)]
+        for _ in range(3):
+            modules[0](X)
+        answers = [module(x) for module, x in zip(modules[1:], (X, X.double()), strict=True)]
+    said = [m.forward.explain() for m in modules[1:]]
+    assert [one.first_calls for one in said] == [0, 1]
+    assert not said[1].compilations
+    assert flambeau.allclose(answers[0], answers[1].float(), rtol=1e-6, atol=1e-6)
+
+
 def test_what_is_kept_of_graphs_may_be_broken(tmp_path: Path) -> None:
     content = saved()
     with flambeau.no_grad():

@@ -12,10 +12,11 @@ from flambeau.executor.executor import Executor, executor_of
 from flambeau.executor.inlined_graph import cast_graph, inlined_graph
 from flambeau.executor.known_classes import for_classes_of
 from flambeau.executor.options import Options
-from flambeau.executor.parameter_promotion import Promotion, promotion_of
+from flambeau.executor.parameter_promotion import PROMOTION, Promotion, promotion_of
 from flambeau.executor.precisions import alone
 from flambeau.executor.promoted_answers import ASKS, GRAD_MODE, Path
 from flambeau.executor.promoted_containers import items_of
+from flambeau.executor.stored import is_kept, place_of
 from flambeau.jit.arguments import ArgumentError
 from flambeau.jit.function import ScriptFunction
 from flambeau.jit.modules.script_method import ScriptMethod, shown
@@ -255,8 +256,17 @@ class PromotedMethod(ScriptMethod):
         if is_watched or not self._with_object.first_tier.is_on:
             return MISSED
         bound = self._signature.bind(tuple(args), kwargs)
-        result = self._with_object.at_once((self.owner, *bound), lambda: self._make_ready(bound))
+        arguments = (self.owner, *bound)
+        result = self._with_object.at_once(arguments, lambda: self._make_ready(bound), lambda: self._is_kept(bound))
         return shown(result) if self._gives_objects else result
+
+    def _is_kept(self, bound: tuple[Any, ...]) -> bool:
+        """Whether an earlier process has left the plan for arguments like these: one that promoted the method has."""
+        place = place_of(self.script_function, PROMOTION)
+        seen = self._found() if place is not None and place.is_there() else None
+        if seen is None or seen.native is None:
+            return is_kept(self.script_function, (self.owner, *bound), self._with_object.options)
+        return is_kept(seen.native.script_function, (*bound, *seen.hidden), self._with_object.options)
 
     def _make_ready(self, bound: tuple[Any, ...]) -> None:
         """Make the plan for arguments like these, for the calls to come."""
