@@ -197,6 +197,19 @@ def _ravel(F: Any, x: Any) -> Any:
     return F.reshape(F.contiguous(x), [-1])
 
 
+@expansions("aten::movedim", "aten::moveaxis")
+def _movedim(F: Any, x: Any, source: Any, destination: Any) -> Any:
+    """Axes in another order, which is known."""
+    pairs = [[axis] if type(axis) is int else axis for axis in (source, destination)]
+    if not all(type(axis) is int and -x.ndim <= axis < x.ndim for axis in (*pairs[0], *pairs[1])):
+        return None
+    places = dict(zip([d % x.ndim for d in pairs[1]], [s % x.ndim for s in pairs[0]], strict=False))
+    if not len(places) == len(set(places.values())) == len(pairs[0]) == len(pairs[1]):
+        return None
+    others = iter([axis for axis in range(x.ndim) if axis not in places.values()])
+    return F.permute(x, [places[d] if d in places else next(others) for d in range(x.ndim)])
+
+
 @expansions("aten::count_nonzero")
 def _count_nonzero(F: Any, x: Any, dim: Any = None) -> Any:
     """The sum of what is not zero, as bools."""
