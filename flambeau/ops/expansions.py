@@ -20,6 +20,8 @@ from flambeau.schema.rule_tables import RuleTable
 from flambeau.tensor.defaults import float_dtype
 
 expansions: Final = RuleTable[Callable[..., Any]]("what plans have in the place of an operator")
+differentiated: Final = RuleTable[Callable[..., Any]]("what gradients go through in the place of an operator")
+"""Those of them whose operators' gradients need no more than the operator's own."""
 
 
 def _triangle(is_upper: bool, F: Any, x: Any, diagonal: Any = 0) -> Any:
