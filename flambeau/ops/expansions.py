@@ -202,7 +202,7 @@ def _ravel(F: Any, x: Any) -> Any:
 @expansions("aten::movedim", "aten::moveaxis")
 def _movedim(F: Any, x: Any, source: Any, destination: Any) -> Any:
     """Axes in another order, which is known."""
-    pairs = [[axis] if type(axis) is int else axis for axis in (source, destination)]
+    pairs = [axis if isinstance(axis, list | tuple) else [axis] for axis in (source, destination)]
     if not all(type(axis) is int and -x.ndim <= axis < x.ndim for axis in (*pairs[0], *pairs[1])):
         return None
     places = dict(zip([d % x.ndim for d in pairs[1]], [s % x.ndim for s in pairs[0]], strict=False))

@@ -67,3 +67,8 @@ def f(x: Tensor, n: int) -> Tensor:
 def test_moved_axes(axes: str) -> None:
     source = f"def f(x: Tensor) -> Tensor:\n    return x.movedim({axes}) * 2.0\n"
     one_meaning.agree(source, lambda: (flambeau.arange(24.0).reshape(2, 3, 4),))
+
+
+def test_an_axis_that_only_the_call_knows() -> None:
+    source = "def f(x: Tensor, k: int) -> Tensor:\n    return x.movedim(k, 0) * 2.0\n"
+    one_meaning.agree(source, lambda: (flambeau.arange(24.0).reshape(2, 3, 4), 1), is_native=False)
