@@ -217,6 +217,13 @@ def _sum(node: Node) -> Any:
     return [*a, *b] if is_list and is_unmodified(node.result()) else UNKNOWN
 
 
+@evaluates("aten::list")
+def _copy(node: Node) -> Any:
+    """The items of a list as a list of its own."""
+    items = known(node.operand(0))
+    return [*items] if isinstance(items, list) and is_unmodified(node.result()) else UNKNOWN
+
+
 @evaluates("aten::mul")
 def _repeated(node: Node) -> Any:
     """A list of n times the same."""

@@ -45,6 +45,7 @@ from flambeau.schema.types import (
     Type,
     without_refinement,
 )
+from flambeau.util.inversions import VMAP_TYPES
 
 
 def propagate(graph: Graph) -> bool:
@@ -258,6 +259,15 @@ class _Propagation:
             elif type_ is NEVER:
                 self._set(value, lattice.never(value.static_type))
 
+    def _vmap(self, node: Node) -> None:
+        """Results for each example are like those of the operators that will stand there."""
+        if any(v.static_type is NEVER for v in node.operands):
+            for value in node.results:
+                self._set(value, lattice.never(value.static_type))
+            return
+        for value, type_ in zip(node.results, VMAP_TYPES.implementation(node) or (), strict=False):
+            self._set(value, type_)
+
     def _constant(self, node: Node) -> None:
         contents = node.attributes.get("value")
         if literals.is_tensor(contents) and not isinstance(contents, literals.TensorLiteral):
@@ -345,4 +355,5 @@ _RULES: Mapping[str, Callable[[_Propagation, Node], None]] = {
     "prim::ListConstruct": _Propagation._list,
     "aten::__getitem__": _Propagation._item,
     "prim::Gradient": _Propagation._gradient,
+    "prim::Vmap": _Propagation._vmap,
 }

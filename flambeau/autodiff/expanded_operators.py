@@ -23,7 +23,7 @@ from flambeau.autodiff.symbolic_sizes import SymbolicSizes
 from flambeau.ir.clone import clone_node
 from flambeau.ir.constants import insert_constant, is_constant
 from flambeau.ir.graph import Graph, Node, Value
-from flambeau.ops.expansions import expansions
+from flambeau.ops.expansions import differentiated, expansions
 from flambeau.schema.types import STRING, TENSOR, ListType, OptionalType, TensorType
 from flambeau.util.inversions import OPERATOR_EXPANSION
 
@@ -36,7 +36,16 @@ def do(graph: Graph) -> bool:
         return False
     changed = not all(map(_is_known, (v for node in found for v in node.operands))) and shapes.propagate(graph)
     for node in found:
-        if all(map(_is_known, node.operands)):
+        if all(map(_is_known, node.operands)) and not _is_to_fail(node):
+            changed |= _expand(graph, node)
+    return changed
+
+
+def for_gradients(graph: Graph) -> bool:
+    """Expand those that gradients go through as well by what stands in their place; whether there was any."""
+    changed = False
+    for node in graph.listed_nodes():
+        if node.op in differentiated and all(map(_is_known, node.operands)):
             changed |= _expand(graph, node)
     return changed
 
@@ -119,6 +128,15 @@ def _is_known(value: Value) -> bool:
     if isinstance(type_, ListType) and maker is not None and maker.op == "prim::ListConstruct":
         return all(map(_is_known, maker.operands))
     return not isinstance(type_, TensorType) or (type_.dtype is not None and type_.sizes is not None)
+
+
+def _is_to_fail(node: Node) -> bool:
+    """Whether a node is there for what is wrong of its operands: what was expanded before demands it."""
+    return any(use.user.op == "aten::format" and _raises(use.user) for v in node.results for use in v.uses())
+
+
+def _raises(node: Node) -> bool:
+    return any(use.user.op == "prim::RaiseException" for use in node.result().uses())
 
 
 def _asks(value: Value) -> bool:

@@ -202,6 +202,14 @@ def _listed(builder: Builder, gradient_of_operand: Any, operand: Value) -> Value
         if isinstance(gradient_of_operand, ListProxy):
             return gradient_of_operand.value
         raise UntraceableError("the gradient of a list of unknown length")
+    if isinstance(gradient_of_operand, ListProxy):
+        types = [without_refinement(item.static_type) for item in node.operands]
+        parts = builder.graph.insert("prim::ListUnpack", [gradient_of_operand.value], types).results
+        for part, item in zip(parts, node.operands, strict=True):
+            if isinstance(item.static_type, TensorType):
+                part.set_type(item.static_type.refine(strides=None, requires_grad=None))
+                builder.sizes.set(part, builder.sizes.of(item))
+        gradient_of_operand = [builder.proxy(part) for part in parts]
     items = [_item(builder, gradient_of_operand, n, item) for n, item in enumerate(node.operands)]
     return builder.graph.insert("prim::ListConstruct", items, [without_refinement(operand.static_type)]).result()
 
@@ -212,9 +220,6 @@ def _item(builder: Builder, gradient_of_operand: Any, number: int, operand: Valu
     if gradient is None:
         zeros: Value = builder.operators.zeros_like(builder.proxy(operand)).value
         return zeros
-    if isinstance(gradient_of_operand, ListProxy) and isinstance(operand.static_type, TensorType):
-        gradient.value.set_type(operand.static_type.refine(strides=None, requires_grad=None))
-        builder.sizes.set(gradient.value, builder.sizes.of(operand))
     return fitted(builder, gradient, operand)
 
 

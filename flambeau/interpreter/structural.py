@@ -192,6 +192,22 @@ def sum_of_gradients(first: Tensor | None, second: Tensor | None) -> Tensor | No
     return total
 
 
+NO_LOOP = (
+    "a prim::Vmap that was read from text does not say which function's: archives do (jit.save), and Graph.copy() "
+    "keeps it"
+)
+
+
+def one_by_one(node: Node) -> Function:
+    """What runs a batch that was not expanded: one example after the other. Raises RuntimeError for one that was read
+    from text, which does not hold the function."""
+    if "loop" not in node.attributes:
+        raise RuntimeError(NO_LOOP)
+    loop: CompiledFunction = node.attribute("loop")
+    is_single = len(node.results) == 1 and isinstance(loop.schema.returns[0].type, TupleType)
+    return (lambda *values: loop(*values)[0]) if is_single else loop
+
+
 MAKERS: dict[str, Callable[[Node], Function]] = {
     "prim::CreateObject": create,
     "prim::isinstance": is_instance,
@@ -205,6 +221,7 @@ MAKERS: dict[str, Callable[[Node], Function]] = {
     "prim::MMBatchSide": batched_products.products_with,
     "prim::Closure": closure,
     "prim::Gradient": gradient_nodes.kernel,
+    "prim::Vmap": one_by_one,
     "prim::AutogradZero": lambda node: lambda: None,
     "prim::AutogradAdd": lambda node: sum_of_gradients,
     "prim::AutogradAnyNonZero": lambda node: lambda *gradients: any(g is not None for g in gradients),

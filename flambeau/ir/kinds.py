@@ -63,7 +63,7 @@ WITH_SUBGRAPH: Final = GROUPS | {"prim::DifferentiableGraph", "prim::fork", "pri
 ORDERED: Final = frozenset(
     {
         "prim::Print", "prim::RaiseException", "prim::SetAttr", "prim::TimePoint", "prim::Store", "prim::Load",
-        "prim::BreakStmt", "prim::ContinueStmt", "prim::ReturnStmt", "aten::warn", "prim::Gradient",
+        "prim::BreakStmt", "prim::ContinueStmt", "prim::ReturnStmt", "aten::warn", "prim::Gradient", "prim::Vmap",
     }
 )  # fmt: skip
 """Run when and as often as the program says: seen from outside, or steering the program."""

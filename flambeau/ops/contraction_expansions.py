@@ -8,7 +8,7 @@ from math import prod
 from typing import Any
 
 from flambeau.ops.einsum import implied, operands
-from flambeau.ops.expansions import expansions
+from flambeau.ops.expansions import differentiated, expansions
 from flambeau.schema.dtype import float32, float64
 
 Names = Sequence[Any]
@@ -45,16 +45,97 @@ def _tensordot(F: Any, x: Any, y: Any, dims_x: Any, dims_y: Any = None) -> Any:
     return _contracted(F, x, y, *letters, [name for name in (*letters[0], *letters[1]) if name not in summed])
 
 
+@differentiated("aten::einsum")
 @expansions("aten::einsum")
 def _einsum(F: Any, equation: Any, tensors: Any, path: Any = None) -> Any:
-    """Two operands that name each of their axes once, and sum some that both have."""
-    if not isinstance(equation, str) or "..." in equation or len(tensors) != 2 or not _are_floats(*tensors):
+    """Operands that name each of their axes once, two after two, those first whose product has the fewest axes."""
+    found = _named(equation, tensors) if isinstance(equation, str) and _are_floats(*tensors) else None
+    if found is None:
         return None
+    named, result = found
+    parts = [
+        _summed(F, tensor, names, {*result, *_others(named, k)})
+        for k, (tensor, names) in enumerate(zip(tensors, named, strict=True))
+    ]
+    while len(parts) > 1:
+        (j, k), kept = _next_pair([names for _, names in parts], result)
+        product = _product(F, *parts[j], *parts[k], kept)
+        if product is None:
+            return None
+        parts = [*(part for n, part in enumerate(parts) if n not in (j, k)), (product, kept)]
+    [(value, names)] = parts
+    if names == result:
+        return value
+    return F.clone(F.permute(value, [names.index(n) for n in result]), memory_format=0)
+
+
+def _named(equation: str, tensors: Sequence[Any]) -> tuple[list[list[str]], list[str]] | None:
+    """The names of the axes of each operand and of the result, numbers for those behind `...`. None for what does not
+    fit, names an axis twice, repeats one or shows an operand."""
     named, result = operands(equation)
-    result = implied(named) if result is None else result
-    if [len(names) for names in named] != [t.ndim for t in tensors] or not set(named[0]) & set(named[1]) - set(result):
+    dots = [t.ndim - len(names.replace("...", "")) for names, t in zip(named, tensors, strict=False)]
+    if len(named) != len(tensors) or any(d < 0 or (d and "..." not in n) for d, n in zip(dots, named, strict=True)):
         return None
-    return _contracted(F, tensors[0], tensors[1], named[0], named[1], result)
+    result = implied(named) if result is None else result
+    axes = [_listed(names, count, max(dots)) for names, count in zip(named, dots, strict=True)]
+    wanted = _listed(result, max(dots), max(dots))
+    is_view = len(axes) == 1 and set(axes[0]) == set(wanted)
+    are_once = all(len(set(names)) == len(names) for names in (*axes, wanted))
+    is_usual = are_once and not is_view and set(wanted) <= _others(axes)
+    return (axes, wanted) if is_usual and _are_alike(tensors, axes) else None
+
+
+def _listed(names: str, count: int, most: int) -> list[str]:
+    """The names of axes, with so many numbers in the place of `...`: the last of `most`."""
+    before, is_open, after = names.partition("...")
+    return [*before, *(str(most - n) for n in range(count, 0, -1) if is_open), *after]
+
+
+def _are_alike(tensors: Sequence[Any], named: Sequence[Sequence[str]]) -> bool:
+    """Whether it is known of each size whether it is 1, and is the same of all axes of one name: none is repeated."""
+    known: dict[str, Any] = {}
+    axes = [pair for t, names in zip(tensors, named, strict=True) for pair in zip(names, t.shape, strict=True)]
+    answers = [(name, size == 1) for name, size in axes]
+    return all(isinstance(is_one, bool) and known.setdefault(name, is_one) is is_one for name, is_one in answers)
+
+
+def _next_pair(named: Sequence[list[str]], result: Sequence[str]) -> tuple[tuple[int, int], list[str]]:
+    """The two operands whose product has the fewest axes, the first such, and the names of these axes."""
+    pairs = [(j, k) for k in range(len(named)) for j in range(k)]
+    kept = [
+        [name for name in dict.fromkeys(named[j] + named[k]) if name in {*result, *_others(named, j, k)}]
+        for j, k in pairs
+    ]
+    best = min(range(len(pairs)), key=lambda n: len(kept[n]))
+    return pairs[best], kept[best]
+
+
+def _others(named: Sequence[Sequence[str]], *places: int) -> set[str]:
+    """The names that operands in other places have."""
+    return {name for k, names in enumerate(named) if k not in places for name in names}
+
+
+def _summed(F: Any, x: Any, names: Sequence[str], needed: set[str]) -> tuple[Any, list[str]]:
+    """An operand without the axes that nobody else names."""
+    gone = [k for k, name in enumerate(names) if name not in needed]
+    return (F.sum(x, gone) if gone else x), [name for name in names if name in needed]
+
+
+def _product(F: Any, x: Any, names_x: list[str], y: Any, names_y: list[str], kept: list[str]) -> Any:
+    """The product of two operands over the names that are kept; None where sizes may be of one and of another."""
+    if not {*names_x} & {*names_y} <= {*kept}:
+        return _contracted(F, x, y, names_x, names_y, kept)
+    sizes = dict(zip(names_x, x.shape, strict=True))
+    F.require(*[sizes[name] == size for name, size in zip(names_y, y.shape, strict=True) if name in sizes])
+    aligned, is_turned = [], False
+    for t, names in ((x, names_x), (y, names_y)):
+        order = [names.index(name) for name in kept if name in names]
+        if order != [*range(t.ndim)]:
+            t, is_turned = F.permute(t, order), True
+        for place, name in enumerate(kept):
+            t = t if name in names else F.unsqueeze(t, place)
+        aligned.append(t)
+    return F.contiguous(F.mul(*aligned)) if is_turned else F.mul(*aligned)
 
 
 def _roles(names_x: Names, names_y: Names, wanted: Names) -> tuple[list[Any], ...] | None:

@@ -20,6 +20,8 @@ from flambeau.schema.rule_tables import RuleTable
 from flambeau.tensor.defaults import float_dtype
 
 expansions: Final = RuleTable[Callable[..., Any]]("what plans have in the place of an operator")
+differentiated: Final = RuleTable[Callable[..., Any]]("what gradients go through in the place of an operator")
+"""Those of them whose operators' gradients need no more than the operator's own."""
 
 
 def _triangle(is_upper: bool, F: Any, x: Any, diagonal: Any = 0) -> Any:
@@ -195,6 +197,19 @@ def _common(F: Any, one: Any, other: Any) -> Any:
 def _ravel(F: Any, x: Any) -> Any:
     """One axis over memory without gaps."""
     return F.reshape(F.contiguous(x), [-1])
+
+
+@expansions("aten::movedim", "aten::moveaxis")
+def _movedim(F: Any, x: Any, source: Any, destination: Any) -> Any:
+    """Axes in another order, which is known."""
+    pairs = [axis if isinstance(axis, list | tuple) else [axis] for axis in (source, destination)]
+    if not all(type(axis) is int and -x.ndim <= axis < x.ndim for axis in (*pairs[0], *pairs[1])):
+        return None
+    places = dict(zip([d % x.ndim for d in pairs[1]], [s % x.ndim for s in pairs[0]], strict=False))
+    if not len(places) == len(set(places.values())) == len(pairs[0]) == len(pairs[1]):
+        return None
+    others = iter([axis for axis in range(x.ndim) if axis not in places.values()])
+    return F.permute(x, [places[d] if d in places else next(others) for d in range(x.ndim)])
 
 
 @expansions("aten::count_nonzero")

@@ -22,6 +22,7 @@ from flambeau.analysis import shapes
 from flambeau.ir import constants
 from flambeau.ir.clone import clone_graph
 from flambeau.ir.graph import Block, Graph, Node, Value
+from flambeau.passes import inline
 from flambeau.passes.autocast_operands import (
     CallWithin,
     holds_one,
@@ -31,6 +32,7 @@ from flambeau.passes.autocast_operands import (
     may_be_none,
     promotes,
 )
+from flambeau.program.batches import VMAP, as_call
 from flambeau.program.function import Function
 from flambeau.program.gradients import GRADIENT
 from flambeau.schema.cast_policies import CastPolicy, policies_of
@@ -79,7 +81,8 @@ def has_autocast(graph: Graph) -> bool:
 
 
 def _has_within(node: Node) -> bool:
-    return node.op == GRADIENT and "function" in node.attributes and has_autocast(node.attribute("function").graph)
+    is_one = node.op in (GRADIENT, VMAP) and "function" in node.attributes
+    return is_one and has_autocast(node.attribute("function").graph)
 
 
 def do(graph: Graph, within: Precision = ()) -> bool:
@@ -88,6 +91,9 @@ def do(graph: Graph, within: Precision = ()) -> bool:
         return False
     if within:
         shapes.erase(graph)
+    while batches := list(graph.find_all(VMAP)):
+        for node in batches:  # of which each example runs by itself, in the precision around
+            inline.expand_call(as_call(node))
     _Writer(graph, within).write()
     return True
 

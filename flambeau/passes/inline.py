@@ -36,6 +36,13 @@ def do(graph: Graph, *, is_folding: bool = False) -> bool:
     return _Inliner(is_folding).inline(graph)
 
 
+def expand_call(call: Node) -> None:
+    """Inline one call of a function that is known, and what that calls."""
+    callee = callee_of(call)
+    assert callee is not None
+    _Inliner(is_folding=False).expand(call, callee)
+
+
 def callee_of(node: Node) -> Function | None:
     """The function that a call certainly calls; None for other nodes and for calls decided at run time."""
     if node.op not in CALLS or not node.operands:
@@ -72,10 +79,11 @@ class _Inliner:
                 changed |= self.inline(inner)
             callee = callee_of(node)
             if callee is not None and not self._recursion.is_recursive(callee):
-                changed = self._expand(node, callee) or changed
+                changed = self.expand(node, callee) or changed
         return changed
 
-    def _expand(self, call: Node, callee: Function) -> bool:
+    def expand(self, call: Node, callee: Function) -> bool:
+        """Put what a call calls in its place; whether that can be."""
         given: Sequence[Value] = call.operands[1:] if call.op == "prim::CallFunction" else call.operands
         body = callee.graph
         if len(body.parameters) != len(given) or len(body.returns) != len(call.results):
@@ -92,7 +100,7 @@ class _Inliner:
         for inner in copy.unfinished:
             again = callee_of(inner)
             if again is not None and not self._recursion.is_recursive(again):
-                self._expand(inner, again)
+                self.expand(inner, again)
             subgraph = inner.attributes.get(SUBGRAPH)
             if isinstance(subgraph, Graph):
                 self.inline(subgraph)

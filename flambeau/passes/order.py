@@ -46,13 +46,19 @@ from flambeau.passes import (
 )
 from flambeau.passes.steps import Step, check_order
 from flambeau.passes.try_blocks import lower as lower_try
+from flambeau.program.batches import VMAP
 from flambeau.program.gradients import GRADIENT
-from flambeau.util.inversions import GRADIENT_EXPANSION, OPERATOR_EXPANSION
+from flambeau.util.inversions import GRADIENT_EXPANSION, OPERATOR_EXPANSION, VMAP_EXPANSION
 
 
 def _propagate_constants(graph: Graph) -> bool:
     """Compute what constants and the types of this plan determine."""
     return constant_propagation.do(graph, by_types=True)
+
+
+def _expand_vmaps(graph: Graph) -> bool:
+    """By whoever knows the operators of whole batches: passes do not."""
+    return VMAP_EXPANSION.implementation(graph)
 
 
 def _expand_gradients(graph: Graph) -> bool:
@@ -113,6 +119,11 @@ STEPS: tuple[Step, ...] = (
             ("inline", "the types of arguments go into the functions called"),
             ("lower_tuples", "tuples hide the types of their elements"),
         ),
+    ),
+    Step(
+        phase="prepare", name="expand_vmaps", run=_expand_vmaps, looks_for=(VMAP,),
+        after=(("shapes", "rules for whole batches ask for ranks"),),
+        before=(("expand_gradients", "a loop over examples may have gradients in it"),),
     ),
     Step(
         phase="prepare", name="expand_gradients", run=_expand_gradients, looks_for=(GRADIENT,),

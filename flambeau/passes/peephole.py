@@ -25,6 +25,7 @@ from flambeau.passes import (  # noqa: F401  (they register their rules)
     peephole_arithmetic,
     peephole_autocast,
     peephole_containers,
+    peephole_lists,
     peephole_tensors,
     peephole_types,
 )

@@ -180,6 +180,14 @@ OVERLOAD: Final = Inversion[Callable[[Any], Any]](
 GRADIENT_EXPANSION: Final = Inversion[Callable[[Any], bool]](
     "puts derivatives in the place of the gradients in a graph (`autodiff.gradient_nodes`)", lambda graph: False
 )
+VMAP_EXPANSION: Final = Inversion[Callable[[Any], bool]](
+    "puts operators on whole batches in the place of the batches in a graph (`jit.transforms.vmap_nodes`)",
+    lambda graph: False,
+)
+VMAP_TYPES: Final = Inversion[Callable[[Any], "list[Any] | None"]](
+    "the types of what a batch in a graph gives; None if nothing is known of them (`jit.transforms.vmap_nodes`)",
+    lambda node: None,
+)
 OPERATOR_EXPANSION: Final = Inversion[Callable[[Any], bool]](
     "puts others in the place of operators that have no native form (`autodiff.expanded_operators`)",
     lambda graph: False,

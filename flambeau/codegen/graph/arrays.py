@@ -19,6 +19,7 @@ from flambeau.codegen.llvm.emitter import Value as Register
 from flambeau.ir.graph import Node, Value
 from flambeau.schema import dtype as dtypes
 from flambeau.schema.dtype import DType
+from flambeau.schema.types import TensorType
 
 
 def array(fn: EmittedFunction, value: Value) -> ArrayValue:
@@ -27,6 +28,29 @@ def array(fn: EmittedFunction, value: Value) -> ArrayValue:
     if isinstance(native, ArrayValue):
         return native
     raise CannotCompileError(f"%{value.name} is {native_values.describe(native.rep)}, not a tensor in memory")
+
+
+def in_memory(fn: EmittedFunction, operand: Operand) -> ArrayValue:
+    """A new tensor without axes in memory."""
+    block = fn.exits.new_block(number(memory.itemsize(operand.dtype)))
+    data = fn.e.define(f"getelementptr inbounds i8, ptr {block}, i64 {BLOCK_DATA}", "ptr", 1)
+    memory.store_element(fn.e, data, operand.register, operand.dtype)
+    return ArrayValue(Array(operand.dtype, 0, 0), block, data, (), ())
+
+
+def number_in_memory(fn: EmittedFunction, node: Node) -> ArrayValue | None:
+    """The operand of a view, where that is a number in a register, as a tensor without axes in memory, whose block the
+    result is to have; None for others. Raises `CannotCompileError` where it could be seen that others have another."""
+    native = fn.values.get(node.operand(0))
+    if not isinstance(native, Scalar) or not isinstance(native.rep, Element) or fn.e.lanes > 1:
+        return None
+    values, result, shown = fn.values, node.result(), node.operand(0)
+    if values.lifetimes.may_leave(result):
+        known = {result, shown} if len(shown.uses()) == 1 else {result}
+        made = {v for n in values.graph.listed_nodes() for v in n.results if isinstance(v.static_type, TensorType)}
+        if any(values.lifetimes.may_leave(v) and values.alias.may_alias(v, result) for v in made - known):
+            raise CannotCompileError(f"%{result.name} shows what leaves under another name, too")
+    return in_memory(fn, load(fn, native))
 
 
 def is_tensor(native: Native) -> bool:
@@ -169,11 +193,13 @@ def known_list(dims: Native) -> list[int]:
 
 def expand(fn: EmittedFunction, node: Node) -> None:
     """`expand`: axes of size one are repeated without moving."""
-    x, sizes = array(fn, node.operand(0)), fn.values.get(node.operand(1))
+    sizes, one = fn.values.get(node.operand(1)), number_in_memory(fn, node)
+    x = array(fn, node.operand(0)) if one is None else one
     if not isinstance(sizes, TupleValue) or len(sizes.items) < x.rep.rank:
         raise CannotCompileError("the number of sizes of expand is not known")
     wanted = [i.register for i in sizes.items if isinstance(i, Scalar)]
-    fn.values.set_view(node.result(), _expanded(fn, node, x, wanted))
+    set_shown = fn.values.set_view if one is None else fn.values.set_new
+    set_shown(node.result(), _expanded(fn, node, x, wanted))
 
 
 def expand_as(fn: EmittedFunction, node: Node) -> None:

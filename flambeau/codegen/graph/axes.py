@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Sequence
 
 from flambeau.codegen.graph import memory
-from flambeau.codegen.graph.arrays import array, axis_of, known_int, known_list, view_on
+from flambeau.codegen.graph.arrays import array, axis_of, known_int, known_list, number_in_memory, view_on
 from flambeau.codegen.graph.emitted_function import EmittedFunction
 from flambeau.codegen.graph.memory import number
 from flambeau.codegen.graph.native_values import ArrayValue, CannotCompileError, Scalar, TupleValue
@@ -90,7 +90,8 @@ def _permuted_by(fn: EmittedFunction, node: Node, x: ArrayValue, dims: TupleValu
 
 def unsqueeze(fn: EmittedFunction, node: Node) -> None:
     """`unsqueeze`."""
-    x = array(fn, node.operand(0))
+    one = number_in_memory(fn, node)
+    x = array(fn, node.operand(0)) if one is None else one
     dim = axis_of(fn, node.operand(1), x.rep.rank + 1)
     inner = x.sizes[dim] if dim < x.rep.rank else None
     itemsize = memory.itemsize(x.rep.dtype)
@@ -98,7 +99,8 @@ def unsqueeze(fn: EmittedFunction, node: Node) -> None:
     dense = x.rep.dense + 1 if x.rep.rank - dim <= x.rep.dense else x.rep.dense
     sizes = (*x.sizes[:dim], number(1), *x.sizes[dim:])
     strides = (*x.strides[:dim], stride, *x.strides[dim:])
-    fn.values.set_view(node.result(), view_on(x, x.data, sizes, strides, dense))
+    set_shown = fn.values.set_view if one is None else fn.values.set_new
+    set_shown(node.result(), view_on(x, x.data, sizes, strides, dense))
 
 
 def squeeze(fn: EmittedFunction, node: Node) -> None:

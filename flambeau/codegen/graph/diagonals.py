@@ -58,6 +58,18 @@ def diag(fn: EmittedFunction, node: Node) -> None:
     fn.values.set_new(node.result(), result)
 
 
+def diag_embed(fn: EmittedFunction, node: Node) -> None:
+    """`diag_embed` behind all other axes: vectors as the diagonals of matrices."""
+    x, offset = array(fn, node.operand(0)), known_int(fn, node.operand(1))
+    rank = x.rep.rank + 1
+    if not x.rep.rank or [axis_of(fn, node.operand(k), rank) for k in (2, 3)] != [rank - 2, rank - 1]:
+        raise CannotCompileError("matrices along other axes than the last two")
+    size = memory.add(fn.e, x.sizes[-1], number(abs(offset)))
+    result = _zeros(fn, node, x.rep.dtype, (*x.sizes[:-1], size, size))
+    arrays.copy_elements(fn, _diagonal(fn, result, offset, rank - 2, rank - 1), x)
+    fn.values.set_new(node.result(), result)
+
+
 def eye(fn: EmittedFunction, node: Node) -> None:
     """`eye(n)`, `eye(n, m)`."""
     operands = operands_by_name(fn, node)

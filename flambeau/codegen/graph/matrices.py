@@ -22,7 +22,7 @@ from flambeau.codegen.graph.routines.library import call_routine
 from flambeau.codegen.graph.routines.matrices import PREFIX, loop_addresses
 from flambeau.codegen.llvm.emitter import Value as Register
 from flambeau.ir.graph import Node
-from flambeau.schema.dtype import float32, float64
+from flambeau.schema.dtype import float32, float64, int32
 from flambeau.util.blas import SMALL
 
 Operand = tuple[ArrayValue, int]
@@ -140,6 +140,24 @@ def inverse(fn: EmittedFunction, node: Node) -> None:
         return [result], run_loop(fn, node, "inv", x.sizes[-1:], [(x, 2)], [(result, 2)])
 
     _attempt(fn, node, x, [x.rep.rank], native)
+
+
+def inverse_and_failure(fn: EmittedFunction, node: Node) -> None:
+    """`linalg.inv_ex`: where each matrix has an inverse, zeros say so."""
+    x = matrix_operand(fn, node)
+
+    def native() -> tuple[list[ArrayValue], Register]:
+        result, info = by_columns(fn, node, x, x.sizes), _no_failures(fn, node, x)
+        return [result, info], run_loop(fn, node, "inv", x.sizes[-1:], [(x, 2)], [(result, 2)])
+
+    usable = fn.e.binary("and", is_small(fn, x), is_square(fn, x))
+    attempt(fn, node, usable, [*_reps(x, [x.rep.rank]), Array(int32, x.rep.rank - 2, 0)], native)
+
+
+def _no_failures(fn: EmittedFunction, node: Node, x: ArrayValue) -> ArrayValue:
+    info = arrays.new(fn, int32, x.sizes[:-2], node)
+    arrays.fill(fn, info, Register("0", "i32", 1))
+    return info
 
 
 def determinant(fn: EmittedFunction, node: Node) -> None:

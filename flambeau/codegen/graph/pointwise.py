@@ -5,16 +5,14 @@ from __future__ import annotations
 from collections.abc import Callable, Mapping, Sequence
 from typing import Any
 
-from flambeau.codegen.graph import arrays, memory, result_types
+from flambeau.codegen.graph import arrays, result_types
 from flambeau.codegen.graph.arrays import load
 from flambeau.codegen.graph.emitted_function import EmittedFunction
 from flambeau.codegen.graph.literals import as_rules_take, literal_of
-from flambeau.codegen.graph.memory import number
-from flambeau.codegen.graph.native_values import ArrayValue, CannotCompileError, FixedValue, Native, Scalar
+from flambeau.codegen.graph.native_values import CannotCompileError, FixedValue, Native, Scalar
 from flambeau.codegen.graph.refusals import refuse
-from flambeau.codegen.graph.representation import Array, Element
+from flambeau.codegen.graph.representation import Element
 from flambeau.codegen.graph.scalars import Operand, Registers, as_element, as_operand, constant, scalar_of
-from flambeau.codegen.layouts import BLOCK_DATA
 from flambeau.ir.graph import Node, Value
 from flambeau.schema.dtype import DType
 from flambeau.schema.opdef import UNKNOWN, OpDef
@@ -112,15 +110,7 @@ def set_element(fn: EmittedFunction, value: Value, operand: Operand) -> None:
     if not fn.values.is_written(value):
         fn.values.set(value, as_element(operand))
         return
-    fn.values.set_new(value, in_memory(fn, operand))
-
-
-def in_memory(fn: EmittedFunction, operand: Operand) -> ArrayValue:
-    """A new tensor without axes in memory."""
-    block = fn.exits.new_block(number(memory.itemsize(operand.dtype)))
-    data = fn.e.define(f"getelementptr inbounds i8, ptr {block}, i64 {BLOCK_DATA}", "ptr", 1)
-    memory.store_element(fn.e, data, operand.register, operand.dtype)
-    return ArrayValue(Array(operand.dtype, 0, 0), block, data, (), ())
+    fn.values.set_new(value, arrays.in_memory(fn, operand))
 
 
 def small_group(fn: EmittedFunction, node: Node) -> bool:

@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Mapping, Sequence
 
 from flambeau.codegen.graph import memory
-from flambeau.codegen.graph.arrays import array, axis_of, new, product, view_on
+from flambeau.codegen.graph.arrays import array, axis_of, new, number_in_memory, product, view_on
 from flambeau.codegen.graph.emitted_function import EmittedFunction
 from flambeau.codegen.graph.exit_points import RARE
 from flambeau.codegen.graph.memory import number
@@ -19,12 +19,16 @@ from flambeau.ir.graph import Node
 
 def view(fn: EmittedFunction, node: Node) -> None:
     """`view`: Python says what is wrong where only a copy could do it."""
+    if _set_number(fn, node):
+        return
     x = _whole(fn, node)
     _set_view(fn, node, x, _wanted(fn, node, x, fn.values.get(node.operand(1))))
 
 
 def reshape(fn: EmittedFunction, node: Node) -> None:
     """`reshape`."""
+    if _set_number(fn, node):
+        return
     x = _whole(fn, node)
     _set_view_or_copy(fn, node, x, _wanted(fn, node, x, fn.values.get(node.operand(1))))
 
@@ -67,6 +71,18 @@ def unflatten(fn: EmittedFunction, node: Node) -> None:
     if not wanted:
         raise CannotCompileError("an axis made of no axes")
     _set_view(fn, node, x, (*x.sizes[:at], *wanted, *x.sizes[at + 1 :]))
+
+
+def _set_number(fn: EmittedFunction, node: Node) -> bool:
+    """Give a number in a register, which is a tensor without axes, axes of size 1; False for other tensors."""
+    x = number_in_memory(fn, node)
+    if x is None:
+        return False
+    sizes = _wanted(fn, node, x, fn.values.get(node.operand(1)))
+    strides = memory.empty_strides(fn.e, sizes, memory.itemsize(x.rep.dtype))
+    rep = Array(x.rep.dtype, len(sizes), len(sizes))
+    fn.values.set_new(node.result(), ArrayValue(rep, x.owner, x.data, tuple(sizes), strides))
+    return True
 
 
 def _whole(fn: EmittedFunction, node: Node) -> ArrayValue:

@@ -24,11 +24,10 @@ LARGE = 64
 
 
 def solve_triangular(fn: EmittedFunction, node: Node) -> None:
-    """`linalg.solve_triangular`: X of `A @ X = B`."""
+    """`linalg.solve_triangular`: X of `A @ X = B`, or of `X @ A = B`."""
     a, b = matrix_operand(fn, node), matrix_operand(fn, node, 1)
-    if not _option(fn, node, "left"):
-        raise CannotCompileError("an equation from the right")
-    system = _System(fn, node, a, b, upper=_option(fn, node, "upper"))
+    is_left, upper = _option(fn, node, "left"), _option(fn, node, "upper")
+    system = _System(fn, node, a if is_left else turned(a), b, upper=upper is is_left, is_left=is_left)
     either_of(fn, node, system.is_usual(), [Array(b.rep.dtype, b.rep.rank, 0)], lambda: (system.solution(),))
 
 
@@ -54,18 +53,22 @@ def _option(fn: EmittedFunction, node: Node, name: str) -> bool:
 
 
 class _System:
-    """`A @ X = B` for a batch of triangular A: each row, once it is solved, is taken off the others."""
+    """`A @ X = B` for a batch of triangular A: each row, once it is solved, is taken off the others. Unless it
+    `is_left`, X and B are given as their transposes."""
 
-    def __init__(self, fn: EmittedFunction, node: Node, a: ArrayValue, b: ArrayValue, *, upper: bool) -> None:
+    def __init__(
+        self, fn: EmittedFunction, node: Node, a: ArrayValue, b: ArrayValue, *, upper: bool, is_left: bool = True
+    ) -> None:
         if a.rep.dtype is not b.rep.dtype or a.rep.rank != b.rep.rank:
             raise CannotCompileError("two dtypes, or right sides that are broadcast")
         self.fn, self.node, self.a, self.b, self.upper = fn, node, a, b, upper
+        self.is_left = is_left
         self.unit = _option(fn, node, "unitriangular")
         self.kind = "float" if a.rep.dtype.itemsize == 4 else "double"
 
     def is_usual(self) -> Register:
         """Whether the sizes fit, and the system is small but not empty."""
-        e, a, b = self.fn.e, self.a, self.b
+        e, a, b = self.fn.e, self.a, self.b if self.is_left else turned(self.b)
         usual = e.binary("and", is_square(self.fn, a), e.icmp("ule", a.sizes[-1], number(LARGE)))
         for one, other in zip(a.sizes[:-1], b.sizes[:-1], strict=True):
             usual = e.binary("and", usual, e.icmp("eq", one, other))
@@ -78,8 +81,9 @@ class _System:
         fn, a = self.fn, self.a
         x = by_columns(fn, self.node, self.b, self.b.sizes)
         copy_elements(fn, x, self.b)
+        sides = x if self.is_left else turned(x)
         batches = [view_on(t, t.data, t.sizes[:-2], t.strides[:-2], 0) for t in (a, x)]
-        arrays.each_element(fn, batches[0].sizes, batches, lambda at: self._solve(at[0], at[1], x))
+        arrays.each_element(fn, batches[0].sizes, batches, lambda at: self._solve(at[0], at[1], sides))
         return x
 
     def _solve(self, matrix: Register, sides: Register, x: ArrayValue) -> None:

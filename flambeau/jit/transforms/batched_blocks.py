@@ -13,6 +13,7 @@ from flambeau.autodiff.proxies import TensorProxy, UntraceableError, refuse
 from flambeau.ir.clone import clone_node
 from flambeau.ir.graph import Block, Graph, Node, Value
 from flambeau.jit.transforms.examples import Example, ExampleBuilder, Examples
+from flambeau.program.batches import VMAP
 from flambeau.program.gradients import GRADIENT
 from flambeau.schema.rule_tables import RuleTable
 from flambeau.schema.types import IntType, ListType, TensorType, Type, without_refinement
@@ -49,7 +50,9 @@ class Batching:
             raise UntraceableError("an axis that is none of it")
         if start == end % rank:
             return value
-        moved: Value = self.builder.whole.operators.movedim(TensorProxy(self.builder.whole, value), start, end).value
+        order = [axis for axis in range(rank) if axis != start]
+        order.insert(end % rank, start)
+        moved: Value = self.builder.whole.operators.permute(TensorProxy(self.builder.whole, value), order).value
         return moved
 
     def of_each(self, value: Value, *, is_changed: bool = False) -> Value:
@@ -99,7 +102,7 @@ class Batching:
                 self.batched.add(result)
         elif (rule := batched_nodes.get(node.op)) is not None:
             rule(self, node)
-        elif node.definition is None or node.op == GRADIENT or node.definition.family == "metadata":
+        elif node.definition is None or node.op in (GRADIENT, VMAP) or node.definition.family == "metadata":
             refuse(f"{node.op} of examples")
         else:
             self.operator(node)

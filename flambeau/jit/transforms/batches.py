@@ -10,6 +10,7 @@ from flambeau.autodiff.proxies import UntraceableError
 from flambeau.executor.executor import attach
 from flambeau.jit.function import ScriptFunction
 from flambeau.jit.transforms.batched_graph import batched_graph
+from flambeau.jit.transforms.whole_graphs import pattern
 from flambeau.program.function import Function
 from flambeau.program.signature import schema_of
 from flambeau.schema.types import TensorType
@@ -36,7 +37,7 @@ class Batches:
         """What runs calls with arguments like these; None where there is no such code."""
         if not self._has_examples(arguments):
             return None
-        return self._ways.get_or_make(tuple(map(_pattern, arguments)), lambda cause: self._compiled(arguments))
+        return self._ways.get_or_make(tuple(map(pattern, arguments)), lambda cause: self._compiled(arguments))
 
     def _has_examples(self, arguments: Sequence[Any]) -> bool:
         """Whether there is one number of examples, and any."""
@@ -72,12 +73,3 @@ class Batches:
     def statistics(self) -> CacheStatistics:
         """The counters of the cache."""
         return self._ways.statistics()
-
-
-def _pattern(value: Any) -> Any:
-    """What of an argument decides the graph of a batch: dtype, rank and which sizes are 1, as in plans."""
-    if isinstance(value, Tensor):
-        return value._array.dtype, tuple([s == 1 for s in value._array.shape]), value.device.type
-    if type(value) in (list, tuple):
-        return type(value), *map(_pattern, value)
-    return type(value)

@@ -6,15 +6,13 @@
 def pulled(x: Tensor, k: float, c0: Tensor) -> Tensor:
     y0 = f(x, k)
     return (y0 * c0).sum()
+def back(x: Tensor, k: float, c0: Tensor):
+    return grad(pulled, (0,))(x, k, c0)
 def transformed(x: Tensor, k: float):
     y0 = f(x, k)
-    j0 = x.new_zeros([y0.numel(), x.numel()])
-    for i in range(y0.numel()):
-        u = flambeau.zeros_like(y0).reshape([-1])
-        u[i] = 1.0
-        (g0,) = grad(pulled, (0,))(x, k, u.reshape(y0.shape))
-        j0[i] = g0.reshape([-1])
-    return j0.reshape(list(y0.shape) + list(x.shape))
+    b = flambeau.eye(y0.numel(), dtype=y0.dtype, device=y0.device).reshape([y0.numel(), *y0.shape])
+    (j00,) = vmap(back, (None, None, 0))(x, k, b)
+    return j00.reshape([*y0.shape, *x.shape])
 ```
 
 with names of its own behind an underscore. Such programs do what the function does for each element or example,
@@ -29,6 +27,7 @@ from typing import Any, Final
 
 from flambeau.analysis.effects import is_random
 from flambeau.batching.vmap import RANDOMNESS
+from flambeau.batching.vmap import vmap as batches_of
 from flambeau.executor.inlined_graph import inlined_graph
 from flambeau.frontend.compile_text import compile_source
 from flambeau.frontend.source.python_source import NameScope
@@ -38,6 +37,7 @@ from flambeau.jit.resolver import PythonResolver
 from flambeau.jit.script import CLASSES
 from flambeau.jit.script_registry import REGISTRY
 from flambeau.ops.packets import packet_of
+from flambeau.program.batches import batch_of
 from flambeau.program.function import Function
 from flambeau.program.gradients import gradient_of
 from flambeau.schema.function import FunctionSchema
@@ -52,6 +52,9 @@ RANDOM: Final = "{kind}() of {name}(), which draws random numbers, needs randomn
 REPEATED: Final = (
     "{kind}() of {name}(), which draws random numbers, runs it several times in programs, each time with others: draw "
     "them outside, and pass them as an argument"
+)
+SIZES: Final = (
+    "vmap: Expected all tensors to have the same size in the mapped dimension, got sizes {} for the mapped dimension"
 )
 DIMS: Final = "{kind}() of {name}() in programs needs in_dims and out_dims that are a number or None for each"
 
@@ -151,26 +154,26 @@ def _refuse_random(kind: str, function: Function) -> None:
 
 
 def jacobian(kind: str, function: Function, argnums: int | tuple[int, ...] = 0, *, has_aux: bool = False) -> Function:
-    """The Jacobian: for each element of each result the gradient of that element."""
+    """The Jacobian: what goes back from each vector of a basis of each result."""
     _refuse_random(kind, function)
     o = Outline(kind, function, argnums, has_aux=has_aux)
     m = o.mark
-    lines = [*o.pulled(), f"def transformed({o.header}):", f"    {o.evaluated}"]
+    lines = [
+        *o.pulled(), f"def {m}back({o.declared(o.seeds)}):",
+        f"    return {m}grad({m}pulled, {o.numbers})({_joined([o.call, *o.seeds])})",
+        f"def transformed({o.header}):", f"    {o.evaluated}",
+    ]  # fmt: skip
     blocks = []
     for k, y in enumerate(o.values):
+        seeds = [f"{m}b" if v is y else f"{m}zeros_like({v})" for v in o.values]
         row = [f"{m}j{k}{n}" for n in range(len(o.sources))]
-        lines += [f"    {j} = {x}.new_zeros([{y}.numel(), {x}.numel()])" for j, x in zip(row, o.sources, strict=True)]
-        seeds = [f"{m}u.reshape({y}.shape)" if v is y else f"{m}zeros_like({v})" for v in o.values]
-        gradients = [f"{m}g{n}" for n in range(len(o.sources))]
+        dims = (*[None] * len(o.names), *[0 if v is y else None for v in o.values])
         lines += [
-            f"    for {m}i in range({y}.numel()):", f"        {m}u = {m}zeros_like({y}).reshape([-1])",
-            f"        {m}u[{m}i] = 1.0",
-            f"        {written(gradients, is_tuple=True)} = "
-            f"{m}grad({m}pulled, {o.numbers})({_joined([o.call, *seeds])})",
-            *(f"        {j}[{m}i] = {g}.reshape([-1])" for j, g in zip(row, gradients, strict=True)),
-        ]  # fmt: skip
+            f"    {m}b = {_basis(m, y)}",
+            f"    {written(row, is_tuple=True)} = {m}vmap({m}back, {dims})({_joined([o.call, *seeds])})",
+        ]
         blocks.append(o.by_source([
-            f"{j}.reshape(list({y}.shape) + list({x}.shape))" for j, x in zip(row, o.sources, strict=True)
+            f"{j}.reshape([*{y}.shape, *{x}.shape])" for j, x in zip(row, o.sources, strict=True)
         ]))  # fmt: skip
     answer = o.packed(blocks)
     lines.append(f"    return {answer}, {m}aux" if has_aux else f"    return {answer}")
@@ -178,12 +181,16 @@ def jacobian(kind: str, function: Function, argnums: int | tuple[int, ...] = 0, 
 
 
 def hessian(kind: str, function: Function, argnums: int | tuple[int, ...] = 0) -> Function:
-    """Second derivatives: for each element of each result, and each element of each argument, the gradient of what the
-    gradient has in its place."""
+    """Second derivatives: for each element of each result, the gradient along each vector of a basis of each argument
+    of what the gradient is."""
     _refuse_random(kind, function)
     o = Outline(kind, function, argnums)
     m = o.mark
-    lines = [*o.pulled(), *_slope(o), f"def transformed({o.header}):", f"    {o.evaluated}"]
+    lines = [
+        *o.pulled(), *_slope(o), f"def {m}bent({o.declared([*o.seeds, *o.tangents])}):",
+        f"    return {m}grad({m}slope, {o.numbers})({_joined([o.call, *o.seeds, *o.tangents])})",
+        f"def transformed({o.header}):", f"    {o.evaluated}",
+    ]  # fmt: skip
     gradients = [f"{m}g{n}" for n in range(len(o.sources))]
     blocks = []
     for k, y in enumerate(o.values):
@@ -191,24 +198,32 @@ def hessian(kind: str, function: Function, argnums: int | tuple[int, ...] = 0) -
         seeds = [f"{m}u.reshape({y}.shape)" if v is y else f"{m}zeros_like({v})" for v in o.values]
         for n, x in enumerate(o.sources):
             row = [f"{m}j{k}{n}_{i}" for i in range(len(o.sources))]
-            tangents = [f"{m}e.reshape({v}.shape)" if v is x else f"{m}zeros_like({v})" for v in o.sources]
+            tangents = [f"{m}b" if v is x else f"{m}zeros_like({v})" for v in o.sources]
+            dims = (*[None] * (len(o.names) + len(o.seeds)), *[0 if v is x else None for v in o.sources])
             lines += [
+                f"    {m}b = {_basis(m, x)}",
                 *(f"    {j} = {x}.new_zeros([{y}.numel(), {x}.numel(), {v}.numel()])"
                   for j, v in zip(row, o.sources, strict=True)),
                 f"    for {m}k in range({y}.numel()):", f"        {m}u = {m}zeros_like({y}).reshape([-1])",
-                f"        {m}u[{m}k] = 1.0", f"        for {m}i in range({x}.numel()):",
-                f"            {m}e = {m}zeros_like({x}).reshape([-1])", f"            {m}e[{m}i] = 1.0",
-                f"            {written(gradients, is_tuple=True)} = "
-                f"{m}grad({m}slope, {o.numbers})({_joined([o.call, *seeds, *tangents])})",
-                *(f"            {j}[{m}k, {m}i] = {g}.reshape([-1])" for j, g in zip(row, gradients, strict=True)),
+                f"        {m}u[{m}k] = 1.0",
+                f"        {written(gradients, is_tuple=True)} = "
+                f"{m}vmap({m}bent, {dims})({_joined([o.call, *seeds, *tangents])})",
+                *(f"        {j}[{m}k] = {g}.reshape([{x}.numel(), {v}.numel()])"
+                  for j, g, v in zip(row, gradients, o.sources, strict=True)),
             ]  # fmt: skip
             rows.append(o.by_source([
-                f"{j}.reshape(list({y}.shape) + list({x}.shape) + list({v}.shape))"
+                f"{j}.reshape([*{y}.shape, *{x}.shape, *{v}.shape])"
                 for j, v in zip(row, o.sources, strict=True)
             ]))  # fmt: skip
         blocks.append(o.by_source(rows))
     lines.append(f"    return {o.packed(blocks)}")
     return _compiled(f"{function.name}_{kind}", lines, o, {})
+
+
+def _basis(mark: str, name: str) -> str:
+    """The vectors of a basis of a tensor, one after the other."""
+    count = f"{name}.numel()"
+    return f"{mark}eye({count}, dtype={name}.dtype, device={name}.device).reshape([{count}, *{name}.shape])"
 
 
 def vjp(
@@ -298,7 +313,29 @@ def vmap(kind: str, function: Function, in_dims: Any = 0, out_dims: Any = 0, ran
     if places is None or not batched:
         raise TypeError(DIMS.format(kind=kind, name=function.short_name))
     m = o.mark
-    first = batched[0]
+    loop = _one_by_one(o, dims, places)
+    if any(map(is_random, inlined_graph(function).listed_nodes())):
+        return loop
+    name = f"{function.name}_{kind}"
+    batch = batch_of(function, loop, dims, places, name)
+    sizes = [f"{o.names[n]}.size({dims[n]})" for n in batched]
+    if len(sizes) == 1:
+        return batch
+    lines = [f"def transformed({o.header}):"]
+    for size in sizes[1:]:
+        lines += [
+            f"    if {size} != {sizes[0]}:",
+            f"        raise ValueError({SIZES!r}.format([{', '.join(sizes)}]))",
+        ]
+    lines.append(f"    return {m}batch({o.call})")
+    REGISTRY.attach(batch)
+    return _compiled(name, lines, o, {f"{m}batch": batch})
+
+
+def _one_by_one(o: Outline, dims: Sequence[int | None], places: Sequence[int]) -> Function:
+    """The results for each example by a loop over the examples."""
+    m = o.mark
+    first = next(n for n, dim in enumerate(dims) if dim is not None)
     examples = [name if dim is None else f"{name}.select({dim}, {m}i)" for name, dim in zip(o.names, dims, strict=True)]
     lists = [f"{m}l{n}" for n in range(len(o.values))]
     evaluated = o.evaluated.replace(f"{m}f({o.call})", f"{m}f({', '.join(examples)})")
@@ -308,7 +345,9 @@ def vmap(kind: str, function: Function, in_dims: Any = 0, out_dims: Any = 0, ran
         *(f"        {name}.append({y})" for name, y in zip(lists, o.values, strict=True)),
         "    return " + o.packed([f"{m}stack({n}, {d})" for n, d in zip(lists, places, strict=True)]),
     ]  # fmt: skip
-    return _compiled(f"{function.name}_{kind}", lines, o, {})
+    loop = _compiled(f"{o.function.name}_one_by_one", lines, o, {})
+    REGISTRY.attach(loop)
+    return loop
 
 
 def in_dims_of(function: Function, in_dims: Any) -> list[int | None] | None:
@@ -339,7 +378,7 @@ def _compiled(name: str, lines: Sequence[str], outline: Outline, names: dict[str
     m = outline.mark
     known = {
         f"{m}f": outline.function, f"{m}grad": grad, f"{m}zeros_like": packet_of("aten::zeros_like"),
-        f"{m}stack": packet_of("aten::stack"),
+        f"{m}stack": packet_of("aten::stack"), f"{m}eye": packet_of("aten::eye"), f"{m}vmap": batches_of,
         "Tensor": Tensor, **names,
     }  # fmt: skip
     last = None

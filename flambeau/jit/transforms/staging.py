@@ -18,6 +18,7 @@ from flambeau.ir.graph import Node
 from flambeau.jit.function import ScriptFunction
 from flambeau.jit.tracing.baking import KINDS
 from flambeau.jit.tracing.run import Call, Run
+from flambeau.program.batches import VMAP
 from flambeau.program.function import Function
 from flambeau.program.gradients import GRADIENT
 from flambeau.program.signature import schema_of
@@ -59,7 +60,7 @@ def _known(function: Function) -> tuple[bool, bool]:
 
 def _looks_at_elements(node: Node) -> bool:
     function = node.attributes.get("function")
-    if node.op == GRADIENT and isinstance(function, Function):
+    if node.op in (GRADIENT, VMAP) and isinstance(function, Function):
         return goes_by_elements(function)
     if node.op == "prim::tolist":
         return True
@@ -74,7 +75,7 @@ def _looks_at_elements(node: Node) -> bool:
 
 def _has_effect(node: Node) -> bool:
     function = node.attributes.get("function")
-    if node.op == GRADIENT and isinstance(function, Function):
+    if node.op in (GRADIENT, VMAP) and isinstance(function, Function):
         return has_effects(function)
     if node.definition is None:
         return node.op in kinds.OPAQUE or node.op in kinds.ORDERED - {"prim::RaiseException"} or node.op[0] == "^"

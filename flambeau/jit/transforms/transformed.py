@@ -20,6 +20,7 @@ from flambeau.jit.script_registry import REGISTRY
 from flambeau.jit.transforms.batches import Batches
 from flambeau.jit.transforms.programs import in_dims_of, program_of
 from flambeau.jit.transforms.staging import NotStagedError, Staged, goes_by_elements, has_effects
+from flambeau.jit.transforms.whole_graphs import WholeGraph, has_loops
 from flambeau.program.function import Function
 from flambeau.program.gradients import gradient_of
 from flambeau.specialise.cache import SpecialisationCache
@@ -34,7 +35,7 @@ from flambeau.util.record import replace
 Plain = Callable[..., Any]
 MOST: Final = 16
 """How many sizes code is kept for."""
-MOST_MADE: Final = 64
+MOST_MADE: Final = 16
 """How many there were when calls of further sizes run the graph."""
 
 
@@ -64,11 +65,13 @@ class Stages:
 
     def __init__(
         self, base: Function, plain: Plain, by_graph: Callable[[Sequence[Any]], Any] | None, name: str,
-        batches: Batches | None = None,
+        batches: Batches | None = None, whole: WholeGraph | None = None,
     ) -> None:  # fmt: skip
         """`plain` is the transform of the function that runs an operator at a time, for all arguments; `by_graph` runs
-        the graph of the transform, if there is one; `batches` has code for arguments of any sizes, if there may be."""
+        the graph of the transform, if there is one; `batches` has code for arguments of any sizes, if there may be;
+        `whole` says of which arguments the graph is such code."""
         self.batches = None if has_effects(base) else batches
+        self.whole = whole if whole is not None and has_loops(base) and not has_effects(base) else None
         self._base, self._plain, self._by_graph, self._name = base, plain, by_graph, name
         self.ways: SpecialisationCache[Any, Callable[[Sequence[Any]], Any]] = SpecialisationCache(
             "sizes of a transform", MOST, describe=lambda key: ", ".join(map(_described, key))
@@ -80,6 +83,8 @@ class Stages:
             return first()
         if self.batches is not None and (script := self.batches.of(arguments)) is not None:
             return script(*arguments)
+        if self.whole is not None and self._by_graph is not None and self.whole.holds(arguments):
+            return self._by_graph(arguments)
         try:
             key = tuple([_key(a) for a in arguments])
             way = self.ways.get(key)
@@ -125,7 +130,10 @@ class TransformedFunction(ScriptFunction):
         place and by name are what the program was written for."""
         super().__init__(function)
         self.base, self.plain, self._is_covered = base, plain, is_covered
-        self._stages = Stages(base, complete, lambda arguments: self._executor(*arguments), function.name, batches)
+        whole = WholeGraph(function) if batches is None else None
+        self._stages = Stages(
+            base, complete, lambda arguments: self._executor(*arguments), function.name, batches, whole
+        )
 
     def __call__(self, *args: Any, **kwargs: Any) -> Any:
         """Run it. Raises what the transform of the same Python function does."""

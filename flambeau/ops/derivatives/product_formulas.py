@@ -7,6 +7,7 @@ from collections.abc import Sequence
 from typing import Any
 
 from flambeau.ops.derivatives.shapes import adjoint, scaled
+from flambeau.schema.dtype import bool_
 from flambeau.schema.gradient import Formula, Product, decomposed, formulas, passed_on
 
 
@@ -204,7 +205,7 @@ def _bilinear(f: Any, input1: Any, input2: Any, weight: Any, bias: Any) -> Any:
 
 formulas(
     "aten::trace",
-    self=lambda f, grad, self_sizes: f.diagonal_scatter(grad.new_zeros(self_sizes), f.expand(grad, [min(self_sizes)])),
+    self=lambda f, grad, self_sizes: f.where(f.eye(*self_sizes, dtype=bool_, device=grad.device), grad, 0),
 )
 
 
@@ -237,13 +238,20 @@ def _letters(equation: str, tensors: Sequence[Any]) -> tuple[list[str], str]:
     return shown, right.replace("...", dots)
 
 
+def _sizes(terms: Sequence[str], tensors: Sequence[Any]) -> dict[str, Any]:
+    """The size that each letter stands for: of those that broadcast, the one that is not 1."""
+    sizes: dict[str, Any] = {}
+    for term, tensor in zip(terms, tensors, strict=True):
+        for letter, size in zip(term, tensor.shape, strict=True):
+            if letter not in sizes or sizes[letter] == 1:
+                sizes[letter] = size
+    return sizes
+
+
 def _einsum(f: Any, grad: Any, equation: str, tensors: Sequence[Any]) -> list[Any]:
     """Each operand's gradient is a sum of the same kind: over the result's letters and those of the others."""
     terms, result = _letters(equation, tensors)
-    sizes: dict[str, int] = {}
-    for term, tensor in zip(terms, tensors, strict=True):
-        for letter, size in zip(term, tensor.shape, strict=True):
-            sizes[letter] = max(sizes.get(letter, 1), size) if size else 0
+    sizes = _sizes(terms, tensors)
     gradients = []
     for at, term in enumerate(terms):
         others = [(o, t) for k, (o, t) in enumerate(zip(terms, tensors, strict=True)) if k != at]

@@ -15,6 +15,7 @@ from flambeau.ir.graph import Graph, Node
 from flambeau.ir.kinds import CONTROL
 from flambeau.ir.walk import blocks, subgraphs
 from flambeau.program import instances
+from flambeau.program.batches import VMAP
 from flambeau.program.classes import ClassDefinition, InterfaceDefinition
 from flambeau.program.function import Function
 from flambeau.program.gradients import GRADIENT
@@ -52,6 +53,9 @@ OPEN_CLASS = (
 SET_ATTRIBUTE = (
     "cannot save attribute '{name}' of '{owner}': archives have no form for sets; keep a dict from items to True"
 )
+
+_CALLED = {GRADIENT: "function", VMAP: "loop"}
+"""Nodes that are about a function, and the attribute that archives hold of it."""
 
 
 class Contents:
@@ -175,8 +179,8 @@ class Contents:
             for item in attribute if isinstance(attribute, list | tuple) else (attribute,):
                 if isinstance(item, Type):
                     self._type(item)
-        if node.op == GRADIENT:
-            self._function(node.attribute("function"))
+        if node.op in _CALLED:
+            self._function(node.attribute(_CALLED[node.op]))
         if node.op == CONSTANT:
             callee = called(node)
             if callee is not None and hook_owner(node, callee) is None:

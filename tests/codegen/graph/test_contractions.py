@@ -48,6 +48,53 @@ def test_einsum(equation: str) -> None:
     one_meaning.agree(program, lambda: tuple(whole(*(sizes[n] for n in letters)) for letters in names))
 
 
+LONGER = (
+    "ij,jk,k->i", "i,ij,j->", "ij,kj,kl->il", "ij,jk,kl,la->ai", "i,j->ij", "i,i->i", "ij,ij->ij", "ij->i", "ij->",
+    "ijk->ki", "abi,abj->abij", "ij,i->ij", "jk,i->", "...ij,...jk->...ik", "...i,i->...", "bij,jk",
+)  # fmt: skip
+
+
+@pytest.mark.parametrize("equation", LONGER)
+def test_einsum_of_more_or_of_less(equation: str) -> None:
+    sizes = {"a": 3, "b": 2, "i": 3, "j": 4, "k": 5, "l": 6}
+    terms = equation.split("->")[0].split(",")
+    names = [f"x{n}" for n in range(len(terms))]
+    head, given = ", ".join(f"{name}: Tensor" for name in names), ", ".join(names)
+    program = f"def f({head}):\n    return flambeau.einsum('{equation}', [{given}])\n"
+
+    def shape(term: str) -> list[int]:
+        before, is_open, after = term.partition("...")
+        return [sizes[n] for n in before] + ([2, 3] if is_open else []) + [sizes[n] for n in after]
+
+    one_meaning.agree(program, lambda: tuple(whole(*shape(term)) for term in terms))
+    squeezed = [[1 if n == 0 else size for n, size in enumerate(shape(term))] for term in terms]
+    one_meaning.agree(program, lambda: tuple(whole(*sizes) for sizes in squeezed), is_native=False)
+    if len(terms) > 1:
+        odd = [[*shape(terms[0])[:-1], 7], *map(shape, terms[1:])]
+        one_meaning.agree(program, lambda: tuple(whole(*sizes) for sizes in odd), is_native=False)
+
+
+@pytest.mark.parametrize("offset", [0, 1, -2])
+def test_vectors_on_diagonals(offset: int) -> None:
+    program = f"def f(x: Tensor):\n    return x.diag_embed({offset})\n"
+    for x in (whole(3), whole(2, 3, dtype="float64").t(), whole(0), whole(2, 0), whole(1, 1)):
+        one_meaning.agree(program, lambda x=x: (x,))
+    one_meaning.agree("def f(x: Tensor):\n    return x.diag_embed(0, 0, 1)\n", lambda: (whole(2, 3),), is_native=False)
+
+
+@pytest.mark.parametrize(("upper", "unit"), [*product((True, False), repeat=2)])
+def test_systems_from_the_right(upper: bool, unit: bool) -> None:
+    program = (
+        "def f(a: Tensor, b: Tensor):\n    return flambeau.linalg.solve_triangular("
+        f"a, b, upper={upper}, left=False, unitriangular={unit})\n"
+    )
+    for shape in ((4, 4), (2, 3, 3), (1, 1)):
+        a = whole(*shape, dtype="float64") + 8 * flambeau.eye(shape[-1], dtype=flambeau.float64)
+        one_meaning.agree(program, lambda a=a, s=shape: (a, whole(*s[:-2], 5, s[-1], dtype="float64")))
+        one_meaning.agree(program, lambda a=a, s=shape: (a, whole(*s[:-2], s[-1], 2, dtype="float64").mT))
+    one_meaning.agree(program, lambda: (whole(3, 3), whole(3, 2)), is_native=False)
+
+
 def test_tensordot_of_several_axes() -> None:
     program = "def f(x: Tensor, y: Tensor):\n    return flambeau.tensordot(x, y, dims=([2, 0], [1, 2]))\n"
     one_meaning.agree(program, lambda: (whole(2, 3, 4), whole(5, 4, 2)))

@@ -16,6 +16,7 @@ from tests.codegen.graph import one_meaning
 pytestmark = pytest.mark.skipif(not available(), reason="native code needs llvmlite")
 PROGRAMS = {
     "inverse": "flambeau.linalg.inv(x), x.inverse()",
+    "inverse and failure": "flambeau.linalg.inv_ex(x)",
     "determinant": "flambeau.linalg.det(x), x.slogdet()",
     "cholesky": "flambeau.linalg.cholesky(x), x.cholesky(True)",
     "eigenvalues": "flambeau.linalg.eigvalsh(x), flambeau.linalg.eigvalsh(x, 'U')",
