@@ -100,7 +100,7 @@ def _magnitude(builder: Builder, node: Node, gradients: Gradients) -> Gradients:
     assert gradient is not None
     if isinstance(operand.static_type, TensorType):
         return [(builder.operators.sign(builder.proxy(operand)) * builder.proxy(gradient)).value]
-    zero, graph = builder.constant(0.0), builder.graph
+    operand, zero, graph = builder.use(operand), builder.constant(0.0), builder.graph
     above = graph.insert("aten::gt", [operand, zero], [BOOL]).result()
     below = graph.insert("aten::lt", [operand, zero], [BOOL]).result()
     signs = [graph.insert("aten::Float", [one], [FLOAT]).result() for one in (above, below)]

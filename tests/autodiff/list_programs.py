@@ -120,8 +120,16 @@ def nested_lists_that_grow(x: Tensor) -> Tensor:
     return total
 
 
+def sizes_of_numbers(x: Tensor) -> Tensor:
+    c, y = 0.1, x.clone()
+    for i in range(x.size(0)):
+        c = c * 0.5 - float(x[i]) ** 2 / (1.0 + abs(c))
+        y.mul_(c)
+    return y.sum()
+
+
 PROGRAMS = (
     appended_numbers, summed_numbers, repeated_reads, changed_numbers, nested_numbers, as_numbers, parts_of_numbers,
     put_elsewhere, numbers_of_rounds, carried_numbers, chosen_numbers, tensors_read_twice, tensors_chosen,
-    nested_lists_that_grow,
+    nested_lists_that_grow, sizes_of_numbers,
 )  # fmt: skip

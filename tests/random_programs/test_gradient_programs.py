@@ -28,6 +28,7 @@ def test_programs_reach_what_they_are_for() -> None:
     wanted = (
         "while n", "break", "continue", "else:", "return total + ", ".append(", ".pop()", "helper", "[i", ".mul_(", ".t().mul_(",
         ".diagonal()", "softmax", ".item()", "math.exp(", " @ ", "+= ", "range(k",
+        "State(", ".step(", "Optional[", "def inner", ".tolist()", "[1:] + ", "rows", ".split(", ".index_add(", "max(c", "for key",
     )  # fmt: skip
     assert unused(wanted, (generate(seed).source() for seed in range(300))) == []
 

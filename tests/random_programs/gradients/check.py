@@ -176,7 +176,8 @@ class Check:
         return f"gradient function: the derivative is {got!r}, by differences {want!r}" if differs(got, want) else None
 
     def is_refused_by_torch(self, point: Point) -> bool | None:
-        """Whether PyTorch refuses to go back through what was changed; None where it is not installed."""
+        """Whether PyTorch refuses to go back through what was changed; None where it refuses something else, or is not
+        installed."""
         try:
             import torch
         except ImportError:
@@ -190,7 +191,7 @@ class Check:
                 total = function["main"](*(torch.tensor(a, requires_grad=True) for a in arrays), *rest)
             total.backward()
         except RuntimeError as error:
-            return CHANGED in str(error)
+            return True if CHANGED in str(error) else None
         return False
 
     def second_order(self, runs: Mapping[str, Callable[..., Any]], point: Point, one: Any, other: Any) -> str | None:

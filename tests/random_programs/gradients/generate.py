@@ -10,9 +10,10 @@ from __future__ import annotations
 
 import itertools
 import random
-from collections.abc import Callable
+from collections.abc import Callable, Sequence
 from dataclasses import dataclass
 
+from tests.random_programs.gradients import containers
 from tests.random_programs.model import Compound, Node, Program, Statement
 
 PARAMETERS = "x: Tensor, v: Tensor, w: Tensor, k: int, flag: bool"
@@ -64,18 +65,19 @@ class Generator:
         for value in self.values[-4:]:
             body.append(Statement(f"total = total + {self.summed(value)}"))
         body.append(Statement("return total"))
-        return Program("main", PARAMETERS, "Tensor", body, self.helpers)
+        return Program("main", PARAMETERS, "Tensor", body, self.helpers, prelude=containers.PRELUDE if self.calls == 0 else "")
 
     def statement(self) -> list[Node]:
         """One statement, or a few that belong together."""
         makers: list[tuple[float, Callable[[], list[Node]]]] = [
             (5, self.define), (2, self.write), (1.5, self.through_view), (1, self.listed), (1, self.elements),
+            (3, lambda: self.made_by(containers.OF_TENSORS)),
         ]  # fmt: skip
         if self.depth < 2:
             makers += [(2, self.branch), (2, self.counted), (1.5, self.conditional)]
             makers += [(0.7, self.call)] if self.calls < 2 else []
         if self.numbers:
-            makers.append((4, self.number))
+            makers += [(3, self.number), (3, lambda: self.made_by(containers.OF_NUMBERS))]
         return self.pick([m for _, m in makers], [weight for weight, _ in makers])()
 
     # -- choices ------------------------------------------------------------------------------------------------------
@@ -91,6 +93,14 @@ class Generator:
     def name(self, letter: str = "t") -> str:
         """A name not used before."""
         return f"{letter}{next(self.names)}"
+
+    def chosen(self, options: list[str]) -> str:
+        """One of some texts."""
+        return self.draw.choice(options)
+
+    def row(self) -> str:
+        """The text of a tensor with the axes ("b",)."""
+        return self.value(("b",)).text
 
     def value(self, axes: Axes | None = None) -> Value:
         """A tensor in scope, of some axes; if there is none with them, one made for it."""
@@ -166,6 +176,13 @@ class Generator:
         name = self.name()
         self.values.append(Value(name, value.axes))
         return [Statement(f"{name} = {value.text}")]
+
+    def made_by(self, makers: Sequence[containers.Maker]) -> list[Node]:
+        """Statements of one of some kinds, which define a tensor."""
+        name = self.name()
+        nodes = self.draw.choice(makers)(self, name)
+        self.values.append(Value(name, ("b",)))
+        return nodes
 
     def own(self) -> tuple[list[Node], Value]:
         """A variable with memory of its own, made now if there is none."""
