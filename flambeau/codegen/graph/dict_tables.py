@@ -125,8 +125,8 @@ class _Tables:
 
     def _find(self) -> None:
         f = self.m.function(f"i64 {self.names.find}", "ptr context", "ptr dict", *self.keys)
-        context, block, *given = f.parameters
-        keys = self._widened(f, given)
+        context, block, *key = f.parameters
+        keys = self._widened(f, key)
         f.require(f.compare("ne", f.get(block, DICT, "table"), NULL), "few")
         first, slots = self._first(f, block), self._slots(f, block)
         start, mask = self._start(f, block, self._hash(f, keys))
@@ -144,14 +144,14 @@ class _Tables:
         f.start("few", falls_through=False)
         with f.when(f.compare("sgt", f.get(block, LIST, "length"), FEW)):
             with f.when(f.call(self.names._index, context, block)):
-                f.ret(f.call(self.names.find, context, block, *given))
+                f.ret(f.call(self.names.find, context, block, *key))
         self._look_at_few(f, block, keys)
         f.ret(ABSENT)
 
     def _place(self) -> None:
         f = self.m.function(f"i64 {self.names.place}", "ptr context", "ptr dict", *self.keys)
-        context, block, *given = f.parameters
-        keys = self._widened(f, given)
+        context, block, *key = f.parameters
+        keys = self._widened(f, key)
         f.require(f.compare("ne", f.get(block, DICT, "table"), NULL), "few")
         first, slots = self._first(f, block), self._slots(f, block)
         start, mask = self._start(f, block, self._hash(f, keys))
@@ -164,7 +164,7 @@ class _Tables:
                 filled = f.get(block, DICT, "filled")
                 is_roomy = f.compare("slt", f.op("mul", filled, 8), f.op("mul", mask, 5))
                 f.require(f.op("and", is_roomy, self._has_room(f, block)), "full")
-                added = f.call(self.names._add, block, *given)
+                added = f.call(self.names._add, block, *key)
                 f.store(at, f.convert("trunc", added, "i32"))
                 f.put(block, DICT, filled=f.op("add", filled, 1))
                 f.ret(added)
@@ -176,13 +176,13 @@ class _Tables:
         f.start("few", falls_through=False)
         with f.when(f.compare("sgt", f.get(block, LIST, "length"), FEW)):
             f.require(f.call(self.names._index, context, block), "none")
-            f.ret(f.call(self.names.place, context, block, *given))
+            f.ret(f.call(self.names.place, context, block, *key))
         self._look_at_few(f, block, keys)
         f.require(self._has_room(f, block), "full")
-        f.ret(f.call(self.names._add, block, *given))
+        f.ret(f.call(self.names._add, block, *key))
         f.start("full", falls_through=False)
         f.require(f.call(self.names._grow, context, block), "none")
-        f.ret(f.call(self.names.place, context, block, *given))
+        f.ret(f.call(self.names.place, context, block, *key))
         f.start("none", falls_through=False)
         f.ret(NO_MEMORY)
 
@@ -192,8 +192,8 @@ class _Tables:
     def _add(self) -> None:
         """``add(dict, key...)``: the place of a new entry behind all others; there is room for it."""
         f = self.m.function(f"i64 {self.names._add}", "ptr dict", *self.keys)
-        block, *given = f.parameters
-        keys = self._widened(f, given)
+        block, *key = f.parameters
+        keys = self._widened(f, key)
         length = f.get(block, LIST, "length")
         entry = self._entry(f, self._first(f, block), length)
         for k, word in enumerate([f.typed(1, "i64"), *keys]):

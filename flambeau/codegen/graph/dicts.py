@@ -55,9 +55,9 @@ def find(fn: EmittedFunction, mapping: DictValue, key: Native) -> Register:
 
 def place(fn: EmittedFunction, mapping: DictValue, key: Native) -> Register:
     """The place of a key, made where there is none; leaves the function where there is no memory."""
-    found = _place_by(fn, tables(fn, mapping.rep).place, mapping, key)
-    fn.exits.leave_without_memory_if(fn.e.icmp("eq", found, number(NO_MEMORY)))
-    return found
+    at = _place_by(fn, tables(fn, mapping.rep).place, mapping, key)
+    fn.exits.leave_without_memory_if(fn.e.icmp("eq", at, number(NO_MEMORY)))
+    return at
 
 
 def _place_by(fn: EmittedFunction, function: str, mapping: DictValue, key: Native) -> Register:
@@ -151,10 +151,10 @@ def construct(fn: EmittedFunction, node: Node) -> None:
     """`prim::DictConstruct`: what only leaves is its values, anything else a dict in memory."""
     if lists.construct_known_dict(fn, node):
         return
-    made = new_dict(fn, _declared(node))
+    filled = new_dict(fn, _declared(node))
     for key, value in zip(node.operands[::2], node.operands[1::2], strict=True):
-        _assign(fn, made, fn.values.get(key), fn.values.get(value))
-    fn.values.set_new(node.result(), made)
+        _assign(fn, filled, fn.values.get(key), fn.values.get(value))
+    fn.values.set_new(node.result(), filled)
 
 
 def _declared(node: Node) -> Mapped:
@@ -166,15 +166,15 @@ def _declared(node: Node) -> Mapped:
 
 def from_pairs(fn: EmittedFunction, node: Node) -> None:
     """`dict` of a list of pairs."""
-    made = new_dict(fn, _declared(node))
+    filled = new_dict(fn, _declared(node))
 
     def one(pair: Native) -> None:
         if not isinstance(pair, TupleValue):
             raise CannotCompileError("a dict of what is no pairs")
-        _assign(fn, made, *pair.items)
+        _assign(fn, filled, *pair.items)
 
     each_item(fn, fn.values.get(node.operand(0)), one)
-    fn.values.set_new(node.result(), made)
+    fn.values.set_new(node.result(), filled)
 
 
 def each_item(fn: EmittedFunction, sequence: Native, body: Callable[[Native], None]) -> None:
@@ -215,10 +215,10 @@ def set_item(fn: EmittedFunction, node: Node) -> None:
 def get_item(fn: EmittedFunction, node: Node) -> None:
     """`aten::__getitem__`: leaves the function where the key is not there."""
     mapping = mapping_of(fn, node.operand(0))
-    fn.values.set_view(node.result(), value_at(fn, mapping, found(fn, node)))
+    fn.values.set_view(node.result(), value_at(fn, mapping, place_of_key(fn, node)))
 
 
-def found(fn: EmittedFunction, node: Node) -> Register:
+def place_of_key(fn: EmittedFunction, node: Node) -> Register:
     """The place of the key that a node names; leaves the function where it is not there."""
     at = find(fn, mapping_of(fn, node.operand(0)), fn.values.get(node.operand(1)))
     fn.exits.fail_if(fn.e.icmp("slt", at, number(0)), node)
@@ -296,7 +296,7 @@ def pop(fn: EmittedFunction, node: Node) -> None:
     """`pop`, with or without a default: the dict's hold on the value goes to the result."""
     mapping = mapping_of(fn, node.operand(0))
     if len(node.operands) < 3:
-        at = found(fn, node)
+        at = place_of_key(fn, node)
         fn.values.set_new(node.result(), _taken(fn, mapping, at))
         return
     at = find(fn, mapping, fn.values.get(node.operand(1)))
@@ -314,7 +314,7 @@ def _taken(fn: EmittedFunction, mapping: DictValue, at: Register) -> Native:
 def delete(fn: EmittedFunction, node: Node) -> None:
     """`del mapping[key]`."""
     mapping = mapping_of(fn, node.operand(0))
-    fn.values.drop(_taken(fn, mapping, found(fn, node)))
+    fn.values.drop(_taken(fn, mapping, place_of_key(fn, node)))
 
 
 @lowers_on_dicts("aten::popitem")
@@ -356,17 +356,17 @@ def _listed(
 ) -> None:  # fmt: skip
     refuse_lanes(fn)
     e, mapping = fn.e, mapping_of(fn, node.operand(0))
-    made = lists.new_list(fn, Listed(rep(mapping)), live(fn, mapping))
+    filled = lists.new_list(fn, Listed(rep(mapping)), live(fn, mapping))
 
     def one(at: Register) -> None:
         value = part(mapping, at)
         fn.values.retain(value)
-        size = lists.length(fn, made)
-        lists.put(fn, made, size, value)
-        lists.set_length(fn, made, e.binary("add nuw nsw", size, number(1)))
+        size = lists.length(fn, filled)
+        lists.put(fn, filled, size, value)
+        lists.set_length(fn, filled, e.binary("add nuw nsw", size, number(1)))
 
     each_place(fn, mapping, one)
-    fn.values.set_new(node.result(), made)
+    fn.values.set_new(node.result(), filled)
 
 
 @lowers_on_dicts("aten::update")
@@ -386,9 +386,9 @@ def copy(fn: EmittedFunction, node: Node) -> None:
 
 def copied(fn: EmittedFunction, mapping: DictValue) -> DictValue:
     """A new dict, or set, with the same entries, but for those that were taken out."""
-    made = new_dict(fn, mapping.rep)
-    each_place(fn, mapping, lambda at: _assign(fn, made, key_at(fn, mapping, at), value_at(fn, mapping, at)))
-    return made
+    filled = new_dict(fn, mapping.rep)
+    each_place(fn, mapping, lambda at: _assign(fn, filled, key_at(fn, mapping, at), value_at(fn, mapping, at)))
+    return filled
 
 
 @lowers_on_dicts("aten::clear", "python::set_clear")

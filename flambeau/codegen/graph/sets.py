@@ -55,7 +55,7 @@ def add(fn: EmittedFunction, node: Node) -> None:
 @lowers_on_dicts("python::set_remove")
 def take_out(fn: EmittedFunction, node: Node) -> None:
     """`remove`: leaves the function where the item is not there."""
-    remove(fn, mapping_of(fn, node.operand(0)), dicts.found(fn, node))
+    remove(fn, mapping_of(fn, node.operand(0)), dicts.place_of_key(fn, node))
 
 
 @lowers_on_dicts("python::set_discard")
