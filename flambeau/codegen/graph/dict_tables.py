@@ -142,9 +142,10 @@ class _Tables:
             looking.carry(f.op("and", f.op("add", slot, 1), mask))
         f.ret(ABSENT)
         f.start("few", falls_through=False)
-        with f.when(f.compare("sgt", f.get(block, LIST, "length"), FEW)):
-            with f.when(f.call(self.names._index, context, block)):
-                f.ret(f.call(self.names.find, context, block, *key))
+        f.require(f.compare("sgt", f.get(block, LIST, "length"), FEW), "look")
+        f.require(f.call(self.names._index, context, block), "look")
+        f.ret(f.call(self.names.find, context, block, *key))
+        f.start("look", falls_through=False)
         self._look_at_few(f, block, keys)
         f.ret(ABSENT)
 

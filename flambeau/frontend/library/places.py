@@ -180,8 +180,6 @@ def choose(a: Any, choices: Any) -> Any:
     if np.any((a < 0) | (a >= len(choices))):
         raise ValueError("invalid entry in choice array")
     out = np.zeros_like(choices[0])
-    k = 0
-    for choice in choices:
+    for k, choice in enumerate(choices):
         out = np.where(a == k, choice, out)
-        k += 1
     return out

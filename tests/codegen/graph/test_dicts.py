@@ -170,7 +170,7 @@ def f(x: List[int], n: int):
     found = (len(both), len(either), len(rest), sum(rest), max(either), min(seen))
     same = (seen == other, seen != either, both <= seen, both < both, rest.isdisjoint(other))
     return order, found, same, both, other, copy
-""", lambda: (list(range(20)) + [3, 3, 90, 91], 12)),
+""", lambda: ([*range(20), 3, 3, 90, 91], 12)),
     "sets in order": ("""
 def f(n: int):
     s: Set[int] = set()
