@@ -116,6 +116,8 @@ class LibraryFunction(Builtin):
     is_of_arrays: bool = False
     instead: str = OUTSIDE
     """What a program without arrays is told to write."""
+    room: str = ""
+    """Where in NumPy users find it: `linalg.`."""
 
     def call_tree(self, e: Emitter, tree: Apply, hint: Type | None) -> Sugared:
         """A call of the function as compiled for the arguments. Raises CompileError where they do not fit."""
@@ -129,7 +131,7 @@ class LibraryFunction(Builtin):
         makes = self.python in _MAKERS and not e.arrays
         if makes or (self.is_of_arrays and not any(a.is_value and holds_arrays(a.type) for a in given)):
             text = MAKES_ARRAY if makes else FOR_ARRAYS
-            raise CompileError(text.format(name=self.python.__name__, instead=self.instead), tree.callee.range)
+            raise CompileError(text.format(name=self.room + python.__name__, instead=self.instead), tree.callee.range)
         try:
             return instantiate(e, tree.callee.range, template, args, keywords)
         except CompileError as error:
