@@ -36,14 +36,15 @@ from flambeau.util.source import SourceRange
 Why = tuple[str, str]
 """What has no native form, and what has one."""
 DICT: Final = (
-    "a dict whose keys are text, floats or objects has no native form",
+    "a dict has no native form unless its keys are ints, bools or tuples of these, and its values numbers or lists of "
+    "them",
     "let ints, or tuples of ints, be the keys, keep the numbers in a list or tensor that the keys index "
     + instead("(`{code}`, ", "counts = [0] * n", given="n: int", gives="counts")
     + instead("`{code}`), ", "counts[k] += 1", given="counts: list[int], k: int = 0", gives="counts")
     + "or copy what is needed of the dict into lists before the loop",
 )
 SET: Final = (
-    "a set of texts, floats or objects has no native form",
+    "a set has no native form unless it is one of ints, bools or tuples of these",
     "let ints, or tuples of ints, be the items, or keep a list of bools that they index: "
     + instead("`{code}`, ", "seen = [False] * n", given="n: int", gives="seen")
     + instead("`{code}`", "seen[k] = True", given="seen: list[bool], k: int = 0", gives="seen"),
@@ -205,9 +206,9 @@ def _of_types(node: Node) -> Why | None:
 def _of_type(type_: Type) -> Why | None:
     match type_:
         case DictType():
-            return IN_PART if _is_native_key(type_.key) else DICT
+            return IN_PART if of_type(type_) is not None else DICT
         case SetType():
-            return IN_PART if _is_native_key(type_.element) else SET
+            return IN_PART if _is_native_item(type_.element) else SET
         case FutureType():
             return TASK
         case StringType():
@@ -221,8 +222,8 @@ def _of_type(type_: Type) -> Why | None:
     return None
 
 
-def _is_native_key(type_: Type) -> bool:
-    """Whether dicts and sets with such keys have a native form."""
+def _is_native_item(type_: Type) -> bool:
+    """Whether sets of such items have a native form."""
     rep = of_type(type_)
     return rep is not None and is_key(rep)
 

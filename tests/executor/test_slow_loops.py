@@ -106,9 +106,24 @@ def fields(n: int) -> float:
     return total
 
 
+def totals(n: int) -> float:
+    sums: dict[int, Tensor] = {0: flambeau.zeros(1), 1: flambeau.zeros(1)}
+    for k in range(n):
+        sums[k % 2] = sums[k % 2] + 1
+    return float(sums[1])
+
+
+def totals_in_a_list(n: int) -> float:
+    sums = [0.0, 0.0]
+    for k in range(n):
+        sums[k % 2] += 1
+    return sums[1]
+
+
 PAIRS: dict[str, tuple[Callable[[int], Any], str, str, Callable[[int], Any]]] = {
-    "dict": (counted, "a dict whose keys are text, floats or objects", "counts.get(i, 0)", counted_in_a_list),
-    "set": (kinds, "a set of texts, floats or objects", "seen.add", kinds_in_a_list),
+    "dict": (counted, "a dict has no native form unless", "counts.get(i, 0)", counted_in_a_list),
+    "dict of tensors": (totals, "a dict has no native form unless", "sums[k % 2]", totals_in_a_list),
+    "set": (kinds, "a set has no native form unless", "seen.add", kinds_in_a_list),
     "text": (letters, "text has no native form", "text[at]", letters_as_numbers),
     "try": (divided, "a `try` block whose exception is looked at", "try:", divided_if),
     "objects": (points, "objects of class Point", "made[k % 10]", fields),
@@ -157,7 +172,7 @@ def remembered(n: int, known: dict[str, int]) -> int:
 def test_c17_hot_recursion_that_is_interpreted_is_warned_of() -> None:
     function = flambeau.script(remembered)
     function(8, {})
-    with pytest.warns(PerformanceWarning, match="remembered: this recursion is interpreted: a dict whose keys"):
+    with pytest.warns(PerformanceWarning, match="remembered: this recursion is interpreted: a dict has no"):
         assert function(20, {}) == 6765
     with warnings.catch_warnings():
         warnings.simplefilter("error")
