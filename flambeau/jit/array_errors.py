@@ -88,8 +88,8 @@ def _mismatch(columns: str, rows: str) -> str:
 
 
 def _of_text(message: str) -> str | None:
-    for pattern, told in _PATTERNS:
+    for pattern, worded in _PATTERNS:
         match = re.match(pattern, message)
         if match is not None:
-            return told(match)
+            return worded(match)
     return None
