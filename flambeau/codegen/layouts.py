@@ -99,6 +99,10 @@ of the list made of it, inverted."""
 STACK = words_layout("ptr chunk, i64 room", base=LIST)
 """The block of a list that only grows and shrinks at its end, and keeps copies of small tensors. ``chunk``: 0, or the
 block, with a reference of the list's, at whose end ``room`` bytes are left for the next."""
+DICT = words_layout("ptr table, i64 bits, i64 live, i64 filled", base=LIST)
+"""The block of a dict or a set, which is a list of entries, those that were taken out among them. ``table``: 0, or the
+block with places of entries, as 32-bit ints by hash, -1 where there is none; ``bits``: the logarithm of its size;
+``live``: how many entries were not taken out; ``filled``: places of the table that are taken."""
 LEAF = words_layout("ptr object, ptr array, ptr chain, ptr storage, ptr tensor", base=BLOCK)
 """The block that stands for an argument: the object passed in, its array (with a reference of the leaf's), the leaf
 before it, and, where known, the storage and the tensor that stand for it among the results (without references)."""

@@ -9,6 +9,8 @@ from __future__ import annotations
 from collections.abc import Iterator
 from typing import Final
 
+from flambeau.codegen.graph.representation import is_key
+from flambeau.codegen.graph.result_types import of_type
 from flambeau.executor.native_parts import is_region, only_words
 from flambeau.ir.graph import Block, Graph, Node
 from flambeau.ir.walk import nodes_within, operands_within
@@ -34,17 +36,23 @@ from flambeau.util.source import SourceRange
 Why = tuple[str, str]
 """What has no native form, and what has one."""
 DICT: Final = (
-    "a dict has no native form",
-    "keep the numbers in a list or tensor that the keys index "
+    "a dict has no native form unless its keys are ints, bools or tuples of these, and its values numbers or lists of "
+    "them",
+    "let ints, or tuples of ints, be the keys, keep the numbers in a list or tensor that the keys index "
     + instead("(`{code}`, ", "counts = [0] * n", given="n: int", gives="counts")
     + instead("`{code}`), ", "counts[k] += 1", given="counts: list[int], k: int = 0", gives="counts")
     + "or copy what is needed of the dict into lists before the loop",
 )
 SET: Final = (
-    "a set has no native form",
-    "keep a list of bools that the items index: "
+    "a set has no native form unless it is one of ints, bools or tuples of these",
+    "let ints, or tuples of ints, be the items, or keep a list of bools that they index: "
     + instead("`{code}`, ", "seen = [False] * n", given="n: int", gives="seen")
     + instead("`{code}`", "seen[k] = True", given="seen: list[bool], k: int = 0", gives="seen"),
+)
+IN_PART: Final = (
+    "dicts and sets have no native form in a part of a function",
+    "give the loop a function of its own, whose arguments are numbers, tensors, lists and dicts of ints: texts and "
+    "objects are what keeps this one from being native as a whole",
 )
 TEXT: Final = (
     "text has no native form",
@@ -198,9 +206,9 @@ def _of_types(node: Node) -> Why | None:
 def _of_type(type_: Type) -> Why | None:
     match type_:
         case DictType():
-            return DICT
+            return IN_PART if of_type(type_) is not None else DICT
         case SetType():
-            return SET
+            return IN_PART if _is_native_item(type_.element) else SET
         case FutureType():
             return TASK
         case StringType():
@@ -212,6 +220,12 @@ def _of_type(type_: Type) -> Why | None:
         case TensorType() if type_.requires_grad:
             return GRADIENT
     return None
+
+
+def _is_native_item(type_: Type) -> bool:
+    """Whether sets of such items have a native form."""
+    rep = of_type(type_)
+    return rep is not None and is_key(rep)
 
 
 def _why(node: Node, reason: str) -> Why:

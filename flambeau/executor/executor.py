@@ -55,7 +55,6 @@ from flambeau.specialise.cache import SpecialisationCache
 from flambeau.tensor import below, defaults, dispatch, kernels
 from flambeau.tensor.grad_mode import is_grad_enabled
 from flambeau.tensor.subclasses import special
-from flambeau.util import log
 from flambeau.util.depth import deep_recursion
 from flambeau.util.inversions import CALL_WITHIN_TRANSFORMS, GENERATOR_STEPS, TASK_EXECUTOR, TRY_RUNNER
 from flambeau.util.record import replace
@@ -376,12 +375,7 @@ class Executor:
             prepared = self._prepared.take(spec, options)
             return make_plan(self.function, arguments, options, cause, prepared=prepared)
 
-        return self._plans.get_or_make(spec, make, self._log_eviction)
-
-    def _log_eviction(self, spec: specs.Spec) -> None:
-        if log.level("executor") > 1:
-            text = f"dropped the plan of {self.function.short_name} for ({specs.describe(spec)})"
-            log.write("executor", f"{text}: only {self.options.max_plans} are kept")
+        return self._plans.get_or_make(spec, make, partial(listing.log_eviction, self.name, self.options.max_plans))
 
     # -- looking ------------------------------------------------------------------------------------------------------
 

@@ -14,6 +14,8 @@ from flambeau.executor.compiled_graph import CompiledGraph
 from flambeau.executor.fused import FusedKernel
 from flambeau.executor.plan import ExecutionPlan
 from flambeau.ir.graph import Block, Graph, Node
+from flambeau.specialise.spec import Spec, describe
+from flambeau.util import log
 from flambeau.util.source import SourceRange
 
 FOREVER = (1 << 63) - 1
@@ -41,6 +43,12 @@ def asm(name: str, plans: Iterable[ExecutionPlan]) -> str:
     return _texts(
         name, plans, lambda v: compile_(v.native.text), lambda f: compile_(f.code.text, optimise=f.is_optimised), "#"
     )
+
+
+def log_eviction(name: str, most: int, spec: Spec) -> None:
+    """Say in the log that a plan of a function was let go of."""
+    if log.level("executor") > 1:
+        log.write("executor", f"dropped the plan of {name} for ({describe(spec)}): only {most} are kept")
 
 
 def nothing(name: str, mark: str) -> str:

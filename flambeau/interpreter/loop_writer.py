@@ -52,6 +52,8 @@ _WRITTEN: Final[dict[Any, str]] = {
     operator.xor: "{} ^ {}", operator.not_: "not {}", operator.getitem: "{}[{}]",
 }  # fmt: skip
 """Python's functions as Python writes them."""
+_OF_CONTAINERS: Final[dict[Any, str]] = {operator.contains: "{1} in {0}", dict.get: "{0}.get({1}{2})"}
+"""Looks into containers as Python writes them: they may fail."""
 _DIVISIONS: Final[dict[Any, str]] = {
     int64.remainder: "{} % {}", int64.floordiv: "{} // {}", float64.div: "{} / {}", int_div: "float({}) / {}",
 }  # fmt: skip
@@ -320,6 +322,9 @@ class _Writer:
             self.line(f" {items}[{index}] = {value}")
             self.line("except IndexError:")
             self.line(f" {self._name(f)}({items}, {index}, {value})")  # says it in the language's words
+        elif f is operator.setitem:
+            items, key, value = (self.read(r) for r in registers)
+            self.line(f"{items}[{key}] = {value}")
         else:
             self.line(self._called(f, registers))
 
@@ -342,6 +347,8 @@ class _Writer:
         values = [self.read(r) for r in registers]
         if _is_in(f, _WRITTEN):
             return _WRITTEN[f].format(*values)
+        if _is_in(f, _OF_CONTAINERS):
+            return _OF_CONTAINERS[f].format(*values[:2], "".join(f", {v}" for v in values[2:]))
         return f"{self._name(f)}({', '.join(values)})"
 
     def _division(self, instruction: Instruction, next_: Instruction | None) -> None:

@@ -16,6 +16,7 @@ from flambeau.executor.executor import Executor, executor_of
 from flambeau.executor.options import Options
 from flambeau.frontend.closures.bound import Bound
 from flambeau.frontend.closures.template import Template, fitting_defaults
+from flambeau.jit.array_errors import array_error
 from flambeau.jit.compiling import compiling, tidy
 from flambeau.jit.function import ScriptFunction
 from flambeau.program.function import Function
@@ -37,7 +38,7 @@ from flambeau.schema.types import (
 from flambeau.specialise.cache import SpecialisationCache
 from flambeau.tensor.observer import thread
 from flambeau.tensor.tensor import Tensor
-from flambeau.util.errors import CompileError
+from flambeau.util.errors import CompileError, ExecutionError
 
 Pattern = tuple[Any, ...]
 """Dtypes and ranks of the arrays among the arguments: what a variant is compiled for."""
@@ -86,7 +87,10 @@ class ArrayFunction(ScriptFunction):
         if thread.is_plain:
             return self._python(*args, **kwargs)
         variant = self.variant_for(args, kwargs)
-        result = variant(*args, **kwargs)
+        try:
+            result = variant(*args, **kwargs)
+        except ExecutionError as error:
+            raise array_error(error) from error.__cause__
         type_ = variant.script_function.result
         return result if type_ is None or thread.observer is not None else as_arrays(result, type_, args)
 

@@ -6,7 +6,7 @@ over the same memory, NumPy numbers become Python's. Objects go in as they are (
 
 from __future__ import annotations
 
-from collections.abc import Callable, Mapping
+from collections.abc import Callable, Mapping, Sequence
 from typing import Any, Final
 
 import numpy as np
@@ -151,7 +151,7 @@ def converter(type_: t.Type) -> Converter:
         case t.OptionalType(element):
             return _optional(converter(element))
         case t.ListType(element):
-            return _list(converter(element))
+            return _list(converter(element), _PLAIN.get(type(element)))
         case t.DictType(key, value):
             return _dict(converter(key), converter(value))
         case SetType(element):
@@ -210,8 +210,21 @@ def _set(element: Converter) -> Converter:
     return convert
 
 
-def _list(element: Converter) -> Converter:
+_PLAIN: Final[Mapping[type[t.Type], type]] = {t.StringType: str, t.FloatType: float, t.BoolType: bool, t.IntType: int}
+"""Classes whose very instances are values of a type, ints as long as they have 64 bits."""
+
+
+def _are_plain(items: Sequence[Any], plain: type) -> bool:
+    """Whether all items are instances of a class itself, which need no conversion."""
+    if set(map(type, items)) - {plain}:
+        return False
+    return plain is not int or not items or (min(items) >= -(1 << 63) and max(items) < 1 << 63)
+
+
+def _list(element: Converter, plain: type | None = None) -> Converter:
     def convert(value: Any) -> list[Any]:
+        if plain is not None and isinstance(value, list | tuple) and _are_plain(value, plain):
+            return list(value)
         shared = getattr(value, "shared", None)
         if isinstance(shared, SharedList):
             for i, item in enumerate(shared):

@@ -124,15 +124,36 @@ def _compare(a: int, b: int, sizes: Sizes, operands: Sequence[Strides]) -> int:
     return 0
 
 
+class BroadcastError(RuntimeError):
+    """Shapes that do not go together."""
+
+    def __init__(self, message: str, shapes: Sequence[Sizes], *, is_assignment: bool = False) -> None:
+        super().__init__(message)
+        self.shapes = [tuple(shape) for shape in shapes]
+        self.is_assignment = is_assignment
+        """Whether the second was to be written over the first."""
+
+
 def broadcast(*shapes: Sizes) -> tuple[int, ...]:
-    """The common size of operands. Raises RuntimeError naming the first pair that does not fit."""
+    """The common size of operands. Raises BroadcastError naming the first pair that does not fit."""
     result: tuple[int, ...] = tuple(shapes[0]) if shapes else ()
     for shape in shapes[1:]:
-        result = _broadcast_two(result, shape)
+        result = _broadcast_two(result, shape, shapes)
     return result
 
 
-def _broadcast_two(a: Sizes, b: Sizes) -> tuple[int, ...]:
+def broadcast_into(target: Sizes, source: Sizes) -> None:
+    """Raise BroadcastError unless what has one shape can be written over what has another."""
+    try:
+        shape = broadcast(target, source)
+    except BroadcastError as error:
+        raise BroadcastError(str(error), error.shapes, is_assignment=True) from None
+    if shape != tuple(target):
+        text = f"output with shape {list(target)} doesn't match the broadcast shape {list(shape)}"
+        raise BroadcastError(text, (target, source), is_assignment=True)
+
+
+def _broadcast_two(a: Sizes, b: Sizes, shapes: Sequence[Sizes]) -> tuple[int, ...]:
     if tuple(a) == tuple(b):
         return tuple(a)
     rank = max(len(a), len(b))
@@ -141,10 +162,9 @@ def _broadcast_two(a: Sizes, b: Sizes) -> tuple[int, ...]:
         x = a[i] if -i <= len(a) else 1
         y = b[i] if -i <= len(b) else 1
         if x != y and x != 1 and y != 1:
-            raise RuntimeError(
-                f"The size of tensor a ({x}) must match the size of tensor b ({y}) at non-singleton dimension "
-                f"{rank + i}"
-            )
+            at = f"at non-singleton dimension {rank + i}"
+            text = f"The size of tensor a ({x}) must match the size of tensor b ({y}) {at}"
+            raise BroadcastError(text, shapes)
         result[i] = y if x == 1 else x
     return tuple(result)
 

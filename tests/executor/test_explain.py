@@ -68,7 +68,7 @@ def test_native_regions_and_what_is_interpreted_between_them() -> None:
     assert (region.name, region.reason, region.calls, region.tight_loops) == ("region_0", "", 3, 1)
     kind, reason, place = found.interpreted[0]
     assert kind == "prim::DictConstruct"
-    assert reason.startswith("it has no native form here: of dicts, results with constant keys")
+    assert reason.startswith("it has no native form here: of dicts, those have one whose keys are ints")
     assert place is not None
     assert place.file_line_col()[1] == 3
     others = {n.kind for n in found.interpreted[1:]}

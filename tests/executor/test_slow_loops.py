@@ -18,11 +18,11 @@ MANY = HOT + 5
 
 
 def counted(n: int) -> int:
-    counts: dict[int, int] = {}
+    counts: dict[float, int] = {}
     for k in range(n):
-        i = k % 7
+        i = k % 7 * 0.5
         counts[i] = counts.get(i, 0) + 1
-    return counts[3]
+    return counts[1.5]
 
 
 def counted_in_a_list(n: int) -> int:
@@ -35,7 +35,7 @@ def counted_in_a_list(n: int) -> int:
 def kinds(n: int) -> int:
     seen = set()
     for k in range(n):
-        seen.add(k * k % 11)
+        seen.add(k * k % 11 * 0.5)
     return len(seen)
 
 
@@ -106,9 +106,24 @@ def fields(n: int) -> float:
     return total
 
 
+def totals(n: int) -> float:
+    sums: dict[int, Tensor] = {0: flambeau.zeros(1), 1: flambeau.zeros(1)}
+    for k in range(n):
+        sums[k % 2] = sums[k % 2] + 1
+    return float(sums[1])
+
+
+def totals_in_a_list(n: int) -> float:
+    sums = [0.0, 0.0]
+    for k in range(n):
+        sums[k % 2] += 1
+    return sums[1]
+
+
 PAIRS: dict[str, tuple[Callable[[int], Any], str, str, Callable[[int], Any]]] = {
-    "dict": (counted, "a dict has no native form", "counts.get(i, 0)", counted_in_a_list),
-    "set": (kinds, "a set has no native form", "seen.add", kinds_in_a_list),
+    "dict": (counted, "a dict has no native form unless", "counts.get(i, 0)", counted_in_a_list),
+    "dict of tensors": (totals, "a dict has no native form unless", "sums[k % 2]", totals_in_a_list),
+    "set": (kinds, "a set has no native form unless", "seen.add", kinds_in_a_list),
     "text": (letters, "text has no native form", "text[at]", letters_as_numbers),
     "try": (divided, "a `try` block whose exception is looked at", "try:", divided_if),
     "objects": (points, "objects of class Point", "made[k % 10]", fields),
@@ -146,18 +161,18 @@ def _line(number: int) -> str:
         return file.read().splitlines()[number - 1]
 
 
-def remembered(n: int, known: dict[int, int]) -> int:
+def remembered(n: int, known: dict[str, int]) -> int:
     if n < 2:
         return n
-    if n in known:
-        return known[n]
+    if "one" in known:
+        return known["one"]
     return remembered(n - 1, known) + remembered(n - 2, known)
 
 
 def test_c17_hot_recursion_that_is_interpreted_is_warned_of() -> None:
     function = flambeau.script(remembered)
     function(8, {})
-    with pytest.warns(PerformanceWarning, match="remembered: this recursion is interpreted: a dict has no native form"):
+    with pytest.warns(PerformanceWarning, match="remembered: this recursion is interpreted: a dict has no"):
         assert function(20, {}) == 6765
     with warnings.catch_warnings():
         warnings.simplefilter("error")
@@ -213,16 +228,16 @@ def test_c17_what_is_meant_to_be_interpreted_is_not_warned_of() -> None:
 
 def test_c17_the_warning_can_be_an_error_or_silenced_by_name() -> None:
     def halves(n: int) -> int:
-        known = {0: 0}
+        known = {0.5: 0}
         for k in range(n):
-            known[0] = k // 2
-        return known[0]
+            known[0.5] = k // 2
+        return known[0.5]
 
     def thirds(n: int) -> int:
-        known = {0: 0}
+        known = {0.5: 0}
         for k in range(n):
-            known[0] = k // 3
-        return known[0]
+            known[0.5] = k // 3
+        return known[0.5]
 
     function, other = flambeau.script(halves), flambeau.script(thirds)
     with warnings.catch_warnings():

@@ -269,11 +269,15 @@ def test_functions_of_numpy_that_programs_do_not_have_are_refused_with_what_the_
     def frequencies(x: Tensor) -> Tensor:
         return x + np.fft.fftfreq(4)
 
+    def least(x: Tensor) -> Tensor:
+        return np.linalg.lstsq(x, x)[0]  # type: ignore[return-value]
+
     for function, text in (
         (product, "np.tensordot is for arrays: annotate what it is given as np.ndarray, or write flambeau.tensordot"),
         (powers, "np.logspace makes an array, and this program has none: write flambeau.logspace, which is told how"),
         (joined, "np.kron is for arrays: annotate what it is given as np.ndarray, or write flambeau.kron"),
-        (frequencies, "programs have no np.fft.fftfreq: write flambeau.fft.fftfreq"),
+        (frequencies, "np.fft.fftfreq makes an array, and this program has none: write flambeau.fft.fftfreq"),
+        (least, "np.linalg.lstsq is for arrays: annotate what it is given as np.ndarray"),
     ):
         with pytest.raises(CompileError, match=text):
             flambeau.script(function)

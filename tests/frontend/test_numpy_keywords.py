@@ -183,8 +183,8 @@ def test_what_arrays_have_not_says_what_to_write() -> None:
     def parted(x: np.ndarray):
         return np.partition(x, 2)
 
-    def put(x: np.ndarray):
-        np.put(x, [0, 1], 5.0)
+    def pieces(x: np.ndarray):
+        return np.piecewise(x, [x > 1], [1.0, 0.0])
 
     def row(x: np.ndarray):
         return np.r_[x, x]
@@ -196,7 +196,7 @@ def test_what_arrays_have_not_says_what_to_write() -> None:
         return np.block([[x, x], [x, x]])
 
     for program, text in (
-        (parted, r"no np.partition: write np.sort\(x\)"), (put, r"no np.put: write x\[places\] = value"),
+        (parted, r"no np.partition: write np.sort\(x\)"), (pieces, r"no np.piecewise: write np.where"),
         (row, r"no np.r_: write np.concatenate"), (grid, r"no np.mgrid: write np.meshgrid"),
         (blocks, r"no np.block: write np.vstack"),
     ):

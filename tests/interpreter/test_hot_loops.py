@@ -340,3 +340,44 @@ def test_c19_a_loop_takes_few_steps_of_pythons() -> None:
     finally:
         sys.settrace(before)
     assert lines < 1000 * 6
+
+
+COUNTED = """
+def f(words: List[str], default: Optional[int]):
+    counts: Dict[str, int] = {}
+    seen: Set[str] = set()
+    for w in words:
+        counts[w] = counts.get(w, 0) + 1
+        if w in seen and counts.get(w + "?") is None:
+            counts[w + "!"] = len(seen)
+        seen.add(w)
+    return counts, len(seen)
+"""
+
+
+def test_dicts_of_texts_in_hot_loops_are_those_of_python() -> None:
+    function = fb.CompilationUnit(COUNTED).f
+    space: dict[str, Any] = {}
+    exec("from typing import *\n" + COUNTED, space)
+    words = [f"w{k * 7919 % 101}" for k in range(3000)]
+    for _ in range(3):
+        expected, found = space["f"](words, None), function(words, None)
+        assert found == expected
+        assert list(found[0]) == list(expected[0])
+
+
+def test_lists_of_plain_items_are_copied_and_looked_at() -> None:
+    unit = fb.CompilationUnit("""
+def f(x: List[int], y: List[str]):
+    x.append(1)
+    y.append("b")
+    return x, y
+""")
+    mine, texts = [3, 4], ["a"]
+    assert unit.f(mine, texts) == ([3, 4, 1], ["a", "b"])
+    assert (mine, texts) == ([3, 4], ["a"])
+    for bad in ([1 << 63], [-(1 << 63) - 1], [1.5], ["1"]):
+        with pytest.raises((RuntimeError, TypeError, OverflowError, ValueError)):
+            unit.f(bad, texts)
+    with pytest.raises((RuntimeError, TypeError)):
+        unit.f(mine, [1])

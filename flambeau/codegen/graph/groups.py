@@ -14,6 +14,7 @@ from flambeau.codegen.graph.native_values import (
     ArrayValue,
     CannotCompileError,
     ComplexValue,
+    DictValue,
     ListValue,
     Native,
     Scalar,
@@ -206,6 +207,8 @@ def _changed_lists(definition: OpDef, natives: Sequence[Native]) -> list[int]:
     for number, (argument, native) in enumerate(zip(definition.schema.arguments, natives, strict=False)):
         if isinstance(native, ComplexValue) and isinstance(argument.type, TensorType):
             raise CannotCompileError("a complex number in a register stands for a tensor")
+        if argument.alias is not None and argument.alias.is_write and isinstance(native, DictValue):
+            raise CannotCompileError("it changes a dict or a set, and has no native form")
         if argument.alias is not None and argument.alias.is_write and isinstance(native, ListValue):
             if holds_blocks(native.rep.item):
                 raise CannotCompileError("it changes a list of tensors or lists, and has no native form")

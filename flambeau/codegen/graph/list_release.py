@@ -1,10 +1,11 @@
-"""Functions that give back a reference to a list, and with the last one those of its items."""
+"""Functions that give back a reference to a list or a dict, and with the last one those of what is in it."""
 
 from __future__ import annotations
 
 from flambeau.codegen.graph.representation import (
     Array,
     Listed,
+    Mapped,
     Optional,
     Representation,
     Tupled,
@@ -12,43 +13,52 @@ from flambeau.codegen.graph.representation import (
     holds_blocks,
     word_count,
 )
-from flambeau.codegen.layouts import BLOCK_DATA, LIST, STACK
+from flambeau.codegen.layouts import BLOCK_DATA, DICT, LIST, STACK
 from flambeau.codegen.llvm.builder import ModuleBuilder
 
 
-def release_function(functions: dict[str, str], rep: Listed) -> str:
-    """The name of the function for lists that look like this; its text is added to ``functions``."""
-    stem = "release_stack" if rep.is_stack else "release_list"
-    name = f"{stem}_{_mangled(rep.item)}" if holds_blocks(rep.item) else stem
+def release_function(functions: dict[str, str], rep: Listed | Mapped) -> str:
+    """The name of the function for lists, or dicts, that look like this; its text is added to ``functions``."""
+    item = _item_of(rep)
+    stem = "release_dict" if isinstance(rep, Mapped) else "release_stack" if rep.is_stack else "release_list"
+    name = f"{stem}_{mangled(item)}" if holds_blocks(item) else stem
     if name not in functions:
         functions[name] = ""
         functions[name] = _release_text(functions, name, rep)
     return name
 
 
-def _mangled(rep: Representation) -> str:
+def _item_of(rep: Listed | Mapped) -> Representation:
+    return rep.entry if isinstance(rep, Mapped) else rep.item
+
+
+def mangled(rep: Representation) -> str:
+    """A representation as part of a name."""
     text = "".join(c if c.isalnum() else "_" for c in repr(rep))
     return text.strip("_")
 
 
-def _release_text(functions: dict[str, str], name: str, rep: Listed) -> str:
+def _release_text(functions: dict[str, str], name: str, rep: Listed | Mapped) -> str:
     """A function that gives back a reference to a list; with the last one, those of its items to their blocks."""
+    kind = _item_of(rep)
     own = {"let_go": "i1 (ptr)", "drop_block": "void (ptr)", "release": "void (ptr)"}
     m = ModuleBuilder({}, own=own)
     f = m.function(f"void {name}", "ptr list")
     (block,) = f.parameters
     f.return_unless(f.call("let_go", block))
     items = f.get(block, LIST, "items")
-    if holds_blocks(rep.item):
+    if holds_blocks(kind):
         first = f.at(items, BLOCK_DATA, "i8")
         with f.loop(f.get(block, LIST, "length")) as k:
-            item = f.at(first, f.op("mul", k, word_count(rep.item)))
-            for index, inner in _block_words(rep.item):
-                function = release_function(functions, inner) if isinstance(inner, Listed) else "release"
+            item = f.at(first, f.op("mul", k, word_count(kind)))
+            for index, inner in _block_words(kind):
+                function = release_function(functions, inner) if isinstance(inner, Listed | Mapped) else "release"
                 m.own(function, "void (ptr)")
                 f.call(function, f.word_of(item, index, "ptr"))
     f.call("drop_block", items)
-    if rep.is_stack:
+    if isinstance(rep, Mapped):
+        f.call("release", f.get(block, DICT, "table"))
+    elif rep.is_stack:
         f.call("release", f.get(block, STACK, "chunk"))
     f.call("drop_block", block)
     f.ret()
@@ -58,7 +68,7 @@ def _release_text(functions: dict[str, str], name: str, rep: Listed) -> str:
 def _block_words(rep: Representation, start: int = 0) -> list[tuple[int, Representation]]:
     """Where among an item's words the addresses of blocks are."""
     match rep:
-        case Listed() | Array():
+        case Listed() | Mapped() | Array():
             return [(start, rep)]
         case Tupled():
             block_words = []

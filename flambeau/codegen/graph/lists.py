@@ -35,7 +35,10 @@ from flambeau.ir.graph import Node, Value
 from flambeau.ir.kinds import GROUPS
 from flambeau.schema.types import ListType
 
-NO_DICT = "no native form here: of dicts, results with constant keys that nothing else uses have one"
+NO_DICT = (
+    "no native form here: of dicts, those have one whose keys are ints, bools or tuples of these, and results with "
+    "constant keys that nothing else uses"
+)
 
 
 def tag(kind: str) -> str:
@@ -87,15 +90,18 @@ def construct(fn: EmittedFunction, node: Node) -> None:
     fn.values.set_new(result, list_of(fn, [fn.slots.converted(i, rep) for i in items], rep))
 
 
-def construct_dict(fn: EmittedFunction, node: Node) -> None:
-    """`prim::DictConstruct` with constant keys, which only the caller gets: its values, until the way out."""
+def construct_known_dict(fn: EmittedFunction, node: Node) -> bool:
+    """`prim::DictConstruct` with constant keys, which only the caller gets: its values, until the way out. False for
+    others.
+    """
     keys, values = node.operands[::2], list(dict.fromkeys(node.operands[1::2]))
     known = [constant_value(k) for k in keys if is_constant(k)]
     is_known = len(known) == len(keys) and all(isinstance(k, str | int) for k in known)
     if not is_known or len(set(known)) < len(known) or not _only_leaves(fn, node.result()):
-        raise CannotCompileError(NO_DICT)
+        return False
     places = tuple([(k, values.index(v)) for k, v in zip(known, node.operands[1::2], strict=True)])
     fn.values.set_view(node.result(), TupleValue(tuple(map(fn.values.get, values)), keys=places))
+    return True
 
 
 def _only_leaves(fn: EmittedFunction, value: Value) -> bool:

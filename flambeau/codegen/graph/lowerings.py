@@ -6,6 +6,8 @@ between tensors and numbers, and new tensors. Everything else is run by Python, 
 
 from __future__ import annotations
 
+from collections.abc import Sequence
+
 from flambeau.codegen.graph import (
     arrays,
     axes,
@@ -17,6 +19,7 @@ from flambeau.codegen.graph import (
     copies,
     creation,
     diagonals,
+    dicts,
     distances,
     distinct,
     element_indexes,
@@ -39,6 +42,7 @@ from flambeau.codegen.graph import (
     repeats,
     resized_views,
     scatter,
+    sets,
     sorting,
     tensor_literals,
     triangular,
@@ -51,6 +55,7 @@ from flambeau.codegen.graph.lowering_tables import (
     Lowering,
     lowers,
     lowers_on_complex,
+    lowers_on_dicts,
     lowers_on_items,
     lowers_on_lists,
     lowers_on_tensors,
@@ -60,6 +65,7 @@ from flambeau.codegen.graph.memory import number
 from flambeau.codegen.graph.native_values import (
     ArrayValue,
     CannotCompileError,
+    DictValue,
     FixedValue,
     ListValue,
     Native,
@@ -70,7 +76,7 @@ from flambeau.codegen.graph.native_values import (
     constant_of,
     describe,
 )
-from flambeau.codegen.graph.representation import Array, Bool, Element, Int, Listed, Tupled
+from flambeau.codegen.graph.representation import Array, Bool, Element, Int, Listed, Mapped, Representation, Tupled
 from flambeau.codegen.kernel.dtypes import KernelError
 from flambeau.codegen.layouts import LEAF
 from flambeau.codegen.llvm.emitter import Value as Register
@@ -141,6 +147,12 @@ def _rule(fn: EmittedFunction, node: Node) -> Lowering | None:
         if isinstance(reps[0], Array) and reps[0].dtype.is_complex and node.op not in only_moves:
             return groups.operator
         return lowers_on_tensors.get(node.op)
+    return _rule_for_containers(node, reps)
+
+
+def _rule_for_containers(node: Node, reps: Sequence[Representation]) -> Lowering | None:
+    if reps and isinstance(reps[0], Mapped):
+        return lowers_on_dicts.get(node.op)
     if any(isinstance(r, Listed | Tupled) for r in reps):
         return lowers_on_items.get(node.op) or lowers_on_lists.get(node.op)
     return None
@@ -241,8 +253,11 @@ def _is_not(fn: EmittedFunction, node: Node) -> None:
 
 
 def _same_argument(fn: EmittedFunction, node: Node) -> Register | None:
-    """Whether two tensors among the arguments are the same object; None for other values."""
+    """Whether two lists, dicts, or tensors among the arguments are the same object; None for other values."""
     natives = [fn.values.get(v) for v in node.operands[:2]]
+    blocks = [n.block for n in natives if isinstance(n, ListValue | DictValue)]
+    if len(blocks) == 2:
+        return fn.e.icmp("eq", *blocks)
     if not all(isinstance(n, ArrayValue) for n in natives):
         return None
     if not fn.has_arguments or not all(v in fn.graph.parameters for v in node.operands[:2]):
@@ -316,7 +331,7 @@ only_moves(
 
 lowers("prim::ListConstruct")(lists.construct)
 lowers("prim::TupleConstruct")(_tuple)
-lowers("prim::DictConstruct")(lists.construct_dict)
+lowers("prim::DictConstruct")(dicts.construct)
 lowers("prim::TupleUnpack")(_unpack)
 lowers("prim::TupleIndex")(_tuple_index)
 lowers("prim::FusionGroup")(groups.group)
@@ -362,6 +377,9 @@ lowers_on_items("aten::eq", "aten::ne")(list_folds.equal)
 lowers_on_lists("aten::mul")(lists.repeat)
 lowers_on_lists("aten::cat")(copies.cat)
 lowers_on_lists("aten::stack")(copies.stack)
+
+lowers_on_lists("aten::dict")(dicts.from_pairs)
+lowers_on_items("python::set")(sets.construct)
 
 lowers_on_tensors("aten::select")(arrays.select)
 lowers_on_tensors("aten::diagonal")(diagonals.diagonal)

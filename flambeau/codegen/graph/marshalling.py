@@ -3,24 +3,25 @@
 from __future__ import annotations
 
 import ctypes
-from collections.abc import Iterator, Sequence
+from collections.abc import Callable, Iterator, Sequence
 from typing import Any
 
 import numpy as np
 import numpy.typing as npt
 
 from flambeau.codegen.graph import representation as forms
+from flambeau.codegen.graph.dict_tables import FEW
+from flambeau.codegen.graph.dict_words import entry_words, fill_dict, plain_dict
 from flambeau.codegen.graph.number_words import (
     bits_element,
-    element_bits,
     kind_of_unlike,
-    number_words,
+    plain_words,
     read_number,
     unlike_words,
 )
 from flambeau.codegen.graph.representation import Representation, word_count
 from flambeau.codegen.graph.shown_tensors import Shown, item_words
-from flambeau.codegen.layouts import BLOCK, BLOCK_DATA, BLOCK_PADDING, CONTEXT, FOREVER, LEAF, LIST
+from flambeau.codegen.layouts import BLOCK, BLOCK_DATA, BLOCK_PADDING, CONTEXT, DICT, FOREVER, LEAF, LIST
 from flambeau.schema.dtype import DType
 from flambeau.tensor.storage import Storage
 from flambeau.tensor.tensor import Tensor, share, wrap
@@ -76,21 +77,27 @@ class Arguments:
                 BLOCK.write(new, "references", FOREVER)
                 self.lists.append((number, rep, new, value))
                 return [new]
+            case forms.Mapped():
+                entries = [w for item in _pairs(rep, value) for w in self._words(item, rep.entry, number)]
+                block = new_dict(self._context, entries, len(value), word_count(rep.entry))
+                BLOCK.write(block, "references", FOREVER)
+                return [block]
             case forms.Tupled():
                 return [w for v, r in zip(value, rep.items, strict=True) for w in self._words(v, r, number)]
             case forms.Optional():
                 return [1, *self._words(value, rep.inner, number)]
-            case forms.Element():
-                return [element_bits(value._array)]
-            case forms.Int() | forms.Bool() | forms.Float() | forms.Complex():
-                return number_words(value)
-            case forms.Fixed() | forms.Unknown():
-                return []
-            case forms.OneOf():
-                return [rep.values.index(value)]
             case forms.Unlike():
                 kind = forms.Array(value.dtype, value._array.ndim)
                 return unlike_words(rep, kind, self._words(value, kind, number))
+            case _:
+                return plain_words(rep, value)
+
+
+def _pairs(rep: forms.Mapped, value: Any) -> Iterator[tuple[int, Any, Any]]:
+    """The entries of a dict, or a set, as `Mapped.entry` has them."""
+    if rep.is_set:
+        return ((1, item, ()) for item in value)
+    return ((1, k, v) for k, v in value.items())
 
 
 def _array_at(rep: forms.Array, words: Sequence[int]) -> npt.NDArray[Any]:
@@ -113,7 +120,7 @@ def _part_of(
     return np.ndarray(sizes, dtype.numpy, storage.bytes, 0 if 0 in sizes else data - storage.address, strides)
 
 
-class _Seen:
+class SeenTensors:
     """How Python sees the tensors of native code: an argument as the tensor it is, others by their memory, which
     nothing holds; tensors on one block are on one storage.
     """
@@ -160,18 +167,22 @@ class _Seen:
 def read(reps: Sequence[Representation], address: int) -> list[Any]:
     """The values whose words are at an address; tensors show the memory of native code and hold nothing."""
     words = iter((ctypes.c_int64 * count(reps)).from_address(address)[:] if count(reps) else ())
-    seen = _Seen()
-    return [_read(r, words, seen) for r in reps]
+    seen = SeenTensors()
+    return [read_value(r, words, seen) for r in reps]
 
 
-def _read(rep: Representation, words: Iterator[int], seen: _Seen) -> Any:
+def read_value(rep: Representation, words: Iterator[int], seen: SeenTensors) -> Any:
+    """The value of the next words."""
     match rep:
         case forms.Array():
             return seen.tensor(rep, [next(words) for _ in range(word_count(rep))])
         case forms.Listed():
             return _read_list(rep, next(words), seen)
+        case forms.Mapped():
+            block = next(words)
+            return dict_of(rep, block, lambda r, own: read_value(r, own, seen))
         case forms.Tupled():
-            return tuple([_read(r, words, seen) for r in rep.items])
+            return tuple([read_value(r, words, seen) for r in rep.items])
         case forms.Optional():
             return _read_optional(rep, words, seen)
         case forms.Element():
@@ -183,22 +194,31 @@ def _read(rep: Representation, words: Iterator[int], seen: _Seen) -> Any:
         case forms.OneOf():
             return rep.values[next(words)]
         case forms.Unlike():
-            return _read(*kind_of_unlike(rep, words), seen)
+            return read_value(*kind_of_unlike(rep, words), seen)
         case forms.Unknown():
             return None
 
 
-def _read_optional(rep: forms.Optional, words: Iterator[int], seen: _Seen) -> Any:
+def _read_optional(rep: forms.Optional, words: Iterator[int], seen: SeenTensors) -> Any:
     if next(words) & 1:
-        return _read(rep.inner, words, seen)
+        return read_value(rep.inner, words, seen)
     for _ in range(word_count(rep.inner)):
         next(words)
     return None
 
 
-def _read_list(rep: forms.Listed, block: int, seen: _Seen) -> list[Any]:
+def _read_list(rep: forms.Listed, block: int, seen: SeenTensors) -> list[Any]:
     words = item_words(rep, block)
-    return [_read(rep.item, words, seen) for _ in range(LIST.read(block, "length"))]
+    return [read_value(rep.item, words, seen) for _ in range(LIST.read(block, "length"))]
+
+
+def dict_of(rep: forms.Mapped, block: int, read: Callable[[Representation, Iterator[int]], Any]) -> Any:
+    """The dict or set of a block; ``read`` gives the value of words."""
+    known = plain_dict(rep, block)
+    if known is not None:
+        return known
+    pairs = [(read(rep.key, words), read(rep.value, words)) for words in entry_words(rep, block)]
+    return {key for key, _ in pairs} if rep.is_set else dict(pairs)
 
 
 def read_group(reps: Sequence[Representation], inputs: int) -> list[Any]:
@@ -250,6 +270,16 @@ def new_list(context: int, words: Sequence[int], length: int, width: int) -> int
     return new
 
 
+def new_dict(context: int, words: Sequence[int], entries: int, width: int) -> int:
+    """A dict of entries of ``width`` words each, these words, in the ring of a call."""
+    capacity = max(FEW, entries)
+    items, block = new_block(context, 8 * width * capacity), new_block(context, 8 * (DICT.words - LIST.words))
+    if words:
+        ctypes.memmove(items + BLOCK_DATA, (ctypes.c_int64 * len(words))(*words), 8 * len(words))
+    fill_dict(block, items, entries, capacity)
+    return block
+
+
 def _unlink(block: int) -> int:
     """Take a block out of its ring; what to free."""
     previous, following = BLOCK.read(block, "previous"), BLOCK.read(block, "next")
@@ -285,27 +315,29 @@ def _result_words(rep: Representation, value: Any, context: int, operands: Shown
     match rep:
         case forms.Array():
             return _array_words(rep, value, context, operands)
-        case forms.Element():
-            _check(rep.dtype, 0, value)
-            return [element_bits(value._array)]
-        case forms.Int() | forms.Bool() | forms.Float() | forms.Complex():
-            return number_words(value)
         case forms.Tupled():
             return [w for v, r in zip(value, rep.items, strict=True) for w in _result_words(r, v, context, operands)]
         case forms.Listed():
             items = [w for v in value for w in _result_words(rep.item, v, context, operands)]
             return [new_list(context, items, len(value), word_count(rep.item))]
+        case forms.Mapped():
+            entries = [w for one in _pairs(rep, value) for w in _result_words(rep.entry, one, context, operands)]
+            return [new_dict(context, entries, len(value), word_count(rep.entry))]
         case forms.Optional():
             if value is None:
                 return [0] * word_count(rep)
             return [1, *_result_words(rep.inner, value, context, operands)]
-        case forms.Fixed() | forms.Unknown():
-            return []
-        case forms.OneOf():
-            return [rep.values.index(value)]
         case forms.Unlike():
             kind = forms.Array(value.dtype, value._array.ndim)
             return unlike_words(rep, kind, _array_words(kind, value, context, operands))
+        case _:
+            return _checked_words(rep, value)
+
+
+def _checked_words(rep: Representation, value: Any) -> list[int]:
+    if isinstance(rep, forms.Element):
+        _check(rep.dtype, 0, value)
+    return plain_words(rep, value)
 
 
 def _check(dtype: DType, rank: int, value: Any) -> None:
@@ -365,112 +397,3 @@ def write_group(reps: Sequence[Representation], values: Sequence[Any], outputs: 
 def _dtype(rep: Representation) -> DType:
     assert isinstance(rep, forms.Element)
     return rep.dtype
-
-
-def take(
-    reps: Sequence[Representation], results: Sequence[int], arguments: Arguments, changed: Sequence[int]
-) -> tuple[Any, ...]:
-    """The results of a call: copies of what is in its blocks, but for arguments and parts of them.
-
-    The lists in the arguments number ``changed`` become what the call made of them.
-    """
-    lists = [(rep, block, value) for number, rep, block, value in arguments.lists if number in changed]
-    taking = _Taking({block: value for _, block, value in lists})
-    for r, own in _each(reps, iter(results)):
-        taking.measure(r, own)
-    for listed, block, _ in lists:
-        taking.measure(listed, (block,))
-    for listed, block, value in lists:
-        value[:] = taking.items(listed, block)
-    words = iter(results)
-    return tuple([taking.take(r, words) for r in reps])
-
-
-def _each(reps: Sequence[Representation], words: Iterator[int]) -> list[tuple[Representation, list[int]]]:
-    """The words of each representation."""
-    return [(r, [next(words) for _ in range(word_count(r))]) for r in reps]
-
-
-class _Taking:
-    """Results become objects: one list per block of a list, one storage per block of tensors."""
-
-    def __init__(self, lists: dict[int, list[Any]]) -> None:
-        """`lists`: those that are there already, by their blocks."""
-        self._seen = _Seen()
-        self._reach: dict[int, int] = {}
-        self._storages: dict[int, Storage] = {}
-        self._tensors: dict[tuple[Any, ...], Tensor] = {}
-        self._lists = lists
-
-    def measure(self, rep: Representation, words: Sequence[int]) -> None:
-        """Find out how far tensors reach into their blocks."""
-        match rep:
-            case forms.Array() | forms.Listed() if not words[0]:
-                return  # a variable that this way through the program never set
-            case forms.Array() if not BLOCK.read(words[0], "origin"):
-                sizes, strides = words[2 : 2 + rep.rank], words[2 + rep.rank :]
-                reach = sum((n - 1) * s for n, s in zip(sizes, strides, strict=True)) + rep.dtype.itemsize
-                end = words[1] - words[0] - BLOCK_DATA + (0 if 0 in sizes else reach)
-                self._reach[words[0]] = max(end, self._reach.get(words[0], 0))
-            case forms.Listed():
-                items = item_words(rep, words[0])
-                for r, own in _each((rep.item,) * LIST.read(words[0], "length"), items):
-                    self.measure(r, own)
-            case forms.Tupled():
-                for r, own in _each(rep.items, iter(words)):
-                    self.measure(r, own)
-            case forms.Optional() if words[0] & 1:
-                self.measure(rep.inner, words[1:])
-            case forms.Unlike():
-                kind, own_words = kind_of_unlike(rep, iter(words))
-                self.measure(kind, list(own_words))
-
-    def take(self, rep: Representation, words: Iterator[int]) -> Any:
-        """The object of the next words."""
-        match rep:
-            case forms.Array():
-                own = [next(words) for _ in range(word_count(rep))]
-                return self._tensor(rep, own) if own[0] else None
-            case forms.Listed():
-                block = next(words)
-                if not block:
-                    return None
-                if block not in self._lists:
-                    self._lists[block] = self.items(rep, block)
-                return self._lists[block]
-            case forms.Tupled():
-                return rep.container([self.take(r, words) for r in rep.items])
-            case forms.Optional():
-                if next(words) & 1:
-                    return self.take(rep.inner, words)
-                for _ in range(word_count(rep.inner)):
-                    next(words)
-                return None
-            case forms.Unlike():
-                return self.take(*kind_of_unlike(rep, words))
-            case _:
-                return _read(rep, words, self._seen)
-
-    def items(self, rep: forms.Listed, block: int) -> list[Any]:
-        """The items of a list."""
-        words = item_words(rep, block)
-        return [self.take(rep.item, words) for _ in range(LIST.read(block, "length"))]
-
-    def _tensor(self, rep: forms.Array, words: Sequence[int]) -> Tensor:
-        key = (rep.dtype, *words)
-        if key not in self._tensors:
-            self._tensors[key] = self._new_tensor(rep, words)
-        return self._tensors[key]
-
-    def _new_tensor(self, rep: forms.Array, words: Sequence[int]) -> Tensor:
-        block = words[0]
-        if BLOCK.read(block, "origin"):
-            return self._seen.tensor(rep, words)
-        storage = self._storages.get(block)
-        if storage is None:
-            copied = np.empty(self._reach[block], np.uint8)
-            ctypes.memmove(copied.ctypes.data, block + BLOCK_DATA, copied.nbytes)
-            storage = self._storages[block] = Storage(copied)
-        sizes, strides = tuple(words[2 : 2 + rep.rank]), tuple(words[2 + rep.rank :])
-        offset = 0 if 0 in sizes else words[1] - block - BLOCK_DATA
-        return Tensor(np.ndarray(sizes, rep.dtype.numpy, storage.base.data, offset, strides), storage)

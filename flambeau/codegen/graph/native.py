@@ -25,6 +25,7 @@ from flambeau.codegen.graph.results import with_names
 from flambeau.codegen.graph.routines.library import addresses_of
 from flambeau.codegen.graph.runtime import SERVE
 from flambeau.codegen.graph.shown_tensors import shown
+from flambeau.codegen.graph.taken_results import take
 from flambeau.codegen.graph.teams import RUN_ALONE, RUN_PIECES
 from flambeau.codegen.graph.tensor_constants import TensorBlocks, TensorConstant
 from flambeau.codegen.inline_cache import InlineCache
@@ -160,7 +161,7 @@ class NativeFunction:
                     self.fail(code, address)
                 reps = self.linkage.results
             finally:
-                taken = marshalling.take(reps, list(results), holder, changed)
+                taken = take(reps, list(results), holder, changed)
             return taken
         finally:
             marshalling.free_ring(address)

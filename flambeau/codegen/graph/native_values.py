@@ -90,6 +90,19 @@ class ListValue:
 
 
 @dataclass(slots=True)
+class DictValue:
+    """A dict or a set by reference."""
+
+    rep: forms.Mapped
+    block: Register
+
+    @property
+    def entries(self) -> ListValue:
+        """The list that it is of its entries."""
+        return ListValue(forms.Listed(self.rep.entry), self.block)
+
+
+@dataclass(slots=True)
 class TupleValue:
     """A tuple, or a list that nobody changes and whose length is known."""
 
@@ -145,6 +158,7 @@ Native: TypeAlias = (
     | ComplexValue
     | ArrayValue
     | ListValue
+    | DictValue
     | TupleValue
     | OptionalValue
     | FixedValue
@@ -166,7 +180,7 @@ def words_of(value: Native) -> Iterator[Register]:
             yield value.data
             yield from value.sizes
             yield from value.strides
-        case ListValue():
+        case ListValue() | DictValue():
             yield value.block
         case TupleValue():
             for item in value.items:
@@ -203,6 +217,8 @@ def _take(rep: Representation, words: list[Register]) -> tuple[Native, list[Regi
             return ArrayValue(rep, words[0], words[1], sizes, strides), words[end + rep.rank :]
         case forms.Listed():
             return ListValue(rep, words[0]), words[1:]
+        case forms.Mapped():
+            return DictValue(rep, words[0]), words[1:]
         case forms.Tupled():
             items = []
             for item in rep.items:
@@ -330,6 +346,8 @@ def describe(rep: Representation) -> str:
             return "not known"
         case forms.Listed():
             return f"a list ({describe(rep.item)})"
+        case forms.Mapped():
+            return f"a {'set' if rep.is_set else 'dict'} ({describe(rep.key)})"
         case forms.Tupled():
             return f"({', '.join(map(describe, rep.items))})"
         case forms.Optional():

@@ -10,7 +10,7 @@ import numpy as np
 import numpy.typing as npt
 
 from flambeau.codegen.graph import representation as forms
-from flambeau.codegen.graph.representation import word_count
+from flambeau.codegen.graph.representation import Representation, word_count
 from flambeau.schema.dtype import DType
 
 
@@ -65,3 +65,16 @@ def kind_of_unlike(rep: forms.Unlike, words: Iterator[int]) -> tuple[forms.Array
     kind = rep.kinds[next(words)]
     own = [next(words) for _ in range(word_count(rep.longest))]
     return kind, iter(own[: word_count(kind)])
+
+
+def plain_words(rep: Representation, value: Any) -> list[int]:
+    """The words of a value that is in no block of its own: a number, an element, one of several known values."""
+    match rep:
+        case forms.Int() | forms.Bool() | forms.Float() | forms.Complex():
+            return number_words(value)
+        case forms.Element():
+            return [element_bits(value._array)]
+        case forms.OneOf():
+            return [rep.values.index(value)]
+        case _:
+            return []

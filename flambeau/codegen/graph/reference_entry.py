@@ -11,10 +11,12 @@ import numpy as np
 
 from flambeau.codegen.callable_type import MISSED
 from flambeau.codegen.graph import representation as forms
+from flambeau.codegen.graph.dict_tables import FEW
+from flambeau.codegen.graph.dict_words import entry_words, fill_dict
 from flambeau.codegen.graph.number_words import kind_of_unlike
 from flambeau.codegen.graph.representation import Representation, word_count
 from flambeau.codegen.graph.signature import Parameter, Signature
-from flambeau.codegen.layouts import BLOCK, BLOCK_DATA, BLOCK_PADDING, CONTEXT, FOREVER, LEAF, LIST
+from flambeau.codegen.layouts import BLOCK, BLOCK_DATA, BLOCK_PADDING, CONTEXT, DICT, FOREVER, LEAF, LIST
 from flambeau.schema.dtype import DType
 from flambeau.tensor.storage import Storage
 from flambeau.tensor.tensor import Tensor, wrap
@@ -52,6 +54,7 @@ class _Call:
         """Of each block that stands for an argument's memory, the object and its array."""
         self.storages: dict[int, Storage] = {}
         self.lists: dict[int, list[Any]] = {}
+        self.dicts: dict[int, Any] = {}
         self.tensors: dict[int, Tensor] = {}
 
     def run(self, function_address: int, error: Callable[[int, int], Any], arguments: tuple[Any, ...]) -> Any:
@@ -101,7 +104,23 @@ class _Call:
             case forms.Listed(item) if type(value) in (list, tuple):
                 rows = [self.words(Parameter(item, p.is_written), v, origin) for v in value]
                 return [self.new_list(rows, word_count(item))]
+            case forms.Mapped() as mapped if type(value) is (set if mapped.is_set else dict):
+                return [self.new_dict(mapped, value, origin)]
         raise _UnfitError
+
+    def new_dict(self, r: forms.Mapped, value: Any, origin: int) -> int:
+        """A dict's block, and that of its entries."""
+        pairs = [(item, ()) for item in value] if r.is_set else value.items()
+        rows = [
+            [1, *self.words(Parameter(r.key), k, origin), *self.words(Parameter(r.value), v, origin)] for k, v in pairs
+        ]
+        width, room = word_count(r.entry), max(FEW, len(rows))
+        items = self.new_block(8 * room * width)
+        for k, words in enumerate(rows):
+            _fill(items + BLOCK_DATA + 8 * width * k, words)
+        block = self.new_block(8 * (DICT.words - LIST.words))
+        fill_dict(block, items, len(rows), room)
+        return block
 
     def items(self, p: Parameter, r: forms.Tupled, values: Sequence[Any], origin: int) -> list[int]:
         """The words of a tuple, or of a list of known length."""
@@ -176,6 +195,8 @@ class _Call:
                 return self.value(r.inner, iter(inner)) if present else None
             case forms.Listed():
                 return self.list(r, next(words))
+            case forms.Mapped():
+                return self.dict(r, next(words))
             case forms.Array():
                 return self.array_at(r, words)
             case forms.Unlike():
@@ -197,6 +218,13 @@ class _Call:
             rows = [iter(words[k * width : (k + 1) * width]) for k in range(size)]
             self.lists[block] = [self.value(r.item, row) for row in rows]
         return self.lists[block]
+
+    def dict(self, r: forms.Mapped, block: int) -> Any:
+        """The dict, or set, of a block, the same one each time."""
+        if block not in self.dicts:
+            pairs = [(self.value(r.key, words), self.value(r.value, words)) for words in entry_words(r, block)]
+            self.dicts[block] = {k for k, _ in pairs} if r.is_set else dict(pairs)
+        return self.dicts[block]
 
     def tensor(self, dtype: DType, block: int, data: int, shape: tuple[int, ...], strides: tuple[int, ...]) -> Tensor:
         """The tensor of an array's words."""

@@ -7,6 +7,7 @@ A value of each representation is a fixed number of words, in this order::
     Array(dtype, rank)      owner, data, size of each axis, bytes from one element to the next along each axis
     Element(dtype)          the bits of the element, in the low bits of the word
     Listed(item)            the address of the list's block
+    Mapped(key, value)      the address of the dict's, or the set's, block
     Tupled(items)           the words of the items, one after another
     Optional(inner)         1 or 0, then the words of the value, which mean nothing after a 0
     Fixed(value)            nothing: the value is known when the code is made (None, a dtype's code, a device)
@@ -23,7 +24,8 @@ A value of each representation is a fixed number of words, in this order::
     origin       0 for a block made here; 1 + the number of the argument whose memory it stands for
 
 An array's elements follow at a multiple of 64 bytes, unless its origin is an argument. A list has three more words,
-its length, its capacity and the address of its items, which are laid out as their words, one item after another.
+its length, its capacity and the address of its items, which are laid out as their words, one item after
+another. A dict is a list of its entries with a table beside it, by which an entry is found (see `dict_tables`).
 """
 
 from __future__ import annotations
@@ -80,6 +82,21 @@ class Listed:
     item: Representation
     is_stack: bool = False
     """Whether it keeps copies of small tensors, side by side."""
+
+
+@dataclass(frozen=True, slots=True)
+class Mapped:
+    """A dict, or a set, by reference."""
+
+    key: Representation
+    value: Representation
+    """Of a set a tuple of nothing."""
+    is_set: bool = False
+
+    @property
+    def entry(self) -> Tupled:
+        """How an entry looks: 1, or 0 where it was taken out, then key and value."""
+        return Tupled((Int(), self.key, self.value))
 
 
 @dataclass(frozen=True, slots=True)
@@ -145,14 +162,15 @@ class Unknown:
 
 
 Representation: TypeAlias = (
-    Int | Float | Bool | Complex | Array | Element | Listed | Tupled | Optional | Fixed | OneOf | Unlike | Unknown
+    Int | Float | Bool | Complex | Array | Element | Listed | Mapped | Tupled | Optional | Fixed | OneOf | Unlike
+    | Unknown
 )
 
 
 def word_count(r: Representation) -> int:
     """How many words a value takes."""
     match r:
-        case Int() | Float() | Bool() | Element() | Listed() | OneOf():
+        case Int() | Float() | Bool() | Element() | Listed() | Mapped() | OneOf():
             return 1
         case Complex():
             return 2
@@ -181,7 +199,7 @@ def llvm_words(r: Representation) -> tuple[str, ...]:
             return ("double", "double")
         case Element():
             return (element_llvm(r.dtype),)
-        case Listed():
+        case Listed() | Mapped():
             return ("ptr",)
         case Array():
             return ("ptr", "ptr", *("i64",) * (2 * r.rank))
@@ -207,11 +225,22 @@ def element_llvm(dtype: DType) -> str:
 def holds_blocks(r: Representation) -> bool:
     """Whether a value refers to blocks, which must be counted."""
     match r:
-        case Array() | Listed() | Unlike():
+        case Array() | Listed() | Mapped() | Unlike():
             return True
         case Tupled():
             return any(map(holds_blocks, r.items))
         case Optional():
             return holds_blocks(r.inner)
+        case _:
+            return False
+
+
+def is_key(rep: Representation) -> bool:
+    """Whether native code finds values that look like this in dicts: Python compares floats as objects first."""
+    match rep:
+        case Int() | Bool():
+            return True
+        case Tupled():
+            return bool(rep.items) and all(map(is_key, rep.items))
         case _:
             return False

@@ -15,6 +15,7 @@ from flambeau.schema.opdef import UNKNOWN, OpDef
 from flambeau.schema.types import (
     BoolType,
     ComplexType,
+    DictType,
     FloatType,
     IntType,
     ListType,
@@ -96,11 +97,18 @@ def of_type(type_: Type) -> Representation | None:
         case ListType():
             item = of_type(type_.element)
             return None if item is None else forms.Listed(item)
+        case DictType():
+            return _of_dict(type_)
         case TupleType():
             items = [i for i in map(of_type, type_.elements) if i is not None]
             return forms.Tupled(tuple(items)) if len(items) == len(type_.elements) else None
         case _:
             return None
+
+
+def _of_dict(type_: DictType) -> forms.Mapped | None:
+    key, value = of_type(type_.key), of_type(type_.value)
+    return None if key is None or value is None or not forms.is_key(key) else forms.Mapped(key, value)
 
 
 def _of_tensor(type_: TensorType) -> forms.Array | None:

@@ -30,6 +30,8 @@ def type_of(rep: Representation, declared: Type) -> Type:
             return ListType(type_of(rep.item, declared.element))
         case forms.Optional() if isinstance(declared, OptionalType):
             return declared.with_contained((type_of(rep.inner, declared.element),))
+        case forms.Mapped():
+            return declared
         case forms.Int():
             return INT
         case forms.Float():

@@ -9,6 +9,7 @@ from flambeau.codegen.graph.emitted_function import EmittedFunction
 from flambeau.codegen.graph.native_values import Affine, CannotCompileError, Scalar
 from flambeau.codegen.graph.representation import Bool, Element, Float, Int
 from flambeau.codegen.graph.sincos import sine_or_cosine
+from flambeau.codegen.graph.whole_powers import whole_power
 from flambeau.codegen.kernel.opset import OPS, result_dtype
 from flambeau.codegen.llvm.casts import cast
 from flambeau.codegen.llvm.emitter import Emitter, float_constant, int_constant
@@ -116,6 +117,8 @@ class Registers:
         """A function of floats as Python's `math` computes it."""
         if op in ("sin", "cos"):
             return sine_or_cosine(self._fn.e, op, registers[0])
+        if op == "pow" and (power := whole_power(self._fn.e, *registers)) is not None:
+            return power
         return call_lanes(self._fn.e, op, tuple(registers))
 
     def _itself(self, x: Operand) -> Operand:

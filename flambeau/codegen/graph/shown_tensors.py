@@ -11,6 +11,7 @@ from itertools import islice
 from typing import Any
 
 from flambeau.codegen.graph import representation as forms
+from flambeau.codegen.graph.dict_words import entry_words
 from flambeau.codegen.graph.representation import Representation, holds_blocks, word_count
 from flambeau.codegen.layouts import BLOCK_DATA, LIST, WORD
 from flambeau.tensor.tensor import Tensor
@@ -38,12 +39,10 @@ def _shown(rep: Representation, words: Iterator[int], value: Any) -> Iterator[tu
             owner, *_ = islice(words, word_count(rep))
             if value is not None:
                 yield value, owner
-        case forms.Listed():
+        case forms.Listed() | forms.Mapped():
             block = next(words)
-            if value is not None and holds_blocks(rep.item):
-                items = item_words(rep, block)
-                for item in value:
-                    yield from _shown(rep.item, items, item)
+            if value is not None:
+                yield from _shown_in(rep, block, value)
         case forms.Tupled():
             parts = (None,) * len(rep.items) if value is None else value
             for part, inner in zip(parts, rep.items, strict=True):
@@ -54,6 +53,17 @@ def _shown(rep: Representation, words: Iterator[int], value: Any) -> Iterator[tu
         case _:
             for _ in range(word_count(rep)):
                 next(words)
+
+
+def _shown_in(rep: forms.Listed | forms.Mapped, block: int, value: Any) -> Iterator[tuple[Any, int]]:
+    """Those in a list or a dict."""
+    if isinstance(rep, forms.Listed) and holds_blocks(rep.item):
+        items = item_words(rep, block)
+        for item in value:
+            yield from _shown(rep.item, items, item)
+    elif isinstance(rep, forms.Mapped) and holds_blocks(rep.value):
+        for own, item in zip(entry_words(rep, block), value.values(), strict=True):
+            yield from _shown(rep.value, islice(own, word_count(rep.key), None), item)
 
 
 def item_words(rep: forms.Listed, block: int) -> Iterator[int]:

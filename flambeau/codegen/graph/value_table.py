@@ -18,7 +18,7 @@ from flambeau.codegen.graph.native_values import (
     constant_of,
 )
 from flambeau.codegen.graph.parts import Parts
-from flambeau.codegen.graph.representation import Array, Fixed, Listed, holds_blocks
+from flambeau.codegen.graph.representation import Array, Fixed, Listed, Mapped, holds_blocks
 from flambeau.codegen.graph.tensor_constants import TensorConstant
 from flambeau.codegen.llvm.emitter import Value as Register
 from flambeau.ir.graph import Graph, Node, Value
@@ -98,15 +98,15 @@ class ValueTable:
     def drop(self, native: Native) -> None:
         """One reference less to every block of a value."""
         for block, rep in self.blocks(native):
-            function = release_function(self.parts.functions, rep) if isinstance(rep, Listed) else "release"
+            function = release_function(self.parts.functions, rep) if isinstance(rep, Listed | Mapped) else "release"
             self.e.raw(f"call void @{function}(ptr {block})")
 
-    def blocks(self, native: Native) -> list[tuple[Register, Array | Listed]]:
+    def blocks(self, native: Native) -> list[tuple[Register, Array | Listed | Mapped]]:
         """The blocks a value refers to; those of what is not there are null."""
         match native:
             case native_values.ArrayValue():
                 return [(native.owner, native.rep)]
-            case native_values.ListValue():
+            case native_values.ListValue() | native_values.DictValue():
                 return [(native.block, native.rep)]
             case native_values.TupleValue():
                 return [b for item in native.items for b in self.blocks(item)]

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Iterator
 
-from flambeau.codegen.graph.representation import Fixed, Listed, OneOf, Optional, Representation, Tupled
+from flambeau.codegen.graph.representation import Fixed, Listed, Mapped, OneOf, Optional, Representation, Tupled
 from flambeau.codegen.graph.signature import Signature
 from flambeau.codegen.layouts import ObjectLayouts
 from flambeau.codegen.llvm.builder import ModuleBuilder
@@ -66,3 +66,5 @@ def _fixed_values(r: Representation) -> Iterator[object]:
             yield from _fixed_values(r.inner)
         case Listed():
             yield from _fixed_values(r.item)
+        case Mapped():
+            yield from _fixed_values(r.entry)

@@ -49,6 +49,8 @@ class Marshalling:
                 return f.call(self._maker(r, lambda marshalling, source: marshalling.make_optional(r, source)), words)
             case forms.Listed():
                 return f.call(self._maker(r, lambda marshalling, source: marshalling.make_list(r, source)), words)
+            case forms.Mapped():
+                return f.call(self._maker(r, lambda marshalling, source: marshalling.make_mapping(r, source)), words)
             case forms.Unlike():
                 return f.call(self._maker(r, lambda marshalling, source: marshalling.make_unlike(r, source)), words)
             case _:
@@ -176,3 +178,38 @@ class Marshalling:
         f.put(block, LIST, capacity=f.op("xor", f.convert("ptrtoint", result, "i64"), -1))
         f.ret(result)
         self._drop(result)
+
+    def make_mapping(self, r: forms.Mapped, words: Value) -> None:
+        """Return a dict, or a set; one that came up before among the results is the same again, as lists are."""
+        f = self.f
+        block = f.load(words, "ptr")
+        room = f.get(block, LIST, "capacity")
+        with f.when(f.compare("slt", room, 0)):
+            f.ret(self.reference(f.convert("inttoptr", f.op("xor", room, -1), "ptr")))
+        first = f.at(f.get(block, LIST, "items"), BLOCK_DATA, "i8")
+        result = f.call("PySet_New", NULL) if r.is_set else f.call("PyDict_New")
+        f.return_if(f.is_null(result), NULL)
+        with f.loop(f.get(block, LIST, "length")) as k:
+            entry = f.at(first, f.op("mul", k, word_count(r.entry)))
+            with f.when(f.compare("ne", f.load(entry), 0)):
+                self._put_entry(r, result, f.at(entry, 1))
+        f.put(block, LIST, capacity=f.op("xor", f.convert("ptrtoint", result, "i64"), -1))
+        f.ret(result)
+        self._drop(result)
+
+    def _put_entry(self, r: forms.Mapped, result: Value, words: Value) -> None:
+        """Put the key and the value of an entry into what becomes the result."""
+        f = self.f
+        key = self.marshal(r.key, words)
+        f.require(f.compare("ne", key, NULL), "drop")
+        if r.is_set:
+            failed = f.call("PySet_Add", result, key)
+        else:
+            value = self.marshal(r.value, f.at(words, word_count(r.key)))
+            with f.when(f.is_null(value)):
+                f.call("Py_DecRef", key)
+                f.branch("drop")
+            failed = f.call("PyDict_SetItem", result, key, value)
+            f.call("Py_DecRef", value)
+        f.call("Py_DecRef", key)
+        f.require(f.compare("eq", failed, 0), "drop")

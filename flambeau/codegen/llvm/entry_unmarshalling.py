@@ -3,9 +3,11 @@
 from __future__ import annotations
 
 from flambeau.codegen.graph import representation as forms
+from flambeau.codegen.graph.dict_tables import FEW
+from flambeau.codegen.graph.native_values import CannotCompileError
 from flambeau.codegen.graph.representation import Representation, word_count
 from flambeau.codegen.graph.signature import Parameter
-from flambeau.codegen.layouts import BLOCK_DATA, LEAF, LIST
+from flambeau.codegen.layouts import BLOCK, BLOCK_DATA, DICT, FOREVER, LEAF, LIST, WORD
 from flambeau.codegen.llvm.builder import FunctionBuilder
 from flambeau.codegen.llvm.c_interface import ALIGNED, WRITEABLE
 from flambeau.codegen.llvm.checked_emitter import NULL, word
@@ -52,7 +54,7 @@ class Unmarshalling:
                 self.require(f.op("or", is_true, f.compare("eq", object_, m.symbol("false"))))
                 f.store(words, f.convert("zext", is_true, "i64"))
             case forms.Complex():
-                self.require(f.compare("eq", self._type_of(object_), m.symbol("complex_type")))
+                self.require(f.compare("eq", self.type_of(object_), m.symbol("complex_type")))
                 f.store(words, f.call("PyComplex_RealAsDouble", object_))
                 f.store(f.at(words, 1), f.call("PyComplex_ImagAsDouble", object_))
             case forms.Element():
@@ -71,13 +73,19 @@ class Unmarshalling:
                 self.require(f.compare("ne", block, NULL))
                 f.store(words, block)
 
-    def _type_of(self, object_: Value) -> Value:
+            case forms.Mapped():
+                block = f.call(_dict_reader(self.constants, r, p.is_written), self.context, object_, self.origin)
+                self.require(f.compare("ne", block, NULL))
+                f.store(words, block)
+
+    def type_of(self, object_: Value) -> Value:
+        """The type of an object."""
         return self.f.get(object_, self.constants.layouts.object, "type")
 
     def _unmarshal_float(self, object_: Value, words: Value) -> None:
         f = self.f
         plain, other, done = f.label("plain"), f.label("other"), f.label("done")
-        f.branch_if(f.compare("eq", self._type_of(object_), f.module.symbol("float_type")), plain, other)
+        f.branch_if(f.compare("eq", self.type_of(object_), f.module.symbol("float_type")), plain, other)
         f.start(plain)
         f.store(words, f.get(object_, self.constants.layouts.float, "value"))
         f.branch(done)
@@ -93,7 +101,7 @@ class Unmarshalling:
 
     def _unmarshal_tuple(self, p: Parameter, r: forms.Tupled, object_: Value, words: Value, leaf: Value) -> None:
         f, kind = self.f, "List" if r.is_list else "Tuple"
-        self.require(f.compare("eq", self._type_of(object_), f.module.symbol(f"{kind.lower()}_type")))
+        self.require(f.compare("eq", self.type_of(object_), f.module.symbol(f"{kind.lower()}_type")))
         self.require(f.compare("eq", f.call(f"Py{kind}_Size", object_), len(r.items)))
         for k, item in enumerate(r.items):
             self.unmarshal(p.item(k), f.call(f"Py{kind}_GetItem", object_, k), words, leaf)
@@ -139,6 +147,43 @@ def _build_list_reader(unmarshalling: Unmarshalling, r: forms.Listed, is_written
         leaf = f.at(first_leaf, f.op("mul", k, LEAF.words * leaves)) if leaves else NULL
         words = f.at(first, f.op("mul", k, word(width)))
         unmarshalling.unmarshal(Parameter(r.item, is_written), f.call("item", object_, k), words, leaf)
+    f.ret(block)
+    f.start("no", falls_through=False)
+    f.ret(NULL)
+
+
+def _dict_reader(constants: StubConstants, r: forms.Mapped, is_written: bool) -> str:
+    """A function of a context, an object and an origin: the block of a new dict of the object's entries, or null."""
+    name, is_new = constants.function_for(f"read_dict {is_written}", r)
+    if is_new:
+        f = constants.m.function(f"ptr {name}", "ptr context", "ptr object", "i64 origin")
+        _build_dict_reader(Unmarshalling(f, constants, f.parameters[0], f.parameters[2], "no"), r, is_written)
+    return name
+
+
+def _build_dict_reader(unmarshalling: Unmarshalling, r: forms.Mapped, is_written: bool) -> None:
+    f, context, object_ = unmarshalling.f, unmarshalling.context, unmarshalling.f.parameters[1]
+    if r.is_set or leaves_of(r.value):
+        raise CannotCompileError("a set, or a dict of tensors, which Python takes apart")
+    unmarshalling.require(f.compare("eq", unmarshalling.type_of(object_), f.module.symbol("dict_type")))
+    width, key_width = word_count(r.entry), word_count(r.key)
+    count = f.call("PyDict_Size", object_)
+    room = f.pick(f.compare("sgt", count, FEW), count, FEW)
+    items = f.call("new_block", context, f.op("mul", room, WORD * width))
+    unmarshalling.require(f.compare("ne", items, NULL))
+    block = f.call("new_block", context, WORD * (DICT.words - LIST.words))
+    unmarshalling.require(f.compare("ne", block, NULL))
+    f.put(block, BLOCK, references=FOREVER)
+    first = f.at(items, BLOCK_DATA, "i8")
+    position, key, value = f.variable(0), f.variable(NULL), f.variable(NULL)
+    with f.loop(count) as k:
+        unmarshalling.require(f.compare("ne", f.call("PyDict_Next", object_, position, key, value), 0))
+        entry = f.at(first, f.op("mul", k, width))
+        f.store(entry, 1)
+        unmarshalling.unmarshal(Parameter(r.key), f.load(key, "ptr"), f.at(entry, 1), NULL)
+        part = f.at(entry, 1 + key_width)
+        unmarshalling.unmarshal(Parameter(r.value, is_written), f.load(value, "ptr"), part, NULL)
+    f.put(block, DICT, length=count, capacity=room, items=items, table=NULL, bits=0, live=count, filled=0)
     f.ret(block)
     f.start("no", falls_through=False)
     f.ret(NULL)

@@ -19,6 +19,7 @@ from flambeau.frontend.emit.values.magic_methods import call_unary, emit_magic, 
 from flambeau.frontend.emit.values.object_methods import as_text
 from flambeau.frontend.emit.values.simple_value import SimpleValue
 from flambeau.frontend.emit.values.sugared import Emitter, Given, Sugared
+from flambeau.frontend.scopes.python_constants import out_of_range
 from flambeau.frontend.trees.tree_views import BinOp, Const, Expr, Invert, UnaryMinus
 from flambeau.ir.graph import Value
 from flambeau.schema import registry
@@ -44,8 +45,6 @@ COMMUTING: Final = "+*&|^"
 
 WIDTHS: Final = re.compile(r"%([-+ #0]+[\d.]*|[\d.]+)[a-zA-Z]|%[goxXGr]")
 """Specifiers of `%` that TorchScript does not have."""
-
-OUT_OF_RANGE = "Integral constant out of range (must fit in a signed 64 bit integer)"
 
 
 def emit_binary(e: Emitter, tree: BinOp, hint: Type | None) -> Sugared:
@@ -241,5 +240,5 @@ def emit_const(e: Emitter, tree: Const, hint: Type | None) -> Sugared:
 def number(e: Emitter, value: complex, where: SourceRange) -> Value:
     """A constant number. Raises CompileError for an int beyond 64 bits."""
     if isinstance(value, int) and not -(1 << 63) <= value < 1 << 63:
-        raise CompileError(OUT_OF_RANGE, where)
+        raise CompileError(out_of_range(value), where)
     return e.constant(value)

@@ -7,29 +7,55 @@ from typing import Any
 import numpy as np
 
 
-def append(arr: Any, values: Any) -> Any:
-    """The elements of one array, and behind them those of another, or a number."""
-    if isinstance(values, np.ndarray):
+def append(arr: Any, values: Any, axis: Any = None) -> Any:
+    """The elements of one array, and behind them those of another, or a number; along an axis, if one is said."""
+    if axis is not None:
+        lines = np.concatenate((np.moveaxis(arr, axis, 0), np.moveaxis(values, axis, 0)))
+        return np.moveaxis(lines, 0, axis)
+    elif isinstance(values, np.ndarray):
         return np.concatenate((arr.reshape(-1), values.reshape(-1)))
-    return np.concatenate((arr.reshape(-1), np.full(1, values)))
+    else:
+        return np.concatenate((arr.reshape(-1), np.full(1, values)))
 
 
-def insert(arr: Any, obj: int, values: Any) -> Any:
-    """A number put in before a place of a flat array. Raises IndexError for a place that is not there."""
+def insert(arr: Any, obj: int, values: Any, axis: Any = None) -> Any:
+    """A number, or the elements of an array, put in before a place of a flat array, or along an axis a line. Raises
+    IndexError for a place that is not there.
+    """
+    if axis is not None:
+        rows = np.moveaxis(arr, axis, 0)
+        at = place_of(obj, len(rows), len(rows) + 1, axis)
+        line = rows[:1].copy()
+        line = np.zeros((1, *rows.shape[1:]), dtype=arr.dtype) if len(rows) == 0 else line
+        line[0] = values
+        return np.moveaxis(np.concatenate((rows[:at], line, rows[at:])), 0, axis)
     flat = arr.reshape(-1)
-    place = obj + len(flat) if obj < 0 else obj
-    if place < 0 or place > len(flat):
-        raise IndexError(f"index {obj} is out of bounds for axis 0 with size {len(flat)}")
-    return np.concatenate((flat[:place], np.full(1, values, dtype=arr.dtype), flat[place:]))
+    at = place_of(obj, len(flat), len(flat) + 1, 0)
+    if isinstance(values, np.ndarray):
+        return np.concatenate((flat[:at], values.reshape(-1).astype(arr.dtype), flat[at:]))
+    return np.concatenate((flat[:at], np.full(1, values, dtype=arr.dtype), flat[at:]))
 
 
-def delete(arr: Any, obj: int) -> Any:
-    """A flat array without one place. Raises IndexError for a place that is not there."""
-    flat = arr.reshape(-1)
-    place = obj + len(flat) if obj < 0 else obj
-    if place < 0 or place >= len(flat):
-        raise IndexError(f"index {obj} is out of bounds for axis 0 with size {len(flat)}")
-    return np.concatenate((flat[:place], flat[place + 1 :]))
+def delete(arr: Any, obj: Any, axis: Any = None) -> Any:
+    """A flat array without a place, or without several; along an axis without lines. Raises IndexError for a place that
+    is not there.
+    """
+    lines = arr.reshape(-1) if axis is None else np.moveaxis(arr, axis, 0)
+    kept = np.ones(len(lines), dtype=np.bool_)
+    if isinstance(obj, int):
+        kept[place_of(obj, len(lines), len(lines), 0 if axis is None else axis)] = False
+    else:
+        for one in obj:
+            kept[place_of(int(one), len(lines), len(lines), 0 if axis is None else axis)] = False
+    return lines[kept] if axis is None else np.moveaxis(lines[kept], 0, axis)
+
+
+def place_of(index: int, size: int, end: int, axis: int) -> int:
+    """A place counted from the front. Raises IndexError where it is not below an end."""
+    place = index + size if index < 0 else index
+    if place < 0 or place >= end:
+        raise IndexError(f"index {index} is out of bounds for axis {axis} with size {size}")
+    return place
 
 
 def isin(element: Any, test_elements: Any, assume_unique: bool = False, invert: bool = False) -> Any:

@@ -143,8 +143,43 @@ def slopes(f: Any, h: Any) -> Any:
     return out
 
 
-def histogram(a: Any, bins: int = 10, range: Any = None) -> Any:
-    """How many elements are in each of so many bins of one width, and the edges of the bins."""
+def histogram(a: Any, bins: Any = 10, range: Any = None) -> Any:
+    """How many elements are in each of so many bins of one width, or between edges, and the edges of the bins."""
+    if isinstance(bins, np.ndarray):
+        return counted(a.reshape(-1), bins), bins
+    else:
+        return histogram_of_width(a, bins, range)
+
+
+def histogram_density(a: Any, bins: Any = 10, range: Any = None) -> Any:
+    """What part of the elements is in each bin, over its width, and the edges of the bins."""
+    counts, edges = histogram(a, bins, range)
+    return counts / (edges[1:] - edges[:-1]) / counts.sum(), edges
+
+
+def counted(x: Any, edges: Any) -> Any:
+    """How many elements are between each two edges; the last bin has its upper edge too. Raises ValueError for edges
+    that do not ascend.
+    """
+    if np.any(edges[:-1] > edges[1:]):
+        raise ValueError("`bins` must increase monotonically, when an array")
+    last = len(edges) - 1
+    counts = np.zeros(last, dtype=np.int64)
+    for v in x:
+        if edges[0] <= v <= edges[last]:
+            low, high = 0, last
+            while high - low > 1:
+                middle = (low + high) // 2
+                if v >= edges[middle]:
+                    low = middle
+                else:
+                    high = middle
+            counts[low] += 1
+    return counts
+
+
+def histogram_of_width(a: Any, bins: int, range: Any = None) -> Any:
+    """The counts in bins of one width, and their edges."""
     if bins < 1:
         raise ValueError("`bins` must be positive, when an integer")
     x = a.reshape(-1) * 1.0
@@ -209,8 +244,10 @@ def meshgrid(x: Any, y: Any, indexing: str = "xy") -> Any:
     return columns, rows
 
 
-def cov(m: Any) -> Any:
-    """The covariance of variables, one a row."""
+def cov(m: Any, y: Any = None) -> Any:
+    """The covariance of variables, one a row, or of two."""
+    if y is not None:
+        return cov(np.stack((m, y)))
     n = m.shape[m.ndim - 1]
     if m.ndim == 1:
         d = m - m.mean()
@@ -219,8 +256,10 @@ def cov(m: Any) -> Any:
     return rows @ rows.T / (n - 1)
 
 
-def corrcoef(x: Any) -> Any:
-    """The correlation of variables, one a row."""
+def corrcoef(x: Any, y: Any = None) -> Any:
+    """The correlation of variables, one a row, or of two."""
+    if y is not None:
+        return corrcoef(np.stack((x, y)))
     if x.ndim == 1:
         return x[0] * 0.0 + 1.0
     c = cov(x)

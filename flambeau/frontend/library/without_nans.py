@@ -81,3 +81,22 @@ def present(a: Any) -> Any:
             out[count] = x[i]
             count += 1
     return out[:count]
+
+
+def nancumprod(a: Any) -> Any:
+    """The running product of a flat array, nan as 1."""
+    return np.cumprod(np.where(np.isnan(a), 1.0, a).reshape(-1))
+
+
+def nanquantile(a: Any, q: Any) -> Any:
+    """`np.quantile` of what is no nan; nan if there is nothing else."""
+    flat = a.reshape(-1)
+    known = flat[~np.isnan(flat)]
+    return np.quantile(known if len(known) > 0 else flat, q)
+
+
+def nanpercentile(a: Any, q: Any) -> Any:
+    """`np.percentile` of what is no nan; nan if there is nothing else."""
+    flat = a.reshape(-1)
+    known = flat[~np.isnan(flat)]
+    return np.percentile(known if len(known) > 0 else flat, q)

@@ -77,8 +77,15 @@ def constant_value(value: Any) -> Any:
     if isinstance(value, enum.Enum):
         return int(value) if isinstance(value, int) and _is_own(value) else value
     if isinstance(value, int) and not isinstance(value, bool) and not -(1 << 63) <= value < 1 << 63:
-        raise OverflowError("Integral constant out of range (must fit in a signed 64 bit integer)")
+        raise OverflowError(out_of_range(value))
     return value
+
+
+def out_of_range(value: int) -> str:
+    """What to say of an int beyond 64 bits: of one that would fit without a sign, the int of the same bits too."""
+    text = "Integral constant out of range (must fit in a signed 64 bit integer)"
+    same = f". The int with the same 64 bits is {value - (1 << 64)}: sums, products, &, |, ^ and << give the same bits"
+    return text + same if 1 << 63 <= value < 1 << 64 else text
 
 
 def _is_own(value: enum.Enum) -> bool:

@@ -16,7 +16,18 @@ from flambeau.frontend.closures.call_arguments import emit_all
 from flambeau.frontend.closures.instantiation import instantiate
 from flambeau.frontend.closures.template import TemplateResolver
 from flambeau.frontend.emit.values.sugared import Builtin, Emitter, Sugared
-from flambeau.frontend.library import array_functions, bisection, heaps, order_statistics, ranges, samples, without_nans
+from flambeau.frontend.library import (
+    array_functions,
+    bisection,
+    heaps,
+    order_statistics,
+    places,
+    polynomials,
+    ranges,
+    samples,
+    signals,
+    without_nans,
+)
 from flambeau.frontend.trees.tree_views import Apply, Def, Expr, FalseLit, TrueLit, Var
 from flambeau.schema.array_type import holds_arrays
 from flambeau.schema.types import Type
@@ -27,6 +38,8 @@ _PAIRS: Final = (
     (heapq, heaps, ("heappush", "heappop", "heapify", "heapreplace", "heappushpop", "nsmallest", "nlargest")),
     (bisect, bisection, ("bisect_left", "bisect_right", "insort_left", "insort_right")),
 )
+_OF_MATRICES: Final = ("lstsq",)
+"""Functions of `np.linalg`."""
 _OF_ARRAYS: Final = (
     (order_statistics, ("median", "quantile", "percentile", "unique", "unique_counts")),
     (samples, ("interp", "convolve", "correlate", "trapezoid", "gradient", "histogram", "meshgrid", "cov", "corrcoef")),
@@ -37,9 +50,21 @@ _OF_ARRAYS: Final = (
         "diagflat",
     )),
     (without_nans, ("nansum", "nanmean", "nanmax", "nanmin", "nanstd", "nanvar", "nanprod", "nanmedian", "nancumsum",
-        "nanargmax", "nanargmin")),
+        "nanargmax", "nanargmin", "nancumprod", "nanquantile", "nanpercentile")),
+    (polynomials, ("polyadd", "polysub", "polymul", "polyder", "polyint", "polyfit", "roots", "vander")),
+    (places, (
+        "lexsort", "setxor1d", "put", "place", "hsplit", "vsplit", "diag_indices_from", "tril_indices_from",
+        "triu_indices_from", "histogram2d", "histogram_bin_edges", "cbrt", "isneginf", "isposinf", "array_equiv",
+        "choose",
+    )),
+    (signals, ("unwrap",)),
 )  # fmt: skip
-_OF_NUMBERS: Final = ("logspace", "geomspace", "tri", "tril_indices", "triu_indices", "diag_indices")
+_OF_NUMBERS: Final = (
+    (np, ranges, ("logspace", "geomspace", "tri", "tril_indices", "triu_indices", "diag_indices")),
+    (np, signals, ("hanning", "hamming", "blackman", "bartlett")),
+    (np.fft, signals, ("fftfreq", "rfftfreq")),
+    (np, places, ("indices", "unravel_index", "ravel_multi_index")),
+)
 """Functions that make arrays of numbers."""
 LIBRARY: Final[dict[Any, types.FunctionType]] = {
     getattr(theirs, name): getattr(ours, name) for theirs, ours, names in _PAIRS for name in names
@@ -47,11 +72,15 @@ LIBRARY: Final[dict[Any, types.FunctionType]] = {
 """What stands for each function of Python's library."""
 ARRAY_LIBRARY: Final[dict[Any, types.FunctionType]] = {
     getattr(np, name): getattr(ours, name) for ours, names in _OF_ARRAYS for name in names if hasattr(np, name)
-}
+} | {getattr(np.linalg, name): getattr(places, name) for name in _OF_MATRICES}
 """What stands for functions of NumPy, where they are given arrays."""
-ARRAY_MAKERS: Final[dict[Any, types.FunctionType]] = {getattr(np, name): getattr(ranges, name) for name in _OF_NUMBERS}
+ARRAY_MAKERS: Final[dict[Any, types.FunctionType]] = {
+    getattr(theirs, name): getattr(ours, name) for theirs, ours, names in _OF_NUMBERS for name in names
+}
 """What stands for those that make arrays, where a program has arrays."""
-_ROOMS: Final = (array_functions, heaps, bisection, order_statistics, ranges, samples, without_nans)
+_ROOMS: Final = (
+    array_functions, heaps, bisection, order_statistics, places, polynomials, ranges, samples, signals, without_nans
+)  # fmt: skip
 _OWN: Final = frozenset(
     value for ours in _ROOMS for value in vars(ours).values() if isinstance(value, types.FunctionType)
 )
@@ -64,6 +93,7 @@ FOR_ARRAYS: Final = "np.{name} is for arrays: annotate what it is given as np.nd
 REFUSED = "{name}: {reason}"
 _WITH: Final[dict[Any, dict[frozenset[str], Any]]] = {
     order_statistics.median: {frozenset({"keepdims"}): order_statistics.median_kept},
+    samples.histogram: {frozenset({"density"}): samples.histogram_density},
     order_statistics.unique: {
         frozenset({"return_counts"}): order_statistics.unique_counts,
         frozenset({"return_inverse"}): order_statistics.unique_inverse,
@@ -86,6 +116,8 @@ class LibraryFunction(Builtin):
     is_of_arrays: bool = False
     instead: str = OUTSIDE
     """What a program without arrays is told to write."""
+    room: str = ""
+    """Where in NumPy users find it: `linalg.`."""
 
     def call_tree(self, e: Emitter, tree: Apply, hint: Type | None) -> Sugared:
         """A call of the function as compiled for the arguments. Raises CompileError where they do not fit."""
@@ -99,7 +131,7 @@ class LibraryFunction(Builtin):
         makes = self.python in _MAKERS and not e.arrays
         if makes or (self.is_of_arrays and not any(a.is_value and holds_arrays(a.type) for a in given)):
             text = MAKES_ARRAY if makes else FOR_ARRAYS
-            raise CompileError(text.format(name=self.python.__name__, instead=self.instead), tree.callee.range)
+            raise CompileError(text.format(name=self.room + python.__name__, instead=self.instead), tree.callee.range)
         try:
             return instantiate(e, tree.callee.range, template, args, keywords)
         except CompileError as error:

@@ -65,20 +65,10 @@ _OF_ARRAYS: Final = {
         "np.vstack((np.hstack((x, x)), np.hstack((x, x))))", "np.block([[x, x], [x, x]])",
         "np.vstack((np.hstack((a, b)), np.hstack((c, d))))", "",
     ),
-    "np.indices": (
-        "np.meshgrid(np.arange(2), np.arange(3), indexing=\"ij\")", "",
-        'np.meshgrid(np.arange(n), np.arange(m), indexing="ij")', "",
-    ),
-    "np.lexsort": (
-        'np.argsort(x, kind="stable")', "np.lexsort((x,))",
-        'np.argsort(x, kind="stable") for the first key, and again for each key on what that orders', "",
-    ),
     "np.partition": ("np.sort(x)", "np.partition(x, (0, 1, 2))", "np.sort(x), where all are in order", ""),
     "np.piecewise": (
         "np.where(x > 1, x, 0.0)", "np.piecewise(x, [x > 1], [lambda v: v, 0.0])", "np.where(condition, a, b)", "",
     ),
-    "np.place": ("x[x > 1] = 5.0", "", "x[condition] = value", "x"),
-    "np.put": ("x[np.array([0, 1])] = 5.0", "", "x[places] = value", "x"),
 }  # fmt: skip
 """Functions whose arrays programs make otherwise, with what statements leave."""
 FOR_ARRAYS: Final = {

@@ -318,11 +318,28 @@ def makes_array(value: Any) -> bool:
     return numpy_creation(value) is not None
 
 
-def numpy_dtype(value: Any) -> DType | None:
-    """The dtype that `np.float32` or `np.dtype("float32")` is in a program; None for other values."""
+NO_DTYPE: Final = "arrays have no elements of {dtype} here: {instead}"
+_INSTEAD: Final = {
+    "uint16": "np.int32 holds all of its numbers",
+    "uint32": "np.int64 holds all of its numbers",
+    "uint64": "np.int64 has the same bits, as long as nothing is divided, compared or shifted to the right",
+    "longdouble": "np.float64 is the widest",
+    "clongdouble": "np.complex128 is the widest",
+}  # fmt: skip
+"""For dtypes of NumPy's that programs do not have: what to write."""
+
+
+def numpy_dtype(value: Any, where: SourceRange) -> DType | None:
+    """The dtype that `np.float32` or `np.dtype("float32")` is in a program; None for other values. Raises CompileError
+    for a dtype that programs do not have.
+    """
     if not isinstance(value, np.dtype) and not (isinstance(value, type) and issubclass(value, np.generic)):
         return None
     try:
         return from_numpy_dtype(np.dtype(value))
     except TypeError:
-        return None
+        dtype = np.dtype(value)
+        instead = _INSTEAD.get(dtype.name) or _INSTEAD.get(dtype.type.__name__)
+        if instead is None:
+            return None
+        raise CompileError(NO_DTYPE.format(dtype=dtype.name, instead=instead), where) from None

@@ -191,7 +191,9 @@ def numpy_function(value: Any) -> Sugared | None:
         return NumpyFunction(value.__name__, operator)
     in_language = array_library_function(value)
     if in_language is not None:
-        return replace(in_language, instead=advice_on(f"np.{value.__name__}"))
+        full_name = name_of(value, value.__module__)
+        room = full_name.removeprefix("np.").removesuffix(value.__name__)
+        return replace(in_language, instead=advice_on(full_name), room=room)
     if value in ARRAY_FUNCTIONS:
         return ArrayFunctionValue(ARRAY_FUNCTIONS[value])
     owner = type(getattr(value, "__self__", None)).__module__ if value.__class__ in _METHODS else ""

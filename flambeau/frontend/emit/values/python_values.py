@@ -378,7 +378,7 @@ def _of_numpy(e: Emitter, value: Any, where: SourceRange) -> Sugared | None:
     function = numpy_creation(value) or numpy_function(value)
     if function is not None:
         return function
-    dtype = numpy_dtype(value)
+    dtype = numpy_dtype(value, where)
     return None if dtype is None else scalar_class(e, dtype)
 
 

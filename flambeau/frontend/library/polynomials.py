@@ -1,0 +1,92 @@
+"""NumPy's functions of polynomials, whose coefficients begin with that of the highest power, in the language itself."""
+
+from __future__ import annotations
+
+from typing import Any
+
+import numpy as np
+
+
+def polyadd(a1: Any, a2: Any) -> Any:
+    """The sum of two polynomials."""
+    if len(a1) >= len(a2):
+        return np.concatenate((a1[: len(a1) - len(a2)], a1[len(a1) - len(a2) :] + a2))
+    return np.concatenate((a2[: len(a2) - len(a1)], a1 + a2[len(a2) - len(a1) :]))
+
+
+def polysub(a1: Any, a2: Any) -> Any:
+    """The difference of two polynomials."""
+    return polyadd(a1, -a2)
+
+
+def polymul(a1: Any, a2: Any) -> Any:
+    """The product of two polynomials."""
+    return np.convolve(a1, a2)
+
+
+def polyder(p: Any, m: int = 1) -> Any:
+    """The derivative of a polynomial, taken `m` times. Raises ValueError for a number below 0."""
+    if m < 0:
+        raise ValueError("Order of derivative must be positive (see polyint)")
+    y = p * 1
+    for _ in range(m):
+        n = len(y) - 1
+        y = y[:n] * np.arange(n, 0, -1)
+    return y
+
+
+def polyint(p: Any, m: int = 1) -> Any:
+    """The polynomial of which this one is the derivative, which is 0 at 0, taken `m` times. Raises ValueError for a
+    number below 0.
+    """
+    if m < 0:
+        raise ValueError("Order of integral must be positive (see polyder)")
+    y = p * 1.0
+    for _ in range(m):
+        y = np.concatenate((y / np.arange(len(y), 0, -1), np.zeros(1)))
+    return y
+
+
+def vander(x: Any, N: Any = None, increasing: bool = False) -> Any:  # noqa: N803
+    """The powers of numbers, a number a row: from the highest down, or with `increasing` from 0 up."""
+    columns = len(x) if N is None else N
+    v = np.ones((len(x), columns), dtype=x.dtype)
+    for k in range(1, columns):
+        if increasing:
+            v[:, k] = v[:, k - 1] * x
+        else:
+            v[:, columns - 1 - k] = v[:, columns - k] * x
+    return v
+
+
+def polyfit(x: Any, y: Any, deg: int) -> Any:
+    """The polynomial of a degree with the least squares of distances from points. Raises TypeError for points of which
+    there is no polynomial.
+    """
+    if deg < 0:
+        raise ValueError("expected deg >= 0")
+    if len(x) == 0:
+        raise TypeError("expected non-empty vector for x")
+    if len(x) != len(y):
+        raise TypeError("expected x and y to have same length")
+    v = vander(x * 1.0, deg + 1)
+    scale = np.sqrt((v * v).sum(axis=0))
+    c = np.linalg.pinv(v / scale, rcond=len(x) * 2.220446049250313e-16) @ (y * 1.0)
+    return c / (scale if y.ndim == 1 else scale.reshape(-1, 1))
+
+
+def roots(p: Any) -> Any:
+    """The complex numbers at which a polynomial is 0."""
+    first, last = 0, len(p)
+    while first < last and p[first] == 0:
+        first += 1
+    while last > first and p[last - 1] == 0:
+        last -= 1
+    zeros = np.zeros(len(p) - last if last > first else 0, dtype=np.complex128)
+    n = last - first - 1
+    if n < 1:
+        return zeros
+    c = p[first:last] * 1.0
+    companion = np.diag(np.ones(n - 1), -1)
+    companion[0, :] = -c[1:] / c[0]
+    return np.concatenate((np.linalg.eigvals(companion), zeros))

@@ -1,0 +1,67 @@
+"""Squares and cubes of floats in loops are those of Python, to the bit."""
+
+from __future__ import annotations
+
+import math
+import random
+
+import numpy as np
+import pytest
+
+import flambeau
+from tests.codegen.graph.one_meaning import agree, assert_native
+
+POWERS = """
+def f(x: List[float], n: int):
+    out: List[float] = []
+    for v in x:
+        out.append(v ** {power})
+    return out
+"""
+SPECIAL = [
+    0.0, -0.0, 1.0, -1.0, math.inf, -math.inf, math.nan, 5e-324, 2.2250738585072014e-308, -2.5e-310, 2.0**-450,
+    2.0**-300, 2.0**500, -(2.0**333), 1.3407807929942596e154, 5.6e102, 0.1, 1 + 2.0**-52, 1 - 2.0**-53, 3.0, 94906267.0,
+]  # fmt: skip
+
+
+@pytest.mark.parametrize("power", [2, 3, 2.0, 3.0])
+def test_powers_of_floats_are_those_of_python(power: float) -> None:
+    function = flambeau.CompilationUnit(POWERS.format(power=power)).f
+    draw = random.Random(5)
+    numbers = [s for s in SPECIAL if _has_power(s, power)]
+    numbers += [draw.uniform(-10, 10) for _ in range(20_000)]
+    numbers += [draw.uniform(1, 2) * 2.0 ** draw.randrange(-320, 320) for _ in range(20_000)]
+    # Squares that lie next to the middle of two doubles: (2**26 + 2k + 1) * 2**e has a square of 54 bits or so.
+    odd = [(1 << 26) + 2 * k + 1 + draw.randrange(1 << 20) for k in range(5000)]
+    numbers += [math.ldexp(k, draw.randrange(-60, 60)) for k in odd]
+    for _ in range(2):
+        found = function(numbers, 0)
+        assert [v.hex() for v in found] == [(v**power).hex() for v in numbers]
+    assert_native(function)
+
+
+def _has_power(value: float, power: float) -> bool:
+    try:
+        value**power
+    except OverflowError:
+        return False
+    return True
+
+
+def test_powers_that_are_too_large_are_errors_as_in_python() -> None:
+    for value in (1e200, -1e200):
+        agree(POWERS.format(power=2), lambda value=value: ([1.0, value], 0))  # type: ignore[misc]
+
+
+def test_powers_of_elements_are_those_of_numpy() -> None:
+    def distances(x: np.ndarray, y: np.ndarray):
+        out = np.empty(len(x))
+        for i in range(len(x)):
+            out[i] = (x[i] - y[i]) ** 2 + (x[i] + y[i]) ** 3
+        return out
+
+    rng = np.random.default_rng(1)
+    x, y = rng.normal(size=(2, 20_000))
+    function = flambeau.script(distances)
+    for _ in range(3):
+        assert function(x, y).tobytes() == distances(x, y).tobytes()
