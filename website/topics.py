@@ -36,8 +36,8 @@ TOPICS: Final[Mapping[str, tuple[str, ...]]] = {
     "Special functions": ("special_functions",),
     "Networks: activations": ("activation", "gates", "softmax"),
     "Networks: convolution, padding, pooling": (
-        "convolution", "convolution_gradients", "convolution_tbc", "padding", "pooling", "pooling_adaptive",
-        "pooling_fractional", "pooling_gradients", "unpooling",
+        "convolution", "convolution_gradients", "convolution_tbc", "padding", "native_windows", "pooling",
+        "pooling_adaptive", "pooling_fractional", "pooling_gradients", "unpooling",
     ),
     "Networks: resampling": (
         "resampling", "resampling_cubic", "resampling_smooth", "grids", "weighted_reading", "reading_between",

@@ -218,7 +218,8 @@ def also(kind: type[Any], python: type[BaseException]) -> type[Any]:
     """
     if issubclass(kind, python) or not issubclass(python, Exception) or issubclass(python, _ENDS):
         return kind
-    alive = (c for c in python.__subclasses__() if c.__bases__ == (kind, python))
+    subclasses = (c for c in python.__subclasses__() if c.__name__ == python.__name__)
+    alive = (c for c in subclasses if c.__bases__ == (kind, python))
     before = _both.get((kind, python)) or next(alive, None)
     if before is not None:
         return before

@@ -221,6 +221,6 @@ def test_layers_of_attention_refuse_what_the_operator_refuses(sizes: list[tuple[
     with pytest.raises((RuntimeError, ValueError)) as expected:
         flambeau.ops.aten._native_multi_head_attention(*given[:3], 8, 2, *given[3:], None, True, True, None)
     for _ in range(3):
-        with pytest.raises(type(expected.value)) as found:
+        with pytest.raises(ValueError if isinstance(expected.value, ValueError) else RuntimeError) as found:
             function(*given, True, True)
         assert str(expected.value).splitlines()[0] in str(found.value)

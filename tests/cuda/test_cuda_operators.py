@@ -29,7 +29,8 @@ def test_samples(name: str, cuda: Any) -> None:
 
 def test_samples_as_large_ones(cuda: Any, monkeypatch: pytest.MonkeyPatch) -> None:
     """What kernels of the host do from some size on, they do not do on devices."""
-    monkeypatch.setattr(large_calls, "LARGE", 1)
+    monkeypatch.setattr(large_calls, "least_large", lambda definition: 1)
+    monkeypatch.setattr(large_calls, "_least", {})
     for name in LOSSES:
         for call in device_samples.calls_of(name):
             found = device_samples.outcome(call)

@@ -15,6 +15,7 @@ from tests.nn.test_layers import IDS, ROWS, assert_same, tensors
 
 ELSEWHERE = {
     "CTCLoss": "test_random_layers",
+    "DataParallel": "test_other_devices",
     "FractionalMaxPool2d": "test_more_layers",
     "FractionalMaxPool3d": "test_more_layers",
     "NLLLoss2d": "test_more_layers",

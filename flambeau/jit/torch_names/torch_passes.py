@@ -107,10 +107,15 @@ def _jit_pass_custom_pattern_based_rewrite_graph(
 
 
 def _jit_pass_custom_pattern_based_rewrite(pattern: str, replacement: str, module: ModuleHandle) -> None:
-    """Replace a pattern in all methods of a module. Raises RuntimeError for texts that do not fit each other.
+    """Replace a pattern in all methods of a module, and so of all modules of its type: they share their methods.
+
+    Raises RuntimeError for texts that do not fit each other.
 
     >>> import flambeau
-    >>> m = flambeau.script(flambeau.nn.Tanh())
+    >>> class Squashed(flambeau.nn.Module):
+    ...     def forward(self, x):
+    ...         return flambeau.tanh(x)
+    >>> m = flambeau.script(Squashed())
     >>> tanh = "graph(%x):\\n  %y = aten::tanh(%x)\\n  return (%y)"
     >>> _jit_pass_custom_pattern_based_rewrite(tanh, tanh.replace("tanh", "abs"), m._c)
     >>> m(flambeau.tensor([-2.0]))
