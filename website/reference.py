@@ -78,7 +78,9 @@ def sources(pages: Pages) -> set[Path]:
     for name in (n for page in pages.values() for n in re.findall(r"^::: (\S+)", page, re.MULTILINE)):
         shown: Any = pydoc.locate(name)
         owners = inspect.getmro(shown) if inspect.isclass(shown) else (inspect.unwrap(shown),)
-        for module in {name.rpartition(".")[0], *(owner.__module__ for owner in owners)}:
+        # a function may hide the module of its name, which is found in its place
+        modules = {owner.__name__ if inspect.ismodule(owner) else owner.__module__ for owner in owners}
+        for module in {name.rpartition(".")[0], *modules}:
             file = getattr(sys.modules.get(module), "__file__", None)
             if module.startswith("flambeau") and file is not None:
                 found.add(Path(file))
