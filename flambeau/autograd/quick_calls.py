@@ -314,7 +314,9 @@ def _look(operand: Any, bit: int, edges: list[Any], shapes: list[Any]) -> int:
 
 def _attach(result: Any, node: Any, number: int, arguments: tuple[Any, ...]) -> None:
     """Have a result know its node, unless it is an argument, or has no gradients."""
-    if result._array.dtype.kind not in "fcV" or any(result is argument for argument in arguments):
+    if not isinstance(result, Tensor) or result._array.dtype.kind not in "fcV":
+        return
+    if any(result is argument for argument in arguments):
         return
     if result._base is not None:
         node.shown = result._base._node

@@ -134,7 +134,7 @@ class OnceArguments(Arguments):
 
     def are_apart(self) -> bool:
         """Whether what is written shares no memory with another argument."""
-        storages = [id(saved.tensor._storage) for saved in self._tensors.values()]
+        storages = [id(tensor._storage) for tensor in tensors_in(self._values)]
         return all(storages.count(id(self._values[n]._storage)) == 1 for n in self._copies)
 
     def again(self, run: Run) -> Run:
