@@ -9,6 +9,7 @@ from typing import Any
 
 from flambeau.jit.value_conversion import Converter, MismatchError, converter, type_name
 from flambeau.schema.function import NO_DEFAULT, Argument, FunctionSchema
+from flambeau.schema.shown_type import shown_type
 from flambeau.schema.types import TensorType
 
 
@@ -113,9 +114,8 @@ def _converter(argument: Argument) -> Converter:
 
 
 def _explain(schema: FunctionSchema, position: int, argument: Argument, value: Any, reason: str) -> str:
-    declared, hint = argument.type.annotation, ""
+    declared, hint = shown_type(argument.type), ""
     if isinstance(argument.type, TensorType) and argument.type.inferred:
-        declared = "Tensor (inferred)"
         hint = (
             f"Inferred '{argument.name}' to be of type 'Tensor' because it was not annotated with an explicit type.\n"
         )

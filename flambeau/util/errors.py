@@ -8,10 +8,11 @@ program's author) or an `ExecutionError` (an operator failed).
 from __future__ import annotations
 
 import os
+import re
 import sys
 import sysconfig
 from collections.abc import Iterable, Iterator, Sequence
-from typing import Any
+from typing import Any, Final
 
 from flambeau.util.source import SourceRange
 
@@ -350,14 +351,29 @@ def _repetition(frames: Sequence[Frame], start: int) -> tuple[int, int]:
     return 0, 0
 
 
+_ACCESSOR: Final = re.compile(r"__(\w+)_[gs]etter")
+"""What the functions of a property are called in graphs and archives."""
+
+
+def _shown_frame(name: str, where: SourceRange | None) -> str:
+    """One frame; the functions of a property are called as the property is."""
+    accessor = _ACCESSOR.fullmatch(name)
+    shown = accessor[1] if accessor else name
+    return f"  Without source, in {shown}\n" if where is None else where.highlight(function=shown)
+
+
 def _shown_frames(frames: Sequence[Frame]) -> Iterator[str]:
-    """The lines of frames; of a circle of calls the first two rounds, and how often it came again, as Python has it."""
+    """The lines of frames; of a circle of calls the first two rounds, and how often it came again, as Python has it.
+
+    A function without source, such as one marked with `@unused`, is shown by its call where that has a place.
+    """
+    frames = [frame for frame in frames if frame[1] is not None] or frames
     index = 0
     while index < len(frames):
         period, times = _repetition(frames, index)
         count = 2 * period or 1
         for name, where in frames[index : index + count]:
-            yield f'  File "<unknown>", line 0, in {name}\n' if where is None else where.highlight(function=name)
+            yield _shown_frame(name, where)
         index += count
         if period:
             repeated = "frame" if period == 1 else f"{period} frames"

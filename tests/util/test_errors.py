@@ -90,7 +90,13 @@ def test_failures_at_run_time_show_the_scripts_own_traceback() -> None:
     assert str(errors.ExecutionError("bad shapes", [("f", WHERE)])) == f"{head}{frame}RuntimeError: bad shapes"
     assert str(errors.ScriptError("builtins.ValueError: no", [("f", WHERE)])) == f"{head}{frame}builtins.ValueError: no"
     assert str(errors.ExecutionError("bad shapes")) == "bad shapes"
-    assert 'File "<unknown>", line 0, in f\n' in str(errors.ScriptError("E", [("f", None)]))
+    assert str(errors.ScriptError("E", [("f", None)])) == f"{head}  Without source, in f\nE"
+    assert str(errors.ScriptError("E", [("f", WHERE), ("g", None)])) == f"{head}{frame}E", "its call shows where"
+
+
+def test_functions_of_properties_are_called_as_the_property_is() -> None:
+    for name in ("__f_getter", "__f_setter"):
+        assert ", in f\n" in str(errors.ScriptError("E", [(name, WHERE)]))
 
 
 def test_internal_error_names_the_stage_and_survives_pickling() -> None:

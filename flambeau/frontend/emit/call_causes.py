@@ -12,6 +12,7 @@ from typing import Final
 from flambeau.frontend.emit.values.attribute_advice import advice
 from flambeau.schema import registry
 from flambeau.schema.function import FunctionSchema
+from flambeau.schema.shown_type import shown_type
 from flambeau.schema.subtype import is_subtype
 from flambeau.schema.types import (
     FLOAT,
@@ -155,4 +156,4 @@ def _about_missing(what: str, schemas: Sequence[FunctionSchema], count: int) -> 
 
 
 def _joined(types: Sequence[Type]) -> str:
-    return " and ".join(t.annotation for t in types)
+    return " and ".join(map(shown_type, types))

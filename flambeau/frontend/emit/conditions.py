@@ -16,7 +16,7 @@ from flambeau.frontend.emit.container_subscripts import constant_int
 from flambeau.frontend.emit.frames import Variable
 from flambeau.frontend.emit.schema_matching import call_operator
 from flambeau.frontend.emit.values import magic_methods as magic
-from flambeau.frontend.emit.values.simple_value import SimpleValue, shown
+from flambeau.frontend.emit.values.simple_value import SimpleValue
 from flambeau.frontend.emit.values.sugared import Emitter, Sugared
 from flambeau.frontend.scopes.captured_names import Name
 from flambeau.frontend.trees.tree_views import (
@@ -37,6 +37,7 @@ from flambeau.ir.walk import blocks
 from flambeau.schema import registry
 from flambeau.schema.opdef import Effect
 from flambeau.schema.set_type import SetType
+from flambeau.schema.shown_type import shown_type
 from flambeau.schema.subtype import subtract, unify
 from flambeau.schema.types import (
     BOOL,
@@ -225,7 +226,7 @@ def to_bool(e: Emitter, where: SourceRange, value: Value) -> Value:
             case NamedType() if (result := magic.truth(e, where, value)) is not None:
                 return result
     advice = NONE_IS_FALSE if may_be_none(type_) and type_ != NONE else ""
-    raise CompileError(f"Could not cast value of type {shown(type_)} to bool{advice}", where)
+    raise CompileError(f"Could not cast value of type {shown_type(type_)} to bool{advice}", where)
 
 
 def _negated(e: Emitter, condition: Condition, where: SourceRange) -> Condition:

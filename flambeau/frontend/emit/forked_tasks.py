@@ -6,13 +6,14 @@ fork(g, x)    →    %f : Future(int) = prim::fork(%x)  with the graph  graph(%x
 from __future__ import annotations
 
 from flambeau.frontend.emit.call_expressions import emit_arguments
-from flambeau.frontend.emit.values.simple_value import SimpleValue, shown
+from flambeau.frontend.emit.values.simple_value import SimpleValue
 from flambeau.frontend.emit.values.sugared import Emitter, Sugared
 from flambeau.frontend.trees.tree_views import Apply
 from flambeau.ir.clone import Copies, clone_node
 from flambeau.ir.constants import CONSTANT
 from flambeau.ir.graph import Graph, Node, Value
 from flambeau.ir.walk import outer_values
+from flambeau.schema.shown_type import shown_type
 from flambeau.schema.types import AwaitType, FutureType, Type
 from flambeau.util.errors import CompileError
 from flambeau.util.record import replace
@@ -38,7 +39,7 @@ def emit_wait(e: Emitter, tree: Apply, hint: Type | None) -> Sugared:
     """`wait(future)`."""
     value = _only(e, tree, "wait")
     if not isinstance(value.static_type, FutureType):
-        raise CompileError(NOT_A_FUTURE.format(found=shown(value.static_type)), tree.args[0].range)
+        raise CompileError(NOT_A_FUTURE.format(found=shown_type(value.static_type)), tree.args[0].range)
     return SimpleValue(e.emit("aten::wait", (value,), value.static_type.element))
 
 
@@ -46,7 +47,7 @@ def emit_awaitable_wait(e: Emitter, tree: Apply, hint: Type | None) -> Sugared:
     """`_awaitable_wait(a)`."""
     value = _only(e, tree, "_awaitable_wait")
     if not isinstance(value.static_type, AwaitType):
-        raise CompileError(NOT_AN_AWAIT.format(found=shown(value.static_type)), tree.args[0].range)
+        raise CompileError(NOT_AN_AWAIT.format(found=shown_type(value.static_type)), tree.args[0].range)
     return SimpleValue(e.emit("prim::awaitable_wait", (value,), value.static_type.element))
 
 

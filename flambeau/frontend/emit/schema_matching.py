@@ -22,7 +22,7 @@ from flambeau.frontend.emit.implicit_conversions import (
     pack_tuple,
 )
 from flambeau.frontend.emit.numpy.array_promotion import note_results
-from flambeau.frontend.emit.schema_mismatches import _shown, unknown_operator_text, why_unbound, wrong_type
+from flambeau.frontend.emit.schema_mismatches import unknown_operator_text, why_unbound, wrong_type
 from flambeau.frontend.emit.values.sugared import Emitter, Given
 from flambeau.frontend.scopes.python_constants import default_type
 from flambeau.ir.graph import Value
@@ -32,6 +32,7 @@ from flambeau.schema.array_type import holds_arrays
 from flambeau.schema.element_type import is_element, kinds_of
 from flambeau.schema.function import Argument, FunctionSchema
 from flambeau.schema.match import Bindings, bind, fits, has_variables, result_types, substitute
+from flambeau.schema.shown_type import shown_type
 from flambeau.schema.subtype import is_subtype
 from flambeau.schema.types import (
     BOOL,
@@ -146,9 +147,9 @@ class _Attempt:
         if is_open:
             before = dict(self.bindings)
             if not bind(wanted, actual, self.bindings):
-                own = _shown(value.static_type)
+                own = shown_type(value.static_type)
                 raise Mismatch(
-                    f"Could not match type {own} to {_shown(wanted)} in argument '{formal.name}': "
+                    f"Could not match type {own} to {shown_type(wanted)} in argument '{formal.name}': "
                     f"{why_unbound(wanted, actual, before)}."
                 )
             if not fits(wanted, actual, dict(self.bindings)):

@@ -6,6 +6,7 @@ from flambeau.program.classes import why_no_interface
 from flambeau.schema import registry
 from flambeau.schema.function import Argument
 from flambeau.schema.match import Bindings, bind
+from flambeau.schema.shown_type import shown_type
 from flambeau.schema.types import DictType, FutureType, ListType, OptionalType, TensorType, Type, VarType
 
 UNKNOWN_OPERATOR = "\nUnknown builtin op: {name}.\n"
@@ -28,14 +29,9 @@ def unknown_operator_text(name: str) -> str:
     return text + NO_SUGGESTIONS.format(name=name) + "The original call is"
 
 
-def _shown(type_: Type) -> str:
-    """A type as messages name it: one that nobody annotated says so."""
-    return "Tensor (inferred)" if isinstance(type_, TensorType) and type_.inferred else type_.annotation
-
-
 def wrong_type(formal: Argument, actual: Type, converted: Type | None = None) -> str:
     """That an argument has another type than a parameter, and what may be behind it."""
-    text = WRONG_TYPE.format(wanted=_shown(formal.type), name=formal.name, found=_shown(actual))
+    text = WRONG_TYPE.format(wanted=shown_type(formal.type), name=formal.name, found=shown_type(actual))
     text += why_no_interface(actual, formal.type)
     if isinstance(formal.type, TensorType) and formal.type.inferred:
         text += f"\nInferred '{formal.name}' to be of type 'Tensor' because it was not annotated with an explicit type."
@@ -53,7 +49,7 @@ def why_unbound(formal: Type, actual: Type, bindings: Bindings) -> str:
     """Why type variables could not be bound."""
     if isinstance(formal, VarType) and formal.name in bindings:
         bound = bindings[formal.name]
-        return BOUND_BEFORE.format(name=formal.name, before=_shown(bound), after=_shown(actual))
+        return BOUND_BEFORE.format(name=formal.name, before=shown_type(bound), after=shown_type(actual))
     if isinstance(formal, OptionalType) and not isinstance(actual, OptionalType):
         return why_unbound(formal.element, actual, bindings)
     if type(formal) is type(actual) and isinstance(formal, ListType | DictType | FutureType | OptionalType):
@@ -61,4 +57,4 @@ def why_unbound(formal: Type, actual: Type, bindings: Bindings) -> str:
             if not bind(inner, other, dict(bindings)):
                 return why_unbound(inner, other, bindings)
     what = "a dict" if isinstance(formal, DictType) else formal.annotation
-    return f"Cannot match {what} to {_shown(actual)}"
+    return f"Cannot match {what} to {shown_type(actual)}"

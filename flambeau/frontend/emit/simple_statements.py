@@ -41,6 +41,7 @@ from flambeau.ir.graph import Value
 from flambeau.program import protected
 from flambeau.program.classes import why_no_interface
 from flambeau.schema.array_type import holds_arrays, holds_tensors, plain
+from flambeau.schema.shown_type import shown_type
 from flambeau.schema.subtype import is_subtype, unify
 from flambeau.schema.types import NONE, STRING, DictType, ListType, NamedType, Type
 from flambeau.util.errors import CompileError, UnsupportedNodeError
@@ -143,7 +144,7 @@ def _as_declared(e: Emitter, tree: Return, value: Value, declared: Type) -> Valu
         return value
     type_, conversion = conversion_to(value, declared, implicit=True)
     if not is_subtype(type_, declared):
-        text = WRONG_RETURN.format(wanted=declared.annotation, found=value.static_type.annotation)
+        text = WRONG_RETURN.format(wanted=shown_type(declared), found=shown_type(value.static_type))
         text += why_no_interface(value.static_type, declared) + about_numbers(value.static_type)
         text += about_power(value) + about_result(value, tree.value, declared)
         raise CompileError(text, tree.range)

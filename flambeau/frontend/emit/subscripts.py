@@ -11,11 +11,12 @@ from flambeau.frontend.emit.numpy.reversed_views import ReversedView, forwards, 
 from flambeau.frontend.emit.schema_matching import call_operator
 from flambeau.frontend.emit.tensor_subscripts import emit_index, load_tensor_item
 from flambeau.frontend.emit.values.attribute_advice import MAY_BE_NONE
-from flambeau.frontend.emit.values.simple_value import SimpleValue, shown, tuple_item
+from flambeau.frontend.emit.values.simple_value import SimpleValue, tuple_item
 from flambeau.frontend.emit.values.slice_values import SliceValue
 from flambeau.frontend.emit.values.sugared import Emitter, Given, Sugared
 from flambeau.frontend.trees.tree_views import Subscript
 from flambeau.ir.graph import Value
+from flambeau.schema.shown_type import shown_type
 from flambeau.schema.types import (
     INT,
     DictType,
@@ -69,7 +70,7 @@ def _item(e: Emitter, tree: Subscript, value: Value, index: Sugared) -> Value:
         if isinstance(type_, ListType | StringType):
             bounds = [b if b is not None else e.constant(None) for b in (index.start, index.stop)]
             return call_operator(e, where, "aten::slice", [value, *bounds, index.step or e.constant(1)])
-        raise CompileError(f"'{shown(type_)}' object is not subscriptable with a slice", where)
+        raise CompileError(f"'{shown_type(type_)}' object is not subscriptable with a slice", where)
     position = index.as_value(e, tree.indices[0].range)
     if isinstance(type_, NamedType):
         method = SimpleValue(value).attribute(e, where, "__getitem__")
@@ -77,7 +78,7 @@ def _item(e: Emitter, tree: Subscript, value: Value, index: Sugared) -> Value:
     if isinstance(type_, ListType | DictType | StringType):
         return call_operator(e, where, "aten::__getitem__", [value, position])
     advice = f".{MAY_BE_NONE}" if isinstance(type_, OptionalType) else ""
-    raise CompileError(f"'{shown(type_)}' object is not subscriptable{advice}", where)
+    raise CompileError(f"'{shown_type(type_)}' object is not subscriptable{advice}", where)
 
 
 def _tuple_item(e: Emitter, tree: Subscript, value: Value, type_: TupleType, index: Sugared) -> Value:

@@ -9,12 +9,13 @@ from flambeau.frontend.emit.assignment import assign
 from flambeau.frontend.emit.values.context_values import ContextValue
 from flambeau.frontend.emit.values.object_methods import find_method
 from flambeau.frontend.emit.values.region_contexts import Region
-from flambeau.frontend.emit.values.simple_value import SimpleValue, shown
+from flambeau.frontend.emit.values.simple_value import SimpleValue
 from flambeau.frontend.emit.values.sugared import Emitter
 from flambeau.frontend.trees.tree_views import With, WithItem
 from flambeau.ir.graph import Value
 from flambeau.program.function import Function
 from flambeau.schema.function import FunctionSchema
+from flambeau.schema.shown_type import shown_type
 from flambeau.schema.types import ANY, NamedType, Type
 from flambeau.util.errors import CompileError
 from flambeau.util.source import SourceRange
@@ -78,7 +79,7 @@ def _check_methods(e: Emitter, value: Value, where: SourceRange) -> Type:
     """What `__enter__` of an object gives. Raises CompileError if it cannot be entered and left."""
     type_ = value.static_type
     if not isinstance(type_, NamedType):
-        raise CompileError(NOT_AN_OBJECT.format(found=f"value of type '{shown(type_)}'"), where)
+        raise CompileError(NOT_AN_OBJECT.format(found=f"value of type '{shown_type(type_)}'"), where)
     methods = [find_method(e, type_, name, where) for name in ("__enter__", "__exit__")]
     if any(m is None for m in methods):
         raise CompileError(NO_METHODS.format(type=type_.name), where)

@@ -10,6 +10,7 @@ from flambeau.frontend.scopes.python_constants import constant_type
 from flambeau.frontend.scopes.type_annotations import type_of_tree
 from flambeau.frontend.trees import tree_views as t
 from flambeau.schema.function import Argument
+from flambeau.schema.shown_type import shown_type
 from flambeau.schema.subtype import is_subtype
 from flambeau.schema.types import NONE, FloatType, TensorType, Type
 from flambeau.util.errors import CompileError
@@ -79,7 +80,7 @@ def check_defaults(arguments: Sequence[Argument], tree: t.Def) -> None:
         if argument.has_default and param is not None:
             _check_mutable(argument.default, argument, param)
             if not _fits(broadcast_default(argument).default, argument.type):
-                text = WRONG_DEFAULT.format(wanted=_shown(argument.type), name=argument.name)
+                text = WRONG_DEFAULT.format(wanted=shown_type(argument.type), name=argument.name)
                 if isinstance(argument.type, TensorType) and argument.type.inferred:
                     text += INFERRED.format(name=argument.name)
                 raise CompileError(text, param.range)
@@ -102,11 +103,6 @@ def as_declared(value: Any, type_: Type) -> Any:
     """
     is_int = isinstance(value, int) and not isinstance(value, bool)
     return float(value) if is_int and isinstance(type_, FloatType) else value
-
-
-def _shown(type_: Type) -> str:
-    is_inferred = isinstance(type_, TensorType) and type_.inferred
-    return "Tensor (inferred)" if is_inferred else type_.annotation
 
 
 def _check_mutable(value: Any, argument: Argument, param: t.Param) -> None:

@@ -24,11 +24,12 @@ from flambeau.frontend.emit.forked_tasks import (
 from flambeau.frontend.emit.implicit_conversions import convert
 from flambeau.frontend.emit.values.operator_value import OperatorValue
 from flambeau.frontend.emit.values.region_contexts import RecordFunction, StrictFusion
-from flambeau.frontend.emit.values.simple_value import SimpleValue, shown
+from flambeau.frontend.emit.values.simple_value import SimpleValue
 from flambeau.frontend.emit.values.sugared import Emitter, FormValue, Sugared
 from flambeau.frontend.scopes.type_annotations import type_of_tree
 from flambeau.frontend.trees.tree_views import Apply, Expr, Select, TupleLiteral, Var
 from flambeau.ir.graph import Value
+from flambeau.schema.shown_type import shown_type
 from flambeau.schema.subtype import is_subtype, subtract
 from flambeau.schema.types import (
     NONE,
@@ -57,7 +58,7 @@ def emit_annotate(e: Emitter, tree: Apply, hint: Type | None) -> Sugared:
     if isinstance(value.static_type, TensorType) and wanted in FROM_TENSOR:
         value = e.emit(FROM_TENSOR[wanted].operator, (value,), wanted)
     if not is_subtype(value.static_type, wanted):
-        text = WRONG_ANNOTATION.format(wanted=wanted.annotation, found=shown(value.static_type))
+        text = WRONG_ANNOTATION.format(wanted=wanted.annotation, found=shown_type(value.static_type))
         raise CompileError(text, tree.range)
     if value.static_type != wanted:
         value = _widened(e, value, wanted)

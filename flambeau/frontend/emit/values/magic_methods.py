@@ -13,6 +13,7 @@ from flambeau.frontend.emit.values.object_methods import find_method, has_method
 from flambeau.frontend.emit.values.simple_value import SimpleValue
 from flambeau.frontend.emit.values.sugared import Emitter, Given
 from flambeau.ir.graph import Value
+from flambeau.schema.shown_type import shown_type
 from flambeau.schema.subtype import is_subtype
 from flambeau.schema.types import BOOL, NamedType
 from flambeau.util.errors import CompileError
@@ -55,7 +56,7 @@ def emit_magic(e: Emitter, where: SourceRange, op: str, left: Value, right: Valu
         return call_operator(e, where, "aten::__not__", [equal])
     owner = left if isinstance(left.static_type, NamedType) else right
     missing = name if owner is left else reflected
-    raise CompileError(f"'{owner.static_type.annotation}' object has no attribute or method '{missing}'.", where)
+    raise CompileError(f"'{shown_type(owner.static_type)}' object has no attribute or method '{missing}'.", where)
 
 
 def call_unary(e: Emitter, where: SourceRange, name: str, value: Value) -> Value | None:

@@ -27,6 +27,7 @@ from flambeau.program.classes import ClassDefinition
 from flambeau.program.function import Function
 from flambeau.schema.function import FunctionSchema
 from flambeau.schema.set_type import SetType
+from flambeau.schema.shown_type import shown_type
 from flambeau.schema.types import (
     NONE,
     AnyTupleType,
@@ -64,7 +65,7 @@ class SimpleValue(Sugared):
     @property
     def kind(self) -> str:
         """Its type, as programs write it."""
-        return f"value of type '{shown(self.value.static_type)}'"
+        return f"value of type '{shown_type(self.value.static_type)}'"
 
     def as_value(self, e: Emitter, where: SourceRange) -> Value:
         """Itself."""
@@ -79,7 +80,7 @@ class SimpleValue(Sugared):
         meaning = e.rules.attribute(e, where, self.value, name)
         if meaning is None:
             type_ = self.value.static_type
-            named = "np.ndarray" if isinstance(type_, TensorType) and type_.is_array else shown(type_)
+            named = "np.ndarray" if isinstance(type_, TensorType) and type_.is_array else shown_type(type_)
             text = NO_ATTRIBUTE.format(type=named, name=name)
             raise CompileError(text + advice(self.value.static_type, name), where)
         return meaning
@@ -103,7 +104,7 @@ class SimpleValue(Sugared):
         """Only objects have attributes that can be set; `__init__` adds them."""
         type_ = self.value.static_type
         if not isinstance(type_, NamedType):
-            text = f"Tried to set an attribute: {name} on a non-class: {shown(type_)}"
+            text = f"Tried to set an attribute: {name} on a non-class: {shown_type(type_)}"
             raise CompileError(text + advice_on_assigning(type_, name), where)
         definition = type_.definition
         if isinstance(definition, ClassDefinition):
@@ -121,7 +122,7 @@ class SimpleValue(Sugared):
                     receivers.add_attribute(e, where, definition, name, value, annotation)
         if not isinstance(definition, ClassDefinition) or definition.attribute(name) is None:
             if isinstance(definition, ClassDefinition) and definition.constants.get(name, name) is None:
-                raise CompileError(receivers.ALWAYS_NONE.format(found=shown(value.static_type), name=name), where)
+                raise CompileError(receivers.ALWAYS_NONE.format(found=shown_type(value.static_type), name=name), where)
             hint = "Did you forget to initialize it in __init__()?"
             raise CompileError(f"Tried to set nonexistent attribute: {name}. {hint}", where)
         receivers.assign(e, where, self.value, definition, name, value)
@@ -158,7 +159,7 @@ class SimpleValue(Sugared):
                 return SimpleValue(items).as_tuple(e, where, size)
             if isinstance(type_, TensorType) and type_.is_array and size is not None:
                 return [SimpleValue(item) for item in unpacked(e, where, value, size)]
-            raise CompileError(f"{shown(type_)} cannot be used as a tuple", where)
+            raise CompileError(f"{shown_type(type_)} cannot be used as a tuple", where)
         if size is None:
             raise CompileError(NO_STATIC_SIZE, where)
         node = e.graph.insert("prim::ListUnpack", (value,), [type_.element] * size)
@@ -184,7 +185,7 @@ class SimpleValue(Sugared):
         iterator = e.rules.iterator(e, where, self.value)
         if iterator is not None:
             return iterator.iterate(e, where)
-        raise CompileError(f"'{shown(type_)}' object is not iterable", where)
+        raise CompileError(f"'{shown_type(type_)}' object is not iterable", where)
 
     def item(self, e: Emitter, where: SourceRange, index: Value) -> Sugared:
         """The item of a list, dict, string or tensor."""
@@ -274,11 +275,6 @@ def _items_as_list(e: Emitter, where: SourceRange, value: Value, size: int | Non
         case SetType():
             return sets.items_of(e, where, value)
     return iterated(e, where, value)
-
-
-def shown(type_: Type) -> str:
-    """A type as messages name it: one that nobody annotated says so."""
-    return "Tensor (inferred)" if isinstance(type_, TensorType) and type_.inferred else type_.annotation
 
 
 def module_items(e: Emitter, where: SourceRange, value: Value) -> list[Sugared] | None:
