@@ -3,12 +3,11 @@
 from __future__ import annotations
 
 import argparse
-import importlib.util
+import difflib
 import os
 import sys
 from collections.abc import Callable, Sequence
 from pathlib import Path
-from types import ModuleType
 from typing import Any
 
 import flambeau
@@ -17,12 +16,11 @@ from flambeau.ir.draw import NEEDS_VIZ
 from flambeau.ir.parser import parse_ir
 from flambeau.ir.verify import verify
 from flambeau.jit.function import ScriptFunction
-from flambeau.jit.modules.script_module import RecursiveScriptModule
 from flambeau.passes import order, pipeline
 from flambeau.passes.by_name import PASSES
 from flambeau.passes.steps import Step
 from flambeau.tools import doctor, warm
-from flambeau.util.errors import CompileError, FrontendError, InternalError, ParseError, VerifyError
+from flambeau.tools.targets import REPORTED, CommandError, evaluated_arguments, load_target
 
 Stage = Callable[[ScriptFunction, Sequence[Any]], Any]
 STAGES: dict[str, Stage] = {
@@ -42,16 +40,6 @@ NEED_ARGUMENTS = ("passes", "optimised", "llvm", "ptx")
 """The stages that depend on what the function is called with."""
 
 
-class CommandError(Exception):
-    """A command that cannot be carried out; the text says why and what to do."""
-
-
-REPORTED = (
-    CommandError, CompileError, FrontendError, InternalError, ParseError, VerifyError, OSError, UnicodeDecodeError,
-)  # fmt: skip
-"""Errors whose text says all: they are printed without a Python traceback."""
-
-
 def main(arguments: Sequence[str] | None = None) -> int:
     """Run one command; the exit status: 0, or 1 for what is wrong with the user's file or installation.
 
@@ -67,7 +55,8 @@ def main(arguments: Sequence[str] | None = None) -> int:
         os.dup2(os.open(os.devnull, os.O_WRONLY), sys.stdout.fileno())
         return 0
     except REPORTED as error:
-        print(f"flambeau: {str(error).lstrip()}", file=sys.stderr)
+        text = f"{error.filename}: {error.strerror}" if isinstance(error, OSError) and error.filename else str(error)
+        print(f"flambeau: {text.lstrip()}", file=sys.stderr)
         return 1
 
 
@@ -125,104 +114,11 @@ class _ListPasses(argparse.Action):
 # -- show -------------------------------------------------------------------------------------------------------------
 
 
-def load_target(target: str) -> tuple[ScriptFunction, ModuleType]:
-    """The function that `FILE.py:FN` names, scripted, and its Python module. Raises CommandError when there is none.
-
-    Of an archive, `model.pt` or `model.pt:sub.method`, it is the method, of the module by default `forward`.
-    """
-    path, _, name = target.rpartition(":")
-    archive = next((Path(p) for p in (target, path) if p and _is_archive(Path(p))), None)
-    if archive is not None:
-        return _method_of_archive(archive, target[len(str(archive)) + 1 :]), ModuleType(archive.stem)
-    if not path or not name:
-        raise CommandError(f"expected FILE.py:FN, got {target!r}; for example examples/nbody.py:energy")
-    module = load_module(Path(path))
-    function: Any = module
-    for part in name.split("."):
-        if not hasattr(function, part):
-            raise CommandError(f"{path} has no {name!r}; it defines {_known(module)}")
-        function = getattr(function, part)
-    if not callable(function) or isinstance(function, type):
-        kind = "class" if isinstance(function, type) else type(function).__name__
-        hint = f"name a function or an instance of a module. {path} defines {_known(module)}"
-        raise CommandError(f"{name} is a {kind}; {hint}")
-    scripted: Any = flambeau.script(function)
-    return (scripted.forward if isinstance(scripted, RecursiveScriptModule) else scripted), module
-
-
-def _is_archive(path: Path) -> bool:
-    if not path.is_file():
-        return False
-    with path.open("rb") as file:
-        return file.read(4) == b"PK\x03\x04"
-
-
-def _method_of_archive(path: Path, name: str) -> ScriptFunction:
-    """A method of the module in an archive, by its dotted name."""
-    method: Any = flambeau.jit.load(path)
-    for part in name.split(".") if name else ():
-        if not hasattr(method, part):
-            raise CommandError(f"{path} has no {name!r}; at {part!r} there is {', '.join(_parts(method)) or 'nothing'}")
-        method = getattr(method, part)
-    if isinstance(method, RecursiveScriptModule) and "forward" in method.script_object.type.definition.methods:
-        method = method.forward
-    if not isinstance(method, ScriptFunction):
-        raise CommandError(f"{name or path} is no method; there are {', '.join(_parts(method)) or 'none in it'}")
-    return method
-
-
-def _parts(target: Any) -> list[str]:
-    script_object = getattr(target, "script_object", None)
-    return [] if script_object is None else [*script_object.type.definition.methods, *target._modules]
-
-
-def _known(module: ModuleType) -> str:
-    """What of a Python module can be shown."""
-    names = [
-        name
-        for name, value in vars(module).items()
-        if isinstance(value, ScriptFunction | flambeau.nn.Module)
-        or (callable(value) and not isinstance(value, type) and getattr(value, "__module__", "") == module.__name__)
-    ]
-    return ", ".join(names) or "nothing that can be shown"
-
-
-def load_module(path: Path) -> ModuleType:
-    """Run a Python file as a module. Raises CommandError if it is none or fails."""
-    if not path.is_file():
-        raise CommandError(f"there is no file {path}")
-    name = path.stem if path.stem not in sys.modules else f"_shown_{path.stem}"
-    spec = importlib.util.spec_from_file_location(name, path)
-    if spec is None or spec.loader is None:
-        raise CommandError(f"{path} is no Python file: its name should end in .py")
-    module = importlib.util.module_from_spec(spec)
-    sys.modules[name] = module
-    if str(path.parent) not in sys.path:
-        sys.path.insert(0, str(path.parent))
-    try:
-        spec.loader.exec_module(module)
-    except REPORTED:
-        raise
-    except Exception as error:
-        raise CommandError(f"running {path} failed: {type(error).__name__}: {error}") from error
-    return module
-
-
-def _arguments(text: str, module: ModuleType) -> Sequence[Any]:
-    scope = {"flambeau": flambeau, "Tensor": flambeau.Tensor, **vars(module)}
-    try:
-        arguments = eval(f"({text},)" if text.strip() else "()", scope)
-    except Exception as error:
-        raise CommandError(f"--args {text!r} is no list of arguments: {type(error).__name__}: {error}") from error
-    assert isinstance(arguments, tuple)
-    return arguments
-
-
 def _show(options: argparse.Namespace) -> int:
     function, module = load_target(options.target)
     arguments: Sequence[Any] = ()
     if options.args is not None:
-        arguments = _arguments(options.args, module)
+        arguments = evaluated_arguments(options.args, module)
         try:
             function(*arguments)
         except Exception as error:
@@ -253,13 +149,17 @@ def _show(options: argparse.Namespace) -> int:
 
 
 def _opt(options: argparse.Namespace) -> int:
-    if options.file != "-" and not Path(options.file).is_file():
-        raise CommandError(f"there is no file {options.file}")
     names = [name.strip() for name in options.passes.split(",") if name.strip()]
     unknown = [name for name in names if name not in PASSES]
     if unknown:
-        raise CommandError(f"there is no pass {unknown[0]!r}; the passes are {', '.join(PASSES)}")
-    graph = parse_ir(sys.stdin.read() if options.file == "-" else Path(options.file).read_text(encoding="utf-8"))
+        close = difflib.get_close_matches(unknown[0], PASSES, 1)
+        hint = f"Did you mean {close[0]!r}? The" if close else "The"
+        raise CommandError(f"there is no pass {unknown[0]!r}. {hint} passes are {', '.join(PASSES)}")
+    if options.file != "-" and not Path(options.file).is_file():
+        raise CommandError(f"there is no file {options.file}")
+    is_typed = options.file == "-"
+    text = sys.stdin.read() if is_typed else Path(options.file).read_text(encoding="utf-8")
+    graph = parse_ir(text, filename="<stdin>" if is_typed else options.file)
     verify(graph)
     for name in names:
         step = Step(phase="opt", name=name, run=PASSES[name])
@@ -304,7 +204,7 @@ def _warm(options: argparse.Namespace) -> int:
 
 def _tune(options: argparse.Namespace) -> int:
     function, module = load_target(options.target)
-    arguments = _arguments(options.args, module)
+    arguments = evaluated_arguments(options.args, module)
     try:
         with flambeau.no_grad():
             print(function.tune(*arguments))

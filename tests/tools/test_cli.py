@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import importlib.util
 import io
 import os
 import subprocess
@@ -134,7 +135,10 @@ def test_pictures(capsys: pytest.CaptureFixture[str], program: Path, tmp_path: P
 @pytest.mark.parametrize(
     ("target", "fragments"),
     [
-        ("nothing", ["expected FILE.py:FN, got 'nothing'", "for example"]),
+        ("nothing", ["expected FILE.py:FN or model.pt, got 'nothing'", "for example"]),
+        ("{program}", ["say which function of", "shown_program.py:FN; it defines halve, wrong, shapes"]),
+        ("absent.py", ["expected FILE.py:FN or model.pt, got 'absent.py'"]),
+        ("absent.pt", ["there is no file absent.pt"]),
         ("absent.py:f", ["there is no file absent.py"]),
         ("{program}:absent", ["has no 'absent'", "halve", "model", "traced"]),
         ("{program}:Plain", ["Plain is a class", "halve"]),
@@ -177,11 +181,26 @@ def test_standard_input(capsys: pytest.CaptureFixture[str], monkeypatch: pytest.
 
 
 def test_refusals_of_opt(capsys: pytest.CaptureFixture[str], graph: Path, tmp_path: Path) -> None:
-    assert "there is no pass 'cs'; the passes are" in refusal_of(capsys, "opt", "-p", "cs", str(graph))
+    assert "there is no pass 'cs'. Did you mean 'cse'? The passes are" in refusal_of(capsys, "opt", "-p", "cs", str(graph))
     assert "there is no file absent.ir" in refusal_of(capsys, "opt", "absent.ir")
     broken = tmp_path / "broken.ir"
     broken.write_text("graph(%n : int):\n  return (%m)\n", encoding="utf-8")
     assert "%m" in refusal_of(capsys, "opt", str(broken))
+
+
+def test_files_are_named_in_what_is_said_of_them(capsys: pytest.CaptureFixture[str], tmp_path: Path) -> None:
+    wrong, archive = tmp_path / "wrong.ir", tmp_path / "wrong.pt"
+    wrong.write_text("graph(%x : Tensor):\n  return (%y)", encoding="utf-8")
+    archive.write_text("no archive", encoding="utf-8")
+    assert f'File "{wrong}", line 2' in refusal_of(capsys, "opt", str(wrong))
+    assert f"{archive} is no TorchScript archive" in refusal_of(capsys, "show", str(archive))
+
+
+@pytest.mark.skipif(importlib.util.find_spec("igraph") is None, reason="lays pictures out; optional")
+def test_a_picture_that_cannot_be_written(capsys: pytest.CaptureFixture[str], program: Path, tmp_path: Path) -> None:
+    missing = tmp_path / "missing" / "graph.svg"
+    text = refusal_of(capsys, "show", f"{program}:halve", "--stage", "graph", "--svg", str(missing))
+    assert text == f"flambeau: {missing}: No such file or directory\n"
 
 
 def test_list_of_passes(capsys: pytest.CaptureFixture[str]) -> None:
