@@ -42,7 +42,16 @@ SLOW: Final = (
 
 
 class BatchLevel(Level):
-    """One `vmap` at work."""
+    """One `vmap` at work: what it is called with stands for `size` examples at once.
+
+    >>> import flambeau
+    >>> from flambeau.batching.batched import batched
+    >>> level = BatchLevel(2, "error")
+    >>> with level.opened():
+    ...     y = batched(level, flambeau.tensor([[1.0, 2.0, 3.0], [4.0, 5.0, 6.0]])).sum()
+    ...     print(type(y).__name__, y.shape)
+    BatchedTensor flambeau.Size([])
+    """
 
     transform = "vmap"
 

@@ -10,7 +10,11 @@ from flambeau.util.record import dataclass
 
 @dataclass(frozen=True, slots=True)
 class Span:
-    """Along `axis`, these inputs alone must reach the axis's full size, or a value would be wider than it should be."""
+    """Along `axis`, these inputs alone must reach the axis's full size, or a value would be wider than it should be.
+
+    >>> Span("d0", frozenset({"x0"}), size=3)
+    Span(axis='d0', inputs=frozenset({'x0'}), size=3)
+    """
 
     axis: str
     inputs: frozenset[str]

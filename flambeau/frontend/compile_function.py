@@ -175,6 +175,12 @@ def compile_def(
     type; with `receiver` it is an `__init__`, which adds attributes to its class. `bound` is what a call tells of
     parameters whose types or values are the call's.
     Raises CompileError for what is not of the language or does not fit its types.
+
+    >>> from flambeau.frontend.scopes.name_resolution import Names
+    >>> from flambeau.frontend.trees.function_conversion import parse_source
+    >>> function = compile_def(parse_source("def f(n: int):\\n  return n * n\\n")[0], Names())
+    >>> print(function.schema)
+    f(int n) -> int
     """
     try:
         with deep_recursion():
@@ -348,7 +354,14 @@ def _as_def(tree: t.Lambda) -> t.Def:
 def declared_schema(
     tree: t.Def, resolver: Resolver, *, defaults: Mapping[str, Any], self_type: Type | None = None
 ) -> FunctionSchema | None:
-    """What a function takes and returns, from its declaration; None if that does not say what it returns."""
+    """What a function takes and returns, from its declaration; None if that does not say what it returns.
+
+    >>> from flambeau.frontend.scopes.name_resolution import Names
+    >>> from flambeau.frontend.trees.function_conversion import parse_source
+    >>> tree = parse_source("def f(n: int, scale: float = 2.0) -> float:\\n  return n * scale\\n")[0]
+    >>> print(declared_schema(tree, Names(), defaults={"scale": 2.0}))
+    f(int n, float scale=2.) -> float
+    """
     is_init = tree.name == "__init__" and self_type is not None
     if (tree.decl.returns is None and not is_init) or yields(tree):
         return None

@@ -155,7 +155,12 @@ def is_outside(places: Any, low: int, high: int) -> bool:
 
 
 def empty_in_order(sizes: Any, dtype: Any, byte_strides: Any) -> Any:
-    """A new array of the device that an operator runs on, with these strides, which leave no gaps."""
+    """A new array of the device that an operator runs on, with these strides, which leave no gaps.
+
+    Example: within an operator's kernel on a device, a matrix whose columns lie side by side:
+
+        empty_in_order((3, 4), "float32", (4, 12))
+    """
     library = _place.library
     return library.ndarray(tuple(sizes), dtype, library.cuda.alloc(_reach(sizes, dtype, byte_strides)), byte_strides)
 
@@ -180,7 +185,12 @@ def as_strided(array: Any, shape: Any, strides: Any) -> Any:
 
 def device_view(array: Any, shape: Any, strides: Any, dtype: Any, address: int | None = None) -> Any:
     """A view of an array of a device with other sizes, strides in bytes and dtype; from another address if one is
-    given."""
+    given.
+
+    Example: the second row of a matrix of float32 on a device:
+
+        device_view(x, x.shape[1:], x.strides[1:], x.dtype, x.data.ptr + x.strides[0])
+    """
     begin = array.data if address is None else array.data + (address - array.data.ptr)
     return type(array)(tuple(shape), dtype, begin, tuple(strides))
 

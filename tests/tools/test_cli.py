@@ -181,7 +181,8 @@ def test_standard_input(capsys: pytest.CaptureFixture[str], monkeypatch: pytest.
 
 
 def test_refusals_of_opt(capsys: pytest.CaptureFixture[str], graph: Path, tmp_path: Path) -> None:
-    assert "there is no pass 'cs'. Did you mean 'cse'? The passes are" in refusal_of(capsys, "opt", "-p", "cs", str(graph))
+    text = refusal_of(capsys, "opt", "-p", "cs", str(graph))
+    assert "there is no pass 'cs'. Did you mean 'cse'? The passes are" in text
     assert "there is no file absent.ir" in refusal_of(capsys, "opt", "absent.ir")
     broken = tmp_path / "broken.ir"
     broken.write_text("graph(%n : int):\n  return (%m)\n", encoding="utf-8")

@@ -30,7 +30,11 @@ __all__ = ["Entry", "Parameter", "Signature", "call_in_python", "make_entry", "o
 
 @dataclass(slots=True)
 class Entry:
-    """A native callable, and what it counts."""
+    """A native callable, and what it counts. `make_entry` gives one.
+
+    >>> Entry(call=abs, cell=GRAPH_CELL.pack(function=0, error=0, user=0)).served
+    0
+    """
 
     call: Callable[..., Any]
     """Takes the function's arguments."""
@@ -57,6 +61,22 @@ def make_entry(
         slow: called with the same arguments if one of them does not look so.
         error: called with the function's code, unless that is 0, and the address of its context; it raises.
         user: goes into the context's word of this name.
+
+    Example:
+        >>> from flambeau.codegen.graph.representation import Int
+        >>> from flambeau.codegen.llvm.engine import engine
+        >>> code = engine().link('''
+        ... define i64 @double(ptr %context, ptr %arguments, ptr %results) {
+        ...   %n = load i64, ptr %arguments
+        ...   %twice = add i64 %n, %n
+        ...   store i64 %twice, ptr %results
+        ...   ret i64 0
+        ... }
+        ... ''', ("double",), {})
+        >>> signature = Signature((Parameter(Int()),), (Int(),))
+        >>> entry = make_entry(signature, code.addresses["double"], lambda n: "none of mine", lambda code, at: None)
+        >>> entry.call(21), entry.call("21"), entry.served
+        (42, 'none of mine', 1)
     """
     code = _entry_code(signature)
     if code is None:

@@ -35,7 +35,24 @@ def call_in_python(
     arguments: tuple[Any, ...],
     user: int = 0,
 ) -> Any:
-    """Call a function; the parameters are those of `make_entry`. Gives `MISSED` for arguments that do not fit."""
+    """Call a function; the parameters are those of `make_entry`. Gives `MISSED` for arguments that do not fit.
+
+    >>> from flambeau.codegen.graph.representation import Int
+    >>> from flambeau.codegen.llvm.engine import engine
+    >>> code = engine().link('''
+    ... define i64 @double(ptr %context, ptr %arguments, ptr %results) {
+    ...   %n = load i64, ptr %arguments
+    ...   %twice = add i64 %n, %n
+    ...   store i64 %twice, ptr %results
+    ...   ret i64 0
+    ... }
+    ... ''', ("double",), {})
+    >>> signature = Signature((Parameter(Int()),), (Int(),))
+    >>> call_in_python(signature, code.addresses["double"], lambda code, context: None, (21,))
+    42
+    >>> call_in_python(signature, code.addresses["double"], lambda code, context: None, ("21",)) is MISSED
+    True
+    """
     return _Call(signature, user).run(function_address, error, arguments)
 
 

@@ -11,7 +11,13 @@ from flambeau.util.record import dataclass
 
 @dataclass(frozen=True, slots=True)
 class Parameter:
-    """How an argument must look."""
+    """How an argument must look.
+
+    >>> from flambeau.codegen.graph.representation import Array, Int, Tupled
+    >>> from flambeau.schema.dtype import float32
+    >>> Parameter(Tupled((Int(), Array(float32, 1))), ones=(None, (False,))).item(1)
+    Parameter(representation=Array(dtype=flambeau.float32, rank=1, dense=0), is_written=False, ones=(False,))
+    """
 
     representation: Representation
     is_written: bool = False
@@ -34,7 +40,12 @@ class Parameter:
 
 @dataclass(frozen=True, slots=True)
 class Signature:
-    """Parameters and results of a function, as values of their representations."""
+    """Parameters and results of a function, as values of their representations.
+
+    >>> from flambeau.codegen.graph.representation import Float, Int
+    >>> Signature((Parameter(Int()),), (Float(),)).results
+    (Float(),)
+    """
 
     parameters: tuple[Parameter, ...]
     results: tuple[Representation, ...]
@@ -44,7 +55,14 @@ class Signature:
 
 
 def ones_of(representation: Representation, value: Any) -> Any:
-    """`Parameter.ones` for arguments that are to look like a value, an example of them."""
+    """`Parameter.ones` for arguments that are to look like a value, an example of them.
+
+    >>> import flambeau
+    >>> from flambeau.codegen.graph.representation import Array, Int, Tupled
+    >>> matrix = Array(flambeau.float32, 2)
+    >>> ones_of(Tupled((Int(), matrix)), (3, flambeau.zeros(1, 5)))
+    (None, (True, False))
+    """
     match representation:
         case Array():
             sizes: Sequence[int] = value._array.shape

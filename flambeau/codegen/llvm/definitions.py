@@ -29,7 +29,13 @@ from flambeau.util.record import dataclass, field, replace
 
 @dataclass(slots=True)
 class Scope:
-    """What is known at one place of the nest."""
+    """What is known at one place of the nest.
+
+    >>> from flambeau.codegen.llvm.emitter import Value
+    >>> scope = Scope(values={"%0": Value("%t4", "float", 1)}, pointers={}, index={}, carries={})
+    >>> scope.values["%0"], scope.mask
+    (float %t4, None)
+    """
 
     values: dict[str, Value]
     pointers: dict[str, Value]

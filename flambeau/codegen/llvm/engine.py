@@ -52,7 +52,11 @@ class NativeCode:
 
 
 def available() -> bool:
-    """Whether LLVM is installed here."""
+    """Whether LLVM is installed here, so that there is native code.
+
+    >>> available()
+    True
+    """
     return is_installed()
 
 

@@ -36,7 +36,11 @@ from flambeau.util.record import dataclass, replace
 
 @dataclass(frozen=True, slots=True)
 class NativeText:
-    """The LLVM text of one kernel function and what it needs to be linked."""
+    """The LLVM text of one kernel function and what it needs to be linked.
+
+    >>> NativeText("k", "define void @k() {...}", libm=("expf",), needs_memory=False, splits=True).libm
+    ('expf',)
+    """
 
     symbol: str
     text: str
@@ -47,13 +51,33 @@ class NativeText:
 
 
 def emit_kernel(kernel: Kernel, schedule: Schedule, target: Target, symbol: str) -> NativeText:
-    """LLVM text for ``kernel`` (hoisted, one axis a loop) under ``schedule``."""
+    """LLVM text for ``kernel`` (hoisted, one axis a loop) under ``schedule``.
+
+    >>> from flambeau.codegen.kernel import KernelBuilder
+    >>> b = KernelBuilder("double", ("i",))
+    >>> x, y = b.input("x", "float32", ("i",)), b.output("y", "float32", ("i",))
+    >>> with b.loop("i"):
+    ...     value = b.load(x)
+    ...     b.store(y, b.apply("add", value, value))
+    >>> schedule = Schedule(vector_axis="i", lanes=8, unit=frozenset({"x", "y"}))
+    >>> native = emit_kernel(b.kernel(), schedule, Target(vector_bits=256), "double")
+    >>> "<8 x float>" in native.text, native.splits, native.needs_memory
+    (True, True, False)
+    """
     return NestEmitter(kernel, schedule, target).run(symbol)
 
 
 @dataclass(frozen=True, slots=True)
 class FunctionParts:
-    """A kernel's function for a module that has others."""
+    """A kernel's function for a module that has others.
+
+    >>> parts = FunctionParts("entry:\\n  ret void\\n}\\n", declarations=(), libm=(), may_fail=False)
+    >>> print(parts.text("idle").strip())
+    define internal void @idle(ptr %block, i64 %low, i64 %high) #0 {
+    entry:
+      ret void
+    }
+    """
 
     body: str
     """From the opening brace on."""
@@ -68,7 +92,19 @@ class FunctionParts:
 
 
 def emit_function(kernel: Kernel, schedule: Schedule, target: Target) -> FunctionParts:
-    """A kernel like `emit_kernel`, without scratch rows, as a function that is put beside others."""
+    """A kernel like `emit_kernel`, without scratch rows, as a function that is put beside others.
+
+    >>> from flambeau.codegen.kernel import KernelBuilder
+    >>> b = KernelBuilder("double", ("i",))
+    >>> x, y = b.input("x", "float32", ("i",)), b.output("y", "float32", ("i",))
+    >>> with b.loop("i"):
+    ...     value = b.load(x)
+    ...     b.store(y, b.apply("add", value, value))
+    >>> schedule = Schedule(vector_axis="i", lanes=8, unit=frozenset({"x", "y"}))
+    >>> parts = emit_function(b.kernel(), schedule, Target(vector_bits=256))
+    >>> parts.text("double").splitlines()[0], parts.may_fail
+    ('define internal void @double(ptr %block, i64 %low, i64 %high) #0 {', False)
+    """
     emitter = NestEmitter(kernel, schedule, target)
     emitter.whole()
     body = emitter.instructions()
@@ -87,7 +123,18 @@ ATTRIBUTES = '\nattributes #0 = { nounwind "prefer-vector-width"="512" }\n!0 = !
 
 
 class NestEmitter(ValueEmitter):
-    """Emits one function; ``stages`` uses it for several functions of one kernel."""
+    """Emits one function; ``stages`` uses it for several functions of one kernel.
+
+    >>> from flambeau.codegen.kernel import KernelBuilder
+    >>> b = KernelBuilder("double", ("i",))
+    >>> x, y = b.input("x", "float32", ("i",)), b.output("y", "float32", ("i",))
+    >>> with b.loop("i"):
+    ...     value = b.load(x)
+    ...     b.store(y, b.apply("add", value, value))
+    >>> schedule = Schedule(vector_axis="i", lanes=8, unit=frozenset({"x", "y"}))
+    >>> NestEmitter(b.kernel(), schedule, Target(vector_bits=256)).run("double").symbol
+    'double'
+    """
 
     def __init__(self, kernel: Kernel, schedule: Schedule, target: Target) -> None:
         super().__init__(kernel, schedule, target)

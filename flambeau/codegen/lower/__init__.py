@@ -36,6 +36,21 @@ def lower_graph(
     """The kernel of a graph; its inputs and outputs are the kernel's. Raises `LoweringError` when there is none.
 
     `types` says what is known of the inputs where the graph's own types say less.
+
+    >>> from flambeau.codegen.kernel.printer import print_kernel
+    >>> from flambeau.ir.parser import parse_ir
+    >>> graph = parse_ir("graph(%x : Float(*)):\\n  %y : Float(*) = aten::mul(%x, %x)\\n  return (%y)")
+    >>> print(print_kernel(lower_graph(graph).kernel).strip())
+    kernel fused {
+      axes d0
+      in x0: float32[d0]
+      out y0: float32[d0]
+      for d0 {
+        %0: float32 = load x0[d0]
+        %1: float32 = mul %0, %0
+        store y0[d0], %1
+      }
+    }
     """
     return lower_region(graph.nodes(), graph.parameters, graph.returns, types, name=name, for_device=for_device)
 
@@ -52,6 +67,12 @@ def lower_region(
     """The kernel of some nodes, in order; every value they use is an input, a constant or one of theirs.
 
     Half precision is for devices: for what is said to run there, or has inputs known to be there.
+
+    >>> from flambeau.ir.parser import parse_ir
+    >>> graph = parse_ir("graph(%x : Float(*)):\\n  %y : Float(*) = aten::exp(%x)\\n  return (%y)")
+    >>> kernel = lower_region(graph.nodes(), graph.parameters, graph.returns, name="grown").kernel
+    >>> kernel.name, [buffer.role for buffer in kernel.buffers]
+    ('grown', ['in', 'out'])
     """
     known = types if types is not None else [v.static_type for v in inputs]
     region = _Region(may_hold_halves=for_device or any(map(_is_on_device, known)))

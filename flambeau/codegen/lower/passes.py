@@ -25,7 +25,11 @@ COSTLY = frozenset({
 
 @dataclass(frozen=True, slots=True)
 class Lowered:
-    """A kernel and what the shapes of a call must fulfil for it to mean what the region means."""
+    """A kernel and what the shapes of a call must fulfil for it to mean what the region means.
+
+    >>> Lowered(Kernel("nothing", (), (), ())).spans
+    ()
+    """
 
     kernel: Kernel
     spans: tuple[Span, ...] = field(default=())

@@ -27,7 +27,21 @@ MOST_ON_STACK = 1 << 17
 
 
 def emit_product(kernel: Kernel, tiling: Tiling, target: Target, symbol: str) -> NativeText:
-    """LLVM text for a product (specialised) under a tiling."""
+    """LLVM text for a product (specialised) under a tiling.
+
+    >>> from flambeau.codegen.lower import lower_graph
+    >>> from flambeau.codegen.specialize import specialize
+    >>> from flambeau.ir.parser import parse_ir
+    >>> text = "graph(%x : Float(*, *), %w : Float(*, *)):\\n  %y : Float(*, *) = aten::mm(%x, %w)\\n  return (%y)"
+    >>> kernel = lower_graph(parse_ir(text)).kernel
+    >>> n = 64  # of rows, columns and steps; the strides are those of rows side by side
+    >>> strides = {(b.name, axis): 4 * n ** (1 - k) for b in kernel.buffers for k, axis in enumerate(b.axes)}
+    >>> special = specialize(kernel, {axis: n for axis in kernel.axes}, strides, kernel.axes)
+    >>> from flambeau.codegen.products.tiling import choose_tiling
+    >>> tiling = choose_tiling(special, special, special, Target(vector_bits=256), 1, ("tiles", 4, 2))
+    >>> "<8 x float>" in emit_product(special.kernel, tiling, Target(vector_bits=256), "product").text
+    True
+    """
     return _Loops(ProductEmitter(kernel, tiling, target)).emit(symbol)
 
 

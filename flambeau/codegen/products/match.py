@@ -44,7 +44,14 @@ class Product:
 
 
 def is_product(kernel: Kernel) -> bool:
-    """Whether the kernel computes a product."""
+    """Whether the kernel computes a product.
+
+    >>> from flambeau.codegen.lower import lower_graph
+    >>> from flambeau.ir.parser import parse_ir
+    >>> text = "graph(%x : Float(*, *), %w : Float(*, *)):\\n  %y : Float(*, *) = aten::mm(%x, %w)\\n  return (%y)"
+    >>> is_product(lower_graph(parse_ir(text)).kernel)
+    True
+    """
     return any(isinstance(s, Let) and s.op == "product" for s in walk(kernel.body))
 
 

@@ -85,6 +85,18 @@ def choose_tiling(
 
     `wanted`: the form, rows and vectors of a tile to take in place of those that are chosen; None where BLAS cannot
     serve that is wanted.
+
+    >>> from flambeau.codegen.lower import lower_graph
+    >>> from flambeau.codegen.specialize import specialize
+    >>> from flambeau.ir.parser import parse_ir
+    >>> text = "graph(%x : Float(*, *), %w : Float(*, *)):\\n  %y : Float(*, *) = aten::mm(%x, %w)\\n  return (%y)"
+    >>> kernel = lower_graph(parse_ir(text)).kernel
+    >>> n = 64  # of rows, columns and steps; the strides are those of rows side by side
+    >>> strides = {(b.name, axis): 4 * n ** (1 - k) for b in kernel.buffers for k, axis in enumerate(b.axes)}
+    >>> special = specialize(kernel, {axis: n for axis in kernel.axes}, strides, kernel.axes)
+    >>> tiling = choose_tiling(special, special, special, Target(vector_bits=256), 1, ("tiles", 4, 2))
+    >>> tiling.form, tiling.rows, tiling.vectors * tiling.lanes
+    ('tiles', 4, 16)
     """
     product = match(special)
     if product is None or 0 in special.sizes.values():
@@ -215,7 +227,20 @@ def _shared(special: Specialized, product: Product, by_columns: bool, rows: int,
 
 
 def split_product(special: Specialized, tiling: Tiling, threads: int) -> Split:
-    """How the range of a call is shared out."""
+    """How the range of a call is shared out.
+
+    >>> from flambeau.codegen.lower import lower_graph
+    >>> from flambeau.codegen.specialize import specialize
+    >>> from flambeau.ir.parser import parse_ir
+    >>> text = "graph(%x : Float(*, *), %w : Float(*, *)):\\n  %y : Float(*, *) = aten::mm(%x, %w)\\n  return (%y)"
+    >>> kernel = lower_graph(parse_ir(text)).kernel
+    >>> n = 64  # of rows, columns and steps; the strides are those of rows side by side
+    >>> strides = {(b.name, axis): 4 * n ** (1 - k) for b in kernel.buffers for k, axis in enumerate(b.axes)}
+    >>> special = specialize(kernel, {axis: n for axis in kernel.axes}, strides, kernel.axes)
+    >>> tiling = choose_tiling(special, special, special, Target(vector_bits=256), 2, ("tiles", 4, 2))
+    >>> split_product(special, tiling, threads=2).most_pieces > 1
+    True
+    """
     product = tiling.product
     assert product is not None
     most = 0 if threads < 2 else threads * (1 if tiling.packed and tiling.shared == "rows" else 2)

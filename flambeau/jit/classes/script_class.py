@@ -17,7 +17,22 @@ NO_FORM = "class '{name}' has no form in programs: script takes classes written 
 
 
 def script_class(cls: type, classes: ModuleClasses) -> type:
-    """Compile all of a class. Raises CompileError for what programs cannot have, TypeError for classes of no use."""
+    """Compile all of a class. Raises CompileError for what programs cannot have, TypeError for classes of no use.
+
+    `flambeau.script` calls it.
+
+    >>> import flambeau
+    >>> @flambeau.script
+    ... class Counter:
+    ...     def __init__(self) -> None:
+    ...         self.n = 0
+    ...     def step(self) -> int:
+    ...         self.n += 1
+    ...         return self.n
+    >>> counter = Counter()
+    >>> counter.step() + counter.step()
+    3
+    """
     if is_interface(cls):
         return cls
     with classes.registry.lock:
@@ -33,7 +48,15 @@ def script_class(cls: type, classes: ModuleClasses) -> type:
 
 
 def define(cls: type, classes: ModuleClasses) -> ClassDefinition | None:
-    """The definition of a class of users, made now if there is none; None for other classes."""
+    """The definition of a class of users, made now if there is none; None for other classes.
+
+    >>> from flambeau.jit.script import CLASSES
+    >>> class Point:
+    ...     def __init__(self, x: float) -> None:
+    ...         self.x = x
+    >>> define(Point, CLASSES).name, define(int, CLASSES)
+    ('__torch__.flambeau.jit.classes.script_class.Point', None)
+    """
     if not is_class_of_objects(cls) or is_interface(cls):
         return None
     with classes.registry.lock:
@@ -48,7 +71,25 @@ def _scope(cls: type, name: str) -> Any:
 
 
 def let_instances_be_met(classes: ModuleClasses) -> None:
-    """Let classes be compiled when a call meets their instances, which a parameter of an interface may take."""
+    """Let classes be compiled when a call meets their instances, which a parameter of an interface may take.
+
+    It is called once, with the classes that `flambeau.script` makes:
+
+    >>> import flambeau
+    >>> @flambeau.jit.interface
+    ... class Sized:
+    ...     def size(self) -> int: ...
+    >>> class Pair:
+    ...     def __init__(self) -> None:
+    ...         self.items = [1, 2]
+    ...     def size(self) -> int:
+    ...         return len(self.items)
+    >>> @flambeau.script
+    ... def size_of(x: Sized) -> int:
+    ...     return x.size()
+    >>> size_of(Pair())  # nobody scripted Pair
+    2
+    """
     CLASS_COMPILER.provide(lambda cls: define(cls, classes))
 
 

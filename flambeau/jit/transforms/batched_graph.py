@@ -30,6 +30,18 @@ def batched_graph(
     """The graph of a function for all examples at once; `types` are those of the arguments with their examples.
 
     Raises UntraceableError for a function that has none.
+
+    >>> import flambeau
+    >>> @flambeau.script
+    ... def scaled(x: flambeau.Tensor, n: int) -> flambeau.Tensor:
+    ...     for _ in range(n):
+    ...         x = x * x.sum()
+    ...     return x
+    >>> from flambeau.schema.types import INT, TensorType
+    >>> matrix = TensorType(dtype=flambeau.float32, sizes=(None, None))
+    >>> graph = batched_graph(scaled.script_function, [matrix, INT], [0, None], [0])
+    >>> [node.op for node in graph.nodes() if node.op == "prim::Loop"]
+    ['prim::Loop']
     """
     one = _of_an_example(function, types, in_dims)
     if any(map(is_random, one.nodes())):

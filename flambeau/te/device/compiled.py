@@ -65,6 +65,18 @@ class CudaCode(Compiled):
     Each has one loop that is bound to blocks, outermost, or none, and loops inside bound to threads. A call takes
     arrays of CuPy, tensors on the device, or arrays on the host, which are copied there; results are on the device if
     an argument was. Raises ScheduleError for what is bound to nothing, RuntimeError where no device can be used.
+
+    >>> import numpy as np
+    >>> from flambeau import te
+    >>> n = te.var("n")
+    >>> x = te.placeholder("x", (n,))
+    >>> nest = te.LoopNest(te.compute("y", (n,), lambda i: x[i] * 2))
+    >>> outer, inner = nest.split(nest.loops("y")[0], 32)
+    >>> nest.bind(outer, "block")
+    >>> nest.bind(inner, "thread")
+    >>> code = nest.codegen("cuda")
+    >>> code.simulate(np.ones(3, np.float32))  # on the host, every access looked at
+    array([2., 2., 2.], dtype=float32)
     """
 
     memory: Memory = DeviceMemory()
