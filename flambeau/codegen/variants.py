@@ -14,7 +14,8 @@ from flambeau.codegen.kernel.printer import print_kernel
 from flambeau.codegen.llvm.emitted import KernelText, Needs
 from flambeau.codegen.llvm.emitter import Target
 from flambeau.codegen.llvm.engine import NativeCode, c_imports, engine, memory_imports
-from flambeau.codegen.llvm.nest import NativeText, emit_kernel
+from flambeau.codegen.llvm.native_text import NativeText
+from flambeau.codegen.llvm.nest import emit_kernel
 from flambeau.codegen.llvm.stages import emit_staged, is_staged
 from flambeau.codegen.products import Tiling, emit_product
 from flambeau.codegen.schedule import Schedule

@@ -16,7 +16,7 @@ from flambeau.codegen.llvm.builder import ModuleBuilder
 from flambeau.codegen.llvm.checked_emitter import word
 from flambeau.codegen.llvm.emitter import Target, Value, float_constant
 from flambeau.codegen.llvm.memory import iota
-from flambeau.codegen.llvm.nest import ATTRIBUTES
+from flambeau.codegen.llvm.native_text import ATTRIBUTES
 from flambeau.codegen.recurrent.panels import PanelBuilder, Part
 
 SYMBOL: Final = "attention"

@@ -26,7 +26,8 @@ from flambeau.codegen.kernel.opset import NO_IDENTITY
 from flambeau.codegen.llvm.abi import BlockLayout, block_layout
 from flambeau.codegen.llvm.emitter import Target
 from flambeau.codegen.llvm.emitter import Value as Register
-from flambeau.codegen.llvm.nest import FunctionParts, emit_function
+from flambeau.codegen.llvm.native_text import FunctionParts
+from flambeau.codegen.llvm.nest import emit_function
 from flambeau.codegen.lower import Lowered, LoweringError, lower_graph
 from flambeau.codegen.schedule import Schedule
 from flambeau.codegen.specialize import Specialized, Strides, parallel_group, specialize

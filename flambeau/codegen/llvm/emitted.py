@@ -13,7 +13,7 @@ from functools import cache
 from pathlib import Path
 from typing import NamedTuple
 
-from flambeau.codegen.llvm.nest import NativeText
+from flambeau.codegen.llvm.native_text import NativeText
 from flambeau.util.source_stamps import source_stamps
 
 PACKAGE = Path(__file__).parents[2]

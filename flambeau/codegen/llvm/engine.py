@@ -24,7 +24,7 @@ from flambeau.codegen.llvm.emitted import KernelText, Needs, emitter_sources, ne
 from flambeau.codegen.llvm.host import chosen_processor, is_installed, llvm_version
 from flambeau.codegen.llvm.lanes import PREFIX
 from flambeau.codegen.llvm.memory import ALLOCATE, FREE
-from flambeau.codegen.llvm.nest import NativeText
+from flambeau.codegen.llvm.native_text import NativeText
 from flambeau.codegen.llvm.object_cache import ObjectCache, key_of, object_cache
 from flambeau.codegen.llvm.object_file import NotLinkedError
 from flambeau.codegen.llvm.processor import Processor

@@ -30,24 +30,9 @@ from flambeau.codegen.kernel.opset import TRAPPING, reduced_dtype
 from flambeau.codegen.llvm import memory, pack, pass_order, reduce, rests, scatter
 from flambeau.codegen.llvm.definitions import Scope, ValueEmitter
 from flambeau.codegen.llvm.emitter import Target, Value, int_constant
+from flambeau.codegen.llvm.native_text import ATTRIBUTES, FunctionParts, NativeText
 from flambeau.codegen.schedule import Schedule
-from flambeau.util.record import dataclass, replace
-
-
-@dataclass(frozen=True, slots=True)
-class NativeText:
-    """The LLVM text of one kernel function and what it needs to be linked.
-
-    >>> NativeText("k", "define void @k() {...}", libm=("expf",), needs_memory=False, splits=True).libm
-    ('expf',)
-    """
-
-    symbol: str
-    text: str
-    libm: tuple[str, ...]
-    needs_memory: bool
-    splits: bool
-    """Whether the outermost axis may be cut into [low, high) pieces that run independently."""
+from flambeau.util.record import replace
 
 
 def emit_kernel(kernel: Kernel, schedule: Schedule, target: Target, symbol: str) -> NativeText:
@@ -65,30 +50,6 @@ def emit_kernel(kernel: Kernel, schedule: Schedule, target: Target, symbol: str)
     (True, True, False)
     """
     return NestEmitter(kernel, schedule, target).run(symbol)
-
-
-@dataclass(frozen=True, slots=True)
-class FunctionParts:
-    """A kernel's function for a module that has others.
-
-    >>> parts = FunctionParts("entry:\\n  ret void\\n}\\n", declarations=(), libm=(), may_fail=False)
-    >>> print(parts.text("idle").strip())
-    define internal void @idle(ptr %block, i64 %low, i64 %high) #0 {
-    entry:
-      ret void
-    }
-    """
-
-    body: str
-    """From the opening brace on."""
-    declarations: tuple[str, ...]
-    libm: tuple[str, ...]
-    may_fail: bool
-    """Whether it may write to the error flag."""
-
-    def text(self, symbol: str) -> str:
-        """The function under a name."""
-        return f"define internal void @{symbol}(ptr %block, i64 %low, i64 %high) #0 {{\n{self.body}"
 
 
 def emit_function(kernel: Kernel, schedule: Schedule, target: Target) -> FunctionParts:
@@ -114,13 +75,8 @@ def emit_function(kernel: Kernel, schedule: Schedule, target: Target) -> Functio
     return FunctionParts(body, tuple(emitter.e.declarations), tuple(emitter.e.libm), may_fail)
 
 
-__all__ = ["ATTRIBUTES", "FunctionParts", "NativeText", "NestEmitter", "Scope", "emit_function", "emit_kernel"]
-
 CHEAP = frozenset({"add", "sub", "mul", "neg", "abs", "minimum", "maximum", "select"})
 """Operations that are not worth putting numbers into a vector."""
-
-ATTRIBUTES = '\nattributes #0 = { nounwind "prefer-vector-width"="512" }\n!0 = !{i32 1}\n'
-
 
 class NestEmitter(ValueEmitter):
     """Emits one function; ``stages`` uses it for several functions of one kernel.

@@ -13,8 +13,10 @@ from flambeau.codegen.kernel.dtypes import element_type
 from flambeau.codegen.kernel.nest import Accumulate, Carry, Kernel, Loop, Running, Statement, Store, walk
 from flambeau.codegen.llvm import reduce
 from flambeau.codegen.llvm.abi import block_layout
+from flambeau.codegen.llvm.definitions import Scope
 from flambeau.codegen.llvm.emitter import Target, Value, int_constant
-from flambeau.codegen.llvm.nest import ATTRIBUTES, NativeText, NestEmitter, Scope
+from flambeau.codegen.llvm.native_text import ATTRIBUTES, NativeText
+from flambeau.codegen.llvm.nest import NestEmitter
 from flambeau.codegen.llvm.pool import APART
 from flambeau.codegen.schedule import Schedule
 

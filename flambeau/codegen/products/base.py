@@ -8,9 +8,10 @@ from flambeau.codegen.costs import NANOSECONDS
 from flambeau.codegen.kernel.dtypes import element_type
 from flambeau.codegen.kernel.nest import Kernel, Let, Load, Loop, Statement, Store
 from flambeau.codegen.kernel.opset import TRAPPING
+from flambeau.codegen.llvm.definitions import Scope
 from flambeau.codegen.llvm.emitter import Target, Value, int_constant
 from flambeau.codegen.llvm.memory import iota
-from flambeau.codegen.llvm.nest import NestEmitter, Scope
+from flambeau.codegen.llvm.nest import NestEmitter
 from flambeau.codegen.products.tiling import Tiling
 
 Step = Value | int

@@ -6,8 +6,8 @@ the sums. A vector of columns is done some columns at a time; then the lanes of 
 
 from __future__ import annotations
 
+from flambeau.codegen.llvm.definitions import Scope
 from flambeau.codegen.llvm.emitter import Value, float_constant
-from flambeau.codegen.llvm.nest import Scope
 from flambeau.codegen.products.base import ProductEmitter, word
 from flambeau.codegen.products.pack import halves
 from flambeau.codegen.products.tile import TileShape, load_columns, multiply_add

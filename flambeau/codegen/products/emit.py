@@ -11,9 +11,10 @@ from __future__ import annotations
 
 from flambeau.codegen.kernel.nest import Kernel
 from flambeau.codegen.llvm import memory
+from flambeau.codegen.llvm.definitions import Scope
 from flambeau.codegen.llvm.emitter import Target, Value
 from flambeau.codegen.llvm.memory import FREE
-from flambeau.codegen.llvm.nest import ATTRIBUTES, NativeText, Scope
+from flambeau.codegen.llvm.native_text import ATTRIBUTES, NativeText
 from flambeau.codegen.products.base import ProductEmitter, word
 from flambeau.codegen.products.dots import Dots
 from flambeau.codegen.products.large import Large

@@ -7,9 +7,9 @@ an element before it writes there. Otherwise it gets memory of its own.
 from __future__ import annotations
 
 from flambeau.codegen.kernel.nest import Store
+from flambeau.codegen.llvm.definitions import Scope
 from flambeau.codegen.llvm.emitter import Value, float_literal
 from flambeau.codegen.llvm.memory import ALLOCATE, FREE, leave_without_memory
-from flambeau.codegen.llvm.nest import Scope
 from flambeau.codegen.products.base import ProductEmitter, word
 from flambeau.codegen.products.blas import SYMBOL, blas
 from flambeau.codegen.products.tile import load_columns

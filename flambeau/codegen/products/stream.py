@@ -4,8 +4,8 @@ from __future__ import annotations
 
 from collections.abc import Callable
 
+from flambeau.codegen.llvm.definitions import Scope
 from flambeau.codegen.llvm.emitter import Value, float_constant
-from flambeau.codegen.llvm.nest import Scope
 from flambeau.codegen.products.base import ProductEmitter, word
 from flambeau.codegen.products.tile import TileShape, load_columns, multiply_add
 from flambeau.codegen.products.tiling import MOST_STREAMED

@@ -4,8 +4,8 @@ from __future__ import annotations
 
 from collections.abc import Callable
 
+from flambeau.codegen.llvm.definitions import Scope
 from flambeau.codegen.llvm.emitter import Value, float_constant, vector_type
-from flambeau.codegen.llvm.nest import Scope
 from flambeau.codegen.products.base import ProductEmitter, Step
 from flambeau.util.record import dataclass
 

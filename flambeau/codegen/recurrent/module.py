@@ -11,7 +11,7 @@ from typing import Final
 from flambeau.codegen.llvm.builder import ModuleBuilder
 from flambeau.codegen.llvm.emitter import Target
 from flambeau.codegen.llvm.engine import NativeCode, engine
-from flambeau.codegen.llvm.nest import ATTRIBUTES
+from flambeau.codegen.llvm.native_text import ATTRIBUTES
 from flambeau.codegen.recurrent.backward import add_backward
 from flambeau.codegen.recurrent.cells import CELLS
 from flambeau.codegen.recurrent.forward import add_forward

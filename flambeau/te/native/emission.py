@@ -9,7 +9,7 @@ from flambeau.codegen.kernel.dtypes import element_type
 from flambeau.codegen.llvm import reduce
 from flambeau.codegen.llvm.emitter import Emitter, Target, Value, int_constant
 from flambeau.codegen.llvm.memory import allocate_aligned, free, leave_without_memory
-from flambeau.codegen.llvm.nest import ATTRIBUTES
+from flambeau.codegen.llvm.native_text import ATTRIBUTES
 from flambeau.te.expressions import Buffer, Load, Op, Var
 from flambeau.te.linear import constant_of
 from flambeau.te.native import accesses
