@@ -265,8 +265,8 @@ def __getattr__(name: str) -> _Any:
         return path
     if name in _NOT_HERE:
         raise AttributeError(_NOT_HERE[name])
-    found = globals()[name] = _surface.function(name)
-    return found
+    operator = globals()[name] = _surface.function(name)
+    return operator
 
 
 def __dir__() -> list[str]:

@@ -15,8 +15,8 @@ from flambeau.ops import surface as _surface
 
 def __getattr__(name: str) -> Callable[..., Any]:
     """A function derived from an operator, made when it is first asked for."""
-    found = globals()[name] = _surface.member("fft", name)
-    return found
+    function = globals()[name] = _surface.member("fft", name)
+    return function
 
 
 def __dir__() -> list[str]:

@@ -16,8 +16,8 @@ from flambeau.ops.families.matrices import LinAlgError as LinAlgError
 
 def __getattr__(name: str) -> Callable[..., Any]:
     """A function derived from an operator, made when it is first asked for."""
-    found = globals()[name] = _surface.member("linalg", name)
-    return found
+    function = globals()[name] = _surface.member("linalg", name)
+    return function
 
 
 def __dir__() -> list[str]:

@@ -69,12 +69,12 @@ class AliasAnalysis:
 
     def writers(self, value: Value) -> list[Node]:
         """The nodes that may write to the value or to something in it."""
-        found: dict[Node, None] = {}
+        writing: dict[Node, None] = {}
         for place in self.reach(value):
             for written, nodes in self._candidates(place):
                 if written.overlaps(place):
-                    found.update(dict.fromkeys(nodes))
-        return list(found)
+                    writing.update(dict.fromkeys(nodes))
+        return list(writing)
 
     def has_writers(self, value: Value) -> bool:
         """Whether any node may write to the value or to something in it."""
@@ -101,17 +101,17 @@ class AliasAnalysis:
 
     def reach(self, values: Iterable[Value] | Value) -> set[Place]:
         """The memory that the values may point to, with everything in it."""
-        given = (values,) if isinstance(values, Value) else values
-        return self._memory.reach(place for value in given for place in self._points_to.of(value))
+        starts = (values,) if isinstance(values, Value) else values
+        return self._memory.reach(place for value in starts for place in self._points_to.of(value))
 
     # -- nodes --------------------------------------------------------------------------------------------------------
 
     def writes(self, node: Node) -> set[Place]:
         """The places that a node, with what is nested in it, may write to."""
-        found: set[Place] = set()
+        written: set[Place] = set()
         for inner in nodes_within(node):
-            found |= self._points_to.writes.get(inner, set())
-        return found
+            written |= self._points_to.writes.get(inner, set())
+        return written
 
     def reads(self, node: Node) -> set[Place]:
         """The places that a node, with what is nested in it, may look at."""

@@ -203,10 +203,10 @@ def _size(node: Node) -> Any:
 
 @evaluates("aten::slice")
 def _slice(node: Node) -> Any:
-    given = [known(v) for v in node.operands]
-    if UNKNOWN in given or not isinstance(given[0], list) or given[3] == 0 or not is_unmodified(node.result()):
+    operands = [known(v) for v in node.operands]
+    if UNKNOWN in operands or not isinstance(operands[0], list) or operands[3] == 0 or not is_unmodified(node.result()):
         return UNKNOWN
-    return given[0][given[1] : given[2] : given[3]]
+    return operands[0][operands[1] : operands[2] : operands[3]]
 
 
 @evaluates("aten::add")
@@ -237,8 +237,8 @@ def _repeated(node: Node) -> Any:
 def _item(node: Node) -> Any:
     items, index = known(node.operand(0)), known(node.operand(1))
     if isinstance(items, dict) and isinstance(index, str | int):
-        found = items.get(index, UNKNOWN)
-        return UNKNOWN if isinstance(found, TensorType) else found
+        item = items.get(index, UNKNOWN)
+        return UNKNOWN if isinstance(item, TensorType) else item
     if not (isinstance(items, list) and isinstance(index, int) and -len(items) <= index < len(items)):
         return UNKNOWN
     return UNKNOWN if isinstance(items[index], TensorType) else items[index]

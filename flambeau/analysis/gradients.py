@@ -255,12 +255,12 @@ class _Walk:
         values = [*self._graph.parameters]
         for node in self._nodes:
             values += [*node.results, *(v for block in node.nested_blocks for v in block.parameters)]
-        found: dict[Node, list[Value]] = {}
+        by_node: dict[Node, list[Value]] = {}
         for value in values:
             if is_real(value.static_type):
                 for writer in alias.writers(value):
-                    found.setdefault(writer, []).append(value)
-        return found
+                    by_node.setdefault(writer, []).append(value)
+        return by_node
 
 
 def is_real(type_: Type) -> bool:

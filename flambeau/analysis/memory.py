@@ -151,13 +151,13 @@ class Memory:
 
     def reach(self, places: Iterable[Place]) -> set[Place]:
         """The places and everything in them, at any depth."""
-        found = set(places)
-        waiting = list(found)
+        reached = set(places)
+        waiting = list(reached)
         while waiting:
-            new = self.contents(waiting.pop()) - found
-            found |= new
+            new = self.contents(waiting.pop()) - reached
+            reached |= new
             waiting.extend(new)
-        return found
+        return reached
 
     def fill(self, container: Place, places: Iterable[Place]) -> None:
         """Put something into a container that nothing has looked into yet."""

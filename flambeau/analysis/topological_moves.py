@@ -47,11 +47,11 @@ def move_before(aliases: AliasAnalysis, node: Node, place: Node) -> bool:
 
 
 def _between(first: Node, last: Node) -> list[Node]:
-    found, current = [], first.next
+    between, current = [], first.next
     while current is not None and current is not last:
-        found.append(current)
+        between.append(current)
         current = current.next
-    return found
+    return between
 
 
 def _dependents(aliases: AliasAnalysis, node: Node, between: Iterable[Node], end: Node | None) -> list[Node] | None:

@@ -17,14 +17,14 @@ _SOURCES = frozenset({"prim::Uninitialized", "prim::unchecked_cast", "prim::unch
 
 def may_be_uninitialised(graph: Graph) -> set[Value]:
     """The values that may be nothing, or None: followed through branches, loops and tuples until there are no more."""
-    found = {v for n in graph.listed_nodes() if n.op in _SOURCES for v in n.results}
-    waiting = list(found)
+    uninitialised = {v for n in graph.listed_nodes() if n.op in _SOURCES for v in n.results}
+    waiting = list(uninitialised)
     while waiting:
         for user, offset in waiting.pop().uses():
-            fresh = [v for v in _receivers(user, offset) if v not in found]
-            found.update(fresh)
+            fresh = [v for v in _receivers(user, offset) if v not in uninitialised]
+            uninitialised.update(fresh)
             waiting += fresh
-    return found
+    return uninitialised
 
 
 def _receivers(user: Node, offset: int) -> Sequence[Value]:

@@ -31,7 +31,7 @@ class EagerGradient:
     def __call__(self, *values: Any) -> Any:
         """Run the operator once more, recorded, and go back."""
         count = sum(self._present)
-        given, arguments = iter(values[:count]), list(values[count:])
+        wanted, arguments = iter(values[:count]), list(values[count:])
         creates = is_grad_enabled() and any(t.asks() for t in tensors_in(list(values)))
         for place in self._places:
             value = arguments[place]
@@ -40,7 +40,7 @@ class EagerGradient:
         with inference_mode(False), dispatch.uninterrupted():
             outcome = dispatch.run(self._definition, self._writable(arguments))
             results = list(tensors_in([outcome]))
-        gradients = _by_tensor(outcome, [next(given) if is_there else None for is_there in self._present])
+        gradients = _by_tensor(outcome, [next(wanted) if is_there else None for is_there in self._present])
         leaves = list(tensors_in([arguments[place] for place in self._places]))
         found = iter(_through(results, gradients, leaves, creates=creates))
         complete = [

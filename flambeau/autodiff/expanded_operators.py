@@ -31,11 +31,11 @@ from flambeau.util.inversions import OPERATOR_EXPANSION
 @OPERATOR_EXPANSION.provide
 def do(graph: Graph) -> bool:
     """Expand what can be; whether there was any."""
-    found = [node for node in graph.listed_nodes() if node.op in expansions]
-    if not found or any(_asks(v) for v in graph.parameters):
+    expandable = [node for node in graph.listed_nodes() if node.op in expansions]
+    if not expandable or any(_asks(v) for v in graph.parameters):
         return False
-    changed = not all(map(_is_known, (v for node in found for v in node.operands))) and shapes.propagate(graph)
-    for node in found:
+    changed = not all(map(_is_known, (v for node in expandable for v in node.operands))) and shapes.propagate(graph)
+    for node in expandable:
         if all(map(_is_known, node.operands)) and not _is_to_fail(node):
             changed |= _expand(graph, node)
     return changed

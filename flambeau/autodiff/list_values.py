@@ -69,9 +69,9 @@ def zeros(builder: Builder, value: Value) -> Value:
     """The gradient of what has none: zeros of its sizes, 0, or as many of them as a list has items."""
     type_ = value.static_type
     if isinstance(type_, TensorType):
-        made: Value = builder.operators.zeros_like(builder.proxy(value)).value
-        builder.sizes.set(made, builder.sizes.of(value))
-        return made
+        zero: Value = builder.operators.zeros_like(builder.proxy(value)).value
+        builder.sizes.set(zero, builder.sizes.of(value))
+        return zero
     if not isinstance(type_, ListType):
         return builder.constant(0.0)
     if not has_real_items(type_):
@@ -81,10 +81,10 @@ def zeros(builder: Builder, value: Value) -> Value:
 
 def zeros_of_items(builder: Builder, items: Value) -> Value:
     """A list of zeros like the items of a list that is at hand on the way back."""
-    made = empty_like(builder, items)
+    empty = empty_like(builder, items)
     with counted(builder, length_of(builder, items)) as index:
-        append(builder, made, zeros(builder, item_of(builder, items, index)))
-    return made
+        append(builder, empty, zeros(builder, item_of(builder, items, index)))
+    return empty
 
 
 def total_of(builder: Builder, first: Value, second: Value) -> Value:
@@ -92,7 +92,7 @@ def total_of(builder: Builder, first: Value, second: Value) -> Value:
     if not isinstance(first.static_type, ListType):
         total: Value = (builder.proxy(first) + builder.proxy(second)).value
         return total
-    made = empty_like(builder, first)
+    empty = empty_like(builder, first)
     with counted(builder, length_of(builder, first)) as index:
-        append(builder, made, total_of(builder, *(item_of(builder, items, index) for items in (first, second))))
-    return copied(builder, made)
+        append(builder, empty, total_of(builder, *(item_of(builder, items, index) for items in (first, second))))
+    return copied(builder, empty)

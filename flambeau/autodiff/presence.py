@@ -41,10 +41,10 @@ class Presence(enum.Enum):
 
 def either(parts: Iterable[Presence]) -> Presence:
     """Of what is computed of several gradients."""
-    found = set(parts)
-    if Presence.ALWAYS in found:
+    kinds = set(parts)
+    if Presence.ALWAYS in kinds:
         return Presence.ALWAYS
-    return Presence.AT_TIMES if Presence.AT_TIMES in found else Presence.NEVER
+    return Presence.AT_TIMES if Presence.AT_TIMES in kinds else Presence.NEVER
 
 
 def met(first: Presence, second: Presence) -> Presence:

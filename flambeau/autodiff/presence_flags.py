@@ -45,16 +45,16 @@ def add(graph: Graph, seeds: Sequence[Value]) -> tuple[list[Presence], list[int 
     """Of each gradient that a graph gives whether it is there; and which of the results that are added says so, for
     those that are there at times. `seeds` are the gradients of results that are there."""
     presences = Presences(graph, seeds)
-    found = list(map(presences.of, graph.returns))
-    if Presence.AT_TIMES not in found:
-        return found, [None] * len(found)
+    returned = list(map(presences.of, graph.returns))
+    if Presence.AT_TIMES not in returned:
+        return returned, [None] * len(returned)
     flags, gradients = _Flags(graph, presences), graph.returns
     flags.block(graph.body)
     numbers = [
         graph.add_return(flags.value(flags.of(value), graph.body)) if presence is Presence.AT_TIMES else None
-        for value, presence in zip(gradients, found, strict=True)
+        for value, presence in zip(gradients, returned, strict=True)
     ]
-    return found, numbers
+    return returned, numbers
 
 
 @dataclass(frozen=True, slots=True)

@@ -90,14 +90,14 @@ def _in_order(graph: Graph) -> list[Value]:
 
 
 def _operands(node: Node) -> list[Value]:
-    found = list(node.operands)
+    operands = list(node.operands)
     for block in node.nested_blocks:
         for inner in block.walk():
-            found += inner.operands
+            operands += inner.operands
             for nested in inner.nested_blocks:
-                found += nested.returns
-        found += block.returns
-    return found
+                operands += nested.returns
+        operands += block.returns
+    return operands
 
 
 def _fill(

@@ -57,7 +57,7 @@ def _replace(node: Node, type_: TensorType) -> None:
         empty = [insert_constant(graph, 0) for _ in type_.sizes]
         sizes = graph.insert("prim::ListConstruct", empty, [ListType(INT)]).result()
         dtype, none = insert_constant(graph, type_.dtype.code), insert_constant(graph, None, NONE)
-        made = graph.insert("aten::zeros", [sizes, dtype, none, none, none]).result()
-    made.set_type(TensorType(dtype=type_.dtype, sizes=(None,) * len(type_.sizes), device=type_.device))
-    node.result().replace_uses_with(made)
+        zeros = graph.insert("aten::zeros", [sizes, dtype, none, none, none]).result()
+    zeros.set_type(TensorType(dtype=type_.dtype, sizes=(None,) * len(type_.sizes), device=type_.device))
+    node.result().replace_uses_with(zeros)
     node.erase()

@@ -40,8 +40,8 @@ def flags(
     """
     switches = globals()
     before = {name: switches[name] for name in ("enabled", "benchmark", "deterministic", "allow_tf32")}
-    given = (enabled, benchmark, deterministic, allow_tf32)
-    switches.update(zip(before, given, strict=True))
+    wanted = (enabled, benchmark, deterministic, allow_tf32)
+    switches.update(zip(before, wanted, strict=True))
     try:
         yield
     finally:

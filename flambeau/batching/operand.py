@@ -60,13 +60,13 @@ def ranked(operand: Operand, rank: int) -> Tensor:
 
 def all_of(arguments: Sequence[Any]) -> list[Operand]:
     """The operands among arguments, in lists too."""
-    found: list[Operand] = []
+    operands: list[Operand] = []
     for one in arguments:
         if isinstance(one, Operand):
-            found.append(one)
+            operands.append(one)
         elif isinstance(one, list):
-            found += all_of(one)
-    return found
+            operands += all_of(one)
+    return operands
 
 
 def axis(dim: int, rank: int) -> int:

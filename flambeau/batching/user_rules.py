@@ -46,10 +46,10 @@ def applied(definition: OpDef, operands: Sequence[Any], info: BatchInfo) -> Any:
     values = [_plain(operand) for operand in operands]
     dims = tuple([_dims(operand) for operand in operands])
     with kernels.past(definition.full_name, BATCHED):
-        found = rule(info, dims, *values)
-    if not (isinstance(found, tuple) and len(found) == 2):
-        raise RuntimeError(RESULT.format(name=definition.full_name, found=type(found).__name__))
-    result, places = found
+        results = rule(info, dims, *values)
+    if not (isinstance(results, tuple) and len(results) == 2):
+        raise RuntimeError(RESULT.format(name=definition.full_name, found=type(results).__name__))
+    result, places = results
     if isinstance(result, Tensor):
         return NotBatched(result) if places is None else _fronted(result, places)
     axes = list(places) if isinstance(places, tuple | list) else [places] * len(result)

@@ -27,13 +27,13 @@ def alternatives(
     """Schedules by name, for calls like `special`, whose sizes are of the classes of `typical` and `largest`."""
     if not isinstance(schedule, Tiling):
         return dict(_loops(schedule, typical, target))
-    found: dict[str, Schedule] = {}
+    schedules: dict[str, Schedule] = {}
     for form, rows, vectors in _tiles(schedule, target):
         tiling = choose_tiling(typical, special, largest, target, threads, (form, rows, vectors))
         if tiling is not None and tiling.key() != schedule.key():
             name = "blas" if form == "blas" else f"tiles {rows}x{vectors}{' packed' * (form == 'packed')}"
-            found[name] = replace(tiling, blas_threads=schedule.blas_threads)
-    return found
+            schedules[name] = replace(tiling, blas_threads=schedule.blas_threads)
+    return schedules
 
 
 def _tiles(tiling: Tiling, target: Target) -> Iterator[Tile]:

@@ -154,7 +154,7 @@ def _fixed(special: Specialized, axis: str, lanes: int) -> tuple[tuple[str, int]
     """The short inner axes and their sizes."""
     if bytes_moved(special) < FIXED_FROM:
         return ()
-    found: dict[str, int] = {}
+    fixed: dict[str, int] = {}
     outermost = {s.axes[0] for s in special.kernel.body if isinstance(s, Loop) and s.axes}
     for s in walk(special.kernel.body):
         if not isinstance(s, Loop) or any(isinstance(x, Loop) for x in s.body):
@@ -162,8 +162,8 @@ def _fixed(special: Specialized, axis: str, lanes: int) -> tuple[tuple[str, int]
         for a in s.axes[-1:]:
             most = MOST_UNROLLED if a != axis else lanes * (4 if len(s.body) <= 8 else 2)
             if a not in outermost and special.sizes[a] <= most:
-                found[a] = special.sizes[a]
-    return tuple(found.items())
+                fixed[a] = special.sizes[a]
+    return tuple(fixed.items())
 
 
 def _asks_for_next_row(special: Specialized, fixed: tuple[tuple[str, int], ...]) -> bool:

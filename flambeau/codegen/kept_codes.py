@@ -55,13 +55,13 @@ class CodeWriter:
         """All code so far. Raises NotKeptError where the cache has some of it no more."""
         codes = tuple(self._places)
         contents = [engine().content(code.key, is_kernel=code.is_kernel) for code in codes]
-        found = [content for content in contents if content is not None]
-        if len(found) < len(contents):
+        kept = [content for content in contents if content is not None]
+        if len(kept) < len(contents):
             raise NotKeptError("code is not in the cache any more")
         image: loader.Prelinked | None = None
         if loader.is_supported():
             try:
-                image = loader.prelinked(found)
+                image = loader.prelinked(kept)
             except NotLinkedError:
                 image = None
         return KeptCodes(engine().identity, codes, image)

@@ -163,7 +163,7 @@ def _kept_table(
 ) -> KeptTable:  # fmt: skip
     """A table of words, with what in it are addresses."""
     pointers: list[tuple[int, int, int]] = []
-    found: list[tuple[int, int, str]] = []
+    launches: list[tuple[int, int, str]] = []
     for at, (value, beside) in enumerate(zip(array("q", content), array("q", other), strict=True)):
         place = _place_of(value, first)
         if place is not None and place == _place_of(beside, again):
@@ -171,10 +171,10 @@ def _kept_table(
         elif value != beside:
             raise NotKeptError("a word differs from call to call")
         elif value in functions:
-            found.append((at, *functions[value]))
+            launches.append((at, *functions[value]))
         elif _LEAST_ADDRESS <= value < _MOST_ADDRESS:
             raise NotKeptError("a word may be an address")
-    return KeptTable(content, tuple(pointers), tuple(found))
+    return KeptTable(content, tuple(pointers), tuple(launches))
 
 
 def _place_of(value: int, tables: Sequence[_Table]) -> tuple[int, int] | None:

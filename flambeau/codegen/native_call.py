@@ -222,13 +222,13 @@ _SYMBOLS = {"operators": ("tensors", "any_tensors", "writing_tensors"), "product
 @functools.cache
 def _matrix_loops() -> dict[str, int] | None:
     """What the entry of products imports of NumPy's loops; None where they do not look as expected."""
-    found: dict[str, int] = {}
+    loops: dict[str, int] = {}
     for dtype in (np.dtype(np.float32), np.dtype(np.float64)):
         loop = loop_of(np.matmul, (dtype,) * 3)
         if loop is None or loop.data:
             return None
-        found |= {f"{dtype.name}_descr": id(dtype), f"{dtype.name}_loop": loop.function}
-    return found
+        loops |= {f"{dtype.name}_descr": id(dtype), f"{dtype.name}_loop": loop.function}
+    return loops
 
 
 @functools.cache

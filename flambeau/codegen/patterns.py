@@ -96,14 +96,14 @@ def _counted(rows: Sequence[tuple[int, ...]]) -> list[int]:
 
 def _places(call: Call, shapes: Sequence[tuple[int, ...]]) -> dict[str, tuple[int, int]]:
     """By axis, an input and a dimension that has its size."""
-    found: dict[str, tuple[int, int]] = {}
+    places: dict[str, tuple[int, int]] = {}
     for number, (b, shape) in enumerate(zip(call.kernel.inputs, shapes, strict=True)):
         for dim, (axis, size) in enumerate(zip(b.axes, shape, strict=True)):
             if axis != ONE and size == call.sizes[axis]:
-                found.setdefault(axis, (number, dim))
-    if any(a not in found for a in call.kernel.axes):
+                places.setdefault(axis, (number, dim))
+    if any(a not in places for a in call.kernel.axes):
         raise _NoPatternError
-    return found
+    return places
 
 
 def _dimensions(

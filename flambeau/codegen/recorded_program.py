@@ -70,13 +70,13 @@ class Program:
 
     def words(self, own: dict[str, int]) -> list[int]:
         """As ``llvm.loops`` reads it; ``own`` has the addresses of our own loops."""
-        found = [len(self.guards), self.rows]
+        numbers = [len(self.guards), self.rows]
         for guard in self.guards:
-            found += guard
-        found.append(len(self.steps))
+            numbers += guard
+        numbers.append(len(self.steps))
         for step in self.steps:
             loop = Loop(own[step.loop], 0) if isinstance(step.loop, str) else step.loop
-            found += [loop.function, loop.data, len(step.places), step.iterations]
+            numbers += [loop.function, loop.data, len(step.places), step.iterations]
             for place in (*step.places, *[(0, 0)] * (OPERANDS - len(step.places))):
-                found += place
-        return found
+                numbers += place
+        return numbers

@@ -66,14 +66,14 @@ def _reads_what_it_changes(loop: Loop) -> bool:
 
 def _varying(kernel: Kernel, axis: str) -> set[str]:
     """The values that are loaded along an axis, and those made of them."""
-    found: set[str] = set()
+    varying: set[str] = set()
     for s in walk(kernel.body):
         if isinstance(s, Load):
-            varies = axis in kernel.buffer(s.buffer).axes or any(value in found for _, value in s.at)
+            varies = axis in kernel.buffer(s.buffer).axes or any(value in varying for _, value in s.at)
         elif isinstance(s, Let):
-            varies = any(a in found for a in s.args)
+            varies = any(a in varying for a in s.args)
         else:
-            varies = isinstance(s, Within) and s.value in found
+            varies = isinstance(s, Within) and s.value in varying
         if varies and isinstance(s, Load | Let | Within):
-            found.add(s.name)
-    return found
+            varying.add(s.name)
+    return varying

@@ -201,9 +201,9 @@ def candidates(schedules: Schedules, geometry: Geometry, ranges: dict[str, Range
         default.schedule, default.typical, special, resized(special, most), engine().target,
         threads.threads_for(choices.num_threads),
     )  # fmt: skip
-    found = {name: _kept(default.typical, schedule, least) for name, schedule in others.items()}
+    kernels = {name: _kept(default.typical, schedule, least) for name, schedule in others.items()}
     key = _tuning_key(default.text, ranges)
-    return Candidates(key, schedules.pattern(geometry, ranges), {"": default, **found})
+    return Candidates(key, schedules.pattern(geometry, ranges), {"": default, **kernels})
 
 
 def _tiling(typical: Specialized, special: Specialized, largest: Specialized, choices: Choices) -> Tiling | None:

@@ -90,14 +90,14 @@ def _ranges(launch: Launch, place: int, count: int, num_threads: int | None) -> 
     shared = math.ceil(PARALLEL_FROM / each)
     # What does not fit the cache is written past it, by other code.
     end = max(last_level_cache() * 3 // 4 * count // launch.bytes_moved, released)
-    found = [SizedLaunch(launch, place, 1, released - 1, False, 0, 1)]
+    ranges = [SizedLaunch(launch, place, 1, released - 1, False, 0, 1)]
     if threads.threads_for(num_threads) == 1 or not launch.variant.native.splits:
-        return [*found, SizedLaunch(launch, place, released, end - 1, True, 0, 1)]
+        return [*ranges, SizedLaunch(launch, place, released, end - 1, True, 0, 1)]
     lanes = launch.variant.schedule.lanes
     step = -(-shared // (2 * lanes)) * lanes
     shared = min(shared, end)
-    found.append(SizedLaunch(launch, place, released, shared - 1, True, 0, 1))
-    return [*found, SizedLaunch(launch, place, shared, end - 1, True, step, num_threads or thread_count.ANY)]
+    ranges.append(SizedLaunch(launch, place, released, shared - 1, True, 0, 1))
+    return [*ranges, SizedLaunch(launch, place, shared, end - 1, True, step, num_threads or thread_count.ANY)]
 
 
 def is_row_major(arrays: Sequence[npt.NDArray[Any]]) -> bool:

@@ -39,9 +39,9 @@ class _Table:
         """The tensor of a number; None for one that is met for the first time."""
         element = np.asarray(value, dtype)
         key = dtype.str, element.tobytes()
-        found = self.known.get(key)
-        if found is not None or element.nbytes > MOST_BYTES:
-            return found
+        number = self.known.get(key)
+        if number is not None or element.nbytes > MOST_BYTES:
+            return number
         with self.lock:
             if key not in self.met:
                 if len(self.met) >= ROOM:
@@ -76,8 +76,8 @@ def number_on_device(value: Any, dtype: np.dtype[Any], device: Device) -> Tensor
             table = _state.tables.get(key)
             if table is None:
                 table = _state.tables.setdefault(key, _Table(device))
-            found = table.find(value, dtype)
-            if found is not None:
-                return found
+            number = table.find(value, dtype)
+            if number is not None:
+                return number
         with temporaries():
             return adopted(library.cupy().full((), value, dtype), device)

@@ -60,8 +60,8 @@ class Gamma(Distribution):
     def rsample(self, sample_shape: Sequence[int] = ()) -> Tensor:
         """Samples, with gradients."""
         shape = [*self._extended_shape(sample_shape)]
-        made = StandardGamma.apply(F.contiguous(F.expand(self.concentration, shape)))
-        return F.div(made, F.expand(self.rate, shape))
+        draws = StandardGamma.apply(F.contiguous(F.expand(self.concentration, shape)))
+        return F.div(draws, F.expand(self.rate, shape))
 
     def log_prob(self, value: Tensor) -> Tensor:
         """The logarithm of the density."""
@@ -151,8 +151,8 @@ class Dirichlet(Distribution):
     def rsample(self, sample_shape: Sequence[int] = ()) -> Tensor:
         """Samples, with gradients."""
         shape = [*self._extended_shape(sample_shape)]
-        made = StandardGamma.apply(F.contiguous(F.expand(self.concentration, shape)))
-        return F.div(made, F.sum(made, [-1], True))
+        draws = StandardGamma.apply(F.contiguous(F.expand(self.concentration, shape)))
+        return F.div(draws, F.sum(draws, [-1], True))
 
     def log_prob(self, value: Tensor) -> Tensor:
         """The logarithm of the density."""

@@ -114,10 +114,10 @@ def given_matrix(kind: str, **matrices: Tensor | None) -> tuple[str, Tensor]:
     >>> given_matrix("Wishart", scale_tril=flambeau.eye(1), covariance_matrix=None)[0]
     'scale_tril'
     """
-    given = {name: matrix for name, matrix in matrices.items() if matrix is not None}
-    if len(given) != 1:
-        raise ValueError(ONE_MATRIX.format(kind, ", ".join(given) or "none of them"))
-    ((name, matrix),) = given.items()
+    matrices_given = {name: matrix for name, matrix in matrices.items() if matrix is not None}
+    if len(matrices_given) != 1:
+        raise ValueError(ONE_MATRIX.format(kind, ", ".join(matrices_given) or "none of them"))
+    ((name, matrix),) = matrices_given.items()
     if matrix.dim() < 2:
         raise ValueError(f"{kind}: {name} is (..., n, n), but got {tuple(matrix.shape)}")
     return name, matrix

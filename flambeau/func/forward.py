@@ -77,10 +77,10 @@ def _compiled(func: Callable[..., Any], primals: Sequence[Any]) -> Callable[...,
     """What runs a scripted function of tensors with its tangents; None for other functions."""
     if not all(isinstance(p, Tensor) for p in primals):
         return None
-    found: Callable[..., Any] | None = SCRIPTED_TRANSFORM.implementation(
+    compiled: Callable[..., Any] | None = SCRIPTED_TRANSFORM.implementation(
         "jvp", func, argnums=tuple(range(len(primals)))
     )
-    return found
+    return compiled
 
 
 def check_tangent(value: Tensor, tangent: Tensor) -> None:

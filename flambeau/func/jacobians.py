@@ -183,8 +183,8 @@ def hvp(func: Function, primals: Any, tangents: Any) -> tuple[Any, Any]:
     argnums: ArgNums = 0 if len(primals) == 1 else tuple(range(len(primals)))
     compiled = SCRIPTED_TRANSFORM.implementation("hvp", func, argnums=argnums)
     if compiled is not None and all(isinstance(p, Tensor) for p in primals) and len(primals) == len(tangents):
-        found: tuple[Any, Any] = compiled(primals, tangents)
-        return found
+        products: tuple[Any, Any] = compiled(primals, tangents)
+        return products
     gradient, product = jvp(grad(func, argnums), tuple(primals), tuple(tangents))
     return gradient, product
 

@@ -229,17 +229,17 @@ def _gradients(
     """The gradients by what is tracked; zeros where nothing depends on it."""
     asking = [number for number, root in enumerate(roots) if edge_of(root) is not None]
     listed = [fitting(number, root, given) for number, (root, given) in enumerate(zip(roots, cotangents, strict=True))]
-    found: list[Tensor | None] = [None] * len(tracked.variables)
+    gradients: list[Tensor | None] = [None] * len(tracked.variables)
     if asking:
         level = tracked.level
         is_quiet = level is not None and not goes_on and is_grad_enabled()  # only levels further out may record
         with nullcontext() if level is None or not is_quiet else level.unrecorded_here():
-            found = gradients_at(
+            gradients = gradients_at(
                 [roots[n] for n in asking], tracked.edges, [listed[n] for n in asking], keep, goes_on or is_quiet
             )
     return [
         OPERATORS.zeros_like(unrecorded(v)) if gradient is None else gradient
-        for v, gradient in zip(tracked.variables, found, strict=True)
+        for v, gradient in zip(tracked.variables, gradients, strict=True)
     ]
 
 

@@ -181,8 +181,8 @@ class _Functional(Recording):
     ) -> Any:  # fmt: skip
         """Record what a user's kernel for the key computes, and put its results into what the operator writes."""
         with past(definition.full_name, FUNCTIONALIZE), self:
-            found = kernel(*args, **kwargs)
-        listed = list(found) if isinstance(found, tuple | list) else [found]
+            result = kernel(*args, **kwargs)
+        listed = list(result) if isinstance(result, tuple | list) else [result]
         if len(listed) != len(targets) or not all(isinstance(one, Tensor) for one in listed):
             raise RuntimeError(KERNEL_RESULTS.format(name=definition.full_name, count=len(targets), got=len(listed)))
         for target, new in zip(targets, listed, strict=True):

@@ -291,9 +291,9 @@ def _annotation(hints: Mapping[str, Any], name: str) -> Any:
 
 
 def _leaves(value: Any) -> Iterator[Any]:
-    found: list[Any] = []
-    map_aggregate(value, found.append)
-    return iter(found)
+    leaves: list[Any] = []
+    map_aggregate(value, leaves.append)
+    return iter(leaves)
 
 
 def _globals_of(root: Module) -> list[dict[str, Any]]:

@@ -28,9 +28,9 @@ class Await:
     @classmethod
     def of(cls, value: Any) -> Await:
         """A value that is there already."""
-        made = cls(_NOTHING)
-        made._value = value
-        return made
+        await_ = cls(_NOTHING)
+        await_._value = value
+        return await_
 
     def __class_getitem__(cls, item: Any) -> Any:
         return _Subscripted(cls, item)

@@ -49,10 +49,10 @@ def _function(node: Node) -> Any:
 
 def python_function(node: Node) -> Callable[..., Any]:
     """What a `^function` node calls. Raises RuntimeError where text did not carry it."""
-    found: Callable[..., Any] | None = node.attributes.get("callable")
-    if found is None:
+    function: Callable[..., Any] | None = node.attributes.get("callable")
+    if function is None:
         raise RuntimeError(ONLY_A_NAME.format(name=node.op))
-    return found
+    return function
 
 
 def _tensor(value: TensorLiteral) -> Any:
@@ -78,7 +78,7 @@ _BOOLS = {"true": "1", "false": "0"}
 def _member(value: EnumMember, type_: Any) -> enum.Enum:
     if isinstance(type_, EnumType):
         python = type_.python or enum.Enum(type_.name.rpartition(".")[2], dict(type_.members))
-        found = getattr(python, value.name, None)
-        if isinstance(found, enum.Enum):
-            return found
+        member = getattr(python, value.name, None)
+        if isinstance(member, enum.Enum):
+            return member
     raise RuntimeError(f"{value.class_name} has no attribute '{value.name}'")

@@ -205,9 +205,9 @@ def callee(op: Op, f: Any, arguments: list[Any]) -> Function:
     if op is CALL_METHOD:
         method: Function = structural.method_of(arguments, f)
         return method
-    found = arguments.pop(0) if f is None else f
-    assert isinstance(found, Function)
-    return found
+    function = arguments.pop(0) if f is None else f
+    assert isinstance(function, Function)
+    return function
 
 
 def _blocks_of() -> BlocksOf:
@@ -220,13 +220,13 @@ def _direct(code: Code) -> tuple[Block, ...]:
 
 
 def _observed(code: Code) -> tuple[Block, ...]:
-    found = code.observed
-    if found is None:
-        found = code.observed = tuple(
+    observed = code.observed
+    if observed is None:
+        observed = code.observed = tuple(
             (tuple(_through_dispatch(i, code.sites[i[5]]) for i in straight), step_by_step(last))
             for straight, last in code.blocks
         )
-    return found
+    return observed
 
 
 def _through_dispatch(instruction: Instruction, site: Site) -> Instruction:

@@ -113,9 +113,9 @@ class Evaluator:
                 instances.writer(node.attribute("name"))(*values)
                 return ()
             case "prim::Enter":
-                given = self.context("__enter__", values)
+                entered = self.context("__enter__", values)
                 self.entered.append(values[0])
-                return (given,)
+                return (entered,)
             case "prim::Exit":
                 self.entered.pop()
                 self.context("__exit__", [*values, None, None, None])

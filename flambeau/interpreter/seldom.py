@@ -78,7 +78,7 @@ def warn_once(text: str, category: object, where: SourceRange | None, calls: Has
     if calls in warned:
         return
     warned.add(calls)
-    found = protected.named_class(category) if isinstance(category, str) else None
-    shown = found if found is not None and issubclass(found, Warning) else UserWarning
+    named = protected.named_class(category) if isinstance(category, str) else None
+    shown = named if named is not None and issubclass(named, Warning) else UserWarning
     filename, line = (where.source.shown_name, where.file_line_col()[1]) if where is not None else ("<script>", 0)
     warnings.warn_explicit(text, shown, filename, max(line, 1), registry={})

@@ -87,10 +87,10 @@ def is_instance(node: Node) -> Function:
 def closure(node: Node) -> Function:
     """`prim::Closure`: the function in the node, which takes what it reads around it first."""
     graph = node.attributes[SUBGRAPH]
-    made = CompiledFunction(graph.name, graph, schema_of(graph.name, graph))
+    function = CompiledFunction(graph.name, graph, schema_of(graph.name, graph))
     if TRY_RUNNER.is_provided:
-        TRY_RUNNER.implementation(made)
-    return lambda: made
+        TRY_RUNNER.implementation(function)
+    return lambda: function
 
 
 def tuple_slice(node: Node) -> Function:
@@ -103,8 +103,8 @@ def tuple_maker(node: Node) -> Function | None:
     """What makes the tuple of a `prim::TupleConstruct`, if that has named fields."""
     type_ = node.result().static_type
     if isinstance(type_, TupleType) and type_.name is not None:
-        made: Function = tuple_class(type_)
-        return made
+        maker: Function = tuple_class(type_)
+        return maker
     return None
 
 

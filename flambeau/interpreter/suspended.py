@@ -32,12 +32,12 @@ class _Stepping(Evaluator):
 
     def yields(self, node: Node) -> bool:
         """Whether a node, or one inside of it, yields."""
-        found = self.yielding.get(id(node))
-        if found is None:
-            found = node.op == YIELD or any(self.yields(n) for block in node.nested_blocks for n in block)
-            found = found or (_protected(node) is not None and self.graph_yields(_protected(node)))
-            self.yielding[id(node)] = found
-        return found
+        answer = self.yielding.get(id(node))
+        if answer is None:
+            answer = node.op == YIELD or any(self.yields(n) for block in node.nested_blocks for n in block)
+            answer = answer or (_protected(node) is not None and self.graph_yields(_protected(node)))
+            self.yielding[id(node)] = answer
+        return answer
 
     def graph_yields(self, protected: Protected | None) -> bool:
         return protected is not None and any(self.yields(node) for node in protected.body.graph.body)
@@ -117,8 +117,8 @@ def _class_of(error: BaseException) -> type:
 
 
 def _protected(node: Node) -> Protected | None:
-    found = node.attributes.get("callable")
-    return found if isinstance(found, Protected) else None
+    marker = node.attributes.get("callable")
+    return marker if isinstance(marker, Protected) else None
 
 
 def run_suspended(body: Function, values: tuple[Any, ...]) -> Generator[Any, None, None]:

@@ -22,7 +22,7 @@ def element_loop(function: Callable[..., None]) -> Callable[..., None] | None:
     >>> element_loop(double) is element_loop(double)
     True
     """
-    found = _compiled.get(function)
-    if found is None and available():
-        found = _compiled.setdefault(function, script(function))
-    return found
+    loop = _compiled.get(function)
+    if loop is None and available():
+        loop = _compiled.setdefault(function, script(function))
+    return loop

@@ -62,9 +62,9 @@ class ByCall:
 
     def may_take(self, args: tuple[Any, ...], kwargs: Mapping[str, Any]) -> bool:
         """Whether arguments that are none of a program on tensors bring a number where nothing is annotated."""
-        found = {type(value) for value, is_open in zip(args, self._is_open, strict=False) if is_open}
-        found |= {type(value) for name, value in kwargs.items() if name in self._names}
-        if found.isdisjoint(_NUMBERS) or not found.issubset(_TAKEN):
+        classes = {type(value) for value, is_open in zip(args, self._is_open, strict=False) if is_open}
+        classes |= {type(value) for name, value in kwargs.items() if name in self._names}
+        if classes.isdisjoint(_NUMBERS) or not classes.issubset(_TAKEN):
             return False
         if not kwargs and len(args) == len(self._is_open) and len(self._taken) < REMEMBERED:
             self._taken.add(tuple(map(type, args)))

@@ -66,11 +66,11 @@ def native_batch_norm_kernel(
         empty = np.empty(0, kept)
         return wrap(with_affine(result, *affine).astype(array.dtype, copy=False)), wrap(empty), wrap(empty.copy())
     count = array.size // max(array.shape[1], 1)
-    found = None
+    native = None
     if is_host_array(array):
-        found = CHANNEL_NORM.implementation(array, as_vector(scale, array), as_vector(shift, array), eps)
-    if found is not None:
-        return _from_native(found, count, (running_mean, running_var), momentum, kept)
+        native = CHANNEL_NORM.implementation(array, as_vector(scale, array), as_vector(shift, array), eps)
+    if native is not None:
+        return _from_native(native, count, (running_mean, running_var), momentum, kept)
     axes = (0, *range(2, array.ndim))
     result, centre, root = standardised(wide, axes, eps)
     if running_mean is not None or running_var is not None:

@@ -22,9 +22,9 @@ def gradients_kernel(
     if input.ndim < 2:
         return tuple([np.zeros(input.shape, input.dtype) for _ in range(3)])  # type: ignore[return-value]
     scale = as_vector(weight, input)
-    found = NORM_GRADIENTS.implementation(grad, input, scale, eps) if is_host_array(input) else None
-    if found is not None:
-        return found  # type: ignore[no-any-return]
+    native = NORM_GRADIENTS.implementation(grad, input, scale, eps) if is_host_array(input) else None
+    if native is not None:
+        return native  # type: ignore[no-any-return]
     axes = _others(input)
     normal, _, root = standardised(widened(input), axes, eps)
     plain = widened(grad)

@@ -49,10 +49,10 @@ def _tensordot(F: Any, x: Any, y: Any, dims_x: Any, dims_y: Any = None) -> Any:
 @expansions("aten::einsum")
 def _einsum(F: Any, equation: Any, tensors: Any, path: Any = None) -> Any:
     """Operands that name each of their axes once, two after two, those first whose product has the fewest axes."""
-    found = _named(equation, tensors) if isinstance(equation, str) and _are_floats(*tensors) else None
-    if found is None:
+    letters = _named(equation, tensors) if isinstance(equation, str) and _are_floats(*tensors) else None
+    if letters is None:
         return None
-    named, result = found
+    named, result = letters
     parts = [
         _summed(F, tensor, names, {*result, *_others(named, k)})
         for k, (tensor, names) in enumerate(zip(tensors, named, strict=True))
@@ -173,11 +173,11 @@ def _contracted(F: Any, x: Any, y: Any, names_x: Names, names_y: Names, wanted: 
         _arranged(F, t, names, [*leading, *groups], sizes)
         for t, names, groups in ((x, names_x, (left, summed)), (y, names_y, (summed, right)))
     ]
-    product, made = F.matmul(*matrices), [*batch, *left, *right]
+    product, letters = F.matmul(*matrices), [*batch, *left, *right]
     if any(len(names) != 1 for names in (*leading, left, right)):
-        product = F.reshape(product, [sizes[n] for n in made])
-    order = [made.index(n) for n in wanted]
-    return product if order == [*range(len(made))] else F.clone(F.permute(product, order), memory_format=0)
+        product = F.reshape(product, [sizes[n] for n in letters])
+    order = [letters.index(n) for n in wanted]
+    return product if order == [*range(len(letters))] else F.clone(F.permute(product, order), memory_format=0)
 
 
 @expansions("aten::kron")

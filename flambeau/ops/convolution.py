@@ -46,11 +46,11 @@ def convolution_kernel(
             raise RuntimeError(
                 f"Only zero batch or zero channel inputs are supported, but got input shape: {list(input.shape)}"
             )
-        made = scattered(widened(x), widened(weight), as_bias(bias), strides, pads, extra, dilations, groups)
+        result = scattered(widened(x), widened(weight), as_bias(bias), strides, pads, extra, dilations, groups)
     else:
-        made = convolved(widened(x), widened(weight), as_bias(bias), strides, pads, pads, dilations, groups)
-    learn(key, input, bias, *made)
-    return finished(made[0], input, unbatched)
+        result = convolved(widened(x), widened(weight), as_bias(bias), strides, pads, pads, dilations, groups)
+    learn(key, input, bias, *result)
+    return finished(result[0], input, unbatched)
 
 
 def as_bias(bias: Array | None) -> Array | None:
@@ -126,8 +126,8 @@ def named_padding(
     total = [d * (k - 1) for d, k in zip(dilations, weight.shape[2:], strict=True)]
     before = [t // 2 for t in total]
     after = [t - b for t, b in zip(total, before, strict=True)]
-    made = convolved(widened(x), widened(weight), as_bias(bias), strides, before, after, dilations, groups)
-    return finished(made[0], input, unbatched)
+    result = convolved(widened(x), widened(weight), as_bias(bias), strides, before, after, dilations, groups)
+    return finished(result[0], input, unbatched)
 
 
 def transposed_kernel(dims: int) -> Any:

@@ -28,8 +28,8 @@ def fill_for(
     """What fills a result for arrays that lie as these: native code, or cuDNN for arrays of a device; None if there is
     no such thing."""
     find = CONVOLUTION.implementation if type(x) is np.ndarray else convolution
-    found: Fill | None = find(x, weight, result, stride, padding, dilation, groups, transposed)
-    return found
+    fill: Fill | None = find(x, weight, result, stride, padding, dilation, groups, transposed)
+    return fill
 
 
 class Known:

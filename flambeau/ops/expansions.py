@@ -46,8 +46,8 @@ def _self_attention(
     parts = [F.slice(joined, 2, size * k, size * (k + 1), 1) for k in range(3)]
     q, k, v = [F.transpose(F.unflatten(part, 2, [heads, -1]), 1, 2) for part in parts]
     shown = None if mask is None else allowed(F, mask, kind)
-    found = F.scaled_dot_product_attention(q, k, v, shown, 0.0, False)
-    return F.linear(F.flatten(F.transpose(found, 1, 2), 2), weight, bias)
+    attended = F.scaled_dot_product_attention(q, k, v, shown, 0.0, False)
+    return F.linear(F.flatten(F.transpose(attended, 1, 2), 2), weight, bias)
 
 
 @expansions("aten::_transformer_encoder_layer_fwd")
@@ -241,10 +241,10 @@ def _quantile(F: Any, x: Any, q: Any, dim: Any = None, keepdim: Any = False, int
     nearer_low = F.add(F.to(low, float64), F.mul(wide, weight))
     nearer_high = F.sub(F.to(high, float64), F.mul(wide, F.rsub(weight, 1.0)))
     between = F.to(F.where(F.lt(weight, 0.5), nearer_low, nearer_high), x.dtype)
-    found = F.where(F.eq(below, above), low, between)
+    quantile = F.where(F.eq(below, above), low, between)
     last = F.select(ordered, axis, count - 1)
-    found = F.where(F.isnan(last), math.nan, found)
-    return F.unsqueeze(found, axis) if keepdim else found
+    quantile = F.where(F.isnan(last), math.nan, quantile)
+    return F.unsqueeze(quantile, axis) if keepdim else quantile
 
 
 @expansions("aten::logspace")

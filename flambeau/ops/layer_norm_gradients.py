@@ -38,9 +38,9 @@ def gradients_kernel(
     grad: Array, input: Array, weight: Array | None, dims: int, eps: float
 ) -> tuple[Array, Array, Array]:
     """Those of the input, of the weight in parts, and of the bias in parts."""
-    found = LAYER_NORM_GRADIENTS.implementation(grad, input, weight, dims, eps) if is_host_array(input) else None
-    if found is not None:
-        return found  # type: ignore[no-any-return]
+    native = LAYER_NORM_GRADIENTS.implementation(grad, input, weight, dims, eps) if is_host_array(input) else None
+    if native is not None:
+        return native  # type: ignore[no-any-return]
     split = input.ndim - dims
     inner = input.shape[split:]
     wide, axes = widened(input), tuple(range(split, input.ndim))

@@ -138,9 +138,9 @@ def _resized(definition: OpDef, arguments: Sequence[Any]) -> Tensor:
 @META_RULES("aten::empty_strided", "aten::new_empty_strided")
 def _strided(definition: OpDef, arguments: Sequence[Any]) -> Tensor:
     options = dict(zip((a.name for a in definition.schema.arguments), arguments, strict=False))
-    given = options["dtype"]
+    dtype = options["dtype"]
     like = arguments[0].dtype if isinstance(arguments[0], Tensor) else float_dtype()
-    return empty(options["size"], like if given is None else by_code(given), options["stride"])
+    return empty(options["size"], like if dtype is None else by_code(dtype), options["stride"])
 
 
 @META_RULES("aten::empty_like", "aten::zeros_like", "aten::ones_like", "aten::full_like", "aten::rand_like")

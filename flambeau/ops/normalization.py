@@ -137,9 +137,9 @@ def rms_norm_kernel(
 def _standardised_rows(rows: Array, eps: float) -> tuple[Array, Array, Array]:
     """The same of each row (1, rows, elements), by native code where there is some."""
     if rows.shape[-1] > 1 and is_host_array(rows):
-        found = CHANNEL_NORM.implementation(rows, None, None, eps)
-        if found is not None:
-            return found[0], found[1], found[3]
+        native = CHANNEL_NORM.implementation(rows, None, None, eps)
+        if native is not None:
+            return native[0], native[1], native[3]
     return standardised(rows, (2,), eps)
 
 
@@ -194,9 +194,9 @@ def group_norm_kernel(
     if not input.size:
         return np.empty(input.shape, input.dtype)
     if is_host_array(input):
-        found = GROUP_NORM.implementation(input, weight, bias, num_groups, eps)
-        if found is not None:
-            return cast(Array, found)
+        native = GROUP_NORM.implementation(input, weight, bias, num_groups, eps)
+        if native is not None:
+            return cast(Array, native)
     rest = prod(input.shape[2:])
     return native_group_norm_kernel(input, weight, bias, samples, channels, rest, num_groups, eps)[0]
 

@@ -170,8 +170,8 @@ def einsum(equation: str | Tensor, *operands: Any) -> Any:
     [[3.0, 3.0], [3.0, 3.0]]
     """
     if isinstance(equation, Tensor):
-        given = [equation, *operands]
-        return call("aten::einsum", equation_of(given[1::2], given[2::2]), given[: len(given) // 2 * 2 : 2])
+        inputs = [equation, *operands]
+        return call("aten::einsum", equation_of(inputs[1::2], inputs[2::2]), inputs[: len(inputs) // 2 * 2 : 2])
     return call("aten::einsum", equation, listed(operands))
 
 

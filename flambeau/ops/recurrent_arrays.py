@@ -172,8 +172,8 @@ def _of_hidden(to_gates: Array, units: int, blocks: int) -> Array:
 
 def kernels(kind: str, dtype: np.dtype[Any]) -> Any:
     """What runs layers of a kind of cell: native code, or NumPy."""
-    found = None if is_on_device() else RECURRENT_KERNELS.implementation(kind, dtype)
-    return found or NumpyKernels(kind)
+    native = None if is_on_device() else RECURRENT_KERNELS.implementation(kind, dtype)
+    return native or NumpyKernels(kind)
 
 
 @cache

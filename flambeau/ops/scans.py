@@ -128,9 +128,9 @@ def extreme_so_far(name: str, fold: np.ufunc) -> Callable[[Array, int], tuple[Ar
         array = at_least_1d(self)
         if not array.size:
             return np.empty(self.shape, self.dtype), np.empty(self.shape, np.int64)
-        found = _extremes_natively(array, place, fold is np.maximum)
-        if found is not None:
-            return found[0].reshape(self.shape), found[1].reshape(self.shape)
+        native = _extremes_natively(array, place, fold is np.maximum)
+        if native is not None:
+            return native[0].reshape(self.shape), native[1].reshape(self.shape)
         values = accumulated(fold, widened(array), place).astype(self.dtype, copy=False)
         seen = array == values
         if is_inexact(array):

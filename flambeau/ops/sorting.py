@@ -117,8 +117,8 @@ def kthvalue_kernel(self: Array, k: int, dim: int = -1, keepdim: bool = False) -
 
 def _place_of(array: Array, place: int, rank: int) -> Array:
     """Where along a dimension the elements are that sorting puts at a place."""
-    found = _place_by_partition(array, place, rank)
-    return np.take(order(array, place, False), [rank], axis=place) if found is None else found
+    position = _place_by_partition(array, place, rank)
+    return np.take(order(array, place, False), [rank], axis=place) if position is None else position
 
 
 def _place_by_partition(array: Array, place: int, rank: int) -> Array | None:

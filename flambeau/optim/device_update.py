@@ -178,8 +178,8 @@ class DeviceUpdate:
         function, module = many.function()
         if capture is not None:
             capture.kept += [tables, module]
-        given = np.uint64(tables.shares.address), np.uint64(tables.places.address), np.int64(first)
-        function((blocks,), (THREADS,), given)
+        arguments = np.uint64(tables.shares.address), np.uint64(tables.places.address), np.int64(first)
+        function((blocks,), (THREADS,), arguments)
 
 
 def _arrays(tensors: Tensors) -> list[Any]:

@@ -56,8 +56,8 @@ def _dtype_for(activation: OpDef | None, dtype: DType) -> DType | None:
     if activation is None or activation.dtype is None:
         return None
     rest = [UNKNOWN] * (len(activation.schema.arguments) - 1)
-    (found,) = asked(activation.dtype, [TensorType(dtype=dtype), *rest], 1)
-    return found if isinstance(found, DType) else None
+    (result_dtype,) = asked(activation.dtype, [TensorType(dtype=dtype), *rest], 1)
+    return result_dtype if isinstance(result_dtype, DType) else None
 
 
 def _gives_floats(source: OpDef) -> bool:

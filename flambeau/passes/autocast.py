@@ -245,9 +245,9 @@ class _Writer:
         called = CallWithin(node.definition, tuple(devices))
         with self.graph.inserting(node):
             types = [value.static_type for value in node.results]
-            made = self.graph.insert(CALL, (*said, *node.operands), types, callable=called)
-        made.copy_metadata(node)
-        for old, new in zip(node.results, made.results, strict=True):
+            call_node = self.graph.insert(CALL, (*said, *node.operands), types, callable=called)
+        call_node.copy_metadata(node)
+        for old, new in zip(node.results, call_node.results, strict=True):
             old.replace_uses_with(new.copy_metadata(old))
         node.erase()
 

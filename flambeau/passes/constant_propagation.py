@@ -196,16 +196,16 @@ def _may_be_known(value: Value) -> bool:
 def _memory_of_operands(node: Node) -> set[int]:
     """What the constant operands of a node are, and what is in them."""
     waiting = [constants.constant_value(v) for v in node.operands if constants.is_constant(v)]
-    found: set[int] = set()
+    memory: set[int] = set()
     while waiting:
         item = waiting.pop()
         if constants.is_mutable(item):
-            found.add(memory_key(item))
+            memory.add(memory_key(item))
         if isinstance(item, dict):
             waiting += item.values()
         elif isinstance(item, list | tuple):
             waiting += item
-    return found
+    return memory
 
 
 def _type(declared: Type, result: Any) -> Type:

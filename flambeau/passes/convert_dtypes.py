@@ -27,19 +27,19 @@ _FREE: Final = frozenset({"self", "dtype", "other", "copy", "non_blocking"})
 def do(graph: Graph) -> bool:
     """Replace every conversion between two different dtypes that keeps device and format."""
     dtypes = known_dtypes(graph)
-    found = [n for n in graph.listed_nodes() if _is_conversion(n) and _is_plain(n, dtypes)]
-    for node in found:
+    conversions = [n for n in graph.listed_nodes() if _is_conversion(n) and _is_plain(n, dtypes)]
+    for node in conversions:
         type_ = node.result().static_type
         assert isinstance(type_, TensorType)
         assert type_.dtype is not None
         with graph.inserting(node):
             code = constants.insert_constant(graph, type_.dtype.code)
-            made = graph.insert("prims::convert_element_type", [node.operand(0), code])
-        made.result().copy_metadata(node.result())
-        made.copy_metadata(node)
-        node.result().replace_uses_with(made.result())
+            converted = graph.insert("prims::convert_element_type", [node.operand(0), code])
+        converted.result().copy_metadata(node.result())
+        converted.copy_metadata(node)
+        node.result().replace_uses_with(converted.result())
         node.erase()
-    return bool(found)
+    return bool(conversions)
 
 
 def _is_conversion(node: Node) -> bool:
@@ -54,11 +54,11 @@ def _is_plain(node: Node, dtypes: frozenset[DType]) -> bool:
         return False
     if source.requires_grad or node.definition is None:
         return False
-    given = dict(zip((a.name for a in node.definition.schema.arguments), node.operands, strict=True))
-    rest = [v for name, v in given.items() if name not in _FREE]
+    operands = dict(zip((a.name for a in node.definition.schema.arguments), node.operands, strict=True))
+    rest = [v for name, v in operands.items() if name not in _FREE]
     if not all(map(constants.is_constant, rest)):
         return False
-    said = {name: constants.constant_value(v) for name, v in given.items() if name not in _FREE}
+    said = {name: constants.constant_value(v) for name, v in operands.items() if name not in _FREE}
     device = said.pop("device", None)
     keeps_format = said.pop("memory_format", None) in (None, PRESERVE)
     return keeps_format and (device is None or device.type == "cpu") and not any(said.values())

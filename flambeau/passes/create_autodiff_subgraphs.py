@@ -44,12 +44,12 @@ def do(graph: Graph, threshold: int | None = None) -> bool:
     groups = [
         group for block in list(blocks(graph.body)) for group in grown_groups(block, aliases, _is_differentiable)
     ]
-    made = False
+    changed = False
     for group in groups:
         if _size(group) >= smallest and all(node.is_inserted and node.graph is graph for node in group):
             outline(group, GROUP, inputs=_inputs(group))
-            made = True
-    return made
+            changed = True
+    return changed
 
 
 def _size(group: Sequence[Node]) -> int:
@@ -100,9 +100,9 @@ def _asks(value: Value) -> bool:
 
 def _inputs(group: Sequence[Node]) -> list[Value]:
     """The values that a group takes, in the order in which it meets them going back."""
-    found: dict[Value, None] = {}
+    inputs: dict[Value, None] = {}
     for node in reversed(group):
         for value in node.results:
-            found.pop(value, None)
-        found.update(dict.fromkeys(operands_within(node)))
-    return list(found)
+            inputs.pop(value, None)
+        inputs.update(dict.fromkeys(operands_within(node)))
+    return list(inputs)

@@ -29,8 +29,8 @@ SMALLEST: Final = 6
 def do(graph: Graph) -> bool:
     """Make groups in every block; whether any was made."""
     aliases = AliasAnalysis(graph)
-    found = [run for block in list(blocks(graph.body)) for run in _runs(block, aliases)]
-    groups = [run for run in found if len(run) >= SMALLEST and any(v.is_used for n in run for v in n.results)]
+    runs = [run for block in list(blocks(graph.body)) for run in _runs(block, aliases)]
+    groups = [run for run in runs if len(run) >= SMALLEST and any(v.is_used for n in run for v in n.results)]
     for group in groups:
         outline(group, GROUP)
     return bool(groups)

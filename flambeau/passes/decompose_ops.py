@@ -16,14 +16,14 @@ from flambeau.schema.types import TENSOR
 
 def do(graph: Graph) -> bool:
     """Decompose all that can be; with other factors they stay."""
-    found = [n for n in graph.find_all("aten::addmm") if len(n.operands) == 5]
-    plain = [n for n in found if all(map(_is_one, n.operands[3:]))]
+    products = [n for n in graph.find_all("aten::addmm") if len(n.operands) == 5]
+    plain = [n for n in products if all(map(_is_one, n.operands[3:]))]
     for node in plain:
         bias, left, right = node.operands[:3]
         with graph.inserting(node), graph.at_range(node.range):
             product = graph.insert("aten::mm", [left, right], [TENSOR]).result()
-            made = graph.insert("aten::add", [bias, product, insert_constant(graph, 1)], [node.result().static_type])
-        node.result().replace_uses_with(made.result())
+            sum_ = graph.insert("aten::add", [bias, product, insert_constant(graph, 1)], [node.result().static_type])
+        node.result().replace_uses_with(sum_.result())
         node.erase()
     return bool(plain)
 

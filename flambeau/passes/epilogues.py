@@ -36,13 +36,13 @@ def activation_of(node: Node) -> OpDef | None:
         return None
     schema = definition.schema
     plain = registry.out_of_place(schema.name) + (f".{schema.overload}" if schema.overload else "")
-    found = registry.find(plain)
-    if found is None or found.scalar is None or not all(map(is_constant, node.operands[1:])):
+    candidate = registry.find(plain)
+    if candidate is None or candidate.scalar is None or not all(map(is_constant, node.operands[1:])):
         return None
     before, behind = node.operand(0).static_type, node.result().static_type
     if not isinstance(before, TensorType) or not isinstance(behind, TensorType):
         return None
-    return found if before.dtype is not None and before.dtype is behind.dtype else None
+    return candidate if before.dtype is not None and before.dtype is behind.dtype else None
 
 
 def addend_of(node: Node, value: Value) -> Value | None:

@@ -91,10 +91,10 @@ def _condition(node: Node, first: Value, second: Value) -> Value | None:
     """The condition itself, or its negation, where the branches give True and False."""
     if not (constants.is_constant(first) and constants.is_constant(second)):
         return None
-    given = constants.constant_value(first), constants.constant_value(second)
-    if given[0] is True and given[1] is False:
+    answers = constants.constant_value(first), constants.constant_value(second)
+    if answers[0] is True and answers[1] is False:
         return node.operand(0)
-    if given[0] is False and given[1] is True:
+    if answers[0] is False and answers[1] is True:
         with node.graph.inserting(node), node.graph.at_range(node.range):
             return node.graph.insert("aten::__not__", [node.operand(0)], [BOOL]).result()
     return None

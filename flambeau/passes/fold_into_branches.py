@@ -47,20 +47,20 @@ def _rewrite(chosen: Value) -> bool:
 
 def _choices(chosen: Value) -> list[Value]:
     """The constants that a value is one of; none where it may be another."""
-    found: list[Value] = []
+    choices: list[Value] = []
     waiting, seen = [chosen], {chosen}
     while waiting:
         value = waiting.pop()
         node = value.defining_node
         if constants.is_constant(value):
-            found.append(value)
+            choices.append(value)
         elif node is None or node.op != "prim::If":
             return []
         else:
             ways = [block.returns[value.index] for block in node.nested_blocks]
             waiting += [v for v in dict.fromkeys(ways) if v not in seen]
             seen.update(ways)
-    return found
+    return choices
 
 
 def _is_foldable(chosen: Value, user: Node) -> bool:

@@ -73,11 +73,11 @@ def children(owner: Any) -> list[tuple[str, Any]]:
 
 def objects_below(roots: Iterable[Any]) -> list[Any]:
     """The objects that can be reached from these, themselves included, each once."""
-    found: dict[int, Any] = {}
+    objects: dict[int, Any] = {}
     waiting = list(roots)
     while waiting:
         item = waiting.pop()
-        if id(item) not in found:
-            found[id(item)] = item
+        if id(item) not in objects:
+            objects[id(item)] = item
             waiting += [child for _, child in children(item)]
-    return list(found.values())
+    return list(objects.values())

@@ -288,8 +288,8 @@ def _rank(value: Value) -> int | None:
 
 def _rank_is(value: Value, rank: int) -> Value:
     graph = value.owner_block.graph
-    found = graph.insert("aten::dim", [value], [constants.type_of(rank)]).result()
-    return graph.insert("aten::eq", [found, insert_constant(graph, rank)], [BOOL]).result()
+    rank_of_value = graph.insert("aten::dim", [value], [constants.type_of(rank)]).result()
+    return graph.insert("aten::eq", [rank_of_value, insert_constant(graph, rank)], [BOOL]).result()
 
 
 def _is_guarded(node: Node) -> bool:

@@ -25,10 +25,10 @@ from flambeau.passes.fusible import Fusible
 def do(graph: Graph) -> bool:
     """Make a group of each such operator that is in none; whether there was any."""
     fusible = Fusible(graph)
-    found = [n for n in graph.listed_nodes() if fusible.is_alone(n)]
-    for node in found:
+    alone = [n for n in graph.listed_nodes() if fusible.is_alone(n)]
+    for node in alone:
         _outline(graph, node)
-    return bool(found)
+    return bool(alone)
 
 
 def _outline(graph: Graph, node: Node) -> None:

@@ -39,14 +39,14 @@ def do(graph: Graph) -> bool:
 
 
 def _groups(block: Block, fusible: Fusible, aliases: AliasAnalysis) -> list[list[Node]]:
-    found: list[list[Node]] = []
+    groups: list[list[Node]] = []
     taken: set[Node] = set()
     for node in list(block):
         if node not in taken and fusible.is_product(node):
             group = _with_followers(node, fusible, aliases, taken)
             taken.update(group)
-            found.append(group)
-    return found
+            groups.append(group)
+    return groups
 
 
 def _with_followers(product: Node, fusible: Fusible, aliases: AliasAnalysis, taken: set[Node]) -> list[Node]:

@@ -28,13 +28,13 @@ from flambeau.schema.types import NoneType, TensorType
 def do(graph: Graph) -> bool:
     """Make a group of every node whose operator has a routine, in every block."""
     fusible = Fusible(graph)
-    found = [n for n in graph.listed_nodes() if fusible.is_routine(n) or fusible.has_static_operands(n)]
-    if not found:
+    routines = [n for n in graph.listed_nodes() if fusible.is_routine(n) or fusible.has_static_operands(n)]
+    if not routines:
         return False
     aliases = alias_analysis(graph)
     taken: set[Node] = set()
     groups = []
-    for node in found:
+    for node in routines:
         group = [node, *_followers(node, fusible, aliases, taken)]
         taken.update(group)
         groups.append(group)
@@ -114,10 +114,10 @@ def _own_lists(graph: Graph, node: Node) -> list[Node]:
             continue
         old = value.defining_node
         assert old is not None
-        made = clone_node(old, graph, {})
-        made.insert_before(node)
-        node.replace_uses_of(value, made.result())
-        makers.append(made)
+        copy = clone_node(old, graph, {})
+        copy.insert_before(node)
+        node.replace_uses_of(value, copy.result())
+        makers.append(copy)
         if not value.uses():
             old.erase()
     return makers

@@ -49,12 +49,12 @@ def callee_of(node: Node) -> Function | None:
         return None
     owner = node.operand(0)
     if node.op == "prim::CallFunction":
-        found = owner.defining_node.attributes.get("function") if owner.defining_node is not None else None
+        function = owner.defining_node.attributes.get("function") if owner.defining_node is not None else None
     elif isinstance(owner.static_type, ClassType) and owner.static_type.definition is not None and is_exact(owner):
-        found = owner.static_type.definition.methods.get(node.attribute("name"))
+        function = owner.static_type.definition.methods.get(node.attribute("name"))
     else:
-        found = None
-    return found if isinstance(found, Function) else None
+        function = None
+    return function if isinstance(function, Function) else None
 
 
 def is_exact(owner: Value) -> bool:
@@ -84,11 +84,11 @@ class _Inliner:
 
     def expand(self, call: Node, callee: Function) -> bool:
         """Put what a call calls in its place; whether that can be."""
-        given: Sequence[Value] = call.operands[1:] if call.op == "prim::CallFunction" else call.operands
+        arguments: Sequence[Value] = call.operands[1:] if call.op == "prim::CallFunction" else call.operands
         body = callee.graph
-        if len(body.parameters) != len(given) or len(body.returns) != len(call.results):
+        if len(body.parameters) != len(arguments) or len(body.returns) != len(call.results):
             return False
-        copies = dict(zip(body.parameters, given, strict=True))
+        copies = dict(zip(body.parameters, arguments, strict=True))
         copy = _Copy(call, callee.short_name, copies, self._is_folding)
         copy.nodes_of(body.body, call)
         for old, returned in zip(call.results, body.returns, strict=True):

@@ -69,12 +69,12 @@ def _is_invariant(node: Node, loop: Node, aliases: AliasAnalysis) -> bool:
 
 
 def _defined_in(block: Block) -> list[object]:
-    found: list[object] = list(block.parameters)
+    defined: list[object] = list(block.parameters)
     for node in block:
-        found += node.results
+        defined += node.results
         for inner in node.nested_blocks:
-            found += _defined_in(inner)
-    return found
+            defined += _defined_in(inner)
+    return defined
 
 
 def surely_runs(loop: Node) -> bool:

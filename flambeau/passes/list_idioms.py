@@ -58,8 +58,8 @@ def _unpack(graph: Graph) -> bool:
 
 
 def _elements(value: Value) -> tuple[Value, ...] | None:
-    made = value.defining_node
-    return made.operands if made is not None and made.op == MADE and isinstance(value.static_type, ListType) else None
+    node = value.defining_node
+    return node.operands if node is not None and node.op == MADE and isinstance(value.static_type, ListType) else None
 
 
 @list_rewrites("aten::slice")
@@ -79,8 +79,8 @@ def _joined(node: Node) -> Any:
     parts = [_elements(v) for v in node.operands[:2]]
     if len(node.operands) != 2 or parts[0] is None or parts[1] is None:
         return KEEP
-    made = _new(node, (*parts[0], *parts[1]))
-    return Literal(node.operand(1), made) if node.operand(1) is not node.operand(0) else made
+    joined = _new(node, (*parts[0], *parts[1]))
+    return Literal(node.operand(1), joined) if node.operand(1) is not node.operand(0) else joined
 
 
 def _new(node: Node, elements: tuple[Value, ...]) -> Literal:

@@ -57,8 +57,8 @@ def _write_out_empty(graph: Graph) -> bool:
 
 def _literal(value: Value) -> tuple[Value, ...] | None:
     """The keys and values of a dict that the graph builds, which is replaced where a key comes twice."""
-    made = value.defining_node
-    return made.operands if made is not None and made.op == DICT else None
+    literal = value.defining_node
+    return literal.operands if literal is not None and literal.op == DICT else None
 
 
 @rewrites("aten::__contains__")
@@ -78,9 +78,9 @@ def _item(node: Node) -> Any:
     place = None if elements is None else place_of_key(elements, node.operand(1))
     if elements is None or place is None or place < 0:
         return KEEP
-    found = elements[place]
-    is_known = is_subtype(found.static_type, node.result().static_type)
-    return Literal(node.operand(0), found, is_shallow=True) if is_known else KEEP
+    item = elements[place]
+    is_known = is_subtype(item.static_type, node.result().static_type)
+    return Literal(node.operand(0), item, is_shallow=True) if is_known else KEEP
 
 
 @rewrites("aten::len")

@@ -75,10 +75,10 @@ def _around(graph: Graph) -> tuple[Node, Node, Node] | None:
     if len(work) < 3 or work[1].op != _ENTER or work[-1].op != _EXIT:
         return None
     context, enter, leave = work[0], work[1], work[-1]
-    made = context.results[0] if context.results else None
-    if context.attributes.get("callable") is not no_grad or made is None or enter.result().is_used:
+    entered = context.results[0] if context.results else None
+    if context.attributes.get("callable") is not no_grad or entered is None or enter.result().is_used:
         return None
-    is_one = [n.operand(0) for n in (enter, leave)] == [made, made] and len(list(made.uses())) == 2
+    is_one = [n.operand(0) for n in (enter, leave)] == [entered, entered] and len(list(entered.uses())) == 2
     return (context, enter, leave) if is_one else None
 
 

@@ -55,20 +55,20 @@ def _behind(node: Node) -> Iterator[Node]:
 
 def _touched(value: Value) -> set[Node] | None:
     """The nodes that read and assign attributes, and the branches and loops around them; None for other uses."""
-    home, found = value.owner_block, set[Node]()
+    home, touched = value.owner_block, set[Node]()
     for use in value.uses():
         node = use.user
         if node.op not in (GET, SET) or use.offset != 0:
             return None
-        while node not in found:
-            found.add(node)
+        while node not in touched:
+            touched.add(node)
             block = node.owner_block
             if block is home:
                 break
             if block.owner_node is None or block.owner_node.op not in (IF, LOOP):
                 return None
             node = block.owner_node
-    return found
+    return touched
 
 
 class _Scalars:

@@ -50,21 +50,21 @@ def _forward(node: Node) -> bool:
     if elements is None:
         return False
     if node.op == UNPACK:
-        found = list(elements)
+        items = list(elements)
     elif node.op == "prim::TupleIndex":
         if len(node.operands) < 2 or not constants.is_constant(node.operand(1)):
             return False
         index = constants.constant_value(node.operand(1))
         if not -len(elements) <= index < len(elements):
             return False
-        found = [elements[index]]
+        items = [elements[index]]
     else:
         part = elements[node.attributes.get("beg", 0) : node.attributes.get("end", len(elements))]
         with node.graph.inserting(node), node.graph.at_range(node.range):
-            found = [node.graph.insert(CONSTRUCT, part, [node.result().static_type]).result()]
-    if not all(_may_be(new.static_type, old.static_type) for new, old in _pairs(found, node.results)):
+            items = [node.graph.insert(CONSTRUCT, part, [node.result().static_type]).result()]
+    if not all(_may_be(new.static_type, old.static_type) for new, old in _pairs(items, node.results)):
         return False
-    for new, old in _pairs(found, node.results):
+    for new, old in _pairs(items, node.results):
         old.replace_uses_with(new)
     node.erase()
     return True

@@ -21,8 +21,8 @@ from flambeau.schema.types import TensorType
 
 def do(graph: Graph) -> bool:
     """Part all that can be; whether there was any."""
-    found = [(node, parts) for node in graph.listed_nodes() if (parts := _parts(node)) is not None]
-    for node, (op, operands, added) in found:
+    products = [(node, parts) for node in graph.listed_nodes() if (parts := _parts(node)) is not None]
+    for node, (op, operands, added) in products:
         with graph.inserting(node), graph.at_range(node.range):
             known = node.result().static_type
             if op == "aten::linear":
@@ -32,7 +32,7 @@ def do(graph: Graph) -> bool:
             total = graph.insert("aten::add", [product, expanded, insert_constant(graph, 1)], [known]).result()
         node.result().replace_uses_with(total)
         node.erase()
-    return bool(found)
+    return bool(products)
 
 
 def _parts(node: Node) -> tuple[str, list[Value], Value] | None:

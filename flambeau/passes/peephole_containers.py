@@ -43,8 +43,8 @@ def item_of_literal(node: Node) -> Any:
     elements, index = built_by(node.operand(0), "prim::ListConstruct"), number_of(node.operand(1))
     entries = _entries(node.operand(0))
     if entries is not None and constants.is_constant(node.operand(1)):
-        found = entries.get(constants.constant_value(node.operand(1)))
-        return KEEP if found is None else _item_of(node, found)
+        item = entries.get(constants.constant_value(node.operand(1)))
+        return KEEP if item is None else _item_of(node, item)
     if elements is None:
         return _one_size(node, index)
     if not isinstance(index, int) or not -len(elements) <= index < len(elements):

@@ -126,9 +126,9 @@ def _compared(node: Node) -> dict[Value, int]:
         number = constants.constant_value(other) if constants.is_constant(other) else None
         if type(number) is not int or constants.is_constant(value) or value.static_type != INT:
             continue
-        found = {value: number}
-        made = value.defining_node
-        if made is not None and made.op == "aten::len" and isinstance(made.operand(0).static_type, ListType):
-            found[made.operand(0)] = number
-        return found
+        numbers = {value: number}
+        length = value.defining_node
+        if length is not None and length.op == "aten::len" and isinstance(length.operand(0).static_type, ListType):
+            numbers[length.operand(0)] = number
+        return numbers
     return {}

@@ -24,7 +24,7 @@ def do_checked(graph: Graph) -> bool:
 
 def do(graph: Graph, *, only_checked: bool = False) -> bool:
     """Remove every dropout that is known not to be in training."""
-    found = [
+    dropouts = [
         n
         for n in graph.listed_nodes()
         if n.definition is not None
@@ -33,11 +33,11 @@ def do(graph: Graph, *, only_checked: bool = False) -> bool:
         and not constants.constant_value(n.operand(2))
         and (not only_checked or _is_probability(n.operand(1)))
     ]
-    if not found:
+    if not dropouts:
         return False
     aliases = AliasAnalysis(graph, apart=True)
     changed = False
-    for node in found:
+    for node in dropouts:
         is_in_place = node.op.endswith("_")
         if is_in_place or not _is_written_later(aliases, node):
             node.result().replace_uses_with(node.operand(0))

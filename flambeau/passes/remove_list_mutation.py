@@ -53,8 +53,8 @@ dict_changes: Final = RuleTable[Change]("what a change leaves of a literal dict"
 
 def do(graph: Graph) -> bool:
     """Make every list that can be one of lists that never change; whether there was any."""
-    made = [n.result() for kind in KINDS for n in graph.find_all(kind)]
-    candidates = [v for v in made if any(map(_is_change, v.uses()))]
+    literals = [n.result() for kind in KINDS for n in graph.find_all(kind)]
+    candidates = [v for v in literals if any(map(_is_change, v.uses()))]
     if not candidates:
         return False
     aliases = alias_analysis(graph)  # what it says of writes stays true enough: there are ever fewer

@@ -69,8 +69,8 @@ def is_removable(node: Node) -> bool:
     if not all(_keeps_sizes(v.static_type, target_type) or _is_within_sizes(v, target) for v in others):
         return False
     types = [target_type, *(v.static_type for v in others)]
-    given = [t if isinstance(t, TensorType) or is_number(t) else None for t in types]
-    return functional.dtype(*given) is target_type.dtype
+    known = [t if isinstance(t, TensorType) or is_number(t) else None for t in types]
+    return functional.dtype(*known) is target_type.dtype
 
 
 def _known_type(value: Value) -> TensorType | None:
@@ -80,8 +80,8 @@ def _known_type(value: Value) -> TensorType | None:
         return type_ if isinstance(type_, TensorType) else None
     if node is None or node.definition is None or node.nested_blocks:
         return None
-    found = operator_rules.result_types(node, node.definition, node.results)[value.index]
-    return found if isinstance(found, TensorType) and found.dtype is not None else None
+    result = operator_rules.result_types(node, node.definition, node.results)[value.index]
+    return result if isinstance(result, TensorType) and result.dtype is not None else None
 
 
 def _pointwise_form(node: Node) -> OpDef | None:
@@ -172,8 +172,8 @@ def _is_private(value: Value, holders: list[Value], aliases: AliasAnalysis, may_
         node = other.defining_node
         if node is None or node.owner_block is not block or not may_go(node) or node.operand(0) not in holders:
             return False
-    made = {other.defining_node for other in holders if other is not value}
-    return all(writer in made for writer in aliases.writers(value))
+    makers = {other.defining_node for other in holders if other is not value}
+    return all(writer in makers for writer in aliases.writers(value))
 
 
 def _rewrite(value: Value, holders: list[Value]) -> None:

@@ -60,9 +60,9 @@ def erase_numbers(graph: Graph) -> bool:
             constant = constants.constant_value(node.result())
             if isinstance(constant, bool | int | float | complex):
                 with graph.inserting(node):
-                    made = insert_constant(graph, tensor(constant))
-                made.set_type(_as_type(node.result().static_type))
-                node.result().replace_uses_with(made)
+                    as_tensor = insert_constant(graph, tensor(constant))
+                as_tensor.set_type(_as_type(node.result().static_type))
+                node.result().replace_uses_with(as_tensor)
                 node.erase()
                 changed = True
             continue
@@ -126,9 +126,9 @@ def _propagate(graph: Graph, field: str) -> bool:
     shapes.propagate(graph)
     changed = False
     for value, old in before:
-        found = value.static_type
-        if isinstance(found, TensorType) and isinstance(old, TensorType):
-            known = getattr(found, field)
+        old_type = value.static_type
+        if isinstance(old_type, TensorType) and isinstance(old, TensorType):
+            known = getattr(old_type, field)
             new = replace(old, **{field: known}) if known is not None else old
             changed |= new != old
             value.set_type(new)

@@ -44,16 +44,16 @@ def do(graph: Graph) -> bool:
     """
     changed = False
     for _ in range(MOST_TIMES):
-        found, left = [], MOST_NODES - sum(1 for _ in graph.listed_nodes())
+        separable, left = [], MOST_NODES - sum(1 for _ in graph.listed_nodes())
         behind: set[Node] = set()
         for node in graph.listed_nodes():
             if (_differs(node) or _may_differ(node)) and not _is_behind(node, behind):
                 left -= _count(node)
-                found.append(node)
+                separable.append(node)
                 behind.add(node)
-        if not found or left < 0:
+        if not separable or left < 0:
             break
-        for node in found:
+        for node in separable:
             _separate(node if node.op == "prim::If" else _by_size(graph, node))
         _follow_up(graph)
         changed = True
@@ -119,12 +119,12 @@ def _are_unlike(one: Type, other: Type) -> bool:
 
 def _behind(node: Node) -> list[Node]:
     """The nodes of its block that follow a node."""
-    found: list[Node] = []
+    behind: list[Node] = []
     current = node.next
     while current is not None:
-        found.append(current)
+        behind.append(current)
         current = current.next
-    return found
+    return behind
 
 
 def _count(node: Node) -> int:
@@ -139,8 +139,8 @@ def _size(node: Node) -> int:
 def _separate(node: Node) -> None:
     """Put what follows a branch into each of its ways; it gives what the block around it is left with."""
     block, rest = node.owner_block, _behind(node)
-    made = {v for n in (node, *rest) for v in n.results}
-    left = [v for v in dict.fromkeys(block.returns) if v in made]
+    results = {v for n in (node, *rest) for v in n.results}
+    left = [v for v in dict.fromkeys(block.returns) if v in results]
     count = len(node.results)
     for way in node.nested_blocks:
         _go_on(way, node, rest, left)

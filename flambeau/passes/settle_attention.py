@@ -27,13 +27,13 @@ def do(graph: Graph) -> bool:
     """Settle all that can be; whether there was any."""
     if any(isinstance(v.static_type, TensorType) and v.static_type.requires_grad for v in graph.parameters):
         return False
-    found = [n for n in graph.find_all(ATTENTION) if _has_choice(n)]
-    for node in found:
+    choices = [n for n in graph.find_all(ATTENTION) if _has_choice(n)]
+    for node in choices:
         with graph.inserting(node), graph.at_range(node.range):
             result = _by_mask(graph, node)
         node.result().replace_uses_with(result)
         node.erase()
-    return bool(found)
+    return bool(choices)
 
 
 def _has_choice(node: Node) -> bool:

@@ -65,9 +65,9 @@ def _answer(x: Value, y: Value) -> Answer:
     for new, other in ((x, y), (y, x)):
         if _is_new(new) and _is_argument(other):
             return False
-    made = x.defining_node
-    if made is not None and made.op == _IF and made is y.defining_node:
-        return _by_way(made, x, y)
+    maker = x.defining_node
+    if maker is not None and maker.op == _IF and maker is y.defining_node:
+        return _by_way(maker, x, y)
     return None
 
 

@@ -31,7 +31,7 @@ _NUMBERS = {
 def do(graph: Graph) -> bool:
     """Settle every number that stems from elements of known dtype."""
     nodes = [*graph.find_all(ITEM), *graph.find_all(IMPLICIT)]
-    items = [(node, found) for node in nodes if (found := _conversion(node)) is not None]
+    items = [(node, as_number) for node in nodes if (as_number := _conversion(node)) is not None]
     if not items:
         return False
     _Numbers(graph).settle()

@@ -73,9 +73,9 @@ def _unpack_literals(graph: Graph) -> bool:
     aliases = alias_analysis(graph)
     unpacked = [n for n in unpacked if not aliases.has_writers(n.operand(0))]
     for node in unpacked:
-        made = node.operand(0).defining_node
-        assert made is not None
-        for old, new in zip(node.results, made.operands, strict=True):
+        literal = node.operand(0).defining_node
+        assert literal is not None
+        for old, new in zip(node.results, literal.operands, strict=True):
             old.replace_uses_with(new)
         node.erase()
     if unpacked:
@@ -84,5 +84,5 @@ def _unpack_literals(graph: Graph) -> bool:
 
 
 def _is_literal(node: Node) -> bool:
-    made = node.operand(0).defining_node
-    return made is not None and made.op == _LIST and len(made.operands) == len(node.results)
+    maker = node.operand(0).defining_node
+    return maker is not None and maker.op == _LIST and len(maker.operands) == len(node.results)

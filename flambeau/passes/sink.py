@@ -42,16 +42,16 @@ def _sink_into(block: Block, raising: Node) -> bool:
     while waiting:
         node = waiting.pop()
         for value in node.operands:
-            made = value.defining_node
-            if made is None or made.op == "prim::Constant" or made in seen:
+            maker = value.defining_node
+            if maker is None or maker.op == "prim::Constant" or maker in seen:
                 continue
-            if made.owner_block is not block:
-                if not _can_sink(made, block):
+            if maker.owner_block is not block:
+                if not _can_sink(maker, block):
                     continue
-                made.move_before(node)
+                maker.move_before(node)
                 changed = True
-            seen.add(made)
-            waiting.append(made)
+            seen.add(maker)
+            waiting.append(maker)
     return changed
 
 

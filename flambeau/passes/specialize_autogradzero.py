@@ -153,10 +153,10 @@ def _rewrite(node: Node, states: _States) -> bool:
 
 def _rewrite_sum(node: Node, states: _States) -> bool:
     graph, (first, second) = node.graph, node.operands
-    found = states.of(first), states.of(second)
-    if State.UNDEFINED in found:
-        total = second if found[0] is State.UNDEFINED else first
-    elif found == (State.DEFINED, State.DEFINED):
+    known = states.of(first), states.of(second)
+    if State.UNDEFINED in known:
+        total = second if known[0] is State.UNDEFINED else first
+    elif known == (State.DEFINED, State.DEFINED):
         with graph.inserting(node), graph.at_range(node.range):
             one = insert_constant(graph, 1)
             total = graph.insert("aten::add", [first, second, one], [node.result().static_type]).result()
@@ -168,14 +168,14 @@ def _rewrite_sum(node: Node, states: _States) -> bool:
 
 
 def _rewrite_grad_of(node: Node, states: _States) -> bool:
-    found = {states.of(v) for v in gradients_of(node)}
-    if found <= {State.UNDEFINED}:
+    known = {states.of(v) for v in gradients_of(node)}
+    if known <= {State.UNDEFINED}:
         with node.graph.inserting(node):
             for result in node.results:
                 result.replace_uses_with(undefined(node.graph))
         node.erase()
         return True
-    if found == {State.DEFINED} and node.nested_blocks:
+    if known == {State.DEFINED} and node.nested_blocks:
         _inline(node, node.nested_blocks[0])
         return True
     return False

@@ -25,10 +25,10 @@ def do(graph: Graph) -> bool:
     >>> do(layer.graph), layer.graph.find("aten::linear") is None
     (True, True)
     """
-    found = [node for node in graph.listed_nodes() if _is_frozen(node)]
-    for node in found:
+    frozen = [node for node in graph.listed_nodes() if _is_frozen(node)]
+    for node in frozen:
         _rewrite(graph, node)
-    return bool(found)
+    return bool(frozen)
 
 
 def _is_frozen(node: Node) -> bool:

@@ -87,15 +87,15 @@ class ScriptObject:
 
 def _computed(values: Iterable[Any]) -> list[Tensor]:
     """The tensors among values, in lists and dicts too, that were computed while gradients were recorded."""
-    found: list[Tensor] = []
+    tensors: list[Tensor] = []
     seen: set[int] = set()
     waiting = list(values)
     while waiting:
         value = waiting.pop()
         if isinstance(value, Tensor):
             if value.grad_fn is not None:
-                found.append(value)
+                tensors.append(value)
         elif isinstance(value, list | tuple | dict) and id(value) not in seen:
             seen.add(id(value))
             waiting.extend(value.values() if isinstance(value, dict) else value)
-    return found
+    return tensors

@@ -94,7 +94,7 @@ def class_of(error: Exception) -> type:
         return type(error)
     text = _message(error)
     named = next((cls for cls in _NAMED if text.startswith(cls.__name__)), None)
-    return named or next((found for part, found in _SAID if part in text), RuntimeError)
+    return named or next((kind for part, kind in _SAID if part in text), RuntimeError)
 
 
 def named_class(name: str) -> type | None:

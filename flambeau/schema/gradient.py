@@ -227,8 +227,8 @@ def decomposed(*names: str) -> Callable[[Callable[..., Any]], Callable[..., Any]
 
 def written(name: str) -> Gradient | None:
     """What was declared for an operator of this name; None if nothing was."""
-    found: Gradient | None = _table.get(name)
-    return found
+    gradient: Gradient | None = _table.get(name)
+    return gradient
 
 
 _reasons: RuleTable[Any] = RuleTable("why no gradient goes back through it")

@@ -73,10 +73,10 @@ class RuleLists(dict[str, tuple[Rule, ...]], Generic[Rule]):
 
 def listing() -> dict[str, dict[str, tuple[str, ...]]]:
     """For each name the purposes that it has rules for, with the names of the functions."""
-    found: dict[str, dict[str, tuple[str, ...]]] = {}
+    tables: dict[str, dict[str, tuple[str, ...]]] = {}
     for table in _tables:
         for name in table:
             rules = table.rules_of(name)
             shown = tuple(getattr(rule, "__qualname__", type(rule).__name__) for rule in rules)
-            found.setdefault(name, {})[table.purpose] = shown
-    return dict(sorted(found.items()))
+            tables.setdefault(name, {})[table.purpose] = shown
+    return dict(sorted(tables.items()))

@@ -136,6 +136,6 @@ def _pick(type_: Type | None, kind: type[Any]) -> Any:
     if isinstance(type_, kind):
         return type_
     if isinstance(type_, OptionalType | UnionType):
-        found = [t for t in type_.contained if isinstance(t, kind)]
-        return found[0] if len(found) == 1 else None
+        candidates = [t for t in type_.contained if isinstance(t, kind)]
+        return candidates[0] if len(candidates) == 1 else None
     return None

@@ -184,8 +184,8 @@ class QualifiedName:
 def longer(path: QualifiedName, name: str) -> Any:
     """What a name behind a qualified name means: a type, a function, or a longer qualified name."""
     unit: CompilationUnit = object.__getattribute__(path, "_unit")
-    found = f"{path!r}.{name}"
-    return unit.find_type(found) or unit.find_function(found) or QualifiedName(unit, found)
+    path_of_name = f"{path!r}.{name}"
+    return unit.find_type(path_of_name) or unit.find_function(path_of_name) or QualifiedName(unit, path_of_name)
 
 
 @dataclass(slots=True)
@@ -201,8 +201,8 @@ class Qualified(Sugared):
 
     def attribute(self, e: Emitter, where: SourceRange, name: str) -> Sugared:
         """What the longer name means."""
-        found = longer(self.path, name)
-        return NamedTypeValue(found) if isinstance(found, Type) else e.wrap(found, where)
+        path = longer(self.path, name)
+        return NamedTypeValue(path) if isinstance(path, Type) else e.wrap(path, where)
 
 
 @dataclass(slots=True)

@@ -263,7 +263,7 @@ def nodes_of(graph: Graph) -> Iterator[Node]:
 
 def _constants_in_order_of_use(block: Block) -> list[Node]:
     """The constants that nodes at any depth use."""
-    found: dict[Node, None] = {}
+    constants: dict[Node, None] = {}
 
     def visit(block: Block) -> None:
         for node in [*block, block.return_node]:
@@ -271,7 +271,7 @@ def _constants_in_order_of_use(block: Block) -> list[Node]:
                 visit(inner)
             for value in node.operands:
                 if value.defining_node is not None and value.defining_node.op == CONSTANT:
-                    found[value.defining_node] = None
+                    constants[value.defining_node] = None
 
     visit(block)
-    return list(found)
+    return list(constants)

@@ -57,12 +57,12 @@ class Tagged:
 
 def separated(parts: Iterable[str | Tagged], separator: str = ", ") -> list[str | Tagged]:
     """The parts with a separator between each two."""
-    found: list[str | Tagged] = []
+    pieces: list[str | Tagged] = []
     for part in parts:
-        if found:
-            found.append(separator)
-        found.append(part)
-    return found
+        if pieces:
+            pieces.append(separator)
+        pieces.append(part)
+    return pieces
 
 
 class Body:

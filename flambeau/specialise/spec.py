@@ -138,8 +138,8 @@ def _holds_asking(value: Any) -> bool:
 def _kind_of(value: Any) -> Hashable:
     if type(value) is Device and value.type == "cuda":
         return OnDevice(Device, value)
-    found: Hashable = value.type if isinstance(value, ScriptObject) else value.__class__
-    return found
+    kind: Hashable = value.type if isinstance(value, ScriptObject) else value.__class__
+    return kind
 
 
 def _has_tensors(value: Any) -> bool:

@@ -19,19 +19,19 @@ def neutral(reducer: str, dtype: str) -> Const:
 
 def in_order(outputs: Sequence[Tensor]) -> list[Tensor]:
     """The tensors that outputs are computed from, and they themselves, each after what it reads."""
-    found: dict[int, Tensor] = {}
+    tensors: dict[int, Tensor] = {}
 
     def visit(t: Tensor) -> None:
-        if id(t) in found:
+        if id(t) in tensors:
             return
         for load in loads_in(t.body) if t.body is not None else ():
             if isinstance(load.buffer.definition, Tensor):
                 visit(load.buffer.definition)
-        found[id(t)] = t
+        tensors[id(t)] = t
 
     for t in outputs:
         visit(t)
-    return list(found.values())
+    return list(tensors.values())
 
 
 def statements_for(t: Tensor, name: Callable[[str], str]) -> Body:

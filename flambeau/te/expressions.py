@@ -293,11 +293,11 @@ def together(values: tuple[Operand, ...]) -> tuple[Expr, ...]:
     like = None
     for name in known:
         like = name if like is None else promote(by_name(like), by_name(name)).name
-    found = tuple(as_expr(v, like) for v in values)
-    common = by_name(found[0].dtype)
-    for e in found[1:]:
+    expressions = tuple(as_expr(v, like) for v in values)
+    common = by_name(expressions[0].dtype)
+    for e in expressions[1:]:
         common = promote(common, by_name(e.dtype))
-    return tuple(cast(e, common.name) for e in found)
+    return tuple(cast(e, common.name) for e in expressions)
 
 
 def apply(op: str, *values: Operand) -> Expr:

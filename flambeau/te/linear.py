@@ -82,14 +82,14 @@ class Linear:
 
 def linear(e: Expr) -> Linear:
     """An integer expression as a sum."""
-    found = _linear(e)
-    for part, factor in list(found.terms.values()):
+    form = _linear(e)
+    for part, factor in list(form.terms.values()):
         if isinstance(part, Op) and part.op == "remainder":  # x // y * y + x % y is x
             top, divisor = part.args
             whole = _linear(Op("mul", (Op("floordiv", (top, divisor), INDEX), divisor), INDEX)).times(factor)
-            if len(whole.terms) == 1 and all(found.terms.get(k, (e, 0))[1] == f for k, (_, f) in whole.terms.items()):
-                found = found.plus(whole, -1).without(part).plus(_linear(top), factor)
-    return found
+            if len(whole.terms) == 1 and all(form.terms.get(k, (e, 0))[1] == f for k, (_, f) in whole.terms.items()):
+                form = form.plus(whole, -1).without(part).plus(_linear(top), factor)
+    return form
 
 
 def _linear(e: Expr) -> Linear:
@@ -177,8 +177,8 @@ _COMPARED = {
 
 def constant_of(e: Expr) -> int | None:
     """The integer that an expression always is; None if it depends on something."""
-    found = linear(e)
-    return None if found.terms else found.constant
+    form = linear(e)
+    return None if form.terms else form.constant
 
 
 def variables(e: Expr) -> set[Var]:

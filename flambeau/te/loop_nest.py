@@ -106,10 +106,10 @@ class LoopNest(Nest):
         >>> nest.flatten("i", "j").name
         'i_j'
         """
-        result, *others = given = [self.loop(loop) for loop in loops]
+        result, *others = flattened = [self.loop(loop) for loop in loops]
         if not others:
             raise ScheduleError("flatten takes two loops or more, outermost first")
-        for outer, inner in pairwise(given):
+        for outer, inner in pairwise(flattened):
             check_fusible(outer, inner)
         for other in others:
             result = fuse(self, result, other)
@@ -277,8 +277,8 @@ class LoopNest(Nest):
         [serial loop S_local_0 from 0 to 1]
         """
         named = tensor if isinstance(tensor, str) else tensor.name
-        found = next((t for t in self.tensors if t is tensor or t.name == named), None) or self.tensor(tensor)
-        return cache(self, found, self.loop(loop), name or f"{found.name}_local")
+        cached_tensor = next((t for t in self.tensors if t is tensor or t.name == named), None) or self.tensor(tensor)
+        return cache(self, cached_tensor, self.loop(loop), name or f"{cached_tensor.name}_local")
 
     @step
     def rfactor(self, loop: Place) -> Loop:

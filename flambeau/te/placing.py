@@ -64,8 +64,8 @@ def _own_statements(nest: Nest, t: Tensor, what: str) -> Body:
     """The statements of the whole nest that only compute a tensor, and its memory."""
     if t in nest.outputs:
         raise ScheduleError(f"{t.name} is a result of the nest, which others read: only temporaries can be {what}")
-    found: Body = [s for s in nest.body if isinstance(s, Allocate) and s.buffer is t.buffer]
-    if not found:
+    statements: Body = [s for s in nest.body if isinstance(s, Allocate) and s.buffer is t.buffer]
+    if not statements:
         raise ScheduleError(f"{t.name} has its place already, by a step before: place a tensor once")
     for s in nest.body:
         inner = stores([s])
@@ -74,8 +74,8 @@ def _own_statements(nest: Nest, t: Tensor, what: str) -> Body:
         other = next((one.buffer.name for one in inner if one.tensor is not t), None)
         if other is not None:
             raise ScheduleError(f"{other} is computed in the loops of {t.name}: place {t.name} first, then {other}")
-        found.append(s)
-    return found
+        statements.append(s)
+    return statements
 
 
 def _readers(nest: Nest, t: Tensor) -> str:
@@ -139,7 +139,7 @@ def cache(nest: Nest, t: Tensor, loop: Loop, name: str) -> Cached:
     local = Buffer(nest.fresh(name), region.size, t.buffer.computed)
     known = nest.known_at(loop).inside(loop.var, loop.start, loop.stop)
     _read_from(loop.body, t.buffer, local, region.low)
-    found = Cached(local, [], [])
+    cached = Cached(local, [], [])
 
     def copies(*, is_back: bool) -> tuple[list[Loop], Body]:
         names = [Var(nest.fresh(f"{local.name}_{k}")) for k in range(t.ndim)]
@@ -155,13 +155,13 @@ def cache(nest: Nest, t: Tensor, loop: Loop, name: str) -> Cached:
     filled: Body = []
     if is_read or not region.is_exact or all(s.reducer for s in own):
         loops, filled = copies(is_back=False)
-        found.filled.extend(loops)
+        cached.filled.extend(loops)
     loop.body = [Allocate(local), *filled, *loop.body]
     if own:
         loops, back = copies(is_back=True)
-        found.written_back.extend(loops)
+        cached.written_back.extend(loops)
         loop.body += back
-    return found
+    return cached
 
 
 def _check_alone(nest: Nest, t: Tensor, loop: Loop) -> None:

@@ -112,8 +112,8 @@ def _is_size(e: Expr) -> bool:
 def _least_or_most(e: Op, rest: Linear, factor: int, known: Known, budget: list[int]) -> bool:
     """A minimum or maximum: one of its operands, the one that makes the sum smaller where it is added."""
     both = (e.op == "minimum") == (factor > 0)
-    found = (_proved(rest.plus(linear(a), factor), known, budget) for a in e.args)
-    return all(found) if both else any(found)
+    proofs = (_proved(rest.plus(linear(a), factor), known, budget) for a in e.args)
+    return all(proofs) if both else any(proofs)
 
 
 def _chosen(e: Op, rest: Linear, factor: int, known: Known, budget: list[int]) -> bool:
@@ -163,8 +163,8 @@ def extremes(e: Expr, known: Known) -> tuple[Linear | None, Linear | None]:
         for_low, for_high = low.factor_of(var), high.factor_of(var)
         low = low.without(var).plus(first if for_low > 0 else last, for_low)
         high = high.without(var).plus(last if for_high > 0 else first, for_high)
-    found = [total if _is_plain(total, known) else None for total in (low, high)]
-    return found[0], found[1]
+    bounds = [total if _is_plain(total, known) else None for total in (low, high)]
+    return bounds[0], bounds[1]
 
 
 def _is_plain(total: Linear, known: Known) -> bool:

@@ -126,8 +126,8 @@ def loops_over(
 
 def _bounds(index: Expr, size: Expr, known: Known) -> Expr | None:
     """A condition under which an index lies within; None where it is known to."""
-    found = [] if never_negative(index, known) else [index >= 0]
-    found += [] if never_negative(size - index - 1, known) else [index < size]
-    if not found:
+    conditions = [] if never_negative(index, known) else [index >= 0]
+    conditions += [] if never_negative(size - index - 1, known) else [index < size]
+    if not conditions:
         return None
-    return simplify(found[0] & found[1] if len(found) == 2 else found[0])
+    return simplify(conditions[0] & conditions[1] if len(conditions) == 2 else conditions[0])

@@ -15,21 +15,21 @@ def simplify_body(nest: Nest) -> None:
 
 
 def _simple(body: Body, known: Known) -> Body:
-    found: Body = []
+    body_so_far: Body = []
     for s in body:
         if isinstance(s, Loop):
-            found += _loop(s, known)
+            body_so_far += _loop(s, known)
         elif isinstance(s, When):
             s.body = _simple(s.body, known.under(s.condition))
             if _holds(s.condition, known):
-                found += s.body
+                body_so_far += s.body
             elif s.body and not _never_holds(s.condition, known):
-                found.append(s)
+                body_so_far.append(s)
         else:
             if isinstance(s, Store):
                 s.value = _chosen(s.value, known)
-            found.append(s)
-    return found
+            body_so_far.append(s)
+    return body_so_far
 
 
 def _loop(s: Loop, known: Known) -> Body:

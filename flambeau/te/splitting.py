@@ -56,15 +56,15 @@ def _check_split(loop: Loop, factor: int | None, parts: int | None, tail: str) -
 def split(nest: Nest, loop: Loop, factor: int | None, parts: int | None, tail: str) -> tuple[Loop, Loop, Loop | None]:
     """(outer loop, inner loop, loop over the rest or None)."""
     _check_split(loop, factor, parts, tail)
-    given = positive(factor, "factor") if parts is None else positive(parts, "parts")
-    extent, inner = loop.extent, integer(given)
+    amount = positive(factor, "factor") if parts is None else positive(parts, "parts")
+    extent, inner = loop.extent, integer(amount)
     size: Expr = inner if parts is None else ceil_div(extent, inner)
     count = ceil_div(extent, inner) if parts is None else inner
     known = constant_of(extent)
-    is_whole = known is not None and known % given == 0
+    is_whole = known is not None and known % amount == 0
     if tail == NEVER and not is_whole:
         raise ScheduleError(
-            f"{loop.name} has {extent} iterations, which {given} is not known to divide; write tail='mask' or "
+            f"{loop.name} has {extent} iterations, which {amount} is not known to divide; write tail='mask' or "
             f"tail='loop'"
         )
     rest: Loop | None = None

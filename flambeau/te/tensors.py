@@ -76,13 +76,13 @@ class Tensor:
         return self.body is None
 
     def __getitem__(self, indices: Operand | tuple[Operand, ...]) -> Expr:
-        given = indices if isinstance(indices, tuple) else (indices,)
-        if len(given) != self.ndim:
+        places = indices if isinstance(indices, tuple) else (indices,)
+        if len(places) != self.ndim:
             names = ", ".join("ijklmnop"[: self.ndim]) or "()"
             raise ScheduleError(
-                f"{self.name} has {self.ndim} dimensions, got {len(given)} indices: {self.name}[{names}]"
+                f"{self.name} has {self.ndim} dimensions, got {len(places)} indices: {self.name}[{names}]"
             )
-        return Load(self.buffer, tuple(_index(self.name, k, i) for k, i in enumerate(given)))
+        return Load(self.buffer, tuple(_index(self.name, k, i) for k, i in enumerate(places)))
 
     def __call__(self, *indices: Operand) -> Expr:
         return self[indices]
@@ -118,9 +118,9 @@ def _named(name: str) -> str:
 
 
 def _sizes(name: str, shape: Shape) -> tuple[Expr, ...]:
-    given = tuple(shape) if isinstance(shape, Sequence) else (shape,)
-    found = []
-    for k, size in enumerate(given):
+    sizes = tuple(shape) if isinstance(shape, Sequence) else (shape,)
+    expressions = []
+    for k, size in enumerate(sizes):
         e = as_expr(size)
         if e.dtype != INDEX:
             raise ScheduleError(
@@ -128,8 +128,8 @@ def _sizes(name: str, shape: Shape) -> tuple[Expr, ...]:
             )
         if (constant_of(e) or 0) < 0:
             raise ScheduleError(f"size {k} of {name} is {e}; sizes are zero or more")
-        found.append(simplify(e))
-    return tuple(found)
+        expressions.append(simplify(e))
+    return tuple(expressions)
 
 
 def placeholder(name: str, shape: Shape, dtype: Any = "float32") -> Tensor:

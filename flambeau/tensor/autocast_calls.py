@@ -68,8 +68,8 @@ def is_of_one(values: Sequence[Any]) -> bool:
 
 def widest(values: Sequence[Any], device_type: str, dtype: DType) -> DType:
     """The dtype of autocast if all that a policy is about have it, else float32."""
-    found = [t for t in _tensors(values) if is_cast(t, device_type)]
-    return dtype if all(t.dtype is dtype for t in found) else float32
+    cast = [t for t in _tensors(values) if is_cast(t, device_type)]
+    return dtype if all(t.dtype is dtype for t in cast) else float32
 
 
 def _tensors(values: Sequence[Any]) -> list[Any]:
@@ -113,8 +113,8 @@ def _remembered(tensor: Tensor, dtype: DType, convert: Convert) -> Tensor:
     if known is not None:
         of, version, storage, kept = known
         if of() is tensor and version == tensor._storage.version and storage is tensor._storage:
-            found: Tensor = kept
-            return found
+            remembered: Tensor = kept
+            return remembered
     copy = convert(tensor, dtype)
     local.cache[key] = (weakref.ref(tensor), tensor._storage.version, tensor._storage, copy)
     return copy

@@ -131,14 +131,14 @@ class GradScaler:
     def _unscaled(self, optimizer: Any) -> bool:
         """Unscale gradients; whether one is not finite."""
         assert self._scale is not None
-        found = False
+        is_infinite = False
         with no_grad():
             for gradient in _gradients(optimizer):
                 if gradient.dtype is float16:
                     raise ValueError("Attempting to unscale FP16 gradients.")
                 call("aten::mul_", gradient, 1.0 / self._scale)
-                found = found or not bool(call("aten::all", call("aten::isfinite", gradient)))
-        return found
+                is_infinite = is_infinite or not bool(call("aten::all", call("aten::isfinite", gradient)))
+        return is_infinite
 
     def step(self, optimizer: Any, *args: Any, **kwargs: Any) -> Any:
         """Unscale gradients, unless `unscale_` has, and step if all are finite; what the step returned, else None.
@@ -155,15 +155,15 @@ class GradScaler:
         if "closure" in kwargs:
             raise RuntimeError(NO_CLOSURE)
         self._check_scale("step")
-        stage, found = self._stages.get(id(optimizer), (_Stage.READY, False))
+        stage, is_infinite = self._stages.get(id(optimizer), (_Stage.READY, False))
         if stage is _Stage.STEPPED:
             raise RuntimeError("step() has already been called since the last update().")
         if stage is _Stage.READY:
             self.unscale_(optimizer)
-            found = self._stages[id(optimizer)][1]
+            is_infinite = self._stages[id(optimizer)][1]
         assert _gradients(optimizer), NO_GRADIENTS
-        result = None if found else optimizer.step(*args, **kwargs)
-        self._stages[id(optimizer)] = (_Stage.STEPPED, found)
+        result = None if is_infinite else optimizer.step(*args, **kwargs)
+        self._stages[id(optimizer)] = (_Stage.STEPPED, is_infinite)
         return result
 
     def update(self, new_scale: float | Tensor | None = None) -> None:
@@ -180,7 +180,7 @@ class GradScaler:
             self._scale = float(new_scale)
         else:
             assert self._stages, NO_CHECKS
-            if any(found for _, found in self._stages.values()):
+            if any(is_infinite for _, is_infinite in self._stages.values()):
                 self._scale, self._growth_tracker = self._scale * self._backoff_factor, 0
             else:
                 self._growth_tracker += 1

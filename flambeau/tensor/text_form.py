@@ -72,10 +72,11 @@ def set_printoptions(
     tensor([0.12])
     >>> flambeau.set_printoptions(precision=4)
     """
-    given = {"precision": precision, "threshold": threshold, "edgeitems": edgeitems, "linewidth": linewidth}
+    changes = {"precision": precision, "threshold": threshold, "edgeitems": edgeitems, "linewidth": linewidth}
     if profile is not None and profile not in PROFILES:
         raise ValueError(f"set_printoptions: expected a profile of {', '.join(PROFILES)}, got {profile!r}")
-    for name, value in {**PROFILES.get(profile or "", {}), **{n: v for n, v in given.items() if v is not None}}.items():
+    changes = {name: value for name, value in changes.items() if value is not None}
+    for name, value in {**PROFILES.get(profile or "", {}), **changes}.items():
         setattr(options, name, value)
     options.sci_mode = sci_mode
 

@@ -122,8 +122,8 @@ def set_default_tensor_type(t: Any) -> None:
     >>> flambeau.set_default_tensor_type(flambeau.FloatTensor)
     """
     package, _, name = t.rpartition(".") if isinstance(t, str) else ("torch", "", getattr(t, "__name__", ""))
-    found = TYPED_TENSORS.get(name) if package in ("torch", "torch.cuda", "flambeau", "flambeau.cuda") else None
-    if found is None or not (isinstance(t, str) or t is found):
+    kind = TYPED_TENSORS.get(name) if package in ("torch", "torch.cuda", "flambeau", "flambeau.cuda") else None
+    if kind is None or not (isinstance(t, str) or t is kind):
         raise TypeError(f"invalid type object: {t!r}: write 'torch.FloatTensor', or set_default_dtype(float32)")
-    set_default_dtype(found.dtype)
+    set_default_dtype(kind.dtype)
     set_default_device("cuda" if package.endswith(".cuda") else None)

@@ -91,8 +91,8 @@ class TypedStorage:
 
     def tolist(self) -> list[Any]:
         """The elements as numbers of Python."""
-        found: list[Any] = self._elements().tolist()
-        return found
+        elements: list[Any] = self._elements().tolist()
+        return elements
 
     def clone(self) -> TypedStorage:
         """A copy in new memory."""

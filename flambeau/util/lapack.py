@@ -69,9 +69,9 @@ def invert_columns(matrices: np.ndarray) -> None:
     >>> float(large[0, 7, 7])
     0.25
     """
-    found, size = _inversion(matrices.dtype), matrices.shape[-1]
-    assert found is not None
-    integer = found.integer
+    function, size = _inversion(matrices.dtype), matrices.shape[-1]
+    assert function is not None
+    integer = function.integer
     n, room, failed = integer(size), integer(size * _BLOCK), integer(0)
     pivots, scratch = np.empty(size, integer), np.empty(size * _BLOCK, matrices.dtype)
     order, rooms, info = map(ctypes.addressof, (n, room, failed))
@@ -79,8 +79,8 @@ def invert_columns(matrices: np.ndarray) -> None:
     with blas.threads_for(float(size) ** 3):
         for matrix in matrices:
             data = matrix.ctypes.data
-            found.factor(order, order, data, order, exchanged, info)
+            function.factor(order, order, data, order, exchanged, info)
             if not failed.value:
-                found.invert(order, data, order, exchanged, work, rooms, info)
+                function.invert(order, data, order, exchanged, work, rooms, info)
             if failed.value:
                 raise np.linalg.LinAlgError("Singular matrix")

@@ -45,12 +45,12 @@ class Maker(NativeBase):  # type: ignore[misc]  # made at run time
     def _made(self, *arguments: Any) -> Any:
         if len(arguments) != len(self._names):
             raise TypeError(f"{self._cls.__name__} is made of {', '.join(self._names)}: got {len(arguments)} values")
-        made: Any = object.__new__(self._cls)
+        object_: Any = object.__new__(self._cls)
         for name, value in zip(self._names, arguments, strict=True):
-            setattr(made, name, value)
+            setattr(object_, name, value)
         for name, value in self._constants.items():
-            setattr(made, name, value)
-        return made
+            setattr(object_, name, value)
+        return object_
 
     def go_native(self, address: int) -> None:
         """Calls go to native code at an address from now on."""

@@ -40,11 +40,11 @@ def source_stamps(folder: str, below: str = "") -> str:
 def _record_of(folder: str) -> str:
     """Name, size and age of the installer's record of a package; empty where there is none, or not one alone."""
     beside, name = os.path.split(folder)
-    found = glob(os.path.join(escape(beside), escape(name) + RECORDS))
-    if len(found) != 1:
+    records = glob(os.path.join(escape(beside), escape(name) + RECORDS))
+    if len(records) != 1:
         return ""
-    status = os.stat(found[0])
-    return f"{os.path.basename(os.path.dirname(found[0]))} {status.st_size} {status.st_mtime_ns}"
+    status = os.stat(records[0])
+    return f"{os.path.basename(os.path.dirname(records[0]))} {status.st_size} {status.st_mtime_ns}"
 
 
 def _stamps(folder: str, start: int) -> Iterator[str]:

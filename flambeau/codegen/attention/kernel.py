@@ -126,8 +126,8 @@ class _Attention:
         f = self.f
         with f.loop(self.get["features"]) as feature:
             base = f.offset(self.at["q"], f.mul(feature, self.get["q_column"]))
-            found = [self._floats(self._places(base, self.get["q_row"], v), v) for v in self._v()]
-            self._put(self.queries, feature, [f.fmul(q, self.scale) for q in found])
+            queries = [self._floats(self._places(base, self.get["q_row"], v), v) for v in self._v()]
+            self._put(self.queries, feature, [f.fmul(q, self.scale) for q in queries])
 
     def _block(self, key: Value, count: Value) -> None:
         """Take some keys in."""
@@ -138,8 +138,8 @@ class _Attention:
             part = Part(
                 f.offset(keys, f.mul(row, self.get["k_row"])), self.get["k_row"], self.get["features"], vectors
             )  # fmt: skip
-            found = f.add_products([[f.zero] * self.width for _ in range(rows)], [part], self.queries)
-            for r, one in enumerate(found):
+            scores_of_part = f.add_products([[f.zero] * self.width for _ in range(rows)], [part], self.queries)
+            for r, one in enumerate(scores_of_part):
                 self._put(self.scores, f.op("add", row, r), one)
 
         f.by_rows(count, scores)
@@ -176,9 +176,9 @@ class _Attention:
         before = [f.fmul(t, s) for t, s in zip(self._vectors(self.totals, word(0)), shrunk, strict=True)]
         again = f.loop(count, *before)
         with again as k:
-            found = [explog.exp(f, f.fsub(s, b)) for s, b in zip(self._vectors(self.scores, k), base, strict=True)]
-            self._put(self.scores, k, found)
-            again.carry(*[f.fadd(t, p) for t, p in zip(again.values, found, strict=True)])
+            powers = [explog.exp(f, f.fsub(s, b)) for s, b in zip(self._vectors(self.scores, k), base, strict=True)]
+            self._put(self.scores, k, powers)
+            again.carry(*[f.fadd(t, p) for t, p in zip(again.values, powers, strict=True)])
         self._put(self.totals, word(0), again.values)
         return shrunk
 

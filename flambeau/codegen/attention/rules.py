@@ -164,10 +164,10 @@ def _each(q: Array, a: Array) -> int:
 
 def _distances(a: Array, each: int = 1) -> Array:
     """Bytes from the first matrix of a batch to each; heads are there so many times."""
-    found = np.zeros((), np.int64)
+    distances = np.zeros((), np.int64)
     for count, stride in zip(a.shape[:-2], a.strides[:-2], strict=True):
-        found = found[..., None] + np.arange(count) * stride
-    return found if each == 1 else np.repeat(found, each, axis=-1)
+        distances = distances[..., None] + np.arange(count) * stride
+    return distances if each == 1 else np.repeat(distances, each, axis=-1)
 
 
 def _bits(scale: float | None, features: int) -> int:

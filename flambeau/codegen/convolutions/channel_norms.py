@@ -228,10 +228,10 @@ class Totals:
 
     def folded(self) -> list[Value]:
         """The sums, as numbers."""
-        f, found = self._f, []
+        f, totals = self._f, []
         for s in range(self._number):
             vectors = [f.vector(p) for p in self._places[s * TOGETHER : (s + 1) * TOGETHER]]
             while len(vectors) > 1:
                 vectors = [f.fadd(a, b) for a, b in zip(vectors[::2], vectors[1::2], strict=True)]
-            found.append(f.sum_of_lanes(vectors[0]))
-        return found
+            totals.append(f.sum_of_lanes(vectors[0]))
+        return totals

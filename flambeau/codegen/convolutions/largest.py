@@ -65,8 +65,8 @@ def _build_row(m: VectorModule) -> None:
             from_x, further = (f.read(f.at(entry, n, "i8"), "i32") for n in (0, 4))
             value = f.vector(f.moved(here, f.define(f"sext i32 {from_x} to i64", "i64")))
             is_new = f.op("or", f.fcmp("ogt", value, best), f.fcmp("uno", value, value))
-            found = f.op("add", at, f.splat(further, lanes))
-            return [f.select(is_new, value, best), f.select(is_new, found, best_at)]
+            place = f.op("add", at, f.splat(further, lanes))
+            return [f.select(is_new, value, best), f.select(is_new, place, best_at)]
 
         best, best_at = f.fold(steps, [lowest, began], lambda k, s: step(k, list(s)))
         wide = f.convert("sext", best_at, "i64")

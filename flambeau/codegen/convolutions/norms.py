@@ -73,8 +73,8 @@ def normalise(
     """The result, row-major, and each channel's mean, variance and reciprocal root; None where there is no code."""
     if not is_native(x):
         planes = as_planes(x) if x.ndim > 1 and x.size >= LEAST_COPIED else x
-        found = normalise(planes, weight, bias, eps) if is_native(planes) else None
-        return None if found is None else (from_planes(found[0], x), *found[1:])
+        normalised = normalise(planes, weight, bias, eps) if is_native(planes) else None
+        return None if normalised is None else (from_planes(normalised[0], x), *normalised[1:])
     y = np.empty(x.shape, x.dtype)
     mean, variance, scale = (np.empty(x.shape[1], x.dtype) for _ in range(3))
     vectors = {"weight": weight, "bias": bias, "mean": mean, "variance": variance, "scale": scale}

@@ -167,7 +167,7 @@ def make_problem(
     assert PART.words * len(parts) == len(part_words)
     plane_words, shift_words = array("q", x.planes), array("q", [n for pair in shifts for n in pair])
     counts = [-(-max(down.sizes) // bands.rows), -(-max(across.sizes) // bands.chunk)]
-    given = {
+    settings = {
         "planes": plane_words.buffer_info()[0], "shifts": shift_words.buffer_info()[0],
         "parts": part_words.buffer_info()[0], "groups": groups, "bands": counts[0], "chunks": counts[1],
         "plane_count": len(x.planes), "shift_count": len(shifts), "part_count": len(parts),
@@ -178,7 +178,7 @@ def make_problem(
         "rest_bytes": _rest_bytes(steps, w, size) if len(parts) == 1 else 0,
     }  # fmt: skip
     words = array("q", bytes(PROBLEM.words * 8))
-    for name, value in given.items():
+    for name, value in settings.items():
         words[PROBLEM.word(name)] = value
     multiplications = x.images * groups * w.number * y.rows * y.columns * len(x.planes) * prod(window.kernel)
     units = groups * counts[0] * counts[1] * -(-x.images // bands.images)

@@ -225,17 +225,17 @@ def slices_of(
     kernel, steps, around, apart = ((v[1], v[2]) for v in (w.shape[2:], stride, before, dilation))
     window = Window(kernel, steps, around, apart, is_transposed)
     may_be_in_place = positions == POSITIONS and engine().target.vector_bits > 128
-    found: dict[tuple[int, ...], Problem] = {}
+    problems: dict[tuple[int, ...], Problem] = {}
     slices = []
     for place in range(y.shape[2]):
         depths = _depths(place, x.shape[2], w.shape[2], stride[0], before[0], dilation[0], is_transposed)
         first = depths[0][1] if depths else 0
         shape = tuple([n for k, d in depths for n in (k, d - first)])
-        if shape not in found:
-            found[shape] = _problem(
+        if shape not in problems:
+            problems[shape] = _problem(
                 x, w, y, window, groups, [(k, d - first) for k, d in depths], positions, may_be_in_place
             )  # fmt: skip
-        slices.append(Slice(found[shape], first * x.strides[2], place * y.strides[2]))
+        slices.append(Slice(problems[shape], first * x.strides[2], place * y.strides[2]))
     return slices
 
 

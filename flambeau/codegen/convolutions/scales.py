@@ -16,16 +16,16 @@ def build_scales(m: VectorModule) -> None:
     t = m.floats.type
     span = f.span(f.get(call, CALL, "channels"))
     eps = f.read(f.field(call, CALL, "eps"), t)
-    given = {
+    pointers = {
         name: f.word_of(block, f.get(call, CALL, name), "ptr") for name in ("bias", "gamma", "beta", "mean", "variance")
     }
 
     def change(target: Value, made: Callable[[Value, Value, int], Value], source: str) -> None:
         """Each number of `target` by those of `source`, if that is there."""
-        with f.when(f.negated(f.is_null(given[source]))):
+        with f.when(f.negated(f.is_null(pointers[source]))):
 
             def several(at: Value, lanes: int, mask: Value | None) -> None:
-                here, there = f.moved(target, at), f.moved(given[source], at)
+                here, there = f.moved(target, at), f.moved(pointers[source], at)
                 old, new = (f.read(a, t) if lanes == 1 else f.vector(a, mask) for a in (here, there))
                 factor = f.read(f.moved(scale, at), t) if lanes == 1 else f.vector(f.moved(scale, at), mask)
                 value = made(old, f.fmul(new, factor) if target is shift and source != "beta" else new, lanes)

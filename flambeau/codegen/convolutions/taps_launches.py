@@ -115,11 +115,11 @@ def launch_of(x: Array, axes: Sequence[Axis], kind: Kind, filling: float = 0.0, 
 def _even_places(axis: Axis, is_dense: bool) -> dict[str, int]:
     """The places that vectors take: the longest stretch that there may be, if its elements are evenly apart."""
     most = int(axis.counts.max())
-    found = np.flatnonzero(axis.counts == most)
-    start, end = int(found[0]), int(found[-1]) + 1
-    if is_dense and most and end - start == len(found) > 1:
+    full = np.flatnonzero(axis.counts == most)
+    start, end = int(full[0]), int(full[-1]) + 1
+    if is_dense and most and end - start == len(full) > 1:
         first = int(axis.counts[:start].sum())
-        indexes, weights = (a[first : first + most * len(found)] for a in (axis.indexes, axis.weights))
+        indexes, weights = (a[first : first + most * len(full)] for a in (axis.indexes, axis.weights))
         apart, divisors = np.diff(indexes.reshape(-1, most), axis=0), axis.divisors[start:end]
         step = int(apart[0, 0])
         if step in (1, 2) and (apart == step).all() and (weights == 1).all() and (divisors == divisors[0]).all():

@@ -39,14 +39,14 @@ def stages_of(loop: nest.Loop) -> int:
 def piece_tables(loop: nest.Loop, pieces: int) -> dict[str, tuple[Memory, ...]]:
     """Where the pieces of columns leave their states, by carry."""
     sizes: tuple[Operand, ...] = (pieces, *map(size_of, loop.axes))
-    found = {}
+    by_carry = {}
     for inner in (s for s in loop.body if isinstance(s, nest.Loop)):
         for carry in inner.carries:
             tables = [Memory(f"part.{carry.name}", carry.dtype, "global", "work", sizes)]
             if is_positional(carry.reducer):
                 tables.append(Memory(f"place.{carry.name}", "int64", "global", "work", sizes))
-            found[carry.name] = tuple(tables)
-    return found
+            by_carry[carry.name] = tuple(tables)
+    return by_carry
 
 
 class ColumnMapper:

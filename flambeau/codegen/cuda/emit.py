@@ -62,10 +62,10 @@ def symbol_of(kernel: MappedKernel) -> str:
 def parameters(kernel: MappedKernel) -> tuple[Parameter, ...]:
     """What a launch passes, in order."""
     shared_by_all = [m for m in kernel.memories if m.space == "global"]
-    found = [Parameter("pointer", m.name) for m in shared_by_all]
-    found += [Parameter("size", s) for s in kernel.sizes]
-    found += [Parameter("stride", m.name, k) for m in shared_by_all if m.is_strided for k in range(len(m.sizes))]
-    return tuple(found)
+    pointers = [Parameter("pointer", m.name) for m in shared_by_all]
+    pointers += [Parameter("size", s) for s in kernel.sizes]
+    pointers += [Parameter("stride", m.name, k) for m in shared_by_all if m.is_strided for k in range(len(m.sizes))]
+    return tuple(pointers)
 
 
 def emit_module(kernels: Sequence[MappedKernel], parts: Mapping[str, str] | None = None) -> str:
@@ -113,15 +113,15 @@ class _Emission:
         # A target without vectors: whatever has two forms takes the portable one.
         self.e = e = Emitter(Target(vector_bits=32, user_flags="contract" if kernel.contract else ""))
         self.shared()
-        given = [self.parameter(p) for p in parameters(kernel)]
+        declared = [self.parameter(p) for p in parameters(kernel)]
         self.arena()
         self.body(kernel.body)
         e.raw("ret void")
         if self.is_part:
-            given += ["i64 %block", "i64 %blocks"]
-            head = f"define internal void @{symbol_of(kernel)}({', '.join(given)}) alwaysinline {{"
+            declared += ["i64 %block", "i64 %blocks"]
+            head = f"define internal void @{symbol_of(kernel)}({', '.join(declared)}) alwaysinline {{"
         else:
-            head = f"define ptx_kernel void @{symbol_of(kernel)}({', '.join(given)}) #{number} {{"
+            head = f"define ptx_kernel void @{symbol_of(kernel)}({', '.join(declared)}) #{number} {{"
         return "\n".join([head, "entry:", *e.entry, *e.lines, "}"])
 
     # --- parameters and memory

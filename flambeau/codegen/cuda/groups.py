@@ -64,13 +64,13 @@ def _layouts(lowered: Lowered, known: Sequence[Layout | None]) -> list[Layout]:
     for buffer, layout in zip(kernel.inputs, known, strict=True):
         if layout is not None and len(layout.shape) == len(buffer.axes):
             sizes.update({a: s for a, s in zip(buffer.axes, layout.shape, strict=True) if s != 1})
-    found = []
+    layouts = []
     for buffer, layout in zip(kernel.inputs, known, strict=True):
         if layout is None:
             shape = tuple(1 if a == ONE else sizes.get(a, ASSUMED) for a in buffer.axes)
             layout = Layout(shape, _row_major(shape, buffer.dtype))
-        found.append(layout)
-    return found
+        layouts.append(layout)
+    return layouts
 
 
 def _row_major(shape: tuple[int, ...], dtype: str) -> tuple[int, ...]:
@@ -113,5 +113,5 @@ def _how_to_launch(kernel: MappedKernel, bound: BoundProgram, program: Program) 
     blocks, shared = kernel.grid.blocks(bound.sizes), shared_bytes(kernel, program.all_sizes(bound.sizes))
     dynamic = f", {shared} bytes of shared memory" if shared else ""
     spelled = {"pointer": "{0}", "size": "size of {0}", "stride": "stride {1} of {0}"}
-    given = ", ".join(spelled[p.kind].format(p.name, p.dimension) for p in parameters(kernel))
-    return f"{blocks} blocks of {kernel.threads} threads{dynamic}; parameters: {given}"
+    arguments = ", ".join(spelled[p.kind].format(p.name, p.dimension) for p in parameters(kernel))
+    return f"{blocks} blocks of {kernel.threads} threads{dynamic}; parameters: {arguments}"

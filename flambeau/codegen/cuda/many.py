@@ -88,18 +88,18 @@ class ManyKernel:
     def text(self) -> str:
         """LLVM text of the kernel."""
         mapped = self._mapped
-        given: list[str] = []
+        declared: list[str] = []
         loads: list[str] = []
         for p in parameters(mapped):
             if p.kind == "pointer":
                 loads.append(_LOAD.format(k=len(loads)))
-                given.append(f"ptr addrspace(1) %p{len(loads) - 1}")
+                declared.append(f"ptr addrspace(1) %p{len(loads) - 1}")
             elif p.kind == "size":
-                given.append("i64 %size")
+                declared.append("i64 %size")
             else:
-                given.append(f"i64 {element_type(mapped.memory(p.name).dtype).itemsize}")
+                declared.append(f"i64 {element_type(mapped.memory(p.name).dtype).itemsize}")
         entry = _ENTRY.format(
-            count=len(loads), loads="\n".join(loads), given=", ".join(given), symbol=symbol_of(mapped)
+            count=len(loads), loads="\n".join(loads), given=", ".join(declared), symbol=symbol_of(mapped)
         )
         return emit_module([mapped], {mapped.name: entry})
 

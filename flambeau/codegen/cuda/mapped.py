@@ -236,16 +236,16 @@ class Program:
 
     def all_sizes(self, sizes: dict[str, int]) -> dict[str, int]:
         """Sizes of the axes and those that follow from the grids."""
-        found = dict(sizes)
+        sizes_of_all = dict(sizes)
         for name, kernel, factor in self.extra_sizes:
-            found[name] = self.kernels[kernel].grid.blocks(sizes) * factor
-        return found
+            sizes_of_all[name] = self.kernels[kernel].grid.blocks(sizes) * factor
+        return sizes_of_all
 
     @property
     def work(self) -> tuple[Memory, ...]:
         """Global memory that the kernels need for themselves."""
-        found = {m.name: m for k in self.kernels for m in k.memories if m.space == "global" and m.role == "work"}
-        return tuple(found.values())
+        by_name = {m.name: m for k in self.kernels for m in k.memories if m.space == "global" and m.role == "work"}
+        return tuple(by_name.values())
 
 
 def walk(body: tuple[Statement, ...]) -> Iterator[Statement]:

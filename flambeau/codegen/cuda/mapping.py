@@ -241,14 +241,14 @@ class _Mapper:
     def _memories(self, body: tuple[Statement, ...]) -> tuple[Memory, ...]:
         """The caller's buffers that some statements use, and the error flag where one may be raised."""
         used = {s.buffer for s in walk(body) if isinstance(s, Load | Store)}
-        found = [
+        memories = [
             Memory(b.name, b.dtype, "global", b.role, _sizes(b))
             for b in self.kernel.buffers
             if b.name in used and b.role != "scratch"
         ]
         if ThreadMapper.may_trap(body):
-            found.append(Memory(ERROR, "int32", "global", "flag", (1,)))
-        return tuple(found)
+            memories.append(Memory(ERROR, "int32", "global", "flag", (1,)))
+        return tuple(memories)
 
     def _scratch_in(self, body: tuple[Statement, ...]) -> list[str]:
         used = {s.buffer for s in walk(body) if isinstance(s, Load | Store)}
@@ -297,14 +297,14 @@ def _sizes(buffer: Buffer) -> tuple[Operand, ...]:
 def _needed(wanted: tuple[Statement, ...], before: list[Statement]) -> tuple[Statement, ...]:
     """The definitions and folds among earlier statements that some statements build on."""
     names = _uses(wanted)
-    found: list[Statement] = []
+    needed: list[Statement] = []
     for s in reversed(before):
         defined = {c.name for c in s.carries} if isinstance(s, Loop) else {getattr(s, "name", "")}
         if defined & names:
-            found.append(s)
+            needed.append(s)
             if not isinstance(s, Loop):
                 names |= _uses((s,))
-    return tuple(reversed(found))
+    return tuple(reversed(needed))
 
 
 def _uses(body: tuple[Statement, ...]) -> set[str]:

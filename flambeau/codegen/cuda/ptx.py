@@ -66,10 +66,10 @@ def to_ptx(text: str, arch: str) -> str:
         module.verify()
         # Variables are stack slots in the text; the passes make them registers and move addresses out of loops.
         run_passes(llvm, module, machine)
-        made = str(machine.emit_assembly(module))
+        ptx = str(machine.emit_assembly(module))
     if cache is not None:
-        cache.store(key, made.encode(), arch)
-    return made
+        cache.store(key, ptx.encode(), arch)
+    return ptx
 
 
 def programs_ptx(programs: Sequence[Program], arch: str, notes: Mapping[str, str]) -> str:

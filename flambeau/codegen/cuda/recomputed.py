@@ -73,14 +73,14 @@ def _loop_body(loop: Loop, known: Known, scratch: set[str], suffix: list[int]) -
 def _needed(body: list[Statement], value: str) -> tuple[Definition, ...] | None:
     """The definitions among these that a value is made of; None where one is no function of the element alone."""
     wanted = {value}
-    found: list[Definition] = []
+    needed: list[Definition] = []
     for s in reversed(body):
         if getattr(s, "name", "") in wanted:
             if not isinstance(s, Const | Let | Load | Position) or (isinstance(s, Load) and s.at):
                 return None
             wanted |= set(s.args) if isinstance(s, Let) else set()
-            found.insert(0, s)
-    return tuple(found)
+            needed.insert(0, s)
+    return tuple(needed)
 
 
 def _renamed(statements: tuple[Definition, ...], suffix: str) -> tuple[Statement, ...]:

@@ -143,12 +143,12 @@ def arguments(
 ) -> tuple[Any, ...]:
     """What a launch passes: arrays by name, sizes, strides in bytes."""
     axes = {b.name: b.axes for b in bound.special.kernel.buffers}
-    found: list[Any] = []
+    words: list[Any] = []
     for p in parameters(kernel):
         if p.kind == "pointer":
-            found.append(memory[p.name])
+            words.append(memory[p.name])
         elif p.kind == "size":
-            found.append(np.int64(sizes[p.name]))
+            words.append(np.int64(sizes[p.name]))
         else:
-            found.append(np.int64(bound.special.strides[p.name, axes[p.name][p.dimension]]))
-    return tuple(found)
+            words.append(np.int64(bound.special.strides[p.name, axes[p.name][p.dimension]]))
+    return tuple(words)

@@ -230,7 +230,7 @@ class _Launch:
         """The index of each active thread along each dimension."""
         m: Memory = self.kernel.memory(s.memory)
         shape = memory_shape(m, self.sizes)
-        found = []
+        indices = []
         for operand, size in zip(s.at, shape, strict=True):
             index = self.operand(operand)[active]
             bad = (index < 0) | (index >= size)
@@ -238,8 +238,8 @@ class _Launch:
                 k = np.flatnonzero(bad)[0]
                 thread = self.threads[active][k]
                 raise self.fail(s, f"thread {thread} of block {self.block} is out of range: index {index[k]} of {size}")
-            found.append(index)
-        return tuple(found)
+            indices.append(index)
+        return tuple(indices)
 
     def flat(self, s: Read | Write | AtomicAdd, places: tuple[Array, ...]) -> Array:
         if not places:

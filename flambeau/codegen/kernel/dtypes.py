@@ -74,8 +74,8 @@ def element_type(name: str) -> ElementType:
     >>> element_type('float32').itemsize, element_type('bool').llvm
     (4, 'i1')
     """
-    found = ELEMENT_TYPES.get(name) or HALVES.get(name)
-    return found if found is not None else computed_type(name)
+    element = ELEMENT_TYPES.get(name) or HALVES.get(name)
+    return element if element is not None else computed_type(name)
 
 
 def computed_type(name: str) -> ElementType:

@@ -333,11 +333,11 @@ class Emitter:
     def gathered(self, numbers: list[Value]) -> Value:
         """A vector of scalars."""
         vt = vector_type(numbers[0].type, len(numbers))
-        made = Value("poison", numbers[0].type, len(numbers))
+        vector = Value("poison", numbers[0].type, len(numbers))
         for k, number in enumerate(numbers):
-            text = f"insertelement {vt} {made}, {number.type} {number}, i64 {k}"
-            made = self.define(text, number.type, len(numbers))
-        return made
+            text = f"insertelement {vt} {vector}, {number.type} {number}, i64 {k}"
+            vector = self.define(text, number.type, len(numbers))
+        return vector
 
     def joined(self, parts: list[Value]) -> Value:
         """Vectors of one width one after another; their number is a power of two."""

@@ -331,12 +331,12 @@ def has_c_function(name: str) -> bool:
 def c_imports(names: tuple[str, ...]) -> dict[str, int]:
     """Addresses of C math functions under the symbols that kernels call."""
     library = _c_library()
-    found: dict[str, int] = {}
+    addresses: dict[str, int] = {}
     for name in names:
         address = ctypes.cast(getattr(library, name), ctypes.c_void_p).value
         assert address is not None, name
-        found[PREFIX + name] = address
-    return found
+        addresses[PREFIX + name] = address
+    return addresses
 
 
 def memory_imports() -> dict[str, int]:

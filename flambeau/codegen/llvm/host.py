@@ -117,9 +117,9 @@ def _remembered(cache: ObjectCache, key: str) -> Processor:
     if len(known) == 3:
         triple, cpu, features = known
         return Processor(triple, cpu, features)
-    found = _ask()
-    cache.store(key, "\n".join((found.triple, found.cpu, found.features)).encode(), HOST)
-    return found
+    processor = _ask()
+    cache.store(key, "\n".join((processor.triple, processor.cpu, processor.features)).encode(), HOST)
+    return processor
 
 
 def is_remembered() -> bool:

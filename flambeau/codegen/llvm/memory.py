@@ -118,7 +118,7 @@ def allocate_scratch(
 
     Gives the bytes of each; there is room for as many as rows are computed side by side.
     """
-    found: dict[str, Value] = {}
+    sizes_of_rows: dict[str, Value] = {}
     for buffer in kernel.scratch:
         wide = schedule.vector_axis is not None and schedule.vector_axis not in buffer.axes
         itemsize = element_type(buffer.dtype).itemsize * (schedule.lanes if wide else 1)
@@ -127,10 +127,10 @@ def allocate_scratch(
             strides[buffer.name, axis] = stride
             stride = e.binary("mul", stride, sizes[axis])
         padded = e.binary("add", stride, int_constant(CACHE_LINE - 1, "i64", 1))
-        found[buffer.name] = e.binary("and", padded, int_constant(-CACHE_LINE, "i64", 1))
-        size = e.binary("mul", found[buffer.name], int_constant(schedule.jam, "i64", 1))
+        sizes_of_rows[buffer.name] = e.binary("and", padded, int_constant(-CACHE_LINE, "i64", 1))
+        size = e.binary("mul", sizes_of_rows[buffer.name], int_constant(schedule.jam, "i64", 1))
         pointers["@raw " + buffer.name], pointers[buffer.name] = allocate_aligned(e, size)
-    return found
+    return sizes_of_rows
 
 
 def allocate_aligned(e: Emitter, size: Value) -> tuple[Value, Value]:

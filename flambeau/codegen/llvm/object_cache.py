@@ -308,9 +308,9 @@ def _tell(text: str) -> None:
 
 @cache
 def _cache_at(path: str, bound: int) -> ObjectCache:
-    made = ObjectCache(os.path.join(path, f"objects-{FORMAT}"), bound)
-    atexit.register(made.count)
-    return made
+    opened = ObjectCache(os.path.join(path, f"objects-{FORMAT}"), bound)
+    atexit.register(opened.count)
+    return opened
 
 
 def object_cache() -> ObjectCache | None:

@@ -42,7 +42,7 @@ def allocate(
     e: Emitter, kernel: Kernel, schedule: Schedule, sizes: dict[str, Value], strides: dict[tuple[str, str], Value]
 ) -> dict[str, Packed]:
     """Memory for the copies; from here on `strides` are those of the copies."""
-    found: dict[str, Packed] = {}
+    copies: dict[str, Packed] = {}
     vector = schedule.vector_axis
     for pack in schedule.packs:
         assert vector is not None
@@ -58,10 +58,10 @@ def allocate(
             rows = e.binary("add", sizes[pack.along], int_constant(block - 1, "i64", 1))
             rows = e.binary("and", rows, int_constant(-block, "i64", 1))
         raw, base = memory.allocate_aligned(e, e.binary("mul", rows, row))
-        found[pack.buffer] = Packed(pack, t, raw, base, strides[pack.buffer, vector], row)
+        copies[pack.buffer] = Packed(pack, t, raw, base, strides[pack.buffer, vector], row)
         strides[pack.buffer, pack.along] = row
         strides[pack.buffer, vector] = int_constant(t.itemsize, "i64", 1)
-    return found
+    return copies
 
 
 def copy_rows(e: Emitter, p: Packed, source: Value, count: Value, target: Value, size: Value) -> None:

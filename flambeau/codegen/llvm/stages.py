@@ -79,15 +79,15 @@ class _Stage(NestEmitter):
 
     def places(self) -> dict[str, int]:
         """Where each carried state's table begins, in table rows; a positional state takes two."""
-        found: dict[str, int] = {}
+        words: dict[str, int] = {}
         row = 0
         for loop in self.kernel.body:
             if isinstance(loop, Loop):
                 for carry in loop.carries:
                     self.carry[carry.name] = carry
-                    found[carry.name] = row
+                    words[carry.name] = row
                     row += 2 if reduce.is_positional(carry.reducer) else 1
-        return found
+        return words
 
     def pass_by(self, s: Statement, scope: Scope, places: dict[str, int], *, is_last: bool) -> None:
         if isinstance(s, Loop):

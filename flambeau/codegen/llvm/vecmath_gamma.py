@@ -112,8 +112,8 @@ def lgamma(e: Emitter, x: Value) -> Value:
     positive = _lgamma_positive(e, size)
     sine = e.fabs(_sine_of_pi_times(e, _from_nearest(e, size)))
     reflected = e.fsub(explog.log(e, e.fdiv(e.like(x, math.pi), e.fmul(size, sine))), positive)
-    found = e.select(e.fcmp("olt", x, e.like(x, 0.0)), reflected, positive)
-    return e.select(_is_pole(e, x), e.like(x, math.inf), found)
+    value = e.select(e.fcmp("olt", x, e.like(x, 0.0)), reflected, positive)
+    return e.select(_is_pole(e, x), e.like(x, math.inf), value)
 
 
 @in_double

@@ -24,8 +24,8 @@ def is_changed(outputs: list[Expr]) -> bool:
 
 def build_changed(name: str, inputs: list[Expr], outputs: list[Expr]) -> Lowered:
     """The kernel of such a result. Raises `LoweringError` where it is not the only one, or anything is folded."""
-    found = [x for x in topological(outputs) if x.op == "changed"]
-    if len(outputs) != 1 or found != outputs:
+    changed = [x for x in topological(outputs) if x.op == "changed"]
+    if len(outputs) != 1 or changed != outputs:
         raise LoweringError("a tensor changed where values say is the only result of its kernel")
     return _Changed(name, inputs, outputs[0]).build()
 

@@ -13,12 +13,12 @@ def dims_over(x: Expr, dim: Any, *, empty_is_all: bool = True) -> tuple[int, ...
     rank = len(x.dims)
     if dim is None or (empty_is_all and dim == []):
         return tuple(range(rank))
-    given = [dim] if isinstance(dim, int) else list(dim)
+    dims = [dim] if isinstance(dim, int) else list(dim)
     if rank == 0:
         return ()
-    if any(not -rank <= d < rank for d in given) or len({d % rank for d in given}) != len(given):
-        raise LoweringError(f"dimensions {given} do not fit a tensor of {rank} dimensions")
-    return tuple(sorted(d % rank for d in given))
+    if any(not -rank <= d < rank for d in dims) or len({d % rank for d in dims}) != len(dims):
+        raise LoweringError(f"dimensions {dims} do not fit a tensor of {rank} dimensions")
+    return tuple(sorted(d % rank for d in dims))
 
 
 def reduce(x: Expr, reducer: str, axes: tuple[int, ...], keepdim: bool) -> Expr:

@@ -25,15 +25,15 @@ def widened(name: str, arguments: Arguments, result: DType) -> tuple[Arguments, 
 
     Raises `LoweringError` for parameters of another dtype that the operator may refuse.
     """
-    given = {k: x for k, x in arguments.items() if isinstance(x, Expr)}
-    halves = {x.dtype for x in given.values() if is_half(x)}
+    tensors = {k: x for k, x in arguments.items() if isinstance(x, Expr)}
+    halves = {x.dtype for x in tensors.values() if is_half(x)}
     if not halves and not is_half(result):
         return arguments, result
-    first = next(iter(given.values()), None)
-    others = {x.dtype for x in given.values()} - halves
+    first = next(iter(tensors.values()), None)
+    others = {x.dtype for x in tensors.values()} - halves
     if len(halves) > 1 or (halves and (not is_half(first) or others - {COMPUTED})):
         raise LoweringError(f"{name} of {', '.join(sorted(halves | others))}")
-    rounded = {k: _rounded(x, result) if x is first else x for k, x in given.items()}
+    rounded = {k: _rounded(x, result) if x is first else x for k, x in tensors.items()}
     wide = {k: cast(x, COMPUTED) if is_half(x) else x for k, x in rounded.items()}
     return {**arguments, **wide}, dtypes.float32 if is_half(result) else result
 

@@ -20,8 +20,8 @@ _ON_INTEGERS = {"isnan": "ne", "isinf": "ne", "isfinite": "eq"}
 
 def dtype_named(name: str) -> DType:
     """The `DType` of a kernel's element type."""
-    found: DType = getattr(dtypes, name + "_" if name == "bool" else name)
-    return found
+    dtype: DType = getattr(dtypes, name + "_" if name == "bool" else name)
+    return dtype
 
 
 def constant(value: complex, dtype: str) -> Expr:

@@ -45,9 +45,9 @@ def blas() -> Blas | None:
     if library is None:
         return None
     for spelling, bits in SPELLINGS:
-        found = {name: _address(library, spelling.format(name)) for name in ("sgemm", "dgemm")}
-        if all(found.values()):
-            return Blas(found, bits)
+        functions = {name: _address(library, spelling.format(name)) for name in ("sgemm", "dgemm")}
+        if all(functions.values()):
+            return Blas(functions, bits)
     return None
 
 
@@ -64,10 +64,10 @@ def imports(wanted: int) -> dict[str, int]:
 
     They lead through Python, which says how many threads BLAS uses: products that come here take far longer than that.
     """
-    found = blas()
-    if found is None:
+    library = blas()
+    if library is None:
         return {}
-    called = {name: _counted(address, found.bits, name, wanted) for name, address in found.addresses.items()}
+    called = {name: _counted(address, library.bits, name, wanted) for name, address in library.addresses.items()}
     _kept.extend(called.values())
     return {SYMBOL + name: ctypes.cast(function, ctypes.c_void_p).value or 0 for name, function in called.items()}
 

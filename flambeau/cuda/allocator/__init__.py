@@ -48,11 +48,11 @@ _numbers = itertools.count(1)
 def of_device(device: int) -> DeviceAllocator:
     """The allocator of a device."""
     key = library.which(), device
-    found = _state.of_devices.get(key)
-    if found is None:
+    allocator = _state.of_devices.get(key)
+    if allocator is None:
         with _state.lock:
-            found = _state.of_devices.setdefault(key, DeviceAllocator(device))
-    return found
+            allocator = _state.of_devices.setdefault(key, DeviceAllocator(device))
+    return allocator
 
 
 def in_use() -> list[DeviceAllocator]:

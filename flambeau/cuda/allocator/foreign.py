@@ -38,8 +38,8 @@ class CUDAPluggableAllocator:
     """
 
     def __init__(self, path_to_so_file: str, alloc_fn_name: str, free_fn_name: str) -> None:
-        found = ctypes.CDLL(path_to_so_file)
-        self._allocate, self._free = found[alloc_fn_name], found[free_fn_name]
+        shared_object = ctypes.CDLL(path_to_so_file)
+        self._allocate, self._free = shared_object[alloc_fn_name], shared_object[free_fn_name]
         self._allocate.restype = ctypes.c_void_p
         self._allocate.argtypes = [ctypes.c_ssize_t, ctypes.c_int, ctypes.c_void_p]
         self._free.restype = None

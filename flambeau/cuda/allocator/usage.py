@@ -75,7 +75,7 @@ class Usage:
 
     def table(self) -> dict[str, int]:
         """Figures by name, as PyTorch's `memory_stats` has them."""
-        found: dict[str, int] = {}
+        rows: dict[str, int] = {}
         active = Tally()
         active.bytes = self.allocated.bytes + self.waiting.bytes
         active.peak_bytes = max(self.peak_active, self.allocated.peak_bytes)
@@ -90,11 +90,11 @@ class Usage:
             names = {"allocat": ("allocated_bytes", "allocation"), "reserv": ("reserved_bytes", "segment")}
             in_bytes, in_number = names.get(label, ("active_bytes", "active"))
             for kind, tally in zip(("all", *KINDS), (whole, *parts), strict=False):
-                found |= _figures(f"{in_bytes}.{kind}", tally.bytes, tally.peak_bytes, tally.total_bytes)
-                found |= _figures(f"{in_number}.{kind}", tally.count, tally.peak_count, tally.total_count)
+                rows |= _figures(f"{in_bytes}.{kind}", tally.bytes, tally.peak_bytes, tally.total_bytes)
+                rows |= _figures(f"{in_number}.{kind}", tally.count, tally.peak_count, tally.total_count)
                 if label == "allocat":
-                    found |= _figures(f"requested_bytes.{kind}", tally.asked, tally.peak_asked, tally.total_asked)
-        return found | {
+                    rows |= _figures(f"requested_bytes.{kind}", tally.asked, tally.peak_asked, tally.total_asked)
+        return rows | {
             "num_alloc_retries": self.retries, "num_ooms": self.shortages, "num_device_alloc": self.device_allocations,
             "num_device_free": self.device_frees, "num_sync_all_streams": self.waits,
         }  # fmt: skip

@@ -39,10 +39,10 @@ WORKSPACE: Final = 8 << 20
 @functools.cache
 def loaded() -> Any:
     """The library; None where there is none that can be loaded."""
-    found = load("cublas", "libcublas.so.13", "libcublas.so.12", "libcublas.so")
-    for name, arguments in ARGUMENTS.items() if found is not None else ():
-        getattr(found, name).argtypes = arguments
-    return found
+    cublas = load("cublas", "libcublas.so.13", "libcublas.so.12", "libcublas.so")
+    for name, arguments in ARGUMENTS.items() if cublas is not None else ():
+        getattr(cublas, name).argtypes = arguments
+    return cublas
 
 
 def is_available() -> bool:

@@ -47,11 +47,11 @@ def version() -> int | None:
 
 def call(function: str, *arguments: Any) -> None:
     """Call a C function that gives a status. Raises RuntimeError with the text of any but success."""
-    found: Any = loaded()
-    status = getattr(found, function)(*arguments)
+    cudnn: Any = loaded()
+    status = getattr(cudnn, function)(*arguments)
     if status:
-        found.cudnnGetErrorString.restype = ctypes.c_char_p
-        text = found.cudnnGetErrorString(status).decode()
+        cudnn.cudnnGetErrorString.restype = ctypes.c_char_p
+        text = cudnn.cudnnGetErrorString(status).decode()
         raise RuntimeError(FAILED.format(function=function, error=text, version=version()))
 
 

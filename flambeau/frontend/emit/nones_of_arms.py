@@ -32,11 +32,11 @@ def type_nones(e: Emitter, name: Name, arms: tuple[Frame[Sugared], Frame[Sugared
         open_ = [pair for pair in _parts(variable.type, other.type) if e.type_variables.is_none_for(*pair)]
         store = _untouched_store(e, block, variable.slot) if open_ and not _has_functions(mine) else None
         for none, type_ in open_:
-            made = None if store is None else _made_of(store, none)
-            if made is None:
+            nones = None if store is None else _made_of(store, none)
+            if nones is None:
                 return
             e.type_variables.note(none, OptionalType.of(type_))
-            for value in made:
+            for value in nones:
                 value.set_type(_replaced(value.static_type, none, OptionalType.of(type_)))
         if store is not None:
             type_ = store.attributes["type"] = store.operand(0).static_type
@@ -71,8 +71,8 @@ def _untouched_store(e: Emitter, block: Block, slot: str) -> Node | None:
 def _made_of(store: Node, type_: Type) -> list[Value] | None:
     """The None of a type that is stored, and the tuples that it is in, if nothing else is made of it."""
     stored = store.operand(0)
-    made = stored.defining_node
-    items = made.operands if made is not None and made.op == _TUPLE else (stored,)
+    maker = stored.defining_node
+    items = maker.operands if maker is not None and maker.op == _TUPLE else (stored,)
     none = next((item for item in items if item.static_type is type_), None)
     if none is None or none.defining_node is None or none.defining_node.op != _NONE:
         return None

@@ -24,13 +24,13 @@ _MAY_BE_NONE: Final = ". It may be None: write `assert {name} is not None` befor
 
 def about_result(value: Value, tree: Tree, declared: Type) -> str:
     """What goes behind the message that a result, which a tree gives, is of another type than declared."""
-    found, node = value.static_type, value.defining_node
-    if isinstance(found, OptionalType) and is_subtype(found.element, declared):
+    type_, node = value.static_type, value.defining_node
+    if isinstance(type_, OptionalType) and is_subtype(type_.element, declared):
         name = node.attribute("name") if node is not None and node.op == "prim::Load" else "it"
         return _MAY_BE_NONE.format(name=name)
-    if found == FLOAT and declared == INT:
+    if type_ == FLOAT and declared == INT:
         return _about_quotient(value)
-    if found == NONE and isinstance(tree, Apply) and isinstance(tree.callee, Select):
+    if type_ == NONE and isinstance(tree, Apply) and isinstance(tree.callee, Select):
         return _IN_PLACE.format(call=tree.callee.range.text)
     return ""
 

@@ -197,8 +197,8 @@ def histogram_of_width(a: Any, bins: int, range: Any = None) -> Any:
     check_range(first, last)
     if first == last:
         first, last = first - 0.5, last + 0.5
-    given = np.linspace(first, last, bins + 1).astype(x.dtype)
-    return count_between(x, first, last, given), given
+    borders = np.linspace(first, last, bins + 1).astype(x.dtype)
+    return count_between(x, first, last, borders), borders
 
 
 def check_range(low: float, high: float) -> None:

@@ -65,9 +65,9 @@ def _is_read_at_once(flip: Node, writer: Node, aliases: AliasAnalysis) -> bool:
 
 
 def _loops_around(node: Node) -> set[Node]:
-    found, owner = set(), node.owner_block.owner_node
+    loops, owner = set(), node.owner_block.owner_node
     while owner is not None:
         if owner.op == "prim::Loop":
-            found.add(owner)
+            loops.add(owner)
         owner = owner.owner_block.owner_node
-    return found
+    return loops

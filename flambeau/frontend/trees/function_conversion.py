@@ -132,9 +132,9 @@ def commented_types(fn: object, is_method: bool) -> tuple[dict[str, Expr], Expr 
     context = Context(text, "", None)
 
     def tree(node: ast.expr) -> Expr:
-        found = convert_node(context, node)
-        assert isinstance(found, Expr)
-        return found
+        expression = convert_node(context, node)
+        assert isinstance(expression, Expr)
+        return expression
 
     types = {names[index]: tree(written) for index, written in comments.params.items()}
     return types, None if comments.returns is None else tree(comments.returns)

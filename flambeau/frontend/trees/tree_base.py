@@ -50,14 +50,14 @@ class Tree:
     @property
     def children(self) -> tuple[Tree, ...]:
         """Direct subtrees, in printed order, absent ones left out."""
-        found: list[Tree] = []
+        below: list[Tree] = []
         for name in self._parts() if self.__class__ not in _PARTS else _PARTS[self.__class__]:
             value = getattr(self, name)
             if value.__class__ is tuple:
-                found += [item for item in value if isinstance(item, Tree)]
+                below += [item for item in value if isinstance(item, Tree)]
             elif isinstance(value, Tree):
-                found.append(value)
-        return tuple(found)
+                below.append(value)
+        return tuple(below)
 
     def walk(self) -> Iterator[Tree]:
         """This tree and all trees in it, parents first; a subtree that is shared appears each time."""

@@ -29,9 +29,9 @@ class Type:
     @classmethod
     def of(cls, ours: t.Type) -> Self:
         """What stands for a type of `flambeau.schema.types`."""
-        made = object.__new__(_CLASSES.get(type(ours), Type))
-        made.ours = ours
-        return made  # type: ignore[return-value]  # a type is of the class that stands for it
+        type_ = object.__new__(_CLASSES.get(type(ours), Type))
+        type_.ours = ours
+        return type_  # type: ignore[return-value]  # a type is of the class that stands for it
 
     def kind(self) -> Text:
         """The name of the class, `ListType`."""

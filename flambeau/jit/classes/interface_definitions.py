@@ -40,10 +40,10 @@ def find_interface(
     cls: type, registry: ScriptRegistry, resolver_for: Callable[[Callable[[str], Any], str], Resolver]
 ) -> InterfaceDefinition | None:
     """The interface that a class is, defined now if the registry was cleared; None for other classes."""
-    found = registry.interfaces.get(cls)
-    if found is None and is_interface(cls):
+    known = registry.interfaces.get(cls)
+    if known is None and is_interface(cls):
         return define_interface(cls, registry, resolver_for)
-    return found
+    return known
 
 
 def define_interface(

@@ -148,12 +148,12 @@ class MovedStorage:
 
 def _by_function(function: Callable[[Any, str], Any]) -> Callable[[str], str]:
     def place(location: str) -> str:
-        given = function(MovedStorage("cpu"), location)
-        if given is None:
+        answer = function(MovedStorage("cpu"), location)
+        if answer is None:
             return location
-        if not isinstance(given, MovedStorage):
-            raise RuntimeError(WRONG_RESULT.format(given=given, location=location))
-        return str(given.device)
+        if not isinstance(answer, MovedStorage):
+            raise RuntimeError(WRONG_RESULT.format(given=answer, location=location))
+        return str(answer.device)
 
     return place
 

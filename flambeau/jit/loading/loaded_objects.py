@@ -37,11 +37,11 @@ class LoadedObject:
         object.__setattr__(self, "_methods", {})
 
     def _method(self, name: str) -> ScriptMethod:
-        found = self._methods.get(name)
-        if found is None:
+        method = self._methods.get(name)
+        if method is None:
             function = self.script_object.type.definition.methods[name]
-            found = self._methods[name] = method_of(function, self.script_object, executor_of(function))
-        return found
+            method = self._methods[name] = method_of(function, self.script_object, executor_of(function))
+        return method
 
     def __getattr__(self, name: str) -> Any:
         definition: ClassDefinition = self.script_object.type.definition
@@ -97,9 +97,9 @@ def view(script_object: ScriptObject) -> Any:
     definition: ClassDefinition = script_object.type.definition
     if definition.is_module:
         return LoadedModule.around(script_object, CLASSES, Options(), {})
-    found = _kind_for(frozenset(n for n in CALLED_BY_PYTHON if n in definition.methods))(script_object)
-    python_view.register(script_object, found)
-    return found
+    view_object = _kind_for(frozenset(n for n in CALLED_BY_PYTHON if n in definition.methods))(script_object)
+    python_view.register(script_object, view_object)
+    return view_object
 
 
 python_view.made_by(view)

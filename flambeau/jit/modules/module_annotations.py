@@ -42,7 +42,7 @@ class Attribute(NamedTuple):
 
 def class_annotations(cls: type) -> dict[str, Any]:
     """The annotations in class bodies, base classes first; those that cannot be resolved are left out."""
-    found: dict[str, Any] = {}
+    annotations_of_all: dict[str, Any] = {}
     for base in reversed(cls.__mro__):
         own = vars(base).get("__annotations__", {})
         scope = _closures(base) if own else {}
@@ -52,10 +52,10 @@ def class_annotations(cls: type) -> dict[str, Any]:
                 continue
             alone = type(base.__name__, (), {"__annotations__": {name: annotation}, "__module__": base.__module__})
             try:
-                found[name] = typing.get_type_hints(alone, around, scope)[name]
+                annotations_of_all[name] = typing.get_type_hints(alone, around, scope)[name]
             except Exception:  # whatever is wrong with this annotation: the others count
                 continue
-    return found
+    return annotations_of_all
 
 
 def _globals(cls: type) -> dict[str, Any] | None:
@@ -69,11 +69,11 @@ def _globals(cls: type) -> dict[str, Any] | None:
 
 def _closures(cls: type) -> dict[str, Any]:
     """The names around a class that is defined in a function, as far as its methods use them."""
-    found: dict[str, Any] = {cls.__name__: cls}
+    names: dict[str, Any] = {cls.__name__: cls}
     for member in vars(cls).values():
         if inspect.isfunction(member):
-            found.update(inspect.getclosurevars(inspect.unwrap(member)).nonlocals)
-    return found
+            names.update(inspect.getclosurevars(inspect.unwrap(member)).nonlocals)
+    return names
 
 
 def warn_of_empty_annotations(cls: type) -> None:

@@ -180,11 +180,11 @@ class ModuleAttributes:
 
 def _methods_of(cls: type) -> tuple[tuple[str, Any], ...]:
     """The functions in a user's class and its bases: a class that is changed is another one."""
-    found: dict[str, Any] = {}
+    methods: dict[str, Any] = {}
     for base in cls.__mro__:
         if not base.__module__.startswith("flambeau.nn"):
-            found.update({n: v for n, v in vars(base).items() if inspect.isfunction(v) and n not in found})
-    return tuple(found.items())
+            methods.update({n: v for n, v in vars(base).items() if inspect.isfunction(v) and n not in methods})
+    return tuple(methods.items())
 
 
 def _no_constants(value: Any, outer: tuple[Any, ...] = ()) -> Iterator[Any]:

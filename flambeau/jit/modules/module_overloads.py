@@ -52,11 +52,11 @@ def declared_overloads(module: Module, name: str) -> list[Callable[..., Any]]:
     Raises CompileError if there is nothing behind the declarations.
     """
     for base in type(module).__mro__:
-        found: list[Callable[..., Any]] = vars(base).get(TABLE, {}).get(name, [])
-        if found:
-            if inspect.getattr_static(module, name, None) in found:
+        overloads: list[Callable[..., Any]] = vars(base).get(TABLE, {}).get(name, [])
+        if overloads:
+            if inspect.getattr_static(module, name, None) in overloads:
                 raise CompileError(MISSING.format(name=name))
-            return found
+            return overloads
         if name in vars(base):
             break
     return []
@@ -81,8 +81,8 @@ class OverloadedMethod(Sugared):
 
     def call(self, e: Emitter, where: SourceRange, args: Sequence[Given], keywords: Sequence[Given]) -> Sugared:
         """A call of the first signature that fits. Raises CompileError with all of them if none does."""
-        given = [Given(self.owner, where), *args]
-        match = match_schemas([f.schema for f in self.functions], given, keywords, where)
+        arguments = [Given(self.owner, where), *args]
+        match = match_schemas([f.schema for f in self.functions], arguments, keywords, where)
         function = next(f for f in self.functions if f.schema is match.schema)
         with e.graph.at_range(where):
             operands = match.operands(e)

@@ -50,11 +50,11 @@ class Walk(Sugared):
             raise CompileError(f"{self.name}() takes no arguments in a program", where)
         with_names = self.name if self.name.startswith("named_") else f"named_{self.name}"
         paths = [path for path, _ in getattr(self.module, with_names)()]
-        found = [self._at(e, where, path) for path in paths]
+        items = [self._at(e, where, path) for path in paths]
         if with_names != self.name:
-            return TupleValue(found)
+            return TupleValue(items)
         names = [SimpleValue(e.constant(path)) for path in paths]
-        return TupleValue([TupleValue([name, value]) for name, value in zip(names, found, strict=True)])
+        return TupleValue([TupleValue([name, value]) for name, value in zip(names, items, strict=True)])
 
     def _at(self, e: Emitter, where: SourceRange, path: str) -> Sugared:
         value: Sugared = SimpleValue(self.owner)
@@ -112,11 +112,11 @@ class Contains(Sugared):
         )
         if known is not None:
             return SimpleValue(e.constant(known in self.keys))
-        found = e.constant(False)
+        is_there = e.constant(False)
         for candidate in self.keys:
             same = call_operator(e, where, "aten::eq", [key, e.constant(candidate)])
-            found = call_operator(e, where, "aten::__or__", [found, same])
-        return SimpleValue(found)
+            is_there = call_operator(e, where, "aten::__or__", [is_there, same])
+        return SimpleValue(is_there)
 
 
 @dataclass(slots=True)

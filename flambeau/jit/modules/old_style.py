@@ -109,10 +109,10 @@ class ScriptModule(Module):
         return self._with(deepcopy(self.__dict__[_REAL], memo))
 
     def _with(self, real: Any) -> Any:
-        found = object.__new__(type(self))
-        found.__dict__.update(self.__dict__)
-        _show(found, real)
-        return found
+        module = object.__new__(type(self))
+        module.__dict__.update(self.__dict__)
+        _show(module, real)
+        return module
 
 
 def compiled(value: Any) -> Any:

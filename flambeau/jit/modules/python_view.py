@@ -43,5 +43,5 @@ def view_of(script_object: Any) -> Any:
     if not isinstance(script_object, ScriptObject):
         return script_object
     known = _views.get(script_object)
-    found = None if known is None else known()
-    return _makers[0](script_object) if found is None else found
+    view = None if known is None else known()
+    return _makers[0](script_object) if view is None else view

@@ -59,9 +59,9 @@ def _placeholder(tensor: Tensor | None) -> Tensor | None:
         return known[1]
     key = id(tensor)
     plain = wrap(np.empty(0, np.float32))
-    found = Parameter(plain, requires_grad=False) if isinstance(tensor, Parameter) else plain
-    _placeholders[key] = (weakref.ref(tensor, lambda gone: _forget(key, gone)), found)
-    return found
+    placeholder = Parameter(plain, requires_grad=False) if isinstance(tensor, Parameter) else plain
+    _placeholders[key] = (weakref.ref(tensor, lambda gone: _forget(key, gone)), placeholder)
+    return placeholder
 
 
 def _forget(key: int, gone: weakref.ref[Any]) -> None:

@@ -76,9 +76,9 @@ def propagate(graph: Graph) -> bool:
     copies: Copies = {}
     build_compute(clone_graph(graph, copies))
     for value, copy in copies.items():
-        found, type_ = copy.static_type, value.static_type
-        if isinstance(found, TensorType) and isinstance(type_, TensorType) and found.sizes is not None:
-            known = tuple(None if size is None or size < 0 else size for size in found.sizes)
+        computed, type_ = copy.static_type, value.static_type
+        if isinstance(computed, TensorType) and isinstance(type_, TensorType) and computed.sizes is not None:
+            known = tuple(None if size is None or size < 0 else size for size in computed.sizes)
             changed |= known != type_.sizes
             value.set_type(type_.refine(sizes=known))
     return changed
@@ -195,10 +195,10 @@ def _named(computed: Graph, tensors: list[Value]) -> ShapeComputeGraphMapping:
         items = _items(sizes)
         assert isinstance(value.static_type, TensorType)
         if items is not None:
-            found = tuple(
+            mapping_of_symbols = tuple(
                 item if isinstance(item, int) else symbols.setdefault(item, FIRST - len(symbols)) for item in items
             )
-            value.set_type(value.static_type.refine(sizes=found, strides=None))
+            value.set_type(value.static_type.refine(sizes=mapping_of_symbols, strides=None))
     computed.body.return_node.set_operands(list(symbols))
     simplify(computed)
     canonicalize.do(computed, keep_names=True)

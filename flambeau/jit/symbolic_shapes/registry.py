@@ -121,19 +121,19 @@ def _made_for(definition: OpDef) -> Graph | None:
     graph = Graph()
     values = {a.name: graph.add_parameter(type_of_sizes(a.type), a.name) for a in schema.arguments}
     if function is not None:
-        made = script(function)
-        inner, names = made.inlined_graph, [a.name for a in made.schema.arguments]
+        scripted = script(function)
+        inner, names = scripted.inlined_graph, [a.name for a in scripted.schema.arguments]
         first = schema.arguments[0].name
-        given = [values[first if function is same else name] for name in names]
+        arguments = [values[first if function is same else name] for name in names]
     elif definition.scalar is not None:
         tensors = [values[a.name] for a in schema.arguments if isinstance(a.type, TensorType)]
         if not tensors:
             return None
-        inner, given = script(same).inlined_graph, tensors[:1]
+        inner, arguments = script(same).inlined_graph, tensors[:1]
         for other in tensors[1:]:
-            [together] = insert_graph(graph, script(broadcast).inlined_graph, [given[0], other])
-            given = [together]
+            [together] = insert_graph(graph, script(broadcast).inlined_graph, [arguments[0], other])
+            arguments = [together]
     else:
         return None
-    graph.add_return(insert_graph(graph, inner, given)[0])
+    graph.add_return(insert_graph(graph, inner, arguments)[0])
     return graph

@@ -48,8 +48,8 @@ def _write_out(graph: Graph) -> None:
         if node.result().static_type == ListType(INT):
             with graph.inserting(node):
                 items = [insert_constant(graph, item) for item in node.attributes["value"]]
-                made = graph.insert("prim::ListConstruct", items, [ListType(INT)]).result()
-            node.result().replace_uses_with(made)
+                sizes = graph.insert("prim::ListConstruct", items, [ListType(INT)]).result()
+            node.result().replace_uses_with(sizes)
             node.erase()
 
 
@@ -63,12 +63,12 @@ def _rewrite(graph: Graph, node: Node) -> None:
     rule = _of_numbers.get(node.op)
     if rule is None or len(node.operands) != 2 or any(v.static_type != INT for v in node.operands):
         return
-    found = rule(*node.operands)
-    if isinstance(found, bool):
+    value = rule(*node.operands)
+    if isinstance(value, bool):
         with graph.inserting(node):
-            node.result().replace_uses_with(insert_constant(graph, found))
-    elif found is not None:
-        node.result().replace_uses_with(found)
+            node.result().replace_uses_with(insert_constant(graph, value))
+    elif value is not None:
+        node.result().replace_uses_with(value)
 
 
 def _checks(node: Node) -> bool:

@@ -157,8 +157,8 @@ _OF_PACKAGE = frozenset({
 
 def _tensor_expressions() -> Any:
     """Loop nests, which few programs ask for: imported when one does."""
-    found = sys.modules["flambeau._C._te"] = import_module("flambeau.jit.torch_names.tensor_expressions")
-    return found
+    module = sys.modules["flambeau._C._te"] = import_module("flambeau.jit.torch_names.tensor_expressions")
+    return module
 
 
 def __getattr__(name: str) -> Any:

@@ -35,8 +35,8 @@ class PyTorchFileWriter:
         """Write the first `size` bytes of `data`, all by default. Raises RuntimeError for a name that is taken."""
         if self._is_finished:
             raise RuntimeError(FINISHED.format(name=self.archive_name()))
-        given = memoryview(data.encode() if isinstance(data, str) else data).cast("B")
-        self._writer.write(name, given if size is None else given[:size])
+        content = memoryview(data.encode() if isinstance(data, str) else data).cast("B")
+        self._writer.write(name, content if size is None else content[:size])
 
     def set_min_version(self, version: int) -> None:
         """Let the format's number be no less than this."""

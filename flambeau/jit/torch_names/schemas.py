@@ -86,11 +86,11 @@ def unify_type_list(types: Sequence[Type]) -> Type:
     >>> unify_type_list([IntType.get(), NoneType.get()])
     Optional[int]
     """
-    found = unify_all([one.ours for one in types])
-    if found is None:
+    unified = unify_all([one.ours for one in types])
+    if unified is None:
         shown = ", ".join(one.annotation_str for one in types) or "none at all"
         raise RuntimeError(f"Could not unify type list: no type stands for all of {shown}, but Any and a Union")
-    return Type.of(found)
+    return Type.of(unified)
 
 
 def _jit_get_all_schemas() -> list[FunctionSchema]:
@@ -105,7 +105,7 @@ def _jit_get_schemas_for_operator(name: str) -> list[FunctionSchema]:
 
 def _jit_get_operation(name: str) -> tuple[Any, list[str]]:
     """What runs an operator, and the names of its overloads. Raises RuntimeError for an unknown one."""
-    found = registry.overloads(name)
-    if not found:
+    overloads = registry.overloads(name)
+    if not overloads:
         raise RuntimeError(f"No such operator {name}; similar: {', '.join(registry.similar(name)) or 'none'}")
-    return dispatch.function(name), [d.schema.overload for d in found]
+    return dispatch.function(name), [d.schema.overload for d in overloads]

@@ -86,8 +86,8 @@ class BufHandle:
 
     def load(self, *indices: Any) -> Expr:
         """An element, by a list of indices or by indices."""
-        given = indices[0] if len(indices) == 1 and isinstance(indices[0], list | tuple) else indices
-        return self.ours[tuple(given)]
+        indices_given = indices[0] if len(indices) == 1 and isinstance(indices[0], list | tuple) else indices
+        return self.ours[tuple(indices_given)]
 
 
 def Placeholder(name: str, dtype: Any, dims: Sequence[Any]) -> BufHandle:
@@ -96,9 +96,9 @@ def Placeholder(name: str, dtype: Any, dims: Sequence[Any]) -> BufHandle:
 
 
 def _handle(t: Tensor) -> BufHandle:
-    made = BufHandle.__new__(BufHandle)
-    made.ours = t
-    return made
+    handle = BufHandle.__new__(BufHandle)
+    handle.ours = t
+    return handle
 
 
 def Compute(name: str, dims: Sequence[Any], body: Callable[..., Any]) -> BufHandle:
@@ -259,8 +259,8 @@ class CodeGen:
     def __init__(self, name: str, nest: LoopNest, args: Sequence[BufHandle | Var]) -> None:
         if name not in BACKENDS:
             raise ScheduleError(f"no backend is called {name!r}; write one of {', '.join(map(repr, BACKENDS))}")
-        given = [a.ours if isinstance(a, BufHandle) else a for a in args]
-        self.ours: Any = nest.ours.codegen(BACKENDS[name], given)  # type: ignore[call-overload]
+        arguments = [a.ours if isinstance(a, BufHandle) else a for a in args]
+        self.ours: Any = nest.ours.codegen(BACKENDS[name], arguments)  # type: ignore[call-overload]
 
     def call(self, args: Sequence[Any]) -> None:
         """Run it."""
@@ -270,8 +270,8 @@ class CodeGen:
         """The nest's text, or what the code has by that name: `asm`, `llvm_ir`, `ptx`."""
         if not attribute:
             return str(self.ours)
-        found = getattr(self.ours, attribute)
-        return str(found() if callable(found) else found)
+        text = getattr(self.ours, attribute)
+        return str(text() if callable(text) else text)
 
 
 def construct_codegen(name: str, stmt: LoopNest, args: Sequence[BufHandle | Var]) -> CodeGen:

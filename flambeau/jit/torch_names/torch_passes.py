@@ -48,13 +48,13 @@ def run_pass(name: str, graph: Any, *options: Any) -> Any:
     >>> [n.kind() for n in g.nodes()]
     []
     """
-    found = PASSES.get(name.removeprefix("_jit_pass_"))
-    if found is None:
+    function = PASSES.get(name.removeprefix("_jit_pass_"))
+    if function is None:
         raise RuntimeError(UNKNOWN.format(name=name, names=", ".join(PASSES)))
     if isinstance(graph, ModuleHandle):
         _run_on_module(name.removeprefix("_jit_pass_"), graph)
     else:
-        found(graph, *options)
+        function(graph, *options)
     return graph
 
 

@@ -224,14 +224,14 @@ def get_trace_graph(
 
 def _state(module: Module) -> dict[str, Tensor]:
     """The parameters and buffers of a module by path: each module's own, then those of its submodules."""
-    found: dict[str, Tensor] = {}
+    state: dict[str, Tensor] = {}
     seen: set[int] = set()
     for path, one in module.named_modules():
         for name, tensor in (*one._parameters.items(), *one._buffers.items()):
             if tensor is not None and id(tensor) not in seen:
                 seen.add(id(tensor))
-                found[f"{path}.{name}" if path else name] = tensor
-    return found
+                state[f"{path}.{name}" if path else name] = tensor
+    return state
 
 
 def _function(func: Callable[..., Any], recorded: Recorded) -> TracedFunction:

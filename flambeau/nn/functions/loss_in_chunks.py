@@ -101,8 +101,8 @@ class _ComputedAgain(Function):
         with enable_grad():
             tensors = [t if again else t.detach().requires_grad_(t.requires_grad) for t in ctx.saved_tensors]
             asking = [t for t in tensors if t.requires_grad]
-            found = iter(grad_of([ctx.run(*tensors)], asking, [grad], None, again))
-        return None, *[next(found) if t.requires_grad else None for t in tensors]
+            gradients = iter(grad_of([ctx.run(*tensors)], asking, [grad], None, again))
+        return None, *[next(gradients) if t.requires_grad else None for t in tensors]
 
 
 def linear_cross_entropy_in_chunks(

@@ -29,9 +29,9 @@ def _nll(definition: OpDef, arguments: Sequence[Any]) -> Any:
     is_counted = F.ne(target, ignore_index)
     safe = F.where(is_counted, target, 0)
     with as_part_of("nll_loss"):
-        found = F.squeeze(F.gather(self, 1, F.unsqueeze(safe, 1)), 1)
+        picked = F.squeeze(F.gather(self, 1, F.unsqueeze(safe, 1)), 1)
         share = is_counted if weight is None else _weights(is_counted, safe, weight)
-    losses = F.neg(F.where(is_counted, found if weight is None else F.mul(found, share), 0.0))
+    losses = F.neg(F.where(is_counted, picked if weight is None else F.mul(picked, share), 0.0))
     if reduction != MEAN:
         return reduced(F, losses, reduction)
     return F.div(F.sum(losses), F.sum(share))

@@ -118,10 +118,10 @@ def add_at(target: np.ndarray[Any, Any], index: Any, values: Any) -> bool:
         return False
     if values.dtype != target.dtype or values.size < LEAST:
         return False
-    found = places_of(index if isinstance(index, tuple) else (index,), target.shape)
-    if found is None:
+    flat_places = places_of(index if isinstance(index, tuple) else (index,), target.shape)
+    if flat_places is None:
         return False
-    count, places, inner, shape = found
+    count, places, inner, shape = flat_places
     loop = loop_for(add_slices if count * inner > 1 else add_elements, values.size)
     if loop is None:
         return False

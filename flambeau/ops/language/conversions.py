@@ -72,8 +72,8 @@ def _implicit(tensor: Tensor, accepts: tuple[Category, ...], wanted: str) -> Any
     if tensor._array.ndim != 0:
         raise RuntimeError("Cannot input a tensor of dimension other than 0 as a scalar argument")
     if tensor.dtype.category not in accepts:
-        found, what = tensor.dtype.display, WANTED[wanted]
-        raise RuntimeError(f"Cannot input a tensor of type {found} as {what} argument; convert it with {wanted}(x)")
+        dtype, what = tensor.dtype.display, WANTED[wanted]
+        raise RuntimeError(f"Cannot input a tensor of type {dtype} as {what} argument; convert it with {wanted}(x)")
     return tensor.item()
 
 

@@ -38,12 +38,12 @@ def percent_format(text: str, *values: Any) -> str:
         values = values[0]
     result: list[str] = []
     used = position = 0
-    while (found := text.find("%", position)) >= 0:
-        result.append(text[position:found])
-        if found + 1 >= len(text):
+    while (sign_at := text.find("%", position)) >= 0:
+        result.append(text[position:sign_at])
+        if sign_at + 1 >= len(text):
             raise RuntimeError("Incomplete format specifier")
-        key = text[found + 1]
-        position = found + 2
+        key = text[sign_at + 1]
+        position = sign_at + 2
         if key == "%":
             result.append("%")
             continue

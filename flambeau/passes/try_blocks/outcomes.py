@@ -38,11 +38,11 @@ class Outcomes:
     def parts_of(self, value: Value) -> list[Value]:
         """An outcome's parts: how, and what as each of the types."""
         if value not in self._parts:
-            made = value.defining_node
-            assert made is not None
-            if made.op == "prim::Uninitialized":
+            maker = value.defining_node
+            assert maker is not None
+            if maker.op == "prim::Uninitialized":
                 return self._unset
-            how, what = self._constants(made) if made.op == constants.CONSTANT else made.operands
+            how, what = self._constants(maker) if maker.op == constants.CONSTANT else maker.operands
             typed = zip(self.types, self._unset[1:], strict=True)
             self._parts[value] = [how, *(what if is_subtype(what.static_type, t) else unset for t, unset in typed)]
         return self._parts[value]

@@ -33,9 +33,9 @@ def cannot_tell(
         if is_unknown and is_blamed(node):
             return node
         for inner in node.nested_blocks:
-            found = cannot_tell(inner, handlers, is_blamed=is_blamed)
-            if found is not None:
-                return found
+            node_inside = cannot_tell(inner, handlers, is_blamed=is_blamed)
+            if node_inside is not None:
+                return node_inside
     return None
 
 
@@ -71,8 +71,8 @@ class Ways:
 
     def _number_of(self, raised: type[BaseException]) -> int | None:
         """The number of the handler that takes a class; None if it leaves the block."""
-        found = (HANDLED + k for k, classes in enumerate(self.handlers) if issubclass(raised, classes))
-        return next(found, None)
+        numbers = (HANDLED + k for k, classes in enumerate(self.handlers) if issubclass(raised, classes))
+        return next(numbers, None)
 
     def _asked(self, node: Node) -> list[tuple[Value, int]]:
         """Tests before a node, with the numbers of the handlers that take what it raises where they hold."""
@@ -80,8 +80,8 @@ class Ways:
         if all(n is None for n in numbers):
             return []
         with self.graph.inserting(node), self.graph.at_range(node.range):
-            found = tests_before(node)
-        return [(test, n) for test, n in zip(found, numbers, strict=True) if n is not None]
+            tests = tests_before(node)
+        return [(test, n) for test, n in zip(tests, numbers, strict=True) if n is not None]
 
     def _leave(self, block: Block, node: Node, number: int, is_loop: bool) -> None:
         """The block ends at what raises: what would follow is never reached."""
@@ -159,8 +159,8 @@ class Ways:
 
 def _from(node: Node) -> list[Node]:
     """A node and what follows it in its block."""
-    found, current = [], None if node.op == RETURN else node
+    following, current = [], None if node.op == RETURN else node
     while current is not None:
-        found.append(current)
+        following.append(current)
         current = current.next
-    return found
+    return following

@@ -61,10 +61,10 @@ class Outlines:
         known = self._known.get(number)
         if known is None:
             written = self._written[number] if type(number) is int and number < len(self._written) else None
-            found = names.find_type(written) if isinstance(written, str) else loads(written or b"", names)
-            if not isinstance(found, Type):
+            type_ = names.find_type(written) if isinstance(written, str) else loads(written or b"", names)
+            if not isinstance(type_, Type):
                 raise RecordError(f"there is no type {written!r}")
-            known = self._known[number] = found
+            known = self._known[number] = type_
         return known
 
     def signature(self, name: str, parameters: tuple[Any, ...], result: int, names: Names) -> FunctionSchema:
@@ -104,15 +104,15 @@ class StoredOutlines:
         if not definitions:
             return
         try:
-            made = Outlines.of(definitions, self._names)
+            outlines = Outlines.of(definitions, self._names)
         except RecordError as error:
             self._place.say_why_not(error)
             return
         fields = {
             name: (one.is_module, one.attributes, one.constants, one.hooks, one.methods)
-            for name, one in made.classes.items()
+            for name, one in outlines.classes.items()
         }
-        self._place.keep((made._written, fields))
+        self._place.keep((outlines._written, fields))
 
 
 class _Types:

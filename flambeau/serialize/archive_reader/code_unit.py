@@ -159,11 +159,11 @@ class CodeUnit(CompilationUnit):
         """The code of a method, and the file that it is in. Raises ArchiveError if there is none."""
         node = self._definition(name)
         parts = node.body if isinstance(node, ast.ClassDef) else ()
-        found = next((p for p in parts if isinstance(p, ast.FunctionDef) and p.name == method), None)
+        tree = next((p for p in parts if isinstance(p, ast.FunctionDef) and p.name == method), None)
         file = self._file(code_record(name))
-        if found is None or file is None:
+        if tree is None or file is None:
             raise self.container.error(f"there is no method {name}.{method}", code_record(name))
-        return file, found
+        return file, tree
 
     # -- classes ------------------------------------------------------------------------------------------------------
 
@@ -191,8 +191,8 @@ class CodeUnit(CompilationUnit):
         definition = ClassDefinition(name, is_module=outline.is_module)
         self.types[name] = definition.type
         for attribute, type_, is_parameter, is_buffer in outline.attributes:
-            found = outlines.type(type_, self)
-            definition.add_attribute(attribute, found, is_parameter=is_parameter, is_buffer=is_buffer)
+            outlined = outlines.type(type_, self)
+            definition.add_attribute(attribute, outlined, is_parameter=is_parameter, is_buffer=is_buffer)
         for constant, value in outline.constants:
             definition.add_constant(constant, value)
         definition.hooks = outline.hooks

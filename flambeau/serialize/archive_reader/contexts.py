@@ -34,18 +34,18 @@ def restore_contexts(graph: Graph) -> None:
         said = _CLASSES.get(type_.name)
         users = [use.user for use in node.result().uses()]
         are_known = all(u.op in ("prim::CallMethod", "prim::Enter", "prim::Exit") for u in users)
-        made = [user for user in users if user.op == "prim::CallMethod" and user.attribute("name") == "__init__"]
-        if said is not None and are_known and len(made) == 1:
-            _restore(graph, node, made[0], said)
+        inits = [user for user in users if user.op == "prim::CallMethod" and user.attribute("name") == "__init__"]
+        if said is not None and are_known and len(inits) == 1:
+            _restore(graph, node, inits[0], said)
 
 
 def _restore(graph: Graph, node: Node, made: Node, said: Sequence[str]) -> None:
     device, *names = said
-    given = dict(zip(names, made.operands[1:], strict=False))
+    arguments = dict(zip(names, made.operands[1:], strict=False))
     with graph.inserting(made), graph.at_range(made.range):
 
         def constant(name: str, value: object) -> Value:
-            return given[name] if name in given else insert_constant(graph, value)
+            return arguments[name] if name in arguments else insert_constant(graph, value)
 
         operands = [constant("device", device), constant("dtype", None), constant("enabled", True)]
         context = graph.insert("^autocast", operands, (ANY,), callable=autocast).result()

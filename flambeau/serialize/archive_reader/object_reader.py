@@ -120,15 +120,15 @@ class Objects:
             return self._fitted[key][2]
         fitted, given = len(self._fitted), len(self._given)
         try:
-            found = self._composed(value, type_, what)
+            composed = self._composed(value, type_, what)
         except PickleError:  # another member of a union may make something else of what is in it
             self._failures += 1
             _shorten(self._fitted, fitted)
             _shorten(self._given, given)
             raise
         if isinstance(value, list | dict | tuple):
-            self._fitted[key] = value, type_, found
-        return found
+            self._fitted[key] = value, type_, composed
+        return composed
 
     def _give(self, container: Any, type_: t.Type, what: str) -> None:
         """Note the type of a list or dict that an object gets. Raises PickleError if another one has it otherwise."""

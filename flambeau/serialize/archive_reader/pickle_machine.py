@@ -338,10 +338,10 @@ def _get(machine: PickleMachine) -> None:
     if at >= len(machine._data):
         machine.take(1)
     machine._at = at + 1
-    found = machine._memo.get(machine._data[at], _NOTHING)
-    if found is _NOTHING:
+    value = machine._memo.get(machine._data[at], _NOTHING)
+    if value is _NOTHING:
         machine.get(machine._data[at])
-    machine._stack.append(found)
+    machine._stack.append(value)
 
 
 _NOTHING: Final = object()

@@ -43,11 +43,11 @@ class StoredGraphs:
             self._compiling.append(function)
             yield
             return
-        made = self._compiling = [function]
+        compiled = self._compiling = [function]
         try:
             yield
         finally:
             self._compiling = None
         place = place_of(function, WHAT)
         if place is not None:
-            place.keep({one.name: one.graph for one in made})
+            place.keep({one.name: one.graph for one in compiled})

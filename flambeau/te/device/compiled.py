@@ -128,16 +128,16 @@ class CudaCode(Compiled):
             memory[ERROR] = cupy.zeros(1, np.int32)
         module = self._module(cupy)
         for kernel in program.kernels:
-            given: list[Any] = []
+            words: list[Any] = []
             for p in parameters(kernel):
                 if p.kind == "pointer":
-                    given.append(memory[p.name])
+                    words.append(memory[p.name])
                 else:
                     size = sizes[p.name] if p.kind == "size" else memory[p.name].strides[p.dimension]
-                    given.append(np.int64(size))
+                    words.append(np.int64(size))
             blocks, shared = kernel.grid.blocks(sizes), shared_bytes(kernel, sizes)
             function = module.get_function(symbol_of(kernel))
-            function((blocks,), (kernel.threads,), tuple(given), shared_mem=shared)
+            function((blocks,), (kernel.threads,), tuple(words), shared_mem=shared)
         if may_fail:
             raise_error(int(memory[ERROR][0]), "nest")
 

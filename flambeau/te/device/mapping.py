@@ -90,8 +90,8 @@ def map_nest(nest: Nest, body: Body, numbers: list[Var], name: str = "nest") -> 
         else:
             kernels.append((s, f"{name}_{len(kernels)}"))
     mapped = tuple(_Kernel(s, label, names).run() for s, label in kernels)
-    found = {b: m.name for b, m in names.memories.items()}
-    return DeviceProgram(Program(mapped), dict(names.sizes), {v: m.name for v, m in names.scalars.items()}, found)
+    memories = {b: m.name for b, m in names.memories.items()}
+    return DeviceProgram(Program(mapped), dict(names.sizes), {v: m.name for v, m in names.scalars.items()}, memories)
 
 
 def _memory(names: _Names, b: Buffer, role: str) -> Memory:

@@ -56,16 +56,16 @@ def load(values: Indexed, buffer: Buffer, at: list[Value | Expr], way: str, plac
         ending, vt = suffix(kind, place.lanes), vector_type(kind, place.lanes)
         name = f"llvm.masked.gather.{ending}.v{place.lanes}p0"
         e.declare(f"declare {vt} @{name}(<{place.lanes} x ptr>, i32, <{place.lanes} x i1>, {vt})")
-        given = f"<{place.lanes} x ptr> {pointers}, i32 {size}, {mask.full_type} {mask}, {vt} zeroinitializer"
-        return from_memory(e, buffer, e.define(f"call {vt} @{name}({given})", kind, place.lanes))
+        operands = f"<{place.lanes} x ptr> {pointers}, i32 {size}, {mask.full_type} {mask}, {vt} zeroinitializer"
+        return from_memory(e, buffer, e.define(f"call {vt} @{name}({operands})", kind, place.lanes))
     pointer = _pointer(values, buffer, at, place)
     if way == ALL_ONE or place.mask is None:
         lanes = 1 if way == ALL_ONE else place.lanes
         return from_memory(e, buffer, e.read(pointer, kind, lanes, align=size))
     ending, vt = suffix(kind, place.lanes), vector_type(kind, place.lanes)
     e.declare(f"declare {vt} @llvm.masked.load.{ending}.p0(ptr, i32, <{place.lanes} x i1>, {vt})")
-    given = f"ptr {pointer}, i32 {size}, {place.mask.full_type} {place.mask}, {vt} zeroinitializer"
-    return from_memory(e, buffer, e.define(f"call {vt} @llvm.masked.load.{ending}.p0({given})", kind, place.lanes))
+    operands = f"ptr {pointer}, i32 {size}, {place.mask.full_type} {place.mask}, {vt} zeroinitializer"
+    return from_memory(e, buffer, e.define(f"call {vt} @llvm.masked.load.{ending}.p0({operands})", kind, place.lanes))
 
 
 def store(values: Indexed, buffer: Buffer, at: list[Value | Expr], way: str, value: Value, place: Place) -> None:

@@ -77,8 +77,8 @@ class Emission(Values):
             Value("%error", "ptr", 1), Value("%run", "ptr", 1),
         )  # fmt: skip
         write()
-        given = [f"ptr noalias %b{k}" for k in range(len(buffers))] + [f"{t} %n{k}" for k, t in enumerate(kinds)]
-        listed = ", ".join(["ptr %error", "ptr %run", *given, "i64 %low", "i64 %high"])
+        declared = [f"ptr noalias %b{k}" for k in range(len(buffers))] + [f"{t} %n{k}" for k, t in enumerate(kinds)]
+        listed = ", ".join(["ptr %error", "ptr %run", *declared, "i64 %low", "i64 %high"])
         head = f"define internal void @{name}_body({listed}) #0 {{"
         self.functions.append("\n".join([head, "entry:", *e.entry, *e.lines, "  ret void", "}"]))
         self.functions.append(_opened(name, len(buffers), kinds, is_exported=is_exported))
@@ -265,5 +265,5 @@ def _opened(name: str, buffers: int, kinds: list[str], *, is_exported: bool) -> 
     lines = [f"define {linkage}void @{name}(ptr %block, i64 %low, i64 %high) #0 {{", "entry:"]
     for k, kind in enumerate(types):
         lines += [f"  %p{k} = getelementptr i64, ptr %block, i64 {k}", f"  %w{k} = load {kind}, ptr %p{k}, align 8"]
-    given = ", ".join(f"{kind} %w{k}" for k, kind in enumerate(types))
-    return "\n".join([*lines, f"  call void @{name}_body({given}, i64 %low, i64 %high)", "  ret void", "}"])
+    declared = ", ".join(f"{kind} %w{k}" for k, kind in enumerate(types))
+    return "\n".join([*lines, f"  call void @{name}_body({declared}, i64 %low, i64 %high)", "  ret void", "}"])

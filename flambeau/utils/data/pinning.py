@@ -28,8 +28,8 @@ def _pinned(value: Any) -> Any:
     if isinstance(value, str | bytes):
         return value
     if isinstance(value, Mapping):
-        found = {key: _pinned(one) for key, one in value.items()}
-        return found if type(value) is dict else type(value)(found)  # type: ignore[call-arg]
+        pinned_values = {key: _pinned(one) for key, one in value.items()}
+        return pinned_values if type(value) is dict else type(value)(pinned_values)  # type: ignore[call-arg]
     if isinstance(value, tuple) and hasattr(value, "_fields"):
         return type(value)(*map(_pinned, value))
     if isinstance(value, list | tuple):

@@ -45,9 +45,9 @@ def along_form(name: str) -> FormValue:
             text = OTHER_COUNT.format(name=name, primals=len(primals), tangents=len(tangents))
             raise CompileError(text, tree.range)
         numbers: Any = tuple(range(len(primals)))
-        given = _complete(e, function, primals, name, tree.range)
+        arguments = _complete(e, function, primals, name, tree.range)
         program = _program(name, function, tree.range, argnums=0 if name == "hvp" and len(primals) == 1 else numbers)
-        return e.wrap(program, tree.range).call(e, tree.range, [*given, *tangents], [])
+        return e.wrap(program, tree.range).call(e, tree.range, [*arguments, *tangents], [])
 
     return FormValue(name, emit)
 
@@ -62,11 +62,11 @@ def at_form(name: str) -> FormValue:
             raise CompileError(AT.format(name=name, result=result), tree.range)
         function = named_function(e, tree.args[0], name)
         primals = [Given(e.value(one), one.range) for one in tree.args[1:]]
-        given = _complete(e, function, primals, name, tree.range)
+        arguments = _complete(e, function, primals, name, tree.range)
         options = {"argnums": tuple(range(len(primals))), option: name == "vjp"}
         program = _program(kind, function, tree.range, name=name, **options)
-        value = e.wrap(function, tree.range).call(e, tree.range, given, [])
-        return TupleValue([value, PartialCall(e.wrap(program, tree.range), list(given), [])])
+        value = e.wrap(function, tree.range).call(e, tree.range, arguments, [])
+        return TupleValue([value, PartialCall(e.wrap(program, tree.range), list(arguments), [])])
 
     return FormValue(name, emit)
 
@@ -94,10 +94,10 @@ def _complete(e: Emitter, function: Function, primals: Sequence[Given], name: st
     if len(primals) > len(arguments):
         text = TOO_MANY.format(name=name, given=len(primals), function=function.short_name, taken=len(arguments))
         raise CompileError(text, where)
-    given = list(primals)
+    complete = list(primals)
     for argument in arguments[len(primals) :]:
         if not argument.has_default:
             text = MISSING.format(name=name, function=function.short_name, argument=argument.name)
             raise CompileError(text, where)
-        given.append(Given(e.constant(argument.default, argument.type), where))
-    return given
+        complete.append(Given(e.constant(argument.default, argument.type), where))
+    return complete

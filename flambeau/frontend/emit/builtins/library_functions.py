@@ -127,9 +127,9 @@ class LibraryFunction(Builtin):
         assert template is not None
         template.tree = _open(template.tree)
         args, keywords = emit_all(e, tree)
-        given = (*args, *keywords.values())
+        values = (*args, *keywords.values())
         makes = self.python in _MAKERS and not e.arrays
-        if makes or (self.is_of_arrays and not any(a.is_value and holds_arrays(a.type) for a in given)):
+        if makes or (self.is_of_arrays and not any(a.is_value and holds_arrays(a.type) for a in values)):
             text = MAKES_ARRAY if makes else FOR_ARRAYS
             raise CompileError(text.format(name=self.room + python.__name__, instead=self.instead), tree.callee.range)
         try:

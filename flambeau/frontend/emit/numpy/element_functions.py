@@ -62,8 +62,8 @@ class NumberFunction(OperatorValue):
         if not keywords and self._is_of_arrays(values):
             return self._of_arrays(e, where, values)
         are_elements = any(is_element(v.static_type) for v in values) and all(is_number(v.static_type) for v in values)
-        found = self._of_elements(e, where, values) if are_elements and not keywords else None
-        return OperatorValue.call(self, e, where, args, keywords) if found is None else found
+        of_elements = self._of_elements(e, where, values) if are_elements and not keywords else None
+        return OperatorValue.call(self, e, where, args, keywords) if of_elements is None else of_elements
 
     def _of_elements(self, e: Emitter, where: SourceRange, values: Sequence[Value]) -> Sugared | None:
         if self.name == "prim::abs" and len(values) == 1:

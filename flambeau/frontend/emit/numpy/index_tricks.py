@@ -43,5 +43,5 @@ class IndexTrick(Sugared):
 
 def index_trick(value: Any) -> IndexTrick | None:
     """What such an object of NumPy is in a program; None for any other value."""
-    found = _ADVICE.get(type(value))
-    return None if found is None else IndexTrick(*found)
+    trick = _ADVICE.get(type(value))
+    return None if trick is None else IndexTrick(*trick)

@@ -88,8 +88,8 @@ class NumpyCreation(Sugared):
         items = array_literal(e, trees[0]) if self.name in ("array", "asarray") and trees else None
         if code is None and items is None:
             return None
-        given = trees if last is None else trees[:-1]
-        args = [Given(e.value(t), t.range) for t in given[items is not None :]]
+        arguments = trees if last is None else trees[:-1]
+        args = [Given(e.value(t), t.range) for t in arguments[items is not None :]]
         keywords = _with_code(e, tree, code)
         if items is None:
             return self.call(e, tree.callee.range, args, keywords)

@@ -40,15 +40,15 @@ def reversed_dimensions(indices: Sequence[Expr]) -> dict[int, int]:
     """
     if not all(isinstance(index, SliceExpr) for index in indices):
         return {}
-    found: dict[int, int] = {}
+    reversed_at: dict[int, int] = {}
     for dimension, index in enumerate(indices):
         assert isinstance(index, SliceExpr)
         step = index.step
         if isinstance(step, UnaryMinus) and isinstance(step.value, Const) and type(step.value.value) is int:
             if not (_is_absent(index.lower) and _is_absent(index.upper)) or step.value.value < 1:
                 return {}
-            found[dimension] = step.value.value
-    return found
+            reversed_at[dimension] = step.value.value
+    return reversed_at
 
 
 def _is_absent(tree: Expr | None) -> bool:
