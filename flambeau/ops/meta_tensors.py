@@ -2,11 +2,11 @@
 declarations.
 
 >>> import flambeau
->>> x = flambeau.empty(1000, 1000, 1000, 1000, device="meta")
+>>> x = flambeau.empty(1000, 1000, 1000, device="meta")
 >>> (x + 1).sum(0).shape
-flambeau.Size([1000, 1000, 1000])
+flambeau.Size([1000, 1000])
 >>> x
-tensor(..., device='meta', size=(1000, 1000, 1000, 1000))
+tensor(..., device='meta', size=(1000, 1000, 1000))
 """
 
 from __future__ import annotations

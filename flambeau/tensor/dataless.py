@@ -26,6 +26,10 @@ from flambeau.tensor.tensor import Array
 
 LARGEST: Final = (1 << 46, 1 << 43, 1 << 40, 1 << 36, 1 << 32)
 """Bytes to ask the system for: as many as it promises."""
+TOO_LARGE: Final = (
+    "a tensor of {nbytes:,} bytes is too large, though it has no data: the system promises this process addresses for "
+    "{most:,} bytes. A limit on these, as `ulimit -v` sets, can be lifted with `ulimit -v unlimited`"
+)
 
 
 @functools.cache
@@ -48,7 +52,7 @@ class DatalessStorage(Storage):
     def __init__(self, device: Device, nbytes: int) -> None:
         pages = _reserved()
         if nbytes > pages.size:
-            raise RuntimeError(f"a tensor of {nbytes} bytes is too large, though it has no data")
+            raise RuntimeError(TOO_LARGE.format(nbytes=nbytes, most=pages.size))
         super().__init__(pages[:nbytes])
         self._device = device
 
