@@ -4,8 +4,8 @@ A tensor without data has sizes, strides and a dtype as any other, so that views
 over pages that the system promises and never provides: reading gives zeros, writing is refused by NumPy. Nobody reads:
 operators on such tensors go to those who know that there is no data (`flambeau.tensor.below`).
 
->>> storage = DatalessStorage(Device("meta"), 1 << 40)
->>> storage.nbytes == 1 << 40, storage.device
+>>> storage = DatalessStorage(Device("meta"), 1 << 31)
+>>> storage.nbytes == 1 << 31, storage.device
 (True, device(type='meta'))
 """
 
