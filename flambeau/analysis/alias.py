@@ -22,7 +22,7 @@ the graph changes.
 
 from __future__ import annotations
 
-from collections.abc import Iterable
+from collections.abc import Iterable, Iterator
 
 from flambeau.analysis import effects
 from flambeau.analysis.memory import TENSOR, Memory, Place, any_overlap, compatible
@@ -176,27 +176,20 @@ class AliasAnalysis:
         """Whether a later node of the same block may move to before `place`."""
         if node.owner_block is not place.owner_block or not place.is_before(node):
             return False
-        current = node.previous
-        while current is not None:
-            if not self.may_exchange(current, node):
-                return False
-            if current is place:
-                return True
-            current = current.previous
-        return False
+        return all(self.may_exchange(between, node) for between in _from_to(place, node))
 
     def can_move_after(self, node: Node, place: Node) -> bool:
         """Whether an earlier node of the same block may move to after `place`."""
         if node.owner_block is not place.owner_block or not node.is_before(place):
             return False
-        current = node.next
-        while current is not None:
-            if not self.may_exchange(node, current):
-                return False
-            if current is place:
-                return True
-            current = current.next
-        return False
+        return all(self.may_exchange(node, between) for between in _from_to(node.next, place.next))
+
+
+def _from_to(first: Node | None, end: Node | None) -> Iterator[Node]:
+    """The nodes of a block from one on, up to another."""
+    while first is not None and first is not end:
+        yield first
+        first = first.next
 
 
 def _is_seen(places: Iterable[Place]) -> bool:

@@ -9,7 +9,8 @@ leads to the entry that took its place, whose key is then compared.
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Iterator, Sequence
+from contextlib import contextmanager
 from typing import Final
 
 from flambeau.codegen.graph.list_release import mangled
@@ -123,23 +124,34 @@ class _Tables:
 
     # -- the functions ------------------------------------------------------------------------------------------------
 
-    def _find(self) -> None:
-        f = self.m.function(f"i64 {self.names.find}", "ptr context", "ptr dict", *self.keys)
-        context, block, *key = f.parameters
-        keys = self._widened(f, key)
+    @contextmanager
+    def _probed(self, f: FunctionBuilder, block: Value, keys: Sequence[Value]) -> Iterator[tuple[Value, Value]]:
+        """Look for a key in the table and return its place; the body is for where there is none, and returns too.
+
+        It gets the address of the free slot that the key would have, and the mask of slots. Goes to ``few`` where there
+        is no table.
+        """
         f.require(f.compare("ne", f.get(block, DICT, "table"), NULL), "few")
         first, slots = self._first(f, block), self._slots(f, block)
         start, mask = self._start(f, block, self._hash(f, keys))
         looking = f.loop(_ENDLESS, start)
         with looking:
-            (slot,) = looking.values
-            place = f.load(f.at(slots, slot, "i32"), "i32")
+            (number,) = looking.values
+            slot = f.at(slots, number, "i32")
+            place = f.load(slot, "i32")
             with f.when(f.compare("slt", place, 0)):
-                f.ret(ABSENT)
+                yield slot, mask
             wide = f.convert("zext", place, "i64")
             with f.when(self._is_key_of(f, self._entry(f, first, wide), keys)):
                 f.ret(wide)
-            looking.carry(f.op("and", f.op("add", slot, 1), mask))
+            looking.carry(f.op("and", f.op("add", number, 1), mask))
+
+    def _find(self) -> None:
+        f = self.m.function(f"i64 {self.names.find}", "ptr context", "ptr dict", *self.keys)
+        context, block, *key = f.parameters
+        keys = self._widened(f, key)
+        with self._probed(f, block, keys):
+            f.ret(ABSENT)
         f.ret(ABSENT)
         f.start("few", falls_through=False)
         f.require(f.compare("sgt", f.get(block, LIST, "length"), FEW), "look")
@@ -153,26 +165,14 @@ class _Tables:
         f = self.m.function(f"i64 {self.names.place}", "ptr context", "ptr dict", *self.keys)
         context, block, *key = f.parameters
         keys = self._widened(f, key)
-        f.require(f.compare("ne", f.get(block, DICT, "table"), NULL), "few")
-        first, slots = self._first(f, block), self._slots(f, block)
-        start, mask = self._start(f, block, self._hash(f, keys))
-        looking = f.loop(_ENDLESS, start)
-        with looking:
-            (slot,) = looking.values
-            at = f.at(slots, slot, "i32")
-            place = f.load(at, "i32")
-            with f.when(f.compare("slt", place, 0)):
-                filled = f.get(block, DICT, "filled")
-                is_roomy = f.compare("slt", f.op("mul", filled, 8), f.op("mul", mask, 5))
-                f.require(f.op("and", is_roomy, self._has_room(f, block)), "full")
-                added = f.call(self.names._add, block, *key)
-                f.store(at, f.convert("trunc", added, "i32"))
-                f.put(block, DICT, filled=f.op("add", filled, 1))
-                f.ret(added)
-            wide = f.convert("zext", place, "i64")
-            with f.when(self._is_key_of(f, self._entry(f, first, wide), keys)):
-                f.ret(wide)
-            looking.carry(f.op("and", f.op("add", slot, 1), mask))
+        with self._probed(f, block, keys) as (slot, mask):
+            filled = f.get(block, DICT, "filled")
+            is_roomy = f.compare("slt", f.op("mul", filled, 8), f.op("mul", mask, 5))
+            f.require(f.op("and", is_roomy, self._has_room(f, block)), "full")
+            added = f.call(self.names._add, block, *key)
+            f.store(slot, f.convert("trunc", added, "i32"))
+            f.put(block, DICT, filled=f.op("add", filled, 1))
+            f.ret(added)
         f.ret(NO_MEMORY)
         f.start("few", falls_through=False)
         with f.when(f.compare("sgt", f.get(block, LIST, "length"), FEW)):
