@@ -1,6 +1,6 @@
 """What `prim::TypeCheck` and `prim::RequiresGradCheck` do: give what they take, and whether it is what was seen before.
 
->>> from flambeau.schema.type_text import parse_type
+>>> from flambeau.schema.type_parser import parse_type
 >>> from flambeau.tensor.create import tensor
 >>> guard = TypeCheck([parse_type("Float(2, device=cpu)")])
 >>> guard(tensor([1.0, 2.0]))[-1], guard(tensor([1.0]))[-1], guard(tensor([1, 2]))[-1], guard.failures

@@ -11,7 +11,7 @@ from flambeau.ir.literals import EnumMember, Opaque, TensorLiteral
 from flambeau.schema import dtype as dtypes
 from flambeau.schema.device import Device
 from flambeau.schema.lexer import Tokens, unescape
-from flambeau.schema.type_text import WORDS, TypeParser, parse_number
+from flambeau.schema.type_parser import WORDS, TypeParser, parse_number
 from flambeau.schema.types import (
     BoolType,
     ClassType,

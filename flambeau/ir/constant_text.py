@@ -1,6 +1,6 @@
 """Text of constants and other attributes, as TorchScript writes it.
 
->>> from flambeau.schema.type_text import parse_type
+>>> from flambeau.schema.type_parser import parse_type
 >>> attribute_text(True), literal_text([1.0, 0.1, 1e20]), literal_text([], parse_type("int[]"))
 ('1', '[1., 0.10000000000000001, 1e+20]', 'annotate(List[int], [])')
 """

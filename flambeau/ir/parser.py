@@ -30,7 +30,7 @@ from flambeau.ir.kinds import PYTHON_ARGUMENTS
 from flambeau.ir.operands import problem_of_operands
 from flambeau.ir.printer import SUBGRAPH
 from flambeau.schema.lexer import Token, Tokens
-from flambeau.schema.type_text import NameLookup, TypeParser
+from flambeau.schema.type_parser import NameLookup, TypeParser
 from flambeau.schema.types import TENSOR, Type
 from flambeau.util.depth import deep_recursion
 from flambeau.util.source import SourceRange

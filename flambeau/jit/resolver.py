@@ -7,24 +7,18 @@ import enum
 import functools
 import inspect
 import types
-from collections.abc import Callable, Mapping
-from typing import Any, Final
+from collections.abc import Callable
+from typing import Any
 
 from flambeau.autograd.function import Function as GradientFunction
-from flambeau.executor.options import Options
 from flambeau.frontend.closures.template import Template
 from flambeau.frontend.compile_function import compile_def, declared_schema
-from flambeau.frontend.emit.numpy.numpy_creation import PARAMETERS, makes_array
 from flambeau.frontend.emit.values.python_calls import IGNORE, MODIFIER, PythonFunction, wrap_python
-from flambeau.frontend.scopes.array_annotations import OVERLOADS, may_name_arrays, names_array, refuse_arrays
+from flambeau.frontend.scopes.array_annotations import OVERLOADS, refuse_arrays
 from flambeau.frontend.scopes.name_resolution import MISSING
-from flambeau.frontend.scopes.named_objects import python_value
-from flambeau.frontend.scopes.type_annotations import type_of_tree
 from flambeau.frontend.source.python_source import NameScope, innermost_function, parameter_defaults
 from flambeau.frontend.trees.function_conversion import get_tree
-from flambeau.frontend.trees.tree_views import Apply, Select
 from flambeau.ir.graph import Value
-from flambeau.jit.array_function import ArrayFunction
 from flambeau.jit.block_decorators import has_blocks, within_decorators
 from flambeau.jit.classes.class_definitions import PythonSource, find_or_define
 from flambeau.jit.classes.class_rules import is_user_class
@@ -44,9 +38,7 @@ from flambeau.jit.with_numba.numba_calls import NumbaValue, numba_function
 from flambeau.nn.module import Module
 from flambeau.program.classes import ClassDefinition
 from flambeau.program.function import Function
-from flambeau.schema.array_type import array_of, holds_tensors
-from flambeau.schema.dtype import DType, bool_, complex128, float64, int64
-from flambeau.schema.types import EnumType, NamedType, OptionalType, TensorType, TupleType, Type
+from flambeau.schema.types import EnumType, NamedType, TupleType, Type
 from flambeau.util.errors import CompileError
 from flambeau.util.names import qualified_name
 from flambeau.util.source import SourceRange
@@ -55,8 +47,6 @@ NOT_COMPILABLE = (
     "Python builtin {value!r} is currently not supported in Torchscript: it has no Python source to compile. Call it "
     "outside the scripted function and pass the result in, or use the operator or math function that does the same"
 )
-_MAKERS: Final = frozenset(function.__name__ for function in PARAMETERS)
-"""The functions of NumPy that make arrays, by name."""
 NO_INSTANCE = "'{name}' is an interface: make an object of a class that has its methods"
 FOREIGN_MODULE = (
     "Cannot call a ScriptModule that is not a submodule of the caller: make it an attribute of the module whose method "
@@ -310,104 +300,6 @@ def compile_python_function(
     function = kept(key, compiled)
     function.doc = inspect.getdoc(inner) or ""
     return registry.keep(key, function)
-
-
-def array_function(fn: Any, classes: ModuleClasses, options: Options) -> ArrayFunction | None:
-    """A Python function that takes arrays of NumPy; None for others.
-
-    Raises CompileError for what is refused whatever the arrays are.
-    """
-    inner = innermost_function(fn)
-    if not _may_be_of_arrays(inner):
-        return None
-    resolver = PythonResolver(NameScope.of_function(fn), classes, inner.__name__)
-    template = resolver.template(fn)
-    assert template is not None
-    params = template.tree.decl.params
-    named = [p.name for p in params if p.annotation is not None and names_array(p.annotation, template.resolver)]
-    if not named and not _returns_array(template) and not _makes_arrays(template):
-        return None
-    if template.tree.decl.vararg is not None or template.tree.decl.kwarg is not None:
-        return None
-    function = function_by_call(fn, classes, options)
-    declared = {p.name: type_of_tree(p.annotation, template.resolver) for p in params if p.annotation is not None}
-    if all(p.annotation is not None or template.defaults.get(p.name) is not None for p in params):
-        _check(function, {name: declared[name] for name in named})
-    return function
-
-
-def function_by_call(fn: Any, classes: ModuleClasses, options: Options) -> ArrayFunction:
-    """A Python function that is compiled for the arrays of a call, and what it brings where nothing is annotated."""
-    inner = innermost_function(fn)
-    template = PythonResolver(NameScope.of_function(fn), classes, inner.__name__).template(fn)
-    assert template is not None
-    params = template.tree.decl.params
-    named = [p.name for p in params if p.annotation is None or names_array(p.annotation, template.resolver)]
-    return ArrayFunction(inner, template, named, options, lambda: compile_python_function(fn, classes))
-
-
-def _may_be_of_arrays(fn: types.FunctionType) -> bool:
-    """Whether arrays are named in annotations or made in the body, as far as texts and names tell."""
-    if not _MAKERS.isdisjoint(fn.__code__.co_names):
-        return True
-    return any(may_name_arrays(a, fn.__globals__.get) for a in getattr(fn, "__annotations__", {}).values())
-
-
-def _returns_array(template: Template) -> bool:
-    returns = template.tree.decl.returns
-    return returns is not None and names_array(returns, template.resolver)
-
-
-def _makes_arrays(template: Template) -> bool:
-    """Whether a function has no tensors in its signature, and makes arrays with functions of NumPy."""
-    decl, resolver = template.tree.decl, template.resolver
-    if any(p.annotation is None for p in decl.params):
-        return False
-    types = [type_of_tree(a, resolver) for a in (*(p.annotation for p in decl.params), decl.returns) if a is not None]
-    if any(holds_tensors(type_) or isinstance(type_, NamedType) for type_ in types):
-        return False
-    calls = (node.callee for statement in template.tree.body for node in statement.walk() if isinstance(node, Apply))
-    return any(isinstance(c, Select) and makes_array(python_value(c, resolver)) for c in calls)
-
-
-_USUAL: Final = (
-    (float64, 1), (float64, 2), (int64, 1), (int64, 2), (float64, 3), (bool_, 2), (bool_, 1), (complex128, 1),
-    (complex128, 2),
-)  # fmt: skip
-
-
-def _check(function: ArrayFunction, declared: Mapping[str, Type]) -> None:
-    """Compile a function for arrays of the usual dtypes and ranks until one is taken.
-
-    Raises the refusal that comes last in the program if none is. Of several arrays, which may be of different dtypes
-    and ranks when it is called, that says nothing unless it is refused alike for all that get as far.
-    """
-    refusals = list[CompileError]()
-    for dtype, rank in _USUAL:
-        try:
-            function.compiled_for({name: with_arrays(type_, dtype, rank) for name, type_ in declared.items()})
-            return
-        except CompileError as error:
-            refusals.append(error)
-    last = max(map(_place, refusals))  # what arrays of another rank are refused at says nothing of those that are meant
-    furthest = [error for error in refusals if _place(error) == last]
-    if len(declared) == 1 or len({error.message for error in furthest}) == 1:
-        raise furthest[0]
-
-
-def with_arrays(type_: Type, dtype: DType, rank: int) -> Type:
-    """A declared type with arrays in the place of tensors; what may be None is none."""
-    if isinstance(type_, TensorType):
-        return array_of(dtype, rank)
-    if isinstance(type_, OptionalType):
-        return with_arrays(type_.element, dtype, rank)
-    inner = type_.contained
-    return type_.with_contained(tuple(with_arrays(t, dtype, rank) for t in inner)) if inner else type_
-
-
-def _place(error: CompileError) -> tuple[int, ...]:
-    """The line and column that a refusal is of."""
-    return (0, 0) if error.range is None else tuple(error.range.file_line_col()[1:3])
 
 
 def _first_of(names: Callable[[str], Any], scope: Callable[[str], Any]) -> Callable[[str], Any]:

@@ -18,12 +18,13 @@ from flambeau.jit.classes.script_instances import ScriptInstance
 from flambeau.jit.containers import ScriptDict, ScriptList
 from flambeau.jit.disabled import is_disabled
 from flambeau.jit.function import ScriptFunction
+from flambeau.jit.functions_of_arrays import array_function, function_by_call
 from flambeau.jit.modules.module_classes import ModuleClasses
 from flambeau.jit.modules.old_style import ScriptModule
 from flambeau.jit.modules.prepared import METHOD as SUBSTITUTE
 from flambeau.jit.modules.script_module import RecursiveScriptModule
 from flambeau.jit.overloads import refuse_direct
-from flambeau.jit.resolver import PythonResolver, array_function, compile_python_function, function_by_call
+from flambeau.jit.resolver import PythonResolver, compile_python_function
 from flambeau.jit.script_registry import REGISTRY
 from flambeau.jit.torch_counterparts import MODULE_OF_TORCH, is_torch_module
 from flambeau.jit.unannotated import ByCall, may_mean_arrays, unannotated_parameters

@@ -13,7 +13,8 @@ from flambeau.schema import compatibility
 from flambeau.schema.alias import WILDCARD, AliasInfo
 from flambeau.schema.lexer import Token, Tokens
 from flambeau.schema.remembered import remembered
-from flambeau.schema.type_text import AS_INT, NameLookup, TypeParser, default_text, parse_default, print_in_schema
+from flambeau.schema.type_parser import AS_INT, NameLookup, TypeParser, parse_default
+from flambeau.schema.type_text import default_text, print_in_schema
 from flambeau.schema.types import DictType, ListType, OptionalType, TensorType, TupleType, Type
 from flambeau.util.cached import cached_property
 from flambeau.util.errors import ParseError

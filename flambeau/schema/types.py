@@ -2,7 +2,7 @@
 
 Two equal types are the same kind of frozen dataclass with equal fields; compare with `==`. `str(type)` is the spelling
 of graph text (`int[]`, `Float(2, 3, strides=[3, 1])`), `type.annotation` the one of source code (`List[int]`). Both are
-written in `type_text`, which also parses them.
+written in `type_text`, and read in `type_parser`.
 
 >>> from flambeau.schema.types import IntType, ListType, OptionalType
 >>> str(ListType(OptionalType.of(IntType())))

@@ -1,0 +1,131 @@
+"""Functions of Python that take or make arrays of NumPy, and are compiled for those of each call.
+
+>>> import numpy as np, flambeau
+>>> @flambeau.script
+... def total(x: np.ndarray) -> float:
+...     return x.sum()
+>>> type(total).__name__, total(np.ones(3))
+('ArrayFunction', 3.0)
+"""
+
+from __future__ import annotations
+
+import types
+from collections.abc import Mapping
+from typing import Any, Final
+
+from flambeau.executor.options import Options
+from flambeau.frontend.closures.template import Template
+from flambeau.frontend.emit.numpy.numpy_creation import PARAMETERS, makes_array
+from flambeau.frontend.scopes.array_annotations import may_name_arrays, names_array
+from flambeau.frontend.scopes.named_objects import python_value
+from flambeau.frontend.scopes.type_annotations import type_of_tree
+from flambeau.frontend.source.python_source import NameScope, innermost_function
+from flambeau.frontend.trees.tree_views import Apply, Select
+from flambeau.jit.array_function import ArrayFunction
+from flambeau.jit.modules.module_classes import ModuleClasses
+from flambeau.jit.resolver import PythonResolver, compile_python_function
+from flambeau.schema.array_type import array_of, holds_tensors
+from flambeau.schema.dtype import DType, bool_, complex128, float64, int64
+from flambeau.schema.types import NamedType, OptionalType, TensorType, Type
+from flambeau.util.errors import CompileError
+
+_MAKERS: Final = frozenset(function.__name__ for function in PARAMETERS)
+"""The functions of NumPy that make arrays, by name."""
+_USUAL: Final = (
+    (float64, 1), (float64, 2), (int64, 1), (int64, 2), (float64, 3), (bool_, 2), (bool_, 1), (complex128, 1),
+    (complex128, 2),
+)  # fmt: skip
+"""Dtypes and ranks of arrays that a function with annotations is compiled for, to see whether it can be."""
+
+
+def array_function(fn: Any, classes: ModuleClasses, options: Options) -> ArrayFunction | None:
+    """A Python function that takes arrays of NumPy; None for others.
+
+    Raises CompileError for what is refused whatever the arrays are.
+    """
+    inner = innermost_function(fn)
+    if not _may_be_of_arrays(inner):
+        return None
+    resolver = PythonResolver(NameScope.of_function(fn), classes, inner.__name__)
+    template = resolver.template(fn)
+    assert template is not None
+    params = template.tree.decl.params
+    named = [p.name for p in params if p.annotation is not None and names_array(p.annotation, template.resolver)]
+    if not named and not _returns_array(template) and not _makes_arrays(template):
+        return None
+    if template.tree.decl.vararg is not None or template.tree.decl.kwarg is not None:
+        return None
+    function = function_by_call(fn, classes, options)
+    declared = {p.name: type_of_tree(p.annotation, template.resolver) for p in params if p.annotation is not None}
+    if all(p.annotation is not None or template.defaults.get(p.name) is not None for p in params):
+        _check(function, {name: declared[name] for name in named})
+    return function
+
+
+def function_by_call(fn: Any, classes: ModuleClasses, options: Options) -> ArrayFunction:
+    """A Python function that is compiled for the arrays of a call, and what it brings where nothing is annotated."""
+    inner = innermost_function(fn)
+    template = PythonResolver(NameScope.of_function(fn), classes, inner.__name__).template(fn)
+    assert template is not None
+    params = template.tree.decl.params
+    named = [p.name for p in params if p.annotation is None or names_array(p.annotation, template.resolver)]
+    return ArrayFunction(inner, template, named, options, lambda: compile_python_function(fn, classes))
+
+
+def _may_be_of_arrays(fn: types.FunctionType) -> bool:
+    """Whether arrays are named in annotations or made in the body, as far as texts and names tell."""
+    if not _MAKERS.isdisjoint(fn.__code__.co_names):
+        return True
+    return any(may_name_arrays(a, fn.__globals__.get) for a in getattr(fn, "__annotations__", {}).values())
+
+
+def _returns_array(template: Template) -> bool:
+    returns = template.tree.decl.returns
+    return returns is not None and names_array(returns, template.resolver)
+
+
+def _makes_arrays(template: Template) -> bool:
+    """Whether a function has no tensors in its signature, and makes arrays with functions of NumPy."""
+    decl, resolver = template.tree.decl, template.resolver
+    if any(p.annotation is None for p in decl.params):
+        return False
+    types = [type_of_tree(a, resolver) for a in (*(p.annotation for p in decl.params), decl.returns) if a is not None]
+    if any(holds_tensors(type_) or isinstance(type_, NamedType) for type_ in types):
+        return False
+    calls = (node.callee for statement in template.tree.body for node in statement.walk() if isinstance(node, Apply))
+    return any(isinstance(c, Select) and makes_array(python_value(c, resolver)) for c in calls)
+
+
+def _check(function: ArrayFunction, declared: Mapping[str, Type]) -> None:
+    """Compile a function for arrays of the usual dtypes and ranks until one is taken.
+
+    Raises the refusal that comes last in the program if none is. Of several arrays, which may be of different dtypes
+    and ranks when it is called, that says nothing unless it is refused alike for all that get as far.
+    """
+    refusals = list[CompileError]()
+    for dtype, rank in _USUAL:
+        try:
+            function.compiled_for({name: with_arrays(type_, dtype, rank) for name, type_ in declared.items()})
+            return
+        except CompileError as error:
+            refusals.append(error)
+    last = max(map(_place, refusals))  # what arrays of another rank are refused at says nothing of those that are meant
+    furthest = [error for error in refusals if _place(error) == last]
+    if len(declared) == 1 or len({error.message for error in furthest}) == 1:
+        raise furthest[0]
+
+
+def with_arrays(type_: Type, dtype: DType, rank: int) -> Type:
+    """A declared type with arrays in the place of tensors; what may be None is none."""
+    if isinstance(type_, TensorType):
+        return array_of(dtype, rank)
+    if isinstance(type_, OptionalType):
+        return with_arrays(type_.element, dtype, rank)
+    inner = type_.contained
+    return type_.with_contained(tuple(with_arrays(t, dtype, rank) for t in inner)) if inner else type_
+
+
+def _place(error: CompileError) -> tuple[int, ...]:
+    """The line and column that a refusal is of."""
+    return (0, 0) if error.range is None else tuple(error.range.file_line_col()[1:3])
