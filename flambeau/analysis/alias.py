@@ -25,7 +25,7 @@ from __future__ import annotations
 from collections.abc import Iterable, Iterator
 
 from flambeau.analysis import effects
-from flambeau.analysis.memory import TENSOR, Memory, Place, any_overlap, compatible
+from flambeau.analysis.memory import TENSOR, Location, Memory, any_overlap, compatible
 from flambeau.analysis.points_to import PointsTo
 from flambeau.ir.graph import Graph, Node, Value
 from flambeau.ir.walk import nodes_within, operands_within
@@ -38,16 +38,16 @@ class AliasAnalysis:
         """`apart`: take it that no parameter of the graph shares memory with another, or with anything outside."""
         self._points_to = PointsTo(graph, apart=apart)
         self._memory: Memory = self._points_to.memory
-        self._written: dict[Place, list[Node]] = {}
-        for node, places in self._points_to.writes.items():
-            for place in places:
-                self._written.setdefault(place, []).append(node)
+        self._written: dict[Location, list[Node]] = {}
+        for node, locations in self._points_to.writes.items():
+            for location in locations:
+                self._written.setdefault(location, []).append(node)
         self._wild_writes = [p for p in self._written if p.escaped]
         self._returned = self.reach(graph.returns)
 
     # -- values -------------------------------------------------------------------------------------------------------
 
-    def places(self, value: Value) -> frozenset[Place]:
+    def locations(self, value: Value) -> frozenset[Location]:
         """What a value may point to; empty for numbers and other immutable values."""
         return frozenset(self._points_to.of(value))
 
@@ -65,56 +65,56 @@ class AliasAnalysis:
 
     def escapes(self, value: Value) -> bool:
         """Whether code outside the graph may reach the value while the graph runs."""
-        return any(place.escaped for place in self._points_to.of(value))
+        return any(location.escaped for location in self._points_to.of(value))
 
     def writers(self, value: Value) -> list[Node]:
         """The nodes that may write to the value or to something in it."""
         writing: dict[Node, None] = {}
-        for place in self.reach(value):
-            for written, nodes in self._candidates(place):
-                if written.overlaps(place):
+        for location in self.reach(value):
+            for written, nodes in self._candidates(location):
+                if written.overlaps(location):
                     writing.update(dict.fromkeys(nodes))
         return list(writing)
 
     def has_writers(self, value: Value) -> bool:
         """Whether any node may write to the value or to something in it."""
-        return any(written.overlaps(place) for place in self.reach(value) for written, _ in self._candidates(place))
+        return any(w.overlaps(location) for location in self.reach(value) for w, _ in self._candidates(location))
 
     def has_tensor_writers(self, value: Value) -> bool:
         """Whether any node may write to the value or to something in it, a container that changes left aside."""
         tensors = [p for p in self.reach(value) if compatible(p.keys, TENSOR)]
-        return any(written.overlaps(place) for place in tensors for written, _ in self._candidates(place))
+        return any(w.overlaps(location) for location in tensors for w, _ in self._candidates(location))
 
     def is_written(self, value: Value) -> bool:
         """Whether any node may write to the value itself, whatever may be in it."""
         return any(
-            written.overlaps(place) for place in self._points_to.of(value) for written, _ in self._candidates(place)
+            w.overlaps(location) for location in self._points_to.of(value) for w, _ in self._candidates(location)
         )
 
-    def _candidates(self, place: Place) -> Iterable[tuple[Place, list[Node]]]:
-        if place in self._written:
-            yield place, self._written[place]
-        if place.escaped:
+    def _candidates(self, location: Location) -> Iterable[tuple[Location, list[Node]]]:
+        if location in self._written:
+            yield location, self._written[location]
+        if location.escaped:
             for written in self._wild_writes:
-                if written is not place:
+                if written is not location:
                     yield written, self._written[written]
 
-    def reach(self, values: Iterable[Value] | Value) -> set[Place]:
+    def reach(self, values: Iterable[Value] | Value) -> set[Location]:
         """The memory that the values may point to, with everything in it."""
         starts = (values,) if isinstance(values, Value) else values
-        return self._memory.reach(place for value in starts for place in self._points_to.of(value))
+        return self._memory.reach(location for value in starts for location in self._points_to.of(value))
 
     # -- nodes --------------------------------------------------------------------------------------------------------
 
-    def writes(self, node: Node) -> set[Place]:
-        """The places that a node, with what is nested in it, may write to."""
-        written: set[Place] = set()
+    def writes(self, node: Node) -> set[Location]:
+        """The locations that a node, with what is nested in it, may write to."""
+        written: set[Location] = set()
         for inner in nodes_within(node):
             written |= self._points_to.writes.get(inner, set())
         return written
 
-    def reads(self, node: Node) -> set[Place]:
-        """The places that a node, with what is nested in it, may look at."""
+    def reads(self, node: Node) -> set[Location]:
+        """The locations that a node, with what is nested in it, may look at."""
         return self.reach(operands_within(node))
 
     def writes_to(self, node: Node, values: Iterable[Value] | Value) -> bool:
@@ -125,9 +125,9 @@ class AliasAnalysis:
         """Whether any operand of the node, or something in it, is written anywhere."""
         return any(self.has_writers(v) for v in node.operands)
 
-    def may_reach(self, value: Value, places: Iterable[Place]) -> bool:
-        """Whether the value, or something in it, may be one of these places."""
-        return any_overlap(self.reach(value), places)
+    def may_reach(self, value: Value, locations: Iterable[Location]) -> bool:
+        """Whether the value, or something in it, may be one of these locations."""
+        return any_overlap(self.reach(value), locations)
 
     def leaves(self, values: Iterable[Value] | Value) -> bool:
         """Whether the value, or something in it, may be seen outside: it escapes, or the graph returns it."""
@@ -137,7 +137,7 @@ class AliasAnalysis:
     @property
     def writes_outside(self) -> bool:
         """Whether any node may write to memory that the graph shows no origin of."""
-        return any(place.is_wild for place in self._written)
+        return any(location.is_wild for location in self._written)
 
     def is_returned(self, value: Value) -> bool:
         """Whether the graph may return the value itself, alone or in something."""
@@ -172,17 +172,17 @@ class AliasAnalysis:
             return False
         return not _effects_collide(first, second, _is_seen(writes_a), _is_seen(writes_b))
 
-    def can_move_before(self, node: Node, place: Node) -> bool:
-        """Whether a later node of the same block may move to before `place`."""
-        if node.owner_block is not place.owner_block or not place.is_before(node):
+    def can_move_before(self, node: Node, other: Node) -> bool:
+        """Whether a later node of the same block may move to before `other`."""
+        if node.owner_block is not other.owner_block or not other.is_before(node):
             return False
-        return all(self.may_exchange(between, node) for between in _from_to(place, node))
+        return all(self.may_exchange(between, node) for between in _from_to(other, node))
 
-    def can_move_after(self, node: Node, place: Node) -> bool:
-        """Whether an earlier node of the same block may move to after `place`."""
-        if node.owner_block is not place.owner_block or not node.is_before(place):
+    def can_move_after(self, node: Node, other: Node) -> bool:
+        """Whether an earlier node of the same block may move to after `other`."""
+        if node.owner_block is not other.owner_block or not node.is_before(other):
             return False
-        return all(self.may_exchange(node, between) for between in _from_to(node.next, place.next))
+        return all(self.may_exchange(node, between) for between in _from_to(node.next, other.next))
 
 
 def _from_to(first: Node | None, end: Node | None) -> Iterator[Node]:
@@ -192,9 +192,9 @@ def _from_to(first: Node | None, end: Node | None) -> Iterator[Node]:
         first = first.next
 
 
-def _is_seen(places: Iterable[Place]) -> bool:
+def _is_seen(locations: Iterable[Location]) -> bool:
     """Whether a write would show after a failure."""
-    return any(place.escaped for place in places)
+    return any(location.escaped for location in locations)
 
 
 def _effects_collide(a: Node, b: Node, a_shows: bool, b_shows: bool) -> bool:

@@ -71,7 +71,7 @@ class AliasDb:
     def _memory_values(self) -> list[Value]:
         """The values that are memory."""
         results = [v for node in self._graph.all_nodes() for v in node.results]
-        return [v for v in (*self._graph.parameters, *results) if self._aliases.places(v)]
+        return [v for v in (*self._graph.parameters, *results) if self._aliases.locations(v)]
 
     def _aliased_pairs(self) -> list[tuple[Value, Value]]:
         values = self._memory_values()

@@ -139,10 +139,10 @@ def _has_axis(node: Node, definition: OpDef) -> bool:
     type_ = node.operand(0).static_type
     if not isinstance(type_, TensorType) or type_.rank is None:
         return False
-    place = definition.schema.index.get("dim")
-    if place is None:
+    position = definition.schema.index.get("dim")
+    if position is None:
         return type_.rank > 0
-    dim = constants.constant_value(node.operand(place)) if constants.is_constant(node.operand(place)) else None
+    dim = constants.constant_value(node.operand(position)) if constants.is_constant(node.operand(position)) else None
     return isinstance(dim, int) and -type_.rank <= dim < type_.rank
 
 

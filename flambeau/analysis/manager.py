@@ -71,7 +71,7 @@ def check_analyses(graph: Graph, stage: str) -> None:
     questions: dict[str, Any] = {
         "is written": lambda answers, value: answers.has_writers(value),
         "is seen outside": lambda answers, value: answers.leaves(value),
-        "has memory": lambda answers, value: bool(answers.places(value)),
+        "has memory": lambda answers, value: bool(answers.locations(value)),
     }
     for value in values:
         for words, holds in questions.items():

@@ -1,7 +1,7 @@
-"""The places that values may point to: memory of tensors, lists, dicts and objects, and what lies inside containers.
+"""The locations that values may point to: memory of tensors, lists, dicts and objects, and what lies inside containers.
 
-A `Place` stands for memory that one node makes, or, per kind of type, for all memory that the graph shares with the
-outside (a wildcard). A place that has escaped may be reached through the wildcard of its kind as well.
+A `Location` stands for memory that one node makes, or, per kind of type, for all memory that the graph shares with the
+outside (a wildcard). A location that has escaped may be reached through the wildcard of its kind as well.
 """
 
 from __future__ import annotations
@@ -84,7 +84,7 @@ def element_keys(type_: Type) -> Keys:
     return NO_KEYS
 
 
-class Place:
+class Location:
     """Memory that a value may point to."""
 
     __slots__ = ("contents", "element_keys", "escaped", "is_wild", "keys")
@@ -95,10 +95,10 @@ class Place:
         self.is_wild = is_wild
         self.escaped = is_wild
         """Whether the outside may reach it."""
-        self.contents: set[Place] = set()
+        self.contents: set[Location] = set()
         """What was put in, as far as the graph shows."""
 
-    def overlaps(self, other: Place) -> bool:
+    def overlaps(self, other: Location) -> bool:
         """Whether both may be the same memory."""
         if self is other:
             return True
@@ -107,51 +107,51 @@ class Place:
         return compatible(self.keys, other.keys)
 
 
-def own_places(type_: Type) -> set[Place]:
-    """The place of a value of this type, and those in it, which nothing else points to."""
+def own_locations(type_: Type) -> set[Location]:
+    """The location of a value of this type, and those in it, which nothing else points to."""
     if isinstance(type_, OptionalType | UnionType):
-        return set().union(*map(own_places, type_.contained))
+        return set().union(*map(own_locations, type_.contained))
     keys = keys_of(type_)
     if not keys:
         return set()
-    place = Place(keys, element_keys(type_))
-    if place.element_keys:
-        place.contents = set().union(*map(own_places, type_.contained))
-    return {place}
+    location = Location(keys, element_keys(type_))
+    if location.element_keys:
+        location.contents = set().union(*map(own_locations, type_.contained))
+    return {location}
 
 
 class Memory:
-    """All places of one graph."""
+    """All locations of one graph."""
 
     def __init__(self) -> None:
-        self._wild: dict[str, Place] = {}
+        self._wild: dict[str, Location] = {}
         self.changed = False
-        """Set when a place that was there before gets contents or escapes: what was read from it says too little."""
+        """Set when a location that was there before gets contents or escapes: what was read from it says too little."""
 
-    def wildcard(self, key: str, elements: Keys = NO_KEYS) -> Place:
+    def wildcard(self, key: str, elements: Keys = NO_KEYS) -> Location:
         """All outside memory of a kind."""
-        place = self._wild.get(key)
-        if place is None:
-            place = self._wild[key] = Place(frozenset({key}), elements, is_wild=True)
-        elif not elements <= place.element_keys:
-            place.element_keys |= elements
+        location = self._wild.get(key)
+        if location is None:
+            location = self._wild[key] = Location(frozenset({key}), elements, is_wild=True)
+        elif not elements <= location.element_keys:
+            location.element_keys |= elements
             self.changed = True
-        return place
+        return location
 
-    def wildcards(self, type_: Type) -> set[Place]:
+    def wildcards(self, type_: Type) -> set[Location]:
         """All outside memory that a value of this type may be."""
         elements = element_keys(type_)
         return {self.wildcard(key, elements) for key in keys_of(type_)}
 
-    def contents(self, place: Place) -> set[Place]:
-        """What may lie in a place."""
-        if not place.escaped:
-            return place.contents
-        return place.contents | {self.wildcard(key) for key in place.element_keys}
+    def contents(self, location: Location) -> set[Location]:
+        """What may lie in a location."""
+        if not location.escaped:
+            return location.contents
+        return location.contents | {self.wildcard(key) for key in location.element_keys}
 
-    def reach(self, places: Iterable[Place]) -> set[Place]:
-        """The places and everything in them, at any depth."""
-        reached = set(places)
+    def reach(self, locations: Iterable[Location]) -> set[Location]:
+        """The locations and everything in them, at any depth."""
+        reached = set(locations)
         waiting = list(reached)
         while waiting:
             new = self.contents(waiting.pop()) - reached
@@ -159,36 +159,36 @@ class Memory:
             waiting.extend(new)
         return reached
 
-    def fill(self, container: Place, places: Iterable[Place]) -> None:
+    def fill(self, container: Location, locations: Iterable[Location]) -> None:
         """Put something into a container that nothing has looked into yet."""
-        container.contents.update(places)
+        container.contents.update(locations)
         if container.escaped:
             self.escape(container.contents)
 
-    def put(self, container: Place, places: Iterable[Place]) -> None:
+    def put(self, container: Location, locations: Iterable[Location]) -> None:
         """Something may now lie in `container`."""
-        new = set(places) - container.contents
+        new = set(locations) - container.contents
         if new:
             container.contents |= new
             self.changed = True
         if container.escaped:
             self.escape(new)
 
-    def escape(self, places: Iterable[Place]) -> None:
-        """The outside may now reach these places and what is in them."""
-        for place in self.reach(places):
-            if not place.escaped:
-                place.escaped = self.changed = True
+    def escape(self, locations: Iterable[Location]) -> None:
+        """The outside may now reach these locations and what is in them."""
+        for location in self.reach(locations):
+            if not location.escaped:
+                location.escaped = self.changed = True
 
 
-def any_overlap(a: Iterable[Place], b: Iterable[Place]) -> bool:
-    """Whether any place of one may be one of the other."""
+def any_overlap(a: Iterable[Location], b: Iterable[Location]) -> bool:
+    """Whether any location of one may be one of the other."""
     first, second = set(a), set(b)
     if not first.isdisjoint(second):
         return True
     return any(x.overlaps(y) for x in first if x.escaped for y in second if y.escaped)
 
 
-def of_kind(places: Iterable[Place], wanted: Keys) -> list[Place]:
-    """Those places that may be memory of these kinds."""
-    return [p for p in places if compatible(p.keys, wanted)]
+def of_kind(locations: Iterable[Location], wanted: Keys) -> list[Location]:
+    """Those locations that may be memory of these kinds."""
+    return [p for p in locations if compatible(p.keys, wanted)]

@@ -11,7 +11,7 @@ from functools import partial
 from typing import Any
 
 from flambeau.analysis.effects import hidden_writes
-from flambeau.analysis.memory import Memory, Place, compatible, element_keys, keys_of, of_kind, own_places
+from flambeau.analysis.memory import Location, Memory, compatible, element_keys, keys_of, of_kind, own_locations
 from flambeau.ir import kinds
 from flambeau.ir.constants import CONSTANT, is_mutable
 from flambeau.ir.graph import Block, Graph, Node, Value
@@ -22,7 +22,7 @@ from flambeau.schema.function import FunctionSchema
 from flambeau.schema.opdef import OpDef
 from flambeau.schema.types import ANY, DictType, FunctionType, ListType, OptionalType, TupleType, Type, UnionType
 
-_NOTHING: frozenset[Place] = frozenset()
+_NOTHING: frozenset[Location] = frozenset()
 
 
 class PointsTo:
@@ -31,26 +31,26 @@ class PointsTo:
     def __init__(self, graph: Graph, *, apart: bool = False) -> None:
         """`apart`: whether each parameter of the graph is memory of its own."""
         self.memory = Memory()
-        self.writes: dict[Node, set[Place]] = {}
-        """The places that each node itself may write to; nodes that write nothing are missing."""
-        self._points: dict[Value, set[Place]] = {}
-        self._new: dict[Value, Place] = {}
-        self._shared: dict[int, Place] = {}
-        """Places of constants by the identity of what they hold."""
-        self._containers: dict[tuple[Place, Type], Place] = {}
+        self.writes: dict[Node, set[Location]] = {}
+        """The locations that each node itself may write to; nodes that write nothing are missing."""
+        self._points: dict[Value, set[Location]] = {}
+        self._new: dict[Value, Location] = {}
+        self._shared: dict[int, Location] = {}
+        """Locations of constants by the identity of what they hold."""
+        self._containers: dict[tuple[Location, Type], Location] = {}
         """New containers in a new container, by their type."""
         self._steps: dict[Block, list[Callable[[], None]]] = {}
         """What to do in each block, in order."""
-        self._attributes: dict[str, set[Place]] = {}
+        self._attributes: dict[str, set[Location]] = {}
         """What was stored in attributes, by name."""
         for value in graph.parameters:
-            self._add(value, own_places(value.static_type) if apart else self.memory.wildcards(value.static_type))
+            self._add(value, own_locations(value.static_type) if apart else self.memory.wildcards(value.static_type))
         self.memory.changed = True
         while self.memory.changed:
             self.memory.changed = False
             self._block(graph.body)
 
-    def of(self, value: Value) -> Collection[Place]:
+    def of(self, value: Value) -> Collection[Location]:
         """What a value may point to."""
         return self._points.get(value, _NOTHING)
 
@@ -65,33 +65,33 @@ class PointsTo:
 
     # -- recording ----------------------------------------------------------------------------------------------------
 
-    def _add(self, value: Value, places: Iterable[Place]) -> None:
+    def _add(self, value: Value, locations: Iterable[Location]) -> None:
         wanted = keys_of(value.static_type)
         if not wanted:
             return
         known = self._points.setdefault(value, set())
-        # Most of what is said has been said before, of hundreds of places in a long program.
-        new = set(places) - known
+        # Most of what is said has been said before, of hundreds of locations in a long program.
+        new = set(locations) - known
         if new:
             known.update(of_kind(new, wanted))
 
-    def _write(self, node: Node, places: Iterable[Place]) -> None:
-        new = set(places)
+    def _write(self, node: Node, locations: Iterable[Location]) -> None:
+        new = set(locations)
         if new:
             self.writes.setdefault(node, set()).update(new)
 
-    def _fresh(self, value: Value) -> Place | None:
+    def _fresh(self, value: Value) -> Location | None:
         """The memory that comes into being with a value."""
         keys = keys_of(value.static_type)
         if not keys:
             return None
-        place = self._new.get(value)
-        if place is None:
-            place = self._new[value] = Place(keys, element_keys(value.static_type))
-        self._add(value, (place,))
-        return place
+        location = self._new.get(value)
+        if location is None:
+            location = self._new[value] = Location(keys, element_keys(value.static_type))
+        self._add(value, (location,))
+        return location
 
-    def _all_of(self, values: Iterable[Value]) -> set[Place]:
+    def _all_of(self, values: Iterable[Value]) -> set[Location]:
         return {p for v in values for p in self.of(v)}
 
     # -- rules --------------------------------------------------------------------------------------------------------
@@ -149,19 +149,19 @@ class PointsTo:
         value = node.result()
         contents = node.attributes.get("value")
         if value.static_type.__class__ is not FunctionType and is_mutable(contents):
-            self._add(value, (self._place_of_constant(contents, value.static_type),))
+            self._add(value, (self._location_of_constant(contents, value.static_type),))
 
-    def _place_of_constant(self, contents: Any, type_: Type) -> Place:
-        """The place of a constant, with those of what is in it; tensors on one extent of memory share theirs."""
+    def _location_of_constant(self, contents: Any, type_: Type) -> Location:
+        """The location of a constant, with those of what is in it; tensors on one extent of memory share theirs."""
         key = memory_key(contents)
-        place = self._shared.get(key)
-        if place is None:
-            place = self._shared[key] = Place(keys_of(type_), element_keys(type_))
-            place.escaped = not isinstance(contents, list | dict | tuple)
+        location = self._shared.get(key)
+        if location is None:
+            location = self._shared[key] = Location(keys_of(type_), element_keys(type_))
+            location.escaped = not isinstance(contents, list | dict | tuple)
             for item, inner in _inside(contents, type_):
                 if is_mutable(item):
-                    self.memory.fill(place, (self._place_of_constant(item, inner),))
-        return place
+                    self.memory.fill(location, (self._location_of_constant(item, inner),))
+        return location
 
     def _if(self, node: Node) -> None:
         for block in node.nested_blocks:
@@ -185,20 +185,20 @@ class PointsTo:
     def _built(self, node: Node) -> None:
         for value in node.results:
             put = self.memory.put if value in self._new else self.memory.fill
-            place = self._fresh(value)
-            if place is not None:
-                put(place, of_kind(self._all_of(node.operands), place.element_keys))
+            location = self._fresh(value)
+            if location is not None:
+                put(location, of_kind(self._all_of(node.operands), location.element_keys))
 
     def _taken(self, node: Node) -> None:
         sources = self._all_of(node.operands)
-        inside = {p for place in sources for p in self.memory.contents(place)}
+        inside = {p for location in sources for p in self.memory.contents(location)}
         for value in node.results:
             self._add(value, inside)
             if node.op == "prim::TupleSlice":
                 self._add(value, sources)
 
     def _passed(self, node: Node) -> None:
-        """Each result is the operand at its place; a single one of several operands may be any of them."""
+        """Each result is the operand at its index; a single one of several operands may be any of them."""
         if len(node.results) == 1:
             self._add(node.result(), self._all_of(node.operands))
             return
@@ -215,14 +215,14 @@ class PointsTo:
 
     def _set_attribute(self, node: Node) -> None:
         owner, value = node.operands
-        places = set(self.of(value))
+        locations = set(self.of(value))
         known = self._attributes.setdefault(str(node.attributes.get("name")), set())
-        if not places <= known:
-            known |= places
+        if not locations <= known:
+            known |= locations
             self.memory.changed = True
         self._write(node, self.of(owner))
-        for place in self.of(owner):
-            self.memory.put(place, places)
+        for location in self.of(owner):
+            self.memory.put(location, locations)
 
     def _opaque(self, node: Node) -> None:
         """Every operand may be kept, and everything within reach may be written."""
@@ -249,7 +249,7 @@ class PointsTo:
     # -- operators ----------------------------------------------------------------------------------------------------
 
     def _operator(self, node: Node, schema: FunctionSchema) -> None:
-        sets: dict[str, set[Place]] = {}
+        sets: dict[str, set[Location]] = {}
         for value, argument in zip(node.operands, schema.arguments, strict=False):
             if argument.alias is not None:
                 self._argument(node, value, argument.alias, sets)
@@ -261,16 +261,16 @@ class PointsTo:
             alias = schema.returns[index].alias if index < len(schema.returns) else None
             self._result(value, alias, sets, operands)
 
-    def _argument(self, node: Node, value: Value, alias: AliasInfo, sets: dict[str, set[Place]]) -> None:
-        places = set(self.of(value))
+    def _argument(self, node: Node, value: Value, alias: AliasInfo, sets: dict[str, set[Location]]) -> None:
+        locations = set(self.of(value))
         for name in alias.before:
-            sets.setdefault(name, set()).update(places)
+            sets.setdefault(name, set()).update(locations)
         if alias.is_write:
-            self._write(node, places)
+            self._write(node, locations)
         for inner in alias.contained:
             if inner is None:
                 continue
-            contents = {p for place in places for p in self.memory.contents(place)}
+            contents = {p for location in locations for p in self.memory.contents(location)}
             for name in inner.before:
                 sets.setdefault(name, set()).update(contents)
             if inner.is_write:
@@ -281,13 +281,13 @@ class PointsTo:
         for value, argument in zip(node.operands, schema.arguments, strict=False):
             if argument.alias is None or not argument.alias.is_write:
                 continue
-            for place in self.of(value):
-                if place.element_keys:
+            for location in self.of(value):
+                if location.element_keys:
                     others = self.memory.reach(self._all_of(v for v in node.operands if v is not value))
-                    self.memory.put(place, of_kind(others, place.element_keys))
+                    self.memory.put(location, of_kind(others, location.element_keys))
 
     def _result(
-        self, value: Value, alias: AliasInfo | None, sets: Mapping[str, set[Place]], operands: set[Place]
+        self, value: Value, alias: AliasInfo | None, sets: Mapping[str, set[Location]], operands: set[Location]
     ) -> None:
         if alias is not None and alias.is_wildcard:
             inside = {p for p in self.memory.reach(operands) if compatible(p.keys, keys_of(value.static_type))}
@@ -298,25 +298,29 @@ class PointsTo:
                 self._add(value, sets.get(name, _NOTHING))
             return
         put = self.memory.put if value in self._new else self.memory.fill
-        place = self._fresh(value)
-        if place is None or not place.element_keys:
+        location = self._fresh(value)
+        if location is None or not location.element_keys:
             return
         named = [sets.get(n, set()) for inner in (alias.contained if alias else ()) if inner for n in inner.sets]
         if any(named):
-            put(place, of_kind(set().union(*named), place.element_keys))
+            put(location, of_kind(set().union(*named), location.element_keys))
         else:
-            self._fill(place, value.static_type, self.memory.reach(operands), put)
+            self._fill(location, value.static_type, self.memory.reach(operands), put)
 
     def _fill(
-        self, place: Place, type_: Type, operands: set[Place], put: Callable[[Place, Iterable[Place]], None]
+        self,
+        location: Location,
+        type_: Type,
+        operands: set[Location],
+        put: Callable[[Location, Iterable[Location]], None],
     ) -> None:
         """A new container may hold whatever the operands are, and new containers of it: `items()` makes tuples."""
-        put(place, of_kind(operands, place.element_keys))
+        put(location, of_kind(operands, location.element_keys))
         for part in _parts(type_):
             keys = keys_of(part)
             if keys:
-                container = self._containers.setdefault((place, part), Place(keys, element_keys(part)))
-                put(place, (container,))
+                container = self._containers.setdefault((location, part), Location(keys, element_keys(part)))
+                put(location, (container,))
                 self._fill(container, part, operands, put)
 
 

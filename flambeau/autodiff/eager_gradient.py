@@ -33,19 +33,19 @@ class EagerGradient:
         count = sum(self._present)
         wanted, arguments = iter(values[:count]), list(values[count:])
         creates = is_grad_enabled() and any(t.asks() for t in tensors_in(list(values)))
-        for place in self._places:
-            value = arguments[place]
+        for index in self._places:
+            value = arguments[index]
             is_list = isinstance(value, list)
-            arguments[place] = [leaf_of(t, creates) for t in value] if is_list else leaf_of(value, creates)
+            arguments[index] = [leaf_of(t, creates) for t in value] if is_list else leaf_of(value, creates)
         with inference_mode(False), dispatch.uninterrupted():
             outcome = dispatch.run(self._definition, self._writable(arguments))
             results = list(tensors_in([outcome]))
         gradients = _by_tensor(outcome, [next(wanted) if is_there else None for is_there in self._present])
-        leaves = list(tensors_in([arguments[place] for place in self._places]))
+        leaves = list(tensors_in([arguments[index] for index in self._places]))
         found = iter(_through(results, gradients, leaves, creates=creates))
         complete = [
             [next(found) for _ in value] if isinstance(value, list) else next(found)
-            for value in (arguments[place] for place in self._places)
+            for value in (arguments[index] for index in self._places)
         ]
         return complete[0] if len(complete) == 1 else tuple(complete)
 

@@ -52,11 +52,11 @@ def _store(builder: Builder, target: Value, items: Value) -> None:
     """Write the numbers of nested lists to a tensor of as many axes."""
     with counted(builder, length_of(builder, items)) as index:
         item = item_of(builder, items, index)
-        place = builder.operators.select(builder.proxy(target), 0, builder.proxy(index))
+        element = builder.operators.select(builder.proxy(target), 0, builder.proxy(index))
         if isinstance(item.static_type, ListType):
-            _store(builder, place.value, item)
+            _store(builder, element.value, item)
         else:
-            builder.call("aten::fill_", (place, builder.proxy(item)), {})
+            builder.call("aten::fill_", (element, builder.proxy(item)), {})
 
 
 @node_gradients("aten::as_tensor")
@@ -124,8 +124,8 @@ def _repeated(builder: Builder, node: Node, gradients: Gradients) -> Gradients:
     """The gradient of a list that was repeated: the sum of those of the repetitions."""
     [gradient], graph = gradients, builder.graph
     assert gradient is not None
-    place = 0 if isinstance(node.operand(0).static_type, ListType) else 1
-    items, count = node.operand(place), builder.use(node.operand(1 - place))
+    operand_index = 0 if isinstance(node.operand(0).static_type, ListType) else 1
+    items, count = node.operand(operand_index), builder.use(node.operand(1 - operand_index))
     total, type_ = zeros_of_items(builder, builder.use(items)), without_refinement(gradient.static_type)
     length, one = length_of(builder, total), builder.constant(1)
     with counted(builder, count) as index:
@@ -136,7 +136,7 @@ def _repeated(builder: Builder, node: Node, gradients: Gradients) -> Gradients:
         with counted(builder, length) as item:
             graph.insert("aten::_set_item", [total, item, item_of(builder, added, item)], [type_])
     results: list[Value | None] = [None, None]
-    results[place] = total
+    results[operand_index] = total
     return results
 
 
@@ -149,6 +149,6 @@ def _extreme(builder: Builder, node: Node, gradients: Gradients) -> Gradients:
     assert gradient is not None
     back = zeros_of_items(builder, builder.use(items))
     searched = [builder.use(items), builder.use(node.result())]
-    place = graph.insert("aten::index", searched, [INT]).result()
-    graph.insert("aten::_set_item", [back, place, gradient], [back.static_type])
+    index_value = graph.insert("aten::index", searched, [INT]).result()
+    graph.insert("aten::_set_item", [back, index_value, gradient], [back.static_type])
     return [back]

@@ -89,9 +89,9 @@ class Lists:
         root = self._roots[value]
         if root not in self._shadows:
             scope = self._saved.scope_of(root)
-            place = self.start if scope is None else scope.marker
-            assert place is not None
-            with self.graph.inserting(place):
+            insertion_point = self.start if scope is None else scope.marker
+            assert insertion_point is not None
+            with self.graph.inserting(insertion_point):
                 self._shadows[root] = zeros_of_items(self.builder, self._saved.itself(root))
         return self._shadows[root]
 
@@ -148,8 +148,8 @@ def _makes_list(node: Node) -> bool:
 
 def _place(value: Value) -> int | None:
     """The place that a constant says, counted from the front, or -1."""
-    place = constants.constant_value(value) if constants.is_constant(value) else None
-    return place if isinstance(place, int) and place >= -1 else None
+    index = constants.constant_value(value) if constants.is_constant(value) else None
+    return index if isinstance(index, int) and index >= -1 else None
 
 
 @list_changes("aten::append")
@@ -163,17 +163,17 @@ def _append(lists: Lists, node: Node, totals: Totals) -> None:
 
 @list_changes("aten::pop")
 def _pop(lists: Lists, node: Node, totals: Totals) -> None:
-    place = _place(node.operand(1))
-    if place is None:
+    index = _place(node.operand(1))
+    if index is None:
         raise NotDifferentiableError("pop() of an item that is told by a number of the run has no derivative in graphs")
     result = node.result()
     gradient = totals.gradient(result)
     shadow = lists.shadow(node.operand(0))
     complete = zeros(lists.builder, result) if gradient is None else gradient
-    if place == -1:
+    if index == -1:
         append(lists.builder, shadow, complete)
     else:
-        lists.graph.insert("aten::insert", [shadow, lists.builder.constant(place), complete], [])
+        lists.graph.insert("aten::insert", [shadow, lists.builder.constant(index), complete], [])
 
 
 @list_changes("aten::insert")

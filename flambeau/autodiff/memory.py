@@ -83,9 +83,9 @@ class Memory:
     def _root(self, value: Value) -> Value:
         """The shadow of a whole tensor, made where the way back through its block begins."""
         scope = self._saved.scope_of(value)
-        place = self.start if scope is None else scope.marker
-        assert place is not None
-        with self._graph.inserting(place):
+        insertion_point = self.start if scope is None else scope.marker
+        assert insertion_point is not None
+        with self._graph.inserting(insertion_point):
             like = TensorProxy(self._builder, self._saved.itself(value))
             made: Value = self._builder.operators.zeros_like(like).value
         self._views.setdefault(scope, {})[value] = self._shadows[value] = made

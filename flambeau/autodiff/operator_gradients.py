@@ -244,10 +244,10 @@ def _eager(builder: Builder, node: Node, definition: OpDef, gradients: Gradients
         kernel=kernel,
     )
     results: list[Value | None] = [None] * len(operands)
-    for place, value in zip(places, way_back.results, strict=True):
-        type_ = node.operand(place).static_type
+    for index, value in zip(places, way_back.results, strict=True):
+        type_ = node.operand(index).static_type
         if isinstance(type_, TensorType):
             value.set_type(type_.refine(strides=None, requires_grad=None))
-            builder.sizes.set(value, builder.sizes.of(node.operand(place)))
-        results[place] = value
+            builder.sizes.set(value, builder.sizes.of(node.operand(index)))
+        results[index] = value
     return results

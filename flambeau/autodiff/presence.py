@@ -225,6 +225,6 @@ def filled(loop: Node) -> list[tuple[Value, Value]]:
     changes = [node for node in body.walk() if changes_list(node)]
     if length is None or length.op != "aten::len" or len(changes) != 1 or changes[0].owner_block is not body:
         return []
-    [node], place = changes, list_root(length.operand(0))
+    [node], root = changes, list_root(length.operand(0))
     is_each = takes_item(node) and node.operand(1) is body.parameters[0]
-    return [(place, node.operands[-1])] if is_each and list_root(node.operand(0)) is place else []
+    return [(root, node.operands[-1])] if is_each and list_root(node.operand(0)) is root else []

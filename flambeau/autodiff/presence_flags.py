@@ -151,8 +151,8 @@ class _Flags:
             flags = [self._inserted(self.of(v)) for v in node.operands]
             self._lists[node.result()] = self._graph.insert("prim::ListConstruct", flags, [_BOOLS]).result()
         elif writes_first(node):
-            place = self._presences.place(node.operand(0))
-            self._memory[place] = self._either(map(self.of, node.operands))
+            root = self._presences.place(node.operand(0))
+            self._memory[root] = self._either(map(self.of, node.operands))
         elif any(self._has_flag(v) for v in node.results):
             flag = self._either(map(self._read, node.operands))
             for result in node.results:
@@ -187,8 +187,8 @@ class _Flags:
             ends.append((self._memory, list(map(self.of, block.returns))))
         (memory, ones), (other_memory, others) = ends
         self._memory = {}
-        for place in {**memory, **other_memory}:
-            self._memory[place] = self._met(node, memory.get(place, False), other_memory.get(place, False))
+        for root in {**memory, **other_memory}:
+            self._memory[root] = self._met(node, memory.get(root, False), other_memory.get(root, False))
         for result, one, other in zip(results, ones, others, strict=True):
             self._set(result, self._met(node, one, other) if self._has_flag(result) else False)
 
@@ -234,15 +234,15 @@ class _Flags:
         """The flags of tensors that a loop adds to and did not make: those behind it that are known now."""
         presences, known = self._presences, {}
         written = {presences.place(n.operand(0)) for n in node.nested_blocks[0].walk() if writes_first(n)}
-        for place, start in list(self._memory.items()):
-            if place not in written or presences.before[node].get(place) is not Presence.AT_TIMES:
+        for root, start in list(self._memory.items()):
+            if root not in written or presences.before[node].get(root) is not Presence.AT_TIMES:
                 continue
-            if presences.behind[node].get(place) is Presence.ALWAYS and _goes_on(node):
-                self._memory[place] = self._after_rounds(node, start, is_inside=True)
-                known[place] = self._after_rounds(node, start)
+            if presences.behind[node].get(root) is Presence.ALWAYS and _goes_on(node):
+                self._memory[root] = self._after_rounds(node, start, is_inside=True)
+                known[root] = self._after_rounds(node, start)
             else:
-                self._memory[place] = self._carry(node, start)
-                carried.append(self._of_memory(place))
+                self._memory[root] = self._carry(node, start)
+                carried.append(self._of_memory(root))
         return known
 
     def _of_memory(self, place: Value) -> _Carried:
@@ -257,8 +257,8 @@ class _Flags:
     def _after_rounds(self, node: Node, start: Flag, *, is_inside: bool = False) -> Flag:
         """Whether something was there, or a round of a loop has ended: all of them, or inside one before this."""
         (body,) = node.nested_blocks
-        place = (body.first or body.return_node) if is_inside else (node.next or node.owner_block.return_node)
-        with self._graph.inserting(place):
+        insertion_point = (body.first or body.return_node) if is_inside else (node.next or node.owner_block.return_node)
+        with self._graph.inserting(insertion_point):
             rounds = body.parameters[0] if is_inside else node.operand(0)
             zero = insert_constant(self._graph, 0)
             return self._either([start, self._graph.insert("aten::gt", [rounds, zero], [BOOL]).result()])

@@ -128,8 +128,8 @@ class Saved:
             writers = [w for w in self._writes.writers(value) if w is not node]
         else:
             writers = self._writes.writers(value)
-        place = _outermost(node)
-        return any(not _outermost(w).is_before(place) for w in writers)
+        outermost = _outermost(node)
+        return any(not _outermost(w).is_before(outermost) for w in writers)
 
     def _brought(self, value: Value, scope: Scope) -> Value:
         node = value.defining_node

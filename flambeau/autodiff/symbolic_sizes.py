@@ -132,10 +132,10 @@ class SymbolicSizes:
         whole, axis = self._operand(maker.operand(0)), known(rule(maker))
         if not whole or not isinstance(axis, int) or not isinstance(maker.operand(1).static_type, IntType):
             return False
-        place, most, rest = axis % len(whole), Size(), Size()
+        own_axis, most, rest = axis % len(whole), Size(), Size()
         for value in node.results:
             along = rest if value is node.results[-1] else most
-            self._known[value] = _fitting(value, (*whole[:place], along, *whole[place + 1 :]))
+            self._known[value] = _fitting(value, (*whole[:own_axis], along, *whole[own_axis + 1 :]))
         return True
 
     def _listed(self, value: Value) -> Sizes:
@@ -264,8 +264,8 @@ def _unsqueeze(node: Node, operands: Sequence[Sizes]) -> Sizes:
     sizes, axis = operands[0], _constant(node.operand(1))
     if sizes is None or not isinstance(axis, int):
         return None
-    place = axis % (len(sizes) + 1)
-    return (*sizes[:place], ONE, *sizes[place:])
+    own_axis = axis % (len(sizes) + 1)
+    return (*sizes[:own_axis], ONE, *sizes[own_axis:])
 
 
 @size_rules("aten::select")
@@ -273,8 +273,8 @@ def _select(node: Node, operands: Sequence[Sizes]) -> Sizes:
     sizes, axis = operands[0], _constant(node.operand(1))
     if not sizes or not isinstance(axis, int):
         return None
-    place = axis % len(sizes)
-    return sizes[:place] + sizes[place + 1 :]
+    own_axis = axis % len(sizes)
+    return sizes[:own_axis] + sizes[own_axis + 1 :]
 
 
 @size_rules("aten::mm", "aten::bmm", "aten::matmul")

@@ -41,8 +41,8 @@ def _meeting(value: Value, seen: set[Value]) -> TensorType | None:
             met = user.nested_blocks[0].parameters[offset - 1]
         elif user.op == "prim::Return" and user.owner_block.owner_node is not None:
             owner = user.owner_block.owner_node
-            place = offset - 1 if owner.op == "prim::Loop" else offset
-            met = owner.results[place] if place >= 0 else None
+            index = offset - 1 if owner.op == "prim::Loop" else offset
+            met = owner.results[index] if index >= 0 else None
         found = None if met is None else _meeting(met, seen)
         if found is not None:
             return found

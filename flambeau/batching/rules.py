@@ -157,11 +157,11 @@ _sizes_first: Final = "size"
 
 def drawn(definition: OpDef, arguments: Sequence[Any], size: int) -> Tensor | None:
     """A batch of random tensors from an operator that is told their sizes; None from one that is not."""
-    place = definition.schema.index.get(_sizes_first)
-    if place is None or not isinstance(arguments[place], list | tuple):
+    position = definition.schema.index.get(_sizes_first)
+    if position is None or not isinstance(arguments[position], list | tuple):
         return None
     result: Tensor = operators.run(
-        definition, [*arguments[:place], [size, *arguments[place]], *arguments[place + 1 :]]
+        definition, [*arguments[:position], [size, *arguments[position]], *arguments[position + 1 :]]
     )
     return result
 

@@ -45,8 +45,8 @@ class DispatchStub:
             before = self._targets  # alive until the cell has forgotten them
             others = [t for t in before if t is not target]
             self._targets = [] if target is None else [target, *others][: self.MOST]
-            for place in range(self.MOST):
-                self.cell[place] = id(self._targets[place]) if place < len(self._targets) else 0
+            for index in range(self.MOST):
+                self.cell[index] = id(self._targets[index]) if index < len(self._targets) else 0
             del before
 
 

@@ -220,7 +220,7 @@ class LaunchReader:
 
     def published(self, kept: KeptLaunch) -> Published:
         """A launch, and the calls that it is for."""
-        codes = [self._codes[place] for place in kept.codes]
+        codes = [self._codes[index] for index in kept.codes]
         tables = [(ctypes.c_int64 * (-(-len(t.content) // 8) or 1))() for t in kept.tables]
         starts = [ctypes.addressof(t) for t in tables]
         for table, record in zip(tables, kept.tables, strict=True):

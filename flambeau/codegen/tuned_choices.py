@@ -40,22 +40,22 @@ def keep(choices: dict[str, str]) -> None:
     if entries is None:
         return
     with _lock:
-        place = _place()
-        table = {k: v for k, v in _read(entries, place).items() if k not in choices}
+        path = _place()
+        table = {k: v for k, v in _read(entries, path).items() if k not in choices}
         table |= {k: v for k, v in choices.items() if v}
         table = dict(list(table.items())[-MOST:])
-        entries.store(place, json.dumps(table).encode(), engine().processor.name)
-        _known[entries.path, place] = table
+        entries.store(path, json.dumps(table).encode(), engine().processor.name)
+        _known[entries.path, path] = table
 
 
 def _table() -> dict[str, str]:
     entries = object_cache()
     if entries is None:
         return {}
-    place = _place()
-    known = _known.get((entries.path, place))
+    path = _place()
+    known = _known.get((entries.path, path))
     if known is None:
-        known = _known[entries.path, place] = _read(entries, place)
+        known = _known[entries.path, path] = _read(entries, path)
     return known
 
 

@@ -54,8 +54,8 @@ def loop_of(function: np.ufunc, dtypes: tuple[np.dtype[Any], ...]) -> Loop | Non
     if not has_loops() or len(dtypes) != function.nargs:
         return None
     wanted = "".join(d.char for d in dtypes)
-    for place, text in enumerate(function.types):
+    for index, text in enumerate(function.types):
         if text.replace("->", "") == wanted:
-            address = word(word(id(function) + _FUNCTIONS) + 8 * place)
-            return Loop(address, word(word(id(function) + _DATA) + 8 * place)) if address else None
+            address = word(word(id(function) + _FUNCTIONS) + 8 * index)
+            return Loop(address, word(word(id(function) + _DATA) + 8 * index)) if address else None
     return None

@@ -100,11 +100,11 @@ class _Words:
 
     def next(self, error_of: ErrorOfNumber) -> int:
         number = next(self.numbers)
-        place = number % WORDS
-        if number >= WORDS and place % (WORDS // 2) == 0 and not capturing.underway:
+        index = number % WORDS
+        if number >= WORDS and index % (WORDS // 2) == 0 and not capturing.underway:
             library.cupy().cuda.runtime.deviceSynchronize()
             self.tell()
-        address = self.rounds.address(place)
+        address = self.rounds.address(index)
         self.errors[address] = number, error_of
         return address
 

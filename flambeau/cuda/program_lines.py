@@ -24,7 +24,7 @@ Line = tuple[CodeType, int]
 def _libraries(of: int) -> tuple[str, ...]:
     """How the names of files begin that are no program's."""
     places = [getattr(module, "__file__", None) for module in (np, library.cupy())]
-    return (*INSIDE, *(os.path.dirname(place) + os.sep for place in places if place))
+    return (*INSIDE, *(os.path.dirname(path) + os.sep for path in places if path))
 
 
 def inside() -> tuple[str, ...]:

@@ -152,8 +152,8 @@ def _interface(self: Tensor) -> dict[str, Any]:
 
 def _reduce(self: Tensor) -> tuple[Any, ...]:
     cls: Any = type(self)
-    place = (tuple(self._array.shape), self.stride(), self.storage_offset() * self.itemsize)
-    return _rebuild, (cls._plain_class, self._storage, self.dtype, *place, self.requires_grad)
+    extent = (tuple(self._array.shape), self.stride(), self.storage_offset() * self.itemsize)
+    return _rebuild, (cls._plain_class, self._storage, self.dtype, *extent, self.requires_grad)
 
 
 def _rebuild(

@@ -204,8 +204,8 @@ _TEXTS: Final[Mapping[Op, str]] = {
 
 def instruction_text(code: Code, instruction: Instruction) -> str:
     """One instruction as text: `r5 = aten::add.Tensor(r0, r1, r3)`."""
-    op, d, f, a, b, place = instruction
-    site = code.sites[place]
+    op, d, f, a, b, site_index = instruction
+    site = code.sites[site_index]
     if op in (Op.CALL_FUNCTION, Op.CALL_METHOD):
         dropped = f", dropping {_registers(b[1])}" if b[1] else ""
         callee = f if isinstance(f, str) else _name(f, site)

@@ -231,14 +231,14 @@ def _observed(code: Code) -> tuple[Block, ...]:
 
 def _through_dispatch(instruction: Instruction, site: Site) -> Instruction:
     definition = site.definition
-    op, d, f, a, b, place = instruction
+    op, d, f, a, b, site_index = instruction
     if definition is None or f is not definition.kernel or not dispatch.concerns_tensors(definition.schema):
         return instruction
 
     def observed(*arguments: Any) -> Any:
         return dispatch.run(definition, arguments)
 
-    return op, d, observed, a, b, place
+    return op, d, observed, a, b, site_index
 
 
 def leave(contexts: list[Any], error: BaseException) -> None:

@@ -64,12 +64,12 @@ REGISTER_OPERATIONS: Final[dict[Op, Callable[[Registers, Any, Any, Any, Any], No
 
 def warn(text: str, category: object, calls: tuple[Hashable, ...], warned: set[tuple[Hashable, ...]]) -> None:
     """Warn, unless this run has come to this place by the same calls before. `calls` ends in the code and the site."""
-    *callers, code, place = calls
+    *callers, code, site_index = calls
     assert isinstance(code, Code)
-    assert isinstance(place, int)
-    site = code.sites[place]
+    assert isinstance(site_index, int)
+    site = code.sites[site_index]
     # Copies that unrolling makes of a node are one place, inlined calls of one function are as many as the calls.
-    written = place if site.range is None else (site.range, site.call_chain)
+    written = site_index if site.range is None else (site.range, site.call_chain)
     warn_once(text, category, site.range, (*callers, code, written), warned)
 
 

@@ -18,8 +18,8 @@ Active = tuple[Code, int]
 def frames_of(active: Iterable[Active]) -> tuple[Frame, ...]:
     """The functions being executed, outermost first, those inlined into others included."""
     frames: list[Frame] = []
-    for code, place in active:
-        frames += site_frames(code.name, code.sites[place])
+    for code, site in active:
+        frames += site_frames(code.name, code.sites[site])
     return tuple(frames)
 
 

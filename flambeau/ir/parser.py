@@ -87,9 +87,9 @@ class _Parser:
         comment = self.tokens.next() if self.tokens.current.kind == "comment" else None
         if self.tokens.current.kind not in ("newline", "end"):
             self.tokens.fail(f"expected the end of the line but found {self.tokens.shown()}")
-        place = None if comment is None else _PLACE.match(comment.text)
+        match = None if comment is None else _PLACE.match(comment.text)
         self.skip_lines()
-        return None if place is None else SourceRange.at(place[1], int(place[2]), int(place[3]))
+        return None if match is None else SourceRange.at(match[1], int(match[2]), int(match[3]))
 
     def expect(self, text: str) -> Token:
         """Take this punctuation or word, on this or a later line."""

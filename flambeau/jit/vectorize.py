@@ -134,11 +134,11 @@ class _Universal:
                 _cell(kind, address + element * stride)
                 for kind, address, stride in zip(kinds, addresses, strides, strict=True)
             ]
-            elements = [place.item() for place in places[: len(self.takes)]]
+            elements = [array.item() for array in places[: len(self.takes)]]
             outcome = self.scripted._executor(*elements)
             results = outcome if len(self.gives) > 1 else (outcome,)
-            for place, result in zip(places[len(self.takes) :], results, strict=True):
-                place[...] = result
+            for array, result in zip(places[len(self.takes) :], results, strict=True):
+                array[...] = result
 
     def make(self) -> np.ufunc:
         """The ufunc, which holds this object."""

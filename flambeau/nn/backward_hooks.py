@@ -59,7 +59,7 @@ class BackwardHooks:
 
             def on_inputs(grad_inputs: Gradients, grad_outputs: Gradients) -> Gradients | None:
                 gradients = self._run(_placed(grad_inputs, places, self._count))
-                return tuple([gradients[place] for place in places])
+                return tuple([gradients[index] for index in places])
 
             node.register_hook(on_inputs)
         return wrapped
@@ -80,7 +80,7 @@ class BackwardHooks:
             self._outputs = gradients
             if not self._has_inputs:
                 self._run((None,) * self._count)
-            return tuple([gradients[place] for place in places])
+            return tuple([gradients[index] for index in places])
 
         node.register_prehook(on_outputs)
         return wrapped if isinstance(result, tuple) else wrapped[0]
@@ -103,19 +103,19 @@ def _checked(returned: Any, expected: int, what: str) -> Gradients:
 def _placed(gradients: Sequence[Any], places: Sequence[int], count: int) -> Gradients:
     """Gradients where their tensors are, and None elsewhere."""
     placed: list[Any] = [None] * count
-    for place, gradient in zip(places, gradients, strict=False):
-        placed[place] = gradient
+    for index, gradient in zip(places, gradients, strict=False):
+        placed[index] = gradient
     return tuple(placed)
 
 
 def _behind(values: tuple[Any, ...]) -> tuple[tuple[Any, ...], Any, list[int]]:
     """Values, tensors among them behind a node; the node, None if nothing asks for gradients; where the tensors are."""
     places = [n for n, value in enumerate(values) if isinstance(value, Tensor)]
-    if not is_grad_enabled() or not any(values[place].requires_grad for place in places):
+    if not is_grad_enabled() or not any(values[index].requires_grad for index in places):
         return values, None, places
-    tensors = BackwardHookFunction.apply(*[values[place] for place in places])
+    tensors = BackwardHookFunction.apply(*[values[index] for index in places])
     result = list(values)
-    for place, tensor in zip(places, tensors, strict=True):
-        result[place] = tensor
+    for index, tensor in zip(places, tensors, strict=True):
+        result[index] = tensor
     node = next(tensor.grad_fn for tensor in tensors if tensor.grad_fn is not None)
     return tuple(result), node, places

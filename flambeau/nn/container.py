@@ -97,10 +97,10 @@ class _Indexed(Module):
         return type(self)() if type(self) in (Sequential, ModuleList) else kind()
 
     def _place(self, index: int) -> int:
-        place, length = operator.index(index), len(self)
-        if not -length <= place < length:
-            raise IndexError(f"index {place} is out of range")
-        return place % length
+        position, length = operator.index(index), len(self)
+        if not -length <= position < length:
+            raise IndexError(f"index {position} is out of range")
+        return position % length
 
     def _renumber(self, modules: Iterable[Module]) -> None:
         self._modules = {str(i): module for i, module in enumerate(modules)}

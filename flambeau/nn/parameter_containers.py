@@ -73,10 +73,10 @@ class ParameterList(Module):
         return self.extend(values)
 
     def _name(self, index: int) -> str:
-        place = operator.index(index)
-        if not -len(self) <= place < len(self):
-            raise IndexError(f"index {place} is out of range")
-        return str(place % len(self))
+        position = operator.index(index)
+        if not -len(self) <= position < len(self):
+            raise IndexError(f"index {position} is out of range")
+        return str(position % len(self))
 
     def extra_repr(self) -> str:
         """One line for each value."""

@@ -59,8 +59,8 @@ class _Uninitialized:
     ) -> None:
         """Become a plain parameter, or tensor, of these sizes, for the caller to fill."""
         tensor: Any = self
-        place = tensor._storage.device if device is None else device
-        storage: Any = dispatch.call("aten::empty", list(shape), dtype=dtype or self.dtype, device=place)
+        own_device = tensor._storage.device if device is None else device
+        storage: Any = dispatch.call("aten::empty", list(shape), dtype=dtype or self.dtype, device=own_device)
         tensor._array, tensor._storage = storage._array, storage._storage
         tensor.__class__ = self.BECOMES
         settle(tensor)

@@ -132,8 +132,8 @@ def _product(F: Any, x: Any, names_x: list[str], y: Any, names_y: list[str], kep
         order = [names.index(name) for name in kept if name in names]
         if order != [*range(t.ndim)]:
             t, is_turned = F.permute(t, order), True
-        for place, name in enumerate(kept):
-            t = t if name in names else F.unsqueeze(t, place)
+        for index, name in enumerate(kept):
+            t = t if name in names else F.unsqueeze(t, index)
         aligned.append(t)
     return F.contiguous(F.mul(*aligned)) if is_turned else F.mul(*aligned)
 

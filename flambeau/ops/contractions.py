@@ -108,8 +108,8 @@ def multi_dot_kernel(tensors: Sequence[Array]) -> Array:
         is_end = i in (0, len(tensors) - 1)
         if one.ndim != 2 and not (is_end and one.ndim == 1):
             kinds = "1D or 2D" if is_end else "2D"
-            place = "the first" if i == 0 else "the last" if is_end else str(i)
-            raise RuntimeError(f"multi_dot(): {place} tensor must be {kinds} but got {one.ndim}D")
+            which = "the first" if i == 0 else "the last" if is_end else str(i)
+            raise RuntimeError(f"multi_dot(): {which} tensor must be {kinds} but got {one.ndim}D")
     first = tensors[0].reshape(1, -1) if tensors[0].ndim == 1 else tensors[0]
     last = tensors[-1].reshape(-1, 1) if tensors[-1].ndim == 1 else tensors[-1]
     result = chain_kernel([first, *tensors[1:-1], last])
@@ -121,15 +121,15 @@ def cross_kernel(self: Array, other: Array, dim: int = -1) -> Array:
     """Raises RuntimeError unless both have three elements along `dim` and broadcast."""
     if self.ndim != other.ndim:
         raise RuntimeError("linalg.cross: inputs must have the same number of dimensions.")
-    place = one_dim(dim, self.ndim)
-    if self.shape[place] != 3 or other.shape[place] != 3:
+    axis = one_dim(dim, self.ndim)
+    if self.shape[axis] != 3 or other.shape[axis] != 3:
         raise RuntimeError(
-            f"linalg.cross: inputs dimension {dim} must have length 3. Got {self.shape[place]} and {other.shape[place]}"
+            f"linalg.cross: inputs dimension {dim} must have length 3. Got {self.shape[axis]} and {other.shape[axis]}"
         )
     shape = broadcast(self.shape, other.shape)
-    arrays = [np.moveaxis(np.broadcast_to(widened(x), shape), place, 0) for x in common([self, other])]
+    arrays = [np.moveaxis(np.broadcast_to(widened(x), shape), axis, 0) for x in common([self, other])]
     (a0, a1, a2), (b0, b1, b2) = arrays
-    products = np.stack([a1 * b2 - a2 * b1, a2 * b0 - a0 * b2, a0 * b1 - a1 * b0], axis=place)
+    products = np.stack([a1 * b2 - a2 * b1, a2 * b0 - a0 * b2, a0 * b1 - a1 * b0], axis=axis)
     return np.ascontiguousarray(products).astype(common([self, other])[0].dtype, copy=False)
 
 

@@ -104,12 +104,12 @@ def _each_channel(seen: Array, weight: Array, result: Array) -> Array:
     each = max(1, COLUMNS // (8 * max(1, result[:1].nbytes)))
     scratch = np.empty_like(result[:each])
     places: list[Any] = list(product(*map(range, weight.shape[2:])))
-    factors = [weight[(slice(None), 0, *place)].reshape(-1, *(1,) * (result.ndim - 2)) for place in places]
+    factors = [weight[(slice(None), 0, *offset)].reshape(-1, *(1,) * (result.ndim - 2)) for offset in places]
     with np.errstate(all="ignore"):
         for start in range(0, len(result), each):
             target, part = result[start : start + each], seen[start : start + each]
-            for place, factor in zip(places, factors, strict=True):
-                target += np.multiply(part[(slice(None), slice(None), *place)], factor, out=scratch[: len(target)])
+            for offset, factor in zip(places, factors, strict=True):
+                target += np.multiply(part[(slice(None), slice(None), *offset)], factor, out=scratch[: len(target)])
     return result
 
 
@@ -154,10 +154,10 @@ def _spread_out(
     filters = weight.reshape(groups, inner, outputs * prod(kernel)).transpose(0, 2, 1)
     parts = blas.matmul(filters, rows).reshape(batch, groups * outputs, prod(kernel), *x.shape[2:])
     result = np.zeros((batch, groups * outputs, *full), parts.dtype)
-    for i, place in enumerate(product(*map(range, kernel))):
+    for i, offset in enumerate(product(*map(range, kernel))):
         target = tuple(
             slice(p * d, p * d + (n - 1) * s + 1, s)
-            for p, d, n, s in zip(place, dilation, x.shape[2:], stride, strict=True)
+            for p, d, n, s in zip(offset, dilation, x.shape[2:], stride, strict=True)
         )
         result[(slice(None), slice(None), *target)] += parts[:, :, i]
     cut = tuple(slice(p, f - p) for p, f in zip(padding, full, strict=True))

@@ -67,11 +67,11 @@ def unique_consecutive_kernel(
 
 def _rows(array: Array, dim: int) -> tuple[Array, Array, int]:
     """Slices along a dimension, the same as rows of a matrix, and the dimension."""
-    place = one_dim(dim, array.ndim)
-    if array.size == 0 and array.ndim and array.shape[place] != 0:
+    axis = one_dim(dim, array.ndim)
+    if array.size == 0 and array.ndim and array.shape[axis] != 0:
         raise RuntimeError("There are 0 sized dimensions, and they aren't selected, so unique cannot be applied")
-    slices = np.moveaxis(array, place, 0) if array.ndim else array.reshape(1)
-    return slices, slices.reshape(slices.shape[0], -1), place
+    slices = np.moveaxis(array, axis, 0) if array.ndim else array.reshape(1)
+    return slices, slices.reshape(slices.shape[0], -1), axis
 
 
 def _row_starts(rows: Array) -> Array:
@@ -84,21 +84,21 @@ def unique_dim_kernel(
     self: Array, dim: int, sorted: bool = True, return_inverse: bool = False, return_counts: bool = False
 ) -> Three:
     """Slices along `dim`, sorted by their elements."""
-    slices, rows, place = _rows(self, dim)
+    slices, rows, axis = _rows(self, dim)
     ordered = np.lexsort(widened(rows).T[::-1]) if rows.shape[1] else np.arange(rows.shape[0])
     starts = _row_starts(rows[ordered])
     inverse, counts = distinct(starts, ordered, True, True)
-    return contiguous(np.moveaxis(slices[ordered][starts], 0, place)), inverse, counts
+    return contiguous(np.moveaxis(slices[ordered][starts], 0, axis)), inverse, counts
 
 
 def unique_dim_consecutive_kernel(
     self: Array, dim: int, return_inverse: bool = False, return_counts: bool = False
 ) -> Three:
     """Slices along `dim`, neighbours compared."""
-    slices, rows, place = _rows(self, dim)
+    slices, rows, axis = _rows(self, dim)
     starts = _row_starts(rows)
     inverse, counts = distinct(starts, np.arange(rows.shape[0]), True, True)
-    return contiguous(np.moveaxis(slices[starts], 0, place)), inverse, counts
+    return contiguous(np.moveaxis(slices[starts], 0, axis)), inverse, counts
 
 
 def _unique_ranks(self: TensorType, return_inverse: Any) -> tuple[Sizes | None, ...]:

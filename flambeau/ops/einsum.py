@@ -21,10 +21,10 @@ def operands(equation: str) -> tuple[list[str], str | None]:
     """
     text = equation.replace(" ", "")
     left, arrow, right = text.partition("->")
-    for place, letter in enumerate(equation.replace("->", "  ").replace("...", "   ")):
+    for index, letter in enumerate(equation.replace("->", "  ").replace("...", "   ")):
         if not (letter.isascii() and letter.isalpha()) and letter not in ", ":
             raise RuntimeError(
-                f"einsum(): invalid subscript given at index {place} in the equation string, subscripts must be in "
+                f"einsum(): invalid subscript given at index {index} in the equation string, subscripts must be in "
                 f"[a-zA-Z]"
             )
     return left.split(","), right if arrow else None

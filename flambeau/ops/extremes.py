@@ -119,9 +119,9 @@ def aminmax_kernel(self: Array, dim: int | None = None, keepdim: bool = False) -
             "aminmax(): cannot compute aminmax over an empty dimension as the operation has no identity."
         )
     if dim is not None:
-        place = one_dim(dim, self.ndim)
-        if self.ndim and self.shape[place] == 0:
-            raise IndexError(f"aminmax: Expected reduction dim {place} to have non-zero size.")
+        axis = one_dim(dim, self.ndim)
+        if self.ndim and self.shape[axis] == 0:
+            raise IndexError(f"aminmax: Expected reduction dim {axis} to have non-zero size.")
     return amin_kernel(self, dim, keepdim), amax_kernel(self, dim, keepdim)
 
 

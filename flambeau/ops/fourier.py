@@ -68,10 +68,10 @@ def ifft_kernel(self: Array, n: int | None = None, dim: int = -1, norm: str | No
 
 
 def _along(name: str, self: Array, n: int | None, dim: int, norm: str | None) -> Array:
-    array, place, mode = transformable(self), _place(self, dim), _mode(norm)
-    count = _points(array.shape[place] if n is None else n)
+    array, axis, mode = transformable(self), _place(self, dim), _mode(norm)
+    count = _points(array.shape[axis] if n is None else n)
     with np.errstate(all="ignore"):
-        return contiguous(getattr(np.fft, name)(array, count, place, mode))
+        return contiguous(getattr(np.fft, name)(array, count, axis, mode))
 
 
 def rfft_kernel(self: Array, n: int | None = None, dim: int = -1, norm: str | None = None) -> Array:
@@ -82,10 +82,10 @@ def rfft_kernel(self: Array, n: int | None = None, dim: int = -1, norm: str | No
 
 def irfft_kernel(self: Array, n: int | None = None, dim: int = -1, norm: str | None = None) -> Array:
     """The real signal that such a half belongs to; of `2 (size - 1)` points unless told."""
-    array, place, mode = transformable(self), _place(self, dim), _mode(norm)
-    count = _points(2 * (array.shape[place] - 1) if n is None else n)
+    array, axis, mode = transformable(self), _place(self, dim), _mode(norm)
+    count = _points(2 * (array.shape[axis] - 1) if n is None else n)
     with np.errstate(all="ignore"):
-        return contiguous(np.fft.irfft(array, count, place, mode))
+        return contiguous(np.fft.irfft(array, count, axis, mode))
 
 
 def hfft_kernel(self: Array, n: int | None = None, dim: int = -1, norm: str | None = None) -> Array:
@@ -145,8 +145,8 @@ def _need_one(name: str, places: list[int]) -> None:
 
 
 def _all_along(name: str, array: Array, places: Ints, sizes: Ints, mode: Mode) -> Array:
-    for place, size in zip(places, sizes, strict=True):
-        array = getattr(np.fft, name)(array, size, place, mode)
+    for index, size in zip(places, sizes, strict=True):
+        array = getattr(np.fft, name)(array, size, index, mode)
     return array
 
 

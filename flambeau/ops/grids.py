@@ -91,12 +91,12 @@ def padded(place: Array, size: int, padding: int, align_corners: bool) -> Array:
 def offset(indices: Sequence[Array], sizes: Sequence[int]) -> Array:
     """(N, places): where integral places are among all elements, -1 where one is outside or nan."""
     inside = np.ones(indices[0].shape, bool)
-    place = np.zeros(indices[0].shape, np.int64)
+    flat_index = np.zeros(indices[0].shape, np.int64)
     for index, size in zip(indices, sizes, strict=True):
         is_in = (index >= 0) & (index < size)
         inside &= is_in
-        place = place * size + np.where(is_in, index, 0).astype(np.int64)
-    return np.where(inside, place, -1)
+        flat_index = flat_index * size + np.where(is_in, index, 0).astype(np.int64)
+    return np.where(inside, flat_index, -1)
 
 
 def grid_sampler_kernel(
@@ -134,8 +134,8 @@ def _linear(flat: Array, places: Sequence[Array], sizes: Sequence[int]) -> Array
     offsets, weights = [], []
     for corner in product((0, 1), repeat=len(sizes)):
         weight = np.ones_like(places[0])
-        for place, base, side in zip(places, below, corner, strict=True):
-            weight = weight * ((place - base) if side else (base + 1 - place))
+        for coordinate, base, side in zip(places, below, corner, strict=True):
+            weight = weight * ((coordinate - base) if side else (base + 1 - coordinate))
         offsets.append(offset([b + side for b, side in zip(below, corner, strict=True)], sizes))
         weights.append(weight)
     return read_weighted(flat, np.stack(offsets, 1), np.stack(weights, 1))

@@ -39,10 +39,10 @@ def cat_kernel(tensors: Arrays, dim: int = 0) -> Array:
         if one.ndim == 0:
             raise RuntimeError(f"zero-dimensional tensor (at position {i}) cannot be concatenated")
     parts = [t for t in tensors if t.shape != (0,)] or [tensors[0]]
-    place = one_dim(dim, parts[0].ndim)
-    check_sizes(tensors, parts[0], place)
+    axis = one_dim(dim, parts[0].ndim)
+    check_sizes(tensors, parts[0], axis)
     promoted = {id(t): p for t, p in zip(tensors, common(tensors), strict=True)}
-    joined = np.concatenate([promoted[id(p)] for p in parts], axis=place)
+    joined = np.concatenate([promoted[id(p)] for p in parts], axis=axis)
     if joined.ndim == 4 and all(_is_channels_last(p) for p in parts):
         return np.ascontiguousarray(joined.transpose(0, 2, 3, 1)).transpose(0, 3, 1, 2)
     return contiguous(joined)
@@ -71,14 +71,14 @@ def stack_kernel(tensors: Arrays, dim: int = 0) -> Array:
     """Raises RuntimeError for no tensors or sizes that differ, IndexError for the dimension."""
     if not tensors:
         raise RuntimeError("stack expects a non-empty TensorList")
-    place = one_dim(dim, tensors[0].ndim + 1)
+    axis = one_dim(dim, tensors[0].ndim + 1)
     for i, one in enumerate(tensors):
         if one.shape != tensors[0].shape:
             raise RuntimeError(
                 f"stack expects each tensor to be equal size, but got {list(tensors[0].shape)} at entry 0 and "
                 f"{list(one.shape)} at entry {i}"
             )
-    return contiguous(np.stack(common(tensors), axis=place))
+    return contiguous(np.stack(common(tensors), axis=axis))
 
 
 def lined_up(name: str, shaped: Callable[[Array], Array], dim: int) -> Callable[[Arrays], Array]:
@@ -215,9 +215,9 @@ def stack_shape(tensors: Any, dim: Any = 0) -> Sizes | None:
     sizes = list_sizes(tensors)
     if sizes is None or dim is UNKNOWN:
         return None
-    place = one_dim(dim, len(sizes[0]) + 1)
+    axis = one_dim(dim, len(sizes[0]) + 1)
     count = None if isinstance(tensors, ListType) else len(sizes)
-    return (*sizes[0][:place], count, *sizes[0][place:])
+    return (*sizes[0][:axis], count, *sizes[0][axis:])
 
 
 def list_sizes(tensors: Any) -> list[Sizes] | None:

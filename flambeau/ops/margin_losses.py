@@ -98,9 +98,9 @@ def _scores() -> Tensor:
 def reference(self: Any, target: Any, p: float = 1, margin: float = 1, weight: Any = None, reduction: int = 1) -> Any:
     """Class by class, in float64."""
     losses = []
-    for row, place in zip(self.astype(np.float64), target, strict=True):
-        scale = 1 if weight is None else weight[place]
-        lacks = [scale * max(0, margin - row[place] + x) ** p for j, x in enumerate(row) if j != place]
+    for row, label in zip(self.astype(np.float64), target, strict=True):
+        scale = 1 if weight is None else weight[label]
+        lacks = [scale * max(0, margin - row[label] + x) ** p for j, x in enumerate(row) if j != label]
         losses.append(sum(lacks) / len(row))
     return np.array(losses) if reduction == 0 else np.mean(losses) if reduction == 1 else np.sum(losses)
 

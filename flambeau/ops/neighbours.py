@@ -32,18 +32,18 @@ def diff_kernel(
         raise RuntimeError("diff expects input to be at least one-dimensional")
     if n < 0:
         raise RuntimeError(f"order must be non-negative but got {n}")
-    place = one_dim(dim, self.ndim)
+    axis = one_dim(dim, self.ndim)
     parts = [p for p in (prepend, self, append) if p is not None]
     for one in parts:
         if one.ndim != self.ndim:
             raise RuntimeError("diff expects prepend or append to be the same dimension as input")
     if n == 0:
         return contiguous(self).copy()
-    array = cat_kernel(parts, place) if len(parts) > 1 else self
-    if n >= array.shape[place]:
-        shape = (*array.shape[:place], 0, *array.shape[place + 1 :])
+    array = cat_kernel(parts, axis) if len(parts) > 1 else self
+    if n >= array.shape[axis]:
+        shape = (*array.shape[:axis], 0, *array.shape[axis + 1 :])
         return np.empty(shape, array.dtype)
-    differences = np.diff(array, n, axis=place)
+    differences = np.diff(array, n, axis=axis)
     return contiguous(differences)
 
 
@@ -226,8 +226,8 @@ def diff_shape(self: TensorType, n: Any, dim: Any, prepend: Any, append: Any) ->
     """The dimension shrinks by `n`."""
     if self.sizes is None or n is UNKNOWN or dim is UNKNOWN or prepend is not None or append is not None:
         return None
-    place = one_dim(dim, len(self.sizes))
-    return tuple((None if s is None or s < 0 else max(s - n, 0)) if i == place else s for i, s in enumerate(self.sizes))
+    axis = one_dim(dim, len(self.sizes))
+    return tuple((None if s is None or s < 0 else max(s - n, 0)) if i == axis else s for i, s in enumerate(self.sizes))
 
 
 def _grid(*sizes: int) -> Tensor:

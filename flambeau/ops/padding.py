@@ -67,9 +67,9 @@ def border_pad(self: Array, padding: Ints, mode: str) -> Array:
     for dim, (before, after) in enumerate(around):
         size = self.shape[dim]
         if mode == "reflect" and (before >= size or after >= size) and (before or after):
-            place = 2 * (self.ndim - dim) + 2
+            first_pad = 2 * (self.ndim - dim) + 2
             raise RuntimeError(
-                f"Argument #{place}: Padding size should be less than the corresponding input dimension, but got: "
+                f"Argument #{first_pad}: Padding size should be less than the corresponding input dimension, but got: "
                 f"padding "
                 f"({before}, {after}) at dimension {dim} of input {list(self.shape)}"
             )

@@ -93,12 +93,12 @@ def adaptive_max(dims: int) -> Any:
         indices = np.empty((*lead, *sizes), np.int64)
         flat = np.arange(prod(spatial)).reshape(spatial)
         bounds = [adaptive_bounds(n, c) for n, c in zip(spatial, sizes, strict=True)]
-        for place in np.ndindex(*sizes):
-            window = tuple(b[i] for b, i in zip(bounds, place, strict=True))
+        for index in np.ndindex(*sizes):
+            window = tuple(b[i] for b, i in zip(bounds, index, strict=True))
             rows = self[(..., *window)].reshape(*lead, prod(w.stop - w.start for w in window))
             best = place_of_largest(widened(rows))
-            values[(..., *place)] = np.take_along_axis(rows, best[..., None], axis=-1)[..., 0]
-            indices[(..., *place)] = flat[window].reshape(-1)[best]
+            values[(..., *index)] = np.take_along_axis(rows, best[..., None], axis=-1)[..., 0]
+            indices[(..., *index)] = flat[window].reshape(-1)[best]
         return values, indices
 
     return kernel

@@ -81,12 +81,12 @@ def fractional(name: str, dims: int) -> Any:
         for plane in np.ndindex(*batched.shape[:2]):
             drawn = widened(random_samples)[plane]
             first = [starts(drawn[o], sizes[i], counts[i], window[i]) for i, o in enumerate(order)]
-            for place in np.ndindex(*counts):
-                seen = tuple(slice(f[i], f[i] + w) for f, i, w in zip(first, place, window, strict=True))
+            for index in np.ndindex(*counts):
+                seen = tuple(slice(f[i], f[i] + w) for f, i, w in zip(first, index, window, strict=True))
                 part = batched[plane][seen].reshape(-1)
                 best = place_of_largest(widened(part))
-                values[(*plane, *place)] = part[best]
-                indices[(*plane, *place)] = flat[seen].reshape(-1)[best]
+                values[(*plane, *index)] = part[best]
+                indices[(*plane, *index)] = flat[seen].reshape(-1)[best]
         unbatched = self.ndim == dims + 1
         return contiguous(values[0] if unbatched else values), contiguous(indices[0] if unbatched else indices)
 

@@ -26,17 +26,17 @@ def partial_loop(grad: np.ndarray, numbers: np.ndarray, products: np.ndarray, re
         if zero < end:
             product = products[zero - 1] if zero > first else numbers[first] * 0 + 1
             total = grad[zero] * product
-            place = zero + 1
-            while place < end and numbers[place] != 0:
-                product *= numbers[place]
-                total += grad[place] * product
-                place += 1
+            index = zero + 1
+            while index < end and numbers[index] != 0:
+                product *= numbers[index]
+                total += grad[index] * product
+                index += 1
             result[zero] = total
         behind = 0.0
         for back in range(first, zero):
-            place = first + zero - 1 - back
-            behind += float(grad[place]) * products[place]
-            result[place] = behind / float(numbers[place])
+            index = first + zero - 1 - back
+            behind += float(grad[index]) * products[index]
+            result[index] = behind / float(numbers[index])
 
 
 def others_loop(grad: np.ndarray, numbers: np.ndarray, result: np.ndarray, length: int) -> None:

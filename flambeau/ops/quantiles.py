@@ -33,8 +33,8 @@ def _quantile(
     name: str, array: Array, q: Array | float, dim: int | None, keepdim: bool, interpolation: str, *, ignore_nan: bool
 ) -> Array:
     fractions = check_quantile(name, array, q, interpolation)
-    place = one_dim(dim or 0, array.ndim)
-    lined = array.reshape(-1) if dim is None or array.ndim == 0 else np.moveaxis(array, place, -1)
+    axis = one_dim(dim or 0, array.ndim)
+    lined = array.reshape(-1) if dim is None or array.ndim == 0 else np.moveaxis(array, axis, -1)
     if lined.shape[-1] == 0:
         raise RuntimeError(f"{name}() input tensor must be non-empty")
     ordered = np.sort(lined, axis=-1)
@@ -44,7 +44,7 @@ def _quantile(
     result = np.stack(rows).astype(array.dtype)
     if keepdim:
         shape = (1,) * array.ndim if dim is None else result.shape[1:]
-        result = result.reshape(-1, *shape) if dim is None or array.ndim == 0 else np.expand_dims(result, place + 1)
+        result = result.reshape(-1, *shape) if dim is None or array.ndim == 0 else np.expand_dims(result, axis + 1)
     return contiguous(result[0] if fractions.ndim == 0 else result)
 
 

@@ -95,12 +95,12 @@ def repeat_interleave_kernel(
 ) -> Array:
     """Each element, or each slice along `dim`, several times in a row. Without `dim` the tensor is flattened first."""
     array = at_least_1d(self) if dim is not None else self.reshape(-1)
-    place = one_dim(0 if dim is None else dim, self.ndim if dim is not None else 1)
-    counts = repeats if isinstance(repeats, int) else checked_counts(repeats, array.shape[place])
+    axis = one_dim(0 if dim is None else dim, self.ndim if dim is not None else 1)
+    counts = repeats if isinstance(repeats, int) else checked_counts(repeats, array.shape[axis])
     if isinstance(counts, int) and counts < 0:
         raise RuntimeError("Repeats must be non-negative")
-    result = contiguous(np.repeat(array, counts, axis=place))
-    if output_size is not None and result.shape[place] != output_size:
+    result = contiguous(np.repeat(array, counts, axis=axis))
+    if output_size is not None and result.shape[axis] != output_size:
         raise RuntimeError("allocated size does not match required size")
     return result
 

@@ -159,8 +159,8 @@ def layers(
     for layer in range(num_layers):
         outputs = []
         for direction in range(directions):
-            place = layer * directions + direction
-            output, end = run(F, xs, tuple(s[place] for s in starts), weights[place], direction == 1)
+            number = layer * directions + direction
+            output, end = run(F, xs, tuple(s[number] for s in starts), weights[number], direction == 1)
             outputs.append(output)
             ends.append(end)
         xs = outputs[0] if directions == 1 else F.cat(outputs, -1)

@@ -174,11 +174,11 @@ def pixel_unshuffle(F: Any, self: Tensor, downscale_factor: int) -> Any:
         raise RuntimeError(f"pixel_unshuffle expects a positive downscale_factor, but got {downscale_factor}")
     *lead, channels, height, width = self.shape
     r = downscale_factor
-    for name, place, size in (("height", -2, height), ("width", -1, width)):
+    for name, axis, size in (("height", -2, height), ("width", -1, width)):
         if size % r:
             raise RuntimeError(
                 f"pixel_unshuffle expects {name} to be divisible by downscale_factor, but "
-                f"input.size({place})={size} is not "
+                f"input.size({axis})={size} is not "
                 f"divisible by {r}"
             )
     n = len(lead)

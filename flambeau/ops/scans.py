@@ -42,10 +42,10 @@ from flambeau.tensor.tensor import wrap
 
 def _accumulated(fold: np.ufunc, array: Array, dim: int, dtype: DType | int | None) -> Array:
     target = as_dtype(dtype) or accumulate_dtype(dtype_of(array))
-    place = one_dim(dim, array.ndim)
+    axis = one_dim(dim, array.ndim)
     wide = widened(at_least_1d(cast(array, target)))
     with np.errstate(over="ignore", invalid="ignore"):
-        return contiguous(rounded(fold.accumulate(wide, axis=place), target.numpy).reshape(array.shape))
+        return contiguous(rounded(fold.accumulate(wide, axis=axis), target.numpy).reshape(array.shape))
 
 
 def cumsum_kernel(self: Array, dim: int, dtype: DType | int | None = None) -> Array:
@@ -82,13 +82,13 @@ def largest_of_rows(source: np.ndarray, values: np.ndarray, indices: np.ndarray,
     length = len(source) // outer
     for i in range(outer):
         first = i * length
-        best, place = source[first], 0
+        best, best_at = source[first], 0
         for k in range(length):
             number = source[first + k]
             if number >= best or number != number:
-                best, place = number, k
+                best, best_at = number, k
             values[first + k] = best
-            indices[first + k] = place
+            indices[first + k] = best_at
 
 
 def smallest_of_rows(source: np.ndarray, values: np.ndarray, indices: np.ndarray, outer: int) -> None:
@@ -96,13 +96,13 @@ def smallest_of_rows(source: np.ndarray, values: np.ndarray, indices: np.ndarray
     length = len(source) // outer
     for i in range(outer):
         first = i * length
-        best, place = source[first], 0
+        best, best_at = source[first], 0
         for k in range(length):
             number = source[first + k]
             if number <= best or number != number:
-                best, place = number, k
+                best, best_at = number, k
             values[first + k] = best
-            indices[first + k] = place
+            indices[first + k] = best_at
 
 
 def _extremes_natively(array: Array, place: int, is_largest: bool) -> tuple[Array, Array] | None:
@@ -122,23 +122,23 @@ def extreme_so_far(name: str, fold: np.ufunc) -> Callable[[Array, int], tuple[Ar
     """The kernel of `cummax` or `cummin`: values, and where each was last seen. Once nan, always nan."""
 
     def kernel(self: Array, dim: int) -> tuple[Array, Array]:
-        place = one_dim(dim, self.ndim)
+        axis = one_dim(dim, self.ndim)
         if is_complex(self):
             raise not_implemented(f"{name}_cpu", dtype_of(self))
         array = at_least_1d(self)
         if not array.size:
             return np.empty(self.shape, self.dtype), np.empty(self.shape, np.int64)
-        native = _extremes_natively(array, place, fold is np.maximum)
+        native = _extremes_natively(array, axis, fold is np.maximum)
         if native is not None:
             return native[0].reshape(self.shape), native[1].reshape(self.shape)
-        values = accumulated(fold, widened(array), place).astype(self.dtype, copy=False)
+        values = accumulated(fold, widened(array), axis).astype(self.dtype, copy=False)
         seen = array == values
         if is_inexact(array):
             seen |= np.isnan(array)
         shape = [1] * array.ndim
-        shape[place] = -1
-        positions = np.arange(array.shape[place]).reshape(shape)
-        indices = accumulated(np.maximum, np.where(seen, positions, 0), place)
+        shape[axis] = -1
+        positions = np.arange(array.shape[axis]).reshape(shape)
+        indices = accumulated(np.maximum, np.where(seen, positions, 0), axis)
         return contiguous(values.reshape(self.shape)), contiguous(indices.astype(np.int64).reshape(self.shape))
 
     return kernel
@@ -146,17 +146,17 @@ def extreme_so_far(name: str, fold: np.ufunc) -> Callable[[Array, int], tuple[Ar
 
 def logcumsumexp_kernel(self: Array, dim: int) -> Array:
     """Raises NotImplementedError for integers."""
-    place = one_dim(dim, self.ndim)
+    axis = one_dim(dim, self.ndim)
     if not is_inexact(self):
         raise not_implemented("logcumsumexp_out_cpu", dtype_of(self))
     wide = widened(at_least_1d(self))
     with np.errstate(all="ignore"):
         if is_float(wide):
-            result = accumulated(np.logaddexp, wide, place) if wide.size else wide.copy()
+            result = accumulated(np.logaddexp, wide, axis) if wide.size else wide.copy()
         else:
-            largest = reduce_with(np.maximum, wide.real, axis=place, keepdims=True, initial=-np.inf)
+            largest = reduce_with(np.maximum, wide.real, axis=axis, keepdims=True, initial=-np.inf)
             largest = np.where(np.isfinite(largest), largest, 0)
-            result = np.log(accumulated(np.add, np.exp(wide - largest), place)) + largest
+            result = np.log(accumulated(np.add, np.exp(wide - largest), axis)) + largest
     return contiguous(rounded(result, self.dtype).reshape(self.shape))
 
 

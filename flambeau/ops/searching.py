@@ -46,8 +46,8 @@ def searchsorted_kernel(
             f"{list(sorted_sequence.shape)} and input value tensor {list(values.shape)}"
         )
     indices = np.empty(values.shape, dtype)
-    for place in np.ndindex(values.shape[:-1]):
-        indices[place] = _search(sorted_sequence[place], values[place], kind)
+    for index in np.ndindex(values.shape[:-1]):
+        indices[index] = _search(sorted_sequence[index], values[index], kind)
     return indices
 
 

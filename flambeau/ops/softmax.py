@@ -29,21 +29,21 @@ ULP: Final = {float16: 2.0, bfloat16: 2.0, float32: 16.0, float64: 16.0}
 
 
 def _checked(name: str, array: Array, dim: int) -> int:
-    place = one_dim(dim, array.ndim)
+    axis = one_dim(dim, array.ndim)
     if not is_float(array):
-        middle = "_lastdim" if place == max(array.ndim, 1) - 1 else ""
+        middle = "_lastdim" if axis == max(array.ndim, 1) - 1 else ""
         raise not_implemented(f"{name}{middle}_kernel_impl", dtype_of(array))
-    return place
+    return axis
 
 
 def softmax_kernel(self: Array, dim: int, dtype: DType | int | None = None) -> Array:
     """Exponentials that sum to one along `dim`. Raises NotImplementedError unless elements are real floats."""
     target = as_dtype(dtype)
     array = self if target is None else cast(self, target)
-    place = _checked("softmax", array, dim)
+    own_axis = _checked("softmax", array, dim)
     if not array.size:
         return np.empty(array.shape, array.dtype)
-    shifted, axis = _shifted(array, place)
+    shifted, axis = _shifted(array, own_axis)
     powers = np.exp(shifted, out=shifted)
     powers /= reduce_with(np.add, powers, axis=axis, keepdims=True)
     return contiguous(powers.astype(array.dtype, copy=False).reshape(array.shape))
@@ -55,10 +55,10 @@ def log_softmax_kernel(self: Array, dim: int, dtype: DType | int | None = None) 
     """
     target = as_dtype(dtype)
     array = self if target is None else cast(self, target)
-    place = _checked("log_softmax", array, dim)
+    own_axis = _checked("log_softmax", array, dim)
     if not array.size:
         return np.empty(array.shape, array.dtype)
-    shifted, axis = _shifted(array, place)
+    shifted, axis = _shifted(array, own_axis)
     with np.errstate(divide="ignore", invalid="ignore"):
         shifted -= np.log(reduce_with(np.add, np.exp(shifted), axis=axis, keepdims=True))
     return contiguous(shifted.astype(array.dtype, copy=False).reshape(array.shape))

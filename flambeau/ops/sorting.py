@@ -48,12 +48,12 @@ def sort_kernel(
     self: Array, dim: int = -1, descending: bool = False, stable: bool | None = None
 ) -> tuple[Array, Array]:
     """Always stable. The order of dimensions in memory is kept. Raises RuntimeError for complex numbers."""
-    place = one_dim(dim, self.ndim)
+    axis = one_dim(dim, self.ndim)
     if is_complex(self):
         raise RuntimeError("Sort does not support complex dtypes on CPU")
     lined = at_least_1d(self)
-    indices = order(lined, place, descending)
-    values = np.take_along_axis(lined, indices, axis=place)
+    indices = order(lined, axis, descending)
+    values = np.take_along_axis(lined, indices, axis=axis)
     shaped = np.empty_like(self, subok=False) if is_host_array(self) else np.empty_like(self)
     shaped[...] = values.reshape(self.shape)
     placed = np.empty_like(self, dtype=np.int64)
@@ -68,18 +68,18 @@ def argsort_kernel(self: Array, dim: int = -1, descending: bool = False, stable:
 
 def topk_kernel(self: Array, k: int, dim: int = -1, largest: bool = True, sorted: bool = True) -> tuple[Array, Array]:
     """The `k` largest or smallest, in order. Raises RuntimeError for a `k` that the dimension does not have."""
-    place = one_dim(dim, self.ndim)
+    axis = one_dim(dim, self.ndim)
     lined = at_least_1d(self)
-    if not 0 <= k <= lined.shape[place]:
+    if not 0 <= k <= lined.shape[axis]:
         raise RuntimeError("selected index k out of range")
     if is_complex(self):
         raise RuntimeError(" topk does not support complex dtypes on CPU")
     if self.dtype == np.bool_:
         raise RuntimeError("topk does not support bool dtypes on CPU")
-    indices = _selected(lined, place, k, largest)
+    indices = _selected(lined, axis, k, largest)
     if indices is None:
-        indices = np.take(order(lined, place, largest), range(k), axis=place)
-    values, indices = take_along(lined, indices, place, True)
+        indices = np.take(order(lined, axis, largest), range(k), axis=axis)
+    values, indices = take_along(lined, indices, axis, True)
     return (values.reshape(()), indices.reshape(())) if self.ndim == 0 and k == 1 else (values, indices)
 
 
@@ -104,12 +104,12 @@ def _selected(array: Array, place: int, k: int, largest: bool) -> Array | None:
 
 def kthvalue_kernel(self: Array, k: int, dim: int = -1, keepdim: bool = False) -> tuple[Array, Array]:
     """The `k`-th smallest, counting from one. Raises RuntimeError for a `k` that the dimension does not have."""
-    place = one_dim(dim, self.ndim)
-    if self.ndim and not self.shape[place]:
-        raise IndexError(f"kthvalue(): Expected reduction dim {place} to have non-zero size.")
-    size = self.shape[place] if self.ndim else 1
+    axis = one_dim(dim, self.ndim)
+    if self.ndim and not self.shape[axis]:
+        raise IndexError(f"kthvalue(): Expected reduction dim {axis} to have non-zero size.")
+    size = self.shape[axis] if self.ndim else 1
     if not 1 <= k <= size:
-        raise RuntimeError(f"kthvalue(): selected number k out of range for dimension {place}")
+        raise RuntimeError(f"kthvalue(): selected number k out of range for dimension {axis}")
     if is_complex(self) or self.dtype == np.bool_:
         raise not_implemented("kthvalue_cpu", dtype_of(self))
     return along_one_dim(self, dim, keepdim, lambda a, d: _place_of(a, d, k - 1))
@@ -163,9 +163,9 @@ def median_of(name: str, ignore_nan: bool) -> tuple[Any, Any]:
         return along_one_dim(self.reshape(-1), 0, False, _middle(ignore_nan))[0]
 
     def along(self: Array, dim: int, keepdim: bool = False) -> tuple[Array, Array]:
-        place = one_dim(dim, self.ndim)
-        if self.ndim and not self.shape[place]:
-            raise IndexError(f"{name}(): Expected reduction dim {place} to have non-zero size.")
+        axis = one_dim(dim, self.ndim)
+        if self.ndim and not self.shape[axis]:
+            raise IndexError(f"{name}(): Expected reduction dim {axis} to have non-zero size.")
         check(self)
         return along_one_dim(self, dim, keepdim, _middle(ignore_nan))
 
@@ -174,9 +174,9 @@ def median_of(name: str, ignore_nan: bool) -> tuple[Any, Any]:
 
 def mode_kernel(self: Array, dim: int = -1, keepdim: bool = False) -> tuple[Array, Array]:
     """The most frequent element, the smallest of several, and where it occurs last."""
-    place = one_dim(dim, self.ndim)
-    if self.ndim and not self.shape[place]:
-        raise IndexError(f"mode(): Expected reduction dim {place} to have non-zero size.")
+    own_axis = one_dim(dim, self.ndim)
+    if self.ndim and not self.shape[own_axis]:
+        raise IndexError(f"mode(): Expected reduction dim {own_axis} to have non-zero size.")
     if is_complex(self):
         raise not_implemented("mode_cpu", dtype_of(self))
 
@@ -223,8 +223,8 @@ def topk_shape(self: TensorType, k: Any, dim: Any = -1) -> tuple[Sizes | None, .
         return (None, None)
     sizes = unknown_dims(self.sizes, dim)
     if k is not UNKNOWN and sizes:
-        place = one_dim(dim, len(sizes))
-        sizes = tuple(k if i == place else s for i, s in enumerate(sizes))
+        axis = one_dim(dim, len(sizes))
+        sizes = tuple(k if i == axis else s for i, s in enumerate(sizes))
     return (sizes, sizes)
 
 

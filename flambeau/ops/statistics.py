@@ -107,16 +107,16 @@ def _trapezoids(name: str, y: Array, x: Array | None, dx: float, dim: int) -> tu
     for which, array in (("y", y), ("x", x)):
         if array is not None and array.dtype == np.bool_:
             raise RuntimeError(f"{name}: received a bool input for `{which}`, but bool is not supported")
-    place = one_dim(dim, y.ndim)
-    heights = np.moveaxis(widened(cast(y, to_float(dtype_of(y)))), place, -1)
+    axis = one_dim(dim, y.ndim)
+    heights = np.moveaxis(widened(cast(y, to_float(dtype_of(y)))), axis, -1)
     sums = heights[..., 1:] + heights[..., :-1]
     if x is None:
-        return sums * heights.dtype.type(dx / 2), place
-    if x.ndim and x.shape[place if x.ndim == y.ndim else -1] != y.shape[place]:
+        return sums * heights.dtype.type(dx / 2), axis
+    if x.ndim and x.shape[axis if x.ndim == y.ndim else -1] != y.shape[axis]:
         raise RuntimeError(f"{name}: There must be one `x` value for each sample point")
     places = widened(cast(x, to_float(dtype_of(x))))
-    places = places if x.ndim < y.ndim and x.ndim <= 1 else np.moveaxis(places, place, -1)
-    return sums * (places[..., 1:] - places[..., :-1]) / 2, place
+    places = places if x.ndim < y.ndim and x.ndim <= 1 else np.moveaxis(places, axis, -1)
+    return sums * (places[..., 1:] - places[..., :-1]) / 2, axis
 
 
 def trapezoid_kernel(y: Array, x: Array | None = None, dx: float = 1, dim: int = -1) -> Array:
@@ -127,8 +127,8 @@ def trapezoid_kernel(y: Array, x: Array | None = None, dx: float = 1, dim: int =
 
 def cumulative_kernel(y: Array, x: Array | None = None, dx: float = 1, dim: int = -1) -> Array:
     """The areas up to each point but the first."""
-    areas, place = _trapezoids("cumulative_trapezoid", y, x, dx, dim)
-    sums = np.moveaxis(areas.cumsum(-1), -1, place)
+    areas, axis = _trapezoids("cumulative_trapezoid", y, x, dx, dim)
+    sums = np.moveaxis(areas.cumsum(-1), -1, axis)
     return contiguous(sums).astype(_area_dtype(y, x), copy=False)
 
 
@@ -164,8 +164,8 @@ def histogram_kernel(
         edges = _edges(values, bins, range)
     heights = np.zeros(len(edges) - 1, np.float64)
     inside = (values >= edges[0]) & (values <= edges[-1])
-    place = np.minimum(np.searchsorted(edges, values[inside], "right") - 1, len(edges) - 2)
-    fold_into(np.add, heights, place, 1.0 if weight is None else weight.reshape(-1)[inside].astype(np.float64))
+    bin_of = np.minimum(np.searchsorted(edges, values[inside], "right") - 1, len(edges) - 2)
+    fold_into(np.add, heights, bin_of, 1.0 if weight is None else weight.reshape(-1)[inside].astype(np.float64))
     if density:
         with np.errstate(all="ignore"):
             heights = heights / heights.sum() / np.diff(edges.astype(np.float64))
@@ -197,8 +197,8 @@ def renorm_kernel(self: Array, p: float, dim: int, maxnorm: float) -> Array:
         raise RuntimeError(f"renorm: input needs at least 2 dimensions, got {self.ndim} dimensions")
     if maxnorm < 0:
         raise RuntimeError(f"renorm: expected maxnorm to be >= 0 but got {maxnorm:g}")
-    place = one_dim(dim, self.ndim)
-    others = tuple(d for d in range(self.ndim) if d != place)
+    axis = one_dim(dim, self.ndim)
+    others = tuple(d for d in range(self.ndim) if d != axis)
     with np.errstate(all="ignore"):
         sizes = np.abs(widened(self)).astype(np.float64)
         largest = reduce_with(np.maximum, sizes, axis=others, keepdims=True, initial=0)

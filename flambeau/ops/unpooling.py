@@ -74,8 +74,8 @@ def _places(*sizes: int) -> Tensor:
 def reference(self: Any, indices: Any, output_size: Any) -> Any:
     """One by one."""
     planes = np.zeros((*self.shape[:-2], *output_size), self.dtype)
-    for place in np.ndindex(*self.shape):
-        planes[(*place[:-2], *np.unravel_index(indices[place], output_size))] = self[place]
+    for index in np.ndindex(*self.shape):
+        planes[(*index[:-2], *np.unravel_index(indices[index], output_size))] = self[index]
     return planes
 
 

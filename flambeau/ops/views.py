@@ -156,10 +156,10 @@ def _expanded(array: Any, size: Sequence[int]) -> Any:
     if lead < 0 or min(size[:lead], default=2) < 2 or 0 in size:
         return None
     sizes, strides = list(size), [0] * lead
-    for place, (old, stride) in enumerate(zip(array.shape, array.strides, strict=True), lead):
-        wanted = sizes[place]
+    for index, (old, stride) in enumerate(zip(array.shape, array.strides, strict=True), lead):
+        wanted = sizes[index]
         if wanted in (old, -1):
-            sizes[place] = old
+            sizes[index] = old
             strides.append(stride)
         elif old == 1:
             strides.append(0)

@@ -31,9 +31,9 @@ def read_loop(
             for k in range(terms):
                 term = (n * terms + k) * points
                 for p in range(points):
-                    place = places[term + p]
-                    if place >= 0:
-                        result[target + p] += weights[term + p] * rows[row + place]
+                    pixel = places[term + p]
+                    if pixel >= 0:
+                        result[target + p] += weights[term + p] * rows[row + pixel]
 
 
 def add_loop(
@@ -47,9 +47,9 @@ def add_loop(
             for k in range(terms):
                 term = (n * terms + k) * points
                 for p in range(points):
-                    place = places[term + p]
-                    if place >= 0:
-                        result[row + place] += weights[term + p] * grad[source + p]
+                    pixel = places[term + p]
+                    if pixel >= 0:
+                        result[row + pixel] += weights[term + p] * grad[source + p]
 
 
 def weigh_loop(
@@ -63,9 +63,9 @@ def weigh_loop(
             for k in range(terms):
                 term = (n * terms + k) * points
                 for p in range(points):
-                    place = places[term + p]
-                    if place >= 0:
-                        result[term + p] += grad[source + p] * rows[row + place]
+                    pixel = places[term + p]
+                    if pixel >= 0:
+                        result[term + p] += grad[source + p] * rows[row + pixel]
 
 
 def _flat(*arrays: Array) -> tuple[Array, ...]:

@@ -65,11 +65,11 @@ class _Member:
         array = gradient._array
         if array.shape != parameter.shape or array.dtype != parameter.dtype or not array.flags.c_contiguous:
             return False
-        place = int(array.ctypes.data)
+        address = int(array.ctypes.data)
         others = [a for k, a in enumerate(self.addresses) if a and k != GRADIENT]
-        if any(-self.nbytes < place - other < self.nbytes for other in others):
+        if any(-self.nbytes < address - other < self.nbytes for other in others):
             return False
-        self.addresses[GRADIENT] = place
+        self.addresses[GRADIENT] = address
         return True
 
 
@@ -159,8 +159,8 @@ class DeviceUpdate:
         cuda = library.cupy().cuda
         stream = cuda.get_current_stream()
         capture = capturing.capture_of(device.index or 0, stream) if capturing.underway else None
-        place = (many, device, stream.ptr)
-        tables = _Tables() if capture is not None else self._tables.setdefault(place, _Tables())
+        key = (many, device, stream.ptr)
+        tables = _Tables() if capture is not None else self._tables.setdefault(key, _Tables())
         sizes = tuple([member.size for member, _ in members])
         share, first, blocks = many.shares(sizes)
         if tables.sizes != sizes:

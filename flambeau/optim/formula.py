@@ -144,11 +144,11 @@ class NumberPart:
     def __init__(self, parameters: Sequence[Value], nodes: Sequence[Node]) -> None:
         self.values = [*parameters, *[n.result() for n in nodes]]
         """What is computed, the numbers it starts with first."""
-        place = {value: k for k, value in enumerate(self.values)}
+        index_of = {value: k for k, value in enumerate(self.values)}
         self._steps: list[tuple[Callable[..., float], list[tuple[int, Any]]]] = []
         for node in nodes:
             assert node.definition is not None
-            operands = [(-1, constant_value(v)) if is_constant(v) else (place[v], None) for v in node.operands]
+            operands = [(-1, constant_value(v)) if is_constant(v) else (index_of[v], None) for v in node.operands]
             self._steps.append((node.definition.kernel, operands))
 
     def __call__(self, values: Sequence[float]) -> list[float]:

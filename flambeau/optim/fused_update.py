@@ -167,17 +167,17 @@ class ParameterUpdate:
             return False
         # Asking NumPy for the address takes as long as a small update does.
         data_at = self._data_at
-        place = _address(gradient) if data_at is None else _WORD.from_address(id(gradient) + data_at).value
+        data_address = _address(gradient) if data_at is None else _WORD.from_address(id(gradient) + data_at).value
         kind = gradient.flags
         if not (kind.c_contiguous and kind.aligned):
             return False
         nbytes = self._nbytes
         for address in self._addresses:
-            if -nbytes < place - address < nbytes:
+            if -nbytes < data_address - address < nbytes:
                 return False
         at = self._gradient_at
         for _, words, offset in self._pieces:
-            words[at] = place + offset
+            words[at] = data_address + offset
         return True
 
     def run(self, numbers: Numbers) -> None:

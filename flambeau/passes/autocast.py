@@ -186,12 +186,12 @@ class _Writer:
         is_product = not any(map(holds_one, node.operands))
         lower = {d: s for d, (p, s) in policies.items() if p is CastPolicy.LOWER and is_product}
         full = {d: s for d, (p, s) in policies.items() if p is CastPolicy.FULL or is_untold(node, p)}
-        for place, value in enumerate(node.operands):
+        for index, value in enumerate(node.operands):
             if lower:
                 value = self.operand(node, value, REDUCED, lower)
             if full:
                 value = self.operand(node, value, FULL, full)
-            node.replace_operand(place, value)
+            node.replace_operand(index, value)
 
     def operand(self, place: Node | Block, value: Value, op: str, settings: _Settings) -> Value:
         """An operand, cast; a list of tensors with its elements cast, and what may be None if it is not."""

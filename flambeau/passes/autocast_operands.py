@@ -27,8 +27,8 @@ class CallWithin:
     def __call__(self, *values: Any) -> Any:
         count = len(self.devices)
         with ExitStack() as blocks:
-            for place, device in enumerate(self.devices):
-                blocks.enter_context(autocast(device, values[2 * place + 1], values[2 * place]))
+            for index, device in enumerate(self.devices):
+                blocks.enter_context(autocast(device, values[2 * index + 1], values[2 * index]))
             return dispatch.run(self.definition, values[2 * count :])
 
 
@@ -53,8 +53,8 @@ def is_untold(node: Node, policy: CastPolicy) -> bool:
     """Whether a sum is told no dtype by its call."""
     if policy is not CastPolicy.FULL_UNLESS_DTYPE_GIVEN or node.definition is None:
         return False
-    place = node.definition.schema.index.get("dtype")
-    return place is None or isinstance(node.operand(place).static_type, NoneType)
+    position = node.definition.schema.index.get("dtype")
+    return position is None or isinstance(node.operand(position).static_type, NoneType)
 
 
 def holds_one(value: Value) -> bool:

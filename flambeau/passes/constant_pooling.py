@@ -25,10 +25,10 @@ def do(graph: Graph) -> bool:
     changed = False
     known: dict[Hashable, Node] = {}
     at_top: dict[Node, Hashable] = {}
-    place: Node | None = None
+    last_constant: Node | None = None
     for node in graph.body.own_nodes():
         if node.op != CONSTANT:
-            place = node
+            last_constant = node
             break
         at_top[node] = _key(node)
         known.setdefault(at_top[node], node)
@@ -45,8 +45,8 @@ def do(graph: Graph) -> bool:
             node.erase()
             changed = True
         elif node not in at_top:
-            assert place is not None
-            node.move_before(place)
+            assert last_constant is not None
+            node.move_before(last_constant)
             changed = True
     return changed
 

@@ -69,7 +69,7 @@ class _Merger:
             return False
         if _gives_what_it_takes(node):
             return True
-        if not any(aliases.places(v) for v in node.results):
+        if not any(aliases.locations(v) for v in node.results):
             return True
         if any(aliases.may_alias(a, b) for a, b in combinations(earlier.results, 2)):
             return aliases.can_merge(earlier.results, node.results)

@@ -16,7 +16,7 @@ from __future__ import annotations
 
 from flambeau.analysis.effects import own_effect, own_may_raise, own_writes
 from flambeau.analysis.manager import alias_analysis
-from flambeau.analysis.memory import Place
+from flambeau.analysis.memory import Location
 from flambeau.ir.constants import CONSTANT
 from flambeau.ir.graph import Graph, Node, Value
 from flambeau.ir.printer import SUBGRAPH
@@ -69,7 +69,7 @@ class _Liveness:
         alias = alias_analysis(self._graph)
         written = {node: alias.writes(node) for node in writing}
         left = [n for n in writing if n not in self._nodes]
-        seen: set[Place] = set()
+        seen: set[Location] = set()
         looked_at: set[Value] = set()
         while left:
             seen |= alias.reach(self._values - looked_at)

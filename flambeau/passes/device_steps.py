@@ -24,8 +24,8 @@ _PART_PRODUCTS: Final = Step(
 
 def for_devices(steps: Sequence[Step]) -> tuple[Step, ...]:
     """The same steps, or those that are left of them, for a graph on devices."""
-    place = next(k for k, step in enumerate(steps) if step.name == "fuse")
-    return *steps[:place], _PART_PRODUCTS, *steps[place:]
+    index = next(k for k, step in enumerate(steps) if step.name == "fuse")
+    return *steps[:index], _PART_PRODUCTS, *steps[index:]
 
 
 check_order(for_devices(STEPS))

@@ -144,10 +144,10 @@ def bring_together(aliases: AliasAnalysis, earlier: list[Node], later: list[Node
     if current is None:
         return False
     if all(_may_exchange(aliases, b, n) for b in between for n in later):
-        place = earlier[-1]
+        insertion_point = earlier[-1]
         for node in later:
-            node.move_after(place)
-            place = node
+            node.move_after(insertion_point)
+            insertion_point = node
         return True
     if all(_may_exchange(aliases, n, b) for b in between for n in earlier):
         for node in earlier:

@@ -35,14 +35,14 @@ def _outline(graph: Graph, node: Node) -> None:
     """Put one node into a subgraph that has a parameter for every operand but constants."""
     inner, inputs = Graph(), []
     copy = clone_node(node, inner, {})
-    for place, value in enumerate(node.operands):
+    for index, value in enumerate(node.operands):
         maker = value.defining_node
         if maker is not None and maker.op == CONSTANT and not is_tensor(maker.attributes.get("value")):
             copies: Copies = {}
             inner.insert_node(clone_node(maker, inner, copies))
-            copy.replace_operand(place, copies[value])
+            copy.replace_operand(index, copies[value])
         else:
-            copy.replace_operand(place, inner.add_parameter(value.static_type))
+            copy.replace_operand(index, inner.add_parameter(value.static_type))
             inputs.append(value)
     inner.insert_node(copy)
     for value in copy.results:

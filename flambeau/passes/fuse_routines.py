@@ -125,7 +125,7 @@ def _own_lists(graph: Graph, node: Node) -> list[Node]:
 
 def _name_what_is_none(graph: Graph, node: Node) -> None:
     """Give a node constants for what is None by its type alone, such as a bias that a module does not have."""
-    for place, value in enumerate(node.operands):
+    for index, value in enumerate(node.operands):
         if isinstance(value.static_type, NoneType) and not is_none(value):
             with graph.inserting(node):
-                node.replace_operand(place, insert_constant(graph, None))
+                node.replace_operand(index, insert_constant(graph, None))

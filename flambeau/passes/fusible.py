@@ -168,8 +168,8 @@ class Fusible:
 
     def _may_share_table(self, node: Node, definition: OpDef) -> bool:
         """Whether what a lookup looks things up in, if the node is one, may be an input of a kernel with others."""
-        place = GATHERS.get(definition.accumulator)
-        return place is None or self._is_table(node.operands[place], node)
+        table_index = GATHERS.get(definition.accumulator)
+        return table_index is None or self._is_table(node.operands[table_index], node)
 
     def _is_table(self, value: Value, lookup: Node) -> bool:
         """Whether a value lies in memory as it is, and kernels only look things up in it."""

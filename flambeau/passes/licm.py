@@ -65,7 +65,7 @@ def _is_invariant(node: Node, loop: Node, aliases: AliasAnalysis) -> bool:
         return False
     if node.op == "prim::GetAttr":  # gives the same object in every iteration, whoever writes to what is in it
         return True
-    return not any(aliases.places(v) and (aliases.has_writers(v) or aliases.leaves(v)) for v in node.results)
+    return not any(aliases.locations(v) and (aliases.has_writers(v) or aliases.leaves(v)) for v in node.results)
 
 
 def _defined_in(block: Block) -> list[object]:

@@ -66,8 +66,8 @@ def _literal(value: Value) -> tuple[Value, ...] | None:
 def _contains(node: Node) -> Any:
     """k in {...}"""
     elements = _literal(node.operand(0))
-    place = None if elements is None else place_of_key(elements, node.operand(1))
-    return KEEP if place is None else Literal(node.operand(0), Constant(place >= 0), is_shallow=True)
+    index = None if elements is None else place_of_key(elements, node.operand(1))
+    return KEEP if index is None else Literal(node.operand(0), Constant(index >= 0), is_shallow=True)
 
 
 @rewrites("aten::__getitem__")
@@ -75,10 +75,10 @@ def _contains(node: Node) -> Any:
 def _item(node: Node) -> Any:
     """{...}[k], where it is there."""
     elements = _literal(node.operand(0))
-    place = None if elements is None else place_of_key(elements, node.operand(1))
-    if elements is None or place is None or place < 0:
+    index = None if elements is None else place_of_key(elements, node.operand(1))
+    if elements is None or index is None or index < 0:
         return KEEP
-    item = elements[place]
+    item = elements[index]
     is_known = is_subtype(item.static_type, node.result().static_type)
     return Literal(node.operand(0), item, is_shallow=True) if is_known else KEEP
 

@@ -37,13 +37,13 @@ def do(graph: Graph) -> bool:
 def _narrow(fork: Node) -> bool:
     body: Graph = fork.attribute(SUBGRAPH)
     changed = inline.do(body)
-    for place in reversed(range(len(body.parameters))):
-        value = body.parameters[place]
+    for index in reversed(range(len(body.parameters))):
+        value = body.parameters[index]
         if isinstance(value.static_type, NamedType) and all(u.user.op == _READ for u in value.uses()):
-            _read_outside(fork, body, value, place)
+            _read_outside(fork, body, value, index)
         if not value.is_used:
-            body.body.remove_parameter(place)
-            fork.remove_operand(place)
+            body.body.remove_parameter(index)
+            fork.remove_operand(index)
             changed = True
     return changed
 

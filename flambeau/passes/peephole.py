@@ -112,7 +112,7 @@ class _Peephole:
     def _may_stand_for(self, new: Value, old: Value, node: Node) -> bool:
         """Whether one value may replace the other, which had memory of its own."""
         aliases = self._known_aliases()
-        if not aliases.places(old) or (not aliases.is_new(old) and aliases.places(old) <= aliases.places(new)):
+        if not aliases.locations(old) or (not aliases.is_new(old) and aliases.locations(old) <= aliases.locations(new)):
             return True
         return aliases.can_merge([new], [old])
 

@@ -45,10 +45,10 @@ def _may_give_anything(node: Node) -> bool:
     definition = node.definition
     if definition is None:
         return node.op == "prim::GetAttr" or node.op in kinds.OPAQUE or not kinds.is_known(node.op) or node.op[0] == "^"
-    place = definition.schema.index.get("requires_grad")
-    if place is None:
+    position = definition.schema.index.get("requires_grad")
+    if position is None:
         return definition.is_about_tensor and definition.schema.is_mutable
-    flag = node.operand(place)
+    flag = node.operand(position)
     return not (constants.is_constant(flag) and not constants.constant_value(flag))
 
 

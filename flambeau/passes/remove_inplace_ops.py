@@ -29,7 +29,7 @@ from flambeau.ir.constants import insert_constant
 from flambeau.ir.graph import Graph, Node, Value
 from flambeau.ir.uses import Use
 from flambeau.ir.walk import ancestor_in
-from flambeau.passes.remove_mutation import holders_of, is_removable, only_place
+from flambeau.passes.remove_mutation import holders_of, is_removable, only_location
 from flambeau.schema import match, registry
 from flambeau.schema.rule_tables import RuleTable
 from flambeau.schema.types import TENSOR, ListType, TensorType
@@ -81,7 +81,7 @@ def _family(names: list[Value], aliases: AliasAnalysis) -> _Family | None:
 def _members(names: list[Value], aliases: AliasAnalysis) -> _Family | None:
     """A new tensor with views and writes of its own block; None where there is anything else among these values."""
     bases = [v for v in names if aliases.is_new(v)]
-    if len(bases) != 1 or aliases.escapes(bases[0]) or any(only_place(v, aliases) is None for v in names):
+    if len(bases) != 1 or aliases.escapes(bases[0]) or any(only_location(v, aliases) is None for v in names):
         return None
     family = _Family(bases[0])
     for value in names:

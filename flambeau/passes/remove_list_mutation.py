@@ -65,7 +65,7 @@ def do(graph: Graph) -> bool:
 def _changes(value: Value, aliases: AliasAnalysis) -> list[Node]:
     """The changes of a list in order; none where one has to stay."""
     block, names = value.owner_block, _names_of(value)
-    places = aliases.places(value)
+    places = aliases.locations(value)
     uses = [use for name in names for use in name.uses()]
     changes = {use.user for use in uses if _is_change(use)}
     writers = [writer for writer in aliases.writers(value) if not places.isdisjoint(aliases.writes(writer))]
@@ -123,7 +123,7 @@ def _may_stay(use: Use[Node], last: Node, value: Value, aliases: AliasAnalysis) 
     definition = node.definition
     if definition is None or definition.schema.arguments[use.offset].alias is not None:
         return False
-    return not any(aliases.may_reach(result, aliases.places(value)) for result in node.results)
+    return not any(aliases.may_reach(result, aliases.locations(value)) for result in node.results)
 
 
 def _left_by(value: Value, changes: Sequence[Node]) -> dict[Node, Changed]:
@@ -234,30 +234,30 @@ def places_of_keys(elements: tuple[Value, ...]) -> dict[str | int, int] | None:
     constant_keys = [constants.constant_value(k) for k in keys]
     if not all(isinstance(k, str | int) for k in constant_keys):
         return None
-    return {k: 2 * place + 1 for place, k in enumerate(constant_keys)}
+    return {k: 2 * index + 1 for index, k in enumerate(constant_keys)}
 
 
 @dict_changes("aten::_set_item")
 def _set_value(elements: tuple[Value, ...], node: Node) -> Changed | None:
-    place = place_of_key(elements, node.operand(1))
-    if place is None:
+    index = place_of_key(elements, node.operand(1))
+    if index is None:
         return None
-    if place < 0:
+    if index < 0:
         return Changed((*elements, node.operand(1), node.operand(2)))
-    return Changed((*elements[:place], node.operand(2), *elements[place + 1 :]))
+    return Changed((*elements[:index], node.operand(2), *elements[index + 1 :]))
 
 
 @dict_changes("aten::Delete")
 def _delete(elements: tuple[Value, ...], node: Node) -> Changed | None:
-    place = place_of_key(elements, node.operand(1))
-    return None if place is None or place < 0 else Changed((*elements[: place - 1], *elements[place + 1 :]))
+    index = place_of_key(elements, node.operand(1))
+    return None if index is None or index < 0 else Changed((*elements[: index - 1], *elements[index + 1 :]))
 
 
 @dict_changes("aten::pop")
 def _pop_value(elements: tuple[Value, ...], node: Node) -> Changed | None:
     left = _delete(elements, node)
-    place = place_of_key(elements, node.operand(1))
-    return None if left is None or place is None else Changed(left.elements, elements[place])
+    index = place_of_key(elements, node.operand(1))
+    return None if left is None or index is None else Changed(left.elements, elements[index])
 
 
 @dict_changes("aten::clear")

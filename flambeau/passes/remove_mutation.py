@@ -19,7 +19,7 @@ from functools import cmp_to_key, partial
 from flambeau.analysis import operator_rules, shapes
 from flambeau.analysis.alias import AliasAnalysis
 from flambeau.analysis.manager import alias_analysis
-from flambeau.analysis.memory import Place
+from flambeau.analysis.memory import Location
 from flambeau.ir.graph import Graph, Node, Value
 from flambeau.ir.uses import Use
 from flambeau.ir.walk import ancestor_in
@@ -41,7 +41,7 @@ def do(graph: Graph, wanted: Callable[[Node], bool] = lambda node: True, *, chec
     holders = holders_of(graph, aliases)
     changed = False
     for value in dict.fromkeys(_first(n, may_go) for n in writes):
-        known = holders.get(only_place(value, aliases), None)
+        known = holders.get(only_location(value, aliases), None)
         if known is not None and _is_private(value, known, aliases, may_go):
             _rewrite(value, known)
             changed = True
@@ -141,23 +141,23 @@ def _first(node: Node, may_go: Callable[[Node], bool]) -> Value:
     return value
 
 
-def only_place(value: Value, aliases: AliasAnalysis) -> Place | None:
-    """The place that a value is; None where it may be several, or none."""
-    places = aliases.places(value)
+def only_location(value: Value, aliases: AliasAnalysis) -> Location | None:
+    """The location that a value is; None where it may be several, or none."""
+    places = aliases.locations(value)
     return next(iter(places)) if len(places) == 1 else None
 
 
-def holders_of(graph: Graph, aliases: AliasAnalysis, *, contained: bool = False) -> dict[Place | None, list[Value]]:
-    """The values that may be each place; nothing for a place that something contains, unless `contained`."""
-    holders: dict[Place | None, list[Value]] = {}
-    inside: set[Place] = set()
+def holders_of(graph: Graph, aliases: AliasAnalysis, *, contained: bool = False) -> dict[Location | None, list[Value]]:
+    """The values that may be each location; nothing for one that something contains, unless `contained`."""
+    holders: dict[Location | None, list[Value]] = {}
+    inside: set[Location] = set()
     for node in graph.listed_nodes():
         for value in (*node.results, *(p for block in node.nested_blocks for p in block.parameters)):
-            for place in aliases.places(value):
-                holders.setdefault(place, []).append(value)
-                inside |= place.contents
-    for place in () if contained else inside:
-        holders.pop(place, None)
+            for location in aliases.locations(value):
+                holders.setdefault(location, []).append(value)
+                inside |= location.contents
+    for location in () if contained else inside:
+        holders.pop(location, None)
     return holders
 
 

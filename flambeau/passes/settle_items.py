@@ -47,23 +47,23 @@ def _is_known(place: Value) -> bool:
 
 def _settled(graph: Graph, node: Node, places: list[Value | None]) -> Value:
     """What stands for a node of one of the kinds."""
-    rest = [place for place in places if place is None or not is_number(place)] or [None]
+    rest = [index for index in places if index is None or not is_number(index)] or [None]
     if node.op == PLACES:
         return _listed(graph, node, rest)
     view, dim = node.operand(0), 0
-    for place in places:
-        if place is not None and is_number(place):
-            at = _like(node, graph.insert("aten::Int", [place], [INT]))
+    for index in places:
+        if index is not None and is_number(index):
+            at = _like(node, graph.insert("aten::Int", [index], [INT]))
             view = _like(node, graph.insert("aten::select", [view, insert_constant(graph, dim), at]))
         else:
-            dim += _dimensions(place)
-    if node.op == ITEM and any(place is not None for place in rest):
+            dim += _dimensions(index)
+    if node.op == ITEM and any(index is not None for index in rest):
         return _like(node, graph.insert("aten::index", [view, _listed(graph, node, rest)]))
     return _like(node, graph.insert("aten::alias", [view])) if view is node.operand(0) else view
 
 
 def _listed(graph: Graph, node: Node, places: list[Value | None]) -> Value:
-    values = [insert_constant(graph, None) if place is None else place for place in places]
+    values = [insert_constant(graph, None) if index is None else index for index in places]
     return _like(node, graph.insert("prim::ListConstruct", values, [ListType(OptionalType(TENSOR))]))
 
 

@@ -91,8 +91,8 @@ class _Numbers:
         """What a value that a node defines may be: nothing as long as that is not known."""
         if node.op == "prim::Loop":
             (body,) = node.nested_blocks
-            place = value.index + 1 if value.defining_node is node else value.index
-            return self._of((body.parameters[place], node.operand(place + 1), body.returns[place]))
+            index = value.index + 1 if value.defining_node is node else value.index
+            return self._of((body.parameters[index], node.operand(index + 1), body.returns[index]))
         if node.op == "prim::If":
             return self._of([block.returns[value.index] for block in node.nested_blocks])
         if node.op in (ITEM, IMPLICIT):

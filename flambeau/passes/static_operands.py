@@ -59,6 +59,6 @@ def graph_for(graph: Graph, values: Sequence[object]) -> Graph:
     for parameter, value in zip(known.parameters[first:], values, strict=True):
         with known.inserting(before or known.body.return_node):
             parameter.replace_uses_with(insert_constant(known, value))
-    for place in reversed(range(first, len(known.parameters))):
-        known.body.remove_parameter(place)
+    for index in reversed(range(first, len(known.parameters))):
+        known.body.remove_parameter(index)
     return known

@@ -29,13 +29,13 @@ class Step:
 
 def check_order(steps: Sequence[Step]) -> None:
     """Raise ValueError if a step stands where its constraints forbid."""
-    place = {step.name: index for index, step in enumerate(steps)}
-    if len(place) != len(steps):
+    position = {step.name: index for index, step in enumerate(steps)}
+    if len(position) != len(steps):
         raise ValueError("two passes have one name")
     for index, step in enumerate(steps):
         for name, reason in step.after:
-            if place.get(name, index) >= index:
+            if position.get(name, index) >= index:
                 raise ValueError(f"pass '{step.name}' must come after '{name}': {reason}")
         for name, reason in step.before:
-            if place.get(name, -1) <= index:
+            if position.get(name, -1) <= index:
                 raise ValueError(f"pass '{step.name}' must come before '{name}': {reason}")

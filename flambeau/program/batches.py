@@ -52,8 +52,8 @@ def batch_of(
 def in_dims_of(node: Node) -> list[int | None]:
     """The axis of the examples in each operand of a node."""
     dims: list[int | None] = [None] * len(node.operands)
-    for place, dim in zip(node.attribute("batched"), node.attribute("in_dims"), strict=True):
-        dims[place] = dim
+    for index, dim in zip(node.attribute("batched"), node.attribute("in_dims"), strict=True):
+        dims[index] = dim
     return dims
 
 

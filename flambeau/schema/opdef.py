@@ -176,7 +176,7 @@ class OpDef:
         if self.effect is not Effect.RANDOM:
             return False
         places = (self.schema.index.get(name) for name in ("train", "training"))
-        return all(place is None or arguments[place] is not False for place in places)
+        return all(index is None or arguments[index] is not False for index in places)
 
     def __call__(self, *arguments: Any) -> Any:
         """Run the kernel on all arguments in schema order."""

@@ -50,9 +50,9 @@ def _refuse_outside(name: str, e: Load, dimension: int, known: Known) -> None:
     is_high = high is not None and never_negative(high.plus(size, -1), known)
     if not is_low and not is_high:
         return
-    place = low if is_low else high
-    assert place is not None
-    reached = simplify(place.expr())
+    bound = low if is_low else high
+    assert bound is not None
+    reached = simplify(bound.expr())
     raise ScheduleError(
         f"{name} reads {e} at index {reached} of dimension {dimension}, whose size is {e.buffer.shape[dimension]}; "
         f"write te.where(condition, {e}, other) for the iterations that lie outside, or other sizes"

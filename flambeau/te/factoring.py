@@ -34,9 +34,9 @@ def rfactor(nest: Nest, loop: Loop) -> Loop:
             )
     at, target, reducer = store.indices, store.buffer, store.reducer
     parts = Buffer(nest.fresh(f"{target.name}_{loop.name}"), (loop.extent,), target.computed)
-    place = simplify(loop.var - loop.start)
-    store.buffer, store.indices, tensor, store.tensor = parts, (place,), store.tensor, None
-    loop.body.insert(0, Store(parts, (place,), neutral(reducer, target.dtype)))
+    offset = simplify(loop.var - loop.start)
+    store.buffer, store.indices, tensor, store.tensor = parts, (offset,), store.tensor, None
+    loop.body.insert(0, Store(parts, (offset,), neutral(reducer, target.dtype)))
     loop.reduces = False
     var = Var(nest.fresh(f"{loop.name}_all"))
     put_together = Store(target, at, Load(parts, (var,)), reducer, tensor)

@@ -72,12 +72,12 @@ def split(nest: Nest, loop: Loop, factor: int | None, parts: int | None, tail: s
         count = simplify(extent // inner)
         rest = _rest_of(nest, loop, simplify(loop.start + count * inner))
     outer_var, inner_var = Var(nest.fresh(f"{loop.name}_outer")), Var(nest.fresh(f"{loop.name}_inner"))
-    place = simplify(loop.start + outer_var * size + inner_var)
+    index = simplify(loop.start + outer_var * size + inner_var)
     is_guarded = not is_whole and rest is None
     body = loop.body
-    replace_in(body, {loop.var: place})
+    replace_in(body, {loop.var: index})
     if is_guarded:
-        body = [When(simplify(place < loop.stop), body)]
+        body = [When(simplify(index < loop.stop), body)]
     inner_loop = Loop(inner_var, integer(0), size, body, reduces=loop.reduces)
     outer = Loop(outer_var, integer(0), count, [inner_loop], reduces=loop.reduces)
     nest.put(loop, [outer] if rest is None else [outer, rest])

@@ -81,8 +81,8 @@ def _concerns(arguments: Sequence[Any], device_type: str) -> bool:
 
 
 def _has_dtype(definition: OpDef, arguments: Sequence[Any]) -> bool:
-    place = definition.schema.index.get("dtype")
-    return place is not None and arguments[place] is not None
+    position = definition.schema.index.get("dtype")
+    return position is not None and arguments[position] is not None
 
 
 def _cast(values: Sequence[Any], device_type: str, dtype: DType, convert: Convert) -> list[Any]:

@@ -207,8 +207,8 @@ def _asked(values: Sequence[Any]) -> list[Any]:
         for one in value if type(value) in (list, tuple) else (value,):
             cls = type(one)
             if overrides_dispatch(cls) and cls not in map(type, chosen):
-                place = next((i for i, other in enumerate(chosen) if issubclass(cls, type(other))), len(chosen))
-                chosen.insert(place, one)
+                position = next((i for i, other in enumerate(chosen) if issubclass(cls, type(other))), len(chosen))
+                chosen.insert(position, one)
     return chosen
 
 

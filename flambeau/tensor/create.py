@@ -96,8 +96,8 @@ def tensor(
         answered = answer(tensor, (data,), {k: v for k, v in options.items() if v not in (None, False)})
         if answered is not NOT_OVERRIDDEN:
             return answered  # type: ignore[no-any-return]
-    place = Device(device) if isinstance(device, str) else device
-    _check_place(place)
+    on_device = Device(device) if isinstance(device, str) else device
+    _check_place(on_device)
     target = None if dtype is None else to_dtype(dtype)
     if isinstance(data, Tensor):
         result = call("aten::_to_copy", data.detach(), dtype=target) if target else data.detach().clone()
@@ -108,8 +108,8 @@ def tensor(
         result = result if target is None or result.dtype is target else call("aten::_to_copy", result, dtype=target)
     else:
         result = wrap(_from_sequence(data, target))
-    if place is not None and place != result.device:
-        result = call("aten::to", result, place)
+    if on_device is not None and on_device != result.device:
+        result = call("aten::to", result, on_device)
     return result.asking_from_the_start() if requires_grad else result
 
 
@@ -263,10 +263,10 @@ def as_tensor(data: Any, dtype: Any = None, device: Device | str | None = None) 
     if isinstance(data, np.ndarray) or is_foreign(data):
         data = from_array(data)
     if isinstance(data, Tensor):
-        place = Device(device) if isinstance(device, str) else device
-        _check_place(place)
-        if place is not None and place != data.device:
-            data = call("aten::to", data, place)
+        on_device = Device(device) if isinstance(device, str) else device
+        _check_place(on_device)
+        if on_device is not None and on_device != data.device:
+            data = call("aten::to", data, on_device)
         same: Tensor = data if target is None or data.dtype is target else call("aten::to", data, target)
         return same
     return tensor(data, dtype=target, device=device)

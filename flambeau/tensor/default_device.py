@@ -91,12 +91,12 @@ def set_default_device(device: Any) -> None:
     (device(type='meta'), device(type='meta'))
     >>> flambeau.set_default_device(None)
     """
-    place = None if device is None else Device(device) if isinstance(device, str) else device
+    chosen = None if device is None else Device(device) if isinstance(device, str) else device
     if _entered.default is not None:
         _entered.default.__exit__(None, None, None)
         _entered.default = None
-    if place is not None and place.type != "cpu":
-        _entered.default = DeviceMode(place)
+    if chosen is not None and chosen.type != "cpu":
+        _entered.default = DeviceMode(chosen)
         _entered.default.__enter__()
 
 

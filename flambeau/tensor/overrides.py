@@ -37,8 +37,8 @@ def overriding(values: Iterable[Any]) -> list[Any]:
     for value in _leaves(values):
         cls = type(value)
         if overrides_functions(cls) and cls not in map(type, chosen):
-            place = next((i for i, one in enumerate(chosen) if issubclass(cls, type(one))), len(chosen))
-            chosen.insert(place, value)
+            position = next((i for i, one in enumerate(chosen) if issubclass(cls, type(one))), len(chosen))
+            chosen.insert(position, value)
     return chosen
 
 

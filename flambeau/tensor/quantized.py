@@ -106,12 +106,12 @@ class QuantizedTensor(Tensor):
         return f"{shown[:-1]}, {said}, scale={scales!r}, zero_point={zeros!r}, axis={quantizer.axis})"
 
     def __reduce__(self) -> tuple[Any, ...]:
-        place = (tuple(self._array.shape), self.stride(), self.storage_offset())
-        return rebuilt, (self._storage, self.dtype, *place, self.quantizer)
+        extent = (tuple(self._array.shape), self.stride(), self.storage_offset())
+        return rebuilt, (self._storage, self.dtype, *extent, self.quantizer)
 
     def __deepcopy__(self, memo: dict[int, Any]) -> QuantizedTensor:
-        place = (tuple(self._array.shape), self.stride(), self.storage_offset())
-        result = rebuilt(deepcopy(self._storage, memo), self.dtype, *place, self.quantizer)
+        extent = (tuple(self._array.shape), self.stride(), self.storage_offset())
+        result = rebuilt(deepcopy(self._storage, memo), self.dtype, *extent, self.quantizer)
         memo[id(self)] = result
         return result
 

@@ -100,8 +100,8 @@ def _matrix(values: Array, indent: int) -> str:
 def _blocks(values: Array) -> str:
     """A matrix for each place of the outer dimensions, its numbers counted from 1, the first one running fastest."""
     parts = [
-        f"({','.join(str(p + 1) for p in place[::-1])},.,.) = \n{_matrix(values[place[::-1]], 1)}"
-        for place in itertools.product(*map(range, values.shape[-3::-1]))
+        f"({','.join(str(p + 1) for p in index[::-1])},.,.) = \n{_matrix(values[index[::-1]], 1)}"
+        for index in itertools.product(*map(range, values.shape[-3::-1]))
     ]
     return "\n".join(parts)
 

@@ -106,8 +106,8 @@ def make_wrapper_subclass(
             f"Tensor subclass {cls.__name__} must define __torch_dispatch__ to be created with _make_wrapper_subclass"
         )
     target = defaults.float_dtype() if dtype is None else to_dtype(dtype)
-    place = CPU if device is None else Device(device) if isinstance(device, str) else device
-    array, storage = dataless.window(tuple(size), strides, target, place, storage_offset or 0)
+    on_device = CPU if device is None else Device(device) if isinstance(device, str) else device
+    array, storage = dataless.window(tuple(size), strides, target, on_device, storage_offset or 0)
     result: T = object.__new__(cls)
     Tensor.__init__(result, array, storage)
     if requires_grad:

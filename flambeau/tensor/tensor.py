@@ -335,8 +335,8 @@ class Tensor(GradientState, TensorMethods):
                 "Only leaf tensors can be pickled: this one was computed while gradients were recorded. Use "
                 "tensor.detach()."
             )
-        place = (tuple(self._array.shape), self.stride(), self.storage_offset())
-        form: tuple[Any, ...] = (self._storage, self.dtype, *place, self._requires_grad)
+        extent = (tuple(self._array.shape), self.stride(), self.storage_offset())
+        form: tuple[Any, ...] = (self._storage, self.dtype, *extent, self._requires_grad)
         if subclasses.is_special(type(self)):
             form = (*form, type(self), getattr(self, "__dict__", None))
         return (_rebuild, form)
@@ -344,8 +344,8 @@ class Tensor(GradientState, TensorMethods):
     def __deepcopy__(self, memo: dict[int, Any]) -> Tensor:
         if self._is_recorded():
             raise RuntimeError(NO_DEEPCOPY)
-        place = (tuple(self._array.shape), self.stride(), self.storage_offset())
-        form = (deepcopy(self._storage, memo), self.dtype, *place, self._requires_grad)
+        extent = (tuple(self._array.shape), self.stride(), self.storage_offset())
+        form = (deepcopy(self._storage, memo), self.dtype, *extent, self._requires_grad)
         result = memo[id(self)] = _rebuild(*form, type(self) if subclasses.is_special(type(self)) else Tensor)
         if "__dict__" in dir(self):
             result.__dict__.update(deepcopy(self.__dict__, memo))

@@ -127,14 +127,14 @@ class TypedStorage:
         return iter(self.tolist())
 
     def __getitem__(self, index: int | slice) -> Any:
-        place = self._place(index)
-        if isinstance(place, slice):
-            return TypedStorage(Storage(self._elements()[place].copy()), self.dtype)
-        return self._elements()[place].item()
+        position = self._place(index)
+        if isinstance(position, slice):
+            return TypedStorage(Storage(self._elements()[position].copy()), self.dtype)
+        return self._elements()[position].item()
 
     def __setitem__(self, index: int | slice, value: Any) -> None:
-        place = self._place(index)
-        self._written()[place] = value
+        position = self._place(index)
+        self._written()[position] = value
 
     def _place(self, index: Any) -> Any:
         """An index from the beginning, or a slice without steps."""

@@ -163,17 +163,17 @@ class _Run:
 
     def all(self, checks: list[Check]) -> None:
         forbidden: list[Check] = []
-        place = 0
-        while place < len(checks):
-            check = checks[place]
-            place += 1
+        index = 0
+        while index < len(checks):
+            check = checks[index]
+            index += 1
             if check.kind is Kind.NOT:
                 forbidden.append(check)
                 continue
             group = [check]
-            while check.kind is Kind.DAG and place < len(checks) and checks[place].kind is Kind.DAG:
-                group.append(checks[place])
-                place += 1
+            while check.kind is Kind.DAG and index < len(checks) and checks[index].kind is Kind.DAG:
+                group.append(checks[index])
+                index += 1
             start, end = self.any_order(group) if check.kind is Kind.DAG else self.find(check)
             for unwanted in forbidden:
                 self.absent(unwanted, self.at, start)

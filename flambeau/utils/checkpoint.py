@@ -198,8 +198,8 @@ class CheckpointFunction(Function):
         if is_for_targets():
             raise RuntimeError(NOT_WITH_GRAD)
         values = list(ctx.values)
-        for place, tensor in zip(ctx.places, ctx.saved_tensors, strict=True):
-            values[place] = _apart(tensor)
+        for index, tensor in zip(ctx.places, ctx.saved_tensors, strict=True):
+            values[index] = _apart(tensor)
         with ctx.world.restored(), inference_mode(False):
             result = ctx.function(*values)
         listed = result if isinstance(result, tuple) else (result,)

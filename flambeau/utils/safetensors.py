@@ -78,8 +78,8 @@ def save_model(model: Module, filename: Path, metadata: Mapping[str, str] | None
     owners: dict[Any, str] = {}
     for name in sorted(state):
         tensor = state[name]
-        place = (tensor._storage.address, tensor.storage_offset(), tuple(tensor.shape), tensor.dtype)
-        owner = owners.setdefault(place, name) if tensor.numel() else name
+        key = (tensor._storage.address, tensor.storage_offset(), tuple(tensor.shape), tensor.dtype)
+        owner = owners.setdefault(key, name) if tensor.numel() else name
         if owner == name:
             kept[name] = tensor.contiguous()
         else:

@@ -92,15 +92,15 @@ class _Attention:
 
     def _vectors(self, base: Value, row: Value) -> list[Value]:
         f = self.f
-        place = f.offset(base, f.mul(row, self.row_bytes))
+        address = f.offset(base, f.mul(row, self.row_bytes))
         size = f.lanes * f.size
-        return [f.read(f.offset(place, v * size), f.element, f.lanes, align=size) for v in self._v()]
+        return [f.read(f.offset(address, v * size), f.element, f.lanes, align=size) for v in self._v()]
 
     def _put(self, base: Value, row: Value, values: Sequence[Value]) -> None:
         f = self.f
-        place = f.offset(base, f.mul(row, self.row_bytes))
+        address = f.offset(base, f.mul(row, self.row_bytes))
         for v, value in enumerate(values):
-            f.write(value, f.offset(place, v * f.lanes * f.size), align=f.lanes * f.size)
+            f.write(value, f.offset(address, v * f.lanes * f.size), align=f.lanes * f.size)
 
     def _places(self, base: Value, step: Value, vector: int) -> Value:
         """The addresses of a vector's queries, so many bytes apart."""

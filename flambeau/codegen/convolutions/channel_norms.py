@@ -190,8 +190,8 @@ class Totals:
         self._vector = f.floats.lanes * f.floats.itemsize
         slot = f.slot(f"[{number * TOGETHER * f.floats.lanes} x {f.floats.type}]")
         self._places = [f.at(slot, k * self._vector, "i8") for k in range(number * TOGETHER)]
-        for place in self._places:
-            f.put_vector(f.zero, place)
+        for address in self._places:
+            f.put_vector(f.zero, address)
 
     def add(self, bases: Sequence[Value], start: Value, count: Value, vectors: int) -> None:
         """Add so many groups of so many vectors, from a number of the planes on."""
@@ -205,15 +205,15 @@ class Totals:
             flat = [parts[v][s] for s in range(self._number) for v in range(vectors)]
             return [f.fadd(a, b) for a, b in zip(state, flat, strict=True)]
 
-        for place, value in zip(places, f.fold(count, [f.vector(p) for p in places], step), strict=True):
-            f.put_vector(value, place)
+        for address, value in zip(places, f.fold(count, [f.vector(p) for p in places], step), strict=True):
+            f.put_vector(value, address)
 
     def add_part(self, bases: Sequence[Value], parts: Parts) -> None:
         """Add what is left over."""
         f = self._f
         values = [self._part(f.moved(base, f.bytes_of(parts.last)), parts) for base in bases]
-        for place, term in zip(self._places[::TOGETHER], self._terms(values), strict=True):
-            f.put_vector(f.fadd(f.vector(place), f.select(parts.mask, term, f.zero)), place)
+        for address, term in zip(self._places[::TOGETHER], self._terms(values), strict=True):
+            f.put_vector(f.fadd(f.vector(address), f.select(parts.mask, term, f.zero)), address)
 
     def _part(self, base: Value, parts: Parts) -> Value:
         """A vector of which some numbers are in memory."""

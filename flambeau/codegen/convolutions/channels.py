@@ -72,13 +72,13 @@ def _build_tile(m: VectorModule, step: int, count: int) -> None:
     done = f.fold(f.get(words, CHANNELS, "tap_count"), [first] * count, one)
     places = [f.at(sums, k * width, "i8") for k in range(count)]
     with f.when(f.is_null(scale)):
-        for value, place in zip(done, places, strict=True):
-            f.put_vector(value, place)
+        for value, address in zip(done, places, strict=True):
+            f.put_vector(value, address)
         f.ret()
     factor, term = f.vector(scale), f.vector(shift)
     bounds = [f.splat(f.read(f.field(words, CHANNELS, name), t), lanes) for name in ("least", "most")]
-    for value, place in zip(done, places, strict=True):
-        f.put_vector(clamped(f, f.multiply_add(value, factor, term), *bounds), place)
+    for value, address in zip(done, places, strict=True):
+        f.put_vector(clamped(f, f.multiply_add(value, factor, term), *bounds), address)
     f.ret()
 
 

@@ -66,7 +66,7 @@ class Followed:
         if self.norm is not None:
             if self._is_of_one_image(arrays):
                 raise KernelError("a norm of a single image")
-            vectors = [arrays[place] for name, place in self.norm.places.items() if name != "input"]
+            vectors = [arrays[index] for name, index in self.norm.places.items() if name != "input"]
             if any(v.shape != shape[1:2] or v.dtype != dtype or v.strides != (dtype.itemsize,) for v in vectors):
                 raise KernelError("a norm by other vectors than one number for each channel, side by side")
         if self.residual is None:

@@ -68,9 +68,9 @@ def line_of(window: Window, dim: int, size: int) -> Line:
          if (part + before - k * dilation) % stride == 0]
         for part in range(min(stride, size))
     ]  # fmt: skip
-    places = [place for taps in found for _, place in taps] or [0]
+    places = [offset for taps in found for _, offset in taps] or [0]
     least = min(places)
-    parts = tuple([tuple([Tap(k, 0, place - least) for k, place in taps]) for taps in found])
+    parts = tuple([tuple([Tap(k, 0, offset - least) for k, offset in taps]) for taps in found])
     sizes = tuple([-(-(size - part) // stride) for part in range(len(found))])
     return Line(parts, sizes, 1, -least, (0,), max(places) - least)
 

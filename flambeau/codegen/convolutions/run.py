@@ -227,15 +227,15 @@ def slices_of(
     may_be_in_place = positions == POSITIONS and engine().target.vector_bits > 128
     problems: dict[tuple[int, ...], Problem] = {}
     slices = []
-    for place in range(y.shape[2]):
-        depths = _depths(place, x.shape[2], w.shape[2], stride[0], before[0], dilation[0], is_transposed)
+    for index in range(y.shape[2]):
+        depths = _depths(index, x.shape[2], w.shape[2], stride[0], before[0], dilation[0], is_transposed)
         first = depths[0][1] if depths else 0
         shape = tuple([n for k, d in depths for n in (k, d - first)])
         if shape not in problems:
             problems[shape] = _problem(
                 x, w, y, window, groups, [(k, d - first) for k, d in depths], positions, may_be_in_place
             )  # fmt: skip
-        slices.append(Slice(problems[shape], first * x.strides[2], place * y.strides[2]))
+        slices.append(Slice(problems[shape], first * x.strides[2], index * y.strides[2]))
     return slices
 
 

@@ -55,8 +55,8 @@ def build_transpose_in(m: VectorModule) -> None:
         square = transposed(f, [f.vector(f.moved(row, at), mask) for row in rows])
         own = f.moved(places, at if m.floats.itemsize == 4 else f.op("ashr", at, 1))
         for number, vector in enumerate(square):
-            place = f.read(f.at(own, 4 * number, "i8"), "i32")
-            f.put_vector(vector, f.moved(target, f.define(f"sext i32 {place} to i64", "i64")))
+            offset = f.read(f.at(own, 4 * number, "i8"), "i32")
+            f.put_vector(vector, f.moved(target, f.define(f"sext i32 {offset} to i64", "i64")))
 
     f.span(count).each(some)
     f.ret()

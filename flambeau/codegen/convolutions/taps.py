@@ -151,8 +151,8 @@ def _even_places(
 ) -> Value:
     """A vector of places, from one on."""
     lanes = f.floats.lanes
-    place = f.at(f.get(words, TAPS, "column_places"), f.op("mul", first, PLACE_BYTES), "i8")
-    taps = f.get(place, PLACE, "taps")
+    address = f.at(f.get(words, TAPS, "column_places"), f.op("mul", first, PLACE_BYTES), "i8")
+    taps = f.get(address, PLACE, "taps")
 
     def one(k: Value, state: Sequence[Value]) -> list[Value]:
         tap = f.at(taps, f.op("mul", k, TAP_BYTES), "i8")
@@ -163,9 +163,9 @@ def _even_places(
             value = f.shuffle(value, far, range(0, 2 * lanes, 2))
         return [_taken(f, kind, state[0], value, None)]
 
-    (total,) = f.fold(f.get(place, PLACE, "count"), [_first_of(f, kind, lanes)], one)
+    (total,) = f.fold(f.get(address, PLACE, "count"), [_first_of(f, kind, lanes)], one)
     if kind is Kind.MEAN:
-        own = f.fmul(divisor, f.read(f.field(place, PLACE, "divisor"), f.floats.type))
+        own = f.fmul(divisor, f.read(f.field(address, PLACE, "divisor"), f.floats.type))
         total = f.fdiv(total, f.splat(own, lanes))
     return total
 
@@ -178,8 +178,8 @@ def _places_one_by_one(f: VectorFunction, kind: Kind, parameters: Sequence[Value
     filling = f.read(f.field(words, TAPS, "filling"), t)
     with f.loop(f.op("sub", end, start)) as k:
         j = f.op("add", start, k)
-        place = f.at(places, f.op("mul", j, PLACE_BYTES), "i8")
-        taps, count = f.get(place, PLACE, "taps"), f.get(place, PLACE, "count")
+        address = f.at(places, f.op("mul", j, PLACE_BYTES), "i8")
+        taps, count = f.get(address, PLACE, "taps"), f.get(address, PLACE, "count")
 
         def one(k: Value, state: Sequence[Value], taps: Value = taps) -> list[Value]:
             tap = f.at(taps, f.op("mul", k, TAP_BYTES), "i8")
@@ -188,7 +188,7 @@ def _places_one_by_one(f: VectorFunction, kind: Kind, parameters: Sequence[Value
 
         (total,) = f.fold(count, [_first_of(f, kind, 1)], one)
         if kind is Kind.MEAN:
-            own = f.read(f.field(place, PLACE, "divisor"), t)
+            own = f.read(f.field(address, PLACE, "divisor"), t)
             total = f.fdiv(total, f.fmul(divisor, own))
         total = f.select(f.compare("eq", count, 0), filling, total)
         f.write(total, f.moved(target, f.op("mul", j, column)))

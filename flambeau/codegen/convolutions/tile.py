@@ -79,8 +79,8 @@ def build_tile(m: VectorModule, shape: TileShape) -> None:
         for r in range(shape.filters) for v in range(shape.vectors)
     ]  # fmt: skip
     with f.when(f.is_null(scale)):
-        for value, place in zip(done, places, strict=True):
-            f.put_vector(value, place)
+        for value, address in zip(done, places, strict=True):
+            f.put_vector(value, address)
         f.ret()
     _put_scaled(f, shape, list(zip(done, places, strict=True)), scale, shift, words)
     f.ret()
@@ -114,8 +114,8 @@ def _ask_ahead(f: VectorFunction, shape: TileShape, entry: Value, x: Value) -> N
     f.declare("declare void @llvm.prefetch.p0(ptr, i32, i32, i32)")
     here = _moved_by(f, x, entry)
     for v in range(shape.vectors + 1):
-        place = f.at(here, v * f.floats.lanes * f.floats.itemsize, "i8")
-        f.raw(f"call void @llvm.prefetch.p0(ptr {place}, i32 0, i32 3, i32 1)")
+        address = f.at(here, v * f.floats.lanes * f.floats.itemsize, "i8")
+        f.raw(f"call void @llvm.prefetch.p0(ptr {address}, i32 0, i32 3, i32 1)")
 
 
 def _put_scaled(
@@ -126,8 +126,8 @@ def _put_scaled(
     bounds = [f.splat(f.read(f.field(words, PROBLEM, name), t), lanes) for name in ("least", "most")]
     for r in range(shape.filters):
         factor, term = (f.splat(f.read(f.at(base, r * size, "i8"), t), lanes) for base in (scale, shift))
-        for value, place in sums[r * shape.vectors : (r + 1) * shape.vectors]:
-            f.put_vector(clamped(f, f.multiply_add(value, factor, term), *bounds), place)
+        for value, address in sums[r * shape.vectors : (r + 1) * shape.vectors]:
+            f.put_vector(clamped(f, f.multiply_add(value, factor, term), *bounds), address)
 
 
 def clamped(f: VectorFunction, value: Value, least: Value, most: Value) -> Value:

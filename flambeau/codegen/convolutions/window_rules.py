@@ -41,7 +41,7 @@ def _routine(name: str, rule: Rule) -> None:
 
 
 def _prepare(rule: Rule, operands: Operands, arrays: Sequence[Array]) -> Launch:
-    (x,) = (arrays[place] for place in operands.places.values())
+    (x,) = (arrays[index] for index in operands.places.values())
     try:
         return rule(x, operands.constants)
     except (RuntimeError, IndexError, NotImplementedError) as refusal:

@@ -84,9 +84,9 @@ def bind_program(
     check_spans(kernel, spans, sizes, shapes)
     strides: Strides = {}
     for buffer, x in zip(kernel.inputs, layouts, strict=True):
-        for place, axis in enumerate(buffer.axes):
+        for index, axis in enumerate(buffer.axes):
             if axis != ONE:
-                strides[buffer.name, axis] = x.strides[place] if x.shape[place] != 1 else 0
+                strides[buffer.name, axis] = x.strides[index] if x.shape[index] != 1 else 0
     order = stride_order(kernel, sizes, strides)
     order_of = output_order
     if scatters(kernel):

@@ -48,8 +48,8 @@ def table_text() -> str:
 
 
 def _word(e: Emitter, index: Value) -> Value:
-    place = e.define(f"getelementptr i64, ptr addrspace(4) @{TABLE}, i64 {index}", "ptr addrspace(4)", 1)
-    return e.define(f"load i64, ptr addrspace(4) {place}, align 8", "i64", 1)
+    address = e.define(f"getelementptr i64, ptr addrspace(4) @{TABLE}, i64 {index}", "ptr addrspace(4)", 1)
+    return e.define(f"load i64, ptr addrspace(4) {address}, align 8", "i64", 1)
 
 
 def _window(e: Emitter, first: Value) -> list[Value]:

@@ -182,8 +182,8 @@ class _Emission:
             else:
                 offset = e.binary("add", e.binary("mul", offset, self.operand(m.sizes[k])), self.operand(index))
         unit = "i8" if m.is_strided else t.memory
-        place = e.define(f"getelementptr {unit}, {base.type} {base}, i64 {offset}", base.type, 1)
-        return f"{base.type} {place}"
+        moved = e.define(f"getelementptr {unit}, {base.type} {base}, i64 {offset}", base.type, 1)
+        return f"{base.type} {moved}"
 
     # --- statements
 
@@ -266,9 +266,9 @@ class _Emission:
             return self.index(s)
         if isinstance(s, Read):
             t = element_type(s.dtype)
-            place = self.address(self.kernel.memory(s.memory), s.at)
+            address = self.address(self.kernel.memory(s.memory), s.at)
             kept = self.unchanging(s.memory)
-            raw = e.define(f"load {t.memory}, {place}, align {t.itemsize}{kept}", t.memory, 1)
+            raw = e.define(f"load {t.memory}, {address}, align {t.itemsize}{kept}", t.memory, 1)
             return e.icmp("ne", raw, e.like(raw, 0)) if t.kind == "bool" else raw
         if isinstance(s, Shuffle):
             return self.shuffle(s)
@@ -299,8 +299,8 @@ class _Emission:
         t, value = element_type(m.dtype), self.operand(s.value)
         op = "fadd" if t.is_float else "add"
         scope = 'syncscope("device") ' if m.space == "global" else ""
-        place = self.address(m, s.at)
-        self.e.define(f"atomicrmw {op} {place}, {t.memory} {value} {scope}monotonic, align {t.itemsize}", t.memory, 1)
+        address = self.address(m, s.at)
+        self.e.define(f"atomicrmw {op} {address}, {t.memory} {value} {scope}monotonic, align {t.itemsize}", t.memory, 1)
 
     def unchanging(self, memory: str) -> str:
         """What says that nobody writes a memory while the kernel runs, so that its loads may go through the cache for
@@ -310,8 +310,8 @@ class _Emission:
 
     def read_vector(self, s: ReadVector) -> None:
         e, m, t, count = self.e, self.kernel.memory(s.memory), element_type(s.dtype), len(s.names)
-        place = self.address(m, s.at, s.dimension)
-        loaded = f"load <{count} x {t.memory}>, {place}, align {count * t.itemsize}{self.unchanging(s.memory)}"
+        address = self.address(m, s.at, s.dimension)
+        loaded = f"load <{count} x {t.memory}>, {address}, align {count * t.itemsize}{self.unchanging(s.memory)}"
         vector = e.define(loaded, f"<{count} x {t.memory}>", 1)
         for k, name in enumerate(s.names):
             raw = e.define(f"extractelement <{count} x {t.memory}> {vector}, i32 {k}", t.memory, 1)

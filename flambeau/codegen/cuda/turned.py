@@ -59,10 +59,10 @@ def _fill(
     for name, table in tables.items():
         read = []
         for row in rows:
-            place = outer.child()
-            place.at[across], _ = _at(mapper, across, first, column)
-            place.at[along], _ = _at(mapper, along, first, row)
-            read.append(b.read(name, mapper.buffers[name].dtype, *mapper.index(name, place)))
+            inner = outer.child()
+            inner.at[across], _ = _at(mapper, across, first, column)
+            inner.at[along], _ = _at(mapper, along, first, row)
+            read.append(b.read(name, mapper.buffers[name].dtype, *mapper.index(name, inner)))
         for row, value in zip(rows, read, strict=True):
             b.write(table, value, row, column)
 

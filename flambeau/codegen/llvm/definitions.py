@@ -89,14 +89,14 @@ class ValueEmitter:
         layout = block_layout(self.kernel)
         scope = Scope({}, {}, {}, {})
         self.error = self.word(0, "ptr")
-        for name, place in layout.data.items():
-            scope.pointers[name] = self.word(place, "ptr")
-        for axis, place in layout.sizes.items():
-            self.sizes[axis] = self.word(place, "i64")
-        for pair, place in layout.strides.items():
+        for name, word in layout.data.items():
+            scope.pointers[name] = self.word(word, "ptr")
+        for axis, word in layout.sizes.items():
+            self.sizes[axis] = self.word(word, "i64")
+        for pair, word in layout.strides.items():
             is_dense = pair in self.schedule.dense
             itemsize = element_type(self.buffers[pair[0]].dtype).itemsize
-            self.strides[pair] = int_constant(itemsize, "i64", 1) if is_dense else self.word(place, "i64")
+            self.strides[pair] = int_constant(itemsize, "i64", 1) if is_dense else self.word(word, "i64")
         return scope
 
     def define(self, s: Statement, scope: Scope) -> Value:
@@ -199,5 +199,5 @@ class ValueEmitter:
             mask = scope.mask
             zero = e.binary("and", e.splat(zero, mask.lanes), mask)
         dummy = e.slot("i32", 4)
-        place = e.define(f"select i1 {e.any_lane(zero)}, ptr {self.error}, ptr {dummy}", "ptr", 1)
-        e.raw(f"store i32 {code}, ptr {place}, align 4")
+        flag = e.define(f"select i1 {e.any_lane(zero)}, ptr {self.error}, ptr {dummy}", "ptr", 1)
+        e.raw(f"store i32 {code}, ptr {flag}, align 4")

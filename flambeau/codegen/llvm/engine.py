@@ -123,15 +123,15 @@ class Engine:
         """
         start = time.perf_counter()
         cache = object_cache()
-        place = self._entry_place(what) if cache else ""
-        note = _read_note(cache.load(place, self.processor.name)) if cache else None
+        path = self._entry_place(what) if cache else ""
+        note = _read_note(cache.load(path, self.processor.name)) if cache else None
         content = cache.load(note[0], self.processor.name) if cache and note else None
         if note is not None and content is not None:
             addresses, owner = self._linked(content, exports, addresses_of(note[1]))
             return NativeCode(addresses, "", len(content), (time.perf_counter() - start) * 1e3, True, owner)
         text, names = write()
         if cache:
-            cache.store(place, json.dumps([self._key(text, True, optimise), *names]).encode(), self.processor.name)
+            cache.store(path, json.dumps([self._key(text, True, optimise), *names]).encode(), self.processor.name)
         return self.link(text, exports, addresses_of(names), is_glue=True, optimise=optimise)
 
     def has_entry(self, what: str) -> bool:

@@ -201,14 +201,14 @@ class Spread(_OnLaunch):
         with self.loop(self.n_in) as i, self.when(self.is_array(self.record(i))):
             rank, lead, dims, _ = self.each_axis(i)
             with self.loop(rank) as d:
-                place = self.at(self.shape, self.op("add", lead, d))
-                size, known = self.load(self.at(dims, d)), self.load(place)
+                address = self.at(self.shape, self.op("add", lead, d))
+                size, known = self.load(self.at(dims, d)), self.load(address)
                 is_open = self.compare("eq", known, 1)
                 fits = self.op(
                     "or", self.compare("eq", size, known), self.op("or", self.compare("eq", size, 1), is_open)
                 )
                 self.require(fits, "no")
-                self.store(place, self.select(is_open, size, known))
+                self.store(address, self.select(is_open, size, known))
         volume = self.variable(1)
         with self.loop(self.rank) as k:
             self.store(volume, self.op("mul", self.load(volume), self.load(self.at(self.shape, k))))
@@ -244,8 +244,8 @@ class Spread(_OnLaunch):
     def number_at(self, k: Register, numbers: tuple[int, ...]) -> Register:
         """The number at a place."""
         chosen = word(numbers[-1])
-        for place, number in enumerate(numbers[:-1]):
-            chosen = self.select(self.compare("eq", k, place), word(number), chosen)
+        for index, number in enumerate(numbers[:-1]):
+            chosen = self.select(self.compare("eq", k, index), word(number), chosen)
         return chosen
 
     def attempt(self, is_known: Register, axis_of: Callable[[Register], Register]) -> None:

@@ -224,8 +224,8 @@ class _Fit(FunctionBuilder):
             self.set_word(block, target, self.word_of(self.strides(number), self.next()))
         with self.loop(self.next()):
             target, number, dim = self.next(), self.next(), self.next()
-            place = self.op("add", self.op("mul", number, 2 * MOST_RANK), LAYOUTS_AT + MOST_RANK)
-            self.set_word(block, target, self.word_of(self.frame, self.op("add", place, dim)))
+            word_index = self.op("add", self.op("mul", number, 2 * MOST_RANK), LAYOUTS_AT + MOST_RANK)
+            self.set_word(block, target, self.word_of(self.frame, self.op("add", word_index, dim)))
 
     def split(self, block: Register, nanoseconds: Register) -> None:
         """How many iterations there are, and who takes them."""

@@ -44,9 +44,9 @@ def _add_same_look(m: ModuleBuilder, layouts: ObjectLayouts) -> None:
     dims, strides = f.get(array, layouts.array, "dims"), f.get(array, layouts.array, "strides")
     loop = f.loop(rank, TRUE)
     with loop as k:
-        place = f.op("add", k, 2)
-        same_size = f.compare("eq", f.word_of(dims, k), f.word_of(words, place))
-        same_stride = f.compare("eq", f.word_of(strides, k), f.word_of(words, f.op("add", place, rank)))
+        word = f.op("add", k, 2)
+        same_size = f.compare("eq", f.word_of(dims, k), f.word_of(words, word))
+        same_stride = f.compare("eq", f.word_of(strides, k), f.word_of(words, f.op("add", word, rank)))
         loop.carry(f.all_of(loop.values[0], same_size, same_stride))
     f.ret(loop.values[0])
 

@@ -61,20 +61,20 @@ def _loop(e: Emitter, name: str, args: tuple[Value, ...], where: Value | None, o
     e.start(head)
     e.raw(f"{index} = phi i64 [0, %{before}], [{following}, %{step}]")
     if flags is not None:
-        place = e.define(f"getelementptr inbounds i8, ptr {flags}, i64 {index}", "ptr", 1)
-        flag = e.define(f"load i8, ptr {place}", "i8", 1)
+        address = e.define(f"getelementptr inbounds i8, ptr {flags}, i64 {index}", "ptr", 1)
+        flag = e.define(f"load i8, ptr {address}", "i8", 1)
         e.branch_if(e.define(f"icmp ne i8 {flag}, 0", "i1", 1), call, step)
     else:
         e.branch(call)
     e.start(call)
     loaded = []
     for slot in slots:
-        place = e.define(f"getelementptr inbounds {a.type}, ptr {slot}, i64 {index}", "ptr", 1)
-        loaded.append(e.define(f"load {a.type}, ptr {place}", a.type, 1))
+        address = e.define(f"getelementptr inbounds {a.type}, ptr {slot}, i64 {index}", "ptr", 1)
+        loaded.append(e.define(f"load {a.type}, ptr {address}", a.type, 1))
     operands = ", ".join(f"{x.type} {x}" for x in loaded)
     result = e.define(f"call {a.type} @{PREFIX}{name}({operands})", a.type, 1)
-    place = e.define(f"getelementptr inbounds {a.type}, ptr {out}, i64 {index}", "ptr", 1)
-    e.raw(f"store {a.type} {result}, ptr {place}")
+    address = e.define(f"getelementptr inbounds {a.type}, ptr {out}, i64 {index}", "ptr", 1)
+    e.raw(f"store {a.type} {result}, ptr {address}")
     e.branch(step)
     e.start(step)
     e.raw(f"{following} = add nuw nsw i64 {index}, 1")

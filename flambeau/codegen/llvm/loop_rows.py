@@ -92,8 +92,8 @@ class ByRows(FunctionBuilder):
 
     def move(self, distances: Register) -> None:
         for o in range(OPERANDS):  # those that there are, and words that nobody reads
-            place = self.at(self.starts, o)
-            self.store(place, self.op("add", self.load(place), self.load(self.at(distances, o))))
+            address = self.at(self.starts, o)
+            self.store(address, self.op("add", self.load(address), self.load(self.at(distances, o))))
 
     def one_row(self, iterations: Register) -> None:
         """A loop for one row."""

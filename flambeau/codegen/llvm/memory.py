@@ -179,5 +179,5 @@ def prefetch(e: Emitter, pointer: Value, stride: Value, iterations: int, size: i
     ahead = e.binary("mul", stride, int_constant(iterations, "i64", 1))
     for at in range(0, size, CACHE_LINE):
         offset = e.binary("add", ahead, int_constant(at, "i64", 1))
-        place = e.define(f"getelementptr i8, ptr {pointer}, i64 {offset}", "ptr", 1)
-        e.raw(f"call void @llvm.prefetch.p0(ptr {place}, i32 0, i32 3, i32 1)")
+        address = e.define(f"getelementptr i8, ptr {pointer}, i64 {offset}", "ptr", 1)
+        e.raw(f"call void @llvm.prefetch.p0(ptr {address}, i32 0, i32 3, i32 1)")

@@ -182,9 +182,9 @@ class NestEmitter(ValueEmitter):
             self.scan(carry, value[0], scope)
             return
         if s.position is not None:
-            place = scope.values[s.position]
-            is_wide = self.schedule.narrow and place.type == "i64"
-            value.append(e.splat(e.convert("trunc", place, "i32") if is_wide else place, lanes))
+            position = scope.values[s.position]
+            is_wide = self.schedule.narrow and position.type == "i64"
+            value.append(e.splat(e.convert("trunc", position, "i32") if is_wide else position, lanes))
             is_plain = carry.name in self.plain_places
             if is_plain and scope.mask is None and reduce.is_wide(e, old):
                 new = reduce.fold_seldom(e, carry.reducer, t, old, value)

@@ -112,24 +112,24 @@ class ObjectCache:
 
     def load(self, key: str, processor: str) -> bytes | None:
         """The entry of a key, made for a processor; None where there is none, or none that can be trusted."""
-        place = os.path.join(self.path, key + SUFFIX)
+        path = os.path.join(self.path, key + SUFFIX)
         try:
-            content = _read_own(place) if self._is_trusted() else None
+            content = _read_own(path) if self._is_trusted() else None
         except OSError as error:
             if not isinstance(error, FileNotFoundError):
-                _tell(f"{place} is ignored: {error}")
+                _tell(f"{path} is ignored: {error}")
             content = None
         if content is not None:
             content = _checked(content, key, processor)
             if content is None:
-                _tell(f"{place} is ignored: it is damaged, no file of this cache, or not made for {processor}")
+                _tell(f"{path} is ignored: it is damaged, no file of this cache, or not made for {processor}")
         if content is None:
             self.misses += 1
             return None
         self.hits += 1
         with contextlib.suppress(OSError):
-            os.utime(place)
-        _tell(f"read {len(content)} bytes from {place}")
+            os.utime(path)
+        _tell(f"read {len(content)} bytes from {path}")
         return content
 
     def has(self, key: str) -> bool:
@@ -138,7 +138,7 @@ class ObjectCache:
 
     def store(self, key: str, content: bytes, processor: str) -> None:
         """Keep an entry that was made for a processor, and let others go where there are too many."""
-        place = os.path.join(self.path, key + SUFFIX)
+        path = os.path.join(self.path, key + SUFFIX)
         temporary = os.path.join(self.path, f"{key}.{os.getpid()}.{next(self._temporaries)}.new")
         marked = processor.encode() + b"\n" + content
         whole = MAGIC + bytes.fromhex(key) + hashlib.sha256(marked).digest() + marked
@@ -149,15 +149,15 @@ class ObjectCache:
                 handle = os.open(temporary, os.O_WRONLY | os.O_CREAT | os.O_EXCL, 0o600)
                 with open(handle, "wb") as file:
                     file.write(whole)
-                os.replace(temporary, place)
+                os.replace(temporary, path)
             except OSError:
                 with contextlib.suppress(OSError):
                     os.unlink(temporary)
                 raise
-            _tell(f"wrote {len(content)} bytes to {place}")
+            _tell(f"wrote {len(content)} bytes to {path}")
             self._make_room(len(whole))
         except OSError as error:
-            _tell(f"{place} was not written: {error}")
+            _tell(f"{path} was not written: {error}")
 
     def _make_ready(self) -> bool:
         with self._lock:

@@ -44,8 +44,8 @@ def ask_for_next_row(emitting: Emitting, buffer: Buffer, base: Value, index: Val
     if stride is None:
         return
     element = element_type(buffer.dtype)
-    place = emitting.e.define(f"getelementptr {element.memory}, ptr {base}, i64 {index}", "ptr", 1)
-    memory.prefetch(emitting.e, place, stride, 1, emitting.schedule.lanes * element.itemsize)
+    address = emitting.e.define(f"getelementptr {element.memory}, ptr {base}, i64 {index}", "ptr", 1)
+    memory.prefetch(emitting.e, address, stride, 1, emitting.schedule.lanes * element.itemsize)
 
 
 def ask_ahead(emitting: Emitting, loop: Loop, buffer: Buffer, iterations: int, scope: Scope) -> None:

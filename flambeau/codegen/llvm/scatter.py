@@ -32,8 +32,8 @@ def _one_by_one(v: ValueEmitter, s: Store, scope: Scope) -> None:
     value, base = e.splat(scope.values[s.value], lanes), scope.pointers[s.buffer]
     offsets: Value | None = None
     for axis, name in s.at:
-        place = e.splat(scope.values[name], lanes)
-        offset = e.binary("mul", place, e.splat(v.strides[s.buffer, axis], lanes))
+        index = e.splat(scope.values[name], lanes)
+        offset = e.binary("mul", index, e.splat(v.strides[s.buffer, axis], lanes))
         offsets = offset if offsets is None else e.binary("add", offsets, offset)
     assert offsets is not None
     dummy = e.slot(t.memory, t.itemsize) if scope.mask is not None else None

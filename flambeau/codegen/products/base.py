@@ -153,8 +153,8 @@ class ProductEmitter(NestEmitter):
             base = e.offset(slot, start)
             for v, old in enumerate(sums[0]):
                 at_vector = self._at_vector(v, last if v == len(sums[0]) - 1 else self.lanes, child)
-                place = self.at(base, v * self.lanes * size)
-                self._finish(e.read(place, old.type, old.lanes), at_vector)
+                address = self.at(base, v * self.lanes * size)
+                self._finish(e.read(address, old.type, old.lanes), at_vector)
 
         self.counted(self.loop_over(row), word(0), word(len(sums)), 1, scope, one)
 

@@ -74,13 +74,13 @@ class Stream:
         step, a_step = p.stride(p.product.b.name, p.product.inner), p.stride(p.product.a.name, p.product.inner)
         numbers = []
         for r in range(count):
-            place = p.at(scope.pointers[p.product.a.name], p.times(a_step, r))
-            numbers.append(self.e.splat(self.e.read(place, t.llvm), p.lanes))
+            address = p.at(scope.pointers[p.product.a.name], p.times(a_step, r))
+            numbers.append(self.e.splat(self.e.read(address, t.llvm), p.lanes))
 
         def add(shape: TileShape, child: Scope) -> None:
             base = child.pointers[p.product.b.name]
             for v in range(shape.vectors):
-                place = self.sum_at(child, v)
+                address = self.sum_at(child, v)
                 value: Value | None = None
                 for r in range(count):
                     at = p.at(p.at(base, p.times(step, r)), v * p.lanes * t.itemsize)
@@ -91,8 +91,8 @@ class Stream:
                         value = multiply_add(p, numbers[r], columns, value)
                 assert value is not None
                 # What came before is added last: rows of a block first sum up among themselves, with smaller errors.
-                value = self.e.fadd(self.load(place), value)
-                self.e.write(value, place, align=16)
+                value = self.e.fadd(self.load(address), value)
+                self.e.write(value, address, align=16)
 
         self.each(scope, add)
 

@@ -85,8 +85,8 @@ class Tile:
         new = list(state)
         first = k % self.chains * rows * vectors
         for r in range(rows):
-            place = self.p.at(a, self.rows_at[r])
-            number = self.e.read(place, self.p.type.llvm)
+            address = self.p.at(a, self.rows_at[r])
+            number = self.e.read(address, self.p.type.llvm)
             number = self.e.splat(number, self.p.lanes)
             for v in range(vectors):
                 at = first + r * vectors + v
@@ -96,8 +96,8 @@ class Tile:
     def column(self, b: Value, number: int) -> Value:
         """A vector of the right factor."""
         is_whole = self.right.is_padded or number < self.shape.vectors - 1
-        place = self.p.at(b, number * self.p.lanes * self.p.type.itemsize)
-        return load_columns(self.p, place, None if is_whole else self.mask)
+        address = self.p.at(b, number * self.p.lanes * self.p.type.itemsize)
+        return load_columns(self.p, address, None if is_whole else self.mask)
 
 
 def multiply_add(p: ProductEmitter, x: Value, y: Value, z: Value) -> Value:

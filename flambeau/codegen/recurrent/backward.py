@@ -56,20 +56,20 @@ class _Backward:
                 f.masked_read(f.offset(self.places["kept"], f.op("add", of_kept, f.mul(self.row_bytes, k))), mask)
                 for k in (*range(cell.grads), cell.kept - 1)
             )
-            place = f.offset(self.places["grad_memory"], of_state)
-            memory = f.masked_read(place, mask) if cell.has_memory else None
+            address = f.offset(self.places["grad_memory"], of_state)
+            memory = f.masked_read(address, mask) if cell.has_memory else None
             found = cell.backward(f, kept, state, grad, memory)
             for k, value in enumerate(found.gates):
                 at = f.op("add", of_gates, f.mul(self.row_bytes, k))
                 f.masked_write(value, f.offset(self.places["grad_gates"], at), mask)
             if found.memory is not None:
-                f.masked_write(found.memory, place, mask)
+                f.masked_write(found.memory, address, mask)
             if found.hidden is not None:
                 f.masked_write(found.hidden, f.offset(self.places["grad_hidden"], of_state), mask)
             loop.carry(*[f.fadd(a, b) for a, b in zip(loop.values, found.gates, strict=True)])
         for k, total in enumerate(loop.values):
-            place = f.offset(self.places["grad_bias"], f.op("add", f.mul(self.row_bytes, k), column))
-            f.masked_write(f.fadd(f.masked_read(place, mask), total), place, mask)
+            address = f.offset(self.places["grad_bias"], f.op("add", f.mul(self.row_bytes, k), column))
+            f.masked_write(f.fadd(f.masked_read(address, mask), total), address, mask)
 
     def _arriving(self, here: Value, of_state: Value, column: Value, mask: Value) -> Value:
         """The gradient of a step's output: from outside, and from the step behind it."""

@@ -114,17 +114,17 @@ class _Forward:
         f, cell = self.f, self.cell
         here = f.op("add", first, row)
         for v, mask in enumerate(masks):
-            place = f.op("add", column, v * f.lanes * f.size)
-            of_state = f.op("add", f.mul(row, self.row_bytes), place)
+            offset = f.op("add", column, v * f.lanes * f.size)
+            of_state = f.op("add", f.mul(row, self.row_bytes), offset)
             memory = f.masked_read(f.offset(self.places["memory"], of_state), mask) if cell.has_memory else None
             is_read = not cell.has_memory and cell.gates > 1
             hidden = f.masked_read(f.offset(self.places["hidden"], of_state), mask) if is_read else None
             found = cell.forward(f, sums[v : v + 1] if len(masks) > 1 else sums, hidden, memory)
-            f.masked_write(found.hidden, f.offset(self._row("output", "output_step", here), place), mask)
+            f.masked_write(found.hidden, f.offset(self._row("output", "output_step", here), offset), mask)
             if found.memory is not None:
                 f.masked_write(found.memory, f.offset(self.places["memory"], of_state), mask)
             with f.when(f.negated(f.is_null(self.places["kept"]))):
                 for k, value in enumerate(found.kept):
-                    f.masked_write(value, f.offset(self._kept(here, k), place), mask)
+                    f.masked_write(value, f.offset(self._kept(here, k), offset), mask)
                 if memory is not None:
-                    f.masked_write(memory, f.offset(self._kept(here, cell.grads + 1), place), mask)
+                    f.masked_write(memory, f.offset(self._kept(here, cell.grads + 1), offset), mask)

@@ -149,8 +149,8 @@ class PanelBuilder(FunctionBuilder):
         for k in range(each):
             vectors = []
             for v in range(len(part.sums)):
-                place = self.offset(panel, (k * len(part.sums) + v) * row_bytes)
-                vectors.append(self.read(place, self.element, self.lanes, align=row_bytes))
+                address = self.offset(panel, (k * len(part.sums) + v) * row_bytes)
+                vectors.append(self.read(address, self.element, self.lanes, align=row_bytes))
             first = k % chains * len(offsets) * width
             for r, offset in enumerate(offsets):
                 number = self.read(self.offset(places[k], offset), self.element, align=self.size)

@@ -71,10 +71,10 @@ def add_outer(m: ModuleBuilder, dtype: str, target: Target) -> None:
             column = f.mul(vector, vector_bytes)
             with f.loop(rows) as row:
                 source = f.offset(other, f.op("add", f.mul(row, words["right_step"]), column))
-                place = f.offset(panel, f.mul(row, width * vector_bytes))
+                address = f.offset(panel, f.mul(row, width * vector_bytes))
                 for k, mask in enumerate(masks):
                     value = f.masked_read(f.offset(source, k * vector_bytes), mask)
-                    f.write(value, f.offset(place, k * vector_bytes), align=vector_bytes)
+                    f.write(value, f.offset(address, k * vector_bytes), align=vector_bytes)
 
             def tile(row: Value, count: int) -> None:
                 start = f.offset(result, f.op("add", f.mul(row, words["result_step"]), column))

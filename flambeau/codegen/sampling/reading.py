@@ -88,11 +88,11 @@ class _Axis:
         f, half = self._f, self._number(0.5)
         from_edge = f.fadd(coordinate, self._number(1.0))
         outer = f.fmul(f.fsub(f.fmul(from_edge, self.size), self._number(1.0)), half)
-        place = f.select(self._get("is_aligned"), f.fmul(f.fmul(from_edge, half), self.last), outer)
-        inside = f.select(self._get("is_reflected"), self._reflected(place), place)
+        coordinate_inside = f.select(self._get("is_aligned"), f.fmul(f.fmul(from_edge, half), self.last), outer)
+        inside = f.select(self._get("is_reflected"), self._reflected(coordinate_inside), coordinate_inside)
         inside = f.select(f.fcmp("ole", inside, f.zero), f.zero, inside)
         inside = f.select(f.fcmp("oge", inside, self.last), self.last, inside)
-        return f.select(self._get("is_padded"), inside, place)
+        return f.select(self._get("is_padded"), inside, coordinate_inside)
 
     def _reflected(self, place: Value) -> Value:
         """Places reflected at the ends until they are between them; 0 where the ends are one."""

@@ -81,8 +81,8 @@ class FreeList:
         insort(self.items, (chunk.size, chunk.address, chunk))
 
     def remove(self, chunk: Chunk) -> None:
-        place: Any = (chunk.size, chunk.address)
-        del self.items[bisect_left(self.items, place)]
+        key: Any = (chunk.size, chunk.address)
+        del self.items[bisect_left(self.items, key)]
 
     def take(self, size: int) -> Chunk | None:
         """The smallest chunk of at least that size, no longer in the list."""

@@ -52,10 +52,10 @@ def delete(arr: Any, obj: Any, axis: Any = None) -> Any:
 
 def place_of(index: int, size: int, end: int, axis: int) -> int:
     """A place counted from the front. Raises IndexError where it is not below an end."""
-    place = index + size if index < 0 else index
-    if place < 0 or place >= end:
+    position = index + size if index < 0 else index
+    if position < 0 or position >= end:
         raise IndexError(f"index {index} is out of bounds for axis {axis} with size {size}")
-    return place
+    return position
 
 
 def isin(element: Any, test_elements: Any, assume_unique: bool = False, invert: bool = False) -> Any:

@@ -79,10 +79,10 @@ def between(x: Any, q: float) -> Any:
     last = x.shape[-1] - 1
     if last < 0:
         raise IndexError("index -1 is out of bounds for axis 0 with size 0")
-    place = q * last
-    low = min(int(place), last)
+    position = q * last
+    low = min(int(position), last)
     high = min(low + 1, last)
-    part = place - low
+    part = position - low
     if x.ndim == 1:
         if np.isnan(x[last]):
             return x[last]

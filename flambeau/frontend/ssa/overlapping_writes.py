@@ -57,4 +57,4 @@ def _may_be_shown(value: Value) -> bool:
 
 def _is_of_one_array(aliases: AliasAnalysis, target: Value, source: Value) -> bool:
     """Whether two values may be parts of memory that the graph knows."""
-    return any(not place.escaped for place in aliases.places(target) & aliases.places(source))
+    return any(not location.escaped for location in aliases.locations(target) & aliases.locations(source))

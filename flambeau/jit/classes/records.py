@@ -135,14 +135,14 @@ class RecordSource:
     def explained(self, error: CompileError) -> CompileError:
         """An error in a method that was written here, at the user's own line: that of the field it is about."""
         where = error.range
-        chain = [(function, place) for function, place in error.call_chain if place.source.filename != self._filename]
+        chain = [(function, at) for function, at in error.call_chain if at.source.filename != self._filename]
         if where is None or where.source.filename != self._filename:
             return type(error)(error.message, where, chain)
         field_name = _FIELD_IN_TEXT.search(where.text)
         name = next((g for g in field_name.groups() if g), "") if field_name is not None else ""
-        place = field_range(self.python, name) or class_range(self.python)
+        declared_at = field_range(self.python, name) or class_range(self.python)
         text = f"{error.message.rstrip()}\n{GENERATED.format(name=self.python.__name__)}"
-        return type(error)(text, place, chain)
+        return type(error)(text, declared_at, chain)
 
     def _parameters(self) -> Iterator[tuple[str, dataclasses.Field[Any]]]:
         yield from ((n, f) for n, f in self.fields.items() if f.init and not f.kw_only)

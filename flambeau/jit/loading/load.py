@@ -68,11 +68,11 @@ def load(
     >>> load(file)(flambeau.tensor([-1.0, 2.0]))
     tensor([0., 2.])
     """
-    place = _place(map_location)
+    device_of = _place(map_location)
     permissions = Permissions(allow)
     container = Container.open(f, limits)
     with no_collection():  # what is made stays
-        program = read_program(container, place, permissions)
+        program = read_program(container, device_of, permissions)
         module: RecursiveScriptModule = view(program.module)
     if _extra_files is not None:
         for name, data in extra_files(container, _extra_files).items():

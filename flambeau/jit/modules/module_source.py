@@ -226,6 +226,6 @@ class ModuleSource:
 
 def _with_self(tree: Def) -> Def:
     """A static method as a method that makes no use of its object."""
-    place = tree.decl.range
-    own = Param(place, Ident(place, "self"), None, None, False)
-    return Def(tree.range, tree.ident, replace(tree.decl, range=place, params=(own, *tree.decl.params)), tree.body)
+    where = tree.decl.range
+    own = Param(where, Ident(where, "self"), None, None, False)
+    return Def(tree.range, tree.ident, replace(tree.decl, range=where, params=(own, *tree.decl.params)), tree.body)

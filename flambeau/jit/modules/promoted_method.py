@@ -124,15 +124,15 @@ class _Seen:
                 return self._note_asks(value)
             if not isinstance(value, ScriptObject):
                 return UNSET
-            stored, place = value.values, value.type.definition.slot(name)
-            value = stored[place]
+            stored, slot = value.values, value.type.definition.slot(name)
+            value = stored[slot]
             if is_assigned and depth == len(path):
-                self.cells.append((0, stored, place))
+                self.cells.append((0, stored, slot))
                 break
-            if (id(stored), place) not in self.noted:
-                self.noted.add((id(stored), place))
+            if (id(stored), slot) not in self.noted:
+                self.noted.add((id(stored), slot))
                 self.lists.append(stored)
-                self.places.append(place)
+                self.places.append(slot)
                 self.found.append(value)
         if isinstance(value, list):
             self._note_items(value)
@@ -142,7 +142,7 @@ class _Seen:
 
     def is_shared(self) -> bool:
         """Whether what the method assigns is read or assigned under another name as well."""
-        cells = [(id(stored), place) for _, stored, place in self.cells]
+        cells = [(id(stored), slot) for _, stored, slot in self.cells]
         return len(set(cells)) < len(cells) or not self.noted.isdisjoint(cells)
 
     def _note_mode(self) -> bool:
@@ -296,8 +296,8 @@ class PromotedMethod(ScriptMethod):
     def _assigning(self, seen: _Seen, native: ScriptFunction, args: tuple[Any, ...]) -> Any:
         """The call of a method that assigns: what attributes become are the last results."""
         hidden = list(seen.hidden)
-        for at, stored, place in seen.cells:
-            value = hidden[at] = stored[place]
+        for at, stored, slot in seen.cells:
+            value = hidden[at] = stored[slot]
             if isinstance(value, Tensor) and (type(value) is not Tensor or value.requires_grad):
                 return self._call_slowly(*args)
         try:
@@ -309,8 +309,8 @@ class PromotedMethod(ScriptMethod):
                 raise
             return self._call_slowly(*args)  # fails as well, and leaves what was assigned before
         first = len(results) - len(seen.cells)
-        for (_, stored, place), value in zip(seen.cells, results[first:], strict=True):
-            stored[place] = value
+        for (_, stored, slot), value in zip(seen.cells, results[first:], strict=True):
+            stored[slot] = value
         return results[0] if first else None
 
     def _call_slowly(self, *args: Any, **kwargs: Any) -> Any:
@@ -358,7 +358,7 @@ class PromotedMethod(ScriptMethod):
             seen.taken = tuple(taken)
             seen.hidden = tuple(map(seen.stand_in, taken))
             first = len(taken) - len(seen.cells)
-            seen.cells = [(first + k, stored, place) for k, (_, stored, place) in enumerate(seen.cells)]
+            seen.cells = [(first + k, stored, slot) for k, (_, stored, slot) in enumerate(seen.cells)]
             seen.native = self._native(function)
         return seen
 

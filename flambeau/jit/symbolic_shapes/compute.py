@@ -101,12 +101,12 @@ class _Builder:
     def _listed(self, type_: TensorType, parameter: Value, symbols: dict[int, Value]) -> Value:
         """A list of the sizes that are known, and of what the parameter says of the others."""
         items = []
-        for place, size in enumerate(type_.sizes or ()):
+        for axis, size in enumerate(type_.sizes or ()):
             if size is not None and size >= 0:
                 items.append(insert_constant(self.computed, size))
                 continue
             if size is None or size not in symbols:
-                index = insert_constant(self.computed, place)
+                index = insert_constant(self.computed, axis)
                 item = self.computed.insert("aten::__getitem__", [parameter, index], [INT]).result()
                 symbols[-1 - len(symbols) - 10**6 if size is None else size] = item
             else:

@@ -111,24 +111,24 @@ def permute(self: list[int], dims: list[int]) -> list[int]:
 @_function("aten::unsqueeze")
 def unsqueeze(self: list[int], dim: int) -> list[int]:
     """With a 1 more."""
-    place = dim + len(self) + 1 if dim < 0 else dim
-    return [*self[:place], 1, *self[place:]]
+    axis = dim + len(self) + 1 if dim < 0 else dim
+    return [*self[:axis], 1, *self[axis:]]
 
 
 @_function("aten::squeeze.dim")
 def squeeze(self: list[int], dim: int) -> list[int]:
     """Without a dimension, if its size is 1."""
-    place = dim + len(self) if dim < 0 else dim
-    if len(self) == 0 or self[place] != 1:
+    axis = dim + len(self) if dim < 0 else dim
+    if len(self) == 0 or self[axis] != 1:
         return self[:]
-    return self[:place] + self[place + 1 :]
+    return self[:axis] + self[axis + 1 :]
 
 
 @_function("aten::select.int")
 def select(self: list[int], dim: int) -> list[int]:
     """Without a dimension."""
-    place = dim + len(self) if dim < 0 else dim
-    return self[:place] + self[place + 1 :]
+    axis = dim + len(self) if dim < 0 else dim
+    return self[:axis] + self[axis + 1 :]
 
 
 @_function("aten::slice.Tensor")
@@ -196,16 +196,16 @@ def cat(tensors: list[list[int]], dim: int) -> list[int]:
     for sizes in tensors:
         if len(sizes) == len(longest):
             total += sizes[dim]
-    place = dim + len(longest) if dim < 0 else dim
-    return [total if k == place else longest[k] for k in range(len(longest))]
+    axis = dim + len(longest) if dim < 0 else dim
+    return [total if k == axis else longest[k] for k in range(len(longest))]
 
 
 @_function("aten::stack")
 def stack(tensors: list[list[int]], dim: int) -> list[int]:
     """Of tensors along a new dimension."""
     first = tensors[0]
-    place = dim + len(first) + 1 if dim < 0 else dim
-    return [*first[:place], len(tensors), *first[place:]]
+    axis = dim + len(first) + 1 if dim < 0 else dim
+    return [*first[:axis], len(tensors), *first[axis:]]
 
 
 @_function("aten::sum", "aten::mean", "aten::prod", "aten::max", "aten::min", "aten::any", "aten::all")

@@ -30,7 +30,7 @@ class PythonCall:
     @property
     def scalar_args(self) -> list[Any]:
         """The arguments that are no tensors."""
-        return [value for place, value in enumerate(self._others) if place not in self._places]
+        return [value for index, value in enumerate(self._others) if index not in self._places]
 
     @property
     def arguments_text(self) -> str:
@@ -48,8 +48,8 @@ class PythonCall:
 
     def __call__(self, *tensors: Any) -> Any:
         arguments = list(self._others)
-        for place, tensor in zip(self._places, tensors, strict=True):
-            arguments[place] = tensor
+        for index, tensor in zip(self._places, tensors, strict=True):
+            arguments[index] = tensor
         return self._function(*arguments)
 
 

@@ -51,7 +51,7 @@ class Call:
     @classmethod
     def of(cls, func: Any, args: tuple[Any, ...], keywords: Mapping[str, Any]) -> Call:
         """Arguments for a callable: those by name in the order in which it has its parameters."""
-        order = {name: place for place, name in enumerate(signature_names(func))}
+        order = {name: index for index, name in enumerate(signature_names(func))}
         return cls(args, dict(sorted(keywords.items(), key=lambda item: order.get(item[0], len(order)))))
 
     @property

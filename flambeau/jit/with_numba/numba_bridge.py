@@ -263,9 +263,9 @@ def _emit_call(context: Any, builder: Any, signature: Any, arguments: Any) -> An
     words = cgutils.alloca_once(builder, ir.ArrayType(ir.IntType(64), size))
     error = cgutils.alloca_once(builder, address)
     function = ir.FunctionType(ir.IntType(32), [address, address.as_pointer(), *(v.type for v in values)])
-    place = context.add_dynamic_addr(builder, shim.entry, f"flambeau_{callee.script.name}")
+    entry_address = context.add_dynamic_addr(builder, shim.entry, f"flambeau_{callee.script.name}")
     _keep(context.active_code_library, shim)
-    pointer = builder.bitcast(place, function.as_pointer())
+    pointer = builder.bitcast(entry_address, function.as_pointer())
     status = builder.call(pointer, [builder.bitcast(words, address), error, *values])
     with cgutils.if_unlikely(builder, cgutils.is_not_null(builder, status)):
         _leave(context.call_conv, builder, builder.load(error))

@@ -82,9 +82,9 @@ class _Maker:
 
     def next(self) -> Any:
         """The next word."""
-        place = self.cgutils.gep_inbounds(self.builder, self.words, 0, self.place)
+        address = self.cgutils.gep_inbounds(self.builder, self.words, 0, self.place)
         self.place += 1
-        return self.builder.load(place)
+        return self.builder.load(address)
 
     def value(self, kind: Any, rep: Representation) -> Any:
         """The value of the next words."""
@@ -130,20 +130,20 @@ class _Maker:
     def holder(self, owner: Any) -> Any:
         """What holds an array's memory, held once more: an argument's, an earlier result's, or a new one."""
         builder = self.builder
-        place = self.cgutils.alloca_once(builder, self.ir.IntType(8).as_pointer())
+        address = self.cgutils.alloca_once(builder, self.ir.IntType(8).as_pointer())
         after = builder.append_basic_block("held")
         for its_owner, kind, value in self.holders:
             same, other = builder.append_basic_block("same"), builder.append_basic_block("other")
             builder.cbranch(builder.icmp_unsigned("==", owner, its_owner), same, other)
             builder.position_at_end(same)
             self.context.nrt.incref(builder, kind, value)
-            builder.store(self.context.make_array(kind)(self.context, builder, value).meminfo, place)
+            builder.store(self.context.make_array(kind)(self.context, builder, value).meminfo, address)
             builder.branch(after)
             builder.position_at_end(other)
-        builder.store(self.new_holder(owner), place)
+        builder.store(self.new_holder(owner), address)
         builder.branch(after)
         builder.position_at_end(after)
-        return builder.load(place)
+        return builder.load(address)
 
     def new_holder(self, owner: Any) -> Any:
         """Something that frees the memory in the end."""

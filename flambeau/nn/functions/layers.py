@@ -80,15 +80,15 @@ def embedding(
     tensor([[0., 1., 0.],
             [1., 0., 0.]])
     """
-    place = -1
+    padding_row = -1
     if padding_idx is not None:
         rows = weight.size(0)
         if padding_idx >= rows or padding_idx < -rows:
             raise AssertionError("Padding_idx must be within num_embeddings")
-        place = padding_idx if padding_idx >= 0 else rows + padding_idx
+        padding_row = padding_idx if padding_idx >= 0 else rows + padding_idx
     if max_norm is not None:
         F.embedding_renorm_(F.detach(weight), input.contiguous(), max_norm, norm_type)
-    return F.embedding(weight, input, place, scale_grad_by_freq, sparse)
+    return F.embedding(weight, input, padding_row, scale_grad_by_freq, sparse)
 
 
 @runs("aten::layer_norm")

@@ -76,9 +76,9 @@ def linear_cross_entropy(
         scores = F.linear(input, F.reshape(linear_weight, [-1, features]), flat)
         sizes = list(linear_weight.size())
         logits = F.reshape(scores, [input.size(0)] + sizes[:-1])  # noqa: RUF005  (programs have no starred lists)
-    place = -100 if ignore_index is None else ignore_index
+    ignored = -100 if ignore_index is None else ignore_index
     return cross_entropy(
-        logits, target, weight, ignore_index=place, reduction=reduction, label_smoothing=label_smoothing
+        logits, target, weight, ignore_index=ignored, reduction=reduction, label_smoothing=label_smoothing
     )
 
 
@@ -95,10 +95,10 @@ def _in_chunks(
             input, linear_weight, target, linear_bias=linear_bias, weight=weight, reduction=reduction,
             ignore_index=ignore_index, label_smoothing=label_smoothing,
         )  # fmt: skip
-    place = -100 if ignore_index is None else ignore_index
+    ignored = -100 if ignore_index is None else ignore_index
     has_batch = input.dim() == 2
     loss = linear_cross_entropy_in_chunks(
         input if has_batch else input[None], linear_weight, target if has_batch else target[None], linear_bias, weight,
-        reduction, place, label_smoothing, options,
+        reduction, ignored, label_smoothing, options,
     )  # fmt: skip
     return loss[0] if reduction == "none" and not has_batch else loss

@@ -103,7 +103,7 @@ class AdaptiveLogSoftmaxWithLoss(Module):
         self._check(input, target)
         head = F.log_softmax(self.head(input), 1)
         output = F.zeros([input.size(0)], dtype=head.dtype, device=head.device)
-        place = target
+        column = target
         for i, part in enumerate(self.tail):
             low = self.cutoffs[i]
             inside = F.logical_and(target >= low, target < self.cutoffs[i + 1])
@@ -111,8 +111,8 @@ class AdaptiveLogSoftmaxWithLoss(Module):
             chances = F.log_softmax(part(F.index_select(input, 0, rows)), 1)
             chosen = F.gather(chances, 1, F.unsqueeze(F.index_select(target, 0, rows) - low, 1))
             output = F.index_copy(output, 0, rows, F.squeeze(chosen, 1))
-            place = F.masked_fill(place, inside, self.shortlist_size + i)
-        output = output + F.squeeze(F.gather(head, 1, F.unsqueeze(place, 1)), 1)
+            column = F.masked_fill(column, inside, self.shortlist_size + i)
+        output = output + F.squeeze(F.gather(head, 1, F.unsqueeze(column, 1)), 1)
         loss = F.mean(-output)
         return AdaptiveOutput(output if is_batched else F.squeeze(output, 0), loss)
 
@@ -131,8 +131,8 @@ class AdaptiveLogSoftmaxWithLoss(Module):
         first = F.log_softmax(head, 1)
         parts = [first[:, : self.shortlist_size]]
         for i, part in enumerate(self.tail):
-            place = self.shortlist_size + i
-            parts.append(F.log_softmax(part(input), 1) + first[:, place : place + 1])
+            column = self.shortlist_size + i
+            parts.append(F.log_softmax(part(input), 1) + first[:, column : column + 1])
         return F.cat(parts, 1)
 
     def log_prob(self, input: Tensor) -> Tensor:

@@ -149,6 +149,6 @@ def spectral_norm(
     weight = check_tensor(module, name)
     if n_power_iterations <= 0:
         raise ValueError(NOT_POSITIVE.format(given=n_power_iterations))
-    place = spectral_dim(module, dim)
-    any_dim(module, name, place)
-    return register_parametrization(module, name, _SpectralNorm(weight.detach(), n_power_iterations, place, eps))
+    axis = spectral_dim(module, dim)
+    any_dim(module, name, axis)
+    return register_parametrization(module, name, _SpectralNorm(weight.detach(), n_power_iterations, axis, eps))

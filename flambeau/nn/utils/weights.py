@@ -53,15 +53,15 @@ def weight_norm(module: M, name: str = "weight", dim: int | None = 0) -> M:
     ['bias', 'weight_g', 'weight_v']
     """
     weight = _check(module, name, "weight_norm")
-    place = any_dim(module, name, dim)
+    axis = any_dim(module, name, dim)
     delattr(module, name)
-    module.register_parameter(f"{name}_g", Parameter(lengths(weight.detach(), place)))
+    module.register_parameter(f"{name}_g", Parameter(lengths(weight.detach(), axis)))
     module.register_parameter(f"{name}_v", Parameter(weight.detach()))
 
     def value(self: Any) -> Tensor:
-        return with_lengths(getattr(self, f"{name}_v"), getattr(self, f"{name}_g"), place)
+        return with_lengths(getattr(self, f"{name}_v"), getattr(self, f"{name}_g"), axis)
 
-    compute(module, name, "weight_norm", value, f"with_lengths(self.{name}_v, self.{name}_g, {place})")
+    compute(module, name, "weight_norm", value, f"with_lengths(self.{name}_v, self.{name}_g, {axis})")
     return module
 
 
@@ -104,18 +104,18 @@ def spectral_norm(
     weight = _check(module, name, "spectral_norm")
     if n_power_iterations <= 0:
         raise ValueError(NOT_POSITIVE.format(given=n_power_iterations))
-    place = spectral_dim(module, dim)
-    any_dim(module, name, place)
+    axis = spectral_dim(module, dim)
+    any_dim(module, name, axis)
     delattr(module, name)
     module.register_parameter(f"{name}_orig", Parameter(weight.detach(), weight.requires_grad))
-    u, v = start_vectors(as_matrix(weight.detach(), place), eps)
+    u, v = start_vectors(as_matrix(weight.detach(), axis), eps)
     module.register_buffer(f"{name}_u", u)
     module.register_buffer(f"{name}_v", v)
-    settings = f"{place}, {n_power_iterations}, {eps!r}"
+    settings = f"{axis}, {n_power_iterations}, {eps!r}"
 
     def value(self: Any) -> Tensor:
         parts = [getattr(self, f"{name}_{part}") for part in ("orig", "u", "v")]
-        return divided(parts[0], parts[1], parts[2], self.training, place, n_power_iterations, eps)
+        return divided(parts[0], parts[1], parts[2], self.training, axis, n_power_iterations, eps)
 
     text = f"divided(self.{name}_orig, self.{name}_u, self.{name}_v, self.training, {settings})"
     compute(module, name, "spectral_norm", value, text)

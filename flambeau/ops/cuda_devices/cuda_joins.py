@@ -28,18 +28,18 @@ def _joined(definition: OpDef, arguments: Sequence[Any]) -> Any:
     rank = len(sizes) + is_stack
     if not -rank <= dim < rank:
         return NotImplemented
-    place = dim % rank
+    axis = dim % rank
     if is_stack:
-        sizes.insert(place, 1)
-    elif any(_but(t._array.shape, place) != _but(parts[0]._array.shape, place) for t in parts):
+        sizes.insert(axis, 1)
+    elif any(_but(t._array.shape, axis) != _but(parts[0]._array.shape, axis) for t in parts):
         return NotImplemented
-    lengths = [1 if is_stack else t._array.shape[place] for t in parts]
-    result = row_major((*sizes[:place], sum(lengths), *sizes[place + 1 :]), parts[0].dtype, parts[0].device)
+    lengths = [1 if is_stack else t._array.shape[axis] for t in parts]
+    result = row_major((*sizes[:axis], sum(lengths), *sizes[axis + 1 :]), parts[0].dtype, parts[0].device)
     steps, start = result.stride(), 0
     for part, length in zip(parts, lengths, strict=True):
         if part._array.size:
-            target = shown(result, [*sizes[:place], length, *sizes[place + 1 :]], steps, start * steps[place])
-            overwrite(target, shown(part, target._array.shape, _with_axis(part, place)) if is_stack else part)
+            target = shown(result, [*sizes[:axis], length, *sizes[axis + 1 :]], steps, start * steps[axis])
+            overwrite(target, shown(part, target._array.shape, _with_axis(part, axis)) if is_stack else part)
         start += length
     return result
 

@@ -26,9 +26,9 @@ def cuda(self: Tensor, device: Any = None, non_blocking: bool = False, memory_fo
     >>> flambeau.ones(2).cuda().device if flambeau.cuda.is_available() else "no card"
     'no card'
     """
-    place = "cuda" if device is None else f"cuda:{device}" if isinstance(device, int) else device
+    device_text = "cuda" if device is None else f"cuda:{device}" if isinstance(device, int) else device
     options = self.dtype, non_blocking, False, memory_format
-    result: Tensor = call("aten::to", self, Device(str(place)), *options)
+    result: Tensor = call("aten::to", self, Device(str(device_text)), *options)
     return result
 
 

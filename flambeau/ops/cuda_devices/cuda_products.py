@@ -19,8 +19,8 @@ from flambeau.tensor.tensor import Tensor
 
 def _are_there(*given: Tensor) -> bool:
     """Whether tensors are on one device."""
-    place = given[0]._storage.device
-    return place.type == "cuda" and all(t._storage.device == place for t in given[1:])
+    device = given[0]._storage.device
+    return device.type == "cuda" and all(t._storage.device == device for t in given[1:])
 
 
 @CUDA_RULES("aten::mm", "aten::bmm")

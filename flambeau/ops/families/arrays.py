@@ -62,10 +62,10 @@ def some_dims(dims: int | Sequence[int] | None, ndim: int, *, empty_is_all: bool
         return (dims % ndim,)
     wrapped: list[int] = []
     for dim in [dims] if isinstance(dims, int) else dims:
-        place = one_dim(dim, ndim)
-        if place in wrapped:
-            raise RuntimeError(f"dim {place} appears multiple times in the list of dims")
-        wrapped.append(place)
+        axis = one_dim(dim, ndim)
+        if axis in wrapped:
+            raise RuntimeError(f"dim {axis} appears multiple times in the list of dims")
+        wrapped.append(axis)
     return tuple(wrapped) if ndim else ()
 
 

@@ -86,9 +86,9 @@ def first_of_batch(name: str, info: Array, text: Callable[[int], str]) -> None:
     """Raise LinAlgError for the first matrix that failed: `info` has a number for each, 0 for success."""
     if not info.any():
         return
-    place = int(np.flatnonzero(info)[0])
-    where = f"(Batch element {place}): " if info.ndim else ""
-    raise LinAlgError(f"{name}: {where}{text(int(info.ravel()[place]))}")
+    index = int(np.flatnonzero(info)[0])
+    where = f"(Batch element {index}): " if info.ndim else ""
+    raise LinAlgError(f"{name}: {where}{text(int(info.ravel()[index]))}")
 
 
 # -- rules -----------------------------------------------------------------------------------------------------------

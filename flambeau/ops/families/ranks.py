@@ -83,16 +83,16 @@ def with_dim(sizes: Sizes | None, dim: Any, size: int | None) -> Sizes | None:
     """The sizes with another one at `dim`."""
     if sizes is None or dim is UNKNOWN:
         return None
-    place = one_dim(dim, len(sizes))
-    return tuple(size if i == place else s for i, s in enumerate(sizes))
+    axis = one_dim(dim, len(sizes))
+    return tuple(size if i == axis else s for i, s in enumerate(sizes))
 
 
 def without_dim(sizes: Sizes | None, dim: Any) -> Sizes | None:
     """The sizes without that at `dim`."""
     if sizes is None or dim is UNKNOWN:
         return None
-    place = one_dim(dim, len(sizes))
-    return tuple(s for i, s in enumerate(sizes) if i != place)
+    axis = one_dim(dim, len(sizes))
+    return tuple(s for i, s in enumerate(sizes) if i != axis)
 
 
 def promoted(*tensors: TensorType) -> DType | None:

@@ -114,8 +114,8 @@ def _with_merged_ends(array: Array, dims: tuple[int, ...]) -> tuple[Array, tuple
 def _added_slices(array: Array) -> Array:
     """The sum over a short last dimension, one of its entries after the other: NumPy folds each row by itself."""
     added = array[..., 0].copy()
-    for place in range(1, array.shape[-1]):
-        added += array[..., place]
+    for index in range(1, array.shape[-1]):
+        added += array[..., index]
     return added
 
 
@@ -156,7 +156,7 @@ def along_one_dim(array: Array, dim: int, keepdim: bool, pick: Callable[[Array, 
     """Values and indices of what `pick(array, dim)` chooses; it returns indices that keep the dimension. 0-dim works
     as size 1.
     """
-    place = one_dim(dim, array.ndim)
+    axis = one_dim(dim, array.ndim)
     lined = at_least_1d(array)
-    values, indices = take_along(lined, pick(lined, place), place, keepdim)
+    values, indices = take_along(lined, pick(lined, axis), axis, keepdim)
     return (values.reshape(()), indices.reshape(())) if array.ndim == 0 else (values, indices)

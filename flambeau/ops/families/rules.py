@@ -122,8 +122,8 @@ def same_pair(self: TensorType) -> tuple[Sizes | None, ...]:
 
 def unknown_dims(sizes: Sizes, dim: int) -> Sizes:
     """`sizes` with dimension `dim` unknown."""
-    place = one_dim(dim, len(sizes))
-    return tuple(None if i == place else s for i, s in enumerate(sizes))
+    axis = one_dim(dim, len(sizes))
+    return tuple(None if i == axis else s for i, s in enumerate(sizes))
 
 
 def known(*values: Any) -> bool:

@@ -68,11 +68,11 @@ def _cholesky(name: str, A: Array, upper: bool) -> tuple[Array, Array]:
             factor = blas.linalg.cholesky(lower)
     except np.linalg.LinAlgError:
         factor = np.full(A.shape, np.nan, A.dtype)
-        for place in np.ndindex(A.shape[:-2]):
+        for index in np.ndindex(A.shape[:-2]):
             try:
-                factor[place] = blas.linalg.cholesky(lower[place])
+                factor[index] = blas.linalg.cholesky(lower[index])
             except np.linalg.LinAlgError:
-                info[place] = _minor_order(lower[place])
+                info[index] = _minor_order(lower[index])
     return columns(adjoint(factor) if upper else factor), info
 
 

@@ -242,9 +242,9 @@ def vecdot_kernel(x: Array, y: Array, dim: int = -1) -> Array:
     check_floats("linalg.vecdot", x, halves=True)
     check_same_dtype("linalg.vecdot", x, y, ("x", "y"))
     shape = broadcast(x.shape, y.shape)
-    place = one_dim(dim, len(shape))
+    axis = one_dim(dim, len(shape))
     wide = widened(np.broadcast_to(x, shape)).conj() * widened(np.broadcast_to(y, shape))
-    return contiguous(wide.sum(axis=place)).astype(x.dtype, copy=False)
+    return contiguous(wide.sum(axis=axis)).astype(x.dtype, copy=False)
 
 
 def _diagonal(A: Tensor, offset: int, dim1: int, dim2: int) -> Any:

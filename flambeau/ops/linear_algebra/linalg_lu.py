@@ -46,9 +46,9 @@ def lu_factor_ex_kernel(A: Array, pivot: bool = True, check_errors: bool = False
         raise RuntimeError("linalg.lu_factor: LU without pivoting is not implemented on the CPU")
     packed, pivots, info = factored(A)
     if check_errors and info.any():
-        place = int(info.ravel()[np.flatnonzero(info)[0]])
+        column = int(info.ravel()[np.flatnonzero(info)[0]])
         raise RuntimeError(
-            f"torch.linalg.lu_factor: U[{place},{place}] is zero and using it on lu_solve would result in a division "
+            f"torch.linalg.lu_factor: U[{column},{column}] is zero and using it on lu_solve would result in a division "
             "by zero. If you still want to perform the factorization, consider calling linalg.lu(A, pivot) or "
             "linalg.lu_factor_ex(A, pivot)"
         )
@@ -94,8 +94,8 @@ def lu_unpack_kernel(
     check_matrix("lu_unpack", LU_data, "LU_data")
     nothing = np.empty(0, LU_data.dtype)
     lower, upper = map(rows, _parts(LU_data)) if unpack_data else (nothing, nothing.copy())
-    place = _permutation(LU_pivots, LU_data.shape[-2], LU_data.dtype) if unpack_pivots else nothing.copy()
-    return place, lower, upper
+    permutation = _permutation(LU_pivots, LU_data.shape[-2], LU_data.dtype) if unpack_pivots else nothing.copy()
+    return permutation, lower, upper
 
 
 def lu_solve_kernel(LU: Array, pivots: Array, B: Array, left: bool = True, adjoint: bool = False) -> Array:

@@ -90,10 +90,10 @@ def _layers(
     last: list[State] = []
     for layer in range(layers):
         ran = []
-        for place in range(layer * directions, (layer + 1) * directions):
-            start = tuple(part[place] for part in states)
-            is_reversed = place % directions == 1
-            ran.append(_direction(steps, sizes, start, parameters[place], cell, is_reversed=is_reversed))
+        for index in range(layer * directions, (layer + 1) * directions):
+            start = tuple(part[index] for part in states)
+            is_reversed = index % directions == 1
+            ran.append(_direction(steps, sizes, start, parameters[index], cell, is_reversed=is_reversed))
         steps = np.concatenate([outputs for outputs, _ in ran], -1)
         last += [state for _, state in ran]
         if dropout and layer + 1 < layers:

@@ -116,9 +116,9 @@ class CyclicLR(LRScheduler):
         """The rates of this step; sets momentum too."""
         self._warn_outside_step()
         cycle = math.floor(1 + self.last_epoch / self.total_size)
-        place = 1.0 + self.last_epoch / self.total_size - cycle
-        up = place <= self.step_ratio
-        height = place / self.step_ratio if up else (place - 1) / (self.step_ratio - 1)
+        part_of_cycle = 1.0 + self.last_epoch / self.total_size - cycle
+        up = part_of_cycle <= self.step_ratio
+        height = part_of_cycle / self.step_ratio if up else (part_of_cycle - 1) / (self.step_ratio - 1)
         height *= self.scale_fn(cycle if self.scale_mode == "cycle" else self.last_epoch)
         if self.cycle_momentum:
             for low, high, group in zip(

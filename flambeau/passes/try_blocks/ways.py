@@ -125,11 +125,11 @@ class Ways:
 
     def _go_on(self, block: Block, node: Node, is_loop: bool) -> None:
         """What follows `node` runs where nothing in it was left."""
-        failed, place = node.results[-1], node.next or block.return_node
-        with self.graph.inserting(place), self.graph.at_range(node.range):
+        failed, following = node.results[-1], node.next or block.return_node
+        with self.graph.inserting(following), self.graph.at_range(node.range):
             zero = constants.insert_constant(self.graph, FINE)
             is_left = self.graph.insert("aten::ne", (failed, zero), (BOOL,)).result()
-        going = self._branch(block, place, is_left, failed, is_loop)
+        going = self._branch(block, following, is_left, failed, is_loop)
         if not self.run(going, is_loop=is_loop):
             self._end_well(going)
 

@@ -271,10 +271,10 @@ class Container:
         _, disk, _, _, count, size, begin, _ = _END.unpack_from(memory, end)
         locator = end - _LOCATOR.size
         if locator >= 0 and bytes(memory[locator : locator + 4]) == b"PK\6\7":
-            place = _LOCATOR.unpack_from(memory, locator)[2]
-            if place + _END64.size > len(memory) or bytes(memory[place : place + 4]) != b"PK\6\6":
+            offset = _LOCATOR.unpack_from(memory, locator)[2]
+            if offset + _END64.size > len(memory) or bytes(memory[offset : offset + 4]) != b"PK\6\6":
                 raise self.error("its zip64 directory is not where the file says")
-            _, _, _, _, disk, _, _, count, size, begin = _END64.unpack_from(memory, place)
+            _, _, _, _, disk, _, _, count, size, begin = _END64.unpack_from(memory, offset)
         if disk != 0:
             raise self.error("it is one part of an archive in several files")
         if count > self.limits.records:

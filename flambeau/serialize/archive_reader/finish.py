@@ -80,5 +80,5 @@ def compile_callees(graph: Graph, name: str) -> None:
                 try:
                     callee.graph  # noqa: B018  (compiles it)
                 except CompileError as error:
-                    place = node.range
-                    raise (error if place is None else error.with_caller(callee.name, name, place)) from None
+                    where = node.range
+                    raise (error if where is None else error.with_caller(callee.name, name, where)) from None

@@ -123,9 +123,9 @@ def to_original(graph: Graph, ranges: SourceRanges) -> None:
     known: dict[SourceRange, SourceRange] = {}
     for block in (b for part in subgraphs(graph) for b in blocks(part.body)):
         for node in block:
-            place = node.range
-            if place is None:
+            where = node.range
+            if where is None:
                 continue
-            if place not in known:
-                known[place] = ranges.original(place)
-            node.range = known[place]
+            if where not in known:
+                known[where] = ranges.original(where)
+            node.range = known[where]

@@ -109,10 +109,10 @@ class Storages:
         if device.type == "cpu" and not device.index:
             return StoredMemory(kind, key, count, CPU, row, limits)
         try:
-            place = numbered(device)
+            device_number = numbered(device)
         except (RuntimeError, ValueError) as error:
             raise PickleError(NO_DEVICE.format(device=device, reason=error)) from None
-        return StoredMemory(kind, key, count, place, on_device(row, place), limits)
+        return StoredMemory(kind, key, count, device_number, on_device(row, device_number), limits)
 
     def _elements(self, record: str, dtype: DType, count: int) -> np.ndarray[Any, Any]:
         if count == 0:

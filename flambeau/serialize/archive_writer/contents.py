@@ -203,8 +203,8 @@ def called(node: Node) -> Function | None:
 
 def hook_owner(node: Node, function: Function) -> ClassType | None:
     """The class that a function is a hook of, where a constant is called as such; None for other functions."""
-    for user, place in node.result().uses():
-        is_call = user.op == "prim::CallFunction" and place == 0 and len(user.operands) > 1
+    for user, index in node.result().uses():
+        is_call = user.op == "prim::CallFunction" and index == 0 and len(user.operands) > 1
         owner = user.operand(1).static_type if is_call else None
         if isinstance(owner, ClassType) and is_hook(owner, function.short_name):
             return owner if owner.definition.methods.get(function.short_name) is function else None

@@ -36,16 +36,16 @@ class PickleStream:
 
     def get(self, key: Hashable) -> bool:
         """Write what was remembered under this key; whether there is such."""
-        place = self._memo.get(key)
-        if place is None:
+        number = self._memo.get(key)
+        if number is None:
             return False
-        self._data += b"h" + bytes([place]) if place < 256 else b"j" + pack("<I", place)
+        self._data += b"h" + bytes([number]) if number < 256 else b"j" + pack("<I", number)
         return True
 
     def put(self, key: Hashable) -> None:
         """Remember what was written last."""
-        place = self._memo[key] = len(self._memo)
-        self._data += b"q" + bytes([place]) if place < 256 else b"r" + pack("<I", place)
+        number = self._memo[key] = len(self._memo)
+        self._data += b"q" + bytes([number]) if number < 256 else b"r" + pack("<I", number)
 
     # -- values --------------------------------------------------------------------------------------------------------
 

@@ -46,8 +46,8 @@ class _Whole:
 
     def offset(self, source: Source, at: int) -> int:
         """Where a character is, in bytes from the beginning."""
-        place = at + self.starts[source.line_index(at)]
-        return place if self.text.isascii() else len(self.text[:place].encode("utf-8", "surrogatepass"))
+        in_text = at + self.starts[source.line_index(at)]
+        return in_text if self.text.isascii() else len(self.text[:in_text].encode("utf-8", "surrogatepass"))
 
 
 def _write_text(stream: PickleStream, text: _Text) -> None:

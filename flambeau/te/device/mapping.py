@@ -184,8 +184,8 @@ class _Kernel:
             self.share(s.buffer)
         elif isinstance(s, Loop) and s.kind == THREAD:
             with b.when(b.test("lt", self.thread, constant_of(s.extent) or 0)):
-                place = b.index("add", self.thread, self.v.value(s.start, known))
-                self.v.numbers[s.var] = self._named(place)
+                index = b.index("add", self.thread, self.v.value(s.start, known))
+                self.v.numbers[s.var] = self._named(index)
                 self.thread_body(s.body, known.inside(s.var, s.start, s.stop))
             b.barrier()
         elif isinstance(s, Loop):
@@ -252,7 +252,7 @@ class _Kernel:
         places = itertools.product(*(range(n or 0) for n in sizes))
         b, dtype = self.v.b, buffer.computed
         start = b.const(zero_of(dtype), dtype)
-        self.v.registers[buffer] = {place: b.var(start, dtype) for place in places}
+        self.v.registers[buffer] = {location: b.var(start, dtype) for location in places}
 
     def store(self, s: Store, known: Known) -> None:
         """A store of one thread."""

@@ -33,8 +33,8 @@ def send(connection: Connection, value: Any, receiver: int) -> None:
     try:
         os.ftruncate(descriptor, total)
         with mmap.mmap(descriptor, total) as memory:
-            for place, view in zip(places, views, strict=True):
-                memory[place : place + view.nbytes] = view
+            for index, view in zip(places, views, strict=True):
+                memory[index : index + view.nbytes] = view
         connection.send((text, sizes, total))
         reduction.send_handle(connection, descriptor, receiver)
     finally:

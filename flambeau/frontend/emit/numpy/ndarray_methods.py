@@ -182,8 +182,8 @@ def _element(c: Call, places: Sequence[Value]) -> Value:
     if len(places) not in (1, rank):
         raise CompileError(f"item() takes one place, or {rank} for an array with {rank} dimension(s)", c.where)
     array = c.array if len(places) == rank else c.op("reshape", c.array, [-1])
-    for place in places:
-        array = c.op("select", array, 0, place)
+    for index in places:
+        array = c.op("select", array, 0, index)
     return array
 
 

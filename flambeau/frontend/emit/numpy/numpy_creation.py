@@ -97,12 +97,12 @@ class NumpyCreation(Sugared):
 
     def _refuse_number_as_dtype(self, tree: Apply) -> None:
         """Refuse `np.ones(2, 3)`, whose 3 NumPy takes for a dtype as well."""
-        place = self.parameters.index("dtype") if "dtype" in self.parameters else len(tree.args)
-        if len(tree.args) > place and isinstance(tree.args[place], Const):
+        index = self.parameters.index("dtype") if "dtype" in self.parameters else len(tree.args)
+        if len(tree.args) > index and isinstance(tree.args[index], Const):
             sizes = ", ".join(t.range.text for t in tree.args)
             text = f"np.{self.name} takes a dtype here, not a number"
             hint = f": sizes are one tuple, np.{self.name}(({sizes}))" if self.parameters[0] == "shape" else ""
-            raise CompileError(text + hint, tree.args[place].range)
+            raise CompileError(text + hint, tree.args[index].range)
 
     def _of_literal(
         self, e: Emitter, where: SourceRange, items: ArrayLiteral, args: Sequence[Given], keywords: Sequence[Given]
