@@ -124,13 +124,13 @@ class ScriptFunction(NativeBase, Generic[P, R]):  # type: ignore[misc]  # made a
         if thread.is_plain and self._python is not None:
             return self._python(*args, **kwargs)
         if not kwargs and not thread.handlers and thread.observer is None:
-            result = self._at_once((*self._first, *args))
+            result = self._as_before((*self._first, *args))
             if result is not MISSED:
                 return result
         arguments = self._bound(args, kwargs)
         return self._by_call(args, kwargs) if arguments is None else self._run_bound(arguments)
 
-    def _at_once(self, arguments: tuple[Any, ...]) -> Any:
+    def _as_before(self, arguments: tuple[Any, ...]) -> Any:
         """The result for arguments as they are given, like those of calls before; `MISSED` for others."""
         fast_path = self._executor.fast_path
         if type(fast_path) is OnContainers:
