@@ -7,8 +7,8 @@
 `FOLDER` has `NAME.pt` and beside it `NAME.inputs.npz` (`flambeau.testing.archives`). Each model has a process of its
 own, in which its runners take turns on one thread. Figures are medians in microseconds of the processor's time, once
 calls are as fast as they get; ratios above 1 say that ours is faster. ONNX Runtime gets what the exporter of PyTorch
-makes of the model (`pip install onnx onnxruntime`); without it, or where that fails, its column is empty. So it is where
-a second call is answered otherwise than by the model: what was exported may lack hooks, or what calls write.
+makes of the model (`pip install onnx onnxruntime`); without it, or where that fails, its column is empty. So it is
+where a second call is answered otherwise than by the model: what was exported may lack hooks, or what calls write.
 """
 
 from __future__ import annotations
