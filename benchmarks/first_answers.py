@@ -29,7 +29,7 @@ from typing import Any
 import numpy as np
 
 from benchmarks.compile_cost import printed
-from benchmarks.models import OPSET, _as_torch, _tensors_in, summary
+from benchmarks.models import OPSET, _as_torch, _tensors_in, answers_alike, summary
 
 ENGINES = ("nothing", "answered", "planned", "torch.jit", "onnxruntime")
 HEAD = ("", *ENGINES, "onnxruntime / nothing", "onnxruntime / planned")
@@ -90,15 +90,16 @@ def prepare_onnx(archive: Path, folder: Path) -> Callable[[int], Any]:
         fed = [kept[name] for name in kept.files]
     file = str(folder / f"{archive.stem}.onnx")
 
-    def answer(calls: int) -> None:
+    def answer(calls: int) -> Any:
         session = onnxruntime.InferenceSession(file, options, providers=["CPUExecutionProvider"])
-        session.run(None, dict(zip([i.name for i in session.get_inputs()], fed, strict=False)))
+        return session.run(None, dict(zip([i.name for i in session.get_inputs()], fed, strict=False)))
 
     return answer
 
 
 def export(archive: Path, folder: Path) -> None:
-    """Write what ONNX Runtime reads. Raises whatever PyTorch's exporter raises."""
+    """Write what ONNX Runtime reads. Raises whatever PyTorch's exporter and ONNX Runtime raise, ValueError for another
+    answer than the model's."""
     import torch
 
     _, arguments, keywords = recorded_call(archive)
@@ -109,6 +110,10 @@ def export(archive: Path, folder: Path) -> None:
             dynamo=False, opset_version=OPSET,
         )  # fmt: skip
     np.savez(folder / f"{archive.stem}{FEED}", *_tensors_in([*arguments, *keywords.values()]))
+    with torch.no_grad():
+        expected = torch.jit.load(archive).eval()(*inputs, **named)
+    if not answers_alike(prepare_onnx(archive, folder)(1), expected):
+        raise ValueError("what was exported gives another answer than the model")
 
 
 def fill_shared() -> None:

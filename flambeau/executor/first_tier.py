@@ -4,7 +4,7 @@ A plan for a model takes a hundred times longer to make than the model takes to 
 wait for it. The second call has the plan made behind it (`background`), and calls are answered here until it is there;
 later calls and later processes have it. A call that asks for gradients makes its plan itself. Programs that may run for
 long, because they loop as often as a number says or call themselves, have a plan at once. So have those that compute
-with numbers alone or are short, which programs from archives are only with a few operators: their plans are made
+with numbers alone or are short, which programs from archives with operators on tensors never are: their plans are made
 quickly, and may be what they need to be quick at all.
 """
 
@@ -38,7 +38,7 @@ FAILED: Final = (
 )
 LONG: Final = 32
 """Operators on tensors from which on a program is long: a plan takes 50 ms and more, running so many less than one."""
-LONG_OF_ARCHIVES: Final = 4
+LONG_OF_ARCHIVES: Final = 1
 """The same of programs that were loaded: who loads one may want a single answer, and code for layers takes 100 ms."""
 FEW: Final = 1 << 10
 """Iterations that a constant may ask for: a loop of so few takes no time."""

@@ -19,6 +19,7 @@ from flambeau.executor.element_reads import read_elements
 from flambeau.executor.native_parts import parts_of
 from flambeau.interpreter.code import Code
 from flambeau.interpreter.compile import compile_graph
+from flambeau.interpreter.hot_functions import run_whole
 from flambeau.interpreter.machine import run
 from flambeau.ir.clone import clone_graph
 from flambeau.ir.graph import Block, Graph, Node, Value
@@ -111,9 +112,24 @@ class Region:
                 read_elements(plain)
                 self._code = compile_graph(plain, self.name, self._count)
             results = run(self._code, inputs)
+            if self._entry is missed and self._counter is not None and self.natives:
+                self._enter_shortly(self._code, self._counter)
         elif self._is_straight and native is not None and native.fast_path is not None:
             self._entry = native.fast_path
         return tuple(results) if self._several else results[0]
+
+    def _enter_shortly(self, code: Code, counter: int) -> None:
+        """Have calls with few iterations go to the Python function that interpreted code has become, if it has."""
+        if code.hot.run is None:
+            return
+        few, several = -(-WORTHWHILE // self._nodes), self._several
+
+        def enter(*inputs: Any) -> Any:
+            count = inputs[counter]
+            results = run_whole(code, inputs) if type(count) is int and count < few else None
+            return MISSED if results is None else results if several else results[0]
+
+        self._entry = enter
 
     def _is_too_little(self, inputs: Sequence[Any]) -> bool:
         """Whether a loop runs so few nodes that interpreting them takes less than a call of native code, or a part

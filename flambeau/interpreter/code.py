@@ -7,7 +7,7 @@ other, and the last one, which says what is next.
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+from collections.abc import Callable, Mapping, Sequence
 from enum import Enum
 from typing import Any, Final
 
@@ -82,6 +82,20 @@ class Site:
     """Whether the program's author wrote what is called in Python."""
 
 
+class HotFunction:
+    """What is known of a code's runs from its start to its end, for all threads (`hot_functions`)."""
+
+    __slots__ = ("calls", "run", "sites")
+
+    def __init__(self) -> None:
+        self.calls = 0
+        """Runs of the machine; below zero if it always will."""
+        self.run: Callable[..., tuple[Any, ...]] | None = None
+        """From arguments to the tuple of results."""
+        self.sites: Sequence[int] = ()
+        """The site of each of its lines."""
+
+
 @dataclass(slots=True, eq=False)
 class Code:
     """A graph as instructions. Never changes while it runs: any number of threads may run it at once."""
@@ -99,6 +113,8 @@ class Code:
     """The graph's names of what is in each register, for reading."""
     observed: tuple[Block, ...] | None = None
     """The blocks with tensor operators going through the interceptors; made when first needed."""
+    hot: HotFunction = field(default_factory=HotFunction)
+    """How often it ran, and the Python function that it becomes."""
 
     @property
     def register_count(self) -> int:

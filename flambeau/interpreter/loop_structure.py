@@ -59,13 +59,19 @@ def results(instruction: Instruction) -> Sequence[int]:
     return d if isinstance(d, tuple) else (d,)
 
 
-def constants(code: Code) -> dict[int, int]:
-    """Registers that hold the same int or bool in every run."""
+def unwritten(code: Code) -> set[int]:
+    """Registers that hold the same in every run: no parameters, and no results."""
     changed = set(range(len(code.parameters)))
     for straight, last in code.blocks:
         for instruction in (*straight, last):
             changed.update(results(instruction))
-    return {k: value for k, value in enumerate(code.template) if k not in changed and type(value) in (int, bool)}
+    return set(range(len(code.template))) - changed
+
+
+def constants(code: Code) -> dict[int, int]:
+    """Registers that hold the same int or bool in every run."""
+    same = unwritten(code)
+    return {k: value for k, value in enumerate(code.template) if k in same and type(value) in (int, bool)}
 
 
 def successors(last: Instruction) -> tuple[int, ...]:

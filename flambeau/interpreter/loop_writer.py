@@ -1,4 +1,4 @@
-"""Writes a loop as a Python function, instruction by instruction.
+"""Writes a loop, or all of a code, as a Python function, instruction by instruction.
 
     CALL2 r8 = aten::mul.int(r6, r3)
     ADD   r8 = r8 + r7                  ->  r6 = ((r6 * 31) + r7) % 1000003
@@ -28,39 +28,34 @@ from flambeau.interpreter.loop_structure import (
     read_first,
     results,
     successors,
+    unwritten,
     written_in,
 )  # fmt: skip
-from flambeau.ops.language import float64, int64, lists
+from flambeau.interpreter.seldom import unpacked
+from flambeau.interpreter.written_operators import (
+    CALLS,
+    DIVISIONS,
+    FUSED_INTO,
+    OF_CONTAINERS,
+    PRODUCTS,
+    SUMS,
+    WRITTEN,
+    is_in,
+    is_sum,
+    looks_twice,
+)
+from flambeau.ops.language import int64, lists
 from flambeau.ops.language.int64 import MAX, MIN, wrap
-from flambeau.ops.language.scalars import int_div
-from flambeau.ops.language.structural import derive_index
 from flambeau.program.instances import unset
 from flambeau.program.object import UNSET
 
 Registers = list[Any]
-LARGEST, DEEPEST = 500, 12
-"""Instructions of a loop that is translated, and loops and branches inside each other."""
-
-_SUMS: Final[dict[Any, str]] = {int64.add: "{} + {}", int64.sub: "{} - {}", int64.neg: "-{}"}
-"""What agrees modulo 2**64, whether its operands have been wrapped or not, and grows by a bit at most."""
-_PRODUCTS: Final[dict[Any, str]] = {int64.mul: "{} * {}", derive_index: "{1} + {0} * {2}"}
-"""What agrees as well, but takes wrapped operands, or numbers would grow without bound."""
-_WRITTEN: Final[dict[Any, str]] = {
-    operator.add: "{} + {}", operator.sub: "{} - {}", operator.mul: "{} * {}", operator.neg: "-{}",
-    operator.lt: "{} < {}", operator.le: "{} <= {}", operator.gt: "{} > {}", operator.ge: "{} >= {}",
-    operator.eq: "{} == {}", operator.ne: "{} != {}", operator.and_: "{} & {}", operator.or_: "{} | {}",
-    operator.xor: "{} ^ {}", operator.not_: "not {}", operator.getitem: "{}[{}]",
-}  # fmt: skip
-"""Python's functions as Python writes them."""
-_OF_CONTAINERS: Final[dict[Any, str]] = {operator.contains: "{1} in {0}", dict.get: "{0}.get({1}{2})"}
-"""Looks into containers as Python writes them: they may fail."""
-_DIVISIONS: Final[dict[Any, str]] = {
-    int64.remainder: "{} % {}", int64.floordiv: "{} // {}", float64.div: "{} / {}", int_div: "float({}) / {}",
-}  # fmt: skip
-"""What Python refuses for a divisor of zero, and the language does not, or in other words."""
-_CALLS: Final = frozenset({Op.CALL0, Op.CALL1, Op.CALL2, Op.CALL3, Op.CALL, Op.CALL_MANY, Op.DO, Op.DO2})
-_FUSED_INTO: Final = frozenset({*_CALLS, Op.ADD, Op.MOVE, Op.MOVES, Op.BRANCH, Op.WHILE})
-"""What a number may be written into: it is read before anything is written."""
+LARGEST, LARGEST_WHOLE, DEEPEST = 500, 2_000, 12
+"""Instructions of a loop that is translated, those of a code, and loops and branches inside each other."""
+MANY: Final = 50
+"""Iterations of a loop for which it takes less to look at numbers once than at what is made of them."""
+WHOLE: Final = -1
+"""In place of the head of a loop: what is written is no loop."""
 
 
 def write(code: Code, head: int, *, is_long: bool) -> tuple[Callable[[Registers], None], list[int]]:
@@ -68,21 +63,31 @@ def write(code: Code, head: int, *, is_long: bool) -> tuple[Callable[[Registers]
 
     Raises NotTranslatedError for a loop that does what only the machine can do.
     """
-    writer = _Writer(code, head, is_long=is_long)
-    return writer.function(), writer.sites
+    writer = _Writer(code, LARGEST)
+    return writer.loop(head, is_long=is_long), writer.sites
+
+
+def write_whole(code: Code) -> tuple[Callable[..., tuple[Any, ...]], list[int]]:
+    """The function of a code, from its arguments to the tuple of its results, and the site of each of its lines.
+
+    Raises NotTranslatedError for a code that does what only the machine can do.
+    """
+    writer = _Writer(code, LARGEST_WHOLE)
+    return writer.whole(), writer.sites
 
 
 class _Writer:
-    """Writes the function of one loop, line by line."""
+    """Writes one function, line by line."""
 
-    def __init__(self, code: Code, head: int, *, is_long: bool) -> None:
+    def __init__(self, code: Code, largest: int) -> None:
         self.code = code
+        self.largest = largest
         self.lines: list[str] = []
         self.sites: list[int] = []
         self.site = 0
         self.depth = 1
         self.size = 0
-        self.names: dict[str, Any] = {"wrap": wrap, "UNSET": UNSET, "unset": unset}
+        self.names: dict[str, Any] = {"wrap": wrap, "UNSET": UNSET, "unset": unset, "unpacked": unpacked}
         self.used: set[int] = set()
         self.written: set[int] = set()
         self.unwrapped: set[int] = set()
@@ -95,28 +100,52 @@ class _Writer:
         self.fused: dict[int, str] = {}
         """What the next instruction takes in place of a register."""
         self.line("")  # what is loaded, once it is known
-        guard = self._guard(head) if is_long else ""
-        if guard:
-            for start, small in ((f"if {guard}:", self.small), ("else:", frozenset[int]())):
-                self.small, self.size = small, 0
-                self.line(start)
-                self.enter()
-                self._rounds(head, None)
-                self.depth -= 1
-        else:
-            self._rounds(head, None)
 
-    def function(self) -> Callable[[Registers], None]:
-        """The function itself."""
+    def loop(self, head: int, *, is_long: bool) -> Callable[[Registers], None]:
+        """The function of a loop, which takes the registers and leaves in them what they hold at its end."""
+        guard = self._guard(head) if is_long else ""
+        self._guarded(guard, head, None)
         used, written = sorted(self.used | self.written), sorted(self.written)
         loads = ", ".join(f"regs[{r}]" for r in used)
         self.lines[0] = f" {_listed(used)} = {loads}," if used else " pass"
         stores = ", ".join(f"regs[{r}]" for r in written)
-        text = "\n".join(["def loop(regs):", *self.lines, f" {stores}, = {_listed(written)}" if written else ""])
+        self.line(f"{stores}, = {_listed(written)}" if written else "")
+        return self._compiled("def run(regs):", f"<loop of {self.code.name}>")
+
+    def whole(self) -> Callable[..., tuple[Any, ...]]:
+        """The function of all of the code, whose parameters are its first registers."""
+        template, parameters = self.code.template, range(len(self.code.parameters))
+        for register in unwritten(self.code) - self.fixed.keys():
+            self.fixed[register] = f"c{register}"
+            self.names[f"c{register}"] = template[register]
+        self._walk(0, -1, WHOLE)
+        first = sorted(self.needed[0] - self.fixed.keys() - set(parameters))
+        for register in first:
+            self.names[f"c{register}"] = template[register]
+        self.lines[0] = f" {_listed(first)} = {', '.join([f'c{r}' for r in first])}," if first else " pass"
+        head = f"def run({', '.join([f'r{r}' for r in parameters])}):"
+        return self._compiled(head, f"<function of {self.code.name}>")
+
+    def _compiled(self, head: str, filename: str) -> Callable[..., Any]:
         self.sites.insert(0, 0)
-        exec(compile(text, f"<loop of {self.code.name}>", "exec"), self.names)
-        loop: Callable[[Registers], None] = self.names.pop("loop")
-        return loop
+        exec(compile("\n".join([head, *self.lines]), filename, "exec"), self.names)
+        run: Callable[..., Any] = self.names.pop("run")
+        return run
+
+    def _guarded(self, guard: str, head: int, entry: Instruction | None) -> None:
+        """A loop, twice where there is a condition under which it needs fewer checks."""
+        if not guard:
+            self._rounds(head, entry)
+            return
+        self.settle()
+        size = self.size
+        for start, small in ((f"if {guard}:", self.small), ("else:", frozenset[int]())):
+            self.small, self.size = small, size
+            self.line(start)
+            self.enter()
+            self._rounds(head, entry)
+            self.settle()
+            self.depth -= 1
 
     def line(self, text: str) -> None:
         self.lines.append(" " * self.depth + text)
@@ -218,7 +247,7 @@ class _Writer:
         while block != stop:
             straight, last = self.code.blocks[block]
             self.size += len(straight) + 1
-            if self.size > LARGEST:
+            if self.size > self.largest:
                 raise NotTranslatedError("too large")
             fusible = self._fusible(straight, last)
             for instruction in straight:
@@ -232,10 +261,26 @@ class _Writer:
             elif op in LOOPS:
                 if ends_round(last, head):
                     return
-                self._rounds(b[0], last)
+                self._within(last, head)
                 block = b[1]
+            elif op is Op.RETURN and head == WHOLE and stop == -1:
+                self.line(f"return ({''.join([self.read(r) + ', ' for r in a])})")
+                return
             else:
                 raise NotTranslatedError(op.name)
+
+    def _within(self, entry: Instruction, head: int) -> None:
+        """A loop inside what is written; of one that is in no other, many iterations are worth a look at numbers."""
+        op, d, _, a, (inside, *_), _ = entry
+        if head != WHOLE:
+            self._rounds(inside, entry)
+            return
+        self.settle()
+        guard = self._guard(inside)
+        if guard and op is not Op.WHILE:
+            guard = f"{self.raw(a)} - {self.raw(d)} > {MANY} and {guard}"
+        self._guarded(guard, inside, entry)
+        self.small = frozenset()
 
     def _arms(self, branch: Instruction, head: int) -> None:
         _, d, join, a, b, _ = branch
@@ -256,7 +301,7 @@ class _Writer:
             written, read = results(following), operands(following)
             d = instruction[1]
             is_last = (d not in live or d in written) and list(read).count(d) == 1
-            if is_last and following[0] in _FUSED_INTO and not _looks_twice(following, d):
+            if is_last and following[0] in FUSED_INTO and not looks_twice(following, d):
                 fusible[id(instruction)] = following
             live.difference_update(written)
             live.update(read)
@@ -266,7 +311,7 @@ class _Writer:
 
     def _instruction(self, instruction: Instruction, next_: Instruction | None) -> None:
         op, d, f, a, b, self.site = instruction
-        if op is Op.ADD or op in _CALLS:
+        if op is Op.ADD or op in CALLS:
             self._call(instruction, next_)
         elif op is Op.MOVE:
             value = self.read(a)
@@ -276,9 +321,8 @@ class _Writer:
             self.line(f"{', '.join([self.write(r) for r in d])} = {values}")
         elif op is Op.DROP:
             self.line(" = ".join([*[self.write(r) for r in a], "None"]))
-        elif op in (Op.LIST, Op.TUPLE) and f is None:
-            values = "".join([self.read(r) + ", " for r in a])
-            self.line(f"{self.write(d)} = " + (f"[{values}]" if op is Op.LIST else f"({values})"))
+        elif op in (Op.LIST, Op.TUPLE, Op.DICT, Op.UNPACK):
+            self._container(instruction)
         elif op is Op.GET_ATTR:
             owner = self.read(a)
             target = self.write(d)
@@ -291,6 +335,22 @@ class _Writer:
         else:
             raise NotTranslatedError(op.name)
 
+    def _container(self, instruction: Instruction) -> None:
+        op, d, f, a, b, _ = instruction
+        if op is Op.UNPACK:
+            items = self.read(a)
+            self.line(f"{''.join([self.write(r) + ', ' for r in d])}{'= ' if d else ''}unpacked({items}, {b})")
+            return
+        values = [self.read(r) for r in a]
+        listed = "".join([v + ", " for v in values])
+        if op is Op.DICT:
+            made = f"{{{', '.join([f'{k}: {v}' for k, v in zip(values[::2], values[1::2], strict=True)])}}}"
+        elif op is Op.LIST:
+            made = f"[{listed}]"
+        else:
+            made = f"({listed})" if f is None else f"{self._name(f)}({listed})"
+        self.line(f"{self.write(d)} = {made}")
+
     def _call(self, instruction: Instruction, next_: Instruction | None) -> None:
         op, d, f, _, _, _ = instruction
         registers = operands(instruction)
@@ -301,15 +361,15 @@ class _Writer:
         elif op is Op.CALL_MANY:
             called = self._called(f, registers)
             self.line(f"{', '.join([self.write(r) for r in d])}, = {called}")
-        elif _is_in(f, _SUMS):
-            self._wraps(instruction, _SUMS[f].format(*[self.raw(r) for r in registers]), next_)
-        elif _is_in(f, _PRODUCTS):
-            self._wraps(instruction, _PRODUCTS[f].format(*[self.read(r) for r in registers]), next_)
-        elif _is_in(f, _DIVISIONS):
+        elif is_in(f, SUMS):
+            self._wraps(instruction, SUMS[f].format(*[self.raw(r) for r in registers]), next_)
+        elif is_in(f, PRODUCTS):
+            self._wraps(instruction, PRODUCTS[f].format(*[self.read(r) for r in registers]), next_)
+        elif is_in(f, DIVISIONS):
             self._division(instruction, next_)
         else:
             called = self._called(f, registers)
-            self._result(d, called, next_ is not None and _is_in(f, _WRITTEN) and f is not operator.getitem)
+            self._result(d, called, next_ is not None and is_in(f, WRITTEN) and f is not operator.getitem)
 
     def _effect(self, f: Any, registers: Sequence[int]) -> None:
         """A call whose result nobody needs."""
@@ -331,7 +391,7 @@ class _Writer:
     def _wraps(self, instruction: Instruction, text: str, next_: Instruction | None) -> None:
         """A number that may have more than 64 bits, if it is not known to be small."""
         is_small = id(instruction) in self.small
-        is_fused = next_ is not None and (is_small or _is_sum(next_))
+        is_fused = next_ is not None and (is_small or is_sum(next_))
         self._result(instruction[1], text, is_fused)
         if not is_small and not is_fused:
             self.unwrapped.add(instruction[1])
@@ -345,17 +405,17 @@ class _Writer:
 
     def _called(self, f: Any, registers: Sequence[int]) -> str:
         values = [self.read(r) for r in registers]
-        if _is_in(f, _WRITTEN):
-            return _WRITTEN[f].format(*values)
-        if _is_in(f, _OF_CONTAINERS):
-            return _OF_CONTAINERS[f].format(*values[:2], "".join(f", {v}" for v in values[2:]))
+        if is_in(f, WRITTEN):
+            return WRITTEN[f].format(*values)
+        if is_in(f, OF_CONTAINERS):
+            return OF_CONTAINERS[f].format(*values[:2], "".join(f", {v}" for v in values[2:]))
         return f"{self._name(f)}({', '.join(values)})"
 
     def _division(self, instruction: Instruction, next_: Instruction | None) -> None:
         """By zero, the operator says what it says."""
         _, d, f, dividend, divisor, _ = instruction
         a, b = self.read(dividend), self.read(divisor)
-        text = _DIVISIONS[f].format(a, b)
+        text = DIVISIONS[f].format(a, b)
         may_fail = divisor not in self.fixed or self.code.template[divisor] == 0
         if divisor not in self.fixed:
             text = f"{text} if {b} else {self._name(f)}({a}, {b})"
@@ -370,22 +430,6 @@ class _Writer:
         name = f"f{id(f)}"
         self.names[name] = f
         return name
-
-
-def _is_in(f: Any, table: dict[Any, str]) -> bool:
-    """Whether a function is one of a table's: others may compare in ways of their own, or not be hashable."""
-    return any(f is known for known in table)
-
-
-def _looks_twice(instruction: Instruction, register: int) -> bool:
-    """Whether an instruction is written with two mentions of a register: a divisor is compared with zero."""
-    op, _, f, _, b, _ = instruction
-    return op is Op.CALL2 and b == register and _is_in(f, _DIVISIONS)
-
-
-def _is_sum(instruction: Instruction) -> bool:
-    op, _, f, _, _, _ = instruction
-    return op is Op.ADD or (op in (Op.CALL1, Op.CALL2) and _is_in(f, _SUMS))
 
 
 def _listed(registers: Sequence[int]) -> str:

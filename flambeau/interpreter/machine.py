@@ -16,6 +16,7 @@ from flambeau.interpreter.awaiting import Await
 from flambeau.interpreter.code import Block, Code, Instruction, Op, Site, step_by_step
 from flambeau.interpreter.compile import code_of, compile_graph
 from flambeau.interpreter.fork_site import ForkSite
+from flambeau.interpreter.hot_functions import OFTEN, run_whole
 from flambeau.interpreter.hot_loops import HOT
 from flambeau.interpreter.seldom import REGISTER_OPERATIONS, warn
 from flambeau.interpreter.task_length import length_of
@@ -96,6 +97,10 @@ def run(code: Code, inputs: Sequence[Any]) -> tuple[Any, ...]:
     """
     if len(inputs) != len(code.parameters):
         raise TypeError(f"{code.name}() takes {len(code.parameters)} arguments but {len(inputs)} were given")
+    hot = code.hot
+    hot.calls += 1
+    if hot.calls > OFTEN and (results := run_whole(code, inputs)) is not None:
+        return results
     regs = code.template.copy()
     regs[: len(inputs)] = inputs
     blocks_of = _blocks_of()
@@ -158,10 +163,10 @@ def run(code: Code, inputs: Sequence[Any]) -> tuple[Any, ...]:
                 block, after, loop = b
                 if loop is not None:
                     loop.heat += 1
-                    whole = loop.function(code, regs, last) if loop.heat > HOT else None
-                    if whole is not None:
+                    rounds = loop.function(code, regs, last) if loop.heat > HOT else None
+                    if rounds is not None:
                         try:
-                            whole(regs)
+                            rounds(regs)
                         except BaseException as error:
                             site = loop.site_of(error.__traceback__)
                             raise

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import warnings
-from collections.abc import Callable, Hashable
+from collections.abc import Callable, Hashable, Sequence
 from typing import Any, Final
 
 from flambeau.interpreter.code import Code, Op
@@ -44,11 +44,15 @@ def _dict(regs: Registers, d: int, f: Any, a: tuple[int, ...], b: Any) -> None:
     regs[d] = {regs[key]: regs[value] for key, value in zip(a[::2], a[1::2], strict=True)}
 
 
+def unpacked(items: Sequence[Any], count: int) -> Sequence[Any]:
+    """Items of which there must be as many. Raises RuntimeError where there are more or fewer."""
+    if len(items) != count:
+        raise RuntimeError(f"Expected {count} elements in a list but found {len(items)}")
+    return items
+
+
 def _unpack(regs: Registers, d: tuple[int, ...], f: Any, a: int, b: int) -> None:
-    items = regs[a]
-    if len(items) != b:
-        raise RuntimeError(f"Expected {b} elements in a list but found {len(items)}")
-    for i, value in zip(d, items, strict=True):
+    for i, value in zip(d, unpacked(regs[a], b), strict=True):
         regs[i] = value
 
 

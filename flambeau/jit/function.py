@@ -14,6 +14,7 @@ from flambeau.executor.debug_state import DebugState
 from flambeau.executor.executor import Executor, executor_of
 from flambeau.executor.forks import site_of
 from flambeau.executor.ledger import Profile
+from flambeau.executor.number_calls import OnContainers
 from flambeau.executor.options import Options
 from flambeau.executor.profiling.switches import forget, graph_for
 from flambeau.executor.report import Explanation, PassReport
@@ -122,12 +123,19 @@ class ScriptFunction(NativeBase, Generic[P, R]):  # type: ignore[misc]  # made a
         """The call of arguments that the fast path does not serve, or that somebody watches."""
         if thread.is_plain and self._python is not None:
             return self._python(*args, **kwargs)
-        if self._executor.remembers and not kwargs and not thread.handlers and thread.observer is None:
-            result = self._executor.once_more((*self._first, *args))
+        if not kwargs and not thread.handlers and thread.observer is None:
+            result = self._as_before((*self._first, *args))
             if result is not MISSED:
                 return result
         arguments = self._bound(args, kwargs)
         return self._by_call(args, kwargs) if arguments is None else self._run_bound(arguments)
+
+    def _as_before(self, arguments: tuple[Any, ...]) -> Any:
+        """The result for arguments as they are given, like those of calls before; `MISSED` for others."""
+        fast_path = self._executor.fast_path
+        if type(fast_path) is OnContainers:
+            return fast_path.answer(arguments)
+        return self._executor.once_more(arguments) if self._executor.remembers else MISSED
 
     def _run_bound(self, arguments: tuple[Any, ...]) -> Any:
         """The call with all arguments converted."""

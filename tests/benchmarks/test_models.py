@@ -54,3 +54,13 @@ def test_what_cannot_be_called_is_a_row_too(folder: Path, capsys: pytest.Capture
     np.savez(folder / "broken.inputs.npz", spec=json.dumps([{"method": "forward", "args": []}]))
     assert models.main([str(folder), "--only", "broken"]) == 0
     assert "broken" in capsys.readouterr().out
+
+
+def test_answers_are_compared_before_speeds() -> None:
+    x = np.array([1.0, np.nan, -0.0], np.float32)
+    assert models.answers_alike([x, np.asarray(2)], (flambeau.from_numpy(x), 2))
+    assert models.answers_alike([x], {"a": [flambeau.from_numpy(x * np.float32(1.001))]})
+    assert not models.answers_alike([x], flambeau.from_numpy(x[:2]))
+    assert not models.answers_alike([x], flambeau.from_numpy(x + 1))
+    assert not models.answers_alike([x], (flambeau.from_numpy(x), flambeau.from_numpy(x)))
+    assert not models.answers_alike([], 1.0)

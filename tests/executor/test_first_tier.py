@@ -72,10 +72,22 @@ class Short(nn.Module):
         return flambeau.tanh(x.exp().log() * 2.0)
 
 
-def test_a_short_program_from_an_archive_has_no_plan_for_its_first_call(monkeypatch: pytest.MonkeyPatch) -> None:
+class OneLayer(nn.Module):
+    def __init__(self) -> None:
+        super().__init__()
+        self.layer = nn.Linear(4, 3)
+
+    def forward(self, x: Tensor) -> Tensor:
+        return self.layer(x)
+
+
+@pytest.mark.parametrize("kind", [Short, OneLayer])
+def test_a_short_program_from_an_archive_has_no_plan_for_its_first_call(
+    kind: type[nn.Module], monkeypatch: pytest.MonkeyPatch
+) -> None:
     monkeypatch.setenv("FLAMBEAU_BACKGROUND", "off")
     stream = io.BytesIO()
-    scripted = flambeau.script(Short())
+    scripted = flambeau.script(kind())
     flambeau.jit.save(scripted, stream)
     x = X + 1.0
     module = loaded(stream.getvalue())

@@ -1,13 +1,15 @@
-"""Programs on texts and numbers that are interpreted: quick calls answer as slow ones do."""
+"""Interpreted programs on texts and numbers, and lists and dicts of these: quick calls answer as slow ones do."""
 
 from __future__ import annotations
 
+import copy
 from typing import Any
 
 import pytest
 
 import flambeau
 from flambeau.codegen import available
+from flambeau.executor.number_calls import OnContainers
 from flambeau.executor.options import Options
 from flambeau.jit.arguments import ArgumentError
 
@@ -71,10 +73,67 @@ def test_loops_that_are_slow_are_told_of() -> None:
         function("a", 20_000)
 
 
-def test_programs_with_tensors_or_containers_as_arguments_go_the_long_way() -> None:
+CONTAINERS = """
+def f(xs: List[int], d: Dict[str, float], words: List[str], n: int = 2):
+    xs.append(n)
+    if len(words) > 3:
+        xs.append(xs[n])
+    d["n"] = float(n)
+    total = 0
+    for x in xs:
+        total += x
+    return xs, total, d, ["<" + w + ">" for w in words]
+"""
+CALLS: list[tuple[tuple[Any, ...], dict[str, Any]]] = [
+    (([1, 2], {"a": 0.5}, ["a", "b"], 3), {}), (([], {}, [], 3), {}), (([1], {}, ["a"]), {}),
+    (([1], {}, ["a"]), {"n": 4}), (([True], {}, ["a"], 1), {}), (([1 << 63], {}, ["a"], 1), {}),
+    (([-1 << 63, -1], {}, ["a"], 1), {}), (([1.5], {}, ["a"], 1), {}), (([1], {"a": 1}, ["a"], 1), {}),
+    (([1], {2: 1.0}, ["a"], 1), {}), (((1, 2), {}, ("a",), 1), {}), ((range(3), {}, ["a"], 1), {}),
+    (([1], {}, [None], 1), {}), ((None, {}, [], 1), {}), (([1], {}, ["a"], 1 << 64), {}), (([1],), {}),
+    (([1], {}, ["a"] * 4, 1), {}), (([1], {}, ["a"] * 4, 9), {}),
+]  # fmt: skip
+
+
+def test_quick_calls_with_lists_and_dicts_answer_as_slow_ones() -> None:
+    quick = flambeau.CompilationUnit(CONTAINERS).f
+    slow = quick.with_options(Options(backend="interpreter"))
+    for _ in range(4):
+        quick([1], {"a": 1.0}, ["a"], 1)
+    assert type(quick._executor.fast_path) is OnContainers
+    for _ in range(3):
+        for args, kwargs in CALLS:
+            mine, theirs = copy.deepcopy(args), copy.deepcopy(args)
+            assert outcome(quick, *mine, **kwargs) == outcome(slow, *theirs, **kwargs), args
+            assert mine == theirs == args  # programs write to copies
+    before = sum(c.calls for c in quick.explain(measure=False).compilations)
+    quick([1], {"a": 1.0}, ["a"], 1)
+    assert sum(c.calls for c in quick.explain(measure=False).compilations) == before + 1
+
+
+def test_lists_of_other_programs_are_shared_with_them() -> None:
+    unit = flambeau.CompilationUnit(
+        'def g(s: List[str], n: int):\n    s.append("b" * n)\n    return {k: 1 for k in s}\n'
+        "def f(s: List[str]):\n    d = flambeau.jit.wait(flambeau.jit.fork(g, s, 2))\n    return s, d\n"
+    )
+    for _ in range(5):
+        assert unit.g(["a"], 1) == {"a": 1, "b": 1}
+        assert unit.f(["a"]) == (["a", "bb"], {"a": 1, "bb": 1})
+
+
+def test_objects_that_share_lists_keep_sharing_them() -> None:
+    function = flambeau.CompilationUnit(
+        'def f(s: List[str]):\n    s.append("b")\n    return "".join(s)\n'
+    ).f
+    for _ in range(5):
+        function(["a"])
+    shared = flambeau.jit.script(["a"])
+    assert (function(shared), function(shared), len(shared)) == ("ab", "abb", 3)
+
+
+def test_programs_with_tensors_go_the_long_way() -> None:
     for source, argument in (
         ("def f(s: str):\n    return {s: flambeau.ones(2)}\n", "a"),
-        ("def f(s: List[str]):\n    s.append(\"b\")\n    return {k: 1 for k in s}\n", ["a"]),
+        ("def f(s: List[List[str]]):\n    return {k[0]: 1 for k in s}\n", [["a"]]),
     ):
         function = flambeau.CompilationUnit(source).f
         for _ in range(5):

@@ -2,11 +2,12 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
 from operator import attrgetter, getitem, is_
-from typing import Any
+from typing import Any, Final
 
 from flambeau.codegen.callable_type import MISSED
+from flambeau.codegen.unchanged import unchanged
 from flambeau.executor import gradients, lost_numbers
 from flambeau.executor.executor import Executor, executor_of
 from flambeau.executor.inlined_graph import cast_graph, inlined_graph
@@ -33,6 +34,8 @@ from flambeau.util.foreign import is_foreign
 from flambeau.util.record import dataclass, field
 
 _array_of = attrgetter("_array")
+OFTEN: Final = 100
+"""Looks at an object's attributes by Python, before machine code is made for them."""
 
 
 @dataclass(slots=True)
@@ -108,11 +111,33 @@ class _Seen:
     native: ScriptFunction | None = None
     """The method as a function that takes them last; None where the method needs its object after all."""
 
+    looks: int = 0
+    """How often somebody asked `is_current`."""
+    look: Callable[[], bool] | None = None
+    """Answers it, once it was asked often."""
+
     def is_current(self) -> bool:
         """Whether everything is still where it was."""
+        if self.look is not None:
+            return self.look()
+        self.looks += 1
+        if self.looks == OFTEN:
+            self.look = self._machine_look()
         return all(map(is_, map(getitem, self.lists, self.places), self.found)) and all(
             map(is_, map(_array_of, self.tensors), self.arrays)
         )
+
+    def _machine_look(self) -> Callable[[], bool] | None:
+        """The same by machine code, but for what is only asked as lists are; None where there is none."""
+        rows = list(zip(self.lists, self.places, self.found, strict=True))
+        own = [row for row in rows if type(row[0]) is list]
+        others = [row for row in rows if type(row[0]) is not list]
+        lists, places, found = [r[0] for r in own], [r[1] for r in own], [r[2] for r in own]
+        look = unchanged(lists, places, found, self.tensors, self.arrays)
+        if look is None or not others:
+            return look
+        machine, seldom = look, list(zip(*others, strict=True))
+        return lambda: machine() and all(map(is_, map(getitem, seldom[0], seldom[1]), seldom[2]))
 
     def read(self, owner: ScriptObject, path: tuple[str, ...], *, is_assigned: bool = False) -> Any:
         """The value of an attribute, noting where it was; of one that the method assigns, where it is."""

@@ -6,6 +6,7 @@
 
 from __future__ import annotations
 
+from functools import lru_cache
 from typing import Any
 
 from flambeau.ops.language import int64
@@ -36,14 +37,13 @@ def percent_format(text: str, *values: Any) -> str:
     """
     if len(values) == 1 and isinstance(values[0], tuple):
         values = values[0]
+    keys, pieces = _parsed(text)
     result: list[str] = []
-    used = position = 0
-    while (sign_at := text.find("%", position)) >= 0:
-        result.append(text[position:sign_at])
-        if sign_at + 1 >= len(text):
+    used = 0
+    for key, piece in zip(keys, pieces, strict=False):
+        result.append(piece)
+        if not key:
             raise RuntimeError("Incomplete format specifier")
-        key = text[sign_at + 1]
-        position = sign_at + 2
         if key == "%":
             result.append("%")
             continue
@@ -51,10 +51,23 @@ def percent_format(text: str, *values: Any) -> str:
             raise RuntimeError("Too few arguments for format string")
         result.append(_one(key, values[used]))
         used += 1
-    result.append(text[position:])
+    result.append(pieces[-1])
     if used < len(values):
         raise RuntimeError("Too many arguments for format string")
     return "".join(result)
+
+
+@lru_cache(256)
+def _parsed(text: str) -> tuple[tuple[str, ...], tuple[str, ...]]:
+    """The characters behind `%`, "" at the end of the text, and what is in front of each and behind the last."""
+    keys: list[str] = []
+    pieces: list[str] = []
+    position = 0
+    while (found := text.find("%", position)) >= 0:
+        pieces.append(text[position:found])
+        keys.append(text[found + 1 : found + 2])
+        position = found + 2
+    return tuple(keys), (*pieces, text[position:])
 
 
 def _one(key: str, value: Any) -> str:

@@ -6,6 +6,7 @@ Indices and slices are Python's; a list is Python's own list object, so that ali
 from __future__ import annotations
 
 import operator
+from collections.abc import Callable
 from typing import Any
 
 from flambeau.ops.language import float64, int64
@@ -101,15 +102,11 @@ def index(items: Items, value: Any) -> int:
         raise RuntimeError(f"'{shown}' is not in list") from None
 
 
-def _extreme_of(name: str, is_better: Any) -> Any:
+def _extreme_of(name: str, extreme: Callable[[Items], Any]) -> Any:
     def kernel(items: Items) -> Any:
         if not items:
             raise RuntimeError(f"{name}() arg is an empty sequence")
-        best = items[0]
-        for item in items:
-            if is_better(item, best):
-                best = item
-        return best
+        return extreme(items)
 
     return kernel
 
@@ -186,8 +183,8 @@ for _t in ("int", "float", "str"):
     declare(f"aten::__contains__.{_t}_list({_t}[] l, {_t} item) -> bool", operator.contains)
 for _t in ("int", "float", "bool"):
     declare(f"aten::all.{_t}({_t}[] self) -> bool", all)
-    for _name, _better, _pick in (("min", operator.lt, float64.minimum), ("max", operator.gt, float64.maximum)):
-        declare(f"prim::{_name}.self_{_t}({_t}[] self) -> {_t}", _extreme_of(_name, _better))
+    for _name, _extreme, _pick in (("min", min, float64.minimum), ("max", max, float64.maximum)):
+        declare(f"prim::{_name}.self_{_t}({_t}[] self) -> {_t}", _extreme_of(_name, _extreme))
         declare(f"prim::{_name}.{_t}_list({_t}[] l, {_t}[] r) -> {_t}[]", _pick)
 declare("aten::sum.int(int[] self) -> int", sum_ints)
 declare("aten::sum.bool(bool[] self) -> int", sum_ints)

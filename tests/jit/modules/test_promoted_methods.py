@@ -14,6 +14,7 @@ from flambeau import Tensor, nn
 from flambeau.codegen import available
 from flambeau.executor.parameter_promotion import MAX_VARIANTS, MAX_WITH_NUMBERS, promotion_of
 from flambeau.jit.arguments import ArgumentError
+from flambeau.jit.modules import promoted_method
 from flambeau.jit.modules.promoted_method import PromotedMethod
 from tests.jit.modules.module_support import same
 
@@ -622,3 +623,22 @@ def test_a_weight_that_asks_answers_for_what_is_computed(asking: str) -> None:
         node = scripted(X).grad_fn
         assert node is not None
         assert node.name() == "CompiledCallBackward", "one node for the call"
+
+
+def test_what_was_assigned_is_seen_by_machine_code(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(promoted_method, "OFTEN", 3)
+    eager, scripted = pair()
+    changes: list[Any] = [
+        lambda m: setattr(m, "scale", -0.5), lambda m: setattr(m, "kind", "odd"), lambda m: m.eval(),
+        lambda m: setattr(m, "count", 5), lambda m: setattr(m.first.bias, "data", flambeau.ones(4)),
+        lambda m: setattr(m, "shift", flambeau.tensor([1.0, 2.0])), lambda m: m.shift.fill_(7.0),
+        lambda m: setattr(m.second, "weight", nn.Parameter(flambeau.ones(2, 4))), lambda m: m.train(),
+    ]  # fmt: skip
+    with flambeau.no_grad():
+        for change in changes:
+            agree(eager, scripted)
+            scripted(X)
+            assert scripted.forward._seen.look is not None
+            change(eager)
+            change(scripted)
+            agree(eager, scripted)
