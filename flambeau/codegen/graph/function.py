@@ -70,6 +70,8 @@ class FunctionText:
     """What asks for memory, in the order of the codes of failure."""
     parallel: int = 0
     """Loops whose iterations run at the same time."""
+    element_loops: int = 0
+    """Loops over elements, written by lowerings, for which LLVM's passes are worth their time."""
 
     @property
     def cost(self) -> str:
@@ -154,6 +156,7 @@ class FunctionEmitter:
             tuple(parts.operators), tuple(parts.groups), parts.tight_loops, tuple(parts.lanes),
             tuple(parts.foreign.values()), tuple(parts.tensors), tuple(self.module.callees.values()),
             parts.nodes, tuple(parts.routines), tuple(parts.allocating), len(parts.parallel),
+            parts.element_loops,
         )  # fmt: skip
 
     def _c_functions(self) -> tuple[str, ...]:
