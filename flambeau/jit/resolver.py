@@ -10,11 +10,14 @@ import types
 from collections.abc import Callable, Mapping
 from typing import Any, Final
 
+import numpy as np
+
 from flambeau.autograd.function import Function as GradientFunction
 from flambeau.executor.options import Options
 from flambeau.frontend.closures.template import Template
 from flambeau.frontend.compile_function import compile_def, declared_schema
 from flambeau.frontend.emit.numpy.numpy_creation import PARAMETERS, makes_array
+from flambeau.frontend.emit.numpy.random_functions import RANDOM_FUNCTIONS
 from flambeau.frontend.emit.values.python_calls import IGNORE, MODIFIER, PythonFunction, wrap_python
 from flambeau.frontend.scopes.array_annotations import OVERLOADS, may_name_arrays, names_array, refuse_arrays
 from flambeau.frontend.scopes.name_resolution import MISSING
@@ -55,7 +58,7 @@ NOT_COMPILABLE = (
     "Python builtin {value!r} is currently not supported in Torchscript: it has no Python source to compile. Call it "
     "outside the scripted function and pass the result in, or use the operator or math function that does the same"
 )
-_MAKERS: Final = frozenset(function.__name__ for function in PARAMETERS)
+_MAKERS: Final = frozenset(function.__name__ for function in (*PARAMETERS, *RANDOM_FUNCTIONS))
 """The functions of NumPy that make arrays, by name."""
 NO_INSTANCE = "'{name}' is an interface: make an object of a class that has its methods"
 FOREIGN_MODULE = (
@@ -367,7 +370,11 @@ def _makes_arrays(template: Template) -> bool:
     if any(holds_tensors(type_) or isinstance(type_, NamedType) for type_ in types):
         return False
     calls = (node.callee for statement in template.tree.body for node in statement.walk() if isinstance(node, Apply))
-    return any(isinstance(c, Select) and makes_array(python_value(c, resolver)) for c in calls)
+    return any(isinstance(c, Select) and _may_make_array(python_value(c, resolver)) for c in calls)
+
+
+def _may_make_array(value: Any) -> bool:
+    return makes_array(value) or (callable(value) and value in RANDOM_FUNCTIONS and value is not np.random.seed)
 
 
 _USUAL: Final = (

@@ -37,9 +37,10 @@ def through_a_grid(walls: np.ndarray):
     while len(waiting) > 0:
         y, x, so_far = waiting.popleft()
         for dy, dx in ((1, 0), (0, 1), (-1, 0), (0, -1)):
-            if 0 <= y + dy < height and 0 <= x + dx < width and walls[y + dy, x + dx] == 0 and steps[y + dy, x + dx] < 0:
-                steps[y + dy, x + dx] = so_far + 1
-                waiting.append((y + dy, x + dx, so_far + 1))
+            i, j = y + dy, x + dx
+            if 0 <= i < height and 0 <= j < width and walls[i, j] == 0 and steps[i, j] < 0:
+                steps[i, j] = so_far + 1
+                waiting.append((i, j, so_far + 1))
     return steps
 
 

@@ -1,4 +1,4 @@
-"""Elements of complex tensors in registers: the Scalar meaning of an operator, run on pairs of them, is its instructions.
+"""Elements of complex tensors in registers: an operator's Scalar meaning, run on pairs of them, is its instructions.
 
 Arithmetic is NumPy's, part by part; functions are those of `complex_functions`, in float64. Where one of these is not
 given by its formula, for a number that is not finite or nearly too large, `missed` says so, and Python runs the node.
@@ -53,8 +53,8 @@ class ComplexRegisters:
         if not dtype.is_complex:
             return self.real_part.const(value, dtype)
         part, value = dtype.to_real(), complex(value)
-        parts = (self.real_part.const(x, part) for x in (value.real, value.imag))
-        return Parts(*parts, dtype, value)
+        s = self.real_part
+        return Parts(s.const(value.real, part), s.const(value.imag, part), dtype, value)
 
     def cast(self, x: Operand, dtype: DType) -> Operand:
         """Conversion. Raises `CannotCompileError` for a complex number as a real one."""

@@ -14,6 +14,7 @@ from flambeau.analysis.alias import AliasAnalysis
 from flambeau.analysis.effects import is_pure
 from flambeau.codegen.graph import abi, call_stack, group_runner, memory, native_values, teams, tensor_constants
 from flambeau.codegen.graph.control import HINTS
+from flambeau.codegen.graph.draw_slots import give_back, new_slot
 from flambeau.codegen.graph.exit_points import RARE, ExitPoint
 from flambeau.codegen.graph.foreign_code import ForeignCode
 from flambeau.codegen.graph.lanes_emitter import LaneEmitter
@@ -129,6 +130,7 @@ class FunctionEmitter:
         self.exits = SideExits(self.values, self.parts, has_record=has_record)
         self.slots = Slots(self.values, self.exits, assumed)
         self.poll_counter = self.e.slot("i64", 8)
+        self.draws = new_slot(self.e, graph) if has_record else None
         self.scope = Scope(graph.find("prim::Loop") is not None)
         self.can_share = has_record and observer is None
         self.has_arguments = False
@@ -202,6 +204,7 @@ class FunctionEmitter:
     def _leave(self) -> None:
         if self._observer is not None:
             self._observer.leave()
+        give_back(self)
         e = self.e
         thread = memory.load_word(e, self.exits.context, CONTEXT.word("thread"), "ptr")
         back, out = e.label("back"), e.label("out")

@@ -33,6 +33,7 @@ from flambeau.codegen.graph import (
     lists,
     matrices,
     memory,
+    numpy_draws,
     ordered_lines,
     packing,
     part_writes,
@@ -333,6 +334,7 @@ def _unwrap(fn: EmittedFunction, node: Node) -> None:
 
 
 assert complex_functions, exact_functions  # both register
+assert numpy_draws  # so does it
 only_moves(
     "aten::select", "aten::slice", "aten::transpose", "aten::t", "aten::permute", "aten::unsqueeze", "aten::squeeze",
     "aten::view", "aten::reshape", "aten::clone", "aten::contiguous", "aten::expand", "aten::unbind", "aten::size",

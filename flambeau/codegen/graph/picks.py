@@ -62,7 +62,7 @@ def _pick_here(
     fn: EmittedFunction, node: Node, target: ArrayValue, x: ArrayValue, by: Sequence[ArrayValue],
     common: Sequence[Register],
 ) -> None:  # fmt: skip
-    """The parts that indexes of the first axes name, by a loop of the function itself; leaves it where one is outside."""
+    """The parts that indexes of the first axes name, by a loop of the function; leaves it where one is outside."""
     e, kept, width = fn.e, x.rep.rank - len(by), memory.itemsize(x.rep.dtype)
     is_wrong = e.slot("i64", 8)
     fn.parts.element_loops += 1

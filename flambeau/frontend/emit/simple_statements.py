@@ -116,7 +116,7 @@ def emit_return(e: Emitter, tree: Return) -> bool:
         e.insert("prim::ReturnStmt", (returned(e, tree.value),))
         return False
     value = e.value(tree.value, None if e.arrays and declared is not None and holds_tensors(declared) else declared)
-    refuse_queues(value.static_type, tree.range)
+    refuse_queues(value.static_type, tree.value.range)
     if e.arrays:
         e.flow.array_result = (
             value.static_type if e.flow.array_result is None else unify(e.flow.array_result, value.static_type)

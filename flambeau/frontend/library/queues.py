@@ -102,7 +102,7 @@ class deque:  # noqa: N801
         for item in items:
             self.appendleft(item)
 
-    def __iadd__(self, items: List[Item]) -> deque:  # noqa: PYI034, UP006
+    def __iadd__(self, items: List[Item]) -> deque:  # noqa: UP006
         self.extend(items)
         return self
 

@@ -17,8 +17,8 @@ from typing import Any, Final, ForwardRef, Union
 import numpy as np
 
 from flambeau.frontend.emit.values.named_tuple_types import named_tuple_type
-from flambeau.frontend.scopes.array_annotations import refuse_array_attribute
 from flambeau.frontend.library.queues import queue_class
+from flambeau.frontend.scopes.array_annotations import refuse_array_attribute
 from flambeau.frontend.scopes.name_resolution import MISSING, Resolver
 from flambeau.frontend.scopes.named_objects import is_array, python_value
 from flambeau.frontend.scopes.python_constants import enum_type

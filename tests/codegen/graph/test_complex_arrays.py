@@ -102,8 +102,9 @@ def _check(program: Callable[..., Any], *args: Array) -> None:
     "operands",
     [
         (_made(5), _made(5)), (_made(5), _made(5).real.copy()), (np.arange(5), _made(5)), (_made(4, 5), _made(5)),
-        (_made(4, 5), _made(4, 1)), (_made(3, 1), _made(1, 4)), (_made(4, 5).T, _made(5, 4)), (_made(10)[::2], _made(5)),
-        (_made(0), _made(0)), (_made(5).astype(np.complex64), _made(5).astype(np.complex64)), (SPECIAL, SPECIAL[::-1].copy()),
+        (_made(4, 5), _made(4, 1)), (_made(3, 1), _made(1, 4)), (_made(4, 5).T, _made(5, 4)),
+        (_made(10)[::2], _made(5)), (_made(0), _made(0)), (SPECIAL, SPECIAL[::-1].copy()),
+        (_made(5).astype(np.complex64), _made(5).astype(np.complex64)),
     ],
 )  # fmt: skip
 def test_two_arrays(program: Callable[..., Any], operands: tuple[Array, Array]) -> None:

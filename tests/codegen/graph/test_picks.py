@@ -94,7 +94,7 @@ def test_indexes_of_the_first_axes_by_loops_of_the_function(dtype: Any, places: 
         np.testing.assert_array_equal(pairs(x, index, index[..., :1] % 3), x[index, index[..., :1] % 3])
 
 
-@pytest.mark.parametrize("size,place", [(4, 4), (4, -5), (0, 0)])
+@pytest.mark.parametrize(("size", "place"), [(4, 4), (4, -5), (0, 0)])
 def test_indexes_outside_are_refused(size: int, place: int) -> None:
     fn = flambeau.script(_rows)
     for _ in range(4):
