@@ -35,9 +35,9 @@ def give_back(fn: EmittedFunction) -> None:
     if fn.draws is None:
         return
     e = fn.e
-    held = e.define(f"load ptr, ptr {fn.draws.slot}", "ptr", 1)
+    generator = e.define(f"load ptr, ptr {fn.draws.slot}", "ptr", 1)
     back, after = e.label("give_back"), e.label("without")
-    e.branch_if(e.icmp("ne", held, NULL), back, after)
+    e.branch_if(e.icmp("ne", generator, NULL), back, after)
     e.start(back)
     call_routine(fn, END, memory.number(int(fn.draws.draws_normals)))
     e.raw(f"store ptr null, ptr {fn.draws.slot}")

@@ -38,9 +38,9 @@ class Draw:
         """The generator, which the function has from here on."""
         fn, e = self.fn, self.e
         assert fn.draws is not None
-        held = e.define(f"load ptr, ptr {fn.draws.slot}", "ptr", 1)
+        kept = e.define(f"load ptr, ptr {fn.draws.slot}", "ptr", 1)
         ask, after = e.label("ask"), e.label("drawing")
-        e.raw(f"br i1 {e.icmp('eq', held, Register('null', 'ptr', 1))}, label %{ask}, label %{after}, !prof !20")
+        e.raw(f"br i1 {e.icmp('eq', kept, Register('null', 'ptr', 1))}, label %{ask}, label %{after}, !prof !20")
         e.start(ask)
         got = call_routine(fn, BEGIN, number(int(fn.draws.draws_normals)))
         e.raw(f"store ptr {got}, ptr {fn.draws.slot}")

@@ -31,6 +31,8 @@ BY_THEMSELVES: Final[dict[str, tuple[str, tuple[float, ...]]]] = {
     "standard_exponential": ("exponential", (1.0,)),
 }  # fmt: skip
 """Distributions with an operator of their own for single numbers, which has a native form, and what it is given."""
+DEFAULTS: Final[dict[str, bool | None]] = {"None": None, "True": True}
+"""Defaults that are no numbers, as they are written in parameters."""
 SIZED: Final = (FloatType, IntType, BoolType)
 NUMBERS_ONLY: Final = (
     "np.random.{name} takes numbers for '{parameter}' here, not {found}: draw standard numbers, and compute with the "
@@ -64,7 +66,23 @@ class RandomFunction(Sugared):
         if self.name in ("rand", "randn"):
             sizes = [pack_list(e, [a.value for a in args], INT)] if args else []
             args = [Given(s, where) for s in sizes]
-        names = [p.partition("=")[0] for p in self.parameters]
+        bound = self._bound(where, args, keywords)
+        for name, default in (p.split("=") for p in self.parameters if "=" in p):
+            if name not in bound:
+                bound[name] = e.constant(DEFAULTS[default] if default in DEFAULTS else float(default))
+        missing = [name for name in self.names if name not in bound]
+        if missing:
+            raise CompileError(MISSING.format(name=self.name, parameter=missing[0]), where)
+        return SimpleValue(self.emit(e, where, self, {name: bound[name] for name in self.names}))
+
+    @property
+    def names(self) -> list[str]:
+        """The names of the parameters."""
+        return [p.partition("=")[0] for p in self.parameters]
+
+    def _bound(self, where: SourceRange, args: Sequence[Given], keywords: Sequence[Given]) -> Bound:
+        """What a call gives, by name."""
+        names = self.names
         if len(args) > len(names):
             raise CompileError(MANY.format(name=self.name, count=len(names)), where)
         bound = dict(zip(names, (a.value for a in args), strict=False))
@@ -73,13 +91,7 @@ class RandomFunction(Sugared):
                 text = KEYWORD.format(name=self.name, keyword=keyword.name, known=", ".join(names) or "nothing")
                 raise CompileError(text, keyword.where)
             bound[keyword.name] = keyword.value
-        for name, default in (p.split("=") for p in self.parameters if "=" in p):
-            bound.setdefault(name, e.constant({"None": None, "True": True}.get(default, default)
-                                              if not default.isdigit() else float(default)))  # fmt: skip
-        missing = [name for name in names if name not in bound]
-        if missing:
-            raise CompileError(MISSING.format(name=self.name, parameter=missing[0]), where)
-        return SimpleValue(self.emit(e, where, self, {name: bound[name] for name in names}))
+        return bound
 
 
 def _is_none(value: Value) -> bool:
