@@ -241,6 +241,15 @@ def test_refusals_say_what_to_write(program: Callable[..., Any], text: str) -> N
         flambeau.script(program)
 
 
+def counted(q: deque[int]) -> int:
+    return len(q)
+
+
+def test_python_passes_lists() -> None:
+    with pytest.raises(RuntimeError, match="declare a list, pass list"):
+        flambeau.script(counted)(deque([1]))
+
+
 def test_saved_programs_have_queues(tmp_path: Any) -> None:
     fn = flambeau.script(passed_on)
     fn.save(str(tmp_path / "queue.pt"))

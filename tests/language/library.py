@@ -22,7 +22,7 @@ ROWS = [
     refused("heapq.merge", "import heapq\ndef f(x: List[int]):\n    return list(heapq.merge(x, x))", "programs have no heapq.merge: write sorted(a + b)", "heapq.merge"),
     refused("max of arguments with a default", "def f(x: int):\n    return max(x, 2, key=abs, default=3)", "Cannot specify a default for max() with multiple positional arguments", "default=3"),
     refused("max of several types by a key", "def f(x: int):\n    return max(x, 'a', key=len)", "max() with a key takes something to go over, or two things and more of one type", "max"),
-    refused("a deque as a result", "import collections\ndef f(n: int):\n    return collections.deque([n])", "a deque stays in the function that makes it: return list(...) of it, and make a deque of that outside", "collections.deque([n])"),
+    refused("a deque as a result", "import collections\ndef f(n: int):\n    return collections.deque([n])", "a deque stays in the function that makes it: return list(...) of it, and make a deque of that outside"),
     refused("copies by copy", "import copy\ndef f(x: Tensor):\n    return copy.deepcopy(x)", "programs have no copy.deepcopy: write x.clone() of a tensor, or what makes the object anew", "copy.deepcopy"),
     refused("random numbers of Python", "import random\ndef f(n: int):\n    return random.randint(0, n)", "write flambeau.rand, flambeau.randn or flambeau.randint, which draw from this package's generator", "random.randint"),
     refused("a distribution of NumPy that programs have not", "import numpy as np\ndef f(n: int):\n    return np.random.multivariate_normal(n, n)", "programs have no np.random.multivariate_normal: write flambeau.rand", "np.random.multivariate_normal"),
