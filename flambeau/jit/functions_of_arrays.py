@@ -14,9 +14,12 @@ import types
 from collections.abc import Mapping
 from typing import Any, Final
 
+import numpy as np
+
 from flambeau.executor.options import Options
 from flambeau.frontend.closures.template import Template
 from flambeau.frontend.emit.numpy.numpy_creation import PARAMETERS, makes_array
+from flambeau.frontend.emit.numpy.random_functions import RANDOM_FUNCTIONS
 from flambeau.frontend.scopes.array_annotations import may_name_arrays, names_array
 from flambeau.frontend.scopes.named_objects import python_value
 from flambeau.frontend.scopes.type_annotations import type_of_tree
@@ -30,7 +33,7 @@ from flambeau.schema.dtype import DType, bool_, complex128, float64, int64
 from flambeau.schema.types import NamedType, OptionalType, TensorType, Type
 from flambeau.util.errors import CompileError
 
-_MAKERS: Final = frozenset(function.__name__ for function in PARAMETERS)
+_MAKERS: Final = frozenset(function.__name__ for function in (*PARAMETERS, *RANDOM_FUNCTIONS))
 """The functions of NumPy that make arrays, by name."""
 _USUAL: Final = (
     (float64, 1), (float64, 2), (int64, 1), (int64, 2), (float64, 3), (bool_, 2), (bool_, 1), (complex128, 1),
@@ -94,7 +97,11 @@ def _makes_arrays(template: Template) -> bool:
     if any(holds_tensors(type_) or isinstance(type_, NamedType) for type_ in types):
         return False
     calls = (node.callee for statement in template.tree.body for node in statement.walk() if isinstance(node, Apply))
-    return any(isinstance(c, Select) and makes_array(python_value(c, resolver)) for c in calls)
+    return any(isinstance(c, Select) and _may_make_array(python_value(c, resolver)) for c in calls)
+
+
+def _may_make_array(value: Any) -> bool:
+    return makes_array(value) or (callable(value) and value in RANDOM_FUNCTIONS and value is not np.random.seed)
 
 
 def _check(function: ArrayFunction, declared: Mapping[str, Type]) -> None:

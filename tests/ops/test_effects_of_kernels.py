@@ -135,4 +135,10 @@ def test_c01_what_reaches_the_world_is_known_by_name() -> None:
     assert names == {
         "aten::save", "aten::manual_seed", "prim::AddStatValue",
         "python::print_stderr", "python::write_stderr", "python::flush_stderr",
+    } | {
+        f"python::np_random_{name}"
+        for name in (
+            "double", "exponential", "float", "floats", "int", "integer", "integers", "ints", "normal", "permutation",
+            "place", "places", "seed", "shuffle", "uniform",
+        )
     }  # fmt: skip

@@ -18,6 +18,8 @@ LARGEST_EXPONENT = math.log(sys.float_info.max / 4)
 LARGEST = sys.float_info.max / 4
 SMALLEST = sys.float_info.min
 Formula = Callable[[Arithmetic, Pair], Pair]
+FORMULAS: dict[str, tuple[Formula, Callable[[Arithmetic, Pair], Operand]]] = {}
+"""By name: the formula, and where it gives the result."""
 
 
 def _within(a: Arithmetic, x: Operand, bound: float) -> Operand:
@@ -35,6 +37,7 @@ def _registered(op: str, formula: Formula, usual: Callable[[Arithmetic, Pair], O
         a.give_if(usual(a, x), lambda: formula(a, x))
 
     lowers_on_complex(op)(lower)
+    FORMULAS[op.removeprefix("aten::")] = formula, usual
 
 
 def _is_moderate(a: Arithmetic, x: Pair) -> Operand:

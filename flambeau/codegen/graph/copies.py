@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 
-from flambeau.codegen.graph import arrays, halves, memory
+from flambeau.codegen.graph import arrays, complex_arrays, halves, memory
 from flambeau.codegen.graph.arrays import array, axis_of, each_element, load, new, product
 from flambeau.codegen.graph.emitted_function import EmittedFunction
 from flambeau.codegen.graph.gather import stack_list
@@ -153,6 +153,9 @@ def convert(fn: EmittedFunction, node: Node) -> None:
         return
     if native.rep.dtype is dtype:
         fn.values.set_view(node.result(), native)
+        return
+    if dtype.is_complex:
+        complex_arrays.convert(fn, node, dtype)
         return
     halves.check(native.rep.dtype, dtype)
     s = Registers(fn, node, is_exact=False)

@@ -15,8 +15,8 @@ from flambeau.codegen.graph.native_values import ArrayValue, CannotCompileError,
 from flambeau.codegen.graph.picks import INTEGERS
 from flambeau.codegen.graph.pointwise import set_element
 from flambeau.codegen.graph.representation import Array, Element, Int
-from flambeau.codegen.graph.scalars import Operand, Registers
-from flambeau.codegen.graph.writes import write_all
+from flambeau.codegen.graph.scalars import Operand
+from flambeau.codegen.graph.writes import meaning_of, write_all
 from flambeau.codegen.llvm.emitter import Value as Register
 from flambeau.ir.graph import Node
 
@@ -50,13 +50,9 @@ def index_put_(fn: EmittedFunction, node: Node) -> None:
         raise CannotCompileError("values that are no tensor")
     if literal_of(fn.values.get(node.operand(3))) is not False:
         raise CannotCompileError("values that are added")
-    part = _at(fn, node, x, indices)
-    write_all(fn, node, part, [source], lambda _, value: _cast(fn, node, value, x), reads_target=False)
+    part, s = _at(fn, node, x, indices), meaning_of(fn, node, x)
+    write_all(fn, node, part, [source], lambda _, value: s.cast(value, x.rep.dtype), reads_target=False)
     fn.values.set_view(node.result(), x)
-
-
-def _cast(fn: EmittedFunction, node: Node, value: Operand, x: ArrayValue) -> Register:
-    return Registers(fn, node, is_exact=False).cast(value, x.rep.dtype).register
 
 
 def _are_elements(indices: Native) -> bool:

@@ -9,7 +9,7 @@ from flambeau.analysis.alias import AliasAnalysis
 from flambeau.codegen.graph.lanes_emitter import LaneEmitter
 from flambeau.codegen.graph.module import Module
 from flambeau.codegen.graph.parts import Parts
-from flambeau.codegen.graph.scope import Scope
+from flambeau.codegen.graph.scope import DrawSlot, Scope
 from flambeau.codegen.graph.side_exits import SideExits
 from flambeau.codegen.graph.slots import Slots
 from flambeau.codegen.graph.value_table import ValueTable
@@ -36,6 +36,8 @@ class EmittedFunction(Protocol):
     module: Module
     poll_counter: Register
     """The slot with how many iterations are left until the next look at the clock."""
+    draws: DrawSlot | None
+    """Where the function has NumPy's generator, if it draws numbers from it."""
     can_share: bool
     """Whether loops over `prange` may run on several threads."""
     graph: Graph

@@ -14,6 +14,7 @@ from flambeau.analysis.alias import AliasAnalysis
 from flambeau.analysis.effects import is_pure
 from flambeau.codegen.graph import abi, call_stack, group_runner, memory, native_values, teams, tensor_constants
 from flambeau.codegen.graph.control import HINTS
+from flambeau.codegen.graph.draw_slots import give_back, new_slot
 from flambeau.codegen.graph.exit_points import RARE, ExitPoint
 from flambeau.codegen.graph.foreign_code import ForeignCode
 from flambeau.codegen.graph.lanes_emitter import LaneEmitter
@@ -70,6 +71,8 @@ class FunctionText:
     """What asks for memory, in the order of the codes of failure."""
     parallel: int = 0
     """Loops whose iterations run at the same time."""
+    element_loops: int = 0
+    """Loops over elements, written by lowerings, for which LLVM's passes are worth their time."""
 
     @property
     def cost(self) -> str:
@@ -127,6 +130,7 @@ class FunctionEmitter:
         self.exits = SideExits(self.values, self.parts, has_record=has_record)
         self.slots = Slots(self.values, self.exits, assumed)
         self.poll_counter = self.e.slot("i64", 8)
+        self.draws = new_slot(self.e, graph) if has_record else None
         self.scope = Scope(graph.find("prim::Loop") is not None)
         self.can_share = has_record and observer is None
         self.has_arguments = False
@@ -154,6 +158,7 @@ class FunctionEmitter:
             tuple(parts.operators), tuple(parts.groups), parts.tight_loops, tuple(parts.lanes),
             tuple(parts.foreign.values()), tuple(parts.tensors), tuple(self.module.callees.values()),
             parts.nodes, tuple(parts.routines), tuple(parts.allocating), len(parts.parallel),
+            parts.element_loops,
         )  # fmt: skip
 
     def _c_functions(self) -> tuple[str, ...]:
@@ -199,6 +204,7 @@ class FunctionEmitter:
     def _leave(self) -> None:
         if self._observer is not None:
             self._observer.leave()
+        give_back(self)
         e = self.e
         thread = memory.load_word(e, self.exits.context, CONTEXT.word("thread"), "ptr")
         back, out = e.label("back"), e.label("out")

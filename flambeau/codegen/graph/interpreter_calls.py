@@ -5,6 +5,7 @@ from __future__ import annotations
 from collections.abc import Callable, Sequence
 
 from flambeau.codegen.graph import memory, native_values, result_types
+from flambeau.codegen.graph.draw_slots import give_back
 from flambeau.codegen.graph.emitted_function import EmittedFunction
 from flambeau.codegen.graph.memory import number
 from flambeau.codegen.graph.native_values import ArrayValue, CannotCompileError, words_of
@@ -51,6 +52,7 @@ def call_python(
     if not is_rare and (fn.scope.loop_depth or not fn.scope.has_loops):
         fn.parts.operators.append(exit_point)
     fn.parts.asks = True
+    give_back(fn)
     inputs = memory.spilled(fn.e, [w for v in exit_point.inputs for w in words_of(fn.values.get(v))])
     outputs = e.slot(f"[{max(1, sum(map(word_count, reps)))} x i64]", 16)
     call = f"call i64 @ask(ptr {fn.exits.context}, i64 {exit_point.number}, ptr {inputs}, ptr {outputs})"

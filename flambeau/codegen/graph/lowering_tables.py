@@ -20,5 +20,7 @@ lowers_on_complex: Final = RuleTable[Lowering]("native code on complex numbers")
 """Registers lowerings of operators with a complex number among their operands."""
 only_moves: Final = RuleTable[Callable[[Node], bool]]("whether native code only shows or moves elements")
 """Registers operators whose lowerings serve complex tensors too, as they do not compute."""
+lowers_on_complex_tensors: Final = RuleTable[Lowering]("native code on complex tensors")
+"""Registers lowerings of operators with a complex tensor among their first two operands."""
 lowers_on_tensors: Final = RuleTable[Lowering]("native code on tensors")
 """Registers lowerings of operators on tensors without a Scalar meaning."""

@@ -14,6 +14,7 @@ from flambeau.codegen.graph import (
     bags,
     calls,
     choices,
+    complex_arrays,
     complex_functions,
     complex_numbers,
     copies,
@@ -32,6 +33,7 @@ from flambeau.codegen.graph import (
     lists,
     matrices,
     memory,
+    numpy_draws,
     ordered_lines,
     packing,
     part_writes,
@@ -55,6 +57,7 @@ from flambeau.codegen.graph.lowering_tables import (
     Lowering,
     lowers,
     lowers_on_complex,
+    lowers_on_complex_tensors,
     lowers_on_dicts,
     lowers_on_items,
     lowers_on_lists,
@@ -134,9 +137,11 @@ def _refuse_unlike(fn: EmittedFunction, node: Node) -> None:
 
 def _rule(fn: EmittedFunction, node: Node) -> Lowering | None:
     """The entry for a node, by its kind and by what its operands have become."""
+    reps = [fn.values.get(v).rep for v in node.operands[:2]]
+    if any(isinstance(rep, Array | Element) for rep in reps) and complex_arrays.has_complex_operand(fn, node):
+        return _rule_for_complex_tensors(node)
     if complex_numbers.is_complex(fn, node) and node.op in lowers_on_complex:
         return lowers_on_complex[node.op]
-    reps = [fn.values.get(v).rep for v in node.operands[:2]]
     if node.op in lowers:
         return lowers[node.op]
     if node.op == "^try":
@@ -144,10 +149,18 @@ def _rule(fn: EmittedFunction, node: Node) -> Lowering | None:
     if node.op.startswith("^"):
         return call
     if reps and isinstance(reps[0], Array | Element):
-        if isinstance(reps[0], Array) and reps[0].dtype.is_complex and node.op not in only_moves:
-            return groups.operator
         return lowers_on_tensors.get(node.op)
     return _rule_for_containers(node, reps)
+
+
+def _rule_for_complex_tensors(node: Node) -> Lowering | None:
+    if node.op in lowers:
+        return lowers[node.op]
+    if node.op in lowers_on_complex_tensors:
+        return lowers_on_complex_tensors[node.op]
+    if node.definition is not None and node.definition.family == "in_place":
+        return None
+    return lowers_on_tensors.get(node.op) if node.op in only_moves else groups.operator
 
 
 def _rule_for_containers(node: Node, reps: Sequence[Representation]) -> Lowering | None:
@@ -321,6 +334,7 @@ def _unwrap(fn: EmittedFunction, node: Node) -> None:
 
 
 assert complex_functions, exact_functions  # both register
+assert numpy_draws  # so does it
 only_moves(
     "aten::select", "aten::slice", "aten::transpose", "aten::t", "aten::permute", "aten::unsqueeze", "aten::squeeze",
     "aten::view", "aten::reshape", "aten::clone", "aten::contiguous", "aten::expand", "aten::unbind", "aten::size",
@@ -434,6 +448,7 @@ lowers_on_tensors("aten::dropout")(rearranging.dropout)
 lowers_on_tensors("aten::pixel_shuffle")(rearranging.pixel_shuffle)
 lowers_on_tensors("aten::pixel_unshuffle")(rearranging.pixel_unshuffle)
 lowers_on_tensors("aten::to")(copies.convert)
+lowers_on_complex_tensors("aten::to")(copies.convert)
 lowers_on_tensors("aten::scatter", "aten::scatter_")(scatter.scatter)
 lowers_on_tensors("aten::scatter_add", "aten::scatter_add_")(scatter.scatter_add)
 lowers_on_tensors("aten::index_add", "aten::index_add_")(scatter.index_add)

@@ -13,7 +13,7 @@ from flambeau.schema import dtype as dtypes
 from flambeau.schema.dtype import DType
 
 _COMPLEX = (dtypes.complex64, dtypes.complex128)
-_MOVED = (*_COMPLEX, dtypes.float16)
+MOVED = (*_COMPLEX, dtypes.float16)
 """Dtypes of elements that are moved, and not computed with as they are."""
 
 
@@ -24,7 +24,7 @@ def element(dtype: DType) -> ElementType:
 
 def itemsize(dtype: DType) -> int:
     """Bytes of an element. Raises `KernelError` for an element type that native code neither computes in nor moves."""
-    return dtype.itemsize if dtype in _MOVED else element(dtype).itemsize
+    return dtype.itemsize if dtype in MOVED else element(dtype).itemsize
 
 
 def number(value: int) -> Register:

@@ -128,7 +128,7 @@ class NativeFunction:
     @property
     def is_optimised(self) -> bool:
         """Whether LLVM's passes run, which is worth their time for loops."""
-        has_loops = self.graph.find("prim::Loop") is not None
+        has_loops = self.graph.find("prim::Loop") is not None or self.emitted.element_loops > 0
         return self.choices.optimise and (has_loops or bool(self.emitted.callees))
 
     def _target(self) -> Target:

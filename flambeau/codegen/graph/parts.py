@@ -34,6 +34,8 @@ class Parts:
     """The nodes that ask for memory, by how far the code of their failure lies below `abi.NO_MEMORY_AT`."""
     record_words: int = 1
     tight_loops: int = 0
+    element_loops: int = 0
+    """Loops over elements, written by lowerings, for which LLVM's passes are worth their time."""
     nodes: int = 0
     """How many nodes of the graph the code is for."""
     fresh: int = 0

@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Sequence
 
 from flambeau.codegen.graph import memory
-from flambeau.codegen.graph.arrays import new, product
+from flambeau.codegen.graph.arrays import copy_elements, each_element, flattened, new, product
 from flambeau.codegen.graph.emitted_function import EmittedFunction
 from flambeau.codegen.graph.interpreter_calls import either
 from flambeau.codegen.graph.memory import number
@@ -24,7 +24,7 @@ def pick(fn: EmittedFunction, node: Node, x: ArrayValue, indices: Sequence[Nativ
     """The result of `aten::index`: the axes that indexes bring stay in place if neighbours, else they come first."""
     itemsize = memory.itemsize(x.rep.dtype)
     by = _named(fn, x, indices)
-    common = _broadcast(fn, node, list(by.values()))
+    common = broadcast(fn, node, list(by.values()))
     first = min(by) if max(by) - min(by) == len(by) - 1 else 0
     kept = [axis for axis in range(x.rep.rank) if axis not in by]
     before = sum(axis < first for axis in kept)
@@ -32,6 +32,9 @@ def pick(fn: EmittedFunction, node: Node, x: ArrayValue, indices: Sequence[Nativ
 
     def picked() -> ArrayValue:
         e, target = fn.e, new(fn, x.rep.dtype, sizes, node)
+        if max(by) == len(by) - 1:
+            _pick_here(fn, node, target, x, list(by.values()), common)
+            return target
         own = target.strides[before : before + len(common)]
         rest = (*target.strides[:before], *target.strides[before + len(common) :])
         words = [number(len(by))]
@@ -53,6 +56,57 @@ def pick(fn: EmittedFunction, node: Node, x: ArrayValue, indices: Sequence[Nativ
     else:  # of indexes that name nothing together Python looks at each by itself
         some = fn.e.icmp("ne", product(fn, common), number(0))
         either(fn, node, some, Array(x.rep.dtype, len(sizes), len(sizes)), picked)
+
+
+def _pick_here(
+    fn: EmittedFunction, node: Node, target: ArrayValue, x: ArrayValue, by: Sequence[ArrayValue],
+    common: Sequence[Register],
+) -> None:  # fmt: skip
+    """The parts that indexes of the first axes name, by a loop of the function; leaves it where one is outside."""
+    e, kept, width = fn.e, x.rep.rank - len(by), memory.itemsize(x.rep.dtype)
+    is_wrong = e.slot("i64", 8)
+    fn.parts.element_loops += 1
+    e.raw(f"store i64 0, ptr {is_wrong}")
+    some = e.icmp("ne", product(fn, common), number(0))
+    for size in x.sizes[: len(by)]:
+        fn.exits.fail_if(e.binary("and", some, e.icmp("eq", size, number(0))), node)
+    parts = Array(x.rep.dtype, kept, min(x.rep.dense, kept)), Array(x.rep.dtype, kept, kept)
+    shape = x.sizes[len(by) :]
+
+    def one(at: list[Register]) -> None:
+        data = x.data
+        for axis, (address, index) in enumerate(zip(at[1:], by, strict=True)):
+            place, is_outside = _place(fn, memory.load_element(e, address, index.rep.dtype), x.sizes[axis])
+            seen = e.define(f"load i64, ptr {is_wrong}", "i64", 1)
+            e.raw(f"store i64 {e.binary('or', seen, e.convert('zext', is_outside, 'i64'))}, ptr {is_wrong}")
+            data = memory.offset_address(e, data, place, x.strides[axis], width)
+        if not kept and x.rep.dtype not in memory.MOVED:
+            memory.move_element(e, at[0], data, x.rep.dtype)
+            return
+        source = ArrayValue(parts[0], x.owner, data, shape, x.strides[len(by) :])
+        copy_elements(fn, ArrayValue(parts[1], target.owner, at[0], shape, target.strides[len(common) :]), source)
+
+    steps = [
+        ArrayValue(Array(a.rep.dtype, len(common), 0), a.owner, a.data, tuple(common), tuple(_steps(fn, a, common)))
+        for a in by
+    ]
+    lines = [ArrayValue(Array(x.rep.dtype, len(common), 0), target.owner, target.data, tuple(common),
+                        target.strides[: len(common)]), *steps]  # fmt: skip
+    if not kept and all(a.rep.dense == a.rep.rank == len(common) for a in by) and len(by) == 1:
+        lines = flattened(fn, [target, *by])
+        common = lines[0].sizes
+    each_element(fn, common, lines, one)
+    found = e.define(f"load i64, ptr {is_wrong}", "i64", 1)
+    fn.exits.fail_if(e.icmp("ne", found, number(0)), node)
+
+
+def _place(fn: EmittedFunction, index: Register, size: Register) -> tuple[Register, Register]:
+    """An index as a place of an axis, 0 where it is outside, and whether it is."""
+    e = fn.e
+    index = e.convert("sext", index, "i64") if index.type != "i64" else index
+    place = e.select(e.icmp("slt", index, number(0)), e.binary("add", index, size), index)
+    is_outside = e.icmp("uge", place, size)
+    return e.select(is_outside, number(0), place), is_outside
 
 
 def _named(fn: EmittedFunction, x: ArrayValue, indices: Sequence[Native]) -> dict[int, ArrayValue]:
@@ -80,7 +134,7 @@ def _in_memory(fn: EmittedFunction, native: Native) -> ArrayValue:
     return ArrayValue(Array(native.dtype, 0, 0), Register("null", "ptr", 1), slot, (), ())
 
 
-def _broadcast(fn: EmittedFunction, node: Node, arrays: Sequence[ArrayValue]) -> list[Register]:
+def broadcast(fn: EmittedFunction, node: Node, arrays: Sequence[ArrayValue]) -> list[Register]:
     """The sizes that tensors have together; leaves the function where they have none."""
     e, rank = fn.e, max(a.rep.rank for a in arrays)
     common = [number(1)] * rank

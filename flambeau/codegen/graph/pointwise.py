@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Mapping, Sequence
-from typing import Any
+from typing import Any, Protocol
 
 from flambeau.codegen.graph import arrays, result_types
 from flambeau.codegen.graph.arrays import load
@@ -12,7 +12,7 @@ from flambeau.codegen.graph.literals import as_rules_take, literal_of
 from flambeau.codegen.graph.native_values import CannotCompileError, FixedValue, Native, Scalar
 from flambeau.codegen.graph.refusals import refuse
 from flambeau.codegen.graph.representation import Element
-from flambeau.codegen.graph.scalars import Operand, Registers, as_element, as_operand, constant, scalar_of
+from flambeau.codegen.graph.scalars import Operand, Registers, as_element, as_operand, scalar_of
 from flambeau.ir.graph import Node, Value
 from flambeau.schema.dtype import DType
 from flambeau.schema.opdef import UNKNOWN, OpDef
@@ -20,6 +20,16 @@ from flambeau.schema.types import FloatType, NumberType, OptionalType, TensorTyp
 
 FLOAT_AMONG_INTS = "a float in a tensor of integers"
 Reader = Callable[[Value], Any]
+
+
+class Meaning(Protocol):
+    """Who runs the meaning of an operator: `Registers`, and `complex_elements.ComplexRegisters`."""
+
+    def const(self, value: complex, dtype: DType) -> Operand:
+        """A literal."""
+
+    def cast(self, x: Operand, dtype: DType) -> Operand:
+        """Conversion."""
 
 
 def is_numbers(fn: EmittedFunction, node: Node) -> bool:
@@ -43,7 +53,7 @@ def numbers(fn: EmittedFunction, node: Node, definition: OpDef) -> None:
     fn.values.set(node.result(), scalar_of(result, node.result().static_type))
 
 
-def element(definition: OpDef, s: Registers, arguments: Sequence[Any], types: Sequence[Any]) -> Operand:
+def element(definition: OpDef, s: Meaning, arguments: Sequence[Any], types: Sequence[Any]) -> Operand:
     """The value of a pointwise operator on elements: operands cast to the dtype computed in, meaning, result cast.
 
     ``arguments``: an `Operand` for what is a tensor or a number in a register, else the Python value; ``types``: what
@@ -60,7 +70,7 @@ def element(definition: OpDef, s: Registers, arguments: Sequence[Any], types: Se
                 raise CannotCompileError(f"{definition.name}: argument {argument.name} is not a constant")
             converted.append(s.cast(value, compute))
         elif value is not None and value is not UNKNOWN and _takes_value(argument.type):
-            converted.append(Operand(constant(value, compute), compute))
+            converted.append(s.const(value, compute))
         else:
             converted.append(value)
     value = definition.scalar(s, *converted)

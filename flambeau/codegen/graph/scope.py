@@ -11,6 +11,15 @@ from flambeau.ir.graph import Value
 from flambeau.util.record import dataclass, field
 
 
+@dataclass(frozen=True, slots=True)
+class DrawSlot:
+    """Where a function keeps the address of NumPy's generator while it has it."""
+
+    slot: Register
+    draws_normals: bool
+    """Whether it draws normal numbers, of which one may be kept between calls."""
+
+
 @dataclass(slots=True)
 class Iterations:
     """The fast copy of a counted loop."""

@@ -11,8 +11,9 @@ import functools
 from collections.abc import Callable, Iterator, Sequence
 from contextlib import contextmanager
 
-from flambeau.codegen.graph import arrays, complex_numbers, memory
+from flambeau.codegen.graph import arrays, complex_elements, complex_numbers, memory
 from flambeau.codegen.graph.arrays import array, load
+from flambeau.codegen.graph.complex_elements import ComplexRegisters
 from flambeau.codegen.graph.creation import FLOAT_AMONG_INTS, refuse_what_is_too_large
 from flambeau.codegen.graph.emitted_function import EmittedFunction
 from flambeau.codegen.graph.interpreter_calls import call_python
@@ -20,7 +21,7 @@ from flambeau.codegen.graph.literals import as_rules_take
 from flambeau.codegen.graph.memory import number
 from flambeau.codegen.graph.native_values import ArrayValue, CannotCompileError, ComplexValue, Native, Scalar
 from flambeau.codegen.graph.overlap import overlaps, repeats
-from flambeau.codegen.graph.pointwise import element, number_argument
+from flambeau.codegen.graph.pointwise import element
 from flambeau.codegen.graph.representation import Array
 from flambeau.codegen.graph.scalars import Operand, Registers, as_operand
 from flambeau.codegen.llvm.emitter import Value as Register
@@ -33,22 +34,29 @@ from flambeau.schema.opdef import OpDef
 def copy_(fn: EmittedFunction, node: Node) -> None:
     """`copy_`: every element converted, broadcast where needed."""
     target, source = array(fn, node.operand(0)), fn.values.get(node.operand(1))
-    if target.rep.dtype.is_complex or isinstance(source, ComplexValue) or _is_complex_array(source):
+    if not target.rep.rank and (target.rep.dtype.is_complex or _is_complex(source)):
         complex_numbers.put(fn, target, source, node)
         fn.values.set_view(node.result(), target)
         return
-    s = Registers(fn, node, is_exact=False)
+    if _is_complex(source) and not target.rep.dtype.is_complex:
+        raise CannotCompileError("complex numbers written to real ones")
+    s = meaning_of(fn, node, target)
     dtype = target.rep.dtype
 
-    def meaning(_: Operand, element: Operand) -> Register:
-        return s.cast(element, dtype).register
+    def meaning(_: Operand, element: Operand) -> Operand:
+        return s.cast(element, dtype)
 
     write_all(fn, node, target, [source], meaning, reads_target=False)
     fn.values.set_view(node.result(), target)
 
 
-def _is_complex_array(native: Native) -> bool:
-    return isinstance(native, ArrayValue) and native.rep.dtype.is_complex
+def _is_complex(native: Native) -> bool:
+    return isinstance(native, ComplexValue) or (isinstance(native, ArrayValue) and native.rep.dtype.is_complex)
+
+
+def meaning_of(fn: EmittedFunction, node: Node, target: ArrayValue) -> Registers | ComplexRegisters:
+    """Who runs an operator's meaning on elements of a tensor."""
+    return ComplexRegisters(fn, node) if target.rep.dtype.is_complex else Registers(fn, node, is_exact=False)
 
 
 def fill_(fn: EmittedFunction, node: Node) -> None:
@@ -78,17 +86,17 @@ def in_place(fn: EmittedFunction, node: Node, definition: OpDef) -> bool:
     target = array(fn, node.operand(0))
     types = [as_rules_take(n) for n in natives]
     result = plain.dtype(*types) if plain.dtype is not None else None
-    if not isinstance(result, DType) or not _can_hold(target.rep.dtype, result):
+    if not isinstance(result, DType) or not _can_hold(target.rep.dtype, result, plain):
         return False
-    s = Registers(fn, node, is_exact=False)
+    s = meaning_of(fn, node, target)
     tensors = [k for k, n in enumerate(natives) if k and arrays.is_tensor(n)]
-    others = [number_argument(n) if not arrays.is_tensor(n) else None for n in natives]
+    others = [complex_elements.argument(fn, n) if not arrays.is_tensor(n) else None for n in natives]
 
-    def meaning(own: Operand, *sources: Operand) -> Register:
+    def meaning(own: Operand, *sources: Operand) -> Operand:
         arguments = [own, *others[1:]]
         for k, source in zip(tensors, sources, strict=True):
             arguments[k] = source
-        return s.cast(element(plain, s, arguments, types), target.rep.dtype).register
+        return s.cast(element(plain, s, arguments, types), target.rep.dtype)
 
     write_all(fn, node, target, [natives[k] for k in tensors], meaning, reads_target=True)
     fn.values.set_view(node.result(), target)
@@ -106,7 +114,7 @@ def _out_of_place(definition: OpDef) -> OpDef | None:
 
 def write_all(
     fn: EmittedFunction, node: Node, target: ArrayValue, sources: Sequence[Native],
-    meaning: Callable[..., Register], *, reads_target: bool,
+    meaning: Callable[..., Operand], *, reads_target: bool,
 ) -> None:  # fmt: skip
     """Every element of ``target`` from itself and the sources; by Python where their memory overlaps."""
     operands = [_operand_of(fn, source, target, node) for source in sources]
@@ -114,10 +122,10 @@ def write_all(
     dtype = target.rep.dtype
 
     def one(addresses: list[Register]) -> None:
-        elements = iter([_element_at(fn, x, a) for x, a in zip(moving, addresses[1:], strict=True)])
+        elements = iter([complex_elements.load(fn, a, x.rep.dtype) for x, a in zip(moving, addresses[1:], strict=True)])
         arguments = [x if isinstance(x, Operand) else next(elements) for x in operands]
-        own = _element_at(fn, target, addresses[0]) if reads_target else Operand(addresses[0], dtype)
-        memory.store_element(fn.e, addresses[0], meaning(own, *arguments), dtype)
+        own = complex_elements.load(fn, addresses[0], dtype) if reads_target else Operand(addresses[0], dtype)
+        complex_elements.store(fn, addresses[0], meaning(own, *arguments))
 
     plain = [source for source in sources if isinstance(source, ArrayValue) and source.rep.rank]
     in_the_way = repeats(fn, target)
@@ -127,24 +135,19 @@ def write_all(
         in_the_way.append(overlaps(fn, target, apart))
     if in_the_way:
         with _unless(fn, node, in_the_way):
-            _everywhere(fn, target, plain, moving, one)
+            everywhere(fn, target, plain, moving, one)
     else:
-        _everywhere(fn, target, plain, moving, one)
+        everywhere(fn, target, plain, moving, one)
 
 
 def _operand_of(fn: EmittedFunction, source: Native, target: ArrayValue, node: Node) -> Operand | ArrayValue:
     """A source as its element, which is loaded once, or broadcast to the target."""
-    if isinstance(source, Scalar) or (isinstance(source, ArrayValue) and source.rep.rank == 0):
-        return load(fn, source)
-    assert isinstance(source, ArrayValue)
+    if not isinstance(source, ArrayValue) or source.rep.rank == 0:
+        return load(fn, source) if isinstance(source, Scalar) else complex_elements.argument(fn, source)
     return arrays.broadcast_to(fn, source, target.sizes, node)
 
 
-def _element_at(fn: EmittedFunction, x: ArrayValue, address: Register) -> Operand:
-    return Operand(memory.load_element(fn.e, address, x.rep.dtype), x.rep.dtype)
-
-
-def _everywhere(
+def everywhere(
     fn: EmittedFunction, target: ArrayValue, plain: Sequence[ArrayValue], moving: Sequence[ArrayValue],
     one: Callable[[list[Register]], None],
 ) -> None:  # fmt: skip
@@ -197,6 +200,7 @@ def _are_plain(fn: EmittedFunction, target: ArrayValue, sources: Sequence[ArrayV
     return functools.reduce(lambda a, b: e.binary("and", a, b), unclear) if unclear else None
 
 
-def _can_hold(dtype: DType, result: DType) -> bool:
+def _can_hold(dtype: DType, result: DType, plain: OpDef) -> bool:
     """Whether a tensor may be overwritten with numbers of another dtype: of its kind of number, or a lower one."""
-    return result.category <= dtype.category
+    is_native = not dtype.is_complex or complex_elements.is_arithmetic(plain)
+    return is_native and result.category <= dtype.category

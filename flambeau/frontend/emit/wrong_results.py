@@ -8,18 +8,37 @@ from __future__ import annotations
 
 from typing import Final
 
+from flambeau.frontend.library import queues
+from flambeau.frontend.library.queues import item_of
 from flambeau.frontend.trees.tree_base import Tree
 from flambeau.frontend.trees.tree_views import Apply, Select
 from flambeau.ir.graph import Value
 from flambeau.schema.subtype import is_subtype
-from flambeau.schema.types import FLOAT, INT, NONE, OptionalType, Type
+from flambeau.schema.types import FLOAT, INT, NONE, NamedType, OptionalType, Type
+from flambeau.util.errors import CompileError
 from flambeau.util.instead import instead
+from flambeau.util.source import SourceRange
 
 _QUOTIENT: Final = instead(
     ". `{text}` is a float, as in Python: write {code}", "n // 2", of="int(n / 2)", given="n: int", shown="{whole}"
 )
 _IN_PLACE: Final = ". `{call}()` works in place and gives None: return what it changed in a line of its own"
+QUEUE: Final = "a deque stays in the function that makes it: return list(...) of it, and make a deque of that outside"
 _MAY_BE_NONE: Final = ". It may be None: write `assert {name} is not None` before, or say what is to come back then"
+
+
+def _is_queue(type_: Type) -> bool:
+    python = getattr(type_.definition, "python", None) if isinstance(type_, NamedType) else None
+    return python is not None and item_of(python) is not None
+
+
+def refuse_queues(type_: Type, where: SourceRange) -> None:
+    """Raise CompileError for a result that is a queue, or holds one: callers would get another class than Python's.
+
+    A queue's own methods may give queues.
+    """
+    if any(map(_is_queue, type_.walk())) and where.source.filename != queues.__file__:
+        raise CompileError(QUEUE, where)
 
 
 def about_result(value: Value, tree: Tree, declared: Type) -> str:

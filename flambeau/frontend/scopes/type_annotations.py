@@ -17,6 +17,7 @@ from typing import Any, Final, ForwardRef, Union
 import numpy as np
 
 from flambeau.frontend.emit.values.named_tuple_types import named_tuple_type
+from flambeau.frontend.library.queues import queue_class
 from flambeau.frontend.scopes.array_annotations import refuse_array_attribute
 from flambeau.frontend.scopes.name_resolution import MISSING, Resolver
 from flambeau.frontend.scopes.named_objects import is_array, python_value
@@ -148,6 +149,8 @@ CONSTRUCTORS: Final[dict[str, Callable[[tuple[Type, ...]], Type]]] = {
 }
 """What a subscripted name makes of the types in its brackets."""
 
+QUEUES: Final = ("deque", "Deque")
+"""`collections.deque` and `typing.Deque`, subscripted: the class of queues of such items."""
 NOT_HASHABLE = "the items of a set must be hashable, not {found}: numbers, texts, enums and tuples of them are"
 _PLURAL: Final = ("Dict", "dict", "OrderedDict")
 _SINGLE: Final = ("List", "list", "Optional", "Future", "Tuple", "tuple", "Set", "set")
@@ -231,6 +234,8 @@ def _subscripted(tree: Subscript, resolver: Resolver) -> Type:
     if is_array(python_value(head, resolver)):
         return TENSOR
     name = _constructor_name(head, resolver)
+    if name in QUEUES and len(tree.indices) == 1:
+        return type_of(queue_class(type_of_tree(tree.indices[0], resolver)), resolver, tree.range)
     if name not in CONSTRUCTORS:
         text = UNKNOWN_CONSTRUCTOR.format(name=head.range.text or name)
         raise CompileError(text + INSTEAD.get(name, ""), tree.range)

@@ -10,6 +10,7 @@ import threading
 from collections.abc import Callable
 from typing import Any
 
+from flambeau.frontend.library.queues import item_of
 from flambeau.program import instances
 from flambeau.program.classes import Attribute, ClassDefinition
 from flambeau.program.object import ScriptObject
@@ -25,6 +26,7 @@ NO_OBJECT = (
     "instance of a class that has them"
 )
 NOT_COMPATIBLE = "Object of type {found} is not compatible with interface {wanted}: {why}"
+A_QUEUE = "a deque stays in the program that makes it: declare a list, pass list(...) of it, and make a deque inside"
 NO_INSTANCE = "{value} is no instance of {name}{missing}"
 SUBCLASS = (
     "{value} is an instance of '{found}', a subclass of '{wanted}', which was compiled when it had no subclasses, for "
@@ -87,6 +89,8 @@ def _why_not(value: Any, type_: t.NamedType, definition: ClassDefinition | None)
     if isinstance(type_, t.InterfaceType):
         return NO_OBJECT.format(value=f"{shown} ({type(value).__name__})", name=type_.name)
     python = getattr(wanted, "python", None)
+    if python is not None and item_of(python) is not None:
+        return A_QUEUE
     if isinstance(python, type) and isinstance(value, python):
         if definition is not None and wanted.is_open:
             return f"{shown} is an instance of '{type(value).__name__}': {wanted.no_subclass_because(definition)}"

@@ -8,6 +8,7 @@ from flambeau.ops.language import (
     hashing,
     lists,
     mathematics,
+    numpy_random,
     python_types,
     scalars,
     sets,
@@ -20,6 +21,6 @@ from flambeau.ops.language import (
 )
 
 __all__ = [
-    "conversions", "dicts", "element_scalars", "formatting", "hashing", "lists", "mathematics", "python_types",
-    "scalars", "sets", "sizes", "strings", "structural", "tensor_lists", "world",
+    "conversions", "dicts", "element_scalars", "formatting", "hashing", "lists", "mathematics", "numpy_random",
+    "python_types", "scalars", "sets", "sizes", "strings", "structural", "tensor_lists", "world",
 ]  # fmt: skip

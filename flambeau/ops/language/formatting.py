@@ -63,10 +63,10 @@ def _parsed(text: str) -> tuple[tuple[str, ...], tuple[str, ...]]:
     keys: list[str] = []
     pieces: list[str] = []
     position = 0
-    while (found := text.find("%", position)) >= 0:
-        pieces.append(text[position:found])
-        keys.append(text[found + 1 : found + 2])
-        position = found + 2
+    while (sign_at := text.find("%", position)) >= 0:
+        pieces.append(text[position:sign_at])
+        keys.append(text[sign_at + 1 : sign_at + 2])
+        position = sign_at + 2
     return tuple(keys), (*pieces, text[position:])
 
 

@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from typing import Any
+
 import numpy as np
 import pytest
 
@@ -68,3 +70,34 @@ def f(x: Tensor, y: Tensor):
     last = X.transpose(0, 2, 3, 1).copy().transpose(0, 3, 1, 2)
     for first, second in ((last, last), (last, X), (X[:, :, ::2], last[:, :, ::2]), (X[:1, :, :0], last[:1, :, :0])):
         agree(source, lambda a=first, b=second: (flambeau.from_numpy(a.copy("K")), flambeau.from_numpy(b.copy("K"))))
+
+
+def _rows(x: np.ndarray, i: np.ndarray):
+    return x[i]
+
+
+def _elements(x: np.ndarray, i: np.ndarray, j: np.ndarray):
+    return x[i, j]
+
+
+@pytest.mark.parametrize("dtype", [np.float64, np.float32, np.uint8, np.bool_, np.complex128, np.float16])
+@pytest.mark.parametrize("places", [[3, -1, 0, -4], [[1, 2], [-3, 0]], []])
+def test_indexes_of_the_first_axes_by_loops_of_the_function(dtype: Any, places: Any) -> None:
+    index = np.array(places, dtype=np.int64)
+    for x in (np.arange(4), np.arange(24).reshape(4, 6), np.arange(24).reshape(4, 6)[:, ::2], np.zeros((4, 0))):
+        fn = flambeau.script(_rows)
+        for _ in range(4):
+            np.testing.assert_array_equal(fn(x.astype(dtype), index), x.astype(dtype)[index])
+    pairs = flambeau.script(_elements)
+    x = np.arange(24).reshape(4, 3, 2).astype(dtype)
+    for _ in range(4):
+        np.testing.assert_array_equal(pairs(x, index, index[..., :1] % 3), x[index, index[..., :1] % 3])
+
+
+@pytest.mark.parametrize(("size", "place"), [(4, 4), (4, -5), (0, 0)])
+def test_indexes_outside_are_refused(size: int, place: int) -> None:
+    fn = flambeau.script(_rows)
+    for _ in range(4):
+        fn(np.arange(3.0), np.array([0, 1]))
+        with pytest.raises(IndexError, match=rf"index {place} is out of bounds for dimension 0 with size {size}"):
+            fn(np.arange(float(size)), np.array([place]))

@@ -18,6 +18,7 @@ from flambeau.codegen.graph.routines.resized import RESIZE, RESIZE_TYPE, add_res
 from flambeau.codegen.llvm.builder import ModuleBuilder, Signature
 from flambeau.codegen.llvm.emitter import Value as Register
 from flambeau.codegen.llvm.engine import Engine, NativeCode, engine
+from flambeau.codegen.numpy_generator import BEGIN, BEGIN_TYPE, END, END_TYPE, draw_addresses
 from flambeau.util.locks import Lock
 
 ROUTINES = {
@@ -25,6 +26,9 @@ ROUTINES = {
     PLACES: PLACES_TYPE,
 }  # fmt: skip
 """The types of the routines that are compiled, by symbol."""
+
+DRAWING = {BEGIN: BEGIN_TYPE, END: END_TYPE}
+"""Those of Python's that begin and end drawing from NumPy's generator."""
 
 _lock = Lock()
 _compiled: dict[Engine, NativeCode] = {}
@@ -45,8 +49,9 @@ def routine_addresses() -> dict[str, int]:
 def addresses_of(symbols: Iterable[str]) -> dict[str, int]:
     """Where the routines are that some code calls; nothing is compiled for code that calls none."""
     wanted = tuple(symbols)
-    known = routine_addresses() if wanted else {}
-    return {symbol: known[symbol] for symbol in wanted}
+    drawing = draw_addresses() if any(symbol in DRAWING for symbol in wanted) else {}
+    known = routine_addresses() if any(symbol not in DRAWING for symbol in wanted) else {}
+    return {symbol: drawing.get(symbol) or known[symbol] for symbol in wanted}
 
 
 @cache
@@ -62,7 +67,7 @@ def _text() -> str:
 
 def call_routine(fn: EmittedFunction, symbol: str, *arguments: Register) -> Register:
     """A call of a routine; what it gives, if that is anything."""
-    kind = Signature(ROUTINES.get(symbol) or matrices.TYPES[symbol])
+    kind = Signature(ROUTINES.get(symbol) or DRAWING.get(symbol) or matrices.TYPES[symbol])
     fn.parts.routines[symbol] = None
     fn.e.declare(kind.declaration(symbol))
     listed = ", ".join(f"{t} {a}" for t, a in zip(kind.parameters, arguments, strict=True))

@@ -6,7 +6,7 @@ import cmath
 import functools
 import math
 import warnings
-from collections import OrderedDict
+from collections import OrderedDict, deque
 from typing import Any, Final
 
 import numpy as np
@@ -22,6 +22,7 @@ from flambeau.frontend.emit.builtins.lazy_search import ALL_FORM, ANY_FORM
 from flambeau.frontend.emit.builtins.limits_of_dtypes import LimitsClass
 from flambeau.frontend.emit.builtins.operator_functions import OPERATOR_FUNCTIONS
 from flambeau.frontend.emit.builtins.printing import PrintFunction
+from flambeau.frontend.emit.builtins.queue_classes import DEQUE
 from flambeau.frontend.emit.builtins.standard_library import NOT_IN_PROGRAMS
 from flambeau.frontend.emit.builtins.sums import emit_sum
 from flambeau.frontend.emit.builtins.warning_forms import WARN
@@ -187,6 +188,7 @@ BUILTINS: Final[dict[Any, Sugared]] = {
     **{cls: AutocastClass(cls) for cls in (autocast, CpuAutocast, CudaAutocast)},
     OrderedDict: FormValue("dict", forms.emit_dict),
     **NOT_IN_PROGRAMS,
+    deque: DEQUE,
     cmath.polar: OperatorValue("python::polar"),
     cmath.rect: OperatorValue("python::rect"),
     **OPERATOR_FUNCTIONS,

@@ -29,7 +29,6 @@ INSTEAD: Final[dict[str, tuple[ModuleType, dict[str, str]]]] = {
             "a dict: {code}", "counts[k] = counts.get(k, 0) + 1", given="counts: dict[str, int], k: str",
             gives="counts",
         ),
-        "deque": "a list: append and pop at the end, or an index that moves for the front",
     }),
     "copy": (copy, {
         "copy": instead("{code} of a list or dict, ", "x.copy()", of="copy.copy(x)", given="x: list[int]")

@@ -219,7 +219,7 @@ def _take(c: Call) -> Value:
 def _conj(c: Call) -> Value:
     """A new array of complex numbers; of others the array itself."""
     dtype, _ = dtype_and_rank(c.array, c.where)
-    return c.op("clone", c.op("conj", c.array)) if dtype.is_complex else c.array
+    return c.op("conj_physical", c.array) if dtype.is_complex else c.array
 
 
 _SUMMED: Final = ("axis", "dtype", "keepdims", "initial", "where")

@@ -464,5 +464,5 @@ _RULES: Final[dict[str, Callable[[_Function], Value]]] = {
     "real": lambda f: part_of(f.e, f.where, f.values[0], "real"),
     "imag": lambda f: part_of(f.e, f.where, f.values[0], "imag"),
     "angle": _angle,
-    "conjugate": lambda f: f.op("clone", f.op("conj", f.values[0])),
+    "conjugate": lambda f: f.op("conj_physical", f.values[0]),
 }  # fmt: skip

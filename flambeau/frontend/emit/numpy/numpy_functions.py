@@ -25,6 +25,7 @@ from flambeau.frontend.emit.numpy.element_functions import (
 from flambeau.frontend.emit.numpy.index_tricks import index_trick
 from flambeau.frontend.emit.numpy.numpy_advice import advice_on, name_of
 from flambeau.frontend.emit.numpy.numpy_arrays import ARRAY_FUNCTIONS, array_call
+from flambeau.frontend.emit.numpy.random_functions import RANDOM_FUNCTIONS
 from flambeau.frontend.emit.numpy.reversed_views import FLIPS, flipped_view
 from flambeau.frontend.emit.numpy.ufunc_at import SIGNS, UfuncAt
 from flambeau.frontend.emit.numpy.ufunc_folds import UfuncFold, has_fold
@@ -194,6 +195,8 @@ def numpy_function(value: Any) -> Sugared | None:
         full_name = name_of(value, value.__module__)
         room = full_name.removeprefix("np.").removesuffix(value.__name__)
         return replace(in_language, instead=advice_on(full_name), room=room)
+    if value in RANDOM_FUNCTIONS:
+        return RANDOM_FUNCTIONS[value]
     if value in ARRAY_FUNCTIONS:
         return ArrayFunctionValue(ARRAY_FUNCTIONS[value])
     owner = type(getattr(value, "__self__", None)).__module__ if value.__class__ in _METHODS else ""

@@ -1,0 +1,109 @@
+"""Operators on whole complex tensors, element by element: sums, products, quotients, functions, conversions.
+
+Kernels do not compute in complex numbers, so these are loops of the function itself: `w * x` becomes one new tensor,
+`w *= x` is written in place, `np.exp(-2j * np.pi * k / n)` calls the C library's exp, sin and cos.
+"""
+
+from __future__ import annotations
+
+from typing import Any
+
+from flambeau.codegen.graph import arrays, complex_elements, memory
+from flambeau.codegen.graph.complex_elements import ComplexRegisters
+from flambeau.codegen.graph.emitted_function import EmittedFunction
+from flambeau.codegen.graph.interpreter_calls import attempt, is_dense_now
+from flambeau.codegen.graph.literals import as_rules_take
+from flambeau.codegen.graph.lowering_tables import lowers_on_complex_tensors
+from flambeau.codegen.graph.memory import number
+from flambeau.codegen.graph.native_values import ArrayValue, CannotCompileError, ComplexValue, Native
+from flambeau.codegen.graph.picks import broadcast
+from flambeau.codegen.graph.pointwise import element
+from flambeau.codegen.graph.representation import Array
+from flambeau.codegen.graph.writes import everywhere
+from flambeau.codegen.llvm.emitter import Value as Register
+from flambeau.ir.graph import Node
+from flambeau.schema.dtype import DType
+
+
+def has_complex_operand(fn: EmittedFunction, node: Node) -> bool:
+    """Whether one of a node's first two operands is a complex tensor, or a complex number."""
+    natives = (fn.values.get(v) for v in node.operands[:2])
+    return any(
+        isinstance(n, ComplexValue) or (isinstance(n, ArrayValue) and n.rep.dtype.is_complex) for n in natives
+    )
+
+
+@lowers_on_complex_tensors(
+    "aten::add", "aten::sub", "aten::rsub", "aten::mul", "aten::div", "aten::neg", "aten::conj_physical",
+    "aten::abs",
+    "aten::exp", "aten::log", "aten::sqrt", "aten::sin", "aten::cos", "aten::tan", "aten::sinh", "aten::cosh",
+    "aten::tanh", "aten::eq", "aten::ne",
+)  # fmt: skip
+def new_tensor(fn: EmittedFunction, node: Node) -> None:
+    """Such an operator, by its Scalar meaning."""
+    definition = node.definition
+    if definition is None or definition.scalar is None or len(node.results) != 1:
+        raise CannotCompileError("complex tensors in an operator without a meaning per element")
+    natives = [fn.values.get(v) for v in node.operands]
+    types = [as_rules_take(n) for n in natives]
+    result = definition.dtype(*types) if definition.dtype is not None else None
+    if not isinstance(result, DType):
+        raise CannotCompileError(f"{definition.name}: its rule does not tell the dtype of the result")
+    _loop(fn, node, natives, result, lambda s, arguments: element(definition, s, arguments, types))
+
+
+def convert(fn: EmittedFunction, node: Node, dtype: DType) -> None:
+    """`to` a complex dtype: a new tensor."""
+    native = fn.values.get(node.operand(0))
+    _loop(fn, node, [native], dtype, lambda s, arguments: s.cast(arguments[0], dtype))
+
+
+def _loop(fn: EmittedFunction, node: Node, natives: list[Native], dtype: DType, meaning: Any) -> None:
+    """A new tensor of what a meaning gives for the elements of operands at each place."""
+    moving = [n for n in natives if isinstance(n, ArrayValue) and _moves(n)]
+    _refuse(fn, natives)
+    sizes = broadcast(fn, node, moving) if moving else []
+    s = ComplexRegisters(fn, node)
+    is_dense = len(sizes) < 2 or all(n.rep.dense == n.rep.rank for n in moving)
+    rep = Array(dtype, len(sizes), len(sizes) if is_dense else 0)
+
+    def made() -> tuple[list[ArrayValue], Register | None]:
+        fn.parts.element_loops += 1
+        target = arrays.new(fn, dtype, sizes, node)
+        spread = [arrays.broadcast_to(fn, n, sizes, node) for n in moving]
+
+        def one(addresses: list[Register]) -> None:
+            elements = iter([
+                complex_elements.load(fn, a, x.rep.dtype) for x, a in zip(moving, addresses[1:], strict=True)
+            ])
+            arguments = [next(elements) if _moves(n) else complex_elements.argument(fn, n) for n in natives]
+            complex_elements.store(fn, addresses[0], meaning(s, arguments))
+
+        everywhere(fn, target, moving, spread, one)
+        shown = ArrayValue(rep, target.owner, target.data, target.sizes, target.strides)
+        return [shown], s.is_done()
+
+    attempt(fn, node, _keeps_order(fn, moving, len(sizes)), [rep], made)
+
+
+def _refuse(fn: EmittedFunction, natives: list[Native]) -> None:
+    """Raise `CannotCompileError` for what cannot be loaded, before anything is emitted."""
+    if fn.e.lanes > 1:
+        raise CannotCompileError("complex tensors in several lanes")
+    for n in natives:
+        if isinstance(n, ArrayValue) and not n.rep.dtype.is_complex:
+            memory.element(n.rep.dtype)
+
+
+def _moves(native: Native) -> bool:
+    return isinstance(native, ArrayValue) and native.rep.rank > 0
+
+
+def _keeps_order(fn: EmittedFunction, moving: list[ArrayValue], rank: int) -> Register:
+    """Whether the result is row-major, as one is of operands in another order in memory where there is one axis."""
+    answer = Register("true", "i1", 1)
+    for x in moving:
+        if rank > 1 and x.rep.dense != x.rep.rank:
+            dense = fn.e.binary("or", is_dense_now(fn, x), fn.e.icmp("eq", arrays.product(fn, x.sizes), number(0)))
+            answer = fn.e.binary("and", answer, dense)
+    return answer
