@@ -103,6 +103,9 @@ class Node(ABC):
     def refuse_write(self, view: Tensor) -> None:  # noqa: B027 - most nodes refuse none
         """Raise RuntimeError if one of the results, a view, may not be written in place."""
 
+    def refuse_shown(self, view: Tensor) -> None:  # noqa: B027 - most nodes refuse none
+        """Raise RuntimeError if one of the results, a view, may not be used when its base was written since."""
+
     def name(self) -> str:
         """What kind of operation it is: `MulBackward0`."""
         return type(self).__name__

@@ -27,7 +27,8 @@ from flambeau.autograd.quick_formulas import (
 )
 from flambeau.ops.derivatives.meaning_steps import least_large
 from flambeau.ops.derivatives.operators import OPERATORS
-from flambeau.schema.gradient import Call, Formula, Gradient, Part
+from flambeau.schema import registry
+from flambeau.schema.gradient import Call, Formula, Gradient, Part, flat_by
 from flambeau.schema.opdef import OpDef
 from flambeau.schema.own_gradient import gradient_of as gradient_of
 from flambeau.schema.types import ListType, OptionalType, TensorType, Type
@@ -48,14 +49,14 @@ class Rule:
         index = definition.schema.index
         self.operands: Final = tuple([(index[name], name) for name in gradient.names if name in index])
         """Position and name of the arguments that gradients may flow to."""
-        self.node_type: type[OperatorNode] = type(
-            _node_name(definition), (OperatorNode,), {"__slots__": (), "could_keep": frozenset(["result", *index])}
-        )
+        known = {"could_keep": frozenset(["result", *index]), "gives_slices": definition.traits.gives_slices}
+        self.node_type: type[OperatorNode] = type(_node_name(definition), (OperatorNode,), {"__slots__": (), **known})
         types = [definition.schema.arguments[position].type for position, _ in self.operands]
         self.takes_lists: Final = any(isinstance(type_, ListType) for type_ in types)
         """Whether an operand is a list of tensors."""
         self.is_in_place: Final = _writes_first(definition)
         self.flows: Final = definition.differentiable
+        self._flat_by: Final = flat_by(definition.name) or flat_by(registry.out_of_place(definition.name))
         self._calls: dict[Any, CallFormulas] = {}
 
     def formulas(self, asking: tuple[bool, ...], is_complex: bool, arguments: Sequence[Any]) -> CallFormulas:
@@ -86,7 +87,7 @@ class Rule:
         work = quick(name, formulas, steps, places, keeps, len(self.operands)) if is_quick else None
         folds = self.definition.scalar is None and self.definition.family != "view"
         least = least_large(self.definition)
-        return CallFormulas(steps, work, kept, names, direct, keeper(keeps), together, least, folds)
+        return CallFormulas(steps, work, kept, names, direct, keeper(keeps), together, least, folds, self._flat_by)
 
     def _needs(self, formulas: Sequence[Formula]) -> dict[str, int]:
         """What formulas need, with where it is: arguments by position; results, -1 and down."""

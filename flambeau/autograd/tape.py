@@ -158,11 +158,13 @@ def _record(
 
 def _without_formula(definition: OpDef, arguments: Sequence[Any], written: Sequence[Tensor], kernel: Recorded) -> Any:
     """Run an operator that nothing can go back through: its results ask, and say so when a gradient comes."""
+    flows = definition.differentiable
+    if flows is False and not written:
+        return kernel(*arguments)
     operands = list(recorder.tensors_in(list(arguments)))
     node = NotDifferentiable(definition.name, [edge_of(tensor) for tensor in operands])
     behind = [views.base_edge(tensor) for tensor in written]
     result = kernel(*arguments)
-    flows = definition.differentiable
     if flows is False:
         return result
     for tensor, edge in zip(written, behind, strict=True):

@@ -3,10 +3,13 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Sequence
-from typing import Any
+from typing import Any, Final
 
 from flambeau.ops.derivatives.shapes import zeros
-from flambeau.schema.gradient import decomposed, formulas
+from flambeau.schema.gradient import decomposed, flat_gradient, formulas
+
+SELU_ALPHA: Final = 1.6732632423543772848170429916717
+SELU_SCALE: Final = 1.0507009873554804934193349852946
 
 
 def _softmax(f: Any, grad: Any, result: Any, dim: int) -> Any:
@@ -29,8 +32,38 @@ formulas(
 formulas("aten::hardsigmoid", self=lambda f, grad, self: f.where((self > -3) & (self < 3), grad / 6, 0))
 formulas(
     "aten::hardswish",
-    self=lambda f, grad, self: f.where(self < -3, 0, f.where(self <= 3, grad * (self / 3 + 0.5), grad)),
+    self=lambda f, grad, self: f.where(self <= -3, 0, f.where(self < 3, grad * (self / 3 + 0.5), grad)),
 )
+flat_gradient("aten::relu", of="result")
+flat_gradient("aten::relu6", "aten::hardtanh", "aten::hardsigmoid", "aten::leaky_relu", of="self")
+flat_gradient("aten::hardshrink", "aten::softshrink", "aten::threshold", of="self")
+
+
+def _elu(f: Any, grad: Any, self: Any, alpha: Any, scale: Any, input_scale: Any) -> Any:
+    """By the exponential itself, not by what is left of it in the result, which is -alpha far out; of what is not
+    above 0 alone, so that derivatives of the derivative do not meet an infinite one on the other side."""
+    decay = f.exp(f.where(self >= 0, 0, self) * input_scale)
+    return f.where(self > 0, grad * scale, grad * (alpha * scale * input_scale) * decay)
+
+
+def _celu(f: Any, grad: Any, self: Any, alpha: Any) -> Any:
+    return _elu(f, grad, self, alpha, 1, 1 / alpha)
+
+
+def _selu(f: Any, grad: Any, self: Any) -> Any:
+    return _elu(f, grad, self, SELU_ALPHA, SELU_SCALE, 1)
+
+
+def _softplus(f: Any, grad: Any, self: Any, beta: Any, threshold: Any) -> Any:
+    scaled = self * beta
+    is_far = scaled > threshold
+    return f.where(is_far, grad, grad * f.sigmoid(f.where(is_far, 0, scaled)))
+
+
+formulas("aten::softplus", self=_softplus)
+formulas("aten::elu", self=_elu)
+formulas("aten::celu", self=_celu)
+formulas("aten::selu", self=_selu)
 
 
 def _silu(f: Any, grad: Any, self: Any) -> Any:
@@ -114,6 +147,7 @@ formulas(
         f, grad, self_sizes, target, weight, reduction, ignore_index, 1 if len(self_sizes) > 1 else 0
     ),
 )
+flat_gradient("aten::nll_loss", "aten::nll_loss2d", "aten::nll_loss_nd", of="self")
 
 
 def _bce(f: Any, grad: Any, self: Any, target: Any, weight: Any, reduction: int) -> Any:
