@@ -14,7 +14,6 @@ from flambeau.schema.dtype import from_numpy_dtype
 from flambeau.tensor.grad_mode import mode
 from flambeau.tensor.subclasses import special
 from flambeau.tensor.tensor import Tensor
-from flambeau.util.inversions import LARGE
 from flambeau.util.record import dataclass
 
 ONE_OF_MANY: Final = (
@@ -152,7 +151,7 @@ class OperatorNode(Node):
             return self._of_lists(values, self.counts)
         gradient = values[0]
         if type(gradient) is Tensor and (
-            gradient._array.size >= self.formulas.least or (self.formulas.folds and _are_large(values))
+            gradient._array.size >= self.formulas.least or (self.formulas.folds and _are_large(values, self.formulas.least))
         ):
             return self._of_large(values)
         shapes = self.shapes
@@ -174,7 +173,7 @@ class OperatorNode(Node):
         quick = formulas.quick
         if quick is None or kept is None or type(gradient) is not Tensor or gradient._array.size >= formulas.least:
             return self.apply(gradients)
-        if formulas.folds and _keeps_large(kept):
+        if formulas.folds and _keeps_large(kept, formulas.least):
             return self.apply(gradients)
         results = quick(kept, gradient)
         if results is None:
@@ -251,14 +250,21 @@ _TENSORS: Final = (tuple, SavedTensor)
 """How tensors are kept."""
 
 
-def _are_large(values: Sequence[Any]) -> bool:
-    return any(type(value) is Tensor and value._array.size >= LARGE for value in values)
+def _are_large(values: Sequence[Any], least: int) -> bool:
+    for value in values:
+        if type(value) is Tensor and value._array.size >= least:
+            return True
+    return False
 
 
-def _keeps_large(kept: Sequence[Any]) -> bool:
+def _keeps_large(kept: Sequence[Any], least: int) -> bool:
     """Whether one of the tensors that were kept, with its memory or without, is large."""
-    arrays = (value[0]._array if len(value) == 2 else value[0] for value in kept if type(value) is tuple)
-    return any(array.size >= LARGE for array in arrays)
+    for value in kept:
+        if type(value) is tuple:
+            array = value[0]._array if len(value) == 2 else value[0]
+            if array.size >= least:
+                return True
+    return False
 
 
 def _kept(value: Any, index: int) -> Any:

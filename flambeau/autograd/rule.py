@@ -25,7 +25,7 @@ from flambeau.autograd.quick_formulas import (
     keeper,
     quick,
 )
-from flambeau.ops.derivatives.meaning_steps import least_large
+from flambeau.ops.derivatives.meaning_steps import FEW, least_large
 from flambeau.ops.derivatives.operators import OPERATORS
 from flambeau.schema import registry
 from flambeau.schema.gradient import Call, Formula, Gradient, Part, flat_by
@@ -86,7 +86,7 @@ class Rule:
         is_quick = direct is not None and not has_lists and len(self.definition.schema.returns) == 1
         work = quick(name, formulas, steps, places, keeps, len(self.operands)) if is_quick else None
         folds = self.definition.scalar is None and self.definition.family != "view"
-        least = least_large(self.definition)
+        least = FEW if _are_several_steps(formulas) else least_large(self.definition)
         return CallFormulas(steps, work, kept, names, direct, keeper(keeps), together, least, folds, self._flat_by)
 
     def _needs(self, formulas: Sequence[Formula]) -> dict[str, int]:
@@ -125,6 +125,14 @@ class Rule:
         if need.endswith("_sizes") and need.removesuffix("_sizes") in index:
             return index[need.removesuffix("_sizes")]
         return -1 if need in ("result", "results", "results_sizes") else -1 - int(need.removeprefix("result"))
+
+
+def _are_several_steps(formulas: Sequence[tuple[int, Formula]]) -> bool:
+    """Whether formulas call operators of which each costs more than its loop over few elements, so that one compiled
+    function for all of them pays early. Those that are made for exact sizes pay for many elements only."""
+    if any(name.endswith("_sizes") for _, formula in formulas for name in formula.needs):
+        return False
+    return any(not (f.is_elementwise or f.is_passed_on or f.product or f.unscaled) for _, f in formulas)
 
 
 def _way(type_: Type, *, as_sizes: bool) -> int:

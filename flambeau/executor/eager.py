@@ -38,7 +38,7 @@ FROM_CACHE, FROM_LLVM = 256, 1 << 14
 """Calls in Python after which native code is loaded, and after which it is compiled if it is nowhere."""
 MAX_PATTERNS = 64
 """Patterns of one operator that are looked at, and of these programs that are made."""
-MOST_ELEMENTS = 8192
+MOST_ELEMENTS = 1 << 15
 """Elements from which on the way into NumPy takes little beside its loops."""
 _SCRATCH_BYTES = 1 << 18
 

@@ -22,7 +22,7 @@ from flambeau.codegen import available
 from flambeau.executor.fused import FusedKernel, Refused
 from flambeau.ir.constants import insert_constant
 from flambeau.ir.graph import Graph, Value
-from flambeau.ops.derivatives.meaning_steps import is_for_numbers, least_large, steps_of
+from flambeau.ops.derivatives.meaning_steps import SLOW_FOLDS, is_for_numbers, least_large, steps_of
 from flambeau.ops.families.entry_kernel import EntryKernel
 from flambeau.passes.fusible import Fusible
 from flambeau.schema import registry
@@ -36,12 +36,7 @@ from flambeau.util.inversions import LARGE_CALL
 
 MAX_PATTERNS: Final = 32
 """Patterns of arguments of one operator that kernels are made for; calls of others run as small ones do."""
-_FOLDS: Final = frozenset(
-    {
-        "softmax", "log_softmax", "logsumexp", "layer_norm", "rms_norm", "var", "std", "cumsum", "gather",
-        "scatter_add", "index_add", "norm",
-    }
-)  # fmt: skip
+_FOLDS: Final = SLOW_FOLDS | {"softmax", "log_softmax", "scatter_add", "index_add", "norm"}
 """What other operators declare to fold with where NumPy needs several passes, or a slow one. Sums and means are its
 own, which are more exact."""
 _SINGLE: Final = frozenset(

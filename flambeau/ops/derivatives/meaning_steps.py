@@ -24,6 +24,10 @@ FEW: Final = 128
 """Elements from which on one native loop takes less than NumPy's tens of loops for a step that it does not know."""
 
 
+SLOW_FOLDS: Final = frozenset({"layer_norm", "rms_norm", "logsumexp", "var", "std", "cumsum", "gather"})
+"""What operators declare to fold with for which NumPy makes several passes, each of them a call."""
+
+
 def is_for_numbers(formal: Any) -> bool:
     """Whether arguments of a type are elements, or numbers beside them."""
     inner = formal.element if isinstance(formal, OptionalType) else formal
@@ -56,6 +60,8 @@ def _steps(term: Any) -> list[Term]:
 def least_large(definition: OpDef) -> int:
     """The elements from which on calls of an operator, and their way back, are large."""
     formals = definition.schema.arguments
+    if definition.accumulator in SLOW_FOLDS:
+        return FEW
     if definition.scalar is None or any(a.default is NO_DEFAULT and not is_for_numbers(a.type) for a in formals):
         return LARGE
     names = {step.name for step in steps_of(definition, [a.default for a in formals], float64)}
