@@ -150,8 +150,9 @@ class OperatorNode(Node):
         if self.counts is not None:
             return self._of_lists(values, self.counts)
         gradient = values[0]
+        least = self.formulas.least
         if type(gradient) is Tensor and (
-            gradient._array.size >= self.formulas.least or (self.formulas.folds and _are_large(values, self.formulas.least))
+            gradient._array.size >= least or (self.formulas.folds and _are_large(values, least))
         ):
             return self._of_large(values)
         shapes = self.shapes
@@ -251,10 +252,7 @@ _TENSORS: Final = (tuple, SavedTensor)
 
 
 def _are_large(values: Sequence[Any], least: int) -> bool:
-    for value in values:
-        if type(value) is Tensor and value._array.size >= least:
-            return True
-    return False
+    return any(type(value) is Tensor and value._array.size >= least for value in values)
 
 
 def _keeps_large(kept: Sequence[Any], least: int) -> bool:

@@ -35,6 +35,9 @@ def cat_kernel(tensors: Arrays, dim: int = 0) -> Array:
     """Raises ValueError for no tensors, IndexError for the dimension, RuntimeError for sizes that do not match."""
     if not tensors:
         raise ValueError("torch.cat(): expected a non-empty list of Tensors")
+    first = tensors[0]
+    if first.ndim and first.ndim != 4 and all(t.shape == first.shape and t.dtype == first.dtype for t in tensors):
+        return contiguous(np.concatenate(tensors, axis=one_dim(dim, first.ndim)))
     for i, one in enumerate(tensors):
         if one.ndim == 0:
             raise RuntimeError(f"zero-dimensional tensor (at position {i}) cannot be concatenated")

@@ -60,8 +60,6 @@ def _steps(term: Any) -> list[Term]:
 def least_large(definition: OpDef) -> int:
     """The elements from which on calls of an operator, and their way back, are large."""
     formals = definition.schema.arguments
-    if definition.accumulator in SLOW_FOLDS:
-        return FEW
     if definition.scalar is None or any(a.default is NO_DEFAULT and not is_for_numbers(a.type) for a in formals):
         return LARGE
     names = {step.name for step in steps_of(definition, [a.default for a in formals], float64)}

@@ -6,6 +6,7 @@ import math
 from collections.abc import Callable, Sequence
 from typing import Any
 
+from flambeau.ops.derivatives.plain_arrays import folded_back
 from flambeau.ops.derivatives.shapes import perhaps, zeros
 from flambeau.schema.gradient import decomposed, flat_gradient, formulas
 
@@ -80,6 +81,12 @@ def _gather_back(places: Callable[[int, int, int], list[int]]) -> Callable[..., 
     """The formula of padding that repeats elements: each gets the gradients of all places where it stands."""
 
     def formula(f: Any, grad: Any, self_sizes: Sequence[int], padding: Sequence[int]) -> Any:
+        return f.over_arrays(kernel, body, grad, self_sizes, padding)
+
+    def kernel(grad: Any, self_sizes: Sequence[int], padding: Sequence[int]) -> Any:
+        return folded_back(grad, self_sizes, padding, places)
+
+    def body(f: Any, grad: Any, self_sizes: Sequence[int], padding: Sequence[int]) -> Any:
         for number in range(len(padding) // 2):
             dim = grad.dim() - 1 - number
             size = self_sizes[len(self_sizes) - 1 - number]
