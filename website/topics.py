@@ -47,7 +47,7 @@ TOPICS: Final[Mapping[str, tuple[str, ...]]] = {
     ),
     "Networks: losses": ("loss", "distances", "margin_losses", "classification", "ctc", "ctc_gradient"),
     "Networks: sequences": (
-        "embedding", "embedding_bags", "attention", "attention_layers", "recurrent", "recurrent_cells",
+        "embedding", "embedding_bags", "attention", "causal_softmax", "attention_layers", "recurrent", "recurrent_cells",
         "recurrent_layers", "packing",
     ),
     "Quantised tensors": (

@@ -268,7 +268,7 @@ def _shown(edge: Edge) -> tuple[Any, int]:
 def accumulate(leaf: Tensor, gradient: Tensor, *, may_keep: bool) -> None:
     """Add to a leaf's gradient. `may_keep` says that nobody else has the memory of `gradient`."""
     with _accumulating:
-        before = leaf.grad
+        before = leaf._grad
         if before is None:
             leaf.grad = gradient if may_keep else gradient.clone()
         elif gradient.requires_grad or before.requires_grad:

@@ -56,6 +56,7 @@ class Rule:
         """Whether an operand is a list of tensors."""
         self.is_in_place: Final = _writes_first(definition)
         self.flows: Final = definition.differentiable
+        self._folds: Final = definition.scalar is None and definition.family != "view"
         self._flat_by: Final = flat_by(definition.name) or flat_by(registry.out_of_place(definition.name))
         self._calls: dict[Any, CallFormulas] = {}
 
@@ -85,9 +86,12 @@ class Rule:
         has_lists = self.takes_lists or any(way in _OF_LISTS for way, _ in keeps)
         is_quick = direct is not None and not has_lists and len(self.definition.schema.returns) == 1
         work = quick(name, formulas, steps, places, keeps, len(self.operands)) if is_quick else None
-        folds = self.definition.scalar is None and self.definition.family != "view"
-        least = FEW if _are_several_steps(formulas) else least_large(self.definition)
+        folds, least = self._folds, self._least(formulas)
         return CallFormulas(steps, work, kept, names, direct, keeper(keeps), together, least, folds, self._flat_by)
+
+    def _least(self, formulas: Sequence[tuple[int, Formula]]) -> int:
+        """From how many elements on all gradients are one compiled function."""
+        return FEW if _are_several_steps(formulas) else least_large(self.definition)
 
     def _needs(self, formulas: Sequence[Formula]) -> dict[str, int]:
         """What formulas need, with where it is: arguments by position; results, -1 and down."""

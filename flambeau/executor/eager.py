@@ -134,10 +134,7 @@ class EagerEntry:
     def learn(self, kernel: EntryKernel, arguments: Sequence[Any], result: Any) -> None:
         """Make a program for calls like one that ran in Python, if there may be one. Of many such calls only some are
         looked at: most are like those before."""
-        self._in_python += 1
-        if self._in_python > ALL_LOOKED_AT and self._in_python % ONE_OF_MANY:
-            return
-        if type(result) is not Tensor or len(self._tried) >= MAX_PATTERNS:
+        if not self._is_looked_at() or type(result) is not Tensor:
             return
         is_row = isinstance(kernel.meaning, RowsMeaning)
         meant = [_unlisted(a) for a in arguments] if is_row else arguments
@@ -150,6 +147,11 @@ class EagerEntry:
         program = self._program(kernel, meant, is_row, in_one)
         if program is not None and most <= program.most:
             self._add(program, kernel, arguments, meant)
+
+    def _is_looked_at(self) -> bool:
+        self._in_python += 1
+        is_one = self._in_python <= ALL_LOOKED_AT or not self._in_python % ONE_OF_MANY
+        return is_one and len(self._tried) < MAX_PATTERNS
 
     def _add(self, program: Program, kernel: EntryKernel, arguments: Sequence[Any], meant: Sequence[Any]) -> None:
         """Have calls run a program from now on, if it gives what Python gives for these arguments."""

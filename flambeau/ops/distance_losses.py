@@ -73,8 +73,7 @@ def of_odds(
         return None
     logs = call("aten::log_sigmoid", wrap(odds))._array
     with np.errstate(all="ignore"):
-        result = np.multiply(np.subtract(1, wanted), odds)
-        np.subtract(result, logs, out=result)
+        result = np.asarray((1 - wanted) * odds - logs)
     if reduction == NONE:
         return wrap(result)
     dims = tuple(range(odds.ndim))

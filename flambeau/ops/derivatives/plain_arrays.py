@@ -15,7 +15,7 @@ from collections.abc import Callable, Sequence
 from math import prod
 from typing import Any
 
-from flambeau.ops.families.element_loops import FLOATS, add_along, add_at
+from flambeau.ops.families.element_loops import FLOATS, add_along, add_elements, add_slices, loop_for
 from flambeau.tensor.array_library import np
 
 Array = np.ndarray[Any, Any]
@@ -45,15 +45,23 @@ def chosen(grad: Array, sizes: Sequence[int], dim: int, index: Array) -> Array |
 
 def spread_rows(grad: Array, sizes: Sequence[int], index: Array) -> Array | None:
     """Zeros with slices of `grad` added along the first dimension: what these places of it picked gets them."""
-    if grad.dtype not in FLOATS or index.dtype.kind != "i" or not sizes or not index.ndim or index.size == 0:
+    if grad.dtype not in FLOATS or index.dtype.kind != "i" or not sizes or not index.ndim or not grad.size:
         return None
     rest = tuple(sizes[1:])
     if grad.shape != (*index.shape, *rest):
         return None
     result = np.zeros(sizes, grad.dtype)
-    if not add_at(result, (index,), grad):
+    inner = prod(rest)
+    loop = loop_for(add_slices if inner > 1 else add_elements, grad.size)
+    if loop is None:
         with np.errstate(all="ignore"):
             np.add.at(result, index, grad)
+        return result
+    flat = index.reshape(-1).astype(np.int64, copy=False)
+    if flat.min() < 0:
+        flat = np.where(flat < 0, flat + sizes[0], flat)
+    values = np.ascontiguousarray(grad).reshape(-1)
+    loop(result.reshape(-1), np.ascontiguousarray(flat), values, *((1, inner) if inner > 1 else ()))
     return result
 
 
@@ -109,13 +117,19 @@ def gated(grad: Array, self: Array, dim: int) -> Array | None:
     """Of halves along a dimension, the first one times the logistic function of the second."""
     if grad.dtype not in FLOATS or self.dtype != grad.dtype:
         return None
-    first, second = np.split(self, 2, dim)
+    half = self.shape[dim] // 2
+    lead = (slice(None),) * (dim % self.ndim)
+    ahead, behind = (*lead, slice(half)), (*lead, slice(half, None))
     result = np.empty(self.shape, self.dtype)
-    by_first, by_second = np.split(result, 2, dim)
     with np.errstate(all="ignore"):
-        gate = 1 / (1 + np.exp(-second))
-        np.multiply(grad, gate, out=by_first)
-        np.multiply(by_first, (1 - gate) * first, out=by_second)
+        powers = np.exp(-self[behind])
+        powers += 1
+        gate = 1 / powers
+        along = grad * gate
+        result[ahead] = along
+        np.subtract(1, gate, out=gate)
+        gate *= self[ahead]
+        np.multiply(along, gate, out=result[behind])
     return result
 
 
@@ -132,4 +146,5 @@ def of_cosines(
         towards = wide[1] / (bounded * np.maximum(length, least))
         along = np.expand_dims(result, dim) * wide[0] / (bounded * bounded)
         slope = towards - np.where(own < least, 0, along)
-        return (np.expand_dims(grad, dim) * slope).astype(self.dtype)
+        by_self: Array = (np.expand_dims(grad, dim) * slope).astype(self.dtype)
+    return by_self
