@@ -313,6 +313,10 @@ class GraphOperators:
         """The body, of which kernels are made; where operators run one at a time it is one of the package's own."""
         return body(self, *arguments)
 
+    def over_arrays(self, kernel: Callable[..., Any], body: Callable[..., Any], *arguments: Any) -> Any:
+        """The body: graphs have no arrays."""
+        return body(self, *arguments)
+
     def convolution_weight(self, *arguments: Any) -> Any:
         """The gradient of a convolution's weight, an operator of the package's own."""
         return self._builder.call("flambeau::convolution_weight", arguments, {})

@@ -16,6 +16,7 @@ from flambeau.tensor.tensor import Tensor, wrap
 
 Tensors = Tensor | GradientEdge | Sequence[Tensor | GradientEdge]
 
+NOT_ASKED: Final = "element {number} of tensors does not require grad and does not have a grad_fn"
 NO_REAL_SCALAR: Final = "grad can be implicitly created only for real scalar outputs"
 COMPLEX: Final = (
     "For complex Tensors, both grad_output and output are required to have the same dtype. Mismatch in dtype: "
@@ -54,6 +55,9 @@ def backward(
     >>> x.grad
     tensor(6.)
     """
+    if inputs is None and type(tensors) is Tensor and (grad_tensors is None or isinstance(grad_tensors, Tensor)):
+        _back_from(tensors, grad_tensors, create_graph if retain_graph is None else retain_graph, create_graph)
+        return
     roots, targets = _listed(tensors), None if inputs is None else _listed(inputs)
     if targets is not None and not targets:
         raise RuntimeError("`inputs` argument to `backward()` cannot be empty.")
@@ -63,6 +67,17 @@ def backward(
         run.finish([g for g in gradients if g is not None])
         return
     _add_to(targets, roots, gradients, retain_graph, create_graph)
+
+
+def _back_from(root: Tensor, gradient: Tensor | None, keep: bool, create_graph: bool) -> None:
+    """The same from one tensor, to all leaves."""
+    if not root.requires_grad:
+        raise RuntimeError(NOT_ASKED.format(number=0))
+    seed = fitting(0, root, gradient)
+    run = Run(keep=keep, create_graph=create_graph, targets=None)
+    run.start(edge_of(root), seed)
+    run.run()
+    run.finish((seed,))
 
 
 def _add_to(
@@ -159,7 +174,7 @@ def _gradients(roots: Sequence[Tensor | GradientEdge], gradients: Any) -> list[T
             result.append(gradient)
             continue
         if not root.requires_grad:
-            raise RuntimeError(f"element {number} of tensors does not require grad and does not have a grad_fn")
+            raise RuntimeError(NOT_ASKED.format(number=number))
         result.append(fitting(number, root, gradient))
     return result
 

@@ -46,6 +46,11 @@ def is_for_targets() -> bool:
 class Run:
     """One run over the tape."""
 
+    __slots__ = (
+        "_create_graph", "_ends_at_targets", "_heap", "_keep", "_leaves", "_node_targets", "_pending", "_reached",
+        "_reaching", "_roots", "_targets", "at_end", "captured",
+    )  # fmt: skip
+
     def __init__(
         self, *, keep: bool, create_graph: bool, targets: Sequence[Edge] | None, ends_at_targets: bool = False
     ) -> None:
@@ -75,6 +80,9 @@ class Run:
     def start(self, edge: Edge, gradient: Tensor) -> None:
         """Begin with the gradient of a tensor."""
         self._roots.append(edge)
+        if edge is not None and edge[1] == 0 and not (self._heap or self._reaching or isinstance(edge[0], Tensor)):
+            self._wait(edge[0], [gradient])
+            return
         following, waiting = self._send([edge], [gradient])
         if following is not None:
             self._wait(following, waiting)

@@ -41,6 +41,8 @@ UNHELD: Final = _references_of_a_loop()
 class Leaves:
     """The leaves of one run."""
 
+    __slots__ = ("_targets", "found", "missing")
+
     def __init__(self, targets: set[Target] | None) -> None:
         self._targets = targets
         self.found: dict[int, tuple[Tensor, Tensor]] = {}
@@ -82,20 +84,25 @@ class Leaves:
     def deliver(self, captured: dict[Target, Tensor], roots: Sequence[Tensor]) -> None:
         """Give `captured` the gradients that were asked for, or add all to their leaves; `roots` began the run."""
         for identity, (leaf, gradient) in list(self.found.items()):
-            if known_leaf(leaf) is not None:
+            if leaf._leaf is not None:
                 self.found[identity] = (leaf, _hooked(leaf, gradient, with_node=self._targets is None))
-        shared = {id(root._storage) for root in roots}
+        shared: set[int] | None = None
         for leaf, gradient in self.found.values():
             if self._targets is not None:
                 if (id(leaf), 0) in self._targets:
                     captured[(id(leaf), 0)] = gradient
                 continue
-            array = gradient._array
-            is_referenced = sys.getrefcount(gradient) > UNHELD  # by a hook, or by whoever has a result's gradient
-            is_own = not is_referenced and id(gradient._storage) not in shared and _is_all(gradient)
-            shared.add(id(gradient._storage))
-            accumulate(leaf, gradient, may_keep=is_own and bool(array.flags.c_contiguous))
-            if known_leaf(leaf) is not None:
+            if leaf._grad is not None:
+                accumulate(leaf, gradient, may_keep=False)
+            else:
+                if shared is None:
+                    shared = {id(root._storage) for root in roots}
+                is_referenced = sys.getrefcount(gradient) > UNHELD  # by a hook, or by whoever has a result's gradient
+                is_own = not is_referenced and id(gradient._storage) not in shared and _is_all(gradient)
+                accumulate(leaf, gradient, may_keep=is_own and bool(gradient._array.flags.c_contiguous))
+            if shared is not None:
+                shared.add(id(gradient._storage))
+            if leaf._leaf is not None:
                 _afterwards(leaf, gradient)
 
 

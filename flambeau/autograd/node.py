@@ -15,6 +15,9 @@ from collections.abc import Callable, Sequence
 from typing import Any, Final, NamedTuple
 from weakref import ref
 
+import numpy as np
+
+from flambeau.tensor.observer import thread
 from flambeau.tensor.tensor import Tensor
 from flambeau.util.hooks import RemovableHandle, add_hook
 from flambeau.util.locks import Lock
@@ -102,6 +105,9 @@ class Node(ABC):
 
     def refuse_write(self, view: Tensor) -> None:  # noqa: B027 - most nodes refuse none
         """Raise RuntimeError if one of the results, a view, may not be written in place."""
+
+    def refuse_shown(self, view: Tensor) -> None:  # noqa: B027 - most nodes refuse none
+        """Raise RuntimeError if one of the results, a view, may not be used when its base was written since."""
 
     def name(self) -> str:
         """What kind of operation it is: `MulBackward0`."""
@@ -216,6 +222,7 @@ class Leaf:
 
 
 _accumulating: Final = Lock()
+_ADDED: Final = (np.dtype(np.float32), np.dtype(np.float64))
 
 
 def leaf_of(tensor: Tensor) -> Leaf:
@@ -261,13 +268,26 @@ def _shown(edge: Edge) -> tuple[Any, int]:
 def accumulate(leaf: Tensor, gradient: Tensor, *, may_keep: bool) -> None:
     """Add to a leaf's gradient. `may_keep` says that nobody else has the memory of `gradient`."""
     with _accumulating:
-        before = leaf.grad
+        before = leaf._grad
         if before is None:
             leaf.grad = gradient if may_keep else gradient.clone()
         elif gradient.requires_grad or before.requires_grad:
             leaf.grad = before + gradient
-        else:
+        elif not _added_at_once(before, gradient):
             before.add_(gradient)
+
+
+def _added_at_once(before: Tensor, gradient: Tensor) -> bool:
+    """Add numbers of plain tensors that lie in another order each, which operators take more steps for."""
+    if type(before) is not Tensor or type(gradient) is not Tensor or thread.handlers or thread.observer is not None:
+        return False
+    target, more = before._array, gradient._array
+    is_simple = target.shape == more.shape and target.dtype is more.dtype and target.dtype in _ADDED
+    if not is_simple or (target.flags.c_contiguous and more.flags.c_contiguous):
+        return False
+    np.add(target, more, out=target)
+    before.bump_version()
+    return True
 
 
 def call_post_hooks(leaf: Tensor) -> None:

@@ -5,6 +5,7 @@ from __future__ import annotations
 from collections.abc import Callable, Mapping, Sequence
 from typing import Any, Final
 
+from flambeau.autograd.flat_node import flat
 from flambeau.autograd.node import Edge, Gradients, Node
 from flambeau.autograd.saved import FREED, SavedTensor, as_saved, restored, save
 from flambeau.ops.derivatives.operators import OPERATORS
@@ -13,11 +14,10 @@ from flambeau.schema.dtype import from_numpy_dtype
 from flambeau.tensor.grad_mode import mode
 from flambeau.tensor.subclasses import special
 from flambeau.tensor.tensor import Tensor
-from flambeau.util.inversions import LARGE
 from flambeau.util.record import dataclass
 
 ONE_OF_MANY: Final = (
-    "Output {number} of {name} is a view and is being modified inplace. This view is the output of a function that "
+    "Output {number} of {name} is a view and {what} modified inplace. This view is the output of a function that "
     "returns multiple views. Such functions do not allow the output views to be modified inplace. You should replace "
     "the inplace operation by an out-of-place one."
 )
@@ -54,6 +54,9 @@ class CallFormulas:
     """Elements from which on arrays are large."""
     folds: bool
     """Whether what is kept may be large where the gradient is not: a sum, a mean, a loss."""
+    flat_by: str
+    """Of an operator of one operand: what its gradient has the derivative 0 by, the operand or the `result`; empty if
+    formulas say it all."""
 
 
 class OperatorNode(Node):
@@ -63,6 +66,8 @@ class OperatorNode(Node):
 
     could_keep: frozenset[str] = frozenset()
     """Names of arguments that other calls of the operator may keep."""
+    gives_slices = False
+    """Whether several results are views that stand each for itself, as if they had been sliced one at a time."""
 
     def __init__(
         self,
@@ -95,10 +100,26 @@ class OperatorNode(Node):
         self.kept.append(_sizes(value) if as_sizes else _kept(value, index))
 
     def refuse_write(self, view: Tensor) -> None:
-        """Of a function that gives several views, none may be written."""
-        if not self.is_single and view._base is not None:
-            name = self.name().removesuffix("Backward0").removesuffix("WithSizes")
-            raise RuntimeError(ONE_OF_MANY.format(number=view.output_nr, name=name))
+        """Of a function that gives several views, none may be written, nor what is a view of one."""
+        if view._base is not None and self._shows_one_of_several():
+            raise RuntimeError(self._of_several(view, "is being"))
+
+    def refuse_shown(self, view: Tensor) -> None:
+        """Nor may one of these be used when their base, or another view of that, was written."""
+        if self._shows_one_of_several():
+            raise RuntimeError(self._of_several(view, "its base or another view of its base has been"))
+
+    def _of_several(self, view: Tensor, what: str) -> str:
+        return ONE_OF_MANY.format(number=view.output_nr, name=self.name().removesuffix("Backward0"), what=what)
+
+    def _shows_one_of_several(self) -> bool:
+        node: Any = self
+        while isinstance(node, OperatorNode):
+            if not (node.is_single or node.gives_slices):
+                return True
+            edge = node.edges[0] if node.shown is not None and node.edges else None
+            node = None if edge is None else edge[0]
+        return False
 
     def release(self) -> None:
         """Let go of what was kept, if there are tensors in it."""
@@ -111,8 +132,13 @@ class OperatorNode(Node):
         """The gradients of the operands. Raises RuntimeError if what was kept is gone or was written."""
         if special.exists and (device := device_of(gradients)) is not None:
             with making_on(device):
-                return self._applied(gradients)
-        return self._applied(gradients)
+                results = self._applied(gradients)
+        else:
+            results = self._applied(gradients)
+        by = self.formulas.flat_by
+        if by and mode.enabled and isinstance(results[0], Tensor):
+            results[0] = flat(results[0], self, (self, 0) if by == "result" else self.edges[0])
+        return results
 
     def _applied(self, gradients: Gradients) -> Gradients:
         kept = self.kept
@@ -124,8 +150,9 @@ class OperatorNode(Node):
         if self.counts is not None:
             return self._of_lists(values, self.counts)
         gradient = values[0]
+        least = self.formulas.least
         if type(gradient) is Tensor and (
-            gradient._array.size >= self.formulas.least or (self.formulas.folds and _are_large(values))
+            gradient._array.size >= least or (self.formulas.folds and _are_large(values, least))
         ):
             return self._of_large(values)
         shapes = self.shapes
@@ -147,7 +174,7 @@ class OperatorNode(Node):
         quick = formulas.quick
         if quick is None or kept is None or type(gradient) is not Tensor or gradient._array.size >= formulas.least:
             return self.apply(gradients)
-        if formulas.folds and _keeps_large(kept):
+        if formulas.folds and _keeps_large(kept, formulas.least):
             return self.apply(gradients)
         results = quick(kept, gradient)
         if results is None:
@@ -224,14 +251,18 @@ _TENSORS: Final = (tuple, SavedTensor)
 """How tensors are kept."""
 
 
-def _are_large(values: Sequence[Any]) -> bool:
-    return any(type(value) is Tensor and value._array.size >= LARGE for value in values)
+def _are_large(values: Sequence[Any], least: int) -> bool:
+    return any(type(value) is Tensor and value._array.size >= least for value in values)
 
 
-def _keeps_large(kept: Sequence[Any]) -> bool:
+def _keeps_large(kept: Sequence[Any], least: int) -> bool:
     """Whether one of the tensors that were kept, with its memory or without, is large."""
-    arrays = (value[0]._array if len(value) == 2 else value[0] for value in kept if type(value) is tuple)
-    return any(array.size >= LARGE for array in arrays)
+    for value in kept:
+        if type(value) is tuple:
+            array = value[0]._array if len(value) == 2 else value[0]
+            if array.size >= least:
+                return True
+    return False
 
 
 def _kept(value: Any, index: int) -> Any:

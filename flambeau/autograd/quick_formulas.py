@@ -22,7 +22,7 @@ from typing import Any, Final
 
 from flambeau.autograd.formula_kernels import PRODUCTS_OF_GRADIENTS, formula_kernel
 from flambeau.autograd.saved import save
-from flambeau.schema.gradient import Formula, Product
+from flambeau.schema.gradient import Formula, Part, Product
 from flambeau.tensor.grad_mode import refuse_saving
 from flambeau.tensor.tensor import plain
 
@@ -42,8 +42,8 @@ def quick(
     direct: Sequence[tuple[int, int]],
     edges: int,
 ) -> Callable[[Sequence[Any], Any], Any] | None:
-    """The function of a call whose operands and single result are kept as `direct` says; None where a formula gives
-    what is no tensor.
+    """The function of a call whose operands and single result are kept as `direct` says; None where formulas are parts
+    of one.
 
     Args:
         name: that of the operator.
@@ -52,7 +52,7 @@ def quick(
         places: where among these each name is.
         edges: how many operands there are.
     """
-    if not all(_is_usual(formula) for _, formula in formulas):
+    if not all("grad" in formula.needs and not isinstance(formula, Part) for _, formula in formulas):
         return None
     text = _Text(name, places, len(direct))
     text.take_apart(direct)
@@ -128,12 +128,6 @@ def _defined(text: str, name: str, names: dict[str, Any]) -> Callable[..., Any]:
     return made
 
 
-def _is_usual(formula: Formula) -> bool:
-    """Whether a formula gives a tensor, of the gradient of a single result; nothing is known of those by hand, which
-    may give 0 or None for a gradient that is 0 everywhere."""
-    return "grad" in formula.needs and bool(formula.source or formula.product)
-
-
 class _Text:
     """The lines of a function, and what it refers to."""
 
@@ -180,8 +174,13 @@ class _Text:
             rest = self._call(number, formula.unscaled) or whole
             is_one = f"{factor} == 1 and type({factor}) in REALS"
             self._lines.append(f"g{number} = {rest} if {is_one} else {whole}")
-        else:
+        elif formula.source:
             self._lines.append(f"g{number} = {self._call(number, formula) or whole}")
+        else:  # written by hand, it may give 0 for a gradient that is 0 everywhere, or None
+            kernel = self._call(number, formula)
+            self._lines.append(f"g{number} = {kernel or whole}")
+            if not kernel:
+                self._lines.append(f"if type(g{number}) is int: g{number} = None")
 
     def _call(self, number: int, formula: Formula) -> str:
         """The text that computes a formula by its kernel; empty where there is none."""

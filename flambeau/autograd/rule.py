@@ -25,9 +25,10 @@ from flambeau.autograd.quick_formulas import (
     keeper,
     quick,
 )
-from flambeau.ops.derivatives.meaning_steps import least_large
+from flambeau.ops.derivatives.meaning_steps import FEW, least_large
 from flambeau.ops.derivatives.operators import OPERATORS
-from flambeau.schema.gradient import Call, Formula, Gradient, Part
+from flambeau.schema import registry
+from flambeau.schema.gradient import Call, Formula, Gradient, Part, flat_by
 from flambeau.schema.opdef import OpDef
 from flambeau.schema.own_gradient import gradient_of as gradient_of
 from flambeau.schema.types import ListType, OptionalType, TensorType, Type
@@ -48,14 +49,15 @@ class Rule:
         index = definition.schema.index
         self.operands: Final = tuple([(index[name], name) for name in gradient.names if name in index])
         """Position and name of the arguments that gradients may flow to."""
-        self.node_type: type[OperatorNode] = type(
-            _node_name(definition), (OperatorNode,), {"__slots__": (), "could_keep": frozenset(["result", *index])}
-        )
+        known = {"could_keep": frozenset(["result", *index]), "gives_slices": definition.traits.gives_slices}
+        self.node_type: type[OperatorNode] = type(_node_name(definition), (OperatorNode,), {"__slots__": (), **known})
         types = [definition.schema.arguments[position].type for position, _ in self.operands]
         self.takes_lists: Final = any(isinstance(type_, ListType) for type_ in types)
         """Whether an operand is a list of tensors."""
         self.is_in_place: Final = _writes_first(definition)
         self.flows: Final = definition.differentiable
+        self._folds: Final = definition.scalar is None and definition.family != "view"
+        self._flat_by: Final = flat_by(definition.name) or flat_by(registry.out_of_place(definition.name))
         self._calls: dict[Any, CallFormulas] = {}
 
     def formulas(self, asking: tuple[bool, ...], is_complex: bool, arguments: Sequence[Any]) -> CallFormulas:
@@ -84,9 +86,12 @@ class Rule:
         has_lists = self.takes_lists or any(way in _OF_LISTS for way, _ in keeps)
         is_quick = direct is not None and not has_lists and len(self.definition.schema.returns) == 1
         work = quick(name, formulas, steps, places, keeps, len(self.operands)) if is_quick else None
-        folds = self.definition.scalar is None and self.definition.family != "view"
-        least = least_large(self.definition)
-        return CallFormulas(steps, work, kept, names, direct, keeper(keeps), together, least, folds)
+        folds, least = self._folds, self._least(formulas)
+        return CallFormulas(steps, work, kept, names, direct, keeper(keeps), together, least, folds, self._flat_by)
+
+    def _least(self, formulas: Sequence[tuple[int, Formula]]) -> int:
+        """From how many elements on all gradients are one compiled function."""
+        return FEW if _are_several_steps(formulas) else least_large(self.definition)
 
     def _needs(self, formulas: Sequence[Formula]) -> dict[str, int]:
         """What formulas need, with where it is: arguments by position; results, -1 and down."""
@@ -124,6 +129,14 @@ class Rule:
         if need.endswith("_sizes") and need.removesuffix("_sizes") in index:
             return index[need.removesuffix("_sizes")]
         return -1 if need in ("result", "results", "results_sizes") else -1 - int(need.removeprefix("result"))
+
+
+def _are_several_steps(formulas: Sequence[tuple[int, Formula]]) -> bool:
+    """Whether formulas call operators of which each costs more than its loop over few elements, so that one compiled
+    function for all of them pays early. Those that are made for exact sizes pay for many elements only."""
+    if any(name.endswith("_sizes") for _, formula in formulas for name in formula.needs):
+        return False
+    return any(not (f.is_elementwise or f.is_passed_on or f.product or f.unscaled) for _, f in formulas)
 
 
 def _way(type_: Type, *, as_sizes: bool) -> int:

@@ -57,11 +57,12 @@ def recorded(definition: OpDef) -> Recorded:
     """
     gradient = gradient_of(definition)
     if definition.is_about_tensor or is_spelling(definition):
-        kernel: Recorded = definition.kernel  # the parts of a composite one are recorded
-        return kernel
+        return definition.kernel  # the parts of a composite one are recorded
     if isinstance(gradient, Decomposed):
         return _decomposed(definition, gradient)
     rule = rule_of(definition)
+    if rule is None and definition.differentiable is False and not definition.schema.is_mutable:
+        return definition.kernel  # nothing asks of what it gives
 
     def slowly(*arguments: Any) -> Any:
         if not is_grad_enabled() or not recorder.is_asked(arguments):
@@ -101,8 +102,13 @@ def _admit(definition: OpDef, arguments: Sequence[Any]) -> None:
     if definition.effect is not Effect.NONE or writes:
         return
     known = _admitted.setdefault(definition, set())
-    key = repr([_kind(argument) for argument in arguments])
-    if key not in known:
+    key: Any = tuple([_kind(argument) for argument in arguments])
+    try:
+        is_known = key in known
+    except TypeError:  # something that cannot be looked up
+        key = repr(key)
+        is_known = key in known
+    if not is_known:
         with changed(modes=()):
             definition.kernel(*arguments)
         if len(known) >= MOST_ADMITTED:
@@ -113,7 +119,9 @@ def _admit(definition: OpDef, arguments: Sequence[Any]) -> None:
 def _kind(argument: Any) -> Any:
     if isinstance(argument, Tensor):
         return argument._array.shape, argument._array.dtype
-    return [_kind(one) for one in argument] if isinstance(argument, list | tuple) else argument
+    if isinstance(argument, list | tuple):
+        return tuple([_kind(one) for one in argument])
+    return type(argument), argument
 
 
 @LEVEL_TAPE.provide
@@ -158,11 +166,13 @@ def _record(
 
 def _without_formula(definition: OpDef, arguments: Sequence[Any], written: Sequence[Tensor], kernel: Recorded) -> Any:
     """Run an operator that nothing can go back through: its results ask, and say so when a gradient comes."""
+    flows = definition.differentiable
+    if flows is False and not written:
+        return kernel(*arguments)
     operands = list(recorder.tensors_in(list(arguments)))
     node = NotDifferentiable(definition.name, [edge_of(tensor) for tensor in operands])
     behind = [views.base_edge(tensor) for tensor in written]
     result = kernel(*arguments)
-    flows = definition.differentiable
     if flows is False:
         return result
     for tensor, edge in zip(written, behind, strict=True):

@@ -120,11 +120,14 @@ class AsStridedBackward0(Node):
 
 @VIEW_NODE.provide
 def current_node(view: Tensor) -> Any:
-    """The node of a view: as it was recorded, or made anew if its base was written since."""
+    """The node of a view: as it was recorded, or made anew if its base was written since. Raises RuntimeError for one
+    of several views that an operator gave, if it was."""
     base, node = view._base, view._node
     if base is None or base._node is None or view._array.dtype.kind not in "fcV":
         return node
     if node is None or getattr(node, "shown", None) is not base._node:
+        if node is not None:
+            node.refuse_shown(view)
         node = AsStridedBackward0(base, view)
         _becomes_result(view, node)
     return node

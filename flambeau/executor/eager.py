@@ -38,7 +38,9 @@ FROM_CACHE, FROM_LLVM = 256, 1 << 14
 """Calls in Python after which native code is loaded, and after which it is compiled if it is nowhere."""
 MAX_PATTERNS = 64
 """Patterns of one operator that are looked at, and of these programs that are made."""
-MOST_ELEMENTS = 8192
+ALL_LOOKED_AT, ONE_OF_MANY = 64, 16
+"""Calls of one operator in Python of which each is looked at, and how many there are to one of later calls."""
+MOST_ELEMENTS = 1 << 15
 """Elements from which on the way into NumPy takes little beside its loops."""
 _SCRATCH_BYTES = 1 << 18
 
@@ -98,6 +100,7 @@ class EagerEntry:
     def __init__(self, kernel: EntryKernel) -> None:
         self.inline_cache = InlineCache()
         self._tried: set[Any] = set()
+        self._in_python = 0
         self._slow = kernel.__call__
         self._entry = machine.entry if kernel.target is None else machine.writing_entry
         self.connect(kernel, self._slow)
@@ -121,6 +124,7 @@ class EagerEntry:
         """What was learned does not hold any more."""
         self.inline_cache.forget()
         self._tried.clear()
+        self._in_python = 0
 
     @property
     def served(self) -> int:
@@ -128,8 +132,9 @@ class EagerEntry:
         return self.inline_cache.served
 
     def learn(self, kernel: EntryKernel, arguments: Sequence[Any], result: Any) -> None:
-        """Make a program for calls like one that ran in Python, if there may be one."""
-        if type(result) is not Tensor or len(self._tried) >= MAX_PATTERNS:
+        """Make a program for calls like one that ran in Python, if there may be one. Of many such calls only some are
+        looked at: most are like those before."""
+        if not self._is_looked_at() or type(result) is not Tensor:
             return
         is_row = isinstance(kernel.meaning, RowsMeaning)
         meant = [_unlisted(a) for a in arguments] if is_row else arguments
@@ -142,6 +147,11 @@ class EagerEntry:
         program = self._program(kernel, meant, is_row, in_one)
         if program is not None and most <= program.most:
             self._add(program, kernel, arguments, meant)
+
+    def _is_looked_at(self) -> bool:
+        self._in_python += 1
+        is_one = self._in_python <= ALL_LOOKED_AT or not self._in_python % ONE_OF_MANY
+        return is_one and len(self._tried) < MAX_PATTERNS
 
     def _add(self, program: Program, kernel: EntryKernel, arguments: Sequence[Any], meant: Sequence[Any]) -> None:
         """Have calls run a program from now on, if it gives what Python gives for these arguments."""

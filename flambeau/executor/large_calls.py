@@ -22,7 +22,7 @@ from flambeau.codegen import available
 from flambeau.executor.fused import FusedKernel, Refused
 from flambeau.ir.constants import insert_constant
 from flambeau.ir.graph import Graph, Value
-from flambeau.ops.derivatives.meaning_steps import is_for_numbers, least_large, steps_of
+from flambeau.ops.derivatives.meaning_steps import FEW, SLOW_FOLDS, is_for_numbers, least_large, steps_of
 from flambeau.ops.families.entry_kernel import EntryKernel
 from flambeau.passes.fusible import Fusible
 from flambeau.schema import registry
@@ -36,12 +36,7 @@ from flambeau.util.inversions import LARGE_CALL
 
 MAX_PATTERNS: Final = 32
 """Patterns of arguments of one operator that kernels are made for; calls of others run as small ones do."""
-_FOLDS: Final = frozenset(
-    {
-        "softmax", "log_softmax", "logsumexp", "layer_norm", "rms_norm", "var", "std", "cumsum", "gather",
-        "scatter_add", "index_add", "norm",
-    }
-)  # fmt: skip
+_FOLDS: Final = SLOW_FOLDS | {"softmax", "log_softmax", "scatter_add", "index_add", "norm"}
 """What other operators declare to fold with where NumPy needs several passes, or a slow one. Sums and means are its
 own, which are more exact."""
 _SINGLE: Final = frozenset(
@@ -164,7 +159,8 @@ def _large(kernel: EntryKernel, arguments: Sequence[Any]) -> Tensor | None:
         return None
     least = _least.get(kernel.name)
     if least is None:
-        least = _least[kernel.name] = least_large(registry.get(kernel.name))
+        definition = registry.get(kernel.name)
+        least = _least[kernel.name] = FEW if definition.accumulator in SLOW_FOLDS else least_large(definition)
     for argument in arguments:
         if isinstance(argument, Tensor) and argument._array.size >= least:
             if type(argument._array) is not np.ndarray:  # a device's, lent to a kernel over arrays

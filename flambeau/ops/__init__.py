@@ -14,6 +14,7 @@ from flambeau.ops import autocast_casts as _autocast_casts
 from flambeau.ops import batch_norm as _batch_norm
 from flambeau.ops import batch_norm_gradients as _batch_norm_gradients
 from flambeau.ops import cast_policies as _cast_policies
+from flambeau.ops import causal_softmax as _causal_softmax
 from flambeau.ops import classification as _classification
 from flambeau.ops import compare as _compare
 from flambeau.ops import complex_numbers as _complex_numbers

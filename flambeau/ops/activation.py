@@ -6,6 +6,7 @@ import math
 from functools import partial
 from typing import Any
 
+from flambeau.ops.derivatives.network_formulas import SELU_ALPHA, SELU_SCALE
 from flambeau.ops.families.pointwise import CATEGORIES, FLOATS, FRACTIONAL, NUMERIC, literal, unary
 from flambeau.schema.dtype import DType, bool_, float32, float64, uint8
 from flambeau.schema.traits import Role, Traits
@@ -13,8 +14,6 @@ from flambeau.tensor.array_library import np
 
 _SQRT_HALF = 0.70710678118654752440
 _SQRT_TWO_OVER_PI = 0.79788456080286535588
-_SELU_ALPHA = 1.6732632423543772848170429916717
-_SELU_SCALE = 1.0507009873554804934193349852946
 
 
 activation = partial(
@@ -124,7 +123,7 @@ activation(
 )
 activation(
     "aten::selu(Tensor self) -> Tensor",
-    scalar=lambda s, x: _elu(s, x, literal(s, x, _SELU_ALPHA), literal(s, x, _SELU_SCALE), literal(s, x, 1)),
+    scalar=lambda s, x: _elu(s, x, literal(s, x, SELU_ALPHA), literal(s, x, SELU_SCALE), literal(s, x, 1)),
     refusal=_ELU_REFUSAL,
     ulp=4,
     doc="`elu` with the constants that keep mean 0 and variance 1 through layers.",

@@ -14,7 +14,7 @@ from flambeau.schema.opdef import ErrorSample, Sample, Sizes
 from flambeau.schema.traits import Traits
 from flambeau.schema.types import TensorType
 from flambeau.tensor.array_library import np
-from flambeau.tensor.dispatch import is_intercepted
+from flambeau.tensor.dispatch import call, is_intercepted
 from flambeau.tensor.grad_mode import is_grad_enabled
 from flambeau.tensor.recorder import is_asked
 from flambeau.tensor.settled import is_readable
@@ -68,12 +68,18 @@ def attention(
     factor = fourth_root(q[-1]) if scale is None else sqrt(abs(scale))
     sign = -1.0 if scale is not None and scale < 0 else 1.0
     scores = F.matmul(F.mul(query, factor * sign), F.transpose(F.mul(key, factor), -2, -1))
-    if is_causal:
-        attn_mask = F.tril(F.ones([q[-2], k[-2]], dtype=bool_))
-    weights = masked_softmax(F, scores, attn_mask)
+    weights = _weights(F, scores, attn_mask, is_causal)
     if dropout_p > 0:
         weights = F.dropout(weights, dropout_p, True)
     return F.matmul(weights, value)
+
+
+def _weights(F: Any, scores: Tensor, mask: Tensor | None, is_causal: bool) -> Any:
+    if not is_causal:
+        return masked_softmax(F, scores, mask)
+    if F is OPERATORS and not is_intercepted() and is_readable(scores):
+        return call("flambeau::causal_softmax", scores)
+    return masked_softmax(F, scores, F.tril(F.ones([scores.shape[-2], scores.shape[-1]], dtype=bool_)))
 
 
 def _are_arrays(tensors: list[Tensor]) -> bool:

@@ -9,13 +9,14 @@ from typing import Any
 from flambeau.ops.families import ranks
 from flambeau.ops.families.arrays import Array, dtype_of, is_float, not_implemented, reduce_with, widened
 from flambeau.ops.families.composite import composite
+from flambeau.ops.families.element_loops import FLOATS
 from flambeau.ops.families.opaque import declare
 from flambeau.ops.families.rules import same_dtype
 from flambeau.ops.gathering import along
 from flambeau.ops.loss import MEAN, NONE, SUM, reduced
 from flambeau.schema.opdef import UNKNOWN, ErrorSample, Sample, Sizes
 from flambeau.schema.types import TensorType
-from flambeau.tensor.array_library import is_outside, may_look, np
+from flambeau.tensor.array_library import is_host_array, is_outside, may_look, np
 from flambeau.tensor.layout import broadcast
 from flambeau.tensor.tensor import Tensor, wrap
 
@@ -62,6 +63,21 @@ def nll_forward(
     return np.asarray(loss).astype(self.dtype), np.asarray(total).astype(self.dtype)
 
 
+def _of_rows(self: Array, target: Array, reduction: int, ignore_index: int) -> tuple[Array, Array]:
+    """The same for rows of classes without weights: only the chosen elements are looked at."""
+    used = target != ignore_index
+    count = int(np.count_nonzero(used))
+    if count < target.size:
+        self, target = self[used], target[used]
+    if is_outside(target, 0, self.shape[1]):
+        raise IndexError(f"Target {target[(target < 0) | (target >= self.shape[1])][0]} is out of bounds.")
+    chosen = self[np.arange(count), target]
+    with np.errstate(all="ignore"):
+        loss = 0.0 - np.add.reduce(chosen, dtype=np.float64)
+        loss = loss / np.float64(count) if reduction == MEAN else loss
+    return np.asarray(loss).astype(self.dtype), np.asarray(count, self.dtype)
+
+
 def nll_loss_forward_kernel(
     self: Array, target: Array, weight: Array | None, reduction: int, ignore_index: int
 ) -> tuple[Array, Array]:
@@ -73,6 +89,8 @@ def nll_loss_forward_kernel(
     if not (self.ndim == 1 and target.ndim == 0) and (target.ndim == 0 or self.shape[0] != target.shape[0]):
         raise RuntimeError(f"size mismatch (got input: {list(self.shape)}, target: {list(target.shape)})")
     check_nll(self, target, weight)
+    if weight is None and self.ndim == 2 and reduction != NONE and is_host_array(self) and self.dtype in FLOATS:
+        return _of_rows(self, target, reduction, ignore_index)
     if self.ndim == 1:
         loss, total = nll_forward(self[None], target.reshape(1), weight, reduction, ignore_index)
         return loss.reshape(()), total

@@ -9,6 +9,7 @@ from flambeau.ops.families.element_loops import FLOATS, loop_for
 from flambeau.ops.families.reduce import total
 from flambeau.ops.reductions import averaged
 from flambeau.tensor.array_library import is_host_array, np
+from flambeau.tensor.dispatch import call
 from flambeau.tensor.observer import thread
 from flambeau.tensor.tensor import Tensor, wrap
 
@@ -60,6 +61,24 @@ def by_loop(loop: Callable[..., None]) -> Callable[..., Tensor | None]:
         return wrap(averaged(added, left, dims, self.dtype) if reduction == MEAN else added)
 
     return loss
+
+
+def of_odds(
+    self: Tensor, target: Tensor, weight: Tensor | None, pos_weight: Tensor | None, reduction: int
+) -> Tensor | None:
+    """The same for the cross entropy of two classes by the logarithm of their odds x, without weights:
+    (1 - target) x - log(sigmoid(x))."""
+    odds, wanted = self._array, target._array
+    if weight is not None or pos_weight is not None or not _is_plain((self, target), (odds, wanted)):
+        return None
+    logs = call("aten::log_sigmoid", wrap(odds))._array
+    with np.errstate(all="ignore"):
+        result = np.asarray((1 - wanted) * odds - logs)
+    if reduction == NONE:
+        return wrap(result)
+    dims = tuple(range(odds.ndim))
+    added = total(result, dims, False, odds.dtype)
+    return wrap(averaged(added, odds, dims, self.dtype) if reduction == MEAN else added)
 
 
 def _is_plain(tensors: Sequence[Any], arrays: Sequence[Any]) -> bool:

@@ -35,6 +35,8 @@ def cat_kernel(tensors: Arrays, dim: int = 0) -> Array:
     """Raises ValueError for no tensors, IndexError for the dimension, RuntimeError for sizes that do not match."""
     if not tensors:
         raise ValueError("torch.cat(): expected a non-empty list of Tensors")
+    if _are_alike(tensors):
+        return contiguous(np.concatenate(tensors, axis=one_dim(dim, tensors[0].ndim)))
     for i, one in enumerate(tensors):
         if one.ndim == 0:
             raise RuntimeError(f"zero-dimensional tensor (at position {i}) cannot be concatenated")
@@ -46,6 +48,12 @@ def cat_kernel(tensors: Arrays, dim: int = 0) -> Array:
     if joined.ndim == 4 and all(_is_channels_last(p) for p in parts):
         return np.ascontiguousarray(joined.transpose(0, 2, 3, 1)).transpose(0, 3, 1, 2)
     return contiguous(joined)
+
+
+def _are_alike(tensors: Arrays) -> bool:
+    """Whether all have one shape and dtype, and none of their dimensions may be channels that lie last."""
+    first = tensors[0]
+    return first.ndim not in (0, 4) and all(t.shape == first.shape and t.dtype == first.dtype for t in tensors)
 
 
 def check_sizes(tensors: Arrays, first: Array, place: int) -> None:

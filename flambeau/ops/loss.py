@@ -6,7 +6,7 @@ from __future__ import annotations
 from collections.abc import Iterable
 from typing import Any, Final
 
-from flambeau.ops.distance_losses import bounded, by_loop, smoothed, squares
+from flambeau.ops.distance_losses import bounded, by_loop, of_odds, smoothed, squares
 from flambeau.ops.families.arrays import not_implemented
 from flambeau.ops.families.composite import composite
 from flambeau.ops.families.pointwise_layout import broadcast_known
@@ -233,6 +233,7 @@ composite(
     "int reduction=1) -> Tensor",
     outs=("out",),
     body=bce_with_logits,
+    quickly=of_odds,
     doc="Cross entropy of two classes; `self` is the logarithm of the odds.",
     dtype=loss_dtype,
     shape=loss_shape,

@@ -53,7 +53,7 @@ def multi_margin_kernel(
         lacks = lacks * widened(weight)[places][:, None]
     np.put_along_axis(lacks, places[:, None], 0, axis=1)
     losses = reduce_with(np.add, lacks, axis=1) / rows.dtype.type(rows.shape[1])
-    return _folded(losses, reduction, self.dtype, self.ndim < 2)
+    return _folded(losses, reduction, self.dtype, self.ndim < 2 and target.ndim == 0)
 
 
 def multilabel_margin_kernel(self: Array, target: Array, reduction: int = MEAN) -> tuple[Array, Array]:
@@ -91,6 +91,14 @@ def loss_shape(self: TensorType, reduction: Any) -> Sizes | None:
     return () if reduction else None if self.sizes is None else self.sizes[:-1]
 
 
+def _loss_shape(self: TensorType, target: TensorType, reduction: Any) -> Sizes | None:
+    """The same, for one sample too whose class is a vector."""
+    sizes = loss_shape(self, reduction)
+    if sizes is None or self.sizes is None or len(self.sizes) > 1 or reduction:
+        return sizes
+    return None if target.sizes is None else (1,) * len(target.sizes)
+
+
 def _scores() -> Tensor:
     return wrap(np.array([[0.5, -1.0, 0.25, 1.5], [1.0, 0.75, -0.5, 0.0]], np.float32))
 
@@ -112,7 +120,7 @@ declare(
     kernel=multi_margin_kernel,
     doc="What lacks to `margin` between the target class and the others, to the power of `p`.",
     dtype=same_dtype,
-    shape=loss_shape,
+    shape=_loss_shape,
     samples=lambda: [
         Sample(args=(_scores(), wrap(np.array([3, 1])), p, 0.5, None, reduction))
         for p in (1, 2)

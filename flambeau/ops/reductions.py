@@ -31,11 +31,17 @@ Dims = int | Sequence[int] | None
 
 def sum_kernel(self: Array, dim: Dims = None, keepdim: bool = False, dtype: DType | int | None = None) -> Array:
     """Integers add up in int64, small floats in float32."""
-    if dim is None and dtype is None and not keepdim and self.size < LONG and self.dtype in AS_IT_IS:
-        with np.errstate(all="ignore"):
-            return np.asarray(np.add.reduce(self, axis=None))
+    is_whole = dim is None and dtype is None and not keepdim and (self.size < LONG or self.flags.c_contiguous)
+    if is_whole and self.dtype in AS_IT_IS:
+        return _whole(self)
     target = as_dtype(dtype) or accumulate_dtype(dtype_of(self))
     return total(self, some_dims(dim, self.ndim), keepdim, target.numpy)
+
+
+def _whole(array: Array) -> Array:
+    """The sum of all elements: of many as one row, which NumPy adds up pairwise."""
+    with np.errstate(all="ignore"):
+        return np.asarray(np.add.reduce(array, axis=None) if array.size < LONG else np.add.reduce(array.reshape(-1)))
 
 
 def prod_kernel(self: Array, dim: Dims = None, keepdim: bool = False, dtype: DType | int | None = None) -> Array:
@@ -51,6 +57,9 @@ def prod_kernel(self: Array, dim: Dims = None, keepdim: bool = False, dtype: DTy
 
 def mean_kernel(self: Array, dim: Dims = None, keepdim: bool = False, dtype: DType | int | None = None) -> Array:
     """nan where nothing is averaged. Raises RuntimeError for integers."""
+    if dim is None and dtype is None and not keepdim and self.flags.c_contiguous and is_usual(self.dtype):
+        with np.errstate(divide="ignore", invalid="ignore", over="ignore"):
+            return np.asarray(np.true_divide(_whole(self), self.dtype.type(self.size)))
     target = mean_dtype(dtype_of(self), as_dtype(dtype))
     dims = some_dims(dim, self.ndim)
     return averaged(

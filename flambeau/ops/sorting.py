@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Iterable
-from typing import Any
+from typing import Any, Final
 
 from flambeau.ops.families.arrays import (
     Array,
@@ -16,7 +16,7 @@ from flambeau.ops.families.arrays import (
     reduce_with,
     widened,
 )
-from flambeau.ops.families.element_loops import LEAST
+from flambeau.ops.families.element_loops import FLOATS, LEAST, loop_for
 from flambeau.ops.families.opaque import declare
 from flambeau.ops.families.reduce import along_one_dim, take_along
 from flambeau.ops.families.rules import (
@@ -76,11 +76,66 @@ def topk_kernel(self: Array, k: int, dim: int = -1, largest: bool = True, sorted
         raise RuntimeError(" topk does not support complex dtypes on CPU")
     if self.dtype == np.bool_:
         raise RuntimeError("topk does not support bool dtypes on CPU")
+    if (found := _first_of_rows(lined, axis, k, largest)) is not None:
+        return found
     indices = _selected(lined, axis, k, largest)
     if indices is None:
         indices = np.take(order(lined, axis, largest), range(k), axis=axis)
     values, indices = take_along(lined, indices, axis, True)
     return (values.reshape(()), indices.reshape(())) if self.ndim == 0 and k == 1 else (values, indices)
+
+
+MOST_BEST: Final = 32
+"""Elements that are asked for up to which each is put into its place among the best so far."""
+
+
+def largest_of_rows(rows: np.ndarray, values: np.ndarray, places: np.ndarray, most: int) -> None:
+    """The largest of each row, in order; what is no number counts as larger than all, and of equals the first."""
+    for i in range(len(rows)):
+        for j in range(rows.shape[1]):
+            one = rows[i, j]
+            at = min(j, most)
+            while at > 0 and (one > values[i, at - 1] or (one != one and values[i, at - 1] == values[i, at - 1])):
+                at -= 1
+            if at < most:
+                last = min(j, most - 1)
+                for k in range(last - at):
+                    values[i, last - k] = values[i, last - k - 1]
+                    places[i, last - k] = places[i, last - k - 1]
+                values[i, at] = one
+                places[i, at] = j
+
+
+def smallest_of_rows(rows: np.ndarray, values: np.ndarray, places: np.ndarray, most: int) -> None:
+    """The smallest of each row, in order; what is no number counts as larger than all, and of equals the first."""
+    for i in range(len(rows)):
+        for j in range(rows.shape[1]):
+            one = rows[i, j]
+            at = min(j, most)
+            while at > 0 and (one < values[i, at - 1] or (one == one and values[i, at - 1] != values[i, at - 1])):
+                at -= 1
+            if at < most:
+                last = min(j, most - 1)
+                for k in range(last - at):
+                    values[i, last - k] = values[i, last - k - 1]
+                    places[i, last - k] = places[i, last - k - 1]
+                values[i, at] = one
+                places[i, at] = j
+
+
+def _first_of_rows(array: Array, place: int, k: int, largest: bool) -> tuple[Array, Array] | None:
+    """What sorting would give first of rows that lie one behind the other, by a native loop; None for others, and for
+    many elements of each."""
+    if array.dtype not in FLOATS or place != array.ndim - 1 or not 0 < k <= MOST_BEST or not array.size:
+        return None
+    loop = loop_for(largest_of_rows if largest else smallest_of_rows, array.size)
+    if loop is None:
+        return None
+    shape = (*array.shape[:-1], k)
+    values, places = np.empty(shape, array.dtype), np.empty(shape, np.int64)
+    rows = np.ascontiguousarray(array).reshape(-1, array.shape[-1])
+    loop(rows, values.reshape(-1, k), places.reshape(-1, k), k)
+    return values, places
 
 
 def _selected(array: Array, place: int, k: int, largest: bool) -> Array | None:

@@ -4,13 +4,14 @@ from __future__ import annotations
 
 import itertools
 from collections.abc import Callable, Sequence
-from typing import Any
+from typing import Any, Final
 
 from flambeau.ops.families import ranks
 from flambeau.ops.families.samples import sample
 from flambeau.ops.families.view import view_of_list
 from flambeau.ops.windows import index_at, slice_kernel
 from flambeau.schema.opdef import UNKNOWN, ErrorSample, Sample, Sizes
+from flambeau.schema.traits import Traits
 from flambeau.schema.types import TensorType
 from flambeau.tensor.layout import wrap_dim
 from flambeau.tensor.tensor import Tensor, share
@@ -164,6 +165,7 @@ def _part_shape(self: TensorType, dim: Any = 0) -> Sizes | None:
     return ranks.self_rank(self) if dim is UNKNOWN else ranks.with_dim(self.sizes, dim, None)
 
 
+_SLICES: Final = Traits(gives_slices=True)
 view_of_list(
     "aten::split.Tensor(Tensor(a -> *) self, SymInt split_size, int dim=0) -> Tensor(a)[]",
     kernel=split_kernel,
@@ -226,6 +228,7 @@ view_of_list(
 )
 view_of_list(
     "aten::tensor_split.sections(Tensor(a -> *) self, SymInt sections, int dim=0) -> Tensor(a)[]",
+    traits=_SLICES,
     kernel=tensor_split_sections,
     shape=_part_shape,
     doc="Pieces whose sizes differ by at most 1, or pieces between the given places; views.",
@@ -236,6 +239,7 @@ view_of_list(
 )
 view_of_list(
     "aten::tensor_split.indices(Tensor(a -> *) self, SymInt[] indices, int dim=0) -> Tensor(a)[]",
+    traits=_SLICES,
     kernel=tensor_split_indices,
     shape=_part_shape,
     samples=lambda: (Sample(args=(sample(7), (1, 4))), Sample(args=(sample(3), (2, 9)))),
@@ -243,6 +247,7 @@ view_of_list(
 view_of_list(
     "aten::tensor_split.tensor_indices_or_sections(Tensor(a -> *) self, Tensor tensor_indices_or_sections, int "
     "dim=0) -> Tensor(a)[]",
+    traits=_SLICES,
     kernel=tensor_split_tensor,
     shape=_part_shape,
 )
@@ -254,6 +259,7 @@ for _name, _least, _dim_of in (
     _by_sections, _by_indices = _stacked_split(_name, _least, _dim_of)
     view_of_list(
         f"aten::{_name}.int(Tensor(a -> *) self, int sections) -> Tensor(a)[]",
+        traits=_SLICES,
         kernel=_by_sections,
         shape=ranks.self_rank,
         doc="Pieces of one size along a certain dimension, or between the given places; views.",
@@ -264,6 +270,7 @@ for _name, _least, _dim_of in (
     )
     view_of_list(
         f"aten::{_name}.array(Tensor(a -> *) self, int[] indices) -> Tensor(a)[]",
+        traits=_SLICES,
         kernel=_by_indices,
         shape=ranks.self_rank,
         samples=lambda: (Sample(args=(sample(2, 4, 2), (1,))),),

@@ -231,6 +231,26 @@ def written(name: str) -> Gradient | None:
     return gradient
 
 
+_flat: RuleTable[Any] = RuleTable("whose gradient is recorded as depending on it, by a slope of 0")
+
+
+def flat_gradient(*names: str, of: str) -> None:
+    """Declare that the gradients of operators of one operand have the derivative 0 by that operand, or by the `result`,
+    wherever they have one, and that they are recorded so: `grad` of them gives zeros, where it would refuse a gradient
+    that was computed from nothing but truths about the operand.
+
+    >>> flat_gradient("example::ramp", of="self")
+    >>> flat_by("example::ramp")
+    'self'
+    """
+    _flat(*names)(lambda: of)
+
+
+def flat_by(name: str) -> str:
+    """By what the gradient of an operator is recorded as flat: its operand's name, or `result`; empty if it is not."""
+    return str(_flat[name]()) if name in _flat else ""
+
+
 _reasons: RuleTable[Any] = RuleTable("why no gradient goes back through it")
 
 

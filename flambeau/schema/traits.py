@@ -72,6 +72,8 @@ class Traits:
     """Of a view: whether it gives a copy where no view shows what is asked for."""
     may_be_operand: bool = False
     """Of a view: whether it gives its operand itself where there is nothing to change."""
+    gives_slices: bool = False
+    """Of several views: whether each stands for itself, as if it had been sliced alone, so that it may be written."""
     stores: bool = False
     """Whether it puts elements of another operand into its first one, as they are, and does nothing else."""
     changes_layout: bool = False

@@ -205,14 +205,21 @@ def tensor_text(tensor: Tensor) -> str:
         summarise = array.size > options.threshold
         number = _format_for(_corners(array) if summarise else array, dtype)
         body = _rows(array, number, len(prefix), summarise)
-    if tensor.grad_fn is not None:
-        suffixes.append(f"grad_fn={_tape_name(tensor.grad_fn)}")
+    if name := _tape_name(tensor):
+        suffixes.append(f"grad_fn={name}")
     elif tensor.requires_grad:
         suffixes.append("requires_grad=True")
     return _with_suffixes(prefix + body, suffixes, len(prefix))
 
 
-def _tape_name(node: Any) -> str:
+def _tape_name(tensor: Any) -> str:
+    """What a tensor's node is called; empty for a leaf. A view that may be used no more has none that is valid."""
+    try:
+        node = tensor.grad_fn
+    except RuntimeError:
+        return "<Invalid>"
+    if node is None:
+        return ""
     name = node.name() if callable(getattr(node, "name", None)) else type(node).__name__
     return f"<{name}>"
 

@@ -54,3 +54,11 @@ def test_gradients_of_rms_norm_of_complex_numbers_are_those_of_differences() -> 
     x = flambeau.randn(3, 4, dtype=flambeau.complex128, requires_grad=True)
     w = flambeau.randn(4, dtype=flambeau.complex128, requires_grad=True)
     assert flambeau.autograd.gradcheck(lambda x, w: flambeau.nn.functional.rms_norm(x, (4,), w), (x, w))
+
+
+def test_a_loss_of_one_sample_whose_class_is_a_vector_is_a_vector() -> None:
+    scores, margin = flambeau.tensor([1.0, 2.0, 3.0]), flambeau.nn.functional.multi_margin_loss
+    for scores.requires_grad in (False, True):
+        assert margin(scores, flambeau.tensor([1]), reduction="none").shape == (1,)
+        assert margin(scores, flambeau.tensor(1), reduction="none").shape == ()
+        assert margin(scores, flambeau.tensor([1])).shape == ()

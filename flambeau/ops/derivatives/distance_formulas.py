@@ -5,6 +5,7 @@ from __future__ import annotations
 import math
 from typing import Any
 
+from flambeau.ops.derivatives.plain_arrays import of_cosines
 from flambeau.schema.gradient import decomposed, formulas
 
 
@@ -70,3 +71,20 @@ def _pdist_gradient(f: Any, grad: Any, self: Any, distance: Any, p: float) -> An
         return _from_others(f, half + f.transpose(half, 0, 1), self, self)
     slope = _slope(f, grad, f.index_select(self, 0, rows) - f.index_select(self, 0, columns), distance, p)
     return f.index_add(f.index_add(f.zeros_like(self), 0, rows, slope), 0, columns, slope, alpha=-1)
+
+
+def _towards(f: Any, grad: Any, self: Any, other: Any, result: Any, dim: int, eps: float) -> Any:
+    """Of the cosine, what turns a vector towards the other one; lengths below `eps` count as that, and stay so."""
+    self, other = f.broadcast_tensors([self, other])
+    size = f.linalg_vector_norm(self, 2, [dim], True)
+    length = f.clamp_min(size, eps)
+    across = f.unsqueeze(result, dim) * self / (length * length)
+    along = other / (length * f.clamp_min(f.linalg_vector_norm(other, 2, [dim], True), eps))
+    return f.unsqueeze(grad, dim) * (along - f.where(size < eps, 0, across))
+
+
+formulas(
+    "aten::cosine_similarity",
+    x1=lambda f, grad, x1, x2, result, dim, eps: f.over_arrays(of_cosines, _towards, grad, x1, x2, result, dim, eps),
+    x2=lambda f, grad, x1, x2, result, dim, eps: f.over_arrays(of_cosines, _towards, grad, x2, x1, result, dim, eps),
+)

@@ -6,7 +6,7 @@ import math
 from collections.abc import Sequence
 from typing import Any
 
-from flambeau.schema.gradient import decomposed, formulas
+from flambeau.schema.gradient import decomposed, flat_gradient, formulas
 
 
 @decomposed("aten::dropout")
@@ -67,3 +67,4 @@ def _rrelu(f: Any, grad: Any, self: Any, result: Any, lower: float, upper: float
 
 
 formulas("aten::rrelu", self=_rrelu)
+flat_gradient("aten::rrelu", of="self")

@@ -6,6 +6,7 @@ import math
 from collections.abc import Sequence
 from typing import Any
 
+from flambeau.ops.derivatives.plain_arrays import embedded, scattered, spread_rows
 from flambeau.ops.derivatives.shapes import perhaps, scaled, zeros
 from flambeau.schema.gradient import decomposed, formulas, passed_on
 
@@ -15,10 +16,21 @@ def _nothing(f: Any, grad: Any) -> Any:
     return f.zeros_like(grad)
 
 
-formulas(
-    "aten::index",
-    self=lambda f, grad, self_sizes, indices: f.index_put(zeros(grad, self_sizes), indices, grad, True),
-)
+def _put_back(f: Any, grad: Any, self_sizes: Sequence[int], indices: Sequence[Any]) -> Any:
+    return f.index_put(zeros(grad, self_sizes), indices, grad, True)
+
+
+def _indexed(f: Any, grad: Any, self_sizes: Sequence[int], indices: Sequence[Any]) -> Any:
+    if len(indices) != 1:
+        return _put_back(f, grad, self_sizes, indices)
+    return f.over_arrays(spread_rows, _put_rows_back, grad, self_sizes, indices[0])
+
+
+def _put_rows_back(f: Any, grad: Any, self_sizes: Sequence[int], index: Any) -> Any:
+    return _put_back(f, grad, self_sizes, [index])
+
+
+formulas("aten::index", self=_indexed)
 formulas(
     "aten::index_put",
     "aten::_index_put_impl",
@@ -35,9 +47,16 @@ formulas(
         else f.reshape(grad, [])
     ),
 )
+
+
+def added_along(f: Any, grad: Any, self_sizes: Sequence[int], dim: int, index: Any) -> Any:
+    """Zeros with the gradient added at places along a dimension."""
+    return f.scatter_add(zeros(grad, self_sizes), dim, index, grad)
+
+
 formulas(
     "aten::gather",
-    self=lambda f, grad, self_sizes, dim, index: f.scatter_add(zeros(grad, self_sizes), dim, index, grad),
+    self=lambda f, grad, self_sizes, dim, index: f.over_arrays(scattered, added_along, grad, self_sizes, dim, index),
 )
 formulas(
     "aten::take",
@@ -189,6 +208,14 @@ formulas("aten::bincount", weights=lambda f, grad, self: f.index_select(grad, 0,
 
 def _embedding(
     f: Any, grad: Any, weight_sizes: Sequence[int], indices: Any, padding_idx: int, scale_grad_by_freq: bool
+) -> Any:
+    if scale_grad_by_freq:
+        return _of_table(f, grad, weight_sizes, indices, padding_idx, scale_grad_by_freq)
+    return f.over_arrays(embedded, _of_table, grad, weight_sizes, indices, padding_idx)
+
+
+def _of_table(
+    f: Any, grad: Any, weight_sizes: Sequence[int], indices: Any, padding_idx: int, scale_grad_by_freq: bool = False
 ) -> Any:
     flat = f.reshape(indices, [-1])
     rows = f.reshape(grad, [-1, weight_sizes[1]])

@@ -27,7 +27,7 @@ def _multi_margin(f: Any, self: Any, target: Any, p: Any, margin: Any, weight: A
     if weight is not None:
         lacks = lacks * f.unsqueeze(f.index_select(weight, 0, f.reshape(target, [-1])), 1)
     losses = f.sum(f.scatter(lacks, 1, places, 0), [1]) / rows.shape[1]
-    return _folded(f, losses, reduction, self.dim() < 2)
+    return _folded(f, losses, reduction, self.dim() < 2 and target.dim() == 0)
 
 
 def _multilabel_margin(f: Any, self: Any, target: Any, reduction: int) -> tuple[Any, Any]:

@@ -24,6 +24,10 @@ FEW: Final = 128
 """Elements from which on one native loop takes less than NumPy's tens of loops for a step that it does not know."""
 
 
+SLOW_FOLDS: Final = frozenset({"layer_norm", "rms_norm", "logsumexp", "var", "std", "cumsum", "gather"})
+"""What operators declare to fold with for which NumPy makes several passes, each of them a call."""
+
+
 def is_for_numbers(formal: Any) -> bool:
     """Whether arguments of a type are elements, or numbers beside them."""
     inner = formal.element if isinstance(formal, OptionalType) else formal

@@ -3,10 +3,14 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Sequence
-from typing import Any
+from typing import Any, Final
 
+from flambeau.ops.derivatives.plain_arrays import gated, of_classes
 from flambeau.ops.derivatives.shapes import zeros
-from flambeau.schema.gradient import decomposed, formulas
+from flambeau.schema.gradient import decomposed, flat_gradient, formulas
+
+SELU_ALPHA: Final = 1.6732632423543772848170429916717
+SELU_SCALE: Final = 1.0507009873554804934193349852946
 
 
 def _softmax(f: Any, grad: Any, result: Any, dim: int) -> Any:
@@ -19,6 +23,7 @@ def _log_softmax(f: Any, grad: Any, result: Any, dim: int) -> Any:
 
 
 formulas("aten::softmax", "aten::_softmax", "aten::special_softmax", self=_softmax)
+formulas("flambeau::causal_softmax", self=lambda f, grad, result: _softmax(f, grad, result, -1))
 formulas("aten::log_softmax", "aten::_log_softmax", "aten::special_log_softmax", self=_log_softmax)
 formulas("aten::relu", self=lambda f, grad, result: f.where(result <= 0, 0, grad))
 formulas("aten::relu6", self=lambda f, grad, result: f.where((result <= 0) | (result >= 6), 0, grad))
@@ -29,8 +34,38 @@ formulas(
 formulas("aten::hardsigmoid", self=lambda f, grad, self: f.where((self > -3) & (self < 3), grad / 6, 0))
 formulas(
     "aten::hardswish",
-    self=lambda f, grad, self: f.where(self < -3, 0, f.where(self <= 3, grad * (self / 3 + 0.5), grad)),
+    self=lambda f, grad, self: f.where(self <= -3, 0, f.where(self < 3, grad * (self / 3 + 0.5), grad)),
 )
+flat_gradient("aten::relu", of="result")
+flat_gradient("aten::relu6", "aten::hardtanh", "aten::hardsigmoid", "aten::leaky_relu", of="self")
+flat_gradient("aten::hardshrink", "aten::softshrink", "aten::threshold", of="self")
+
+
+def _elu(f: Any, grad: Any, self: Any, alpha: Any, scale: Any, input_scale: Any) -> Any:
+    """By the exponential itself, not by what is left of it in the result, which is -alpha far out; of what is not
+    above 0 alone, so that derivatives of the derivative do not meet an infinite one on the other side."""
+    decay = f.exp(f.where(self >= 0, 0, self) * input_scale)
+    return f.where(self > 0, grad * scale, grad * (alpha * scale * input_scale) * decay)
+
+
+def _celu(f: Any, grad: Any, self: Any, alpha: Any) -> Any:
+    return _elu(f, grad, self, alpha, 1, 1 / alpha)
+
+
+def _selu(f: Any, grad: Any, self: Any) -> Any:
+    return _elu(f, grad, self, SELU_ALPHA, SELU_SCALE, 1)
+
+
+def _softplus(f: Any, grad: Any, self: Any, beta: Any, threshold: Any) -> Any:
+    scaled = self * beta
+    is_far = scaled > threshold
+    return f.where(is_far, grad, grad * f.sigmoid(f.where(is_far, 0, scaled)))
+
+
+formulas("aten::softplus", self=_softplus)
+formulas("aten::elu", self=_elu)
+formulas("aten::celu", self=_celu)
+formulas("aten::selu", self=_selu)
 
 
 def _silu(f: Any, grad: Any, self: Any) -> Any:
@@ -88,6 +123,21 @@ def _nll(
     f: Any, grad: Any, self_sizes: Sequence[int], target: Any, weight: Any, reduction: int, ignore_index: int, dim: int
 ) -> Any:
     """Minus the weight of each target at its place, for classes along `dim`."""
+    if weight is None and reduction:
+        body = _nll_unweighted
+        return f.over_arrays(of_classes, body, grad, self_sizes, target, reduction == 1, ignore_index, dim)
+    return _nll_of_operators(f, grad, self_sizes, target, weight, reduction, ignore_index, dim)
+
+
+def _nll_unweighted(
+    f: Any, grad: Any, self_sizes: Sequence[int], target: Any, is_mean: bool, ignore_index: int, dim: int
+) -> Any:
+    return _nll_of_operators(f, grad, self_sizes, target, None, 1 if is_mean else 2, ignore_index, dim)
+
+
+def _nll_of_operators(
+    f: Any, grad: Any, self_sizes: Sequence[int], target: Any, weight: Any, reduction: int, ignore_index: int, dim: int
+) -> Any:
     is_counted = f.ne(target, ignore_index)
     safe = f.where(is_counted, target, 0)
     if weight is None:
@@ -114,6 +164,7 @@ formulas(
         f, grad, self_sizes, target, weight, reduction, ignore_index, 1 if len(self_sizes) > 1 else 0
     ),
 )
+flat_gradient("aten::nll_loss", "aten::nll_loss2d", "aten::nll_loss_nd", of="self")
 
 
 def _bce(f: Any, grad: Any, self: Any, target: Any, weight: Any, reduction: int) -> Any:
@@ -169,10 +220,49 @@ def _prelu(f: Any, self: Any, weight: Any) -> Any:
     return f._prelu_kernel(self, f.reshape(weight, along))
 
 
-@decomposed("aten::glu")
-def _glu(f: Any, self: Any, dim: int) -> Any:
+def _glu(f: Any, grad: Any, self: Any, dim: int) -> Any:
     first, second = f.chunk(self, 2, dim)
-    return first * f.sigmoid(second)
+    gate = f.sigmoid(second)
+    along = grad * gate
+    return f.cat([along, along * ((1 - gate) * first)], dim)
+
+
+formulas("aten::glu", self=lambda f, grad, self, dim: f.over_arrays(gated, _glu, grad, self, dim))
+
+
+def _odds(f: Any, grad: Any, self: Any, target: Any, weight: Any, pos_weight: Any, reduction: int) -> Any:
+    gate = f.sigmoid(self)
+    if pos_weight is None:
+        slope = gate - target
+    else:
+        often = pos_weight * target
+        slope = (often + 1 - target) * gate - often
+    slope = slope if weight is None else slope * weight
+    return _reduced(f, grad, reduction, slope.numel()) * slope
+
+
+def _odds_target(f: Any, grad: Any, self: Any, weight: Any, pos_weight: Any, reduction: int, target: Any) -> Any:
+    slope = -self if pos_weight is None else -self - (pos_weight - 1) * f.log_sigmoid(self)
+    slope = slope if weight is None else slope * weight
+    return _reduced(f, grad, reduction, (slope + target).numel()) * slope
+
+
+def _odds_weight(f: Any, grad: Any, self: Any, target: Any, weight: Any, pos_weight: Any, reduction: int) -> Any:
+    often = 1 if pos_weight is None else (pos_weight - 1) * target + 1
+    loss = (1 - target) * self - often * f.log_sigmoid(self)
+    return _reduced(f, grad, reduction, (loss * weight).numel()) * loss
+
+
+def _odds_pos_weight(f: Any, grad: Any, self: Any, target: Any, weight: Any, reduction: int, pos_weight: Any) -> Any:
+    slope = -target * f.log_sigmoid(self)
+    slope = slope if weight is None else slope * weight
+    return _reduced(f, grad, reduction, (slope * pos_weight).numel()) * slope
+
+
+formulas(
+    "aten::binary_cross_entropy_with_logits",
+    self=_odds, target=_odds_target, weight=_odds_weight, pos_weight=_odds_pos_weight,
+)  # fmt: skip
 
 
 def _conjugate(f: Any, weight: Any) -> Any:

@@ -15,6 +15,9 @@ from flambeau.ops.families.composite import F, Operators, brought, placed
 from flambeau.tensor.array_library import np
 from flambeau.tensor.dispatch import call, caller
 from flambeau.tensor.dispatch import operator as operator_named
+from flambeau.tensor.grad_mode import mode
+from flambeau.tensor.observer import thread
+from flambeau.tensor.storage import Storage
 from flambeau.tensor.tensor import Tensor, wrap
 
 
@@ -89,6 +92,22 @@ class FormulaOperators(Operators):
     def in_a_loop(self, name: str, body: Callable[..., Any], *arguments: Any) -> Any:
         """An operator of the package's own, with a loop; in graphs the body in its place, of which kernels are made."""
         return call(f"flambeau::{name}", *arguments)
+
+    def over_arrays(self, kernel: Callable[..., Any], body: Callable[..., Any], *arguments: Any) -> Any:
+        """What a function over arrays gives of plain tensors in the memory of the host, while nothing is recorded and
+        nobody intercepts operators; the body where it gives None, and everywhere else."""
+        if mode.enabled or thread.handlers or thread.observer is not None:
+            return body(self, *arguments)
+        given = []
+        for argument in arguments:
+            if not isinstance(argument, Tensor):
+                given.append(argument)
+            elif type(argument._storage) is Storage and not argument.dtype.is_quantized:
+                given.append(argument._array)
+            else:
+                return body(self, *arguments)
+        result = kernel(*given)
+        return body(self, *arguments) if result is None else wrap(result)
 
     def convolution_weight(self, *arguments: Any) -> Any:
         """The gradient of a convolution's weight, an operator of the package's own."""

@@ -6,6 +6,8 @@ import math
 from collections.abc import Sequence
 from typing import Any
 
+from flambeau.ops.derivatives.indexing_formulas import added_along
+from flambeau.ops.derivatives.plain_arrays import chosen, scattered
 from flambeau.ops.derivatives.shapes import at_least_zero, axes, count, kept, perhaps, unreduced, zeros
 from flambeau.schema.gradient import decomposed, formulas
 
@@ -52,10 +54,13 @@ def _chosen(f: Any, grads: Any, self_sizes: Sequence[int], result1: Any, dim: in
     [grad, *_] = grads
     if not self_sizes:
         return grad
-    indices = result1
-    if not keepdim:
-        grad, indices = f.unsqueeze(grad, dim), f.unsqueeze(indices, dim)
-    return f.scatter_add(zeros(grad, self_sizes), dim, indices, grad)
+    if keepdim:
+        return f.over_arrays(scattered, added_along, grad, self_sizes, dim, result1)
+    return f.over_arrays(chosen, _chosen_along, grad, self_sizes, dim, result1)
+
+
+def _chosen_along(f: Any, grad: Any, self_sizes: Sequence[int], dim: int, index: Any) -> Any:
+    return added_along(f, f.unsqueeze(grad, dim), self_sizes, dim, f.unsqueeze(index, dim))
 
 
 formulas(
@@ -80,7 +85,7 @@ def _ordered(f: Any, grads: Any, self_sizes: Sequence[int], result1: Any, dim: i
     [grad, *_] = grads
     if not self_sizes:
         return grad
-    return f.scatter_add(zeros(grad, self_sizes), dim, result1, grad)
+    return f.over_arrays(scattered, added_along, grad, self_sizes, dim, result1)
 
 
 formulas("aten::sort", "aten::topk", "aten::cummax", "aten::cummin", self=_ordered)

@@ -167,17 +167,12 @@ formulas(
     "aten::unbind_copy",
     self=lambda f, grads, results_sizes, dim: f.stack(shapes.complete(f, grads, results_sizes), dim),
 )
-formulas(
-    tensors=lambda grads, tensors_sizes: [
-        None if g is None else g.reshape(s)
-        for g, s in zip([*grads, *[None] * (len(tensors_sizes) - len(grads))], tensors_sizes, strict=True)
-    ]
-)
-formulas(
-    "aten::broadcast_tensors",
-    tensors=lambda grads, tensors_sizes: [*grads, *[None] * (len(tensors_sizes) - len(grads))],
-)
-"""Of what broadcasts each of several tensors."""
+
+@decomposed("aten::broadcast_tensors")
+def _broadcast_tensors(f: Any, tensors: Sequence[Any]) -> Any:
+    """Each by itself: a result asks for gradients if its own operand does."""
+    shown = f.broadcast_tensors([f.detach(tensor) for tensor in tensors])
+    return [f.expand_as(tensor, like) for tensor, like in zip(tensors, shown, strict=True)]
 
 
 def _unfold(f: Any, grad: Any, self_sizes: Sequence[int], dimension: int, size: int, step: int) -> Any:

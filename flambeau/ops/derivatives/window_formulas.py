@@ -6,8 +6,9 @@ import math
 from collections.abc import Callable, Sequence
 from typing import Any
 
+from flambeau.ops.derivatives.plain_arrays import folded_back
 from flambeau.ops.derivatives.shapes import perhaps, zeros
-from flambeau.schema.gradient import decomposed, formulas
+from flambeau.schema.gradient import decomposed, flat_gradient, formulas
 
 
 def _pad_back(f: Any, grad: Any, pad: Sequence[int]) -> Any:
@@ -39,6 +40,7 @@ def _max_pool(f: Any, grads: Any, self_sizes: Sequence[int], result1: Any, spati
 
 
 for _rank in (2, 3):
+    flat_gradient(f"aten::fractional_max_pool{_rank}d", of="self")
     formulas(
         f"aten::fractional_max_pool{_rank}d",
         self=(lambda spatial: lambda f, grads, self_sizes, result1: _max_pool(f, grads, self_sizes, result1, spatial))(
@@ -47,6 +49,7 @@ for _rank in (2, 3):
     )
 
 for _rank in (1, 2, 3):
+    flat_gradient(f"aten::max_pool{_rank}d_with_indices", f"aten::adaptive_max_pool{_rank}d", of="self")
     formulas(
         f"aten::max_pool{_rank}d_with_indices",
         f"aten::adaptive_max_pool{_rank}d",
@@ -78,6 +81,12 @@ def _gather_back(places: Callable[[int, int, int], list[int]]) -> Callable[..., 
     """The formula of padding that repeats elements: each gets the gradients of all places where it stands."""
 
     def formula(f: Any, grad: Any, self_sizes: Sequence[int], padding: Sequence[int]) -> Any:
+        return f.over_arrays(kernel, body, grad, self_sizes, padding)
+
+    def kernel(grad: Any, self_sizes: Sequence[int], padding: Sequence[int]) -> Any:
+        return folded_back(grad, self_sizes, padding, places)
+
+    def body(f: Any, grad: Any, self_sizes: Sequence[int], padding: Sequence[int]) -> Any:
         for number in range(len(padding) // 2):
             dim = grad.dim() - 1 - number
             size = self_sizes[len(self_sizes) - 1 - number]
@@ -91,6 +100,7 @@ def _gather_back(places: Callable[[int, int, int], list[int]]) -> Callable[..., 
 
 formulas(*[f"aten::reflection_pad{n}d" for n in (1, 2, 3)], self=_gather_back(_mirrored))
 formulas(*[f"aten::replication_pad{n}d" for n in (1, 2, 3)], self=_gather_back(_clipped))
+flat_gradient(*[f"aten::{kind}_pad{n}d" for kind in ("reflection", "replication") for n in (1, 2, 3)], of="self")
 
 
 def _wrapped(size: int, before: int, behind: int) -> list[int]:
@@ -298,6 +308,7 @@ def _covered(f: Any, ones: Any, kernel: list[int], stride: list[int], padding: l
 
 for _rank in (1, 2, 3):
     formulas(f"aten::avg_pool{_rank}d", self=_avg_pool(_rank))
+    flat_gradient(f"aten::avg_pool{_rank}d", f"aten::adaptive_avg_pool{_rank}d", of="self")
 
 
 def _unpooled(f: Any, grad: Any, self_sizes: Sequence[int], indices: Any, rank: int) -> Any:

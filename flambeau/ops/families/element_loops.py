@@ -12,7 +12,7 @@ from typing import Any, Final
 from flambeau.tensor.array_library import is_on_device, np
 from flambeau.util.inversions import ELEMENT_LOOPS
 
-LEAST: Final = 1 << 12
+LEAST: Final = 1 << 7
 """Elements from which compiled loops run: equal calls go the same way from the first on."""
 FLOATS: Final = (np.dtype(np.float32), np.dtype(np.float64))
 

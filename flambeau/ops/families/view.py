@@ -87,6 +87,7 @@ def view_of_list(
     samples: Samples | None = None,
     errors: Errors | None = None,
     is_method: bool = True,
+    traits: Traits = PLAIN,
 ) -> tuple[OpDef, ...]:
     """Register an operator that returns a list of views; `shape` gives sizes that all of them have."""
     return declare(
@@ -100,6 +101,7 @@ def view_of_list(
         samples=samples,
         errors=errors,
         is_method=is_method,
+        traits=traits,
     )
 
 
