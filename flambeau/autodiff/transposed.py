@@ -1,0 +1,123 @@
+"""Tangents by the formulas of gradients: what goes back is linear in the gradient, and its own gradient goes forward.
+
+The formulas of a node are traced in a graph by themselves, as functions of the gradients of its results; the
+derivative of that graph by these, along the tangents of the operands, is the tangent.
+
+```
+%y = aten::softmax(%x, ...)      back:  %g = %y * (%grad - (%grad * %y).sum())
+                                 there: %s = %t * %y - (%t * %y).sum() * %y
+```
+"""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+
+from flambeau.analysis.gradients import is_real
+from flambeau.autodiff.differentiate import differentiate
+from flambeau.autodiff.derivatives import cleaned
+from flambeau.autodiff.graph_operators import Builder
+from flambeau.autodiff.list_values import gradient_type
+from flambeau.autodiff.not_differentiable import NotDifferentiableError
+from flambeau.autodiff.operator_gradients import operand_gradients
+from flambeau.autodiff.symbolic_sizes import SymbolicSizes
+from flambeau.ir import constants
+from flambeau.ir.clone import clone_node, insert_graph
+from flambeau.ir.graph import Graph, Node, Value
+from flambeau.schema.types import TensorType
+
+
+def transposed(builder: Builder, node: Node, operands: Sequence[Value | None]) -> Sequence[Value | None]:
+    """The tangents of the results of a node, inserted here. Raises NotDifferentiableError where there are none."""
+    alone = _Alone(builder, node, operands)
+    graph = alone.graph
+    flows = node.definition.differentiable if node.definition is not None else True
+    marks = [True] * len(node.results) if flows is True else list(flows or ())
+    places = [n for n, v in enumerate(node.results) if marks[n] and is_real(v.static_type)]
+    if any(not isinstance(node.results[n].static_type, TensorType) for n in places):
+        raise NotDifferentiableError(f"{node.op} gives what is no tensor, and has no tangent in graphs")
+    seeds: dict[int, Value] = {}
+    for n in places:
+        seeds[n] = graph.add_parameter(gradient_type(node.results[n]))
+        alone.builder.sizes.set(seeds[n], alone.builder.sizes.of(alone.node.results[n]))
+    wanted = [t is not None for t in operands]
+    with graph.inserting(graph.body):
+        found = operand_gradients(
+            alone.builder, alone.node, [seeds.get(n) for n in range(len(node.results))], wanted
+        )  # fmt: skip
+    pairs = [(g, t) for g, t in zip(found, alone.tangents, strict=True) if g is not None and t is not None]
+    if not pairs:
+        return [None] * len(node.results)
+    alone.close()
+    derivative = cleaned(differentiate(graph, list(seeds.values()), [g for g, _ in pairs], [t for _, t in pairs]))
+    missing = [n for n, g in zip(places, derivative.gradients, strict=True) if g is None]
+    for gradient in derivative.gradients:
+        if gradient is not None:
+            graph.add_return(gradient)
+    values = [alone.outside.get(p) or _unused(builder, p, node, places, seeds) for p in graph.parameters]
+    results = iter(insert_graph(builder.graph, graph, values))
+    tangents: list[Value | None] = [None] * len(node.results)
+    for n in places:
+        if n not in missing:
+            tangent = tangents[n] = next(results)
+            builder.sizes.set(tangent, builder.sizes.of(node.results[n]))
+    return tangents
+
+
+def _unused(builder: Builder, parameter: Value, node: Node, places: Sequence[int], seeds: dict[int, Value]) -> Value:
+    """What is given for the gradient of a result, on which nothing depends: the result itself."""
+    if parameter.is_used:
+        raise NotDifferentiableError(f"the gradient of {node.op} is not linear")
+    del builder
+    return next(node.results[n] for n in places if seeds[n] is parameter)
+
+
+class _Alone:
+    """A copy of a node in a graph of its own, whose operands and results are parameters."""
+
+    def __init__(self, outer: Builder, node: Node, operands: Sequence[Value | None]) -> None:
+        self.graph = Graph("transposed")
+        self.outside: dict[Value, Value] = {}
+        """From each parameter to the value that it stands for."""
+        self._copies: dict[Value, Value] = {}
+        with self.graph.inserting(self.graph.body):
+            for value in node.operands:
+                self._take(value)
+            self._stand_ins = [self._parameter(v) for v in node.results]
+            self.tangents = [None if t is None else self._parameter(t) for t in operands]
+            self.node = self.graph.insert_node(clone_node(node, self.graph, dict(self._copies)))
+        self.builder = Builder(self.graph, SymbolicSizes(self.graph))
+        for parameter, value in self.outside.items():
+            self._tell(outer, parameter, value)
+        for mine, value in zip(self.node.results, node.results, strict=True):
+            self._tell(outer, mine, value)
+
+    def _tell(self, outer: Builder, mine: Value, value: Value) -> None:
+        if isinstance(value.static_type, TensorType):
+            self.builder.sizes.set(mine, outer.sizes.of(value))
+
+    def _parameter(self, value: Value) -> Value:
+        parameter = self.graph.add_parameter(value.static_type)
+        self.outside[parameter] = value
+        return parameter
+
+    def _take(self, value: Value) -> None:
+        """Have a constant, a list or a parameter stand for an operand."""
+        if value in self._copies:
+            return
+        maker = value.defining_node
+        is_list = maker is not None and maker.op == "prim::ListConstruct"
+        if maker is not None and (constants.is_constant(value) or is_list):
+            for operand in maker.operands:
+                self._take(operand)
+            copy = clone_node(maker, self.graph, dict(self._copies))
+            self.graph.insert_node(copy)
+            self._copies[value] = copy.result()
+        else:
+            self._copies[value] = self._parameter(value)
+
+    def close(self) -> None:
+        """Have what was computed from results be computed from those that there are."""
+        for result, stand_in in zip(self.node.results, self._stand_ins, strict=True):
+            result.replace_uses_with(stand_in)
+        self.node.erase()
