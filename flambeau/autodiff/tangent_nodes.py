@@ -100,6 +100,8 @@ def _seed(graph: Graph, source: Value, type_: Type) -> Value:
     assert isinstance(wanted, TensorType)
     if not isinstance(type_, TensorType) or type_.rank != wanted.rank or None in (wanted.dtype, type_.dtype):
         raise NotDifferentiableError("a tangent of another rank, or of one that is not known")
+    if _ones(type_) != _ones(wanted):
+        raise NotDifferentiableError("a tangent of other sizes")
     seed = graph.add_parameter(type_)
     if type_.dtype is wanted.dtype:
         return seed
@@ -107,6 +109,11 @@ def _seed(graph: Graph, source: Value, type_: Type) -> Value:
     with graph.inserting(graph.body.first or graph.body.return_node):
         converted: Value = builder.operators.to(builder.proxy(seed), wanted.dtype).value
     return converted
+
+
+def _ones(type_: TensorType) -> list[bool]:
+    """Which sizes are surely 1."""
+    return [size == 1 for size in type_.sizes or ()]
 
 
 def _unpack(graph: Graph) -> None:

@@ -25,8 +25,6 @@ from flambeau.program.function import Function
 from flambeau.program.gradients import gradient_of
 from flambeau.program.tangents import tangents_of
 
-OTHER_SIZES = "{name}: a tangent has the sizes {{}}, and what it is a tangent of {{}}: they should be equal"
-
 
 def jvp(
     kind: str, function: Function, argnums: tuple[int, ...], *, with_value: bool = True, name: str = "jvp"
@@ -37,7 +35,7 @@ def jvp(
     m = o.mark
     tangents = [f"{m}s{n}" for n in range(len(o.values))]
     lines = [
-        f"def transformed({o.declared(o.tangents)}):", *_checked(o, name, range(len(o.sources))),
+        f"def transformed({o.declared(o.tangents)}):",
         f"    {written([*o.values, *tangents], is_tuple=True)} = {m}along({joined([o.call, *o.tangents])})",
         f"    return {o.packed(o.values)}, {o.packed(tangents)}" if with_value else f"    return {o.packed(tangents)}",
     ]  # fmt: skip
@@ -121,7 +119,7 @@ def hvp(kind: str, function: Function, argnums: int | tuple[int, ...]) -> Functi
     gradients = [f"{m}g{n}" for n in range(len(o.sources))]
     products = [f"{m}h{n}" for n in range(len(o.sources))]
     lines = [
-        f"def transformed({o.declared(o.tangents)}):", *_checked(o, kind, range(len(o.sources))),
+        f"def transformed({o.declared(o.tangents)}):",
         f"    {written([*gradients, *products], is_tuple=True)} = {m}along({joined([o.call, *o.tangents])})",
         f"    return {o.by_source(gradients)}, {o.by_source(products)}",
     ]  # fmt: skip
@@ -134,19 +132,6 @@ def hvp(kind: str, function: Function, argnums: int | tuple[int, ...]) -> Functi
 def _attached(function: Function) -> Function:
     REGISTRY.attach(function)
     return function
-
-
-def _checked(o: Outline, name: str, places: Sequence[int]) -> list[str]:
-    """Statements that raise RuntimeError for tangents of other sizes than what they are tangents of."""
-    text = OTHER_SIZES.format(name=name)
-    lines = []
-    for n in places:
-        x, t = o.sources[n], o.tangents[n]
-        lines += [
-            f"    if {t}.shape != {x}.shape:",
-            f"        raise RuntimeError({text!r}.format({t}.shape, {x}.shape))",
-        ]
-    return lines
 
 
 def _without_aux(o: Outline) -> Function:
