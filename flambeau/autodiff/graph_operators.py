@@ -121,9 +121,10 @@ class Builder:
             return [self.proxy(item) for item in node.operands]
         if node is not None and (node.op == "aten::add" or node.op == "aten::list") and is_only_read(value):
             return [item for operand in node.operands for item in self._items(operand)]
-        if node is not None and node.op == "aten::slice" and all(map(constants.is_constant, node.operands[1:])):
-            if is_only_read(value):
-                return self._items(node.operand(0))[slice(*map(constants.constant_value, node.operands[1:]))]
+        if node is not None and node.op == "aten::slice" and is_only_read(value):
+            start, stop, step = node.operands[1:]
+            if all(map(constants.is_constant, (start, stop, step))):
+                return self._items(node.operand(0))[slice(*map(constants.constant_value, (start, stop, step)))]
         if node is not None and node.op == "aten::size" and len(node.operands) == 1:
             return TensorProxy(self, node.operand(0)).shape
         return (

@@ -16,11 +16,11 @@ from typing import Any, Final
 
 from flambeau.analysis.gradients import is_real
 from flambeau.autodiff.graph_operators import Builder
-from flambeau.autodiff.list_values import has_real_items
+from flambeau.autodiff.list_values import gradient_type, has_real_items
 from flambeau.autodiff.not_differentiable import NotDifferentiableError
 from flambeau.autodiff.number_operands import number_gradients
 from flambeau.autodiff.operator_gradients import Needed, call_of, formulas_of, is_fixed
-from flambeau.autodiff.proxies import FloatProxy, NumberProxy, TensorProxy, UntraceableError
+from flambeau.autodiff.proxies import NumberProxy, TensorProxy, UntraceableError
 from flambeau.autodiff.transposed import transposed
 from flambeau.ir.clone import clone_node
 from flambeau.ir.graph import Node, Value
@@ -42,11 +42,14 @@ class Flow:
     builder: Builder
     zeros: Callable[[Value], Value]
     """Inserts the tangent of a value that has none."""
+    of: Callable[[Value], Value | None]
+    """The tangent of a value, if it has one."""
 
 
 linear: Final = RuleTable[Callable[[], tuple[str, ...]]]("in which operands together it is linear")
 """By the operator's name; of one that writes in place, too."""
 multilinear: Final = RuleTable[Callable[[], tuple[str, ...]]]("in which operands, each by itself, it is linear")
+of_lists: Final = RuleTable[Callable[[], tuple[str, ...]]]("what is done with lists is done with those of tangents")
 node_tangents: Final = RuleTable[Callable[[Flow, Node, Tangents], Tangents]]("tangents in graphs, by hand")
 
 
@@ -66,12 +69,19 @@ def result_tangents(flow: Flow, node: Node, operands: Tangents) -> Tangents:
         raise NotDifferentiableError(f"{node.op} has no tangent in graphs")
     if node.op in multilinear:
         return [_multilinear(flow, node, definition, operands)]
+    return by_formulas(flow, node, operands)
+
+
+def by_formulas(flow: Flow, node: Node, operands: Tangents) -> Tangents:
+    """The tangents by the formulas that an operator's gradients have."""
+    definition = node.definition
+    assert definition is not None
     gradient = formulas_of(definition)
     if gradient is None or isinstance(gradient, Decomposed):
         raise NotDifferentiableError(f"{definition.full_name} has no formulas")
     call = call_of(node, gradient)
     if isinstance(gradient, PointwiseGradient) and not call.is_complex:
-        return [_diagonal(flow, node, definition, gradient, operands)]
+        return [diagonal(flow, node, definition, gradient, operands)]
     if _applies_itself(node, definition, gradient):
         return _applied(flow, node, operands)
     if call.is_complex:
@@ -90,7 +100,7 @@ def mirrored(flow: Flow, node: Node, operands: Tangents) -> Tangents | None:
     if definition.family == "view" and not definition.schema.is_mutable:
         return _viewed(flow, node, operands)
     if node.op not in linear:
-        is_of_list = node.op in _of_lists and has_real_items(node.operand(0).static_type)
+        is_of_list = node.op in of_lists and has_real_items(node.operand(0).static_type)
         return _applied(flow, node, operands) if is_of_list else None
     names = linear[node.op]()
     index = definition.schema.index
@@ -115,13 +125,11 @@ def _applied(flow: Flow, node: Node, operands: Tangents, places: set[int] | None
     copy = clone_node(node, flow.builder.graph, {})
     copy.set_operands(given)
     flow.builder.graph.insert_node(copy)
-    for value in copy.results:
-        value.set_name("")
-    if node.definition is not None:
-        flow.builder.refine(copy, node.definition)
     for value, like in zip(copy.results, node.results, strict=True):
-        if isinstance(value.static_type, TensorType) and isinstance(like.static_type, TensorType):
-            flow.builder.sizes.set(value, flow.builder.sizes.of(like))
+        value.set_name("")
+        if is_real(like.static_type):
+            value.set_type(gradient_type(like))
+        flow.builder.sizes.set(value, flow.builder.sizes.of(like))
     return copy.results
 
 
@@ -178,26 +186,34 @@ def _takes_tensors(type_: Type) -> bool:
 # -- what goes element by element -------------------------------------------------------------------------------------
 
 
-def _diagonal(flow: Flow, node: Node, definition: OpDef, gradient: Gradient, operands: Tangents) -> Value | None:
+def diagonal(flow: Flow, node: Node, definition: OpDef, gradient: Gradient, operands: Tangents) -> Value | None:
     """The sum of the formulas, applied to tangents."""
     builder = flow.builder
     call = call_of(node, gradient)
     total: Any = None
-    for argument, tangent in zip(definition.schema.arguments, operands, strict=True):
+    is_whole = True
+    for argument, operand, tangent in zip(definition.schema.arguments, node.operands, operands, strict=True):
         if tangent is None:
+            is_whole = is_whole and not isinstance(operand.static_type, TensorType)
             continue
         by_number = number_gradients.get(f"{definition.full_name} {argument.name}")
         formula = gradient.formula(argument.name, call)
         if by_number is not None and not all(map(is_fixed, node.operands)):
             one = by_number(builder, node, builder.proxy(tangent))
         elif formula is None:
+            is_whole = False
             continue
         else:
             one = formula(builder.operators, Needed(builder, node, definition, [tangent]).of(formula))
         if isinstance(one, int | float) and one == 0:
+            is_whole = False
             continue
         total = one if total is None else total + one
-    return None if total is None else _like(builder, total, node.result())
+    if total is None:
+        return None
+    if is_whole and isinstance(total, TensorProxy):  # each operand's sizes are in the sum
+        builder.sizes.set(total.value, builder.sizes.of(node.result()))
+    return _like(builder, total, node.result())
 
 
 def _like(builder: Builder, total: Any, result: Value) -> Value:
@@ -215,99 +231,14 @@ def _like(builder: Builder, total: Any, result: Value) -> Value:
         return full
     if total.dtype is not type_.dtype:
         total = builder.operators.to(total, type_.dtype)
-    if not total.has_sizes(like.shape):
+    if not _has_sizes(total, like):
         total = builder.operators.expand(total, like.shape)
     builder.sizes.set(total.value, builder.sizes.of(result))
     value: Value = total.value
     return value
 
 
-def _no_names() -> tuple[str, ...]:
-    return ()
-
-
-_of_lists: Final = RuleTable[Callable[[], tuple[str, ...]]]("what is done with lists is done with those of tangents")
-_of_lists(
-    "aten::append", "aten::insert", "aten::extend", "aten::pop", "aten::_set_item", "aten::clear", "aten::reverse",
-    "aten::__getitem__", "aten::slice", "aten::copy", "aten::list", "aten::add", "aten::add_", "aten::mul",
-    "aten::Delete", "aten::sum",
-)(_no_names)  # fmt: skip
-linear(
-    "prim::ListConstruct", "prim::ListUnpack", "prim::TupleConstruct", "prim::TupleUnpack", "prim::unchecked_cast",
-    "prim::tolist",
-)(_no_names)  # fmt: skip
-
-
-def _declare(table: RuleTable[Callable[[], tuple[str, ...]]], names: tuple[str, ...], *operators: str) -> None:
-    def operand_names() -> tuple[str, ...]:
-        return names
-
-    table(*operators)(operand_names)
-
-
-_declare(linear, ("tensors",), "aten::cat", "aten::concat", "aten::concatenate", "aten::stack")
-_declare(linear, ("self", "values"), "aten::index_put", "aten::index_put_")
-_declare(
-    linear, ("self", "source"), "aten::index_add", "aten::index_add_", "aten::index_copy", "aten::index_copy_",
-    "aten::masked_scatter", "aten::masked_scatter_",
-)  # fmt: skip
-_declare(
-    linear, ("self", "src"), "aten::scatter_add", "aten::scatter_add_", "aten::select_scatter", "aten::slice_scatter",
-    "aten::diagonal_scatter", "aten::copy_",
-)  # fmt: skip
-_declare(
-    linear, ("self", "value"), "aten::masked_fill", "aten::masked_fill_", "aten::index_fill", "aten::index_fill_",
-    "aten::fill_", "aten::zero_",
-)  # fmt: skip
-_declare(linear, ("fill_value",), "aten::full", "aten::full_like", "aten::new_full")
-_declare(linear, ("start", "end"), "aten::linspace")
-_declare(
-    linear, ("data", "self", "t", "s", "a"), "aten::as_tensor", "aten::tensor", "aten::scalar_tensor",
-    "prim::NumToTensor", "aten::item", "aten::ScalarImplicit",
-)  # fmt: skip
-_declare(multilinear, ("self", "mat2"), "aten::mm", "aten::bmm")
-_declare(multilinear, ("self", "other"), "aten::matmul", "aten::linalg_matmul", "aten::kron", "aten::inner",
-         "aten::vdot", "aten::cross", "aten::linalg_cross")  # fmt: skip
-_declare(multilinear, ("self", "vec"), "aten::mv")
-_declare(multilinear, ("self", "tensor"), "aten::dot")
-_declare(multilinear, ("self", "vec2"), "aten::outer", "aten::ger")
-
-
-@node_tangents("aten::Float", "aten::FloatImplicit")
-def _number(flow: Flow, node: Node, operands: Tangents) -> Tangents:
-    """The tangent of the only element, or of a number that is a float already."""
-    [tangent] = operands
-    assert tangent is not None
-    if isinstance(tangent.static_type, FloatType):
-        return [tangent]
-    return [FloatProxy(flow.builder, flow.builder.node("aten::Float", [tangent]).value).value]
-
-
-@node_tangents("prim::abs")
-def _magnitude(flow: Flow, node: Node, operands: Tangents) -> Tangents:
-    """By the sign, 0 at 0."""
-    [tangent], [operand], builder = operands, node.operands, flow.builder
-    assert tangent is not None
-    if isinstance(operand.static_type, TensorType):
-        return [(builder.operators.sign(builder.proxy(operand)) * builder.proxy(tangent)).value]
-    signs = [
-        builder.scalar("aten::Float", [builder.proxy(builder.scalar(op, [builder.proxy(operand), 0.0]).value)])
-        for op in ("aten::gt", "aten::lt")
-    ]
-    return [(builder.proxy(tangent) * (signs[0] - signs[1])).value]
-
-
-@node_tangents("prim::max", "prim::min")
-def _extreme(flow: Flow, node: Node, operands: Tangents) -> Tangents:
-    """That of the first item of a list that is as large, or of the larger number."""
-    builder = flow.builder
-    if len(node.operands) > 1:
-        definition = node.definition
-        gradient = None if definition is None else formulas_of(definition)
-        if definition is None or gradient is None or has_real_items(node.operand(0).static_type):
-            raise NotDifferentiableError("the larger one of two lists has no tangent in graphs")
-        return [_diagonal(flow, node, definition, gradient, operands)]
-    [tangent], [items] = operands, node.operands
-    assert tangent is not None
-    place = builder.node("aten::index", [items, node.result()])
-    return [builder.node("aten::__getitem__", [tangent, place.value]).value]
+def _has_sizes(total: TensorProxy, like: TensorProxy) -> bool:
+    """Whether a tensor surely has the sizes of another."""
+    known, wanted = total.type.sizes, like.type.sizes
+    return (known is not None and None not in known and known == wanted) or total.has_sizes(like.shape)

@@ -20,6 +20,7 @@ from collections.abc import Sequence
 from flambeau.analysis.alias import AliasAnalysis
 from flambeau.analysis.effects import own_writes
 from flambeau.analysis.gradients import carried, is_real
+from flambeau.autodiff import tangent_rules  # noqa: F401  (registers its rules)
 from flambeau.autodiff.activity import relevant
 from flambeau.autodiff.graph_operators import Builder
 from flambeau.autodiff.list_values import gradient_type, zeros
@@ -67,7 +68,8 @@ class Along:
     def start(self, source: Value, seed: Value) -> None:
         """Begin with the tangent of a parameter."""
         if self._writes.has_writers(source):
-            raise NotDifferentiableError(f"%{source.name}, which has a tangent, is written in place")
+            with self._graph.inserting(self._graph.body.first or self._graph.body.return_node):
+                seed = self._builder.operators.clone(self._builder.proxy(seed)).value
         self._set(source, seed)
 
     def complete(self, value: Value) -> Value:
@@ -110,10 +112,12 @@ class Along:
     def _operator(self, node: Node) -> None:
         operands = [self._tangents.get(v) for v in node.operands]
         flowing = carried(node, self._values) if any(t is not None for t in operands) else []
+        if node.op == "prim::ListConstruct":  # what is put into it later may have tangents
+            flowing = list(node.results)
         tangents: Sequence[Value | None] = [None] * len(node.results)
         if flowing:
             self._refuse_copies(node)
-            tangents = result_tangents(Flow(self._builder, self._zeros), node, operands)
+            tangents = result_tangents(Flow(self._builder, self._zeros, self._tangents.get), node, operands)
         elif is_view(node) and self._writes.has_writers(node.result()):
             raise NotDifferentiableError(f"{node.op} shows memory that is written, and has no tangent")
         for value, tangent in zip(node.results, tangents, strict=True):
@@ -140,13 +144,13 @@ class Along:
 
     def _write(self, node: Node) -> None:
         """A write, done to tangents too. It goes before the write, which may change what its derivative depends on."""
-        flow = Flow(self._builder, self._zeros)
+        flow = Flow(self._builder, self._zeros, self._tangents.get)
         operands = [self._tangents.get(v) for v in node.operands]
-        results = mirrored(flow, node, operands)
+        results: Sequence[Value | None] | None = mirrored(flow, node, operands)
         if results is None:
             results = [self._computed(flow, node, operands)]
         for value, tangent in zip(node.results, results, strict=True):
-            if value in self._values and is_real(value.static_type):
+            if value in self._values and is_real(value.static_type) and tangent is not None:
                 self._set(value, tangent)
 
     def _computed(self, flow: Flow, node: Node, operands: Sequence[Value | None]) -> Value:

@@ -14,8 +14,8 @@ from __future__ import annotations
 from collections.abc import Sequence
 
 from flambeau.analysis.gradients import is_real
-from flambeau.autodiff.differentiate import differentiate
 from flambeau.autodiff.derivatives import cleaned
+from flambeau.autodiff.differentiate import differentiate
 from flambeau.autodiff.graph_operators import Builder
 from flambeau.autodiff.list_values import gradient_type
 from flambeau.autodiff.not_differentiable import NotDifferentiableError
@@ -49,12 +49,16 @@ def transposed(builder: Builder, node: Node, operands: Sequence[Value | None]) -
     if not pairs:
         return [None] * len(node.results)
     alone.close()
-    derivative = cleaned(differentiate(graph, list(seeds.values()), [g for g, _ in pairs], [t for _, t in pairs]))
+    try:
+        derivative = differentiate(graph, list(seeds.values()), [g for g, _ in pairs], [t for _, t in pairs])
+    except NotDifferentiableError as error:
+        raise NotDifferentiableError(f"the gradient of {node.op} by that of its result: {error}") from None
+    derivative = cleaned(derivative)
     missing = [n for n, g in zip(places, derivative.gradients, strict=True) if g is None]
     for gradient in derivative.gradients:
         if gradient is not None:
             graph.add_return(gradient)
-    values = [alone.outside.get(p) or _unused(builder, p, node, places, seeds) for p in graph.parameters]
+    values = [alone.outside.get(p) or _like_it(p, node, places, seeds) for p in graph.parameters]
     results = iter(insert_graph(builder.graph, graph, values))
     tangents: list[Value | None] = [None] * len(node.results)
     for n in places:
@@ -64,12 +68,27 @@ def transposed(builder: Builder, node: Node, operands: Sequence[Value | None]) -
     return tangents
 
 
-def _unused(builder: Builder, parameter: Value, node: Node, places: Sequence[int], seeds: dict[int, Value]) -> Value:
-    """What is given for the gradient of a result, on which nothing depends: the result itself."""
-    if parameter.is_used:
+def _like_it(parameter: Value, node: Node, places: Sequence[int], seeds: dict[int, Value]) -> Value:
+    """What is given for the gradient of a result, of which nothing but its sizes and dtype count: the result itself."""
+    if not _lends_sizes(parameter):
         raise NotDifferentiableError(f"the gradient of {node.op} is not linear")
-    del builder
     return next(node.results[n] for n in places if seeds[n] is parameter)
+
+
+def _lends_sizes(value: Value) -> bool:
+    """Whether nothing of a value, or of what is computed of it, counts but sizes and dtypes."""
+    for use in value.uses():
+        definition, inside = use.user.definition, use.user.owner_block.owner_node
+        if inside is not None and inside.op == "prim::If" and use.user is use.user.owner_block.return_node:
+            if not _lends_sizes(inside.results[use.offset]):
+                return False
+            continue
+        if definition is None:
+            return False
+        is_about = definition.differentiable is False or definition.family == "metadata"
+        if not is_about and not all(map(_lends_sizes, use.user.results)):
+            return False
+    return True
 
 
 class _Alone:

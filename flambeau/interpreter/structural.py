@@ -200,8 +200,8 @@ NO_LOOP = (
 
 
 def one_by_one(node: Node) -> Function:
-    """What runs a batch, or tangents, that were not expanded: one example after the other, or by gradients. Raises RuntimeError for one that was read
-    from text, which does not hold the function."""
+    """What runs a batch, or tangents, that were not expanded: one example after the other, or by gradients. Raises
+    RuntimeError for one that was read from text, which does not hold the function."""
     if INSTEAD[node.op] not in node.attributes:
         raise RuntimeError(NO_LOOP.format(op=node.op))
     loop: CompiledFunction = node.attribute(INSTEAD[node.op])
