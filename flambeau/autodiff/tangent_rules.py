@@ -97,10 +97,8 @@ def _magnitude(flow: Flow, node: Node, operands: Tangents) -> Tangents:
     assert tangent is not None
     if isinstance(operand.static_type, TensorType):
         return [(builder.operators.sign(builder.proxy(operand)) * builder.proxy(tangent)).value]
-    signs = [
-        builder.scalar("aten::Float", [builder.proxy(builder.scalar(op, [builder.proxy(operand), 0.0]).value)])
-        for op in ("aten::gt", "aten::lt")
-    ]
+    number = builder.proxy(operand)
+    signs = [builder.scalar("aten::Float", [one]) for one in (number > 0.0, number < 0.0)]
     return [(builder.proxy(tangent) * (signs[0] - signs[1])).value]
 
 

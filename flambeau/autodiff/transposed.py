@@ -30,49 +30,27 @@ from flambeau.schema.types import TensorType
 def transposed(builder: Builder, node: Node, operands: Sequence[Value | None]) -> Sequence[Value | None]:
     """The tangents of the results of a node, inserted here. Raises NotDifferentiableError where there are none."""
     alone = _Alone(builder, node, operands)
+    seeds = alone.seeds()
+    gradients = alone.derivative(seeds)
     graph = alone.graph
-    flows = node.definition.differentiable if node.definition is not None else True
-    marks = [True] * len(node.results) if flows is True else list(flows or ())
-    places = [n for n, v in enumerate(node.results) if marks[n] and is_real(v.static_type)]
-    if any(not isinstance(node.results[n].static_type, TensorType) for n in places):
-        raise NotDifferentiableError(f"{node.op} gives what is no tensor, and has no tangent in graphs")
-    seeds: dict[int, Value] = {}
-    for n in places:
-        seeds[n] = graph.add_parameter(gradient_type(node.results[n]))
-        alone.builder.sizes.set(seeds[n], alone.builder.sizes.of(alone.node.results[n]))
-    wanted = [t is not None for t in operands]
-    with graph.inserting(graph.body):
-        found = operand_gradients(
-            alone.builder, alone.node, [seeds.get(n) for n in range(len(node.results))], wanted
-        )  # fmt: skip
-    pairs = [(g, t) for g, t in zip(found, alone.tangents, strict=True) if g is not None and t is not None]
-    if not pairs:
-        return [None] * len(node.results)
-    alone.close()
-    try:
-        derivative = differentiate(graph, list(seeds.values()), [g for g, _ in pairs], [t for _, t in pairs])
-    except NotDifferentiableError as error:
-        raise NotDifferentiableError(f"the gradient of {node.op} by that of its result: {error}") from None
-    derivative = cleaned(derivative)
-    missing = [n for n, g in zip(places, derivative.gradients, strict=True) if g is None]
-    for gradient in derivative.gradients:
+    for gradient in gradients:
         if gradient is not None:
             graph.add_return(gradient)
-    values = [alone.outside.get(p) or _like_it(p, node, places, seeds) for p in graph.parameters]
-    results = iter(insert_graph(builder.graph, graph, values))
+    values = [alone.outside.get(p) or _like_it(p, node, seeds) for p in graph.parameters]
+    results = iter(insert_graph(builder.graph, graph, values) if graph.returns else ())
     tangents: list[Value | None] = [None] * len(node.results)
-    for n in places:
-        if n not in missing:
-            tangent = tangents[n] = next(results)
-            builder.sizes.set(tangent, builder.sizes.of(node.results[n]))
+    for place, gradient in zip(seeds, gradients, strict=True):
+        if gradient is not None:
+            tangent = tangents[place] = next(results)
+            builder.sizes.set(tangent, builder.sizes.of(node.results[place]))
     return tangents
 
 
-def _like_it(parameter: Value, node: Node, places: Sequence[int], seeds: dict[int, Value]) -> Value:
+def _like_it(parameter: Value, node: Node, seeds: dict[int, Value]) -> Value:
     """What is given for the gradient of a result, of which nothing but its sizes and dtype count: the result itself."""
     if not _lends_sizes(parameter):
         raise NotDifferentiableError(f"the gradient of {node.op} is not linear")
-    return next(node.results[n] for n in places if seeds[n] is parameter)
+    return next(node.results[n] for n, seed in seeds.items() if seed is parameter)
 
 
 def _lends_sizes(value: Value) -> bool:
@@ -134,6 +112,36 @@ class _Alone:
             self._copies[value] = copy.result()
         else:
             self._copies[value] = self._parameter(value)
+
+    def seeds(self) -> dict[int, Value]:
+        """Parameters for the gradients of the results that have some, by number."""
+        node = self.node
+        flows = True if node.definition is None else node.definition.differentiable
+        marks = [True] * len(node.results) if flows is True else list(flows or ())
+        seeds: dict[int, Value] = {}
+        for number, (value, flow) in enumerate(zip(node.results, marks, strict=False)):
+            if flow and is_real(value.static_type):
+                if not isinstance(value.static_type, TensorType):
+                    raise NotDifferentiableError(f"{node.op} gives what is no tensor, and has no tangent in graphs")
+                seeds[number] = self.graph.add_parameter(gradient_type(value))
+                self.builder.sizes.set(seeds[number], self.builder.sizes.of(value))
+        return seeds
+
+    def derivative(self, seeds: dict[int, Value]) -> Sequence[Value | None]:
+        """The gradients by those of the results, of what goes back along the tangents of the operands."""
+        node, graph = self.node, self.graph
+        gradients = [seeds.get(number) for number in range(len(node.results))]
+        with graph.inserting(graph.body):
+            back = operand_gradients(self.builder, node, gradients, [t is not None for t in self.tangents])
+        pairs = [(g, t) for g, t in zip(back, self.tangents, strict=True) if g is not None and t is not None]
+        self.close()
+        if not pairs:
+            return [None] * len(seeds)
+        try:
+            made = differentiate(graph, list(seeds.values()), [g for g, _ in pairs], [t for _, t in pairs])
+        except NotDifferentiableError as error:
+            raise NotDifferentiableError(f"the gradient of {node.op} by that of its result: {error}") from None
+        return cleaned(made).gradients
 
     def close(self) -> None:
         """Have what was computed from results be computed from those that there are."""

@@ -41,8 +41,12 @@ def jvp(func: Callable[..., Any], primals: Any, tangents: Any, *, strict: bool =
     >>> jvp(lambda x: x * x, (x,), (flambeau.tensor([1.0, 10.0]),))
     (tensor([1., 4.]), tensor([ 2., 40.]))
     """
-    if not strict and not has_aux and (compiled := _of_tensors(func, primals, tangents)) is not None:
-        return compiled(primals, tangents)
+    quick = None if strict or has_aux else _of_tensors(func, primals, tangents)
+    return _jvp(func, primals, tangents, strict, has_aux) if quick is None else quick(primals, tangents)
+
+
+def _jvp(func: Callable[..., Any], primals: Any, tangents: Any, strict: bool, has_aux: bool) -> Any:
+    """The same for containers of tensors."""
     if not isinstance(primals, tuple):
         raise RuntimeError(
             "jvp(f, primals, tangents): Expected primals to be a tuple. E.g. it should be valid to call f(*primals)."

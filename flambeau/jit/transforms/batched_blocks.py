@@ -66,7 +66,7 @@ class Batching:
         whole = self.builder.whole
         shared = TensorProxy(whole, new)
         repeated = whole.operators.expand(shared, [self.builder.size_of_batch, *shared.shape])
-        result: Value = (whole.operators.contiguous(repeated) if is_changed else repeated).value
+        result: Value = (whole.operators.clone(repeated) if is_changed else repeated).value
         return result
 
     def _proxy(self, value: Value) -> Any:
@@ -99,6 +99,7 @@ class Batching:
         elif not self._concerns_examples(node):
             self.graph.insert_node(clone_node(node, self.graph, self.values))
             for result in self._own.intersection(node.results):
+                self.batched.discard(result)  # a body may be gone through again
                 self.values[result] = self.of_each(result, is_changed=True)
                 self.batched.add(result)
         elif (rule := batched_nodes.get(node.op)) is not None:

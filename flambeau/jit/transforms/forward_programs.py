@@ -86,23 +86,23 @@ def hessian(kind: str, function: Function, argnums: int | tuple[int, ...] = 0) -
     blocks = []
     for k, y in enumerate(o.values):
         rows = []
-        seeds = [f"{m}u.reshape({y}.shape)" if v is y else f"{m}zeros_like({v})" for v in o.values]
+        seeds = [f"{m}u[{m}k]" if v is y else f"{m}zeros_like({v})" for v in o.values]
+        lines.append(f"    {m}u = {basis(m, y)}")
         for n, x in enumerate(o.sources):
             row = [f"{m}j{k}{n}_{i}" for i in range(len(o.sources))]
             dims = (*[None] * (len(o.names) + len(o.seeds)), 0)
             lines += [
                 f"    {m}b = {basis(m, x)}",
-                *(f"    {j} = {x}.new_zeros([{y}.numel(), {x}.numel(), {v}.numel()])"
+                *(f"    {j} = [{x}.new_zeros([0, {x}.numel(), {v}.numel()])]"
                   for j, v in zip(row, o.sources, strict=True)),
-                f"    for {m}k in range({y}.numel()):", f"        {m}u = {m}zeros_like({y}).reshape([-1])",
-                f"        {m}u[{m}k] = 1.0",
+                f"    for {m}k in range({y}.numel()):",
                 f"        {written(gradients, is_tuple=True)} = "
                 f"{m}vmap({m}bent{n}, {dims})({joined([o.call, *seeds, f'{m}b'])})",
-                *(f"        {j}[{m}k] = {g}.reshape([{x}.numel(), {v}.numel()])"
+                *(f"        {j}.append({g}.reshape([1, {x}.numel(), {v}.numel()]))"
                   for j, g, v in zip(row, gradients, o.sources, strict=True)),
             ]  # fmt: skip
             rows.append(o.by_source([
-                f"{j}.reshape([*{y}.shape, *{x}.shape, *{v}.shape])"
+                f"{m}cat({j}).reshape([*{y}.shape, *{x}.shape, *{v}.shape])"
                 for j, v in zip(row, o.sources, strict=True)
             ]))  # fmt: skip
         blocks.append(o.by_source(rows))
