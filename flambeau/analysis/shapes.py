@@ -45,7 +45,7 @@ from flambeau.schema.types import (
     Type,
     without_refinement,
 )
-from flambeau.util.inversions import VMAP_TYPES
+from flambeau.util.inversions import TANGENT_TYPES, VMAP_TYPES
 
 
 def propagate(graph: Graph) -> bool:
@@ -259,13 +259,14 @@ class _Propagation:
             elif type_ is NEVER:
                 self._set(value, lattice.never(value.static_type))
 
-    def _vmap(self, node: Node) -> None:
-        """Results for each example are like those of the operators that will stand there."""
+    def _expanded(self, node: Node) -> None:
+        """Results for each example, and tangents, are like those of the operators that will stand there."""
         if any(v.static_type is NEVER for v in node.operands):
             for value in node.results:
                 self._set(value, lattice.never(value.static_type))
             return
-        for value, type_ in zip(node.results, VMAP_TYPES.implementation(node) or (), strict=False):
+        types = (TANGENT_TYPES if node.op == "prim::Tangents" else VMAP_TYPES).implementation(node)
+        for value, type_ in zip(node.results, types or (), strict=False):
             self._set(value, type_)
 
     def _constant(self, node: Node) -> None:
@@ -355,5 +356,6 @@ _RULES: Mapping[str, Callable[[_Propagation, Node], None]] = {
     "prim::ListConstruct": _Propagation._list,
     "aten::__getitem__": _Propagation._item,
     "prim::Gradient": _Propagation._gradient,
-    "prim::Vmap": _Propagation._vmap,
+    "prim::Vmap": _Propagation._expanded,
+    "prim::Tangents": _Propagation._expanded,
 }

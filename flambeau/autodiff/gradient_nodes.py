@@ -10,6 +10,7 @@ from typing import Any
 
 from flambeau.analysis import shapes
 from flambeau.analysis.gradients import is_real
+from flambeau.autodiff import tangent_nodes
 from flambeau.autodiff.derivatives import cleaned, ready, settled
 from flambeau.autodiff.differentiate import Derivative, differentiate
 from flambeau.autodiff.eager_gradient import leaf_of
@@ -47,9 +48,12 @@ NUMBERS = "{name}() has a float as result or argument, and no derivative as a gr
 
 @GRADIENT_EXPANSION.provide
 def do(graph: Graph) -> bool:
-    """Expand every gradient of a graph whose types say what is known of its tensors; whether there was any."""
+    """Expand every gradient, and all tangents, of a graph whose types say what is known of its tensors; whether there
+    were any."""
+    if changed := tangent_nodes.do(graph):
+        graph.analyses = None if graph.analyses is None else {}
+        shapes.propagate(graph)
     nodes = [node for node in graph.find_all(GRADIENT) if "function" in node.attributes]
-    changed = False
     for node in nodes:
         try:
             derivative = _derivative(node)

@@ -117,17 +117,28 @@ class Builder:
 
     def _listed(self, value: Value) -> Any:
         node = value.defining_node
-        if node is not None and node.op == "prim::ListConstruct" and is_only_read(value):
-            return [self.proxy(item) for item in node.operands]
-        if node is not None and (node.op == "aten::add" or node.op == "aten::list") and is_only_read(value):
-            return [item for operand in node.operands for item in self._items(operand)]
-        if node is not None and node.op == "aten::size" and len(node.operands) == 1:
-            return TensorProxy(self, node.operand(0)).shape
+        known = None if node is None else self._known_items(node, value)
+        if known is not None:
+            return known
         return (
             ListProxy(self, self.use(value))
             if isinstance(value.static_type.contained[0], TensorType)
             else refuse("the items of a list")
         )
+
+    def _known_items(self, node: Node, value: Value) -> list[Any] | None:
+        """The items of a list that a node makes; None where they are not known."""
+        if node.op == "aten::size" and len(node.operands) == 1:
+            return TensorProxy(self, node.operand(0)).shape
+        if not is_only_read(value):
+            return None
+        if node.op == "prim::ListConstruct":
+            return [self.proxy(item) for item in node.operands]
+        if node.op == "aten::add" or node.op == "aten::list":
+            return [item for operand in node.operands for item in self._items(operand)]
+        if _is_known_part(node):
+            return self._items(node.operand(0))[slice(*map(constants.constant_value, node.operands[1:]))]
+        return None
 
     def _items(self, value: Value) -> list[Any]:
         items = self.proxy(value)
@@ -202,6 +213,11 @@ class Builder:
     def scalar(self, name: str, args: Sequence[Any]) -> Any:
         """The result of an operator on numbers."""
         return self.node(name, [a.value if isinstance(a, _PROXIES) else self.constant(a) for a in args])
+
+
+def _is_known_part(node: Node) -> bool:
+    """Whether a node gives a part of a list between places that are known."""
+    return node.op == "aten::slice" and all(map(constants.is_constant, node.operands[1:]))
 
 
 def is_only_read(value: Value) -> bool:

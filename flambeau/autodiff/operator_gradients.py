@@ -62,15 +62,15 @@ def _traced(builder: Builder, node: Node, definition: OpDef, gradients: Gradient
     gradient = formulas_of(definition)
     if gradient is None or isinstance(gradient, Decomposed):
         raise UntraceableError(f"{definition.full_name} has no formulas")
-    call = _call(node, gradient)
-    needed = _Needed(builder, node, definition, gradients)
+    call = call_of(node, gradient)
+    needed = Needed(builder, node, definition, gradients)
     results: list[Value | None] = []
     for operand, argument, is_wanted in zip(node.operands, definition.schema.arguments, wanted, strict=True):
         if not is_wanted:
             results.append(None)
             continue
         by_number = number_gradients.get(f"{definition.full_name} {argument.name}")
-        if by_number is not None and not all(_is_fixed(v) for v in node.operands):
+        if by_number is not None and not all(is_fixed(v) for v in node.operands):
             [grad] = [builder.proxy(g) for g in gradients if g is not None]
             results.append(fitted(builder, by_number(builder, node, grad), operand))
             continue
@@ -83,7 +83,7 @@ def _traced(builder: Builder, node: Node, definition: OpDef, gradients: Gradient
     return results
 
 
-def _is_fixed(value: Value) -> bool:
+def is_fixed(value: Value) -> bool:
     """Whether a value is a tensor, or a constant."""
     return isinstance(value.static_type, TensorType) or constants.is_constant(value)
 
@@ -118,7 +118,7 @@ class NumberGradient(PointwiseGradient):
 _of_numbers: Final[dict[OpDef, NumberGradient]] = {}
 
 
-def _call(node: Node, gradient: Gradient) -> Call:
+def call_of(node: Node, gradient: Gradient) -> Call:
     """What decides which formulas a node has. Raises UntraceableError where it is not known."""
     is_complex = False
     for value in (*node.operands, *node.results):
@@ -134,7 +134,7 @@ def _call(node: Node, gradient: Gradient) -> Call:
     return Call(is_complex, gradient.statics(tuple(statics)))
 
 
-class _Needed:
+class Needed:
     """What formulas are computed from, by name."""
 
     def __init__(self, builder: Builder, node: Node, definition: OpDef, gradients: Gradients) -> None:

@@ -133,10 +133,14 @@ def _by_index(call: Call) -> Any:
 
 @batches("aten::roll")
 def _roll(call: Call) -> Any:
-    rank = call["self"].rank
-    if not call["dims"] or rank == 0:
-        return None
-    return call.run([call["self"].value, call["shifts"], shifted(call["dims"], rank)])
+    """Along axes one later; without axes, along all elements of each in their order."""
+    own = call["self"]
+    if own.rank == 0:
+        return own.value
+    if call["dims"]:
+        return call.run([own.value, *call.arguments[1:]], dims=shifted(call["dims"], own.rank))
+    flat = EITHER.flatten(own.value, 1)
+    return EITHER.reshape(call.run([flat, *call.arguments[1:]], dims=[1]), list(own.value.shape))
 
 
 @batches("aten::take_along_dim")

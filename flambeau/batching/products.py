@@ -85,7 +85,21 @@ def _outer(call: Call) -> Any:
     return EITHER.mul(EITHER.unsqueeze(left.value, -1), EITHER.unsqueeze(right.value, -2))
 
 
-@batches("aten::linalg_solve", "aten::linalg_solve_triangular", "aten::triangular_solve", "aten::cholesky_solve")
+@batches("aten::linalg_solve")
+def _solve_any(call: Call) -> Any:
+    """A vector for each is a matrix of one column; where all share the matrix, all vectors are columns of one."""
+    own, right = call["A"], call["B"]
+    if right.rank != 1 or own.rank != 2:
+        return _solve(call)
+    if not own.is_batched:
+        columns = EITHER.transpose(right.value, 0, 1)
+        return EITHER.transpose(EITHER.linalg_solve(own.value, columns), 0, 1)
+    column = EITHER.unsqueeze(right.value, -1)
+    columns = column if right.is_batched else EITHER.unsqueeze(column, 0)
+    return EITHER.squeeze(EITHER.linalg_solve(own.value, columns), -1)
+
+
+@batches("aten::linalg_solve_triangular", "aten::triangular_solve", "aten::cholesky_solve")
 def _solve(call: Call) -> Any:
     """Matrices in the last two axes of each."""
     operands = [a for a in call.arguments if isinstance(a, Operand)]

@@ -41,6 +41,12 @@ def jvp(func: Callable[..., Any], primals: Any, tangents: Any, *, strict: bool =
     >>> jvp(lambda x: x * x, (x,), (flambeau.tensor([1.0, 10.0]),))
     (tensor([1., 4.]), tensor([ 2., 40.]))
     """
+    quick = None if strict or has_aux else _of_tensors(func, primals, tangents)
+    return _jvp(func, primals, tangents, strict, has_aux) if quick is None else quick(primals, tangents)
+
+
+def _jvp(func: Callable[..., Any], primals: Any, tangents: Any, strict: bool, has_aux: bool) -> Any:
+    """The same for containers of tensors."""
     if not isinstance(primals, tuple):
         raise RuntimeError(
             "jvp(f, primals, tangents): Expected primals to be a tuple. E.g. it should be valid to call f(*primals)."
@@ -71,6 +77,20 @@ def jvp(func: Callable[..., Any], primals: Any, tangents: Any, *, strict: bool =
     primal = outputs.unflatten([p for p, _ in pairs])
     tangent = outputs.unflatten([OPERATORS.zeros_like(unrecorded(p)) if t is None else t for p, t in pairs])
     return (primal, tangent, aux) if has_aux else (primal, tangent)
+
+
+def _of_tensors(func: Callable[..., Any], primals: Any, tangents: Any) -> Callable[..., Any] | None:
+    """What runs a scripted function of a tuple of tensors, each with its tangent; None for others."""
+    if not (type(primals) is tuple is type(tangents) and len(primals) == len(tangents) and primals):
+        return None
+    for value, direction in zip(primals, tangents, strict=True):
+        if type(value) is not Tensor or type(direction) is not Tensor:
+            return None
+    compiled = _compiled(func, primals)
+    if compiled is not None:
+        for value, direction in zip(primals, tangents, strict=True):
+            check_tangent(value, direction)
+    return compiled
 
 
 def _compiled(func: Callable[..., Any], primals: Sequence[Any]) -> Callable[..., Any] | None:

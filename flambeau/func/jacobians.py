@@ -10,8 +10,8 @@ from typing import Any
 import numpy as np
 
 from flambeau.batching.vmap import RANDOMNESS, vmap
-from flambeau.func.arguments import ArgNums, chosen, replaced, tensors
-from flambeau.func.forward import jvp
+from flambeau.func.arguments import ArgNums, as_tensor, chosen, replaced, tensors
+from flambeau.func.forward import check_tangent, jvp
 from flambeau.func.reverse import grad, vjp
 from flambeau.ops.derivatives.operators import OPERATORS
 from flambeau.tensor.tensor import Tensor, wrap
@@ -183,6 +183,8 @@ def hvp(func: Function, primals: Any, tangents: Any) -> tuple[Any, Any]:
     argnums: ArgNums = 0 if len(primals) == 1 else tuple(range(len(primals)))
     compiled = SCRIPTED_TRANSFORM.implementation("hvp", func, argnums=argnums)
     if compiled is not None and all(isinstance(p, Tensor) for p in primals) and len(primals) == len(tangents):
+        for primal, tangent in zip(primals, tangents, strict=True):
+            check_tangent(primal, as_tensor(tangent))
         products: tuple[Any, Any] = compiled(primals, tangents)
         return products
     gradient, product = jvp(grad(func, argnums), tuple(primals), tuple(tangents))

@@ -17,6 +17,7 @@ from flambeau.ir.graph import Node
 from flambeau.ir.printer import SUBGRAPH
 from flambeau.passes.lower_grad_of import GRAD_OF
 from flambeau.program import instances
+from flambeau.program.batches import INSTEAD
 from flambeau.program.function import Function as CompiledFunction
 from flambeau.program.named_tuples import tuple_class
 from flambeau.program.object import ScriptObject
@@ -193,17 +194,17 @@ def sum_of_gradients(first: Tensor | None, second: Tensor | None) -> Tensor | No
 
 
 NO_LOOP = (
-    "a prim::Vmap that was read from text does not say which function's: archives do (jit.save), and Graph.copy() "
+    "a {op} that was read from text does not say which function's: archives do (jit.save), and Graph.copy() "
     "keeps it"
 )
 
 
 def one_by_one(node: Node) -> Function:
-    """What runs a batch that was not expanded: one example after the other. Raises RuntimeError for one that was read
-    from text, which does not hold the function."""
-    if "loop" not in node.attributes:
-        raise RuntimeError(NO_LOOP)
-    loop: CompiledFunction = node.attribute("loop")
+    """What runs a batch, or tangents, that were not expanded: one example after the other, or by gradients. Raises
+    RuntimeError for one that was read from text, which does not hold the function."""
+    if INSTEAD[node.op] not in node.attributes:
+        raise RuntimeError(NO_LOOP.format(op=node.op))
+    loop: CompiledFunction = node.attribute(INSTEAD[node.op])
     is_single = len(node.results) == 1 and isinstance(loop.schema.returns[0].type, TupleType)
     return (lambda *values: loop(*values)[0]) if is_single else loop
 
@@ -222,6 +223,7 @@ MAKERS: dict[str, Callable[[Node], Function]] = {
     "prim::Closure": closure,
     "prim::Gradient": gradient_nodes.kernel,
     "prim::Vmap": one_by_one,
+    "prim::Tangents": one_by_one,
     "prim::AutogradZero": lambda node: lambda: None,
     "prim::AutogradAdd": lambda node: sum_of_gradients,
     "prim::AutogradAnyNonZero": lambda node: lambda *gradients: any(g is not None for g in gradients),

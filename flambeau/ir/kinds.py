@@ -64,6 +64,7 @@ ORDERED: Final = frozenset(
     {
         "prim::Print", "prim::RaiseException", "prim::SetAttr", "prim::TimePoint", "prim::Store", "prim::Load",
         "prim::BreakStmt", "prim::ContinueStmt", "prim::ReturnStmt", "aten::warn", "prim::Gradient", "prim::Vmap",
+        "prim::Tangents",
     }
 )  # fmt: skip
 """Run when and as often as the program says: seen from outside, or steering the program."""

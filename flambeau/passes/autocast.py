@@ -35,6 +35,7 @@ from flambeau.passes.autocast_operands import (
 from flambeau.program.batches import VMAP, as_call
 from flambeau.program.function import Function
 from flambeau.program.gradients import GRADIENT
+from flambeau.program.tangents import TANGENTS
 from flambeau.schema.cast_policies import CastPolicy, policies_of
 from flambeau.schema.rule_tables import RuleTable
 from flambeau.schema.types import ANY, BOOL, ListType, NoneType, TensorType
@@ -81,7 +82,7 @@ def has_autocast(graph: Graph) -> bool:
 
 
 def _has_within(node: Node) -> bool:
-    is_one = node.op in (GRADIENT, VMAP) and "function" in node.attributes
+    is_one = node.op in (GRADIENT, VMAP, TANGENTS) and "function" in node.attributes
     return is_one and has_autocast(node.attribute("function").graph)
 
 
@@ -94,6 +95,8 @@ def do(graph: Graph, within: Precision = ()) -> bool:
     while batches := list(graph.find_all(VMAP)):
         for node in batches:  # of which each example runs by itself, in the precision around
             inline.expand_call(as_call(node))
+    for node in graph.find_all(TANGENTS):
+        inline.expand_call(as_call(node))
     _Writer(graph, within).write()
     return True
 

@@ -48,6 +48,7 @@ from flambeau.passes.steps import Step, check_order
 from flambeau.passes.try_blocks import lower as lower_try
 from flambeau.program.batches import VMAP
 from flambeau.program.gradients import GRADIENT
+from flambeau.program.tangents import TANGENTS
 from flambeau.util.inversions import GRADIENT_EXPANSION, OPERATOR_EXPANSION, VMAP_EXPANSION
 
 
@@ -62,7 +63,7 @@ def _expand_vmaps(graph: Graph) -> bool:
 
 
 def _expand_gradients(graph: Graph) -> bool:
-    """Put the derivative of a function in the place of a call of its gradient."""
+    """Put derivatives of functions in the place of calls of their gradients and tangents."""
     return GRADIENT_EXPANSION.implementation(graph)
 
 
@@ -126,7 +127,7 @@ STEPS: tuple[Step, ...] = (
         before=(("expand_gradients", "a loop over examples may have gradients in it"),),
     ),
     Step(
-        phase="prepare", name="expand_gradients", run=_expand_gradients, looks_for=(GRADIENT,),
+        phase="prepare", name="expand_gradients", run=_expand_gradients, looks_for=(GRADIENT, TANGENTS),
         after=(("shapes", "formulas ask for dtypes and ranks"),),
         before=(("settle_items", "derivatives are settled as all else is"),),
     ),

@@ -1,4 +1,4 @@
-"""The rule of `peephole` for lists that are joined.
+"""The rules of `peephole` for lists that are joined, and for parts of lists.
 
 ```
 %n = prim::ListConstruct(%a)             %s0 = aten::size(%x, %0)
@@ -37,6 +37,26 @@ def _joined_lists(node: Node) -> Any:
     rewritten: Any = Chain(make, node)
     for container in {first, second, *node.operands}:
         rewritten = Literal(container, rewritten)
+    return rewritten
+
+
+@rewrites("aten::slice")
+def _part_of_list(node: Node) -> Any:
+    """x.shape[:-1] where the rank of `x` is known, and a part of a literal list."""
+    type_, where = node.result().static_type, node.operands[1:]
+    if not isinstance(type_, ListType) or len(where) != 3 or not all(map(constants.is_constant, where)):
+        return KEEP
+    container = _literal(node.operand(0))
+    if container is None or constants.is_constant(container):
+        return KEEP
+    part = slice(*map(constants.constant_value, where))
+
+    def make() -> Value:
+        return node.graph.insert("prim::ListConstruct", _items(node, container)[part], (type_,)).result()
+
+    rewritten: Any = Chain(make, node)
+    for one in {container, node.operand(0)}:
+        rewritten = Literal(one, rewritten)
     return rewritten
 
 

@@ -13,15 +13,19 @@ A plan, which knows dtypes and ranks, has operators on whole batches in the node
 from __future__ import annotations
 
 from collections.abc import Sequence
+from typing import Final
 
 from flambeau.ir.constants import CONSTANT
 from flambeau.ir.graph import Graph, Node
 from flambeau.program.function import Function
 from flambeau.program.signature import schema_of
+from flambeau.program.tangents import TANGENTS
 from flambeau.schema.function import FunctionSchema
 from flambeau.schema.types import FUNCTION, TupleType, without_refinement
 
 VMAP = "prim::Vmap"
+INSTEAD: Final = {VMAP: "loop", TANGENTS: "instead"}
+"""The attribute that is a function of the language, and gives what the node does."""
 
 
 def batch_of(
@@ -58,8 +62,8 @@ def in_dims_of(node: Node) -> list[int | None]:
 
 
 def as_call(node: Node) -> Node:
-    """A call of what runs one example after the other, in the place of a node."""
-    graph, loop = node.graph, node.attribute("loop")
+    """A call of what gives the same, one example after the other or by gradients, in the place of a node."""
+    graph, loop = node.graph, node.attribute(INSTEAD[node.op])
     result = without_refinement(loop.schema.returns[0].type)
     with graph.inserting(node), graph.at_range(node.range):
         named = graph.insert(CONSTANT, (), [FUNCTION], name=loop.short_name, function=loop)

@@ -13,7 +13,7 @@ from flambeau.ir.constant_text import quoted
 from flambeau.ir.constants import CONSTANT, constant_value, is_constant, same_constant
 from flambeau.ir.graph import Node, Value
 from flambeau.ir.kinds import PYTHON_ARGUMENTS
-from flambeau.program.batches import VMAP
+from flambeau.program.batches import INSTEAD
 from flambeau.program.gradients import GRADIENT
 from flambeau.schema.function import FunctionSchema
 from flambeau.schema.rule_tables import RuleTable
@@ -153,10 +153,10 @@ def _gradient(node: Node, operands: Operands) -> Parts:
     return [head, f"{flags[0]}, {flags[1]}, ", *separated(operands), ")"]
 
 
-@prints(VMAP)
-def _vmap(node: Node, operands: Operands) -> Parts:
-    """A call of what runs one example after the other: what archives hold is the language's own."""
-    loop = node.attribute("loop")
+@prints(*INSTEAD)
+def _batch(node: Node, operands: Operands) -> Parts:
+    """A call of what does the same in the language itself: that is what archives hold."""
+    loop = node.attribute(INSTEAD[node.op])
     is_single = len(node.results) == 1 and isinstance(loop.schema.returns[0].type, TupleType)
     return [f"{_qualified(loop.name)}(", *separated(operands), ")[0]" if is_single else ")"]
 

@@ -188,6 +188,10 @@ VMAP_TYPES: Final = Inversion[Callable[[Any], "list[Any] | None"]](
     "the types of what a batch in a graph gives; None if nothing is known of them (`jit.transforms.vmap_nodes`)",
     lambda node: None,
 )
+TANGENT_TYPES: Final = Inversion[Callable[[Any], "list[Any] | None"]](
+    "the types of results with tangents in a graph; None if nothing is known of them (`autodiff.tangent_nodes`)",
+    lambda node: None,
+)
 OPERATOR_EXPANSION: Final = Inversion[Callable[[Any], bool]](
     "puts others in the place of operators that have no native form (`autodiff.expanded_operators`)",
     lambda graph: False,

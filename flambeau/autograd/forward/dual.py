@@ -16,7 +16,7 @@ from flambeau.schema.gradient import Decomposed
 from flambeau.schema.opdef import OpDef
 from flambeau.schema.own_gradient import gradient_of
 from flambeau.tensor import dispatch, recorder
-from flambeau.tensor.levels import Level, State, Wrapper, make, unrecorded
+from flambeau.tensor.levels import Level, State, Wrapper, make
 from flambeau.tensor.tensor import Tensor
 
 
@@ -162,7 +162,7 @@ class DualLevel(Level):
             values = [target._wrapped.value, *values[1:]]
         if definition.changes_layout:
             return self._changed_layout(definition, target, values, operands)
-        before = [unrecorded(values[0]).clone() if tangents.needs_first(definition) else values[0], *values[1:]]
+        before = [values[0].clone() if tangents.needs_first(definition) else values[0], *values[1:]]
         result = dispatch.run(definition, values)
         after = tangents.of_call(definition, before, operands, result)
         self.write(target, after)

@@ -15,6 +15,7 @@ from flambeau.ir.graph import Block, Graph, Node, Value
 from flambeau.jit.transforms.examples import Example, ExampleBuilder, Examples
 from flambeau.program.batches import VMAP
 from flambeau.program.gradients import GRADIENT
+from flambeau.program.tangents import TANGENTS
 from flambeau.schema.rule_tables import RuleTable
 from flambeau.schema.types import IntType, ListType, TensorType, Type, without_refinement
 
@@ -65,7 +66,7 @@ class Batching:
         whole = self.builder.whole
         shared = TensorProxy(whole, new)
         repeated = whole.operators.expand(shared, [self.builder.size_of_batch, *shared.shape])
-        result: Value = (whole.operators.contiguous(repeated) if is_changed else repeated).value
+        result: Value = (whole.operators.clone(repeated) if is_changed else repeated).value
         return result
 
     def _proxy(self, value: Value) -> Any:
@@ -98,11 +99,12 @@ class Batching:
         elif not self._concerns_examples(node):
             self.graph.insert_node(clone_node(node, self.graph, self.values))
             for result in self._own.intersection(node.results):
+                self.batched.discard(result)  # a body may be gone through again
                 self.values[result] = self.of_each(result, is_changed=True)
                 self.batched.add(result)
         elif (rule := batched_nodes.get(node.op)) is not None:
             rule(self, node)
-        elif node.definition is None or node.op in (GRADIENT, VMAP) or node.definition.family == "metadata":
+        elif node.definition is None or node.op in (GRADIENT, VMAP, TANGENTS) or node.definition.family == "metadata":
             refuse(f"{node.op} of examples")
         else:
             self.operator(node)

@@ -22,6 +22,7 @@ from flambeau.program.batches import VMAP
 from flambeau.program.function import Function
 from flambeau.program.gradients import GRADIENT
 from flambeau.program.signature import schema_of
+from flambeau.program.tangents import TANGENTS
 from flambeau.schema.opdef import Effect, OpDef
 from flambeau.schema.types import BOOL, FLOAT, INT, NUMBER, ComplexType, TensorType
 from flambeau.tensor import dispatch
@@ -60,7 +61,7 @@ def _known(function: Function) -> tuple[bool, bool]:
 
 def _looks_at_elements(node: Node) -> bool:
     function = node.attributes.get("function")
-    if node.op in (GRADIENT, VMAP) and isinstance(function, Function):
+    if node.op in (GRADIENT, VMAP, TANGENTS) and isinstance(function, Function):
         return goes_by_elements(function)
     if node.op == "prim::tolist":
         return True
@@ -75,7 +76,7 @@ def _looks_at_elements(node: Node) -> bool:
 
 def _has_effect(node: Node) -> bool:
     function = node.attributes.get("function")
-    if node.op in (GRADIENT, VMAP) and isinstance(function, Function):
+    if node.op in (GRADIENT, VMAP, TANGENTS) and isinstance(function, Function):
         return has_effects(function)
     if node.definition is None:
         return node.op in kinds.OPAQUE or node.op in kinds.ORDERED - {"prim::RaiseException"} or node.op[0] == "^"

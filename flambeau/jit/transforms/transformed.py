@@ -13,6 +13,7 @@ from functools import partial
 from typing import Any, Final
 
 from flambeau.batching.vmap import vmap
+from flambeau.codegen.callable_type import MISSED
 from flambeau.executor.report import Explanation
 from flambeau.func import forward, jacobians, reverse
 from flambeau.jit.function import ScriptFunction
@@ -33,6 +34,8 @@ from flambeau.util.inversions import SCRIPTED_TRANSFORM
 from flambeau.util.record import replace
 
 Plain = Callable[..., Any]
+ALONG: Final = ("jvp", "hvp", "jacfwd", "hessian")
+"""The transforms whose programs have tangents."""
 MOST: Final = 16
 """How many sizes code is kept for."""
 MOST_MADE: Final = 16
@@ -71,7 +74,7 @@ class Stages:
         the graph of the transform, if there is one; `batches` has code for arguments of any sizes, if there may be;
         `whole` says of which arguments the graph is such code."""
         self.batches = None if has_effects(base) else batches
-        self.whole = whole if whole is not None and has_loops(base) and not has_effects(base) else None
+        self.whole = None if has_effects(base) else whole
         self._base, self._plain, self._by_graph, self._name = base, plain, by_graph, name
         self.ways: SpecialisationCache[Any, Callable[[Sequence[Any]], Any]] = SpecialisationCache(
             "sizes of a transform", MOST, describe=lambda key: ", ".join(map(_described, key))
@@ -124,19 +127,27 @@ class TransformedFunction(ScriptFunction):
 
     def __init__(
         self, function: Function, base: Function, plain: Plain, complete: Plain, is_covered: Callable[[Any, Any], bool],
-        batches: Batches | None,
+        batches: Batches | None, *, along: bool,
     ) -> None:  # fmt: skip
-        """`complete` is `plain` for all arguments, those with defaults too; `is_covered` says whether arguments by
-        place and by name are what the program was written for."""
+        """`along` says that the transform goes along with the values, by a graph of its own; `complete` is `plain` for
+        all arguments, those with defaults too; `is_covered` says whether arguments by place and by name are what the
+        program was written for."""
         super().__init__(function)
         self.base, self.plain, self._is_covered = base, plain, is_covered
-        whole = WholeGraph(function) if batches is None else None
+        is_whole = batches is None and (along or has_loops(base))
+        whole = WholeGraph(function) if is_whole else None
         self._stages = Stages(
             base, complete, lambda arguments: self._executor(*arguments), function.name, batches, whole
         )
 
     def __call__(self, *args: Any, **kwargs: Any) -> Any:
         """Run it. Raises what the transform of the same Python function does."""
+        fast_path = self._executor.fast_path if self._stages.whole is not None else None
+        is_watched = thread.observer is not None or thread.handlers or thread.is_plain
+        if fast_path is not None and not kwargs and not is_watched:
+            result = fast_path(*args)
+            if result is not MISSED:
+                return result
         return self._call_slowly(*args, **kwargs)
 
     def _call_slowly(self, *args: Any, **kwargs: Any) -> Any:
@@ -296,7 +307,7 @@ def _new(kind: str, function: ScriptFunction, options: dict[str, Any]) -> Callab
         program = program_of(kind, function.script_function, **options)
     except (TypeError, ValueError):
         return _without_graph(function, alone, kind)
-    new = TransformedFunction(program, _base(function), alone, complete, is_covered, batches)
+    new = TransformedFunction(program, _base(function), alone, complete, is_covered, batches, along=kind in ALONG)
     return partial(_along, new, function) if kind in ("jvp", "hvp") else new
 
 

@@ -15,7 +15,7 @@ from flambeau.ir.clone import clone_graph
 from flambeau.ir.constants import CONSTANT
 from flambeau.ir.graph import Graph, Node
 from flambeau.ir.walk import blocks, subgraphs
-from flambeau.program.batches import VMAP
+from flambeau.program.batches import INSTEAD
 from flambeau.program.function import Function
 from flambeau.program.gradients import GRADIENT
 from flambeau.program.unit import demangle, mangle
@@ -128,9 +128,9 @@ class ArchiveNames:
         if node.op == GRADIENT:
             function = node.attribute("function")
             node.attributes["function"] = replace_name(function, self.of_function(function))
-        if node.op == VMAP:
-            loop = node.attribute("loop")
-            node.attributes["loop"] = replace_name(loop, self.of_function(loop))
+        if node.op in INSTEAD:
+            instead = node.attribute(INSTEAD[node.op])
+            node.attributes[INSTEAD[node.op]] = replace_name(instead, self.of_function(instead))
         owner_type = node.operand(0).static_type if node.op == "prim::CallMethod" else None
         if isinstance(owner_type, ClassType) and is_hook(owner_type, node.attribute("name")):
             hook: Function = owner_type.definition.methods[node.attribute("name")]

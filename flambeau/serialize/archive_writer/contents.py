@@ -15,7 +15,7 @@ from flambeau.ir.graph import Graph, Node
 from flambeau.ir.kinds import CONTROL
 from flambeau.ir.walk import blocks, subgraphs
 from flambeau.program import instances
-from flambeau.program.batches import VMAP
+from flambeau.program.batches import INSTEAD
 from flambeau.program.classes import ClassDefinition, InterfaceDefinition
 from flambeau.program.function import Function
 from flambeau.program.gradients import GRADIENT
@@ -54,7 +54,7 @@ SET_ATTRIBUTE = (
     "cannot save attribute '{name}' of '{owner}': archives have no form for sets; keep a dict from items to True"
 )
 
-_CALLED = {GRADIENT: "function", VMAP: "loop"}
+_CALLED = {GRADIENT: "function", **INSTEAD}
 """Nodes that are about a function, and the attribute that archives hold of it."""
 
 

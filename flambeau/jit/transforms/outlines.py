@@ -1,0 +1,156 @@
+"""What programs about functions are written with: names, texts of calls, and the compiler of such texts."""
+
+from __future__ import annotations
+
+import typing
+from collections.abc import Sequence
+from typing import Any, Final
+
+from flambeau.analysis.effects import is_random
+from flambeau.batching.vmap import vmap as batches_of
+from flambeau.executor.inlined_graph import inlined_graph
+from flambeau.frontend.compile_text import compile_source
+from flambeau.frontend.source.python_source import NameScope
+from flambeau.func.reverse import grad
+from flambeau.jit.compiling import tidy
+from flambeau.jit.resolver import PythonResolver
+from flambeau.jit.script import CLASSES
+from flambeau.jit.script_registry import REGISTRY
+from flambeau.ops.packets import packet_of
+from flambeau.program.function import Function
+from flambeau.schema.function import FunctionSchema
+from flambeau.schema.types import TensorType, TupleType, Type
+from flambeau.tensor.tensor import Tensor
+
+NO_TENSORS: Final = "{kind}() of {name}() needs results that are tensors, or a tuple of tensors: it returns {found}"
+NO_ARGUMENT: Final = "{name}() has {count} parameters: there is no argument {number} to differentiate by"
+NO_TENSOR: Final = "{kind}() of {name}() goes by tensors: '{argument}' is a {found}"
+REPEATED: Final = (
+    "{kind}() of {name}(), which draws random numbers, runs it several times in programs, each time with others: draw "
+    "them outside, and pass them as an argument"
+)
+
+
+class Outline:
+    """What programs about a function are written with: names, and the texts of calls of it."""
+
+    def __init__(self, kind: str, function: Function, argnums: int | tuple[int, ...], *, has_aux: bool = False) -> None:
+        schema = function.schema
+        self.function, self.has_aux = function, has_aux
+        self.mark = "_"
+        while any(a.name.startswith(self.mark) for a in schema.arguments):
+            self.mark += "_"
+        self.names = [a.name for a in schema.arguments]
+        self.header = ", ".join(f"{a.name}: {a.type.annotation}" for a in schema.arguments)
+        self.call = ", ".join(self.names)
+        self.is_one_argument = isinstance(argnums, int)
+        numbers = [argnums] if isinstance(argnums, int) else list(argnums)
+        self.numbers = tuple([self._checked(kind, number) for number in numbers])
+        self.sources = [self.names[n] for n in self.numbers]
+        result = _result(kind, function, has_aux=has_aux)
+        self.is_tuple = isinstance(result, TupleType)
+        count = len(result.elements) if isinstance(result, TupleType) else 1
+        self.values = [f"{self.mark}y{n}" for n in range(count)]
+        self.seeds = [f"{self.mark}c{n}" for n in range(count)]
+        self.tangents = [f"{self.mark}t{n}" for n in range(len(self.sources))]
+
+    def _checked(self, kind: str, number: int) -> int:
+        arguments = self.function.schema.arguments
+        if not -len(arguments) <= number < len(arguments):
+            name = self.function.short_name
+            raise ValueError(NO_ARGUMENT.format(name=name, count=len(arguments), number=number))
+        argument = arguments[number % len(arguments)]
+        if not isinstance(argument.type, TensorType):
+            text = NO_TENSOR.format(
+                kind=kind, name=self.function.short_name, argument=argument.name, found=argument.type.annotation
+            )
+            raise TypeError(text)
+        return number % len(arguments)
+
+    @property
+    def evaluated(self) -> str:
+        """The statement that calls the function."""
+        left = ", ".join(self.values) + ("," if len(self.values) == 1 else "")
+        target = f"({left})" if self.is_tuple else self.values[0]
+        aux = f", {self.mark}aux" if self.has_aux else ""
+        return f"{target}{aux} = {self.mark}f({self.call})"
+
+    def packed(self, texts: Sequence[str]) -> str:
+        """The text of values, one for each result."""
+        return written(texts, is_tuple=self.is_tuple)
+
+    def by_source(self, texts: Sequence[str]) -> str:
+        """The text of values, one for each argument that is differentiated by."""
+        return written(texts, is_tuple=not self.is_one_argument)
+
+    def declared(self, names: Sequence[str]) -> str:
+        """The parameters of the function, and further tensors."""
+        return ", ".join([*([self.header] if self.header else []), *(f"{name}: Tensor" for name in names)])
+
+    def pulled(self) -> list[str]:
+        """A function of the arguments and of one cotangent for each result: the sum of their products."""
+        products = " + ".join(f"({y} * {c}).sum()" for y, c in zip(self.values, self.seeds, strict=True))
+        return [
+            f"def {self.mark}pulled({self.declared(self.seeds)}) -> Tensor:", f"    {self.evaluated}",
+            f"    return {products}",
+        ]  # fmt: skip
+
+
+def written(texts: Sequence[str], *, is_tuple: bool) -> str:
+    """A value, or a tuple of values, as text."""
+    return f"({', '.join(texts)}{',' if len(texts) == 1 else ''})" if is_tuple else texts[0]
+
+
+def _result(kind: str, function: Function, *, has_aux: bool) -> Type:
+    """The type of what is transformed: a tensor or a tuple of tensors."""
+    returns = function.schema.returns
+    result = returns[0].type if len(returns) == 1 else None
+    inner = result.elements[0] if has_aux and isinstance(result, TupleType) and len(result.elements) == 2 else result
+    is_tuple = isinstance(inner, TupleType) and inner.elements
+    if (has_aux and inner is result) or not (
+        isinstance(inner, TensorType) or (is_tuple and all(isinstance(e, TensorType) for e in inner.elements))  # type: ignore[union-attr]
+    ):
+        found = "nothing" if result is None else result.annotation
+        raise TypeError(NO_TENSORS.format(kind=kind, name=function.short_name, found=found))
+    assert inner is not None
+    return inner
+
+
+def refuse_random(kind: str, function: Function) -> None:
+    """Raise TypeError for a function that draws random numbers: a program would run it again with others."""
+    if any(map(is_random, inlined_graph(function).listed_nodes())):
+        raise TypeError(REPEATED.format(kind=kind, name=function.short_name))
+
+
+def basis(mark: str, name: str) -> str:
+    """The vectors of a basis of a tensor, one after the other."""
+    count = f"{name}.numel()"
+    return f"{mark}eye({count}, dtype={name}.dtype, device={name}.device).reshape([{count}, *{name}.shape])"
+
+
+def joined(texts: Sequence[str]) -> str:
+    return ", ".join(text for text in texts if text)
+
+
+def compiled(name: str, lines: Sequence[str], outline: Outline, names: dict[str, Any]) -> Function:
+    """The last function of a text, with the defaults of the one that it is about."""
+    m = outline.mark
+    known = {
+        f"{m}f": outline.function, f"{m}grad": grad, f"{m}zeros_like": packet_of("aten::zeros_like"),
+        f"{m}stack": packet_of("aten::stack"), f"{m}cat": packet_of("aten::cat"), f"{m}eye": packet_of("aten::eye"),
+        f"{m}vmap": batches_of,
+        "Tensor": Tensor, **names,
+    }  # fmt: skip
+    last = None
+    for text in "\n".join(lines).replace("\ndef ", "\n\0def ").split("\0"):
+        resolver = PythonResolver(NameScope(known, vars(typing)), CLASSES, "<transform>")
+        with REGISTRY.lock:
+            [last] = compile_source(text + "\n", resolver, filename="<transform>")
+        tidy(last)
+        REGISTRY.attach(last)
+        known[last.short_name] = last
+    assert last is not None
+    given = {a.name: a for a in outline.function.schema.arguments}
+    required = len(last.schema.arguments) > len(given)  # tangents come behind
+    arguments = [a if required else given.get(a.name, a) for a in last.schema.arguments]
+    return Function(name, last.graph, FunctionSchema(name, "", tuple(arguments), last.schema.returns))
