@@ -53,6 +53,7 @@ from flambeau.ops import layer_norm_gradients as _layer_norm_gradients
 from flambeau.ops import layout_changes as _layout_changes
 from flambeau.ops import logic as _logic
 from flambeau.ops import loss as _loss
+from flambeau.ops import loss_expansions as _loss_expansions
 from flambeau.ops import margin_losses as _margin_losses
 from flambeau.ops import masks as _masks
 from flambeau.ops import membership as _membership
