@@ -38,6 +38,7 @@ from flambeau.ops import embedding as _embedding
 from flambeau.ops import embedding_bags as _embedding_bags
 from flambeau.ops import extremes as _extremes
 from flambeau.ops import fake_quantize as _fake_quantize
+from flambeau.ops import fold_expansions as _fold_expansions
 from flambeau.ops import fourier as _fourier
 from flambeau.ops import frequencies as _frequencies
 from flambeau.ops import gates as _gates
@@ -90,6 +91,7 @@ from flambeau.ops import resampling_smooth as _resampling_smooth
 from flambeau.ops import scans as _scans
 from flambeau.ops import scattering as _scattering
 from flambeau.ops import searching as _searching
+from flambeau.ops import shape_expansions as _shape_expansions
 from flambeau.ops import signal_windows as _signal_windows
 from flambeau.ops import softmax as _softmax
 from flambeau.ops import sorting as _sorting
