@@ -9,6 +9,7 @@ from flambeau.codegen.graph import arrays, memory
 from flambeau.codegen.graph.arrays import array, view_on
 from flambeau.codegen.graph.emitted_function import EmittedFunction
 from flambeau.codegen.graph.literals import literal_of
+from flambeau.codegen.graph.memory import number
 from flambeau.codegen.graph.named_operands import operands_by_name
 from flambeau.codegen.graph.native_values import ArrayValue, CannotCompileError
 from flambeau.codegen.graph.pointwise import set_element
@@ -61,6 +62,7 @@ def _operands(fn: EmittedFunction, node: Node) -> _Loss:
     entries = view_on(x, x.data, _without(x.sizes, axis), _without(x.strides, axis), 0)
     for size, wanted in zip(target.sizes, entries.sizes, strict=True):
         fn.exits.fail_if(fn.e.icmp("ne", size, wanted), node)
+    fn.exits.fail_if(fn.e.icmp("eq", x.sizes[axis], number(0)), node)
     weight = _weight(fn, node, x, axis)
     ignored = fn.values.scalar(node.operand(4)).register
     return _Loss(entries, x.strides[axis], x.sizes[axis], target, weight, ignored)
