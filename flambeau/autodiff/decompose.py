@@ -29,12 +29,17 @@ def do(graph: Graph, values: set[Value]) -> bool:
     changed = False
     waiting = [n for n in graph.listed_nodes() if any(v in values for v in n.operands)]
     sizes: SymbolicSizes | None = None
-    for node in waiting:
+    while waiting:
+        node = waiting.pop()
         definition = node.definition
         body = None if definition is None or definition.schema.is_mutable else _body(definition)
         if body is not None:
             sizes = sizes or SymbolicSizes(graph)
-            changed = _decompose(node, body, Builder(graph, sizes)) or changed
+            before = node.previous
+            following = node.next or node.owner_block.return_node
+            if _decompose(node, body, Builder(graph, sizes)):
+                waiting += _between(before, following)
+                changed = True
     return changed
 
 
@@ -78,10 +83,17 @@ def _value(builder: Builder, item: Any) -> Value:
     raise UntraceableError("a result that is no tensor")
 
 
+def _between(before: Node | None, following: Node) -> list[Node]:
+    """The nodes behind one, or from the start of the block, up to another."""
+    nodes: list[Node] = []
+    current = following.previous
+    while current is not None and current is not before:
+        nodes.append(current)
+        current = current.previous
+    return nodes
+
+
 def _erase_between(before: Node | None, node: Node) -> None:
     """Remove what was inserted before a node, behind another."""
-    current = node.previous
-    while current is not None and current is not before:
-        earlier = current.previous
-        current.erase()
-        current = earlier
+    for inserted in _between(before, node):
+        inserted.erase()

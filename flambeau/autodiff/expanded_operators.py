@@ -35,9 +35,13 @@ def do(graph: Graph) -> bool:
     if not expandable or any(_asks(v) for v in graph.parameters):
         return False
     changed = not all(map(_is_known, (v for node in expandable for v in node.operands))) and shapes.propagate(graph)
-    for node in expandable:
-        if all(map(_is_known, node.operands)) and not _is_to_fail(node):
-            changed |= _expand(graph, node)
+    seen = set(expandable)
+    while expandable:
+        for node in expandable:
+            if all(map(_is_known, node.operands)) and not _is_to_fail(node):
+                changed |= _expand(graph, node)
+        expandable = [node for node in graph.listed_nodes() if node.op in expansions and node not in seen]
+        seen.update(expandable)
     return changed
 
 
@@ -68,6 +72,10 @@ class _Operators(GraphOperators):
             with graph.inserting(way):
                 way.add_return(builder.value(make(), TENSOR))
         return TensorProxy(builder, branch.result())
+
+    def holds(self, tensor: Any) -> Any:
+        """The one element of a tensor, as a condition."""
+        return self._builder.scalar("aten::Bool", (tensor,))
 
     def require(self, *conditions: Any) -> None:
         """Have the operator itself say what is wrong where a condition does not hold, which must be where it fails."""

@@ -17,6 +17,7 @@ anything else raises `UntraceableError`, and so does what a formula decides by a
 from __future__ import annotations
 
 from collections.abc import Callable, Sequence
+from functools import partial, reduce
 from typing import Any, Final
 
 from flambeau.analysis.operator_rules import result_types
@@ -39,6 +40,7 @@ from flambeau.ops.derivatives.operators import NUMBERS
 from flambeau.schema import match, registry
 from flambeau.schema.argument_rules import RuntimeTypes
 from flambeau.schema.bind import Binder
+from flambeau.schema.dtype import bool_
 from flambeau.schema.opdef import OpDef
 from flambeau.schema.types import (
     NONE,
@@ -291,6 +293,14 @@ class GraphOperators:
     def expand(self, x: TensorProxy, sizes: Sequence[Any]) -> Any:
         """Broadcast to sizes; itself, if these are its own."""
         return x if x.has_sizes(sizes) else self._builder.call("aten::expand", (x, list(sizes)), {})
+
+    def broadcast_tensors(self, tensors: Sequence[TensorProxy]) -> Any:
+        """Each in the sizes that all have together: the choice of it, wherever the others are."""
+        chosen = self._builder.call("aten::ones", ([],), {"dtype": bool_})
+        return [
+            reduce(partial(self.where, chosen), [*tensors[:k], *tensors[k + 1 :]], x)
+            for k, x in enumerate(tensors)
+        ]
 
     def mT(self, x: TensorProxy) -> Any:  # noqa: N802  (the operator's name)
         """A matrix's transpose."""

@@ -39,6 +39,7 @@ from flambeau.ops import embedding as _embedding
 from flambeau.ops import embedding_bags as _embedding_bags
 from flambeau.ops import extremes as _extremes
 from flambeau.ops import fake_quantize as _fake_quantize
+from flambeau.ops import fold_expansions as _fold_expansions
 from flambeau.ops import fourier as _fourier
 from flambeau.ops import frequencies as _frequencies
 from flambeau.ops import gates as _gates
@@ -54,6 +55,7 @@ from flambeau.ops import layer_norm_gradients as _layer_norm_gradients
 from flambeau.ops import layout_changes as _layout_changes
 from flambeau.ops import logic as _logic
 from flambeau.ops import loss as _loss
+from flambeau.ops import loss_expansions as _loss_expansions
 from flambeau.ops import margin_losses as _margin_losses
 from flambeau.ops import masks as _masks
 from flambeau.ops import membership as _membership
@@ -90,6 +92,7 @@ from flambeau.ops import resampling_smooth as _resampling_smooth
 from flambeau.ops import scans as _scans
 from flambeau.ops import scattering as _scattering
 from flambeau.ops import searching as _searching
+from flambeau.ops import shape_expansions as _shape_expansions
 from flambeau.ops import signal_windows as _signal_windows
 from flambeau.ops import softmax as _softmax
 from flambeau.ops import sorting as _sorting

@@ -154,21 +154,28 @@ def cross_entropy(
     class_dim = 0 if self.ndim == 1 else 1
     logs = F.log_softmax(self, class_dim)
     if self.shape == target.shape:
-        return _of_probabilities(F, logs, target, weight, reduction, label_smoothing)
+        return of_probabilities(F, logs, target, weight, reduction, label_smoothing, _rows(logs, class_dim))
     loss = F.nll_loss_nd(logs, target, weight, reduction, ignore_index)
     if label_smoothing == 0:
         return loss
-    return _smoothed(F, logs, loss, target, weight, reduction, ignore_index, label_smoothing)
+    return smoothed(F, logs, loss, target, weight, reduction, ignore_index, label_smoothing)
 
 
-def _of_probabilities(
+def _rows(logs: Tensor, class_dim: int) -> int:
+    """How many places have a loss; at least one."""
+    return max(int(logs._array.size) // tuple(logs.shape)[class_dim], 1)
+
+
+def of_probabilities(
     F: Any,
     logs: Tensor,
     target: Tensor,
     weight: Tensor | None,
     reduction: int,
     label_smoothing: float,
+    count: Any,
 ) -> Any:
+    """The loss where there is a probability for each class; `count` is what a mean is divided by."""
     if not target.dtype.is_floating_point:
         raise RuntimeError(
             f"Expected floating point type for target with class probabilities, got {target.dtype.display}"
@@ -182,7 +189,7 @@ def _of_probabilities(
         products = F.mul(products, _along(F, weight, logs.ndim))
     losses = F.neg(F.sum(products, [class_dim]))
     if reduction == MEAN:
-        return F.div(F.sum(losses), max(logs._array.size // classes, 1))
+        return F.div(F.sum(losses), count)
     return reduced(F, losses, reduction)
 
 
@@ -190,7 +197,7 @@ def _along(F: Any, weight: Tensor, ndim: int) -> Any:
     return weight if ndim == 1 else F.view(weight, [1, -1] + [1] * (ndim - 2))
 
 
-def _smoothed(
+def smoothed(
     F: Any, logs: Tensor, loss: Tensor, target: Tensor, weight: Tensor | None, reduction: int, ignore_index: int,
     label_smoothing: float,
 ) -> Any:  # fmt: skip
@@ -198,13 +205,13 @@ def _smoothed(
     class_dim = 0 if logs.ndim == 1 else 1
     classes = tuple(logs.shape)[class_dim]
     spread = logs if weight is None else F.mul(logs, _along(F, weight, logs.ndim))
-    spread = F.masked_fill(F.neg(F.sum(spread, [class_dim])), F.eq(target, ignore_index), 0.0)
+    spread = F.where(F.eq(target, ignore_index), 0.0, F.neg(F.sum(spread, [class_dim])))
     if reduction == MEAN:
         used = F.ne(target, ignore_index)
         if weight is None:
             count = F.sum(used)
         else:
-            places = F.masked_fill(target, F.logical_not(used), 0)
+            places = F.where(used, target, 0)
             count = F.sum(
                 F.mul(F.reshape(F.index_select(weight, 0, F.reshape(places, [-1])), list(target.shape)), used)
             )

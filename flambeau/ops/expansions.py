@@ -199,6 +199,17 @@ def _ravel(F: Any, x: Any) -> Any:
     return F.reshape(F.contiguous(x), [-1])
 
 
+def _in_sizes_of(name: str, F: Any, x: Any, other: Any) -> Any:
+    """A view whose sizes are those of another tensor."""
+    return getattr(F, name)(x, list(other.shape))
+
+
+for _name in ("expand", "view", "reshape"):
+    _body = partial(_in_sizes_of, _name)
+    expansions(f"aten::{_name}_as")(_body)
+    differentiated(f"aten::{_name}_as")(_body)
+
+
 @expansions("aten::movedim", "aten::moveaxis")
 def _movedim(F: Any, x: Any, source: Any, destination: Any) -> Any:
     """Axes in another order, which is known."""

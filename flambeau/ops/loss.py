@@ -133,7 +133,7 @@ def poisson_nll(
     )
     if full:
         stirling = F.add(F.sub(F.mul(target, F.log(target)), target), F.mul(F.log(F.mul(target, 2 * np.pi)), 0.5))
-        loss = F.add(loss, F.masked_fill(stirling, F.le(target, 1), 0))
+        loss = F.add(loss, F.where(F.le(target, 1), 0.0, stirling))
     return reduced(F, loss, reduction)
 
 

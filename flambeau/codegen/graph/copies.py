@@ -143,6 +143,20 @@ def is_contiguous(fn: EmittedFunction, node: Node) -> None:
     fn.values.set(node.result(), Scalar(Bool(), contiguous_now))
 
 
+def is_same_size(fn: EmittedFunction, node: Node) -> None:
+    """Whether two tensors have the same sizes."""
+    one, other = (_sizes(fn.values.get(v)) for v in node.operands)
+    same = Register("true" if len(one) == len(other) else "false", "i1", 1)
+    if len(one) == len(other):
+        for a, b in zip(one, other, strict=True):
+            same = fn.e.binary("and", same, fn.e.icmp("eq", a, b))
+    fn.values.set(node.result(), Scalar(Bool(), same))
+
+
+def _sizes(native: Native) -> tuple[Register, ...]:
+    return native.sizes if isinstance(native, ArrayValue) else ()
+
+
 def convert(fn: EmittedFunction, node: Node) -> None:
     """`to(dtype)`: the tensor itself if it has it, unless a copy is asked for."""
     native = fn.values.get(node.operand(0))

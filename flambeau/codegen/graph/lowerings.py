@@ -37,6 +37,7 @@ from flambeau.codegen.graph import (
     ordered_lines,
     packing,
     part_writes,
+    picked_losses,
     pieces,
     pointwise,
     rearranging,
@@ -424,6 +425,7 @@ lowers_on_tensors("aten::linalg_eigh")(matrices.eigenvectors)
 lowers_on_tensors("aten::linalg_svdvals")(matrices.singular_values)
 lowers_on_tensors("aten::linalg_solve")(matrices.solve)
 lowers_on_tensors("aten::cdist")(distances.cdist)
+lowers_on_tensors("aten::nll_loss", "aten::nll_loss_nd", "aten::nll_loss2d")(picked_losses.nll_loss)
 lowers_on_tensors("aten::linalg_solve_triangular")(triangular.solve_triangular)
 lowers_on_tensors("aten::triangular_solve")(triangular.triangular_solve)
 lowers_on_tensors("aten::slice")(arrays.slice_)
@@ -475,6 +477,7 @@ lowers_on_tensors("aten::embedding_bag", "aten::_embedding_bag", "aten::_embeddi
 lowers_on_tensors("aten::detach", "aten::alias")(arrays.same)
 lowers_on_tensors("aten::size", "prim::shape")(arrays.size)
 lowers_on_tensors("aten::is_contiguous")(copies.is_contiguous)
+lowers_on_tensors("aten::is_same_size")(copies.is_same_size)
 lowers_on_tensors("aten::dim")(arrays.dim)
 lowers_on_tensors("aten::numel")(arrays.numel)
 lowers_on_tensors("aten::len")(arrays.length)

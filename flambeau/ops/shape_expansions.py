@@ -1,0 +1,118 @@
+"""Joins, parts, repetitions and turns as `cat`, slices, `repeat` and `flip`: what plans have in their place."""
+
+# ruff: noqa: N803  # F is what bodies call the operators
+from __future__ import annotations
+
+from collections.abc import Sequence
+from functools import partial
+from typing import Any
+
+from flambeau.ops.expansions import expansions
+
+
+@expansions("aten::concat", "aten::concatenate")
+def _concat(F: Any, tensors: Any, dim: Any = 0) -> Any:
+    """Another name of `cat`."""
+    return F.cat(tensors, dim)
+
+
+def _at_least(rank: int, F: Any, x: Any) -> Any:
+    """With as many axes: one in front of a vector, those that a matrix lacks behind it."""
+    if x.ndim >= rank:
+        return x
+    if x.ndim == 0:
+        return F.reshape(x, [1] * rank)
+    shown = F.unsqueeze(x, 0) if x.ndim == 1 else x
+    return F.unsqueeze(shown, -1) if rank == 3 else shown
+
+
+def _with_axes(rank: int, F: Any, x: Any) -> Any:
+    """One tensor; each of several stays with its operator."""
+    return None if isinstance(x, Sequence) else _at_least(rank, F, x)
+
+
+for _rank in (1, 2, 3):
+    expansions(f"aten::atleast_{_rank}d")(partial(_with_axes, _rank))
+
+
+def _stacked(rank: int, F: Any, tensors: Any) -> Any:
+    """Side by side along the second axis of vectors and more, one above the other, or one behind the other."""
+    parts = [_at_least(rank, F, t) for t in tensors]
+    if not parts:
+        return None
+    axis = {1: min(parts[0].ndim - 1, 1), 2: 0, 3: 2}[rank]
+    return F.cat(parts, axis)
+
+
+for _rank, _names in ((1, "hstack"), (2, "vstack row_stack"), (3, "dstack")):
+    for _name in _names.split():
+        expansions(f"aten::{_name}")(partial(_stacked, _rank))
+
+
+@expansions("aten::column_stack")
+def _column_stack(F: Any, tensors: Any) -> Any:
+    """Vectors as columns."""
+    columns = [F.reshape(t, [-1, 1]) if t.ndim < 2 else t for t in tensors]
+    return F.cat(columns, 1) if columns else None
+
+
+@expansions("aten::tile")
+def _tile(F: Any, x: Any, dims: Any) -> Any:
+    """Copies along the last axes."""
+    if not isinstance(dims, list | tuple):
+        return None
+    return F.repeat(x, [1] * (x.ndim - len(dims)) + list(dims))
+
+
+@expansions("aten::flipud")
+def _flipud(F: Any, x: Any) -> Any:
+    """Rows from the last to the first."""
+    return F.flip(x, [0]) if x.ndim else None
+
+
+@expansions("aten::fliplr")
+def _fliplr(F: Any, x: Any) -> Any:
+    """Columns from the last to the first."""
+    return F.flip(x, [1]) if x.ndim > 1 else None
+
+
+@expansions("aten::tensor_split")
+def _tensor_split(F: Any, x: Any, places: Any, dim: Any = 0) -> Any:
+    """Parts that end at known places, or a known number of parts as equal as they can be."""
+    if type(dim) is not int or not -x.ndim <= dim < x.ndim:
+        return None
+    size = x.shape[dim]
+    if isinstance(places, list | tuple) and all(type(p) is int for p in places):
+        starts, ends = [0, *places], [*places, size]
+    elif type(places) is int and places > 0:
+        each, left = size // places, size % places
+        edges = [each * k + F.minimum(left, k) for k in range(places + 1)]
+        starts, ends = edges[:-1], edges[1:]
+    else:
+        return None
+    return [F.slice(x, dim, start, end, 1) for start, end in zip(starts, ends, strict=True)]
+
+
+def _split_along(dim: int, F: Any, x: Any, places: Any) -> Any:
+    """The same along one axis; a number of parts divides it."""
+    axis = 0 if dim == 1 and x.ndim == 1 else dim
+    if axis >= x.ndim or (type(places) is int and places < 1):
+        return None
+    if type(places) is int:
+        F.require(x.shape[axis] % places == 0)
+    return _tensor_split(F, x, places, axis)
+
+
+for _dim, _name in enumerate(("vsplit", "hsplit", "dsplit")):
+    expansions(f"aten::{_name}")(partial(_split_along, _dim))
+
+
+@expansions("aten::channel_shuffle")
+def _channel_shuffle(F: Any, x: Any, groups: Any) -> Any:
+    """The first channels of all groups, then the second ones, and so on."""
+    if x.ndim < 3 or type(groups) is not int or groups < 1:
+        return None
+    batch, channels, *rest = x.shape
+    F.require(channels % groups == 0)
+    grouped = F.reshape(x, [batch, groups, channels // groups, *rest])
+    return F.reshape(F.contiguous(F.transpose(grouped, 1, 2)), [batch, channels, *rest])
