@@ -1,0 +1,65 @@
+"""The gradient of a convolution's weight as a launch for groups of plans."""
+
+from __future__ import annotations
+
+import ctypes
+from array import array
+from collections.abc import Sequence
+from functools import partial
+
+from numpy.lib.stride_tricks import as_strided
+
+from flambeau.codegen.convolutions import slopes
+from flambeau.codegen.convolutions.launches import result_of
+from flambeau.codegen.convolutions.problem import Array
+from flambeau.codegen.convolutions.run import pieces_of, prepare_weight_gradient
+from flambeau.codegen.convolutions.words import SLICE, SLOPES, SLOPES_AT, SLOPES_WORDS
+from flambeau.codegen.kernel.dtypes import KernelError
+from flambeau.codegen.launches import Launch
+from flambeau.codegen.routines.table import Operands, Prepare, Routine, operands_of, routines, single_node
+from flambeau.ir.graph import Graph
+from flambeau.ops.convolution_checks import spread
+
+
+@routines("flambeau::convolution_weight")
+def _convolution_weight(graph: Graph) -> Prepare:
+    return partial(_prepare, operands_of(graph, single_node(graph)))
+
+
+def _prepare(operands: Operands, arrays: Sequence[Array]) -> Launch:
+    """The launch for arrays like these. Raises `KernelError` for what has no code."""
+    x, slope = (operands.array(name, arrays) for name in ("input", "slope"))
+    given = operands.constants
+    kernel, groups = tuple(given["kernel"]), int(given["groups"])
+    dims = len(kernel)
+    if x is None or slope is None or not x.ndim == slope.ndim == dims + 2 or not x.size or not slope.size:
+        raise KernelError("no such images, or single ones")
+    if groups < 1 or x.shape[1] % groups or slope.shape[1] % groups or len(x) != len(slope):
+        raise KernelError("groups that do not divide the channels, or other images than gradients")
+    try:
+        ways = [spread(name, given[name], dims) for name in ("stride", "padding", "dilation")]
+    except RuntimeError as refusal:
+        raise KernelError(str(refusal)) from None
+    shape = (slope.shape[1], x.shape[1] // groups, *kernel)
+    output, strides = result_of(x, shape, keeps_order=False)
+    run = prepare_weight_gradient(x, slope, as_strided(x, shape, strides, writeable=False), *ways, groups)
+    if run is None or not run.slices:
+        raise KernelError("no code for such a convolution")
+    listed = array("q")
+    for one in run.slices:
+        listed.extend((one.problem.words.buffer_info()[0], one.from_x, one.from_y, 0, one.problem.units))
+    assert len(listed) == SLICE.words * len(run.slices)
+    call = SLOPES.pack(
+        slices=listed.buffer_info()[0], slice_count=len(run.slices), x=1 + operands.places["input"],
+        slope=1 + operands.places["slope"], w=1 + len(arrays),
+    )  # fmt: skip
+    words = [0] * SLOPES_WORDS
+    words[SLOPES_AT] = ctypes.addressof(call)
+    nanoseconds = sum(one.problem.nanoseconds for one in run.slices)
+    step, pieces = pieces_of(run.units, nanoseconds)
+    problems = {id(one.problem): one.problem for one in run.slices}
+    kept = call, listed, tuple([(p.words, p.tables, p.kept) for p in problems.values()])
+    return Launch(
+        (output,), words, run.units, None, step, pieces, nanoseconds,
+        routine=Routine(run.code.native, slopes.OF_LAUNCH, kept),
+    )  # fmt: skip
