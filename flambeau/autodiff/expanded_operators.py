@@ -14,7 +14,7 @@ from __future__ import annotations
 
 from collections.abc import Callable
 from functools import reduce
-from typing import Any
+from typing import Any, Final
 
 from flambeau.analysis import shapes
 from flambeau.autodiff.graph_operators import Builder, GraphOperators
@@ -27,6 +27,9 @@ from flambeau.ops.expansions import differentiated, expansions
 from flambeau.schema.types import STRING, TENSOR, ListType, OptionalType, TensorType
 from flambeau.util.inversions import OPERATOR_EXPANSION
 
+OWN: Final = "flambeau::"
+"""What operators begin with that bodies give, and that may be expanded again."""
+
 
 @OPERATOR_EXPANSION.provide
 def do(graph: Graph) -> bool:
@@ -34,6 +37,12 @@ def do(graph: Graph) -> bool:
     found = [node for node in graph.listed_nodes() if node.op in expansions]
     if not found or any(_asks(v) for v in graph.parameters):
         return False
+    changed = _expand_all(graph, found)
+    made = [n for n in graph.listed_nodes() if n.op in expansions and n.op.startswith(OWN)] if changed else []
+    return _expand_all(graph, made) or changed
+
+
+def _expand_all(graph: Graph, found: list[Node]) -> bool:
     changed = not all(map(_is_known, (v for node in found for v in node.operands))) and shapes.propagate(graph)
     for node in found:
         if all(map(_is_known, node.operands)) and not _is_to_fail(node):

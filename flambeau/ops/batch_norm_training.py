@@ -53,5 +53,6 @@ declare(
     ],
     ulp=ULP,
     is_method=False,
+    on_tensors=True,
     is_function=False,
 )

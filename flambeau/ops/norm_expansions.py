@@ -38,3 +38,40 @@ def _batch_norm(
 
 
 differentiated("aten::batch_norm")(_batch_norm)
+
+
+def _is_matrix(x: Any, *vectors: Any) -> bool:
+    """Whether there are loops over columns for a tensor of two axes and vectors of its dtype."""
+    is_alike = all(v is None or (v.ndim == 1 and v.dtype is x.dtype) for v in vectors)
+    return x.ndim == 2 and x.dtype in (float32, float64) and is_alike
+
+
+@expansions("flambeau::batch_norm_training")
+def _matrix_norm(
+    F: Any, x: Any, weight: Any, bias: Any, running_mean: Any, running_var: Any, eps: Any
+) -> Any:
+    """The norm of a matrix over its rows."""
+    vectors = [v for v in (weight, bias, running_mean, running_var) if v is not None]
+    if not _is_matrix(x, *vectors):
+        return None
+    F.require(*[v.shape[0] == x.shape[1] for v in vectors])
+    count = x.shape[0]
+    mean = F.mean(x, [0])
+    off = F.sub(x, mean)
+    squares = F.sum(F.mul(off, off), [0])
+    result = F.mul(off, F.rsqrt(F.add(F.div(squares, count), eps)))
+    result = result if weight is None else F.mul(result, weight)
+    return result if bias is None else F.add(result, bias), mean, F.div(squares, count - 1)
+
+
+@expansions("flambeau::batch_norm_gradients")
+def _matrix_gradients(F: Any, grad: Any, x: Any, weight: Any, eps: Any) -> Any:
+    """Those of the input, the weight and the bias; sizes fit, or the norm itself would have refused them."""
+    if not _is_matrix(x, weight) or grad.ndim != 2 or grad.dtype is not x.dtype:
+        return None
+    count = x.shape[0]
+    off = F.sub(x, F.mean(x, [0]))
+    scale = F.rsqrt(F.add(F.div(F.sum(F.mul(off, off), [0]), count), eps))
+    total, along = F.sum(grad, [0]), F.sum(F.mul(grad, off), [0])
+    slope = F.sub(F.sub(grad, F.div(total, count)), F.mul(off, F.div(F.mul(along, F.mul(scale, scale)), count)))
+    return F.mul(slope, scale if weight is None else F.mul(scale, weight)), F.mul(along, scale), total
