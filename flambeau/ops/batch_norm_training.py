@@ -1,4 +1,4 @@
-"""Norms over batches in training without effects, as plans have them: what running statistics move towards is a result."""
+"""Norms over batches in training without effects, as plans have them: results are what running statistics move to."""
 
 from __future__ import annotations
 
@@ -14,8 +14,8 @@ from flambeau.tensor.tensor import Tensor, wrap
 def training_kernel(
     input: Tensor, weight: Tensor | None, bias: Tensor | None, running_mean: Tensor, running_var: Tensor, eps: float
 ) -> tuple[Tensor, Tensor, Tensor]:
-    """The result, and each channel's mean and unbiased variance in the dtypes of the running ones, which are only looked
-    at for their sizes.
+    """The result, and each channel's mean and unbiased variance in the dtypes of the running ones, of which only the
+    sizes count.
     """
     mean, variance = (wrap(np.zeros(t._array.shape, t._array.dtype)) for t in (running_mean, running_var))
     result, _, _ = native_batch_norm_kernel(input, weight, bias, mean, variance, True, 1.0, eps)

@@ -7,8 +7,9 @@
 ```
 
 Without writes more can be fused, merged and moved. A tensor qualifies if the graph made it, no view knows it, no
-container does before all writes have happened, and every write to it is an in-place pointwise operator of the same block that would give the dtype and the
-sizes the tensor has anyway: one that promotes or broadcasts would fail in place but not otherwise.
+container does before all writes have happened, and every write to it is an in-place pointwise operator of the same
+block that would give the dtype and the sizes the tensor has anyway: one that promotes or broadcasts would fail in place
+but not otherwise.
 """
 
 from __future__ import annotations

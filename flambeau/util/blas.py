@@ -148,7 +148,7 @@ def _limited(function: Callable[..., Any]) -> Any:
         arrays = [a for a in operands if isinstance(a, np.ndarray)]
         largest = max([a.size for a in arrays], default=0)
         work = float(largest) * max([a.shape[-1] for a in arrays if a.ndim], default=0)
-        if largest <= SMALL and (work <= SMALL_WORK or any([a.ndim < 2 for a in arrays])):
+        if largest <= SMALL and (work <= SMALL_WORK or any(a.ndim < 2 for a in arrays)):
             return function(*args, **kwargs)
         with threads_for(work):
             return function(*args, **kwargs)
@@ -158,8 +158,8 @@ def _limited(function: Callable[..., Any]) -> Any:
 
 matmul, dot, einsum = _limited(np.matmul), _limited(np.dot), _limited(np.einsum)
 small_matmul: Final[Callable[..., Any]] = np.matmul
-"""For two matrices, each of no more than `SMALL` elements, which take no more than `SMALL_WORK` multiplications: whoever
-calls has looked.
+"""For two matrices, each of no more than `SMALL` elements, which take no more than `SMALL_WORK` multiplications:
+whoever calls has looked.
 """
 
 

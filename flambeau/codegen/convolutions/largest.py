@@ -25,8 +25,8 @@ def largest_text(floats: Floats) -> str:
     """The module whose function `SYMBOL(words, low, high)` goes over the images and channels of a range.
 
     `w` has the place of the first element inside of each row and column of windows, as ints of 32 bits: rows, then
-    columns. `bias` is where places go, one after another as results would lie row-major; null where nobody asks. `OF_LAUNCH` is
-    the kernel of launches.
+    columns. `bias` is where places go, one after another as results would lie row-major; null where nobody asks.
+    `OF_LAUNCH` is the kernel of launches.
     """
     m = VectorModule(floats)
     build_copies(m, -float("inf"))

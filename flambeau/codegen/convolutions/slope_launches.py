@@ -51,7 +51,9 @@ def _prepare(operands: Operands, arrays: Sequence[Array]) -> Launch:
     assert len(listed) == SLICE.words * len(run.slices)
     call = SLOPES.pack(
         slices=listed.buffer_info()[0], slice_count=len(run.slices), x=1 + operands.places["input"],
-        slope=1 + operands.places["slope"], w=1 + len(arrays),
+        slope=1 + operands.places["slope"], w=1 + len(arrays), images=len(x), inner=shape[1], x_image=x.strides[0],
+        x_channel=x.strides[1], slope_image=slope.strides[0], slope_filter=slope.strides[1],
+        **_axes(x, slope, kernel, *ways),
     )  # fmt: skip
     words = [0] * SLOPES_WORDS
     words[SLOPES_AT] = ctypes.addressof(call)
@@ -63,3 +65,22 @@ def _prepare(operands: Operands, arrays: Sequence[Array]) -> Launch:
         (output,), words, run.units, None, step, pieces, nanoseconds,
         routine=Routine(run.code.native, slopes.OF_LAUNCH, kept),
     )  # fmt: skip
+
+
+def _axes(
+    x: Array, slope: Array, kernel: Sequence[int], stride: Sequence[int], before: Sequence[int], dilation: Sequence[int]
+) -> dict[str, int]:
+    """How arrays lie along three axes, the first of which may be of one element."""
+    words: dict[str, int] = {}
+    missing = 3 - len(kernel)
+    for axis in range(3):
+        at = axis - missing
+        numbers = (1, 1, 1, 1, 0, 1, 0, 0)
+        if at >= 0:
+            numbers = (
+                x.shape[2 + at], kernel[at], slope.shape[2 + at], stride[at], before[at], dilation[at],
+                x.strides[2 + at], slope.strides[2 + at],
+            )  # fmt: skip
+        names = ("size", "kernel", "places", "stride", "before", "dilation", "x", "slope")
+        words |= {f"{name}_{axis}": int(number) for name, number in zip(names, numbers, strict=True)}
+    return words

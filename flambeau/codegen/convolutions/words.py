@@ -33,9 +33,18 @@ bounds. At the end comes an ``activation``, a function over numbers that lie sid
 PART: Final[Layout] = words_layout("ptr table, i64 steps, i64 y_from, i64 rows, i64 columns")
 """A part of the results: those of a transposed convolution between which a stride lies are one."""
 
-SLOPES: Final[Layout] = words_layout("ptr slices, i64 slice_count, i64 x, i64 slope, i64 w")
+SLOPES: Final[Layout] = words_layout(
+    "ptr slices, i64 slice_count, i64 x, i64 slope, i64 w, i64 images, i64 inner, i64 x_image, i64 x_channel, "
+    "i64 slope_image, i64 slope_filter, "
+    + ", ".join(
+        f"i64 {name}_{axis}"
+        for axis in range(3)
+        for name in ("size", "kernel", "places", "stride", "before", "dilation", "x", "slope")
+    )
+)
 """The gradient of a convolution's weight as a launch: its slices, which words of a launch's block are the addresses of
-the input, the gradient of the result and the result.
+the input, the gradient of the result and the result, and how the arrays lie: steps in bytes for images, channels and,
+of each of three axes, the elements of both.
 """
 SLOPES_AT, SLOPES_WORDS = 4, 5
 """The word of a launch's block with the address of `SLOPES`, and how many there are."""
