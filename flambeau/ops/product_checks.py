@@ -66,7 +66,7 @@ def fits(a: Array, b: Array) -> bool:
         return False
     if a.shape[1] != b.shape[0] or a.size > blas.SMALL or b.size > blas.SMALL:
         return False
-    return a.size * b.shape[1] <= blas.SMALL_WORK
+    return bool(a.size * b.shape[1] <= blas.SMALL_WORK)
 
 
 def check_vectors(a: Array, b: Array, name: str) -> None:

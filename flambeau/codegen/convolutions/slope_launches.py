@@ -37,12 +37,13 @@ def _prepare(operands: Operands, arrays: Sequence[Array]) -> Launch:
     if groups < 1 or x.shape[1] % groups or slope.shape[1] % groups or len(x) != len(slope):
         raise KernelError("groups that do not divide the channels, or other images than gradients")
     try:
-        ways = [spread(name, given[name], dims) for name in ("stride", "padding", "dilation")]
+        stride, before, dilation = (spread(name, given[name], dims) for name in ("stride", "padding", "dilation"))
     except RuntimeError as refusal:
         raise KernelError(str(refusal)) from None
     shape = (slope.shape[1], x.shape[1] // groups, *kernel)
     output, strides = result_of(x, shape, keeps_order=False)
-    run = prepare_weight_gradient(x, slope, as_strided(x, shape, strides, writeable=False), *ways, groups)
+    like = as_strided(x, shape, strides, writeable=False)
+    run = prepare_weight_gradient(x, slope, like, stride, before, dilation, groups)
     if run is None or not run.slices:
         raise KernelError("no code for such a convolution")
     listed = array("q")
@@ -53,7 +54,7 @@ def _prepare(operands: Operands, arrays: Sequence[Array]) -> Launch:
         slices=listed.buffer_info()[0], slice_count=len(run.slices), x=1 + operands.places["input"],
         slope=1 + operands.places["slope"], w=1 + len(arrays), images=len(x), inner=shape[1], x_image=x.strides[0],
         x_channel=x.strides[1], slope_image=slope.strides[0], slope_filter=slope.strides[1],
-        **_axes(x, slope, kernel, *ways),
+        **_axes(x, slope, kernel, stride, before, dilation),
     )  # fmt: skip
     words = [0] * SLOPES_WORDS
     words[SLOPES_AT] = ctypes.addressof(call)
