@@ -28,18 +28,10 @@ def _convolution_weight(graph: Graph) -> Prepare:
 
 def _prepare(operands: Operands, arrays: Sequence[Array]) -> Launch:
     """The launch for arrays like these. Raises `KernelError` for what has no code."""
-    x, slope = (operands.array(name, arrays) for name in ("input", "slope"))
     given = operands.constants
     kernel, groups = tuple(given["kernel"]), int(given["groups"])
-    dims = len(kernel)
-    if x is None or slope is None or not x.ndim == slope.ndim == dims + 2 or not x.size or not slope.size:
-        raise KernelError("no such images, or single ones")
-    if groups < 1 or x.shape[1] % groups or slope.shape[1] % groups or len(x) != len(slope):
-        raise KernelError("groups that do not divide the channels, or other images than gradients")
-    try:
-        stride, before, dilation = (spread(name, given[name], dims) for name in ("stride", "padding", "dilation"))
-    except RuntimeError as refusal:
-        raise KernelError(str(refusal)) from None
+    x, slope = _images(operands.array("input", arrays), operands.array("slope", arrays), len(kernel), groups)
+    stride, before, dilation = (_spread(name, given[name], len(kernel)) for name in ("stride", "padding", "dilation"))
     shape = (slope.shape[1], x.shape[1] // groups, *kernel)
     output, strides = result_of(x, shape, keeps_order=False)
     like = as_strided(x, shape, strides, writeable=False)
@@ -66,6 +58,22 @@ def _prepare(operands: Operands, arrays: Sequence[Array]) -> Launch:
         (output,), words, run.units, None, step, pieces, nanoseconds,
         routine=Routine(run.code.native, slopes.OF_LAUNCH, kept),
     )  # fmt: skip
+
+
+def _images(x: Array | None, slope: Array | None, dims: int, groups: int) -> tuple[Array, Array]:
+    """The input and the gradient of the result. Raises `KernelError` for single images, and for what does not fit."""
+    if x is None or slope is None or not x.ndim == slope.ndim == dims + 2 or not x.size or not slope.size:
+        raise KernelError("no such images, or single ones")
+    if groups < 1 or x.shape[1] % groups or slope.shape[1] % groups or len(x) != len(slope):
+        raise KernelError("groups that do not divide the channels, or other images than gradients")
+    return x, slope
+
+
+def _spread(name: str, values: Sequence[int], dims: int) -> tuple[int, ...]:
+    try:
+        return spread(name, values, dims)
+    except RuntimeError as refusal:
+        raise KernelError(str(refusal)) from None
 
 
 def _axes(
