@@ -43,7 +43,8 @@ TOPICS: Final[Mapping[str, tuple[str, ...]]] = {
         "resampling", "resampling_cubic", "resampling_smooth", "grids", "weighted_reading", "reading_between",
     ),
     "Networks: normalisation": (
-        "batch_norm", "batch_norm_gradients", "layer_norm_gradients", "normalization", "instance_norm_alone",
+        "batch_norm", "batch_norm_gradients", "batch_norm_training", "layer_norm_gradients", "normalization",
+        "instance_norm_alone",
     ),
     "Networks: losses": ("loss", "distances", "margin_losses", "classification", "ctc", "ctc_gradient"),
     "Networks: sequences": (

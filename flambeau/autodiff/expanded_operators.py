@@ -34,14 +34,19 @@ def do(graph: Graph) -> bool:
     expandable = [node for node in graph.listed_nodes() if node.op in expansions]
     if not expandable or any(_asks(v) for v in graph.parameters):
         return False
-    changed = not all(map(_is_known, (v for node in expandable for v in node.operands))) and shapes.propagate(graph)
-    seen = set(expandable)
+    changed, seen = False, set(expandable)
     while expandable:
-        for node in expandable:
-            if all(map(_is_known, node.operands)) and not _is_to_fail(node):
-                changed |= _expand(graph, node)
+        changed |= _expand_all(graph, expandable)
         expandable = [node for node in graph.listed_nodes() if node.op in expansions and node not in seen]
         seen.update(expandable)
+    return changed
+
+
+def _expand_all(graph: Graph, nodes: list[Node]) -> bool:
+    changed = not all(map(_is_known, (v for node in nodes for v in node.operands))) and shapes.propagate(graph)
+    for node in nodes:
+        if all(map(_is_known, node.operands)) and not _is_to_fail(node):
+            changed |= _expand(graph, node, expansions[node.op])
     return changed
 
 
@@ -49,8 +54,8 @@ def for_gradients(graph: Graph) -> bool:
     """Expand those that gradients go through as well by what stands in their place; whether there was any."""
     changed = False
     for node in graph.listed_nodes():
-        if node.op in differentiated and all(map(_is_known, node.operands)):
-            changed |= _expand(graph, node)
+        if node.op in differentiated and all(map(_is_known, node.operands)) and not _is_to_fail(node):
+            changed |= _expand(graph, node, differentiated[node.op])
     return changed
 
 
@@ -95,11 +100,11 @@ class _Operators(GraphOperators):
             graph.insert("prim::RaiseException", [shown.result(), insert_constant(graph, None)], [])
 
 
-def _expand(graph: Graph, node: Node) -> bool:
+def _expand(graph: Graph, node: Node, body: Callable[..., Any]) -> bool:
     last = node.previous
     with graph.inserting(node), graph.at_range(node.range):
         try:
-            values = _values(Builder(graph, SymbolicSizes(graph)), node)
+            values = _values(Builder(graph, SymbolicSizes(graph)), node, body)
         except (UntraceableError, RuntimeError):
             values = []
     if not values:
@@ -116,9 +121,9 @@ def _expand(graph: Graph, node: Node) -> bool:
     return True
 
 
-def _values(builder: Builder, node: Node) -> list[Value]:
-    """What stands for the results of a node; none where its body does not apply."""
-    answer = expansions[node.op](_Operators(builder, node), *(builder.proxy(v) for v in node.operands))
+def _values(builder: Builder, node: Node, body: Callable[..., Any]) -> list[Value]:
+    """What stands for the results of a node; none where the body does not apply."""
+    answer = body(_Operators(builder, node), *(builder.proxy(v) for v in node.operands))
     if answer is None:
         return []
     parts = answer if len(node.results) > 1 else (answer,)

@@ -306,6 +306,17 @@ class GraphOperators:
         """A matrix's transpose."""
         return self._builder.call("aten::transpose", (x, -2, -1), {})
 
+    def chunk(self, x: TensorProxy, chunks: int, dim: int = 0) -> Any:
+        """So many parts along an axis, as tensors."""
+        parts = self._builder.call("aten::chunk", (x, chunks, dim), {})
+        type_ = x.value.static_type
+        if not isinstance(type_, TensorType) or type_.sizes is None:
+            return parts
+        sizes = [None if axis == dim % len(type_.sizes) else size for axis, size in enumerate(type_.sizes)]
+        part = type_.refine(sizes=tuple(sizes), strides=None)
+        unpacked = self._builder.graph.insert("prim::ListUnpack", [parts.value], [part] * chunks)
+        return [TensorProxy(self._builder, value) for value in unpacked.results]
+
     def narrow(self, x: TensorProxy, dim: int, start: Any, length: Any) -> Any:
         """A part along an axis."""
         return self._builder.call("aten::slice", (x, dim, start, start + length, 1), {})

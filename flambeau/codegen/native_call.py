@@ -35,7 +35,7 @@ from flambeau.codegen.ufunc_loops import loop_of
 from flambeau.tensor import grad_mode
 from flambeau.tensor.storage import Storage
 from flambeau.tensor.tensor import Tensor
-from flambeau.util.blas import SMALL
+from flambeau.util.blas import SMALL, SMALL_WORK
 from flambeau.util.native_type import HEAD, Member, Slot, address_of, direct, is_supported, make_type, word
 
 _CALLABLE = measured_layout(
@@ -203,7 +203,7 @@ _MODULES: dict[str, Callable[[ObjectLayouts], ModuleBuilder]] = {
     "tensors": tensors_module,
     "operators": functools.partial(tensors_module, by_rows=True),
     "inner": inner_module,
-    "products": functools.partial(products_module, most=SMALL),
+    "products": functools.partial(products_module, most=SMALL, most_work=SMALL_WORK),
     "make": make_module,
 }
 """What writes the modules of entries. "operators" is "tensors" with launches by rows, "inner" what plans call."""

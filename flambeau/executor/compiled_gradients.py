@@ -28,12 +28,12 @@ from flambeau.autodiff.undefined_gradients import without
 from flambeau.executor.gradients import Asking
 from flambeau.ir import kinds
 from flambeau.ir.clone import clone_graph
-from flambeau.ir.graph import Graph, Value
+from flambeau.ir.graph import Graph, Node, Value
 from flambeau.passes import constant_propagation, fold_control, lower_tuples, peephole, remove_mutation
 from flambeau.program.function import Function
 from flambeau.program.origin import Provenance
 from flambeau.program.signature import schema_of
-from flambeau.schema.types import ListType, TensorType
+from flambeau.schema.types import ListType, OptionalType, TensorType
 from flambeau.specialise.cache import SpecialisationCache
 from flambeau.util.record import dataclass
 
@@ -214,7 +214,7 @@ def _gradient(graph: Graph, flow: Flow, asks: Asking) -> Gradient | Refusal:
             return Refusal(LISTS.format(number=number))
     settled(graph)
     remove_mutation.do(graph)
-    if _results(graph, flow.results) is None:
+    if _results(graph, flow.results) is None or any(map(_may_be_absent, graph.find_all("prim::If"))):
         _decide_ranks(graph)
     if _results(graph, flow.results) is None:
         return Refusal(RESULTS)
@@ -225,8 +225,14 @@ def _gradient(graph: Graph, flow: Flow, asks: Asking) -> Gradient | Refusal:
     return gradient_of_graph(graph, sources, results)
 
 
+def _may_be_absent(branch: Node) -> bool:
+    """Whether a branch gives a tensor or None, which formulas cannot be traced through."""
+    return any(isinstance(v.static_type, OptionalType) for v in branch.results)
+
+
 def _decide_ranks(graph: Graph) -> None:
-    """Take the branches that ranks decide, so that the tuples which they give are literals."""
+    """Take the branches that ranks and types decide, so that the tuples which they give are literals, and values there
+    or not."""
     peephole.do(graph)
     constant_propagation.do(graph, by_types=True)
     fold_control.do(graph, by_types=True)

@@ -13,8 +13,10 @@ from flambeau.ops import attention_layers as _attention_layers
 from flambeau.ops import autocast_casts as _autocast_casts
 from flambeau.ops import batch_norm as _batch_norm
 from flambeau.ops import batch_norm_gradients as _batch_norm_gradients
+from flambeau.ops import batch_norm_training as _batch_norm_training
 from flambeau.ops import cast_policies as _cast_policies
 from flambeau.ops import causal_softmax as _causal_softmax
+from flambeau.ops import cell_expansions as _cell_expansions
 from flambeau.ops import classification as _classification
 from flambeau.ops import compare as _compare
 from flambeau.ops import complex_numbers as _complex_numbers
@@ -63,6 +65,7 @@ from flambeau.ops import meta_rules as _meta_rules
 from flambeau.ops import meta_windows as _meta_windows
 from flambeau.ops import neighbours as _neighbours
 from flambeau.ops import nonzero as _nonzero
+from flambeau.ops import norm_expansions as _norm_expansions
 from flambeau.ops import normalization as _normalization
 from flambeau.ops import number_views as _number_views
 from flambeau.ops import older_forms as _older_forms

@@ -15,6 +15,7 @@ from flambeau.ops.families.opaque import declare
 from flambeau.ops.families.rules import input_dtype, known
 from flambeau.ops.product_checks import ULP
 from flambeau.schema.opdef import Sample, Sizes
+from flambeau.schema.traits import Traits
 from flambeau.tensor.array_library import np
 from flambeau.tensor.tensor import Tensor, wrap
 from flambeau.util import blas
@@ -113,6 +114,7 @@ declare(
     "flambeau::convolution_weight(Tensor input, Tensor slope, SymInt[] kernel, SymInt[] stride, SymInt[] padding, "
     "SymInt[] dilation, SymInt groups) -> Tensor",
     kernel=weight_gradient_kernel,
+    traits=Traits(has_routine=True),
     doc="The gradient of the weight of a convolution of `input`, from that of its result.",
     dtype=input_dtype,
     shape=_shape,

@@ -21,7 +21,7 @@ from flambeau.tensor.defaults import float_dtype
 
 expansions: Final = RuleTable[Callable[..., Any]]("what plans have in the place of an operator")
 differentiated: Final = RuleTable[Callable[..., Any]]("what gradients go through in the place of an operator")
-"""Those of them whose operators' gradients need no more than the operator's own."""
+"""Bodies of the same kind, where gradients are asked for: of operators without formulas of their own."""
 
 
 def _triangle(is_upper: bool, F: Any, x: Any, diagonal: Any = 0) -> Any:
@@ -115,6 +115,7 @@ def _attention_layer(
     return result, wanted
 
 
+@differentiated("aten::prelu")
 @expansions("aten::prelu")
 def _prelu(F: Any, x: Any, weight: Any) -> Any:
     """One weight, or one for each channel."""

@@ -221,6 +221,7 @@ for _d in (1, 2, 3):
         " -> (Tensor, Tensor)",
         outs=() if _d == 1 else ("out(out, indices)",),
         kernel=_with_indices,
+        traits=Traits(has_routine=_d < 3),
         dtype=value_and_index,
         shape=ranks.self_values_and_places,
         samples=partial(max_samples, _d),

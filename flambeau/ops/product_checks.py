@@ -64,7 +64,9 @@ def fits(a: Array, b: Array) -> bool:
     """Whether two arrays are small matrices of floats that can be multiplied: nothing else is to be found out."""
     if a.ndim != 2 or b.ndim != 2 or a.dtype is not b.dtype or a.dtype.char not in "fd":
         return False
-    return a.shape[1] == b.shape[0] and a.size <= blas.SMALL and b.size <= blas.SMALL
+    if a.shape[1] != b.shape[0] or a.size > blas.SMALL or b.size > blas.SMALL:
+        return False
+    return bool(a.size * b.shape[1] <= blas.SMALL_WORK)
 
 
 def check_vectors(a: Array, b: Array, name: str) -> None:

@@ -51,7 +51,7 @@ def do(graph: Graph) -> bool:
     if not any(_is_write(node) for node in graph.listed_nodes()):
         return False
     aliases = alias_analysis(graph)
-    holders = holders_of(graph, aliases, contained=True)
+    holders = holders_of(graph, aliases)
     families = [family for names in holders.values() if (family := _family(names, aliases)) is not None]
     for family in families:
         _Rewriting(graph, family).run()

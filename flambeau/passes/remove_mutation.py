@@ -6,9 +6,10 @@
 %c : Float(*) = aten::exp(%a)                   %c : Float(*) = aten::exp(%b)
 ```
 
-Without writes more can be fused, merged and moved. A tensor qualifies if the graph made it, no view or container
-knows it, and every write to it is an in-place pointwise operator of the same block that would give the dtype and the
-sizes the tensor has anyway: one that promotes or broadcasts would fail in place but not otherwise.
+Without writes more can be fused, merged and moved. A tensor qualifies if the graph made it, no view knows it, no
+container does before all writes have happened, and every write to it is an in-place pointwise operator of the same
+block that would give the dtype and the sizes the tensor has anyway: one that promotes or broadcasts would fail in place
+but not otherwise.
 """
 
 from __future__ import annotations
@@ -20,7 +21,8 @@ from flambeau.analysis import operator_rules, shapes
 from flambeau.analysis.alias import AliasAnalysis
 from flambeau.analysis.manager import alias_analysis
 from flambeau.analysis.memory import Location
-from flambeau.ir.graph import Graph, Node, Value
+from flambeau.ir import kinds
+from flambeau.ir.graph import Block, Graph, Node, Value
 from flambeau.ir.uses import Use
 from flambeau.ir.walk import ancestor_in
 from flambeau.schema import match, registry
@@ -147,17 +149,13 @@ def only_location(value: Value, aliases: AliasAnalysis) -> Location | None:
     return next(iter(places)) if len(places) == 1 else None
 
 
-def holders_of(graph: Graph, aliases: AliasAnalysis, *, contained: bool = False) -> dict[Location | None, list[Value]]:
-    """The values that may be each location; nothing for one that something contains, unless `contained`."""
+def holders_of(graph: Graph, aliases: AliasAnalysis) -> dict[Location | None, list[Value]]:
+    """The values that may be each location."""
     holders: dict[Location | None, list[Value]] = {}
-    inside: set[Location] = set()
     for node in graph.listed_nodes():
         for value in (*node.results, *(p for block in node.nested_blocks for p in block.parameters)):
             for location in aliases.locations(value):
                 holders.setdefault(location, []).append(value)
-                inside |= location.contents
-    for location in () if contained else inside:
-        holders.pop(location, None)
     return holders
 
 
@@ -172,8 +170,22 @@ def _is_private(value: Value, holders: list[Value], aliases: AliasAnalysis, may_
         node = other.defining_node
         if node is None or node.owner_block is not block or not may_go(node) or node.operand(0) not in holders:
             return False
-    makers = {other.defining_node for other in holders if other is not value}
-    return all(writer in makers for writer in aliases.writers(value))
+    made = {node for other in holders if other is not value and (node := other.defining_node) is not None}
+    return all(writer in made for writer in aliases.writers(value)) and _is_stored_last(holders, made, block)
+
+
+def _is_stored_last(holders: list[Value], writers: set[Node], block: Block) -> bool:
+    """Whether containers are given the memory when nobody writes to it any more."""
+    users = {use.user for holder in holders for use in holder.uses()} - writers
+    stores = [ancestor_in(user, block) for user in users if _may_store(user)]
+    return all(node is not None and writer.is_before(node) for node in stores for writer in writers)
+
+
+def _may_store(node: Node) -> bool:
+    definition = node.definition
+    if definition is None or node.op in kinds.BUILD:
+        return True
+    return definition.schema.is_mutable and not isinstance(node.operand(0).static_type, TensorType)
 
 
 def _rewrite(value: Value, holders: list[Value]) -> None:

@@ -30,7 +30,11 @@ from flambeau.util.locks import Lock, NoForkLock, in_child
 LARGE: Final = 1 << 27
 """Multiplications from which a call is worth several threads: some milliseconds."""
 SMALL: Final = 1 << 13
-"""Elements of the largest operand up to which BLAS uses one thread by itself."""
+"""Elements of a matrix up to which BLAS multiplies it with a vector by one thread of its own accord."""
+SMALL_WORK: Final = 1 << 18
+"""Multiplications up to which it multiplies two matrices so. Beyond it asks all its threads, and one that finds no free
+processor is waited for, spinning, for milliseconds.
+"""
 MOMENT: Final = 0.05
 """Seconds for which a Python thread that called counts as busy."""
 _NAMES = (
@@ -143,9 +147,10 @@ def _limited(function: Callable[..., Any]) -> Any:
         operands = args[0] if isinstance(args[0], list) else args
         arrays = [a for a in operands if isinstance(a, np.ndarray)]
         largest = max([a.size for a in arrays], default=0)
-        if largest <= SMALL:
+        work = float(largest) * max([a.shape[-1] for a in arrays if a.ndim], default=0)
+        if largest <= SMALL and (work <= SMALL_WORK or any(a.ndim < 2 for a in arrays)):
             return function(*args, **kwargs)
-        with threads_for(float(largest) * max([a.shape[-1] for a in arrays if a.ndim])):
+        with threads_for(work):
             return function(*args, **kwargs)
 
     return limited
@@ -153,7 +158,9 @@ def _limited(function: Callable[..., Any]) -> Any:
 
 matmul, dot, einsum = _limited(np.matmul), _limited(np.dot), _limited(np.einsum)
 small_matmul: Final[Callable[..., Any]] = np.matmul
-"""For operands of no more than `SMALL` elements, which whoever calls has looked at."""
+"""For two matrices, each of no more than `SMALL` elements, which take no more than `SMALL_WORK` multiplications:
+whoever calls has looked.
+"""
 
 
 def _factoring(function: Callable[..., Any]) -> Any:

@@ -183,3 +183,38 @@ def test_packed_sequences_of_other_types() -> None:
     assert not packed.is_cuda
     with pytest.raises(RuntimeError, match="no tensor can be put on device 'cuda'"):
         packed.cuda()
+
+
+def held(*arrays: Any) -> list[Any]:
+    """Parameters with gradients."""
+    parameters = []
+    for array in arrays:
+        parameter = flambeau.nn.Parameter(flambeau.zeros(array.shape, dtype=flambeau.from_numpy(array[:0]).dtype))
+        parameter.grad = flambeau.from_numpy(array)
+        parameters.append(parameter)
+    return parameters
+
+
+@pytest.mark.parametrize(
+    "arrays",
+    [
+        (np.arange(6, dtype=np.float32).reshape(2, 3) - 2, np.full(4, 3, np.float32)),
+        (np.full(3, 1e25, np.float32), np.full(2, 1e-30, np.float32)),
+        (np.array([1.0, np.nan], np.float32), np.ones(2, np.float32)),
+        (np.array([np.inf, -0.0]), np.ones(2)), (np.zeros((0, 2)), np.ones(3)), (np.ones(3), np.ones(2, np.float32)),
+        (np.arange(12.0).reshape(3, 4).T, np.arange(20.0)[::2], np.arange(30000.0)),
+        (np.ones(2, np.complex64), np.ones(2, np.complex64)),
+    ],
+)  # fmt: skip
+def test_gradients_are_clipped_as_by_operators(arrays: tuple[Any, ...]) -> None:
+    parameters = held(*[a.copy(order="K") for a in arrays])
+    versions = [p.grad._version for p in parameters]
+    total = flambeau.nn.utils.clip_grad_norm_(parameters, 1.5)
+    norms = flambeau.stack([flambeau.linalg.vector_norm(flambeau.from_numpy(a)) for a in arrays])
+    expected = flambeau.linalg.vector_norm(norms)
+    np.testing.assert_allclose(total.numpy(), expected.numpy(), rtol=1e-6)
+    assert total.dtype is expected.dtype
+    factor = flambeau.clamp(1.5 / (expected + 1e-6), None, 1.0)
+    for parameter, array, version in zip(parameters, arrays, versions, strict=True):
+        np.testing.assert_allclose(parameter.grad.numpy(), (flambeau.from_numpy(array) * factor).numpy(), rtol=1e-6)
+        assert parameter.grad._version > version

@@ -91,3 +91,27 @@ def test_operands_that_the_target_was_made_of_cannot_be_larger() -> None:
     expect_same(remove_mutation.do, made.format(add="add_").replace("aten::mul(%u, %f)", "aten::mul(%x, %f)"))
     resized = made.replace("%e : Float", "%w : Float(*, 3) = aten::unsqueeze_(%u, %1)\n        %e : Float")
     expect_same(remove_mutation.do, resized.format(add="add_"))
+
+
+def test_what_a_list_is_given_after_the_last_write_is_the_last_result() -> None:
+    text = HEAD + """%a : Float(2, 3) = aten::exp(%x)
+        %z : Float(2, 3) = aten::exp(%y)
+        %k : Float(2, 3) = aten::copy_(%z, %a, %c)
+        %b : Float(2, 3) = aten::relu_(%a)
+        %l : Tensor[] = prim::ListConstruct(%a, %y)
+        %o : Tensor = aten::cat(%l, %1)
+        %e : Tensor[] = aten::append(%l, %b)
+        return (%o, %k)"""
+    expect(
+        remove_mutation.do, text, text.replace("relu_", "relu").replace("ListConstruct(%a", "ListConstruct(%b")
+    )
+
+
+@pytest.mark.parametrize("where", ["before", "taken out"])
+def test_what_a_list_is_given_before_a_write_or_gives_again_stays(where: str) -> None:
+    made = "%l : Tensor[] = prim::ListConstruct(%y)\n %e : Tensor[] = aten::append(%l, %a)\n"
+    taken = "%g : Tensor = aten::__getitem__(%l, %1)\n" if where == "taken out" else ""
+    body = ["%a : Float(2, 3) = aten::exp(%x)\n", made, "%b : Float(2, 3) = aten::relu_(%a)\n"]
+    if where == "taken out":
+        body[1:] = body[:0:-1]
+    expect_same(remove_mutation.do, HEAD + "".join(body) + taken + f"return ({'%g' if taken else '%l'})")

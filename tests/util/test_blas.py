@@ -167,3 +167,22 @@ def test_c18_operators_call_blas_by_this_module() -> None:
                 is_direct = text in ("np.matmul", "np.dot", "np.einsum")
                 is_direct |= text.startswith("np.linalg.") and node.attr in names
                 assert not is_direct, f"{path.name}, line {node.lineno}: {text}: call it by util.blas"
+
+
+@pytest.mark.parametrize(
+    ("sizes", "asks"),
+    [((64, 64, 64), False), ((64, 128, 64), True), ((1, 64, 128), False), ((4096, 1, 128), True), ((90, 90), False)],
+)
+def test_c18_small_matrices_whose_product_blas_would_share(
+    sizes: tuple[int, ...], asks: bool, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """OpenBLAS has one thread of its own accord up to 2^18 multiplications, however few elements matrices have."""
+    seen: list[float] = []
+    plain = blas.threads_for
+    monkeypatch.setattr(blas, "threads_for", lambda work: (seen.append(work), plain(work))[1])
+    pairs = [sizes[:2], sizes[1:]]
+    a, b = (flambeau.tensor(np.random.default_rng(k).random(s).astype(np.float32)) for k, s in enumerate(pairs))
+    for _ in range(3):
+        found = a @ b
+    np.testing.assert_allclose(found.numpy(), a.numpy() @ b.numpy(), rtol=1e-5)
+    assert bool(seen) is asks

@@ -10,11 +10,11 @@ from collections.abc import Callable, Sequence
 
 from flambeau.codegen.convolutions.launch_functions import function_of_norm
 from flambeau.codegen.convolutions.vectors import Floats, Span, VectorFunction, VectorModule
-from flambeau.codegen.convolutions.words import NORM, NORM_BACK, NORM_BACK_AT
+from flambeau.codegen.convolutions.words import NORM, NORM_BACK, NORM_BACK_AT, NORM_THERE, NORM_THERE_AT
 from flambeau.codegen.llvm.checked_emitter import word
 from flambeau.codegen.llvm.emitter import Value, float_constant, vector_type
 
-FORWARD, BACKWARD = "norm_of_channels", "norm_of_channels_back"
+FORWARD, TRAINING, BACKWARD = "norm_of_channels", "norm_of_channels_there", "norm_of_channels_back"
 TOGETHER = 4
 """Vectors whose sums are in registers at the same time, for each sum."""
 Terms = Callable[[Sequence[Value]], Sequence[Value]]
@@ -31,14 +31,29 @@ def forward_text(floats: Floats) -> str:
         c.keep("mean", mean)
         c.keep("variance", variance)
         c.keep("scale", scale)
-        factor, shift = c.number("weight", 1.0), c.number("bias", 0.0)
-        wide = [f.splat(v, floats.lanes) for v in (mean, scale, factor, shift)]
+        c.write_normalised(mean, scale)
+    f.ret()
+    return m.builder.text()
 
-        def result(values: Sequence[Value], wide: Sequence[Value] = wide) -> Value:
-            normal = f.fmul(f.fsub(values[0], wide[0]), wide[1])
-            return f.multiply_add(normal, wide[2], wide[3])
 
-        c.write(("x",), result)
+def training_text(floats: Floats) -> str:
+    """The module whose function `TRAINING(block, low, high)` does the same for a launch. The variance is the unbiased
+    one there, which running statistics move towards.
+    """
+    m = VectorModule(floats)
+    f, call, own = function_of_norm(m, TRAINING, NORM_THERE_AT, NORM_THERE)
+    block, low, high = f.parameters
+    names = ("x", "y", "weight", "bias", "mean", "variance", "scale")
+    f.put(own, NORM, **{name: f.word_of(block, f.get(call, NORM_THERE, name), "ptr") for name in names})
+    with f.loop(f.op("sub", high, low)) as k:
+        c = Channel(f, own, f.op("add", low, k))
+        mean, variance, scale = c.statistics()
+        c.keep("mean", mean)
+        freedom = f.fsub(c.count, float_constant(1.0, f.floats.type, 1))
+        c.keep("variance", f.fdiv(f.fmul(variance, c.count), freedom))
+        c.keep("scale", scale)
+        with f.when(f.negated(f.is_null(c.get["y"]))):
+            c.write_normalised(mean, scale)
     f.ret()
     return m.builder.text()
 
@@ -134,6 +149,18 @@ class Channel:
         variance = f.fdiv(squares, self.count)
         root = f.intrinsic("sqrt", f.fadd(variance, self._least))
         return variance, f.fdiv(float_constant(1.0, f.floats.type, 1), root)
+
+    def write_normalised(self, mean: Value, scale: Value) -> None:
+        """Fill the results' channel: off the mean, times the scale, times the weight, plus the bias."""
+        f = self._f
+        factor, shift = self.number("weight", 1.0), self.number("bias", 0.0)
+        wide = [f.splat(v, f.floats.lanes) for v in (mean, scale, factor, shift)]
+
+        def result(values: Sequence[Value]) -> Value:
+            normal = f.fmul(f.fsub(values[0], wide[0]), wide[1])
+            return f.multiply_add(normal, wide[2], wide[3])
+
+        self.write(("x",), result)
 
     def sums(self, names: Sequence[str], terms: Terms, number: int) -> list[Value]:
         """So many sums over the channel of what `terms` makes of the numbers of some arrays."""

@@ -8,15 +8,17 @@ several nan the last.
 from __future__ import annotations
 
 from flambeau.codegen.convolutions.copies import build_copies
+from flambeau.codegen.convolutions.launch_functions import launch_function
 from flambeau.codegen.convolutions.sums import unit_of
 from flambeau.codegen.convolutions.tile import STEP
 from flambeau.codegen.convolutions.vectors import Floats, VectorFunction, VectorModule
-from flambeau.codegen.convolutions.words import PART, PROBLEM
+from flambeau.codegen.convolutions.words import LARGEST, LARGEST_AT, PART, PROBLEM
+from flambeau.codegen.layouts import WORD
 from flambeau.codegen.llvm.checked_emitter import word
 from flambeau.codegen.llvm.emitter import Value, float_constant, vector_type
 from flambeau.codegen.llvm.memory import iota
 
-SYMBOL = "largest_of_windows"
+SYMBOL, OF_LAUNCH = "largest_of_windows", "largest_of_launch"
 
 
 def largest_text(floats: Floats) -> str:
@@ -24,11 +26,13 @@ def largest_text(floats: Floats) -> str:
 
     `w` has the place of the first element inside of each row and column of windows, as ints of 32 bits: rows, then
     columns. `bias` is where places go, one after another as results would lie row-major; null where nobody asks.
+    `OF_LAUNCH` is the kernel of launches.
     """
     m = VectorModule(floats)
     build_copies(m, -float("inf"))
     _build_row(m)
     _build_units(m)
+    _build_launch(m)
     return m.builder.text()
 
 
@@ -126,4 +130,17 @@ def _build_units(m: VectorModule) -> None:
             inside = f.moved(get["w"], f.op("mul", f.op("add", all_rows, unit.column), 4))
             f.call("largest_row", words, x, y, there, columns, offset, inside, first)
     f.call("free", raw)
+    f.ret()
+
+
+def _build_launch(m: VectorModule) -> None:
+    f = launch_function(m, OF_LAUNCH)
+    block, low, high = f.parameters
+    call = f.word_of(block, LARGEST_AT, "ptr")
+    own = f.slot(f"[{PROBLEM.words} x i64]", 16)
+    f.copy(own, f.get(call, LARGEST, "problem"), PROBLEM.words * WORD, align=8)
+    x, y, places = (f.word_of(block, f.get(call, LARGEST, name), "ptr") for name in ("x", "y", "places"))
+    inside = f.get(call, LARGEST, "inside")
+    f.put(own, PROBLEM, x=x, w=inside, bias=places, y=y, error=f.word_of(block, 0, "ptr"))
+    f.call(SYMBOL, own, low, high)
     f.ret()

@@ -13,7 +13,7 @@ import numpy as np
 
 from flambeau.codegen.convolutions import channel_norms
 from flambeau.codegen.convolutions.launches import result_of
-from flambeau.codegen.convolutions.norms import LEAST_COPIED, NANOSECONDS, as_planes, from_planes, is_native
+from flambeau.codegen.convolutions.norms import LEAST_COPIED, NANOSECONDS, as_planes, from_planes, has_planes, is_native
 from flambeau.codegen.convolutions.problem import Array, bits_of
 from flambeau.codegen.convolutions.run import Code, address, pieces_of
 from flambeau.codegen.convolutions.words import NORM, NORM_BACK, NORM_BACK_AT, NORM_BACK_WORDS
@@ -45,7 +45,7 @@ def _batch_norm_gradients(graph: Graph) -> Prepare:
 def _prepare(operands: Operands, wanted: Sequence[int], eps: float, arrays: Sequence[Array]) -> Launch:
     """The launch for arrays like these. Raises `KernelError` for others than planes that lie in one piece."""
     slope, x, weight = (operands.array(name, arrays) for name in ("grad", "input", "weight"))
-    if slope is None or x is None or slope.shape != x.shape or not is_native(x, slope) or not _fits(weight, x):
+    if slope is None or x is None or slope.shape != x.shape or not has_planes(x, slope) or not _fits(weight, x):
         raise KernelError("no gradients of such a norm")
     output, strides = result_of(x, x.shape, keeps_order=False)
     norm = _norm(slope, x, strides, eps)

@@ -32,8 +32,13 @@ def forward_code(character: str) -> Code:
 
 def is_native(*arrays: Array) -> bool:
     """Whether there is code for arrays (images, channels, *sizes): of one dtype, whose planes lie side by side."""
+    return prod(arrays[0].shape[2:]) >= LEAST and has_planes(*arrays)
+
+
+def has_planes(*arrays: Array) -> bool:
+    """Whether there is code for such arrays, however few numbers a plane has."""
     x = arrays[0]
-    if x.dtype.char not in TYPES or x.ndim < 3 or prod(x.shape[2:]) < LEAST or not x.size:
+    if x.dtype.char not in TYPES or x.ndim < 3 or not x.size:
         return False
     dense = tuple([x.itemsize * prod(x.shape[k + 1 :]) for k in range(2, x.ndim)])
     return all(a.dtype == x.dtype and a.strides[2:] == dense for a in arrays)

@@ -104,7 +104,7 @@ def sums_code(character: str) -> Code:
 @cache
 def slopes_code(character: str) -> Code:
     """The code of weights' gradients for a dtype."""
-    return Code(slopes.slopes_text, character, slopes.SYMBOL)
+    return Code(slopes.slopes_text, character, slopes.SYMBOL, "", slopes.OF_LAUNCH)
 
 
 class Slice:
@@ -172,25 +172,25 @@ def prepare(
 class WeightGradient:
     """Gradients of the weights of convolutions of arrays of such sizes and strides."""
 
-    __slots__ = ("_slices", "_units", "code")
+    __slots__ = ("code", "slices", "units")
 
     def __init__(self, code: Code, slices: list[Slice], filters: int, groups: int) -> None:
-        self.code, self._slices = code, slices
+        self.code, self.slices = code, slices
         shared = threads.get_num_threads() if sum(s.problem.nanoseconds for s in slices) >= SHARE_FROM else 1
         each = -(-filters // shared)
         each = min(filters, -(-each // _FILTERS_TOGETHER) * _FILTERS_TOGETHER)
-        self._units = groups * -(-filters // each)
+        self.units = groups * -(-filters // each)
         for one in slices:
             one.problem.words[_EACH] = each
 
     def __call__(self, x: Array, slope: Array, w: Array) -> None:
         """Add to `w`, from the input and the gradient of the result."""
         from_x, from_w, from_slope = address(x), address(w), address(slope)
-        for one in self._slices:
+        for one in self.slices:
             problem = one.problem
             words = problem.words[:]
             words[_X], words[_W], words[_Y] = from_x + one.from_x, from_w, from_slope + one.from_y
-            self.code.run(words, self._units, problem.nanoseconds)
+            self.code.run(words, self.units, problem.nanoseconds)
 
 
 def prepare_weight_gradient(

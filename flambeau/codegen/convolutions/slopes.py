@@ -12,6 +12,7 @@ Positions are numbered as for the sums (`sums`). What lies between rows is multi
 from __future__ import annotations
 
 from flambeau.codegen.convolutions.copies import RowCopier, build_copies
+from flambeau.codegen.convolutions.slope_launch import build_launch
 from flambeau.codegen.convolutions.sums import unit_of
 from flambeau.codegen.convolutions.tile import STEP, TileShape
 from flambeau.codegen.convolutions.vectors import Floats, VectorFunction, VectorModule
@@ -19,7 +20,7 @@ from flambeau.codegen.convolutions.words import PART, PROBLEM
 from flambeau.codegen.llvm.checked_emitter import TRUE, word
 from flambeau.codegen.llvm.emitter import Value
 
-SYMBOL = "convolution_slopes"
+SYMBOL, OF_LAUNCH = "convolution_slopes", "slopes_of_launch"
 
 
 def tiles(floats: Floats) -> tuple[TileShape, ...]:
@@ -33,7 +34,7 @@ def slopes_text(floats: Floats) -> str:
     """The module whose function `SYMBOL(words, low, high)` adds to the gradient of the filters of a range.
 
     A number of the range stands for a group and `filters_each` of its filters; `w` is what is added to, `y` has the
-    results' gradients.
+    results' gradients. `OF_LAUNCH` is the kernel of launches.
     """
     m = VectorModule(floats)
     build_copies(m)
@@ -43,6 +44,7 @@ def slopes_text(floats: Floats) -> str:
         _build_steps(m, shape)
     _build_band(m)
     _build_filters(m)
+    build_launch(m, OF_LAUNCH, SYMBOL)
     return m.builder.text()
 
 

@@ -33,23 +33,23 @@ _X, _W, _PLACES, _Y = (PROBLEM.word(name) for name in ("x", "w", "bias", "y"))
 @cache
 def largest_code(character: str) -> Code:
     """The code for a dtype."""
-    return Code(largest.largest_text, character, largest.SYMBOL)
+    return Code(largest.largest_text, character, largest.SYMBOL, "", largest.OF_LAUNCH)
 
 
 class LargestOfWindows:
     """The largest numbers of windows of arrays of such sizes and strides."""
 
-    __slots__ = ("_inside", "_nanoseconds", "_problem", "code")
+    __slots__ = ("code", "inside", "nanoseconds", "problem")
 
     def __init__(self, code: Code, problem: Problem, inside: Array, nanoseconds: float) -> None:
-        self.code, self._problem, self._inside, self._nanoseconds = code, problem, inside, nanoseconds
+        self.code, self.problem, self.inside, self.nanoseconds = code, problem, inside, nanoseconds
 
     def __call__(self, x: Array, y: Array, places: Array | None) -> None:
         """Fill `y`, and `places` with where its numbers are in their planes, row by row; it is row-major."""
-        words: array[int] = self._problem.words[:]
-        words[_X], words[_W], words[_Y] = address(x), address(self._inside), address(y)
+        words: array[int] = self.problem.words[:]
+        words[_X], words[_W], words[_Y] = address(x), address(self.inside), address(y)
         words[_PLACES] = 0 if places is None else address(places)
-        self.code.run(words, self._problem.units, self._nanoseconds)
+        self.code.run(words, self.problem.units, self.nanoseconds)
 
 
 def prepare_largest(

@@ -33,6 +33,29 @@ bounds. At the end comes an ``activation``, a function over numbers that lie sid
 PART: Final[Layout] = words_layout("ptr table, i64 steps, i64 y_from, i64 rows, i64 columns")
 """A part of the results: those of a transposed convolution between which a stride lies are one."""
 
+SLOPES: Final[Layout] = words_layout(
+    "ptr slices, i64 slice_count, i64 x, i64 slope, i64 w, i64 images, i64 inner, i64 x_image, i64 x_channel, "
+    "i64 slope_image, i64 slope_filter, "
+    + ", ".join(
+        f"i64 {name}_{axis}"
+        for axis in range(3)
+        for name in ("size", "kernel", "places", "stride", "before", "dilation", "x", "slope")
+    )
+)
+"""The gradient of a convolution's weight as a launch: its slices, which words of a launch's block are the addresses of
+the input, the gradient of the result and the result, and how the arrays lie: steps in bytes for images, channels and,
+of each of three axes, the elements of both.
+"""
+SLOPES_AT, SLOPES_WORDS = 4, 5
+"""The word of a launch's block with the address of `SLOPES`, and how many there are."""
+
+LARGEST: Final[Layout] = words_layout("ptr problem, ptr inside, i64 x, i64 y, i64 places")
+"""The largest numbers of windows as a launch: a `PROBLEM` without addresses, where windows have their first elements,
+and which words of a launch's block are the addresses of the input and the results. The places may be missing.
+"""
+LARGEST_AT, LARGEST_WORDS = 5, 6
+"""The word of a launch's block with the address of `LARGEST`, and how many there are; one before is always 0."""
+
 NORM: Final[Layout] = words_layout(
     "ptr x, ptr y, ptr slope, ptr weight, ptr bias, ptr mean, ptr variance, ptr scale, i64 images, i64 plane, "
     "i64 x_image, i64 x_channel, i64 y_image, i64 y_channel, i64 slope_image, i64 slope_channel, i64 eps, "
@@ -106,6 +129,15 @@ there are, how many a part has, and ones in the place of factors that are not th
 """
 ROWS_AT, ROWS_WORDS = 8, 9
 """The word of a launch's block with the address of `ROWS`, and how many words there are; one before is always 0."""
+
+NORM_THERE: Final[Layout] = words_layout(
+    "ptr norm, i64 x, i64 y, i64 weight, i64 bias, i64 mean, i64 variance, i64 scale"
+)
+"""A norm of channels in training: a `NORM` without addresses, and which words of a launch's block these are: ``y``, the
+``mean`` and the ``variance``, which is the unbiased one, are the results, which may be missing; so may the ``scale``.
+"""
+NORM_THERE_AT, NORM_THERE_WORDS = 10, 11
+"""The word of a launch's block with the address of `NORM_THERE`, and how many there are; one before is always 0."""
 
 NORM_BACK: Final[Layout] = words_layout("ptr norm, i64 x, i64 y, i64 slope, i64 weight, i64 bias, i64 scale")
 """Gradients of norms of channels: a `NORM` without addresses, and which words of a launch's block these are: ``y``, the

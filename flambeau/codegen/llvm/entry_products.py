@@ -20,21 +20,23 @@ PRODUCTS = ("product", "any_product", "product_by_transposed", "product_of_trans
 _LOOP = "void (ptr, ptr, ptr, ptr)"
 
 
-def products_module(layouts: ObjectLayouts, most: int) -> ModuleBuilder:
-    """A module with ``PRODUCTS``, functions of the vectorcall signature, for matrices of up to ``most`` elements."""
+def products_module(layouts: ObjectLayouts, most: int, most_work: int) -> ModuleBuilder:
+    """A module with ``PRODUCTS``, functions of the vectorcall signature, for matrices of up to ``most`` elements that
+    take up to ``most_work`` multiplications.
+    """
     m = new_module()
     add_make_array(m)
     add_constructors(m, layouts)
     for name, is_plain, turned in zip(PRODUCTS, (1, 0, 0, 0), (-1, -1, 1, 0), strict=True):
-        _Product(m, layouts, most, turned).build(name, is_plain=bool(is_plain))
+        _Product(m, layouts, most, most_work, turned).build(name, is_plain=bool(is_plain))
     return m
 
 
 class _Product:
     """The building of one of the functions."""
 
-    def __init__(self, m: ModuleBuilder, layouts: ObjectLayouts, most: int, turned: int) -> None:
-        self.m, self.layouts, self.most = m, layouts, most
+    def __init__(self, m: ModuleBuilder, layouts: ObjectLayouts, most: int, most_work: int, turned: int) -> None:
+        self.m, self.layouts, self.most, self.most_work = m, layouts, most, most_work
         self.turned = turned
         """Which operand is read as its transpose; -1 for neither."""
 
@@ -54,6 +56,7 @@ class _Product:
         rows, inner, left_steps = self.sizes(f, left, is_turned=self.turned == 0)
         inner_too, columns, right_steps = self.sizes(f, right, is_turned=self.turned == 1)
         f.require(f.compare("eq", inner, inner_too), "slow")
+        f.require(f.compare("ule", f.op("mul", f.op("mul", rows, inner), columns), self.most_work), "slow")
         dims = f.slot("[2 x i64]", 8)
         f.set_word(dims, 0, rows)
         f.set_word(dims, 1, columns)

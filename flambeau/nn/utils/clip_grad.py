@@ -3,11 +3,18 @@
 from __future__ import annotations
 
 import math
-from collections.abc import Iterable
+from collections.abc import Iterable, Sequence
+from typing import Any
+
+import numpy as np
 
 from flambeau.ops.families.composite import F
 from flambeau.tensor.create import tensor
-from flambeau.tensor.tensor import Tensor
+from flambeau.tensor.dispatch import is_intercepted
+from flambeau.tensor.grad_mode import is_grad_enabled
+from flambeau.tensor.recorder import is_asked
+from flambeau.tensor.tensor import Tensor, wrap
+from flambeau.util import blas
 
 NOT_FINITE = (
     "The total norm of order {order} for gradients from `parameters` is non-finite, so it cannot be clipped. To scale "
@@ -24,6 +31,37 @@ def _gradients(parameters: Tensors) -> list[Tensor]:
     return [p.grad for p in _listed(parameters) if p.grad is not None]
 
 
+def _are_plain(tensors: Sequence[Tensor]) -> bool:
+    """Whether tensors are arrays of floats of one dtype, each in one piece, and nobody watches what is done with them:
+    then NumPy does it, without a step through operators for each of many small ones.
+    """
+    if is_intercepted() or (is_grad_enabled() and is_asked(tensors)):
+        return False
+    dtype = tensors[0]._array.dtype if tensors and type(tensors[0]) is Tensor else None
+    if dtype not in (np.float32, np.float64):
+        return False
+    return all(type(t) is Tensor and _is_in_one_piece(t._array) and t._array.dtype == dtype for t in tensors)
+
+
+def _is_in_one_piece(array: Any) -> bool:
+    return type(array) is np.ndarray and array.flags.forc and array.flags.writeable
+
+
+def _plain_norm(tensors: Sequence[Tensor]) -> Tensor:
+    """The norm of the norms, each summed in double precision as the operator does it."""
+    arrays = [t._array for t in tensors]
+    dtype = arrays[0].dtype
+    with np.errstate(all="ignore"):
+        norms = np.array([_squares(a) for a in arrays])
+        return wrap(np.sqrt(_squares(np.sqrt(norms).astype(dtype))).astype(dtype))
+
+
+def _squares(array: np.ndarray[Any, Any]) -> np.float64:
+    """The sum of the squares of all elements."""
+    wide = array.reshape(-1, order="A").astype(np.float64, copy=False)
+    return np.float64(wide.dot(wide) if wide.size <= blas.SMALL else blas.dot(wide, wide))
+
+
 def get_total_norm(
     tensors: Tensors, norm_type: float = 2.0, error_if_nonfinite: bool = False, foreach: bool | None = None
 ) -> Tensor:
@@ -36,8 +74,10 @@ def get_total_norm(
     order, listed = float(norm_type), _listed(tensors)
     if not listed:
         return tensor(0.0)
-    norms = F.stack([F.linalg_vector_norm(one, order) for one in listed])
-    total: Tensor = F.linalg_vector_norm(norms, order)
+    if order == 2.0 and _are_plain(listed):
+        total = _plain_norm(listed)
+    else:
+        total = F.linalg_vector_norm(F.stack([F.linalg_vector_norm(one, order) for one in listed]), order)
     if error_if_nonfinite and not math.isfinite(total.item()):
         raise RuntimeError(NOT_FINITE.format(order=order))
     return total
@@ -56,8 +96,17 @@ def clip_grads_with_norm_(
     [0.6, 0.8]
     """
     factor = F.clamp(F.mul(F.reciprocal(F.add(total_norm, 1e-6)), float(max_norm)), None, 1.0)
-    for gradient in _gradients(parameters):
-        F.mul_(gradient, factor)
+    gradients = _gradients(parameters)
+    if not _are_plain([factor, *gradients]):
+        for gradient in gradients:
+            F.mul_(gradient, factor)
+        return
+    scale = factor._array[()]
+    with np.errstate(all="ignore"):
+        for gradient in gradients:
+            array = gradient._array
+            np.multiply(array, scale, out=array)
+            gradient.bump_version()
 
 
 def clip_grad_norm_(

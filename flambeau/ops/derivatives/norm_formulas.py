@@ -185,6 +185,14 @@ formulas_by_flag(
     },
 )  # fmt: skip
 
+formulas(
+    "flambeau::batch_norm_training",
+    **together(
+        lambda f, grads, input, weight, eps: f.own("batch_norm_gradients", grads[0], input, weight, eps),
+        "input", "weight", "bias",
+    ),
+)  # fmt: skip
+
 
 @decomposed("aten::_native_batch_norm_legit.no_stats")
 def _batch_norm_alone(f: Any, input: Any, weight: Any, bias: Any, training: bool, momentum: float, eps: float) -> Any:

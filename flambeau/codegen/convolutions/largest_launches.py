@@ -1,0 +1,96 @@
+"""The largest numbers of windows, with their places, as launches for groups of plans."""
+
+from __future__ import annotations
+
+import ctypes
+from collections.abc import Sequence
+from functools import partial
+from typing import Any, Final
+
+import numpy as np
+
+from flambeau.codegen.call_geometry import Output
+from flambeau.codegen.convolutions import largest
+from flambeau.codegen.convolutions.launches import result_of
+from flambeau.codegen.convolutions.problem import Array
+from flambeau.codegen.convolutions.run import address, pieces_of
+from flambeau.codegen.convolutions.windows import prepare_largest
+from flambeau.codegen.convolutions.words import LARGEST, LARGEST_AT, LARGEST_WORDS
+from flambeau.codegen.kernel.dtypes import KernelError
+from flambeau.codegen.launches import Launch
+from flambeau.codegen.llvm.launch_sizes import ALIGNED_FROM
+from flambeau.codegen.routines.table import Operands, Prepare, Routine, operands_of, routines, single_node
+from flambeau.ir.graph import Graph
+from flambeau.ops.pooling_windows import Geometry, check_rank
+
+_NOTHING: Final = LARGEST_AT - 1
+"""A word of the block that is always 0."""
+_RESULTS: Final = ("y", "places")
+"""As the words call them."""
+
+
+@routines("aten::max_pool1d_with_indices")
+def _of_lines(graph: Graph) -> Prepare:
+    return _prepared(graph, 1)
+
+
+@routines("aten::max_pool2d_with_indices")
+def _of_images(graph: Graph) -> Prepare:
+    return _prepared(graph, 2)
+
+
+def _prepared(graph: Graph, dims: int) -> Prepare:
+    node = single_node(graph)
+    operands = operands_of(graph, node)
+    wanted = [value.index for value in graph.returns if value.defining_node is node]
+    if len(operands.places) != 1 or 0 not in wanted:
+        raise KernelError("numbers that are not constant, or places alone")
+    return partial(_prepare, dims, operands, wanted)
+
+
+def _prepare(dims: int, operands: Operands, wanted: Sequence[int], arrays: Sequence[Array]) -> Launch:
+    """The launch for arrays like these. Raises `KernelError` for what the operator refuses, or has no code for."""
+    x = arrays[operands.places["self"]]
+    if x.ndim not in (dims + 1, dims + 2) or not x.size:
+        raise KernelError("neither an image nor a batch of images")
+    g = _geometry(dims, x, operands.constants)
+    shape = (*x.shape[:-dims], *g.places)
+    output, strides = result_of(x, shape, keeps_order=False)
+    missing = 2 - dims
+    seen = x if x.ndim == dims + 2 else x[None]
+    seen = seen if dims == 2 else seen[:, :, None]
+    like = np.lib.stride_tricks.as_strided(
+        x, (*seen.shape[:2], *(1,) * missing, *g.places), (*(0,) * (dims + 2 - x.ndim), *strides[:-dims],
+        *(0,) * missing, *strides[-dims:]), writeable=False,
+    )  # fmt: skip
+    ways = [(*(one,) * missing, *v) for one, v in ((1, g.kernel), (1, g.stride), (0, g.padding), (1, g.dilation))]
+    run = prepare_largest(seen, like, *ways)
+    if run is None:
+        raise KernelError(f"no windows of {x.dtype} over images of {x.shape}")
+    places = {_RESULTS[number]: 1 + len(arrays) + at for at, number in enumerate(wanted)}
+    call = LARGEST.pack(
+        problem=run.problem.words.buffer_info()[0], inside=address(run.inside), x=1 + operands.places["self"],
+        y=places["y"], places=places.get("places", _NOTHING),
+    )  # fmt: skip
+    words = [0] * LARGEST_WORDS
+    words[LARGEST_AT] = ctypes.addressof(call)
+    units = run.problem.units
+    step, pieces = pieces_of(units, run.nanoseconds)
+    where = Output(shape, np.dtype(np.int64), None, shape, like.size * 8 >= ALIGNED_FROM)
+    kept = call, run.problem.words, run.problem.tables, run.problem.kept, run.inside
+    return Launch(
+        tuple([where if number else output for number in wanted]), words, units, None, step, pieces, run.nanoseconds,
+        routine=Routine(run.code.native, largest.OF_LAUNCH, kept),
+    )  # fmt: skip
+
+
+def _geometry(dims: int, x: Array, constants: Any) -> Geometry:
+    name = f"max_pool{dims}d"
+    try:
+        check_rank(name, x, dims)
+        return Geometry(
+            name, x, dims, constants["kernel_size"], constants["stride"], constants["padding"], constants["dilation"],
+            constants["ceil_mode"],
+        )  # fmt: skip
+    except (RuntimeError, IndexError, NotImplementedError) as refusal:
+        raise KernelError(str(refusal)) from None
