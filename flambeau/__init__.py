@@ -223,7 +223,7 @@ del PACKAGE
 _importing.__exit__(None, None, None)
 
 
-_LATER = ("distributions", "te", "testing", "utils")
+_LATER = ("distributions", "signal", "te", "testing", "utils")
 """Packages that are imported when they are first asked for."""
 _SPARSE = (
     "flambeau has no sparse tensors: keep the values beside their indices (x.index_add(0, rows, values), scatter_add, "

@@ -1,5 +1,5 @@
-"""`profile`: how long each operator of a block took, as a table and as a trace for Chrome; of chosen steps of a loop, with
-a `schedule`.
+"""`profile`: how long each operator of a block took, or of steps that a `schedule` chooses, as a table and as a trace
+for Chrome.
 
 Within the block scripted functions run an operator at a time, so that each is seen; nothing is fused. How long native
 code takes as a whole says `fn.profile(*args)`.
@@ -30,7 +30,8 @@ __all__ = [
     "supported_activities", "tensorboard_trace_handler",
 ]  # fmt: skip
 NOT_OVER: Final = (
-    "the block that is profiled is not over: ask behind it, or in on_trace_ready, which is called when a trace is complete"
+    "the block that is profiled is not over: ask behind it, or in on_trace_ready, which is called when a trace is "
+    "complete"
 )
 OTHER_ACTIVITIES: Final = (
     "a profile times calls on the host, not {others}: write activities=[ProfilerActivity.CPU]. What a whole function "

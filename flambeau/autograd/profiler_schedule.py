@@ -7,8 +7,8 @@ from enum import Enum
 from typing import Final
 
 NO_STEPS: Final = (
-    "a schedule has no negative counts and records at least one step: got wait={wait}, warmup={warmup}, active={active}, "
-    "repeat={repeat}, skip_first={skip_first}"
+    "a schedule has no negative counts and records at least one step: got wait={wait}, warmup={warmup}, "
+    "active={active}, repeat={repeat}, skip_first={skip_first}"
 )
 
 

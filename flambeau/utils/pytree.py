@@ -1,8 +1,8 @@
 """Values in containers one in another, as a flat list and their structure, and functions over all of their leaves.
 
-Lists, tuples, named tuples, dictionaries (ordered ones, ones with defaults) and deques are taken apart, classes once they
-are registered; anything else, None too, is a leaf. `flambeau.vmap`, `grad` and the other transforms take what is registered
-here as arguments and results.
+Lists, tuples, named tuples, dictionaries (ordered ones, ones with defaults) and deques are taken apart, classes once
+they are registered; anything else, None too, is a leaf. `flambeau.vmap`, `grad` and the other transforms take what is
+registered here as arguments and results.
 
 >>> import flambeau
 >>> batch = {"x": [flambeau.ones(2), 3], "n": None}
@@ -23,9 +23,9 @@ from flambeau.util.trees import REGISTERED, Container, IsLeaf, flatten
 from flambeau.util.trees import Structure as TreeSpec
 
 __all__ = [
-    "GetAttrKey", "MappingKey", "SequenceKey", "TreeSpec", "keystr", "register_dataclass", "register_pytree_node", "tree_all",
-    "tree_any", "tree_flatten", "tree_flatten_with_path", "tree_iter", "tree_leaves", "tree_map", "tree_map_", "tree_map_only",
-    "tree_map_with_path", "tree_structure", "tree_unflatten",
+    "GetAttrKey", "MappingKey", "SequenceKey", "TreeSpec", "keystr", "register_dataclass", "register_pytree_node",
+    "tree_all", "tree_any", "tree_flatten", "tree_flatten_with_path", "tree_iter", "tree_leaves", "tree_map",
+    "tree_map_", "tree_map_only", "tree_map_with_path", "tree_structure", "tree_unflatten",
 ]  # fmt: skip
 TWICE: Final = "{cls} is already registered as pytree node"
 OTHER_STRUCTURE: Final = "the trees differ: {first} and {other} have other containers, sizes or keys"
@@ -33,8 +33,9 @@ NO_DATACLASS: Final = "register_dataclass takes a dataclass, got {cls}: register
 
 
 def register_pytree_node(
-    cls: type, flatten_fn: Callable[[Any], tuple[Iterable[Any], Any]], unflatten_fn: Callable[[Any, Any], Any], **ignored: Any
-) -> None:
+    cls: type, flatten_fn: Callable[[Any], tuple[Iterable[Any], Any]], unflatten_fn: Callable[[Any, Any], Any],
+    **ignored: Any,
+) -> None:  # fmt: skip
     """Let objects of a class be taken apart.
 
     Args:

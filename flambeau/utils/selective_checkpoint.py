@@ -23,18 +23,21 @@ from flambeau.tensor.modes import DispatchMode
 from flambeau.tensor.tensor import Tensor
 from flambeau.util.trees import mapped
 
-NO_POLICY: Final = "policy_fn_or_list takes a function or a list of operators, as flambeau.ops.aten.mm.default, got {kind}"
+NO_POLICY: Final = (
+    "policy_fn_or_list takes a function or a list of operators, as flambeau.ops.aten.mm.default, got {kind}"
+)
 NO_OPERATOR: Final = (
-    "a list of operators has overloads, as flambeau.ops.aten.mm.default, got {one!r}: write .default or another overload"
+    "a list of operators has overloads, as flambeau.ops.aten.mm.default, got {one!r}: write .default or another "
+    "overload"
 )
 NO_ANSWER: Final = "a policy gives a CheckpointPolicy or a bool, got {answer!r} for {op}"
 WRITTEN: Final = (
-    "Tensor cached during selective activation checkpoint has been mutated: the result of {op} was written in place after "
-    "it was kept; let it be computed again, or pass allow_cache_entry_mutation=True"
+    "Tensor cached during selective activation checkpoint has been mutated: the result of {op} was written in place "
+    "after it was kept; let it be computed again, or pass allow_cache_entry_mutation=True"
 )
 FEWER: Final = (
-    "{op} was called more often when it was computed again than in the first run, or for a second way back: a selective "
-    "checkpoint goes back once, and its function does the same both times"
+    "{op} was called more often when it was computed again than in the first run, or for a second way back: a "
+    "selective checkpoint goes back once, and its function does the same both times"
 )
 
 

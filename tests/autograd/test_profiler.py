@@ -124,15 +124,16 @@ def test_a_schedule_chooses_steps() -> None:
 def test_a_block_that_ends_within_a_trace_completes_it() -> None:
     seen: list[int] = []
     plan = flambeau.profiler.schedule(wait=0, warmup=0, active=3)
-    with flambeau.profiler.profile(schedule=plan, on_trace_ready=lambda timed: seen.append(len(timed.events()))) as timed:
+    timed = flambeau.profiler.profile(schedule=plan, on_trace_ready=lambda timed: seen.append(len(timed.events())))
+    with timed:
         for _ in range(4):
             flambeau.ones(1)
             timed.step()
         with pytest.raises(RuntimeError, match="is not over"):
             timed.events()
     assert seen == [6, 3]  # each step is an event of its own, the fifth has no operator
-    waiting = flambeau.profiler.profile(schedule=flambeau.profiler.schedule(wait=2, warmup=0, active=1), on_trace_ready=seen.append)  # type: ignore  # noqa: E501
-    with waiting:
+    plan = flambeau.profiler.schedule(wait=2, warmup=0, active=1)
+    with flambeau.profiler.profile(schedule=plan, on_trace_ready=lambda timed: seen.append(0)):
         flambeau.ones(1)
     assert len(seen) == 2
 

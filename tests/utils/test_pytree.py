@@ -7,10 +7,10 @@ from dataclasses import dataclass, field
 from typing import Any, NamedTuple
 
 import pytest
+from flambeau.utils._pytree import tree_map as by_their_path
 
 import flambeau
 from flambeau.utils import pytree
-from flambeau.utils._pytree import tree_map as by_their_path
 
 
 class Point(NamedTuple):
@@ -101,7 +101,7 @@ def test_transforms_take_what_is_registered() -> None:
         (lambda: pytree.tree_map(max, [1, 2], [1]), ValueError, r"the trees differ: \[\*, \*\] and \[\*\]"),
         (lambda: pytree.tree_map(max, {"a": 1}, {"b": 1}), ValueError, "the trees differ"),
         (lambda: pytree.tree_map(max, Box(1, "red"), Box(1, "blue")), ValueError, "the trees differ"),
-        (lambda: pytree.tree_unflatten([1], pytree.tree_structure([1, 2])), ValueError, "1 values for a structure of 2"),
+        (lambda: pytree.tree_unflatten([1], pytree.tree_structure([1, 2])), ValueError, "1 values for a structure"),
         (lambda: pytree.register_pytree_node(Box, vars, vars), ValueError, "is already registered as pytree node"),
         (lambda: pytree.register_pytree_node(dict, vars, vars), ValueError, "is already registered"),
         (lambda: pytree.register_dataclass(int), TypeError, "register_dataclass takes a dataclass, got <class 'int'>"),

@@ -49,10 +49,11 @@ def tried(policy: Any, **options: Any) -> tuple[list[Any], Counter[str], Counter
 
 
 def by_name(ctx: Any, op: Any, *args: Any, **kwargs: Any) -> CheckpointPolicy:
-    return CheckpointPolicy.PREFER_SAVE if op in (MATMUL, flambeau.ops.aten.exp.default) else CheckpointPolicy.MUST_RECOMPUTE
+    kept = op in (MATMUL, flambeau.ops.aten.exp.default)
+    return CheckpointPolicy.PREFER_SAVE if kept else CheckpointPolicy.MUST_RECOMPUTE
 
 
-@pytest.mark.parametrize("policy", [[MATMUL], by_name, [], lambda ctx, op, *a, **k: True, lambda ctx, op, *a, **k: False])
+@pytest.mark.parametrize("policy", [[MATMUL], by_name, [], lambda *a, **k: True, lambda *a, **k: False])
 def test_gradients_are_the_same(policy: Any) -> None:
     expected, _, _ = tried(None)
     gradients, _, _ = tried(policy)
@@ -93,7 +94,7 @@ def test_what_was_written_is_not_taken() -> None:
         return lambda: create_selective_checkpoint_contexts([flambeau.ops.aten.exp.default], **options)
 
     y = checkpoint(written, x, use_reentrant=False, context_fn=contexts())
-    with pytest.raises(RuntimeError, match="the result of aten.exp.default was written in place"):
+    with pytest.raises(RuntimeError, match=r"the result of aten\.exp\.default was written in place"):
         y.backward()
 
 
@@ -104,7 +105,7 @@ def test_a_second_way_back_is_refused() -> None:
         context_fn=lambda: create_selective_checkpoint_contexts([flambeau.ops.aten.exp.default]),
     )  # fmt: skip
     y.backward(retain_graph=True)
-    with pytest.raises(RuntimeError, match=r"aten.exp.default was called more often .* goes back once"):
+    with pytest.raises(RuntimeError, match=r"aten\.exp\.default was called more often .* goes back once"):
         y.backward()
 
 
@@ -114,7 +115,7 @@ def test_a_second_way_back_is_refused() -> None:
         (3, TypeError, "takes a function or a list of operators"),
         ([flambeau.ops.aten.mm], ValueError, "a list of operators has overloads"),
         (["mm"], ValueError, "a list of operators has overloads"),
-        (lambda ctx, op, *a, **k: "save", TypeError, "a policy gives a CheckpointPolicy or a bool, got 'save' for aten."),
+        (lambda ctx, op, *a, **k: "save", TypeError, "a policy gives a CheckpointPolicy or a bool, got 'save'"),
     ],
 )
 def test_refused(policy: Any, error: type[Exception], text: str) -> None:

@@ -64,8 +64,9 @@ class Measurement:
     """
 
     def __init__(
-        self, number_per_run: int, raw_times: Sequence[float], task_spec: TaskSpec, metadata: dict[str, Any] | None = None
-    ) -> None:
+        self, number_per_run: int, raw_times: Sequence[float], task_spec: TaskSpec,
+        metadata: dict[str, Any] | None = None,
+    ) -> None:  # fmt: skip
         self.number_per_run = number_per_run
         """How often a run had the statement executed."""
         self.raw_times = list(raw_times)
@@ -150,7 +151,9 @@ class Measurement:
             lines.append(f"  Median: {self.median / scale:.2f} {unit}")
             lines.append(f"  IQR:    {self.iqr / scale:.2f} {unit}")
         threads = f"{self.task_spec.num_threads} thread{'s' if self.task_spec.num_threads > 1 else ''}"
-        lines.append(f"  {count} measurement{'s' if count != 1 else ''}, {self.number_per_run} runs per measurement, {threads}")
+        runs = f"{count} measurement{'s' if count != 1 else ''}, {self.number_per_run} runs per measurement"
+        lines.append(f"  {runs}, {threads}")
         if self.raw_times and self.has_warnings:
-            lines.append(f"  WARNING: the quartiles are {100 * self.iqr / self.median:.1f}% of the median apart: machine is busy")
+            share = 100 * self.iqr / self.median
+            lines.append(f"  WARNING: the quartiles are {share:.1f}% of the median apart: the machine is busy")
         return "\n".join(lines)

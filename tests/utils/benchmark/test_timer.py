@@ -65,7 +65,7 @@ def test_adaptive_runs_end_when_they_agree() -> None:
         (lambda: Timer("x").repeat(), NotImplementedError, "blocked_autorange"),
         (lambda: Timer("x").autorange(), NotImplementedError, "blocked_autorange"),
         (lambda: Timer("x ="), SyntaxError, "invalid syntax"),
-        (lambda: Measurement(1, [], TaskSpec("x", "pass")).median, ValueError, "a measurement of no runs has no median"),
+        (lambda: Measurement(1, [], TaskSpec("x", "pass")).median, ValueError, "a measurement of no runs"),
         (lambda: Measurement(1, [], TaskSpec("x", "pass")).nothing, AttributeError, "no attribute 'nothing'"),
         (lambda: Compare([1]), ValueError, "Compare takes measurements, which Timer gives, got int"),  # type: ignore
     ],
