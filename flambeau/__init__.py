@@ -89,7 +89,7 @@ from flambeau.tensor.autocast import (
     set_autocast_dtype,
     set_autocast_enabled,
 )
-from flambeau.tensor.bridge import from_dlpack, from_numpy, to_dlpack
+from flambeau.tensor.bridge import from_dlpack, from_numpy, frombuffer, to_dlpack
 from flambeau.tensor.create import as_tensor, asarray, tensor
 from flambeau.tensor.default_device import get_default_device, set_default_device
 from flambeau.tensor.defaults import get_default_dtype, set_default_dtype

@@ -48,9 +48,8 @@ class Rule:
         index = definition.schema.index
         self.operands: Final = tuple([(index[name], name) for name in gradient.names if name in index])
         """Position and name of the arguments that gradients may flow to."""
-        self.node_type: type[OperatorNode] = type(
-            _node_name(definition), (OperatorNode,), {"__slots__": (), "could_keep": frozenset(["result", *index])}
-        )
+        members = {"__slots__": (), "__module__": "flambeau.autograd", "could_keep": frozenset(["result", *index])}
+        self.node_type: type[OperatorNode] = type(_node_name(definition), (OperatorNode,), members)
         types = [definition.schema.arguments[position].type for position, _ in self.operands]
         self.takes_lists: Final = any(isinstance(type_, ListType) for type_ in types)
         """Whether an operand is a list of tensors."""
