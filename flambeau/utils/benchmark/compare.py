@@ -8,6 +8,7 @@ from typing import Final
 from flambeau.utils.benchmark.measurement import Measurement, select_unit
 
 GOOD, BEST, PLAIN = "\x1b[92m", "\x1b[92m\x1b[1m", "\x1b[0m"
+WORDS: Final = {"ns": "nanoseconds", "us": "microseconds", "ms": "milliseconds", "s": "seconds"}
 NEAR: Final = 1.05
 """How much longer than the shortest time of a row another one is called good."""
 
@@ -64,25 +65,19 @@ class Compare:
     def _table(self, label: str, group: list[Measurement]) -> str:
         unit, scale = select_unit(min(one.median for one in group))
         columns = list(dict.fromkeys(one.task_spec.description or "" for one in group))
-        rows: dict[tuple[int, str, str], dict[str, Measurement]] = {}
-        for one in group:
-            task = one.task_spec
-            row = (task.num_threads, task.env or "", task.sub_label or task.stmt)
-            rows.setdefault(row, {})[task.description or ""] = one
+        rows = _rows(group)
         cells = {key: [self._cell(row.get(column), scale) for column in columns] for key, row in rows.items()}
-        names = {key: (f"({key[1]}) " if key[1] else "") + key[2] for key in rows}
-        first = max(len("1 threads"), *(len(name) + 4 for name in names.values()))
-        widths = [max(len(c), *(len(row[n]) for row in cells.values())) for n, c in enumerate(columns)]
+        first = max(len("1 threads"), *(len(name) + 4 for _, name in rows))
+        widths = [max(map(len, parts)) for parts in zip(columns, *cells.values(), strict=True)]
         head = " " * first + "".join(f"  |  {c:^{w}}" for c, w in zip(columns, widths, strict=True))
         lines = [f"[{f' {label} ':-^{max(len(head) - 2, len(label) + 4)}}]", head]
-        threads = None
-        for key in sorted(rows, key=lambda key: key[0]):
+        threads = 0
+        for key, row in rows.items():
             if key[0] != threads:
                 threads = key[0]
                 lines.append(f"{threads} threads: ".ljust(len(head), "-"))
-            lines.append(self._row(names[key], first, list(rows[key].values()), cells[key], widths))
-        word = {"ns": "nanoseconds", "us": "microseconds", "ms": "milliseconds", "s": "seconds"}[unit]
-        return "\n".join([*lines, "", f"Times are in {word} ({unit})."])
+            lines.append(self._row(key[1], first, list(row.values()), cells[key], widths))
+        return "\n".join([*lines, "", f"Times are in {WORDS[unit]} ({unit})."])
 
     def _cell(self, one: Measurement | None, scale: float) -> str:
         if one is None:
@@ -103,3 +98,13 @@ class Compare:
                 if time is not None and time <= shortest * NEAR:
                     texts[place] = f"{BEST if time == shortest else GOOD}{texts[place]}{PLAIN}"
         return ("    " + name).ljust(first) + "".join(f"  |  {text}" for text in texts).rstrip(" ")
+
+
+def _rows(group: list[Measurement]) -> dict[tuple[int, str], dict[str, Measurement]]:
+    """The measurements by number of threads and name, those of fewer threads first, and by column."""
+    rows: dict[tuple[int, str], dict[str, Measurement]] = {}
+    for one in group:
+        task = one.task_spec
+        name = (f"({task.env}) " if task.env else "") + (task.sub_label or task.stmt)
+        rows.setdefault((task.num_threads, name), {})[task.description or ""] = one
+    return dict(sorted(rows.items(), key=lambda item: item[0][0]))
