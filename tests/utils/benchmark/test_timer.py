@@ -11,22 +11,25 @@ from flambeau.utils import benchmark
 from flambeau.utils.benchmark import Compare, Measurement, TaskSpec, Timer
 
 
-def clock(seconds: float) -> Any:
-    """A clock of which each look takes as long."""
-    now = [0.0]
+class Clock:
+    """A clock that goes on where a statement says so."""
 
-    def look() -> float:
-        now[0] += seconds
-        return now[0]
+    def __init__(self) -> None:
+        self.now = 0.0
 
-    return look
+    def look(self) -> float:
+        return self.now
+
+    def timer(self, seconds: float) -> Timer:
+        """A timer of a statement that takes as long."""
+        return Timer("clock.now += seconds", timer=self.look, globals={"clock": self, "seconds": seconds})
 
 
 def test_a_number_of_executions_is_one_run() -> None:
-    seen: list[int] = []
-    measured = Timer("seen.append(1)", globals={"seen": seen}, timer=clock(0.5)).timeit(100)
-    assert (measured.raw_times, measured.times, measured.number_per_run) == ([0.5], [0.005], 100)
-    assert len(seen) == 102
+    clock = Clock()
+    measured = clock.timer(0.5).timeit(100)
+    assert (measured.raw_times, measured.times, measured.number_per_run) == ([50.0], [0.5], 100)
+    assert clock.now == 51.0
 
 
 def test_setup_runs_before_each_run_and_threads_are_put_back() -> None:
@@ -44,15 +47,20 @@ def test_setup_runs_before_each_run_and_threads_are_put_back() -> None:
 
 def test_runs_go_on_until_the_time_is_over() -> None:
     called: list[tuple[int, float]] = []
-    measured = Timer("pass", timer=clock(0.05)).blocked_autorange(lambda n, t: called.append((n, t)), min_run_time=0.2)
+    measured = Clock().timer(0.25).blocked_autorange(lambda n, t: called.append((n, t)), min_run_time=1.0)
     assert len(measured.times) == 4 == len(called)
     assert {n for n, _ in called} == {measured.number_per_run}
 
 
 def test_adaptive_runs_end_when_they_agree() -> None:
-    assert len(Timer("pass", timer=clock(0.05)).adaptive_autorange().times) == 4
-    assert len(Timer("pass", timer=clock(0.05)).adaptive_autorange(min_run_time=0.4).times) == 8
-    assert len(Timer("pass", timer=clock(0.05)).adaptive_autorange(threshold=0.0, max_run_time=0.5).times) == 10
+    assert len(Clock().timer(0.25).adaptive_autorange().times) == 4
+    assert len(Clock().timer(0.25).adaptive_autorange(min_run_time=2.0).times) == 8
+    assert len(Clock().timer(0.25).adaptive_autorange(threshold=0.0, max_run_time=2.5).times) == 10
+
+
+def test_short_statements_are_executed_often() -> None:
+    measured = Clock().timer(0.25e-6).blocked_autorange(min_run_time=1.0)
+    assert measured.number_per_run == 10_000
 
 
 @pytest.mark.parametrize(
