@@ -89,7 +89,7 @@ from flambeau.tensor.autocast import (
     set_autocast_dtype,
     set_autocast_enabled,
 )
-from flambeau.tensor.bridge import from_dlpack, from_numpy, to_dlpack
+from flambeau.tensor.bridge import from_dlpack, from_numpy, frombuffer, to_dlpack
 from flambeau.tensor.create import as_tensor, asarray, tensor
 from flambeau.tensor.default_device import get_default_device, set_default_device
 from flambeau.tensor.defaults import get_default_dtype, set_default_dtype
@@ -223,7 +223,7 @@ del PACKAGE
 _importing.__exit__(None, None, None)
 
 
-_LATER = ("distributions", "te", "testing", "utils")
+_LATER = ("distributions", "signal", "te", "testing", "utils")
 """Packages that are imported when they are first asked for."""
 _SPARSE = (
     "flambeau has no sparse tensors: keep the values beside their indices (x.index_add(0, rows, values), scatter_add, "

@@ -92,6 +92,7 @@ from flambeau.tensor.autocast import set_autocast_dtype as set_autocast_dtype
 from flambeau.tensor.autocast import set_autocast_enabled as set_autocast_enabled
 from flambeau.tensor.bridge import from_dlpack as from_dlpack
 from flambeau.tensor.bridge import from_numpy as from_numpy
+from flambeau.tensor.bridge import frombuffer as frombuffer
 from flambeau.tensor.bridge import to_dlpack as to_dlpack
 from flambeau.tensor.create import as_tensor as as_tensor
 from flambeau.tensor.create import asarray as asarray
@@ -207,7 +208,7 @@ from flambeau.jit.tracing.trace import trace as trace
 from flambeau.jit.vectorize import vectorize as vectorize
 from flambeau.program.prange import prange as prange
 from flambeau.serialize.archive_writer.values_file import save as save
-_LATER = ('distributions', 'te', 'testing', 'utils')
+_LATER = ('distributions', 'signal', 'te', 'testing', 'utils')
 _SPARSE = 'flambeau has no sparse tensors: keep the values beside their indices (x.index_add(0, rows, values), scatter_add, embedding_bag), or compute with scipy.sparse outside of programs'
 _QUANTIZATION = 'flambeau chooses no scales for a model: quantise it with PyTorch, and load the archive (flambeau.jit.load): quantised tensors and layers are here'
 _NOT_HERE = {**dict.fromkeys(('sparse', 'sparse_coo_tensor', 'sparse_csr_tensor'), _SPARSE), **dict.fromkeys(('quantization', 'ao'), _QUANTIZATION), **dict.fromkeys(('compile', 'export', 'compiler', '_dynamo'), 'flambeau follows no Python bytecode: flambeau.script(f) compiles what a function says, flambeau.trace(f, x) what it did with an example, and script(f).explain() tells what became native'), 'nested': 'flambeau has no nested tensors: pad them (nn.utils.rnn.pad_sequence) beside their lengths, or pack them (pack_padded_sequence)', 'masked': 'flambeau has no masked tensors: keep the mask beside the values, x.masked_fill(~mask, 0), where(mask, x, y)', 'distributed': 'flambeau computes in one process: utils.data.DistributedSampler shares batches out, and what processes exchange are NumPy arrays, x.numpy(), by mpi4py or another library', 'hub': 'flambeau downloads nothing: fetch the file, then flambeau.load(path), or utils.safetensors.load_file', 'package': 'flambeau writes no packages of source: flambeau.jit.save(script(model), path) keeps code and values', 'multiprocessing': "use Python's multiprocessing, which pickles tensors; utils.data.DataLoader(num_workers=n) has processes of its own", 'onnx': 'flambeau writes no ONNX files: fn.save(path) writes an archive, which torch.jit.load reads and torch.onnx.export makes a file of'}
@@ -1289,6 +1290,20 @@ def ger(input: _Tensor, vec2: _Tensor, *, out: _Tensor) -> _Tensor: ...
 def glu(input: _Tensor, dim: _int = ...) -> _Tensor: ...
 @_overload
 def glu(input: _Tensor, dim: _int = ..., *, out: _Tensor) -> _Tensor: ...
+@_overload
+def gradient(input: _Tensor, *, spacing: _Number | None = ..., dim: _int | None = ..., edge_order: _int = ...) -> list[_Tensor]: ...
+@_overload
+def gradient(input: _Tensor, *, spacing: _Number, dim: _Sequence[_int] | _int, edge_order: _int = ...) -> list[_Tensor]: ...
+@_overload
+def gradient(input: _Tensor, *, dim: _Sequence[_int] | _int, edge_order: _int = ...) -> list[_Tensor]: ...
+@_overload
+def gradient(input: _Tensor, *, spacing: _Sequence[_Number], dim: _int | None = ..., edge_order: _int = ...) -> list[_Tensor]: ...
+@_overload
+def gradient(input: _Tensor, *, spacing: _Sequence[_Number], dim: _Sequence[_int] | _int, edge_order: _int = ...) -> list[_Tensor]: ...
+@_overload
+def gradient(input: _Tensor, *, spacing: _Sequence[_Tensor], dim: _int | None = ..., edge_order: _int = ...) -> list[_Tensor]: ...
+@_overload
+def gradient(input: _Tensor, *, spacing: _Sequence[_Tensor], dim: _Sequence[_int] | _int, edge_order: _int = ...) -> list[_Tensor]: ...
 @_overload
 def greater(input: _Tensor, other: _Tensor) -> _Tensor: ...
 @_overload

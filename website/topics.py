@@ -18,7 +18,10 @@ TOPICS: Final[Mapping[str, tuple[str, ...]]] = {
     "Random numbers": ("random", "random_fill", "language/numpy_random"),
     "Pointwise mathematics": ("unary", "arithmetic", "derived_math", "complex_numbers"),
     "Comparisons and logic": ("compare", "logic", "membership"),
-    "Reductions, scans and statistics": ("reductions", "extremes", "spread", "scans", "statistics", "quantiles"),
+    "Reductions, scans and statistics": (
+        "reductions", "extremes", "spread", "scans", "statistics", "quantiles",
+        "finite_differences",
+    ),
     "Sorting and searching": ("sorting", "searching", "distinct"),
     "Shapes and views": ("views", "windows", "orders", "number_views", "splits", "rearranging", "copied_views"),
     "Joining": ("joining",),

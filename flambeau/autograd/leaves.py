@@ -111,7 +111,7 @@ def _is_all(tensor: Tensor) -> bool:
     array, storage = tensor._array, tensor._storage
     if array is storage.base:
         return True
-    return tensor.device.type == "cuda" and array.nbytes == storage.nbytes
+    return tensor.device.type == "cuda" and array.nbytes == storage.nbytes()
 
 
 def _extras(leaf: Tensor) -> Extras | None:

@@ -1,4 +1,5 @@
-"""`profile`: how long each operator of a block took, as a table and as a trace for Chrome.
+"""`profile`: how long each operator of a block took, or of steps that a `schedule` chooses, as a table and as a trace
+for Chrome.
 
 Within the block scripted functions run an operator at a time, so that each is seen; nothing is fused. How long native
 code takes as a whole says `fn.profile(*args)`.
@@ -6,22 +7,32 @@ code takes as a whole says `fn.profile(*args)`.
 
 from __future__ import annotations
 
+import gzip
 import json
 import os
+import socket
 import threading
 import time
-from collections.abc import Iterator, Sequence
+from collections.abc import Callable, Iterator, Sequence
 from contextlib import AbstractContextManager, ContextDecorator
 from enum import Enum
 from pathlib import Path
 from typing import Any, Final, Self
 
+from flambeau.autograd.profiler_schedule import ProfilerAction, always, ends_trace, is_recorded, schedule
 from flambeau.schema.opdef import OpDef
 from flambeau.tensor import dispatch
 from flambeau.tensor.tensor import Tensor
 from flambeau.util.record import dataclass
 
-NOT_OVER: Final = "the block that is profiled is not over: ask behind it"
+__all__ = [
+    "Average", "Averages", "Event", "ProfilerAction", "ProfilerActivity", "profile", "record_function", "schedule",
+    "supported_activities", "tensorboard_trace_handler",
+]  # fmt: skip
+NOT_OVER: Final = (
+    "the block that is profiled is not over: ask behind it, or in on_trace_ready, which is called when a trace is "
+    "complete"
+)
 OTHER_ACTIVITIES: Final = (
     "a profile times calls on the host, not {others}: write activities=[ProfilerActivity.CPU]. What a whole function "
     "takes, on a device too, says fn.profile(*args)"
@@ -107,6 +118,9 @@ class profile:  # noqa: N801  (as programs write it)
 
     Args:
         activities: what is timed, which are calls on the host alone: `[ProfilerActivity.CPU]`, as without it.
+        schedule: says what is done in each step, which calls of `step` end; without it all is one trace.
+        on_trace_ready: is called with the profile when a trace is complete: at the end of the last step that the
+            schedule records for it, or of the block.
         record_shapes: keep the sizes of tensors too.
 
     Raises ValueError for other activities.
@@ -119,11 +133,23 @@ class profile:  # noqa: N801  (as programs write it)
     """
 
     def __init__(
-        self, *, activities: Sequence[ProfilerActivity] | None = None, record_shapes: bool = False
+        self,
+        *,
+        activities: Sequence[ProfilerActivity] | None = None,
+        schedule: Callable[[int], ProfilerAction] | None = None,
+        on_trace_ready: Callable[[profile], Any] | None = None,
+        record_shapes: bool = False,
     ) -> None:
         if others := [one.name for one in activities or () if one is not ProfilerActivity.CPU]:
             raise ValueError(OTHER_ACTIVITIES.format(others=", ".join(others)))
         self._record_shapes = record_shapes
+        self._has_steps = schedule is not None
+        self._schedule = schedule or always
+        self._on_trace_ready = on_trace_ready
+        self.step_num = 0
+        """How often `step` was called."""
+        self._action = ProfilerAction.NONE
+        self._step_block: record_function | None = None
         self._events: list[Event] = []
         self._block: AbstractContextManager[None] | None = None
         self._begin = 0.0
@@ -135,16 +161,59 @@ class profile:  # noqa: N801  (as programs write it)
         self._begin = time.perf_counter()
         self._block = dispatch.intercepting(self._timed)
         self._block.__enter__()
-        _profiles().append(self)
+        self._begin_step(ProfilerAction.NONE)
         return self
 
     def __exit__(self, *error: Any) -> None:
         assert self._block is not None
-        _profiles().remove(self)
+        before = self._end_step()
         self._block.__exit__(*error)
         self._is_over = True
+        if is_recorded(before) and self._on_trace_ready is not None:
+            self._on_trace_ready(self)
+
+    def start(self) -> None:
+        """Begin the block, where it is no `with`. Raises RuntimeError the second time."""
+        self.__enter__()
+
+    def stop(self) -> None:
+        """End the block that `start` began."""
+        self.__exit__(None, None, None)
+
+    def step(self) -> None:
+        """Say that a step of the loop is over: what the schedule says of the next one is done with it."""
+        before = self._end_step()
+        self.step_num += 1
+        if ends_trace(before):
+            self._is_over = True
+            if self._on_trace_ready is not None:
+                self._on_trace_ready(self)
+        self._begin_step(before)
+
+    def _begin_step(self, before: ProfilerAction) -> None:
+        self._action = self._schedule(self.step_num)
+        if self._action is ProfilerAction.NONE:
+            return
+        self._is_over = False
+        if not is_recorded(before) or ends_trace(before):
+            self._events = []  # of the trace before, or of a step that is thrown away
+        _profiles().append(self)
+        if self._has_steps:
+            self._step_block = record_function(f"ProfilerStep#{self.step_num}")
+            self._step_block.__enter__()
+
+    def _end_step(self) -> ProfilerAction:
+        if self._step_block is not None:
+            self._step_block.__exit__()
+            self._step_block = None
+        if self._action is not ProfilerAction.NONE:
+            _profiles().remove(self)
+        before, self._action = self._action, ProfilerAction.NONE
+        return before
 
     def _timed(self, definition: OpDef, arguments: Sequence[Any], proceed: dispatch.Proceed) -> Any:
+        if self._action is ProfilerAction.NONE:
+            return proceed(arguments)
         start = time.perf_counter()
         try:
             return proceed(arguments)
@@ -214,11 +283,50 @@ class record_function(ContextDecorator):  # noqa: N801
                 one._events.append(Event(self.name, began, duration, threading.get_ident(), (), within))
 
 
+def supported_activities() -> set[ProfilerActivity]:
+    """What a profile times.
+
+    >>> supported_activities() == {ProfilerActivity.CPU}
+    True
+    """
+    return {ProfilerActivity.CPU}
+
+
+def tensorboard_trace_handler(
+    dir_name: str | os.PathLike[str], worker_name: str | None = None, use_gzip: bool = False
+) -> Callable[[profile], None]:
+    """Something for `on_trace_ready` that writes each trace to a file of its own, `WORKER.TIME.pt.trace.json`.
+
+    Args:
+        dir_name: the folder, which is made if it is not there.
+        worker_name: how the files of this process begin; the machine and the number of the process otherwise.
+        use_gzip: compress the files, which end with `.gz` then.
+
+    >>> import flambeau, tempfile, os
+    >>> with tempfile.TemporaryDirectory() as folder:
+    ...     with flambeau.profiler.profile(on_trace_ready=tensorboard_trace_handler(folder, "me")):
+    ...         y = flambeau.ones(3) * 2
+    ...     os.listdir(folder)[0][:3]
+    'me.'
+    """
+    folder, worker = Path(dir_name), worker_name or f"{socket.gethostname()}_{os.getpid()}"
+
+    def write(recorded: profile) -> None:
+        folder.mkdir(parents=True, exist_ok=True)
+        path = folder / f"{worker}.{time.time_ns()}.pt.trace.json"
+        recorded.export_chrome_trace(path)
+        if use_gzip:
+            path.with_name(f"{path.name}.gz").write_bytes(gzip.compress(path.read_bytes()))
+            path.unlink()
+
+    return write
+
+
 _local: Final = threading.local()
 
 
 def _profiles() -> list[profile]:
-    """The profiles of this thread that are not over."""
+    """The profiles of this thread that record."""
     profiles: list[profile] = _local.__dict__.setdefault("profiles", [])
     return profiles
 

@@ -50,7 +50,8 @@ class Rule:
         self.operands: Final = tuple([(index[name], name) for name in gradient.names if name in index])
         """Position and name of the arguments that gradients may flow to."""
         known = {"could_keep": frozenset(["result", *index]), "gives_slices": definition.traits.gives_slices}
-        self.node_type: type[OperatorNode] = type(_node_name(definition), (OperatorNode,), {"__slots__": (), **known})
+        members = {"__slots__": (), "__module__": "flambeau.autograd", **known}
+        self.node_type: type[OperatorNode] = type(_node_name(definition), (OperatorNode,), members)
         types = [definition.schema.arguments[position].type for position, _ in self.operands]
         self.takes_lists: Final = any(isinstance(type_, ListType) for type_ in types)
         """Whether an operand is a list of tensors."""

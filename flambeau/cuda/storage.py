@@ -63,16 +63,16 @@ class CudaStorage(Storage):
 
     def host_bytes(self) -> Any:
         """The whole extent, copied to the host when the device has done what it was given before."""
-        copied = np.empty(self.nbytes, np.uint8)
-        copy(copied.ctypes.data, self.address, self.nbytes, TO_HOST, self._device)
+        copied = np.empty(self.nbytes(), np.uint8)
+        copy(copied.ctypes.data, self.address, self.nbytes(), TO_HOST, self._device)
         return copied.tobytes()
 
     def __reduce__(self) -> Any:
         return (_restored, (str(self._device), self.host_bytes()))
 
     def __deepcopy__(self, memo: dict[int, Any]) -> Storage:
-        result = memo[id(self)] = CudaStorage(self._device, self.nbytes)
-        copy(result.address, self.address, self.nbytes, WITHIN, self._device)
+        result = memo[id(self)] = CudaStorage(self._device, self.nbytes())
+        copy(result.address, self.address, self.nbytes(), WITHIN, self._device)
         return result
 
 

@@ -1,6 +1,6 @@
 """Modules: parameters, buffers and submodules with a `forward`, and the layers built from them."""
 
-from flambeau.nn import attention, common_types, functional, init, modules, parallel, utils
+from flambeau.nn import attention, common_types, functional, grad, init, modules, parallel, utils
 from flambeau.nn.container import ModuleDict, ModuleList, Sequential
 from flambeau.nn.functions.loss_in_chunks import LinearCrossEntropyOptions
 from flambeau.nn.layers.activation import (
@@ -327,6 +327,7 @@ __all__ = [
     "ZeroPad3d",
     "common_types",
     "functional",
+    "grad",
     "init",
     "modules",
     "utils",

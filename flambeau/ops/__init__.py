@@ -41,6 +41,7 @@ from flambeau.ops import embedding as _embedding
 from flambeau.ops import embedding_bags as _embedding_bags
 from flambeau.ops import extremes as _extremes
 from flambeau.ops import fake_quantize as _fake_quantize
+from flambeau.ops import finite_differences as _finite_differences
 from flambeau.ops import fold_expansions as _fold_expansions
 from flambeau.ops import fourier as _fourier
 from flambeau.ops import frequencies as _frequencies

@@ -24,7 +24,7 @@ def resize_kernel(self: Tensor, size: Sequence[int], memory_format: int | None =
     if self.requires_grad:
         raise RuntimeError("cannot resize variables that require grad")
     if tuple(size) != self._array.shape:
-        offset = self.storage_offset() if self._storage.nbytes else 0
+        offset = self.storage_offset() if self._storage.nbytes() else 0
         if offset:
             return _resize_at(self, size, offset)
         resize(self, tuple(size))
@@ -39,9 +39,9 @@ def _resize_at(self: Tensor, size: Sequence[int], offset: int) -> Tensor:
     item = self._array.itemsize
     storage = self._storage
     needed = (layout.min_storage_elements(size, strides) + offset) * item
-    if needed > storage.nbytes:
+    if needed > storage.nbytes():
         grown = np.zeros(needed, np.uint8)
-        grown[: storage.nbytes] = storage.bytes
+        grown[: storage.nbytes()] = storage.bytes
         storage.base, storage._bytes = grown, None
     self._array = view_of(self, size, strides, offset)._array
     return self

@@ -7,7 +7,8 @@ from typing import Any
 
 import numpy as np
 
-from flambeau.schema.dtype import from_numpy_dtype
+from flambeau.schema.argument_rules import to_dtype
+from flambeau.schema.dtype import DType, from_numpy_dtype
 from flambeau.tensor.tensor import Tensor, wrap
 
 
@@ -35,6 +36,52 @@ def from_numpy(array: Any) -> Tensor:
             f"{array.itemsize}. Copy the array first, with array.copy()."
         )
     return wrap(np.asarray(array))
+
+
+NO_ELEMENTS = "both buffer length ({length}) and count ({count}) must not be 0"
+WRONG_OFFSET = "offset ({offset} bytes) must be non-negative and no greater than buffer length ({length} bytes) minus 1"
+NO_MULTIPLE = (
+    "buffer length ({left} bytes) after offset ({offset} bytes) must be a multiple of element size ({size}): pass count"
+)
+TOO_FEW = (
+    "requested buffer length ({count} * {size} bytes) after offset ({offset} bytes) must not be greater than actual "
+    "buffer length ({length} bytes)"
+)
+
+
+def frombuffer(buffer: Any, *, dtype: DType, count: int = -1, offset: int = 0, requires_grad: bool = False) -> Tensor:
+    """A vector on the memory of an object with a buffer: `bytes`, a `bytearray`, an array of Python's, mapped memory.
+
+    Memory that is read-only, as that of `bytes`, gives a tensor that can be read; writing to it is refused.
+
+    Args:
+        buffer: the object.
+        dtype: of the elements, in the byte order of this machine.
+        count: how many elements; all by default.
+        offset: bytes before the first one.
+        requires_grad: record gradients.
+
+    Raises TypeError for an object without a buffer, ValueError for a count or an offset beyond it, and where no whole
+    number of elements is left.
+
+    >>> import flambeau
+    >>> frombuffer(b"\x01\x00\x02\x00", dtype=flambeau.int16)
+    tensor([1, 2], dtype=flambeau.int16)
+    """
+    wanted = to_dtype(dtype)
+    length, size = memoryview(buffer).nbytes, wanted.itemsize
+    if length == 0 or count == 0:
+        raise ValueError(NO_ELEMENTS.format(length=length, count=count))
+    if not 0 <= offset < length:
+        raise ValueError(WRONG_OFFSET.format(offset=offset, length=length))
+    left = length - offset
+    if count < 0 and left % size:
+        raise ValueError(NO_MULTIPLE.format(left=left, offset=offset, size=size))
+    if count > 0 and count * size > left:
+        raise ValueError(TOO_FEW.format(count=count, size=size, offset=offset, length=length))
+    array = np.frombuffer(memoryview(buffer).cast("B"), wanted.numpy, count if count > 0 else left // size, offset)
+    result = wrap(array)
+    return result.requires_grad_() if requires_grad else result
 
 
 def from_numpy_or_copy(array: np.ndarray[Any, Any]) -> Tensor:

@@ -5,7 +5,7 @@ over pages that the system promises and never provides: reading gives zeros, wri
 operators on such tensors go to those who know that there is no data (`flambeau.tensor.below`).
 
 >>> storage = DatalessStorage(Device("meta"), 1 << 31)
->>> storage.nbytes == 1 << 31, storage.device
+>>> storage.nbytes() == 1 << 31, storage.device
 (True, device(type='meta'))
 """
 
@@ -66,10 +66,10 @@ class DatalessStorage(Storage):
         return 0
 
     def __reduce__(self) -> Any:
-        return (DatalessStorage, (self._device, self.nbytes))
+        return (DatalessStorage, (self._device, self.nbytes()))
 
     def __deepcopy__(self, memo: dict[int, Any]) -> Storage:
-        result = memo[id(self)] = DatalessStorage(self._device, self.nbytes)
+        result = memo[id(self)] = DatalessStorage(self._device, self.nbytes())
         return result
 
 

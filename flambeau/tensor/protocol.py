@@ -248,11 +248,16 @@ def _repr(self: Tensor, *, tensor_contents: str | None = None) -> str:
     return text_form.tensor_text(self)
 
 
+def _format(self: Tensor, spec: str) -> str:
+    return text_form.formatted(self, spec)
+
+
 def _install() -> None:
     for name, dtype in CASTS.items():
         install_method(name, _cast(name, dtype))
     methods: dict[str, Any] = _arithmetic() | {
         "__getattr__": _missing, "__getitem__": index.get_item, "__setitem__": index.set_item, "__repr__": _repr,
+        "__format__": _format,
         "new": _new, "new_tensor": _new_tensor, "type": _type, "nonzero": nonzero,
         "__iter__": _iter, "__contains__": _contains, "__reversed__": _reversed,
         "T": _attribute("aten::numpy_T", "The dimensions in reverse order; a view."),

@@ -64,13 +64,16 @@ class Storage:
             array = array.base
         return array
 
-    @property
     def nbytes(self) -> int:
         """The length of the extent in bytes: up to the last element that `base` reaches."""
         base = self.base
         if base.size == 0:
             return 0
         return int(sum((n - 1) * s for n, s in zip(base.shape, base.strides, strict=True)) + base.itemsize)
+
+    def size(self) -> int:
+        """The same."""
+        return self.nbytes()
 
     @property
     def is_writeable(self) -> bool:
@@ -84,7 +87,7 @@ class Storage:
             if self.base.size == 0:
                 self._bytes = np.empty(0, np.uint8)
             else:
-                self._bytes = np.asarray(_Memory(self.base, self.address, self.nbytes))
+                self._bytes = np.asarray(_Memory(self.base, self.address, self.nbytes()))
         return self._bytes
 
     def host_bytes(self) -> Any:
@@ -96,7 +99,7 @@ class Storage:
         return self.address
 
     def __len__(self) -> int:
-        return self.nbytes
+        return self.nbytes()
 
     def __reduce__(self) -> tuple[type[Storage], tuple[np.ndarray[Any, Any]]]:
         return (Storage, (self.bytes.copy(),))
@@ -106,4 +109,4 @@ class Storage:
         return result
 
     def __repr__(self) -> str:
-        return f"<storage of {self.nbytes} bytes on {self.device}>"
+        return f"<storage of {self.nbytes()} bytes on {self.device}>"

@@ -323,9 +323,6 @@ class Tensor(GradientState, TensorMethods):
             raise TypeError("only integer tensors of a single element can be converted to an index")
         return int(self._array.item())
 
-    def __format__(self, spec: str) -> str:
-        return format(self.item(), spec) if self._array.ndim == 0 and spec else object.__format__(self, spec)
-
     def __hash__(self) -> int:
         return id(self)
 
@@ -489,7 +486,7 @@ def view_of(
         needed = (layout.min_storage_elements(sizes, strides) + start // item) * item
         raise RuntimeError(
             f"setStorage: sizes {list(sizes)}, strides {list(strides)}, storage offset {start // item}, and itemsize "
-            f"{item} requiring a storage size of {needed} are out of bounds for storage of size {storage.nbytes}"
+            f"{item} requiring a storage size of {needed} are out of bounds for storage of size {storage.nbytes()}"
         ) from None
     return window(shown, storage, base)
 

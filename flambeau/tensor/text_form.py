@@ -212,6 +212,21 @@ def tensor_text(tensor: Tensor) -> str:
     return _with_suffixes(prefix + body, suffixes, len(prefix))
 
 
+def formatted(tensor: Tensor, spec: str) -> str:
+    """What an f-string shows: of a 0-d tensor the number, of others `repr`. Raises TypeError where those have a format.
+
+    >>> import flambeau
+    >>> f"{flambeau.tensor(0.5)} {flambeau.tensor(2):03d} {flambeau.tensor([0.5])}"
+    '0.5 002 tensor([0.5000])'
+    """
+    cls = type(tensor)
+    if tensor._array.ndim or not (spec or cls is Tensor or hasattr(cls, "_is_on_device")):
+        return object.__format__(tensor, spec)
+    if spec:
+        return format(tensor.item(), spec)
+    return str(_plain(readable(tensor)).item())  # which nobody watches: a trace is not about what is printed
+
+
 def _tape_name(tensor: Any) -> str:
     """What a tensor's node is called; empty for a leaf. A view that may be used no more has none that is valid."""
     try:

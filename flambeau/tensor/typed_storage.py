@@ -121,7 +121,7 @@ class TypedStorage:
         return self
 
     def __len__(self) -> int:
-        return self._storage.nbytes // self.element_size()
+        return self._storage.nbytes() // self.element_size()
 
     def __iter__(self) -> Iterator[Any]:
         return iter(self.tolist())

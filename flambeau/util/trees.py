@@ -9,9 +9,33 @@
 
 from __future__ import annotations
 
-from collections import OrderedDict
+from collections import OrderedDict, defaultdict, deque
 from collections.abc import Callable, Iterator, Sequence
 from typing import Any, Final
+
+from flambeau.util.record import dataclass
+
+IsLeaf = Callable[[Any], bool]
+
+
+@dataclass(frozen=True, slots=True)
+class Container:
+    """How values of one type are taken apart and made anew."""
+
+    opened: Callable[[Any], tuple[Sequence[Any], Any]]
+    """The values in one, and what else it is made of, which is compared with `==`."""
+    made: Callable[[Sequence[Any], Any], Any]
+    """One of such values and of what else there was."""
+
+
+REGISTERED: Final[dict[type, Container]] = {
+    defaultdict: Container(
+        lambda value: (list(value.values()), (value.default_factory, list(value))),
+        lambda values, context: defaultdict(context[0], zip(context[1], values, strict=True)),
+    ),
+    deque: Container(lambda value: (list(value), value.maxlen), lambda values, maxlen: deque(values, maxlen)),
+}
+"""Containers besides tuples, lists and dictionaries, by their exact type."""
 
 
 class Structure:
@@ -23,7 +47,7 @@ class Structure:
         self.kind = kind
         """The container's type; None of a leaf."""
         self.keys = keys
-        """Of a dictionary, its keys."""
+        """Of a dictionary, its keys; of a registered container, what it is made of besides its values."""
         self.children = tuple(children)
         self.count: int = 1 if kind is None else sum(child.count for child in children)
         """How many leaves there are."""
@@ -32,6 +56,11 @@ class Structure:
     def is_leaf(self) -> bool:
         """Whether it is no container."""
         return self.kind is None
+
+    @property
+    def num_leaves(self) -> int:
+        """How many leaves there are."""
+        return self.count
 
     def __eq__(self, other: object) -> bool:
         return (
@@ -48,7 +77,7 @@ class Structure:
         parts = [repr(child) for child in self.children]
         if self.kind is None:
             return "*"
-        if self.keys is not None:
+        if self.keys is not None and self.kind not in REGISTERED:
             return "{" + ", ".join(f"{k!r}: {p}" for k, p in zip(self.keys, parts, strict=True)) + "}"
         inside = ", ".join(parts)
         if self.kind is list:
@@ -67,11 +96,13 @@ class Structure:
         if self.kind is None:
             return next(leaves)
         values = [child._built(leaves) for child in self.children]
+        if (container := REGISTERED.get(self.kind)) is not None:
+            return container.made(values, self.keys)
         if self.keys is not None:
             return self.kind(zip(self.keys, values, strict=True))
         return self.kind(*values) if hasattr(self.kind, "_fields") else self.kind(values)
 
-    def broadcast(self, prefix: Any, is_leaf: Callable[[Any], bool]) -> list[Any] | None:
+    def broadcast(self, prefix: Any, is_leaf: IsLeaf) -> list[Any] | None:
         """A value for each leaf from a tree that may end earlier, with one value for all that is below it; None where
         it has other containers."""
         if is_leaf(prefix) and not isinstance(prefix, CONTAINERS):
@@ -94,24 +125,38 @@ CONTAINERS: Final = (tuple, list, dict)
 
 def _opened(value: Any) -> tuple[Any, Any, Sequence[Any]]:
     """The kind of a container, its keys and its values."""
+    if (container := REGISTERED.get(type(value))) is not None:
+        values, context = container.opened(value)
+        return type(value), context, list(values)
     if isinstance(value, dict):
         kind = OrderedDict if isinstance(value, OrderedDict) else dict
         return kind, list(value), list(value.values())
     return type(value), None, list(value) if isinstance(value, tuple | list) else []
 
 
-def flatten(value: Any) -> tuple[list[Any], Structure]:
-    """The leaves of a value and how they lie: what is no list, tuple or dictionary is a leaf itself."""
+def flatten(value: Any, is_leaf: IsLeaf | None = None) -> tuple[list[Any], Structure]:
+    """The leaves of a value and how they lie: what is no container, or of which `is_leaf` says so, is a leaf itself."""
     leaves: list[Any] = []
-    return leaves, _flattened(value, leaves)
+    return leaves, _flattened(value, leaves, is_leaf)
 
 
-def _flattened(value: Any, leaves: list[Any]) -> Structure:
-    if isinstance(value, dict) or type(value) is list or (isinstance(value, tuple) and _is_open(value)):
+def _flattened(value: Any, leaves: list[Any], is_leaf: IsLeaf | None) -> Structure:
+    if is_container(value) and not (is_leaf is not None and is_leaf(value)):
         kind, keys, values = _opened(value)
-        return Structure(kind, keys, [_flattened(one, leaves) for one in values])
+        return Structure(kind, keys, [_flattened(one, leaves, is_leaf) for one in values])
     leaves.append(value)
     return LEAF
+
+
+def is_container(value: Any) -> bool:
+    """Whether a value is taken apart: a list, tuple, named tuple, dictionary or an object of a registered class.
+
+    >>> is_container([]), is_container("text")
+    (True, False)
+    """
+    if isinstance(value, dict) or type(value) is list:
+        return True
+    return _is_open(value) if isinstance(value, tuple) else type(value) in REGISTERED
 
 
 def _is_open(value: tuple[Any, ...]) -> bool:

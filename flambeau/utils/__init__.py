@@ -1,13 +1,16 @@
 """What training programs need besides: data in batches (`utils.data`), weights as safetensors (`utils.safetensors`),
-and `checkpoint`, which trades time for memory.
+`checkpoint`, which trades time for memory, functions over values in containers (`utils.pytree`), and times of small
+pieces of code (`utils.benchmark`).
 """
 
 from __future__ import annotations
 
 from flambeau.util.import_paths import provide as _provide
-from flambeau.utils import checkpoint, data, safetensors
+from flambeau.utils import benchmark, checkpoint, data, pytree, safetensors
 
 __getattr__ = _provide(__name__, {"dlpack": "from_dlpack to_dlpack"}, "flambeau.tensor.bridge")
 _provide(__name__, {"hooks": "RemovableHandle"}, "flambeau.util.hooks")
 
-__all__ = ["checkpoint", "data", "safetensors"]
+_provide(__name__, {"_pytree": " ".join(pytree.__all__)}, "flambeau.utils.pytree")
+
+__all__ = ["benchmark", "checkpoint", "data", "pytree", "safetensors"]

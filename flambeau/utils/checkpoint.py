@@ -24,7 +24,16 @@ from flambeau.tensor.grad_mode import inference_mode, is_grad_enabled
 from flambeau.tensor.random import get_rng_state, set_rng_state
 from flambeau.tensor.recorder import tensors_in
 from flambeau.tensor.tensor import Tensor
+from flambeau.utils.selective_checkpoint import (
+    CheckpointPolicy,
+    SelectiveCheckpointContext,
+    create_selective_checkpoint_contexts,
+)
 
+__all__ = [
+    "CheckpointError", "CheckpointFunction", "CheckpointPolicy", "SelectiveCheckpointContext", "checkpoint",
+    "checkpoint_sequential", "create_selective_checkpoint_contexts",
+]  # fmt: skip
 Contexts = Callable[[], tuple[AbstractContextManager[Any], AbstractContextManager[Any]]]
 CHOOSE: Final = (
     "checkpoint: the use_reentrant parameter should be passed explicitly: use_reentrant=False is recommended, "
@@ -68,7 +77,8 @@ def checkpoint(
         args, kwargs: its arguments; tensors in them are kept.
         use_reentrant: False replaces each saved tensor by one that is computed when the first of them is needed; True
             records the call as one node, which goes back through a second run by itself (no keyword arguments then).
-        context_fn: gives two context managers, for the first and for the second run.
+        context_fn: gives two context managers, for the first and for the second run; those of
+            `create_selective_checkpoint_contexts` keep the results of chosen operators.
         determinism_check: "default" compares sizes and dtypes of what is computed again, "none" nothing.
         preserve_rng_state: draw the same random numbers both times.
 

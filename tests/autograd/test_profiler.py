@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import gzip
 import json
 from pathlib import Path
 
@@ -100,3 +101,60 @@ def test_named_blocks_are_among_the_operators() -> None:
     assert averages["named"].within == pytest.approx(of_operators)
     assert 0 <= averages["named"].self_cpu_time_total < averages["named"].cpu_time_total
     assert "named" in timed.key_averages().table()
+
+
+def test_a_schedule_chooses_steps() -> None:
+    seen: list[tuple[int, dict[str, int]]] = []
+
+    def keep(timed: flambeau.profiler.profile) -> None:
+        seen.append((timed.step_num, {a.key: a.count for a in timed.key_averages()}))
+
+    plan = flambeau.profiler.schedule(skip_first=1, wait=1, warmup=1, active=2, repeat=2)
+    with flambeau.profiler.profile(schedule=plan, on_trace_ready=keep) as timed:
+        for step in range(12):
+            for _ in range(step):
+                flambeau.ones(1)
+            timed.step()
+    first = {"aten::ones": 3 + 4, "ProfilerStep#3": 1, "ProfilerStep#4": 1}
+    second = {"aten::ones": 7 + 8, "ProfilerStep#7": 1, "ProfilerStep#8": 1}
+    assert seen == [(5, first), (9, second)]
+    assert {a.key: a.count for a in timed.key_averages()} == second
+
+
+def test_a_block_that_ends_within_a_trace_completes_it() -> None:
+    seen: list[int] = []
+    plan = flambeau.profiler.schedule(wait=0, warmup=0, active=3)
+    timed = flambeau.profiler.profile(schedule=plan, on_trace_ready=lambda timed: seen.append(len(timed.events())))
+    with timed:
+        for _ in range(4):
+            flambeau.ones(1)
+            timed.step()
+        with pytest.raises(RuntimeError, match="is not over"):
+            timed.events()
+    assert seen == [6, 3]  # each step is an event of its own, the fifth has no operator
+    plan = flambeau.profiler.schedule(wait=2, warmup=0, active=1)
+    with flambeau.profiler.profile(schedule=plan, on_trace_ready=lambda timed: seen.append(0)):
+        flambeau.ones(1)
+    assert len(seen) == 2
+
+
+def test_a_profile_is_started_and_stopped(tmp_path: Path) -> None:
+    handler = flambeau.profiler.tensorboard_trace_handler(tmp_path / "log", "worker", use_gzip=True)
+    timed = flambeau.profiler.profile(activities=list(flambeau.profiler.supported_activities()), on_trace_ready=handler)
+    timed.start()
+    flambeau.ones(1)
+    timed.stop()
+    flambeau.ones(1)
+    assert [a.key for a in timed.key_averages()] == ["aten::ones"]
+    (file,) = (tmp_path / "log").iterdir()
+    assert file.name.startswith("worker.")
+    assert json.loads(gzip.decompress(file.read_bytes()))["traceEvents"][0]["name"] == "aten::ones"
+
+
+def test_schedules_are_checked() -> None:
+    with pytest.raises(ValueError, match="records at least one step: got wait=1, warmup=0, active=0"):
+        flambeau.profiler.schedule(wait=1, warmup=0, active=0)
+    with pytest.raises(ValueError, match="no negative counts"):
+        flambeau.profiler.schedule(wait=-1, warmup=0, active=1)
+    plan = flambeau.profiler.schedule(wait=2, warmup=1, active=1, skip_first=1, skip_first_wait=1)
+    assert [plan(n).value for n in range(8)] == [0, 1, 3, 0, 0, 1, 3, 0]

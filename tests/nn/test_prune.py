@@ -65,12 +65,82 @@ def test_by_scores_and_everywhere() -> None:
     assert layer.weight_mask.tolist() == [[0.0, 0.0], [0.0, 1.0]]
 
 
+def own_methods(module: Any) -> dict[str, Any]:
+    """Methods that programs write themselves, over a library's."""
+
+    class EveryOther(module.BasePruningMethod):  # type: ignore[misc]
+        PRUNING_TYPE = "unstructured"
+
+        def compute_mask(self, t: Any, default_mask: Any) -> Any:
+            mask = default_mask.clone()
+            mask.view(-1)[::2] = 0
+            return mask
+
+    class First(module.BasePruningMethod):  # type: ignore[misc]
+        PRUNING_TYPE = "structured"
+
+        def __init__(self, dim: int) -> None:
+            self.dim = dim
+
+        def compute_mask(self, t: Any, default_mask: Any) -> Any:
+            mask = default_mask.clone()
+            mask.select(self.dim, 0).zero_()
+            return mask
+
+    class Whole(EveryOther):
+        PRUNING_TYPE = "global"
+
+    return {"other": EveryOther, "first": First, "whole": Whole}
+
+
+@pytest.mark.parametrize(
+    "steps",
+    [
+        [("other", ()), ("other", ()), ("other", ())],
+        [("first", (0,)), ("first", (1,)), ("first", (-1,))],
+        [("whole", ()), ("whole", ()), ("other", ())],
+        [("other", ()), ("first", (0,)), ("first", (0,))],
+    ],
+)
+def test_own_methods_see_what_is_left(steps: list[tuple[str, tuple[Any, ...]]]) -> None:
+    _, their_prune, theirs = peers()
+    mine = nn.Conv2d(3, 4, 2)
+    for name, arguments in steps:
+        own_methods(prune)[name].apply(mine, "weight", *arguments)
+        own_methods(their_prune)[name].apply(theirs, "weight", *arguments)
+        assert_close(mine.weight_mask, theirs.weight_mask, 0)
+
+
+def test_own_methods_prune_everywhere() -> None:
+    torch, their_prune, _ = peers()
+    masks = []
+    for library, module in ((flambeau, prune), (torch, their_prune)):
+        layer = library.nn.Linear(3, 3)
+        for _ in range(2):
+            module.global_unstructured([(layer, "weight"), (layer, "bias")], own_methods(module)["other"])
+        masks.append([layer.weight_mask.tolist(), layer.bias_mask.tolist()])
+    assert masks[0] == masks[1]
+
+
+def test_masks_and_tensors_by_themselves() -> None:
+    layer = prune.CustomFromMask.apply(nn.Linear(2, 1), "weight", flambeau.tensor([[0, 1]]))
+    assert layer.weight_mask.tolist() == [[0.0, 1.0]]
+    assert prune.L1Unstructured(2).prune(flambeau.tensor([3.0, 1.0, 2.0])).tolist() == [3.0, 0.0, 0.0]
+    scores = flambeau.tensor([0.0, 5.0, 6.0])
+    assert prune.L1Unstructured(1).prune(flambeau.ones(3), importance_scores=scores).tolist() == [0.0, 1.0, 1.0]
+
+
 def test_any_entries_or_slices() -> None:
     layer = prune.random_unstructured(nn.Linear(6, 5), "weight", 10)
     assert int(layer.weight_mask.sum()) == 20
     assert int(prune.random_unstructured(layer, "weight", 0.5).weight_mask.sum()) == 10
     rows = prune.random_structured(nn.Linear(6, 5), "weight", 2, 0).weight_mask.sum(1)
     assert sorted(rows.tolist()) == [0.0, 0.0, 6.0, 6.0, 6.0]
+
+
+def twice(method: Any) -> None:
+    layer = method.apply(nn.Linear(2, 2), "weight")
+    method.apply(layer, "weight")
 
 
 def linear() -> nn.Linear:
@@ -91,6 +161,7 @@ def linear() -> nn.Linear:
         (lambda: prune.remove(linear(), "bias"), ValueError, "has to be pruned before pruning can be removed"),
         (lambda: prune.identity(nn.GRU(1, 1), "weight_hh_l0"), RuntimeError, "GRU reads all its weights at once"),
         (lambda: prune.global_unstructured([], prune.LnStructured), TypeError, "only methods of single entries"),
+        (lambda: twice(type("Odd", (prune.Identity,), {"PRUNING_TYPE": "rows"})), ValueError, "PRUNING_TYPE is one of"),
         (lambda: prune.BasePruningMethod.apply(linear(), "bias"), NotImplementedError, "has no compute_mask"),
     ],
 )

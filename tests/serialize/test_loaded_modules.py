@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import copy
 import io
+import zipfile
 from pathlib import Path
 from typing import Any
 
@@ -225,6 +226,18 @@ def test_places_in_the_users_file_survive() -> None:
     with pytest.raises(flambeau.jit.ExecutionError) as caught:
         loaded(flambeau.ones(5))
     assert "corpus_models.py" in str(caught.value)
+
+
+def test_what_programs_say_of_safety_and_mapping_changes_nothing(tmp_path: Path) -> None:
+    flambeau.save({"w": flambeau.ones(2)}, tmp_path / "values.pt")
+    for given in ({"weights_only": True}, {"weights_only": False}, {"mmap": True}, {"weights_only": None}):
+        assert flambeau.load(tmp_path / "values.pt", "cpu", **given)["w"].tolist() == [1.0, 1.0]
+    evil = io.BytesIO()
+    with zipfile.ZipFile(evil, "w") as archive:
+        archive.writestr("archive/data.pkl", b"cposix\nsystem\n(S'true'\ntR.")
+        archive.writestr("archive/version", "3\n")
+    with pytest.raises(flambeau.jit.ArchiveError, match=r"it names posix\.system"):
+        flambeau.load(io.BytesIO(evil.getvalue()), weights_only=False)
 
 
 def test_values_are_loaded_as_they_were_saved() -> None:

@@ -75,6 +75,12 @@ def test_from_tensors_and_arrays() -> None:
         (lambda: fb.tensor(1j, dtype=fb.float32), TypeError, "must be real number, not complex"),
         (lambda: fb.tensor(1, device="cuda"), RuntimeError, "no tensor can be put on device 'cuda' here"),
         (lambda: fb.tensor(1, device="foo"), RuntimeError, "Expected one of cpu, cuda"),
+        (lambda: fb.frombuffer(b"", dtype=fb.int8), ValueError, "both buffer length (0) and count (-1) must not be 0"),
+        (lambda: fb.frombuffer(b"ab", dtype=fb.int8, offset=2), ValueError, "offset (2 bytes) must be non-negative"),
+        (lambda: fb.frombuffer(b"abc", dtype=fb.int16), ValueError, "buffer length (3 bytes) after offset"),
+        (lambda: fb.frombuffer(b"abc", dtype=fb.int16, count=2), ValueError, "requested buffer length (2 * 2 bytes)"),
+        (lambda: fb.frombuffer([1], dtype=fb.int8), TypeError, "a bytes-like object is required, not 'list'"),
+        (lambda: fb.frombuffer(b"ab", dtype=fb.int8).add_(1), ValueError, "read-only"),
         (lambda: fb.from_numpy(3), TypeError, "expected np.ndarray (got int)"),
         (lambda: fb.from_numpy(np.array(["a"])), TypeError, "can't convert np.ndarray of type <U1"),
         (
@@ -182,3 +188,15 @@ def test_numbers_alone_make_no_quantised_tensor() -> None:
     with pytest.raises(RuntimeError, match="quantize_per_tensor") as caught:
         fb.tensor([1, 2], dtype=fb.quint8)
     assert "do not say what integers of quint8 stand for" in str(caught.value)
+
+
+def test_buffers_share_their_memory() -> None:
+    memory = bytearray(np.arange(4, dtype=np.float32).tobytes())
+    t = fb.frombuffer(memory, dtype=fb.float32)
+    t[1] = 7
+    assert np.frombuffer(memory, np.float32).tolist() == [0.0, 7.0, 2.0, 3.0] == t.tolist()
+    assert fb.frombuffer(memory, dtype=fb.float32, count=2, offset=4).tolist() == [7.0, 2.0]
+    assert fb.frombuffer(memoryview(np.array([0.5])), dtype=fb.float64, requires_grad=True).requires_grad
+    assert fb.frombuffer(np.ones((2, 2), np.int16), dtype=fb.int16).tolist() == [1, 1, 1, 1]
+    assert fb.frombuffer(b"\x80\x3f", dtype=fb.bfloat16).tolist() == [1.0]
+    assert fb.frombuffer(b"\x01\x00", dtype=fb.bool).tolist() == [True, False]

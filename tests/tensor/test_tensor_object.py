@@ -58,7 +58,7 @@ def test_storage_of_strided_array() -> None:
     base = np.arange(12, dtype=np.int64)
     t = wrap(base[1::2])
     assert t.stride() == (2,)
-    assert t.untyped_storage().nbytes == 88
+    assert t.untyped_storage().nbytes() == 88
     assert view_of(t, (11,), (1,)).tolist() == list(range(1, 12))
 
 

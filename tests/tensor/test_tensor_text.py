@@ -102,3 +102,22 @@ def test_print_options() -> None:
 def test_programs_show_tensors_in_columns() -> None:
     assert value_text(fb.arange(2)) == " 0\n 1\n[ CPULongType{2} ]"
     assert value_text([fb.tensor(2.5)]) == "[2.5\n[ CPUFloatType{} ]]"
+
+
+def test_numbers_in_f_strings_are_plain() -> None:
+    loss = fb.tensor(0.5, requires_grad=True)
+    shown = [f"{loss}", f"{loss * 2:.1f}", f"{fb.tensor(3)}", f"{fb.tensor(True)}", f"{fb.tensor(1 + 2j)}"]
+    assert shown == ["0.5", "1.0", "3", "True", "(1+2j)"]
+    assert f"{fb.tensor(3):>4}|{fb.tensor(1.5, dtype=fb.bfloat16)}" == "   3|1.5"
+    assert f"{fb.ones(1)} {fb.tensor(1.0, device='meta')}" == "tensor([1.]) tensor(..., device='meta', size=())"
+    assert f"{fb.nn.Parameter(fb.tensor(2.0))}".startswith("Parameter containing:")
+
+
+def test_printing_in_a_trace_fixes_nothing() -> None:
+    def printed(x: fb.Tensor) -> fb.Tensor:
+        assert f"{x.sum()}" != ""
+        return x + 1
+
+    traced = fb.trace(printed, (fb.ones(2),), check_trace=False)
+    assert traced.baked == []
+    assert traced(fb.zeros(3)).tolist() == [1.0, 1.0, 1.0]

@@ -158,7 +158,7 @@ class SeenTensors:
             return new
         mine = Storage(array)
         low = min(storage.address, mine.address)
-        high = max(storage.address + storage.nbytes, mine.address + mine.nbytes)
+        high = max(storage.address + storage.nbytes(), mine.address + mine.nbytes())
         memory: Any = (ctypes.c_char * (high - low)).from_address(low)
         storage.base, storage._bytes = np.frombuffer(memory, np.uint8), None
         return Tensor(array, storage)

@@ -273,7 +273,7 @@ class _Call:
         start = block + BLOCK_DATA
         reach = data - start + _extent(shape, strides, dtype.itemsize)
         storage = self.storages.get(block)
-        if storage is None or storage.nbytes < reach:
+        if storage is None or storage.nbytes() < reach:
             memory = np.frombuffer(ctypes.string_at(start, reach), np.uint8).copy()
             storage = self.storages[block] = Storage(memory)
         return Tensor(np.ndarray(shape, dtype.numpy, storage.bytes, data - start, strides), storage)

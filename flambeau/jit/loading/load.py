@@ -83,8 +83,9 @@ def load(
 
 
 def load_values(
-    f: Source, map_location: Place = None, *, allow: Iterable[str] = (), limits: LoadLimits = DEFAULT
-) -> Any:
+    f: Source, map_location: Place = None, *, weights_only: bool | None = None, mmap: bool | None = None,
+    allow: Iterable[str] = (), limits: LoadLimits = DEFAULT,
+) -> Any:  # fmt: skip
     """What `flambeau.save`, `torch.save` or a program's own `torch.save` wrote: tensors, and plain values around them.
 
     Tensors that shared memory share it again. An archive of a module is loaded as `jit.load` does, with a warning.
@@ -94,6 +95,9 @@ def load_values(
     Args:
         f: a path, or a file object opened for reading bytes.
         map_location, allow, limits: as in `jit.load`.
+        weights_only: without meaning, for programs that say it: more than values is never read, which is what True asks
+            for, and a file that needs False is refused.
+        mmap: without meaning too: a file of which there is a path is mapped into memory, and read where it is used.
 
     >>> import io, flambeau
     >>> file = io.BytesIO()

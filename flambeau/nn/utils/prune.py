@@ -26,6 +26,7 @@ from flambeau.tensor.tensor import Tensor, wrap
 M = TypeVar("M", bound=Module)
 Amount = int | float
 PRUNED = "prune"
+WRONG_TYPE = "{method}.PRUNING_TYPE is one of 'unstructured', 'structured' and 'global', got {kind!r}"
 NOT_PRUNED = "Parameter '{name}' of module {module} has to be pruned before pruning can be removed"
 
 
@@ -51,11 +52,56 @@ def count(amount: Amount, size: int) -> int:
 
 
 class BasePruningMethod:
-    """Which entries go: `compute_mask` gives 0 for those, for scores of all and the mask that there is."""
+    """Which entries go: `compute_mask` gives 0 for those, for scores of all and the mask that there is.
+
+    `PRUNING_TYPE` says what `compute_mask` is given of a parameter that is pruned already: with `"unstructured"` the
+    entries that are left, as a vector; with `"structured"` the slices of `dim`, an attribute, which are not all zero;
+    with `"global"` everything.
+
+    >>> from flambeau import nn
+    >>> class EveryOther(BasePruningMethod):
+    ...     PRUNING_TYPE = "unstructured"
+    ...     def compute_mask(self, t, default_mask):
+    ...         mask = default_mask.clone()
+    ...         mask.view(-1)[::2] = 0
+    ...         return mask
+    >>> layer = EveryOther.apply(nn.Linear(4, 1), "weight")
+    >>> EveryOther.apply(layer, "weight").weight_mask
+    tensor([[0., 0., 0., 1.]])
+    """
+
+    PRUNING_TYPE: str = "global"
 
     def compute_mask(self, scores: Tensor, mask: Tensor) -> Tensor:
         """The next mask. Raises NotImplementedError unless written."""
         raise NotImplementedError(f"{type(self).__name__} has no compute_mask")
+
+    def next_mask(self, scores: Tensor, mask: Tensor) -> Tensor:
+        """The mask after this method, where there is one. Raises ValueError for another `PRUNING_TYPE`."""
+        if self.PRUNING_TYPE == "global":
+            return self.compute_mask(scores, mask)
+        if self.PRUNING_TYPE == "unstructured":
+            where = F.eq(mask, 1)
+            left = self.compute_mask(F.masked_select(scores, where), F.masked_select(mask, where))
+            return F.masked_scatter(mask, where, F.to(left, mask.dtype))
+        if self.PRUNING_TYPE != "structured":
+            raise ValueError(WRONG_TYPE.format(method=type(self).__name__, kind=self.PRUNING_TYPE))
+        dim: int = getattr(self, "dim", 0) % mask.dim()
+        others = [d for d in range(mask.dim()) if d != dim]
+        kept = F.nonzero(F.ne(F.sum(mask, others), 0))[:, 0]
+        left = self.compute_mask(F.index_select(scores, dim, kept), F.index_select(mask, dim, kept))
+        return F.index_copy(mask, dim, kept, F.to(left, mask.dtype))
+
+    def prune(self, t: Tensor, default_mask: Tensor | None = None, importance_scores: Tensor | None = None) -> Tensor:
+        """A tensor with zeros where entries go.
+
+        >>> import flambeau
+        >>> L1Unstructured(amount=1).prune(flambeau.tensor([3.0, -1.0, 2.0]))
+        tensor([ 3., -0.,  2.])
+        """
+        mask = F.ones_like(t) if default_mask is None else default_mask
+        scores = t if importance_scores is None else importance_scores
+        return F.mul(t, F.to(self.compute_mask(scores, mask), t.dtype))
 
     @classmethod
     def apply(
@@ -64,14 +110,16 @@ class BasePruningMethod:
         """Prune a parameter of a module, with other arguments for the constructor. Raises ValueError for scores of
         another shape."""
         mask = mask_of(module, name)
-        tensor: Tensor = getattr(module, f"{name}_orig" if computed_as(module, name) == PRUNED else name).detach()
+        was_pruned = computed_as(module, name) == PRUNED
+        tensor: Tensor = getattr(module, f"{name}_orig" if was_pruned else name).detach()
         scores = tensor if importance_scores is None else importance_scores
         if tuple(scores.shape) != tuple(tensor.shape):
             raise ValueError(
                 f"importance_scores should have the shape of parameter {name}, {list(tensor.shape)}, not "
                 f"{list(scores.shape)}"
             )
-        new_mask = cls(*args, **kwargs).compute_mask(scores, mask)
+        method = cls(*args, **kwargs)
+        new_mask = method.next_mask(scores, mask) if was_pruned else method.compute_mask(scores, mask)
         return custom_from_mask(module, name, new_mask)
 
 
@@ -159,6 +207,17 @@ class RandomStructured(LnStructured):
         return np.asarray(F.randperm(scores.size(self.dim)).numpy())
 
 
+class CustomFromMask(BasePruningMethod):
+    """The entries go where a mask is zero."""
+
+    def __init__(self, mask: Tensor) -> None:
+        self.mask = mask
+
+    def compute_mask(self, scores: Tensor, mask: Tensor) -> Tensor:
+        """Without the entries of both masks."""
+        return F.mul(F.to(self.mask, mask.dtype), mask)
+
+
 def identity(module: M, name: str) -> M:
     """A mask of ones."""
     return Identity.apply(module, name)
@@ -212,8 +271,9 @@ def global_unstructured(
     parameters: Iterable[tuple[Module, str]], pruning_method: type[BasePruningMethod],
     importance_scores: Mapping[tuple[Module, str], Tensor] | None = None, **kwargs: Any,
 ) -> None:  # fmt: skip
-    """Prune several parameters, given as module and name, as if they were one. Raises TypeError for other methods."""
-    if not issubclass(pruning_method, _Entries):
+    """Prune several parameters, given as module and name, as if they were one. Raises TypeError for methods of slices:
+    those of your own say `PRUNING_TYPE = "unstructured"`."""
+    if not issubclass(pruning_method, _Entries) and pruning_method.PRUNING_TYPE != "unstructured":
         raise TypeError(f"{pruning_method.__name__} prunes slices: only methods of single entries prune globally")
     listed, known_scores = list(parameters), importance_scores or {}
     scores = []
@@ -222,7 +282,7 @@ def global_unstructured(
         scores.append(F.reshape(known_scores.get((module, name), tensor), [-1]))
     masks = [mask_of(module, name) for module, name in listed]
     flat = F.cat([F.reshape(mask, [-1]) for mask in masks])
-    pruned, start = pruning_method(**kwargs).compute_mask(F.cat(scores), flat), 0
+    pruned, start = pruning_method(**kwargs).next_mask(F.cat(scores), flat), 0
     for (module, name), mask in zip(listed, masks, strict=True):
         part = F.narrow(pruned, 0, start, mask.numel())
         custom_from_mask(module, name, F.reshape(part, list(mask.shape)))

@@ -160,7 +160,7 @@ def fill(target: Tensor, value: Any) -> None:
     array, device = target._array, target.device
     if not array.size:
         return
-    if not value and array.nbytes == target._storage.nbytes and str(value)[0] != "-":
+    if not value and array.nbytes == target._storage.nbytes() and str(value)[0] != "-":
         with using(device.index):
             cuda = library.cupy().cuda
             cuda.runtime.memsetAsync(target.data_ptr(), 0, array.nbytes, cuda.get_current_stream().ptr)
@@ -266,7 +266,7 @@ def _resized(definition: OpDef, arguments: Sequence[Any]) -> Tensor:
     target: Tensor = arguments[0]
     sizes = arguments[1]._array.shape if isinstance(arguments[1], Tensor) else tuple(arguments[1])
     fresh = tensors.empty(sizes, target.dtype, target.device, strides_for(sizes, None))
-    kept = min(fresh.nbytes, target._storage.nbytes)
+    kept = min(fresh.nbytes, target._storage.nbytes())
     copy(fresh.data_ptr(), target._storage.address, kept, WITHIN, target.device)
     target._array, target._storage = fresh._array, fresh._storage
     return target

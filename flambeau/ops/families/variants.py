@@ -125,9 +125,9 @@ def resize(out: Tensor, shape: tuple[int, ...]) -> None:
     refuse_writing(out._storage.version)
     storage, item = out._storage, out._array.itemsize
     needed = prod(shape) * item
-    if storage.nbytes < needed:
+    if storage.nbytes() < needed:
         fresh = np.zeros(needed, np.uint8)
-        fresh[: storage.nbytes] = storage.bytes[: storage.nbytes]
+        fresh[: storage.nbytes()] = storage.bytes[: storage.nbytes()]
         storage.base, storage._bytes = fresh, None
     strides = [s * item for s in layout.contiguous_strides(shape)]
     out._array = np.ndarray(shape, out._array.dtype, storage.bytes, 0, strides)

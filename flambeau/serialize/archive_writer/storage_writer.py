@@ -77,7 +77,7 @@ def _write_storage(stream: PickleStream, tensor: Tensor, storages: StorageRecord
     stream.name("torch", STORAGE_NAMES[dtype])
     stream.plain(key)
     stream.plain(str(tensor.device))
-    stream.plain(storage.nbytes // dtype.itemsize)
+    stream.plain(storage.nbytes() // dtype.itemsize)
     stream.end_tuple()
     stream.persistent()
     stream.put(("storage", key))
@@ -101,7 +101,7 @@ def _is_regular(tensor: Tensor) -> bool:
     from_start = array.ctypes.data - storage.address
     places = (*array.strides, from_start)
     last = from_start + sum((n - 1) * s for n, s in zip(array.shape, array.strides, strict=True))
-    is_inside = from_start >= 0 and last + array.itemsize <= storage.nbytes // array.itemsize * array.itemsize
+    is_inside = from_start >= 0 and last + array.itemsize <= storage.nbytes() // array.itemsize * array.itemsize
     return is_inside and all(p >= 0 and p % array.itemsize == 0 for p in places)
 
 

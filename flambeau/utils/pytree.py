@@ -1,0 +1,291 @@
+"""Values in containers one in another, as a flat list and their structure, and functions over all of their leaves.
+
+Lists, tuples, named tuples, dictionaries (ordered ones, ones with defaults) and deques are taken apart, classes once
+they are registered; anything else, None too, is a leaf. `flambeau.vmap`, `grad` and the other transforms take what is
+registered here as arguments and results.
+
+>>> import flambeau
+>>> batch = {"x": [flambeau.ones(2), 3], "n": None}
+>>> leaves, spec = tree_flatten(batch)
+>>> leaves, spec
+([tensor([1., 1.]), 3, None], {'x': [*, *], 'n': *})
+>>> tree_map_only(flambeau.Tensor, lambda t: t * 2, batch)
+{'x': [tensor([2., 2.]), 3], 'n': None}
+"""
+
+from __future__ import annotations
+
+import dataclasses
+from collections.abc import Callable, Iterable, Sequence
+from typing import Any, Final
+
+from flambeau.util.trees import REGISTERED, Container, IsLeaf, flatten
+from flambeau.util.trees import Structure as TreeSpec
+
+__all__ = [
+    "GetAttrKey", "MappingKey", "SequenceKey", "TreeSpec", "keystr", "register_dataclass", "register_pytree_node",
+    "tree_all", "tree_any", "tree_flatten", "tree_flatten_with_path", "tree_iter", "tree_leaves", "tree_map",
+    "tree_map_", "tree_map_only", "tree_map_with_path", "tree_structure", "tree_unflatten",
+]  # fmt: skip
+TWICE: Final = "{cls} is already registered as pytree node"
+OTHER_STRUCTURE: Final = "the trees differ: {first} and {other} have other containers, sizes or keys"
+NO_DATACLASS: Final = "register_dataclass takes a dataclass, got {cls}: register it with register_pytree_node"
+
+
+def register_pytree_node(
+    cls: type, flatten_fn: Callable[[Any], tuple[Iterable[Any], Any]], unflatten_fn: Callable[[Any, Any], Any],
+    **ignored: Any,
+) -> None:  # fmt: skip
+    """Let objects of a class be taken apart.
+
+    Args:
+        cls: the class; objects of classes derived from it stay leaves.
+        flatten_fn: gives the values in an object, and what else it is made of, which is compared with `==`.
+        unflatten_fn: makes an object of such values and of what else there was.
+        ignored: names for archives of trees, which are not written here.
+
+    Raises ValueError for a class that is registered.
+
+    >>> class Pair:
+    ...     def __init__(self, a, b):
+    ...         self.a, self.b = a, b
+    >>> register_pytree_node(Pair, lambda p: ([p.a, p.b], None), lambda values, _: Pair(*values))
+    >>> tree_map(lambda n: n + 1, Pair(1, 2)).b
+    3
+    """
+    if cls in REGISTERED or cls in (list, tuple, dict):
+        raise ValueError(TWICE.format(cls=cls))
+
+    def opened(value: Any) -> tuple[Sequence[Any], Any]:
+        values, context = flatten_fn(value)
+        return list(values), context
+
+    REGISTERED[cls] = Container(opened, unflatten_fn)
+
+
+def register_dataclass(
+    cls: type, *, field_names: Sequence[str] | None = None, drop_field_names: Sequence[str] = ()
+) -> None:
+    """Let objects of a dataclass be taken apart, by the fields that its constructor takes.
+
+    Args:
+        cls: the dataclass.
+        field_names: fields with leaves, where those are not all.
+        drop_field_names: fields that are left out, and get their defaults.
+
+    Raises TypeError for a class that is none, ValueError for one that is registered.
+
+    >>> @dataclasses.dataclass
+    ... class Step:
+    ...     loss: float
+    ...     n: int
+    >>> register_dataclass(Step)
+    >>> tree_leaves([Step(0.5, 3)])
+    [0.5, 3]
+    """
+    if not dataclasses.is_dataclass(cls):
+        raise TypeError(NO_DATACLASS.format(cls=cls))
+    listed = [f.name for f in dataclasses.fields(cls) if f.init] if field_names is None else list(field_names)
+    names = [name for name in listed if name not in drop_field_names]
+    register_pytree_node(
+        cls,
+        lambda value: ([getattr(value, name) for name in names], names),
+        lambda values, context: cls(**dict(zip(context, values, strict=True))),
+    )
+
+
+def tree_flatten(tree: Any, is_leaf: IsLeaf | None = None) -> tuple[list[Any], TreeSpec]:
+    """The leaves of a tree and how they lie.
+
+    Args:
+        tree: any value.
+        is_leaf: says of a container that it is not taken apart.
+
+    >>> tree_flatten((1, [2]), is_leaf=lambda value: isinstance(value, list))
+    ([1, [2]], (*, *))
+    """
+    return flatten(tree, is_leaf)
+
+
+def tree_unflatten(leaves: Iterable[Any], treespec: TreeSpec) -> Any:
+    """The tree of such a structure with these leaves. Raises ValueError if there are too few or too many.
+
+    >>> tree_unflatten([1, 2], tree_structure({"a": 0, "b": 0}))
+    {'a': 1, 'b': 2}
+    """
+    return treespec.unflatten(list(leaves))
+
+
+def tree_leaves(tree: Any, is_leaf: IsLeaf | None = None) -> list[Any]:
+    """The leaves of a tree.
+
+    >>> tree_leaves({"a": (1, 2), "b": None})
+    [1, 2, None]
+    """
+    return flatten(tree, is_leaf)[0]
+
+
+def tree_iter(tree: Any, is_leaf: IsLeaf | None = None) -> Iterable[Any]:
+    """The leaves of a tree, one after the other.
+
+    >>> sum(tree_iter([1, (2, 3)]))
+    6
+    """
+    return iter(flatten(tree, is_leaf)[0])
+
+
+def tree_structure(tree: Any, is_leaf: IsLeaf | None = None) -> TreeSpec:
+    """How the leaves of a tree lie.
+
+    >>> tree_structure([1, (2,)]) == tree_structure([3, (4,)])
+    True
+    """
+    return flatten(tree, is_leaf)[1]
+
+
+def tree_map(func: Callable[..., Any], tree: Any, *rests: Any, is_leaf: IsLeaf | None = None) -> Any:
+    """The tree with `func` of each leaf, and of the leaves in the same places of further trees.
+
+    Raises ValueError if a further tree has other containers, sizes or keys.
+
+    >>> tree_map(lambda a, b: a + b, {"x": 1, "y": [2]}, {"x": 10, "y": [20]})
+    {'x': 11, 'y': [22]}
+    """
+    leaves, spec = flatten(tree, is_leaf)
+    columns = [leaves]
+    for rest in rests:
+        others, other = flatten(rest, is_leaf)
+        if other != spec:
+            raise ValueError(OTHER_STRUCTURE.format(first=spec, other=other))
+        columns.append(others)
+    return spec.unflatten([func(*row) for row in zip(*columns, strict=True)])
+
+
+def tree_map_(func: Callable[..., Any], tree: Any, *rests: Any, is_leaf: IsLeaf | None = None) -> Any:
+    """Call `func` for each leaf, for what it does. The tree itself is returned.
+
+    >>> seen = []
+    >>> tree_map_(seen.append, [1, 2]), seen
+    ([1, 2], [1, 2])
+    """
+    tree_map(func, tree, *rests, is_leaf=is_leaf)
+    return tree
+
+
+def tree_map_only(
+    kinds: Any, func: Callable[[Any], Any], tree: Any, is_leaf: IsLeaf | None = None
+) -> Any:  # fmt: skip
+    """The tree with `func` of the leaves of some kinds; the others stay as they are.
+
+    Args:
+        kinds: a class, several, or a function that says of a leaf whether it is meant.
+        func: what is done to such leaves.
+        tree: any value.
+        is_leaf: says of a container that it is not taken apart.
+
+    >>> tree_map_only(int, lambda n: -n, [1, "a"])
+    [-1, 'a']
+    """
+    meant = kinds if callable(kinds) and not isinstance(kinds, type) else lambda leaf: isinstance(leaf, kinds)
+    return tree_map(lambda leaf: func(leaf) if meant(leaf) else leaf, tree, is_leaf=is_leaf)
+
+
+def tree_all(pred: Callable[[Any], bool], tree: Any, is_leaf: IsLeaf | None = None) -> bool:
+    """Whether something holds of all leaves.
+
+    >>> tree_all(lambda n: n > 0, [1, (2,)])
+    True
+    """
+    return all(map(pred, flatten(tree, is_leaf)[0]))
+
+
+def tree_any(pred: Callable[[Any], bool], tree: Any, is_leaf: IsLeaf | None = None) -> bool:
+    """Whether something holds of a leaf.
+
+    >>> tree_any(lambda n: n > 1, [1, (2,)])
+    True
+    """
+    return any(map(pred, flatten(tree, is_leaf)[0]))
+
+
+@dataclasses.dataclass(frozen=True)
+class SequenceKey:
+    """A place in a list, tuple or deque."""
+
+    idx: int
+
+    def __str__(self) -> str:
+        return f"[{self.idx!r}]"
+
+
+@dataclasses.dataclass(frozen=True)
+class MappingKey:
+    """A key of a dictionary."""
+
+    key: Any
+
+    def __str__(self) -> str:
+        return f"[{self.key!r}]"
+
+
+@dataclasses.dataclass(frozen=True)
+class GetAttrKey:
+    """A field of a named tuple or dataclass."""
+
+    name: str
+
+    def __str__(self) -> str:
+        return f".{self.name}"
+
+
+KeyPath = tuple[SequenceKey | MappingKey | GetAttrKey, ...]
+
+
+def keystr(kp: KeyPath) -> str:
+    """The way to a leaf as Python writes it.
+
+    >>> keystr((MappingKey("a"), SequenceKey(0), GetAttrKey("loss")))
+    "['a'][0].loss"
+    """
+    return "".join(map(str, kp))
+
+
+def tree_flatten_with_path(tree: Any, is_leaf: IsLeaf | None = None) -> tuple[list[tuple[KeyPath, Any]], TreeSpec]:
+    """The leaves of a tree, each with the way to it, and how they lie.
+
+    >>> [(keystr(path), leaf) for path, leaf in tree_flatten_with_path({"a": [1, 2]})[0]]
+    [("['a'][0]", 1), ("['a'][1]", 2)]
+    """
+    leaves, spec = flatten(tree, is_leaf)
+    paths: list[KeyPath] = []
+    _walk(tree, spec, (), paths)
+    return list(zip(paths, leaves, strict=True)), spec
+
+
+def _walk(value: Any, spec: TreeSpec, path: KeyPath, paths: list[KeyPath]) -> None:
+    """Collect the ways to the leaves below a value."""
+    if spec.is_leaf:
+        paths.append(path)
+        return
+    children, _ = flatten(value, lambda one: one is not value)
+    for key, child, below in zip(_keys(value, spec), children, spec.children, strict=True):
+        _walk(child, below, (*path, key), paths)
+
+
+def _keys(value: Any, spec: TreeSpec) -> Sequence[SequenceKey | MappingKey | GetAttrKey]:
+    if isinstance(value, dict):
+        return [MappingKey(key) for key in value]
+    names = getattr(value, "_fields", spec.keys if dataclasses.is_dataclass(value) else None)
+    if isinstance(names, list | tuple):
+        return [GetAttrKey(name) for name in names]
+    return [SequenceKey(place) for place in range(len(spec.children))]
+
+
+def tree_map_with_path(func: Callable[[KeyPath, Any], Any], tree: Any, is_leaf: IsLeaf | None = None) -> Any:
+    """The tree with `func` of the way to each leaf and of the leaf.
+
+    >>> tree_map_with_path(lambda path, leaf: f"{keystr(path)} = {leaf}", [5, (6,)])
+    ['[0] = 5', ('[1][0] = 6',)]
+    """
+    pairs, spec = tree_flatten_with_path(tree, is_leaf)
+    return spec.unflatten([func(path, leaf) for path, leaf in pairs])
