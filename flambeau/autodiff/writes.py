@@ -13,7 +13,7 @@ What is `%w` in one iteration is `%v` in the next: a write to `%w` never changes
 
 from __future__ import annotations
 
-from collections.abc import Callable
+from collections.abc import Callable, Iterator
 from typing import Final
 
 from flambeau.analysis.alias import AliasAnalysis
@@ -35,13 +35,19 @@ class Writes:
             writers = self._alias.writers(value)
             if isinstance(value.static_type, TensorType):
                 root = root_of(value)
-                writers = [w for w in writers if not _is_apart(root, w)]
+                writers = [w for w in writers if not (_is_apart(root, w) or _is_over(root, w))]
             self._known[value] = writers
         return self._known[value]
 
     def has_writers(self, value: Value) -> bool:
         """Whether there are any."""
         return bool(self.writers(value))
+
+    def is_written_in_use(self, value: Value) -> bool:
+        """Whether there are any between the uses of what it shows: what comes out of a branch, a loop or a container
+        and is used up by then has a gradient of its own, which goes to the tensor that it was as that was then."""
+        root = root_of(value)
+        return any(not (is_met(root) and _is_used_before(root, writer)) for writer in self.writers(value))
 
     def has_items_written(self, value: Value) -> bool:
         """Whether a tensor in a list may be written."""
@@ -124,6 +130,33 @@ def _is_apart(root: Value, writer: Node) -> bool:
     if root.defining_node is None:
         return _is_within(written.owner_block, root.owner_block)
     return any(_is_within(written.owner_block, block) for block in root.defining_node.nested_blocks)
+
+
+def _is_over(root: Value, writer: Node) -> bool:
+    """Whether all that a node writes is written before a tensor comes out of a branch, a loop or a container."""
+    maker = root.defining_node or root.owner_block.owner_node
+    return is_met(root) and maker is not None and outermost(writer).is_before(outermost(maker))
+
+
+def _is_used_before(root: Value, writer: Node) -> bool:
+    """Whether all that uses a tensor runs before a node writes."""
+    place = outermost(writer)
+    return all(outermost(user).is_before(place) for user in _users(root))
+
+
+def _users(value: Value) -> Iterator[Node]:
+    """The nodes that use a tensor, or what shows its memory."""
+    for use in value.uses():
+        yield use.user
+        if use.offset == 0 and shows_first(use.user):
+            yield from _users(use.user.result())
+
+
+def outermost(node: Node) -> Node:
+    """The node of the outermost block that a node lies in, or is."""
+    while node.owner_block.owner_node is not None:
+        node = node.owner_block.owner_node
+    return node
 
 
 def _is_within(block: Block | None, outer: Block) -> bool:
