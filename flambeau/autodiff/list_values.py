@@ -40,8 +40,11 @@ def gradient_type(value: Value) -> Type:
     type_ = value.static_type
     if isinstance(type_, TensorType):
         return type_.refine(strides=None, requires_grad=None)
-    if is_optional_tensor(type_):
-        return TensorType()
+    if isinstance(type_, OptionalType) and isinstance(type_.element, TensorType):
+        tensor = type_.element
+        if tensor.dtype is None or tensor.rank is None:
+            return TensorType()
+        return tensor.refine(sizes=(None,) * tensor.rank, strides=None, requires_grad=None)
     if isinstance(type_, ListType):
         return without_refinement(type_)
     if any(isinstance(part, TensorType) for part in type_.walk()):
@@ -96,7 +99,7 @@ def zeros(builder: Builder, value: Value) -> Value:
         builder.sizes.set(made, builder.sizes.of(value))
         return made
     if is_optional_tensor(type_):
-        return _nothing(builder)
+        return _nothing(builder, gradient_type(value))
     if not isinstance(type_, ListType):
         return builder.constant(0.0)
     if not has_real_items(type_):
@@ -104,9 +107,12 @@ def zeros(builder: Builder, value: Value) -> Value:
     return copied(builder, zeros_of_items(builder, builder.use(value)))
 
 
-def _nothing(builder: Builder) -> Value:
+def _nothing(builder: Builder, type_: Type) -> Value:
     """A zero that changes neither the sizes nor the dtype of what it is added to."""
-    made: Value = builder.operators.zeros([], dtype=bool_).value
+    assert isinstance(type_, TensorType)
+    dtype, sizes = (bool_, []) if type_.dtype is None else (type_.dtype, [1] * (type_.rank or 0))
+    made: Value = builder.operators.zeros(sizes, dtype=dtype).value
+    made.set_type(type_)
     return made
 
 

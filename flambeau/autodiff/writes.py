@@ -18,8 +18,9 @@ from typing import Final
 
 from flambeau.analysis.alias import AliasAnalysis
 from flambeau.ir.graph import Block, Node, Value
+from flambeau.ir.walk import ancestor_in
 from flambeau.schema.rule_tables import RuleTable
-from flambeau.schema.types import TensorType
+from flambeau.schema.types import ListType, TensorType, without_refinement
 
 
 class Writes:
@@ -36,6 +37,8 @@ class Writes:
             if isinstance(value.static_type, TensorType):
                 root = root_of(value)
                 writers = [w for w in writers if not (_is_apart(root, w) or _is_over(root, w))]
+            elif isinstance(value.static_type, ListType):
+                writers = [w for w in writers if list_root(w.operand(0)) is list_root(value) or not _is_filling(w)]
             self._known[value] = writers
         return self._known[value]
 
@@ -157,6 +160,56 @@ def outermost(node: Node) -> Node:
     while node.owner_block.owner_node is not None:
         node = node.owner_block.owner_node
     return node
+
+
+def list_root(value: Value) -> Value:
+    """Where a list is made: what changes it and gives it back left out."""
+    node = value.defining_node
+    while node is not None and _gives_back(node):
+        value = node.operand(0)
+        node = value.defining_node
+    return value
+
+
+def _gives_back(node: Node) -> bool:
+    """Whether a node changes a list, its first operand, and gives it back."""
+    definition = node.definition
+    if definition is None or not definition.schema.is_mutable or len(node.results) != 1:
+        return False
+    type_ = node.operand(0).static_type
+    return isinstance(type_, ListType) and node.result().static_type == type_
+
+
+def _is_filling(writer: Node) -> bool:
+    """Whether a node changes a list that nothing else knows by then: other lists, and later rounds of loops, see it
+    only when it is as it stays."""
+    if writer.definition is None or not writer.definition.schema.is_mutable:
+        return False
+    items = list_root(writer.operand(0))
+    block, maker = items.owner_block, items.defining_node
+    place = ancestor_in(writer, block)
+    if maker is None or maker.nested_blocks or place is None or not isinstance(items.static_type, ListType):
+        return False
+    if maker.op != "prim::ListConstruct":
+        return False
+    others = [ancestor_in(node, block) for node in _that_hand_on(items)]
+    return all(other is not None and place.is_before(other) for other in others)
+
+
+def _that_hand_on(items: Value) -> Iterator[Node]:
+    """The nodes after which something else may know a list."""
+    for use in items.uses():
+        user = use.user
+        if use.offset == 0 and _gives_back(user):
+            yield from _that_hand_on(user.result())
+        elif use.offset > 0 or user.definition is None or any(_may_hold(v, items) for v in user.results):
+            yield user
+
+
+def _may_hold(value: Value, items: Value) -> bool:
+    """Whether a value may be a list, or have it within."""
+    wanted = without_refinement(items.static_type)
+    return any(without_refinement(part) == wanted or part.kind == "AnyType" for part in value.static_type.walk())
 
 
 def _is_within(block: Block | None, outer: Block) -> bool:

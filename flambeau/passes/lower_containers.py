@@ -175,7 +175,7 @@ def _items(places: _Places, node: Node) -> Access | None:
 
 
 @container_accesses("aten::keys", "aten::len", "aten::__contains__")
-def _told(places: _Places, node: Node) -> Access | None:
+def _from_structure(places: _Places, node: Node) -> Access | None:
     """What does not depend on the items: of dicts what `structure_reads` says."""
     rule = structure_reads.get(node.op)
     if rule is None or (len(node.operands) > 1 and (not places.is_dict or _key(node.operand(1)) is None)):

@@ -140,9 +140,30 @@ def item_written_in_place(x: Tensor) -> Tensor:
     return (parts[0] * parts[1] + y).sum()
 
 
+def table_that_grows(x: Tensor) -> Tensor:
+    rows = [[x, x.cos(), x * 0.3]]
+    for i in range(3):
+        row = [rows[i][0] * float(x[i])]
+        for j in range(1, 3):
+            row.append((row[j - 1] * 0.5 + rows[i][j] * x).sin())
+        rows.append(row)
+    return (rows[-1][-1] + rows[1][0] * 0.2).sum()
+
+
+def table_of_numbers(x: Tensor) -> Tensor:
+    rows = [[float(x[i]) for i in range(x.size(0))]]
+    for i in range(2):
+        row: list[float] = []
+        for j in range(x.size(0)):
+            row.append(rows[-1][j] * rows[i][j - 1] + 0.5)
+        rows.append(row)
+    return x.sum() * sum(rows[-1]) + flambeau.tensor(rows, dtype=flambeau.float64).sin().sum()
+
+
 PROGRAMS = (
     items_become_shorter, items_become_longer, rows_become_longer, table_of_constant_places, dict_in_a_loop,
     dict_of_numbers, dict_of_lists, pairs_in_a_list, written_before_it_is_carried,
-    written_after_it_was_carried, item_written_in_place,
+    written_after_it_was_carried, item_written_in_place, optionals_in_a_list, optional_of_a_loop,
 )  # fmt: skip
-WITH_OPTIONALS = (optionals_in_a_list, optional_of_a_loop)
+TO_FIRST_ORDER = (table_that_grows, table_of_numbers)
+"""Those whose first derivative is a graph, and whose second would need that of lists in lists that change."""
