@@ -8,7 +8,18 @@ from contextlib import contextmanager
 from flambeau.autodiff.graph_operators import Builder
 from flambeau.autodiff.not_differentiable import NotDifferentiableError
 from flambeau.ir.graph import Value
-from flambeau.schema.types import BOOL, FLOAT, INT, FloatType, ListType, TensorType, Type, without_refinement
+from flambeau.schema.dtype import bool_
+from flambeau.schema.types import (
+    BOOL,
+    FLOAT,
+    INT,
+    FloatType,
+    ListType,
+    OptionalType,
+    TensorType,
+    Type,
+    without_refinement,
+)
 
 
 def has_real_items(type_: Type) -> bool:
@@ -18,12 +29,27 @@ def has_real_items(type_: Type) -> bool:
     return isinstance(type_.element, TensorType | FloatType) or has_real_items(type_.element)
 
 
+def is_optional_tensor(type_: Type) -> bool:
+    """Whether a value of a type is a tensor or None. Its gradient is a tensor either way, which broadcasts."""
+    return isinstance(type_, OptionalType) and isinstance(type_.element, TensorType)
+
+
 def gradient_type(value: Value) -> Type:
-    """The type of the gradient of a value."""
+    """The type of the gradient of a value. Raises NotDifferentiableError for values that hold tensors otherwise than as
+    items of lists."""
     type_ = value.static_type
     if isinstance(type_, TensorType):
         return type_.refine(strides=None, requires_grad=None)
-    return without_refinement(type_) if isinstance(type_, ListType) else FLOAT
+    if isinstance(type_, OptionalType) and isinstance(type_.element, TensorType):
+        tensor = type_.element
+        if tensor.dtype is None or tensor.rank is None:
+            return TensorType()
+        return tensor.refine(sizes=(None,) * tensor.rank, strides=None, requires_grad=None)
+    if isinstance(type_, ListType):
+        return without_refinement(type_)
+    if any(isinstance(part, TensorType) for part in type_.walk()):
+        raise NotDifferentiableError(f"a value of the type {type_.annotation} has no derivative in graphs")
+    return FLOAT
 
 
 @contextmanager
@@ -72,11 +98,33 @@ def zeros(builder: Builder, value: Value) -> Value:
         zero: Value = builder.operators.zeros_like(builder.proxy(value)).value
         builder.sizes.set(zero, builder.sizes.of(value))
         return zero
+    if is_optional_tensor(type_):
+        return _nothing(builder, gradient_type(value))
     if not isinstance(type_, ListType):
         return builder.constant(0.0)
     if not has_real_items(type_):
         raise NotDifferentiableError(f"a list of {type_.element.annotation} has no derivative in graphs")
     return copied(builder, zeros_of_items(builder, builder.use(value)))
+
+
+def _nothing(builder: Builder, type_: Type) -> Value:
+    """A zero that changes neither the sizes nor the dtype of what it is added to."""
+    assert isinstance(type_, TensorType)
+    dtype, sizes = (bool_, []) if type_.dtype is None else (type_.dtype, [1] * (type_.rank or 0))
+    made: Value = builder.operators.zeros(sizes, dtype=dtype).value
+    made.set_type(type_)
+    return made
+
+
+def of_tensor(builder: Builder, gradient: Value, value: Value) -> Value:
+    """The gradient of what is a tensor or None, for the tensor that it is: of its sizes and dtype."""
+    whole: Value = builder.operators.zeros_like(builder.proxy(value)).value
+    return added(builder, whole, gradient, value.static_type)
+
+
+def added(builder: Builder, first: Value, second: Value, type_: Type) -> Value:
+    """The sum of two tensors of which little may be known."""
+    return builder.graph.insert("aten::add", [first, second, builder.constant(1)], [type_]).result()
 
 
 def zeros_of_items(builder: Builder, items: Value) -> Value:

@@ -37,7 +37,7 @@ from flambeau.autodiff.writes import Writes
 from flambeau.ir import constants
 from flambeau.ir.graph import Graph, Node, Value
 from flambeau.schema.rule_tables import RuleTable
-from flambeau.schema.types import ListType
+from flambeau.schema.types import ListType, TensorType
 
 
 class Totals(Protocol):
@@ -104,6 +104,15 @@ class Lists:
     def set_item(self, shadow: Value, index: Value, gradient: Value) -> None:
         """Let the gradient of one element be another."""
         self.graph.insert("aten::_set_item", [shadow, index, gradient], [shadow.static_type])
+
+    def replaced(self, assignment: Node) -> Value:
+        """The item that an assignment takes out: its gradient has the sizes of that one, not of what comes in."""
+        items, place, value = assignment.operands
+        if not isinstance(value.static_type, TensorType | ListType):
+            return value
+        with self.graph.inserting(assignment):
+            before = self.graph.insert("aten::__getitem__", [items, place], [items.static_type.contained[0]]).result()
+            return copied(self.builder, before) if isinstance(value.static_type, ListType) else before
 
     def add_all(self, value: Value, gradients: Value) -> None:
         """Add a list of gradients to those of a list's elements."""
@@ -221,5 +230,5 @@ def _getitem(lists: Lists, node: Node, totals: Totals) -> None:
 def _set_item(lists: Lists, node: Node, totals: Totals) -> None:
     shadow, index, value = lists.shadow(node.operand(0)), lists.use(node.operand(1)), node.operand(2)
     gradient = lists.item(shadow, index, value)
-    lists.set_item(shadow, index, zeros(lists.builder, value))
+    lists.set_item(shadow, index, zeros(lists.builder, lists.replaced(node)))
     totals.add(value, gradient)

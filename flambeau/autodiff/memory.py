@@ -117,6 +117,8 @@ class Memory:
             if alias.has_writers(value):
                 if isinstance(value.static_type, ListType):
                     continue
+                if isinstance(value.static_type, TensorType) and not alias.is_written_in_use(value):
+                    continue
                 if not isinstance(value.static_type, TensorType):
                     raise NotDifferentiableError(f"%{value.name} is changed in place, and is no tensor")
                 root = root_of(value)

@@ -63,9 +63,20 @@ class Reverse:
             return
         before = self.gradient(value)
         if before is not None:
-            gradient = self._sum(before, gradient)
+            is_optional = list_values.is_optional_tensor(value.static_type)
+            gradient = (
+                list_values.added(self._builder, before, gradient, gradient_type(value))
+                if is_optional else self._sum(before, gradient)
+            )  # fmt: skip
         self._builder.sizes.set(gradient, self._builder.sizes.of(value))
         self._set(value, gradient)
+
+    def _pass_on(self, value: Value, source: Value, gradient: Value) -> None:
+        """Add the gradient of a value that control flow gives to that of the one that it was."""
+        is_surely = isinstance(source.static_type, TensorType)
+        if is_surely and source in self._relevant and list_values.is_optional_tensor(value.static_type):
+            gradient = list_values.of_tensor(self._builder, gradient, source)
+        self.add(source, gradient)
 
     def _set(self, value: Value, gradient: Value) -> None:
         scope = self._saved.scope
@@ -186,7 +197,7 @@ class Reverse:
                 for result, returned in zip(node.results, block.returns, strict=True):
                     gradient = self.gradient(result) if result in self._relevant else None
                     if gradient is not None:
-                        self.add(returned, gradient)
+                        self._pass_on(result, returned, gradient)
                 self.block(block)
                 self._saved.leave()
             scopes.append(scope)
@@ -228,7 +239,7 @@ class Reverse:
         for value, result in zip(around, results[len(carried) :], strict=True):
             self._set(value, result)
         for number, result in zip(carried, results, strict=False):
-            self.add(node.operand(number + 2), result)
+            self._pass_on(body.parameters[number + 1], node.operand(number + 2), result)
 
     def _body(
         self, back: Block, body: Block, carried: list[int], around: list[Value], count: Value, goes_on: Value
@@ -241,7 +252,7 @@ class Reverse:
             with graph.inserting(scope.marker):
                 left = self._builder.node("aten::sub", [count, iteration])
                 scope.values[body.parameters[0]] = (left - 1).value
-            for value in (*(body.returns[n + 1] for n in carried), *around):
+            for value in (*(_carrying(body, n + 1) for n in carried), *around):
                 self._carry(back, value)
             self._seed(scope, body, back, carried, around)
             self.block(body)
@@ -262,7 +273,13 @@ class Reverse:
         for number, parameter in zip(carried, carried_gradients, strict=False):
             returned = body.returns[number + 1]
             if returned in self._relevant:
-                self.add(returned, parameter)
+                self._pass_on(body.parameters[number + 1], returned, parameter)
+
+
+def _carrying(body: Block, number: int) -> Value:
+    """Of what a round gives and what it begins with, the one whose type holds for both."""
+    parameter = body.parameters[number]
+    return parameter if list_values.is_optional_tensor(parameter.static_type) else body.returns[number]
 
 
 def trip_count(loop: Node) -> Value:

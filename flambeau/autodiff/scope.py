@@ -12,7 +12,7 @@ from collections.abc import Iterator
 from flambeau.analysis.effects import own_effect, own_writes
 from flambeau.autodiff.not_differentiable import NotDifferentiableError
 from flambeau.autodiff.symbolic_sizes import SymbolicSizes
-from flambeau.autodiff.writes import Writes
+from flambeau.autodiff.writes import Writes, outermost
 from flambeau.ir.clone import clone_node
 from flambeau.ir.constants import CONSTANT, insert_constant
 from flambeau.ir.graph import Block, Graph, Node, Value
@@ -128,8 +128,8 @@ class Saved:
             writers = [w for w in self._writes.writers(value) if w is not node]
         else:
             writers = self._writes.writers(value)
-        outermost = _outermost(node)
-        return any(not _outermost(w).is_before(outermost) for w in writers)
+        ancestor = outermost(node)
+        return any(not outermost(w).is_before(ancestor) for w in writers)
 
     def _brought(self, value: Value, scope: Scope) -> Value:
         node = value.defining_node
@@ -147,9 +147,9 @@ class Saved:
         graph = self._graph
         inner = value.owner_block.owner_node
         assert inner is not None
-        outermost = _outermost(inner)
+        whole = outermost(inner)
         type_ = ListType(without_refinement(value.static_type))
-        with graph.inserting(outermost):
+        with graph.inserting(whole):
             stack = graph.insert("prim::ListConstruct", (), (type_,)).result()
         following = value.owner_block.first if value.defining_node is None else value.defining_node.next
         with graph.inserting(following or value.owner_block.return_node):
@@ -173,13 +173,6 @@ def is_cheap(node: Node, writes: Writes) -> bool:
     if definition.family in ("pointwise", "view"):
         return True
     return not any(isinstance(part, TensorType) for v in node.results for part in v.static_type.walk())
-
-
-def _outermost(node: Node) -> Node:
-    """The node of the outermost block that a node lies in, or is."""
-    while node.owner_block.owner_node is not None:
-        node = node.owner_block.owner_node
-    return node
 
 
 def _values(graph: Graph) -> Iterator[Value]:

@@ -13,13 +13,14 @@ What is `%w` in one iteration is `%v` in the next: a write to `%w` never changes
 
 from __future__ import annotations
 
-from collections.abc import Callable
+from collections.abc import Callable, Iterator
 from typing import Final
 
 from flambeau.analysis.alias import AliasAnalysis
 from flambeau.ir.graph import Block, Node, Value
+from flambeau.ir.walk import ancestor_in
 from flambeau.schema.rule_tables import RuleTable
-from flambeau.schema.types import TensorType
+from flambeau.schema.types import ListType, TensorType, without_refinement
 
 
 class Writes:
@@ -35,13 +36,21 @@ class Writes:
             writers = self._alias.writers(value)
             if isinstance(value.static_type, TensorType):
                 root = root_of(value)
-                writers = [w for w in writers if not _is_apart(root, w)]
+                writers = [w for w in writers if not (_is_apart(root, w) or _is_over(root, w))]
+            elif isinstance(value.static_type, ListType):
+                writers = [w for w in writers if list_root(w.operand(0)) is list_root(value) or not _is_filling(w)]
             self._known[value] = writers
         return self._known[value]
 
     def has_writers(self, value: Value) -> bool:
         """Whether there are any."""
         return bool(self.writers(value))
+
+    def is_written_in_use(self, value: Value) -> bool:
+        """Whether there are any between the uses of what it shows: what comes out of a branch, a loop or a container
+        and is used up by then has a gradient of its own, which goes to the tensor that it was as that was then."""
+        root = root_of(value)
+        return any(not (is_met(root) and _is_used_before(root, writer)) for writer in self.writers(value))
 
     def has_items_written(self, value: Value) -> bool:
         """Whether a tensor in a list may be written."""
@@ -124,6 +133,83 @@ def _is_apart(root: Value, writer: Node) -> bool:
     if root.defining_node is None:
         return _is_within(written.owner_block, root.owner_block)
     return any(_is_within(written.owner_block, block) for block in root.defining_node.nested_blocks)
+
+
+def _is_over(root: Value, writer: Node) -> bool:
+    """Whether all that a node writes is written before a tensor comes out of a branch, a loop or a container."""
+    maker = root.defining_node or root.owner_block.owner_node
+    return is_met(root) and maker is not None and outermost(writer).is_before(outermost(maker))
+
+
+def _is_used_before(root: Value, writer: Node) -> bool:
+    """Whether all that uses a tensor runs before a node writes."""
+    place = outermost(writer)
+    return all(outermost(user).is_before(place) for user in _users(root))
+
+
+def _users(value: Value) -> Iterator[Node]:
+    """The nodes that use a tensor, or what shows its memory."""
+    for use in value.uses():
+        yield use.user
+        if use.offset == 0 and shows_first(use.user):
+            yield from _users(use.user.result())
+
+
+def outermost(node: Node) -> Node:
+    """The node of the outermost block that a node lies in, or is."""
+    while node.owner_block.owner_node is not None:
+        node = node.owner_block.owner_node
+    return node
+
+
+def list_root(value: Value) -> Value:
+    """Where a list is made: what changes it and gives it back left out."""
+    node = value.defining_node
+    while node is not None and _gives_back(node):
+        value = node.operand(0)
+        node = value.defining_node
+    return value
+
+
+def _gives_back(node: Node) -> bool:
+    """Whether a node changes a list, its first operand, and gives it back."""
+    definition = node.definition
+    if definition is None or not definition.schema.is_mutable or len(node.results) != 1:
+        return False
+    type_ = node.operand(0).static_type
+    return isinstance(type_, ListType) and node.result().static_type == type_
+
+
+def _is_filling(writer: Node) -> bool:
+    """Whether a node changes a list that nothing else knows by then: other lists, and later rounds of loops, see it
+    only when it is as it stays."""
+    if writer.definition is None or not writer.definition.schema.is_mutable:
+        return False
+    items = list_root(writer.operand(0))
+    block, maker = items.owner_block, items.defining_node
+    place = ancestor_in(writer, block)
+    if maker is None or maker.nested_blocks or place is None or not isinstance(items.static_type, ListType):
+        return False
+    if maker.op != "prim::ListConstruct":
+        return False
+    others = [ancestor_in(node, block) for node in _that_hand_on(items)]
+    return all(other is not None and place.is_before(other) for other in others)
+
+
+def _that_hand_on(items: Value) -> Iterator[Node]:
+    """The nodes after which something else may know a list."""
+    for use in items.uses():
+        user = use.user
+        if use.offset == 0 and _gives_back(user):
+            yield from _that_hand_on(user.result())
+        elif use.offset > 0 or user.definition is None or any(_may_hold(v, items) for v in user.results):
+            yield user
+
+
+def _may_hold(value: Value, items: Value) -> bool:
+    """Whether a value may be a list, or have it within."""
+    wanted = without_refinement(items.static_type)
+    return any(without_refinement(part) == wanted or part.kind == "AnyType" for part in value.static_type.walk())
 
 
 def _is_within(block: Block | None, outer: Block) -> bool:

@@ -39,10 +39,7 @@ def do(graph: Graph, *, partly: bool = True) -> bool:
             continue
         size = sum(1 for n in nodes_within(loop)) - 1
         if constants.is_constant(loop.operand(0)):
-            trip_count = max(constants.constant_value(loop.operand(0)), 0)
-            if trip_count <= MOST_ITERATIONS and trip_count * size <= MOST_NODES:
-                _write_out(loop, trip_count)
-                changed = True
+            changed = write_out(loop) or changed
         elif partly and size * FACTOR <= MOST_NODES:
             _unroll(loop)
             changed = True
@@ -55,7 +52,19 @@ def is_for(loop: Node) -> bool:
     return all(constants.is_constant(c) and constants.constant_value(c) is True for c in conditions)
 
 
-def _write_out(loop: Node, trip_count: int) -> None:
+def write_out(loop: Node) -> bool:
+    """Write a `for` loop with a small constant trip count as so many copies of its body; False for others."""
+    size = sum(1 for n in nodes_within(loop)) - 1
+    if not is_for(loop) or not constants.is_constant(loop.operand(0)):
+        return False
+    trip_count = max(constants.constant_value(loop.operand(0)), 0)
+    if trip_count > MOST_ITERATIONS or trip_count * size > MOST_NODES:
+        return False
+    _write_rounds(loop, trip_count)
+    return True
+
+
+def _write_rounds(loop: Node, trip_count: int) -> None:
     graph = loop.graph
     carried: Sequence[Value] = loop.operands[2:]
     with graph.inserting(loop), graph.at_range(loop.range):

@@ -27,6 +27,7 @@ from flambeau.passes import (
     inline,
     licm,
     loop_unrolling,
+    lower_containers,
     lower_dicts,
     lower_no_grad,
     lower_objects,
@@ -107,6 +108,14 @@ STEPS: tuple[Step, ...] = (
         phase="prepare", name="lower_dicts", run=lower_dicts.do, looks_for=lower_dicts.KINDS,
         after=(("constant_propagation", "keys are constants by then"),),
         before=(("shapes", "what comes out of a dict is what went in"),),
+    ),
+    Step(
+        phase="prepare", name="lower_containers", run=lower_containers.do, looks_for=lower_containers.KINDS,
+        after=(
+            ("constant_propagation", "places are constants by then"),
+            ("lower_dicts", "empty dicts that are filled in order are written out"),
+        ),
+        before=(("shapes", "types of items are better known by themselves"),),
     ),
     Step(
         phase="prepare", name="refine_absence", run=refine_absence.do, preserves_aliases=True,

@@ -12,8 +12,9 @@ import pytest
 import flambeau
 from flambeau import Tensor
 from flambeau.autograd import grad
-from tests.autodiff.list_programs import PROGRAMS
+from tests.autodiff import container_programs, list_programs
 
+PROGRAMS = (*list_programs.PROGRAMS, *container_programs.PROGRAMS)
 STEP = 1e-6
 BACKENDS: tuple[Any, ...] = ("native", "interpreter")
 POINTS = (np.array([0.7, -1.2, 1.9]), np.array([1.3, 0.4, -0.6, 2.1, -1.1]))
@@ -28,7 +29,7 @@ def differences(function: Callable[[Any], Any], x: np.ndarray[Any, Any]) -> np.n
 
 
 @pytest.mark.parametrize("backend", BACKENDS)
-@pytest.mark.parametrize("program", PROGRAMS, ids=lambda p: p.__name__)
+@pytest.mark.parametrize("program", [*PROGRAMS, *container_programs.TO_FIRST_ORDER], ids=lambda p: p.__name__)
 def test_gradients_are_those_of_differences(program: Callable[[Tensor], Tensor], backend: Any) -> None:
     scripted = flambeau.script(program, backend=backend)
     for point in POINTS:

@@ -13,13 +13,16 @@ import random
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass
 
-from tests.random_programs.gradients import containers
+from tests.random_programs.gradients import containers, nesting
 from tests.random_programs.model import Compound, Node, Program, Statement
 
 PARAMETERS = "x: Tensor, v: Tensor, w: Tensor, k: int, flag: bool"
 Axes = tuple[str, ...]
 NUMBERS = 4
 """Every so many seeds a program has numbers that come from tensors and go back."""
+LENGTHS, SHORT = (1, 1, 2, 2, 2, 3, 3, 5), (1, 2)
+"""How many statements a program has, and a function that it calls: many short ones find more than a few long ones."""
+PRELUDE = containers.PRELUDE + nesting.PRELUDE
 
 
 @dataclass(frozen=True, slots=True)
@@ -56,22 +59,22 @@ class Generator:
     def program(self) -> Program:
         """The whole program: the sum of what was made last, and of what came before it."""
         body: list[Node] = [Statement("total = (x * v).sum() * 0.1")]
-        for _ in range(self.draw.randint(2, 6)):
+        for _ in range(self.draw.choice(LENGTHS if self.calls == 0 else SHORT)):
             body += self.statement()
         if self.chance(0.3):
             early = Statement(f"return total + {self.summed(self.value())}")
             body.append(Compound(f"if {self.decision()}:", [[early]]))
             body += self.statement()
-        for value in self.values[-4:]:
+        for value in self.values[-3:]:
             body.append(Statement(f"total = total + {self.summed(value)}"))
         body.append(Statement("return total"))
-        return Program("main", PARAMETERS, "Tensor", body, self.helpers, prelude=containers.PRELUDE if self.calls == 0 else "")
+        return Program("main", PARAMETERS, "Tensor", body, self.helpers, prelude=PRELUDE if self.calls == 0 else "")
 
     def statement(self) -> list[Node]:
         """One statement, or a few that belong together."""
         makers: list[tuple[float, Callable[[], list[Node]]]] = [
             (5, self.define), (2, self.write), (1.5, self.through_view), (1, self.listed), (1, self.elements),
-            (3, lambda: self.made_by(containers.OF_TENSORS)),
+            (3, lambda: self.made_by(containers.OF_TENSORS)), (5, lambda: self.made_by(nesting.NESTED)),
         ]  # fmt: skip
         if self.depth < 2:
             makers += [(2, self.branch), (2, self.counted), (1.5, self.conditional)]
@@ -125,8 +128,8 @@ class Generator:
         """A sum with another weight for each element."""
         if not a.axes:
             return f"{a.text} * 0.7"
-        weights = f"flambeau.arange({a.text}.numel(), dtype=flambeau.float64).reshape({a.text}.shape)"
-        return f"({a.text} * flambeau.cos({weights})).sum()"
+        weights = {("b",): "v", ("a",): "w", ("a", "b"): "x", ("b", "a"): "x.t()"}.get(a.axes, a.text)
+        return f"({a.text} * {weights}.cos()).sum()"
 
     # -- expressions --------------------------------------------------------------------------------------------------
 
