@@ -8,7 +8,7 @@ from flambeau.cuda import blame, capturing, late_errors, library
 from flambeau.schema.device import Device
 from flambeau.util.record import dataclass
 
-Place = Device | str | int | None
+AnyDevice = Device | str | int | None
 """How a device is named; None is the one in use."""
 NO_SUCH_DEVICE = "there is no CUDA device {index}: {count} can be used here, numbered from 0"
 NOT_CUDA = "expected a CUDA device ('cuda', 'cuda:1' or a number), got {device!r}"
@@ -60,7 +60,7 @@ def is_available() -> bool:
     return device_count() > 0
 
 
-def index_of(device: Place) -> int:
+def index_of(device: AnyDevice) -> int:
     """The number of a device; of the one in use where none is named.
 
     Raises ValueError for a device that is none of CUDA's and RuntimeError for one that there is not.
@@ -142,7 +142,7 @@ class device:  # noqa: N801  (as programs write it)
             library.cupy().cuda.runtime.setDevice(before)
 
 
-def synchronize(chosen: Place = None) -> None:
+def synchronize(chosen: AnyDevice = None) -> None:
     """Wait until a device, the one in use if None, has done all that it was given.
 
     Raises RuntimeError without any, and within a capture; and the errors that kernels have found meanwhile.
@@ -157,7 +157,7 @@ def synchronize(chosen: Place = None) -> None:
     late_errors.tell()
 
 
-def get_device_properties(chosen: Place = None) -> DeviceProperties:
+def get_device_properties(chosen: AnyDevice = None) -> DeviceProperties:
     """What a device is like, the one in use if None. Raises RuntimeError if there is no such device.
 
     >>> import flambeau
@@ -178,7 +178,7 @@ def get_device_properties(chosen: Place = None) -> DeviceProperties:
     )
 
 
-def get_device_name(chosen: Place = None) -> str:
+def get_device_name(chosen: AnyDevice = None) -> str:
     """What the maker of a device calls it. Raises RuntimeError if there is no such device.
 
     >>> import flambeau
@@ -188,7 +188,7 @@ def get_device_name(chosen: Place = None) -> str:
     return get_device_properties(chosen).name
 
 
-def get_device_capability(chosen: Place = None) -> tuple[int, int]:
+def get_device_capability(chosen: AnyDevice = None) -> tuple[int, int]:
     """The compute capability of a device. Raises RuntimeError if there is no such device.
 
     >>> import flambeau
@@ -200,7 +200,7 @@ def get_device_capability(chosen: Place = None) -> tuple[int, int]:
     return known.major, known.minor
 
 
-def mem_get_info(chosen: Place = None) -> tuple[int, int]:
+def mem_get_info(chosen: AnyDevice = None) -> tuple[int, int]:
     """Free and all bytes of a device's memory. Raises RuntimeError if there is no such device.
 
     >>> import flambeau

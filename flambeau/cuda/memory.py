@@ -16,7 +16,7 @@ from flambeau.cuda import allocator, library
 from flambeau.cuda.allocator.chunks import Chunk
 from flambeau.cuda.allocator.foreign import Allocator, CUDAPluggableAllocator, CupyAllocator
 from flambeau.cuda.allocator.shortage import OutOfMemoryError
-from flambeau.cuda.devices import Place, index_of, mem_get_info
+from flambeau.cuda.devices import AnyDevice, index_of, mem_get_info
 from flambeau.cuda.memory_page import page_of, summary_of
 
 __all__ = [
@@ -39,7 +39,7 @@ def is_initialized() -> bool:
     return library.was_used()
 
 
-def _of(device: Place) -> Any:
+def _of(device: AnyDevice) -> Any:
     memory = allocator.of_device(index_of(device))
     memory.settle()
     return memory
@@ -62,7 +62,7 @@ def empty_cache() -> None:
     pool.free_all_blocks()
 
 
-def memory_allocated(device: Place = None) -> int:
+def memory_allocated(device: AnyDevice = None) -> int:
     """Bytes that tensors and temporaries on a device hold, each rounded to 512. Raises RuntimeError without one.
 
     >>> import flambeau
@@ -74,7 +74,7 @@ def memory_allocated(device: Place = None) -> int:
     return int(_of(device).usage.allocated.bytes)
 
 
-def max_memory_allocated(device: Place = None) -> int:
+def max_memory_allocated(device: AnyDevice = None) -> int:
     """The most that `memory_allocated` was since `reset_peak_memory_stats`. Raises RuntimeError without a device.
 
     >>> import flambeau
@@ -88,7 +88,7 @@ def max_memory_allocated(device: Place = None) -> int:
     return int(_of(device).usage.allocated.peak_bytes)
 
 
-def memory_reserved(device: Place = None) -> int:
+def memory_reserved(device: AnyDevice = None) -> int:
     """Bytes that this process has of a device, in use or kept for later. Raises RuntimeError without one.
 
     >>> import flambeau
@@ -99,7 +99,7 @@ def memory_reserved(device: Place = None) -> int:
     return int(_of(device).usage.reserved.bytes)
 
 
-def max_memory_reserved(device: Place = None) -> int:
+def max_memory_reserved(device: AnyDevice = None) -> int:
     """The most that `memory_reserved` was since `reset_peak_memory_stats`. Raises RuntimeError without a device.
 
     >>> import flambeau
@@ -110,7 +110,7 @@ def max_memory_reserved(device: Place = None) -> int:
     return int(_of(device).usage.reserved.peak_bytes)
 
 
-def memory_stats(device: Place = None) -> dict[str, int]:
+def memory_stats(device: AnyDevice = None) -> dict[str, int]:
     """All figures by name: `"allocated_bytes.all.peak"`, `"segment.small_pool.current"`, `"num_ooms"` and others.
 
     Bytes and numbers of blocks (`allocation`), of segments of the device (`reserved_bytes`, `segment`), of what is in
@@ -131,7 +131,7 @@ def memory_stats(device: Place = None) -> dict[str, int]:
     return dict(sorted(table.items()))
 
 
-def reset_peak_memory_stats(device: Place = None) -> None:
+def reset_peak_memory_stats(device: AnyDevice = None) -> None:
     """Begin anew to look for what is held at most. Raises RuntimeError without a device.
 
     >>> import flambeau
@@ -142,7 +142,7 @@ def reset_peak_memory_stats(device: Place = None) -> None:
     _of(device).usage.reset_peaks()
 
 
-def reset_accumulated_memory_stats(device: Place = None) -> None:
+def reset_accumulated_memory_stats(device: AnyDevice = None) -> None:
     """Begin anew to count what is taken and given back. Raises RuntimeError without a device.
 
     >>> import flambeau
@@ -153,7 +153,7 @@ def reset_accumulated_memory_stats(device: Place = None) -> None:
     _of(device).usage.reset_totals()
 
 
-def set_per_process_memory_fraction(fraction: float, device: Place = None) -> None:
+def set_per_process_memory_fraction(fraction: float, device: AnyDevice = None) -> None:
     """Let this process have a part of a device's memory only; more is an OutOfMemoryError.
 
     Raises ValueError for a fraction that is not between 0 and 1, RuntimeError without a device.
@@ -170,7 +170,7 @@ def set_per_process_memory_fraction(fraction: float, device: Place = None) -> No
     memory.fraction, memory.limit = float(fraction), None if fraction == 1.0 else int(total * fraction)
 
 
-def get_per_process_memory_fraction(device: Place = None) -> float:
+def get_per_process_memory_fraction(device: AnyDevice = None) -> float:
     """The part of a device's memory that this process may have. Raises RuntimeError without a device.
 
     >>> import flambeau
@@ -180,7 +180,7 @@ def get_per_process_memory_fraction(device: Place = None) -> float:
     return float(_of(device).fraction)
 
 
-def record_memory_history(enabled: bool = True, device: Place = None) -> None:
+def record_memory_history(enabled: bool = True, device: AnyDevice = None) -> None:
     """Record for small allocations too which line of the program asked; for those over 1 MiB it always is.
 
     Raises RuntimeError without a device.
@@ -193,7 +193,7 @@ def record_memory_history(enabled: bool = True, device: Place = None) -> None:
     _of(device).records_all_lines = enabled
 
 
-def memory_snapshot(device: Place = None) -> list[dict[str, Any]]:
+def memory_snapshot(device: AnyDevice = None) -> list[dict[str, Any]]:
     """Every segment of a device's memory with its blocks: addresses, sizes, streams, lines of the program.
 
     Of the device in use if None. Raises RuntimeError without one.
@@ -232,7 +232,7 @@ def _described(chunk: Chunk) -> dict[str, Any]:
     }  # fmt: skip
 
 
-def memory_summary(device: Place = None) -> str:
+def memory_summary(device: AnyDevice = None) -> str:
     """What is held, what was at most, and by which lines of the program, as a table. Raises RuntimeError without a
     device.
 
@@ -243,7 +243,7 @@ def memory_summary(device: Place = None) -> str:
     return summary_of(index_of(device), memory_stats(device), memory_snapshot(device))
 
 
-def page(path: str | os.PathLike[str], device: Place = None) -> None:
+def page(path: str | os.PathLike[str], device: AnyDevice = None) -> None:
     """Write a page with a picture of every segment, its blocks and the lines of the program that hold them.
 
     Raises OSError where that is not possible, RuntimeError without a device.
@@ -308,7 +308,7 @@ class MemPool:
     ['small']
     """
 
-    def __init__(self, device: Place = None) -> None:
+    def __init__(self, device: AnyDevice = None) -> None:
         self.device = index_of(device)
         self.id = allocator.new_handle()
         self._pool = allocator.of_device(self.device).private_pool(self.id)

@@ -12,7 +12,7 @@ from contextlib import contextmanager
 from typing import Any, Final
 
 from flambeau.cuda import capturing, late_errors, library
-from flambeau.cuda.devices import Place, index_of
+from flambeau.cuda.devices import AnyDevice, index_of
 from flambeau.cuda.devices import device as using
 from flambeau.schema.device import Device
 from flambeau.util.locks import Lock
@@ -69,7 +69,7 @@ class Stream:
 
     __slots__ = ("_stream", "device", "priority")
 
-    def __init__(self, device: Place = None, priority: int = 0, *, _stream: Any = None) -> None:
+    def __init__(self, device: AnyDevice = None, priority: int = 0, *, _stream: Any = None) -> None:
         index = index_of(device)
         self.device = Device("cuda", index)
         self.priority = priority
@@ -152,7 +152,7 @@ class ExternalStream(Stream):
 
     __slots__ = ()
 
-    def __init__(self, stream_ptr: int, device: Place = None) -> None:
+    def __init__(self, stream_ptr: int, device: AnyDevice = None) -> None:
         super().__init__(device, _stream=library.stream_of(stream_ptr))
 
 
@@ -222,7 +222,7 @@ class Event:
         return f"<flambeau.cuda.Event {'recorded' if self._is_recorded else 'not recorded'}>"
 
 
-def current_stream(device: Place = None) -> Stream:
+def current_stream(device: AnyDevice = None) -> Stream:
     """The stream that work of this thread on a device is given to. Raises RuntimeError without a device.
 
     >>> import flambeau
@@ -234,7 +234,7 @@ def current_stream(device: Place = None) -> Stream:
     return Stream(index, _stream=library.cupy().cuda.get_current_stream(index))
 
 
-def default_stream(device: Place = None) -> Stream:
+def default_stream(device: AnyDevice = None) -> Stream:
     """The stream that is in use where nobody chose one; work on it comes after that of CUDA's blocking streams.
 
     Raises RuntimeError without a device.

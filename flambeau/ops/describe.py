@@ -4,7 +4,8 @@ from __future__ import annotations
 
 from collections.abc import Iterable, Iterator, Sequence
 
-from flambeau.ops.call_examples import LONGEST, examples, rule_argument
+from flambeau.ops.call_examples import LONGEST, PREFIXES, examples, rule_argument
+from flambeau.schema import registry
 from flambeau.schema.dtype import ALL, DType, complex32
 from flambeau.schema.function import Argument, FunctionSchema
 from flambeau.schema.opdef import OpDef
@@ -23,13 +24,19 @@ def documentation(definitions: Iterable[OpDef]) -> str:
     listed = list(definitions)
     if not listed:
         return "Not declared."
-    parts = ["\n".join(d.doc for d in listed if d.doc), "\n".join(f"    {signature(d.schema)}" for d in listed)]
+    about = "\n".join(d.doc for d in listed if d.doc) or _in_place(listed[0].schema.name)
+    parts = [about, "\n".join(f"    {signature(d.schema)}" for d in listed)]
     parts += [text for text in (_dtypes(listed), _refusals(listed), _example(listed), _schemas(listed)) if text]
     return "\n\n".join(part for part in parts if part)
 
 
 def signature(schema: FunctionSchema) -> str:
-    """The call in Python's terms: `add(input: Tensor, other: Tensor, *, alpha: Number = 1) -> Tensor`."""
+    """The call in Python's terms.
+
+    >>> from flambeau.schema import registry
+    >>> signature(registry.overloads("aten::linalg_inv")[0].schema)
+    'linalg.inv(A: Tensor) -> Tensor'
+    """
     shown: list[str] = []
     is_starred = False
     for argument in schema.arguments:
@@ -38,8 +45,41 @@ def signature(schema: FunctionSchema) -> str:
             is_starred = True
         shown.append(_parameter(argument))
     returns = ", ".join(type_name(r.type) for r in schema.returns)
+    return f"{python_name(schema)}({', '.join(shown)}) -> {returns if len(schema.returns) == 1 else f'({returns})'}"
+
+
+def _in_place(name: str) -> str:
+    """What an operator without a text does that is the form in place of one with a text."""
+    doc = next((d.doc for d in registry.overloads(registry.out_of_place(name)) if d.doc), "")
+    return f"{doc}\nThe result is written to the first argument, which is returned." if doc else ""
+
+
+def python_name(schema: FunctionSchema) -> str:
+    """What Python calls an operator: `add`, or `linalg.inv` where a module of that name has it."""
     short = schema.name.rpartition("::")[2]
-    return f"{short}({', '.join(shown)}) -> {returns if len(schema.returns) == 1 else f'({returns})'}"
+    prefix, _, rest = short.partition("_")
+    return f"{prefix}.{rest}" if prefix in PREFIXES and rest and not rest.endswith("_") else short
+
+
+def of_method(short: str, definitions: Sequence[OpDef]) -> str:
+    """The help text of a method of tensors: what it does, and where its arguments are told.
+
+    >>> from flambeau import ops
+    >>> from flambeau.schema import registry
+    >>> print(of_method("relu_", registry.overloads("aten::relu_")).splitlines()[-1])
+    x.relu_(...) is x.relu(...) whose result is written to x: help(flambeau.relu) tells what it takes, with an example.
+    """
+    plain = short.removesuffix("_")
+    written = registry.overloads(f"aten::{plain}") if plain != short else []
+    doc = next((d.doc for d in (*definitions, *written) if d.doc), "")
+    if any(d.is_function for d in written):
+        where = f"x.{short}(...) is x.{plain}(...) whose result is written to x: help(flambeau.{plain}) tells"
+    elif any(d.is_function for d in definitions):
+        where = f"x.{short}(...) is flambeau.{short}(x, ...): help(flambeau.{short}) tells"
+    else:
+        calls = "\n".join(f"    {signature(d.schema)}" for d in definitions)
+        return f"{doc}\n\n{calls}\n\nA method of tensors: x.{short}(...), where `self` is x."
+    return f"{doc}\n\n{where} what it takes, with an example."
 
 
 def _parameter(argument: Argument) -> str:

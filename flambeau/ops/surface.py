@@ -150,8 +150,7 @@ def _method(name: str, short: str, position: int) -> Function:
     method = dispatch.caller(target) if position == 0 else inner
     method.__name__ = short
     method.__qualname__ = f"Tensor.{short}"
-    doc = next((d.doc for d in definitions(name) if d.doc), "")
-    method.__doc__ = f"{doc}\n\nThe operator `{name}` as a method."
+    method.__doc__ = describe.of_method(short, definitions(name))
     return method
 
 

@@ -12,7 +12,7 @@ from flambeau.te.device.compiled import CudaCode
 from flambeau.te.errors import ScheduleError
 from flambeau.te.factoring import rfactor
 from flambeau.te.marks import mark
-from flambeau.te.nest import Nest, Place, step
+from flambeau.te.nest import LoopName, Nest, step
 from flambeau.te.placing import Cached, cache, compute_at, compute_inline
 from flambeau.te.reordering import reorder
 from flambeau.te.simplified import simplify_body
@@ -52,7 +52,7 @@ class LoopNest(Nest):
 
     @step
     def split(
-        self, loop: Place, factor: int | None = None, *, parts: int | None = None, tail: str = "mask"
+        self, loop: LoopName, factor: int | None = None, *, parts: int | None = None, tail: str = "mask"
     ) -> tuple[Loop, Loop]:
         """Cut a loop into an outer and an inner one; gives both.
 
@@ -74,7 +74,7 @@ class LoopNest(Nest):
         return outer, inner
 
     @step
-    def split_with_tail(self, loop: Place, factor: int) -> tuple[Loop, Loop, Loop | None]:
+    def split_with_tail(self, loop: LoopName, factor: int) -> tuple[Loop, Loop, Loop | None]:
         """`split` with a loop over the rest behind; gives the outer, the inner and that one, or None.
 
         >>> from flambeau import te
@@ -85,7 +85,7 @@ class LoopNest(Nest):
         return split(self, self.loop(loop), factor, None, "loop")
 
     @step
-    def fuse(self, outer: Place, inner: Place) -> Loop:
+    def fuse(self, outer: LoopName, inner: LoopName) -> Loop:
         """Make one loop of a loop and the one directly inside it.
 
         Raises ScheduleError where there is something between, and where the inner range depends on the outer index.
@@ -98,7 +98,7 @@ class LoopNest(Nest):
         return fuse(self, self.loop(outer), self.loop(inner))
 
     @step
-    def flatten(self, *loops: Place) -> Loop:
+    def flatten(self, *loops: LoopName) -> Loop:
         """`fuse` for any number of loops, outermost first. Raises ScheduleError as `fuse` does.
 
         >>> from flambeau import te
@@ -116,7 +116,7 @@ class LoopNest(Nest):
         return result
 
     @step
-    def slice_head(self, loop: Place, count: int) -> tuple[Loop, Loop]:
+    def slice_head(self, loop: LoopName, count: int) -> tuple[Loop, Loop]:
         """Take the first iterations off; gives the loop over them and the one over the rest.
 
         >>> from flambeau import te
@@ -127,7 +127,7 @@ class LoopNest(Nest):
         return sliced(self, self.loop(loop), count, is_head=True)
 
     @step
-    def slice_tail(self, loop: Place, count: int) -> tuple[Loop, Loop]:
+    def slice_tail(self, loop: LoopName, count: int) -> tuple[Loop, Loop]:
         """Take the last iterations off; gives the loop over the others and the one over them.
 
         >>> from flambeau import te
@@ -140,7 +140,7 @@ class LoopNest(Nest):
     # --- order
 
     @step
-    def reorder(self, *loops: Place) -> None:
+    def reorder(self, *loops: LoopName) -> None:
         """Put loops that lie in one another in this order, in the places that they have now.
 
         What stands between them gets loops of its own before or behind, as the start of a reduction. The order of a
@@ -159,7 +159,7 @@ class LoopNest(Nest):
 
     @step
     def tile(
-        self, first: Place, second: Place, first_factor: int, second_factor: int, *, tail: str = "mask"
+        self, first: LoopName, second: LoopName, first_factor: int, second_factor: int, *, tail: str = "mask"
     ) -> tuple[Loop, Loop, Loop, Loop]:
         """Cut two loops, one directly inside the other, into tiles; gives both outer loops, then both inner ones.
 
@@ -178,7 +178,7 @@ class LoopNest(Nest):
     # --- how loops run
 
     @step
-    def vectorize(self, loop: Place) -> None:
+    def vectorize(self, loop: LoopName) -> None:
         """Take all iterations of a loop of fixed length at once, as lanes of vectors.
 
         Raises ScheduleError for a loop whose length calls decide, and where lanes would end at different places.
@@ -192,7 +192,7 @@ class LoopNest(Nest):
         mark(self, self.loop(loop), VECTOR)
 
     @step
-    def unroll(self, loop: Place) -> None:
+    def unroll(self, loop: LoopName) -> None:
         """Write the iterations of a loop of fixed length out one after another.
 
         Raises ScheduleError for a loop whose length calls decide.
@@ -204,7 +204,7 @@ class LoopNest(Nest):
         mark(self, self.loop(loop), UNROLL)
 
     @step
-    def parallel(self, loop: Place) -> None:
+    def parallel(self, loop: LoopName) -> None:
         """Share the iterations of a loop among threads (`flambeau.set_num_threads`).
 
         Raises ScheduleError for a loop along a reduction, and where iterations would write the same elements.
@@ -216,7 +216,7 @@ class LoopNest(Nest):
         mark(self, self.loop(loop), PARALLEL)
 
     @step
-    def bind(self, loop: Place, to: str) -> None:
+    def bind(self, loop: LoopName, to: str) -> None:
         """Run the iterations of a loop as `block`s or `thread`s of a device, for `codegen("cuda")`.
 
         Raises ScheduleError as `parallel` does, and for more than 1,024 threads.
@@ -232,7 +232,7 @@ class LoopNest(Nest):
     # --- where things are computed and kept
 
     @step
-    def compute_at(self, tensor: Tensor | str, loop: Place) -> list[Loop]:
+    def compute_at(self, tensor: Tensor | str, loop: LoopName) -> list[Loop]:
         """Compute of a temporary what each iteration of a loop reads of it, in that iteration; gives the new loops.
 
         Raises ScheduleError for a result of the nest, and for a loop that is not around all that reads the tensor.
@@ -263,7 +263,7 @@ class LoopNest(Nest):
         compute_inline(self, self.tensor(tensor))
 
     @step
-    def cache(self, tensor: Tensor | str, loop: Place, name: str | None = None) -> Cached:
+    def cache(self, tensor: Tensor | str, loop: LoopName, name: str | None = None) -> Cached:
         """Keep what an iteration of a loop touches of a tensor in memory of its own, filled before and written back.
 
         Small memory whose indices are constants, as in unrolled loops, becomes registers. Raises ScheduleError for a
@@ -281,7 +281,7 @@ class LoopNest(Nest):
         return cache(self, cached_tensor, self.loop(loop), name or f"{cached_tensor.name}_local")
 
     @step
-    def rfactor(self, loop: Place) -> Loop:
+    def rfactor(self, loop: LoopName) -> Loop:
         """Give each iteration of a reduction's loop a result of its own; gives the loop that puts these together.
 
         The loop reduces nothing then, so that it can be vectorized or made parallel. Raises ScheduleError for a loop

@@ -30,7 +30,7 @@ from flambeau.te.tensors import Tensor
 from flambeau.te.text import nest_text
 from flambeau.util.record import dataclass
 
-Place: TypeAlias = "Loop | Var | str"
+LoopName: TypeAlias = "Loop | Var | str"
 """A loop, its index, or its name."""
 P = ParamSpec("P")
 R = TypeVar("R")
@@ -101,15 +101,15 @@ class Nest:
         """Let the names of loops that are no longer in the nest be used again."""
         self._names -= {loop.name for loop in loops_of(body)}
 
-    def loop(self, place: Place) -> Loop:
+    def loop(self, named: LoopName) -> Loop:
         """The loop of that name. Raises ScheduleError where the nest has none."""
         all_loops = loops_of(self.body)
         for loop in all_loops:
-            if place is loop or place is loop.var or place == loop.name:
+            if named is loop or named is loop.var or named == loop.name:
                 return loop
         names = ", ".join(loop.name for loop in all_loops) or "none"
-        name = place if isinstance(place, str) else getattr(place, "name", place)
-        is_other = isinstance(place, Loop | Var)
+        name = named if isinstance(named, str) else getattr(named, "name", named)
+        is_other = isinstance(named, Loop | Var)
         why = "names no loop of the nest"
         if is_other:
             why = "is a loop of another nest, or one that a step before replaced"

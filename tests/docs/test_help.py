@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import inspect
+import re
 import types
 from collections.abc import Iterator
 from typing import Any
@@ -87,6 +88,22 @@ def test_c08_help_has_an_example() -> None:
     found = lacking()["an example"]
     assert found - WITHOUT_EXAMPLE == set(), "give their declarations samples, or their docstrings an example"
     assert WITHOUT_EXAMPLE - found == set(), "these have an example now: take them off the list"
+
+
+def test_help_of_methods_says_what_they_take_or_where_that_is_said() -> None:
+    for name in dir(flambeau.Tensor):
+        text = inspect.getdoc(getattr(flambeau.Tensor, name)) or ""
+        where = re.search(r"help\(flambeau\.(\w+)\) tells what it takes", text)
+        if where is not None:
+            assert f"{where[1]}(" in (inspect.getdoc(getattr(flambeau, where[1])) or ""), name
+            assert text.splitlines()[0], f"{name} does not say what it does"
+        elif "A method of tensors: " in text:
+            assert f"    {name}(self: Tensor" in text
+
+
+def test_help_calls_operators_as_python_does() -> None:
+    assert "    linalg.solve(A: Tensor, B: Tensor" in (inspect.getdoc(flambeau.linalg.solve) or "")
+    assert (inspect.getdoc(flambeau.relu_) or "").startswith("max(x, 0).\nThe result is written to the first argument")
 
 
 def test_c08_help_of_a_layer() -> None:

@@ -10,7 +10,7 @@ from __future__ import annotations
 from flambeau.codegen.cuda.build import State, is_positional
 from flambeau.codegen.cuda.mapped import Memory, Operand
 from flambeau.codegen.cuda.several import folded_states, share_by_several, states_of
-from flambeau.codegen.cuda.threads import Place, ThreadMapper, size_of
+from flambeau.codegen.cuda.threads import ThreadMapper, ThreadScope, size_of
 from flambeau.codegen.kernel import nest
 from flambeau.codegen.kernel.nest import Kernel, Statement, walk
 
@@ -52,8 +52,8 @@ def piece_tables(loop: nest.Loop, pieces: int) -> dict[str, tuple[Memory, ...]]:
 class ColumnMapper:
     """Emits a loop whose iterations are columns."""
 
-    def __init__(self, mapper: ThreadMapper, loop: nest.Loop, place: Place) -> None:
-        self.mapper, self.loop, self.place = mapper, loop, place
+    def __init__(self, mapper: ThreadMapper, loop: nest.Loop, scope: ThreadScope) -> None:
+        self.mapper, self.loop, self.scope = mapper, loop, scope
         self.b = mapper.b
         self.total = mapper.total(loop)
         self._lent: dict[tuple[str, int], str] = {}
@@ -140,7 +140,7 @@ class ColumnMapper:
         b = self.b
         number = b.index("add", base, self.mapper.team_in_block)
         self.is_there = b.test("lt", number, self.total)
-        self.inside = self.place.child()
+        self.inside = self.scope.child()
         self.mapper.split(self.loop.axes, b.index("min", number, b.index("sub", self.total, 1)), self.inside)
 
     def _outside(self, s: Statement) -> None:

@@ -20,7 +20,7 @@ from flambeau.codegen.cuda.scans import WIDTH as SCAN_WIDTH
 from flambeau.codegen.cuda.scans import fold_stretch, scan_stretch
 from flambeau.codegen.cuda.schedule import CudaSchedule, needs_barriers
 from flambeau.codegen.cuda.teams import team_body, team_loop
-from flambeau.codegen.cuda.threads import ERROR, Place, ThreadMapper, carry_tables, size_of
+from flambeau.codegen.cuda.threads import ERROR, ThreadMapper, ThreadScope, carry_tables, size_of
 from flambeau.codegen.cuda.turned import TILE, turned_loop
 from flambeau.codegen.cuda.wide import wide_loop
 from flambeau.codegen.kernel.dtypes import KernelError
@@ -157,7 +157,7 @@ class _Mapper:
         is_team = loop is not None and not loop.carries
         return self.schedule if is_team else replace(self.schedule, team="thread", slots=0)
 
-    def _gather(self, launch: _Launch, mapper: ThreadMapper, start: Place) -> dict[str, Memory]:
+    def _gather(self, launch: _Launch, mapper: ThreadMapper, start: ThreadScope) -> dict[str, Memory]:
         """Emit what a launch builds on; the tables of partial states that it reads."""
         tables: dict[str, Memory] = {}
         for s in launch.needed:
@@ -185,7 +185,7 @@ class _Mapper:
         pieces = 1 if is_rest else schedule.pieces
         return Grid(loop.axes, per_block, schedule.max_blocks, pieces=pieces)
 
-    def _map_loop(self, launch: _Launch, loop: Loop, mapper: ThreadMapper, start: Place) -> dict[str, Memory]:
+    def _map_loop(self, launch: _Launch, loop: Loop, mapper: ThreadMapper, start: ThreadScope) -> dict[str, Memory]:
         """Emit the loop of a launch; the tables of partial states that it writes or reads."""
         schedule, change = mapper.schedule, change_of(loop)
         if loop.carries:
@@ -209,7 +209,7 @@ class _Mapper:
         return {}
 
     @staticmethod
-    def _columns(launch: _Launch, loop: Loop, mapper: ThreadMapper, start: Place) -> dict[str, Memory]:
+    def _columns(launch: _Launch, loop: Loop, mapper: ThreadMapper, start: ThreadScope) -> dict[str, Memory]:
         """Emit a loop over columns; the tables of its pieces."""
         columns = ColumnMapper(mapper, loop, start)
         if mapper.schedule.pieces == 1:

@@ -11,7 +11,7 @@ from __future__ import annotations
 
 from flambeau.codegen.cuda.loops import own_axes
 from flambeau.codegen.cuda.mapped import Operand
-from flambeau.codegen.cuda.threads import Place, ThreadMapper
+from flambeau.codegen.cuda.threads import ThreadMapper, ThreadScope
 from flambeau.codegen.kernel import nest
 from flambeau.codegen.kernel.dtypes import KernelError
 from flambeau.codegen.kernel.nest import Loop, Statement, Store
@@ -20,12 +20,12 @@ AHEAD = 4
 """Iterations whose places are read before the first of their changes is made."""
 
 
-def change_loop(mapper: ThreadMapper, loop: Loop, change: Store, place: Place) -> None:
+def change_loop(mapper: ThreadMapper, loop: Loop, change: Store, scope: ThreadScope) -> None:
     """Every iteration of a loop that changes places."""
     b, residues = mapper.b, mapper.schedule.residues
     if mapper.schedule.atomic:
         with b.loop(mapper.team, mapper.total(loop), mapper.teams) as iteration:
-            inside = place.child()
+            inside = scope.child()
             mapper.split(loop.axes, iteration, inside)
             mapper.body(tuple(s for s in loop.body if s is not change), inside)
             b.atomic_add(change.buffer, inside.values[change.value], *mapper.index(change.buffer, inside, change.at))
@@ -36,7 +36,7 @@ def change_loop(mapper: ThreadMapper, loop: Loop, change: Store, place: Place) -
     meeting = Loop(tuple(a for a in loop.axes if a not in own), (), loop.body)
     each = mapper.total(Loop(own, (), ()))
     with b.loop(mapper.team, b.index("mul", each, residues), mapper.teams) as iteration:
-        inside = place.child()
+        inside = scope.child()
         residue: Operand = 0
         if residues > 1:
             residue, iteration_of_own = b.index("div", iteration, each), b.index("rem", iteration, each)
@@ -46,7 +46,7 @@ def change_loop(mapper: ThreadMapper, loop: Loop, change: Store, place: Place) -
         _in_order(mapper, meeting, change, inside, residue)
 
 
-def _in_order(mapper: ThreadMapper, loop: Loop, change: Store, place: Place, residue: Operand) -> None:
+def _in_order(mapper: ThreadMapper, loop: Loop, change: Store, scope: ThreadScope, residue: Operand) -> None:
     """All iterations of a loop one after another; the places of some are known before the first of them changes any."""
     b, total = mapper.b, mapper.total(loop)
     last = b.index("sub", total, 1)
@@ -55,7 +55,7 @@ def _in_order(mapper: ThreadMapper, loop: Loop, change: Store, place: Place, res
         lanes, mine = [], []
         for k in range(AHEAD):
             iteration = b.index("add", first, k)
-            lane = place.child()
+            lane = scope.child()
             mapper.split(loop.axes, b.index("min", iteration, last), lane)
             mapper.body(said, lane)
             lanes.append(lane)
@@ -66,11 +66,11 @@ def _in_order(mapper: ThreadMapper, loop: Loop, change: Store, place: Place, res
                 _change(mapper, change, lane)
 
 
-def _is_mine(mapper: ThreadMapper, change: Store, place: Place, residue: Operand, is_there: str) -> str:
+def _is_mine(mapper: ThreadMapper, change: Store, scope: ThreadScope, residue: Operand, is_there: str) -> str:
     b, residues = mapper.b, mapper.schedule.residues
     if residues == 1:
         return is_there
-    along = place.values[change.at[0][1]]
+    along = scope.values[change.at[0][1]]
     return b.let("logical_and", is_there, b.test("eq", b.index("rem", along, residues), residue))
 
 
@@ -86,9 +86,9 @@ def _parts(body: tuple[Statement, ...], change: Store) -> tuple[tuple[Statement,
     return tuple(said), tuple(s for s in body if s is not change and s not in said)
 
 
-def _change(mapper: ThreadMapper, change: Store, place: Place) -> None:
-    b, at = mapper.b, mapper.index(change.buffer, place, change.at)
-    value = place.values[change.value]
+def _change(mapper: ThreadMapper, change: Store, scope: ThreadScope) -> None:
+    b, at = mapper.b, mapper.index(change.buffer, scope, change.at)
+    value = scope.values[change.value]
     if change.op:
         value = b.let(change.op, b.read(change.buffer, mapper.buffers[change.buffer].dtype, *at), value)
     b.write(change.buffer, value, *at)

@@ -9,7 +9,7 @@ from __future__ import annotations
 
 from flambeau.codegen.cuda.build import State
 from flambeau.codegen.cuda.mapped import Operand
-from flambeau.codegen.cuda.threads import Place, ThreadMapper, size_of
+from flambeau.codegen.cuda.threads import ThreadMapper, ThreadScope, size_of
 from flambeau.codegen.kernel import nest
 from flambeau.codegen.kernel.nest import Kernel, Statement, walk
 from flambeau.codegen.kernel.opset import TRAPPING
@@ -45,23 +45,23 @@ def _is_kept(kernel: Kernel, s: Statement) -> bool:
     return isinstance(s, nest.Load | nest.Store) and (bool(s.at) or kernel.buffer(s.buffer).role == "scratch")
 
 
-def row_loop(mapper: ThreadMapper, loop: nest.Loop, place: Place) -> None:
+def row_loop(mapper: ThreadMapper, loop: nest.Loop, scope: ThreadScope) -> None:
     """Every iteration of a loop by one team, which holds the row of the loops inside."""
     b = mapper.b
     axis = row_axis(mapper.kernel, loop.body)
     assert axis is not None
     columns = Columns(mapper, axis)
     with b.loop(mapper.team, mapper.total(loop), mapper.teams) as iteration:
-        inside = place.child()
+        inside = scope.child()
         mapper.split(loop.axes, iteration, inside)
         Row(mapper, columns).body(loop.body, inside)
 
 
-def row_alone(mapper: ThreadMapper, body: tuple[Statement, ...], place: Place) -> None:
+def row_alone(mapper: ThreadMapper, body: tuple[Statement, ...], scope: ThreadScope) -> None:
     """Statements whose loops run over the one row that there is."""
     axis = row_axis(mapper.kernel, body)
     assert axis is not None
-    Row(mapper, Columns(mapper, axis)).body(body, place)
+    Row(mapper, Columns(mapper, axis)).body(body, scope)
 
 
 class Columns:
@@ -94,19 +94,19 @@ class Row:
         self.registers: dict[str, list[list[str]]] = {}
         """By buffer, this thread's elements."""
 
-    def body(self, body: tuple[Statement, ...], place: Place) -> None:
+    def body(self, body: tuple[Statement, ...], scope: ThreadScope) -> None:
         """Statements that a team runs together."""
         for s in body:
             if isinstance(s, nest.Loop):
-                self.loop(s, place)
+                self.loop(s, scope)
             elif isinstance(s, nest.Store):
-                self.mapper.stores_by(self.mapper.lane, (s,), place)
+                self.mapper.stores_by(self.mapper.lane, (s,), scope)
             else:
-                self.mapper.statement(s, place)
+                self.mapper.statement(s, scope)
 
-    def loop(self, loop: nest.Loop, place: Place) -> None:
+    def loop(self, loop: nest.Loop, scope: ThreadScope) -> None:
         """A loop over the row: what is the same for all elements once, then all reads, then group after group."""
-        common = place.child()
+        common = scope.child()
         each = [s for s in loop.body if not self._is_common(s, common)]
         groups = [[self._lane(common, at) for at in group] for group in self.columns.at]
         for s in each:
@@ -120,9 +120,9 @@ class Row:
                     self._accumulate(s, carries[s.carry], number, lanes, states[s.carry])
                 else:
                     self._statement(s, number, lanes)
-        self._close(loop, states, place)
+        self._close(loop, states, scope)
 
-    def _statement(self, s: Statement, number: int, lanes: list[Place]) -> None:
+    def _statement(self, s: Statement, number: int, lanes: list[ThreadScope]) -> None:
         """A statement for the elements of one group; what memory holds is read already."""
         if isinstance(s, nest.Store):
             self._store(s, number, lanes)
@@ -133,12 +133,12 @@ class Row:
             for lane in lanes:
                 self.mapper.statement(s, lane)
 
-    def _lane(self, common: Place, at: Operand) -> Place:
+    def _lane(self, common: ThreadScope, at: Operand) -> ThreadScope:
         lane = common.child()
         lane.at[self.columns.axis] = at
         return lane
 
-    def _is_common(self, s: Statement, common: Place) -> bool:
+    def _is_common(self, s: Statement, common: ThreadScope) -> bool:
         """Whether a statement is the same for all elements; it is then done, once."""
         if isinstance(s, nest.Load):
             is_one = self.columns.axis not in self.mapper.buffers[s.buffer].axes
@@ -150,11 +150,11 @@ class Row:
             self.mapper.statement(s, common)
         return is_one
 
-    def _give(self, s: nest.Load, lanes: list[Place], names: list[str]) -> None:
+    def _give(self, s: nest.Load, lanes: list[ThreadScope], names: list[str]) -> None:
         for lane, name in zip(lanes, names, strict=True):
             lane.values[s.name] = name
 
-    def _read(self, s: nest.Load, groups: list[list[Place]]) -> None:
+    def _read(self, s: nest.Load, groups: list[list[ThreadScope]]) -> None:
         """All groups of a buffer, from memory the first time."""
         if s.buffer not in self.registers:
             self.registers[s.buffer] = [self.mapper.read_lanes(s, self.columns.axis, lanes) for lanes in groups]
@@ -165,7 +165,7 @@ class Row:
         """The condition for a group; None for one that is always there."""
         return self.columns.is_there if number == len(self.columns.at) - 1 else None
 
-    def _store(self, s: nest.Store, number: int, lanes: list[Place]) -> None:
+    def _store(self, s: nest.Store, number: int, lanes: list[ThreadScope]) -> None:
         if s.buffer in self.scratch:
             groups = self.registers.setdefault(s.buffer, [[] for _ in self.columns.at])
             groups[number] = [lane.values[s.value] for lane in lanes]
@@ -184,7 +184,7 @@ class Row:
         return [self.mapper.b.identity(carry.reducer, carry.dtype) for _ in range(count)]
 
     def _accumulate(
-        self, s: nest.Accumulate, carry: nest.Carry, number: int, lanes: list[Place], states: list[State]
+        self, s: nest.Accumulate, carry: nest.Carry, number: int, lanes: list[ThreadScope], states: list[State]
     ) -> None:
         b, condition = self.mapper.b, self._guarded(number)
         for k, lane in enumerate(lanes):
@@ -195,9 +195,9 @@ class Row:
                 new = [b.let("select", condition, n, old) for n, old in zip(new, states[which], strict=True)]
             states[which] = new
 
-    def _close(self, loop: nest.Loop, states: dict[str, list[State]], place: Place) -> None:
+    def _close(self, loop: nest.Loop, states: dict[str, list[State]], scope: ThreadScope) -> None:
         """Bring the states of a thread, then those of its team together."""
         mapper = self.mapper
         own = [(c, mapper.b.fold_states(c.reducer, states[c.name])) for c in loop.carries]
         for carry, state in zip(loop.carries, mapper.fold_block(own, mapper.schedule.team_size), strict=True):
-            place.values[carry.name] = state[-1]
+            scope.values[carry.name] = state[-1]

@@ -9,7 +9,7 @@ from __future__ import annotations
 
 from flambeau.codegen.cuda.build import State
 from flambeau.codegen.cuda.mapped import WARP, Memory, Operand
-from flambeau.codegen.cuda.threads import Place, ThreadMapper
+from flambeau.codegen.cuda.threads import ThreadMapper, ThreadScope
 from flambeau.codegen.kernel import nest
 from flambeau.codegen.kernel.dtypes import KernelError
 from flambeau.codegen.kernel.nest import Statement
@@ -39,13 +39,13 @@ def stretch(mapper: ThreadMapper, loop: nest.Loop) -> tuple[Operand, Operand]:
     return first, b.index("min", b.index("add", first, b.index("mul", share, tile)), total)
 
 
-def fold_stretch(mapper: ThreadMapper, loop: nest.Loop, place: Place, tables: list[tuple[Memory, ...]]) -> None:
+def fold_stretch(mapper: ThreadMapper, loop: nest.Loop, scope: ThreadScope, tables: list[tuple[Memory, ...]]) -> None:
     """The first kernel of a scan over everything: each block leaves what its stretch folds to."""
     check_scan(loop)
     first, stop = stretch(mapper, loop)
     body = _folded_only(loop)
     states = {c.name: mapper.variables(c) for c in loop.carries}
-    inside = place.child()
+    inside = scope.child()
     inside.carries.update({c.name: (c, states[c.name]) for c in loop.carries})
     with mapper.b.loop(mapper.b.index("add", first, mapper.thread), stop, mapper.schedule.threads) as iteration:
         each = inside.child()
@@ -72,7 +72,7 @@ def _folded_only(loop: nest.Loop) -> tuple[Statement, ...]:
     return tuple(reversed(kept))
 
 
-def scan_stretch(mapper: ThreadMapper, loop: nest.Loop, place: Place, tables: list[tuple[Memory, ...]]) -> None:
+def scan_stretch(mapper: ThreadMapper, loop: nest.Loop, scope: ThreadScope, tables: list[tuple[Memory, ...]]) -> None:
     """The second kernel of a scan over everything."""
     b, threads = mapper.b, mapper.schedule.threads
     states: dict[str, State] = {}
@@ -82,23 +82,23 @@ def scan_stretch(mapper: ThreadMapper, loop: nest.Loop, place: Place, tables: li
             mapper.update(carry, state, [b.read(m.name, m.dtype, piece) for m in memories])
         (folded,) = mapper.fold_block([(carry, state)], threads)
         states[carry.name] = [b.var(v, b.dtypes[v]) for v in folded]
-    _Scan(mapper, loop, place, states).run(*stretch(mapper, loop))
+    _Scan(mapper, loop, scope, states).run(*stretch(mapper, loop))
 
 
-def scan_loop(mapper: ThreadMapper, loop: nest.Loop, place: Place) -> None:
+def scan_loop(mapper: ThreadMapper, loop: nest.Loop, scope: ThreadScope) -> None:
     """All iterations of a loop that reads its running states, by one team."""
     check_scan(loop)
     states = {c.name: mapper.variables(c) for c in loop.carries}
-    _Scan(mapper, loop, place, states).run(0, mapper.total(loop))
+    _Scan(mapper, loop, scope, states).run(0, mapper.total(loop))
     for carry in loop.carries:
-        place.values[carry.name] = states[carry.name][-1]
+        scope.values[carry.name] = states[carry.name][-1]
 
 
 class _Scan:
     """A team going along a loop, ``WIDTH`` neighbours a thread at a time."""
 
-    def __init__(self, mapper: ThreadMapper, loop: nest.Loop, place: Place, states: dict[str, State]) -> None:
-        self.mapper, self.loop, self.place, self.states = mapper, loop, place, states
+    def __init__(self, mapper: ThreadMapper, loop: nest.Loop, scope: ThreadScope, states: dict[str, State]) -> None:
+        self.mapper, self.loop, self.scope, self.states = mapper, loop, scope, states
         b = mapper.b
         self.lane = b.index("rem", mapper.thread, WARP)
         self.warps = mapper.schedule.team_size // WARP
@@ -125,30 +125,30 @@ class _Scan:
             for s in self.loop.body:
                 self._statement(s, lanes, there)
 
-    def _one_by_one(self, own: Operand, stop: Operand, last: Operand) -> tuple[list[Place], list[str]]:
+    def _one_by_one(self, own: Operand, stop: Operand, last: Operand) -> tuple[list[ThreadScope], list[str]]:
         """The neighbours from a place on, and whether each is there; behind the end the last one stands for them."""
         b, lanes, there = self.mapper.b, [], []
         for k in range(WIDTH):
             iteration = b.index("add", own, k)
             there.append(b.test("lt", iteration, stop))
-            lane = self.place.child()
+            lane = self.scope.child()
             self.mapper.split(self.loop.axes, b.index("min", iteration, last), lane)
             lanes.append(lane)
         return lanes, there
 
-    def _side_by_side(self, own: Operand, stop: Operand) -> tuple[list[Place], list[str]]:
+    def _side_by_side(self, own: Operand, stop: Operand) -> tuple[list[ThreadScope], list[str]]:
         """The same where all of them are there, or none: the last ones stand for those behind the end."""
         b = self.mapper.b
         is_there = b.test("lt", own, stop)
         first = b.index("min", own, b.index("sub", stop, WIDTH))
         lanes = []
         for k in range(WIDTH):
-            lane = self.place.child()
+            lane = self.scope.child()
             lane.at[self.loop.axes[0]] = b.index("add", first, k)
             lanes.append(lane)
         return lanes, [is_there] * WIDTH
 
-    def _statement(self, s: Statement, lanes: list[Place], there: list[str]) -> None:
+    def _statement(self, s: Statement, lanes: list[ThreadScope], there: list[str]) -> None:
         if isinstance(s, nest.Accumulate):
             self._accumulate(s, lanes, there)
             return
@@ -164,7 +164,7 @@ class _Scan:
             else:
                 self.mapper.statement(s, lane)
 
-    def _access(self, s: nest.Load | nest.Store, lanes: list[Place], is_there: str) -> None:
+    def _access(self, s: nest.Load | nest.Store, lanes: list[ThreadScope], is_there: str) -> None:
         """What neighbours read or write, in one access where they lie side by side."""
         axis = self.loop.axes[0]
         if isinstance(s, nest.Store):
@@ -174,7 +174,7 @@ class _Scan:
         for lane, name in zip(lanes, self.mapper.read_lanes(s, axis, lanes), strict=True):
             lane.values[s.name] = name
 
-    def _accumulate(self, s: nest.Accumulate, lanes: list[Place], there: list[str]) -> None:
+    def _accumulate(self, s: nest.Accumulate, lanes: list[ThreadScope], there: list[str]) -> None:
         b, state = self.mapper.b, self.states[s.carry]
         carry = next(c for c in self.loop.carries if c.name == s.carry)
         none = b.identity(carry.reducer, carry.dtype)

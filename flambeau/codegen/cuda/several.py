@@ -8,7 +8,7 @@ from __future__ import annotations
 
 from flambeau.codegen.cuda.build import State
 from flambeau.codegen.cuda.mapped import Operand
-from flambeau.codegen.cuda.threads import Place, ThreadMapper
+from flambeau.codegen.cuda.threads import ThreadMapper, ThreadScope
 from flambeau.codegen.kernel import nest
 
 States = dict[str, list[State]]
@@ -26,7 +26,7 @@ def folded_states(mapper: ThreadMapper, loop: nest.Loop, states: States) -> dict
 
 
 def share_by_several(
-    mapper: ThreadMapper, loop: nest.Loop, place: Place, along: str, start: Operand, stop: Operand, states: States
+    mapper: ThreadMapper, loop: nest.Loop, scope: ThreadScope, along: str, start: Operand, stop: Operand, states: States
 ) -> None:  # fmt: skip
     """A loop's iterations from one to another. The schedule's wide buffers are dense ``along`` an axis."""
     b, at_once, size = mapper.b, mapper.schedule.vectors, mapper.schedule.team_size
@@ -34,18 +34,18 @@ def share_by_several(
     own = b.index("add", start, mapper.lane)
     with b.loop(0, rounds, 1) as number:
         first = b.index("add", own, b.index("mul", number, size * at_once))
-        _together(mapper, loop, place, along, [b.index("add", first, k * size) for k in range(at_once)], states)
+        _together(mapper, loop, scope, along, [b.index("add", first, k * size) for k in range(at_once)], states)
     with b.loop(b.index("add", own, b.index("mul", rounds, size * at_once)), stop, size) as iteration:
-        _together(mapper, loop, place, along, [iteration], states)
+        _together(mapper, loop, scope, along, [iteration], states)
 
 
 def _together(
-    mapper: ThreadMapper, loop: nest.Loop, place: Place, along: str, iterations: list[Operand],
+    mapper: ThreadMapper, loop: nest.Loop, scope: ThreadScope, along: str, iterations: list[Operand],
     states: States,
 ) -> None:  # fmt: skip
     places = []
     for number, iteration in enumerate(iterations):
-        inside = place.child()
+        inside = scope.child()
         mapper.split(loop.axes, iteration, inside)
         inside.carries.update({c.name: (c, states[c.name][number]) for c in loop.carries})
         places.append(inside)

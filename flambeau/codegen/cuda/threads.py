@@ -39,8 +39,8 @@ def carry_tables(carry: nest.Carry, size: Operand) -> tuple[Memory, ...]:
 
 
 @dataclass(slots=True)
-class Place:
-    """What is known at one place of the nest."""
+class ThreadScope:
+    """What is known in a loop of the nest: values, indices and open folds."""
 
     values: dict[str, str] = field(default_factory=dict)
     """Names of the nest's values here."""
@@ -49,12 +49,12 @@ class Place:
     carries: dict[str, tuple[nest.Carry, State]] = field(default_factory=dict)
     """States of the folds open here, as variables."""
 
-    def child(self) -> Place:
+    def child(self) -> ThreadScope:
         return replace(self, values=dict(self.values), at=dict(self.at), carries=dict(self.carries))
 
 
-def are_same(lanes: list[Place], names: tuple[str, ...]) -> bool:
-    """Whether these have one value at all places."""
+def are_same(lanes: list[ThreadScope], names: tuple[str, ...]) -> bool:
+    """Whether these have one value in all scopes."""
     return all(len({lane.values[name] for lane in lanes}) == 1 for name in names)
 
 
@@ -79,7 +79,7 @@ class ThreadMapper:
         divides = any(s.op in TRAPPING and element_type(s.dtype).is_integer for s in lets)
         return divides or any(isinstance(s, nest.Within) for s in found)
 
-    def start(self, has_error: bool) -> Place:
+    def start(self, has_error: bool) -> ThreadScope:
         """The first statements: where this thread is."""
         b, schedule = self.b, self.schedule
         self.has_error = has_error
@@ -96,18 +96,18 @@ class ThreadMapper:
             self.team_in_block = 0 if whole else b.index("div", self.thread, size)
         self.team = b.index("add", b.index("mul", self.block, schedule.teams), self.team_in_block)
         self.teams = b.index("mul", self.blocks, schedule.teams)
-        return Place()
+        return ThreadScope()
 
     # --- loops
 
-    def thread_loop(self, loop: nest.Loop, place: Place) -> None:
+    def thread_loop(self, loop: nest.Loop, scope: ThreadScope) -> None:
         """Every iteration of a loop by one thread of the grid."""
-        self.iterations(loop, self.team, self.teams, place)
+        self.iterations(loop, self.team, self.teams, scope)
 
-    def grid_fold(self, loop: nest.Loop, place: Place, tables: list[tuple[Memory, ...]]) -> None:
+    def grid_fold(self, loop: nest.Loop, scope: ThreadScope, tables: list[tuple[Memory, ...]]) -> None:
         """A fold by all threads of the grid; each block leaves a partial state."""
-        states = self._open(loop, place)
-        self.thread_loop(loop, place)
+        states = self._open(loop, scope)
+        self.thread_loop(loop, scope)
         self.leave(self.fold_block([(c, states[c.name]) for c in loop.carries], self.schedule.threads), tables)
 
     def leave(self, folded: list[State], tables: list[tuple[Memory, ...]]) -> None:
@@ -117,7 +117,7 @@ class ThreadMapper:
                 for value, memory in zip(state, memories, strict=True):
                     self.b.write(memory.name, value, self.block)
 
-    def gather(self, carry: nest.Carry, tables: tuple[Memory, ...], place: Place) -> None:
+    def gather(self, carry: nest.Carry, tables: tuple[Memory, ...], scope: ThreadScope) -> None:
         """Fold the partial states of all blocks; every block gets the same answer."""
         b, threads = self.b, self.schedule.threads
         state = self.variables(carry)
@@ -125,19 +125,19 @@ class ThreadMapper:
             met = [b.read(m.name, m.dtype, piece) for m in tables]
             self.update(carry, state, met)
         (folded,) = self.fold_block([(carry, state)], threads)
-        place.values[carry.name] = folded[-1]
+        scope.values[carry.name] = folded[-1]
 
-    def shared_loop(self, loop: nest.Loop, place: Place) -> None:
+    def shared_loop(self, loop: nest.Loop, scope: ThreadScope) -> None:
         """The iterations of a loop shared out to the threads of a team, and what they fold brought together."""
-        states = self._open(loop, place)
-        self.iterations(loop, self.lane, self.schedule.team_size, place)
-        self.close(loop, states, place)
+        states = self._open(loop, scope)
+        self.iterations(loop, self.lane, self.schedule.team_size, scope)
+        self.close(loop, states, scope)
 
-    def stores_by(self, lane: Operand, stores: tuple[Statement, ...], place: Place) -> None:
+    def stores_by(self, lane: Operand, stores: tuple[Statement, ...], scope: ThreadScope) -> None:
         """Stores by the thread whose number in its team or block is 0."""
         with self.b.when(self.b.test("eq", lane, 0)):
             for s in stores:
-                self.statement(s, place)
+                self.statement(s, scope)
 
     def total(self, loop: nest.Loop) -> Operand:
         """How many iterations a loop has."""
@@ -146,72 +146,72 @@ class ThreadMapper:
             total = self.b.index("mul", total, size_of(axis))
         return total
 
-    def split(self, axes: tuple[str, ...], iteration: Operand, place: Place) -> None:
+    def split(self, axes: tuple[str, ...], iteration: Operand, scope: ThreadScope) -> None:
         """The index of each axis from a row-major iteration over all."""
         for axis in reversed(axes[1:]):
-            place.at[axis] = self.b.index("rem", iteration, size_of(axis))
+            scope.at[axis] = self.b.index("rem", iteration, size_of(axis))
             iteration = self.b.index("div", iteration, size_of(axis))
         if axes:
-            place.at[axes[0]] = iteration
+            scope.at[axes[0]] = iteration
 
-    def iterations(self, loop: nest.Loop, first: Operand, step: Operand, place: Place) -> None:
+    def iterations(self, loop: nest.Loop, first: Operand, step: Operand, scope: ThreadScope) -> None:
         """The iterations ``first``, ``first + step``, ... of a loop, one after another."""
         with self.b.loop(first, self.total(loop), step) as iteration:
-            inside = place.child()
+            inside = scope.child()
             self.split(loop.axes, iteration, inside)
             self.body(loop.body, inside)
 
-    def _sequential(self, loop: nest.Loop, place: Place) -> None:
-        states = self._open(loop, place)
-        self._nested(loop.axes, loop.body, place.child())
+    def _sequential(self, loop: nest.Loop, scope: ThreadScope) -> None:
+        states = self._open(loop, scope)
+        self._nested(loop.axes, loop.body, scope.child())
         for carry in loop.carries:
-            place.values[carry.name] = states[carry.name][-1]
-            place.carries.pop(carry.name)
+            scope.values[carry.name] = states[carry.name][-1]
+            scope.carries.pop(carry.name)
 
-    def _nested(self, axes: tuple[str, ...], body: tuple[Statement, ...], place: Place) -> None:
+    def _nested(self, axes: tuple[str, ...], body: tuple[Statement, ...], scope: ThreadScope) -> None:
         if not axes:
-            self.body(body, place)
+            self.body(body, scope)
             return
         with self.b.loop(0, size_of(axes[0]), 1) as iteration:
-            place.at[axes[0]] = iteration
-            self._nested(axes[1:], body, place)
+            scope.at[axes[0]] = iteration
+            self._nested(axes[1:], body, scope)
 
     # --- statements
 
-    def body(self, body: tuple[Statement, ...], place: Place) -> None:
+    def body(self, body: tuple[Statement, ...], scope: ThreadScope) -> None:
         """Statements that one thread runs by itself."""
         for s in body:
             if isinstance(s, nest.Loop):
-                self._sequential(s, place)
+                self._sequential(s, scope)
             else:
-                self.statement(s, place)
+                self.statement(s, scope)
 
-    def statement(self, s: Statement, place: Place) -> None:
+    def statement(self, s: Statement, scope: ThreadScope) -> None:
         """A statement that is not a loop."""
         b = self.b
         if isinstance(s, nest.Const):
-            place.values[s.name] = b.const(s.value, s.dtype)
+            scope.values[s.name] = b.const(s.value, s.dtype)
         elif isinstance(s, nest.Load):
-            place.values[s.name] = b.read(s.buffer, s.dtype, *self.index(s.buffer, place, s.at))
+            scope.values[s.name] = b.read(s.buffer, s.dtype, *self.index(s.buffer, scope, s.at))
         elif isinstance(s, nest.Let):
-            place.values[s.name] = self._let(s, place)
+            scope.values[s.name] = self._let(s, scope)
         elif isinstance(s, nest.Position | nest.Extent):
-            place.values[s.name] = self._number(s, place)
+            scope.values[s.name] = self._number(s, scope)
         elif isinstance(s, nest.Within):
-            place.values[s.name] = self._within(s, place)
+            scope.values[s.name] = self._within(s, scope)
         elif isinstance(s, nest.Running):
             # A variable changes; what it is now does not.
-            place.values[s.name] = b.cast(place.carries[s.carry][1][-1], s.dtype)
+            scope.values[s.name] = b.cast(scope.carries[s.carry][1][-1], s.dtype)
         elif isinstance(s, nest.Store):
-            b.write(s.buffer, place.values[s.value], *self.index(s.buffer, place))
+            b.write(s.buffer, scope.values[s.value], *self.index(s.buffer, scope))
         else:
             assert isinstance(s, nest.Accumulate), s
-            carry, state = place.carries[s.carry]
-            met = [place.values[s.value]] + ([place.values[s.position]] if s.position is not None else [])
+            carry, state = scope.carries[s.carry]
+            met = [scope.values[s.value]] + ([scope.values[s.position]] if s.position is not None else [])
             self.update(carry, state, met)
 
-    def _let(self, s: nest.Let, place: Place) -> str:
-        args = [place.values[a] for a in s.args]
+    def _let(self, s: nest.Let, scope: ThreadScope) -> str:
+        args = [scope.values[a] for a in s.args]
         if s.op == "cast":
             return self.b.cast(args[0], s.dtype)
         if s.op in TRAPPING and element_type(s.dtype).is_integer:
@@ -220,14 +220,14 @@ class ThreadMapper:
                 self.b.write(ERROR, self.b.const(ZERO_DIVISOR, "int32"), 0)
         return self.b.let(s.op, *args)
 
-    def read_lanes(self, s: nest.Load, axis: str, lanes: list[Place]) -> list[str]:
+    def read_lanes(self, s: nest.Load, axis: str, lanes: list[ThreadScope]) -> list[str]:
         """What neighbours along an axis read, in one access where the schedule says so."""
         if s.buffer in self.schedule.wide and are_same(lanes, tuple(value for _, value in s.at)):
             dimension = self.buffers[s.buffer].axes.index(axis)
             return self.b.read_vector(s.buffer, s.dtype, len(lanes), dimension, *self.index(s.buffer, lanes[0], s.at))
         return [self.b.read(s.buffer, s.dtype, *self.index(s.buffer, lane, s.at)) for lane in lanes]
 
-    def write_lanes(self, s: nest.Store, axis: str, lanes: list[Place]) -> None:
+    def write_lanes(self, s: nest.Store, axis: str, lanes: list[ThreadScope]) -> None:
         """Stores of neighbours along an axis, in one access where the schedule says so."""
         if s.buffer in self.schedule.wide:
             values, dimension = [lane.values[s.value] for lane in lanes], self.buffers[s.buffer].axes.index(axis)
@@ -236,9 +236,9 @@ class ThreadMapper:
         for lane in lanes:
             self.statement(s, lane)
 
-    def _within(self, s: nest.Within, place: Place) -> str:
+    def _within(self, s: nest.Within, scope: ThreadScope) -> str:
         """A place along an axis; where it is outside, the first one, and the error flag is set."""
-        b, value, size = self.b, place.values[s.value], size_of(s.axis)
+        b, value, size = self.b, scope.values[s.value], size_of(s.axis)
         b.dtypes.setdefault(size, "int64")
         zero = b.const(0, "int64")
         is_inside = b.let("logical_and", b.let("ge", value, zero), b.let("lt", value, size))
@@ -246,22 +246,22 @@ class ThreadMapper:
             b.write(ERROR, b.const(OUTSIDE, "int32"), 0)
         return b.let("select", is_inside, value, zero)
 
-    def _number(self, s: nest.Position | nest.Extent, place: Place) -> str:
+    def _number(self, s: nest.Position | nest.Extent, scope: ThreadScope) -> str:
         """A position or an extent as a value."""
         number: Operand = 1 if isinstance(s, nest.Extent) else 0
         for axis in s.axes:
             number = self.b.index("mul", number, size_of(axis))
             if isinstance(s, nest.Position):
-                number = self.b.index("add", number, place.at[axis])
+                number = self.b.index("add", number, scope.at[axis])
         if isinstance(number, int):
             return self.b.const(number, "int64")
         self.b.dtypes.setdefault(number, "int64")
         return number
 
-    def index(self, buffer: str, place: Place, at: tuple[tuple[str, str], ...] = ()) -> tuple[Operand, ...]:
+    def index(self, buffer: str, scope: ThreadScope, at: tuple[tuple[str, str], ...] = ()) -> tuple[Operand, ...]:
         """Where an element of a buffer lies here; along some axes values say where."""
-        said = {axis: place.values[value] for axis, value in at}
-        here = {ONE: 0} | place.at | said
+        said = {axis: scope.values[value] for axis, value in at}
+        here = {ONE: 0} | scope.at | said
         own: tuple[Operand, ...] = tuple(here[a] for a in self.buffers[buffer].axes)
         kind = self.scratch.get(buffer, "whole")
         if kind == "shared":
@@ -277,9 +277,9 @@ class ThreadMapper:
         start = self.b.identity(carry.reducer, carry.dtype)
         return [self.b.var(v, self.b.dtypes[v]) for v in start]
 
-    def _open(self, loop: nest.Loop, place: Place) -> dict[str, State]:
+    def _open(self, loop: nest.Loop, scope: ThreadScope) -> dict[str, State]:
         states = {c.name: self.variables(c) for c in loop.carries}
-        place.carries.update({c.name: (c, states[c.name]) for c in loop.carries})
+        scope.carries.update({c.name: (c, states[c.name]) for c in loop.carries})
         return states
 
     def update(self, carry: nest.Carry, state: State, met: State) -> None:
@@ -287,12 +287,12 @@ class ThreadMapper:
         for var, value in zip(state, self.b.combine(carry.reducer, state, met), strict=True):
             self.b.assign(var, value)
 
-    def close(self, loop: nest.Loop, states: dict[str, State], place: Place) -> None:
+    def close(self, loop: nest.Loop, states: dict[str, State], scope: ThreadScope) -> None:
         """Bring the states of a team's threads together."""
         folded = self.fold_block([(c, states[c.name]) for c in loop.carries], self.schedule.team_size)
         for carry, state in zip(loop.carries, folded, strict=True):
-            place.values[carry.name] = state[-1]
-            place.carries.pop(carry.name, None)
+            scope.values[carry.name] = state[-1]
+            scope.carries.pop(carry.name, None)
 
     def fold_block(self, states: list[tuple[nest.Carry, State]], threads: int) -> list[State]:
         """States of the threads of a team folded; every thread gets the answer."""

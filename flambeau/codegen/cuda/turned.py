@@ -8,14 +8,14 @@ stored there.
 from __future__ import annotations
 
 from flambeau.codegen.cuda.mapped import Operand
-from flambeau.codegen.cuda.threads import Place, ThreadMapper, size_of
+from flambeau.codegen.cuda.threads import ThreadMapper, ThreadScope, size_of
 from flambeau.codegen.kernel import nest
 from flambeau.codegen.kernel.nest import Statement
 
 TILE = 32
 
 
-def turned_loop(mapper: ThreadMapper, loop: nest.Loop, place: Place) -> None:
+def turned_loop(mapper: ThreadMapper, loop: nest.Loop, scope: ThreadScope) -> None:
     """Every iteration of a loop whose iterations have nothing to do with each other."""
     b = mapper.b
     across, along = mapper.schedule.across, loop.axes[-1]
@@ -26,7 +26,7 @@ def turned_loop(mapper: ThreadMapper, loop: nest.Loop, place: Place) -> None:
     column, row = b.index("rem", mapper.thread, TILE), b.index("div", mapper.thread, TILE)
     rows = [b.index("add", row, k) for k in range(0, TILE, mapper.schedule.threads // TILE)]
     with b.loop(mapper.block, count, mapper.blocks) as tile:
-        outer = place.child()
+        outer = scope.child()
         left = b.index("div", tile, tiles_along)
         mapper.split(rest, b.index("div", left, tiles_across), outer)
         first = {
@@ -51,7 +51,7 @@ def _at(mapper: ThreadMapper, axis: str, first: dict[str, Operand], offset: Oper
 
 
 def _fill(
-    mapper: ThreadMapper, loop: nest.Loop, outer: Place, first: dict[str, Operand], tables: dict[str, str],
+    mapper: ThreadMapper, loop: nest.Loop, outer: ThreadScope, first: dict[str, Operand], tables: dict[str, str],
     rows: list[Operand], column: Operand,
 ) -> None:  # fmt: skip
     """Neighbouring threads read what lies side by side; rows of a table are places along the innermost axis."""
@@ -68,12 +68,12 @@ def _fill(
 
 
 def _use(
-    mapper: ThreadMapper, loop: nest.Loop, outer: Place, first: dict[str, Operand], tables: dict[str, str],
+    mapper: ThreadMapper, loop: nest.Loop, outer: ThreadScope, first: dict[str, Operand], tables: dict[str, str],
     rows: list[Operand], column: Operand,
 ) -> None:  # fmt: skip
     """The iterations of a tile; each statement is done for all of a thread's before the next."""
     b, across, along = mapper.b, mapper.schedule.across, loop.axes[-1]
-    lanes: list[tuple[Place, Operand, str]] = []
+    lanes: list[tuple[ThreadScope, Operand, str]] = []
     for row in rows:
         place = outer.child()
         place.at[across], is_down = _at(mapper, across, first, row)
@@ -85,12 +85,13 @@ def _use(
 
 
 def _statement(
-    mapper: ThreadMapper, s: Statement, place: Place, tables: dict[str, str], at: tuple[Operand, Operand], is_there: str
-) -> None:
+    mapper: ThreadMapper, s: Statement, scope: ThreadScope, tables: dict[str, str], at: tuple[Operand, Operand],
+    is_there: str,
+) -> None:  # fmt: skip
     if isinstance(s, nest.Load) and s.buffer in tables:
-        place.values[s.name] = mapper.b.read(tables[s.buffer], s.dtype, *at)
+        scope.values[s.name] = mapper.b.read(tables[s.buffer], s.dtype, *at)
     elif isinstance(s, nest.Store):
         with mapper.b.when(is_there):
-            mapper.statement(s, place)
+            mapper.statement(s, scope)
     else:
-        mapper.statement(s, place)
+        mapper.statement(s, scope)

@@ -10,7 +10,7 @@ from __future__ import annotations
 from typing import TypeGuard
 
 from flambeau.codegen.cuda.mapped import Operand
-from flambeau.codegen.cuda.threads import Place, ThreadMapper, are_same, size_of
+from flambeau.codegen.cuda.threads import ThreadMapper, ThreadScope, are_same, size_of
 from flambeau.codegen.kernel import nest
 from flambeau.codegen.kernel.nest import Statement
 
@@ -20,7 +20,7 @@ def arguments_of(s: nest.Let | nest.Within) -> tuple[str, ...]:
     return s.args if isinstance(s, nest.Let) else (s.value,)
 
 
-def wide_loop(mapper: ThreadMapper, loop: nest.Loop, place: Place) -> None:
+def wide_loop(mapper: ThreadMapper, loop: nest.Loop, scope: ThreadScope) -> None:
     """Every iteration of a loop whose iterations have nothing to do with each other."""
     b, schedule = mapper.b, mapper.schedule
     tile_size = schedule.per_block
@@ -29,24 +29,24 @@ def wide_loop(mapper: ThreadMapper, loop: nest.Loop, place: Place) -> None:
     with b.loop(mapper.block, tiles, mapper.blocks) as tile:
         first = b.index("add", b.index("mul", tile, schedule.threads * schedule.vectors), mapper.thread)
         groups = [b.index("add", first, v * schedule.threads) for v in range(schedule.vectors)]
-        Lanes(mapper, loop, place, groups).body(loop.body)
+        Lanes(mapper, loop, scope, groups).body(loop.body)
     rest = b.index("add", b.index("mul", tiles, tile_size), mapper.team)
-    mapper.iterations(loop, rest, mapper.teams, place)
+    mapper.iterations(loop, rest, mapper.teams, scope)
 
 
 class Lanes:
     """The iterations that a thread takes together; each statement is done for all before the next."""
 
-    def __init__(self, mapper: ThreadMapper, loop: nest.Loop, place: Place, groups: list[Operand]) -> None:
+    def __init__(self, mapper: ThreadMapper, loop: nest.Loop, scope: ThreadScope, groups: list[Operand]) -> None:
         self.mapper = mapper
         self.width = mapper.schedule.width
         self.inner = loop.axes[-1]
-        self.groups = [self._lanes(loop, place, group) for group in groups]
+        self.groups = [self._lanes(loop, scope, group) for group in groups]
         """By group, what is known in each of its iterations."""
 
-    def _lanes(self, loop: nest.Loop, place: Place, group: Operand) -> list[Place]:
+    def _lanes(self, loop: nest.Loop, scope: ThreadScope, group: Operand) -> list[ThreadScope]:
         b, outer = self.mapper.b, loop.axes[:-1]
-        first = place.child()
+        first = scope.child()
         if outer:
             in_row = b.index("div", size_of(self.inner), self.width)
             column = b.index("rem", group, in_row)
@@ -73,7 +73,7 @@ class Lanes:
                 for lanes in self.groups:
                     self._statement(s, lanes)
 
-    def _statement(self, s: Statement, lanes: list[Place]) -> None:
+    def _statement(self, s: Statement, lanes: list[ThreadScope]) -> None:
         """One statement in the iterations of a group."""
         mapper = self.mapper
         if isinstance(s, nest.Store):
@@ -91,7 +91,7 @@ class Lanes:
         for lane, name in zip(lanes, names, strict=True):
             lane.values[s.name] = name
 
-    def _is_same(self, s: Statement, lanes: list[Place]) -> TypeGuard[nest.Load | nest.Let | nest.Within]:
+    def _is_same(self, s: Statement, lanes: list[ThreadScope]) -> TypeGuard[nest.Load | nest.Let | nest.Within]:
         """Whether neighbours all define the same value."""
         if isinstance(s, nest.Load):
             is_still = self.inner not in self.mapper.buffers[s.buffer].axes

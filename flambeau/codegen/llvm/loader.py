@@ -88,25 +88,25 @@ def prelinked(contents: Sequence[bytes]) -> Prelinked:
     inner: list[tuple[int, int]] = []
     outer: list[tuple[int, int, str, int]] = []
 
-    def put(place: int, number: int, symbol: int, addend: int) -> None:
+    def put(image_offset: int, number: int, symbol: int, addend: int) -> None:
         known = sources[number].symbols[symbol]
         if known.section == UNDEFINED:
-            outer.append((place, number, known.name, addend))
+            outer.append((image_offset, number, known.name, addend))
         else:
-            inner.append((place, _offset(sources[number], symbol) + addend))
+            inner.append((image_offset, _offset(sources[number], symbol) + addend))
 
     for content, source in zip(contents, sources, strict=True):
         _put_sections(memory, content, source)
-    for (number, symbol), place in layout.stubs.items():
-        struct.pack_into("<6s", memory, place, _STUB)
-        put(place + len(_STUB), number, symbol, 0)
-    for (number, symbol), place in layout.table.items():
-        put(place, number, symbol, 0)
+    for (number, symbol), image_offset in layout.stubs.items():
+        struct.pack_into("<6s", memory, image_offset, _STUB)
+        put(image_offset + len(_STUB), number, symbol, 0)
+    for (number, symbol), image_offset in layout.table.items():
+        put(image_offset, number, symbol, 0)
     for number, source in enumerate(sources):
         for r in source.relocations:
-            assert r.section.place is not None
+            assert r.section.image_offset is not None
             if r.kind == _ABSOLUTE:
-                put(r.section.place + r.offset, number, r.symbol, r.addend)
+                put(r.section.image_offset + r.offset, number, r.symbol, r.addend)
             else:
                 _relocate(memory, r, layout, source, number)
     return Prelinked(bytes(memory), tuple(layout.parts), tuple(inner), tuple(outer), tuple(map(_defined, sources)))
@@ -115,8 +115,8 @@ def prelinked(contents: Sequence[bytes]) -> Prelinked:
 def _put_sections(memory: bytearray, content: bytes, source: Object) -> None:
     """Copy what an object has for memory to its places."""
     for s in source.sections:
-        if s.place is not None and s.kind == BITS:
-            memory[s.place : s.place + s.size] = content[s.offset : s.offset + s.size]
+        if s.image_offset is not None and s.kind == BITS:
+            memory[s.image_offset : s.image_offset + s.size] = content[s.offset : s.offset + s.size]
 
 
 def _defined(source: Object) -> dict[str, int]:
@@ -177,10 +177,10 @@ class _Layout:
 
 
 def _arrange(sources: Sequence[Object]) -> _Layout:
-    """Give each section its place."""
+    """Give each section its offset in the image."""
     stubs: dict[tuple[int, int], int] = {}
     table: dict[tuple[int, int], int] = {}
-    sections = [s for source in sources for s in source.sections if s.place is not None]
+    sections = [s for source in sources for s in source.sections if s.image_offset is not None]
     for number, source in enumerate(sources):
         for r in source.relocations:
             if r.kind == _CALL and source.symbols[r.symbol].section == UNDEFINED:
@@ -197,7 +197,7 @@ def _arrange(sources: Sequence[Object]) -> _Layout:
         start = at
         for s in sections:
             if s.flags & (CODE | WRITABLE) == wanted:
-                s.place = at = _up(at, s.alignment)
+                s.image_offset = at = _up(at, s.alignment)
                 at += s.size
         at = _up(at, 16)
         for symbol in more:
@@ -220,22 +220,22 @@ def _up(at: int, step: int) -> int:
 
 def _is_there(source: Object, symbol: Symbol) -> bool:
     """Whether an object defines a symbol in what is put into memory."""
-    return 0 < symbol.section < RESERVED and source.sections[symbol.section].place is not None
+    return 0 < symbol.section < RESERVED and source.sections[symbol.section].image_offset is not None
 
 
 def _offset(source: Object, number: int) -> int:
     """Where a symbol starts that the object defines."""
     symbol = source.symbols[number]
-    place = None if symbol.section >= RESERVED else source.sections[symbol.section].place
-    if place is None:
+    image_offset = None if symbol.section >= RESERVED else source.sections[symbol.section].image_offset
+    if image_offset is None:
         raise NotLinkedError(f"symbol {symbol.name} is in section {symbol.section}")
-    return place + symbol.value
+    return image_offset + symbol.value
 
 
 def _relocate(memory: bytearray, r: Relocation, layout: _Layout, source: Object, number: int) -> None:
     """Write a distance within the memory."""
-    assert r.section.place is not None
-    place = r.section.place + r.offset
+    assert r.section.image_offset is not None
+    image_offset = r.section.image_offset + r.offset
     if r.kind in _FROM_TABLE:
         target = layout.table[number, r.symbol]
     elif r.kind == _CALL and (number, r.symbol) in layout.stubs:
@@ -246,10 +246,10 @@ def _relocate(memory: bytearray, r: Relocation, layout: _Layout, source: Object,
         target = _offset(source, r.symbol)
     else:
         raise NotLinkedError(f"a relocation of type {r.kind}")
-    distance = target + r.addend - place
+    distance = target + r.addend - image_offset
     if not -(1 << 31) <= distance < 1 << 31:
         raise NotLinkedError("a symbol is out of reach")
-    struct.pack_into("<i", memory, place, distance)
+    struct.pack_into("<i", memory, image_offset, distance)
 
 
 @cache

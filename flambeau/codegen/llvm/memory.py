@@ -19,7 +19,7 @@ ALLOCATE, FREE = "flambeau_allocate", "flambeau_free"
 """Symbols of the memory functions that a kernel with scratch buffers calls."""
 
 
-class Place(Protocol):
+class AccessScope(Protocol):
     """The part of a scope that memory access looks at."""
 
     pointers: dict[str, Value]
@@ -42,31 +42,31 @@ def suffix(element: str, lanes: int) -> str:
     return f"v{lanes}{name}" if lanes > 1 else name
 
 
-def _mode(schedule: Schedule, place: Place, buffer: Buffer) -> str:
+def _mode(schedule: Schedule, scope: AccessScope, buffer: Buffer) -> str:
     """How a buffer is reached: ``scalar``, ``unit``, ``gather`` or ``lanes`` (scratch with a vector per element)."""
-    if not place.in_vector:
+    if not scope.in_vector:
         return "scalar"
-    if buffer.name in place.spread:
+    if buffer.name in scope.spread:
         return "gather"
     if schedule.vector_axis in buffer.axes:
         return "unit" if buffer.name in schedule.unit else "gather"
     return "lanes" if buffer.role == "scratch" else "scalar"
 
 
-def load(e: Emitter, schedule: Schedule, place: Place, buffer: Buffer) -> Value:
+def load(e: Emitter, schedule: Schedule, scope: AccessScope, buffer: Buffer) -> Value:
     """The element of ``buffer`` here, in its register type."""
     t = element_type(buffer.dtype)
-    mode, base = _mode(schedule, place, buffer), place.pointers[buffer.name]
+    mode, base = _mode(schedule, scope, buffer), scope.pointers[buffer.name]
     lanes = 1 if mode == "scalar" else schedule.lanes
     vt = vector_type(t.memory, lanes)
-    if mode == "gather" or (place.mask is not None and mode == "unit"):
-        mask = place.mask if place.mask is not None else int_constant(1, "i1", lanes)
+    if mode == "gather" or (scope.mask is not None and mode == "unit"):
+        mask = scope.mask if scope.mask is not None else int_constant(1, "i1", lanes)
         ending = suffix(t.memory, lanes)
         if mode == "unit":
             e.declare(f"declare {vt} @llvm.masked.load.{ending}.p0(ptr, i32, <{lanes} x i1>, {vt})")
             head = f"call {vt} @llvm.masked.load.{ending}.p0(ptr {base}, i32 {t.itemsize}"
         else:
-            pointers = _lane_pointers(e, place, buffer, lanes)
+            pointers = _lane_pointers(e, scope, buffer, lanes)
             e.declare(
                 f"declare {vt} @llvm.masked.gather.{ending}.v{lanes}p0(<{lanes} x ptr>, i32, <{lanes} x i1>, {vt})"
             )
@@ -77,28 +77,28 @@ def load(e: Emitter, schedule: Schedule, place: Place, buffer: Buffer) -> Value:
     return e.icmp("ne", raw, e.like(raw, 0)) if t.kind == "bool" else raw
 
 
-def _lane_pointers(e: Emitter, place: Place, buffer: Buffer, lanes: int) -> Value:
-    offsets, base = place.offsets[buffer.name], place.pointers[buffer.name]
+def _lane_pointers(e: Emitter, scope: AccessScope, buffer: Buffer, lanes: int) -> Value:
+    offsets, base = scope.offsets[buffer.name], scope.pointers[buffer.name]
     return e.define(f"getelementptr i8, ptr {base}, {offsets.full_type} {offsets}", "ptr", lanes)
 
 
-def store(e: Emitter, schedule: Schedule, place: Place, buffer: Buffer, value: Value) -> None:
+def store(e: Emitter, schedule: Schedule, scope: AccessScope, buffer: Buffer, value: Value) -> None:
     """Write ``value`` to the element of ``buffer`` here."""
     t = element_type(buffer.dtype)
-    mode, base = _mode(schedule, place, buffer), place.pointers[buffer.name]
+    mode, base = _mode(schedule, scope, buffer), scope.pointers[buffer.name]
     lanes = 1 if mode == "scalar" else schedule.lanes
     value = e.splat(value, lanes)
     if t.kind == "bool":
         value = e.convert("zext", value, "i8")
     vt = value.full_type
-    if mode == "gather" or (place.mask is not None and mode == "unit"):
-        mask = place.mask if place.mask is not None else int_constant(1, "i1", lanes)
+    if mode == "gather" or (scope.mask is not None and mode == "unit"):
+        mask = scope.mask if scope.mask is not None else int_constant(1, "i1", lanes)
         ending = suffix(t.memory, lanes)
         if mode == "unit":
             e.declare(f"declare void @llvm.masked.store.{ending}.p0({vt}, ptr, i32, <{lanes} x i1>)")
             head = f"call void @llvm.masked.store.{ending}.p0({vt} {value}, ptr {base}"
         else:
-            pointers = _lane_pointers(e, place, buffer, lanes)
+            pointers = _lane_pointers(e, scope, buffer, lanes)
             e.declare(
                 f"declare void @llvm.masked.scatter.{ending}.v{lanes}p0({vt}, <{lanes} x ptr>, i32, <{lanes} x i1>)"
             )

@@ -24,7 +24,7 @@ class Section:
     link: int
     info: int
     alignment: int
-    place: int | None = None
+    image_offset: int | None = None
     """Where it comes to be, from the start of the memory; None for what is not needed there."""
 
 
@@ -68,11 +68,11 @@ def read_object(content: bytes) -> Object:
         is_needed = s.flags & _ALLOCATED and s.kind != _UNWINDING
         if is_needed and (s.kind not in (BITS, _NO_BITS) or s.flags & _THREAD_LOCAL):
             raise NotLinkedError(f"a section of type {s.kind} with flags {s.flags}")
-        s.place = 0 if is_needed else None
+        s.image_offset = 0 if is_needed else None
         if s.kind == _SYMBOLS:
             source.symbols = _symbols(content, s, sections[s.link])
     for s in sections:
-        if s.kind == _ADDENDS and sections[s.info].place is not None:
+        if s.kind == _ADDENDS and sections[s.info].image_offset is not None:
             for at in range(s.offset, s.offset + s.size, 24):
                 offset, info, addend = struct.unpack_from("<QQq", content, at)
                 relocation = Relocation(sections[s.info], offset, info & 0xFFFFFFFF, info >> 32, addend)

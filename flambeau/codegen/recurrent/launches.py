@@ -13,7 +13,7 @@ from flambeau.codegen.llvm.launch_sizes import ALIGNED_FROM
 from flambeau.codegen.recurrent import module
 from flambeau.codegen.recurrent.cells import CELLS
 from flambeau.codegen.recurrent.words import ARRANGE, FORWARD, PACK, PRODUCT, TABLES, block
-from flambeau.codegen.routines.call_list import FLAG, CallList, Place, Word
+from flambeau.codegen.routines.call_list import FLAG, Address, CallList, Word
 from flambeau.codegen.routines.table import Array
 from flambeau.util.record import dataclass
 
@@ -36,7 +36,7 @@ class Placed:
 
     array: Array
     """One that lies as it does: only sizes, strides and the dtype count."""
-    place: Place
+    place: Address
 
     def __getitem__(self, number: int) -> Placed:
         """A part along the first dimension."""
@@ -91,13 +91,13 @@ class Layers:
             words |= {f"{name}_{axis}": s for axis, s in zip(("plane", "row", "column"), strides, strict=True)}
         self.call("arrange", block(ARRANGE, **words))
 
-    def tables(self, sizes: Placed, rows: int, batch: int) -> tuple[Place, Place]:
+    def tables(self, sizes: Placed, rows: int, batch: int) -> tuple[Address, Address]:
         """The tables of both directions, from how many rows each step has. Sizes that do not fit fail the launch."""
         steps = len(sizes.array)
         ahead, back = (self.calls.room(2 * steps * WORD_BYTES) for _ in range(2))
         self.call("tables", block(
             TABLES, steps=steps, sizes=sizes.place, size_step=sizes.array.strides[0], rows=rows, batch=batch,
-            ahead=ahead, back=back, flag=Place(FLAG),
+            ahead=ahead, back=back, flag=Address(FLAG),
         ))  # fmt: skip
         return ahead, back
 
@@ -111,7 +111,7 @@ class Layers:
         self.arrange(xs, made)
         return made
 
-    def run(self, layer: Layer, xs: Placed, output: Place, output_step: int, table: Word, steps: int) -> None:
+    def run(self, layer: Layer, xs: Placed, output: Address, output_step: int, table: Word, steps: int) -> None:
         """All steps of a layer over rows that lie one behind the other."""
         w_ih, w_hh, b_ih, b_hh = layer.weights
         assert w_ih is not None
@@ -145,7 +145,7 @@ class Layers:
             memory=memory, output=output, output_step=output_step, kept=0,
         ), self.kind)  # fmt: skip
 
-    def _biases(self, width: int, units: int, b_ih: Placed | None, b_hh: Placed | None) -> tuple[Place, Word]:
+    def _biases(self, width: int, units: int, b_ih: Placed | None, b_hh: Placed | None) -> tuple[Address, Word]:
         """Where the sums of a row begin, and where the sum begins that is of the hidden state alone."""
         start, has_own = self.room(width), self.cell.sums > self.cell.gates
         if b_ih is None or b_hh is None:
@@ -162,12 +162,12 @@ class Layers:
         self.arrange(Placed(b_hh.array[shared:], b_hh.place.behind(shared * step)), own)
         return start.place, own.place
 
-    def _panels(self, columns: int, folded: int, groups: int) -> Place:
+    def _panels(self, columns: int, folded: int, groups: int) -> Address:
         """Memory for packed weights."""
         vectors = -(-columns // self._lanes)
         return self.calls.room(vectors * folded * groups * self._lanes * self.dtype.itemsize)
 
-    def _pack(self, panels: Place, weights: Placed, folded: int, groups: int, before: int) -> None:
+    def _pack(self, panels: Address, weights: Placed, folded: int, groups: int, before: int) -> None:
         rows, numbers = weights.array.shape
         column_step, number_step = weights.array.strides
         self.call("pack", block(

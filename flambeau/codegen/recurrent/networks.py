@@ -13,7 +13,7 @@ from flambeau.codegen.kernel.dtypes import KernelError
 from flambeau.codegen.launches import Launch
 from flambeau.codegen.recurrent.cells import CELLS
 from flambeau.codegen.recurrent.launches import Layer, Layers, Placed, result_of
-from flambeau.codegen.routines.call_list import CallList, Place, Word
+from flambeau.codegen.routines.call_list import Address, CallList, Word
 from flambeau.codegen.routines.table import Array, Operands, Prepare, operands_of, routines, single_node
 from flambeau.ir.graph import Graph, Node
 from flambeau.ops.recurrent_arrays import fits, padded_table
@@ -36,7 +36,7 @@ class Group:
         """The arrays of an operand, which may be a list of tensors; none where the operator gets None."""
         one = self.operands.places.get(name)
         numbers = self.operands.lists.get(name, ()) if one is None else (one,)
-        return [Placed(arrays[k], Place(1 + k)) for k in numbers]
+        return [Placed(arrays[k], Address(1 + k)) for k in numbers]
 
     def states(self, arrays: Sequence[Array], rank: int) -> list[Placed]:
         """The states at the start. Raises `KernelError` for another number of them, or ones of other sizes."""

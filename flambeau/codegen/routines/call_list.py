@@ -39,18 +39,18 @@ SYMBOL: Final = "calls_of_launch"
 
 
 @dataclass(frozen=True, slots=True)
-class Place:
+class Address:
     """Somewhere in an input, an output or scratch memory."""
 
     base: int
     offset: int = 0
 
-    def behind(self, count: int) -> Place:
-        """The place some bytes further on."""
-        return Place(self.base, self.offset + count)
+    def behind(self, count: int) -> Address:
+        """The address some bytes further on."""
+        return Address(self.base, self.offset + count)
 
 
-Word = int | Place
+Word = int | Address
 
 
 class CallList:
@@ -66,19 +66,19 @@ class CallList:
         self._scratch = 0
         self._kept: list[Any] = []
 
-    def input(self, number: int) -> Place:
+    def input(self, number: int) -> Address:
         """Where an input begins."""
-        return Place(1 + number)
+        return Address(1 + number)
 
-    def output(self, number: int) -> Place:
+    def output(self, number: int) -> Address:
         """Where an output begins."""
-        return Place(1 + self._inputs + number)
+        return Address(1 + self._inputs + number)
 
-    def room(self, size: int) -> Place:
+    def room(self, size: int) -> Address:
         """So many bytes of scratch memory, which hold anything at first."""
         start = self._scratch
         self._scratch += -(-size // ALIGNED) * ALIGNED
-        return Place(SCRATCH, start)
+        return Address(SCRATCH, start)
 
     def constant(self, values: Any) -> int:
         """The address of an array that stays as it is."""
@@ -91,7 +91,7 @@ class CallList:
         self._kept.append(code)
         self._words.extend((code.addresses[symbol], len(words)))
         for value in words:
-            self._words.extend((value.base, value.offset) if isinstance(value, Place) else (LITERAL, value))
+            self._words.extend((value.base, value.offset) if isinstance(value, Address) else (LITERAL, value))
         self._count += 1
 
     def launch(self, outputs: tuple[Output, ...], nanoseconds: float) -> Launch:

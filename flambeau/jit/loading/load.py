@@ -18,7 +18,7 @@ from flambeau.serialize.archive_reader.pickle_names import read_pickle
 from flambeau.serialize.archive_reader.program import extra_files, is_program, read_program
 from flambeau.util.no_collection import no_collection
 
-Place = str | Device | Mapping[str, str] | Callable[[Any, str], Any] | None
+MapLocation = str | Device | Mapping[str, str] | Callable[[Any, str], Any] | None
 Source = str | os.PathLike[str] | IO[bytes]
 WRONG_PLACE: Final = "map_location should be either None, string, device or a dict of those, but got type: {kind}"
 WRONG_RESULT: Final = (
@@ -33,7 +33,7 @@ IS_PROGRAM: Final = (
 
 def load(
     f: Source,
-    map_location: Place = None,
+    map_location: MapLocation = None,
     _extra_files: MutableMapping[str, Any] | None = None,
     _restore_shapes: bool = False,
     *,
@@ -83,7 +83,7 @@ def load(
 
 
 def load_values(
-    f: Source, map_location: Place = None, *, weights_only: bool | None = None, mmap: bool | None = None,
+    f: Source, map_location: MapLocation = None, *, weights_only: bool | None = None, mmap: bool | None = None,
     allow: Iterable[str] = (), limits: LoadLimits = DEFAULT,
 ) -> Any:  # fmt: skip
     """What `flambeau.save`, `torch.save` or a program's own `torch.save` wrote: tensors, and plain values around them.
@@ -162,7 +162,7 @@ def _by_function(function: Callable[[Any, str], Any]) -> Callable[[str], str]:
     return place
 
 
-def _place(map_location: Place) -> Callable[[str], str]:
+def _place(map_location: MapLocation) -> Callable[[str], str]:
     match map_location:
         case None:
             return _itself

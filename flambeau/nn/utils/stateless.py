@@ -10,7 +10,7 @@ from flambeau.nn.module import Module
 from flambeau.tensor.tensor import Tensor
 
 COMPILED = "The stateless API can't be used with compiled modules: call it with the Python module"
-Place = tuple[dict[str, Any], str]
+Owner = tuple[dict[str, Any], str]
 """A module's table of tensors, and a name in it."""
 
 
@@ -36,8 +36,8 @@ def functional_call(
         return module(*positional, **(kwargs or {}))
 
 
-def _places(module: Module) -> dict[str, Place]:
-    tensors: dict[str, Place] = {}
+def _places(module: Module) -> dict[str, Owner]:
+    tensors: dict[str, Owner] = {}
     for path, one in module.named_modules(remove_duplicate=False):
         tables: tuple[dict[str, Any], ...] = (one._parameters, one._buffers)
         for table in tables:
@@ -67,7 +67,7 @@ def _holding(module: Module, values: dict[str, Tensor], tie_weights: bool, stric
         _put(module, places, before)
 
 
-def _put(module: Module, places: Mapping[str, Place], values: Mapping[str, Tensor]) -> None:
+def _put(module: Module, places: Mapping[str, Owner], values: Mapping[str, Tensor]) -> None:
     for name, value in values.items():
         table, own = places[name]
         table[own] = value
@@ -76,7 +76,7 @@ def _put(module: Module, places: Mapping[str, Place], values: Mapping[str, Tenso
             owner["_flat_weights"][names.index(own)] = value
 
 
-def _check(name: str, places: Mapping[str, Place], names: set[str]) -> None:
+def _check(name: str, places: Mapping[str, Owner], names: set[str]) -> None:
     said = []
     if unexpected := sorted(names - places.keys()):
         said.append(f"Unexpected key(s): {', '.join(map(repr, unexpected))}.")

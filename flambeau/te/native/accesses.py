@@ -9,7 +9,7 @@ from flambeau.codegen.llvm.emitter import Emitter, Value, int_constant, vector_t
 from flambeau.codegen.llvm.memory import suffix
 from flambeau.te.expressions import Buffer, Expr, Var
 from flambeau.te.linear import linear, variables
-from flambeau.te.native.frame import Frame, Place
+from flambeau.te.native.frame import Frame, Scope
 from flambeau.te.native.storage import from_memory, itemsize, memory_type, to_memory
 
 ALL_ONE, SIDE_BY_SIDE, APART = "all one", "side by side", "apart"
@@ -24,14 +24,14 @@ class Indexed(Protocol):
     @property
     def e(self) -> Emitter: ...
 
-    def offset(self, buffer: Buffer, at: list[Value | Expr], place: Place) -> Value: ...
+    def offset(self, buffer: Buffer, at: list[Value | Expr], scope: Scope) -> Value: ...
 
 
-def way_of(at: Sequence[Value | Expr], written: Sequence[Expr], place: Place) -> str:
+def way_of(at: Sequence[Value | Expr], written: Sequence[Expr], scope: Scope) -> str:
     """How the elements of lanes lie."""
-    if place.vector is None:
+    if scope.vector is None:
         return ALL_ONE
-    steps = [_step(index, e, place.vector) for index, e in zip(at, written, strict=True)]
+    steps = [_step(index, e, scope.vector) for index, e in zip(at, written, strict=True)]
     if all(s == 0 for s in steps):
         return ALL_ONE
     return SIDE_BY_SIDE if steps[-1] == 1 and all(s == 0 for s in steps[:-1]) else APART
@@ -47,60 +47,60 @@ def _step(index: Value | Expr, written: Expr, var: Var) -> int | None:
     return total.factor_of(var)
 
 
-def load(values: Indexed, buffer: Buffer, at: list[Value | Expr], way: str, place: Place) -> Value:
+def load(values: Indexed, buffer: Buffer, at: list[Value | Expr], way: str, scope: Scope) -> Value:
     """The element for all lanes, or that of each."""
     e, kind, size = values.e, memory_type(buffer), itemsize(buffer)
     if way == APART:
-        pointers = _pointers(values, buffer, at, place)
-        mask = _mask(place)
-        ending, vt = suffix(kind, place.lanes), vector_type(kind, place.lanes)
-        name = f"llvm.masked.gather.{ending}.v{place.lanes}p0"
-        e.declare(f"declare {vt} @{name}(<{place.lanes} x ptr>, i32, <{place.lanes} x i1>, {vt})")
-        operands = f"<{place.lanes} x ptr> {pointers}, i32 {size}, {mask.full_type} {mask}, {vt} zeroinitializer"
-        return from_memory(e, buffer, e.define(f"call {vt} @{name}({operands})", kind, place.lanes))
-    pointer = _pointer(values, buffer, at, place)
-    if way == ALL_ONE or place.mask is None:
-        lanes = 1 if way == ALL_ONE else place.lanes
+        pointers = _pointers(values, buffer, at, scope)
+        mask = _mask(scope)
+        ending, vt = suffix(kind, scope.lanes), vector_type(kind, scope.lanes)
+        name = f"llvm.masked.gather.{ending}.v{scope.lanes}p0"
+        e.declare(f"declare {vt} @{name}(<{scope.lanes} x ptr>, i32, <{scope.lanes} x i1>, {vt})")
+        operands = f"<{scope.lanes} x ptr> {pointers}, i32 {size}, {mask.full_type} {mask}, {vt} zeroinitializer"
+        return from_memory(e, buffer, e.define(f"call {vt} @{name}({operands})", kind, scope.lanes))
+    pointer = _pointer(values, buffer, at, scope)
+    if way == ALL_ONE or scope.mask is None:
+        lanes = 1 if way == ALL_ONE else scope.lanes
         return from_memory(e, buffer, e.read(pointer, kind, lanes, align=size))
-    ending, vt = suffix(kind, place.lanes), vector_type(kind, place.lanes)
-    e.declare(f"declare {vt} @llvm.masked.load.{ending}.p0(ptr, i32, <{place.lanes} x i1>, {vt})")
-    operands = f"ptr {pointer}, i32 {size}, {place.mask.full_type} {place.mask}, {vt} zeroinitializer"
-    return from_memory(e, buffer, e.define(f"call {vt} @llvm.masked.load.{ending}.p0({operands})", kind, place.lanes))
+    ending, vt = suffix(kind, scope.lanes), vector_type(kind, scope.lanes)
+    e.declare(f"declare {vt} @llvm.masked.load.{ending}.p0(ptr, i32, <{scope.lanes} x i1>, {vt})")
+    operands = f"ptr {pointer}, i32 {size}, {scope.mask.full_type} {scope.mask}, {vt} zeroinitializer"
+    return from_memory(e, buffer, e.define(f"call {vt} @llvm.masked.load.{ending}.p0({operands})", kind, scope.lanes))
 
 
-def store(values: Indexed, buffer: Buffer, at: list[Value | Expr], way: str, value: Value, place: Place) -> None:
+def store(values: Indexed, buffer: Buffer, at: list[Value | Expr], way: str, value: Value, scope: Scope) -> None:
     """Write an element, or that of each lane."""
     e, kind, size = values.e, memory_type(buffer), itemsize(buffer)
-    lanes = 1 if way == ALL_ONE else place.lanes
+    lanes = 1 if way == ALL_ONE else scope.lanes
     raw = to_memory(e, buffer, e.splat(value, lanes))
-    if way == ALL_ONE or (way == SIDE_BY_SIDE and place.mask is None):
-        e.write(raw, _pointer(values, buffer, at, place), align=size)
+    if way == ALL_ONE or (way == SIDE_BY_SIDE and scope.mask is None):
+        e.write(raw, _pointer(values, buffer, at, scope), align=size)
         return
-    mask, ending, vt = _mask(place), suffix(kind, lanes), raw.full_type
+    mask, ending, vt = _mask(scope), suffix(kind, lanes), raw.full_type
     if way == SIDE_BY_SIDE:
-        pointer = _pointer(values, buffer, at, place)
+        pointer = _pointer(values, buffer, at, scope)
         e.declare(f"declare void @llvm.masked.store.{ending}.p0({vt}, ptr, i32, <{lanes} x i1>)")
         target = f"@llvm.masked.store.{ending}.p0({vt} {raw}, ptr {pointer}"
     else:
-        pointers = _pointers(values, buffer, at, place)
+        pointers = _pointers(values, buffer, at, scope)
         name = f"llvm.masked.scatter.{ending}.v{lanes}p0"
         e.declare(f"declare void @{name}({vt}, <{lanes} x ptr>, i32, <{lanes} x i1>)")
         target = f"@{name}({vt} {raw}, <{lanes} x ptr> {pointers}"
     e.raw(f"call void {target}, i32 {size}, {mask.full_type} {mask})")
 
 
-def _mask(place: Place) -> Value:
-    return int_constant(1, "i1", place.lanes) if place.mask is None else place.mask
+def _mask(scope: Scope) -> Value:
+    return int_constant(1, "i1", scope.lanes) if scope.mask is None else scope.mask
 
 
-def _pointer(values: Indexed, buffer: Buffer, at: list[Value | Expr], place: Place) -> Value:
+def _pointer(values: Indexed, buffer: Buffer, at: list[Value | Expr], scope: Scope) -> Value:
     """The address of the first lane's element."""
     base = values.frame.pointers[buffer]
-    return values.e.offset(base, values.offset(buffer, at, place.first_lane()), memory_type(buffer))
+    return values.e.offset(base, values.offset(buffer, at, scope.first_lane()), memory_type(buffer))
 
 
-def _pointers(values: Indexed, buffer: Buffer, at: list[Value | Expr], place: Place) -> Value:
+def _pointers(values: Indexed, buffer: Buffer, at: list[Value | Expr], scope: Scope) -> Value:
     base = values.frame.pointers[buffer]
-    offsets = values.e.splat(values.offset(buffer, at, place), place.lanes)
+    offsets = values.e.splat(values.offset(buffer, at, scope), scope.lanes)
     text = f"getelementptr {memory_type(buffer)}, ptr {base}, {offsets.full_type} {offsets}"
-    return values.e.define(text, "ptr", place.lanes)
+    return values.e.define(text, "ptr", scope.lanes)

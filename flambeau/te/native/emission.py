@@ -13,7 +13,7 @@ from flambeau.codegen.llvm.native_text import ATTRIBUTES
 from flambeau.te.expressions import Buffer, Load, Op, Var
 from flambeau.te.linear import constant_of
 from flambeau.te.native import accesses
-from flambeau.te.native.frame import Frame, Place
+from flambeau.te.native.frame import Frame, Scope
 from flambeau.te.native.storage import itemsize, memory_type
 from flambeau.te.native.values import Values
 from flambeau.te.proofs import Known
@@ -42,7 +42,7 @@ class NestText:
 def emit_nest(body: Body, buffers: list[Buffer], numbers: list[Var], target: Target) -> NestText:
     """The text of a nest that gets these buffers and numbers by a block of words: see `Emission.function`."""
     emission = Emission(target)
-    emission.function(SYMBOL, buffers, numbers, lambda: emission.body(body, Place(Known({}))), is_exported=True)
+    emission.function(SYMBOL, buffers, numbers, lambda: emission.body(body, Scope(Known({}))), is_exported=True)
     text = "\n".join([*emission.declarations, *emission.functions, ATTRIBUTES])
     return NestText(text, tuple(emission.libm), emission.needs_memory, tuple(emission.looked_at))
 
@@ -88,14 +88,14 @@ class Emission(Values):
 
     # --- statements
 
-    def body(self, body: Body, place: Place) -> None:
+    def body(self, body: Body, scope: Scope) -> None:
         """Statements; local memory is given back behind them."""
         freed: list[Value] = []
         for s in body:
             if isinstance(s, Allocate):
-                freed += self.allocate(s.buffer, place)
+                freed += self.allocate(s.buffer, scope)
             else:
-                self.statement(s, place)
+                self.statement(s, scope)
         for raw in reversed(freed):
             free(self.e, raw)
             self.frame.allocated.remove(raw)
@@ -103,17 +103,17 @@ class Emission(Values):
             if isinstance(s, Allocate):
                 del self.frame.pointers[s.buffer]
 
-    def statement(self, s: Statement, place: Place) -> None:
+    def statement(self, s: Statement, scope: Scope) -> None:
         """A statement that is no local memory."""
         if isinstance(s, Loop):
-            self.loop(s, place)
+            self.loop(s, scope)
         elif isinstance(s, When):
-            self.when(s, place)
+            self.when(s, scope)
         else:
             assert isinstance(s, Store)
-            self.store(s, place)
+            self.store(s, scope)
 
-    def allocate(self, buffer: Buffer, place: Place) -> list[Value]:
+    def allocate(self, buffer: Buffer, scope: Scope) -> list[Value]:
         """Local memory; what has to be given back of it."""
         known = [n for n in map(constant_of, buffer.shape) if n is not None]
         count = math.prod(known)
@@ -121,56 +121,56 @@ class Emission(Values):
             self.frame.pointers[buffer] = self.e.slot(f"[{max(count, 1)} x {memory_type(buffer)}]")
             return []
         self.needs_memory = True
-        raw, self.frame.pointers[buffer] = allocate_aligned(self.e, self.bytes_of(buffer, place))
+        raw, self.frame.pointers[buffer] = allocate_aligned(self.e, self.bytes_of(buffer, scope))
         leave_without_memory(self.e, [raw], self.frame.error, self.frame.allocated)
         self.frame.allocated.append(raw)
         return [raw]
 
-    def bytes_of(self, buffer: Buffer, place: Place) -> Value:
+    def bytes_of(self, buffer: Buffer, scope: Scope) -> Value:
         """How much memory a buffer takes; more than there can be where that does not fit 64 bits."""
         e = self.e
         total = int_constant(itemsize(buffer), "i128", 1)
         for size in buffer.shape:
-            here = e.intrinsic("smax", self.scalar(size, place), int_constant(0, "i64", 1))
+            here = e.intrinsic("smax", self.scalar(size, scope), int_constant(0, "i64", 1))
             total = e.binary("mul", total, e.convert("zext", here, "i128"))
         is_too_large = e.icmp("ugt", total, int_constant(MOST_BYTES, "i128", 1))
         return e.select(is_too_large, int_constant(MOST_BYTES, "i64", 1), e.convert("trunc", total, "i64"))
 
-    def when(self, s: When, place: Place) -> None:
+    def when(self, s: When, scope: Scope) -> None:
         """A condition: a branch where it is one for all lanes, else fewer lanes count."""
-        e, asked = self.e, self.value(s.condition, place)
+        e, asked = self.e, self.value(s.condition, scope)
         if asked.lanes > 1:
-            self.body(s.body, place.under(s.condition).masked(e, asked))
+            self.body(s.body, scope.under(s.condition).masked(e, asked))
             return
         inside, after = e.label("then"), e.label("end")
         e.branch_if(asked, inside, after)
         e.start(inside)
-        self.body(s.body, place.under_all(s.condition))
+        self.body(s.body, scope.under_all(s.condition))
         e.branch(after)
         e.start(after)
 
     # --- loops
 
-    def loop(self, s: Loop, place: Place) -> None:
+    def loop(self, s: Loop, scope: Scope) -> None:
         """A loop, as it is marked."""
-        start, stop = self.scalar(s.start, place), self.scalar(s.stop, place)
+        start, stop = self.scalar(s.start, scope), self.scalar(s.stop, scope)
         count = constant_of(s.extent)
         if s.kind == VECTOR and (count or 0) > 1:
             assert count is not None
             self.frame.numbers[s.var] = start
-            self.body(s.body, place.across(s.var, s.start, s.stop, count))
+            self.body(s.body, scope.across(s.var, s.start, s.stop, count))
         elif s.kind == UNROLL or (s.kind == VECTOR and count is not None):
             assert count is not None
             for k in range(count):
                 self.frame.numbers[s.var] = self.e.binary("add", start, int_constant(k, "i64", 1))
-                self.body(s.body, place.inside(s.var, s.start, s.stop))
+                self.body(s.body, scope.inside(s.var, s.start, s.stop))
         elif s.kind == PARALLEL:
-            self.parallel(s, start, stop, place)
+            self.parallel(s, start, stop, scope)
         else:
-            self.counted(s, start, stop, place)
+            self.counted(s, start, stop, scope)
         self.frame.numbers.pop(s.var, None)  # what comes behind is not where it is known
 
-    def counted(self, s: Loop, start: Value, stop: Value, place: Place) -> None:
+    def counted(self, s: Loop, start: Value, stop: Value, scope: Scope) -> None:
         """One iteration after another."""
         e = self.e
         head, iteration, after, before = e.label("for"), e.label("iteration"), e.label("end"), e.block
@@ -181,13 +181,13 @@ class Emission(Values):
         e.branch_if(e.icmp("slt", index, stop), iteration, after)
         e.start(iteration)
         self.frame.numbers[s.var] = index
-        self.body(s.body, place.inside(s.var, s.start, s.stop))
+        self.body(s.body, scope.inside(s.var, s.start, s.stop))
         following = e.binary("add nsw", index, int_constant(1, "i64", 1))
         e.lines.insert(at, f"  {index} = phi i64 [{start}, %{before}], [{following}, %{e.block}]")
         e.branch(head)
         e.start(after)
 
-    def parallel(self, s: Loop, start: Value, stop: Value, place: Place) -> None:
+    def parallel(self, s: Loop, start: Value, stop: Value, scope: Scope) -> None:
         """Iterations in pieces: a function of its own, which gets what is known here by a block of words."""
         buffers, numbers, outside = list(self.frame.pointers), list(self.frame.numbers), self.frame
         first = Var(f"{s.name}_start")
@@ -196,7 +196,7 @@ class Emission(Values):
 
         def write() -> None:
             low, high = (self.e.binary("add", self.frame.numbers[first], Value(t, "i64", 1)) for t in ("%low", "%high"))
-            self.counted(s, low, high, place)
+            self.counted(s, low, high, scope)
 
         self.function(name, buffers, [*numbers, first], write, is_exported=False)
         e = self.e
@@ -222,34 +222,34 @@ class Emission(Values):
 
     # --- stores
 
-    def store(self, s: Store, place: Place) -> None:
+    def store(self, s: Store, scope: Scope) -> None:
         """A store, or what is there and the value put together."""
         e, at = self.e, list(s.indices)
-        way = accesses.way_of(at, s.indices, place)
+        way = accesses.way_of(at, s.indices, scope)
         if not s.reducer:
-            accesses.store(self, s.buffer, at, way, self.value(s.value, place), place)  # type: ignore[arg-type]
+            accesses.store(self, s.buffer, at, way, self.value(s.value, scope), scope)  # type: ignore[arg-type]
             return
         t = element_type(s.buffer.computed)
-        is_across = way == accesses.ALL_ONE and place.vector is not None
-        alone = place.first_lane() if is_across else place
+        is_across = way == accesses.ALL_ONE and scope.vector is not None
+        alone = scope.first_lane() if is_across else scope
         old = accesses.load(self, s.buffer, at, way, alone)  # type: ignore[arg-type]
         if not is_across and s.reducer == "sum" and _is_product(s) and e.target.has_fma:
             assert isinstance(s.value, Op)
-            a, b, c = self.same_lanes([*(self.value(x, place) for x in s.value.args), old])
+            a, b, c = self.same_lanes([*(self.value(x, scope) for x in s.value.args), old])
             new = e.fma(a, b, c)
         else:
-            value = self.value(s.value, place)
+            value = self.value(s.value, scope)
             if is_across:
-                value = self.across_lanes(s.reducer, t.name, value, place)
+                value = self.across_lanes(s.reducer, t.name, value, scope)
             new = reduce.combine(e, s.reducer, t, *([v] for v in self.same_lanes([old, value])))[0]
         accesses.store(self, s.buffer, at, way, new, alone)  # type: ignore[arg-type]
 
-    def across_lanes(self, reducer: str, dtype: str, value: Value, place: Place) -> Value:
+    def across_lanes(self, reducer: str, dtype: str, value: Value, scope: Scope) -> Value:
         """The lanes that count put together."""
         e, t = self.e, element_type(dtype)
-        value = e.splat(value, place.lanes)
-        if place.mask is not None:
-            value = e.select(place.mask, value, reduce.identity(reducer, t, place.lanes)[0])
+        value = e.splat(value, scope.lanes)
+        if scope.mask is not None:
+            value = e.select(scope.mask, value, reduce.identity(reducer, t, scope.lanes)[0])
         return reduce.across_lanes(e, reducer, t, [value])[0]
 
 

@@ -1,4 +1,4 @@
-"""A function that is being written, and what is known at a place of it."""
+"""A function that is being written, and what is known at a statement of it."""
 
 from __future__ import annotations
 
@@ -21,11 +21,11 @@ class Frame:
     run: Value
     """The address of what shares out the pieces of a parallel loop."""
     allocated: list[Value] = field(default_factory=list)
-    """Memory that has to be given back at the place that is written."""
+    """Memory that has to be given back in the scope that is written."""
 
 
 @dataclass(frozen=True, slots=True, eq=False)
-class Place:
+class Scope:
     """What holds where a statement stands."""
 
     known: Known
@@ -37,32 +37,32 @@ class Place:
     known_of_all: Known = Known({})
     """What is known whichever lanes count."""
 
-    def inside(self, var: Var, start: Expr, stop: Expr) -> Place:
-        """The place in a loop."""
+    def inside(self, var: Var, start: Expr, stop: Expr) -> Scope:
+        """The scope in a loop."""
         return replace(
             self, known=self.known.inside(var, start, stop), known_of_all=self.known_of_all.inside(var, start, stop)
         )
 
-    def across(self, var: Var, start: Expr, stop: Expr, lanes: int) -> Place:
-        """The place in a loop whose iterations are lanes."""
+    def across(self, var: Var, start: Expr, stop: Expr, lanes: int) -> Scope:
+        """The scope in a loop whose iterations are lanes."""
         return replace(self.inside(var, start, stop), vector=var, lanes=lanes)
 
-    def under(self, condition: Expr) -> Place:
-        """The place where a condition holds in the lanes that count."""
+    def under(self, condition: Expr) -> Scope:
+        """The scope where a condition holds in the lanes that count."""
         return replace(self, known=self.known.under(condition))
 
-    def under_all(self, condition: Expr) -> Place:
-        """The place where a condition holds that is one for all lanes."""
+    def under_all(self, condition: Expr) -> Scope:
+        """The scope where a condition holds that is one for all lanes."""
         return replace(self, known=self.known.under(condition), known_of_all=self.known_of_all.under(condition))
 
-    def otherwise(self, condition: Expr) -> Place:
-        """The place where a condition does not hold."""
+    def otherwise(self, condition: Expr) -> Scope:
+        """The scope where a condition does not hold."""
         return replace(self, known=self.known.otherwise(condition))
 
-    def masked(self, e: Emitter, mask: Value) -> Place:
-        """The place where only these lanes count, of those that did."""
+    def masked(self, e: Emitter, mask: Value) -> Scope:
+        """The scope where only these lanes count, of those that did."""
         return replace(self, mask=mask if self.mask is None else e.binary("and", self.mask, mask))
 
-    def first_lane(self) -> Place:
-        """The place as the first lane sees it."""
+    def first_lane(self) -> Scope:
+        """The scope as the first lane sees it."""
         return replace(self, vector=None, lanes=1, mask=None)

@@ -13,7 +13,7 @@ from flambeau.codegen.llvm.ops import lower
 from flambeau.te.expressions import INDEX, Buffer, Const, Expr, Load, Op, Var
 from flambeau.te.linear import constant_of, variables
 from flambeau.te.native import accesses
-from flambeau.te.native.frame import Frame, Place
+from flambeau.te.native.frame import Frame, Scope
 from flambeau.te.proofs import is_within, never_negative
 from flambeau.te.statements import loads_in
 
@@ -35,41 +35,41 @@ class Values:
         """The text of the function at hand."""
         return self.frame.e
 
-    def value(self, e: Expr, place: Place) -> Value:
-        """An expression: a vector where it varies along the vector loop of a place."""
+    def value(self, e: Expr, scope: Scope) -> Value:
+        """An expression: a vector where it varies along the vector loop of a scope."""
         if isinstance(e, Const):
             t = element_type(e.dtype)
             return float_constant(e.value, t.llvm, 1) if t.is_float else int_constant(int(e.value), t.llvm, 1)
         if isinstance(e, Var):
             number = self.frame.numbers[e]
-            if place.vector is not e:
+            if scope.vector is not e:
                 return number
-            return self.e.binary("add", self.e.splat(number, place.lanes), iota(place.lanes))
+            return self.e.binary("add", self.e.splat(number, scope.lanes), iota(scope.lanes))
         if isinstance(e, Load):
-            return self.load(e, place)
+            return self.load(e, scope)
         assert isinstance(e, Op)
         if e.op == "select":
-            return self.choice(e, place)
-        if e.op in ("floordiv", "remainder") and e.dtype == INDEX and self._is_index_division(e, place):
-            a, b = self.same_lanes([self.value(a, place) for a in e.args])
+            return self.choice(e, scope)
+        if e.op in ("floordiv", "remainder") and e.dtype == INDEX and self._is_index_division(e, scope):
+            a, b = self.same_lanes([self.value(a, scope) for a in e.args])
             return self.e.binary("udiv" if e.op == "floordiv" else "urem", a, b)
-        args = self.same_lanes([self.value(a, place) for a in e.args])
+        args = self.same_lanes([self.value(a, scope) for a in e.args])
         operand = element_type(e.args[-1].dtype)
         if e.op == "cast":
             return cast(self.e, args[0], operand, element_type(e.dtype))
-        return lower(self.e, e.op, args, operand, lambda zero: self.trap(zero, place, ZERO_DIVISOR))
+        return lower(self.e, e.op, args, operand, lambda zero: self.trap(zero, scope, ZERO_DIVISOR))
 
-    def _is_index_division(self, e: Op, place: Place) -> bool:
+    def _is_index_division(self, e: Op, scope: Scope) -> bool:
         """Whether a division is one of numbers that are not negative, by a size."""
         divisor = e.args[1]
         is_size = (constant_of(divisor) or 0) > 0 or (
-            not any(True for _ in loads_in(divisor)) and never_negative(divisor - 1, place.known)
+            not any(True for _ in loads_in(divisor)) and never_negative(divisor - 1, scope.known)
         )
-        return is_size and never_negative(e.args[0], place.known)
+        return is_size and never_negative(e.args[0], scope.known)
 
-    def scalar(self, e: Expr, place: Place) -> Value:
+    def scalar(self, e: Expr, scope: Scope) -> Value:
         """An expression in the first lane."""
-        return self.value(e, place.first_lane())
+        return self.value(e, scope.first_lane())
 
     def same_lanes(self, args: list[Value]) -> list[Value]:
         """Scalars among vectors as vectors."""
@@ -78,18 +78,18 @@ class Values:
 
     # --- conditions
 
-    def choice(self, e: Op, place: Place) -> Value:
+    def choice(self, e: Op, scope: Scope) -> Value:
         """One of two values; elements of what is not taken are not read."""
         condition, first, second = e.args
-        asked = self.value(condition, place)
+        asked = self.value(condition, scope)
         if not _may_fail(first) and not _may_fail(second):
-            return self._selected(asked, self.value(first, place), self.value(second, place))
-        inside, outside = place.under(condition), place.otherwise(condition)
+            return self._selected(asked, self.value(first, scope), self.value(second, scope))
+        inside, outside = scope.under(condition), scope.otherwise(condition)
         if asked.lanes > 1:
             yes = self.value(first, inside.masked(self.e, asked))
             no = self.value(second, outside.masked(self.e, self.e.binary("xor", asked, self.e.like(asked, 1))))
             return self._selected(asked, yes, no)
-        lanes = place.lanes if self._varies(first, place) or self._varies(second, place) else 1
+        lanes = scope.lanes if self._varies(first, scope) or self._varies(second, scope) else 1
         return self.branched(
             asked, lambda: self.e.splat(self.value(first, inside), lanes),
             lambda: self.e.splat(self.value(second, outside), lanes),
@@ -99,8 +99,8 @@ class Values:
         lanes = max(asked.lanes, yes.lanes, no.lanes)
         return self.e.select(*(self.e.splat(v, lanes) for v in (asked, yes, no)))
 
-    def _varies(self, e: Expr, place: Place) -> bool:
-        return place.vector is not None and place.vector in variables(e)
+    def _varies(self, e: Expr, scope: Scope) -> bool:
+        return scope.vector is not None and scope.vector in variables(e)
 
     def branched(self, asked: Value, first: Callable[[], Value], second: Callable[[], Value]) -> Value:
         """One of two values of one type, of which only one is computed."""
@@ -118,9 +118,9 @@ class Values:
         e.phi(name, one, [(one, end_of_one), (other, end_of_other)])
         return Value(name, one.type, one.lanes)
 
-    def trap(self, wrong: Value, place: Place, code: int) -> None:
+    def trap(self, wrong: Value, scope: Scope, code: int) -> None:
         """Write to the error flag if something is wrong in a lane that counts; elsewhere write to a dummy."""
-        e, mask = self.e, place.mask
+        e, mask = self.e, scope.mask
         if mask is not None:
             wrong = e.binary("and", e.splat(wrong, mask.lanes), mask)
         dummy = e.slot("i32", 4)
@@ -129,48 +129,48 @@ class Values:
 
     # --- elements
 
-    def load(self, e: Load, place: Place) -> Value:
+    def load(self, e: Load, scope: Scope) -> Value:
         """An element, or one for each lane."""
-        at = self.indices(e, place)
-        way = accesses.way_of(at, e.indices, place)
-        if way == accesses.ALL_ONE and place.mask is not None and not self._is_safe(e, place):
+        at = self.indices(e, scope)
+        way = accesses.way_of(at, e.indices, scope)
+        if way == accesses.ALL_ONE and scope.mask is not None and not self._is_safe(e, scope):
             zero = int_constant(0, element_type(e.dtype).llvm, 1)
             if element_type(e.dtype).is_float:
                 zero = float_constant(0.0, zero.type, 1)
-            some = self.e.any_lane(place.mask)
-            alone = place.first_lane()
+            some = self.e.any_lane(scope.mask)
+            alone = scope.first_lane()
             return self.branched(some, lambda: accesses.load(self, e.buffer, at, way, alone), lambda: zero)
-        return accesses.load(self, e.buffer, at, way, place)
+        return accesses.load(self, e.buffer, at, way, scope)
 
-    def _is_safe(self, e: Load, place: Place) -> bool:
+    def _is_safe(self, e: Load, scope: Scope) -> bool:
         """Whether an element that all lanes share is there even if no lane counts."""
         return bool(e.checked) or all(
-            is_within(i, size, place.known_of_all) for i, size in zip(e.indices, e.buffer.shape, strict=True)
+            is_within(i, size, scope.known_of_all) for i, size in zip(e.indices, e.buffer.shape, strict=True)
         )
 
-    def indices(self, e: Load, place: Place) -> list[Value | Expr]:
+    def indices(self, e: Load, scope: Scope) -> list[Value | Expr]:
         """The indices of an element: those that are looked at as values, the others as they are written."""
         places: list[Value | Expr] = list(e.indices)
         for d in e.checked:
             if not any(known is e for known in self.looked_at):
                 self.looked_at.append(e)
             number = next(k for k, known in enumerate(self.looked_at) if known is e)
-            index = self.value(e.indices[d], place)
-            size = self.e.splat(self.scalar(e.buffer.shape[d], place), index.lanes)
+            index = self.value(e.indices[d], scope)
+            size = self.e.splat(self.scalar(e.buffer.shape[d], scope), index.lanes)
             is_outside = self.e.icmp("uge", index, size)
-            self.trap(is_outside, place, FIRST_OUTSIDE + number)
+            self.trap(is_outside, scope, FIRST_OUTSIDE + number)
             places[d] = self.e.select(is_outside, self.e.like(index, 0), index)
         return places
 
-    def offset(self, buffer: Buffer, at: list[Value | Expr], place: Place) -> Value:
+    def offset(self, buffer: Buffer, at: list[Value | Expr], scope: Scope) -> Value:
         """Which element of a buffer indices mean, counted row by row."""
         total: Value | None = None
         for index, size in zip(at, buffer.shape, strict=True):
-            here = index if isinstance(index, Value) else self.value(index, place)
+            here = index if isinstance(index, Value) else self.value(index, scope)
             if total is None:
                 total = here
                 continue
-            scaled, step = self.same_lanes([total, self.scalar(size, place)])
+            scaled, step = self.same_lanes([total, self.scalar(size, scope)])
             both = self.same_lanes([self.e.binary("mul nsw", scaled, step), here])
             total = self.e.binary("add nsw", both[0], both[1])
         return int_constant(0, "i64", 1) if total is None else total
