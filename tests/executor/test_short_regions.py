@@ -51,8 +51,8 @@ def test_short_loops_are_interpreted_and_long_ones_native(native_calls: list[int
 
 def test_loops_that_are_interpreted_for_being_short_are_not_warned_of(recwarn: pytest.WarningsRecorder) -> None:
     function = flambeau.jit.CompilationUnit(SOURCE).f
-    for _ in range(600):
-        assert function("k", 20)[1][:2] == [20, 0]
+    for _ in range(3000):  # five iterations each: more than it takes for a warning
+        assert function("k", 5)[1][:2] == [5, 0]
     assert not recwarn.list
 
 
