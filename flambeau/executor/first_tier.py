@@ -148,8 +148,43 @@ def _gives_tensor(node: Node) -> bool:
 def _may_take_long(node: Node) -> bool:
     """Whether a node loops as often as a number says, or calls what is decided at run time only."""
     if node.op == "prim::Loop":
-        return not _is_short(node.operand(0))
+        return not (_is_short(node.operand(0)) or _counts_shortly(node))
     return node.op in CALLS and callee_of(node) is None
+
+
+def _counts_shortly(loop: Node) -> bool:
+    """Whether a loop goes on only while a number that it counts up is below one that is small, as archives write loops
+    over lists that may end early.
+    """
+    body = loop.nested_blocks[0]
+    conditions = [body.returns[0]]
+    for condition in conditions:
+        node = condition.defining_node
+        if node is not None and node.op == "aten::__and__":
+            conditions += node.operands
+        elif node is not None and node.op == "aten::lt":
+            following, limit = node.operands
+            is_fixed = limit.defining_node is None or limit.defining_node.owner_block is not body
+            if is_fixed and _is_short(limit) and _is_counted_up(loop, following):
+                return True
+    return False
+
+
+def _is_counted_up(loop: Node, following: Value) -> bool:
+    """Whether a value of a loop's body is a number that every iteration makes larger, from a small one on."""
+    body, node = loop.nested_blocks[0], following.defining_node
+    if node is None or node.op != "aten::add" or node.owner_block is not body:
+        return False
+    steps = [k for k in map(_number, node.operands) if k is not None]
+    carried = [k for k, v in enumerate(body.parameters[1:], 1) if v in node.operands and body.returns[k] is following]
+    return any(0 < step <= FEW for step in steps) and any(_is_short(loop.operand(k + 1)) for k in carried)
+
+
+def _number(value: Value) -> int | None:
+    """The int that a value always is."""
+    node = value.defining_node
+    number = node.attributes.get("value") if node is not None and node.op == CONSTANT else None
+    return number if type(number) is int else None
 
 
 def _is_short(count: Value) -> bool:

@@ -41,6 +41,7 @@ CALLS_BEFORE_NATIVE = 2
 """Calls of a region without loops that are interpreted: so little is not worth the time of compiling it."""
 
 
+
 class Watching(Protocol):
     """What is told of loops that are interpreted (`executor.watch`)."""
 
@@ -144,7 +145,11 @@ class Region:
         return isinstance(count, int) and count * self._nodes < WORTHWHILE
 
     def _count(self, node: Node) -> Callable[[int], None] | None:
-        return self._watch.loop(node, self) if self._watch is not None else None
+        """Tells of iterations that are interpreted because there is no native code, not because they are few."""
+        if self._watch is None:
+            return None
+        ended = self._watch.loop(node, self)
+        return lambda iterations: ended(iterations) if self.reason else None
 
     def _native_for(self, inputs: Sequence[Any]) -> CompiledGraph | None:
         lists = [id(one) for k in self._lists for one in _lists_in(inputs[k])]

@@ -133,6 +133,16 @@ def short(count: int) -> str:
 LOOP = "def f(x: Tensor, n: int):\n for _ in range(n):\n  x = x + 1\n" + STEP * 12 + " return x\n"
 OVER_LIST = "def f(x: Tensor, n: List[int]):\n for _ in n:\n  x = x + 1\n" + STEP * 12 + " return x\n"
 WHILE = "def f(x: Tensor, n: int):\n while n > 0:\n  n -= 1\n  x = x + 1\n" + STEP * 12 + " return x\n"
+
+
+def counting(condition: str, step: str = "k + 1", start: str = "0") -> str:
+    """A loop that goes on as a condition says, which may end it early."""
+    return (
+        f"def f(x: Tensor, n: List[int]):\n k = {start}\n most = len(n)\n go = most > 0\n while go:\n"
+        f"  x = x + n[0]\n  k = {step}\n  go = {condition}\n" + STEP * 12 + " return x, k\n"
+    )
+
+
 NUMBERS = "def f(x: int):\n" + " x = x * 3 % 7 + 1\n" * 30 + " return x\n"
 
 
@@ -145,8 +155,19 @@ NUMBERS = "def f(x: int):\n" + " x = x * 3 % 7 + 1\n" * 30 + " return x\n"
         (OVER_LIST, (X, [1, 2]), True),
         (WHILE, (X, 3), False),
         (NUMBERS, (3,), False),
+        (counting("k < most"), (X, [1, 2]), True),
+        (counting("(k < most) & (n[0] > 0)"), (X, [1, 2, 3]), True),
+        (counting("k < n[0]"), (X, [2, 2]), False),
+        (counting("k < len(n)"), (X, [2, 2]), False),
+        (counting("k < most", step="k + n[0]"), (X, [1, 2]), False),
+        (counting("k < most", step="k + 4611686018427387904"), (X, [1]), False),
+        (counting("k < most", start="n[0]"), (X, [1, 2]), False),
+        (counting("(k < most) | (n[0] < 0)"), (X, [1, 2]), False),
     ],
-    ids=["31", "32", "loop", "over list", "while", "numbers"],
+    ids=[
+        "31", "32", "loop", "over list", "while", "numbers", "counted", "may end early", "below an item",
+        "below a length of each round", "by an item", "by too much", "from an item", "or",
+    ],
 )
 def test_what_is_long(text: str, arguments: tuple[Any, ...], is_long: bool) -> None:
     f = compiled(text)

@@ -49,6 +49,13 @@ def test_short_loops_are_interpreted_and_long_ones_native(native_calls: list[int
     assert compilation.calls == 6
 
 
+def test_loops_that_are_interpreted_for_being_short_are_not_warned_of(recwarn: pytest.WarningsRecorder) -> None:
+    function = flambeau.jit.CompilationUnit(SOURCE).f
+    for _ in range(3000):  # five iterations each: more than it takes for a warning
+        assert function("k", 5)[1][:2] == [5, 0]
+    assert not recwarn.list
+
+
 def test_errors_of_short_loops_are_those_of_the_program() -> None:
     source = SOURCE.replace("squares[0] += 1", "squares[0] += 6 // (2 - i)")
     function = flambeau.jit.CompilationUnit(source).f

@@ -40,12 +40,13 @@ OFTEN: Final = 100
 
 @dataclass(slots=True)
 class _Length:
-    """A list whose only item is how many another has."""
+    """A list whose only item is whether another has as many as it had."""
 
     of: list[Any]
+    count: int
 
-    def __getitem__(self, place: int) -> int:
-        return len(self.of)
+    def __getitem__(self, place: int) -> bool:
+        return len(self.of) == self.count
 
 
 @dataclass(slots=True)
@@ -190,9 +191,9 @@ class _Seen:
 
     def _note_items(self, items: list[Any]) -> None:
         """Note what is in a list: how much first, since nothing else is looked at where that is something else."""
-        self.lists += [_Length(items), *[items] * len(items)]  # type: ignore[list-item]  # it is asked as lists are
+        self.lists += [_Length(items, len(items)), *[items] * len(items)]  # type: ignore[list-item]  # it is asked as lists are
         self.places += [0, *range(len(items))]
-        self.found += [len(items), *items]
+        self.found += [True, *items]
 
     def _note_keys(self, items: dict[Any, Any]) -> None:
         """Note what is in a dict, in order."""

@@ -642,3 +642,26 @@ def test_what_was_assigned_is_seen_by_machine_code(monkeypatch: pytest.MonkeyPat
             change(eager)
             change(scripted)
             agree(eager, scripted)
+
+
+class Scales(nn.Module):
+    def __init__(self, count: int) -> None:
+        super().__init__()
+        self.scales: list[float] = [1.0 / (k + 1) for k in range(count)]
+
+    def forward(self, x: Tensor) -> Tensor:
+        return x * self.scales[2] + float(len(self.scales))
+
+
+@pytest.mark.parametrize("count", [3, 300, 1000])
+def test_long_lists_are_not_looked_at_anew_in_each_call(count: int, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(promoted_method, "OFTEN", 6)
+    eager, scripted = Scales(count), flambeau.script(Scales(count))
+    for _ in range(3):
+        agree(eager, scripted)
+        seen = scripted.forward._seen
+        agree(eager, scripted)
+        assert scripted.forward._seen is seen
+        for module in (eager, scripted):
+            module.scales.append(0.25)
+            module.scales[2] = float(len(module.scales))
