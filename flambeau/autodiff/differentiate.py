@@ -14,7 +14,7 @@ from __future__ import annotations
 from collections.abc import Sequence
 
 from flambeau.analysis.alias import AliasAnalysis
-from flambeau.autodiff import list_gradients, structural_gradients  # noqa: F401  (register their rules)
+from flambeau.autodiff import list_gradients, picked_gradients, structural_gradients  # noqa: F401  (register rules)
 from flambeau.autodiff.activity import relevant
 from flambeau.autodiff.graph_operators import Builder
 from flambeau.autodiff.list_values import gradient_type

@@ -43,6 +43,11 @@ def operand_gradients(builder: Builder, node: Node, gradients: Gradients, wanted
     if rule is not None:
         results = rule(builder, node, gradients)
         return [_as_it_is(builder, g) if w and g is not None else None for g, w in zip(results, wanted, strict=True)]
+    return traced_gradients(builder, node, gradients, wanted)
+
+
+def traced_gradients(builder: Builder, node: Node, gradients: Gradients, wanted: Sequence[bool]) -> Gradients:
+    """The same by the formulas of an operator."""
     definition = node.definition
     if definition is None:
         raise NotDifferentiableError(f"{node.op} has no derivative in graphs")

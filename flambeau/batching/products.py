@@ -90,7 +90,7 @@ def _solve_any(call: Call) -> Any:
     """A vector for each is a matrix of one column; where all share the matrix, all vectors are columns of one."""
     own, right = call["A"], call["B"]
     if right.rank != 1 or own.rank != 2:
-        return _solve(call)
+        return _solve_columns(call)
     if not own.is_batched:
         columns = EITHER.transpose(right.value, 0, 1)
         return EITHER.transpose(EITHER.linalg_solve(own.value, columns), 0, 1)
@@ -99,7 +99,27 @@ def _solve_any(call: Call) -> Any:
     return EITHER.squeeze(EITHER.linalg_solve(own.value, columns), -1)
 
 
-@batches("aten::linalg_solve_triangular", "aten::triangular_solve", "aten::cholesky_solve")
+_MATRICES = {"self": "B", "A": "B", "input2": "self"}
+
+
+@batches("aten::linalg_solve_triangular", "aten::cholesky_solve")
+def _solve_columns(call: Call) -> Any:
+    """Where all share the matrix, right sides of all are columns, or rows, of one."""
+    matrix = next(name for name in ("input2", "A", "self") if name in call.names)
+    sides = _MATRICES[matrix]
+    own, right = call[matrix], call[sides]
+    if own.is_batched or own.rank != 2 or right.rank != 2:
+        return _solve(call)
+    arguments = [a.value if isinstance(a, Operand) else a for a in call.arguments]
+    place = call.names[sides]
+    if call.get("left", True) is False:
+        arguments[place] = EITHER.flatten(right.value, 0, 1)
+        return EITHER.unflatten(call.run(arguments), 0, [call.size, right.value.shape[1]])
+    arguments[place] = EITHER.flatten(EITHER.permute(right.value, [1, 0, 2]), 1, 2)
+    return EITHER.permute(EITHER.unflatten(call.run(arguments), 1, [call.size, right.value.shape[2]]), [1, 0, 2])
+
+
+@batches("aten::triangular_solve")
 def _solve(call: Call) -> Any:
     """Matrices in the last two axes of each."""
     operands = [a for a in call.arguments if isinstance(a, Operand)]

@@ -11,7 +11,8 @@ import pytest
 import flambeau
 from flambeau import Tensor
 from flambeau.autodiff import tangent_nodes
-from flambeau.func import grad, hessian, hvp, jacfwd, jacrev, jvp
+from flambeau.autodiff.not_differentiable import NotDifferentiableError
+from flambeau.func import grad, hessian, hvp, jacfwd, jacrev, jvp, vmap
 
 F = flambeau
 
@@ -227,3 +228,129 @@ def test_second_derivatives(function: Callable[..., Any]) -> None:
     second = hessian(whole, (0, 1))(X, K)
     applied = [row[0] @ DX + row[1] @ DK for row in second]
     close(applied, product, 1e-7)
+
+
+def test_what_goes_back_in_their_place_gives_the_same(monkeypatch: pytest.MonkeyPatch) -> None:
+    def refuse(*_: Any) -> Any:
+        raise NotDifferentiableError("as a test")
+
+    monkeypatch.setattr(tangent_nodes, "_along", refuse)
+
+    @flambeau.script
+    def total(x: Tensor, k: Tensor) -> Tensor:
+        for i in range(2):
+            x = x.sin() * k[i]
+        return x.sum()
+
+    close(jvp(total, (X, K), (DX, DK)), jvp(total.__wrapped__, (X, K), (DX, DK)))
+    close(hvp(total, (X, K), (DX, DK)), hvp(total.__wrapped__, (X, K), (DX, DK)))
+    close(jacfwd(total)(X, K), jacfwd(total.__wrapped__)(X, K))
+    close(hessian(total)(X, K), hessian(total.__wrapped__)(X, K))
+
+
+@pytest.mark.usefixtures("only_along")
+def test_tangents_of_batches() -> None:
+    scripted = flambeau.script(waves)
+    rows = flambeau.stack([X, X * 2.0, -X])
+    pushed = vmap(lambda x: jvp(scripted, (x, K), (DX, DK))[1])(rows)
+    each = [jvp(waves, (row, K), (DX, DK))[1].numpy() for row in rows]
+    np.testing.assert_allclose(pushed.numpy(), each, rtol=1e-10)
+
+
+@pytest.mark.usefixtures("only_along")
+def test_gradients_of_tangents_and_tangents_of_tangents() -> None:
+    scripted = flambeau.script(waves)
+
+    @flambeau.script
+    def along(x: Tensor, k: Tensor, dx: Tensor) -> Tensor:
+        _, tangent = jvp(scripted, (x, k), (dx, k * 0.0))
+        return (tangent**2).sum()
+
+    def plain(x: Tensor, k: Tensor, dx: Tensor) -> Tensor:
+        _, tangent = jvp(waves, (x, k), (dx, k * 0.0))
+        return (tangent**2).sum()
+
+    close(along(X, K, DX), plain(X, K, DX))
+    close(grad(along, (0, 1))(X, K, DX), grad(plain, (0, 1))(X, K, DX))
+    close(jvp(along, (X, K, DX), (DX, DK, X)), jvp(plain, (X, K, DX), (DX, DK, X)))
+
+
+def test_saved_tangents_go_by_gradients(tmp_path: Any) -> None:
+    scripted = flambeau.script(halved)
+
+    @flambeau.script
+    def along(x: Tensor, k: Tensor, dx: Tensor, dk: Tensor) -> Tensor:
+        return jvp(scripted, (x, k), (dx, dk))[1]
+
+    path = tmp_path / "along.pt"
+    flambeau.jit.save(flambeau.jit.script(along), path)
+    close(flambeau.jit.load(path)(X, K, DX, DK), along(X, K, DX, DK))
+
+
+def test_tangents_of_another_dtype_or_size() -> None:
+    scripted = flambeau.script(waves)
+    close(jvp(scripted, (X, K), (DX.float(), DK.float()))[1], jvp(scripted, (X, K), (DX, DK))[1])
+    for product in (jvp, hvp):
+        with pytest.raises(RuntimeError, match="different size"):
+            product(scripted, (X, K), (DX[:3], DK))
+
+
+def test_a_function_written_in_place_keeps_its_tangent_when_recorded() -> None:
+    def scaled(x: Tensor, k: Tensor) -> Tensor:
+        y = x * 1.0
+        y.mul_(k[0])
+        return y * y
+
+    made = flambeau.trace(lambda x, k, dx, dk: jvp(scaled, (x, k), (dx, dk))[1], (X, K, DX, DK))
+    close(made(X * 2.0, K, DX, DK), jvp(scaled, (X * 2.0, K), (DX, DK))[1])
+
+
+def test_empty_arguments() -> None:
+    scripted = flambeau.script(twice_sine)
+    empty = flambeau.zeros(0, dtype=F.float64)
+    assert jacfwd(scripted)(empty).shape == (0, 0)
+    assert hessian(scripted)(empty).shape == (0, 0, 0)
+
+
+def twice_sine(x: Tensor) -> Tensor:
+    for _ in range(2):
+        x = x.sin()
+    return x
+
+
+@pytest.mark.usefixtures("only_along")
+def test_second_derivatives_in_a_loss_have_gradients() -> None:
+    @flambeau.script
+    def layer(x: Tensor, w: Tensor) -> Tensor:
+        return F.tanh(x @ w).sum()
+
+    @flambeau.script
+    def loss(w: Tensor, points: Tensor) -> Tensor:
+        second = vmap(hessian(layer), (0, None))(points, w)
+        return ((second[:, 0, 0] + second[:, 1, 1]) ** 2).mean()
+
+    def plain(w: Tensor, points: Tensor) -> Tensor:
+        second = vmap(hessian(lambda x: F.tanh(x @ w).sum()))(points)
+        return ((second[:, 0, 0] + second[:, 1, 1]) ** 2).mean()
+
+    w, points = X.reshape(2, 2), flambeau.stack([X[:2], X[1:3], X[2:]])
+    compiled = grad(loss)
+    for _ in range(3):
+        close(compiled(w, points), grad(plain)(w, points))
+    [compilation] = compiled.explain().compilations
+    assert "prim::Gradient" not in [one.kind for one in compilation.interpreted]
+
+
+def test_one_number_picks_along_an_axis() -> None:
+    @flambeau.script
+    def picked(x: Tensor, at: Tensor) -> Tensor:
+        total = x[:, 0] * 0.0
+        for t in range(at.shape[0]):
+            total = total * 0.5 + x[:, at[t]] ** 2
+        return total.sum()
+
+    x, at = flambeau.outer(X, DX), flambeau.tensor([3, -1, 0, 0])
+    compiled = grad(picked)
+    for _ in range(3):
+        close(compiled(x, at), grad(picked.__wrapped__)(x, at))
+    assert compiled.explain().is_native

@@ -47,3 +47,32 @@ def _problem(call: SampleCall, *, compare: bool) -> str | None:
             if compare and not np.allclose(got.numpy(), want.numpy(), rtol=1e-6, atol=1e-8, equal_nan=True):
                 return "other values"
     return None
+
+
+@pytest.mark.parametrize("dims", [(0, 0), (None, 0), (0, None)])
+def test_solutions_in_batches(dims: tuple[int | None, int | None]) -> None:
+    draws = np.random.default_rng(0)
+    matrices, columns = draws.normal(size=(5, 4, 4)) + np.eye(4) * 4, draws.normal(size=(5, 4, 3))
+    lower = np.tril(matrices)
+    sources = zip((matrices, columns, lower), (*dims, dims[0]), strict=True)
+    own, right, factor = (source if dim == 0 else source[0] for source, dim in sources)
+    vectors = right[..., 0]
+    solve, triangular = flambeau.linalg.solve, flambeau.linalg.solve_triangular
+    cases = [
+        (solve, own, right, np.linalg.solve(own, right)),
+        (solve, own, vectors, np.linalg.solve(own, vectors[..., None])[..., 0]),
+        (lambda a, b: triangular(a, b, upper=False), factor, right, np.linalg.solve(factor, right)),
+        (lambda a, b: triangular(a, b.mT, upper=True, left=False), factor.swapaxes(-1, -2), right,
+         np.linalg.solve(factor, right).swapaxes(-1, -2)),
+        (lambda a, b: flambeau.cholesky_solve(b, a), factor, right,
+         np.linalg.solve(factor @ factor.swapaxes(-1, -2), right)),
+    ]  # fmt: skip
+    for function, first, second, want in cases:
+        got = vmap(function, in_dims=dims)(flambeau.tensor(first), flambeau.tensor(second))
+        np.testing.assert_allclose(got.numpy(), want, rtol=1e-9, atol=1e-12)
+
+
+def test_rolls_without_axes() -> None:
+    x = np.arange(24.0).reshape(2, 3, 4)
+    got = vmap(lambda one: flambeau.roll(one, 5))(flambeau.tensor(x))
+    np.testing.assert_array_equal(got.numpy(), np.stack([np.roll(one, 5) for one in x]))

@@ -62,3 +62,23 @@ def test_reshaping_by_joined_sizes_is_native() -> None:
         x, y = flambeau.arange(float(rows * 3)).reshape(rows, 3), flambeau.arange(4.0)
         assert flambeau.equal(spread(x, y), y.reshape(4, 1) * x.reshape(1, -1))
     assert spread.explain().is_native
+
+
+def test_parts_of_sizes_are_sizes() -> None:
+    @flambeau.script
+    def spread(x: Tensor, y: Tensor) -> Tensor:
+        return x.reshape([*x.shape[:-1], *y.shape[1:], -1])
+
+    for rows in (2, 3, 4):
+        x, y = flambeau.arange(float(rows * 6)).reshape(rows, 6), flambeau.zeros(4, 2)
+        assert spread(x, y).shape == (rows, 2, 3)
+    assert spread.explain().is_native
+
+
+def test_a_part_of_sizes_may_be_written() -> None:
+    def sizes(x: Tensor) -> tuple[list[int], list[int]]:
+        part = list(x.shape)[1:]
+        part.append(7)
+        return part, list(x.shape)[:-1]
+
+    assert flambeau.script(sizes)(flambeau.zeros(2, 3)) == sizes(flambeau.zeros(2, 3))

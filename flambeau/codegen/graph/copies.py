@@ -38,12 +38,12 @@ def _refuse_format(fn: EmittedFunction, node: Node, offset: int) -> None:
 
 
 def clone(fn: EmittedFunction, node: Node) -> None:
-    """`clone`: the elements in new memory, in the order that the tensor has."""
+    """`clone`: the elements in new memory, in the order that the tensor has, or row by row if that is asked for."""
     _refuse_format(fn, node, 1)
-    _clone(fn, node)
+    _clone(fn, node, by_rows=len(node.operands) > 1 and literal_of(fn.values.get(node.operand(1))) == 0)
 
 
-def _clone(fn: EmittedFunction, node: Node) -> None:
+def _clone(fn: EmittedFunction, node: Node, *, by_rows: bool = False) -> None:
     native = fn.values.get(node.operand(0))
     if isinstance(native, Scalar):
         set_element(fn, node.result(), Operand(native.register, native.dtype))
@@ -58,7 +58,7 @@ def _clone(fn: EmittedFunction, node: Node) -> None:
         fn.values.set_new(node.result(), copied)
         return
     dense = is_dense_now(fn, x)
-    is_native = fn.e.binary("or", dense, _in_order(fn, x))
+    is_native = fn.e.binary("or", dense, _is_short(fn, x) if by_rows else _in_order(fn, x))
     either(fn, node, is_native, Array(x.rep.dtype, x.rep.rank, 0), lambda: _copy(fn, node, x, dense))
 
 

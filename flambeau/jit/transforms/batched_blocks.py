@@ -19,6 +19,8 @@ from flambeau.program.tangents import TANGENTS
 from flambeau.schema.rule_tables import RuleTable
 from flambeau.schema.types import IntType, ListType, TensorType, Type, without_refinement
 
+CONTIGUOUS: Final = 0
+"""The number of the memory format that goes row by row."""
 batched_nodes: Final = RuleTable[Callable[["Batching", Node], None]]("what nodes are for whole batches")
 
 
@@ -66,7 +68,7 @@ class Batching:
         whole = self.builder.whole
         shared = TensorProxy(whole, new)
         repeated = whole.operators.expand(shared, [self.builder.size_of_batch, *shared.shape])
-        result: Value = (whole.operators.clone(repeated) if is_changed else repeated).value
+        result: Value = (whole.operators.clone(repeated, memory_format=CONTIGUOUS) if is_changed else repeated).value
         return result
 
     def _proxy(self, value: Value) -> Any:

@@ -93,18 +93,17 @@ def hessian(kind: str, function: Function, argnums: int | tuple[int, ...] = 0) -
             dims = (*[None] * (len(o.names) + len(o.seeds)), 0)
             lines += [
                 f"    {m}b = {basis(m, x)}",
-                *(f"    {j} = [{x}.new_zeros([0, {x}.numel(), {v}.numel()])]"
+                *(f"    {j} = {x}.new_zeros([*{y}.shape, *{x}.shape, *{v}.shape])"
+                  for j, v in zip(row, o.sources, strict=True)),
+                *(f"    {j}r = {j}.view([{y}.numel(), {x}.numel(), {v}.numel()])"
                   for j, v in zip(row, o.sources, strict=True)),
                 f"    for {m}k in range({y}.numel()):",
                 f"        {written(gradients, is_tuple=True)} = "
                 f"{m}vmap({m}bent{n}, {dims})({joined([o.call, *seeds, f'{m}b'])})",
-                *(f"        {j}.append({g}.reshape([1, {x}.numel(), {v}.numel()]))"
+                *(f"        {j}r[{m}k] = {g}.reshape([{x}.numel(), {v}.numel()])"
                   for j, g, v in zip(row, gradients, o.sources, strict=True)),
             ]  # fmt: skip
-            rows.append(o.by_source([
-                f"{m}cat({j}).reshape([*{y}.shape, *{x}.shape, *{v}.shape])"
-                for j, v in zip(row, o.sources, strict=True)
-            ]))  # fmt: skip
+            rows.append(o.by_source(row))
         blocks.append(o.by_source(rows))
     lines.append(f"    return {o.packed(blocks)}")
     return compiled(f"{function.name}_{kind}", lines, o, names)

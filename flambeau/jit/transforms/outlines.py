@@ -137,7 +137,7 @@ def compiled(name: str, lines: Sequence[str], outline: Outline, names: dict[str,
     m = outline.mark
     known = {
         f"{m}f": outline.function, f"{m}grad": grad, f"{m}zeros_like": packet_of("aten::zeros_like"),
-        f"{m}stack": packet_of("aten::stack"), f"{m}cat": packet_of("aten::cat"), f"{m}eye": packet_of("aten::eye"),
+        f"{m}stack": packet_of("aten::stack"), f"{m}eye": packet_of("aten::eye"),
         f"{m}vmap": batches_of,
         "Tensor": Tensor, **names,
     }  # fmt: skip

@@ -1,0 +1,51 @@
+"""The gradient of what one number picks along an axis, `x[:, i]` with a tensor `i` of one number: zeros, but for there.
+
+```
+%y = aten::index(%x, [%none, %i])     back:  %g = aten::zeros_like(%x)
+                                             %n = aten::Int(%i)
+                                             %_ = aten::copy_(aten::select(%g, %1, %n), %grad)
+```
+
+With other indices an element may be picked several times: those have the formula of `aten::index`.
+"""
+
+from __future__ import annotations
+
+from flambeau.autodiff.graph_operators import Builder, is_only_read
+from flambeau.autodiff.operator_gradients import Gradients, node_gradients, traced_gradients
+from flambeau.ir.graph import Node, Value
+from flambeau.schema.dtype import Category, uint8
+from flambeau.schema.types import TensorType
+
+
+@node_gradients("aten::index")
+def _picked(builder: Builder, node: Node, gradients: Gradients) -> Gradients:
+    rest = [None] * (len(node.operands) - 1)
+    place = _only_number(node)
+    if place is None:
+        return traced_gradients(builder, node, gradients, [True, *[False] * len(rest)])
+    [gradient], (axis, number) = gradients, place
+    f, source = builder.operators, node.operand(0)
+    back = f.zeros_like(builder.proxy(source))
+    builder.sizes.set(back.value, builder.sizes.of(source))
+    shown = f.select(back, axis, builder.node("aten::Int", [builder.use(number)]))
+    builder.call("aten::copy_", (shown, builder.proxy(gradient)), {})  # type: ignore[arg-type]
+    return [back.value, *rest]
+
+
+def _only_number(node: Node) -> tuple[int, Value] | None:
+    """The axis and the index, where one axis is indexed, by a tensor of one integer; None elsewhere."""
+    maker = node.operand(1).defining_node
+    source = node.operand(0).static_type
+    if maker is None or maker.op != "prim::ListConstruct" or not is_only_read(node.operand(1)):
+        return None
+    if not isinstance(source, TensorType) or source.rank is None:
+        return None
+    indexed = [(axis, v) for axis, v in enumerate(maker.operands) if isinstance(v.static_type, TensorType)]
+    if len(indexed) != 1 or indexed[0][0] >= source.rank:
+        return None
+    [(axis, number)] = indexed
+    type_ = number.static_type
+    if not isinstance(type_, TensorType) or type_.rank != 0 or type_.dtype is None or type_.dtype is uint8:
+        return None  # of uint8 it is a mask
+    return (axis, number) if type_.dtype.category is Category.INTEGER else None
