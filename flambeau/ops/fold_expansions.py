@@ -74,3 +74,20 @@ def _addr(F: Any, x: Any, left: Any, right: Any, beta: Any = 1, alpha: Any = 1) 
 def _copied(F: Any, x: Any) -> Any:
     """A copy."""
     return F.clone(x)
+
+
+@expansions("aten::frobenius_norm")
+def _frobenius_norm(F: Any, x: Any, dim: Any, keepdim: Any = False) -> Any:
+    """The root of the sum of squares, along axes that are named or of all."""
+    if not _is_plain(x) or not isinstance(dim, list | tuple):
+        return None
+    return F.linalg_vector_norm(x, 2, list(dim) or None, keepdim)
+
+
+@expansions("aten::bucketize")
+def _bucketize(F: Any, x: Any, boundaries: Any, out_int32: Any = False, right: Any = False) -> Any:
+    """Where numbers are in order among boundaries."""
+    if not hasattr(x, "ndim") or boundaries.ndim != 1 or not isinstance(out_int32, bool):
+        return None
+    indexes = F.searchsorted(boundaries, x, right=right)
+    return F.to(indexes, int32) if out_int32 else indexes

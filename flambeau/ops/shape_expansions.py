@@ -4,7 +4,7 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
-from functools import partial
+from functools import partial, reduce
 from typing import Any
 
 from flambeau.ops.expansions import expansions
@@ -116,3 +116,47 @@ def _channel_shuffle(F: Any, x: Any, groups: Any) -> Any:
     F.require(channels % groups == 0)
     grouped = F.reshape(x, [batch, groups, channels // groups, *rest])
     return F.reshape(F.contiguous(F.transpose(grouped, 1, 2)), [batch, channels, *rest])
+
+
+@expansions("aten::rot90")
+def _rot90(F: Any, x: Any, k: Any = 1, dims: Any = (0, 1)) -> Any:
+    """Turns by a known number of right angles from the first axis to the second."""
+    axes = [d % x.ndim for d in dims if type(d) is int and -x.ndim <= d < x.ndim] if x.ndim > 1 else []
+    if type(k) is not int or len(axes) != 2 or len(dims) != 2 or axes[0] == axes[1]:
+        return None
+    if k % 2 == 0:
+        return F.flip(x, axes) if k % 4 else F.clone(x, memory_format=0)
+    return F.transpose(F.flip(x, [axes[1] if k % 4 == 1 else axes[0]]), *axes)
+
+
+@expansions("aten::nonzero_numpy")
+def _nonzero_numpy(F: Any, x: Any) -> Any:
+    """The indexes of what is not zero, an axis a tensor."""
+    if not x.ndim:
+        return None
+    indexes = F.nonzero(x)
+    return [F.select(indexes, 1, axis) for axis in range(x.ndim)]
+
+
+@expansions("aten::diagflat")
+def _diagflat(F: Any, x: Any, offset: Any = 0) -> Any:
+    """All elements on a diagonal."""
+    return F.diag(F.reshape(x, [-1]), offset)
+
+
+@expansions("aten::pad_sequence")
+def _pad_sequence(F: Any, tensors: Any, batch_first: Any = False, value: Any = 0.0, side: Any = "right") -> Any:
+    """Side by side, the shorter ones filled up."""
+    if not tensors or not isinstance(batch_first, bool) or side not in ("left", "right"):
+        return None
+    rank = tensors[0].ndim
+    if not rank or any(t.ndim != rank for t in tensors):
+        return None
+    lengths = [t.shape[0] for t in tensors]
+    longest = reduce(F.maximum, lengths)
+    padded = []
+    for tensor, length in zip(tensors, lengths, strict=True):
+        missing = longest - length
+        borders = [0, missing] if side == "right" else [missing, 0]
+        padded.append(F.constant_pad_nd(tensor, [0, 0] * (rank - 1) + borders, value))
+    return F.stack(padded, 0 if batch_first else 1)

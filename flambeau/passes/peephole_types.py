@@ -23,6 +23,8 @@ def _is_instance(node: Node) -> Any:
 
 def _is_of(type_: Type, others: list[Type]) -> bool | None:
     """Whether a value of a type is of one of the others; None where only the value tells."""
+    if isinstance(type_, ListType) and all(isinstance(other, TensorType) for other in others):
+        return False
     plain = type_.element if isinstance(type_, ListType) else type_
     if not isinstance(plain, IntType | FloatType | BoolType | StringType):
         return None

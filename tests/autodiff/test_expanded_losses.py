@@ -25,6 +25,7 @@ TENSORS = {
     "v": flambeau.from_numpy(RNG.normal(size=6).astype(np.float32)),
     "z": flambeau.from_numpy(RNG.normal(size=(2, 6, 3)).astype(np.float32)),
     "c": flambeau.from_numpy(RNG.integers(0, 6, 4)),
+    "t": flambeau.tensor([-1.0, 0.0, 1.0]),
     "n": flambeau.from_numpy(np.where(RNG.random((4, 6)) < 0.3, np.nan, 1.5).astype(np.float32)),
 }
 
@@ -64,7 +65,9 @@ OTHERS = [
     "nansum(n, [0], True)", "nanmean(n)", "nanmean(n, 1)", "allclose(x, x)", "allclose(n, n)",
     "allclose(n, n, equal_nan=True)", "inner(v, v)", "inner(x, y)", "inner(z[:, :, 0], x)", "addr(x, x[:, 0], v)",
     "dist(x, v)", "dist(x, y, 1.0)", "masked_fill(x, y > 0, v[0])", "masked_fill(c, c > 2, 7)",
-    "masked_fill(c, c > 2, c[0])",
+    "masked_fill(c, c > 2, c[0])", "rot90(x)", "rot90(x, 2)", "rot90(z, 3, [1, 2])", "where(x > 0)", "diagflat(v, 1)",
+    "bucketize(x, t)", "bucketize(x, t, out_int32=True, right=True)", "ops.aten.frobenius_norm(x, [1], True)",
+    "ops.aten.pad_sequence([x, y[:2], x[1:]])", "ops.aten.pad_sequence([v, v[:2]], True, 1.5, 'left')",
 ]  # fmt: skip
 EXPRESSIONS = [f"flambeau.nn.functional.{e}" for e in LOSSES] + [f"flambeau.{e}" for e in OTHERS]
 EXPRESSIONS += ["v.expand_as(x)", "x.view_as(y)", "x.reshape_as(y.t())"]
