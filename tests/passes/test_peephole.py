@@ -259,7 +259,7 @@ def test_counters_of_ranges_with_step_one() -> None:
         ("bool", "[int, float]", None), ("int?", "[int]", None), ("Tensor", "[Tensor]", True),
         ("Tensor", "[int, Tensor]", True), ("Tensor", "[int, str]", False), ("Tensor", "[int[]]", False),
         ("Tensor?", "[Tensor]", None), ("Tensor", "[Union(Tensor, int)]", None),
-        ("float", "[Union(int, float)]", None),
+        ("float", "[Union(int, float)]", None), ("Tensor[]", "[Tensor]", False), ("Tensor[]", "[Tensor[]]", None),
     ],
 )  # fmt: skip
 def test_what_types_say_of_isinstance(type_: str, asked: str, known: bool | None) -> None:
