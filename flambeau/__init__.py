@@ -241,6 +241,11 @@ _NOT_HERE = {
         "flambeau follows no Python bytecode: flambeau.script(f) compiles what a function says, flambeau.trace(f, x) "
         "what it did with an example, and script(f).explain() tells what became native",
     ),
+    **{
+        f"uint{bits}": f"flambeau has no tensors of uint{bits}: take the next wider signed dtype, "
+        f"from_numpy(a.astype(np.int{min(2 * bits, 64)}))"
+        for bits in (16, 32, 64)
+    },
     "nested": "flambeau has no nested tensors: pad them (nn.utils.rnn.pad_sequence) beside their lengths, or pack them "
     "(pack_padded_sequence)",
     "masked": "flambeau has no masked tensors: keep the mask beside the values, x.masked_fill(~mask, 0), "

@@ -89,9 +89,23 @@ def _reflected(special: str, name: str) -> Callable[[Tensor, Any], Any]:
     return _named(method, special)
 
 
+SHARE: Final = (
+    ": threads share tensors as they are; for processes let NumPy's memory be shared, from_numpy(np.ndarray(shape, "
+    "dtype, memory.buf)) with multiprocessing.shared_memory. DataLoader's workers share theirs by themselves"
+)
+SPARSE: Final = ": flambeau has no sparse tensors: keep the values beside their indices"
+INSTEAD: Final = {
+    "share_memory_": SHARE, "is_shared": SHARE, "to_sparse": SPARSE, "coalesce": SPARSE, "to_dense": SPARSE,
+    "lstsq": ": write linalg.lstsq(a, b)", "solve": ": write linalg.solve(a, b)", "symeig": ": write linalg.eigh(a)",
+    "eig": ": write linalg.eig(a)",
+}  # fmt: skip
+"""What to write in the place of attributes that tensors of PyTorch have, or had."""
+
+
 def _missing(self: Tensor, name: str) -> Any:
     """An attribute that tensors do not have."""
-    raise AttributeError(f"'{type(self).__name__}' object has no attribute '{name}'", name=name, obj=self)
+    text = f"'{type(self).__name__}' object has no attribute '{name}'"
+    raise AttributeError(f"{text}{INSTEAD.get(name, '')}", name=name, obj=self)
 
 
 def _reflected_symbolic(self: Tensor, other: SymbolicNumber, name: str) -> Any:
