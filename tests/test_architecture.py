@@ -151,7 +151,7 @@ def test_old_words_become_fewer() -> None:
     assert not more, "\n".join(f"{w}: {len(n)}: {', '.join(sorted(n))}" for w, n in more.items())
 
 
-VAGUE_NAMES = {"found": 150, "made": 80, "given": 100, "place": 290}
+VAGUE_NAMES = {"found": 120, "made": 70, "given": 80, "place": 290}
 """Names that do not say what they hold, and how many parameters and variables may still be called so: fewer from change
 to change."""
 

@@ -117,8 +117,8 @@ def bind(formal: Type, actual: Type, bound: dict[str, Type]) -> None:
             bind(element, actual.element if isinstance(actual, OptionalType) else actual, bound)
         case ListType() | DictType() | SetType() | TupleType():
             if type(actual) is type(formal) and len(actual.contained) == len(formal.contained):
-                for inner, given in zip(formal.contained, actual.contained, strict=True):
-                    bind(inner, given, bound)
+                for inner, actual_inner in zip(formal.contained, actual.contained, strict=True):
+                    bind(inner, actual_inner, bound)
 
 
 def open_lists(type_: Type) -> Type:

@@ -42,9 +42,9 @@ class EagerGradient:
             results = list(tensors_in([outcome]))
         gradients = _by_tensor(outcome, [next(wanted) if is_there else None for is_there in self._present])
         leaves = list(tensors_in([arguments[index] for index in self._places]))
-        found = iter(_through(results, gradients, leaves, creates=creates))
+        leaf_gradients = iter(_through(results, gradients, leaves, creates=creates))
         complete = [
-            [next(found) for _ in value] if isinstance(value, list) else next(found)
+            [next(leaf_gradients) for _ in value] if isinstance(value, list) else next(leaf_gradients)
             for value in (arguments[index] for index in self._places)
         ]
         return complete[0] if len(complete) == 1 else tuple(complete)
@@ -83,5 +83,5 @@ def _through(
     """The gradients of leaves; zeros where none comes."""
     pairs = [(r, g) for r, g in zip(results, gradients, strict=False) if g is not None and edge_of(r) is not None]
     with set_grad_enabled(creates):
-        found = grad_of([r for r, _ in pairs], leaves, [g for _, g in pairs], None, creates, ends_at_targets=True)
-        return [leaf.new_zeros(list(leaf.shape)) if g is None else g for g, leaf in zip(found, leaves, strict=True)]
+        computed = grad_of([r for r, _ in pairs], leaves, [g for _, g in pairs], None, creates, ends_at_targets=True)
+        return [leaf.new_zeros(list(leaf.shape)) if g is None else g for g, leaf in zip(computed, leaves, strict=True)]

@@ -180,8 +180,8 @@ class TapeGradient:
         first: list[Any] = [result if creates else result.detach()] if self._with_value else []
         if self._has_aux:
             first.append(outcome[1] if creates else mapped(_detached, outcome[1]))
-        found = [*first, *self._back(result, [arguments[n] for n in self._numbers], creates)]
-        return found[0] if len(found) == 1 else tuple(found)
+        all_results = [*first, *self._back(result, [arguments[n] for n in self._numbers], creates)]
+        return all_results[0] if len(all_results) == 1 else tuple(all_results)
 
     def _leaf(self, value: Tensor, *, creates: bool) -> Tensor:
         """What is differentiated by; within a transform, on its tape."""
@@ -191,10 +191,10 @@ class TapeGradient:
         return leaf_of(value, creates) if innermost() is None or is_recorded else variable(value)
 
     def _back(self, result: Tensor, leaves: list[Tensor], creates: bool) -> list[Tensor]:
-        found: list[Tensor | None] = [None] * len(leaves)
+        leaf_gradients: list[Tensor | None] = [None] * len(leaves)
         if edge_of(result) is not None:
-            found = grad_of([result], leaves, [result.detach().new_ones([])], None, creates)
-        return [t.new_zeros(list(t.shape)) if g is None else g for g, t in zip(found, leaves, strict=True)]
+            leaf_gradients = grad_of([result], leaves, [result.detach().new_ones([])], None, creates)
+        return [t.new_zeros(list(t.shape)) if g is None else g for g, t in zip(leaf_gradients, leaves, strict=True)]
 
     def _refuse_numbers(self) -> None:
         schema = self._function.schema

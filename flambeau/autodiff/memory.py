@@ -87,10 +87,10 @@ class Memory:
         assert insertion_point is not None
         with self._graph.inserting(insertion_point):
             like = TensorProxy(self._builder, self._saved.itself(value))
-            made: Value = self._builder.operators.zeros_like(like).value
-        self._views.setdefault(scope, {})[value] = self._shadows[value] = made
-        self._builder.sizes.set(made, self._builder.sizes.of(value))
-        return made
+            zeros: Value = self._builder.operators.zeros_like(like).value
+        self._views.setdefault(scope, {})[value] = self._shadows[value] = zeros
+        self._builder.sizes.set(zeros, self._builder.sizes.of(value))
+        return zeros
 
     def _viewed(self, value: Value) -> Value:
         node = value.defining_node

@@ -43,18 +43,18 @@ def without(graph: Graph, seeds: int, missing: Collection[int]) -> WayBack:
     """The way back of a graph whose first parameters are so many gradients, of which those numbered in `missing` are
     not there. The graph itself stays as it is."""
     copy = clone_graph(graph)
-    given = copy.parameters[:seeds]
+    seeded = copy.parameters[:seeds]
     if missing:
-        _replace(copy, [given[n] for n in missing], [v for n, v in enumerate(given) if n not in missing])
+        _replace(copy, [seeded[n] for n in missing], [v for n, v in enumerate(seeded) if n not in missing])
     specialize_autogradzero.do(copy)
-    presences, flags = presence_flags.add(copy, [v for n, v in enumerate(given) if n not in missing])
+    presences, flags = presence_flags.add(copy, [v for n, v in enumerate(seeded) if n not in missing])
     returned = [n for n, presence in enumerate(presences) if presence is not Presence.NEVER]
     fewer = len(presences) - len(returned)
     for number in reversed(range(len(presences))):
         if number not in returned:
             copy.body.remove_return(number)
     dce.do(copy)
-    unused = [n for n in missing if not given[n].is_used]
+    unused = [n for n in missing if not seeded[n].is_used]
     for number in sorted(unused, reverse=True):
         copy.body.remove_parameter(number)
     places = [None if flag is None else flag - fewer for flag in (flags[n] for n in returned)]

@@ -43,9 +43,9 @@ def _meeting(value: Value, seen: set[Value]) -> TensorType | None:
             owner = user.owner_block.owner_node
             index = offset - 1 if owner.op == "prim::Loop" else offset
             met = owner.results[index] if index >= 0 else None
-        found = None if met is None else _meeting(met, seen)
-        if found is not None:
-            return found
+        met_type = None if met is None else _meeting(met, seen)
+        if met_type is not None:
+            return met_type
     return None
 
 

@@ -62,10 +62,10 @@ def is_view(node: Node) -> bool:
     definition = node.definition
     if definition is None or len(node.results) != 1 or definition.schema.is_mutable:
         return False
-    given, returned = definition.schema.arguments[:1], definition.schema.returns[0]
-    if not given or given[0].alias is None or returned.alias is None or definition.traits.may_copy:
+    viewed, returned = definition.schema.arguments[:1], definition.schema.returns[0]
+    if not viewed or viewed[0].alias is None or returned.alias is None or definition.traits.may_copy:
         return False
-    return isinstance(given[0].type, TensorType) and isinstance(returned.type, TensorType)
+    return isinstance(viewed[0].type, TensorType) and isinstance(returned.type, TensorType)
 
 
 def writes_first(node: Node) -> bool:

@@ -53,9 +53,9 @@ def builder_among(arguments: Sequence[Any]) -> Any:
         if isinstance(one, SymbolicTensor | SymbolicNumber) and hasattr(one, "builder"):
             return one.builder
         if isinstance(one, list):
-            found = builder_among(one)
-            if found is not None:
-                return found
+            builder = builder_among(one)
+            if builder is not None:
+                return builder
     return None
 
 

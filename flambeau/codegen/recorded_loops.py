@@ -281,10 +281,10 @@ def _of_row(meaning: RowsMeaning, arguments: Sequence[Any]) -> Program:
 
 def _copied(recorder: _Recorder, last: _Traced, distance: int) -> _Traced:
     """A copy, as large as the result is."""
-    made = recorder.row(last.dtype, distance)
-    step = Step(COPY[last.dtype.itemsize], [(last.place, last.step), (made.place, distance)], ALL if distance else ONCE)
+    row = recorder.row(last.dtype, distance)
+    step = Step(COPY[last.dtype.itemsize], [(last.place, last.step), (row.place, distance)], ALL if distance else ONCE)
     recorder.steps.append(step)
-    return made
+    return row
 
 
 def _is_fixed(meaning: Meaning, place: int, argument: Any) -> bool:

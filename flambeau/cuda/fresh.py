@@ -59,9 +59,9 @@ class NewTensors:
         """Whether memory that there is lies like that of one of these."""
         if array.dtype is not self._dtype or array.shape != self._sizes:
             return False
-        given, wanted = array.strides, self._byte_strides
-        return given == wanted or all(
-            n == 1 or a == b for n, a, b in zip(self._sizes, given, wanted, strict=True)
+        strides, wanted = array.strides, self._byte_strides
+        return strides == wanted or all(
+            n == 1 or a == b for n, a, b in zip(self._sizes, strides, wanted, strict=True)
         )  # fmt: skip
 
 

@@ -193,11 +193,11 @@ def vjp(func: Function, *primals: Any, has_aux: bool = False) -> Any:
     goes_on = tracked.goes_on([*roots, *_tensors_in(aux)])
 
     def pull(*cotangents: Any, retain_graph: bool = True, create_graph: bool | None = None) -> Any:
-        values, given = flatten(cotangents[0] if len(cotangents) == 1 else cotangents)
-        if given != outputs:
+        values, structure_given = flatten(cotangents[0] if len(cotangents) == 1 else cotangents)
+        if structure_given != outputs:
             raise RuntimeError(
                 "Expected pytree structure of cotangents to be the same as pytree structure of outputs to the "
-                f"function. cotangents: {given}, primal output: {outputs}"
+                f"function. cotangents: {structure_given}, primal output: {outputs}"
             )
         asks = is_grad_enabled() and (goes_on or any(isinstance(v, Tensor) and edge_of(v) is not None for v in values))
         creates = asks if create_graph is None else create_graph
@@ -228,7 +228,7 @@ def _gradients(
 ) -> list[Tensor]:
     """The gradients by what is tracked; zeros where nothing depends on it."""
     asking = [number for number, root in enumerate(roots) if edge_of(root) is not None]
-    listed = [fitting(number, root, given) for number, (root, given) in enumerate(zip(roots, cotangents, strict=True))]
+    listed = [fitting(n, root, own) for n, (root, own) in enumerate(zip(roots, cotangents, strict=True))]
     gradients: list[Tensor | None] = [None] * len(tracked.variables)
     if asking:
         level = tracked.level

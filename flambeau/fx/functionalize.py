@@ -159,8 +159,8 @@ class _Functional(Recording):
 
     def _written(self, func: Any, definition: OpDef, args: Any, kwargs: dict[str, Any]) -> Any:
         formals = definition.schema.arguments
-        given = dict(zip((a.name for a in formals), args, strict=False)) | kwargs
-        targets = [given[a.name] for a in formals if a.alias is not None and a.alias.is_write]
+        by_name = dict(zip((a.name for a in formals), args, strict=False)) | kwargs
+        targets = [by_name[a.name] for a in formals if a.alias is not None and a.alias.is_write]
         kernel = table.get(definition.full_name, FUNCTIONALIZE)
         if kernel is not None:
             return self._by_kernel(kernel, definition, targets, args, kwargs)

@@ -78,8 +78,8 @@ class Evaluator:
         if len(inputs) != len(graph.parameters):
             raise TypeError(f"{graph.name or 'the graph'} takes {len(graph.parameters)} values, not {len(inputs)}")
         environment: Environment = {}
-        for value, given in zip(graph.parameters, inputs, strict=True):
-            self.define(environment, value, given)
+        for value, argument in zip(graph.parameters, inputs, strict=True):
+            self.define(environment, value, argument)
         return self.block(graph.body, environment)
 
     def define(self, environment: Environment, value: Value, result: Any) -> None:

@@ -46,8 +46,8 @@ def _cast_dtype(self: TensorType, cuda_enabled: Any, cpu_enabled: Any, cuda: Any
 def _reduced_dtype(
     self: TensorType, cuda_enabled: Any, cpu_enabled: Any, cuda_dtype: Any, cpu_dtype: Any
 ) -> DType | None:
-    given = (d if d is UNKNOWN else by_code(d) for d in (cuda_dtype, cpu_dtype))
-    return _cast_dtype(self, cuda_enabled, cpu_enabled, *given)
+    chosen_dtypes = (d if d is UNKNOWN else by_code(d) for d in (cuda_dtype, cpu_dtype))
+    return _cast_dtype(self, cuda_enabled, cpu_enabled, *chosen_dtypes)
 
 
 def _full_dtype(self: TensorType, cuda_enabled: Any, cpu_enabled: Any) -> DType | None:

@@ -136,8 +136,8 @@ class NumpyKernels:
                 grad = grad_hidden[:count] + grads[0][here]
                 parts = [_block(kept[here], k, units) for k in range(with_gradients)]
                 state = _block(kept[here], with_gradients + (memory.ndim == 2), units)
-                found, straight, to_memory = _BACK[self.kind](parts, state, grad, grad_memory[:count])
-                to_gates[here] = np.concatenate(found, axis=1)
+                of_gates, straight, to_memory = _BACK[self.kind](parts, state, grad, grad_memory[:count])
+                to_gates[here] = np.concatenate(of_gates, axis=1)
                 grad_hidden[:count] = blas.dot(_of_hidden(to_gates[here], units, blocks), w_hh)
                 if straight is not None:
                     grad_hidden[:count] += straight

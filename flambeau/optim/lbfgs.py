@@ -169,8 +169,8 @@ class _Iterations:
                 self._optimizer._place(start)
                 return loss, gradient
 
-            found = StrongWolfe(evaluate, direction, Point(0.0, self._loss, self._gradient, slope)).run(step)
-            self._loss, self._gradient, step, evaluations = found
+            accepted = StrongWolfe(evaluate, direction, Point(0.0, self._loss, self._gradient, slope)).run(step)
+            self._loss, self._gradient, step, evaluations = accepted
             self._optimizer._move(step, direction)
         else:
             self._optimizer._move(step, direction)

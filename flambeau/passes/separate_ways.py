@@ -105,7 +105,7 @@ def _differs(node: Node) -> bool:
     if node.op != "prim::If":
         return False
     ways = zip(node.results, *(block.returns for block in node.nested_blocks), strict=True)
-    differing = [value for value, *given in ways if value.is_used and _are_unlike(*(v.static_type for v in given))]
+    differing = [value for value, *own in ways if value.is_used and _are_unlike(*(v.static_type for v in own))]
     return bool(differing) and not set(differing) & set(node.owner_block.returns)
 
 

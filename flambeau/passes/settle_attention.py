@@ -80,9 +80,9 @@ def _attention(graph: Graph, node: Node, mask: Value, causal: Value) -> Value:
 
 def _chosen(graph: Graph, node: Node, condition: Value, yes: Callable[[], Value], no: Callable[[], Value]) -> Value:
     choice = graph.insert("prim::If", [condition], [node.result().static_type])
-    for made in (yes, no):
+    for way in (yes, no):
         block = choice.add_block()
         with graph.inserting(block):
-            value = made()
+            value = way()
         block.add_return(value)
     return choice.result()

@@ -65,8 +65,8 @@ def policies_of(schema: FunctionSchema) -> dict[str, CastPolicy]:
     """
     if schema.is_mutable:
         return {}
-    found, own = (_policies.get(name, {}) for name in (schema.name, schema.full_name))
-    return {**found, **own} if own else found
+    of_name, own = (_policies.get(name, {}) for name in (schema.name, schema.full_name))
+    return {**of_name, **own} if own else of_name
 
 
 def declared_policies(device_type: str) -> dict[str, CastPolicy]:

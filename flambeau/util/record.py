@@ -278,13 +278,13 @@ class _Filling:
 
     def _values(self, args: tuple[Any, ...], kwargs: dict[str, Any]) -> list[tuple[str, Any]] | None:
         """Each field that has a value with it; None where the arguments do not fit."""
-        given = dict(zip(self._positional, args, strict=False))
-        given.update(kwargs)
+        by_name = dict(zip(self._positional, args, strict=False))
+        by_name.update(kwargs)
         left = len(args) + len(kwargs)
         values: list[tuple[str, Any]] = []
         for name, is_given, default, make in self._fields:
-            if is_given and name in given:
-                values.append((name, given[name]))
+            if is_given and name in by_name:
+                values.append((name, by_name[name]))
                 left -= 1
             elif make is not MISSING:
                 values.append((name, make()))

@@ -78,8 +78,8 @@ def _attention(graph: Graph) -> Prepare:
     operands = operands_of(graph, single_node(graph))
     if operands.constants["dropout_p"]:
         raise KernelError("dropout of weights")
-    given = operands.constants
-    options = Options(bool(given["is_causal"]), given["scale"], bool(given["enable_gqa"]))
+    settings = operands.constants
+    options = Options(bool(settings["is_causal"]), settings["scale"], bool(settings["enable_gqa"]))
     return partial(_prepare, operands, options)
 
 

@@ -187,8 +187,8 @@ class Channel:
             ) -> None:
                 if lanes == 1:
                     values = [f.splat(f.read(f.moved(b, at), f.floats.type), f.floats.lanes) for b in bases]
-                    made = result(values)
-                    f.write(f.first_of(made), f.moved(to, at))
+                    scaled = result(values)
+                    f.write(f.first_of(scaled), f.moved(to, at))
                     return
                 values = [f.vector(f.moved(b, at), mask) for b in bases]
                 f.put_vector(result(values), f.moved(to, at), mask)

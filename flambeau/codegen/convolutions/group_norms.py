@@ -34,8 +34,8 @@ def groups_text(floats: Floats) -> str:
 
             def of(base: Value, otherwise: float, at: Value = at) -> Value:
                 number = float_constant(otherwise, t, 1)
-                found = f.choose(f.is_null(base), lambda: number, lambda: f.read(f.moved(base, at), t))
-                return f.splat(found, lanes)
+                number_read = f.choose(f.is_null(base), lambda: number, lambda: f.read(f.moved(base, at), t))
+                return f.splat(number_read, lanes)
 
             factor, shift = of(weight, 1.0), of(bias, 0.0)
             offset = f.op("add", f.op("mul", number, group.get["x_channel"]), f.op("mul", c, group.get["x_image"]))
@@ -49,11 +49,11 @@ def groups_text(floats: Floats) -> str:
                     value = f.splat(f.read(f.moved(source, here), t), floats.lanes)
                 else:
                     value = f.vector(f.moved(source, here), mask)
-                made = f.multiply_add(f.fmul(f.fsub(value, centre), wide), factor, shift)
+                scaled = f.multiply_add(f.fmul(f.fsub(value, centre), wide), factor, shift)
                 if lanes == 1:
-                    f.write(f.first_of(made), f.moved(target, here))
+                    f.write(f.first_of(scaled), f.moved(target, here))
                 else:
-                    f.put_vector(made, f.moved(target, here), mask)
+                    f.put_vector(scaled, f.moved(target, here), mask)
 
             span.each(several)
     f.ret()

@@ -63,15 +63,15 @@ def line_of(window: Window, dim: int, size: int) -> Line:
         taps = tuple([Tap(k, k * dilation % stride, k * dilation // stride) for k in range(kernel)])
         shifts = tuple(sorted({t.shift for t in taps}))
         return Line((taps,), (size,), stride, before, shifts, max(t.place for t in taps))
-    found = [
+    taps_of_outputs = [
         [(k, (part + before - k * dilation) // stride) for k in range(kernel)
          if (part + before - k * dilation) % stride == 0]
         for part in range(min(stride, size))
     ]  # fmt: skip
-    places = [offset for taps in found for _, offset in taps] or [0]
+    places = [offset for taps in taps_of_outputs for _, offset in taps] or [0]
     least = min(places)
-    parts = tuple([tuple([Tap(k, 0, offset - least) for k, offset in taps]) for taps in found])
-    sizes = tuple([-(-(size - part) // stride) for part in range(len(found))])
+    parts = tuple([tuple([Tap(k, 0, offset - least) for k, offset in taps]) for taps in taps_of_outputs])
+    sizes = tuple([-(-(size - part) // stride) for part in range(len(taps_of_outputs))])
     return Line(parts, sizes, 1, -least, (0,), max(places) - least)
 
 

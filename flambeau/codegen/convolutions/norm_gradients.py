@@ -69,19 +69,19 @@ def gradients(slope: Array, x: Array, weight: Array | None, eps: float) -> tuple
         return None
     if not is_native(x, slope):
         planes = [as_planes(a) if a.ndim > 1 and a.size >= LEAST_COPIED else a for a in (slope, x)]
-        made = gradients(planes[0], planes[1], weight, eps) if is_native(*planes) else None
-        return None if made is None else (from_planes(made[0], x), *made[1:])
-    found = np.empty(x.shape, x.dtype), np.empty(x.shape[1], x.dtype), np.empty(x.shape[1], x.dtype)
-    norm = _norm(slope, x, found[0].strides, eps)
+        of_planes = gradients(planes[0], planes[1], weight, eps) if is_native(*planes) else None
+        return None if of_planes is None else (from_planes(of_planes[0], x), *of_planes[1:])
+    results = np.empty(x.shape, x.dtype), np.empty(x.shape[1], x.dtype), np.empty(x.shape[1], x.dtype)
+    norm = _norm(slope, x, results[0].strides, eps)
     arrays = {"x": x, "slope": slope} | ({} if weight is None else {"weight": weight})
-    arrays |= dict(zip(_RESULTS, found, strict=True))
+    arrays |= dict(zip(_RESULTS, results, strict=True))
     call = NORM_BACK.pack(norm=ctypes.addressof(norm), **_words({name: at for at, name in enumerate(arrays)}))
     words = array("q", bytes(NORM_BACK_WORDS * 8))
     for at, one in enumerate(arrays.values()):
         words[1 + at] = address(one)
     words[NORM_BACK_AT] = ctypes.addressof(call)
     _code(x.dtype.char).run(words, x.shape[1], x.size * NANOSECONDS)
-    return found
+    return results
 
 
 def _fits(weight: Array | None, x: Array) -> bool:

@@ -188,7 +188,7 @@ def _build_kernel(m: VectorModule) -> None:
         f.start(done)
         with f.when(f.negated(f.is_null(get["activation"]))):
             count = f.op("mul", f.op("sub", end, first), get["places"])
-            made = f.moved(y, f.bytes_of(f.op("mul", first, get["places"])))
-            f.call_address(get["activation"], "void (ptr, i64)", made, count)
+            target = f.moved(y, f.bytes_of(f.op("mul", first, get["places"])))
+            f.call_address(get["activation"], "void (ptr, i64)", target, count)
     f.call("free", raw)
     f.ret()

@@ -78,8 +78,8 @@ def _loop(f: VectorFunction, count: Value, bases: Sequence[Value], rows: Sequenc
             return f.vector(address, mask) if lanes > 1 else f.splat(f.read(address, f.floats.type), wide)
 
         values = [read(base) for base in bases]
-        made = [f.fadd(read(row.to), row.make(values)) if row.adds else row.make(values) for row in rows]
-        for row, value in zip(rows, made, strict=True):
+        new_values = [f.fadd(read(row.to), row.make(values)) if row.adds else row.make(values) for row in rows]
+        for row, value in zip(rows, new_values, strict=True):
             if lanes > 1:
                 f.put_vector(value, f.moved(row.to, here), mask)
             else:

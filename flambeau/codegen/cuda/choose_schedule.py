@@ -220,16 +220,16 @@ def _fold(
 ) -> CudaSchedule:
     """Folds over everything: several accesses of a thread at a time, blocks by the size of the device."""
     plain = replace(schedule, max_blocks=FOLD_BLOCKS * schedule.processors)
-    found = [
+    folds = [
         _wide(special, loop.axes, loop.body, aligned, MOST_WIDE, may_rest=len(loop.axes) == 1)
         for loop in outer
         if loop.axes
     ]
     inside = [s for loop in outer for s in walk(loop.body)]
-    if not found or any(isinstance(s, Loop) for s in inside):
+    if not folds or any(isinstance(s, Loop) for s in inside):
         return plain
-    width = min(w for _, w in found)
-    wide = tuple(dict.fromkeys(name for names, _ in found for name in names))
+    width = min(w for _, w in folds)
+    wide = tuple(dict.fromkeys(name for names, _ in folds for name in names))
     if any(_is_apart(special, loop, set(wide)) for loop in outer if loop.axes):
         wide, width = (), 1
     return replace(plain, width=width, wide=wide, vectors=IN_FLIGHT if width > 1 else 2 * IN_FLIGHT)

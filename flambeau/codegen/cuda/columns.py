@@ -204,9 +204,9 @@ class ColumnMapper:
                     met = [self._take(names, state, at) for at in (mapper.lane, other)]
                     self._put(names, b.combine(carry.reducer, *met))
         b.barrier()
-        found = [self._take(names, state, 0) for names, (_, state) in zip(tables, states, strict=True)]
+        totals = [self._take(names, state, 0) for names, (_, state) in zip(tables, states, strict=True)]
         b.barrier()  # before the tables are written again
-        return found
+        return totals
 
     def _table(self, dtype: str, number: int) -> str:
         if (dtype, number) not in self._lent:

@@ -100,7 +100,7 @@ def _lines(nodes: list[Node]) -> str:
 def _notes(group: Group, lowered: Lowered, bound: BoundProgram) -> dict[str, str]:
     assert bound.program is not None
     inputs = zip(lowered.kernel.inputs, _layouts(lowered, group.layouts), group.layouts, strict=True)
-    described = [f"{b.name} {b.dtype}{list(x.shape)}{'' if given else ' assumed'}" for b, x, given in inputs]
+    described = [f"{b.name} {b.dtype}{list(x.shape)}{'' if is_example else ' assumed'}" for b, x, is_example in inputs]
     described += [
         f"{b.name} {o.dtype}{list(o.shape)}" for b, o in zip(lowered.kernel.outputs, bound.outputs, strict=True)
     ]

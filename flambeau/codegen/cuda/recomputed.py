@@ -52,13 +52,13 @@ def _loop_body(loop: Loop, known: Known, scratch: set[str], suffix: list[int]) -
     """What stands for a value that was loaded from scratch."""
     for s in loop.body:
         if isinstance(s, Load) and s.buffer in scratch:
-            found = known.get(s.buffer)
-            if found is None or found[0] != loop.axes:
+            definition = known.get(s.buffer)
+            if definition is None or definition[0] != loop.axes:
                 return None
             suffix[0] += 1
-            again = _renamed(found[1], f".{suffix[0]}")
+            again = _renamed(definition[1], f".{suffix[0]}")
             result += again
-            names[s.name] = f"{found[2]}.{suffix[0]}"
+            names[s.name] = f"{definition[2]}.{suffix[0]}"
         elif isinstance(s, Store) and s.buffer in scratch:
             value = names.get(s.value, s.value)
             statements = _needed(result, value)

@@ -91,9 +91,9 @@ class CudaKernel:
         if len(inputs) != len(buffers):
             raise KernelError(f"{self.kernel.name}: expected {len(buffers)} inputs, got {len(inputs)}")
         arrays = []
-        for given, buffer in zip(inputs, buffers, strict=True):
+        for value, buffer in zip(inputs, buffers, strict=True):
             dtype = element_type(buffer.dtype).numpy
-            array = given if isinstance(given, cupy.ndarray) else cupy.asarray(given, dtype)
+            array = value if isinstance(value, cupy.ndarray) else cupy.asarray(value, dtype)
             if array.dtype != dtype:
                 raise KernelError(f"{self.kernel.name}: input {buffer.name} has dtype {array.dtype}, expected {dtype}")
             arrays.append(array)
@@ -113,8 +113,8 @@ class CudaKernel:
         for kernel in bound.program.kernels:
             shared = shared_bytes(kernel, sizes)
             function = module.get_function(symbol_of(kernel))
-            given = arguments(kernel, bound, sizes, memory)
-            function((kernel.grid.blocks(bound.sizes),), (kernel.threads,), given, shared_mem=shared)
+            kernel_arguments = arguments(kernel, bound, sizes, memory)
+            function((kernel.grid.blocks(bound.sizes),), (kernel.threads,), kernel_arguments, shared_mem=shared)
         if fails:
             raise_error(int(memory[ERROR][0]), self.kernel.name)
 

@@ -171,8 +171,8 @@ def _turned(special: Specialized, loop: Loop) -> tuple[str, tuple[str, ...]]:
     if sizes[inner] < LEAST_TURNED:
         return "", ()
     for axis in loop.axes[:-1]:
-        found = _side_by_side(special, axis, {name for name, at in loads.items() if not at})
-        turned = tuple(n for n in found if special.strides.get((n, inner), 0) > found[n])
+        neighbours = _side_by_side(special, axis, {name for name, at in loads.items() if not at})
+        turned = tuple(n for n in neighbours if special.strides.get((n, inner), 0) > neighbours[n])
         if turned and sizes[axis] >= LEAST_TURNED:
             return axis, turned
     return "", ()

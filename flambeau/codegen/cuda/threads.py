@@ -74,10 +74,10 @@ class ThreadMapper:
     @staticmethod
     def may_trap(body: tuple[Statement, ...]) -> bool:
         """Whether some statement may divide an integer by zero, or say a place that is outside."""
-        found = walk(body)
-        lets = (s for s in found if isinstance(s, nest.Let))
+        statements = walk(body)
+        lets = (s for s in statements if isinstance(s, nest.Let))
         divides = any(s.op in TRAPPING and element_type(s.dtype).is_integer for s in lets)
-        return divides or any(isinstance(s, nest.Within) for s in found)
+        return divides or any(isinstance(s, nest.Within) for s in statements)
 
     def start(self, has_error: bool) -> ThreadScope:
         """The first statements: where this thread is."""

@@ -299,8 +299,8 @@ def engine() -> Engine:
 def leave_glue() -> None:
     """Do not compile at the end of this process what is glue so far, for tests: nobody reads their cache later."""
     with _engine_lock:
-        for found in _engines:
-            atexit.unregister(found._compile_well)
+        for one_engine in _engines:
+            atexit.unregister(one_engine._compile_well)
 
 
 @cache

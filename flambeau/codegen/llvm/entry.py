@@ -183,8 +183,8 @@ class _Attempt:
 
     def drop_results(self, count: Value) -> None:
         """Give back what has been made so far."""
-        for made in (self.arrays, self.storages):
-            self.f.call("drop_references", made, count)
+        for objects in (self.arrays, self.storages):
+            self.f.call("drop_references", objects, count)
 
 
 def pack_tuple(f: FunctionBuilder, count: Value, item: Callable[[Value], Value]) -> tuple[Value, Value]:

@@ -23,16 +23,16 @@ def make_module(layouts: ObjectLayouts) -> ModuleBuilder:
     table = f.get(self, layouts.callable, "cell")
     n = f.word_of(table, ARGUMENTS)
     f.require(f.compare("eq", f.op("and", nargsf, ARGUMENT_COUNT), n), "slow")
-    made = f.call("PyType_GenericAlloc", f.word_of(table, CLASS, "ptr"), 0)
-    f.return_if(f.is_null(made), made)
+    new_object = f.call("PyType_GenericAlloc", f.word_of(table, CLASS, "ptr"), 0)
+    f.return_if(f.is_null(new_object), new_object)
     offsets = f.at(table, FIRST)
     with f.loop(n) as k:
-        _put(f, made, f.word_of(offsets, k), f.word_of(args, k, "ptr"))
+        _put(f, new_object, f.word_of(offsets, k), f.word_of(args, k, "ptr"))
     constants = f.at(offsets, n)
     with f.loop(f.word_of(table, CONSTANTS)) as k:
         pair = f.at(constants, f.op("shl", k, 1))
-        _put(f, made, f.word_of(pair, 0), f.word_of(pair, 1, "ptr"))
-    f.ret(made)
+        _put(f, new_object, f.word_of(pair, 0), f.word_of(pair, 1, "ptr"))
+    f.ret(new_object)
     f.start("slow", falls_through=False)
     call_slowly(f, layouts)
     return m

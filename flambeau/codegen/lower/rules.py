@@ -29,15 +29,15 @@ def pointwise(definition: OpDef, arguments: Arguments, compute: DType, result: D
     assert definition.scalar is not None
     converted: list[Any] = []
     for argument in definition.schema.arguments:
-        given = arguments[argument.name]
-        if isinstance(given, Expr):
+        argument_value = arguments[argument.name]
+        if isinstance(argument_value, Expr):
             if not takes_value(argument.type):
                 raise LoweringError(f"{definition.name}: argument {argument.name} is not a constant")
-            converted.append(operand(given, compute.name))
-        elif given is not None and takes_value(argument.type):
-            converted.append(operand(constant(given, compute.name), compute.name))
+            converted.append(operand(argument_value, compute.name))
+        elif argument_value is not None and takes_value(argument.type):
+            converted.append(operand(constant(argument_value, compute.name), compute.name))
         else:
-            converted.append(given)
+            converted.append(argument_value)
     value = definition.scalar(RECORDER, *converted)
     if not isinstance(value, Expr):
         raise LoweringError(f"{definition.name}: its scalar meaning gives several values")

@@ -58,15 +58,15 @@ class _Backward:
             )
             address = f.offset(self.places["grad_memory"], of_state)
             memory = f.masked_read(address, mask) if cell.has_memory else None
-            found = cell.backward(f, kept, state, grad, memory)
-            for k, value in enumerate(found.gates):
+            of_cell = cell.backward(f, kept, state, grad, memory)
+            for k, value in enumerate(of_cell.gates):
                 at = f.op("add", of_gates, f.mul(self.row_bytes, k))
                 f.masked_write(value, f.offset(self.places["grad_gates"], at), mask)
-            if found.memory is not None:
-                f.masked_write(found.memory, address, mask)
-            if found.hidden is not None:
-                f.masked_write(found.hidden, f.offset(self.places["grad_hidden"], of_state), mask)
-            loop.carry(*[f.fadd(a, b) for a, b in zip(loop.values, found.gates, strict=True)])
+            if of_cell.memory is not None:
+                f.masked_write(of_cell.memory, address, mask)
+            if of_cell.hidden is not None:
+                f.masked_write(of_cell.hidden, f.offset(self.places["grad_hidden"], of_state), mask)
+            loop.carry(*[f.fadd(a, b) for a, b in zip(loop.values, of_cell.gates, strict=True)])
         for k, total in enumerate(loop.values):
             address = f.offset(self.places["grad_bias"], f.op("add", f.mul(self.row_bytes, k), column))
             f.masked_write(f.fadd(f.masked_read(address, mask), total), address, mask)
@@ -103,8 +103,8 @@ class _Backward:
                     for row_of in places
                 ]
                 sums = f.add_products(sums, self._parts(f.op("add", first, row), tuple(range(width))), place)
-                for row_of, found in zip(places, sums, strict=True):
-                    for at, value, mask in zip(row_of, found, masks, strict=True):
+                for row_of, row_sums in zip(places, sums, strict=True):
+                    for at, value, mask in zip(row_of, row_sums, masks, strict=True):
                         f.masked_write(value, at, mask)
 
             f.by_rows(rows, tile)

@@ -119,12 +119,12 @@ class _Forward:
             memory = f.masked_read(f.offset(self.places["memory"], of_state), mask) if cell.has_memory else None
             is_read = not cell.has_memory and cell.gates > 1
             hidden = f.masked_read(f.offset(self.places["hidden"], of_state), mask) if is_read else None
-            found = cell.forward(f, sums[v : v + 1] if len(masks) > 1 else sums, hidden, memory)
-            f.masked_write(found.hidden, f.offset(self._row("output", "output_step", here), offset), mask)
-            if found.memory is not None:
-                f.masked_write(found.memory, f.offset(self.places["memory"], of_state), mask)
+            new_state = cell.forward(f, sums[v : v + 1] if len(masks) > 1 else sums, hidden, memory)
+            f.masked_write(new_state.hidden, f.offset(self._row("output", "output_step", here), offset), mask)
+            if new_state.memory is not None:
+                f.masked_write(new_state.memory, f.offset(self.places["memory"], of_state), mask)
             with f.when(f.negated(f.is_null(self.places["kept"]))):
-                for k, value in enumerate(found.kept):
+                for k, value in enumerate(new_state.kept):
                     f.masked_write(value, f.offset(self._kept(here, k), offset), mask)
                 if memory is not None:
                     f.masked_write(memory, f.offset(self._kept(here, cell.grads + 1), offset), mask)

@@ -107,9 +107,9 @@ class Layers:
         wanted = _row_major(a.shape, a.itemsize)
         if all(n == 1 or s == w for n, s, w in zip(a.shape, a.strides, wanted, strict=True)):
             return xs
-        made = self.room(*a.shape)
-        self.arrange(xs, made)
-        return made
+        dense = self.room(*a.shape)
+        self.arrange(xs, dense)
+        return dense
 
     def run(self, layer: Layer, xs: Placed, output: Address, output_step: int, table: Word, steps: int) -> None:
         """All steps of a layer over rows that lie one behind the other."""

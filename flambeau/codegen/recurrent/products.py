@@ -41,9 +41,9 @@ def add_product(m: ModuleBuilder, dtype: str, target: Target) -> None:
                 ]
                 own = f.offset(left, f.mul(numbers[0], words["left_step"]))
                 part = Part(own, words["left_step"], words["folded"], tuple(range(width)))
-                for n, found in zip(numbers, f.add_products(sums, [part], place), strict=True):
+                for n, row_sums in zip(numbers, f.add_products(sums, [part], place), strict=True):
                     places = at(result, words["result_step"], n)
-                    for p, value, mask in zip(places, found, masks, strict=True):
+                    for p, value, mask in zip(places, row_sums, masks, strict=True):
                         f.masked_write(value, p, mask)
 
             f.by_rows(rows, tile)
@@ -85,8 +85,8 @@ def add_outer(m: ModuleBuilder, dtype: str, target: Target) -> None:
                 sums = [[f.masked_read(p, mask) for p, mask in zip(of, masks, strict=True)] for of in places]
                 numbers = f.offset(own, f.bytes_of(row))
                 part = Part(numbers, word(f.size), rows, tuple(range(width)), words["left_step"])
-                for of, found in zip(places, f.add_products(sums, [part], panel), strict=True):
-                    for p, value, mask in zip(of, found, masks, strict=True):
+                for of, row_sums in zip(places, f.add_products(sums, [part], panel), strict=True):
+                    for p, value, mask in zip(of, row_sums, masks, strict=True):
                         f.masked_write(value, p, mask)
 
             f.by_rows(words["left_columns"], tile)

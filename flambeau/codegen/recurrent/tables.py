@@ -11,12 +11,12 @@ from flambeau.codegen.recurrent.words import TABLES
 def add_tables(m: ModuleBuilder) -> None:
     """``tables(block)``: the tables of the way through the steps, and of the way back; `words.TABLES`."""
     f = m.function("void tables", "ptr block", exported=True)
-    (given,) = f.parameters
+    (words,) = f.parameters
     steps, step, rows, batch = (
-        f.word_of(given, TABLES.index(name)) for name in ("steps", "size_step", "rows", "batch")
+        f.word_of(words, TABLES.index(name)) for name in ("steps", "size_step", "rows", "batch")
     )
     sizes, ahead, back, flag = (
-        f.word_of(given, TABLES.index(name), "ptr") for name in ("sizes", "ahead", "back", "flag")
+        f.word_of(words, TABLES.index(name), "ptr") for name in ("sizes", "ahead", "back", "flag")
     )
     refused = f.label("refused")
     loop = f.loop(steps, word(0), batch)

@@ -194,8 +194,8 @@ def _build_channels(m: VectorModule) -> None:
 
             def with_corner(k: Value, total: Value, start: Value = start, source: Value = source) -> Value:
                 at = f.op("add", start, f.op("mul", pitch, k))
-                found = _gathered(f, source, f.read(f.moved(offsets, f.op("mul", at, 4)), "i32", lanes, align=4))
-                return f.fadd(total, f.fmul(found, f.vector(f.moved(shares, f.bytes_of(at)))))
+                pixels = _gathered(f, source, f.read(f.moved(offsets, f.op("mul", at, 4)), "i32", lanes, align=4))
+                return f.fadd(total, f.fmul(pixels, f.vector(f.moved(shares, f.bytes_of(at)))))
 
             (total,) = f.fold(corners, [f.zero], lambda k, state: [with_corner(k, state[0])])
             to, left = f.moved(target, f.bytes_of(start)), f.op("sub", get["columns"], start)

@@ -58,7 +58,7 @@ def of_device(device: int) -> DeviceAllocator:
 def in_use() -> list[DeviceAllocator]:
     """The allocators of devices that somebody asked for memory."""
     used = library.which()
-    return [found for (of, _), found in sorted(_state.of_devices.items()) if of == used]
+    return [allocator for (of, _), allocator in sorted(_state.of_devices.items()) if of == used]
 
 
 def allocate(nbytes: int, device: int, stream: Any = None) -> Block | foreign.ForeignBlock:

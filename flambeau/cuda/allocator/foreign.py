@@ -131,6 +131,6 @@ def free_passed() -> None:
                 events[-1].record(library.stream_of(handle))
         _waiting.append((block, events))
     while _waiting and all(event.done for event in _waiting[0][1]):
-        (by, *given), _ = _waiting.popleft()
-        with using(given[2]):
-            by.free(*given)
+        (by, *arguments), _ = _waiting.popleft()
+        with using(arguments[2]):
+            by.free(*arguments)

@@ -41,8 +41,8 @@ def is_available() -> bool:
 @CUDNN_VERSION.provide
 def version() -> int | None:
     """The version, 91002 for 9.10.2; None without the library or a device."""
-    found = loaded() if library.is_real() else None
-    return None if found is None else int(found.cudnnGetVersion())
+    cudnn = loaded() if library.is_real() else None
+    return None if cudnn is None else int(cudnn.cudnnGetVersion())
 
 
 def call(function: str, *arguments: Any) -> None:

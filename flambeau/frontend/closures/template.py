@@ -103,9 +103,9 @@ def _is_of(value: Any, type_: Type) -> bool:
 
 def _check_promise(promised: Function, function: Function, tree: Def) -> None:
     """Raise CompileError for arrays that are of another kind than those that calls of itself were told."""
-    declared, given = promised.result, function.result
-    if isinstance(declared, ArrayType) and declared.dtype is not None and declared != given:
-        others = given or "something else"
+    declared, actual = promised.result, function.result
+    if isinstance(declared, ArrayType) and declared.dtype is not None and declared != actual:
+        others = actual or "something else"
         text = f"'{tree.name}' calls itself, and gives {declared} in one return and {others} in others"
         raise CompileError(f"{text}: let all returns give arrays of one dtype and number of dimensions", tree.range)
 

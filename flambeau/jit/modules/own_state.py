@@ -30,8 +30,8 @@ def load(
     shared = [SimpleNamespace(shared=SharedList(names)) for names in lists]
     plain = {name: value for name, value in metadata.items() if name != PENDING}
     method(_tensors(state), prefix, plain, strict, *shared)
-    for names, found in zip(lists, shared, strict=True):
-        names[:] = found.shared
+    for names, tensors in zip(lists, shared, strict=True):
+        names[:] = tensors.shared
 
 
 def _tensors(state: Mapping[str, Any]) -> SimpleNamespace:

@@ -128,8 +128,8 @@ def trace(
     if _store_inputs:
         object.__setattr__(traced, "_traced_inputs", {"forward": call.given})
     if check_trace:
-        for given in (call, *(Call(as_arguments(c), {}) for c in check_inputs or ())):
-            check(run, traced, recorded, given, check_tolerance)
+        for example in (call, *(Call(as_arguments(c), {}) for c in check_inputs or ())):
+            check(run, traced, recorded, example, check_tolerance)
     return traced
 
 

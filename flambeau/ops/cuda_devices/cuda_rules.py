@@ -148,9 +148,9 @@ def _by_kernel(target: Tensor, source: Tensor) -> bool:
 
 def _repeated(source: Tensor, sizes: tuple[int, ...]) -> Tensor:
     """A tensor as one of larger sizes, nothing being copied."""
-    given = source._array.shape
-    missing = len(sizes) - len(given)
-    pairs = zip(given, sizes[missing:], source.stride(), strict=True)
+    sizes_before = source._array.shape
+    missing = len(sizes) - len(sizes_before)
+    pairs = zip(sizes_before, sizes[missing:], source.stride(), strict=True)
     steps = [step if size == wanted else 0 for size, wanted, step in pairs]
     return tensors.shown(source, sizes, [0] * missing + steps)
 

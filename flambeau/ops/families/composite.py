@@ -52,8 +52,8 @@ def device_of(values: Sequence[Any]) -> Device | None:
         if isinstance(value, Tensor):
             if value.device.type == "cuda":
                 return value.device
-        elif type(value) in (list, tuple) and (found := device_of(value)) is not None:
-            return found
+        elif type(value) in (list, tuple) and (device := device_of(value)) is not None:
+            return device
     return None
 
 
@@ -103,8 +103,8 @@ class CompositeKernel:
         """Takes all arguments; gives the result where it has a quicker way, else None."""
 
     def __call__(self, *arguments: Any) -> Any:
-        if self.quickly is not None and (found := self.quickly(*arguments)) is not None:
-            return found
+        if self.quickly is not None and (result := self.quickly(*arguments)) is not None:
+            return result
         if special.exists and (device := device_of(arguments)) is not None:
             with making_on(device):
                 return self.body(F, *arguments)

@@ -118,13 +118,13 @@ class Objects:
         key = id(value), id(type_)
         if key in self._fitted:
             return self._fitted[key][2]
-        fitted, given = len(self._fitted), len(self._given)
+        fitted, given_before = len(self._fitted), len(self._given)
         try:
             composed = self._composed(value, type_, what)
         except PickleError:  # another member of a union may make something else of what is in it
             self._failures += 1
             _shorten(self._fitted, fitted)
-            _shorten(self._given, given)
+            _shorten(self._given, given_before)
             raise
         if isinstance(value, list | dict | tuple):
             self._fitted[key] = value, type_, composed

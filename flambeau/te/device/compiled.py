@@ -51,7 +51,7 @@ class DeviceMemory:
         if not on_device:
             return HostMemory().result(array.get(), given)
         if any(isinstance(value, EagerTensor) for value in on_device):
-            return next(found for take in ON_DEVICES if (found := take(array)) is not None)
+            return next(tensor for take in ON_DEVICES if (tensor := take(array)) is not None)
         return array
 
     def may_overlap(self, a: Any, b: Any) -> bool:

@@ -166,9 +166,9 @@ class _Kernel:
         if isinstance(operand, int):
             return self.v.b.const(operand, "int64")
         if operand.startswith("#"):
-            found = self.v.b.fresh()
-            self.v.b.add(Index(found, "add", (operand, 0)))
-            return found
+            register = self.v.b.fresh()
+            self.v.b.add(Index(register, "add", (operand, 0)))
+            return register
         return operand
 
     # --- in a block

@@ -29,13 +29,13 @@ class Workers:
         self._finalizer = weakref.finalize(self, _end, self._processes, self._tasks, self._results)
         for number in range(order.count):
             commands, tasks = context.Pipe(duplex=False)
-            results, given = context.Pipe(duplex=True)  # file descriptors go along sockets only
+            results, sender = context.Pipe(duplex=True)  # file descriptors go along sockets only
             process = context.Process(  # type: ignore[attr-defined]  # every context has one
-                target=work, args=(order, number, seed, commands, given), daemon=True, name=f"flambeau-worker-{number}"
+                target=work, args=(order, number, seed, commands, sender), daemon=True, name=f"flambeau-worker-{number}"
             )
             process.start()
             commands.close()
-            given.close()
+            sender.close()
             self._processes.append(process)
             self._tasks.append(tasks)
             self._results.append(results)
@@ -82,7 +82,7 @@ def _end(
             one.send(None)
         one.close()
     for one in results:
-        one.close()  # a worker that is sending notices
+        one.close()  # a worker that is sender notices
     for process in processes:
         process.join(PATIENCE)
         if process.is_alive():

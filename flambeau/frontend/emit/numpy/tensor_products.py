@@ -31,11 +31,11 @@ def tensordot(e: Emitter, where: SourceRange, a: Value, b: Value, axes: Value | 
     first, second = _axes(e, where, axes, rank)
     if len(first) != len(second):
         raise CompileError(COUNTS, where)
-    for found, count in ((first, rank), (second, other)):
-        for axis in found:
+    for own_axes, count in ((first, rank), (second, other)):
+        for axis in own_axes:
             if not -count <= axis < count:
                 raise CompileError(OUT_OF_RANGE.format(axis=axis, rank=count), where)
-    lists = [pack_list(e, [e.constant(axis) for axis in found], INT) for found in (first, second)]
+    lists = [pack_list(e, [e.constant(axis) for axis in own_axes], INT) for own_axes in (first, second)]
     result = call_operator(e, where, "aten::tensordot", [left, right, *lists])
     result.set_type(array_of(dtype, rank + other - 2 * len(first)))
     return result
