@@ -15,7 +15,7 @@ from flambeau.codegen.graph.memory import multiply, number
 from flambeau.codegen.graph.native_values import Scalar
 from flambeau.codegen.graph.representation import Int
 from flambeau.ir.constants import constant_value, is_constant
-from flambeau.ir.graph import Node, Value
+from flambeau.ir.graph import Block, Node, Value
 from flambeau.schema.types import INT
 from flambeau.util.record import dataclass
 
@@ -36,25 +36,28 @@ def bit_count(node: Node) -> BitCount | None:
     first, later = node.operand(1).defining_node, body.returns[0].defining_node
     if first is None or later is None or not _is(node.operand(0), ENDLESS) or body.parameters[0].is_used:
         return None
-    known = {later}
+    carried = list(zip(node.operands[2:], body.parameters[1:], body.returns[1:], strict=True))
+    if any(given.static_type != INT or before.static_type != INT for given, before, _ in carried):
+        return None
+    emptied = next(
+        (k for k, (given, _, after) in enumerate(carried) if _asks(first, given) and _asks(later, after)), None
+    )
+    if emptied is None:
+        return None
+    known = {later, *_without_lowest(*carried[emptied][1:])}
     counters: dict[int, Value] = {}
-    emptied = None
-    for k, (given, before, after) in enumerate(
-        zip(node.operands[2:], body.parameters[1:], body.returns[1:], strict=True)
-    ):
-        if given.static_type != INT or before.static_type != INT:
-            return None
-        steps = _without_lowest(before, after)
-        if steps and emptied is None and _asks(first, given) and _asks(later, after):
-            emptied = k
-            known |= steps
-            continue
-        step = _step(before, after)
-        if step is None or step.defining_node in set(body) or step in body.parameters or after.defining_node is None:
-            return None
-        counters[k] = step
-        known.add(after.defining_node)
-    return BitCount(emptied, counters) if emptied is not None and known == set(body) else None
+    for k, (_, before, after) in enumerate(carried):
+        step = _step(before, after) if k != emptied else None
+        if step is not None and after.defining_node is not None and not _is_inside(step, body):
+            counters[k] = step
+            known.add(after.defining_node)
+    is_whole = len(counters) == len(carried) - 1 and len(known) == len(counters) + 3
+    return BitCount(emptied, counters) if is_whole and known == set(body) else None
+
+
+def _is_inside(value: Value, body: Block) -> bool:
+    """Whether a value is made anew in each iteration."""
+    return value in body.parameters or value.defining_node in set(body)
 
 
 def _is(value: Value, number: int) -> bool:
