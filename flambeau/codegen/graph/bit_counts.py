@@ -7,7 +7,7 @@ while v:
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 
 from flambeau.codegen.graph.counted_while import ENDLESS
 from flambeau.codegen.graph.emitted_function import EmittedFunction
@@ -34,25 +34,22 @@ def bit_count(node: Node) -> BitCount | None:
     """What a `prim::Loop` counts; None where it is another one."""
     body = node.nested_blocks[0]
     first, later = node.operand(1).defining_node, body.returns[0].defining_node
-    if first is None or later is None or not _is(node.operand(0), ENDLESS) or body.parameters[0].is_used:
-        return None
     carried = list(zip(node.operands[2:], body.parameters[1:], body.returns[1:], strict=True))
-    if any(given.static_type != INT or before.static_type != INT for given, before, _ in carried):
+    if not _is(node.operand(0), ENDLESS) or body.parameters[0].is_used or not _are_ints(carried):
         return None
     emptied = next(
         (k for k, (given, _, after) in enumerate(carried) if _asks(first, given) and _asks(later, after)), None
     )
     if emptied is None:
         return None
-    known = {later, *_without_lowest(*carried[emptied][1:])}
-    counters: dict[int, Value] = {}
-    for k, (_, before, after) in enumerate(carried):
-        step = _step(before, after) if k != emptied else None
-        if step is not None and after.defining_node is not None and not _is_inside(step, body):
-            counters[k] = step
-            known.add(after.defining_node)
-    is_whole = len(counters) == len(carried) - 1 and len(known) == len(counters) + 3
-    return BitCount(emptied, counters) if is_whole and known == set(body) else None
+    counters = {
+        k: step
+        for k, (_, before, after) in enumerate(carried)
+        if k != emptied and (step := _step(before, after)) is not None and not _is_inside(step, body)
+    }
+    less = _without_lowest(*carried[emptied][1:])
+    known = {later, *less, *(carried[k][2].defining_node for k in counters)}
+    return BitCount(emptied, counters) if less and len(counters) == len(carried) - 1 and known == set(body) else None
 
 
 def _is_inside(value: Value, body: Block) -> bool:
@@ -64,9 +61,13 @@ def _is(value: Value, number: int) -> bool:
     return is_constant(value) and constant_value(value) == number
 
 
-def _asks(condition: Node, value: Value) -> bool:
+def _are_ints(carried: Sequence[tuple[Value, Value, Value]]) -> bool:
+    return all(given.static_type == INT == before.static_type for given, before, _ in carried)
+
+
+def _asks(condition: Node | None, value: Value) -> bool:
     """Whether a condition says that a number is not zero."""
-    if not condition.operands or condition.operand(0) is not value:
+    if condition is None or not condition.operands or condition.operand(0) is not value:
         return False
     return condition.op == "aten::Bool" or (condition.op == "aten::ne" and _is(condition.operand(1), 0))
 
