@@ -170,7 +170,8 @@ def disagreement(got: Any, want: Any, workload: Workload) -> str | None:
     for a, e in zip(answers, expected, strict=True):
         if a.size == 0:
             continue
-        error = np.abs(a.astype(np.float64) - e) / (1.0 + np.abs(e))
+        exact = a.astype(np.complex128 if np.iscomplexobj(e) else np.float64)
+        error = np.abs(exact - e) / (1.0 + np.abs(e))
         bad = float(np.mean(~(error <= workload.tolerance)))
         if bad > workload.strays:
             return f"wrong by {np.max(error):.1e}"

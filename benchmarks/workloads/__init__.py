@@ -11,6 +11,7 @@ from benchmarks.workloads import (
     broadcasting,
     calls,
     elements,
+    everyday,
     generation,
     gradients,
     images,
@@ -32,7 +33,7 @@ from benchmarks.workloads import (
 
 KINDS = {
     "calls": calls, "pointwise": pointwise, "rows": rows, "places": places, "broadcasting": broadcasting,
-    "products": products, "loops": loops, "elements": elements,
+    "products": products, "loops": loops, "elements": elements, "everyday": everyday,
     "array loops": array_loops, "array programs": array_programs, "loops with tensors": loops_with_tensors,
     "operators": operators, "tasks": tasks, "matrix slices": matrix_slices, "threads": threads, "gradients": gradients,
     "loop gradients": loop_gradients, "training": training, "transforms": transforms,

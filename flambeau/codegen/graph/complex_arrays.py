@@ -17,11 +17,13 @@ from flambeau.codegen.graph.lowering_tables import lowers_on_complex_tensors
 from flambeau.codegen.graph.memory import number
 from flambeau.codegen.graph.native_values import ArrayValue, CannotCompileError, ComplexValue, Native
 from flambeau.codegen.graph.picks import broadcast
-from flambeau.codegen.graph.pointwise import element
+from flambeau.codegen.graph.pointwise import element, inner_value
 from flambeau.codegen.graph.representation import Array
+from flambeau.codegen.graph.result_types import rule_argument
+from flambeau.codegen.graph.scalars import Operand
 from flambeau.codegen.graph.writes import everywhere
 from flambeau.codegen.llvm.emitter import Value as Register
-from flambeau.ir.graph import Node
+from flambeau.ir.graph import Node, Value
 from flambeau.schema.dtype import DType
 
 
@@ -50,6 +52,44 @@ def new_tensor(fn: EmittedFunction, node: Node) -> None:
     if not isinstance(result, DType):
         raise CannotCompileError(f"{definition.name}: its rule does not tell the dtype of the result")
     _loop(fn, node, natives, result, lambda s, arguments: element(definition, s, arguments, types))
+
+
+def group(fn: EmittedFunction, node: Node) -> bool:
+    """A fused group with complex tensors as one loop; whether it was one, of operators that have native code."""
+    graph = node.attribute("Subgraph")
+    natives = [fn.values.get(v) for v in node.operands]
+    nodes = [n for n in graph.nodes() if n.op not in ("prim::Constant", "prim::ListConstruct")]
+    is_complex = any(isinstance(n, ArrayValue) and n.rep.dtype.is_complex for n in natives)
+    if not is_complex or len(node.results) != 1 or not all(n.op in lowers_on_complex_tensors for n in nodes):
+        return False
+    given = dict(zip(graph.parameters, map(as_rules_take, natives), strict=True))
+    types = _types(nodes, given)
+
+    def meaning(s: ComplexRegisters, arguments: list[Any]) -> Operand:
+        values = dict(zip(graph.parameters, arguments, strict=True))
+        for inner in nodes:
+            assert inner.definition is not None
+            own = [inner_value(values, v) for v in inner.operands]
+            taken = [types.get(v, a) for v, a in zip(inner.operands, own, strict=True)]
+            values[inner.result()] = element(inner.definition, s, own, taken)
+        result: Operand = values[graph.returns[0]]
+        return result
+
+    _loop(fn, node, natives, types[graph.returns[0]].dtype, meaning)
+    return True
+
+
+def _types(nodes: list[Node], given: dict[Value, Any]) -> dict[Value, Any]:
+    """What rules take for each value of a group. Raises `CannotCompileError` where one does not tell a dtype."""
+    types = dict(given)
+    for inner in nodes:
+        definition = inner.definition
+        taken = [types[v] if v in types else inner_value({}, v) for v in inner.operands]
+        dtype = None if definition is None or definition.dtype is None else definition.dtype(*taken)
+        if definition is None or definition.scalar is None or not isinstance(dtype, DType):
+            raise CannotCompileError("complex tensors in an operator without a meaning per element")
+        types[inner.result()] = rule_argument(Array(dtype, 1))
+    return types
 
 
 def convert(fn: EmittedFunction, node: Node, dtype: DType) -> None:

@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Mapping, Sequence
 from typing import Any
 
-from flambeau.codegen.graph import embedded, lists, memory, native_values, result_types
+from flambeau.codegen.graph import complex_arrays, embedded, lists, memory, native_values, result_types
 from flambeau.codegen.graph.abi import NO_MEMORY
 from flambeau.codegen.graph.emitted_function import EmittedFunction
 from flambeau.codegen.graph.interpreter_calls import call_python, rep_of_result
@@ -40,7 +40,7 @@ from flambeau.schema.types import ListType, TensorType
 
 def group(fn: EmittedFunction, node: Node) -> None:
     """A fused group: scalar code if its tensors have no axes, loops in a loop, else its kernel."""
-    if small_group(fn, node):
+    if complex_arrays.group(fn, node) or small_group(fn, node):
         return
     reps = _group_results(fn, node)
     nest = embedded.nest_of(fn, node)

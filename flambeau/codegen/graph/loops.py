@@ -12,7 +12,7 @@ from __future__ import annotations
 from collections.abc import Sequence
 
 from flambeau.analysis.parallel_loops import is_parallel
-from flambeau.codegen.graph import counted_while, lanes_emit, meetings, memory
+from flambeau.codegen.graph import bit_counts, counted_while, lanes_emit, meetings, memory
 from flambeau.codegen.graph.control import poll, rounds
 from flambeau.codegen.graph.emitted_function import EmittedFunction
 from flambeau.codegen.graph.hoisted_bounds_checks import Span, span_of
@@ -45,6 +45,10 @@ class _Carried:
 def emit_loop(fn: EmittedFunction, node: Node) -> None:
     """A `prim::Loop`."""
     if is_parallel(node) and fn.can_share and emit_parallel(fn, node):
+        return
+    count = bit_counts.bit_count(node)
+    if count is not None:
+        bit_counts.emit(fn, node, count)
         return
     body = node.nested_blocks[0]
     trip, condition = fn.values.index(node.operand(0)), fn.values.truth(node.operand(1))
@@ -110,6 +114,8 @@ def _start(fn: EmittedFunction, node: Node, body: Block) -> _Carried:
 def _is_innermost(body: Block) -> bool:
     """Whether no other loop, and nothing that may take long, is inside."""
     for node in body:
+        if node.op == "prim::Loop" and bit_counts.bit_count(node) is not None:
+            continue
         if node.op in ("prim::Loop", "prim::FusionGroup") and not _is_small_group(node):
             return False
         if any(not _is_innermost(b) for b in node.nested_blocks):
@@ -217,6 +223,8 @@ def _chunks(
     e.raw(f"{start} = phi i64 [0, %{before}], [{end}, %{again}]")
     e.branch_if(e.icmp("slt", start, trip), chunk, after)
     e.start(chunk)
+    e.declare("declare void @llvm.assume(i1)")
+    e.raw(f"call void @llvm.assume(i1 {e.icmp('sge', start, number(0))})")  # so that shifts by it have no way out
     is_fast = e.icmp("slt", start, span.end)
     limit = e.select(is_fast, span.end, trip) if len(copies) == 2 else trip
     if memory.literal(span.first) != 0:

@@ -135,7 +135,7 @@ def small_group(fn: EmittedFunction, node: Node) -> bool:
     types = dict(zip(graph.parameters, map(as_rules_take, natives), strict=True))
     for inner in nodes:
         assert inner.definition is not None
-        arguments = [_inner(inner_values, v) for v in inner.operands]
+        arguments = [inner_value(inner_values, v) for v in inner.operands]
         operand_types = [types.get(v, a) for v, a in zip(inner.operands, arguments, strict=True)]
         operand = element(inner.definition, s, arguments, operand_types)
         inner_values[inner.result()] = operand
@@ -150,7 +150,7 @@ def _has_one_meaning(node: Node) -> bool:
     return node.definition is not None and node.definition.scalar is not None and len(node.results) == 1
 
 
-def _inner(values: Mapping[Value, Any], value: Value) -> Any:
+def inner_value(values: Mapping[Value, Any], value: Value) -> Any:
     """A value of a group: what it has become, or a constant."""
     if value in values:
         return values[value]
@@ -158,5 +158,5 @@ def _inner(values: Mapping[Value, Any], value: Value) -> Any:
     if node is not None and node.op == "prim::Constant":
         return node.attributes.get("value")
     if node is not None and node.op == "prim::ListConstruct":
-        return [_inner(values, v) for v in node.operands]
+        return [inner_value(values, v) for v in node.operands]
     raise CannotCompileError("a group uses a value of its surroundings")

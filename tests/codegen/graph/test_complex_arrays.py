@@ -162,3 +162,20 @@ def test_a_fast_fourier_transform_is_native() -> None:
     fn = flambeau.script(transform)
     np.testing.assert_allclose(fn(x), np.fft.fft(x), rtol=1e-12, atol=1e-12)
     assert "native from end to end" in str(fn.explain())
+
+
+def recursive(x: np.ndarray) -> np.ndarray:
+    n = len(x)
+    if n == 1:
+        return x
+    even, odd = recursive(x[::2]), recursive(x[1::2])
+    turned = np.exp(-2j * np.pi * np.arange(n // 2) / n) * odd
+    return np.concatenate((even + turned, even - turned))
+
+
+def test_a_recursive_transform_is_native() -> None:
+    x = np.random.default_rng(0).normal(size=64) + 0j
+    fn = flambeau.script(recursive)
+    for _ in range(3):
+        np.testing.assert_allclose(fn(x), np.fft.fft(x), rtol=1e-12, atol=1e-12)
+    assert "native from end to end" in str(fn.explain())
