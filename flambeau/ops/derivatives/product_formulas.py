@@ -262,7 +262,9 @@ def _einsum(f: Any, grad: Any, equation: str, tensors: Sequence[Any]) -> list[An
         for place, letter in enumerate(own):  # letters that were summed alone
             if letter not in known:
                 found = f.unsqueeze(found, place)
-        found = f.expand(found, [sizes[c] for c in own])
+        wanted = [sizes[c] for c in own]
+        if len(known) < len(own) or any(type(n) is not int for n in wanted) or list(found.shape) != wanted:
+            found = f.expand(found, wanted)
         gradients.append(_on_diagonals(f, found, own, term, [sizes[c] for c in term]))
     return gradients
 
