@@ -6,6 +6,7 @@ import math
 from collections.abc import Sequence
 from typing import Any
 
+from flambeau.ops.derivatives.plain_arrays import by_transposed, transposed_by
 from flambeau.ops.derivatives.shapes import adjoint, scaled
 from flambeau.schema.dtype import bool_
 from flambeau.schema.gradient import Formula, Product, decomposed, formulas, passed_on
@@ -57,7 +58,7 @@ def _left(f: Any, grad: Any, self_sizes: Sequence[int], other: Any) -> Any:
         return f.mm(grad, adjoint(f, other))
     if len(self_sizes) == 1:
         return f.squeeze(f.matmul(f.conj(other), f.unsqueeze(grad, -1)), -1)
-    return f.matmul(grad, adjoint(f, other))
+    return f.over_arrays(by_transposed, lambda f, grad, other: f.matmul(grad, adjoint(f, other)), grad, other)
 
 
 def _right(f: Any, grad: Any, self: Any, other_sizes: Sequence[int]) -> Any:
@@ -75,7 +76,7 @@ def _right(f: Any, grad: Any, self: Any, other_sizes: Sequence[int]) -> Any:
         number = math.prod(self.shape[:-1])
         rows = f.reshape(self, [number, self.shape[-1]])
         return f.mm(adjoint(f, rows), f.reshape(grad, [number, grad.shape[-1]]))
-    return f.matmul(adjoint(f, self), grad)
+    return f.over_arrays(transposed_by, lambda f, self, grad: f.matmul(adjoint(f, self), grad), self, grad)
 
 
 formulas(
