@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 from functools import lru_cache
+from itertools import chain
 from math import prod
 from typing import Any
 
@@ -115,21 +116,26 @@ class _Product:
     """The axes of the product in the order of the result."""
 
 
+def _kinds(a: str, b: str, out: str) -> tuple[list[str], ...]:
+    """The letters of both operands and the result, those of one operand and the result, those that are summed."""
+    both = {*a} & {*b}
+    rows, columns = ([c for c in out if c in own and c not in both] for own in (a, b))
+    return [c for c in out if c in both], rows, columns, [c for c in a if c in both and c not in out]
+
+
 @lru_cache(maxsize=256)
 def _as_product(equation: str, ranks: tuple[int, ...]) -> _Product | None:
     """How a sum of two operands is a product of matrices; None where it is not one."""
     named, result = operands(equation)
-    if len(named) != 2 or "..." in equation or [len(set(n)) for n in named] != list(ranks):
+    if "..." in equation or len(named) != 2 or [len(n) for n in named] != list(ranks):
         return None
     a, b = named
-    if (len(a), len(b)) != ranks:
-        return None
     out = implied(named) if result is None else result
-    stack = [c for c in out if c in a and c in b]
-    rows, columns = [c for c in out if c in a and c not in b], [c for c in out if c in b and c not in a]
-    summed = [c for c in a if c in b and c not in out]
-    is_all = set(out) == {*stack, *rows, *columns} and len(set(out)) == len(out)
-    if not is_all or {*a} != {*stack, *rows, *summed} or {*b} != {*stack, *summed, *columns} or not summed:
+    if any(len(set(letters)) < len(letters) for letters in (a, b, out)):
+        return None
+    stack, rows, columns, summed = _kinds(a, b, out)
+    parts = ((out, stack, rows, columns), (a, stack, rows, summed), (b, stack, summed, columns))
+    if not summed or any({*letters} != {*chain(*ways)} for letters, *ways in parts):
         return None
     made = [*stack, *rows, *columns]
     return _Product(

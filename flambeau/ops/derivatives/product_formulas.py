@@ -263,11 +263,15 @@ def _einsum(f: Any, grad: Any, equation: str, tensors: Sequence[Any]) -> list[An
         for place, letter in enumerate(own):  # letters that were summed alone
             if letter not in known:
                 found = f.unsqueeze(found, place)
-        wanted = [sizes[c] for c in own]
-        if len(known) < len(own) or any(type(n) is not int for n in wanted) or list(found.shape) != wanted:
-            found = f.expand(found, wanted)
+        found = _expanded(f, found, [sizes[c] for c in own])
         gradients.append(_on_diagonals(f, found, own, term, [sizes[c] for c in term]))
     return gradients
+
+
+def _expanded(f: Any, x: Any, sizes: list[Any]) -> Any:
+    """A tensor repeated along axes of size one, where there are such that a run of Python can tell."""
+    are_known = all(type(n) is int for n in (*sizes, *x.shape))
+    return x if are_known and list(x.shape) == sizes else f.expand(x, sizes)
 
 
 def _on_diagonals(f: Any, found: Any, own: str, term: str, sizes: Sequence[int]) -> Any:
