@@ -46,3 +46,11 @@ def flat(gradient: Tensor, node: Node, operand: Edge) -> Tensor:
     result = unrecorded(gradient)
     result._node, result.output_nr = FlatGradientBackward0(node.name(), (edge_of(gradient), operand)), 0
     return result
+
+
+def flat_by_operands(gradients: Gradients, node: Node) -> Gradients:
+    """The gradients of a node's operands: those that depend on nothing depend on their operands by a slope of 0."""
+    return [
+        gradient if gradient is None or edge is None or gradient.requires_grad else flat(gradient, node, edge)
+        for gradient, edge in zip(gradients, node.edges, strict=True)
+    ]

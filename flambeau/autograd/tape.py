@@ -28,6 +28,7 @@ from flambeau.schema.own_gradient import is_spelling
 from flambeau.tensor import recorder
 from flambeau.tensor.grad_mode import is_grad_enabled, refuse_saving
 from flambeau.tensor.interceptors import changed
+from flambeau.tensor.subclasses import special
 from flambeau.tensor.tensor import Tensor
 from flambeau.util.inversions import LEVEL_TAPE, TAPE
 
@@ -84,8 +85,12 @@ def _decomposed(definition: OpDef, gradient: Decomposed) -> Recorded:
         values = list(arguments)
         if written:  # what stands in for it may keep the elements that are written over
             values[0] = OPERATORS.clone(values[0])
-        with making_on(device_of(values)):
-            result = gradient.body(OPERATORS, **dict(zip(names, values, strict=True)))
+        named = dict(zip(names, values, strict=True))
+        if special.exists:
+            with making_on(device_of(values)):
+                result = gradient.body(OPERATORS, **named)
+        else:
+            result = gradient.body(OPERATORS, **named)
         return written[0].copy_(result) if written else result
 
     return record

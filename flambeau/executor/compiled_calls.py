@@ -10,6 +10,7 @@ from collections.abc import Sequence
 from typing import Any
 
 from flambeau.analysis.gradients import Flow, Marks
+from flambeau.autograd.flat_node import flat_by_operands
 from flambeau.autograd.node import Gradients, Node, edge_of
 from flambeau.autograd.saved import FREED, SavedTensor
 from flambeau.executor import lost_numbers
@@ -124,7 +125,8 @@ class CompiledBackward(Node):
         inputs = _inputs(plan, values, None if kept is None or is_grad_enabled() else kept.restored(self))
         found = way.gradients(way.function(*given, *inputs))
         by_tensor = _by_tensor([values[n] for n in way.targets], found)
-        return [by_tensor.get(id(tensor)) for tensor in arguments.asking]
+        results = [by_tensor.get(id(tensor)) for tensor in arguments.asking]
+        return flat_by_operands(results, self) if is_grad_enabled() else results
 
     def _runs_again(self, arguments: KeptArguments, gradients: Gradients) -> bool:
         """Whether the way back is that of a second run: for gradients that are batches or have tangents, and to be

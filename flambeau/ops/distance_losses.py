@@ -48,7 +48,7 @@ def by_loop(loop: Callable[..., None]) -> Callable[..., Tensor | None]:
 
     def loss(self: Tensor, target: Tensor, reduction: int, *bound: float) -> Tensor | None:
         left, right = self._array, target._array
-        native = loop_for(loop, left.size) if _is_plain((self, target), (left, right)) else None
+        native = loop_for(loop, left.size) if are_plain((self, target), (left, right)) else None
         if native is None or any(not number > 0 for number in bound):
             return None
         result = np.empty(left.shape, left.dtype)
@@ -69,7 +69,7 @@ def of_odds(
     """The same for the cross entropy of two classes by the logarithm of their odds x, without weights:
     (1 - target) x - log(sigmoid(x))."""
     odds, wanted = self._array, target._array
-    if weight is not None or pos_weight is not None or not _is_plain((self, target), (odds, wanted)):
+    if weight is not None or pos_weight is not None or not are_plain((self, target), (odds, wanted)):
         return None
     logs = call("aten::log_sigmoid", wrap(odds))._array
     with np.errstate(all="ignore"):
@@ -81,7 +81,19 @@ def of_odds(
     return wrap(averaged(added, odds, dims, self.dtype) if reduction == MEAN else added)
 
 
-def _is_plain(tensors: Sequence[Any], arrays: Sequence[Any]) -> bool:
+def cosines(x1: Tensor, x2: Tensor, dim: int, eps: float) -> Tensor | None:
+    """The same for the cosines of angles along a dimension: sums in double precision, which is rounded once."""
+    left, right = x1._array, x2._array
+    if not are_plain((x1, x2), (left, right)) or not -left.ndim <= dim < left.ndim:
+        return None
+    left, right = (one.astype(np.float64, copy=False) for one in (left, right))
+    with np.errstate(all="ignore"):
+        lengths = [np.maximum(np.sqrt(np.add.reduce(one * one, axis=dim)), eps) for one in (left, right)]
+        result = np.add.reduce(left * right, axis=dim) / (lengths[0] * lengths[1])
+    return wrap(np.asarray(result).astype(x1._array.dtype))
+
+
+def are_plain(tensors: Sequence[Any], arrays: Sequence[Any]) -> bool:
     """Whether nobody watches, and both are floats of the host that lie row-major, of one dtype and shape."""
     if thread.handlers or thread.observer is not None or any(type(t) is not Tensor for t in tensors):
         return False

@@ -5,6 +5,7 @@ from __future__ import annotations
 
 from typing import Any
 
+from flambeau.ops.distance_losses import cosines
 from flambeau.ops.families import ranks
 from flambeau.ops.families.composite import composite
 from flambeau.ops.families.promotion import common_dtype
@@ -90,6 +91,7 @@ def _distance_shape(sizes: Sizes | None, keepdim: Any) -> Sizes | None:
 composite(
     "aten::cosine_similarity(Tensor x1, Tensor x2, int dim=1, float eps=1e-08) -> Tensor",
     body=cosine_similarity,
+    quickly=cosines,
     dtype=lambda x1, x2: common_dtype((x1, x2)),
     shape=lambda x1, x2, dim: ranks.without_dim(ranks.both(x1, x2), dim),
     doc="The cosine of the angle between vectors along `dim`.",

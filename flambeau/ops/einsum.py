@@ -3,16 +3,21 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
+from functools import lru_cache
+from itertools import chain
+from math import prod
 from typing import Any
 
 from flambeau.ops.families import ranks
 from flambeau.ops.families.arrays import Array, contiguous, dtype_of, reduce_with, widened
+from flambeau.ops.families.element_loops import FLOATS
 from flambeau.ops.families.opaque import declare
 from flambeau.ops.product_checks import ULP
 from flambeau.schema.opdef import ErrorSample, Sample, Sizes
-from flambeau.tensor.array_library import np
+from flambeau.tensor.array_library import is_host_array, np
 from flambeau.tensor.tensor import Tensor, view_of, wrap
 from flambeau.util import blas
+from flambeau.util.record import dataclass
 
 
 def operands(equation: str) -> tuple[list[str], str | None]:
@@ -95,6 +100,73 @@ def einsum_kernel(equation: str, tensors: Sequence[Array], path: Sequence[int] |
     return contiguous(product).astype(first.dtype, copy=False)
 
 
+@dataclass(frozen=True, slots=True)
+class _Product:
+    """Two operands as stacks of matrices, and their product as the result."""
+
+    left: tuple[int, ...]
+    """The axes of the first: what both have and the result names, what only it has, what is summed."""
+    right: tuple[int, ...]
+    """Of the second: what both have and the result names, what is summed, what only it has."""
+    shared: tuple[tuple[int, int], ...]
+    """Axes of each that have one name."""
+    counts: tuple[int, int, int]
+    """How many axes number the matrices, their rows and their columns."""
+    order: tuple[int, ...]
+    """The axes of the product in the order of the result."""
+
+
+def _kinds(a: str, b: str, out: str) -> tuple[list[str], ...]:
+    """The letters of both operands and the result, those of one operand and the result, those that are summed."""
+    both = {*a} & {*b}
+    rows, columns = ([c for c in out if c in own and c not in both] for own in (a, b))
+    return [c for c in out if c in both], rows, columns, [c for c in a if c in both and c not in out]
+
+
+@lru_cache(maxsize=256)
+def _as_product(equation: str, ranks: tuple[int, ...]) -> _Product | None:
+    """How a sum of two operands is a product of matrices; None where it is not one."""
+    named, result = operands(equation)
+    if "..." in equation or len(named) != 2 or [len(n) for n in named] != list(ranks):
+        return None
+    a, b = named
+    out = implied(named) if result is None else result
+    if any(len(set(letters)) < len(letters) for letters in (a, b, out)):
+        return None
+    stack, rows, columns, summed = _kinds(a, b, out)
+    parts = ((out, stack, rows, columns), (a, stack, rows, summed), (b, stack, summed, columns))
+    if not summed or any({*letters} != {*chain(*ways)} for letters, *ways in parts):
+        return None
+    made = [*stack, *rows, *columns]
+    return _Product(
+        left=tuple([a.index(c) for c in (*stack, *rows, *summed)]),
+        right=tuple([b.index(c) for c in (*stack, *summed, *columns)]),
+        shared=tuple([(a.index(c), b.index(c)) for c in (*stack, *summed)]),
+        counts=(len(stack), len(rows), len(columns)),
+        order=tuple([made.index(c) for c in out]),
+    )
+
+
+def _multiplied(equation: str, tensors: Sequence[Array]) -> Array | None:
+    """The sum as one product of stacks of matrices; None where it is none, or sizes have to be looked at."""
+    if len(tensors) != 2 or not all(map(is_host_array, tensors)):
+        return None
+    a, b = tensors
+    product = _as_product(equation, (a.ndim, b.ndim))
+    if product is None or a.dtype != b.dtype or a.dtype not in FLOATS or not a.size or not b.size:
+        return None
+    if any(a.shape[i] != b.shape[j] for i, j in product.shared):
+        return None
+    stack, rows, columns = product.counts
+    left, right = a.transpose(product.left), b.transpose(product.right)
+    batch, inner = left.shape[:stack], prod(left.shape[stack + rows :])
+    of_rows, of_columns = left.shape[stack : stack + rows], right.shape[right.ndim - columns :]
+    left = left.reshape(*batch, prod(of_rows), inner)
+    right = right.reshape(*batch, inner, prod(of_columns))
+    made = blas.matmul(left, right).reshape((*batch, *of_rows, *of_columns))
+    return contiguous(made.transpose(product.order))
+
+
 def implied(named: Sequence[str]) -> str:
     """The result that is meant without an arrow: broadcast dimensions, then what occurs once, in alphabetical order."""
     together = "".join(named).replace("...", "")
@@ -157,6 +229,9 @@ def named_shape(equation: Any) -> Sizes | None:
 
 def run(equation: str, tensors: Sequence[Tensor], path: Sequence[int] | None = None) -> Tensor:
     """A view of the operand where that is enough, else the sum."""
+    found = _multiplied(equation, [t._array for t in tensors])
+    if found is not None:
+        return wrap(found)
     check(equation, [t._array for t in tensors])
     view = viewed(equation, tensors[0]) if len(tensors) == 1 else None
     return wrap(einsum_kernel(equation, [t._array for t in tensors], path)) if view is None else view

@@ -12,7 +12,7 @@ from flambeau.ops.families.samples import longs, sample
 from flambeau.schema.dtype import bool_, uint8
 from flambeau.schema.opdef import UNKNOWN, ErrorSample, Sample, Sizes
 from flambeau.schema.types import TensorType
-from flambeau.tensor.array_library import is_outside, np
+from flambeau.tensor.array_library import is_host_array, is_outside, np
 from flambeau.tensor.layout import wrap_dim
 from flambeau.tensor.tensor import wrap
 from flambeau.util.record import dataclass, field
@@ -98,6 +98,11 @@ def _check_broadcast(indices: Sequence[Array]) -> None:
 
 def index_kernel(self: Array, indices: Sequence[Array | None]) -> Array:
     """NumPy's advanced indexing: index dimensions stay in place if neighbours, else they come first."""
+    if len(indices) == 1 and self.ndim and is_host_array(self):
+        [index] = indices
+        if index is not None and index.ndim and index.dtype == np.int64:
+            check_range(index, self.shape[0], 0)
+            return self.take(index, axis=0)
     self, indices = with_mask_axes(self, indices)
     return np.array(self[places(self.shape, indices)], order="C")
 

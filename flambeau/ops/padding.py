@@ -53,9 +53,11 @@ def constant_pad_nd_kernel(self: Array, pad: Ints, value: complex = 0) -> Array:
         if size < 0 or self.shape[dim] + min(before, 0) + min(after, 0) < 0:
             raise RuntimeError("narrow(): length must be non-negative.")
     result = np.full(shape, np.asarray(value).astype(self.dtype), self.dtype)
-    source = tuple(slice(max(-b, 0), s - max(-a, 0)) for s, (b, a) in zip(self.shape, around, strict=True))
-    target = tuple(slice(max(b, 0), s - max(a, 0)) for s, (b, a) in zip(shape, around, strict=True))
-    result[target] = self[source]
+    source, target = [], []
+    for size, padded, (before, after) in zip(self.shape, shape, around, strict=True):
+        source.append(slice(max(-before, 0), size - max(-after, 0)))
+        target.append(slice(max(before, 0), padded - max(after, 0)))
+    result[tuple(target)] = self[tuple(source)]
     if self.ndim == 4 and not self.flags.c_contiguous and self.transpose(0, 2, 3, 1).flags.c_contiguous:
         return np.ascontiguousarray(result.transpose(0, 2, 3, 1)).transpose(0, 3, 1, 2)
     return result

@@ -11,7 +11,7 @@ from flambeau.ops.families.opaque import declare
 from flambeau.ops.families.rules import known, same_dtype, same_shape
 from flambeau.schema.opdef import UNKNOWN, ErrorSample, Sample, Sizes
 from flambeau.schema.types import TensorType
-from flambeau.tensor.array_library import np
+from flambeau.tensor.array_library import is_host_array, np
 from flambeau.tensor.tensor import Tensor, wrap
 
 Ints = int | Sequence[int]
@@ -52,7 +52,19 @@ def roll_kernel(self: Array, shifts: Ints, dims: Ints = ()) -> Array:
     if not self.ndim:
         raise IndexError(f"Dimension specified as {chosen[0]} but tensor has no dimensions")
     places = [one_dim(d, self.ndim) for d in chosen]
+    if len(places) == 1 and self.size and is_host_array(self):
+        return _rolled(self, amounts[0] % self.shape[places[0]], places[0])
     return contiguous(np.roll(self, amounts, places))
+
+
+def _rolled(array: Array, amount: int, place: int) -> Array:
+    """Along one dimension, by less than its size."""
+    lead = (slice(None),) * place
+    cut = array.shape[place] - amount
+    result = np.empty(array.shape, array.dtype)
+    result[(*lead, slice(amount, None))] = array[(*lead, slice(cut))]
+    result[(*lead, slice(amount))] = array[(*lead, slice(cut, None))]
+    return result
 
 
 def rot90_kernel(self: Array, k: int = 1, dims: Sequence[int] = (0, 1)) -> Array:

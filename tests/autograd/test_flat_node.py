@@ -93,3 +93,16 @@ def test_the_node_is_called_after_the_one_whose_gradient_it_is() -> None:
     assert node.name() == "LeakyReluBackward0Backward0"
     assert node.next_functions[1][0].variable is x
     assert node.apply([None]) == [None, None]
+
+
+@flambeau.jit.script
+def rectified_twice(x: Tensor, slope: float) -> Tensor:
+    return flambeau.nn.functional.leaky_relu(x * 2, slope)
+
+
+def test_gradients_of_compiled_calls_are_flat_too() -> None:
+    for _ in range(3):
+        x = flambeau.tensor([1.0, -1.0], requires_grad=True)
+        (slope,) = grad(rectified_twice(x, 0.25).sum(), x, create_graph=True)
+        assert slope.tolist() == [2, 0.5]
+        assert grad(slope.sum(), x)[0].tolist() == [0, 0]

@@ -57,6 +57,7 @@ def llvm_version() -> str:
         return f"llvmlite {llvmlite.__version__} LLVM {llvm.llvm_version_info}"
 
 
+@cache
 def _library() -> str | None:
     """The file of the library; None where it cannot be found without loading it."""
     try:

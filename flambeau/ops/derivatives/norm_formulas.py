@@ -5,6 +5,7 @@ from __future__ import annotations
 from collections.abc import Sequence
 from typing import Any
 
+from flambeau.ops.derivatives.plain_arrays import of_groups
 from flambeau.schema.gradient import decomposed, formulas, formulas_by_flag, together
 
 
@@ -76,6 +77,10 @@ def _grouped(x: Any, groups: int) -> list[int]:
 
 
 def _group_input(f: Any, grad: Any, input: Any, num_groups: int, weight: Any, eps: float) -> Any:
+    return f.over_arrays(of_groups, _group_rows, grad, input, num_groups, weight, eps)
+
+
+def _group_rows(f: Any, grad: Any, input: Any, num_groups: int, weight: Any, eps: float) -> Any:
     each = input.shape[1] // num_groups
     for size in input.shape[2:]:
         each = each * size

@@ -18,6 +18,7 @@ from flambeau.tensor.dispatch import operator as operator_named
 from flambeau.tensor.grad_mode import mode
 from flambeau.tensor.observer import thread
 from flambeau.tensor.storage import Storage
+from flambeau.tensor.subclasses import disabled_function
 from flambeau.tensor.tensor import Tensor, wrap
 
 
@@ -40,6 +41,13 @@ NUMBERS: Final[dict[str, Callable[[Any], Any]]] = {
     "sgn": _of_number(np.sign),
 }
 """Functions that formulas apply to numbers too: with infinities and nan where Python's own raise."""
+
+
+def _is_plain(tensor: Tensor) -> bool:
+    """Whether a tensor lies in the memory of the host, and nobody is asked what operators on it do."""
+    cls = type(tensor)
+    is_own = cls is Tensor or cls.__flambeau_function__ is disabled_function
+    return is_own and type(tensor._storage) is Storage and not tensor.dtype.is_quantized
 
 
 class FormulaOperators(Operators):
@@ -102,7 +110,7 @@ class FormulaOperators(Operators):
         for argument in arguments:
             if not isinstance(argument, Tensor):
                 given.append(argument)
-            elif type(argument._storage) is Storage and not argument.dtype.is_quantized:
+            elif _is_plain(argument):
                 given.append(argument._array)
             else:
                 return body(self, *arguments)

@@ -17,6 +17,8 @@ from typing import Any
 
 from flambeau.ops.families.element_loops import FLOATS, add_along, add_elements, add_slices, loop_for
 from flambeau.tensor.array_library import np
+from flambeau.util import blas
+from flambeau.util.inversions import NORM_GRADIENTS
 
 Array = np.ndarray[Any, Any]
 Places = Callable[[int, int, int], list[int]]
@@ -148,3 +150,36 @@ def of_cosines(
         slope = towards - np.where(own < least, 0, along)
         by_self: Array = (np.expand_dims(grad, dim) * slope).astype(self.dtype)
     return by_self
+
+
+def by_transposed(left: Array, right: Array) -> Array | None:
+    """Stacks of matrices by others that are read as their transposes."""
+    return _product(left, right.swapaxes(-1, -2)) if right.ndim > 1 else None
+
+
+def transposed_by(left: Array, right: Array) -> Array | None:
+    """Stacks of matrices that are read as their transposes by others."""
+    return _product(left.swapaxes(-1, -2), right) if left.ndim > 1 else None
+
+
+def _product(left: Array, right: Array) -> Array | None:
+    if left.dtype not in FLOATS or left.dtype != right.dtype or left.shape[:-2] != right.shape[:-2]:
+        return None
+    result: Array = blas.matmul(left, right)
+    return result
+
+
+def of_groups(grad: Array, input: Array, groups: int, weight: Array | None, eps: float) -> Array | None:
+    """Of an input that is normalised within groups of channels."""
+    if grad.dtype not in FLOATS or input.dtype != grad.dtype or not input.size:
+        return None
+    if weight is not None:
+        grad = grad * weight.reshape(-1, *[1] * (input.ndim - 2))
+    rows = (1, input.shape[0] * groups, -1)
+    found = NORM_GRADIENTS.implementation(
+        np.ascontiguousarray(grad).reshape(rows), np.ascontiguousarray(input).reshape(rows), None, eps
+    )
+    if found is None:
+        return None
+    by_input: Array = found[0].reshape(input.shape)
+    return by_input

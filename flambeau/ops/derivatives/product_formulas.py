@@ -6,6 +6,7 @@ import math
 from collections.abc import Sequence
 from typing import Any
 
+from flambeau.ops.derivatives.plain_arrays import by_transposed, transposed_by
 from flambeau.ops.derivatives.shapes import adjoint, scaled
 from flambeau.schema.dtype import bool_
 from flambeau.schema.gradient import Formula, Product, decomposed, formulas, passed_on
@@ -57,7 +58,7 @@ def _left(f: Any, grad: Any, self_sizes: Sequence[int], other: Any) -> Any:
         return f.mm(grad, adjoint(f, other))
     if len(self_sizes) == 1:
         return f.squeeze(f.matmul(f.conj(other), f.unsqueeze(grad, -1)), -1)
-    return f.matmul(grad, adjoint(f, other))
+    return f.over_arrays(by_transposed, lambda f, grad, other: f.matmul(grad, adjoint(f, other)), grad, other)
 
 
 def _right(f: Any, grad: Any, self: Any, other_sizes: Sequence[int]) -> Any:
@@ -75,7 +76,7 @@ def _right(f: Any, grad: Any, self: Any, other_sizes: Sequence[int]) -> Any:
         number = math.prod(self.shape[:-1])
         rows = f.reshape(self, [number, self.shape[-1]])
         return f.mm(adjoint(f, rows), f.reshape(grad, [number, grad.shape[-1]]))
-    return f.matmul(adjoint(f, self), grad)
+    return f.over_arrays(transposed_by, lambda f, self, grad: f.matmul(adjoint(f, self), grad), self, grad)
 
 
 formulas(
@@ -262,9 +263,15 @@ def _einsum(f: Any, grad: Any, equation: str, tensors: Sequence[Any]) -> list[An
         for place, letter in enumerate(own):  # letters that were summed alone
             if letter not in known:
                 found = f.unsqueeze(found, place)
-        found = f.expand(found, [sizes[c] for c in own])
+        found = _expanded(f, found, [sizes[c] for c in own])
         gradients.append(_on_diagonals(f, found, own, term, [sizes[c] for c in term]))
     return gradients
+
+
+def _expanded(f: Any, x: Any, sizes: list[Any]) -> Any:
+    """A tensor repeated along axes of size one, where there are such that a run of Python can tell."""
+    are_known = all(type(n) is int for n in (*sizes, *x.shape))
+    return x if are_known and list(x.shape) == sizes else f.expand(x, sizes)
 
 
 def _on_diagonals(f: Any, found: Any, own: str, term: str, sizes: Sequence[int]) -> Any:
