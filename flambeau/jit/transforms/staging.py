@@ -34,7 +34,7 @@ from flambeau.util.trees import Structure, flatten
 MOST_OPERATORS: Final = 4000
 """A recording with more is given up: compiling it would take longer than it saves."""
 _ABOUT: Final = ("metadata", "query", "composite", "view")
-_SUMMARIES: KeptOn[Function, tuple[bool, bool]] = KeptOn()
+_SUMMARIES: KeptOn[Function, tuple[bool, bool, bool]] = KeptOn()
 
 
 class NotStagedError(Exception):
@@ -51,11 +51,18 @@ def has_effects(function: Function) -> bool:
     return _known(function)[1]
 
 
-def _known(function: Function) -> tuple[bool, bool]:
+def runs_whole(function: Function) -> bool:
+    """Whether a call within a transform is one of the function's own program: it looks at elements, or has loops, which
+    would run an operator at a time."""
+    return goes_by_elements(function) or _known(function)[2]
+
+
+def _known(function: Function) -> tuple[bool, bool, bool]:
     known = _SUMMARIES.get(function)
     if known is None:
         nodes = list(inlined_graph(function).all_nodes())
-        known = _SUMMARIES[function] = (any(map(_looks_at_elements, nodes)), any(map(_has_effect, nodes)))
+        looks, effects, loops = (any(map(ask, nodes)) for ask in (_looks_at_elements, _has_effect, _is_loop))
+        known = _SUMMARIES[function] = looks, effects, loops
     return known
 
 
@@ -72,6 +79,13 @@ def _looks_at_elements(node: Node) -> bool:
         return False
     types = [r.type for r in definition.schema.returns]
     return any(type_ in (BOOL, INT, FLOAT, NUMBER) or isinstance(type_, ComplexType) for type_ in types)
+
+
+def _is_loop(node: Node) -> bool:
+    function = node.attributes.get("function")
+    if node.op in (GRADIENT, VMAP, TANGENTS) and isinstance(function, Function):
+        return _known(function)[2]
+    return node.op == "prim::Loop"
 
 
 def _has_effect(node: Node) -> bool:

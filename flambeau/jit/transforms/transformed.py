@@ -20,7 +20,7 @@ from flambeau.jit.function import ScriptFunction
 from flambeau.jit.script_registry import REGISTRY
 from flambeau.jit.transforms.batches import Batches
 from flambeau.jit.transforms.programs import in_dims_of, program_of
-from flambeau.jit.transforms.staging import NotStagedError, Staged, goes_by_elements, has_effects
+from flambeau.jit.transforms.staging import NotStagedError, Staged, goes_by_elements, has_effects, runs_whole
 from flambeau.jit.transforms.whole_graphs import WholeGraph, has_loops
 from flambeau.program.function import Function
 from flambeau.program.gradients import gradient_of
@@ -60,7 +60,7 @@ class GradientFunction(ScriptFunction):
 
 def _is_within(base: Function) -> bool:
     """Whether a call is within a transform, where what goes by sizes alone runs an operator at a time."""
-    return innermost() is not None and observer.current() is None and not goes_by_elements(base)
+    return innermost() is not None and observer.current() is None and not runs_whole(base)
 
 
 class Stages:
@@ -155,7 +155,7 @@ class TransformedFunction(ScriptFunction):
             return self.plain(*args, **kwargs)
         if observer.current() is not None:
             return super()._call_slowly(*args, **kwargs)
-        if dispatch.is_intercepted() and goes_by_elements(self.base):
+        if dispatch.is_intercepted() and runs_whole(self.base):
             return super()._call_slowly(*args, **kwargs)
         if not self._is_covered(args, kwargs):
             return self.plain(*args, **kwargs)

@@ -1,8 +1,8 @@
-"""Scripted functions that go by elements, called within transforms of other functions: each call is that of a custom
-function with the program of its gradient, of its tangents and of its batches.
+"""Scripted functions that go by elements or have loops, called within transforms of other functions: each call is that
+of a custom function with the program of its gradient, of its tangents and of its batches.
 
-Other scripted functions run an operator at a time there; of these, branches that elements decide differ for each
-example, and numbers would lose their derivatives.
+Other scripted functions run an operator at a time there; of those that go by elements, branches that these decide
+differ for each example, and numbers would lose their derivatives.
 """
 
 from __future__ import annotations
@@ -14,7 +14,7 @@ from flambeau.autograd.function import Function as CustomFunction
 from flambeau.autograd.function_levels import owner
 from flambeau.jit.function import ScriptFunction
 from flambeau.jit.transforms.programs import program_of
-from flambeau.jit.transforms.staging import goes_by_elements, has_effects
+from flambeau.jit.transforms.staging import has_effects, runs_whole
 from flambeau.jit.transforms.transformed import transformed
 from flambeau.program.function import Function
 from flambeau.schema.types import TensorType
@@ -32,7 +32,7 @@ _calls: Final[KeptOn[Any, Any]] = KeptOn()
 @CALL_WITHIN_TRANSFORMS.provide
 def call_within(function: Function, arguments: Sequence[Any]) -> Any:
     """The result of a call within transforms; NotImplemented where it is to run an operator at a time."""
-    if has_effects(function) or not goes_by_elements(function):
+    if has_effects(function) or not runs_whole(function):
         return NotImplemented
     asks = is_grad_enabled() and any(isinstance(a, Tensor) and a.requires_grad for a in arguments)
     if not asks and owner(arguments) is None:

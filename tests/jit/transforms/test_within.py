@@ -7,7 +7,8 @@ import pytest
 
 import flambeau
 from flambeau import Tensor
-from flambeau.func import grad, jacfwd, jacrev, jvp, vjp, vmap
+from flambeau.func import grad, hessian, jacfwd, jacrev, jvp, vjp, vmap
+from flambeau.jit.transforms import within
 
 X = flambeau.tensor([0.3, 0.5, 0.7]).double()
 BASIS = flambeau.eye(3).double()
@@ -59,3 +60,59 @@ def test_c15_what_prints_runs_an_operator_at_a_time(capsys: pytest.CaptureFixtur
     unit = flambeau.CompilationUnit("def f(x: Tensor) -> Tensor:\n  print('seen')\n  return x * 2")
     assert vmap(lambda x: unit.f(x))(BASIS).tolist() == (BASIS * 2).tolist()
     assert capsys.readouterr().out.count("seen") == 1
+
+
+@flambeau.script
+def stepped(x: Tensor, k: Tensor, steps: int = 3) -> Tensor:
+    for _ in range(steps):
+        x = x + 0.1 * flambeau.sin(x * k)
+    return x
+
+
+@flambeau.script
+def counted(x: Tensor) -> tuple[Tensor, Tensor]:
+    n = flambeau.zeros(1, dtype=flambeau.int64)
+    for _ in range(4):
+        x = x * x.cos()
+        n = n + 1
+    return x, n
+
+
+TRANSFORMS = {
+    "vmap": lambda f: vmap(lambda x: f(x, X) * 2.0),
+    "vmap of grad": lambda f: vmap(grad(lambda x: f(x, X).sum())),
+    "vmap of jacfwd": lambda f: vmap(jacfwd(lambda x: f(x, x) * 2.0)),
+    "vmap of hessian": lambda f: vmap(hessian(lambda x: (f(x, X) ** 2).sum())),
+    "grad of vmap": lambda f: grad(lambda rows: (vmap(lambda x: f(x, X))(rows) ** 2).sum()),
+    "grad of grad": lambda f: grad(lambda rows: grad(lambda x: (f(x, X) ** 2).sum())(rows[0]).sum()),
+    "jacrev": lambda f: lambda rows: jacrev(lambda x: f(x, rows[1]) + x)(rows[0]),
+    "jacfwd": lambda f: lambda rows: jacfwd(lambda x: f(X, x) * x)(rows[2]),
+    "jvp of grad": lambda f: lambda rows: jvp(grad(lambda x: f(x, X).sum()), (rows[0],), (rows[1],))[1],
+    "vjp": lambda f: lambda rows: vjp(lambda x: f(x, X) * x, rows[0])[1](rows[1])[0],
+    "vmap of a gradient": lambda f: vmap(lambda x: grad(lambda y: f(y, X, 2).sum())(x) * f(x, X)),
+}  # fmt: skip
+
+
+@pytest.mark.parametrize("name", TRANSFORMS)
+def test_a_call_with_loops_is_that_of_the_python_function(name: str) -> None:
+    rows = flambeau.stack([X, X * 4, -X])
+    want = TRANSFORMS[name](stepped.__wrapped__)(rows)
+    for _ in range(2):
+        np.testing.assert_allclose(TRANSFORMS[name](stepped)(rows).numpy(), want.numpy(), rtol=1e-10, atol=1e-12)
+
+
+def test_a_call_with_loops_and_integers() -> None:
+    rows = flambeau.stack([X, -X])
+    value, count = vmap(lambda x: counted(x))(rows)
+    np.testing.assert_allclose(value.numpy(), counted(rows)[0].numpy())
+    assert count.tolist() == [[4], [4]]
+    got = grad(lambda x: counted(x)[0].sum())(X)
+    np.testing.assert_allclose(got.numpy(), grad(lambda x: counted.__wrapped__(x)[0].sum())(X).numpy())
+
+
+def test_a_call_with_loops_is_one_of_its_own_program() -> None:
+    vmap(grad(lambda x: stepped(x, X, 200).sum()))(flambeau.stack([X, -X]))
+    known = within._calls.get(stepped.script_function)
+    assert known is not None
+    assert known.pull is not None
+    assert known.pull.explain().is_native
