@@ -281,6 +281,8 @@ def _isinstance(node: Node) -> Any:
         if any(isinstance(t, TensorType) for t in asked):
             return True
         return False if all(isinstance(t, (*_PLAIN, ListType, DictType, NoneType)) for t in asked) else UNKNOWN
+    if isinstance(type_, ListType) and all(isinstance(t, TensorType) for t in asked):
+        return False
     if not isinstance(type_, _PLAIN):
         return UNKNOWN
     if any(type_ == without_refinement(t) for t in asked):
