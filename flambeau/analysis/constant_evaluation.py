@@ -15,7 +15,7 @@
 from __future__ import annotations
 
 import operator
-from collections.abc import Callable
+from collections.abc import Callable, Sequence
 from typing import Any, Final
 
 from flambeau.ir import constants
@@ -273,16 +273,21 @@ def _identity_by_types(node: Node) -> bool | None:
     return None
 
 
+def _isinstance_of_tensors(type_: TensorType | ListType, asked: Sequence[Type]) -> Any:
+    """Of a tensor, or of a list, which is none."""
+    if isinstance(type_, ListType):
+        return False if all(isinstance(t, TensorType) for t in asked) else UNKNOWN
+    if any(isinstance(t, TensorType) for t in asked):
+        return True
+    return False if all(isinstance(t, (*_PLAIN, ListType, DictType, NoneType)) for t in asked) else UNKNOWN
+
+
 @evaluates("prim::isinstance")
 def _isinstance(node: Node) -> Any:
     """Whether a value of a plain type, or a tensor, is of one of some types; ints and bools may be each other."""
     type_, asked = node.operand(0).static_type, node.attributes.get("types", ())
-    if isinstance(type_, TensorType):
-        if any(isinstance(t, TensorType) for t in asked):
-            return True
-        return False if all(isinstance(t, (*_PLAIN, ListType, DictType, NoneType)) for t in asked) else UNKNOWN
-    if isinstance(type_, ListType) and all(isinstance(t, TensorType) for t in asked):
-        return False
+    if isinstance(type_, TensorType | ListType):
+        return _isinstance_of_tensors(type_, asked)
     if not isinstance(type_, _PLAIN):
         return UNKNOWN
     if any(type_ == without_refinement(t) for t in asked):

@@ -119,8 +119,8 @@ def _viewed(flow: Flow, node: Node, operands: Tangents) -> Tangents:
 def _applied(flow: Flow, node: Node, operands: Tangents, places: set[int] | None = None) -> Tangents:
     """A copy of a node on tangents, in these places; in all that have some, by default."""
     given: list[Value] = []
-    for place, (value, tangent) in enumerate(zip(node.operands, operands, strict=True)):
-        is_wanted = is_real(value.static_type) if places is None else place in places
+    for index, (value, tangent) in enumerate(zip(node.operands, operands, strict=True)):
+        is_wanted = is_real(value.static_type) if places is None else index in places
         given.append((tangent or _zero(flow, value)) if is_wanted else value)
     copy = clone_node(node, flow.builder.graph, {})
     copy.set_operands(given)
@@ -146,12 +146,12 @@ def _multilinear(flow: Flow, node: Node, definition: OpDef, operands: Tangents) 
     total: Any = None
     proxies = [builder.proxy(v) for v in node.operands]
     names = multilinear[node.op]()
-    for place, tangent in enumerate(operands):
+    for index, tangent in enumerate(operands):
         if tangent is None:
             continue
-        if definition.schema.arguments[place].name not in names:
-            raise NotDifferentiableError(f"{definition.full_name} has no tangent by {place}")
-        arguments = [*proxies[:place], builder.proxy(tangent), *proxies[place + 1 :]]
+        if definition.schema.arguments[index].name not in names:
+            raise NotDifferentiableError(f"{definition.full_name} has no tangent by {index}")
+        arguments = [*proxies[:index], builder.proxy(tangent), *proxies[index + 1 :]]
         one = builder.insert(definition, arguments)
         builder.sizes.set(one.value, builder.sizes.of(node.result()))
         total = one if total is None else total + one

@@ -114,8 +114,8 @@ def _extreme(flow: Flow, node: Node, operands: Tangents) -> Tangents:
         return [diagonal(flow, node, definition, gradient, operands)]
     [tangent], [items] = operands, node.operands
     assert tangent is not None
-    place = builder.node("aten::index", [items, node.result()])
-    return [builder.node("aten::__getitem__", [tangent, place.value]).value]
+    index = builder.node("aten::index", [items, node.result()])
+    return [builder.node("aten::__getitem__", [tangent, index.value]).value]
 
 
 @node_tangents(
@@ -149,10 +149,10 @@ def _sum_of_products(flow: Flow, node: Node, operands: Tangents) -> Tangents:
         raise NotDifferentiableError("aten::einsum of a list of unknown length has no tangent in graphs")
     factors = [builder.proxy(v) for v in maker.operands]
     total: Any = None
-    for place, value in enumerate(maker.operands):
+    for index, value in enumerate(maker.operands):
         tangent = flow.of(value)
         if tangent is not None:
-            changed = [*factors[:place], builder.proxy(tangent), *factors[place + 1 :]]
+            changed = [*factors[:index], builder.proxy(tangent), *factors[index + 1 :]]
             one = builder.call(node.op, (builder.proxy(node.operand(0)), changed), {})
             builder.sizes.set(one.value, builder.sizes.of(node.result()))
             total = one if total is None else total + one

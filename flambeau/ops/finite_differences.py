@@ -33,8 +33,8 @@ def _uniform(F: Any, x: Any, spacing: Any, dim: int, edge_order: int) -> Any:  #
     """The slopes along a dimension whose samples are `spacing` apart."""
     n = x.size(dim)
 
-    def at(place: int, length: int = 1) -> Any:
-        return F.narrow(x, dim, place, length)
+    def at(start: int, length: int = 1) -> Any:
+        return F.narrow(x, dim, start, length)
 
     inside = F.div(F.sub(at(2, n - 2), at(0, n - 2)), 2 * spacing)
     if edge_order == 1:
@@ -53,11 +53,11 @@ def _placed(F: Any, x: Any, places: Any, dim: int, edge_order: int) -> Any:  # n
     between = F.sub(F.narrow(places, 0, 1, n - 1), F.narrow(places, 0, 0, n - 1))
     steps = F.reshape(between, [-1] + [1] * (x.dim() - 1 - dim))
 
-    def at(place: int, length: int = 1) -> Any:
-        return F.narrow(x, dim, place, length)
+    def at(start: int, length: int = 1) -> Any:
+        return F.narrow(x, dim, start, length)
 
-    def step(place: int, length: int = 1) -> Any:
-        return F.narrow(steps, 0, place, length)
+    def step(start: int, length: int = 1) -> Any:
+        return F.narrow(steps, 0, start, length)
 
     def weighed(start: int, length: int, a: Any, b: Any, c: Any) -> Any:
         parts = [F.mul(at(start + k, length), factor) for k, factor in enumerate((a, b, c))]
@@ -103,8 +103,8 @@ def _gradient(F: Any, x: Tensor, spacing: Any, dim: Any, edge_order: int) -> lis
     if len(spacings) != len(dims):
         raise RuntimeError(SPACINGS.format(dims=len(dims), count=len(spacings)))
     return [
-        (_placed if isinstance(one, Tensor) else _uniform)(F, x, one, place, edge_order)
-        for one, place in zip(spacings, dims, strict=True)
+        (_placed if isinstance(one, Tensor) else _uniform)(F, x, one, axis, edge_order)
+        for one, axis in zip(spacings, dims, strict=True)
     ]
 
 

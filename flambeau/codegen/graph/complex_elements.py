@@ -164,7 +164,7 @@ def load(fn: EmittedFunction, address: Register, dtype: DType) -> Operand:
     if not dtype.is_complex:
         return Operand(memory.load_element(fn.e, address, dtype), dtype)
     part = dtype.to_real()
-    re, im = (Operand(memory.load_element(fn.e, place, part), part) for place in _places(fn, address, part))
+    re, im = (Operand(memory.load_element(fn.e, half, part), part) for half in _places(fn, address, part))
     return Parts(re, im, dtype)
 
 
@@ -184,8 +184,8 @@ def store(fn: EmittedFunction, address: Register, value: Any) -> None:
         memory.store_element(fn.e, address, value.register, value.dtype)
         return
     part = value.dtype.to_real()
-    for place, one in zip(_places(fn, address, part), (value.re, value.im), strict=True):
-        memory.store_element(fn.e, place, one.register, part)
+    for half, one in zip(_places(fn, address, part), (value.re, value.im), strict=True):
+        memory.store_element(fn.e, half, one.register, part)
 
 
 def _places(fn: EmittedFunction, data: Register, part: DType) -> tuple[Register, Register]:

@@ -62,9 +62,9 @@ class Draw:
         """A literal."""
         return self.s.const(value, dtypes.float64)
 
-    def operand(self, place: int) -> Operand:
+    def operand(self, index: int) -> Operand:
         """A float that the node is given."""
-        return Operand(self.fn.values.scalar(self.node.operand(place)).register, dtypes.float64)
+        return Operand(self.fn.values.scalar(self.node.operand(index)).register, dtypes.float64)
 
     def refuse_negative(self, scale: Operand) -> None:
         """Leave the function where a scale is below zero, or its negative: Python raises."""
@@ -122,12 +122,12 @@ def _standard_normal(d: Draw) -> Operand:
     e, s, generator = d.e, d.s, d.begin()
     slots = [e.slot("double", 8) for _ in range(3)]
     kept, fresh, after = e.label("kept"), e.label("fresh"), e.label("after")
-    word, place = GENERATOR.word("gauss"), GENERATOR.word("has_gauss")
-    has = memory.load_word(e, generator, place, "i64")
+    word, has_word = GENERATOR.word("gauss"), GENERATOR.word("has_gauss")
+    has = memory.load_word(e, generator, has_word, "i64")
     e.branch_if(e.icmp("ne", has, number(0)), kept, fresh)
     e.start(kept)
     e.raw(f"store double {memory.load_word(e, generator, word, 'double')}, ptr {slots[0]}")
-    memory.store_word(e, generator, place, number(0))
+    memory.store_word(e, generator, has_word, number(0))
     e.branch(after)
     e.start(fresh)
 
@@ -145,7 +145,7 @@ def _standard_normal(d: Draw) -> Operand:
     x, y, square = (Operand(e.define(f"load double, ptr {slot}", "double", 1), dtypes.float64) for slot in slots)
     factor = s.sqrt(s.div(s.mul(d.constant(-2.0), s.log(square)), square))
     memory.store_word(e, generator, word, s.mul(factor, x).register)
-    memory.store_word(e, generator, place, number(1))
+    memory.store_word(e, generator, has_word, number(1))
     e.raw(f"store double {s.mul(factor, y).register}, ptr {slots[0]}")
     e.branch(after)
     e.start(after)

@@ -163,16 +163,16 @@ def _along(o: Outline, places: Sequence[int]) -> Function:
     return _attached(tangents_of(o.function, instead, numbers, f"{o.function.name}_along"))
 
 
-def _pushed(o: Outline, place: int) -> Function:
+def _pushed(o: Outline, index: int) -> Function:
     """The tangents of the results along one argument."""
     m = o.mark
     tangents = [f"{m}s{n}" for n in range(len(o.values))]
     lines = [
-        f"def transformed({o.declared([o.tangents[place]])}):",
-        f"    {written([*o.values, *tangents], is_tuple=True)} = {m}along({joined([o.call, o.tangents[place]])})",
+        f"def transformed({o.declared([o.tangents[index]])}):",
+        f"    {written([*o.values, *tangents], is_tuple=True)} = {m}along({joined([o.call, o.tangents[index]])})",
         f"    return {written(tangents, is_tuple=True)}",
     ]
-    return _attached(compiled(f"{o.function.name}_pushed", lines, o, {f"{m}along": _along(o, [place])}))
+    return _attached(compiled(f"{o.function.name}_pushed", lines, o, {f"{m}along": _along(o, [index])}))
 
 
 def _along_gradients(o: Outline, back: Function, seeds: Sequence[str], places: Sequence[int]) -> Function:
@@ -198,13 +198,13 @@ def _along_gradients(o: Outline, back: Function, seeds: Sequence[str], places: S
     )
 
 
-def _bent(o: Outline, back: Function, place: int) -> Function:
+def _bent(o: Outline, back: Function, index: int) -> Function:
     """The tangents of the gradients along one argument."""
     m = o.mark
     gradients = [f"{m}g{n}" for n in range(len(o.sources))]
     seconds = [f"{m}h{n}" for n in range(len(o.sources))]
-    further = [*o.seeds, o.tangents[place]]
-    along = _along_gradients(o, back, o.seeds, [place])
+    further = [*o.seeds, o.tangents[index]]
+    along = _along_gradients(o, back, o.seeds, [index])
     lines = [
         f"def transformed({o.declared(further)}):",
         f"    {written([*gradients, *seconds], is_tuple=True)} = {m}along({joined([o.call, *further])})",

@@ -188,8 +188,8 @@ def _choice(e: Emitter, where: SourceRange, function: RandomFunction, bound: Bou
         raise CompileError(ONE_OF_ARRAY, where)
     count = a if isinstance(type_, IntType) else call_operator(e, where, "aten::len", [a])
     if is_one:
-        place = call_operator(e, where, "python::np_random_place", [count, p])
-        return place
+        index = call_operator(e, where, "python::np_random_place", [count, p])
+        return index
     sizes, rank = _sizes(e, where, function, bound["size"])
     places = _made(e, where, "places", [count, sizes, bound["replace"], p], int64, rank)
     if isinstance(type_, IntType):
