@@ -167,4 +167,4 @@ PROGRAMS = (
     table_that_grows,
 )  # fmt: skip
 TO_FIRST_ORDER = (table_of_numbers,)
-"""Those whose first derivative is a graph, and whose second is not: a formula there asks for what only the run knows."""
+"""Those whose first derivative is a graph, and whose second is not: a formula there asks the run."""
