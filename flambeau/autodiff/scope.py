@@ -152,6 +152,8 @@ class Saved:
         with graph.inserting(whole):
             stack = graph.insert("prim::ListConstruct", (), (type_,)).result()
         following = value.owner_block.first if value.defining_node is None else value.defining_node.next
+        if isinstance(value.static_type, ListType):
+            following = None  # it is filled by then, and the stack holds lists that stay as they are
         with graph.inserting(following or value.owner_block.return_node):
             graph.insert("aten::append", [stack, value], (type_,))
         with graph.inserting(scope.marker):

@@ -202,8 +202,13 @@ def _that_hand_on(items: Value) -> Iterator[Node]:
         user = use.user
         if use.offset == 0 and _gives_back(user):
             yield from _that_hand_on(user.result())
-        elif use.offset > 0 or user.definition is None or any(_may_hold(v, items) for v in user.results):
+        elif use.offset > 0 or (not _gives_new(user) and any(_may_hold(v, items) for v in user.results)):
             yield user
+
+
+def _gives_new(node: Node) -> bool:
+    """Whether the result of an operator is surely none of its operands."""
+    return node.definition is not None and all(r.alias is None for r in node.definition.schema.returns)
 
 
 def _may_hold(value: Value, items: Value) -> bool:

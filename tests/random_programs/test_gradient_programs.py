@@ -2,11 +2,14 @@
 
 from __future__ import annotations
 
+import json
 import math
+from pathlib import Path
 
 import pytest
 
 from tests.random_programs.gradients import check
+from tests.random_programs.gradients.__main__ import main
 from tests.random_programs.gradients.check import disagreement, paths_for, points, report
 from tests.random_programs.gradients.generate import PARAMETERS, generate
 from tests.random_programs.model import Program, Statement, unused
@@ -29,8 +32,26 @@ def test_programs_reach_what_they_are_for() -> None:
         "while n", "break", "continue", "else:", "return total + ", ".append(", ".pop()", "helper", "[i", ".mul_(", ".t().mul_(",
         ".diagonal()", "softmax", ".item()", "math.exp(", " @ ", "+= ", "range(k",
         "State(", ".step(", "Optional[", "def inner", ".tolist()", "[1:] + ", "rows", ".split(", ".index_add(", "max(c", "for key",
+        "folded(parts", "descend(", "Store(", ".rows", ".rows.append(", "list[Optional[Tensor]]", "cummax", "] *= 0.9",
     )  # fmt: skip
     assert unused(wanted, (generate(seed).source() for seed in range(300))) == []
+
+
+def test_most_programs_are_short() -> None:
+    lengths = sorted(len(generate(seed).source().partition("def main")[2].splitlines()) for seed in range(200))
+    assert lengths[100] <= 20
+    assert lengths[-1] >= 50
+
+
+def test_the_command_goes_on_where_it_was(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
+    state = str(tmp_path / "state.json")
+    for _ in range(2):
+        assert main(["--seeds", "2:4", "--state", state]) == 0
+        assert "2 programs, 0 differ" in capsys.readouterr().out
+    assert json.loads(Path(state).read_text())["shares"] == [2]
+    with pytest.raises(SystemExit):
+        main(["--seeds", "4:2"])
+    assert "expected two seeds as in 0:1000, the second greater, got '4:2'" in capsys.readouterr().err
 
 
 def test_points_have_other_sizes() -> None:
