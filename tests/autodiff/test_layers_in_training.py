@@ -124,3 +124,22 @@ def test_attention_with_a_mask() -> None:
         for one, other in zip(ours.parameters(), theirs.parameters(), strict=True):
             np.testing.assert_allclose(one.grad.numpy(), other.grad.numpy(), rtol=1e-8, atol=1e-9)
     assert not any("GradOf" in kind for kind, *_ in ours.explain().interpreted), str(ours.explain())
+
+
+@pytest.mark.parametrize("mode", ["sum", "mean", "max"])
+@pytest.mark.parametrize("options", [{}, {"padding_idx": 3}, {"scale_grad_by_freq": True}])
+def test_bags(mode: str, options: dict[str, Any]) -> None:
+    if mode == "max" and "scale_grad_by_freq" in options:
+        pytest.skip("PyTorch refuses it")
+    theirs = torch.nn.EmbeddingBag(9, 4, mode=mode, **options).double()
+    plain = nn.EmbeddingBag(9, 4, mode=mode, **options).double()
+    plain.load_state_dict({"weight": flambeau.tensor(theirs.weight.detach().numpy().copy())})
+    ours = flambeau.script(plain)
+    for seed in range(5):
+        rows, starts = np.random.default_rng(seed).integers(0, 9, 11), np.array([0, 2, 2, 7])
+        theirs.zero_grad()
+        ours.zero_grad()
+        (theirs(torch.tensor(rows), torch.tensor(starts)) ** 2).sum().backward()
+        (ours(flambeau.tensor(rows), flambeau.tensor(starts)) ** 2).sum().backward()
+        np.testing.assert_allclose(ours.weight.grad.numpy(), theirs.weight.grad.numpy(), rtol=1e-10, atol=1e-12)
+    assert not any("GradOf" in kind for kind, *_ in ours.explain().interpreted), str(ours.explain())
