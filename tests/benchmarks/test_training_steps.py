@@ -10,6 +10,7 @@ import pytest
 import flambeau
 
 torch = pytest.importorskip("torch")
+pytestmark = pytest.mark.filterwarnings("ignore::DeprecationWarning")
 
 from benchmarks import training_steps  # noqa: E402  (it needs torch)
 from benchmarks.workloads import training_images, training_sequences  # noqa: E402
