@@ -124,3 +124,34 @@ def test_attention_with_a_mask() -> None:
         for one, other in zip(ours.parameters(), theirs.parameters(), strict=True):
             np.testing.assert_allclose(one.grad.numpy(), other.grad.numpy(), rtol=1e-8, atol=1e-9)
     assert not any("GradOf" in kind for kind, *_ in ours.explain().interpreted), str(ours.explain())
+
+
+def test_bags_whose_gradients_are_divided_by_how_often_rows_come() -> None:
+    """By the definition: PyTorch divides by the number of another row where bags share rows."""
+    weight, rows = numbers(0, 5, 3), np.array([1, 3, 3, 0, 3, 1])
+    ours = flambeau.script(nn.EmbeddingBag(5, 3, mode="sum", scale_grad_by_freq=True).double())
+    ours.load_state_dict({"weight": flambeau.tensor(weight)})
+    slope = numbers(1, 2, 3)
+    for _ in range(4):
+        ours.zero_grad()
+        (ours(flambeau.tensor(rows), flambeau.tensor([0, 2])) * flambeau.tensor(slope)).sum().backward()
+    expected = np.zeros((5, 3))
+    np.add.at(expected, rows, slope[[0, 0, 1, 1, 1, 1]] / np.bincount(rows)[rows][:, None])
+    np.testing.assert_allclose(ours.weight.grad.numpy(), expected, rtol=1e-12)
+
+
+@pytest.mark.parametrize("mode", ["sum", "mean", "max"])
+@pytest.mark.parametrize("options", [{}, {"padding_idx": 3}])
+def test_bags(mode: str, options: dict[str, Any]) -> None:
+    theirs = torch.nn.EmbeddingBag(9, 4, mode=mode, **options).double()
+    plain = nn.EmbeddingBag(9, 4, mode=mode, **options).double()
+    plain.load_state_dict({"weight": flambeau.tensor(theirs.weight.detach().numpy().copy())})
+    ours = flambeau.script(plain)
+    for seed in range(5):
+        rows, starts = np.random.default_rng(seed).integers(0, 9, 11), np.array([0, 2, 2, 7])
+        theirs.zero_grad()
+        ours.zero_grad()
+        (theirs(torch.tensor(rows), torch.tensor(starts)) ** 2).sum().backward()
+        (ours(flambeau.tensor(rows), flambeau.tensor(starts)) ** 2).sum().backward()
+        np.testing.assert_allclose(ours.weight.grad.numpy(), theirs.weight.grad.numpy(), rtol=1e-10, atol=1e-12)
+    assert not any("GradOf" in kind for kind, *_ in ours.explain().interpreted), str(ours.explain())

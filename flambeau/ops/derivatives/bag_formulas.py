@@ -6,6 +6,7 @@ from collections.abc import Sequence
 from typing import Any
 
 from flambeau.ops.derivatives.shapes import perhaps, zeros
+from flambeau.schema.dtype import int64
 from flambeau.schema.gradient import formulas
 
 _MEAN, _MAX = 1, 2
@@ -16,8 +17,8 @@ class _Bags:
 
     def __init__(self, f: Any, indices: Any, offsets: Any, has_last: bool, padding: int | None) -> None:
         bounds = f.narrow(offsets, 0, 0, offsets.shape[0] - 1) if has_last else offsets
-        places = f.to(f.arange(indices.shape[0]), offsets.dtype)
-        owners = f.to(f.searchsorted(bounds, places, right=True), f.arange(1).dtype) - 1
+        places = f.to(f.arange(indices.shape[0], dtype=int64), offsets.dtype)
+        owners = f.to(f.searchsorted(bounds, places, right=True), int64) - 1
         counts = owners >= 0
         if has_last:
             counts = counts & (places < f.select(offsets, 0, -1))
@@ -52,7 +53,7 @@ def _weight(
     grad = grads[0]
     if mode == _MAX:
         is_filled = f.unsqueeze(result2 > 0, 1)
-        places = f.to(result3, f.arange(1).dtype)
+        places = f.to(result3, int64)
         return f.scatter_add(zeros(grad, weight_sizes), 0, places, f.where(is_filled, grad, 0))
     if mode == _MEAN:
         grad = grad / f.unsqueeze(f.clamp_min(result2, 1), 1)
