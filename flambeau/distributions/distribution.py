@@ -222,7 +222,7 @@ class Distribution:
 
     def __repr__(self) -> str:
         parameters = {n: self.__dict__[n] for n in self.arg_constraints if isinstance(self.__dict__.get(n), Tensor)}
-        parts = [f"{n}: {v if v.numel() == 1 else tuple(v.shape)}" for n, v in parameters.items()]
+        parts = [f"{n}: {v if v.numel() == 1 else v.shape}" for n, v in parameters.items()]
         return f"{type(self).__name__}({', '.join(parts)})"
 
 
