@@ -65,7 +65,7 @@ def frombuffer(buffer: Any, *, dtype: DType, count: int = -1, offset: int = 0, r
     number of elements is left.
 
     >>> import flambeau
-    >>> frombuffer(b"\x01\x00\x02\x00", dtype=flambeau.int16)
+    >>> frombuffer(bytes([1, 0, 2, 0]), dtype=flambeau.int16)
     tensor([1, 2], dtype=flambeau.int16)
     """
     wanted = to_dtype(dtype)

@@ -96,8 +96,8 @@ class BasePruningMethod:
         """A tensor with zeros where entries go.
 
         >>> import flambeau
-        >>> L1Unstructured(amount=1).prune(flambeau.tensor([3.0, -1.0, 2.0]))
-        tensor([ 3., -0.,  2.])
+        >>> L1Unstructured(amount=1).prune(flambeau.tensor([3.0, 1.0, 2.0]))
+        tensor([3., 0., 2.])
         """
         mask = F.ones_like(t) if default_mask is None else default_mask
         scores = t if importance_scores is None else importance_scores
