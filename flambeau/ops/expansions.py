@@ -270,3 +270,19 @@ def _logspace(
     if not is_plain or not all(isinstance(n, int | float) for n in (start, end, base)):
         return None
     return F.to(F.pow(base, F.linspace(start, end, steps, dtype=float64)), target)
+
+
+@expansions("aten::cholesky_solve")
+def _cholesky_solve(F: Any, right: Any, factor: Any, is_upper: Any = False) -> Any:
+    """By a triangle, then by the other one."""
+    if not (factor.ndim == right.ndim >= 2 and right.dtype is factor.dtype and right.dtype in (float32, float64)):
+        return None
+    if not isinstance(is_upper, bool):
+        return None
+    sizes = [*factor.shape[:-2], factor.shape[-1]]
+    F.require(factor.shape[-2] == factor.shape[-1])
+    F.require(*(one == other for one, other in zip(sizes, right.shape[:-1], strict=True)))
+    turned = F.transpose(factor, -2, -1)
+    lower, upper = (turned, factor) if is_upper else (factor, turned)
+    half = F.linalg_solve_triangular(lower, right, upper=False)
+    return F.linalg_solve_triangular(upper, half, upper=True)

@@ -224,3 +224,32 @@ def test_layers_of_attention_refuse_what_the_operator_refuses(sizes: list[tuple[
         with pytest.raises(ValueError if isinstance(expected.value, ValueError) else RuntimeError) as found:
             function(*given, True, True)
         assert str(expected.value).splitlines()[0] in str(found.value)
+
+
+@flambeau.script
+def solved(right: flambeau.Tensor, factor: flambeau.Tensor, upper: bool) -> flambeau.Tensor:
+    return flambeau.cholesky_solve(right, factor, True) if upper else flambeau.cholesky_solve(right, factor)
+
+
+@pytest.mark.parametrize("sizes", [(4, 4), (3, 4, 4), (2, 1, 1), (0, 0)])
+def test_solutions_by_cholesky_factors(sizes: tuple[int, ...]) -> None:
+    draws = np.random.default_rng(0)
+    root = draws.normal(size=sizes)
+    matrix, right = root @ root.swapaxes(-1, -2) + np.eye(sizes[-1]) * 3, draws.normal(size=(*sizes[:-1], 2))
+    lower = np.linalg.cholesky(matrix)
+    for upper in (False, True):
+        arguments = flambeau.tensor(right), flambeau.tensor(lower).mT if upper else flambeau.tensor(lower)
+        for _ in range(4):
+            found = solved(*arguments, upper)
+        np.testing.assert_allclose(found.numpy(), np.linalg.solve(matrix, right), rtol=1e-9)
+        assert found.stride() == flambeau.cholesky_solve(*arguments, upper).stride()
+    assert solved.explain().is_native
+
+
+def test_factors_that_do_not_go_with_right_sides_are_refused_in_the_operator_s_words() -> None:
+    for sizes, factor in (((3, 2), (4, 4)), ((4, 2), (4, 3)), ((4,), (4, 4))):
+        arguments = flambeau.zeros(*sizes), flambeau.zeros(*factor)
+        with pytest.raises((RuntimeError, ValueError)) as wanted:
+            flambeau.cholesky_solve(*arguments)
+        with pytest.raises((RuntimeError, ValueError), match=re.escape(str(wanted.value))):
+            solved(*arguments, False)
