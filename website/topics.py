@@ -15,7 +15,7 @@ QUESTIONS: Final = "Questions about tensors"
 OTHERS: Final = "Older forms and others"
 TOPICS: Final[Mapping[str, tuple[str, ...]]] = {
     "Creating tensors": ("creation", "ranges", "signal_windows", "language/tensors"),
-    "Random numbers": ("random", "random_fill", "language/numpy_random"),
+    "Random numbers": ("random", "random_fill"),
     "Pointwise mathematics": ("unary", "arithmetic", "derived_math", "complex_numbers"),
     "Comparisons and logic": ("compare", "logic", "membership"),
     "Reductions, scans and statistics": (
