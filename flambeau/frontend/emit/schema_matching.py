@@ -6,7 +6,8 @@ attempt ends in a conversion per argument, or in the sentence that says why it d
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
+from functools import partial
 
 from flambeau.frontend.emit.call_causes import NUMPY_KEYWORDS, cause
 from flambeau.frontend.emit.empty_attributes import explained
@@ -80,7 +81,14 @@ class Match:
 
 
 class Mismatch(Exception):  # noqa: N818
-    """One overload does not fit; the text says why."""
+    """One overload does not fit. The text says why: it is made when somebody asks, as most often another one fits."""
+
+    def __init__(self, why: str | Callable[[], str]) -> None:
+        super().__init__()
+        self._why = why
+
+    def __str__(self) -> str:
+        return self._why if isinstance(self._why, str) else self._why()
 
 
 @dataclass(slots=True)
@@ -153,12 +161,12 @@ class _Attempt:
                     f"{why_unbound(wanted, actual, before)}."
                 )
             if not fits(wanted, actual, dict(self.bindings)):
-                raise Mismatch(wrong_type(formal, actual))
+                raise Mismatch(partial(wrong_type, formal, actual))
             if any(not fits(f.type, t, dict(self.bindings)) for f, t in self.bound):
-                raise Mismatch(wrong_type(formal, actual))
+                raise Mismatch(partial(wrong_type, formal, actual))
             self.bound.append((formal, actual))
         elif not is_subtype(actual, wanted):
-            raise Mismatch(wrong_type(formal, value.static_type, actual))
+            raise Mismatch(partial(wrong_type, formal, value.static_type, actual))
         return conversion
 
     def filled_in(self, wanted: Type, value: Value) -> Type:
@@ -183,7 +191,7 @@ class _Attempt:
         for item in items:
             actual, conversion = conversion_to(item.value, element, implicit=True)
             if not is_subtype(actual, element):
-                raise Mismatch(wrong_type(Argument("<varargs>", element), item.value.static_type))
+                raise Mismatch(partial(wrong_type, Argument("<varargs>", element), item.value.static_type))
             conversions.append(conversion)
         self.used = len(self.args) - 1
         return lambda e: pack_list(e, [convert(e) for convert in conversions], element)
