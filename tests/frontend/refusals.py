@@ -886,7 +886,7 @@ CASES: list[tuple[str, str, int, str, str]] = [
         "Cannot re-assign 'y' because it has type module and 'y' is not a first-class value. Only reassignments to first-class values are allowed",
     ),
     ("type name", "def f(x: Foo):\n    return x\n", 1, "Foo", "Unknown type name 'Foo'"),
-    ("type constructor", "def f(x: Deque[int]):\n    return x\n", 1, "Deque[int]", "Unknown type constructor Deque"),
+    ("type constructor", "def f(x: ChainMap[int]):\n    return x\n", 1, "ChainMap[int]", "Unknown type constructor ChainMap"),
     (
         "type constructor of tensor",
         "def f(x: Tensor[int]):\n    return x\n",
