@@ -10,7 +10,7 @@ from flambeau.ops.families.arrays import Array, reduce_with, widened
 from flambeau.ops.families.opaque import declare
 from flambeau.ops.softmax import ULP
 from flambeau.schema.opdef import Sample
-from flambeau.tensor.array_library import np
+from flambeau.tensor.array_library import is_on_device, np
 from flambeau.tensor.tensor import wrap
 
 MOST_KEPT = 1 << 16
@@ -29,7 +29,8 @@ def causal_softmax_kernel(self: Array) -> Array:
     rows, columns = self.shape[-2:]
     if not self.size:
         return np.empty(self.shape, self.dtype)
-    mask = (_kept_mask if rows * columns <= MOST_KEPT else _seen)(rows, columns)
+    is_kept = rows * columns <= MOST_KEPT and not is_on_device()
+    mask = (_kept_mask if is_kept else _seen)(rows, columns)
     powers = np.where(mask, widened(self), widened(self).dtype.type(-np.inf))
     top = reduce_with(np.maximum, powers, axis=-1, keepdims=True)
     with np.errstate(all="ignore"):
