@@ -362,10 +362,10 @@ class InlineCache:
 def _strides_of(shape: tuple[int, ...], permutation: tuple[int, ...], itemsize: int) -> list[int]:
     """Byte strides of a result whose axes are those of a row-major allocation, permuted."""
     sizes = [0] * len(shape)
-    for axis, place in enumerate(permutation):
-        sizes[place] = shape[axis]
+    for axis, dim in enumerate(permutation):
+        sizes[dim] = shape[axis]
     steps, step = [0] * len(shape), itemsize
-    for place in reversed(range(len(shape))):
-        steps[place] = step
-        step *= max(sizes[place], 1)
-    return [steps[place] for place in permutation]
+    for dim in reversed(range(len(shape))):
+        steps[dim] = step
+        step *= max(sizes[dim], 1)
+    return [steps[dim] for dim in permutation]

@@ -87,9 +87,9 @@ def kept_launch(known: Published, again: Callable[[Launch], Launch | None], writ
         launch.high, launch.step, launch.pieces, launch.nanoseconds, launch.bytes_moved, launch.operations,
         launch.threads,
     )  # fmt: skip
-    places = tuple(map(writer.place_of, memory.codes))
+    codes = tuple(map(writer.place_of, memory.codes))
     return KeptLaunch(
-        looks, known.static, outputs, memory.words, memory.tables, places, memory.symbol, _pool_at(launch), numbers
+        looks, known.static, outputs, memory.words, memory.tables, codes, memory.symbol, _pool_at(launch), numbers
     )
 
 
@@ -103,8 +103,8 @@ def _kernel_code(launch: Launch) -> KeptCode:
 def _pool_at(launch: Launch) -> int:
     """Which word of a kernel's block is an address."""
     pool = threads.run_address(launch.threads) if launch.is_staged else 0
-    places = [k for k, value in enumerate(launch.words) if pool and value == pool]
-    return places[0] if places else 0
+    indices = [k for k, value in enumerate(launch.words) if pool and value == pool]
+    return indices[0] if indices else 0
 
 
 # -- what routines point to -------------------------------------------------------------------------------------------
@@ -165,9 +165,9 @@ def _kept_table(
     pointers: list[tuple[int, int, int]] = []
     launches: list[tuple[int, int, str]] = []
     for at, (value, beside) in enumerate(zip(array("q", content), array("q", other), strict=True)):
-        place = _place_of(value, first)
-        if place is not None and place == _place_of(beside, again):
-            pointers.append((at, *place))
+        position = _place_of(value, first)
+        if position is not None and position == _place_of(beside, again):
+            pointers.append((at, *position))
         elif value != beside:
             raise NotKeptError("a word differs from call to call")
         elif value in functions:

@@ -70,7 +70,7 @@ def program(
     if too_large or any(len(b.axes) > MOST_RANK for b in kernel.buffers) or 0 in call.sizes.values():
         return None
     try:
-        places = _places(call, shapes)
+        sources = _sources(call, shapes)
         conditions = [*_conditions(call, shapes)]
     except _NoPatternError:
         return None
@@ -82,8 +82,8 @@ def program(
         "parallel_from": int(parallel_from) if is_shared else NEVER,
     }  # fmt: skip
     words = [head[name] for name in HEAD]
-    words += _counted([(*places[a], *call.classes[a]) for a in kernel.axes])
-    words += _counted([*_dimensions(call, shapes, places)])
+    words += _counted([(*sources[a], *call.classes[a]) for a in kernel.axes])
+    words += _counted([*_dimensions(call, shapes, sources)])
     words += _counted(conditions)
     words += _outputs(call)
     words += _sizes(call)
@@ -94,27 +94,27 @@ def _counted(rows: Sequence[tuple[int, ...]]) -> list[int]:
     return [len(rows), *(word for row in rows for word in row)]
 
 
-def _places(call: Call, shapes: Sequence[tuple[int, ...]]) -> dict[str, tuple[int, int]]:
+def _sources(call: Call, shapes: Sequence[tuple[int, ...]]) -> dict[str, tuple[int, int]]:
     """By axis, an input and a dimension that has its size."""
-    places: dict[str, tuple[int, int]] = {}
+    sources: dict[str, tuple[int, int]] = {}
     for number, (b, shape) in enumerate(zip(call.kernel.inputs, shapes, strict=True)):
         for dim, (axis, size) in enumerate(zip(b.axes, shape, strict=True)):
             if axis != ONE and size == call.sizes[axis]:
-                places.setdefault(axis, (number, dim))
-    if any(a not in places for a in call.kernel.axes):
+                sources.setdefault(axis, (number, dim))
+    if any(a not in sources for a in call.kernel.axes):
         raise _NoPatternError
-    return places
+    return sources
 
 
 def _dimensions(
-    call: Call, shapes: Sequence[tuple[int, ...]], places: dict[str, tuple[int, int]]
+    call: Call, shapes: Sequence[tuple[int, ...]], sources: dict[str, tuple[int, int]]
 ) -> Iterator[tuple[int, int, int]]:
     """The other dimensions of inputs: that of an axis, or 1."""
     for number, (b, shape) in enumerate(zip(call.kernel.inputs, shapes, strict=True)):
         for dim, (axis, size) in enumerate(zip(b.axes, shape, strict=True)):
             if axis == ONE or size != call.sizes[axis]:
                 yield number, dim, -1
-            elif places[axis] != (number, dim):
+            elif sources[axis] != (number, dim):
                 yield number, dim, call.kernel.axes.index(axis)
 
 
@@ -171,10 +171,10 @@ def _outputs(call: Call) -> list[int]:
 
 def memory_order(b: Buffer, order: tuple[str, ...]) -> list[int]:
     """The dimensions of an output from the outermost in, as it lies in memory."""
-    places = list(range(len(b.axes)))
+    dims = list(range(len(b.axes)))
     if order and all(a in order for a in b.moving_axes):
-        places.sort(key=lambda k: -1 if b.axes[k] == ONE else order.index(b.axes[k]))
-    return places
+        dims.sort(key=lambda k: -1 if b.axes[k] == ONE else order.index(b.axes[k]))
+    return dims
 
 
 def _sizes(call: Call) -> list[int]:

@@ -37,8 +37,8 @@ _WAYS: Final = {rows.FOLDED: FOLDED, rows.KEPT: KEPT, rows.MAPPED: MAPPED}
 class _Traced(NDArrayOperatorsMixin):
     """Stands for an array of which the dtype is known."""
 
-    def __init__(self, recorder: _Recorder, place: int, step: int, dtype: np.dtype[Any]) -> None:
-        self.recorder, self.place, self.step, self.dtype = recorder, place, step, dtype
+    def __init__(self, recorder: _Recorder, index: int, step: int, dtype: np.dtype[Any]) -> None:
+        self.recorder, self.index, self.step, self.dtype = recorder, index, step, dtype
 
     def __array_ufunc__(self, function: np.ufunc, method: str, *inputs: Any, **options: Any) -> Any:
         if method != "__call__" or options:
@@ -81,10 +81,10 @@ class _Recorder:
         loop = loop_of(function, resolved)
         if loop is None:
             raise NotRecordedError(f"{function.__name__} of {resolved}")
-        places = [self.place(x, dtype) for x, dtype in zip(inputs, resolved, strict=False)]
-        if function is np.power and places[1][1] == OWN:  # rounds otherwise where one exponent is repeated
+        operands = [self.place(x, dtype) for x, dtype in zip(inputs, resolved, strict=False)]
+        if function is np.power and operands[1][1] == OWN:  # rounds otherwise where one exponent is repeated
             raise NotRecordedError("powers whose exponents are laid out in any way")
-        return self.step(loop, places, resolved[-1])
+        return self.step(loop, operands, resolved[-1])
 
     def select(self, condition: Any, a: Any, b: Any) -> _Traced:
         """`numpy.where`."""
@@ -94,16 +94,16 @@ class _Recorder:
         [dtype] = dtypes
         if dtype.itemsize not in SELECT:
             raise NotRecordedError(f"where of {dtype}")
-        places = [self.place(condition, np.dtype(np.bool_)), self.place(a, dtype), self.place(b, dtype)]
-        return self.step(SELECT[dtype.itemsize], places, dtype)
+        operands = [self.place(condition, np.dtype(np.bool_)), self.place(a, dtype), self.place(b, dtype)]
+        return self.step(SELECT[dtype.itemsize], operands, dtype)
 
-    def step(self, loop: Loop | str, places: list[tuple[int, int]], dtype: np.dtype[Any]) -> _Traced:
+    def step(self, loop: Loop | str, operands: list[tuple[int, int]], dtype: np.dtype[Any]) -> _Traced:
         """Note a loop down; its result, in a row of its own."""
         if len(self.steps) >= MOST_STEPS or dtype.itemsize > 8:
             raise NotRecordedError("too much")
-        is_single = all(distance == 0 for _, distance in places)
+        is_single = all(distance == 0 for _, distance in operands)
         result = self.row(dtype, 0 if is_single else dtype.itemsize)
-        self.steps.append(Step(loop, [*places, (result.place, result.step)], ONCE if is_single else ALL))
+        self.steps.append(Step(loop, [*operands, (result.index, result.step)], ONCE if is_single else ALL))
         return result
 
     def row(self, dtype: np.dtype[Any], step: int) -> _Traced:
@@ -118,16 +118,16 @@ class _Recorder:
             raise NotRecordedError(f"{function.__name__} of {x.dtype}")
         folded, copy = self.row(x.dtype, 0), COPY[x.dtype.itemsize]
         has_start = function.identity is not None
-        start = self.place(x.dtype.type(function.identity), x.dtype) if has_start else (x.place, 0)
-        result = (folded.place, 0)
+        start = self.place(x.dtype.type(function.identity), x.dtype) if has_start else (x.index, 0)
+        result = (folded.index, 0)
         self.steps.append(Step(copy, [start, result], ONCE))
-        self.steps.append(Step(loop, [result, (x.place, x.step), result], ALL if has_start else REST))
+        self.steps.append(Step(loop, [result, (x.index, x.step), result], ALL if has_start else REST))
         return folded
 
     def count(self, dtype: np.dtype[Any]) -> _Traced:
         """How many elements a row has."""
         length = self.row(dtype, 0)
-        self.steps.append(Step(COUNT[dtype.name], [(length.place, 0)], ALL))
+        self.steps.append(Step(COUNT[dtype.name], [(length.index, 0)], ALL))
         return length
 
     def converted(self, x: _Traced, dtype: np.dtype[Any]) -> _Traced:
@@ -137,14 +137,14 @@ class _Recorder:
         name = CONVERT.get((x.dtype.name, dtype.name))
         if name is None:
             raise NotRecordedError(f"{x.dtype} to {dtype}")
-        return self.step(name, [(x.place, x.step)], dtype)
+        return self.step(name, [(x.index, x.step)], dtype)
 
     def place(self, value: Any, dtype: np.dtype[Any]) -> tuple[int, int]:
         """Where an operand is that a loop reads as ``dtype``."""
         if isinstance(value, _Traced):
             if value.dtype != dtype:
                 raise NotRecordedError(f"{value.dtype} as {dtype}")
-            return value.place, value.step
+            return value.index, value.step
         array = np.asarray(value)
         if array.ndim or (isinstance(value, np.generic) and array.dtype != dtype):
             raise NotRecordedError("an array")
@@ -246,7 +246,7 @@ def _spread(meaning: Meaning, arguments: Sequence[Any], target: int | None) -> P
     last = recorder.converted(last, result.numpy)
     rank = max((a._array.ndim for a in inputs if isinstance(a, Tensor)), default=0)
     if target is None:
-        if last.place < SCRATCH or (rank and not last.step):
+        if last.index < SCRATCH or (rank and not last.step):
             last = _copied(recorder, last, OWN if rank else 0)
         program = _delivered(recorder, last, len(arguments) + 1, OWN if rank else 0)
         program.geometry = SPREAD
@@ -254,7 +254,7 @@ def _spread(meaning: Meaning, arguments: Sequence[Any], target: int | None) -> P
         into = arguments[target]._array
         last = recorder.converted(last, into.dtype)
         distance = OWN if into.ndim else 0
-        copy = Step(COPY[into.itemsize], [(last.place, last.step), (target + 1, distance)], ALL if into.ndim else ONCE)
+        copy = Step(COPY[into.itemsize], [(last.index, last.step), (target + 1, distance)], ALL if into.ndim else ONCE)
         if into.ndim != rank:
             raise NotRecordedError("the target is smaller")
         recorder.steps.append(copy)
@@ -271,7 +271,7 @@ def _of_row(meaning: RowsMeaning, arguments: Sequence[Any]) -> Program:
     if row is None or not array.ndim:
         raise NotRecordedError("not along the last axes")
     last = row.compute(recorder, _Traced(recorder, 1, OWN, array.dtype))
-    if not isinstance(last, _Traced) or last.place < SCRATCH:
+    if not isinstance(last, _Traced) or last.index < SCRATCH:
         raise NotRecordedError("the result")
     program = _delivered(recorder, last, len(arguments) + 1, OWN if last.step else 0)
     program.geometry, program.axes, program.most = _WAYS[row.way], row.axes, row.most
@@ -282,12 +282,12 @@ def _of_row(meaning: RowsMeaning, arguments: Sequence[Any]) -> Program:
 def _copied(recorder: _Recorder, last: _Traced, distance: int) -> _Traced:
     """A copy, as large as the result is."""
     row = recorder.row(last.dtype, distance)
-    step = Step(COPY[last.dtype.itemsize], [(last.place, last.step), (row.place, distance)], ALL if distance else ONCE)
+    step = Step(COPY[last.dtype.itemsize], [(last.index, last.step), (row.index, distance)], ALL if distance else ONCE)
     recorder.steps.append(step)
     return row
 
 
-def _is_fixed(meaning: Meaning, place: int, argument: Any) -> bool:
+def _is_fixed(meaning: Meaning, index: int, argument: Any) -> bool:
     """Whether the program is for this very number or object: one that is the default, or that no array is computed
     from."""
     if isinstance(argument, Tensor):
@@ -296,9 +296,9 @@ def _is_fixed(meaning: Meaning, place: int, argument: Any) -> bool:
         return True
     if type(argument) not in _NUMBERS:
         raise NotRecordedError(f"an argument of type {type(argument).__name__}")
-    declared = meaning.schema.arguments[place]
+    declared = meaning.schema.arguments[index]
     is_default = declared.has_default and type(declared.default) is type(argument) and declared.default == argument
-    return is_default or place not in meaning.values
+    return is_default or index not in meaning.values
 
 
 def is_object(argument: Any) -> bool:
@@ -317,18 +317,18 @@ def _bits(number: float) -> int:
     return int(np.array([number], _NUMBERS[type(number)]).view(np.int64)[0])
 
 
-def _number(recorder: _Recorder, place: int, argument: Any, compute: DType) -> _Traced:
-    return recorder.converted(_Traced(recorder, place + 1, 0, _NUMBERS[type(argument)]), compute.numpy)
+def _number(recorder: _Recorder, index: int, argument: Any, compute: DType) -> _Traced:
+    return recorder.converted(_Traced(recorder, index + 1, 0, _NUMBERS[type(argument)]), compute.numpy)
 
 
 def _delivered(recorder: _Recorder, last: _Traced, target: int, distance: int) -> Program:
     """The program, whose result goes to a word of the block."""
-    if last.place < SCRATCH:
+    if last.index < SCRATCH:
         raise NotRecordedError("the result is an argument")
     row = recorder.rows - 1
     for step in recorder.steps:
-        step.places = [
-            (target, distance) if place == last.place else (last.place if place == SCRATCH + row else place, away)
-            for place, away in step.places
+        step.operands = [
+            (target, distance) if index == last.index else (last.index if index == SCRATCH + row else index, away)
+            for index, away in step.operands
         ]
     return Program(recorder.steps, recorder.guards, row, last.dtype, recorder.constants)

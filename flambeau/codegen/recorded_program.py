@@ -39,7 +39,7 @@ class Step:
 
     loop: Loop | str
     """Of NumPy, or the name of one of our own."""
-    places: list[tuple[int, int]]
+    operands: list[tuple[int, int]]
     """Per operand, where it is and the distance of its elements in bytes."""
     iterations: int
     """For how many elements it is: `ALL`, `ONCE` or `REST`."""
@@ -76,7 +76,7 @@ class Program:
         numbers.append(len(self.steps))
         for step in self.steps:
             loop = Loop(own[step.loop], 0) if isinstance(step.loop, str) else step.loop
-            numbers += [loop.function, loop.data, len(step.places), step.iterations]
-            for place in (*step.places, *[(0, 0)] * (OPERANDS - len(step.places))):
-                numbers += place
+            numbers += [loop.function, loop.data, len(step.operands), step.iterations]
+            for operand in (*step.operands, *[(0, 0)] * (OPERANDS - len(step.operands))):
+                numbers += operand
         return numbers

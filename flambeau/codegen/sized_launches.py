@@ -61,8 +61,8 @@ def sized_launches(
         return []
     if launch.variant is None:
         return []
-    [*places] = block_layout(launch.variant.kernel).sizes.values()
-    return _ranges(launch, places[0], math.prod(shape), choices.num_threads) if len(places) == 1 else []
+    [*words] = block_layout(launch.variant.kernel).sizes.values()
+    return _ranges(launch, words[0], math.prod(shape), choices.num_threads) if len(words) == 1 else []
 
 
 def _is_plain(kernel: Kernel, rank: int) -> bool:
@@ -79,7 +79,7 @@ def _is_plain(kernel: Kernel, rank: int) -> bool:
     return len(kernel.axes) == rank and not loops[0].carries and all(fits(b) for b in kernel.buffers)
 
 
-def _ranges(launch: Launch, place: int, count: int, num_threads: int | None) -> list[SizedLaunch]:
+def _ranges(launch: Launch, word: int, count: int, num_threads: int | None) -> list[SizedLaunch]:
     """The launch for few elements, for those without the GIL, and for those worth several threads.
 
     What is empty has none: NumPy gives it other strides than we do.
@@ -90,14 +90,14 @@ def _ranges(launch: Launch, place: int, count: int, num_threads: int | None) -> 
     shared = math.ceil(PARALLEL_FROM / each)
     # What does not fit the cache is written past it, by other code.
     end = max(last_level_cache() * 3 // 4 * count // launch.bytes_moved, released)
-    ranges = [SizedLaunch(launch, place, 1, released - 1, False, 0, 1)]
+    ranges = [SizedLaunch(launch, word, 1, released - 1, False, 0, 1)]
     if threads.threads_for(num_threads) == 1 or not launch.variant.native.splits:
-        return [*ranges, SizedLaunch(launch, place, released, end - 1, True, 0, 1)]
+        return [*ranges, SizedLaunch(launch, word, released, end - 1, True, 0, 1)]
     lanes = launch.variant.schedule.lanes
     step = -(-shared // (2 * lanes)) * lanes
     shared = min(shared, end)
-    ranges.append(SizedLaunch(launch, place, released, shared - 1, True, 0, 1))
-    return [*ranges, SizedLaunch(launch, place, shared, end - 1, True, step, num_threads or thread_count.ANY)]
+    ranges.append(SizedLaunch(launch, word, released, shared - 1, True, 0, 1))
+    return [*ranges, SizedLaunch(launch, word, shared, end - 1, True, step, num_threads or thread_count.ANY)]
 
 
 def is_row_major(arrays: Sequence[npt.NDArray[Any]]) -> bool:

@@ -40,39 +40,39 @@ def keep(choices: dict[str, str]) -> None:
     if entries is None:
         return
     with _lock:
-        path = _place()
-        table = {k: v for k, v in _read(entries, path).items() if k not in choices}
+        key = _key()
+        table = {k: v for k, v in _read(entries, key).items() if k not in choices}
         table |= {k: v for k, v in choices.items() if v}
         table = dict(list(table.items())[-MOST:])
-        entries.store(path, json.dumps(table).encode(), engine().processor.name)
-        _known[entries.path, path] = table
+        entries.store(key, json.dumps(table).encode(), engine().processor.name)
+        _known[entries.path, key] = table
 
 
 def _table() -> dict[str, str]:
     entries = object_cache()
     if entries is None:
         return {}
-    path = _place()
-    known = _known.get((entries.path, path))
+    key = _key()
+    known = _known.get((entries.path, key))
     if known is None:
-        known = _known[entries.path, path] = _read(entries, path)
+        known = _known[entries.path, key] = _read(entries, key)
     return known
 
 
-def _place() -> str:
-    return _place_for(engine().identity)
+def _key() -> str:
+    return _key_for(engine().identity)
 
 
 @cache
-def _place_for(identity: str) -> str:
+def _key_for(identity: str) -> str:
     return key_of("tuned", identity, emitter_sources())
 
 
-def _read(entries: ObjectCache, place: str) -> dict[str, str]:
-    if not entries.has(place):
+def _read(entries: ObjectCache, key: str) -> dict[str, str]:
+    if not entries.has(key):
         return {}
     try:
-        table = json.loads(entries.load(place, engine().processor.name) or b"{}")
+        table = json.loads(entries.load(key, engine().processor.name) or b"{}")
     except ValueError:
         return {}
     return {str(k): str(v) for k, v in table.items()} if isinstance(table, dict) else {}

@@ -30,17 +30,17 @@ _Tables = Callable[[int, int, int, int], int]
 
 
 def unchanged(
-    lists: Sequence[list[Any]], places: Sequence[int], found: Sequence[Any], tensors: Sequence[Tensor],
+    lists: Sequence[list[Any]], indices: Sequence[int], expected: Sequence[Any], tensors: Sequence[Tensor],
     arrays: Sequence[Any],
 ) -> Callable[[], bool] | None:  # fmt: skip
-    """What looks whether each list has an object at a place, and each tensor an array; None where there is no machine
+    """What looks whether each list has an object at an index, and each tensor an array; None where there is no machine
     code for that. Lists are of the class itself. The caller keeps all of them alive as long as it looks.
     """
     code, layouts = _code(), object_layouts()
     if code is None or layouts is None:
         return None
     at = layouts.tensor.offset("_array")
-    triples = [n for x, k, o in zip(lists, places, found, strict=True) for n in (id(x), k, id(o))]
+    triples = [n for x, k, o in zip(lists, indices, expected, strict=True) for n in (id(x), k, id(o))]
     pairs = [n for t, a in zip(tensors, arrays, strict=True) for n in (id(t) + at, id(a))]
     tables = [(ctypes.c_int64 * len(numbers))(*numbers) for numbers in (triples, pairs)]
     first, second = map(ctypes.addressof, tables)

@@ -123,8 +123,8 @@ class _Words:
             return
         with self.lock:
             failures = [(self.errors[p.address(k)], int(p.array[k]), p, k) for p in parts for k in p.written()]
-            for _, _, part, place in failures:
-                part.array[place] = 0
+            for _, _, part, index in failures:
+                part.array[index] = 0
         if failures:
             (_, error_of), number, _, _ = min(failures, key=lambda each: each[0][0])
             raise error_of(number)

@@ -26,7 +26,7 @@ def holders(snapshot: Snapshot) -> list[tuple[str, int, int]]:
         entry = by_line.setdefault(line_of(block), [0, 0])
         entry[0] += block["size"]
         entry[1] += 1
-    return sorted(((line, n, k) for line, (n, k) in by_line.items()), key=lambda found: -found[1])
+    return sorted(((line, n, k) for line, (n, k) in by_line.items()), key=lambda row: -row[1])
 
 
 def line_of(block: dict[str, Any]) -> str:

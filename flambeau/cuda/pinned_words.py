@@ -23,9 +23,9 @@ class PinnedWords:
         self.array = np.ctypeslib.as_array((ctypes.c_int32 * count).from_address(self.start))
         self.array[...] = 0
 
-    def address(self, place: int) -> int:
+    def address(self, index: int) -> int:
         """Where a word lies."""
-        return self.start + int(place) * SIZE
+        return self.start + int(index) * SIZE
 
     def addresses(self) -> list[int]:
         """Where all of them lie."""

@@ -23,8 +23,8 @@ Line = tuple[CodeType, int]
 @cache
 def _libraries(of: int) -> tuple[str, ...]:
     """How the names of files begin that are no program's."""
-    places = [getattr(module, "__file__", None) for module in (np, library.cupy())]
-    return (*INSIDE, *(os.path.dirname(path) + os.sep for path in places if path))
+    paths = [getattr(module, "__file__", None) for module in (np, library.cupy())]
+    return (*INSIDE, *(os.path.dirname(path) + os.sep for path in paths if path))
 
 
 def inside() -> tuple[str, ...]:

@@ -221,8 +221,8 @@ def shared(array: Any) -> Tensor | None:
             return adopted(library.cupy().from_dlpack(array), Device("cuda", index))
     if not hasattr(array, "__cuda_array_interface__"):
         return None
-    found = library.cupy().asarray(array)
-    return adopted(found, Device("cuda", int(found.device.id)))
+    device_array = library.cupy().asarray(array)
+    return adopted(device_array, Device("cuda", int(device_array.device.id)))
 
 
 def is_on_device(value: Any) -> bool:

@@ -102,31 +102,32 @@ class _Attention:
         for v, value in enumerate(values):
             f.write(value, f.offset(address, v * f.lanes * f.size), align=f.lanes * f.size)
 
-    def _places(self, base: Value, step: Value, vector: int) -> Value:
+    def _pointers(self, base: Value, step: Value, vector: int) -> Value:
         """The addresses of a vector's queries, so many bytes apart."""
         f = self.f
         numbers = f.binary("add", iota(f.lanes), f.splat(f.op("add", self.first, vector * f.lanes), f.lanes))
         distances = f.binary("mul", numbers, f.splat(step, f.lanes))
         return f.define(f"getelementptr i8, ptr {base}, {distances.full_type} {distances}", "ptr", f.lanes)
 
-    def _gather(self, places: Value, vector: int, kind: str, bits: str, size: int) -> Value:
+    def _gather(self, pointers: Value, vector: int, kind: str, bits: str, size: int) -> Value:
         """The numbers of a vector's queries, 0 for lanes without one."""
         f, n, mask = self.f, self.f.lanes, self.lanes[vector]
         name = f"llvm.masked.gather.v{n}{bits}.v{n}p0"
         full = f"<{n} x {kind}>"
         f.declare(f"declare {full} @{name}(<{n} x ptr>, i32, {mask.full_type}, {full})")
-        text = f"call {full} @{name}(<{n} x ptr> {places}, i32 {size}, {mask.full_type} {mask}, {full} zeroinitializer)"
+        text = f"call {full} @{name}(<{n} x ptr> {pointers}, i32 {size}, "
+        text += f"{mask.full_type} {mask}, {full} zeroinitializer)"
         return f.define(text, kind, n)
 
-    def _floats(self, places: Value, vector: int) -> Value:
-        return self._gather(places, vector, self.f.element, f"f{8 * self.f.size}", self.f.size)
+    def _floats(self, pointers: Value, vector: int) -> Value:
+        return self._gather(pointers, vector, self.f.element, f"f{8 * self.f.size}", self.f.size)
 
     def _read_queries(self) -> None:
         """The queries, scaled, a row of them for each feature."""
         f = self.f
         with f.loop(self.get["features"]) as feature:
             base = f.offset(self.at["q"], f.mul(feature, self.get["q_column"]))
-            queries = [self._floats(self._places(base, self.get["q_row"], v), v) for v in self._v()]
+            queries = [self._floats(self._pointers(base, self.get["q_row"], v), v) for v in self._v()]
             self._put(self.queries, feature, [f.fmul(q, self.scale) for q in queries])
 
     def _block(self, key: Value, count: Value) -> None:
@@ -192,10 +193,10 @@ class _Attention:
         if self.mask == NO_MASK:
             return score
         base = f.offset(self.at["mask"], f.mul(key, self.get["mask_column"]))
-        places = self._places(base, self.get["mask_row"], vector)
+        pointers = self._pointers(base, self.get["mask_row"], vector)
         if self.mask == NUMBERS:
-            return f.fadd(score, self._floats(places, vector))
-        allowed = self._gather(places, vector, "i8", "i8", 1)
+            return f.fadd(score, self._floats(pointers, vector))
+        allowed = self._gather(pointers, vector, "i8", "i8", 1)
         return f.select(f.icmp("ne", allowed, f.like(allowed, 0)), score, self.lowest)
 
     def _write_results(self) -> None:
@@ -209,8 +210,8 @@ class _Attention:
             base = f.offset(self.at["y"], f.mul(column, f.size))
             for v, value in enumerate(self._vectors(self.sums, column)):
                 result = f.select(empty[v], f.zero, f.fdiv(value, totals[v]))
-                places, mask = self._places(base, self.get["y_row"], v), self.lanes[v]
+                pointers, mask = self._pointers(base, self.get["y_row"], v), self.lanes[v]
                 f.raw(
-                    f"call void @{name}({result.full_type} {result}, <{n} x ptr> {places}, i32 {f.size}, "
+                    f"call void @{name}({result.full_type} {result}, <{n} x ptr> {pointers}, i32 {f.size}, "
                     f"{mask.full_type} {mask})"
                 )

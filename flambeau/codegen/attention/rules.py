@@ -85,14 +85,14 @@ def _attention(graph: Graph) -> Prepare:
 
 def _prepare(operands: Operands, options: Options, arrays: Sequence[Array]) -> Launch:
     names = ("query", "key", "value", "attn_mask")
-    return launch_of(arrays, [operands.places[name] for name in names if name in operands.places], options)
+    return launch_of(arrays, [operands.inputs[name] for name in names if name in operands.inputs], options)
 
 
-def launch_of(arrays: Sequence[Array], places: Sequence[int], options: Options) -> Launch:
-    """The launch for arrays like these; `places` are the numbers of queries, keys, values, and of the mask if there is
+def launch_of(arrays: Sequence[Array], numbers: Sequence[int], options: Options) -> Launch:
+    """The launch for arrays like these; `numbers` are the numbers of queries, keys, values, and of the mask if there is
     one. Raises `KernelError` for arrays that there is no code for, and for those that the operator refuses.
     """
-    q, k, v, *masks = (arrays[place] for place in places)
+    q, k, v, *masks = (arrays[number] for number in numbers)
     _check(q, k, v, masks, is_causal=options.is_causal)
     batch, mask, table = _matrices(q, k, v, masks, options)
     shape, size = (*batch, q.shape[-2], v.shape[-1]), q.itemsize
@@ -100,9 +100,9 @@ def launch_of(arrays: Sequence[Array], places: Sequence[int], options: Options) 
     width = _width(q)
     chunks = -(-q.shape[-2] // (width * lanes))
     kind = _kind(masks)
-    place = {name: 1 + at for name, at in zip(("q", "k", "v", "mask"), places, strict=False)}
+    inputs = {name: 1 + at for name, at in zip(("q", "k", "v", "mask"), numbers, strict=False)}
     call = CALL.pack(
-        table=table.__array_interface__["data"][0], **place, y=1 + len(arrays), queries=q.shape[-2], chunks=chunks,
+        table=table.__array_interface__["data"][0], **inputs, y=1 + len(arrays), queries=q.shape[-2], chunks=chunks,
         keys=k.shape[-2], features=q.shape[-1], values=v.shape[-1], q_row=q.strides[-2], q_column=q.strides[-1],
         k_row=k.strides[-2], v_row=v.strides[-2], v_column=v.strides[-1], y_row=v.shape[-1] * size,
         mask_row=0 if mask is None else mask.strides[-2], mask_column=0 if mask is None else mask.strides[-1],
@@ -129,8 +129,8 @@ def _matrices(
     mask = None
     try:
         batch = np.broadcast_shapes(*(s.shape for s in starts))
-        for given in masks:
-            mask = np.broadcast_to(given, (*batch, q.shape[-2], k.shape[-2]))
+        for original in masks:
+            mask = np.broadcast_to(original, (*batch, q.shape[-2], k.shape[-2]))
             starts.append(_distances(mask))
     except ValueError:
         raise KernelError("batches that do not go together") from None

@@ -48,11 +48,11 @@ def _code(operator: str, arguments: tuple[tuple[str, Any], ...], character: str)
     def some(at: Value, lanes: int, mask: Value | None) -> None:
         here = f.moved(y, at)
         value = f.vector(here, mask) if lanes > 1 else f.read(here, m.floats.type)
-        made = _emitted(f, result, x, value)
+        activated = _emitted(f, result, x, value)
         if lanes > 1:
-            f.put_vector(made, here, mask)
+            f.put_vector(activated, here, mask)
         else:
-            f.write(made, here)
+            f.write(activated, here)
 
     f.span(count).each(some)
     f.ret()

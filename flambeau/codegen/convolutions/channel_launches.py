@@ -31,7 +31,7 @@ NANOSECONDS_OF_PIXEL, NANOSECONDS_OF_TAP = 2.0, 0.2
 
 
 @dataclass(frozen=True, slots=True)
-class Places:
+class WindowGeometry:
     """How windows lie over rows and columns."""
 
     stride: tuple[int, int]
@@ -59,23 +59,23 @@ def takes_channels(x: Array, w: Array, y: Array, groups: int) -> bool:
 
 
 def channels_launch(
-    followed: Followed, output: Output, x: Array, w: Array, y: Array, places: Places
+    followed: Followed, output: Output, x: Array, w: Array, y: Array, geometry: WindowGeometry
 ) -> Launch:  # fmt: skip
     """The launch for arrays that lie as these, which `takes_channels`."""
     size, width = x.itemsize, engine().target.vector_bits // 8
     images, count, rows, columns = y.shape
     kernel = w.shape[2:]
-    reach = [d * (k - 1) for d, k in zip(places.dilation, kernel, strict=True)]
-    across = max((columns - 1) * places.stride[1] + reach[1] + 1, places.before[1] + x.shape[3])
+    reach = [d * (k - 1) for d, k in zip(geometry.dilation, kernel, strict=True)]
+    across = max((columns - 1) * geometry.stride[1] + reach[1] + 1, geometry.before[1] + x.shape[3])
     pitch = across * width
-    band = _band_rows(rows, places.stride[0], reach[0], pitch)
-    copy_rows = (band - 1) * places.stride[0] + reach[0] + 1
+    band = _band_rows(rows, geometry.stride[0], reach[0], pitch)
+    copy_rows = (band - 1) * geometry.stride[0] + reach[0] + 1
     copied = copy_rows * pitch
     lanes = width // size
     where = np.full(copy_rows * x.shape[3] + lanes, copied, np.int32)
-    pixels = np.arange(copy_rows)[:, None] * across + np.arange(x.shape[3]) + places.before[1]
+    pixels = np.arange(copy_rows)[:, None] * across + np.arange(x.shape[3]) + geometry.before[1]
     where[: pixels.size] = pixels.reshape(-1) * width
-    reached = [np.arange(k) * d for k, d in zip(kernel, places.dilation, strict=True)]
+    reached = [np.arange(k) * d for k, d in zip(kernel, geometry.dilation, strict=True)]
     taps = ((reached[0][:, None] * across + reached[1]) * width).astype(np.int32).reshape(-1)
     own = np.arange(taps.size + lanes, dtype=np.int32) * np.int32(width)
     each = min(band, -(-PIXELS_TURNED // columns))
@@ -86,11 +86,11 @@ def channels_launch(
     words = CHANNELS.pack(
         channels=count, blocks=blocks, bands=bands, band_rows=band, rows=rows, columns=columns, rows_each=each,
         height=x.shape[2], width=x.shape[3], x_image=x.strides[0], x_channel=x.strides[1], x_row=x.strides[2],
-        is_dense=int(x.strides[2] == x.shape[3] * size), step_rows=places.stride[0], step_columns=places.stride[1],
-        before_rows=places.before[0], copy_rows=copy_rows, pitch=pitch, copy_bytes=copied, places=_at(where),
+        is_dense=int(x.strides[2] == x.shape[3] * size), step_rows=geometry.stride[0], step_columns=geometry.stride[1],
+        before_rows=geometry.before[0], copy_rows=copy_rows, pitch=pitch, copy_bytes=copied, places=_at(where),
         w_channel=w.strides[0], w_places=_at(own), w_at=w_at, sums_at=sums_at,
         room=sums_at + (each * columns + lanes) * width, taps=_at(taps), tap_count=taps.size,
-        row_step=places.stride[0] * pitch, column_step=places.stride[1] * width, y_image=y.strides[0],
+        row_step=geometry.stride[0] * pitch, column_step=geometry.stride[1] * width, y_image=y.strides[0],
         y_channel=y.strides[1], y_row=y.strides[2], least=bits_of(followed.bounds[0], size),
         most=bits_of(followed.bounds[1], size),
         activation=0 if activation is None else activation.addresses[ACTIVATED],

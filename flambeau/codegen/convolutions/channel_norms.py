@@ -223,7 +223,7 @@ class Totals:
     def add(self, bases: Sequence[Value], start: Value, count: Value, vectors: int) -> None:
         """Add so many groups of so many vectors, from a number of the planes on."""
         f, lanes = self._f, self._f.floats.lanes
-        places = [p for k, p in enumerate(self._places) if k % TOGETHER < vectors]
+        addresses = [p for k, p in enumerate(self._places) if k % TOGETHER < vectors]
 
         def step(k: Value, state: Sequence[Value]) -> list[Value]:
             at = f.bytes_of(f.op("add", start, f.op("mul", k, vectors * lanes)))
@@ -232,7 +232,7 @@ class Totals:
             flat = [parts[v][s] for s in range(self._number) for v in range(vectors)]
             return [f.fadd(a, b) for a, b in zip(state, flat, strict=True)]
 
-        for address, value in zip(places, f.fold(count, [f.vector(p) for p in places], step), strict=True):
+        for address, value in zip(addresses, f.fold(count, [f.vector(p) for p in addresses], step), strict=True):
             f.put_vector(value, address)
 
     def add_part(self, bases: Sequence[Value], parts: Parts) -> None:

@@ -70,14 +70,14 @@ def _build_tile(m: VectorModule, step: int, count: int) -> None:
 
     first = f.vector(start)
     done = f.fold(f.get(words, CHANNELS, "tap_count"), [first] * count, one)
-    places = [f.at(sums, k * width, "i8") for k in range(count)]
+    addresses = [f.at(sums, k * width, "i8") for k in range(count)]
     with f.when(f.is_null(scale)):
-        for value, address in zip(done, places, strict=True):
+        for value, address in zip(done, addresses, strict=True):
             f.put_vector(value, address)
         f.ret()
     factor, term = f.vector(scale), f.vector(shift)
     bounds = [f.splat(f.read(f.field(words, CHANNELS, name), t), lanes) for name in ("least", "most")]
-    for value, address in zip(done, places, strict=True):
+    for value, address in zip(done, addresses, strict=True):
         f.put_vector(clamped(f, f.multiply_add(value, factor, term), *bounds), address)
     f.ret()
 
@@ -117,11 +117,11 @@ def _build_band(m: VectorModule) -> None:
             f.put_vector(f.zero, f.moved(to, f.op("mul", k, width)))
 
     source = f.moved(x, f.op("mul", f.op("add", first, low), get["x_row"]))
-    places = f.moved(get["places"], f.op("mul", f.op("mul", low, get["width"]), 4))
+    table = f.moved(get["places"], f.op("mul", f.op("mul", low, get["width"]), 4))
     rows, is_dense = f.op("sub", high, low), f.compare("ne", get["is_dense"], 0)
     length = f.pick(is_dense, f.op("mul", rows, get["width"]), get["width"])
     with f.loop(f.pick(is_dense, 1, rows)) as k:
-        own = f.moved(places, f.op("mul", f.op("mul", k, get["width"]), 4))
+        own = f.moved(table, f.op("mul", f.op("mul", k, get["width"]), 4))
         f.call(
             "turn_in", f.moved(source, f.op("mul", k, get["x_row"])), get["x_channel"], length, channels, target, own
         )  # fmt: skip

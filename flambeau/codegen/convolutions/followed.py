@@ -54,10 +54,10 @@ class Followed:
     def places(self, first: int, otherwise: int) -> dict[str, int]:
         """Where a launch's block has the address of each array, inputs lying from `first` on."""
         convolution = {"x": "input", "w": "weight", "bias": "bias"}
-        found = {name: self.operands.places.get(own) for name, own in convolution.items()}
-        found |= {name: None if self.norm is None else self.norm.places.get(own) for name, own in _NORM.items()}
-        found["residual"] = self.residual
-        return {name: otherwise if place is None else first + place for name, place in found.items()}
+        numbers = {name: self.operands.inputs.get(own) for name, own in convolution.items()}
+        numbers |= {name: None if self.norm is None else self.norm.inputs.get(own) for name, own in _NORM.items()}
+        numbers["residual"] = self.residual
+        return {name: otherwise if number is None else first + number for name, number in numbers.items()}
 
     def check(
         self, arrays: Sequence[Array], shape: tuple[int, ...], dtype: np.dtype[Any], is_transposed: bool
@@ -66,7 +66,7 @@ class Followed:
         if self.norm is not None:
             if self._is_of_one_image(arrays):
                 raise KernelError("a norm of a single image")
-            vectors = [arrays[index] for name, index in self.norm.places.items() if name != "input"]
+            vectors = [arrays[index] for name, index in self.norm.inputs.items() if name != "input"]
             if any(v.shape != shape[1:2] or v.dtype != dtype or v.strides != (dtype.itemsize,) for v in vectors):
                 raise KernelError("a norm by other vectors than one number for each channel, side by side")
         if self.residual is None:
@@ -77,8 +77,8 @@ class Followed:
         return added
 
     def _is_of_one_image(self, arrays: Sequence[Array]) -> bool:
-        places = self.operands.places
-        return arrays[places["input"]].ndim < arrays[places["weight"]].ndim
+        inputs = self.operands.inputs
+        return arrays[inputs["input"]].ndim < arrays[inputs["weight"]].ndim
 
 
 def followed_by(graph: Graph) -> Followed:
@@ -92,8 +92,8 @@ def followed_by(graph: Graph) -> Followed:
             norm = operands_of(graph, node, computed=before.result())
             if norm.constants["training"]:
                 raise KernelError("a norm by statistics of the batch")
-        elif (found := bounds_of(node)) is not None:
-            bounds = found
+        elif (limits := bounds_of(node)) is not None:
+            bounds = limits
         elif (other := addend_of(node, before.result())) in inputs and other is not None:
             residual = inputs.index(other)
         elif (definition := activation_of(node)) is not None:

@@ -41,7 +41,7 @@ def _group_norm(graph: Graph) -> Prepare:
 @routines("aten::instance_norm")
 def _instance_norm(graph: Graph) -> Prepare:
     operands = operands_of(graph, single_node(graph))
-    if not operands.constants["use_input_stats"] or {"running_mean", "running_var"} & operands.places.keys():
+    if not operands.constants["use_input_stats"] or {"running_mean", "running_var"} & operands.inputs.keys():
         raise KernelError("a norm by known statistics, or one that keeps them")
     return partial(_prepare, operands, 0)
 
@@ -53,9 +53,9 @@ def _prepare(operands: Operands, groups: int, arrays: Sequence[Array]) -> Launch
         raise KernelError("no norm of groups of such a tensor")
     groups = _checked_groups(x, [operands.array(name, arrays) for name in ("weight", "bias")], groups)
     norm = _norm(x, groups, float(operands.constants["eps"]))
-    place = dict.fromkeys(("input", "weight", "bias"), _NOTHING) | {k: 1 + at for k, at in operands.places.items()}
+    word = dict.fromkeys(("input", "weight", "bias"), _NOTHING) | {k: 1 + at for k, at in operands.inputs.items()}
     call = GROUPS.pack(
-        norm=ctypes.addressof(norm), x=place["input"], weight=place["weight"], bias=place["bias"], y=1 + len(arrays),
+        norm=ctypes.addressof(norm), x=word["input"], weight=word["weight"], bias=word["bias"], y=1 + len(arrays),
         groups=groups,
     )  # fmt: skip
     words = [0] * GROUPS_WORDS
@@ -77,12 +77,12 @@ def normalise(x: Array, weight: Array | None, bias: Array | None, groups: int, e
         return None
     norm, y = _norm(x, groups, eps), np.empty(x.shape, x.dtype)
     words = array("q", bytes(GROUPS_WORDS * 8))
-    places: dict[str, int] = {}
+    numbers: dict[str, int] = {}
     for at, (name, one) in enumerate((("x", x), ("weight", weight), ("bias", bias), ("y", y)), 1):
-        places[name] = _NOTHING if one is None else at
+        numbers[name] = _NOTHING if one is None else at
         if one is not None:
             words[at] = address(one)
-    call = GROUPS.pack(norm=ctypes.addressof(norm), groups=groups, **places)
+    call = GROUPS.pack(norm=ctypes.addressof(norm), groups=groups, **numbers)
     words[GROUPS_AT] = ctypes.addressof(call)
     _code(x.dtype.char).run(words, len(x) * groups, x.size * NANOSECONDS)
     return y

@@ -42,12 +42,12 @@ def _ints(f: VectorFunction, value: Value) -> Value:
 
 
 def _build_row(m: VectorModule) -> None:
-    """``largest_row``: one row of windows, whose first has its first element at `place` of the image."""
+    """``largest_row``: one row of windows, whose first has its first element at `index` of the image."""
     f = m.function(
         "void largest_row", "ptr words", "ptr x", "ptr y", "ptr places", "i64 count", "i64 place", "ptr inside",
         "i64 first",
     )  # fmt: skip
-    words, x, y, places, count, place, inside, first = f.parameters
+    words, x, y, indices, count, index, inside, first = f.parameters
     get = {name: f.get(words, PROBLEM, name) for name in ("parts", "step_columns", "y_column")}
     table, steps = (f.get(get["parts"], PART, name) for name in ("table", "steps"))
     lanes, size, t = m.floats.lanes, m.floats.itemsize, m.floats.type
@@ -59,7 +59,7 @@ def _build_row(m: VectorModule) -> None:
         left = f.op("sub", count, start)
         here = f.moved(x, f.bytes_of(start))
         columns = f.op("add", _ints(f, start), numbers)
-        at = f.op("add", f.op("mul", columns, apart), _ints(f, place))
+        at = f.op("add", f.op("mul", columns, apart), _ints(f, index))
         firsts = f.read(f.moved(inside, f.op("mul", start, 4)), "i32", lanes, align=4)
         began = f.op("add", firsts, _ints(f, first))
 
@@ -69,18 +69,18 @@ def _build_row(m: VectorModule) -> None:
             from_x, further = (f.read(f.at(entry, n, "i8"), "i32") for n in (0, 4))
             value = f.vector(f.moved(here, f.define(f"sext i32 {from_x} to i64", "i64")))
             is_new = f.op("or", f.fcmp("ogt", value, best), f.fcmp("uno", value, value))
-            place = f.op("add", at, f.splat(further, lanes))
-            return [f.select(is_new, value, best), f.select(is_new, place, best_at)]
+            index = f.op("add", at, f.splat(further, lanes))
+            return [f.select(is_new, value, best), f.select(is_new, index, best_at)]
 
         best, best_at = f.fold(steps, [lowest, began], lambda k, s: step(k, list(s)))
         wide = f.convert("sext", best_at, "i64")
-        to, to_places = f.moved(y, f.op("mul", start, get["y_column"])), f.moved(places, f.op("mul", start, 8))
+        to, to_places = f.moved(y, f.op("mul", start, get["y_column"])), f.moved(indices, f.op("mul", start, 8))
         whole, part, done = f.label("whole"), f.label("part"), f.label("stored")
         is_whole = f.all_of(f.compare("sge", left, lanes), f.compare("eq", get["y_column"], size))
         f.branch_if(is_whole, whole, part)
         f.start(whole)
         f.put_vector(best, to)
-        with f.when(f.negated(f.is_null(places))):
+        with f.when(f.negated(f.is_null(indices))):
             f.write(wide, to_places, align=8)
         f.branch(done)
         f.start(part)
@@ -89,7 +89,7 @@ def _build_row(m: VectorModule) -> None:
         f.write(wide, kept[1])
         with f.loop(f.least_of(left, lanes)) as k:
             f.write(f.read(f.moved(kept[0], f.bytes_of(k)), t), f.moved(to, f.op("mul", k, get["y_column"])))
-            with f.when(f.negated(f.is_null(places))):
+            with f.when(f.negated(f.is_null(indices))):
                 f.store(f.at(to_places, k), f.word_of(kept[1], k))
         f.start(done)
     f.ret()
@@ -139,8 +139,8 @@ def _build_launch(m: VectorModule) -> None:
     call = f.word_of(block, LARGEST_AT, "ptr")
     own = f.slot(f"[{PROBLEM.words} x i64]", 16)
     f.copy(own, f.get(call, LARGEST, "problem"), PROBLEM.words * WORD, align=8)
-    x, y, places = (f.word_of(block, f.get(call, LARGEST, name), "ptr") for name in ("x", "y", "places"))
+    x, y, indices = (f.word_of(block, f.get(call, LARGEST, name), "ptr") for name in ("x", "y", "places"))
     inside = f.get(call, LARGEST, "inside")
-    f.put(own, PROBLEM, x=x, w=inside, bias=places, y=y, error=f.word_of(block, 0, "ptr"))
+    f.put(own, PROBLEM, x=x, w=inside, bias=indices, y=y, error=f.word_of(block, 0, "ptr"))
     f.call(SYMBOL, own, low, high)
     f.ret()

@@ -43,14 +43,14 @@ def _prepared(graph: Graph, dims: int) -> Prepare:
     node = single_node(graph)
     operands = operands_of(graph, node)
     wanted = [value.index for value in graph.returns if value.defining_node is node]
-    if len(operands.places) != 1 or 0 not in wanted:
+    if len(operands.inputs) != 1 or 0 not in wanted:
         raise KernelError("numbers that are not constant, or places alone")
     return partial(_prepare, dims, operands, wanted)
 
 
 def _prepare(dims: int, operands: Operands, wanted: Sequence[int], arrays: Sequence[Array]) -> Launch:
     """The launch for arrays like these. Raises `KernelError` for what the operator refuses, or has no code for."""
-    x = arrays[operands.places["self"]]
+    x = arrays[operands.inputs["self"]]
     if x.ndim not in (dims + 1, dims + 2) or not x.size:
         raise KernelError("neither an image nor a batch of images")
     g = _geometry(dims, x, operands.constants)
@@ -67,10 +67,10 @@ def _prepare(dims: int, operands: Operands, wanted: Sequence[int], arrays: Seque
     run = prepare_largest(seen, like, *ways)
     if run is None:
         raise KernelError(f"no windows of {x.dtype} over images of {x.shape}")
-    places = {_RESULTS[number]: 1 + len(arrays) + at for at, number in enumerate(wanted)}
+    numbers = {_RESULTS[number]: 1 + len(arrays) + at for at, number in enumerate(wanted)}
     call = LARGEST.pack(
-        problem=run.problem.words.buffer_info()[0], inside=address(run.inside), x=1 + operands.places["self"],
-        y=places["y"], places=places.get("places", _NOTHING),
+        problem=run.problem.words.buffer_info()[0], inside=address(run.inside), x=1 + operands.inputs["self"],
+        y=numbers["y"], places=numbers.get("places", _NOTHING),
     )  # fmt: skip
     words = [0] * LARGEST_WORDS
     words[LARGEST_AT] = ctypes.addressof(call)

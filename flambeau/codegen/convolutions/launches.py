@@ -14,7 +14,7 @@ from numpy.lib.stride_tricks import as_strided
 from flambeau.codegen.call_geometry import Output
 from flambeau.codegen.convolutions import sums
 from flambeau.codegen.convolutions.activations import SYMBOL as ACTIVATED
-from flambeau.codegen.convolutions.channel_launches import Places, channels_launch, takes_channels
+from flambeau.codegen.convolutions.channel_launches import WindowGeometry, channels_launch, takes_channels
 from flambeau.codegen.convolutions.followed import Followed, followed_by
 from flambeau.codegen.convolutions.point_launches import place_step, points_launch, takes_points
 from flambeau.codegen.convolutions.problem import Array, bits_of
@@ -41,7 +41,7 @@ class Windows:
     dilation: tuple[int, ...]
     groups: int
     is_transposed: bool
-    places: tuple[int, ...]
+    counts: tuple[int, ...]
     """How many there are along each dimension."""
 
 
@@ -65,7 +65,7 @@ def _prepare(followed: Followed, is_transposed: bool, arrays: Sequence[Array]) -
     seen, w = _images(x, w, bias)
     windows = _windows(operands.constants, seen, w, bias, is_transposed)
     channels = w.shape[1] * windows.groups if is_transposed else w.shape[0]
-    output, strides = result_of(seen, (len(seen), channels, *windows.places), keeps_order=not is_transposed)
+    output, strides = result_of(seen, (len(seen), channels, *windows.counts), keeps_order=not is_transposed)
     like = as_strided(seen[:0], output.shape, strides, writeable=False)
     if not is_transposed and x is seen and seen.size > 0:
         special = _special(followed, arrays, output, (seen, w, like), windows)
@@ -90,7 +90,7 @@ def _special(
     if followed.residual is None and takes_channels(x, w, y, windows.groups):
         followed.check(arrays, output.shape, x.dtype, False)
         pairs = [(v[0], v[1]) for v in (windows.stride, windows.before, windows.dilation)]
-        return channels_launch(followed, output, x, w, y, Places(*pairs))
+        return channels_launch(followed, output, x, w, y, WindowGeometry(*pairs))
     if takes_points(x, w, y, windows.stride, any(windows.before), windows.groups):
         residual = followed.check(arrays, output.shape, x.dtype, False)
         if residual is None or place_step(residual) is not None:
@@ -128,18 +128,18 @@ def _windows(
         raise KernelError(str(refusal)) from None
     reach = [d * (k - 1) + 1 for d, k in zip(dilation, w.shape[2:], strict=True)]
     if is_transposed:
-        places = [
+        counts = [
             (n - 1) * s + r + o - 2 * p
             for n, s, r, o, p in zip(x.shape[2:], stride, reach, extra, before, strict=True)
         ]
     else:
-        places = [
+        counts = [
             (n + a + b - r) // s + 1
             for n, a, b, r, s in zip(x.shape[2:], before, after, reach, stride, strict=True)
         ]
-    if min(places) < 1:
+    if min(counts) < 1:
         raise KernelError("the kernel is larger than the padded image")
-    return Windows(stride, before, dilation, groups, is_transposed, tuple(places))
+    return Windows(stride, before, dilation, groups, is_transposed, tuple(counts))
 
 
 def _padding(

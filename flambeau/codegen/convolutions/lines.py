@@ -31,7 +31,7 @@ class Tap:
 
     number: int
     shift: int
-    place: int
+    offset: int
 
 
 @dataclass(frozen=True, slots=True)
@@ -62,17 +62,17 @@ def line_of(window: Window, dim: int, size: int) -> Line:
     if not window.is_transposed:
         taps = tuple([Tap(k, k * dilation % stride, k * dilation // stride) for k in range(kernel)])
         shifts = tuple(sorted({t.shift for t in taps}))
-        return Line((taps,), (size,), stride, before, shifts, max(t.place for t in taps))
+        return Line((taps,), (size,), stride, before, shifts, max(t.offset for t in taps))
     taps_of_outputs = [
         [(k, (part + before - k * dilation) // stride) for k in range(kernel)
          if (part + before - k * dilation) % stride == 0]
         for part in range(min(stride, size))
     ]  # fmt: skip
-    places = [offset for taps in taps_of_outputs for _, offset in taps] or [0]
-    least = min(places)
+    offsets = [offset for taps in taps_of_outputs for _, offset in taps] or [0]
+    least = min(offsets)
     parts = tuple([tuple([Tap(k, 0, offset - least) for k, offset in taps]) for taps in taps_of_outputs])
     sizes = tuple([-(-(size - part) // stride) for part in range(len(taps_of_outputs))])
-    return Line(parts, sizes, 1, -least, (0,), max(places) - least)
+    return Line(parts, sizes, 1, -least, (0,), max(offsets) - least)
 
 
 def is_shifted(window: Window, filters: int, rows: int, columns: int, lanes: int) -> bool:
@@ -87,7 +87,7 @@ def is_shifted(window: Window, filters: int, rows: int, columns: int, lanes: int
     return apart >= SAVED * together
 
 
-def vectors_of(places: int, lanes: int) -> float:
+def vectors_of(count: int, lanes: int) -> float:
     """How many vectors take as long as so many places: few left over are cheaper than one more."""
-    left = places % lanes
-    return places // lanes + (left / MOST_CHEAP if left <= lanes // 2 else 1)
+    left = count % lanes
+    return count // lanes + (left / MOST_CHEAP if left <= lanes // 2 else 1)

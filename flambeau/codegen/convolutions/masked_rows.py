@@ -113,8 +113,8 @@ class _Row:
         """A vector, all of it without masks."""
         f, lanes = self._f, self._f.floats.lanes
         here = self.moved(source, f.op("mul", number, self._step))
-        places = [f.at(here, k * lanes * f.floats.itemsize, "i8") for k in range(self._step)]
-        parts = [f.vector(address, masks[k] if masks else None) for k, address in enumerate(places)]
+        addresses = [f.at(here, k * lanes * f.floats.itemsize, "i8") for k in range(self._step)]
+        parts = [f.vector(address, masks[k] if masks else None) for k, address in enumerate(addresses)]
         value = parts[0] if self._step == 1 else f.shuffle(parts[0], parts[1], range(0, 2 * lanes, 2))
         if masks and not self._is_zero:
             value = f.select(masks[-1], value, self._filling)

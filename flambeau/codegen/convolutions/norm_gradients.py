@@ -49,10 +49,10 @@ def _prepare(operands: Operands, wanted: Sequence[int], eps: float, arrays: Sequ
         raise KernelError("no gradients of such a norm")
     output, strides = result_of(x, x.shape, keeps_order=False)
     norm = _norm(slope, x, strides, eps)
-    places = {"x": operands.places["input"], "slope": operands.places["grad"]}
-    places |= {} if weight is None else {"weight": operands.places["weight"]}
-    places |= {_RESULTS[number]: len(arrays) + at for at, number in enumerate(wanted)}
-    call = NORM_BACK.pack(norm=ctypes.addressof(norm), **_words(places))
+    numbers = {"x": operands.inputs["input"], "slope": operands.inputs["grad"]}
+    numbers |= {} if weight is None else {"weight": operands.inputs["weight"]}
+    numbers |= {_RESULTS[number]: len(arrays) + at for at, number in enumerate(wanted)}
+    call = NORM_BACK.pack(norm=ctypes.addressof(norm), **_words(numbers))
     words = [0] * NORM_BACK_WORDS
     words[NORM_BACK_AT] = ctypes.addressof(call)
     vector, _ = result_of(x, x.shape[1:2], keeps_order=False)
@@ -88,9 +88,9 @@ def _fits(weight: Array | None, x: Array) -> bool:
     return weight is None or (weight.shape, weight.dtype, weight.strides) == (x.shape[1:2], x.dtype, (x.itemsize,))
 
 
-def _words(places: dict[str, int]) -> dict[str, int]:
-    """Which words of the block have the addresses of the arrays at these places."""
-    return {name: 1 + places[name] if name in places else _NOTHING for name in ("x", "slope", "weight", *_RESULTS)}
+def _words(numbers: dict[str, int]) -> dict[str, int]:
+    """Which words of the block have the addresses of the arrays of these numbers."""
+    return {name: 1 + numbers[name] if name in numbers else _NOTHING for name in ("x", "slope", "weight", *_RESULTS)}
 
 
 def _norm(slope: Array, x: Array, strides: Sequence[int], eps: float) -> Any:

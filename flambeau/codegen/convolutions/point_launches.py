@@ -43,8 +43,8 @@ def takes_points(x: Array, w: Array, y: Array, stride: Sequence[int], padding: b
     """
     if x.ndim != 4 or groups != 1 or padding or engine().target.vector_bits <= 128:
         return False
-    lanes, places = engine().target.vector_bits // 8 // x.itemsize, prod(y.shape[2:])
-    is_sparse = places <= MOST and LOSS * places <= -(-places // lanes) * lanes and prod(w.shape[1:]) >= FEWEST
+    lanes, pixels = engine().target.vector_bits // 8 // x.itemsize, prod(y.shape[2:])
+    is_sparse = pixels <= MOST and LOSS * pixels <= -(-pixels // lanes) * lanes and prod(w.shape[1:]) >= FEWEST
     return is_sparse and _takes_all(x, w, y, stride) and _lie_dense(x, w, y)
 
 
@@ -73,17 +73,17 @@ def points_launch(
 ) -> Launch:
     """The launch for arrays that lie as these, which `takes_points`."""
     size, width = x.itemsize, engine().target.vector_bits // 8
-    images, filters, places = x.shape[0], w.shape[0], prod(y.shape[2:])
+    images, filters, pixels = x.shape[0], w.shape[0], prod(y.shape[2:])
     channels = prod(w.shape[1:])
-    is_direct = places == 1 and _is_dense(x[0])
+    is_direct = pixels == 1 and _is_dense(x[0])
     place_bytes = -(-channels * size // width) * width + width
-    where = np.full(places + width // size, places * place_bytes, np.int64)
-    where[:places] = np.arange(places) * place_bytes
+    where = np.full(pixels + width // size, pixels * place_bytes, np.int64)
+    where[:pixels] = np.arange(pixels) * place_bytes
     turned = where.astype(np.int32)
     own, last = (followed.bounds, (-inf, inf)) if residual is None else ((-inf, inf), followed.bounds)
     activation = followed.activation_code(x.dtype.char)
     words = POINTS.pack(
-        channels=channels, filters=filters, places=places, parts=-(-filters // points.FILTERS_EACH),
+        channels=channels, filters=filters, places=pixels, parts=-(-filters // points.FILTERS_EACH),
         is_direct=int(is_direct), x_image=x.strides[0], x_channel=x.strides[1], place_bytes=place_bytes,
         turned_places=turned.__array_interface__["data"][0], w_filter=w.strides[0], y_image=y.strides[0],
         **_residual_words(residual), least=bits_of(own[0], size), most=bits_of(own[1], size),
@@ -97,7 +97,7 @@ def points_launch(
     block = [0] * BLOCK_WORDS
     block[CALL_AT] = ctypes.addressof(call)
     units = images * -(-filters // points.FILTERS_EACH)
-    nanoseconds = NANOSECONDS * images * filters * channels * places
+    nanoseconds = NANOSECONDS * images * filters * channels * pixels
     step, pieces = pieces_of(units, nanoseconds)
     routine = Routine(_code(x.dtype.char), points.SYMBOL, (words, call, turned, activation))
     return Launch((output,), block, units, None, step, pieces, nanoseconds, routine=routine)

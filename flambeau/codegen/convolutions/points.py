@@ -49,14 +49,14 @@ def _build_tile(m: VectorModule, across: int) -> None:
         f"void points_{across}", "ptr words", "ptr x", "ptr w", "ptr y", "ptr residual", "i64 filter", "i64 place",
         "ptr scale", "ptr shift",
     )  # fmt: skip
-    words, x, w, y, residual, filter_, place, scale, shift = f.parameters
+    words, x, w, y, residual, filter_, position, scale, shift = f.parameters
     get = {name: f.get(words, POINTS, name) for name in POINTS.fields}
     t, lanes, size = m.floats.type, m.floats.lanes, m.floats.itemsize
     down = lanes // across
     filters = [f.least_of(f.op("add", filter_, r), f.op("sub", get["filters"], 1)) for r in range(down)]
-    places = [f.least_of(f.op("add", place, c), f.op("sub", get["places"], 1)) for c in range(across)]
+    positions = [f.least_of(f.op("add", position, c), f.op("sub", get["places"], 1)) for c in range(across)]
     from_w = [f.moved(w, f.op("mul", r, get["w_filter"])) for r in filters]
-    from_x = [f.moved(x, f.op("mul", c, get["place_bytes"])) for c in places]
+    from_x = [f.moved(x, f.op("mul", c, get["place_bytes"])) for c in positions]
 
     def step(at: Value, state: Sequence[Value], mask: Value | None = None) -> list[Value]:
         numbers = [f.vector(f.moved(base, at), mask) for base in from_x]
@@ -72,7 +72,7 @@ def _build_tile(m: VectorModule, across: int) -> None:
     factor, term = (_spread(f, f.moved(base, f.bytes_of(filter_)), down, spread) for base in (scale, shift))
     bounds = [f.splat(f.read(f.field(words, POINTS, name), t), lanes) for name in ("least", "most")]
     result = clamped(f, f.multiply_add(done, factor, term), *bounds)
-    _write_results(f, get, result, across, (y, residual, filter_, place))
+    _write_results(f, get, result, across, (y, residual, filter_, position))
     f.ret()
 
 
@@ -80,17 +80,17 @@ def _write_results(
     f: VectorFunction, get: dict[str, Value], result: Value, across: int, where: tuple[Value, Value, Value, Value]
 ) -> None:
     """The results that there are, to where they lie: filters one after another, places of each side by side."""
-    y, residual, filter_, place = where
+    y, residual, filter_, position = where
     words = f.parameters[0]
     bounds = [f.read(f.field(words, POINTS, name), f.floats.type) for name in ("last_least", "last_most")]
     lanes, size = f.floats.lanes, f.floats.itemsize
     down = lanes // across
     kept = [
         f.least_of(f.op("sub", get[name], start), count)
-        for name, start, count in (("filters", filter_, down), ("places", place, across))
+        for name, start, count in (("filters", filter_, down), ("places", position, across))
     ]
     row = f.bytes_of(get["places"])
-    corner = f.moved(y, f.op("mul", row, filter_), f.bytes_of(place))
+    corner = f.moved(y, f.op("mul", row, filter_), f.bytes_of(position))
     is_whole = f.all_of(*[f.compare("eq", a, b) for a, b in zip(kept, (down, across), strict=True)])
     with f.when(f.all_of(is_whole, f.is_null(residual))):
         if across == 1:  # of images with one place: results lie side by side
@@ -109,7 +109,7 @@ def _write_results(
         f.branch_if(f.is_null(residual), alone, added)
         f.start(added)
         near = f.op("mul", f.op("add", filter_, r), get["residual_filter"])
-        near = f.moved(residual, near, f.op("mul", f.op("add", place, c), get["residual_place"]))
+        near = f.moved(residual, near, f.op("mul", f.op("add", position, c), get["residual_place"]))
         f.write(clamped(f, f.fadd(value, f.read(near, f.floats.type)), *bounds), to)
         f.branch(written)
         f.start(alone)
@@ -139,8 +139,8 @@ def _build_filters(m: VectorModule, across: int) -> None:
         f.loop(f.divided_up(f.op("sub", end, first), down)) as r,
         f.loop(f.divided_up(f.get(words, POINTS, "places"), across)) as c,
     ):
-        filter_, place = f.op("add", first, f.op("mul", r, down)), f.op("mul", c, across)
-        f.call(f"points_{across}", words, x, w, y, residual, filter_, place, scale, shift)
+        filter_, position = f.op("add", first, f.op("mul", r, down)), f.op("mul", c, across)
+        f.call(f"points_{across}", words, x, w, y, residual, filter_, position, scale, shift)
     f.ret()
 
 

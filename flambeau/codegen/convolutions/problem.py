@@ -244,13 +244,13 @@ def _tables(
     copies = np.arange(len(planes), dtype=np.int64) * plane_bytes
     from_x = np.array(planes, np.int64) if is_in_place else copies
     from_w = np.array(w.planes, np.int64)
-    places = {pair: k for k, pair in enumerate(shifts)}
+    numbers = {pair: k for k, pair in enumerate(shifts)}
     shift = len(planes) * plane_bytes
     tables, parts = [], []
     for (i, rows), (j, columns) in product(enumerate(down.parts), enumerate(across.parts)):
         taps = list(product(rows, columns))
         table = np.empty((len(planes), len(taps), 2), np.int32)
-        in_x = [places[r.shift, c.shift] * shift + r.place * row_bytes + c.place * size for r, c in taps]
+        in_x = [numbers[r.shift, c.shift] * shift + r.offset * row_bytes + c.offset * size for r, c in taps]
         in_w = [r.number * w.row + c.number * w.column for r, c in taps]
         table[:, :, 0] = from_x[:, None] + np.array(in_x, np.int64)
         table[:, :, 1] = from_w[:, None] + np.array(in_w, np.int64)

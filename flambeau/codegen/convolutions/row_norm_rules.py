@@ -48,12 +48,12 @@ def _prepare(operands: Operands, wanted: Sequence[int], dims: int, eps: float, a
     if slope is None or x is None or not _is_native(slope, x, weight, dims):
         raise KernelError("no gradients of such a norm")
     call, kept, units = _call(x, dims, eps)
-    place = dict.fromkeys(("grad", "input", "weight"), _NOTHING) | {k: 1 + at for k, at in operands.places.items()}
-    places = [_NOTHING] * 3
+    inputs = dict.fromkeys(("grad", "input", "weight"), _NOTHING) | {k: 1 + at for k, at in operands.inputs.items()}
+    results = [_NOTHING] * 3
     for at, number in enumerate(wanted):
-        places[number] = 1 + len(arrays) + at
-    names = {"x": place["input"], "slope": place["grad"], "factors": place["weight"]}
-    packed = ROWS.pack(**call, **names, y=places[0], of_weight=places[1], of_bias=places[2])
+        results[number] = 1 + len(arrays) + at
+    names = {"x": inputs["input"], "slope": inputs["grad"], "factors": inputs["weight"]}
+    packed = ROWS.pack(**call, **names, y=results[0], of_weight=results[1], of_bias=results[2])
     words = [0] * ROWS_WORDS
     words[ROWS_AT] = ctypes.addressof(packed)
     parts = (units, *x.shape[x.ndim - dims :])
@@ -77,11 +77,11 @@ def gradients(
     of_weight, of_bias = (np.empty((units, *x.shape[x.ndim - dims :]), x.dtype) for _ in range(2))
     arrays = {"x": x, "slope": slope, "factors": weight, "y": of_input, "of_weight": of_weight, "of_bias": of_bias}
     words = array("q", bytes(ROWS_WORDS * 8))
-    places = {name: _NOTHING if one is None else 1 + k for k, (name, one) in enumerate(arrays.items())}
+    numbers = {name: _NOTHING if one is None else 1 + k for k, (name, one) in enumerate(arrays.items())}
     for name, one in arrays.items():
         if one is not None:
-            words[places[name]] = address(one)
-    packed = ROWS.pack(**call, **places)
+            words[numbers[name]] = address(one)
+    packed = ROWS.pack(**call, **numbers)
     words[ROWS_AT] = ctypes.addressof(packed)
     _code(x.dtype.char).run(words, units, x.size * NANOSECONDS)
     del packed, kept

@@ -37,11 +37,11 @@ def rows_text(floats: Floats) -> str:
         part = f.op("add", low, k)
         first, offset = f.op("mul", part, each), f.bytes_of(f.op("mul", part, count))
         sums = [at["of_weight"], at["of_bias"]]
-        places = [f.pick(f.is_null(base), base, f.moved(base, offset), "ptr") for base in sums]
-        for to in places:
+        addresses = [f.pick(f.is_null(base), base, f.moved(base, offset), "ptr") for base in sums]
+        for to in addresses:
             _fill(f, count, (), [Filled(to, lambda values: f.zero)])
         with f.loop(f.least_of(each, f.op("sub", rows, first))) as r:
-            _row(f, Channel(f, own, f.op("add", first, r)), places)
+            _row(f, Channel(f, own, f.op("add", first, r)), addresses)
     f.ret()
     return m.builder.text()
 

@@ -245,14 +245,14 @@ def _three_dimensions(a: Array) -> Array:
 
 
 def _depths(
-    place: int, size: int, kernel: int, stride: int, before: int, dilation: int, is_transposed: bool
+    position: int, size: int, kernel: int, stride: int, before: int, dilation: int, is_transposed: bool
 ) -> list[Pair]:
     """The elements of a kernel along the first of three dimensions that a result has, and where their input is."""
     if is_transposed:
-        reached = [(k, place + before - k * dilation) for k in range(kernel)]
+        reached = [(k, position + before - k * dilation) for k in range(kernel)]
         pairs = [(k, at // stride) for k, at in reached if at % stride == 0]
     else:
-        pairs = [(k, place * stride - before + k * dilation) for k in range(kernel)]
+        pairs = [(k, position * stride - before + k * dilation) for k in range(kernel)]
     return [(k, at) for k, at in pairs if 0 <= at < size]
 
 

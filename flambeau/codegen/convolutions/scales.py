@@ -20,7 +20,7 @@ def build_scales(m: VectorModule) -> None:
         name: f.word_of(block, f.get(call, CALL, name), "ptr") for name in ("bias", "gamma", "beta", "mean", "variance")
     }
 
-    def change(target: Value, made: Callable[[Value, Value, int], Value], source: str) -> None:
+    def change(target: Value, combine: Callable[[Value, Value, int], Value], source: str) -> None:
         """Each number of `target` by those of `source`, if that is there."""
         with f.when(f.negated(f.is_null(pointers[source]))):
 
@@ -28,7 +28,7 @@ def build_scales(m: VectorModule) -> None:
                 here, there = f.moved(target, at), f.moved(pointers[source], at)
                 old, new = (f.read(a, t) if lanes == 1 else f.vector(a, mask) for a in (here, there))
                 factor = f.read(f.moved(scale, at), t) if lanes == 1 else f.vector(f.moved(scale, at), mask)
-                value = made(old, f.fmul(new, factor) if target is shift and source != "beta" else new, lanes)
+                value = combine(old, f.fmul(new, factor) if target is shift and source != "beta" else new, lanes)
                 if lanes == 1:
                     f.write(value, here)
                 else:

@@ -85,10 +85,10 @@ def build_sums_of_windows(m: VectorModule) -> None:
         number = f.op("add", f.op("add", first, before), loop(count))
         channel = loop(get["inner"])
         at = f.op("add", f.op("mul", number, get["inner"]), channel)
-        places = []
+        taps = []
         for axis in range(3):
-            places.append(loop(get[f"kernel_{axis}"]))
-            at = f.op("add", f.op("mul", at, get[f"kernel_{axis}"]), places[-1])
+            taps.append(loop(get[f"kernel_{axis}"]))
+            at = f.op("add", f.op("mul", at, get[f"kernel_{axis}"]), taps[-1])
         f.write(zero, total)
         near = f.moved(x, f.op("mul", f.op("add", f.op("mul", group, get["inner"]), channel), get["x_channel"]))
         far = f.moved(slope, f.op("mul", number, get["slope_filter"]))
@@ -98,10 +98,10 @@ def build_sums_of_windows(m: VectorModule) -> None:
                 f.moved(near, f.op("mul", image, get["x_image"])), f.moved(far, f.op("mul", image, get["slope_image"])),
             )  # fmt: skip
             is_inside = None
-            for axis, place in enumerate(places):
+            for axis, tap in enumerate(taps):
                 window = inner.enter_context(f.loop(get[f"places_{axis}"]))
                 start = f.op("sub", f.op("mul", window, get[f"stride_{axis}"]), get[f"before_{axis}"])
-                element = f.op("add", start, f.op("mul", place, get[f"dilation_{axis}"]))
+                element = f.op("add", start, f.op("mul", tap, get[f"dilation_{axis}"]))
                 fits = f.compare("ult", element, get[f"size_{axis}"])
                 is_inside = fits if is_inside is None else f.op("and", is_inside, fits)
                 near = f.moved(near, f.op("mul", element, get[f"x_{axis}"]))

@@ -28,10 +28,10 @@ def _convolution_weight(graph: Graph) -> Prepare:
 
 def _prepare(operands: Operands, arrays: Sequence[Array]) -> Launch:
     """The launch for arrays like these. Raises `KernelError` for what has no code."""
-    given = operands.constants
-    kernel, groups = tuple(given["kernel"]), int(given["groups"])
+    values = operands.constants
+    kernel, groups = tuple(values["kernel"]), int(values["groups"])
     x, slope = _images(operands.array("input", arrays), operands.array("slope", arrays), len(kernel), groups)
-    stride, before, dilation = (_spread(name, given[name], len(kernel)) for name in ("stride", "padding", "dilation"))
+    stride, before, dilation = (_spread(name, values[name], len(kernel)) for name in ("stride", "padding", "dilation"))
     shape = (slope.shape[1], x.shape[1] // groups, *kernel)
     output, strides = result_of(x, shape, keeps_order=False)
     like = as_strided(x, shape, strides, writeable=False)
@@ -43,8 +43,8 @@ def _prepare(operands: Operands, arrays: Sequence[Array]) -> Launch:
         listed.extend((one.problem.words.buffer_info()[0], one.from_x, one.from_y, 0, one.problem.units))
     assert len(listed) == SLICE.words * len(run.slices)
     call = SLOPES.pack(
-        slices=listed.buffer_info()[0], slice_count=len(run.slices), x=1 + operands.places["input"],
-        slope=1 + operands.places["slope"], w=1 + len(arrays), images=len(x), inner=shape[1], x_image=x.strides[0],
+        slices=listed.buffer_info()[0], slice_count=len(run.slices), x=1 + operands.inputs["input"],
+        slope=1 + operands.inputs["slope"], w=1 + len(arrays), images=len(x), inner=shape[1], x_image=x.strides[0],
         x_channel=x.strides[1], slope_image=slope.strides[0], slope_filter=slope.strides[1],
         **_axes(x, slope, kernel, stride, before, dilation),
     )  # fmt: skip

@@ -39,13 +39,13 @@ def sums_of_all(f: VectorFunction, vectors: Sequence[Value]) -> Value:
 
 def build_transpose_in(m: VectorModule) -> None:
     """``turn_in``: `count` numbers of each of `channels` rows, which lie `step` bytes apart, to vectors of a number of
-    each row, the n-th of them where the n-th of `places` says. Up to a vector's lanes more places are filled, with
+    each row, the n-th of them where the n-th of `offsets` says. Up to a vector's lanes more places are filled, with
     zeros; lanes of channels that there are not hold anything.
     """
     f = m.function(
         "void turn_in", "ptr source", "i64 step", "i64 count", "i64 channels", "ptr target", "ptr places"
     )  # fmt: skip
-    source, step, count, channels, target, places = f.parameters
+    source, step, count, channels, target, offsets = f.parameters
     last = f.op("sub", channels, 1)
     rows = [
         f.moved(source, f.op("mul", step, f.least_of(f.typed(r, "i64"), last))) for r in range(m.floats.lanes)
@@ -53,7 +53,7 @@ def build_transpose_in(m: VectorModule) -> None:
 
     def some(at: Value, lanes: int, mask: Value | None) -> None:
         square = transposed(f, [f.vector(f.moved(row, at), mask) for row in rows])
-        own = f.moved(places, at if m.floats.itemsize == 4 else f.op("ashr", at, 1))
+        own = f.moved(offsets, at if m.floats.itemsize == 4 else f.op("ashr", at, 1))
         for number, vector in enumerate(square):
             offset = f.read(f.at(own, 4 * number, "i8"), "i32")
             f.put_vector(vector, f.moved(target, f.define(f"sext i32 {offset} to i64", "i64")))

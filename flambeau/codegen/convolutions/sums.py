@@ -281,13 +281,13 @@ class Unit:
 
 def unit_of(f: VectorFunction, get: dict[str, Value], number: Value) -> Unit:
     """The unit with a number: groups change first, then columns, bands and images."""
-    rest, places = number, []
+    rest, coordinates = number, []
     for name in ("groups", "chunks", "bands"):
-        places.append(f.op("urem", rest, get[name]))
+        coordinates.append(f.op("urem", rest, get[name]))
         rest = f.op("udiv", rest, get[name])
     first = f.op("mul", rest, get["images_each"])
     images = f.least_of(get["images_each"], f.op("sub", get["images"], first))
-    group, chunk, band = places
+    group, chunk, band = coordinates
     return Unit(
         group, f.op("mul", chunk, get["chunk_columns"]), f.op("mul", band, get["band_rows"]), first, images
     )  # fmt: skip

@@ -174,11 +174,11 @@ def _places_one_by_one(f: VectorFunction, kind: Kind, parameters: Sequence[Value
     """Places from one to another."""
     words, source, target, divisor = parameters
     t = f.floats.type
-    places, column = f.get(words, TAPS, "column_places"), f.get(words, TAPS, "y_column")
+    table, column = f.get(words, TAPS, "column_places"), f.get(words, TAPS, "y_column")
     filling = f.read(f.field(words, TAPS, "filling"), t)
     with f.loop(f.op("sub", end, start)) as k:
         j = f.op("add", start, k)
-        address = f.at(places, f.op("mul", j, PLACE_BYTES), "i8")
+        address = f.at(table, f.op("mul", j, PLACE_BYTES), "i8")
         taps, count = f.get(address, PLACE, "taps"), f.get(address, PLACE, "count")
 
         def one(k: Value, state: Sequence[Value], taps: Value = taps) -> list[Value]:
@@ -214,9 +214,9 @@ def _build_planes(m: VectorModule, kind: Kind) -> None:
             depth = f.at(get["depth_places"], f.op("mul", d, PLACE_BYTES), "i8")
             row = f.at(get["row_places"], f.op("mul", r, PLACE_BYTES), "i8")
             to = f.moved(to_plane, f.op("mul", d, get["y_depth"]), f.op("mul", r, get["y_row"]))
-            counts = [f.get(place, PLACE, "count") for place in (depth, row)]
+            counts = [f.get(record, PLACE, "count") for record in (depth, row)]
             is_filled = f.compare("eq", f.op("mul", *counts), 0)
-            filled, direct, made, done = (f.label(name) for name in ("filled", "direct", "made", "placed"))
+            filled, direct, buffered, done = (f.label(name) for name in ("filled", "direct", "made", "placed"))
             some = f.label("some")
             f.branch_if(is_filled, filled, some)
             f.start(filled)
@@ -225,14 +225,14 @@ def _build_planes(m: VectorModule, kind: Kind) -> None:
                 f.write(filling, f.moved(to, f.op("mul", j, get["y_column"])))
             f.branch(done)
             f.start(some)
-            divisors = [f.read(f.field(place, PLACE, "divisor"), t) for place in (depth, row)]
+            divisors = [f.read(f.field(record, PLACE, "divisor"), t) for record in (depth, row)]
             divisor = f.fmul(*divisors)
-            f.branch_if(f.compare("ne", get["is_direct"], 0), direct, made)
+            f.branch_if(f.compare("ne", get["is_direct"], 0), direct, buffered)
             f.start(direct)
-            offsets = [f.get(f.get(place, PLACE, "taps"), TAP, "offset") for place in (depth, row)]
+            offsets = [f.get(f.get(record, PLACE, "taps"), TAP, "offset") for record in (depth, row)]
             f.call(f"places_{kind.value}", words, f.moved(plane, *offsets), to, divisor)
             f.branch(done)
-            f.start(made)
+            f.start(buffered)
             f.call(f"row_{kind.value}", words, plane, depth, row, room)
             f.call(f"places_{kind.value}", words, room, to, divisor)
             f.start(done)

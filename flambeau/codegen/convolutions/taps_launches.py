@@ -51,10 +51,10 @@ def ranges(starts: Array, counts: Array, step: int = 1, divisors: Array | None =
 
 def weighted(indexes: Sequence[Array], weights: Sequence[Array]) -> Axis:
     """As many elements for each place, by weights: the first of all places, the second of all, and so on."""
-    places = len(indexes[0])
+    count = len(indexes[0])
     return Axis(
-        np.full(places, len(indexes)), np.stack(indexes, axis=1).reshape(-1), np.stack(weights, axis=1).reshape(-1),
-        np.ones(places),
+        np.full(count, len(indexes)), np.stack(indexes, axis=1).reshape(-1), np.stack(weights, axis=1).reshape(-1),
+        np.ones(count),
     )  # fmt: skip
 
 
@@ -135,14 +135,14 @@ def _is_plain(axis: Axis) -> bool:
 def _table(axis: Axis, step: int, dtype: np.dtype[Any]) -> tuple[Array, Array]:
     """The places of an axis, and their elements."""
     taps = np.zeros((max(1, len(axis.indexes)), 2), np.int64)
-    places = np.zeros((len(axis.counts), 3), np.int64)
+    table = np.zeros((len(axis.counts), 3), np.int64)
     taps[: len(axis.indexes), 0] = axis.indexes * step
     per_word = 8 // dtype.itemsize
     taps.view(dtype)[: len(axis.indexes), per_word] = axis.weights
-    places[:, 0] = _at(taps) + (np.cumsum(axis.counts) - axis.counts) * taps.strides[0]
-    places[:, 1] = axis.counts
-    places.view(dtype)[:, 2 * per_word] = axis.divisors
-    return places, taps
+    table[:, 0] = _at(taps) + (np.cumsum(axis.counts) - axis.counts) * taps.strides[0]
+    table[:, 1] = axis.counts
+    table.view(dtype)[:, 2 * per_word] = axis.divisors
+    return table, taps
 
 
 def _at(a: Array) -> int:

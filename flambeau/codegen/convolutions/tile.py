@@ -74,15 +74,15 @@ def build_tile(m: VectorModule, shape: TileShape) -> None:
         return _step(f, shape, (_moved_by(f, x, entry), f.moved(w, from_w)), (row, thrice), masks, state)
 
     done = f.fold(steps, [s for s in starts for _ in range(shape.vectors)], step)
-    places = [
+    addresses = [
         f.at(f.moved(sums, f.op("mul", pitch, r)), v * lanes * size, "i8")
         for r in range(shape.filters) for v in range(shape.vectors)
     ]  # fmt: skip
     with f.when(f.is_null(scale)):
-        for value, address in zip(done, places, strict=True):
+        for value, address in zip(done, addresses, strict=True):
             f.put_vector(value, address)
         f.ret()
-    _put_scaled(f, shape, list(zip(done, places, strict=True)), scale, shift, words)
+    _put_scaled(f, shape, list(zip(done, addresses, strict=True)), scale, shift, words)
     f.ret()
 
 

@@ -56,11 +56,11 @@ def _prepare(operands: Operands, wanted: Sequence[int], eps: float, arrays: Sequ
         images=len(x), plane=prod(x.shape[2:]), x_image=x.strides[0], x_channel=x.strides[1], y_image=strides[0],
         y_channel=strides[1], eps=bits_of(eps, x.itemsize),
     )  # fmt: skip
-    places = dict.fromkeys(("x", "y", "weight", "bias", "mean", "variance", "scale"), _NOTHING)
-    places["x"] = 1 + operands.places["input"]
-    places |= {name: 1 + operands.places[name] for name in ("weight", "bias") if name in operands.places}
-    places |= {_RESULTS[number]: 1 + len(arrays) + at for at, number in enumerate(wanted)}
-    call = NORM_THERE.pack(norm=ctypes.addressof(norm), **places)
+    numbers = dict.fromkeys(("x", "y", "weight", "bias", "mean", "variance", "scale"), _NOTHING)
+    numbers["x"] = 1 + operands.inputs["input"]
+    numbers |= {name: 1 + operands.inputs[name] for name in ("weight", "bias") if name in operands.inputs}
+    numbers |= {_RESULTS[number]: 1 + len(arrays) + at for at, number in enumerate(wanted)}
+    call = NORM_THERE.pack(norm=ctypes.addressof(norm), **numbers)
     words = [0] * NORM_THERE_WORDS
     words[NORM_THERE_AT] = ctypes.addressof(call)
     vector, _ = result_of(x, x.shape[1:2], keeps_order=False)

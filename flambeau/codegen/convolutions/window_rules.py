@@ -33,7 +33,7 @@ def _routine(name: str, rule: Rule) -> None:
 
     def prepare_group(graph: Graph) -> Prepare:
         operands = operands_of(graph, single_node(graph))
-        if len(operands.places) != 1:
+        if len(operands.inputs) != 1:
             raise KernelError("numbers that are not constant")
         return partial(_prepare, rule, operands)
 
@@ -41,7 +41,7 @@ def _routine(name: str, rule: Rule) -> None:
 
 
 def _prepare(rule: Rule, operands: Operands, arrays: Sequence[Array]) -> Launch:
-    (x,) = (arrays[index] for index in operands.places.values())
+    (x,) = (arrays[index] for index in operands.inputs.values())
     try:
         return rule(x, operands.constants)
     except (RuntimeError, IndexError, NotImplementedError) as refusal:
@@ -76,9 +76,9 @@ def _geometry(name: str, dims: int, x: Array, constants: Constants) -> pooling_w
     )  # fmt: skip
 
 
-def _starts(size: int, places: int, stride: int, before: int, kernel: int, dilation: int) -> tuple[Array, Array]:
+def _starts(size: int, count: int, stride: int, before: int, kernel: int, dilation: int) -> tuple[Array, Array]:
     """Where the elements of windows start inside of an axis, and how many there are."""
-    starts = np.arange(places) * stride - before
+    starts = np.arange(count) * stride - before
     low = -(np.minimum(starts, 0) // dilation)
     high = np.minimum(kernel, -((starts - size) // dilation))
     return starts + low * dilation, np.maximum(high - low, 0)
@@ -99,14 +99,14 @@ def _average(dims: int, x: Array, constants: Constants) -> Launch:
     if divisor == 0:
         raise KernelError("a divisor of 0")
     axes: list[Axis] = []
-    for size, places, stride, before, kernel in zip(
+    for size, count, stride, before, kernel in zip(
         x.shape[-dims:], g.places, g.stride, g.padding, g.kernel, strict=True
     ):
-        starts, counts = _starts(size, places, stride, before, kernel, 1)
+        starts, counts = _starts(size, count, stride, before, kernel, 1)
         if divisor is not None:
-            over = np.full(places, 1 if axes else divisor)
+            over = np.full(count, 1 if axes else divisor)
         elif constants["count_include_pad"]:
-            first = np.arange(places) * stride - before
+            first = np.arange(count) * stride - before
             over = np.minimum(first + kernel, size + before) - first
         else:
             over = counts
@@ -188,8 +188,8 @@ def _constant(x: Array, constants: Constants) -> Launch:
     for size, (before, after) in list(zip(x.shape, around, strict=True))[min(first, 2) :]:
         if size + min(before, 0) + min(after, 0) < 0:
             raise KernelError("more is cut off than there is")
-        places = np.arange(-before, size + after)
-        axes.append(ranges(places, ((places >= 0) & (places < size)).astype(np.int64)))
+        positions = np.arange(-before, size + after)
+        axes.append(ranges(positions, ((positions >= 0) & (positions < size)).astype(np.int64)))
     return launch_of(x, axes, Kind.SUM, float(value or 0.0), keeps_order=True)
 
 
@@ -212,19 +212,19 @@ def _border(mode: str, x: Array, constants: Constants) -> Launch:
         most = max(before, after)
         if inside[0] >= inside[1] or (most >= size if mode == "reflect" else most > size and mode == "circular"):
             raise KernelError("amounts that are refused")
-        places = np.arange(-before, size + after)
+        positions = np.arange(-before, size + after)
         if mode == "reflect":
-            places = np.abs(places)
-            places = np.where(places >= size, 2 * (size - 1) - places, places)
+            positions = np.abs(positions)
+            positions = np.where(positions >= size, 2 * (size - 1) - positions, positions)
         elif mode == "circular":
-            places = places % size
+            positions = positions % size
         elif mode == "replicate":
-            places = places.clip(0, size - 1)
+            positions = positions.clip(0, size - 1)
         else:
             raise KernelError(f"no mode {mode!r}")
         if before < 0 or after < 0:
             raise KernelError("amounts that cut off")
-        axes.append(ranges(places, np.ones(len(places), np.int64)))
+        axes.append(ranges(positions, np.ones(len(positions), np.int64)))
     return launch_of(x, axes, Kind.SUM)
 
 

@@ -44,11 +44,11 @@ class LargestOfWindows:
     def __init__(self, code: Code, problem: Problem, inside: Array, nanoseconds: float) -> None:
         self.code, self.problem, self.inside, self.nanoseconds = code, problem, inside, nanoseconds
 
-    def __call__(self, x: Array, y: Array, places: Array | None) -> None:
-        """Fill `y`, and `places` with where its numbers are in their planes, row by row; it is row-major."""
+    def __call__(self, x: Array, y: Array, indices: Array | None) -> None:
+        """Fill `y`, and `indices` with where its numbers are in their planes, row by row; it is row-major."""
         words: array[int] = self.problem.words[:]
         words[_X], words[_W], words[_Y] = address(x), address(self.inside), address(y)
-        words[_PLACES] = 0 if places is None else address(places)
+        words[_PLACES] = 0 if indices is None else address(indices)
         self.code.run(words, self.problem.units, self.nanoseconds)
 
 

@@ -114,14 +114,14 @@ def _output(b: Buffer, sizes: dict[str, int], strides: Strides, order: tuple[str
     """Axes in the given order in memory, row-major without one; writes the output's strides into ``strides``."""
     shape = tuple(1 if a == ONE else sizes[a] for a in b.axes)
     dtype = element_type(b.dtype).numpy
-    places = list(range(len(b.axes)))
+    dims = list(range(len(b.axes)))
     if order and all(a in order for a in b.moving_axes):
-        places.sort(key=lambda k: -1 if b.axes[k] == ONE else order.index(b.axes[k]))
+        dims.sort(key=lambda k: -1 if b.axes[k] == ONE else order.index(b.axes[k]))
     step = dtype.itemsize
-    for k in reversed(places):
+    for k in reversed(dims):
         if b.axes[k] != ONE:
             strides[b.name, b.axes[k]] = step
         step *= max(shape[k], 1)
-    permutation = tuple(places.index(k) for k in range(len(places)))
-    is_plain = places == sorted(places)
-    return OutputLayout(shape, dtype, tuple(shape[k] for k in places), None if is_plain else permutation)
+    permutation = tuple(dims.index(k) for k in range(len(dims)))
+    is_plain = dims == sorted(dims)
+    return OutputLayout(shape, dtype, tuple(shape[k] for k in dims), None if is_plain else permutation)

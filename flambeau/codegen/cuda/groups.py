@@ -83,8 +83,8 @@ def _row_major(shape: tuple[int, ...], dtype: str) -> tuple[int, ...]:
 def _title(group: Group) -> str:
     nodes = [n for n in group.graph.nodes() if n.op not in ("prim::Constant", "prim::ListConstruct")]
     operators = ", ".join(n.op.partition("::")[2] for n in nodes)
-    places = _lines(nodes)
-    return f"{group.name}: {operators}" + (f"  ({places})" if places else "")
+    lines = _lines(nodes)
+    return f"{group.name}: {operators}" + (f"  ({lines})" if lines else "")
 
 
 def _lines(nodes: list[Node]) -> str:

@@ -33,38 +33,38 @@ class Touched:
         self.read_block = np.full(count, NOBODY)
         self.known = np.full(count, is_initialised)
 
-    def read(self, places: Array, threads: Array, block: int, time: int) -> None:
+    def read(self, elements: Array, threads: Array, block: int, time: int) -> None:
         """Some threads of a block read a place each."""
-        if not self.known[places].all():
-            k = int(np.flatnonzero(~self.known[places])[0])
+        if not self.known[elements].all():
+            k = int(np.flatnonzero(~self.known[elements])[0])
             raise SimulationError(
-                f"thread {threads[k]} of block {block} reads {self.name} at place {places[k]}, which nobody wrote"
+                f"thread {threads[k]} of block {block} reads {self.name} at place {elements[k]}, which nobody wrote"
             )
-        self._clash(places, threads, block, time, self.writer, self.write_time, self.write_block, "read", "wrote")
-        self._note(places, threads, block, time, self.reader, self.read_time, self.read_block)
+        self._clash(elements, threads, block, time, self.writer, self.write_time, self.write_block, "read", "wrote")
+        self._note(elements, threads, block, time, self.reader, self.read_time, self.read_block)
 
-    def write(self, places: Array, threads: Array, block: int, time: int) -> None:
+    def write(self, elements: Array, threads: Array, block: int, time: int) -> None:
         """Some threads of a block write a place each."""
-        order = np.argsort(places, kind="stable")
-        same = np.flatnonzero(places[order][1:] == places[order][:-1])
+        order = np.argsort(elements, kind="stable")
+        same = np.flatnonzero(elements[order][1:] == elements[order][:-1])
         if same.size:
             a, b = order[same[0]], order[same[0] + 1]
-            self._report(places[a], threads[a], block, "writes", threads[b], "writes")
-        self._clash(places, threads, block, time, self.writer, self.write_time, self.write_block, "write", "wrote")
-        self._clash(places, threads, block, time, self.reader, self.read_time, self.read_block, "write", "read")
-        self._note(places, threads, block, time, self.writer, self.write_time, self.write_block)
-        self.known[places] = True
+            self._report(elements[a], threads[a], block, "writes", threads[b], "writes")
+        self._clash(elements, threads, block, time, self.writer, self.write_time, self.write_block, "write", "wrote")
+        self._clash(elements, threads, block, time, self.reader, self.read_time, self.read_block, "write", "read")
+        self._note(elements, threads, block, time, self.writer, self.write_time, self.write_block)
+        self.known[elements] = True
 
     def _clash(
-        self, places: Array, threads: Array, block: int, time: int, who: Array, when: Array, where: Array, verb: str,
+        self, elements: Array, threads: Array, block: int, time: int, who: Array, when: Array, where: Array, verb: str,
         other_verb: str,
     ) -> None:  # fmt: skip
-        now = (when[places] == time) & (who[places] != NOBODY) & (who[places] != threads)
-        elsewhere = (where[places] != NOBODY) & (where[places] != block)
+        now = (when[elements] == time) & (who[elements] != NOBODY) & (who[elements] != threads)
+        elsewhere = (where[elements] != NOBODY) & (where[elements] != block)
         bad = np.flatnonzero(now | elsewhere)
         if bad.size:
             k = bad[0]
-            p = places[k]
+            p = elements[k]
             other = f"thread {who[p]}" if now[k] and who[p] != SEVERAL else "another thread"
             apart = "of another block" if elsewhere[k] else "of the block, with no barrier between"
             raise SimulationError(
@@ -72,16 +72,16 @@ class Touched:
                 f"which {other} {apart} {other_verb}"
             )
 
-    def _report(self, place: int, thread: int, block: int, verb: str, other: int, other_verb: str) -> None:
+    def _report(self, element: int, thread: int, block: int, verb: str, other: int, other_verb: str) -> None:
         raise SimulationError(
-            f"race: thread {thread} of block {block} {verb} {self.name} at place {place}, which thread {other} "
+            f"race: thread {thread} of block {block} {verb} {self.name} at place {element}, which thread {other} "
             f"{other_verb} at the same time"
         )
 
     def _note(
-        self, places: Array, threads: Array, block: int, time: int, who: Array, when: Array, where: Array
+        self, elements: Array, threads: Array, block: int, time: int, who: Array, when: Array, where: Array
     ) -> None:
-        touched, which = np.unique(places, return_inverse=True)
+        touched, which = np.unique(elements, return_inverse=True)
         who[touched[when[touched] != time]] = NOBODY
         for trace, mine in ((who, threads), (where, np.full_like(threads, block))):
             low, high = np.full(len(touched), np.iinfo(np.int64).max), np.full(len(touched), NOBODY)

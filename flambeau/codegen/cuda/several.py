@@ -43,14 +43,14 @@ def _together(
     mapper: ThreadMapper, loop: nest.Loop, scope: ThreadScope, along: str, iterations: list[Operand],
     states: States,
 ) -> None:  # fmt: skip
-    places = []
+    scopes = []
     for number, iteration in enumerate(iterations):
         inside = scope.child()
         mapper.split(loop.axes, iteration, inside)
         inside.carries.update({c.name: (c, states[c.name][number]) for c in loop.carries})
-        places.append(inside)
+        scopes.append(inside)
     for s in loop.body:
-        for inside in places:
+        for inside in scopes:
             if isinstance(s, nest.Load) and s.buffer in mapper.schedule.wide:
                 (inside.values[s.name],) = mapper.read_lanes(s, along, [inside])
             else:

@@ -241,38 +241,38 @@ class _Launch:
             indices.append(index)
         return tuple(indices)
 
-    def flat(self, s: Read | Write | AtomicAdd, places: tuple[Array, ...]) -> Array:
-        if not places:
+    def flat(self, s: Read | Write | AtomicAdd, indices: tuple[Array, ...]) -> Array:
+        if not indices:
             return np.zeros(1, np.int64)
         shape = memory_shape(self.kernel.memory(s.memory), self.sizes)
-        return np.asarray(np.ravel_multi_index(places, shape)) if 0 not in shape else places[0]
+        return np.asarray(np.ravel_multi_index(indices, shape)) if 0 not in shape else indices[0]
 
     def read(self, s: Read, active: Array) -> None:
-        places = self.places(s, active)
+        indices = self.places(s, active)
         threads = self.threads[active]
-        flat = np.broadcast_to(self.flat(s, places), threads.shape)
+        flat = np.broadcast_to(self.flat(s, indices), threads.shape)
         self.checked(s, lambda: self.touched[s.memory].read(flat, threads, self.block, self.time))
         old = np.zeros(len(active), element_type(s.dtype).numpy)
-        old[active] = self.memory[s.memory][places]
+        old[active] = self.memory[s.memory][indices]
         self.values[s.name] = old
 
     def write(self, s: Write, active: Array) -> None:
-        places = self.places(s, active)
+        indices = self.places(s, active)
         threads = self.threads[active]
-        flat = np.broadcast_to(self.flat(s, places), threads.shape)
+        flat = np.broadcast_to(self.flat(s, indices), threads.shape)
         if self.kernel.memory(s.memory).role != "flag":  # all who set it write the same
             self.checked(s, lambda: self.touched[s.memory].write(flat, threads, self.block, self.time))
         value = self.operand(s.value)[active]
-        self.memory[s.memory][places] = value if places else value[0]
+        self.memory[s.memory][indices] = value if indices else value[0]
 
     def atomic_add(self, s: AtomicAdd, active: Array) -> None:
         """Additions to one place do not meet; with plain stores they do, as loads."""
-        places = self.places(s, active)
+        indices = self.places(s, active)
         threads = self.threads[active]
-        flat = np.broadcast_to(self.flat(s, places), threads.shape)
+        flat = np.broadcast_to(self.flat(s, indices), threads.shape)
         self.checked(s, lambda: self.touched[s.memory].read(flat, threads, self.block, self.time))
         value = self.operand(s.value)[active]
-        np.add.at(self.memory[s.memory], places or (), value if places else value.sum())
+        np.add.at(self.memory[s.memory], indices or (), value if indices else value.sum())
 
     def vector(self, s: ReadVector | WriteVector, active: Array) -> None:
         """One access after another, to places whose first lies at a multiple of their number."""

@@ -75,13 +75,13 @@ def _use(
     b, across, along = mapper.b, mapper.schedule.across, loop.axes[-1]
     lanes: list[tuple[ThreadScope, Operand, str]] = []
     for row in rows:
-        place = outer.child()
-        place.at[across], is_down = _at(mapper, across, first, row)
-        place.at[along], is_right = _at(mapper, along, first, column)
-        lanes.append((place, row, b.let("logical_and", is_down, is_right)))
+        scope = outer.child()
+        scope.at[across], is_down = _at(mapper, across, first, row)
+        scope.at[along], is_right = _at(mapper, along, first, column)
+        lanes.append((scope, row, b.let("logical_and", is_down, is_right)))
     for s in loop.body:
-        for place, row, is_there in lanes:
-            _statement(mapper, s, place, tables, (column, row), is_there)
+        for scope, row, is_there in lanes:
+            _statement(mapper, s, scope, tables, (column, row), is_there)
 
 
 def _statement(

@@ -47,8 +47,8 @@ def number_in_memory(fn: EmittedFunction, node: Node) -> ArrayValue | None:
     values, result, shown = fn.values, node.result(), node.operand(0)
     if values.lifetimes.may_leave(result):
         known = {result, shown} if len(shown.uses()) == 1 else {result}
-        made = {v for n in values.graph.listed_nodes() for v in n.results if isinstance(v.static_type, TensorType)}
-        if any(values.lifetimes.may_leave(v) and values.alias.may_alias(v, result) for v in made - known):
+        tensors = {v for n in values.graph.listed_nodes() for v in n.results if isinstance(v.static_type, TensorType)}
+        if any(values.lifetimes.may_leave(v) and values.alias.may_alias(v, result) for v in tensors - known):
             raise CannotCompileError(f"%{result.name} shows what leaves under another name, too")
     return in_memory(fn, load(fn, native))
 
@@ -131,19 +131,19 @@ def slice_(fn: EmittedFunction, node: Node) -> None:
     fn.values.set_view(node.result(), sliced(fn, node, array(fn, node.operand(0)), node.operands[1:5]))
 
 
-def sliced(fn: EmittedFunction, node: Node, x: ArrayValue, places: Sequence[Value]) -> ArrayValue:
+def sliced(fn: EmittedFunction, node: Node, x: ArrayValue, arguments: Sequence[Value]) -> ArrayValue:
     """A slice, of which axis, start, end and step are given; leaves the function where the step is not positive."""
     e = fn.e
-    dim = axis_of(fn, places[0], x.rep.rank)
+    dim = axis_of(fn, arguments[0], x.rep.rank)
     size = x.sizes[dim]
-    step = fn.values.index(places[3])
+    step = fn.values.index(arguments[3])
     known_step = memory.literal(step)
     if known_step is None:
         fn.exits.fail_if(e.icmp("sle", step, number(0)), node)
     elif known_step <= 0:
         raise CannotCompileError("a slice whose step is not positive")
-    start = _clamped(fn, optional_int(fn, places[1]), size, number(0))
-    end = _clamped(fn, optional_int(fn, places[2]), size, size)
+    start = _clamped(fn, optional_int(fn, arguments[1]), size, number(0))
+    end = _clamped(fn, optional_int(fn, arguments[2]), size, size)
     if memory.literal(start) != 0:
         end = e.intrinsic("smax", end, start)
     count = memory.subtract(e, end, start)

@@ -38,7 +38,7 @@ def bit_count(node: Node) -> BitCount | None:
     if not _is(node.operand(0), ENDLESS) or body.parameters[0].is_used or not _are_ints(carried):
         return None
     emptied = next(
-        (k for k, (given, _, after) in enumerate(carried) if _asks(first, given) and _asks(later, after)), None
+        (k for k, (initial, _, after) in enumerate(carried) if _asks(first, initial) and _asks(later, after)), None
     )
     if emptied is None:
         return None
@@ -62,7 +62,7 @@ def _is(value: Value, number: int) -> bool:
 
 
 def _are_ints(carried: Sequence[tuple[Value, Value, Value]]) -> bool:
-    return all(given.static_type == INT == before.static_type for given, before, _ in carried)
+    return all(initial.static_type == INT == before.static_type for initial, before, _ in carried)
 
 
 def _asks(condition: Node | None, value: Value) -> bool:
@@ -94,11 +94,11 @@ def _step(before: Value, after: Value) -> Value | None:
 
 def emit(fn: EmittedFunction, node: Node, count: BitCount) -> None:
     """The loop's results without a loop."""
-    e, given = fn.e, node.operands[2:]
-    bits = e.intrinsic("ctpop", fn.values.index(given[count.emptied]))
+    e, initial = fn.e, node.operands[2:]
+    bits = e.intrinsic("ctpop", fn.values.index(initial[count.emptied]))
     for k, result in enumerate(node.results):
         if k == count.emptied:
             fn.values.set(result, Scalar(Int(), number(0)))
             continue
         added = multiply(e, bits, fn.values.index(count.counters[k]))
-        fn.values.set(result, Scalar(Int(), e.binary("add", fn.values.index(given[k]), added)))
+        fn.values.set(result, Scalar(Int(), e.binary("add", fn.values.index(initial[k]), added)))

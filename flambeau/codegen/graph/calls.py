@@ -30,9 +30,9 @@ def call(fn: EmittedFunction, node: Node) -> None:
     function = callee_of(node)
     if function is None or fn.module.prepare is None:
         raise CannotCompileError("a call of a function that is chosen at run time")
-    given = [fn.values.get(v) for v in node.operands[len(node.operands) - len(function.graph.parameters) :]]
+    arguments = [fn.values.get(v) for v in node.operands[len(node.operands) - len(function.graph.parameters) :]]
     types = [v.static_type for v in function.graph.parameters]
-    reps = tuple(_parameter(n.rep, t) for n, t in zip(given, types, strict=True))
+    reps = tuple(_parameter(n.rep, t) for n, t in zip(arguments, types, strict=True))
     callee = fn.module.callees.get((function, reps))
     if callee is None:
         if len(fn.module.callees) >= MOST_CALLEES:
@@ -45,7 +45,7 @@ def call(fn: EmittedFunction, node: Node) -> None:
     if callee.results is None:
         fn.has_unknown = True
         raise UnknownResultError
-    _emit(fn, node, callee, given)
+    _emit(fn, node, callee, arguments)
 
 
 def _declared(outputs: Sequence[Value]) -> tuple[Representation, ...] | None:
@@ -71,11 +71,11 @@ def _parameter(rep: Representation, type_: Type) -> Representation:
             return rep
 
 
-def _emit(fn: EmittedFunction, node: Node, callee: Callee, given: Sequence[Native]) -> None:
+def _emit(fn: EmittedFunction, node: Node, callee: Callee, arguments: Sequence[Native]) -> None:
     e = fn.e
     words: list[Register] = [fn.exits.context]
     ends: list[Native] = []
-    for native, rep in zip(given, callee.parameters, strict=True):
+    for native, rep in zip(arguments, callee.parameters, strict=True):
         argument = native
         if isinstance(native, TupleValue) and isinstance(rep, Listed):
             argument = list_of(fn, [fn.slots.converted(i, rep.item) for i in native.items], rep.item)
@@ -94,13 +94,13 @@ def _emit(fn: EmittedFunction, node: Node, callee: Callee, given: Sequence[Nativ
     _leave_if_failed(fn, node, parts[0])
     for native in ends:
         fn.values.drop(native)
-    place = 1
+    start = 1
     for value, rep in zip(node.results, callee.results, strict=True):
         count = len(llvm_words(rep))
         fn.values.set_new(
-            value, fn.values.densified(native_values.from_words(rep, parts[place : place + count]), value.static_type)
+            value, fn.values.densified(native_values.from_words(rep, parts[start : start + count]), value.static_type)
         )
-        place += count
+        start += count
 
 
 def _leave_if_failed(fn: EmittedFunction, node: Node, code: Register) -> None:

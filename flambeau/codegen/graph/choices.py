@@ -84,8 +84,8 @@ def _looked_up(fn: EmittedFunction, at: Register, answers: Sequence[Any]) -> Nat
     if len(distinct) == 1:
         return FixedValue(Fixed(answers[0])) if isinstance(answers[0], str) else constant_of(answers[0])
     if isinstance(answers[0], str):
-        places = [distinct.index(_identity(a)) for a in answers]
-        return ChoiceValue(OneOf(tuple(distinct)), _picked(fn, at, [memory.number(p) for p in places]))
+        numbers = [distinct.index(_identity(a)) for a in answers]
+        return ChoiceValue(OneOf(tuple(distinct)), _picked(fn, at, [memory.number(p) for p in numbers]))
     rep = Bool() if isinstance(answers[0], bool) else Int() if isinstance(answers[0], int) else Float()
     registers = [constant_of(a) for a in answers]
     return Scalar(rep, _picked(fn, at, [r.register for r in registers if isinstance(r, Scalar)]))

@@ -208,8 +208,8 @@ class _CalleeText:
         words: list[Register] = []
         for value, native, rep in zip(self.fn.graph.returns, natives, wanted, strict=True):
             if isinstance(native, TupleValue) and isinstance(rep, Listed):
-                made = lists.list_of(self.fn, [self.fn.slots.converted(i, rep.item) for i in native.items], rep.item)
-                words += words_of(made)
+                as_list = lists.list_of(self.fn, [self.fn.slots.converted(i, rep.item) for i in native.items], rep.item)
+                words += words_of(as_list)
                 continue
             result = self.fn.slots.converted(native, rep)
             self.fn.values.keep(result, value, at_return, self.fn.graph.returns)
@@ -227,8 +227,8 @@ class _CalleeText:
 
     def _packed(self, kinds: str, words: Sequence[Register]) -> str:
         packed = "poison"
-        for place, word in enumerate(words):
-            packed = self.fn.e.define(f"insertvalue {{{kinds}}} {packed}, {word.type} {word}, {place}", "i64", 1).text
+        for index, word in enumerate(words):
+            packed = self.fn.e.define(f"insertvalue {{{kinds}}} {packed}, {word.type} {word}, {index}", "i64", 1).text
         return packed
 
 

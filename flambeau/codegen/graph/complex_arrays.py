@@ -62,8 +62,8 @@ def group(fn: EmittedFunction, node: Node) -> bool:
     is_complex = any(isinstance(n, ArrayValue) and n.rep.dtype.is_complex for n in natives)
     if not is_complex or len(node.results) != 1 or not all(n.op in lowers_on_complex_tensors for n in nodes):
         return False
-    given = dict(zip(graph.parameters, map(as_rules_take, natives), strict=True))
-    types = _types(nodes, given)
+    inputs = dict(zip(graph.parameters, map(as_rules_take, natives), strict=True))
+    types = _types(nodes, inputs)
 
     def meaning(s: ComplexRegisters, arguments: list[Any]) -> Operand:
         values = dict(zip(graph.parameters, arguments, strict=True))
@@ -79,9 +79,9 @@ def group(fn: EmittedFunction, node: Node) -> bool:
     return True
 
 
-def _types(nodes: list[Node], given: dict[Value, Any]) -> dict[Value, Any]:
+def _types(nodes: list[Node], arguments: dict[Value, Any]) -> dict[Value, Any]:
     """What rules take for each value of a group. Raises `CannotCompileError` where one does not tell a dtype."""
-    types = dict(given)
+    types = dict(arguments)
     for inner in nodes:
         definition = inner.definition
         taken = [types[v] if v in types else inner_value({}, v) for v in inner.operands]

@@ -362,14 +362,14 @@ def of_parts(fn: EmittedFunction, node: Node) -> None:
     dtype, e = one.rep.dtype.to_complex(), fn.e
 
     def joined() -> ArrayValue:
-        made = arrays.new(fn, dtype, one.sizes, node)
+        result = arrays.new(fn, dtype, one.sizes, node)
 
         def put(at: list[Register]) -> None:
-            for place, source in zip(_addresses(fn, at[0], one.rep.dtype), at[1:], strict=True):
-                memory.move_element(e, place, source, one.rep.dtype)
+            for address, source in zip(_addresses(fn, at[0], one.rep.dtype), at[1:], strict=True):
+                memory.move_element(e, address, source, one.rep.dtype)
 
-        arrays.each_element(fn, one.sizes, [made, *parts], put)
-        return made
+        arrays.each_element(fn, one.sizes, [result, *parts], put)
+        return result
 
     fits = Register("true", "i1", 1)
     for size, same in zip(one.sizes, other.sizes, strict=True):

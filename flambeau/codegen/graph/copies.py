@@ -280,7 +280,7 @@ def _channels_last_if_all_are(fn: EmittedFunction, joined: ArrayValue, parts: Se
     batch, *inner = joined.sizes
     channels, rows, columns = inner
     dense = memory.dense_strides(e, (batch, rows, columns, channels), memory.itemsize(joined.rep.dtype))
-    strides = [e.select(turned, dense[place], own) for place, own in zip((0, 3, 1, 2), joined.strides, strict=True)]
+    strides = [e.select(turned, dense[axis], own) for axis, own in zip((0, 3, 1, 2), joined.strides, strict=True)]
     return ArrayValue(Array(joined.rep.dtype, 4, 0), joined.owner, joined.data, joined.sizes, tuple(strides))
 
 

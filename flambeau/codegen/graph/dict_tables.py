@@ -38,9 +38,9 @@ class TableFunctions:
     """The names of the functions for dicts that look alike."""
 
     find: str
-    """``i64 find(context, dict, key...)``: the place of a key, or `ABSENT`."""
-    place: str
-    """``i64 place(context, dict, key...)``: the place of a key, made where there is none, with a value of zeros; or
+    """``i64 find(context, dict, key...)``: the index of a key, or `ABSENT`."""
+    find_or_add: str
+    """``i64 place(context, dict, key...)``: the index of a key, made where there is none, with a value of zeros; or
     `NO_MEMORY`."""
     remove: str
     """``void remove(dict, place)``: take out an entry, to whose value nobody has a reference any more."""
@@ -69,7 +69,7 @@ class _Tables:
         self.m = ModuleBuilder({}, own=own)
         self.keys = [f"{kind} key{k}" for k, kind in enumerate(self.key_words)]
         kinds = ", ".join(("ptr", "ptr", *self.key_words))
-        self.m.own(names.place, f"i64 ({kinds})")
+        self.m.own(names.find_or_add, f"i64 ({kinds})")
         self.m.own(names._grow, "i1 (ptr, ptr)")
         self.m.own(names._index, "i1 (ptr, ptr)")
         self.m.own(names._add, f"i64 ({', '.join(('ptr', *self.key_words))})")
@@ -77,7 +77,7 @@ class _Tables:
     def text(self) -> str:
         """All of them."""
         self._find()
-        self._place()
+        self._find_or_add()
         self._remove()
         self._grow()
         self._index()
@@ -86,8 +86,8 @@ class _Tables:
 
     # -- what they have in common -------------------------------------------------------------------------------------
 
-    def _entry(self, f: FunctionBuilder, first: Value, place: Value) -> Value:
-        return f.at(first, f.op("mul", place, self.width))
+    def _entry(self, f: FunctionBuilder, first: Value, index: Value) -> Value:
+        return f.at(first, f.op("mul", index, self.width))
 
     def _first(self, f: FunctionBuilder, block: Value) -> Value:
         return f.at(f.get(block, LIST, "items"), BLOCK_DATA, "i8")
@@ -126,7 +126,7 @@ class _Tables:
 
     @contextmanager
     def _probed(self, f: FunctionBuilder, block: Value, keys: Sequence[Value]) -> Iterator[tuple[Value, Value]]:
-        """Look for a key in the table and return its place; the body is for where there is none, and returns too.
+        """Look for a key in the table and return its index; the body is for where there is none, and returns too.
 
         It gets the address of the free slot that the key would have, and the mask of slots. Goes to ``few`` where there
         is no table.
@@ -138,10 +138,10 @@ class _Tables:
         with looking:
             (number,) = looking.values
             slot = f.at(slots, number, "i32")
-            place = f.load(slot, "i32")
-            with f.when(f.compare("slt", place, 0)):
+            index = f.load(slot, "i32")
+            with f.when(f.compare("slt", index, 0)):
                 yield slot, mask
-            wide = f.convert("zext", place, "i64")
+            wide = f.convert("zext", index, "i64")
             with f.when(self._is_key_of(f, self._entry(f, first, wide), keys)):
                 f.ret(wide)
             looking.carry(f.op("and", f.op("add", number, 1), mask))
@@ -161,8 +161,8 @@ class _Tables:
         self._look_at_few(f, block, keys)
         f.ret(ABSENT)
 
-    def _place(self) -> None:
-        f = self.m.function(f"i64 {self.names.place}", "ptr context", "ptr dict", *self.keys)
+    def _find_or_add(self) -> None:
+        f = self.m.function(f"i64 {self.names.find_or_add}", "ptr context", "ptr dict", *self.keys)
         context, block, *key = f.parameters
         keys = self._widened(f, key)
         with self._probed(f, block, keys) as (slot, mask):
@@ -177,13 +177,13 @@ class _Tables:
         f.start("few", falls_through=False)
         with f.when(f.compare("sgt", f.get(block, LIST, "length"), FEW)):
             f.require(f.call(self.names._index, context, block), "none")
-            f.ret(f.call(self.names.place, context, block, *key))
+            f.ret(f.call(self.names.find_or_add, context, block, *key))
         self._look_at_few(f, block, keys)
         f.require(self._has_room(f, block), "full")
         f.ret(f.call(self.names._add, block, *key))
         f.start("full", falls_through=False)
         f.require(f.call(self.names._grow, context, block), "none")
-        f.ret(f.call(self.names.place, context, block, *key))
+        f.ret(f.call(self.names.find_or_add, context, block, *key))
         f.start("none", falls_through=False)
         f.ret(NO_MEMORY)
 
@@ -207,9 +207,9 @@ class _Tables:
 
     def _remove(self) -> None:
         f = self.m.function(f"void {self.names.remove}", "ptr dict", "i64 place")
-        block, place = f.parameters
+        block, index = f.parameters
         first = self._first(f, block)
-        entry = self._entry(f, first, place)
+        entry = self._entry(f, first, index)
         for k in (0, *range(1 + len(self.key_words), self.width)):
             f.set_word(entry, k, 0)
         f.put(block, DICT, live=f.op("sub", f.get(block, DICT, "live"), 1))

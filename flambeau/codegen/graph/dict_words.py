@@ -50,15 +50,15 @@ def _is_plain(rep: Representation) -> bool:
             return False
 
 
-def _column(rep: Representation, table: np.ndarray[Any, Any], place: int) -> list[Any]:
-    """The values of one part of all entries, whose words begin at a place."""
+def _column(rep: Representation, table: np.ndarray[Any, Any], word: int) -> list[Any]:
+    """The values of one part of all entries, whose words begin at `word`."""
     if isinstance(rep, forms.Tupled):
         columns = []
         for item in rep.items:
-            columns.append(_column(item, table, place))
-            place += word_count(item)
+            columns.append(_column(item, table, word))
+            word += word_count(item)
         return list(zip(*columns, strict=True)) if columns else [()] * len(table)
-    words = np.ascontiguousarray(table[:, place])
+    words = np.ascontiguousarray(table[:, word])
     if isinstance(rep, forms.Float):
         words = words.view(np.float64)
     elif isinstance(rep, forms.Bool):

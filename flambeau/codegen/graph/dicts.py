@@ -55,7 +55,7 @@ def find(fn: EmittedFunction, mapping: DictValue, key: Native) -> Register:
 
 def place(fn: EmittedFunction, mapping: DictValue, key: Native) -> Register:
     """The place of a key, made where there is none; leaves the function where there is no memory."""
-    at = _place_by(fn, tables(fn, mapping.rep).place, mapping, key)
+    at = _place_by(fn, tables(fn, mapping.rep).find_or_add, mapping, key)
     fn.exits.leave_without_memory_if(fn.e.icmp("eq", at, number(NO_MEMORY)))
     return at
 

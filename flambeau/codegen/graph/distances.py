@@ -73,9 +73,9 @@ def _distance(
         e.raw(f"store double {e.define(f'fadd double {before}, {size}', 'double', 1)}, ptr {total}")
 
     each(fn, rows[0].sizes[1], add)
-    found = e.define(f"load double, ptr {total}", "double", 1)
+    distance = e.define(f"load double, ptr {total}", "double", 1)
     if is_square:
-        found = e.intrinsic("sqrt", found)
+        distance = e.intrinsic("sqrt", distance)
     if dtype is float32:
-        found = e.convert("fptrunc", found, "float")
-    memory.store_element(e, at[0], found, dtype)
+        distance = e.convert("fptrunc", distance, "float")
+    memory.store_element(e, at[0], distance, dtype)

@@ -113,24 +113,24 @@ def _call(fn: EmittedFunction, symbol: str, x: ArrayValue, line: Register, *more
 
 def _write_places(fn: EmittedFunction, x: ArrayValue, counted: Register, starts: Sequence[Register]) -> None:
     """Write where the elements are that are not zero, of each axis to where it begins."""
-    found = Counter(fn)
+    counter = Counter(fn)
     *outer, last = starts
 
-    def line(address: Register, place: list[Register]) -> None:
-        axis, before = len(place), found.now()
+    def line(address: Register, indices: list[Register]) -> None:
+        axis, before = len(indices), counter.now()
         if axis < x.rep.rank - 1:
             itemsize = memory.itemsize(x.rep.dtype)
             each(fn, x.sizes[axis], lambda k: line(
-                memory.offset_address(fn.e, address, k, x.strides[axis], itemsize), [*place, k]
+                memory.offset_address(fn.e, address, k, x.strides[axis], itemsize), [*indices, k]
             ))  # fmt: skip
             return
         room = fn.e.binary("sub", counted, before)
         here = _call(fn, PLACES, x, address, memory.offset_address(fn.e, last, before, number(8), 8), room)
-        for start, k in zip(outer, place, strict=True):
+        for start, k in zip(outer, indices, strict=True):
             first = memory.offset_address(fn.e, start, before, number(8), 8)
             own = ArrayValue(Array(dtypes.int64, 1, 1), Register("null", "ptr", 1), first, (here,), (number(8),))
             fill(fn, own, k)
-        found.add(here)
+        counter.add(here)
 
     line(x.data, [])
 
@@ -185,22 +185,22 @@ def _wanted(fn: EmittedFunction, node: Node) -> tuple[bool, bool]:
 
 def _runs(
     fn: EmittedFunction, node: Node, x: ArrayValue, line: ArrayValue, wants: tuple[bool, bool],
-    begins: Callable[[Register], Register], place: Callable[[Register], Register],
+    begins: Callable[[Register], Register], index_of: Callable[[Register], Register],
 ) -> None:  # fmt: skip
-    """The results for elements in an order, of which some begin a run: ``place`` says where the k-th of them is."""
+    """The results for elements in an order, of which some begin a run: ``index_of`` says where the k-th of them is."""
     e, dtype = fn.e, x.rep.dtype
     runs = Counter(fn)
     each(fn, line.sizes[0], lambda k: runs.count(begins(k)))
-    found = runs.now()
-    values = arrays.new(fn, dtype, (found,), node)
+    count = runs.now()
+    values = arrays.new(fn, dtype, (count,), node)
     numbers = arrays.new(fn, dtypes.int64, x.sizes if wants[0] else (number(0),), node)
-    lengths = arrays.new(fn, dtypes.int64, (found if wants[1] else number(0),), node)
+    lengths = arrays.new(fn, dtypes.int64, (count if wants[1] else number(0),), node)
     if wants[1]:
         fill(fn, lengths, number(0))
     runs.set(-1)
 
     def look(k: Register) -> None:
-        first, at, kept, after = begins(k), place(k), e.label("kept"), e.label("after")
+        first, at, kept, after = begins(k), index_of(k), e.label("kept"), e.label("after")
         run = runs.counted(first)
         e.branch_if(first, kept, after)
         e.start(kept)
@@ -216,8 +216,8 @@ def _runs(
             memory.store_element(e, length, more, dtypes.int64)
 
     each(fn, line.sizes[0], look)
-    for result, made in zip(node.results, (values, numbers, lengths), strict=False):
-        fn.values.set_new(result, made)
+    for result, output in zip(node.results, (values, numbers, lengths), strict=False):
+        fn.values.set_new(result, output)
     if len(node.results) < 3:
         e.raw(f"call void @drop_block(ptr {lengths.owner})")
 
@@ -260,8 +260,8 @@ def histc(fn: EmittedFunction, node: Node) -> None:
             fits = e.binary("and", e.fcmp("oge", value, first), e.fcmp("ole", value, last))
             e.branch_if(fits, inside, after)
             e.start(inside)
-            place = e.convert("fptosi", e.binary("fmul", e.binary("fsub", value, first), scale), "i64")
-            bin_ = _at(fn, counts, e.intrinsic("smin", place, e.binary("sub", count, number(1))))
+            bin_number = e.convert("fptosi", e.binary("fmul", e.binary("fsub", value, first), scale), "i64")
+            bin_ = _at(fn, counts, e.intrinsic("smin", bin_number, e.binary("sub", count, number(1))))
             memory.store_element(e, bin_, memory.add(e, memory.load_element(e, bin_, dtypes.int64), number(1)),
                                  dtypes.int64)  # fmt: skip
             e.branch(after)

@@ -87,8 +87,8 @@ def _at(fn: EmittedFunction, node: Node, x: ArrayValue, indices: Native) -> Arra
     return ArrayValue(rep, x.owner, data, _chosen(x.sizes, stays), _chosen(x.strides, stays))
 
 
-def _chosen(items: Sequence[Register], places: Sequence[int]) -> tuple[Register, ...]:
-    return tuple([items[k] for k in places])
+def _chosen(items: Sequence[Register], positions: Sequence[int]) -> tuple[Register, ...]:
+    return tuple([items[k] for k in positions])
 
 
 def _as_int(fn: EmittedFunction, operand: Operand) -> Scalar:

@@ -169,11 +169,11 @@ def _example_strides(kernel: Kernel, reps: Sequence[Representation]) -> Strides:
 
 def _lay_out(b: Buffer, dense: int, strides: Strides) -> None:
     step, itemsize = element_type(b.dtype).itemsize, element_type(b.dtype).itemsize
-    for place in reversed(range(len(b.axes))):
-        if len(b.axes) - place > dense:
+    for axis in reversed(range(len(b.axes))):
+        if len(b.axes) - axis > dense:
             step += 3 * itemsize
-        if b.axes[place] != ONE:
-            strides[b.name, b.axes[place]] = step
+        if b.axes[axis] != ONE:
+            strides[b.name, b.axes[axis]] = step
             step *= EXAMPLE
 
 
@@ -325,13 +325,13 @@ def _size(fn: EmittedFunction, nest: Nest, axis: str, sizes: dict[str, Register]
 
 
 def _fill(
-    fn: EmittedFunction, nest: Nest, block: Register, sizes: dict[str, Register], places: dict[str, Native]
+    fn: EmittedFunction, nest: Nest, block: Register, sizes: dict[str, Register], buffers: dict[str, Native]
 ) -> None:
     """Sizes and strides into the block."""
     for axis, at in nest.layout.sizes.items():
         memory.store_word(fn.e, block, at, _size(fn, nest, axis, sizes))
     for (name, axis), at in nest.layout.strides.items():
-        native = places.get(name)
+        native = buffers.get(name)
         assert isinstance(native, ArrayValue)
         own = nest.lowered.kernel.buffer(name).axes.index(nest.special.axes[axis][-1])
         memory.store_word(fn.e, block, at, native.strides[own])

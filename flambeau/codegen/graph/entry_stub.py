@@ -83,8 +83,8 @@ def make_entry(
         return None
     cell = GRAPH_CELL.pack(function=function_address, error=id(error), user=user)
     kept = (error, cell, code, signature)
-    made = native_call.new_callable(code.addresses["entry"], ctypes.addressof(cell), slow, kept)
-    return None if made is None else Entry(made, cell)
+    callable_ = native_call.new_callable(code.addresses["entry"], ctypes.addressof(cell), slow, kept)
+    return None if callable_ is None else Entry(callable_, cell)
 
 
 @functools.cache

@@ -65,10 +65,10 @@ def _call(fn: EmittedFunction, node: Node, foreign: Foreign, code: ForeignCode, 
     result, exception = e.slot(code.layout, 16), e.slot("ptr", 8)
     e.raw(f"store ptr null, ptr {exception}")
     words = [w for n, kind in zip(natives, code.arguments, strict=True) for w in _argument(fn, n, kind)]
-    given = ", ".join(f"{w.type} {w}" for w in (result, exception, *words))
+    arguments = ", ".join(f"{w.type} {w}" for w in (result, exception, *words))
     e.declarations[f"declare i32 @{code.symbol}(ptr, ptr{''.join(f', {w.type}' for w in words)})"] = None
     fn.parts.foreign[code.symbol] = code
-    status = e.define(f"call i32 @{code.symbol}({given})", "i32", 1)
+    status = e.define(f"call i32 @{code.symbol}({arguments})", "i32", 1)
     failed = e.icmp("ne", status, int_constant(0, "i32", 1))
     if code.result == Fixed(None):
         failed = e.binary("and", failed, e.icmp("ne", status, int_constant(_NONE, "i32", 1)))
@@ -100,16 +100,16 @@ def _argument(fn: EmittedFunction, native: Native, kind: str) -> list[Register]:
         return [NULL, NULL, count, itemsize, native.data, *native.sizes, *native.strides]
     if not isinstance(native, Scalar):
         raise CannotCompileError(f"it is given {native_values.describe(native.rep)}")
-    given = native.register
-    if given.type == kind:
-        return [given]
+    register = native.register
+    if register.type == kind:
+        return [register]
     change = {
         ("i1", "i8"): "zext", ("i1", "i64"): "zext", ("i1", "double"): "uitofp", ("i64", "double"): "sitofp",
         ("double", "float"): "fptrunc",
-    }.get((given.type, kind))  # fmt: skip
+    }.get((register.type, kind))  # fmt: skip
     if change is None:
         raise CannotCompileError(f"it takes {kind} for {native_values.describe(native.rep)}")
-    return [e.define(f"{change} {given.type} {given} to {kind}", kind, 1)]
+    return [e.define(f"{change} {register.type} {register} to {kind}", kind, 1)]
 
 
 def _result(fn: EmittedFunction, code: ForeignCode, memory_: Register) -> Native:
@@ -119,8 +119,8 @@ def _result(fn: EmittedFunction, code: ForeignCode, memory_: Register) -> Native
         return _number(fn, code.result, code.layout, memory_)
     items = []
     kinds = _parts(code.layout)
-    for place, (rep, kind) in enumerate(zip(code.result.items, kinds, strict=True)):
-        at = fn.e.define(f"getelementptr {code.layout}, ptr {memory_}, i32 0, i32 {place}", "ptr", 1)
+    for index, (rep, kind) in enumerate(zip(code.result.items, kinds, strict=True)):
+        at = fn.e.define(f"getelementptr {code.layout}, ptr {memory_}, i32 0, i32 {index}", "ptr", 1)
         items.append(_number(fn, rep, kind, at))
     return TupleValue(tuple(items))
 

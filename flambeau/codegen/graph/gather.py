@@ -160,8 +160,8 @@ def _by_mask(fn: EmittedFunction, node: Node, x: ArrayValue, mask: ArrayValue) -
     def counted() -> Register:
         return e.define(f"load i64, ptr {counter}", "i64", 1)
 
-    def look(place: ArrayValue) -> Register:
-        return memory.load_element(e, place.data, dtypes.bool_)
+    def look(element: ArrayValue) -> Register:
+        return memory.load_element(e, element.data, dtypes.bool_)
 
     def over(body: Callable[[ArrayValue, ArrayValue], None], shown: ArrayValue, part: ArrayValue) -> None:
         """The body of each place of the mask, and of what lies there."""

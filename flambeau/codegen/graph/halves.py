@@ -62,8 +62,8 @@ def store(e: Emitter, address: Register, value: Register) -> None:
     bits = e.select(e.icmp("ult", plain, e.like(word, _LEAST_NORMAL)), small, normal)
     bits = e.select(e.icmp("uge", plain, e.like(word, _TOO_LARGE)), e.like(word, _HALF_INFINITE), bits)
     bits = e.select(e.icmp("ugt", plain, e.like(word, _INFINITE)), nan, bits)
-    found = e.convert("trunc", e.binary("or", bits, sign), "i16")
-    e.raw(f"store i16 {found}, ptr {address}, align 2, {ELEMENTS}")
+    half_word = e.convert("trunc", e.binary("or", bits, sign), "i16")
+    e.raw(f"store i16 {half_word}, ptr {address}, align 2, {ELEMENTS}")
 
 
 def _bits(e: Emitter, value: Register) -> Register:

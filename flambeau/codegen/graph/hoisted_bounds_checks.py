@@ -96,8 +96,8 @@ def _fits(e: LaneEmitter, affine: Affine, first: Register, size: Register, last:
 def are_small(e: LaneEmitter, numbers: list[Register]) -> Register:
     """Whether all have 32 bits: then sums of a few, and of products of two, have 64."""
     union: Register | None = None
-    for given in numbers:
-        moved = memory.add(e, given, number(1 << 31))
+    for value in numbers:
+        moved = memory.add(e, value, number(1 << 31))
         union = moved if union is None else e.binary("or", union, moved)
     assert union is not None
     return e.icmp("ult", union, number(1 << 32))
@@ -173,9 +173,9 @@ def _usual_index(fn: EmittedFunction, index: Register, size: Register, node: Nod
     end = e.block
     e.branch(fine)
     e.start(fine)
-    place = Register(e.name("at"), "i64", 1)
-    e.phi(place.text, place, [(index, before), (wrapped, end)])
-    return place
+    position = Register(e.name("at"), "i64", 1)
+    e.phi(position.text, position, [(index, before), (wrapped, end)])
+    return position
 
 
 def _index_of(fn: EmittedFunction, affine: Affine) -> Register:

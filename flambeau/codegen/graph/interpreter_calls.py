@@ -15,14 +15,14 @@ from flambeau.ir.graph import Node, Value
 from flambeau.schema.dtype import DType
 
 
-def rep_of_result(fn: EmittedFunction, value: Value, found: tuple[DType, int] | None) -> Representation:
+def rep_of_result(fn: EmittedFunction, value: Value, dtype_and_rank: tuple[DType, int] | None) -> Representation:
     """How the result of something run elsewhere looks."""
-    if found is None:
+    if dtype_and_rank is None:
         rep = result_types.of_type(value.static_type)
         if rep is None:
             raise CannotCompileError(f"the dtype or rank of %{value.name} is not known ({value.static_type})")
         return rep
-    dtype, count = found
+    dtype, count = dtype_and_rank
     if not dtype.is_complex:
         memory.element(dtype)
     if count == 0 and not dtype.is_complex and not fn.slots.needs_memory(value):

@@ -114,8 +114,8 @@ class _Lanes:
                 parts.append(None)
                 continue
             part = e.slot(kind)
-            given = e.define(f"load i64, ptr {slot}", "i64", 1)
-            first = number(_STARTS[fold]) if fold in _STARTS else given
+            initial = e.define(f"load i64, ptr {slot}", "i64", 1)
+            first = number(_STARTS[fold]) if fold in _STARTS else initial
             e.raw(f"store {kind} {e.splat(first, self.width)}, ptr {part}")
             parts.append(part)
         return parts
@@ -130,9 +130,9 @@ class _Lanes:
             e.declare(f"declare i64 {name}({kind})")
             lanes = e.define(f"load {kind}, ptr {part}", "i64", self.width)
             folded = e.define(f"call i64 {name}({kind} {lanes})", "i64", 1)
-            given = e.define(f"load i64, ptr {slot}", "i64", 1)
+            initial = e.define(f"load i64, ptr {slot}", "i64", 1)
             combine = e.intrinsic if fold in ("smin", "smax") else e.binary
-            e.raw(f"store i64 {combine(fold, given, folded)}, ptr {slot}")
+            e.raw(f"store i64 {combine(fold, initial, folded)}, ptr {slot}")
 
     def _iteration(self, index: Register, parts: Sequence[Register | None]) -> None:
         """One iteration of every lane."""
@@ -199,8 +199,8 @@ class _Lanes:
             if ends_in_raise(node.nested_blocks[known]):
                 raise CannotCompileError("both ways of a branch raise")
             self.block(node.nested_blocks[known])
-            for value, given in zip(node.results, node.nested_blocks[known].returns, strict=True):
-                fn.values.set(value, fn.values.get(given))
+            for value, returned in zip(node.results, node.nested_blocks[known].returns, strict=True):
+                fn.values.set(value, fn.values.get(returned))
             return
         mask, is_some = e.mask, e.is_some
         results: list[list[Native]] = []
@@ -242,8 +242,8 @@ class _Lanes:
         for parameter, state in zip(body.parameters[1:], before, strict=True):
             fn.values.set(parameter, state)
         self.block(body)
-        for (slot, _), state, given, out in zip(slots, before, body.returns[1:], node.results, strict=True):
-            word = _number(fn.values.get(given), state).register
+        for (slot, _), state, returned, out in zip(slots, before, body.returns[1:], node.results, strict=True):
+            word = _number(fn.values.get(returned), state).register
             if out.uses():
                 word = e.select(running, word, state.register)
             e.raw(f"store {vector_type(word.type, self.width)} {_wide(e, word)}, ptr {slot}")
@@ -264,8 +264,8 @@ class _Lanes:
     def _loop_slots(self, node: Node) -> list[tuple[Register, Scalar]]:
         """Vectors in memory for what a loop carries, filled with what it starts from."""
         e, slots = self.fn.e, []
-        for given in node.operands[2:]:
-            native = self.fn.values.get(given)
+        for initial in node.operands[2:]:
+            native = self.fn.values.get(initial)
             if not isinstance(native, Scalar):
                 raise CannotCompileError("lanes carry something else than numbers")
             kind = vector_type(native.register.type, self.width)

@@ -101,13 +101,13 @@ class LaneEmitter(Emitter):
     def scopes(self) -> list[str]:
         """The metadata that `apart` names."""
         numbers = range(1, self.fresh + 1)
-        found = [f'!{_SCOPES} = distinct !{{!{_SCOPES}, !"tensors made here"}}']
-        found += [f"!{_SCOPES + k} = distinct !{{!{_SCOPES + k}, !{_SCOPES}}}" for k in numbers]
-        found += [f"!{_LISTS + k} = !{{!{_SCOPES + k}}}" for k in numbers]
+        metadata = [f'!{_SCOPES} = distinct !{{!{_SCOPES}, !"tensors made here"}}']
+        metadata += [f"!{_SCOPES + k} = distinct !{{!{_SCOPES + k}, !{_SCOPES}}}" for k in numbers]
+        metadata += [f"!{_LISTS + k} = !{{!{_SCOPES + k}}}" for k in numbers]
         for k in range(self.fresh + 1):
             others = ", ".join(f"!{_SCOPES + j}" for j in numbers if j != k)
-            found.append(f"!{_OTHERS + k} = !{{{others}}}")
-        return found
+            metadata.append(f"!{_OTHERS + k} = !{{{others}}}")
+        return metadata
 
     # -- operands of different widths ---------------------------------------------------------------------------------
 
@@ -241,5 +241,5 @@ class LaneEmitter(Emitter):
         return slot, a.type
 
     def _item(self, slot: Value, kind: str, index: Value) -> Value:
-        place = self.define(f"getelementptr inbounds {kind}, ptr {slot}, i64 {index}", "ptr", 1)
-        return self.define(f"load {kind}, ptr {place}", kind, 1)
+        address = self.define(f"getelementptr inbounds {kind}, ptr {slot}, i64 {index}", "ptr", 1)
+        return self.define(f"load {kind}, ptr {address}", kind, 1)

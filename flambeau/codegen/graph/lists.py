@@ -99,8 +99,8 @@ def construct_known_dict(fn: EmittedFunction, node: Node) -> bool:
     is_known = len(known) == len(keys) and all(isinstance(k, str | int) for k in known)
     if not is_known or len(set(known)) < len(known) or not _only_leaves(fn, node.result()):
         return False
-    places = tuple([(k, values.index(v)) for k, v in zip(known, node.operands[1::2], strict=True)])
-    fn.values.set_view(node.result(), TupleValue(tuple(map(fn.values.get, values)), keys=places))
+    positions = tuple([(k, values.index(v)) for k, v in zip(known, node.operands[1::2], strict=True)])
+    fn.values.set_view(node.result(), TupleValue(tuple(map(fn.values.get, values)), keys=positions))
     return True
 
 

@@ -99,12 +99,12 @@ def _count_first(fn: EmittedFunction, node: Node, carried: _Carried) -> Register
 def _start(fn: EmittedFunction, node: Node, body: Block) -> _Carried:
     """Slots for what the loop carries, filled with what it starts from."""
     carried = _Carried(node.results, body.parameters[1:], [], [])
-    for parameter, given in zip(carried.parameters, node.operands[2:], strict=True):
-        native = fn.values.get(given)
+    for parameter, initial in zip(carried.parameters, node.operands[2:], strict=True):
+        native = fn.values.get(initial)
         rep = fn.slots.assume(parameter, native.rep)
         slots = fn.slots.new(rep)
         native = fn.slots.fit(parameter, native, rep)
-        fn.values.keep(native, given, [], ())
+        fn.values.keep(native, initial, [], ())
         fn.slots.store(slots, native)
         carried.reps.append(rep)
         carried.slots.append(slots)
@@ -142,9 +142,9 @@ def _round(fn: EmittedFunction, body: Block, carried: _Carried, index: Register,
         fn.values.owned.discard(parameter)
     at_return = fn.block(body, ())
     following = []
-    for parameter, given, rep in zip(carried.parameters, body.returns[1:], carried.reps, strict=True):
-        native = fn.slots.fit(parameter, fn.values.get(given), rep)
-        fn.values.keep(native, given, at_return, body.returns)
+    for parameter, returned, rep in zip(carried.parameters, body.returns[1:], carried.reps, strict=True):
+        native = fn.slots.fit(parameter, fn.values.get(returned), rep)
+        fn.values.keep(native, returned, at_return, body.returns)
         following.append(native)
     for native in before:
         fn.values.drop(native)
@@ -215,11 +215,11 @@ def _chunks(
         is_first = e.icmp("sle", span.first, number(0))
         span = Span(number(0), e.select(is_first, e.intrinsic("smin", span.end, trip), number(0)))
         trip = span.end
-    place, chunk, after, before = e.label("chunks"), e.label("chunk"), e.label("after"), e.label("before")
+    next_chunk, chunk, after, before = e.label("chunks"), e.label("chunk"), e.label("after"), e.label("before")
     e.branch(before)
     e.start(before)
-    e.branch(place)
-    e.start(place)
+    e.branch(next_chunk)
+    e.start(next_chunk)
     e.raw(f"{start} = phi i64 [0, %{before}], [{end}, %{again}]")
     e.branch_if(e.icmp("slt", start, trip), chunk, after)
     e.start(chunk)
@@ -245,7 +245,7 @@ def _chunks(
     for lines in copies:
         e.lines.extend(lines)
     e.start(again)
-    e.branch(place)
+    e.branch(next_chunk)
     e.start(after)
 
 

@@ -79,11 +79,11 @@ def run_loop(
         return _each_matrix(fn, PREFIX + name, sizes, operands, results)
     wide = [(arrays.new(fn, float64, x.sizes, node), rank) for x, rank in (*operands, *results)]
     count = len(operands)
-    for (given, _), (copy, _) in zip(operands, wide[:count], strict=True):
-        _convert(fn, copy, given)
+    for (operand, _), (copy, _) in zip(operands, wide[:count], strict=True):
+        _convert(fn, copy, operand)
     is_good = _each_matrix(fn, PREFIX + name, sizes, wide[:count], wide[count:])
-    for (result, _), (made, _) in zip(results, wide[count:], strict=True):
-        _convert(fn, result, made)
+    for (result, _), (computed, _) in zip(results, wide[count:], strict=True):
+        _convert(fn, result, computed)
     for x, _ in wide:
         fn.e.raw(f"call void @drop_block(ptr {x.owner})")
     return is_good
@@ -95,8 +95,8 @@ def _convert(fn: EmittedFunction, target: ArrayValue, source: ArrayValue) -> Non
     change, kind = ("fpext", "double") if target.rep.dtype is float64 else ("fptrunc", "float")
 
     def one(at: list[Register]) -> None:
-        given = memory.load_element(e, at[1], source.rep.dtype)
-        memory.store_element(e, at[0], e.convert(change, given, kind), target.rep.dtype)
+        element = memory.load_element(e, at[1], source.rep.dtype)
+        memory.store_element(e, at[0], e.convert(change, element, kind), target.rep.dtype)
 
     arrays.each_element(fn, target.sizes, [target, source], one)
 
@@ -190,8 +190,8 @@ def cholesky(fn: EmittedFunction, node: Node) -> None:
 
     def native() -> tuple[list[ArrayValue], Register]:
         result = by_columns(fn, node, x, x.sizes)
-        given, made = (turned(x), turned(result)) if is_upper else (x, result)
-        return [result], run_loop(fn, node, "cholesky_lo", x.sizes[-1:], [(given, 2)], [(made, 2)])
+        source, target = (turned(x), turned(result)) if is_upper else (x, result)
+        return [result], run_loop(fn, node, "cholesky_lo", x.sizes[-1:], [(source, 2)], [(target, 2)])
 
     _attempt(fn, node, x, [x.rep.rank], native)
 
@@ -256,8 +256,8 @@ def _is_finite(fn: EmittedFunction, x: ArrayValue) -> Register:
         e.raw(f"store {kind} {e.define(f'fadd {kind} {before}, {product}', kind, 1)}, ptr {total}")
 
     arrays.each_element(fn, x.sizes, [x], one)
-    found = e.define(f"load {kind}, ptr {total}", kind, 1)
-    return e.define(f"fcmp ord {kind} {found}, 0.0", "i1", 1)
+    value = e.define(f"load {kind}, ptr {total}", kind, 1)
+    return e.define(f"fcmp ord {kind} {value}, 0.0", "i1", 1)
 
 
 def solve(fn: EmittedFunction, node: Node) -> None:

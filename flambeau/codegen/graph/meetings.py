@@ -36,7 +36,7 @@ def note(fn: EmittedFunction, x: ArrayValue, index: Scalar, axis: int, data: Reg
 
 def iterations_of(e: LaneEmitter, accesses: Accesses) -> list[Register]:
     """The iterations in question, as registers that are set before the loop; any may lie outside of it."""
-    found: dict[tuple[str, str], Register] = {}
+    iterations: dict[tuple[str, str], Register] = {}
     reads = [accesses.paths[r] for r in accesses.read if r in accesses.paths]
     for address, size in accesses.written.items():
         start, parts = accesses.paths.get(address, ("", ()))
@@ -44,9 +44,9 @@ def iterations_of(e: LaneEmitter, accesses: Accesses) -> list[Register]:
         if step is None:
             continue
         for other, fixed in reads:
-            if other == start and (address, str(fixed)) not in found and not any(map(_moves, fixed)):
-                found[address, str(fixed)] = _iteration(e, parts, fixed, step)
-    return list(dict.fromkeys(found.values()))[:MOST]
+            if other == start and (address, str(fixed)) not in iterations and not any(map(_moves, fixed)):
+                iterations[address, str(fixed)] = _iteration(e, parts, fixed, step)
+    return list(dict.fromkeys(iterations.values()))[:MOST]
 
 
 def _moves(part: Part) -> bool:

@@ -70,22 +70,22 @@ def subtract(e: Emitter, a: Register, b: Register) -> Register:
     return a if y == 0 else e.binary("sub", a, b)
 
 
-def word_address(e: Emitter, base: Register, place: int) -> Register:
+def word_address(e: Emitter, base: Register, index: int) -> Register:
     """The address of a word."""
-    return base if place == 0 else e.define(f"getelementptr inbounds i64, ptr {base}, i64 {place}", "ptr", 1)
+    return base if index == 0 else e.define(f"getelementptr inbounds i64, ptr {base}, i64 {index}", "ptr", 1)
 
 
-def load_word(e: Emitter, base: Register, place: int, kind: str, tag: str = BLOCKS) -> Register:
+def load_word(e: Emitter, base: Register, index: int, kind: str, tag: str = BLOCKS) -> Register:
     """A word of a block, a context or an array of words, as a value of the LLVM type ``kind``."""
-    address = word_address(e, base, place)
+    address = word_address(e, base, index)
     stored = {"i1": "i8"}.get(kind, kind)
     value = e.define(f"load {stored}, ptr {address}, {tag}", stored, 1)
     return e.convert("trunc", value, "i1") if kind == "i1" else value
 
 
-def store_word(e: Emitter, base: Register, place: int, value: Register, tag: str = BLOCKS) -> None:
+def store_word(e: Emitter, base: Register, index: int, value: Register, tag: str = BLOCKS) -> None:
     """Write a word, all 64 bits of it."""
-    address = word_address(e, base, place)
+    address = word_address(e, base, index)
     if value.type in ("i1", "i8", "i16", "i32"):
         value = e.convert("zext" if value.type == "i1" else "sext", value, "i64")
     elif value.type == "float":

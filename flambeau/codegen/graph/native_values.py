@@ -222,8 +222,8 @@ def _take(rep: Representation, words: list[Register]) -> tuple[Native, list[Regi
         case forms.Tupled():
             items = []
             for item in rep.items:
-                made, words = _take(item, words)
-                items.append(made)
+                native, words = _take(item, words)
+                items.append(native)
             return TupleValue(tuple(items), rep.is_list, rep.keys), words
         case forms.Optional():
             inner, rest = _take(rep.inner, words[1:])

@@ -53,7 +53,7 @@ def all_in_order(
     fn: EmittedFunction, x: ArrayValue, dim: int, values: ArrayValue | None, indices: ArrayValue, *,
     descending: bool, wanted: Register | None = None,
 ) -> None:  # fmt: skip
-    """Write the places of each line in order, and the values there; of `wanted` that come first, or of all."""
+    """Write the indices of each line in order, and the values there; of `wanted` that come first, or of all."""
     count = x.sizes[dim] if wanted is None else wanted
     kept = [indices] if values is None else [indices, values]
 
@@ -61,11 +61,11 @@ def all_in_order(
         pairs = _order(fn, x, dim, at[0], scratch, descending=descending, wanted=wanted)
 
         def put(k: Register) -> None:
-            place = place_of(fn, pairs, k)
-            memory.store_element(fn.e, _element(fn, indices, dim, at[1], k), place, dtypes.int64)
+            index = place_of(fn, pairs, k)
+            memory.store_element(fn.e, _element(fn, indices, dim, at[1], k), index, dtypes.int64)
             if values is not None:
                 memory.move_element(
-                    fn.e, _element(fn, values, dim, at[2], k), _element(fn, x, dim, at[0], place), x.rep.dtype
+                    fn.e, _element(fn, values, dim, at[2], k), _element(fn, x, dim, at[0], index), x.rep.dtype
                 )
 
         each(fn, count, put)
@@ -192,21 +192,21 @@ def _middle(
 def _first_nan(fn: EmittedFunction, dtype: DType, pairs: Register, count: Register) -> Register:
     """How many pairs come before the first whose key is that of nan: those are the last."""
     e = fn.e
-    found = e.slot("i64", 8)
-    e.raw(f"store i64 {count}, ptr {found}")
+    first_nan = e.slot("i64", 8)
+    e.raw(f"store i64 {count}, ptr {first_nan}")
     head, look, back, done = (e.label(n) for n in ("nan", "look", "back", "done"))
     e.branch(head)
     e.start(head)
-    at = e.define(f"load i64, ptr {found}", "i64", 1)
+    at = e.define(f"load i64, ptr {first_nan}", "i64", 1)
     e.branch_if(e.icmp("sgt", at, number(0)), look, done)
     e.start(look)
     before = e.binary("sub", at, number(1))
     e.branch_if(e.icmp("eq", key_of(fn, pairs, before), number(NAN[dtype.name])), back, done)
     e.start(back)
-    e.raw(f"store i64 {before}, ptr {found}")
+    e.raw(f"store i64 {before}, ptr {first_nan}")
     e.branch(head)
     e.start(done)
-    return e.define(f"load i64, ptr {found}", "i64", 1)
+    return e.define(f"load i64, ptr {first_nan}", "i64", 1)
 
 
 def mode(fn: EmittedFunction, node: Node) -> None:
@@ -286,9 +286,9 @@ def _one_of_each_line(
 
     def line(at: list[Register], scratch: Register) -> None:
         pairs = _order(fn, x, dim, at[0], scratch, descending=False, wanted=wanted)
-        place = place_of(fn, pairs, pick(pairs, x.sizes[dim]))
-        memory.move_element(fn.e, at[1], _element(fn, x, dim, at[0], place), x.rep.dtype)
-        memory.store_element(fn.e, at[2], place, dtypes.int64)
+        index = place_of(fn, pairs, pick(pairs, x.sizes[dim]))
+        memory.move_element(fn.e, at[1], _element(fn, x, dim, at[0], index), x.rep.dtype)
+        memory.store_element(fn.e, at[2], index, dtypes.int64)
 
     with_scratch(fn, x.sizes[dim], lambda scratch: each_line(fn, dim, [x, *results], lambda at: line(at, scratch)))
     for k, value in enumerate(results):

@@ -13,11 +13,11 @@ from flambeau.codegen.llvm.emitter import Value as Register
 
 def repeats(fn: EmittedFunction, x: ArrayValue) -> list[Register]:
     """Whether elements of a tensor are one in memory, for each axis of which that is not known."""
-    e, found = fn.e, []
+    e, repeated = fn.e, []
     for size, stride in zip(x.sizes[: x.rep.rank - x.rep.dense], x.strides, strict=False):
         if memory.literal(stride) in (None, 0):
-            found.append(e.binary("and", e.icmp("eq", stride, number(0)), e.icmp("sgt", size, number(1))))
-    return found
+            repeated.append(e.binary("and", e.icmp("eq", stride, number(0)), e.icmp("sgt", size, number(1))))
+    return repeated
 
 
 def overlaps(fn: EmittedFunction, target: ArrayValue, others: Sequence[ArrayValue]) -> Register:

@@ -191,8 +191,8 @@ def _count_from(loop: Node, first: Value) -> None:
     """Have the body of a loop see the numbers from a first one on."""
     (body,) = loop.nested_blocks
     index = body.parameters[0]
-    place = body.first or body.return_node
-    with loop.graph.inserting(place):
+    insertion_point = body.first or body.return_node
+    with loop.graph.inserting(insertion_point):
         shifted = loop.graph.insert("aten::add", (index, first), (INT,))
     index.replace_uses_with(shifted.result())
     shifted.replace_operand(0, index)
@@ -287,10 +287,10 @@ def _combine(
     def add(k: Register) -> None:
         offset = fn.e.binary("mul", k, number(8 * loop.piece_words))
         piece = fn.e.define(f"getelementptr i8, ptr {pieces}, i64 {offset}", "ptr", 1)
-        for place, (index, rep) in enumerate(kept):
+        for position, (index, rep) in enumerate(kept):
             assert isinstance(rep, Int | Float | Bool)
             (kind,) = llvm_words(rep)
-            value = Scalar(rep, memory.load_word(fn.e, piece, PIECE.words + place, kind))
+            value = Scalar(rep, memory.load_word(fn.e, piece, PIECE.words + position, kind))
             if outlined.kinds[index] == analysis.LAST:
                 fn.slots.store(slots[index], value)
             else:

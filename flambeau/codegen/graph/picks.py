@@ -41,14 +41,14 @@ def pick(fn: EmittedFunction, node: Node, x: ArrayValue, indices: Sequence[Nativ
         for axis, index in by.items():
             step = number(memory.itemsize(index.rep.dtype))
             words += [index.data, step, x.sizes[axis], x.strides[axis], memory.spilled(e, _steps(fn, index, common))]
-        found = call_routine(
+        is_inside = call_routine(
             fn, PICK, target.data, x.data, memory.spilled(e, words),
             memory.spilled(e, [number(len(common)), memory.spilled(e, common), memory.spilled(e, own)]),
             memory.spilled(e, [number(len(kept)), *(
                 memory.spilled(e, part) for part in ([x.sizes[k] for k in kept], rest, [x.strides[k] for k in kept])
             )]), number(itemsize),
         )  # fmt: skip
-        fn.exits.fail_if(e.binary("xor", found, Register("true", "i1", 1)), node)
+        fn.exits.fail_if(e.binary("xor", is_inside, Register("true", "i1", 1)), node)
         return target
 
     if len(by) == 1:
@@ -76,10 +76,10 @@ def _pick_here(
     def one(at: list[Register]) -> None:
         data = x.data
         for axis, (address, index) in enumerate(zip(at[1:], by, strict=True)):
-            place, is_outside = _place(fn, memory.load_element(e, address, index.rep.dtype), x.sizes[axis])
+            position, is_outside = _position(fn, memory.load_element(e, address, index.rep.dtype), x.sizes[axis])
             seen = e.define(f"load i64, ptr {is_wrong}", "i64", 1)
             e.raw(f"store i64 {e.binary('or', seen, e.convert('zext', is_outside, 'i64'))}, ptr {is_wrong}")
-            data = memory.offset_address(e, data, place, x.strides[axis], width)
+            data = memory.offset_address(e, data, position, x.strides[axis], width)
         if not kept and x.rep.dtype not in memory.MOVED:
             memory.move_element(e, at[0], data, x.rep.dtype)
             return
@@ -96,17 +96,17 @@ def _pick_here(
         lines = flattened(fn, [target, *by])
         common = lines[0].sizes
     each_element(fn, common, lines, one)
-    found = e.define(f"load i64, ptr {is_wrong}", "i64", 1)
-    fn.exits.fail_if(e.icmp("ne", found, number(0)), node)
+    any_outside = e.define(f"load i64, ptr {is_wrong}", "i64", 1)
+    fn.exits.fail_if(e.icmp("ne", any_outside, number(0)), node)
 
 
-def _place(fn: EmittedFunction, index: Register, size: Register) -> tuple[Register, Register]:
-    """An index as a place of an axis, 0 where it is outside, and whether it is."""
+def _position(fn: EmittedFunction, index: Register, size: Register) -> tuple[Register, Register]:
+    """An index as a position of an axis, 0 where it is outside, and whether it is."""
     e = fn.e
     index = e.convert("sext", index, "i64") if index.type != "i64" else index
-    place = e.select(e.icmp("slt", index, number(0)), e.binary("add", index, size), index)
-    is_outside = e.icmp("uge", place, size)
-    return e.select(is_outside, number(0), place), is_outside
+    position = e.select(e.icmp("slt", index, number(0)), e.binary("add", index, size), index)
+    is_outside = e.icmp("uge", position, size)
+    return e.select(is_outside, number(0), position), is_outside
 
 
 def _named(fn: EmittedFunction, x: ArrayValue, indices: Sequence[Native]) -> dict[int, ArrayValue]:

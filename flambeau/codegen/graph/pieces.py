@@ -94,16 +94,16 @@ def _list(fn: EmittedFunction, node: Node, count: Register, piece: Callable[[Reg
     x = array(fn, node.operand(0))
     rank = x.rep.rank - (node.op == "aten::unbind")
     rep = lists.item_rep(fn, node.result(), [Array(x.rep.dtype, rank)])
-    made = lists.new_list(fn, Listed(rep), count)
+    pieces = lists.new_list(fn, Listed(rep), count)
 
     def one(k: Register) -> None:
         item = fn.slots.converted(piece(k), rep)
         fn.values.retain(item)
-        lists.put(fn, made, k, item)
+        lists.put(fn, pieces, k, item)
 
     each(fn, count, one)
-    lists.set_length(fn, made, count)
-    fn.values.set_new(node.result(), made)
+    lists.set_length(fn, pieces, count)
+    fn.values.set_new(node.result(), pieces)
 
 
 def split_by_sizes(fn: EmittedFunction, node: Node) -> None:

@@ -97,12 +97,12 @@ def _padded(fn: EmittedFunction, node: Node, x: ArrayValue, amounts: Sequence[Re
         data = memory.offset_address(e, data, start, x.strides[axis], memory.itemsize(x.rep.dtype))
     padded = new(fn, x.rep.dtype, sizes, node)
     arrays.fill(fn, padded, fill)
-    place = padded.data
+    address = padded.data
     for axis, start in enumerate(target):
-        place = memory.offset_address(e, place, start, padded.strides[axis], memory.itemsize(x.rep.dtype))
+        address = memory.offset_address(e, address, start, padded.strides[axis], memory.itemsize(x.rep.dtype))
     rep = Array(x.rep.dtype, x.rep.rank, 0)
     arrays.copy_elements(
-        fn, ArrayValue(rep, padded.owner, place, tuple(source), padded.strides),
+        fn, ArrayValue(rep, padded.owner, address, tuple(source), padded.strides),
         ArrayValue(rep, x.owner, data, tuple(source), x.strides),
     )  # fmt: skip
     return padded

@@ -114,7 +114,7 @@ class Tupled:
     def container(self, items: Sequence[Any]) -> Any:
         """What Python gets, of the objects of the items."""
         if self.keys is not None:
-            return {key: items[place] for key, place in self.keys}
+            return {key: items[index] for key, index in self.keys}
         if self.names is not None:
             return maker_of_fields(*self.names)(items)
         return list(items) if self.is_list else tuple(items)

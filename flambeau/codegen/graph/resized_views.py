@@ -97,11 +97,11 @@ def _wanted(fn: EmittedFunction, node: Node, x: ArrayValue, new_sizes: Native) -
     e = fn.e
     wanted = _asked_for(new_sizes)
     total = product(fn, x.sizes)
-    places = [k for k, w in enumerate(wanted) if memory.literal(w) in (None, -1)]
-    literal = [k for k in places if memory.literal(wanted[k]) is not None]
+    axes = [k for k, w in enumerate(wanted) if memory.literal(w) in (None, -1)]
+    literal = [k for k in axes if memory.literal(wanted[k]) is not None]
     if len(literal) > 1:
         raise CannotCompileError("it has two sizes that follow from the others")
-    follows = {k: e.icmp("eq", wanted[k], number(-1)) for k in places if k not in literal}
+    follows = {k: e.icmp("eq", wanted[k], number(-1)) for k in axes if k not in literal}
     for k in follows:
         fn.exits.fail_if(e.icmp("slt", wanted[k], number(-1)), node)
     if literal:
@@ -179,8 +179,8 @@ def _check_count(fn: EmittedFunction, node: Node, sizes: Sequence[Register], tot
 def _set_view(fn: EmittedFunction, node: Node, x: ArrayValue, sizes: Sequence[Register]) -> None:
     dense = _as_dense(fn, x, sizes)
     if dense is None:
-        found, dense = _resized(fn, x, sizes)
-        fn.exits.fail_if(fn.e.binary("xor", found, Register("true", "i1", 1)), node)
+        is_view, dense = _resized(fn, x, sizes)
+        fn.exits.fail_if(fn.e.binary("xor", is_view, Register("true", "i1", 1)), node)
     fn.values.set_view(node.result(), dense)
 
 
@@ -190,10 +190,10 @@ def _set_view_or_copy(fn: EmittedFunction, node: Node, x: ArrayValue, sizes: Seq
         fn.values.set_view(node.result(), dense)
         return
     e = fn.e
-    found, view_now = _resized(fn, x, sizes)
+    is_view, view_now = _resized(fn, x, sizes)
     slots = fn.slots.new(view_now.rep)
     shown, copied, after = e.label("shown"), e.label("copied"), e.label("after")
-    e.branch_if(found, shown, copied)
+    e.branch_if(is_view, shown, copied)
     e.start(shown)
     fn.values.retain(view_now)
     fn.slots.store(slots, view_now)
@@ -220,12 +220,12 @@ def _resized(fn: EmittedFunction, x: ArrayValue, sizes: Sequence[Register]) -> t
     """Whether there is a view under these sizes, and the view."""
     e = fn.e
     strides = e.slot(f"[{max(1, len(sizes))} x i64]", 16)
-    found = call_routine(
+    is_view = call_routine(
         fn, RESIZE, number(x.rep.rank), memory.spilled(e, x.sizes), memory.spilled(e, x.strides), number(len(sizes)),
         memory.spilled(e, sizes), strides, number(memory.itemsize(x.rep.dtype)),
     )  # fmt: skip
     registers = [memory.load_word(e, strides, k, "i64") for k in range(len(sizes))]
-    return found, view_on(x, x.data, sizes, registers, 0)
+    return is_view, view_on(x, x.data, sizes, registers, 0)
 
 
 def unfold(fn: EmittedFunction, node: Node) -> None:

@@ -37,13 +37,13 @@ def construct(fn: EmittedFunction, node: Node) -> None:
     key = declared_rep(type_.element) if isinstance(type_, SetType) else None
     if key is None or not is_key(key):
         raise CannotCompileError("sets of ints and bools, and of tuples of these, have a native form, others none")
-    made = new_dict(fn, Mapped(key, _NOTHING, is_set=True))
+    new_set = new_dict(fn, Mapped(key, _NOTHING, is_set=True))
 
     def one(item: Native) -> None:
-        place(fn, made, item)
+        place(fn, new_set, item)
 
     each_item(fn, fn.values.get(node.operand(0)), one)
-    fn.values.set_new(node.result(), made)
+    fn.values.set_new(node.result(), new_set)
 
 
 @lowers_on_dicts("python::set_add")
@@ -121,9 +121,9 @@ def difference_update(fn: EmittedFunction, node: Node) -> None:
 def union(fn: EmittedFunction, node: Node) -> None:
     """`a | b`."""
     items, other = _two(fn, node)
-    made = dicts.copied(fn, items)
-    _put_all(fn, other, made)
-    fn.values.set_new(node.result(), made)
+    new_set = dicts.copied(fn, items)
+    _put_all(fn, other, new_set)
+    fn.values.set_new(node.result(), new_set)
 
 
 @lowers_on_dicts("python::set_intersection")
@@ -140,15 +140,15 @@ def difference(fn: EmittedFunction, node: Node) -> None:
 
 def _those_of_first(fn: EmittedFunction, node: Node, *, are_in_second: bool) -> None:
     items, other = _two(fn, node)
-    made = new_dict(fn, items.rep)
+    new_set = new_dict(fn, items.rep)
 
     def one(at: Register) -> None:
         item = key_at(fn, items, at)
         wanted = fn.e.icmp("sge" if are_in_second else "slt", find(fn, other, item), number(0))
-        _when(fn, wanted, lambda: _put(fn, made, item))
+        _when(fn, wanted, lambda: _put(fn, new_set, item))
 
     each_place(fn, items, one)
-    fn.values.set_new(node.result(), made)
+    fn.values.set_new(node.result(), new_set)
 
 
 def _put(fn: EmittedFunction, to: DictValue, item: Native) -> None:

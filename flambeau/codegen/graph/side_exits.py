@@ -57,11 +57,11 @@ class SideExits:
             self.leave_with(memory.number(1))
             return
         record = memory.load_word(e, self.context, CONTEXT.word("record"), "ptr")
-        place = 0
+        index = 0
         for value in exit_point.inputs:
             for word in words_of(self.values.get(value)):
-                memory.store_word(e, record, place, word)
-                place += 1
+                memory.store_word(e, record, index, word)
+                index += 1
         self.leave_with(Register(str(exit_point.number + 1), "i64", 1))
 
     def leave_with(self, code: Register) -> None:

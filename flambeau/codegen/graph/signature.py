@@ -26,11 +26,11 @@ class Parameter:
     """For a tensor, which of its sizes are 1 (a tuple of bools), if that must be as it says; for a tuple the same of
     each item."""
 
-    def item(self, place: int) -> Parameter:
+    def item(self, index: int) -> Parameter:
         """The same of an item of a tuple."""
         assert isinstance(self.representation, Tupled)
-        ones = None if self.ones is None else self.ones[place]
-        return Parameter(self.representation.items[place], self.is_written, ones)
+        ones = None if self.ones is None else self.ones[index]
+        return Parameter(self.representation.items[index], self.is_written, ones)
 
     def inner(self) -> Parameter:
         """The same of an optional value that is there."""

@@ -19,20 +19,20 @@ def sine_or_cosine(e: LaneEmitter, op: str, angle: Register) -> Register:
         if block == e.block and line < len(e.lines) and e.lines[line] == text:
             return _joined(e, op, angle, line, name)
     line = len(e.lines)
-    found = call_lanes(e, op, (angle,))
+    result = call_lanes(e, op, (angle,))
     if e.lanes == 1 and len(e.lines) == line + 1:
-        e.angles[op, angle.text] = (line, e.lines[line], found.text, e.block)
-    return found
+        e.angles[op, angle.text] = (line, e.lines[line], result.text, e.block)
+    return result
 
 
 def _joined(e: LaneEmitter, op: str, angle: Register, line: int, name: str) -> Register:
     """Make the call that gave ``name`` one for both, and take the other result."""
-    places = {f: e.slot("double", 8) for f in _PAIR}
+    slots = {f: e.slot("double", 8) for f in _PAIR}
     e.declare(f"declare void @{PREFIX}sincos(double, ptr, ptr)")
     e.libm.setdefault("sincos")
     partner = _PAIR[1 - _PAIR.index(op)]
     e.lines[line : line + 1] = [
-        f"  call void @{PREFIX}sincos(double {angle}, ptr {places['sin']}, ptr {places['cos']})",
-        f"  {name} = load double, ptr {places[partner]}",
+        f"  call void @{PREFIX}sincos(double {angle}, ptr {slots['sin']}, ptr {slots['cos']})",
+        f"  {name} = load double, ptr {slots[partner]}",
     ]
-    return e.define(f"load double, ptr {places[op]}", "double", 1)
+    return e.define(f"load double, ptr {slots[op]}", "double", 1)

@@ -91,8 +91,8 @@ class Slots:
 
     def _with_axes(self) -> Iterator[Value]:
         """Every tensor of the graph that may have axes."""
-        made = (v for node in self.values.graph.listed_nodes() for v in node.results)
-        for value in (*self.values.graph.parameters, *made):
+        results = (v for node in self.values.graph.listed_nodes() for v in node.results)
+        for value in (*self.values.graph.parameters, *results):
             if isinstance(value.static_type, TensorType) and value.static_type.sizes != ():
                 yield value
 

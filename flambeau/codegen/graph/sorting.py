@@ -142,15 +142,15 @@ def _insert_all(
         return memory.load_element(e, element_of(x, line, index), dtype)
 
     def move(source: Register, target: Register) -> None:
-        for place in (values, indices):
-            if place is not None:
-                kind = place[0].rep.dtype
-                one = memory.load_element(e, element_of(*place, source), kind)
-                memory.store_element(e, element_of(*place, target), one, kind)
+        for pair in (values, indices):
+            if pair is not None:
+                kind = pair[0].rep.dtype
+                one = memory.load_element(e, element_of(*pair, source), kind)
+                memory.store_element(e, element_of(*pair, target), one, kind)
 
     def insert(k: Register) -> None:
         key = memory.load_element(e, element_of(x, line, k), dtype)
-        start, head, test, shift, found = (e.label(stem) for stem in ("start", "down", "test", "shift", "found"))
+        start, head, test, shift, insertion = (e.label(stem) for stem in ("start", "down", "test", "shift", "found"))
         j, lower = Register(e.name("j"), "i64", 1), Register(e.name("lower"), "i64", 1)
         e.branch(start)
         e.start(start)
@@ -158,13 +158,13 @@ def _insert_all(
         e.start(head)
         e.raw(f"{j} = phi i64 [{k}, %{start}], [{lower}, %{shift}]")
         e.raw(f"{lower} = sub i64 {j}, 1")
-        e.branch_if(e.icmp("sgt", j, number(0)), test, found)
+        e.branch_if(e.icmp("sgt", j, number(0)), test, insertion)
         e.start(test)
-        e.branch_if(before(key, value_at(lower)), shift, found)
+        e.branch_if(before(key, value_at(lower)), shift, insertion)
         e.start(shift)
         move(lower, j)
         e.branch(head)
-        e.start(found)
+        e.start(insertion)
         if values is not None:
             memory.store_element(e, element_of(*values, j), key, dtype)
         memory.store_element(e, element_of(*indices, j), k, dtypes.int64)
@@ -195,15 +195,15 @@ def _search_all(fn: EmittedFunction, node: Node, line: ArrayValue, sought: Nativ
         raise CannotCompileError("values of another dtype than what is sorted")
     if isinstance(sought, Scalar):
         s = Registers(fn, node, is_exact=False)
-        found = _search(fn, line, s.cast(as_operand(sought), dtype).register, is_right)
-        set_element(fn, node.result(), Operand(found, dtypes.int64))
+        position = _search(fn, line, s.cast(as_operand(sought), dtype).register, is_right)
+        set_element(fn, node.result(), Operand(position, dtypes.int64))
         return
     assert isinstance(sought, ArrayValue)
     result = arrays.new(fn, dtypes.int64, sought.sizes, node)
 
     def one(at: list[Register]) -> None:
-        found = _search(fn, line, memory.load_element(e, at[1], dtype), is_right)
-        memory.store_element(e, at[0], found, dtypes.int64)
+        position = _search(fn, line, memory.load_element(e, at[1], dtype), is_right)
+        memory.store_element(e, at[0], position, dtypes.int64)
 
     arrays.each_element(fn, sought.sizes, [result, sought], one)
     fn.values.set_new(node.result(), result)

@@ -58,13 +58,13 @@ def begin(fn: EmittedFunction, block: Register) -> None:
     memory.store_word(fn.e, block, STACK.word("room"), number(0))
 
 
-def settle(fn: EmittedFunction, made: Value, rep: Listed, new: Representation) -> None:
+def settle(fn: EmittedFunction, value: Value, rep: Listed, new: Representation) -> None:
     """Learn what a stack holds: unlike in other lists, tensors without axes are their elements, and those without gaps
     are known to be.
     """
     wider = new if isinstance(rep.item, Unknown) else join(rep.item, new)
     if wider != rep.item:
-        fn.slots.learn(made, wider)
+        fn.slots.learn(value, wider)
 
 
 def kept(fn: EmittedFunction, stack: ListValue, tensor: Native) -> Native:
@@ -85,11 +85,11 @@ def kept(fn: EmittedFunction, stack: ListValue, tensor: Native) -> Native:
     e.raw(f"store ptr {tensor.data}, ptr {data}")
     e.branch(after)
     e.start(small)
-    chunk, place = _place(fn, stack.block, size)
+    chunk, address = _place(fn, stack.block, size)
     e.raw(f"call void @retain(ptr {chunk})")
-    _copy(fn, place, tensor, count)
+    _copy(fn, address, tensor, count)
     e.raw(f"store ptr {chunk}, ptr {owner}")
-    e.raw(f"store ptr {place}, ptr {data}")
+    e.raw(f"store ptr {address}, ptr {data}")
     e.branch(after)
     e.start(after)
     owner, data = (e.define(f"load ptr, ptr {slot}", "ptr", 1) for slot in (owner, data))
@@ -117,13 +117,13 @@ def _place(fn: EmittedFunction, stack: Register, size: Register) -> tuple[Regist
     return chunk, e.define(f"getelementptr inbounds i8, ptr {chunk}, i64 {used}", "ptr", 1)
 
 
-def _copy(fn: EmittedFunction, place: Register, tensor: ArrayValue, count: Register) -> None:
+def _copy(fn: EmittedFunction, address: Register, tensor: ArrayValue, count: Register) -> None:
     """The elements, a vector at a time where the processor has masks for what is left; a place ends with its line."""
     e = fn.e
     itemsize = memory.element(tensor.rep.dtype).itemsize
     if itemsize not in (4, 8) or e.target.vector_bits < 256:
         size = memory.multiply(e, count, number(itemsize))
-        e.raw(f"call void @llvm.memcpy.p0.p0.i64(ptr {place}, ptr {tensor.data}, i64 {size}, i1 false)")
+        e.raw(f"call void @llvm.memcpy.p0.p0.i64(ptr {address}, ptr {tensor.data}, i64 {size}, i1 false)")
         return
     bits, lanes = 8 * itemsize, e.target.vector_bits // (8 * itemsize)
     vector, masks = f"<{lanes} x i{bits}>", f"<{lanes} x i1>"
@@ -135,7 +135,7 @@ def _copy(fn: EmittedFunction, place: Register, tensor: ArrayValue, count: Regis
         mask = e.icmp("slt", iota(lanes), e.splat(e.binary("sub", count, start), lanes))
         source, target = (
             e.define(f"getelementptr inbounds i{bits}, ptr {base}, i64 {start}", "ptr", 1)
-            for base in (tensor.data, place)
+            for base in (tensor.data, address)
         )
         passthrough = f"{masks} {mask}, {vector} zeroinitializer"
         text = f"call {vector} @llvm.masked.load.v{lanes}i{bits}.p0(ptr {source}, i32 {itemsize}, {passthrough})"

@@ -55,19 +55,19 @@ class TensorConstant:
         return ArrayValue(rep, block, data, words[0], words[1])
 
 
-def declarations(found: Sequence[TensorConstant]) -> str:
+def declarations(constants: Sequence[TensorConstant]) -> str:
     """What a module's text says of them."""
-    return "\n".join(f"@{symbol} = external global i8" for one in found for symbol in (one.block, one.data))
+    return "\n".join(f"@{symbol} = external global i8" for one in constants for symbol in (one.block, one.data))
 
 
 class TensorBlocks:
     """The blocks of some constants, for as long as code refers to them."""
 
-    def __init__(self, found: Sequence[TensorConstant]) -> None:
+    def __init__(self, constants: Sequence[TensorConstant]) -> None:
         self._kept: list[Any] = []
         self.addresses: dict[str, int] = {}
         """By symbol."""
-        for one in found:
+        for one in constants:
             block = LEAF.pack(references=FOREVER, origin=_OUTSIDE + one.number, object=id(one.tensor))
             self._kept += [block, one.tensor]
             self.addresses[one.block] = ctypes.addressof(block)
@@ -82,9 +82,9 @@ def is_tensor_constant(value: Value) -> bool:
 
 def refuse_shared(graph: Graph, aliases: AliasAnalysis) -> None:
     """Raise CannotCompileError for a graph that writes to a constant tensor, or may give one back."""
-    found = [n.result() for n in graph.find_all(CONSTANT) if is_tensor_constant(n.result())]
-    for value in found:
+    constants = [n.result() for n in graph.find_all(CONSTANT) if is_tensor_constant(n.result())]
+    for value in constants:
         if aliases.has_tensor_writers(value):
             raise CannotCompileError(f"%{value.name} is a constant tensor that something writes to")
-    if found and aliases.may_contain_alias(graph.returns, found):
+    if constants and aliases.may_contain_alias(graph.returns, constants):
         raise CannotCompileError("a result may be a constant tensor")

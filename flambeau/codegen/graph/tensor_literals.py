@@ -103,8 +103,8 @@ def _store(fn: EmittedFunction, node: Node, sequence: Native, result: ArrayValue
 
 def _inner_sizes(fn: EmittedFunction, sequence: Native) -> list[Register]:
     """The lengths of the lists in a list, from outside in."""
-    found: list[Register] = []
+    sizes: list[Register] = []
     while isinstance(sequence, TupleValue) and sequence.items and not isinstance(sequence.items[0], Scalar):
         sequence = sequence.items[0]
-        found.append(lists.length(fn, sequence))
-    return found
+        sizes.append(lists.length(fn, sequence))
+    return sizes

@@ -55,8 +55,8 @@ def _print_body(body: tuple[Statement, ...], buffers: dict[str, nest.Buffer], in
 
 
 def _access(buffer: nest.Buffer, at: tuple[tuple[str, str], ...] = ()) -> str:
-    places = dict(at)
-    return f"{buffer.name}[{', '.join(places.get(a, a) for a in buffer.axes)}]"
+    indices = dict(at)
+    return f"{buffer.name}[{', '.join(indices.get(a, a) for a in buffer.axes)}]"
 
 
 def print_statement(statement: Statement, buffers: dict[str, nest.Buffer]) -> str:

@@ -142,26 +142,26 @@ class ValueEmitter:
         e.raw(f"store i32 {OUTSIDE}, ptr {self.error}, align 4")
         e.branch(inside)
         e.start(inside)
-        place = e.name("at")
-        e.phi(place, value, [(value, before), (e.like(value, 0), outside)])
-        return Value(place, value.type, 1)
+        name = e.name("at")
+        e.phi(name, value, [(value, before), (e.like(value, 0), outside)])
+        return Value(name, value.type, 1)
 
     def moved(self, s: Load | Store, scope: Scope) -> Scope:
-        """The scope with the buffer's pointer moved to the places that values say."""
+        """The scope with the buffer's pointer moved to the indices that values say."""
         e, vector, name = self.e, self.schedule.vector_axis, s.buffer
         if not s.at:
             return scope
         scope = scope.child()
         for axis, value in s.at:
-            place = scope.values[value]
-            offset = e.binary("mul", place, e.splat(self.strides[name, axis], place.lanes))
-            if place.lanes == 1:
+            index = scope.values[value]
+            offset = e.binary("mul", index, e.splat(self.strides[name, axis], index.lanes))
+            if index.lanes == 1:
                 base = scope.pointers[name]
                 scope.pointers[name] = e.define(f"getelementptr i8, ptr {base}, i64 {offset}", "ptr", 1)
                 continue
             if name not in scope.offsets and vector is not None and vector in self.buffers[name].axes:
-                steps = e.splat(self.strides[name, vector], place.lanes)
-                scope.offsets[name] = e.binary("mul", memory.iota(place.lanes), steps)
+                steps = e.splat(self.strides[name, vector], index.lanes)
+                scope.offsets[name] = e.binary("mul", memory.iota(index.lanes), steps)
             known = scope.offsets.get(name)
             scope.offsets[name] = offset if known is None else e.binary("add", known, offset)
             scope.spread = scope.spread | {name}
@@ -173,16 +173,16 @@ class ValueEmitter:
 
     def position(self, axes: tuple[str, ...], scope: Scope, element: str) -> Value:
         e, lanes = self.e, self.schedule.lanes
-        place: Value | None = None
+        position: Value | None = None
         for axis in axes:
             index = self.as_place(scope.index[axis], element)
             if axis == self.schedule.vector_axis:
                 index = e.binary("add", e.splat(index, lanes), memory.iota(lanes, element))
-            if place is not None:
-                place, size, index = self.same_lanes([place, self.as_place(self.sizes[axis], element), index])
-                index = e.binary("add", e.binary("mul", place, size), index)
-            place = index
-        return int_constant(0, element, 1) if place is None else place
+            if position is not None:
+                position, size, index = self.same_lanes([position, self.as_place(self.sizes[axis], element), index])
+                index = e.binary("add", e.binary("mul", position, size), index)
+            position = index
+        return int_constant(0, element, 1) if position is None else position
 
     def as_place(self, index: Value, element: str) -> Value:
         """An index in the type of places."""

@@ -101,8 +101,8 @@ class _OnLaunch(FunctionBuilder):
         self.put(self.frame, LAUNCH, outputs=record)
 
     def finish(self, length: Register, axes: Register | int, rows: Register) -> None:
-        for place, value in ((LENGTH, length), (AXES, axes)):
-            self.store(self.at(self.words, place), value)
+        for index, value in ((LENGTH, length), (AXES, axes)):
+            self.store(self.at(self.words, index), value)
         self.put(self.frame, LAUNCH, high=rows)
 
 
@@ -135,8 +135,8 @@ class Rows(_OnLaunch):
             self.store(length, self.op("mul", self.load(length), self.select(is_row, size, word(1))))
             kept = self.select(self.op("and", is_row, self.negated(stays)), word(1), size)
             with self.when(self.op("or", keeps, self.negated(is_row))):
-                place = self.select(keeps, axis, self.op("sub", axis, turned))
-                self.store(self.at(self.shape, place), kept)
+                target = self.select(keeps, axis, self.op("sub", axis, turned))
+                self.store(self.at(self.shape, target), kept)
         many, n = self.load(rows), self.load(length)
         volume = self.op("mul", many, n)
         is_served = self.op("and", self.compare("sge", volume, 1), self.compare("sle", volume, self.of_launch("most")))
@@ -153,9 +153,9 @@ class Rows(_OnLaunch):
             (word(STRIDES), itemsize, self.op("mul", itemsize, n)),
             (result, out_size, out_step),
         ):
-            place = self.at(self.words, at)
-            self.store(place, self.select(is_turned, self.op("mul", size, many), size))
-            self.store(self.at(place, 1), self.select(is_turned, size, step_of_rows))
+            address = self.at(self.words, at)
+            self.store(address, self.select(is_turned, self.op("mul", size, many), size))
+            self.store(self.at(address, 1), self.select(is_turned, size, step_of_rows))
         self.store(self.at(self.words, SIZES), many)
         self.finish(n, self.select(is_turned, word(TURNED), word(1)), many)
         self.end()
@@ -348,8 +348,8 @@ class Spread(_OnLaunch):
         with self.loop(self.rank) as k:
             steps = self.op("sub", self.load(self.at(self.shape, k)), 1)
             way = self.op("mul", self.load(self.of(number, k)), steps)
-            for place, direction in ((low, "smin"), (high, "smax")):
-                self.store(place, self.op("add", self.load(place), self.intrinsic(direction, way, word(0))))
+            for bound, direction in ((low, "smin"), (high, "smax")):
+                self.store(bound, self.op("add", self.load(bound), self.intrinsic(direction, way, word(0))))
         return self.load(low), self.load(high)
 
     def join(self) -> None:
@@ -374,9 +374,9 @@ class Spread(_OnLaunch):
                     same = self.select(is_counted, same, word(1))
                     self.store(goes_on, self.op("and", self.load(goes_on), same))
                 joins = self.compare("eq", self.load(goes_on), 1)
-                place = self.select(joins, last, have)
-                self.store(self.at(sizes, place), self.select(joins, self.op("mul", last_size, size), size))
-                self.store(self.at(axes, place), self.select(joins, last_axis, axis))
+                position = self.select(joins, last, have)
+                self.store(self.at(sizes, position), self.select(joins, self.op("mul", last_size, size), size))
+                self.store(self.at(axes, position), self.select(joins, last_axis, axis))
                 self.store(count, self.select(joins, have, self.op("add", have, 1)))
         with self.when(self.compare("eq", self.load(count), 0)):
             self.store(sizes, 1)

@@ -38,6 +38,6 @@ def make_module(layouts: ObjectLayouts) -> ModuleBuilder:
     return m
 
 
-def _put(f: FunctionBuilder, made: Value, offset: Value, value: Value) -> None:
+def _put(f: FunctionBuilder, base: Value, offset: Value, value: Value) -> None:
     f.call("Py_IncRef", value)
-    f.store(f.at(made, offset, "i8"), value)
+    f.store(f.at(base, offset, "i8"), value)

@@ -125,8 +125,8 @@ class Marshalling:
         f.return_if(f.is_null(values), NULL)
         result = f.call("PyDict_New")
         f.require(f.compare("ne", result, NULL), "drop_values")
-        for key, place in r.keys:
-            value = f.call("PyTuple_GetItem", values, place)
+        for key, index in r.keys:
+            value = f.call("PyTuple_GetItem", values, index)
             failed = f.call("PyDict_SetItem", result, self.constants.object(key), value)
             f.require(f.compare("eq", failed, 0), "drop")
         f.call("Py_DecRef", values)

@@ -192,9 +192,9 @@ class _Fit(FunctionBuilder):
                 self.store(self.at(dims, d), self.size_of(self.next()))
             step = self.variable(itemsize)
             with self.loop(rank):
-                place = self.next()
-                self.store(self.at(strides, place), self.load(step))
-                self.store(step, self.op("mul", self.load(step), self.load(self.at(dims, place))))
+                dim = self.next()
+                self.store(self.at(strides, dim), self.load(step))
+                self.store(step, self.op("mul", self.load(step), self.load(self.at(dims, dim))))
             source = self.at(records, self.op("mul", k, OUTPUT.words))
             record = self.at(self.frame, self.op("add", self.op("mul", k, OUTPUT.words), OUTPUTS_AT))
             bytes_ = self.load(step)

@@ -26,10 +26,10 @@ def add_ready(m: ModuleBuilder, layouts: ObjectLayouts) -> None:
     f.return_if(f.is_null(row), NULL)
     at = f.variable(row)
     f.start("look")
-    place = f.load(at, "ptr")
-    storage = f.load(place, "ptr")
+    slot = f.load(at, "ptr")
+    storage = f.load(slot, "ptr")
     f.return_if(f.is_null(storage), NULL)
-    f.store(at, f.at(place, 1))
+    f.store(at, f.at(slot, 1))
     array = f.get(storage, storage_layout, "base")
     is_free = f.all_of(
         f.compare("eq", f.get(storage, layouts.object, "references"), 1),

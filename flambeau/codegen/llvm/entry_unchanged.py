@@ -12,16 +12,16 @@ UNCHANGED = "unchanged"
 
 
 def unchanged_module(list_: Layout) -> ModuleBuilder:
-    """A module with ``unchanged``, a function of two tables: triples of a list with these fields, a place and the
+    """A module with ``unchanged``, a function of two tables: triples of a list with these fields, an index and the
     address of an object, and pairs of the address of a word and what it held. 1 where all are as they were, else 0.
     """
     m = ModuleBuilder(C_INTERFACE)
     f = m.function(f"i32 {UNCHANGED}", "ptr triples", "i64 triple_count", "ptr pairs", "i64 pair_count", exported=True)
     triples, triple_count, pairs, pair_count = f.parameters
     with f.loop(triple_count) as k:
-        owner, place, expected = _row(f, triples, k, ("ptr", "i64", "i64"))
-        f.return_unless(f.compare("ult", place, f.get(owner, list_, "size")), 0)
-        f.return_unless(f.compare("eq", f.word_of(f.get(owner, list_, "items"), place), expected), 0)
+        owner, index, expected = _row(f, triples, k, ("ptr", "i64", "i64"))
+        f.return_unless(f.compare("ult", index, f.get(owner, list_, "size")), 0)
+        f.return_unless(f.compare("eq", f.word_of(f.get(owner, list_, "items"), index), expected), 0)
     with f.loop(pair_count) as k:
         address, expected = _row(f, pairs, k, ("ptr", "i64"))
         f.return_unless(f.compare("eq", f.load(address), expected), 0)

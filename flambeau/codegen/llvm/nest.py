@@ -249,8 +249,8 @@ class NestEmitter(ValueEmitter):
 
     def no_value(self, carry: Carry, lanes: int) -> reduce.State:
         """The state that has met no value."""
-        places = "i32" if self.schedule.narrow else "i64"
-        return reduce.identity(carry.reducer, element_type(carry.dtype), lanes, places)
+        index_type = "i32" if self.schedule.narrow else "i64"
+        return reduce.identity(carry.reducer, element_type(carry.dtype), lanes, index_type)
 
     def start_of(self, carry: Carry, loop: Loop, across: int, lanes: int) -> reduce.State:
         """The state at the start of a loop. That of argmax has the first place already, or that of its first lane:

@@ -249,20 +249,20 @@ class ObjectCache:
                     file.write(line)
 
 
-def _read_own(place: str) -> bytes:
+def _read_own(path: str) -> bytes:
     """A file's content. Raises OSError where it is not the user's own, or could be written by others."""
-    with open(_opened(place, os.O_RDONLY), "rb", buffering=0) as file:
+    with open(_opened(path, os.O_RDONLY), "rb", buffering=0) as file:
         return file.readall()
 
 
-def _opened(place: str, flags: int) -> int:
+def _opened(path: str, flags: int) -> int:
     """A file descriptor. Raises OSError where the file is no plain file, or not the user's own.
 
     A pipe is opened without waiting for whoever is at its other end.
     """
     for name in ("O_NOFOLLOW", "O_NONBLOCK", "O_CLOEXEC", "O_BINARY"):
         flags |= getattr(os, name, 0)
-    handle = os.open(place, flags, 0o600)
+    handle = os.open(path, flags, 0o600)
     status = os.fstat(handle)
     is_plain = stat.S_ISREG(status.st_mode)
     if is_plain and _is_own(status):

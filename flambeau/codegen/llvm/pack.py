@@ -94,10 +94,10 @@ def _tile(e: Emitter, p: Packed, source: Value, count: Value, target: Value, at:
     for first in range(0, block, lanes):
         pointers = []
         for k in range(first, first + lanes):
-            place = e.binary("add", at, int_constant(k, "i64", 1))
+            index = e.binary("add", at, int_constant(k, "i64", 1))
             # The last tile reads its last column again instead of what lies behind it.
-            place = e.select(e.icmp("slt", place, last), place, last)
-            pointers.append(e.define(f"getelementptr i8, ptr {source}, i64 {e.binary('mul', place, p.step)}", "ptr", 1))
+            index = e.select(e.icmp("slt", index, last), index, last)
+            pointers.append(e.define(f"getelementptr i8, ptr {source}, i64 {e.binary('mul', index, p.step)}", "ptr", 1))
         for row, mask in zip(rows, masks, strict=True):
             _square(e, p, pointers, mask, row, e.binary("add", at, int_constant(first, "i64", 1)), target)
 

@@ -33,8 +33,8 @@ def returning(passes: Sequence[Loop]) -> tuple[Loop, ...]:
 
 def _has_no_order(loop: Loop) -> bool:
     statements = walk((loop,))
-    places = any(isinstance(s, Running | Position) or (isinstance(s, Store) and s.at) for s in statements)
-    return not places and not any(isinstance(s, Accumulate) and s.position for s in statements)
+    has_positions = any(isinstance(s, Running | Position) or (isinstance(s, Store) and s.at) for s in statements)
+    return not has_positions and not any(isinstance(s, Accumulate) and s.position for s in statements)
 
 
 def ask_for_next_row(emitting: Emitting, buffer: Buffer, base: Value, index: Value) -> None:

@@ -151,8 +151,8 @@ def across_lanes(e: Emitter, reducer: str, t: ElementType, state: State) -> Stat
 
 def _first_of_best(e: Emitter, reducer: str, t: ElementType, state: State) -> State:
     """The best value of all lanes, then the first place that has it: two plain folds in place of one with places."""
-    value, place = state
-    is_met = e.icmp("sge", place, e.like(place, 0))
+    value, position = state
+    is_met = e.icmp("sge", position, e.like(position, 0))
     extreme = "max" if reducer == "argmax" else "min"
     if t.is_float:
         is_nan = e.fcmp("uno", value, value)
@@ -165,8 +165,8 @@ def _first_of_best(e: Emitter, reducer: str, t: ElementType, state: State) -> St
     else:
         [best] = across_lanes(e, extreme, t, [value])
         is_best = e.binary("and", e.icmp("eq", value, e.splat(best, value.lanes)), is_met)
-    none = 2 ** (place.bits - 1) - 1
-    first = _halved(e, e.select(is_best, place, e.like(place, none)), "slt")
+    none = 2 ** (position.bits - 1) - 1
+    first = _halved(e, e.select(is_best, position, e.like(position, none)), "slt")
     return [best, e.select(e.icmp("eq", first, e.like(first, none)), e.like(first, -1), first)]
 
 

@@ -67,14 +67,14 @@ class _Stage(NestEmitter):
         scope = self.prologue()
         self.table = self.word(layout.partials, "ptr")
         self.step = self.word(layout.step, "i64")
-        places = self.places()
+        rows = self.places()
         for statement in self.kernel.body:
             if statement is mine:
                 self.loop(mine, scope)
                 for carry in mine.carries:
-                    self.save(carry, places[carry.name])
+                    self.save(carry, rows[carry.name])
                 break
-            self.pass_by(statement, scope, places, is_last=mine is None)
+            self.pass_by(statement, scope, rows, is_last=mine is None)
         return self.function(symbol)
 
     def places(self) -> dict[str, int]:
@@ -89,16 +89,16 @@ class _Stage(NestEmitter):
                     row += 2 if reduce.is_positional(carry.reducer) else 1
         return words
 
-    def pass_by(self, s: Statement, scope: Scope, places: dict[str, int], *, is_last: bool) -> None:
+    def pass_by(self, s: Statement, scope: Scope, rows: dict[str, int], *, is_last: bool) -> None:
         if isinstance(s, Loop):
             for carry in s.carries:
-                self.finish(carry, self.gather(carry, places[carry.name]), scope)
+                self.finish(carry, self.gather(carry, rows[carry.name]), scope)
         elif is_last or not isinstance(s, Store | Accumulate):
             self.body((s,), scope)
 
     def entry_of(self, row: int, piece: Value) -> Value:
-        place = self.e.binary("add", piece, int_constant(row * most_pieces(self.e.target), "i64", 1))
-        return self.e.define(f"getelementptr i64, ptr {self.table}, i64 {place}", "ptr", 1)
+        index = self.e.binary("add", piece, int_constant(row * most_pieces(self.e.target), "i64", 1))
+        return self.e.define(f"getelementptr i64, ptr {self.table}, i64 {index}", "ptr", 1)
 
     def save(self, carry: Carry, row: int) -> None:
         piece = self.e.binary("udiv", Value("%low", "i64", 1), self.step)

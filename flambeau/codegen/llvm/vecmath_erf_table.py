@@ -79,11 +79,11 @@ def has_table(e: Emitter, x: Value) -> bool:
 
 def _look_up(e: Emitter, numbers: list[float], parts: list[Value]) -> Value:
     lanes = e.target.table_lanes
-    vt, places = vector_type("float", lanes), vector_type("i32", lanes)
+    vt, index_type = vector_type("float", lanes), vector_type("i32", lanes)
     name = f"@llvm.x86.{PERMUTE[lanes]}"
-    e.declare(f"declare {vt} {name}({vt}, {places})")
+    e.declare(f"declare {vt} {name}({vt}, {index_type})")
     table = "<" + ", ".join(f"float {float_literal(v, 'float')}" for v in numbers) + ">"
-    return e.joined([e.define(f"call {vt} {name}({vt} {table}, {places} {p})", "float", lanes) for p in parts])
+    return e.joined([e.define(f"call {vt} {name}({vt} {table}, {index_type} {p})", "float", lanes) for p in parts])
 
 
 def erf(e: Emitter, x: Value) -> Value:

@@ -32,20 +32,20 @@ def build_changed(name: str, inputs: list[Expr], outputs: list[Expr]) -> Lowered
 
 class _Changed(Nest):
     def __init__(self, name: str, inputs: list[Expr], output: Expr) -> None:
-        self.start, self.place, self.value = output.args
+        self.start, self.index, self.value = output.args
         assert isinstance(output.data, tuple)
         self.at, self.op = output.data
         super().__init__(name, inputs, [output], [None])
         if self.folds or self.scans:
             raise LoweringError("folds in a kernel that changes places")
-        self.alone = [self.start, self.place, self.value]
+        self.alone = [self.start, self.index, self.value]
 
     def longest(self, shapes: list[tuple[Dim, ...]]) -> tuple[Dim, ...]:
         """The dimensions of the result, and before those that follow the one of places, that of the index."""
-        dims, iteration = self.outputs[0].dims, self.place.dims[self.at]
+        dims, iteration = self.outputs[0].dims, self.index.dims[self.at]
         along = dims[self.at]
         assert along is not None
-        if along.root in self.place.space | self.value.space:
+        if along.root in self.index.space | self.value.space:
             raise LoweringError("what is changed is also where places or values come from")
         iterations = () if iteration is None else (iteration.root,)
         before = tuple(d.root for d in dims[: self.at] if d is not None)
@@ -60,7 +60,7 @@ class _Changed(Nest):
         names = [None if d is None else self.axes[d.root] for d in result.dims]
         before, axis, after = names[: self.at], names[self.at], names[self.at + 1 :]
         assert axis is not None
-        iteration = self.place.dims[self.at]
+        iteration = self.index.dims[self.at]
         with ExitStack() as loops:
             self.open(loops, before)
             with ExitStack() as inner:
@@ -69,9 +69,9 @@ class _Changed(Nest):
                 self.b.store("y0", self.name_of(self.start))
             with ExitStack() as inner:
                 self.open(inner, [None if iteration is None else self.axes[iteration.root]], after, is_scope=True)
-                self.emit([self.place, self.value])
-                place = self.b.within(self.name_of(self.place), axis)
-                self.b.store("y0", self.name_of(self.value), ((axis, place),), self.op)
+                self.emit([self.index, self.value])
+                index = self.b.within(self.name_of(self.index), axis)
+                self.b.store("y0", self.name_of(self.value), ((axis, index),), self.op)
         return Lowered(self.b.kernel(), self.spans())
 
     def open(self, loops: ExitStack, *groups: list[str | None], is_scope: bool = False) -> None:

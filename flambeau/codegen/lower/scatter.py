@@ -20,13 +20,13 @@ _REPRESENTED_EXACTLY = {"float64": ("float64", "int64", "bool"), "int64": ("int6
 """Element types and the numbers that all of them hold; others may be refused once they are known."""
 
 
-def changed(x: Expr, at: int, place: Expr, value: Expr, op: str = "") -> Expr:
-    """A copy of `x` where, in order, each value goes to the place that is said for it, together with what is there."""
+def changed(x: Expr, at: int, index: Expr, value: Expr, op: str = "") -> Expr:
+    """A copy of `x` where, in order, each value goes to the index that is said for it, together with what is there."""
     if x.dtype == "bool":
         op = _ON_BOOLS.get(op, op)
     if op and element_type(x.dtype).kind == "half":
         raise LoweringError(f"{op} at places of {x.dtype}, which is put together in float32")
-    return Expr("changed", x.dtype, (x, place, value), x.dims, (at, op))
+    return Expr("changed", x.dtype, (x, index, value), x.dims, (at, op))
 
 
 def scatter(arguments: Arguments) -> Expr:
@@ -53,17 +53,17 @@ def scatter_add(arguments: Arguments) -> Expr:
 def index_add(arguments: Arguments) -> Expr:
     """Slices added to those that a vector names."""
     x = arguments["self"]
-    at, place, value = _slices(arguments)
+    at, index, value = _slices(arguments)
     alpha = arguments["alpha"]
     if isinstance(alpha, Expr) or alpha != 1:
         value = apply("mul", value, _number(alpha, x.dtype))
-    return changed(x, at, place, value, "add")
+    return changed(x, at, index, value, "add")
 
 
 def index_copy(arguments: Arguments) -> Expr:
     """Slices in the place of those that a vector names."""
-    at, place, value = _slices(arguments)
-    return changed(arguments["self"], at, place, value)
+    at, index, value = _slices(arguments)
+    return changed(arguments["self"], at, index, value)
 
 
 def _slices(arguments: Arguments) -> tuple[int, Expr, Expr]:
@@ -98,20 +98,20 @@ def _meet(mine: Dims, theirs: Dims, at: int = -1) -> None:
             a.unify(b)
 
 
-def _tensor(given: Any, x: Expr) -> Expr:
-    if not isinstance(given, Expr) or given.dtype != x.dtype:
+def _tensor(values: Any, x: Expr) -> Expr:
+    if not isinstance(values, Expr) or values.dtype != x.dtype:
         raise LoweringError("values of another dtype than what they change")
-    return view(given, given.dims, (None,) * len(given.dims))
+    return view(values, values.dims, (None,) * len(values.dims))
 
 
-def _number(given: Any, dtype: str) -> Expr:
+def _number(number: Any, dtype: str) -> Expr:
     """A number as an element of a dtype, if it is sure to be one."""
-    if isinstance(given, Expr):
-        if given.dims or given.dtype not in _REPRESENTED_EXACTLY.get(dtype, ()):
+    if isinstance(number, Expr):
+        if number.dims or number.dtype not in _REPRESENTED_EXACTLY.get(dtype, ()):
             raise LoweringError(f"a number that {dtype} may not hold")
-        return cast(given, dtype)
+        return cast(number, dtype)
     try:
-        return constant(exact_scalar(given, dtype_named(dtype)).item(), dtype)
+        return constant(exact_scalar(number, dtype_named(dtype)).item(), dtype)
     except RuntimeError as error:
         raise LoweringError(str(error)) from None
 

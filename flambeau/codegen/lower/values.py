@@ -20,9 +20,9 @@ class LoweringError(KernelError):
 class RepeatedResultsError(LoweringError):
     """Results that do not vary along all that the loops of others run over: they belong to a kernel of their own."""
 
-    def __init__(self, places: Sequence[int]) -> None:
+    def __init__(self, results: Sequence[int]) -> None:
         super().__init__("results that do not vary along all dimensions of others")
-        self.places = tuple(places)
+        self.places = tuple(results)
         """Which results these are."""
 
 
@@ -92,11 +92,11 @@ def view(x: Expr, dims: Dims, sizes: tuple[int | None, ...] | None = None) -> Ex
     return Expr("view", x.dtype, (x,), dims, sizes)
 
 
-def indexed(table: Expr, places: dict[int, Expr], dims: Dims) -> Expr:
-    """Elements of an input, at the values of `places` along these of its dimensions; the others are among `dims`."""
+def indexed(table: Expr, indices: dict[int, Expr], dims: Dims) -> Expr:
+    """Elements of an input, at the values of `indices` along these of its dimensions; the others are among `dims`."""
     if table.op != "input":
         raise LoweringError("a table that is computed in the same region")
-    return Expr("indexed", table.dtype, tuple(places.values()), dims, (table, tuple(places)))
+    return Expr("indexed", table.dtype, tuple(indices.values()), dims, (table, tuple(indices)))
 
 
 def size_of(x: object, dim: object) -> Dim | int:

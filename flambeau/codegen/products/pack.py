@@ -46,8 +46,8 @@ def _row_bytes(p: ProductEmitter, shape: TileShape) -> int:
     return shape.vectors * p.lanes * p.type.itemsize
 
 
-def _store(p: ProductEmitter, value: Value, place: Value) -> None:
-    p.e.write(value, place, align=p.type.itemsize)
+def _store(p: ProductEmitter, value: Value, address: Value) -> None:
+    p.e.write(value, address, align=p.type.itemsize)
 
 
 def _rows(p: ProductEmitter, shape: TileShape, base: Value, panel: Value, step: Step) -> None:

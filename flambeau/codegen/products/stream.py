@@ -58,9 +58,9 @@ class Stream:
         base = self.e.offset(self.room, index, self.p.type.llvm)
         return self.p.at(base, vector * self.p.lanes * self.p.type.itemsize)
 
-    def load(self, place: Value) -> Value:
+    def load(self, address: Value) -> Value:
         """Sums from memory."""
-        return self.e.read(place, self.p.type.llvm, self.p.lanes, align=16)
+        return self.e.read(address, self.p.type.llvm, self.p.lanes, align=16)
 
     def clear(self, shape: TileShape, scope: Scope) -> None:
         """No sums yet."""

@@ -106,17 +106,17 @@ def multiply_add(p: ProductEmitter, x: Value, y: Value, z: Value) -> Value:
     return p.e.binary("fadd contract", product, z)
 
 
-def load_columns(p: ProductEmitter, place: Value, mask: Value | None) -> Value:
+def load_columns(p: ProductEmitter, address: Value, mask: Value | None) -> Value:
     """A vector whose elements in the lanes of a mask are in memory; the others are 0."""
     t, lanes = p.type, p.lanes
     vt = vector_type(t.llvm, lanes)
     if mask is None:
-        return p.e.read(place, t.llvm, lanes, align=t.itemsize)
+        return p.e.read(address, t.llvm, lanes, align=t.itemsize)
     suffix = f"v{lanes}f{t.bits}" if lanes > 1 else f"f{t.bits}"
     if lanes == 1:
         dummy = p.e.slot(t.llvm)
         p.e.write(float_constant(0.0, t.llvm, 1), dummy)
-        return p.e.read(p.e.select(mask, place, dummy), t.llvm, align=t.itemsize)
+        return p.e.read(p.e.select(mask, address, dummy), t.llvm, align=t.itemsize)
     p.e.declare(f"declare {vt} @llvm.masked.load.{suffix}.p0(ptr, i32, <{lanes} x i1>, {vt})")
-    text = f"call {vt} @llvm.masked.load.{suffix}.p0(ptr {place}, i32 {t.itemsize}, <{lanes} x i1> {mask}, "
+    text = f"call {vt} @llvm.masked.load.{suffix}.p0(ptr {address}, i32 {t.itemsize}, <{lanes} x i1> {mask}, "
     return p.e.define(f"{text}{vt} zeroinitializer)", t.llvm, lanes)

@@ -84,13 +84,13 @@ class _Backward:
         f, cell = self.f, self.cell
         folded = f.mul(self.units, cell.gates)
 
-        def panel(place: Value, vector: Value, width: int) -> None:
+        def panel(weights: Value, vector: Value, width: int) -> None:
             masks = [f.mask(self.units, f.op("add", vector, k)) for k in range(width)]
             column = f.mul(vector, f.lanes * f.size)
 
             def tile(row: Value, count: int) -> None:
                 target = f.offset(self.places["grad_hidden"], f.op("add", f.mul(row, self.row_bytes), column))
-                places = [
+                addresses = [
                     [f.offset(f.offset(target, f.mul(self.row_bytes, r)), k * f.lanes * f.size) for k in range(width)]
                     for r in range(count)
                 ]
@@ -100,10 +100,10 @@ class _Backward:
                         f.masked_read(at, mask) if has_straight else f.zero
                         for at, mask in zip(row_of, masks, strict=True)
                     ]
-                    for row_of in places
+                    for row_of in addresses
                 ]
-                sums = f.add_products(sums, self._parts(f.op("add", first, row), tuple(range(width))), place)
-                for row_of, row_sums in zip(places, sums, strict=True):
+                sums = f.add_products(sums, self._parts(f.op("add", first, row), tuple(range(width))), weights)
+                for row_of, row_sums in zip(addresses, sums, strict=True):
                     for at, value, mask in zip(row_of, row_sums, masks, strict=True):
                         f.masked_write(value, at, mask)
 

@@ -90,7 +90,7 @@ class _Forward:
                 ),
             ]  # fmt: skip
             sums = f.add_products(sums, parts, panel)
-            f.by_row_of_tile(sums, lambda r, found: self._finish(first, f.op("add", row, r), column, masks, found))
+            f.by_row_of_tile(sums, lambda r, values: self._finish(first, f.op("add", row, r), column, masks, values))
 
         f.by_rows(rows, tile)
 

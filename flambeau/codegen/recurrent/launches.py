@@ -36,11 +36,11 @@ class Placed:
 
     array: Array
     """One that lies as it does: only sizes, strides and the dtype count."""
-    place: Address
+    address: Address
 
     def __getitem__(self, number: int) -> Placed:
         """A part along the first dimension."""
-        return Placed(self.array[number], self.place.behind(number * self.array.strides[0]))
+        return Placed(self.array[number], self.address.behind(number * self.array.strides[0]))
 
 
 @dataclass(frozen=True, slots=True)
@@ -87,7 +87,7 @@ class Layers:
         words: dict[str, Word] = dict(zip(("planes", "rows", "columns"), shape, strict=True))
         for name, one in (("source", source), ("added", added), ("result", result)):
             strides = (0, 0, 0) if one is None else (0, 0, *one.array.strides)[-3:]
-            words[name] = 0 if one is None else one.place
+            words[name] = 0 if one is None else one.address
             words |= {f"{name}_{axis}": s for axis, s in zip(("plane", "row", "column"), strides, strict=True)}
         self.call("arrange", block(ARRANGE, **words))
 
@@ -96,7 +96,7 @@ class Layers:
         steps = len(sizes.array)
         ahead, back = (self.calls.room(2 * steps * WORD_BYTES) for _ in range(2))
         self.call("tables", block(
-            TABLES, steps=steps, sizes=sizes.place, size_step=sizes.array.strides[0], rows=rows, batch=batch,
+            TABLES, steps=steps, sizes=sizes.address, size_step=sizes.array.strides[0], rows=rows, batch=batch,
             ahead=ahead, back=back, flag=Address(FLAG),
         ))  # fmt: skip
         return ahead, back
@@ -129,19 +129,19 @@ class Layers:
             panels = self._panels(width, features, 1)
             self._pack(panels, w_ih, features, 1, 0)
             self.call("product", block(
-                PRODUCT, rows=rows, folded=features, columns=width, left=xs.place, left_step=input_step, panels=panels,
-                start=sums, start_step=0, result=products.place, result_step=width * size,
+                PRODUCT, rows=rows, folded=features, columns=width, left=xs.address, left_step=input_step,
+                panels=panels, start=sums, start_step=0, result=products.address, result_step=width * size,
             ))  # fmt: skip
-            sums, start_step, features = products.place, width * size, 0
+            sums, start_step, features = products.address, width * size, 0
         gates, folded = self.cell.gates, features + units
         panels = self._panels(units, folded, gates)
         if features:
             self._pack(panels, w_ih, folded, gates, 0)
         self._pack(panels, w_hh, folded, gates, features)
-        memory: Word = layer.states[1].place if self.cell.has_memory else 0
+        memory: Word = layer.states[1].address if self.cell.has_memory else 0
         self.call("forward", block(
-            FORWARD, steps=steps, table=table, units=units, features=features, input=xs.place, input_step=input_step,
-            start=sums, start_step=start_step, hidden_bias=hidden_bias, panels=panels, hidden=layer.states[0].place,
+            FORWARD, steps=steps, table=table, units=units, features=features, input=xs.address, input_step=input_step,
+            start=sums, start_step=start_step, hidden_bias=hidden_bias, panels=panels, hidden=layer.states[0].address,
             memory=memory, output=output, output_step=output_step, kept=0,
         ), self.kind)  # fmt: skip
 
@@ -150,17 +150,17 @@ class Layers:
         start, has_own = self.room(width), self.cell.sums > self.cell.gates
         if b_ih is None or b_hh is None:
             self.arrange(None, start)
-            return start.place, start.place if has_own else 0
+            return start.address, start.address if has_own else 0
         if not has_own:
             self.arrange(b_ih, start, b_hh)
-            return start.place, 0
+            return start.address, 0
         shared = width - units
         self.arrange(b_ih, start)
-        self.arrange(*(Placed(p.array[:shared], p.place) for p in (b_ih, start, b_hh)))
+        self.arrange(*(Placed(p.array[:shared], p.address) for p in (b_ih, start, b_hh)))
         own = self.room(units)
         step = b_hh.array.strides[0]
-        self.arrange(Placed(b_hh.array[shared:], b_hh.place.behind(shared * step)), own)
-        return start.place, own.place
+        self.arrange(Placed(b_hh.array[shared:], b_hh.address.behind(shared * step)), own)
+        return start.address, own.address
 
     def _panels(self, columns: int, folded: int, groups: int) -> Address:
         """Memory for packed weights."""
@@ -171,7 +171,7 @@ class Layers:
         rows, numbers = weights.array.shape
         column_step, number_step = weights.array.strides
         self.call("pack", block(
-            PACK, folded=numbers, columns=rows // groups, weights=weights.place, column_step=column_step,
+            PACK, folded=numbers, columns=rows // groups, weights=weights.address, column_step=column_step,
             number_step=number_step, panels=panels, panel_step=folded * groups, before=before, groups=groups,
         ))  # fmt: skip
 

@@ -34,7 +34,7 @@ class Group:
 
     def placed(self, name: str, arrays: Sequence[Array]) -> list[Placed]:
         """The arrays of an operand, which may be a list of tensors; none where the operator gets None."""
-        one = self.operands.places.get(name)
+        one = self.operands.inputs.get(name)
         numbers = self.operands.lists.get(name, ()) if one is None else (one,)
         return [Placed(arrays[k], Address(1 + k)) for k in numbers]
 
@@ -75,7 +75,7 @@ def _network(kind: str, graph: Graph) -> Prepare:
     constants = group.operands.constants
     if constants["train"] and constants["dropout"] > 0 and constants["num_layers"] > 1:
         raise KernelError("dropout between layers")
-    return partial(_prepare_packed if "batch_sizes" in group.operands.places else _prepare_padded, group)
+    return partial(_prepare_packed if "batch_sizes" in group.operands.inputs else _prepare_padded, group)
 
 
 def _prepare_padded(group: Group, arrays: Sequence[Array]) -> Launch:
@@ -85,7 +85,7 @@ def _prepare_padded(group: Group, arrays: Sequence[Array]) -> Launch:
     if xs.array.ndim != 3:
         raise KernelError("an input of another rank")
     if is_batch_first:
-        xs = Placed(xs.array.transpose(1, 0, 2), xs.place)
+        xs = Placed(xs.array.transpose(1, 0, 2), xs.address)
     if xs.array.shape[1] != batch:
         raise KernelError("states of another batch")
     network = _Network(group, arrays, xs, hx)
@@ -129,8 +129,8 @@ class _Network:
             xs = layers.dense_rows(xs)
             for direction in range(self.directions):
                 layer = self._layer(number * self.directions + direction, xs, states, is_reversed=direction == 1)
-                place = layer_output.place.behind(direction * units * dtype.itemsize)
-                layers.run(layer, xs, place, step, tables[direction], steps)
+                address = layer_output.address.behind(direction * units * dtype.itemsize)
+                layers.run(layer, xs, address, step, tables[direction], steps)
                 sums += prod(shape[:-1]) * CELLS[self.group.kind].gates * units * (xs.array.shape[-1] + units)
             xs = layer_output
         results = [shape, *(h.array.shape for h in self.hx)]
@@ -165,7 +165,7 @@ def _prepare_cell(group: Group, arrays: Sequence[Array]) -> Launch:
     batch, units = hx[0].array.shape
     layer = Layer(weights, tuple(states), tuple(hx), False)
     table, scratch = calls.constant(padded_table(1, batch, False)), layers.room(batch, units)
-    layers.run(layer, layers.dense_rows(xs), scratch.place, units * xs.array.itemsize, table, 1)
+    layers.run(layer, layers.dense_rows(xs), scratch.address, units * xs.array.itemsize, table, 1)
     sums = batch * units * CELLS[group.kind].gates * (xs.array.shape[1] + units)
     outputs = [result_of(states[k].array.shape, xs.array.dtype) for k in group.wanted]
     return calls.launch(tuple(outputs), sums / PER_NANOSECOND)

@@ -82,20 +82,20 @@ class PanelBuilder(FunctionBuilder):
         left = self.op("sub", columns, self.mul(vector, self.lanes))
         return self.icmp("slt", iota(self.lanes), self.splat(left, self.lanes))
 
-    def masked_read(self, place: Value, mask: Value) -> Value:
+    def masked_read(self, address: Value, mask: Value) -> Value:
         """A vector from memory, 0 in the other lanes."""
         kind = self.zero.full_type
         name = f"llvm.masked.load.v{self.lanes}f{8 * self.size}.p0"
         self.declare(f"declare {kind} @{name}(ptr, i32, {mask.full_type}, {kind})")
-        text = f"call {kind} @{name}(ptr {place}, i32 {self.size}, {mask.full_type} {mask}, {kind} zeroinitializer)"
+        text = f"call {kind} @{name}(ptr {address}, i32 {self.size}, {mask.full_type} {mask}, {kind} zeroinitializer)"
         return self.define(text, self.element, self.lanes)
 
-    def masked_write(self, value: Value, place: Value, mask: Value) -> None:
+    def masked_write(self, value: Value, address: Value, mask: Value) -> None:
         """Write the lanes of a mask."""
         kind = value.full_type
         name = f"llvm.masked.store.v{self.lanes}f{8 * self.size}.p0"
         self.declare(f"declare void @{name}({kind}, ptr, i32, {mask.full_type})")
-        self.raw(f"call void @{name}({kind} {value}, ptr {place}, i32 {self.size}, {mask.full_type} {mask})")
+        self.raw(f"call void @{name}({kind} {value}, ptr {address}, i32 {self.size}, {mask.full_type} {mask})")
 
     def multiply_add(self, x: Value, y: Value, z: Value) -> Value:
         """x * y + z, in one rounding where the processor does that."""
@@ -143,9 +143,9 @@ class PanelBuilder(FunctionBuilder):
         at, panel, *flat = state
         row_bytes = self.lanes * self.size
         step = word(self.size) if part.number_step is None else part.number_step
-        places = [at]
+        starts = [at]
         for _ in range(each):
-            places.append(self.offset(places[-1], step))
+            starts.append(self.offset(starts[-1], step))
         for k in range(each):
             vectors = []
             for v in range(len(part.sums)):
@@ -153,12 +153,12 @@ class PanelBuilder(FunctionBuilder):
                 vectors.append(self.read(address, self.element, self.lanes, align=row_bytes))
             first = k % chains * len(offsets) * width
             for r, offset in enumerate(offsets):
-                number = self.read(self.offset(places[k], offset), self.element, align=self.size)
+                number = self.read(self.offset(starts[k], offset), self.element, align=self.size)
                 number = self.splat(number, self.lanes)
                 for vector, to in zip(vectors, part.sums, strict=True):
                     place_of = first + r * width + to
                     flat[place_of] = self.multiply_add(number, vector, flat[place_of])
-        return [places[each], self.offset(panel, each * len(part.sums) * row_bytes), *flat]
+        return [starts[each], self.offset(panel, each * len(part.sums) * row_bytes), *flat]
 
     def by_row_of_tile(self, sums: Sums, finish: Callable[[Value, list[Value]], None]) -> None:
         """Run what `finish` emits for each row of a tile: its number in the tile, and its sums.

@@ -25,7 +25,7 @@ def add_product(m: ModuleBuilder, dtype: str, target: Target) -> None:
         first = f.mul(chunk, ROWS_AT_ONCE)
         rows = f.intrinsic("smin", f.op("sub", words["rows"], first), word(ROWS_AT_ONCE))
 
-        def panel(place: Value, vector: Value, width: int) -> None:
+        def panel(weights: Value, vector: Value, width: int) -> None:
             masks = [f.mask(words["columns"], f.op("add", vector, k)) for k in range(width)]
             column = f.mul(vector, f.lanes * f.size)
 
@@ -41,9 +41,9 @@ def add_product(m: ModuleBuilder, dtype: str, target: Target) -> None:
                 ]
                 own = f.offset(left, f.mul(numbers[0], words["left_step"]))
                 part = Part(own, words["left_step"], words["folded"], tuple(range(width)))
-                for n, row_sums in zip(numbers, f.add_products(sums, [part], place), strict=True):
-                    places = at(result, words["result_step"], n)
-                    for p, value, mask in zip(places, row_sums, masks, strict=True):
+                for n, row_sums in zip(numbers, f.add_products(sums, [part], weights), strict=True):
+                    targets = at(result, words["result_step"], n)
+                    for p, value, mask in zip(targets, row_sums, masks, strict=True):
                         f.masked_write(value, p, mask)
 
             f.by_rows(rows, tile)
@@ -78,14 +78,14 @@ def add_outer(m: ModuleBuilder, dtype: str, target: Target) -> None:
 
             def tile(row: Value, count: int) -> None:
                 start = f.offset(result, f.op("add", f.mul(row, words["result_step"]), column))
-                places = [
+                addresses = [
                     [f.offset(f.offset(start, f.mul(words["result_step"], r)), k * vector_bytes) for k in range(width)]
                     for r in range(count)
                 ]
-                sums = [[f.masked_read(p, mask) for p, mask in zip(of, masks, strict=True)] for of in places]
+                sums = [[f.masked_read(p, mask) for p, mask in zip(of, masks, strict=True)] for of in addresses]
                 numbers = f.offset(own, f.bytes_of(row))
                 part = Part(numbers, word(f.size), rows, tuple(range(width)), words["left_step"])
-                for of, row_sums in zip(places, f.add_products(sums, [part], panel), strict=True):
+                for of, row_sums in zip(addresses, f.add_products(sums, [part], panel), strict=True):
                     for p, value, mask in zip(of, row_sums, masks, strict=True):
                         f.masked_write(value, p, mask)
 
@@ -132,7 +132,7 @@ def _copy_vector(
     distances = f.binary("mul", iota(lanes), f.splat(words["column_step"], lanes))
     with f.loop(words["folded"]) as number:
         here = f.offset(source, f.mul(number, words["number_step"]))
-        places = f.define(f"getelementptr i8, ptr {here}, {distances.full_type} {distances}", "ptr", lanes)
-        text = f"call {kind} @{name}(<{lanes} x ptr> {places}, i32 {f.size}, {mask.full_type} {mask}, "
+        addresses = f.define(f"getelementptr i8, ptr {here}, {distances.full_type} {distances}", "ptr", lanes)
+        text = f"call {kind} @{name}(<{lanes} x ptr> {addresses}, i32 {f.size}, {mask.full_type} {mask}, "
         value = f.define(f"{text}{kind} zeroinitializer)", f.element, lanes)
         f.write(value, f.offset(target, f.mul(number, target_step)), align=lanes * f.size)

@@ -34,8 +34,8 @@ def add_arrange(m: ModuleBuilder, dtype: str, target: Target) -> None:
             f.copy(to, from_, f.bytes_of(get["columns"]))
         with f.loop(f.pick(is_copy, 0, get["columns"])) as column:
 
-            def read(place: Value, name: str, column: Value = column) -> Value:
-                return f.read(f.offset(place, f.mul(column, get[f"{name}_column"])), f.element, align=f.size)
+            def read(address: Value, name: str, column: Value = column) -> Value:
+                return f.read(f.offset(address, f.mul(column, get[f"{name}_column"])), f.element, align=f.size)
 
             value = f.choose(f.is_null(source), lambda: zero, partial(read, from_, "source"))
 

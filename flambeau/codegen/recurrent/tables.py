@@ -24,8 +24,8 @@ def add_tables(m: ModuleBuilder) -> None:
         first, most = loop.values
         size = f.load(f.at(sizes, f.op("mul", k, step), "i8"), access=", align 8")
         f.require(f.compare("ule", size, most), refused)  # as a number without sign: below 0 is much
-        for table, place in ((ahead, k), (back, f.op("sub", f.op("sub", steps, 1), k))):
-            at = f.op("shl", place, 1)
+        for table, number in ((ahead, k), (back, f.op("sub", f.op("sub", steps, 1), k))):
+            at = f.op("shl", number, 1)
             f.set_word(table, at, first)
             f.set_word(table, f.op("add", at, 1), size)
         loop.carry(f.op("add", first, size), size)

@@ -45,7 +45,7 @@ class Routine:
 class Operands:
     """What an operator of a group is given, by the names of its schema."""
 
-    places: dict[str, int]
+    inputs: dict[str, int]
     """Of tensors from outside: which inputs of the group they are."""
     constants: dict[str, Any]
     lists: dict[str, tuple[int, ...]]
@@ -53,7 +53,7 @@ class Operands:
 
     def array(self, name: str, arrays: Sequence[Array]) -> Array | None:
         """A tensor among those of a call; None where the operator is given None."""
-        return arrays[self.places[name]] if name in self.places else None
+        return arrays[self.inputs[name]] if name in self.inputs else None
 
 
 def operands_of(graph: Graph, node: Node, computed: Value | None = None) -> Operands:
@@ -62,20 +62,20 @@ def operands_of(graph: Graph, node: Node, computed: Value | None = None) -> Oper
     """
     assert node.definition is not None
     number = {v: k for k, v in enumerate(graph.parameters)}
-    places: dict[str, int] = {}
+    inputs: dict[str, int] = {}
     constants: dict[str, Any] = {}
     lists: dict[str, tuple[int, ...]] = {}
     for argument, value in zip(node.definition.schema.arguments, node.operands, strict=False):
         maker = value.defining_node
         if value in number:
-            places[argument.name] = number[value]
+            inputs[argument.name] = number[value]
         elif maker is not None and maker.op == CONSTANT:
             constants[argument.name] = maker.attributes.get("value")
         elif maker is not None and maker.op == LIST and all(v in number for v in maker.operands):
             lists[argument.name] = tuple([number[v] for v in maker.operands])
         elif value is not computed:
             raise KernelError(f"{node.op}: {argument.name} is computed in the group")
-    return Operands(places, constants, lists)
+    return Operands(inputs, constants, lists)
 
 
 def single_node(graph: Graph) -> Node:

@@ -43,11 +43,11 @@ def _grid_sampler(graph: Graph) -> Prepare:
     operands = operands_of(graph, single_node(graph))
     said = operands.constants
     names = ("interpolation_mode", "padding_mode", "align_corners")
-    if not said.keys() >= set(names) or not operands.places.keys() >= {"input", "grid"}:
+    if not said.keys() >= set(names) or not operands.inputs.keys() >= {"input", "grid"}:
         raise KernelError("a way to read that only the call tells")
     mode, padding, is_aligned = (said[name] for name in names)
-    places = operands.places
-    return partial(_prepare, Sampling(places["input"], places["grid"], mode, padding, bool(is_aligned)))
+    inputs = operands.inputs
+    return partial(_prepare, Sampling(inputs["input"], inputs["grid"], mode, padding, bool(is_aligned)))
 
 
 @cache

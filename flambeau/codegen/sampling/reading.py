@@ -49,11 +49,11 @@ def sampling_text(floats: Floats) -> str:
     get = {name: f.get(own, SAMPLING, name) for name in SAMPLING.fields}
     pitch = f.op("mul", f.divided_up(get["columns"], floats.lanes), floats.lanes)
     numbers = f.op("mul", pitch, _AXES + len(CORNERS))
-    places = f.call("allocate", f.op("add", f.bytes_of(numbers), f.op("mul", pitch, 4 * len(CORNERS))))
-    shares = f.moved(places, f.bytes_of(f.op("mul", pitch, _AXES)))
-    offsets = f.moved(places, f.bytes_of(numbers))
+    coordinates = f.call("allocate", f.op("add", f.bytes_of(numbers), f.op("mul", pitch, 4 * len(CORNERS))))
+    shares = f.moved(coordinates, f.bytes_of(f.op("mul", pitch, _AXES)))
+    offsets = f.moved(coordinates, f.bytes_of(numbers))
     with f.loop(f.op("mul", pitch, _AXES)) as k:
-        f.write(float_constant(0.0, floats.type, 1), f.moved(places, f.bytes_of(k)))
+        f.write(float_constant(0.0, floats.type, 1), f.moved(coordinates, f.bytes_of(k)))
     with f.loop(f.op("sub", high, low)) as k:
         unit = f.op("add", low, k)
         image, row = f.op("udiv", unit, get["rows"]), f.op("urem", unit, get["rows"])
@@ -62,12 +62,12 @@ def sampling_text(floats: Floats) -> str:
             at = f.moved(here, f.op("mul", column, get["grid_column"]))
             for axis in range(_AXES):  # the grid has columns first
                 coordinate = f.read(f.moved(at, f.op("mul", get["grid_axis"], _AXES - 1 - axis)), floats.type)
-                f.write(coordinate, f.moved(places, f.bytes_of(f.op("add", column, f.op("mul", pitch, axis)))))
-        f.call("places_of_row", own, places, offsets, shares, pitch)
+                f.write(coordinate, f.moved(coordinates, f.bytes_of(f.op("add", column, f.op("mul", pitch, axis)))))
+        f.call("places_of_row", own, coordinates, offsets, shares, pitch)
         first = f.op("add", f.op("mul", f.op("mul", image, get["channels"]), get["rows"]), row)
         to = f.moved(y, f.op("mul", first, f.bytes_of(get["columns"])))
         f.call("channels_of_row", own, f.moved(x, f.op("mul", image, get["x_image"])), to, offsets, shares, pitch)
-    f.call("free", places)
+    f.call("free", coordinates)
     f.ret()
     return m.builder.text()
 
@@ -94,12 +94,12 @@ class _Axis:
         inside = f.select(f.fcmp("oge", inside, self.last), self.last, inside)
         return f.select(self._get("is_padded"), inside, coordinate_inside)
 
-    def _reflected(self, place: Value) -> Value:
+    def _reflected(self, coordinate: Value) -> Value:
         """Places reflected at the ends until they are between them; 0 where the ends are one."""
         f = self._f
         least = f.select(self._get("is_aligned"), f.zero, self._number(-0.5))
         span = f.select(self._get("is_aligned"), self.last, self.size)
-        away = f.intrinsic("fabs", f.fsub(place, least))
+        away = f.intrinsic("fabs", f.fsub(coordinate, least))
         flips = f.intrinsic("floor", f.fdiv(away, span))
         extra = f.fma(f.fneg(flips), span, away)
         half = f.intrinsic("floor", f.fmul(flips, self._number(0.5)))
@@ -136,10 +136,10 @@ class _Axis:
 
     def around(self, coordinate: Value, one: Value) -> tuple[tuple[Value, Value], tuple[Value, Value]]:
         """The whole places below and above, each with its share; below is the nearest where that is wanted."""
-        f, place = self._f, self.of(coordinate)
-        below = f.select(self._get("is_nearest"), f.intrinsic("rint", place), f.intrinsic("floor", place))
+        f, position = self._f, self.of(coordinate)
+        below = f.select(self._get("is_nearest"), f.intrinsic("rint", position), f.intrinsic("floor", position))
         above = f.fadd(below, one)
-        return (below, f.fsub(above, place)), (above, f.fsub(place, below))
+        return (below, f.fsub(above, position)), (above, f.fsub(position, below))
 
     def holds(self, index: Value) -> Value:
         """Whether there are elements at whole places."""
@@ -164,7 +164,7 @@ def _build_places(m: VectorModule) -> None:
     with f.loop(f.op("udiv", pitch, lanes)) as v:
         start = f.op("mul", v, lanes)
         froms = [f.moved(coordinates, f.bytes_of(f.op("add", start, f.op("mul", pitch, k)))) for k in range(_AXES)]
-        sides = [axis.around(f.vector(place), one) for axis, place in zip(axes, froms, strict=True)]
+        sides = [axis.around(f.vector(address), one) for axis, address in zip(axes, froms, strict=True)]
         for number, corner in enumerate(CORNERS):
             (row, of_row), (column, of_column) = (side[k] for side, k in zip(sides, corner, strict=True))
             is_in = f.binary("and", axes[0].holds(row), axes[1].holds(column))
@@ -215,8 +215,8 @@ def _gathered(f: VectorFunction, base: Value, offsets: Value) -> Value:
     t, lanes = f.floats.type, offsets.lanes
     kind, ending = vector_type(t, lanes), suffix(t, lanes)
     is_in = f.icmp("ne", offsets, int_constant(OUTSIDE, "i32", lanes))
-    places = f.define(f"getelementptr i8, ptr {base}, {offsets.full_type} {offsets}", "ptr", lanes)
+    addresses = f.define(f"getelementptr i8, ptr {base}, {offsets.full_type} {offsets}", "ptr", lanes)
     name = f"llvm.masked.gather.{ending}.v{lanes}p0"
     f.declare(f"declare {kind} @{name}(<{lanes} x ptr>, i32, <{lanes} x i1>, {kind})")
     how = f"i32 {f.floats.itemsize}, <{lanes} x i1> {is_in}, {kind} zeroinitializer"
-    return f.define(f"call {kind} @{name}(<{lanes} x ptr> {places}, {how})", t, lanes)
+    return f.define(f"call {kind} @{name}(<{lanes} x ptr> {addresses}, {how})", t, lanes)

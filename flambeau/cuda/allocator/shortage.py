@@ -53,7 +53,7 @@ def bytes_by_line(chunks: Iterable[Chunk]) -> list[tuple[Line | None, int, int]]
         entry = by_line.setdefault(chunk.line, [0, 0])
         entry[0] += chunk.size
         entry[1] += 1
-    return sorted(((line, n, k) for line, (n, k) in by_line.items()), key=lambda found: -found[1])
+    return sorted(((line, n, k) for line, (n, k) in by_line.items()), key=lambda row: -row[1])
 
 
 def shortage(

@@ -62,7 +62,7 @@ class Handle:
     """What calls are made with on one device, by one thread at a time."""
 
     pointer: Any
-    place: tuple[int, int]
+    bound_to: tuple[int, int]
     """The stream that it was given last, and the number of the capture it was in; 0 for none."""
     workspaces: dict[int, Any]
     """Memory by stream."""
@@ -121,8 +121,8 @@ def _prepare(known: Handle, device: int) -> None:
     cuda = library.cupy().cuda
     stream = cuda.get_current_stream()
     capture = capturing.capture_of(device, stream) if capturing.underway else None
-    place = (stream.ptr, 0 if capture is None else capture.number)
-    if place != known.place:
+    current = (stream.ptr, 0 if capture is None else capture.number)
+    if current != known.bound_to:
         call("cublasSetStream_v2", known.pointer, ctypes.c_void_p(stream.ptr))
         memory = known.workspaces.get(stream.ptr) if capture is None else allocate(WORKSPACE, device)
         if memory is None:
@@ -130,7 +130,7 @@ def _prepare(known: Handle, device: int) -> None:
         if capture is not None:
             capture.kept.append(memory)
         call("cublasSetWorkspace_v2", known.pointer, ctypes.c_void_p(memory.address), ctypes.c_size_t(WORKSPACE))
-        known.place = place
+        known.bound_to = current
     math = USUAL_MATH if switches.matmul.allow_fp16_reduced_precision_reduction else NO_REDUCED_SUMS
     if math != known.math:
         call("cublasSetMathMode", known.pointer, math)

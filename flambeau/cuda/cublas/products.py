@@ -96,8 +96,8 @@ def _plan(first: Tensor, second: Tensor, is_turned: bool) -> _Plan | None:
 def _planned(first: Tensor, second: Tensor, is_turned: bool) -> _Plan | None:
     name = first.dtype.name
     batch, (rows, inner) = first._array.shape[:-2], first._array.shape[-2:]
-    places = (-1, -2) if is_turned else (-2, -1)
-    below, columns = [second._array.shape[k] for k in places]
+    axes = (-1, -2) if is_turned else (-2, -1)
+    below, columns = [second._array.shape[k] for k in axes]
     if name not in binding.DTYPES or second.dtype is not first.dtype:
         return None
     if inner != below or batch != second._array.shape[:-2]:

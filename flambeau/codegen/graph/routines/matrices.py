@@ -28,12 +28,12 @@ TYPES: Final = dict.fromkeys([PREFIX + name for name in NAMES], LOOP_TYPE)
 def loop_addresses() -> dict[str, int]:
     """Where the loops are, by symbol; without those that NumPy does not have."""
     functions: Any = getattr(np.linalg, "_umath_linalg", None)
-    found = {}
+    addresses = {}
     for name in NAMES:
         function = getattr(functions, name, None)
         if not isinstance(function, np.ufunc):
             continue
         loop = loop_of(function, (np.dtype(np.float64),) * function.nargs)
         if loop is not None and loop.data == 0:
-            found[PREFIX + name] = loop.function
-    return found
+            addresses[PREFIX + name] = loop.function
+    return addresses

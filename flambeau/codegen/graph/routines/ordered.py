@@ -112,23 +112,23 @@ def _float(f: FunctionBuilder, address: Value, kind: str, bits: int) -> Value:
 def _add_insert(m: ModuleBuilder) -> None:
     """``insert_pair(pairs, count, key, place)``: a pair among so many in order, behind those of the same key."""
     f = m.function("void insert_pair", "ptr pairs", "i64 count", "i64 key", "i64 place")
-    pairs, count, key, place = f.parameters
+    pairs, count, key, index = f.parameters
     at = f.variable(count)
-    head, test, shift, found = (f.label(n) for n in ("down", "test", "shift", "found"))
+    head, test, shift, insert = (f.label(n) for n in ("down", "test", "shift", "found"))
     f.start(head)
-    f.branch_if(f.compare("sgt", f.load(at), 0), test, found)
+    f.branch_if(f.compare("sgt", f.load(at), 0), test, insert)
     f.start(test, falls_through=False)
     here = f.at(pairs, f.op("shl", f.load(at), 1))
-    f.branch_if(f.compare("ugt", f.word_of(here, -2), key), shift, found)
+    f.branch_if(f.compare("ugt", f.word_of(here, -2), key), shift, insert)
     f.start(shift, falls_through=False)
     f.set_word(here, 0, f.word_of(here, -2))
     f.set_word(here, 1, f.word_of(here, -1))
     f.store(at, f.op("sub", f.load(at), 1))
     f.branch(head)
-    f.start(found, falls_through=False)
+    f.start(insert, falls_through=False)
     here = f.at(pairs, f.op("shl", f.load(at), 1))
     f.set_word(here, 0, key)
-    f.set_word(here, 1, place)
+    f.set_word(here, 1, index)
     f.ret()
 
 
@@ -137,29 +137,29 @@ def _sort_by_bytes(f: FunctionBuilder, differing: Value) -> None:
     *_, count, _, _, scratch = f.parameters
     source = f.variable(scratch)
     target = f.variable(f.at(scratch, f.op("shl", count, 1)))
-    places = f.slot("[256 x i64]", 16)
+    counters = f.slot("[256 x i64]", 16)
 
     def place_of(pair: Value, shift: Value) -> Value:
-        return f.at(places, f.op("and", f.op("lshr", f.word_of(pair, 0), shift), 255))
+        return f.at(counters, f.op("and", f.op("lshr", f.word_of(pair, 0), shift), 255))
 
     with f.loop(8) as number:
         shift = f.op("shl", number, 3)
         with f.when(f.compare("ne", f.op("and", f.op("lshr", differing, shift), 255), 0)):
             old, new = f.load(source, "ptr"), f.load(target, "ptr")
-            f.clear(places, 256)
+            f.clear(counters, 256)
             with f.loop(count) as k:
-                place = place_of(f.at(old, f.op("shl", k, 1)), shift)
-                f.store(place, f.op("add", f.load(place), 1))
+                counter = place_of(f.at(old, f.op("shl", k, 1)), shift)
+                f.store(counter, f.op("add", f.load(counter), 1))
             before = f.variable(0)
             with f.loop(256) as digit:
                 so_far = f.load(before)
-                f.store(before, f.op("add", so_far, f.word_of(places, digit)))
-                f.set_word(places, digit, so_far)
+                f.store(before, f.op("add", so_far, f.word_of(counters, digit)))
+                f.set_word(counters, digit, so_far)
             with f.loop(count) as k:
                 pair = f.at(old, f.op("shl", k, 1))
-                place = place_of(pair, shift)
-                at = f.load(place)
-                f.store(place, f.op("add", at, 1))
+                counter = place_of(pair, shift)
+                at = f.load(counter)
+                f.store(counter, f.op("add", at, 1))
                 to = f.at(new, f.op("shl", at, 1))
                 f.set_word(to, 0, f.word_of(pair, 0))
                 f.set_word(to, 1, f.word_of(pair, 1))

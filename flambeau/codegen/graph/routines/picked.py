@@ -26,9 +26,9 @@ def add_pick(m: ModuleBuilder) -> None:
     f = m.function(
         f"i1 {PICK}", "ptr to", "ptr from", "ptr indexes", "ptr places", "ptr rest", "i64 width", exported=True
     )
-    to, source, indexes, places, rest, width = f.parameters
+    to, source, indexes, layout, rest, width = f.parameters
     count, first = f.word_of(indexes, 0), f.at(indexes, 1)
-    rank, sizes, to_strides = f.word_of(places, 0), f.word_of(places, 1, "ptr"), f.word_of(places, 2, "ptr")
+    rank, sizes, to_strides = f.word_of(layout, 0), f.word_of(layout, 1, "ptr"), f.word_of(layout, 2, "ptr")
     part = [f.word_of(rest, 0), *(f.word_of(rest, k, "ptr") for k in (1, 2, 3))]
     is_element = f.compare("eq", part[0], 0)
     done = f.array("i64", f.op("add", rank, 1))
@@ -42,10 +42,10 @@ def add_pick(m: ModuleBuilder) -> None:
         with f.loop(count) as number:
             index = f.at(first, f.op("mul", number, 5))
             size = f.word_of(index, 2)
-            place = _number_at(f, index, rank, done)
-            place = f.pick(f.compare("slt", place, 0), f.op("add", place, size), place)
-            f.return_unless(f.compare("ult", place, size), FALSE)
-            f.store(offset, f.op("add", f.load(offset), f.op("mul", place, f.word_of(index, 3))))
+            position = _number_at(f, index, rank, done)
+            position = f.pick(f.compare("slt", position, 0), f.op("add", position, size), position)
+            f.return_unless(f.compare("ult", position, size), FALSE)
+            f.store(offset, f.op("add", f.load(offset), f.op("mul", position, f.word_of(index, 3))))
         begin = f.at(source, f.load(offset), "i8")
         alone, many, after = f.label("alone"), f.label("many"), f.label("after")
         f.branch_if(is_element, alone, many)
@@ -61,11 +61,11 @@ def add_pick(m: ModuleBuilder) -> None:
     f.ret(TRUE)
 
 
-def _number_at(f: FunctionBuilder, index: Value, rank: Value, place: Value) -> Value:
-    """The number of an index tensor at a place."""
+def _number_at(f: FunctionBuilder, index: Value, rank: Value, position: Value) -> Value:
+    """The number of an index tensor at a position."""
     strides, at = f.word_of(index, 4, "ptr"), f.variable(f.word_of(index, 0, "ptr"))
     with f.loop(rank) as axis:
-        step = f.op("mul", f.word_of(place, axis), f.word_of(strides, axis))
+        step = f.op("mul", f.word_of(position, axis), f.word_of(strides, axis))
         f.store(at, f.at(f.load(at, "ptr"), step, "i8"))
     address = f.load(at, "ptr")
     return f.choose(
