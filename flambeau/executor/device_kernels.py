@@ -148,8 +148,8 @@ class DeviceKernels:
                 if argument.is_wrapped_number or not is_plain_on_device(type(argument)):
                     return None
                 array = argument._array
-                place = argument._storage.device.index
-                key.append((array.dtype, array.shape, array.strides, place, address_of(array) % ACCESS_BYTES == 0))
+                ordinal = argument._storage.device.index
+                key.append((array.dtype, array.shape, array.strides, ordinal, address_of(array) % ACCESS_BYTES == 0))
                 operands.append(argument)
             else:
                 key.append((int, argument) if type(argument) is int else _pattern(argument))

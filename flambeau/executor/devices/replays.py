@@ -271,5 +271,5 @@ class _Kind:
             try:
                 return CapturedCall(self._run, arguments, self._places, own)
             except NeedsPlaceError as needs:
-                self._fixed |= set(needs.places)
+                self._fixed |= set(needs.indices)
         return None
