@@ -166,7 +166,7 @@ class DeviceUpdate:
         if tables.sizes != sizes:
             tables.shares, tables.sizes = _brought(share, device, capture), sizes
         numbers = list(dict.fromkeys(n for _, n in members))
-        values = [kernel.numbers([float(x) for x in n.given]) for n in numbers]
+        values = [kernel.numbers([float(x) for x in n.scalars]) for n in numbers]
         count = len(members) * len(many.order)
         length = count + sum(map(len, values))
         if tables.places is None or tables.places.nbytes != length * WORD:
@@ -253,5 +253,5 @@ def _many(kernel: FormulaKernel, *, is_aligned: bool) -> ManyKernel | None:
 
 def _overlap(arrays: Sequence[Any]) -> bool:
     """Whether two of some arrays of one size share memory."""
-    places = sorted(int(a.ctypes.data) for a in arrays)
-    return any(second - first < arrays[0].nbytes for first, second in pairwise(places))
+    addresses = sorted(int(a.ctypes.data) for a in arrays)
+    return any(second - first < arrays[0].nbytes for first, second in pairwise(addresses))
