@@ -46,7 +46,7 @@ class NumberCell:
 
     def __init__(self, kernel: FormulaKernel) -> None:
         self.kernel = kernel
-        self.values = np.zeros(len(kernel.number_places))
+        self.values = np.zeros(len(kernel.number_indices))
         self.current: Numbers | None = None
         """Whose values are there."""
 

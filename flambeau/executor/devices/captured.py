@@ -123,10 +123,10 @@ class CapturedCall:
         Raises CaptureError for what cannot be captured, NeedsPlaceError for a copied argument that is written to.
         """
         self.replays = 0
-        self._places = [k for k in tensor_indices if k not in own_indices]
+        self._fixed_indices = [k for k in tensor_indices if k not in own_indices]
         """The arguments that are used where they are."""
-        self._refs = [ref(arguments[k]._array) for k in self._places]
-        self._addresses = [address_of(arguments[k]._array) for k in self._places]
+        self._refs = [ref(arguments[k]._array) for k in self._fixed_indices]
+        self._addresses = [address_of(arguments[k]._array) for k in self._fixed_indices]
         inputs = list(arguments)
         self._own = []
         for k in own_indices:
@@ -185,7 +185,7 @@ class CapturedCall:
             memories = {id(arguments[k]._storage) for k in self._written}
             if any(id(arguments[k]._storage) in memories for k, *_ in self._own):
                 return False
-        arrays = [arguments[k]._array for k in self._places]
+        arrays = [arguments[k]._array for k in self._fixed_indices]
         if all(map(is_, map(call, self._refs), arrays)):
             return True
         if list(map(address_of, arrays)) != self._addresses:
