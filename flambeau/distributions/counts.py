@@ -26,8 +26,8 @@ class _OfTrials(WithOdds):
         validate_args: bool | None = None,
     ) -> None:  # fmt: skip
         name = "probs" if one_of(type(self).__name__, probs, logits) else "logits"
-        given: Any = probs if probs is not None else logits
-        count, parameter = broadcast_all(total_count, given)
+        probs_or_logits: Any = probs if probs is not None else logits
+        count, parameter = broadcast_all(total_count, probs_or_logits)
         self.total_count, self.__dict__[name] = count.type_as(parameter), parameter
         Distribution.__init__(self, parameter.shape, validate_args=validate_args)
 

@@ -109,9 +109,9 @@ class MixtureSameFamily(Distribution):
             chosen = self._mixture_distribution.sample(sample_shape)
             values = self._component_distribution.sample(sample_shape)
             axis = len(sample_shape) + len(self._batch_shape)
-            places = chosen.reshape([*chosen.shape, 1, *[1] * len(self._event_shape)])
-            places = places.expand([*chosen.shape, 1, *self._event_shape])
-            return values.gather(axis, places).squeeze(axis)
+            indices = chosen.reshape([*chosen.shape, 1, *[1] * len(self._event_shape)])
+            indices = indices.expand([*chosen.shape, 1, *self._event_shape])
+            return values.gather(axis, indices).squeeze(axis)
 
     def __repr__(self) -> str:
         return f"MixtureSameFamily({self._mixture_distribution!r}, {self._component_distribution!r})"

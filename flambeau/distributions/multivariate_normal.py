@@ -61,8 +61,8 @@ class MultivariateNormal(Located):
         self._factor = factor_by(name, matrix)
         """The Cholesky factor of the covariance, not expanded."""
 
-    def _expand_into(self, made: Any, batch_shape: Sequence[int]) -> None:
-        made._factor = self._factor
+    def _expand_into(self, expanded: Any, batch_shape: Sequence[int]) -> None:
+        expanded._factor = self._factor
 
     def __getattr__(self, name: str) -> Any:
         if name == "scale_tril" and "_factor" in self.__dict__:

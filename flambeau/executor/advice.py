@@ -135,9 +135,9 @@ class SlowPart:
 
 def loop_part(loop: Node, reason: str, blamed: Node | None) -> SlowPart:
     """What to say of a loop that is no region, or one that has turned out to have no native form."""
-    found = next(_obstacles(loop), None) if blamed is None else None
-    node = blamed or (found[0] if found is not None else loop)
-    why, cure = _why(node, reason) if found is None else found[1]
+    obstacle = next(_obstacles(loop), None) if blamed is None else None
+    node = blamed or (obstacle[0] if obstacle is not None else loop)
+    why, cure = _why(node, reason) if obstacle is None else obstacle[1]
     return SlowPart(loop, "this loop", why, cure, node.range)
 
 

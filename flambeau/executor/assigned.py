@@ -71,8 +71,8 @@ def make_variables(graph: Graph, accesses: Mapping[Path, Sequence[Node]], types:
         for node in accesses[path]:
             with graph.inserting(node), graph.at_range(node.range):
                 if node.op == READ:
-                    found = graph.insert(LOAD, (), (type_,), name=name).result()
-                    node.result().replace_uses_with(found)
+                    loaded = graph.insert(LOAD, (), (type_,), name=name).result()
+                    node.result().replace_uses_with(loaded)
                 else:
                     graph.insert(STORE, (node.operand(1),), name=name, type=type_)
             node.erase()
@@ -83,11 +83,11 @@ def make_variables(graph: Graph, accesses: Mapping[Path, Sequence[Node]], types:
     aliases = AliasAnalysis(graph, apart=True)
     own = graph.parameters[-len(assigned) :]
     for value, before in zip(assigned, own, strict=True):
-        if any(aliases.may_alias(value, given) for given in graph.parameters[1:] if given is not before):
+        if any(aliases.may_alias(value, parameter) for parameter in graph.parameters[1:] if parameter is not before):
             return False
     parts = [*([] if result.static_type == NONE else [result]), *assigned]
     for number in reversed(range(len(graph.returns))):
         graph.body.remove_return(number)
-    made = TupleType(tuple(v.static_type for v in parts))
-    graph.body.add_return(graph.insert("prim::TupleConstruct", parts, (made,)).result())
+    tuple_type = TupleType(tuple(v.static_type for v in parts))
+    graph.body.add_return(graph.insert("prim::TupleConstruct", parts, (tuple_type,)).result())
     return True

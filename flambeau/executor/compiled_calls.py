@@ -120,11 +120,11 @@ class CompiledBackward(Node):
             return CompiledCallBackward(run, arguments, self._call.marks).apply(gradients)
         missing = frozenset(n for n in range(len(self._shapes)) if n >= len(gradients) or gradients[n] is None)
         way = plan.way_back(missing, again=kept is None or is_grad_enabled())
-        given = [self._complete(gradients, number) for number in way.seeds]
+        seeds = [self._complete(gradients, number) for number in way.seeds]
         values = arguments.restored(self, way.needed)
         inputs = _inputs(plan, values, None if kept is None or is_grad_enabled() else kept.restored(self))
-        found = way.gradients(way.function(*given, *inputs))
-        by_tensor = _by_tensor([values[n] for n in way.targets], found)
+        computed = way.gradients(way.function(*seeds, *inputs))
+        by_tensor = _by_tensor([values[n] for n in way.targets], computed)
         results = [by_tensor.get(id(tensor)) for tensor in arguments.asking]
         return flat_by_operands(results, self) if is_grad_enabled() else results
 

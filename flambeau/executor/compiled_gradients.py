@@ -267,14 +267,14 @@ def _holds_axes(value: Value) -> bool:
 
 def _results(graph: Graph, marks: Sequence[Marks]) -> list[Value] | None:
     """The results that gradients come to, in the order of `recomputed_calls.marked`; None if one is hidden."""
-    found: list[Value] = []
+    results: list[Value] = []
     for value, mark in zip(graph.returns, marks, strict=True):
-        if not _collect(value, mark, found):
+        if not _collect(value, mark, results):
             return None
-    return found
+    return results
 
 
-def _collect(value: Value, marks: Marks, found: list[Value]) -> bool:
+def _collect(value: Value, marks: Marks, results: list[Value]) -> bool:
     if marks is False:
         return True
     type_, node = value.static_type, value.defining_node
@@ -282,7 +282,7 @@ def _collect(value: Value, marks: Marks, found: list[Value]) -> bool:
         if type_.dtype is None:
             return False
         if is_real(type_):
-            found.append(value)
+            results.append(value)
         return True
     if not holds_tensors(type_):
         return True  # a number is one of Python's when the call has ended
@@ -291,5 +291,5 @@ def _collect(value: Value, marks: Marks, found: list[Value]) -> bool:
         return False
     each = marks if isinstance(marks, tuple) else (marks,) * len(node.operands)
     return len(each) == len(node.operands) and all(
-        _collect(v, m, found) for v, m in zip(node.operands, each, strict=True)
+        _collect(v, m, results) for v, m in zip(node.operands, each, strict=True)
     )

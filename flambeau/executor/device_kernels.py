@@ -127,9 +127,9 @@ class DeviceKernels:
         known = self._launch_of(arguments, operands)
         if known is None or not known.launch.writes(target):
             return False
-        is_by_places = self._definition.family == "pointwise"
+        is_elementwise = self._definition.family == "pointwise"
         for operand in operands:
-            if operand._storage is target._storage and not (is_by_places and _is_same_place(operand, target)):
+            if operand._storage is target._storage and not (is_elementwise and _lies_alike(operand, target)):
                 return False
         launch = known.launch
         check_writeable(target)
@@ -148,8 +148,8 @@ class DeviceKernels:
                 if argument.is_wrapped_number or not is_plain_on_device(type(argument)):
                     return None
                 array = argument._array
-                place = argument._storage.device.index
-                key.append((array.dtype, array.shape, array.strides, place, address_of(array) % ACCESS_BYTES == 0))
+                ordinal = argument._storage.device.index
+                key.append((array.dtype, array.shape, array.strides, ordinal, address_of(array) % ACCESS_BYTES == 0))
                 operands.append(argument)
             else:
                 key.append((int, argument) if type(argument) is int else _pattern(argument))
@@ -229,7 +229,7 @@ def copy(target: Tensor, source: Tensor) -> bool:
     return known is not None and known.write((source, target.dtype.code), target)
 
 
-def _is_same_place(operand: Tensor, target: Tensor) -> bool:
+def _lies_alike(operand: Tensor, target: Tensor) -> bool:
     first, second = operand._array, target._array
     is_alike = first.dtype is second.dtype and first.shape == second.shape and first.strides == second.strides
     return is_alike and address_of(first) == address_of(second)

@@ -77,9 +77,9 @@ class _Machine:
     def load(self) -> bool:
         """Make the code or take it from the cache; whether there is any."""
         self.next = 1 << 62
-        found = native_call.loops_code()
-        if found is not None:
-            self.loops, (self.entry, self.any_entry, self.writing_entry) = found
+        code = native_call.loops_code()
+        if code is not None:
+            self.loops, (self.entry, self.any_entry, self.writing_entry) = code
             self.products = native_call.products_code()
             for name, product in PRODUCTS_OF_GRADIENTS.items():
                 if self.products is not None:
@@ -157,9 +157,9 @@ class EagerEntry:
         """Have calls run a program from now on, if it gives what Python gives for these arguments."""
         assert machine.loops is not None
         loops = _loop_program(program, machine.loops)
-        given = [a._array if isinstance(a, Tensor) else a for a in meant]
-        if _agrees(kernel, loops, arguments, given):
-            self.inline_cache.add_loops(loops, given)
+        operands = [a._array if isinstance(a, Tensor) else a for a in meant]
+        if _agrees(kernel, loops, arguments, operands):
+            self.inline_cache.add_loops(loops, operands)
 
     def _is_new(self, pattern: tuple[Any, ...]) -> bool:
         """Whether calls of a pattern were never looked at before; from now on they were."""
@@ -269,10 +269,10 @@ def _missed(*arguments: Any) -> Any:
     raise _MissedError
 
 
-def _agrees(kernel: EntryKernel, loops: LoopProgram, arguments: Sequence[Any], given: Sequence[Any]) -> bool:
+def _agrees(kernel: EntryKernel, loops: LoopProgram, arguments: Sequence[Any], operands: Sequence[Any]) -> bool:
     """Whether loops give the bits that NumPy gives."""
     inline_cache = InlineCache()
-    inline_cache.add_loops(loops, given)
+    inline_cache.add_loops(loops, operands)
     alone = EntryKernel(kernel.name, kernel.meaning, kernel.run, kernel.target)
     tell(alone, ctypes.addressof(inline_cache.cell), _missed)
     direct(alone, machine.any_entry)

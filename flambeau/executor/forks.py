@@ -97,11 +97,12 @@ def _function(node: Node, body: Graph) -> Function:
 
 def _shares_containers(body: Graph) -> bool:
     """Whether anybody could tell a container of the task's from a copy."""
-    given = [v for v in body.parameters if _holds_containers(v.static_type)]
-    if not given:
+    containers = [v for v in body.parameters if _holds_containers(v.static_type)]
+    if not containers:
         return False
     aliases = AliasAnalysis(body)
-    return any(aliases.has_writers(v) for v in given) or any(_holds_containers(v.static_type) for v in body.returns)
+    are_written = any(aliases.has_writers(v) for v in containers)
+    return are_written or any(_holds_containers(v.static_type) for v in body.returns)
 
 
 def _holds_containers(type_: Type) -> bool:

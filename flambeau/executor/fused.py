@@ -141,8 +141,8 @@ class FusedKernel:
 
     def launch_again(self, launch: Launch) -> Launch | None:
         """A launch of a routine made once more; None for one that no routine of this group made."""
-        found = (k.again(launch) for k in self.natives_cache.values if isinstance(k, RoutineKernel))
-        return next((one for one in found if one is not None), None)
+        launches = (k.again(launch) for k in self.natives_cache.values if isinstance(k, RoutineKernel))
+        return next((one for one in launches if one is not None), None)
 
     @property
     def code(self) -> Code:

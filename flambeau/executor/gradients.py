@@ -38,8 +38,8 @@ def _asks_of(value: Any) -> Asks:
 
 def of_object(owner: Any) -> Asks:
     """Which of the tensors in an object, and in objects in it, ask for gradients; False if none does."""
-    found = tuple(_each_asks(owner))
-    return found if True in found else False
+    flags = tuple(_each_asks(owner))
+    return flags if True in flags else False
 
 
 def _is_of_numbers(items: Sequence[Any]) -> bool:
@@ -95,7 +95,7 @@ def _attributes_of(graph: Graph, arguments: Sequence[Any]) -> list[Value]:
 
 def _attributes_that_ask(graph: Graph, objects: dict[Value, Any]) -> list[Value]:
     """What the graph reads of objects that asks for gradients."""
-    found = []
+    asking = []
     for node in graph.find_all("prim::GetAttr") if objects else ():
         owner = objects.get(node.operand(0))
         if owner is None:
@@ -107,8 +107,8 @@ def _attributes_that_ask(graph: Graph, objects: dict[Value, Any]) -> list[Value]
         if instances.definition_of(value) is not None:
             objects[node.result()] = value
         elif _asks(value):
-            found.append(node.result())
-    return found
+            asking.append(node.result())
+    return asking
 
 
 class Plain:

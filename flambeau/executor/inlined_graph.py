@@ -9,7 +9,7 @@ from __future__ import annotations
 from collections.abc import Callable, Iterator
 
 from flambeau.executor.frozen_callees import freeze_callees
-from flambeau.executor.stored import place_of
+from flambeau.executor.stored import entry_of
 from flambeau.ir.clone import clone_graph
 from flambeau.ir.graph import Graph, Node
 from flambeau.ir.walk import subgraphs
@@ -55,8 +55,8 @@ def own_graph(function: Function) -> Graph:
     known = _known.get(function)
     if known is not None and known[0] is graph:
         return clone_graph(cast_graph(function))
-    place = place_of(function, "inlined")
-    kept = None if place is None else place.read()
+    entry = entry_of(function, "inlined")
+    kept = None if entry is None else entry.read()
     if not isinstance(kept, Graph):
         kept = _inlined(graph) if freeze_callees(graph) else clone_graph(graph)
     if autocast.has_autocast(kept):
@@ -66,13 +66,13 @@ def own_graph(function: Function) -> Graph:
 
 def _found(function: Function, graph: Graph) -> Graph:
     """The graph with its calls inlined, from the cache on disk if an earlier process made it."""
-    place = place_of(function, "inlined")
-    kept = None if place is None else place.read()
+    entry = entry_of(function, "inlined")
+    kept = None if entry is None else entry.read()
     if isinstance(kept, Graph):
         return kept
     inlined = _inlined(graph) if freeze_callees(graph) else graph
-    if place is not None and inlined is not graph:
-        place.keep(inlined)
+    if entry is not None and inlined is not graph:
+        entry.keep(inlined)
     return inlined
 
 
@@ -113,12 +113,12 @@ def has_node(function: Function, what: str, is_meant: Callable[[Node], bool], *,
     With `before_inlining` these are looked for first where they were, so that nothing is inlined where there is none:
     inlining makes no other node such a one.
     """
-    place = place_of(function, "has", what)
-    kept = None if place is None else place.read()
+    entry = entry_of(function, "has", what)
+    kept = None if entry is None else entry.read()
     if isinstance(kept, bool):
         return kept
-    found = not before_inlining or any(map(is_meant, reached_nodes(function)))
-    found = found and any(map(is_meant, inlined_graph(function).listed_nodes()))
-    if place is not None:
-        place.keep(found)
-    return found
+    has_one = not before_inlining or any(map(is_meant, reached_nodes(function)))
+    has_one = has_one and any(map(is_meant, inlined_graph(function).listed_nodes()))
+    if entry is not None:
+        entry.keep(has_one)
+    return has_one

@@ -13,7 +13,7 @@ from typing import Final
 
 from flambeau.codegen.lower import Lowered
 from flambeau.codegen.schedules import KeptSchedules
-from flambeau.executor.stored import Place
+from flambeau.executor.stored import CacheEntry
 from flambeau.schema.types import TensorType, Type
 
 MOST_KERNELS: Final = 1 << 10
@@ -25,9 +25,9 @@ FIRST_CALLS: Final = 8
 class KeptKernels:
     """The kernels of one plan's groups with their schedules, as far as they are known on disk or were made since."""
 
-    def __init__(self, place: Place | None) -> None:
-        """`place` is that of the plan; None where nothing is kept."""
-        self._place = None if place is None else place.beside("kernels")
+    def __init__(self, entry: CacheEntry | None) -> None:
+        """`entry` is that of the plan; None where nothing is kept."""
+        self._entry = None if entry is None else entry.beside("kernels")
         self._kernels: dict[str, tuple[Lowered, KeptSchedules]] | None = None
         self._size = 0
         """Kernels and schedules that are on disk."""
@@ -35,29 +35,29 @@ class KeptKernels:
 
     def find(self, group: str, types: Sequence[Type]) -> tuple[Lowered, KeptSchedules] | None:
         """The kernel of a group for inputs of such types, and its schedules by pattern; None where none is known."""
-        return None if self._place is None else self._known(self._place).get(_name(group, types))
+        return None if self._entry is None else self._known(self._entry).get(_name(group, types))
 
     def add(self, group: str, types: Sequence[Type], lowered: Lowered) -> KeptSchedules:
         """Note a kernel that was lowered now; gives where its schedules belong."""
         schedules: KeptSchedules = {}
-        if self._place is not None and len(self._known(self._place)) < MOST_KERNELS:
-            self._known(self._place)[_name(group, types)] = lowered, schedules
+        if self._entry is not None and len(self._known(self._entry)) < MOST_KERNELS:
+            self._known(self._entry)[_name(group, types)] = lowered, schedules
         return schedules
 
     def write(self) -> None:
         """Keep what is new after one of the first calls."""
-        if self._place is None or not self._kernels or self._calls == FIRST_CALLS:
+        if self._entry is None or not self._kernels or self._calls == FIRST_CALLS:
             return
         self._calls += 1
         kernels = {name: (lowered, dict(schedules)) for name, (lowered, schedules) in list(self._kernels.items())}
         size = _size(kernels)
         if size > self._size:
             self._size = size
-            self._place.keep(kernels)
+            self._entry.keep(kernels)
 
-    def _known(self, place: Place) -> dict[str, tuple[Lowered, KeptSchedules]]:
+    def _known(self, entry: CacheEntry) -> dict[str, tuple[Lowered, KeptSchedules]]:
         if self._kernels is None:
-            kernels = place.read()
+            kernels = entry.read()
             self._kernels = kernels if isinstance(kernels, dict) else {}
             self._size = _size(self._kernels)
         return self._kernels

@@ -21,7 +21,7 @@ from flambeau.executor.compiled_graph import CompiledGraph, Density
 from flambeau.executor.fused import FusedKernel, kernel_of
 from flambeau.executor.native_records import KeptGraph, KeptNative
 from flambeau.executor.plan_body import FUSION, name_of_group
-from flambeau.executor.stored import Place
+from flambeau.executor.stored import CacheEntry
 from flambeau.util import log
 
 CUT: Final = "cut"
@@ -49,18 +49,18 @@ class ReadNatives:
         return next((n for n in self._natives if n.density == density), None)
 
 
-def read_natives(place: Place, wanted_threads: int | None) -> tuple[Place, ReadNatives] | None:
-    """What is kept of the plan of a place, and where its graph is; None where nothing is kept, or nothing that this
-    process can take up."""
-    beside = _beside(place)
+def read_natives(entry: CacheEntry, wanted_threads: int | None) -> tuple[CacheEntry, ReadNatives] | None:
+    """What is kept beside the entry of a plan, and the entry of its graph; None where nothing is kept, or nothing that
+    this process can take up."""
+    beside = _beside(entry)
     if not beside.is_there():
-        place = place.beside(CUT)
-        beside = _beside(place)
+        entry = entry.beside(CUT)
+        beside = _beside(entry)
     kept = beside.read() if beside.is_there() else None
     if not isinstance(kept, KeptGraph) or kept.threads != threads.threads_for(wanted_threads):
         return None
     try:
-        return place, ReadNatives(kept)
+        return entry, ReadNatives(kept)
     except (NotKeptError, NativeError) as error:
         if log.level("cache"):
             log.write("cache", f"the native function of a plan is made anew: {error}")
@@ -70,8 +70,8 @@ def read_natives(place: Place, wanted_threads: int | None) -> tuple[Place, ReadN
 class NativesWriter:
     """Keeps the native functions of a plan that was made here, after calls that made new ones."""
 
-    def __init__(self, place: Place, wanted_threads: int | None) -> None:
-        self._place = place
+    def __init__(self, entry: CacheEntry, wanted_threads: int | None) -> None:
+        self._entry = entry
         self._threads = threads.threads_for(wanted_threads)
         self._writes = self._size = 0
         self._is_cut = False
@@ -93,19 +93,19 @@ class NativesWriter:
                 log.write("cache", f"the native function of {compiled.name} is not kept: {reason}")
             return
         if self._is_cut:
-            self._place = self._place.beside(CUT)
-            self._place.keep(compiled.graph)
+            self._entry = self._entry.beside(CUT)
+            self._entry.keep(compiled.graph)
             self._is_cut = False
-        _beside(self._place).keep(kept)
+        _beside(self._entry).keep(kept)
 
 
-def writer_for(place: Place | None, wanted_threads: int | None) -> NativesWriter | None:
+def writer_for(entry: CacheEntry | None, wanted_threads: int | None) -> NativesWriter | None:
     """What keeps the native functions of a plan; None where nothing is kept of it."""
-    return None if place is None else NativesWriter(place, wanted_threads)
+    return None if entry is None else NativesWriter(entry, wanted_threads)
 
 
-def _beside(place: Place) -> Place:
-    return place.beside("native")
+def _beside(entry: CacheEntry) -> CacheEntry:
+    return entry.beside("native")
 
 
 def _kept(compiled: CompiledGraph, count: int) -> KeptGraph:

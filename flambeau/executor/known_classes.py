@@ -48,7 +48,7 @@ class _Known:
     def fits(self, graph: Graph, owner: ScriptObject) -> bool:
         """Whether it is the one for an object."""
         return self.graph is graph and all(
-            (found := _class_of(owner, path)) is not None and found.definition is class_.definition
+            (own_class := _class_of(owner, path)) is not None and own_class.definition is class_.definition
             for path, class_ in self.classes
         )
 
@@ -71,9 +71,9 @@ def for_classes_of(function: Function, owner: ScriptObject) -> tuple[Function, t
                 return one.function, one.paths
         if len(known) >= MOST:
             return function, ()
-        made = _made(function, graph, owner)
-        _known[function] = (*known, made)
-        return made.function, made.paths
+        specialised = _made(function, graph, owner)
+        _known[function] = (*known, specialised)
+        return specialised.function, specialised.paths
 
 
 def _reads_interface(node: Node) -> bool:
@@ -84,15 +84,15 @@ def _reads_interface(node: Node) -> bool:
 def _made(function: Function, graph: Graph, owner: ScriptObject) -> _Known:
     copy = clone_graph(graph)
     classes: dict[Path, ClassType] = {}
-    while found := [(n, p) for n in copy.all_nodes() if _reads_interface(n) and (p := _path(n.result())) is not None]:
-        exact = [(node, path, class_) for node, path in found if (class_ := _class_of(owner, path)) is not None]
+    while reads := [(n, p) for n in copy.all_nodes() if _reads_interface(n) and (p := _path(n.result())) is not None]:
+        exact = [(node, path, class_) for node, path in reads if (class_ := _class_of(owner, path)) is not None]
         for node, path, class_ in exact:
             classes[path] = class_
             node.result().set_type(class_)
         if not exact or not inline.do(copy, is_folding=True):
             break
-    made = Function(function.name, copy, function.schema, doc=function.doc)
-    return _Known(graph, tuple(classes.items()), made)
+    specialised = Function(function.name, copy, function.schema, doc=function.doc)
+    return _Known(graph, tuple(classes.items()), specialised)
 
 
 def _path(value: Value) -> Path | None:

@@ -41,7 +41,7 @@ from flambeau.util.inversions import LARGE_GRADIENTS
 
 Values = Sequence[Any]
 Gradients = Sequence[Any]
-Places = Sequence[tuple[Formula, Sequence[tuple[str, int]]]]
+IndexedFormulas = Sequence[tuple[Formula, Sequence[tuple[str, int]]]]
 """Each formula with the names of what it needs and where among the values that is."""
 
 
@@ -49,7 +49,7 @@ Places = Sequence[tuple[Formula, Sequence[tuple[str, int]]]]
 class LargeGradients:
     """Answers with the gradients of the operands, in the order of their formulas; None for what it does not serve."""
 
-    def __init__(self, name: str, formulas: Places) -> None:
+    def __init__(self, name: str, formulas: IndexedFormulas) -> None:
         self._name = name
         self._formulas = formulas
         self._are_fixed = False
@@ -95,11 +95,11 @@ class LargeGradients:
         def run(values: Values) -> Gradients:
             inputs = [plain(value) for value in values if _is_input(value, are_fixed)]
             fast_path = executor.fast_path
-            found = MISSED if fast_path is None else fast_path(*inputs)
-            if found is MISSED:
-                found = executor(*inputs)
-            computed = iter(found if isinstance(found, tuple) else (found,))
-            return [next(computed) if place is None else values[place] for place in passed]
+            result = MISSED if fast_path is None else fast_path(*inputs)
+            if result is MISSED:
+                result = executor(*inputs)
+            computed = iter(result if isinstance(result, tuple) else (result,))
+            return [next(computed) if index is None else values[index] for index in passed]
 
         return run
 
@@ -126,7 +126,7 @@ def _laid_out(value: Any) -> Any:
     return wrap(np.ascontiguousarray(value._array)) if isinstance(value, Tensor) else value
 
 
-def _traced(formulas: Places, values: Values, are_fixed: bool) -> tuple[Graph, list[int | None]]:
+def _traced(formulas: IndexedFormulas, values: Values, are_fixed: bool) -> tuple[Graph, list[int | None]]:
     """All formulas as one graph; for each the value that it gives as it is, None where the graph gives the result.
 
     Raises UntraceableError for what only a run tells.
@@ -135,8 +135,8 @@ def _traced(formulas: Places, values: Values, are_fixed: bool) -> tuple[Graph, l
     builder = Builder(graph, SymbolicSizes(graph))
     proxied = [_proxy(builder, value) if _is_input(value, are_fixed) else value for value in values]
     passed: list[int | None] = []
-    for formula, places in formulas:
-        gradient = formula(builder.operators, {name: proxied[place] for name, place in places})
+    for formula, indices in formulas:
+        gradient = formula(builder.operators, {name: proxied[index] for name, index in indices})
         if not isinstance(gradient, TensorProxy):
             raise UntraceableError("a gradient that is no tensor")
         same = [k for k, one in enumerate(proxied) if isinstance(one, TensorProxy) and one.value is gradient.value]
@@ -164,8 +164,8 @@ def _pays(graph: Graph) -> bool:
 def _is_of_numbers(node: Node) -> bool:
     """Whether a node makes a tensor without axes of numbers."""
     types = [v.static_type for v in node.results]
-    made = all(isinstance(t, TensorType) and t.rank == 0 for t in types)
-    return made and not any(isinstance(v.static_type, TensorType) for v in node.operands)
+    are_scalars = all(isinstance(t, TensorType) and t.rank == 0 for t in types)
+    return are_scalars and not any(isinstance(v.static_type, TensorType) for v in node.operands)
 
 
 def _is_view(node: Node) -> bool:

@@ -35,22 +35,22 @@ class Ledger:
         self._line: Line | None = None
         self._since = 0.0
 
-    def _of(self, place: SourceRange | None) -> Line | None:
-        if place is None:
+    def _of(self, source_range: SourceRange | None) -> Line | None:
+        if source_range is None:
             return None
-        filename, line, _ = place.file_line_col()
-        self.sources.setdefault((filename, place.source.first_line), place.source)
+        filename, line, _ = source_range.file_line_col()
+        self.sources.setdefault((filename, source_range.source.first_line), source_range.source)
         return filename, line
 
-    def hit(self, place: SourceRange | None, count: int) -> None:
+    def hit(self, source_range: SourceRange | None, count: int) -> None:
         """A line's node ran so often: the line did if none of it ran more."""
-        line = self._of(place)
+        line = self._of(source_range)
         if line is not None:
             self.hits[line] = max(self.hits.get(line, 0), count)
 
-    def spend(self, place: SourceRange | None, seconds: float) -> None:
+    def spend(self, source_range: SourceRange | None, seconds: float) -> None:
         """Time that a line took."""
-        line = self._of(place)
+        line = self._of(source_range)
         if line is not None:
             self.spent[line] = self.spent.get(line, 0.0) + seconds
 
@@ -61,9 +61,9 @@ class Ledger:
 
     # -- the interpreter's clock --------------------------------------------------------------------------------------
 
-    def mark(self, place: SourceRange | None) -> Callable[[], None]:
+    def mark(self, source_range: SourceRange | None) -> Callable[[], None]:
         """What is called where a line begins."""
-        line = self._of(place)
+        line = self._of(source_range)
         assert line is not None
         self.hits.setdefault(line, 0)
 

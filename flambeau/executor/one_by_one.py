@@ -34,8 +34,8 @@ def _is_dispatched(node: Node) -> bool:
 
 def _asks(node: Node) -> bool:
     definition = node.definition
-    place = None if definition is None else definition.schema.index.get("requires_grad")
-    if place is None:
+    index = None if definition is None else definition.schema.index.get("requires_grad")
+    if index is None:
         return False
-    flag = node.operand(place)
+    flag = node.operand(index)
     return not constants.is_constant(flag) or bool(constants.constant_value(flag))

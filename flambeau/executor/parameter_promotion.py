@@ -37,7 +37,7 @@ from flambeau.executor.promoted_containers import (
     take_apart,
     write_in,
 )
-from flambeau.executor.stored import place_of
+from flambeau.executor.stored import entry_of
 from flambeau.ir.clone import clone_graph
 from flambeau.ir.graph import Graph, Node, Value
 from flambeau.passes import (
@@ -142,12 +142,12 @@ class Promotion:
         dict: a dropout in training draws.
         """
         if variant not in self._needing:
-            place = place_of(variant, "needs object")
-            known = None if place is None else place.read()
+            entry = entry_of(variant, "needs object")
+            known = None if entry is None else entry.read()
             if known is None:
                 known = self._finds_need(variant.graph)
-                if place is not None:
-                    place.keep(known)
+                if entry is not None:
+                    entry.keep(known)
             self._needing[variant] = known
         return self._needing[variant]
 
@@ -164,11 +164,11 @@ class Promotion:
         graph = clone_graph(self._graph())
         first = len(graph.parameters) - len(values)
         for number in range(len(values) - 1, -1, -1):
-            value, place = values[number], first + number
+            value, index = values[number], first + number
             if is_written_in[number]:
-                write_in(graph, place, value)
+                write_in(graph, index, value)
             elif isinstance(value, tuple | dict):
-                take_apart(graph, place, value)
+                take_apart(graph, index, value)
         constant_propagation.do(graph, values_only=True)
         lower_dicts.do(graph)
         if asks_of_computed(graph):
@@ -230,27 +230,27 @@ def promotion_of(function: Function) -> Promotion | None:
 
 def _found(function: Function) -> Promotion | None:
     """The promotion of a function, from the cache on disk if an earlier process made it."""
-    place, graph_place = place_of(function, PROMOTION), place_of(function, "promoted graph")
-    if place is None or graph_place is None:
+    entry, graph_entry = entry_of(function, PROMOTION), entry_of(function, "promoted graph")
+    if entry is None or graph_entry is None:
         promoted = _promote(function)
         return None if promoted is None else promoted.promotion(function, promoted.about())
 
     def graph() -> Graph:
-        known = graph_place.read()
+        known = graph_entry.read()
         if isinstance(known, Graph):
             return known
         promoted = _promote(function)
         assert promoted is not None  # as it was when its entry was made
         return promoted.graph
 
-    known = place.read()
+    known = entry.read()
     if known is None:
         promoted = _promote(function)
         about: tuple[Any, ...] = () if promoted is None else promoted.about()
-        place.keep(("promotion", *about))
+        entry.keep(("promotion", *about))
         if promoted is None:
             return None
-        graph_place.keep(promoted.graph)
+        graph_entry.keep(promoted.graph)
         return promoted.promotion(function, about)
     if len(known) == 1:
         return None
@@ -319,9 +319,9 @@ def _drop_idle_assignments(graph: Graph) -> None:
     """
     names = Counter(node.attribute("name") for node in graph.find_all(WRITE))
     idle = [node for node in graph.find_all(WRITE) if _is_idle(node)]
-    found = Counter(node.attribute("name") for node in idle)
+    idle_counts = Counter(node.attribute("name") for node in idle)
     for node in idle:
-        if found[node.attribute("name")] == names[node.attribute("name")]:
+        if idle_counts[node.attribute("name")] == names[node.attribute("name")]:
             node.erase()
 
 

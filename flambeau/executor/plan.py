@@ -24,7 +24,7 @@ from flambeau.executor.plan_body import FUSION, Body, PlanBody, attach_kernels, 
 from flambeau.executor.plan_graph import Clock, new_graph, prepare_callees
 from flambeau.executor.region import Region, with_regions
 from flambeau.executor.split_groups import split_by_types
-from flambeau.executor.stored import Place, plan_place
+from flambeau.executor.stored import CacheEntry, plan_entry
 from flambeau.executor.strict_fusion import check_strict_fusion
 from flambeau.executor.watch import Watch
 from flambeau.interpreter.code import Code
@@ -198,8 +198,8 @@ class ExecutionPlan:
             return False
         new = [n for n in graph.find_all(FUSION) if "kernel" not in n.attributes]
         kept = [k for k in kernels if k.refused_types is None]
-        made = new_kernels(new, self.choices, {}, None, len(body.kernels))
-        self.body = Body.of(graph, compile_graph(graph, body.code.name), kept + made)
+        replacements = new_kernels(new, self.choices, {}, None, len(body.kernels))
+        self.body = Body.of(graph, compile_graph(graph, body.code.name), kept + replacements)
         if self.natives is not None:
             self.natives.cut()
         return True
@@ -291,20 +291,20 @@ def _host_plan(request: _Request) -> ExecutionPlan:
     """A plan for tensors of the host: as an earlier process left it, or made now."""
     function, arguments, spec, options, cause, record, prepared = request
     clock = Clock()
-    place = plan_place(function, arguments, options) if record is None else None
-    plan = _read_plan(function, spec, place, options, cause, clock)
+    entry = plan_entry(function, arguments, options) if record is None else None
+    plan = _read_plan(function, spec, entry, options, cause, clock)
     if plan is not None:
         return plan
     with progress(f"compiling {function.short_name}") as tell:
-        graph = None if place is None else place.read()
+        graph = None if entry is None else entry.read()
         lowered: LoweredGroups = {}
         if graph is None:
             graph = new_graph(function, arguments, options, record, prepared, lowered, clock, tell)
-            _keep(graph, place)
+            _keep(graph, entry)
         else:
             clock.lap("read from the cache")
         check_strict_fusion(graph, is_fused=not options.passes_left_out & FUSING)
-        kept = KeptKernels(place)
+        kept = KeptKernels(entry)
         kernels = attach_kernels(graph, options.choices, lowered, kept)
         sites = attach_tasks(graph, options)
         clock.lap("groups")
@@ -318,7 +318,7 @@ def _host_plan(request: _Request) -> ExecutionPlan:
     )  # fmt: skip
     if _may_be_native(options) and fast_path is None and is_worthwhile(graph):
         _let_be_native(plan, function, options)
-        plan.natives = None if sites else writer_for(place, options.num_threads)
+        plan.natives = None if sites else writer_for(entry, options.num_threads)
     if sites and options.backend == "native":
         plan.joined = JoinedTasks(function, options, sites)
     if log.level("executor"):
@@ -326,9 +326,9 @@ def _host_plan(request: _Request) -> ExecutionPlan:
     return plan
 
 
-def _keep(graph: Graph, place: Place | None) -> None:
-    if place is not None:
-        place.keep(graph)
+def _keep(graph: Graph, entry: CacheEntry | None) -> None:
+    if entry is not None:
+        entry.keep(graph)
 
 
 def _may_be_native(options: Options) -> bool:
@@ -344,21 +344,21 @@ def _let_be_native(plan: ExecutionPlan, function: Function, options: Options, re
 
 
 def _read_plan(
-    function: Function, spec: specs.Spec, place: Place | None, options: Options, cause: str, clock: Clock
+    function: Function, spec: specs.Spec, entry: CacheEntry | None, options: Options, cause: str, clock: Clock
 ) -> ExecutionPlan | None:
     """The plan whose native function an earlier process left; None where there is none. Its graph is read later, if
     something asks for it."""
-    if place is None or not _may_be_native(options):
+    if entry is None or not _may_be_native(options):
         return None
-    found = read_natives(place, options.num_threads)
-    content = None if found is None else found[0].content()
-    if found is None or content is None:
+    natives = read_natives(entry, options.num_threads)
+    content = None if natives is None else natives[0].content()
+    if natives is None or content is None:
         return None
-    place, read = found
-    kept = KeptKernels(place)
+    entry, read = natives
+    kept = KeptKernels(entry)
 
     def make_body() -> PlanBody:
-        graph = place.value_of(content)
+        graph = entry.value_of(content)
         if not isinstance(graph, Graph):
             raise InternalError("the cache on disk", f"the graph of {function.short_name} cannot be read")
         check_strict_fusion(graph, is_fused=not options.passes_left_out & FUSING)

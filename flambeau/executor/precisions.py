@@ -24,8 +24,8 @@ def alone() -> Precision:
     here = thread.handlers
     if not here or not here.autocast or thread.observer is not None:
         return ()
-    found: Precision = here.autocast
-    return found if here == Interceptors(autocast=found) else ()
+    precision: Precision = here.autocast
+    return precision if here == Interceptors(autocast=precision) else ()
 
 
 class Precisions:

@@ -100,12 +100,12 @@ class _Profiler:
             known = self._counting.get(id(native))
             if known is None:
                 start = time.perf_counter()
-                made = CountingFunction(native, self._run_exit_point(native))
-                for exit_point in made.emitted.exit_points:
+                counting_function = CountingFunction(native, self._run_exit_point(native))
+                for exit_point in counting_function.emitted.exit_points:
                     if exit_point.is_called:
                         compiled.code_of(exit_point)
                 self.ledger.excess += time.perf_counter() - start
-                known = self._counting[id(native)] = (name, made)
+                known = self._counting[id(native)] = (name, counting_function)
             return known[1]
 
         return counting
@@ -164,8 +164,8 @@ class _Profiler:
     def _spread_group(self, graph: Graph, seconds: float) -> None:
         costs = [(n.range, _cost(n.op)) for n in graph.nodes() if n.op != "prim::Constant"]
         whole = sum(cost for _, cost in costs) or 1.0
-        for place, cost in costs:
-            self.ledger.spend(place, seconds * cost / whole)
+        for source_range, cost in costs:
+            self.ledger.spend(source_range, seconds * cost / whole)
 
     # -- bytecode -----------------------------------------------------------------------------------------------------
 
@@ -184,10 +184,10 @@ class _Profiler:
         line: Any = None
         for instruction in (*block[0], block[1]):
             op, d, f, a, b, at = instruction
-            place = code.sites[at].range
-            here = place.file_line_col()[:2] if place is not None else None
+            source_range = code.sites[at].range
+            here = source_range.file_line_col()[:2] if source_range is not None else None
             if here is not None and here != line:
-                straight.append((Op.DO, 0, self.ledger.mark(place), (), 0, at))
+                straight.append((Op.DO, 0, self.ledger.mark(source_range), (), 0, at))
                 line = here
             straight.append((op, d, self._watched_call(f, names), a, b, at))
         return tuple(straight[:-1]), step_by_step(straight[-1])
@@ -237,10 +237,10 @@ def _variants(region: Region) -> list[NativeFunction]:
 def _own_cycles(counters: Counters) -> dict[Node | None, float]:
     """Cycles of the function, and of each timed node, less what timed nodes inside took."""
     own: dict[Node | None, float] = {None: float(counters.count(counters.total))}
-    for node, place in counters.cycles.items():
-        own[node] = own.get(node, 0.0) + counters.count(place)
+    for node, counter in counters.cycles.items():
+        own[node] = own.get(node, 0.0) + counters.count(counter)
         around = counters.around.get(node)
-        own[around] = own.get(around, 0.0) - counters.count(place)
+        own[around] = own.get(around, 0.0) - counters.count(counter)
     return {node: max(cycles, 0.0) for node, cycles in own.items()}
 
 

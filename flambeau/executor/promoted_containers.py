@@ -71,8 +71,8 @@ def may_raise_at_writes(graph: Graph) -> bool:
 
 
 def _needs_object(node: Node) -> bool:
-    made = node.operand(1).defining_node if len(node.operands) > 1 else None
-    return made is not None and made.attributes.get("value") == NeedsObjectError.name
+    creator = node.operand(1).defining_node if len(node.operands) > 1 else None
+    return creator is not None and creator.attributes.get("value") == NeedsObjectError.name
 
 
 def key_of(value: Any, *, is_written_in: bool) -> Hashable:
@@ -145,8 +145,8 @@ def take_apart(graph: Graph, index: int, shape: Sequence[None] | Mapping[Any, No
     with graph.inserting(graph.body.first or graph.body):
         if isinstance(shape, Mapping):
             items = [v for k, part in zip(keys, parts, strict=True) for v in (insert_constant(graph, k), part)]
-            made = graph.insert("prim::DictConstruct", items, (type_,)).result()
+            container = graph.insert("prim::DictConstruct", items, (type_,)).result()
         else:
-            made = graph.insert("prim::ListConstruct", parts, (type_,)).result()
-    parameter.replace_uses_with(made)
+            container = graph.insert("prim::ListConstruct", parts, (type_,)).result()
+    parameter.replace_uses_with(container)
     graph.body.remove_parameter(index + len(parts))

@@ -18,7 +18,7 @@ def plan_ptx(plan: ExecutionPlan, arguments: Sequence[Any], arch: str) -> str:
 
     Raises ValueError for an unknown architecture and RuntimeError without llvmlite.
     """
-    given = dict(zip(plan.graph.parameters, arguments, strict=True))
+    bound = dict(zip(plan.graph.parameters, arguments, strict=True))
     groups = []
     for number, node in enumerate(plan.graph.find_all(FUSION)):
         graph = node.attribute("Subgraph")
@@ -27,8 +27,8 @@ def plan_ptx(plan: ExecutionPlan, arguments: Sequence[Any], arch: str) -> str:
             Group(
                 name=f"group_{number}",
                 graph=graph,
-                types=[refine(v.static_type, given[outer]) if outer in given else v.static_type for v, outer in inner],
-                layouts=[_layout(given[outer]) if outer in given else None for _, outer in inner],
+                types=[refine(v.static_type, bound[outer]) if outer in bound else v.static_type for v, outer in inner],
+                layouts=[_layout(bound[outer]) if outer in bound else None for _, outer in inner],
             )
         )
     return groups_ptx(groups, arch)

@@ -182,8 +182,8 @@ class CompiledCallBackward(Node):
         with inference_mode(False):
             results = marked(self._run(arguments.restored(self)), self._marks)
         pairs = [(r, g) for r, g in zip(results, gradients, strict=False) if g is not None and edge_of(r) is not None]
-        roots, given = [r for r, _ in pairs], [g for _, g in pairs]
-        return grad_of(roots, arguments.asking, given, None, creates, ends_at_targets=True)
+        roots, seeds = [r for r, _ in pairs], [g for _, g in pairs]
+        return grad_of(roots, arguments.asking, seeds, None, creates, ends_at_targets=True)
 
     def release(self) -> None:
         """Let go of the arguments."""
@@ -192,22 +192,22 @@ class CompiledCallBackward(Node):
 
 def marked(result: Any, marks: Marks) -> list[Tensor]:
     """The tensors in a result that depend on what asks for gradients."""
-    found: list[Tensor] = []
-    _collect(result, marks, found)
-    return found
+    tensors: list[Tensor] = []
+    _collect(result, marks, tensors)
+    return tensors
 
 
-def _collect(result: Any, marks: Marks, found: list[Tensor]) -> None:
+def _collect(result: Any, marks: Marks, tensors: list[Tensor]) -> None:
     if isinstance(result, Tensor):
         if marks is not False and result._array.dtype.kind in "fcV":
-            found.append(result)
+            tensors.append(result)
     elif isinstance(result, list | tuple):
         several = isinstance(marks, tuple) and len(marks) == len(result)
         for number, item in enumerate(result):
-            _collect(item, marks[number] if several and isinstance(marks, tuple) else marks, found)
+            _collect(item, marks[number] if several and isinstance(marks, tuple) else marks, tensors)
     elif isinstance(result, dict):
         for item in result.values():
-            _collect(item, marks, found)
+            _collect(item, marks, tensors)
 
 
 def put_on_tape(result: Any, marks: Marks, arguments: Arguments, run: Run, constants: frozenset[int]) -> bool:

@@ -207,8 +207,8 @@ def _function_of_program(name: str) -> Any:
     """The same for functions."""
 
 
-def _eager_gradient(full_name: str, present: tuple[bool, ...], places: tuple[int, ...]) -> EagerGradient:
-    return EagerGradient(registry.get(full_name), present, places)
+def _eager_gradient(full_name: str, present: tuple[bool, ...], indices: tuple[int, ...]) -> EagerGradient:
+    return EagerGradient(registry.get(full_name), present, indices)
 
 
 def _parts(value: Tensor) -> tuple[bytes, DType, tuple[int, ...], bool]:

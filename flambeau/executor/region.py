@@ -181,8 +181,8 @@ def _counted(graph: Graph) -> tuple[int | None, int]:
     loop = graph.find("prim::Loop")
     if loop is None or any(n is not loop and n.op == "prim::Loop" for n in graph.listed_nodes()):
         return None, 0
-    places = [k for k, v in enumerate(graph.parameters) if v is loop.operand(0)]
-    return (places[0] if places else None), sum(1 for _ in nodes_within(loop))
+    indices = [k for k, v in enumerate(graph.parameters) if v is loop.operand(0)]
+    return (indices[0] if indices else None), sum(1 for _ in nodes_within(loop))
 
 
 def _is_unset(value: Any, type_: Type) -> bool:

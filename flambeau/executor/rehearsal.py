@@ -56,8 +56,8 @@ def _is_quiet(node: Node) -> bool:
 
 def _is_off(node: Node) -> bool:
     """Whether a node that draws random numbers in training is told that there is none."""
-    place = None if node.definition is None else node.definition.schema.index.get("train")
-    return place is not None and is_constant(node.operand(place)) and not constant_value(node.operand(place))
+    index = None if node.definition is None else node.definition.schema.index.get("train")
+    return index is not None and is_constant(node.operand(index)) and not constant_value(node.operand(index))
 
 
 def _writes_to_others(graph: Graph) -> bool:

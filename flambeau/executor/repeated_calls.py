@@ -71,7 +71,7 @@ class QuickWayBack(NamedTuple):
     """Which tensors among the arguments must be as they were."""
     parameters: tuple[int, ...]
     """Which arguments it takes behind the gradients."""
-    places: tuple[int | None, ...]
+    gradient_indices: tuple[int | None, ...]
     """Of each argument that asks, which of the gradients is its own; None if none is."""
     gradients: Callable[[Any], Sequence[Any]]
     """The gradients in what it gives."""
@@ -224,10 +224,10 @@ class RepeatedCall:
         stub = getattr(way.function.runner, "stub", None)
         if stub is None or not missing.isdisjoint(way.seeds):
             return None
-        places = tuple([way.targets.index(n) if n in way.targets else None for n in self.asking])
+        gradient_indices = tuple([way.targets.index(n) if n in way.targets else None for n in self.asking])
         parameters = self.call.plan.parameters if self.keeps else tuple(range(len(self.kinds)))
         needed = tuple([n for n in way.needed if self.kinds[n].dtype is not None])
-        return QuickWayBack(stub, way.seeds, needed, parameters, places, way.gradients)
+        return QuickWayBack(stub, way.seeds, needed, parameters, gradient_indices, way.gradients)
 
 
 def _is_like(value: Any, kind: Kind) -> bool:
@@ -276,7 +276,7 @@ class RepeatedBackward(CompiledBackward):
         if outcome is MISSED:
             return self.apply(gradients)
         gradients_back = way.gradients(outcome)
-        return [None if place is None else gradients_back[place] for place in way.places]
+        return [None if index is None else gradients_back[index] for index in way.gradient_indices]
 
 
 _node: Final = Maker(

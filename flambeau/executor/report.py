@@ -190,13 +190,13 @@ class NativeReport:
             yield f"{self.name}{where}: " + (f"interpreted: {self.reason}" if self.reason else "not called yet")
             return
         cached = f", {self.from_cache} from cache" if self.from_cache else ""
-        made = f"{self.variants} variant(s){cached}, {self.milliseconds:.1f} ms, {self.object_bytes:,} bytes of code"
+        summary = f"{self.variants} variant(s){cached}, {self.milliseconds:.1f} ms, {self.object_bytes:,} bytes of code"
         inner = [
             (self.parallel, "parallel loop(s)"), (self.tight_loops, "tight loop(s)"), (self.lanes, "as lanes"),
             (self.groups, "group(s)"),
         ]  # fmt: skip
         holds = ", ".join(f"{count} {what}" for count, what in inner if count)
-        yield f"{self.name}{where}: native, {made}, {self.calls} calls" + (f": {holds}" if holds else "")
+        yield f"{self.name}{where}: native, {summary}, {self.calls} calls" + (f": {holds}" if holds else "")
 
 
 @dataclass(frozen=True, slots=True)

@@ -94,21 +94,21 @@ def _lowered_whole(inner: Graph, types: Sequence[Type]) -> Lowered | None:
 
 
 def _pieces(nodes: list[Node], types: Mapping[Value, Type]) -> Pieces:
-    place = {node: k for k, node in enumerate(nodes)}
+    indices = {node: k for k, node in enumerate(nodes)}
     pieces: Pieces = []
     waiting = [nodes]
     while waiting:
         run = waiting.pop()
         refusal = _refusal(run, types)
         if refusal is None:
-            pieces.append(([place[n] for n in run], True))
+            pieces.append(([indices[n] for n in run], True))
             continue
         first = _needed_first(run, refusal)
         if not first:
             ends = [k for k in _ends(run) if 0 < k < len(run)]
             first = next((run[:k] for k in ends if _can_be_cut(run[:k], types)), [])
         if not first:
-            pieces.append(([place[run[0]]], False))
+            pieces.append(([indices[run[0]]], False))
         rest = [n for n in run if n not in set(first or run[:1])]
         waiting += [part for part in (rest, first) if part]
     return [] if pieces == [(list(range(len(nodes))), True)] else pieces
@@ -140,8 +140,8 @@ def _ends(nodes: Sequence[Node]) -> list[int]:
     """Where a piece may end, the last first: before and after folds, and in halves."""
     folds = [k for k, n in enumerate(nodes) if n.definition is not None and n.definition.accumulator]
     halves = [len(nodes) >> shift for shift in range(1, 6)]
-    places = {len(nodes), *folds, *(k + 1 for k in folds), *halves, *range(1, min(len(nodes), 4))}
-    return sorted(places, reverse=True)
+    ends = {len(nodes), *folds, *(k + 1 for k in folds), *halves, *range(1, min(len(nodes), 4))}
+    return sorted(ends, reverse=True)
 
 
 def _more_refined(own: Type, operand: Type) -> Type:
@@ -181,12 +181,12 @@ def _cut(group: Node, pieces: Pieces) -> None:
     """Put a group's nodes back into its block, and make groups of the pieces that have kernels."""
     added = _put_back(group)
     nodes = [n for n in added if n.op != CONSTANT]
-    for node in (nodes[k] for places, _ in pieces for k in places):
+    for node in (nodes[k] for indices, _ in pieces for k in indices):
         node.move_before(group)
     group.erase()
-    for places, has_kernel in pieces:
+    for indices, has_kernel in pieces:
         if has_kernel:
-            outline([nodes[k] for k in places], GROUP)
+            outline([nodes[k] for k in indices], GROUP)
     for node in added:
         if node.op == CONSTANT and not node.result().is_used:
             node.erase()

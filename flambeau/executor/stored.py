@@ -35,7 +35,7 @@ PACKAGE: Final = str(Path(__file__).parents[1])
 
 
 @dataclass(frozen=True, slots=True)
-class Place:
+class CacheEntry:
     """Where in the cache something is kept, or would be."""
 
     cache: ObjectCache
@@ -79,7 +79,7 @@ class Place:
             return
         self.cache.store(self.key, content, self.processor)
 
-    def beside(self, what: str) -> Place:
+    def beside(self, what: str) -> CacheEntry:
         """Where something else is kept that was made of what lies here."""
         return replace(self, key=key_of(self.key, what))
 
@@ -89,15 +89,15 @@ class Place:
             log.write("cache", f"nothing is kept under {self.key}: {error}")
 
 
-def place_of(function: Function, *what: str) -> Place | None:
+def entry_of(function: Function, *what: str) -> CacheEntry | None:
     """Where what was made of a function is kept; None where it is not."""
     provenance = function.provenance
     origin = None if provenance is None else provenance.origin()
-    place = None if origin is None else place_under(origin, *what)
-    return None if place is None else replace(place, function=function)
+    entry = None if origin is None else entry_under(origin, *what)
+    return None if entry is None else replace(entry, function=function)
 
 
-def place_under(origin: Origin, *what: str) -> Place | None:
+def entry_under(origin: Origin, *what: str) -> CacheEntry | None:
     """Where what was made of something with an origin is kept; None where nothing is."""
     if _has_own_kernels():
         return None
@@ -109,21 +109,21 @@ def place_under(origin: Origin, *what: str) -> Place | None:
     except host.ProcessorError:
         return None
     around = (str(defaults.float_dtype()), np.__version__, str(available()), _sources(), stamp())
-    return Place(cache, key_of("program", origin.key, *what, *around), processor, origin)
+    return CacheEntry(cache, key_of("program", origin.key, *what, *around), processor, origin)
 
 
-def plan_place(function: Function, arguments: Sequence[Any], options: Options) -> Place | None:
+def plan_entry(function: Function, arguments: Sequence[Any], options: Options) -> CacheEntry | None:
     """Where the optimised graph for arguments like these is kept between processes; None where it is not."""
     if options.verify or log.level("passes"):
         return None
     about = (options.backend, sorted(options.without), options.num_threads, options.fastmath)
-    return place_of(function, "plan", describe(spec_of(arguments)), repr(about))
+    return entry_of(function, "plan", describe(spec_of(arguments)), repr(about))
 
 
 def is_kept(function: Function, arguments: Sequence[Any], options: Options) -> bool:
     """Whether an earlier process has left the plan for arguments like these."""
-    place = plan_place(function, arguments, options)
-    return place is not None and place.is_there()
+    entry = plan_entry(function, arguments, options)
+    return entry is not None and entry.is_there()
 
 
 @cache

@@ -11,7 +11,7 @@ from flambeau.executor.compiled_gradients import Attach, GradientPlan, Refusal, 
 from flambeau.executor.gradients import Asking
 from flambeau.executor.options import Options
 from flambeau.executor.records import RecordError, dumps, loads
-from flambeau.executor.stored import Place, place_of
+from flambeau.executor.stored import CacheEntry, entry_of
 from flambeau.ir.graph import Graph
 from flambeau.program.function import Function
 from flambeau.program.origin import Names, Provenance
@@ -21,13 +21,13 @@ from flambeau.specialise.spec import Spec, describe
 
 def flow_of(function: Function, spec: Spec, asks: Asking, make: Callable[[], Flow]) -> Flow:
     """How gradients flow through a function for arguments of a spec; `make` finds it out."""
-    place = place_of(function, "flow", describe(spec), repr(asks))
-    known = None if place is None else place.read()
+    entry = entry_of(function, "flow", describe(spec), repr(asks))
+    known = None if entry is None else entry.read()
     if isinstance(known, Flow):
         return known
     flow = make()
-    if place is not None:
-        place.keep(flow)
+    if entry is not None:
+        entry.keep(flow)
     return flow
 
 
@@ -41,20 +41,20 @@ def plan_of(
 ) -> GradientPlan | Refusal:
     """How gradients go back through a function; `make` derives it, `attach` gives a function what runs it."""
     what = ("gradients", describe(spec), repr(asks))
-    place = None if options.verify else place_of(function, *what)
-    if place is None or function.provenance is None:
+    entry = None if options.verify else entry_of(function, *what)
+    if entry is None or function.provenance is None:
         return make(None)
     provenance = function.provenance.part(*what)
-    known = place.read()
+    known = entry.read()
     if known is not None:
-        return _read(known, function, place, provenance, attach)
+        return _read(known, function, entry, provenance, attach)
     plan = make(provenance)
     try:
-        record = _record(plan, place.origin.names)
+        record = _record(plan, entry.origin.names)
     except RecordError as error:
-        place.say_why_not(error)
+        entry.say_why_not(error)
     else:
-        place.keep(record)
+        entry.keep(record)
     return plan
 
 
@@ -69,12 +69,12 @@ def _record(plan: GradientPlan | Refusal, names: Names) -> Any:
 
 
 def _read(
-    record: Any, function: Function, place: Place, provenance: Provenance, attach: Attach
+    record: Any, function: Function, entry: CacheEntry, provenance: Provenance, attach: Attach
 ) -> GradientPlan | Refusal:
     if isinstance(record, str):
         return Refusal(record)
     name, (taken, returned), results, parameters, stacks, graph, gradient = record
-    names = place.origin.names
+    names = entry.origin.names
     arguments = tuple(Argument(argument, type_) for argument, type_ in taken)
     schema = FunctionSchema(name, "", arguments, tuple(Argument("", type_) for type_ in returned))
     forward = Function(name, lambda: _loaded(graph, names, Graph), schema)

@@ -42,8 +42,8 @@ def _has_tensor(type_: Type) -> bool:
 
 def _is_within(node: Node, block: SourceRange) -> bool:
     """Whether a node was written in the block, or was inlined from a call there."""
-    places = [node.range, *(where for _, where in node.call_chain)]
-    return any(p is not None and p.source == block.source and block.start <= p.start < block.end for p in places)
+    ranges = [node.range, *(where for _, where in node.call_chain)]
+    return any(p is not None and p.source == block.source and block.start <= p.start < block.end for p in ranges)
 
 
 def _described(nodes: list[Node]) -> Iterator[str]:

@@ -29,9 +29,9 @@ def waits_for_others(graph: Graph) -> bool:
         return True
     if not any(node.op in kinds.WAIT for node in reached):
         return False
-    given = [*graph.parameters, *(v for n in reached if n.op in (CONSTANT, "prim::GetAttr") for v in n.results)]
+    inputs = [*graph.parameters, *(v for n in reached if n.op in (CONSTANT, "prim::GetAttr") for v in n.results)]
     passed_on = [v.static_type for n in reached if n.op == FORK for v in n.operands]
-    return any(_holds(v.static_type, FutureType) for v in given) or any(
+    return any(_holds(v.static_type, FutureType) for v in inputs) or any(
         _holds(t, FutureType) for t in passed_on if not isinstance(t, FutureType)
     )
 
@@ -57,9 +57,9 @@ def _reached(graph: Graph) -> list[Node] | None:
     return reached
 
 
-def _spins(given: Iterable[Value], nodes: Iterable[Node]) -> bool:
+def _spins(inputs: Iterable[Value], nodes: Iterable[Node]) -> bool:
     """Whether a loop may go on until somebody changes an object that the task was given."""
-    if not any(_holds(v.static_type, ListType, DictType) for v in given):
+    if not any(_holds(v.static_type, ListType, DictType) for v in inputs):
         return False
     loops = [node for node in nodes if node.op == "prim::Loop"]
     goes_on = [loop.nested_blocks[0].returns[0].defining_node for loop in loops]

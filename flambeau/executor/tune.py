@@ -239,11 +239,11 @@ def alternately(functions: Sequence[Callable[[], object]]) -> list[list[float]]:
         counts.append(max(1, int(LONG / max(time.perf_counter() - start, 1e-9))))
     taken: list[list[float]] = [[] for _ in functions]
     for _ in range(ROUNDS):
-        for place, (function, count) in enumerate(zip(functions, counts, strict=True)):
+        for index, (function, count) in enumerate(zip(functions, counts, strict=True)):
             start = time.perf_counter()
             for _ in range(count):
                 function()
-            taken[place].append((time.perf_counter() - start) / count)
+            taken[index].append((time.perf_counter() - start) / count)
     return taken
 
 

@@ -27,7 +27,7 @@ TEXT = (
 )
 
 _warned: weakref.WeakKeyDictionary[Function, set[SourceRange | None]] = weakref.WeakKeyDictionary()
-"""The places of each function that were warned of."""
+"""The source ranges of each function that were warned of."""
 _lock = Lock()
 
 
@@ -81,25 +81,25 @@ class Watch:
             function.graph, function.short_name, self.loop, lambda: self._count(node.range, 1, part)
         )
 
-    def _count(self, place: SourceRange | None, more: int, part: Callable[[], SlowPart]) -> None:
-        count = self._counts[place] = self._counts.get(place, 0) + more
+    def _count(self, source_range: SourceRange | None, more: int, part: Callable[[], SlowPart]) -> None:
+        count = self._counts[source_range] = self._counts.get(source_range, 0) + more
         if count > HOT and count - more <= HOT:
-            self._due[place] = part
+            self._due[source_range] = part
 
     def tell(self) -> None:
         """Warn of what has become hot since this was last asked."""
         while self._due:
-            place, part = self._due.popitem()
+            source_range, part = self._due.popitem()
             with _lock:
                 warned = _warned.setdefault(self._function, set())
-                if place in warned:
+                if source_range in warned:
                     continue
-                warned.add(place)
-            self._warn(place, part())
+                warned.add(source_range)
+            self._warn(source_range, part())
 
-    def _warn(self, place: SourceRange | None, part: SlowPart) -> None:
-        filename, line, _ = place.file_line_col() if place is not None else ("<script>", 1, 0)
-        blamed = part.blamed or place
+    def _warn(self, source_range: SourceRange | None, part: SlowPart) -> None:
+        filename, line, _ = source_range.file_line_col() if source_range is not None else ("<script>", 1, 0)
+        blamed = part.blamed or source_range
         shown = blamed.highlight(context_lines=1) if blamed is not None else ""
-        text = TEXT.format(name=self._function.short_name, part=part, count=self._counts[place], place=shown)
+        text = TEXT.format(name=self._function.short_name, part=part, count=self._counts[source_range], place=shown)
         warnings.warn_explicit(text, PerformanceWarning, filename, line, registry={})

@@ -178,8 +178,8 @@ class Graph:
         to_erase.is_erased = True
 
     @contextmanager
-    def _inserting(self, place: Node) -> Iterator[None]:
-        before, self._insert_before = self._insert_before, place
+    def _inserting(self, insertion_point: Node) -> Iterator[None]:
+        before, self._insert_before = self._insert_before, insertion_point
         try:
             yield
         finally:

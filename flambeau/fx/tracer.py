@@ -268,15 +268,15 @@ class Tracer(TracerBase):
     @contextmanager
     def _patched(self, function: Callable[..., Any]) -> Iterator[None]:
         """Within the block, functions that are not to be traced into make nodes."""
-        places: list[tuple[dict[str, Any], str, Any]] = []
+        originals: list[tuple[dict[str, Any], str, Any]] = []
 
         for scope, name, original in self._functions_to_replace(function):
-            places.append((scope, name, scope.get(name, _ABSENT)))
+            originals.append((scope, name, scope.get(name, _ABSENT)))
             scope[name] = _noded(original)
         try:
             yield
         finally:
-            for scope, name, before in reversed(places):
+            for scope, name, before in reversed(originals):
                 if before is _ABSENT:
                     del scope[name]
                 else:

@@ -64,8 +64,8 @@ class RequiresGradCheck(TypeCheck):
         )  # fmt: skip
 
 
-def _fits(known: Sequence[int | None] | None, found: Sequence[int]) -> bool:
+def _fits(known: Sequence[int | None] | None, sizes: Sequence[int]) -> bool:
     """Whether sizes are those that are known; negative numbers stand for any."""
     if known is None:
         return True
-    return len(known) == len(found) and all(k is None or k < 0 or k == f for k, f in zip(known, found, strict=True))
+    return len(known) == len(sizes) and all(k is None or k < 0 or k == f for k, f in zip(known, sizes, strict=True))

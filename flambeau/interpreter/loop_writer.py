@@ -344,12 +344,12 @@ class _Writer:
         values = [self.read(r) for r in a]
         listed = "".join([v + ", " for v in values])
         if op is Op.DICT:
-            made = f"{{{', '.join([f'{k}: {v}' for k, v in zip(values[::2], values[1::2], strict=True)])}}}"
+            display = f"{{{', '.join([f'{k}: {v}' for k, v in zip(values[::2], values[1::2], strict=True)])}}}"
         elif op is Op.LIST:
-            made = f"[{listed}]"
+            display = f"[{listed}]"
         else:
-            made = f"({listed})" if f is None else f"{self._name(f)}({listed})"
-        self.line(f"{self.write(d)} = {made}")
+            display = f"({listed})" if f is None else f"{self._name(f)}({listed})"
+        self.line(f"{self.write(d)} = {display}")
 
     def _call(self, instruction: Instruction, next_: Instruction | None) -> None:
         op, d, f, _, _, _ = instruction

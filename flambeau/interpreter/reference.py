@@ -169,7 +169,7 @@ class Evaluator:
         elif node.op == "prim::fork":
             return (Future.of(lambda: _single(self.graph(node.attribute("Subgraph"), values))),)
         elif node.op == "prim::awaitable":
-            return (Await(lambda *given: _single(self.graph(node.attribute("Subgraph"), given)), *values),)
+            return (Await(lambda *arguments: _single(self.graph(node.attribute("Subgraph"), arguments)), *values),)
         elif node.op in kinds.WAIT:
             result = values[0].wait()
         elif node.op == "prim::awaitable_nowait":

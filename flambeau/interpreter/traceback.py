@@ -47,8 +47,8 @@ def located(error: Exception, active: list[Active]) -> Exception:
     if isinstance(error, InternalError):
         return error
     frames = frames_of(active)
-    code, place = active[-1]
-    site = code.sites[place]
+    code, site_index = active[-1]
+    site = code.sites[site_index]
     if isinstance(error, ScriptError | ExecutionError) and error.frames and site.kind in CUT_OUT:
         # A fused group is no function: its nodes know the calls around them, so they stand in place of the group.
         (_, where), *inner = error.frames

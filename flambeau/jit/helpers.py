@@ -179,7 +179,7 @@ def wait(future: Future) -> Any:
 def _awaitable(func: Callable[..., Any], *args: Any, **kwargs: Any) -> Await:
     """The result of `func(*args)`, computed when it is first asked for."""
     if kwargs:
-        return Await(lambda *given: func(*given, **kwargs), *args)
+        return Await(lambda *arguments: func(*arguments, **kwargs), *args)
     return Await(func, *args)
 
 

@@ -130,14 +130,14 @@ class _Universal:
         addresses = (ctypes.c_int64 * len(kinds)).from_address(arguments)
         strides = (ctypes.c_int64 * len(kinds)).from_address(steps)
         for element in range(start, start + count):
-            places = [
+            cells = [
                 _cell(kind, address + element * stride)
                 for kind, address, stride in zip(kinds, addresses, strides, strict=True)
             ]
-            elements = [array.item() for array in places[: len(self.takes)]]
+            elements = [array.item() for array in cells[: len(self.takes)]]
             outcome = self.scripted._executor(*elements)
             results = outcome if len(self.gives) > 1 else (outcome,)
-            for array, result in zip(places[len(self.takes) :], results, strict=True):
+            for array, result in zip(cells[len(self.takes) :], results, strict=True):
                 array[...] = result
 
     def make(self) -> np.ufunc:

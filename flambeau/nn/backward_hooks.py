@@ -53,13 +53,13 @@ class BackwardHooks:
     def arguments(self, args: tuple[Any, ...]) -> tuple[Any, ...]:
         """The arguments, behind a node whose gradients hooks get."""
         self._count = len(args)
-        wrapped, node, places = _behind(args)
+        wrapped, node, indices = _behind(args)
         if node is not None:
             self._has_inputs = True
 
             def on_inputs(grad_inputs: Gradients, grad_outputs: Gradients) -> Gradients | None:
-                gradients = self._run(_placed(grad_inputs, places, self._count))
-                return tuple([gradients[index] for index in places])
+                gradients = self._run(_placed(grad_inputs, indices, self._count))
+                return tuple([gradients[index] for index in indices])
 
             node.register_hook(on_inputs)
         return wrapped
@@ -67,12 +67,12 @@ class BackwardHooks:
     def results(self, result: Any) -> Any:
         """The results, behind such a node."""
         listed = result if isinstance(result, tuple) else (result,)
-        wrapped, node, places = _behind(listed)
+        wrapped, node, indices = _behind(listed)
         if node is None:
             return result
 
         def on_outputs(grad_outputs: Gradients) -> Gradients | None:
-            gradients = _placed(grad_outputs, places, len(listed))
+            gradients = _placed(grad_outputs, indices, len(listed))
             for hook in self._pre:
                 returned = hook(self._module, gradients)
                 if returned is not None:
@@ -80,7 +80,7 @@ class BackwardHooks:
             self._outputs = gradients
             if not self._has_inputs:
                 self._run((None,) * self._count)
-            return tuple([gradients[index] for index in places])
+            return tuple([gradients[index] for index in indices])
 
         node.register_prehook(on_outputs)
         return wrapped if isinstance(result, tuple) else wrapped[0]
@@ -100,22 +100,22 @@ def _checked(returned: Any, expected: int, what: str) -> Gradients:
     return gradients
 
 
-def _placed(gradients: Sequence[Any], places: Sequence[int], count: int) -> Gradients:
+def _placed(gradients: Sequence[Any], indices: Sequence[int], count: int) -> Gradients:
     """Gradients where their tensors are, and None elsewhere."""
     placed: list[Any] = [None] * count
-    for index, gradient in zip(places, gradients, strict=False):
+    for index, gradient in zip(indices, gradients, strict=False):
         placed[index] = gradient
     return tuple(placed)
 
 
 def _behind(values: tuple[Any, ...]) -> tuple[tuple[Any, ...], Any, list[int]]:
     """Values, tensors among them behind a node; the node, None if nothing asks for gradients; where the tensors are."""
-    places = [n for n, value in enumerate(values) if isinstance(value, Tensor)]
-    if not is_grad_enabled() or not any(values[index].requires_grad for index in places):
-        return values, None, places
-    tensors = BackwardHookFunction.apply(*[values[index] for index in places])
+    indices = [n for n, value in enumerate(values) if isinstance(value, Tensor)]
+    if not is_grad_enabled() or not any(values[index].requires_grad for index in indices):
+        return values, None, indices
+    tensors = BackwardHookFunction.apply(*[values[index] for index in indices])
     result = list(values)
-    for index, tensor in zip(places, tensors, strict=True):
+    for index, tensor in zip(indices, tensors, strict=True):
         result[index] = tensor
     node = next(tensor.grad_fn for tensor in tensors if tensor.grad_fn is not None)
-    return tuple(result), node, places
+    return tuple(result), node, indices

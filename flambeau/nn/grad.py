@@ -44,11 +44,11 @@ def _input(
     for dim in range(dims):
         size = grad_output.shape[dim - dims]
         low = (size - 1) * steps[dim] - 2 * pads[dim] + gaps[dim] * (weight.shape[dim - dims] - 1) + 1
-        given = input_size[dim - dims]
-        if not low <= given < low + steps[dim]:
-            bounds = {"low": low, "high": low + steps[dim] - 1, "given": given}
+        requested = input_size[dim - dims]
+        if not low <= requested < low + steps[dim]:
+            bounds = {"low": low, "high": low + steps[dim] - 1, "given": requested}
             raise ValueError(WRONG_SIZES.format(name=name, size=size, dim=dim - dims, **bounds))
-        more.append(given - low)
+        more.append(requested - low)
     backwards: Any = getattr(F, f"conv_transpose{dims}d")
     result: Tensor = backwards(grad_output, weight, None, steps, pads, more, groups, gaps)
     return result
@@ -63,8 +63,8 @@ def _weight(
         raise ValueError(WRONG_RANK.format(name=f"conv{dims}d_weight", count=dims + 2, what="the weight", sizes=sizes))
     steps, pads, gaps = _each(stride, dims), _each(padding, dims), _each(dilation, dims)
     kernel = list(weight_size[2:])
-    found: Tensor = call("flambeau::convolution_weight", input, grad_output, kernel, steps, pads, gaps, groups)
-    return found
+    gradient: Tensor = call("flambeau::convolution_weight", input, grad_output, kernel, steps, pads, gaps, groups)
+    return gradient
 
 
 def conv1d_input(

@@ -76,14 +76,14 @@ class _Member:
 class _Tables:
     """What one kernel looks up in a launch on one stream."""
 
-    __slots__ = ("places", "shares", "sizes", "words")
+    __slots__ = ("shares", "sizes", "table", "words")
 
     def __init__(self) -> None:
         self.sizes: tuple[int, ...] = ()
         self.shares: Any = None
-        self.places: Any = None
+        self.table: Any = None
         self.words: Any = None
-        """What was brought to `places` last."""
+        """What was brought to `table` last."""
 
 
 class DeviceUpdate:
@@ -166,19 +166,19 @@ class DeviceUpdate:
         if tables.sizes != sizes:
             tables.shares, tables.sizes = _brought(share, device, capture), sizes
         numbers = list(dict.fromkeys(n for _, n in members))
-        values = [kernel.numbers([float(x) for x in n.given]) for n in numbers]
+        values = [kernel.numbers([float(x) for x in n.scalars]) for n in numbers]
         count = len(members) * len(many.order)
         length = count + sum(map(len, values))
-        if tables.places is None or tables.places.nbytes != length * WORD:
-            tables.places, tables.words = _new_table(length * WORD, device, capture), None
-        words = _words(many, kernel, members, {n: k for k, n in enumerate(numbers)}, values, tables.places.address)
+        if tables.table is None or tables.table.nbytes != length * WORD:
+            tables.table, tables.words = _new_table(length * WORD, device, capture), None
+        words = _words(many, kernel, members, {n: k for k, n in enumerate(numbers)}, values, tables.table.address)
         if tables.words is None or not np.array_equal(words, tables.words):
-            _bring(words, tables.places, device, capture)
+            _bring(words, tables.table, device, capture)
             tables.words = words
         function, module = many.function()
         if capture is not None:
             capture.kept += [tables, module]
-        arguments = np.uint64(tables.shares.address), np.uint64(tables.places.address), np.int64(first)
+        arguments = np.uint64(tables.shares.address), np.uint64(tables.table.address), np.int64(first)
         function((blocks,), (THREADS,), arguments)
 
 
@@ -253,5 +253,5 @@ def _many(kernel: FormulaKernel, *, is_aligned: bool) -> ManyKernel | None:
 
 def _overlap(arrays: Sequence[Any]) -> bool:
     """Whether two of some arrays of one size share memory."""
-    places = sorted(int(a.ctypes.data) for a in arrays)
-    return any(second - first < arrays[0].nbytes for first, second in pairwise(places))
+    addresses = sorted(int(a.ctypes.data) for a in arrays)
+    return any(second - first < arrays[0].nbytes for first, second in pairwise(addresses))

@@ -103,8 +103,8 @@ class FormulaKernel:
         self.sources = tuple([k for k, v in enumerate(tensors) if v in used])
         """Of each tensor that the kernel reads, which one of the formula it is."""
         self._numbers = NumberPart(rest[: len(formula.numbers)], on_numbers)
-        self.number_places = tuple([k for k, v in enumerate(self._numbers.values) if v in used])
-        numbers = [self._numbers.values[k] for k in self.number_places]
+        self.number_indices = tuple([k for k, v in enumerate(self._numbers.values) if v in used])
+        numbers = [self._numbers.values[k] for k in self.number_indices]
         inputs = [*[tensors[k] for k in self.sources], *numbers]
         types: list[Type] = [TensorType(dtype=dtypes[k], sizes=(None,)) for k in self.sources]
         types += [v.static_type for v in numbers]
@@ -135,7 +135,7 @@ class FormulaKernel:
     def numbers(self, values: Sequence[float]) -> list[float]:
         """What the kernel takes as numbers, of those that the formula takes."""
         results = self._numbers(values)
-        return [results[k] for k in self.number_places]
+        return [results[k] for k in self.number_indices]
 
 
 class NumberPart:

@@ -115,7 +115,7 @@ class FormulaOptimizer(Optimizer, ABC):
             flags, numbers = known
             tensors = [parameter, gradient, *map(state.get, names)]
             if plainly:
-                apply(self.formula, tensors, numbers.given, flags)
+                apply(self.formula, tensors, numbers.scalars, flags)
             else:
                 update(tensors, numbers, flags)
 

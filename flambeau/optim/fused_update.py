@@ -37,8 +37,8 @@ REAL_OF_COMPLEX: Final = {np.dtype(np.complex64): np.dtype(np.float32), np.dtype
 class Numbers:
     """The numbers of a formula in one step: as the settings have them, a rate may be a tensor."""
 
-    def __init__(self, given: Sequence[Any]) -> None:
-        self.given = given
+    def __init__(self, scalars: Sequence[Any]) -> None:
+        self.scalars = scalars
 
 
 class NumberCell:
@@ -46,13 +46,13 @@ class NumberCell:
 
     def __init__(self, kernel: FormulaKernel) -> None:
         self.kernel = kernel
-        self.values = np.zeros(len(kernel.number_places))
+        self.values = np.zeros(len(kernel.number_indices))
         self.current: Numbers | None = None
         """Whose values are there."""
 
     def hold(self, numbers: Numbers) -> None:
         """Work out what the kernel takes."""
-        self.values[:] = self.kernel.numbers([float(n) for n in numbers.given])
+        self.values[:] = self.kernel.numbers([float(n) for n in numbers.scalars])
         self.current = numbers
 
 
@@ -87,7 +87,7 @@ class FusedUpdate:
                 return
             update = self._updates[id(parameter)] = self._new_update(tensors, flags) if is_on_host else None
             if update is None:
-                apply(self.formula, tensors, numbers.given, flags)
+                apply(self.formula, tensors, numbers.scalars, flags)
                 return
         update.run(numbers)
 

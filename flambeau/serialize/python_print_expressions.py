@@ -114,10 +114,10 @@ def needed_arguments(schema: FunctionSchema, inputs: Sequence[Value]) -> int:
     return count
 
 
-def _is_default(default: Any, given: Any) -> bool:
-    if isinstance(default, list) and isinstance(given, list):
-        return len(default) == len(given) and all(map(_is_default, default, given))
-    return same_constant(default, given)
+def _is_default(default: Any, value: Any) -> bool:
+    if isinstance(default, list) and isinstance(value, list):
+        return len(default) == len(value) and all(map(_is_default, default, value))
+    return same_constant(default, value)
 
 
 # -- forms -------------------------------------------------------------------------------------------------------------

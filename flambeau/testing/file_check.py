@@ -238,8 +238,8 @@ class _Run:
             self.at = start
             self.fail(check, f"found in line {self.line(position)}")
 
-    def line(self, place: int) -> int:
-        return self.text.count("\n", 0, place) + 1
+    def line(self, offset: int) -> int:
+        return self.text.count("\n", 0, offset) + 1
 
     def fail(self, check: Check, what: str) -> Span:
         shown = self.text[self.at :]

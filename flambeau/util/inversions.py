@@ -87,7 +87,7 @@ DEVICE_COPY: Final = Inversion[Callable[[Any, Any], bool]](
 PLACES_ON_DEVICE: Final = Inversion[Callable[[Any, int, int, str], bool]](
     "has a device look whether places of an array lie within bounds, for an operator of that name; whether it can "
     "(`executor.devices.place_checks`)",
-    lambda places, low, high, operator: False,
+    lambda indices, low, high, operator: False,
 )
 LARGE_GRADIENTS: Final = Inversion[Callable[[str, Any], Callable[[Sequence[Any]], Any]]](
     "gives what computes the gradients of all operands of a call on large arrays together, from the operator's name "

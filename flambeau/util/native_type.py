@@ -88,8 +88,8 @@ def is_supported() -> bool:
 def _flags_offset(known: type) -> int | None:
     """The offset of the flags in a type object: the one at which several types have their ``__flags__``."""
     types = (int, str, list, type, object, known)
-    places = [{at for at in range(HEAD, 400, 8) if word(id(t) + at) == t.__flags__} for t in types]
-    offsets = set.intersection(*places)
+    candidates = [{at for at in range(HEAD, 400, 8) if word(id(t) + at) == t.__flags__} for t in types]
+    offsets = set.intersection(*candidates)
     return offsets.pop() if len(offsets) == 1 else None
 
 

@@ -24,7 +24,7 @@ class Container:
 
     opened: Callable[[Any], tuple[Sequence[Any], Any]]
     """The values in one, and what else it is made of, which is compared with `==`."""
-    made: Callable[[Sequence[Any], Any], Any]
+    build: Callable[[Sequence[Any], Any], Any]
     """One of such values and of what else there was."""
 
 
@@ -97,7 +97,7 @@ class Structure:
             return next(leaves)
         values = [child._built(leaves) for child in self.children]
         if (container := REGISTERED.get(self.kind)) is not None:
-            return container.made(values, self.keys)
+            return container.build(values, self.keys)
         if self.keys is not None:
             return self.kind(zip(self.keys, values, strict=True))
         return self.kind(*values) if hasattr(self.kind, "_fields") else self.kind(values)

@@ -198,9 +198,9 @@ class CheckpointFunction(Function):
     def forward(ctx: Any, function: Callable[..., Any], preserves: bool, *args: Any) -> Any:
         ctx.function = function
         ctx.world = _World(with_random=preserves)
-        ctx.places = [n for n, value in enumerate(args) if isinstance(value, Tensor)]
+        ctx.tensor_indices = [n for n, value in enumerate(args) if isinstance(value, Tensor)]
         ctx.values = [None if isinstance(value, Tensor) else value for value in args]
-        ctx.save_for_backward(*[args[n] for n in ctx.places])
+        ctx.save_for_backward(*[args[n] for n in ctx.tensor_indices])
         return function(*args)
 
     @staticmethod
@@ -208,7 +208,7 @@ class CheckpointFunction(Function):
         if is_for_targets():
             raise RuntimeError(NOT_WITH_GRAD)
         values = list(ctx.values)
-        for index, tensor in zip(ctx.places, ctx.saved_tensors, strict=True):
+        for index, tensor in zip(ctx.tensor_indices, ctx.saved_tensors, strict=True):
             values[index] = _apart(tensor)
         with ctx.world.restored(), inference_mode(False):
             result = ctx.function(*values)

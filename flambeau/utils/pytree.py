@@ -278,7 +278,7 @@ def _keys(value: Any, spec: TreeSpec) -> Sequence[SequenceKey | MappingKey | Get
     names = getattr(value, "_fields", spec.keys if dataclasses.is_dataclass(value) else None)
     if isinstance(names, list | tuple):
         return [GetAttrKey(name) for name in names]
-    return [SequenceKey(place) for place in range(len(spec.children))]
+    return [SequenceKey(index) for index in range(len(spec.children))]
 
 
 def tree_map_with_path(func: Callable[[KeyPath, Any], Any], tree: Any, is_leaf: IsLeaf | None = None) -> Any:

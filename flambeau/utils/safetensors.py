@@ -122,17 +122,17 @@ def _checked(metadata: Mapping[str, str] | None) -> dict[str, str] | None:
 
 def _arrays(tensors: Mapping[str, Tensor]) -> dict[str, Any]:
     """Tensors as the library takes them. Raises ValueError and RuntimeError for those that it may not have."""
-    places: dict[int, list[str]] = {}
+    names_by_storage: dict[int, list[str]] = {}
     arrays = {}
     for name, tensor in tensors.items():
         if not isinstance(tensor, Tensor):
             raise ValueError(f"Key `{name}` is invalid, expected Tensor but received {type(tensor)}")
         if tensor.numel():
-            places.setdefault(id(tensor._storage), []).append(name)
+            names_by_storage.setdefault(id(tensor._storage), []).append(name)
         if tensor.dtype.name not in NAMES:
             raise ValueError(f"Key `{name}`: the format has no tensors of dtype {tensor.dtype.name}")
         arrays[name] = tensor.detach().contiguous()._array
-    shared = [names for names in places.values() if len(names) > 1]
+    shared = [names for names in names_by_storage.values() if len(names) > 1]
     if shared:
         raise RuntimeError(SHARED.format(names=shared))
     return arrays

@@ -311,14 +311,14 @@ def test_what_is_kept_of_graphs_may_be_broken(tmp_path: Path) -> None:
 
 
 def test_another_entry_in_its_place_is_no_record_of_graphs() -> None:
-    from flambeau.executor.stored import place_of
+    from flambeau.executor.stored import entry_of
 
     content = saved()
     for wrong in ({"forward": 3}, [1, 2], {}, "graph"):
         module = loaded(content)
-        place = place_of(module.forward.script_function, "graphs")
-        assert place is not None
-        place.keep(wrong)
+        entry = entry_of(module.forward.script_function, "graphs")
+        assert entry is not None
+        entry.keep(wrong)
         with flambeau.no_grad():
             assert module(X).shape == X.shape
 

@@ -141,9 +141,9 @@ def test_what_no_outline_can_hold_is_read_from_the_code() -> None:
 def test_another_entry_in_its_place_is_no_outline(entry: Any, monkeypatch: pytest.MonkeyPatch) -> None:
     content = saved(Whole())
     expected = told(loaded(content))
-    read = stored.Place.read
+    read = stored.CacheEntry.read
 
-    def other(self: stored.Place) -> Any:
+    def other(self: stored.CacheEntry) -> Any:
         kept = read(self)
         if not isinstance(kept, tuple) or not isinstance(kept[0], list):
             return kept
@@ -151,5 +151,5 @@ def test_another_entry_in_its_place_is_no_outline(entry: Any, monkeypatch: pytes
             return entry[0], {name: next(iter(entry[1].values())) for name in kept[1]}
         return entry
 
-    monkeypatch.setattr(class_outlines.Place, "read", other)
+    monkeypatch.setattr(class_outlines.CacheEntry, "read", other)
     assert told(loaded(content)) == expected

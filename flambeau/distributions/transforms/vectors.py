@@ -176,8 +176,8 @@ def vector_to_lower(vector: Tensor, diagonal: int = 0) -> Tensor:
     """
     n = _side(vector.shape[-1]) + (-1 - diagonal)
     rows, columns = F.tril_indices(n, n, diagonal)
-    places = (rows * n + columns).expand([*vector.shape])
-    flat = F.scatter(vector.new_zeros([*vector.shape[:-1], n * n]), -1, places, vector)
+    flat_indices = (rows * n + columns).expand([*vector.shape])
+    flat = F.scatter(vector.new_zeros([*vector.shape[:-1], n * n]), -1, flat_indices, vector)
     return flat.reshape([*vector.shape[:-1], n, n])
 
 

@@ -61,8 +61,8 @@ def _of(node: Node) -> str:
         return "is run by the host"
     if effects.has_effect(node) and not effects.own_writes(node):
         return "does something that a replay would not do"
-    place = definition.schema.index.get("non_blocking")
-    if place is not None and not _is_false(node.operands[place]):
+    index = definition.schema.index.get("non_blocking")
+    if index is not None and not _is_false(node.operands[index]):
         return "may copy memory of the host without waiting for it"
     return "" if _is_safe(definition) or definition.full_name in CAPTURED_RULES else UNSAFE
 

@@ -37,9 +37,9 @@ class CaptureError(Exception):
 class NeedsPlaceError(Exception):
     """That arguments which were copied are written to, or returned: they have to be used where they are."""
 
-    def __init__(self, places: list[int]) -> None:
-        super().__init__(places)
-        self.places = places
+    def __init__(self, indices: list[int]) -> None:
+        super().__init__(indices)
+        self.indices = indices
 
 
 @dataclass(frozen=True, slots=True)
@@ -67,25 +67,25 @@ class _Own:
 class _Itself:
     """A result that is an argument."""
 
-    place: int
+    index: int
 
     def after_replay(self, arguments: Sequence[Any], *, copies: bool) -> Any:
         """The argument."""
-        return arguments[self.place]
+        return arguments[self.index]
 
 
 @dataclass(frozen=True, slots=True)
 class _View:
     """A result that looks at the memory of an argument."""
 
-    place: int
+    index: int
     sizes: tuple[int, ...]
     strides: tuple[int, ...]
     offset: int
 
     def after_replay(self, arguments: Sequence[Any], *, copies: bool) -> Tensor:
         """The same of the argument of this call."""
-        base: Tensor = arguments[self.place]
+        base: Tensor = arguments[self.index]
         return settle(view_of(base, self.sizes, self.strides, base.storage_offset() + self.offset))
 
 
@@ -116,44 +116,44 @@ class CapturedCall:
     """One graph, with its arguments and results."""
 
     def __init__(
-        self, run: Run, arguments: Sequence[Any], tensor_places: Sequence[int], own_places: Sequence[int]
+        self, run: Run, arguments: Sequence[Any], tensor_indices: Sequence[int], own_indices: Sequence[int]
     ) -> None:
-        """Captures a call. `own_places` are the arguments that are copied; the others are used where they are.
+        """Captures a call. `own_indices` are the arguments that are copied; the others are used where they are.
 
         Raises CaptureError for what cannot be captured, NeedsPlaceError for a copied argument that is written to.
         """
         self.replays = 0
-        self._places = [k for k in tensor_places if k not in own_places]
+        self._fixed_indices = [k for k in tensor_indices if k not in own_indices]
         """The arguments that are used where they are."""
-        self._refs = [ref(arguments[k]._array) for k in self._places]
-        self._addresses = [address_of(arguments[k]._array) for k in self._places]
+        self._refs = [ref(arguments[k]._array) for k in self._fixed_indices]
+        self._addresses = [address_of(arguments[k]._array) for k in self._fixed_indices]
         inputs = list(arguments)
         self._own = []
-        for k in own_places:
+        for k in own_indices:
             inputs[k] = like(arguments[k])
             self._own.append((k, inputs[k].data_ptr(), inputs[k].nbytes, inputs[k]))
-        versions = {k: inputs[k]._storage.version for k in tensor_places}
+        versions = {k: inputs[k]._storage.version for k in tensor_indices}
         self._graph, results = captured(run, tuple(inputs))
-        self._written = [k for k in tensor_places if inputs[k]._storage.version != versions[k]]
+        self._written = [k for k in tensor_indices if inputs[k]._storage.version != versions[k]]
         """The arguments that a call writes to."""
         memories = {id(arguments[k]._storage) for k in self._written}
-        needed = [k for k in own_places if id(arguments[k]._storage) in memories]
+        needed = [k for k in own_indices if id(arguments[k]._storage) in memories]
         if needed:  # what is written to, and what looks at the same memory
             raise NeedsPlaceError(needed)
         self._storages: dict[int, Any] = {}
         self._result_storages: list[Any] = []
         self._own_references: list[int] = []
-        self._results = [self._described(r, inputs, tensor_places, own_places) for r in results]
+        self._results = [self._described(r, inputs, tensor_indices, own_indices) for r in results]
         self.copies = False
         """Whether results are copied out, for calls whose earlier results are held."""
-        self._device = inputs[tensor_places[0]].device
+        self._device = inputs[tensor_indices[0]].device
 
-    def _described(self, result: Any, inputs: list[Any], places: Sequence[int], own: Sequence[int]) -> Any:
+    def _described(self, result: Any, inputs: list[Any], indices: Sequence[int], own: Sequence[int]) -> Any:
         if isinstance(result, list | tuple):
-            return _Several(type(result), tuple(self._described(r, inputs, places, own) for r in result))
+            return _Several(type(result), tuple(self._described(r, inputs, indices, own) for r in result))
         if not isinstance(result, Tensor):
             return _Known(result)
-        for k in places:
+        for k in indices:
             if inputs[k] is result or inputs[k]._storage is result._storage:
                 if k in own:
                     raise NeedsPlaceError([k])
@@ -185,7 +185,7 @@ class CapturedCall:
             memories = {id(arguments[k]._storage) for k in self._written}
             if any(id(arguments[k]._storage) in memories for k, *_ in self._own):
                 return False
-        arrays = [arguments[k]._array for k in self._places]
+        arrays = [arguments[k]._array for k in self._fixed_indices]
         if all(map(is_, map(call, self._refs), arrays)):
             return True
         if list(map(address_of, arrays)) != self._addresses:

@@ -33,10 +33,10 @@ def on_devices(code: Code) -> Code:
 
 def _on_devices(instruction: Instruction, site: Site) -> Instruction:
     definition = site.definition
-    op, d, f, a, b, place = instruction
+    op, d, f, a, b, site_index = instruction
     if definition is None or f is not definition.kernel or not dispatch.concerns_tensors(definition.schema):
         return instruction
-    return op, d, runner(definition), a, b, place
+    return op, d, runner(definition), a, b, site_index
 
 
 _runners: dict[str, Callable[..., Any]] = {}

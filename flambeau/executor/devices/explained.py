@@ -79,19 +79,19 @@ def _place(graph: Graph) -> SourceRange | None:
 
 def _between(block: Block, calls: DeviceCalls) -> Sequence[Interpreted]:
     """What is no kernel of a group: operators that run one by one, and groups that no kernel computes."""
-    found: list[Interpreted] = []
+    interpreted: list[Interpreted] = []
     by_node = {id(group.graph): group for group in calls.groups}
     for node in block:
         if node.op in _CONSTANTS:
             continue
         if node.op != GROUP:
-            found.append(Interpreted(node.op, ON_DEVICE, node.range))
+            interpreted.append(Interpreted(node.op, ON_DEVICE, node.range))
             for inner in node.nested_blocks:
-                found.extend(_between(inner, calls))
+                interpreted.extend(_between(inner, calls))
             continue
         group = by_node[id(node.attribute("Subgraph"))]
         if group.refusal:
-            found += [
+            interpreted += [
                 Interpreted(n.op, group.refusal, n.range) for n in group.graph.nodes() if n.op not in _CONSTANTS
             ]
-    return found
+    return interpreted

@@ -49,9 +49,9 @@ class GroupErrors:
         nodes = [n for n in self._graph.nodes() if n.definition and is_it(n)]
         if nodes and all(n.definition and n.definition.accumulator in NORMALISATIONS for n in nodes):
             kind, words = RuntimeError, SIZES_ERROR
-        places = list(dict.fromkeys(map(_described, nodes)))
+        descriptions = list(dict.fromkeys(map(_described, nodes)))
         said = "" if line is None else f" at {os.path.basename(line[0].co_filename)}:{line[1]}"
-        return kind(LATE.format(what=name or " or ".join(places) or self._name, line=said, error=words))
+        return kind(LATE.format(what=name or " or ".join(descriptions) or self._name, line=said, error=words))
 
 
 class _Called:
@@ -80,8 +80,8 @@ def _divides(node: Node) -> bool:
     assert node.definition is not None
     if node.definition.scalar is None:
         return node.definition.accumulator in NORMALISATIONS
-    given = [constant_value(v) if is_constant(v) else None for v in node.operands]
-    return any(step.name in TRAPPING for step in steps_of(node.definition, given, int64))
+    constants = [constant_value(v) if is_constant(v) else None for v in node.operands]
+    return any(step.name in TRAPPING for step in steps_of(node.definition, constants, int64))
 
 
 def _described(node: Node) -> str:

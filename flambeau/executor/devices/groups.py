@@ -84,8 +84,8 @@ class DeviceGroup:
     @property
     def newest_launch(self) -> GroupLaunch | None:
         """The launch that was made last."""
-        made = [x for x in self.launches_cache.values if isinstance(x, GroupLaunch)]
-        return made[-1] if made else None
+        launches = [x for x in self.launches_cache.values if isinstance(x, GroupLaunch)]
+        return launches[-1] if launches else None
 
     def __call__(self, *inputs: Any) -> Any:
         """The result of the operators."""
@@ -105,8 +105,8 @@ class DeviceGroup:
         launch = self.launch_for(inputs)
         if launch is None:
             return None
-        given = on_one_device(inputs, launch.device, launch.dtypes)
-        return launch(given, self.errors.here()) if launch.may_fail else launch(given)
+        operands = on_one_device(inputs, launch.device, launch.dtypes)
+        return launch(operands, self.errors.here()) if launch.may_fail else launch(operands)
 
     def launch_for(self, inputs: Sequence[Any]) -> GroupLaunch | None:
         """What launches the kernels for inputs that lie like these; None where there are none."""
@@ -120,13 +120,13 @@ class DeviceGroup:
 
     def _new_launch(self, inputs: Sequence[Any]) -> GroupLaunch | Refused:
         start = time.perf_counter()
-        made = self._launch_for(inputs)
+        launch = self._launch_for(inputs)
         self.milliseconds += (time.perf_counter() - start) * 1e3
-        self.refusal = made.reason if isinstance(made, Refused) else ""
+        self.refusal = launch.reason if isinstance(launch, Refused) else ""
         self.state = f"operator by operator: {self.refusal}" if self.refusal else "native"
         if self.refusal and log.level("codegen"):
             log.write("codegen", f"{self.name} runs {self.state}")
-        return made
+        return launch
 
     def _launch_for(self, inputs: Sequence[Any]) -> GroupLaunch | Refused:
         tensors = [x for x in inputs if isinstance(x, Tensor)]

@@ -46,9 +46,9 @@ class _Call:
     shared: int
     words: Any
     """What the kernel is given, eight bytes each."""
-    places: Any
+    pointers: Any
     """The addresses of the words."""
-    places_at: int
+    pointers_at: int
     """Where these are."""
     addresses: tuple[tuple[int, int], ...]
     """Which words are addresses, and of which array: inputs come first, then results, memory of its own, and the word
@@ -123,9 +123,9 @@ class GroupLaunch:
         addresses.append(word)
         for call in calls:
             words = call.words
-            for place, source in call.addresses:
-                words[place] = addresses[source]
-            launch(call.function, call.blocks, 1, 1, call.threads, 1, 1, call.shared, stream, call.places_at, 0)
+            for slot, source in call.addresses:
+                words[slot] = addresses[source]
+            launch(call.function, call.blocks, 1, 1, call.threads, 1, 1, call.shared, stream, call.pointers_at, 0)
         self._idle.append(calls)
 
     def _prepared(self) -> list[_Call]:
@@ -133,10 +133,10 @@ class GroupLaunch:
         assert self.bound.program is not None
         outside = self.bound.special.kernel.inputs + self.bound.special.kernel.outputs
         names = [b.name for b in outside] + [m.name for m in self.bound.program.work]
-        places = {name: k for k, name in enumerate([*names, ERROR])}
-        return [self._call(kernel, places) for kernel in self.bound.program.kernels]
+        indices = {name: k for k, name in enumerate([*names, ERROR])}
+        return [self._call(kernel, indices) for kernel in self.bound.program.kernels]
 
-    def _call(self, kernel: MappedKernel, places: dict[str, int]) -> _Call:
+    def _call(self, kernel: MappedKernel, indices: dict[str, int]) -> _Call:
         module: Any = self._module
         axes = {b.name: b.axes for b in self.bound.special.kernel.buffers}
         known = parameters(kernel)
@@ -144,21 +144,21 @@ class GroupLaunch:
         addresses = []
         for k, p in enumerate(known):
             if p.kind == "pointer":
-                addresses.append((k, places[p.name]))
+                addresses.append((k, indices[p.name]))
             elif p.kind == "size":
                 words[k] = self._sizes[p.name]
             else:
                 words[k] = self.bound.special.strides[p.name, axes[p.name][p.dimension]] & (2**64 - 1)
         start = ctypes.addressof(words)
-        places_of_words = (ctypes.c_uint64 * len(words))(*range(start, start + 8 * len(words), 8))
+        pointers = (ctypes.c_uint64 * len(words))(*range(start, start + 8 * len(words), 8))
         return _Call(
             function=module.get_function(symbol_of(kernel)).ptr,
             blocks=kernel.grid.blocks(self.bound.sizes),
             threads=kernel.threads,
             shared=shared_bytes(kernel, self._sizes),
             words=words,
-            places=places_of_words,
-            places_at=ctypes.addressof(places_of_words),
+            pointers=pointers,
+            pointers_at=ctypes.addressof(pointers),
             addresses=tuple(addresses),
         )
 

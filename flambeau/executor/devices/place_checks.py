@@ -86,25 +86,25 @@ def _module(kind: str) -> Any:
 
 
 @PLACES_ON_DEVICE.provide
-def look_at(places: Any, low: int, high: int, operator: str) -> bool:
-    """Have the device look whether places lie within `low <= place < high`; whether it can.
+def look_at(indices: Any, low: int, high: int, operator: str) -> bool:
+    """Have the device look whether indices lie within `low <= index < high`; whether it can.
 
     Args:
-        places: an array of the device's library, with elements.
-        low: the first place that there is.
+        indices: an array of the device's library, with elements.
+        low: the first index that there is.
         high: the first one behind all.
         operator: who asks, for the error.
     """
-    kind = {np.dtype(np.int64): "i64", np.dtype(np.int32): "i32"}.get(places.dtype)
+    kind = {np.dtype(np.int64): "i64", np.dtype(np.int32): "i32"}.get(indices.dtype)
     if kind is None or low >= high or not available():
         return False
-    places = library.cupy().ascontiguousarray(places)
+    indices = library.cupy().ascontiguousarray(indices)
     module = _module(kind)
     error_of = late_errors.at_this_line(IndexError, operator.rpartition("::")[2], ERROR.format(low=low, high=high))
     word = late_errors.word(error_of)
     capturing.keep(int(library.cupy().cuda.runtime.getDevice()), module)
-    blocks = min(-(-places.size // THREADS), MOST_BLOCKS)
-    numbers = [np.int64(places.size), np.int64(low), np.int64(high), np.uint64(word)]
-    module.get_function(f"flambeau_places_{kind}")((blocks,), (THREADS,), (places, *numbers))
+    blocks = min(-(-indices.size // THREADS), MOST_BLOCKS)
+    numbers = [np.int64(indices.size), np.int64(low), np.int64(high), np.uint64(word)]
+    module.get_function(f"flambeau_places_{kind}")((blocks,), (THREADS,), (indices, *numbers))
     late_errors.given()
     return True

@@ -29,7 +29,7 @@ COPIED = 1 << 28
 class _Span:
     """What one instruction gave the device."""
 
-    place: SourceRange | None
+    source_range: SourceRange | None
     name: str
     group: DeviceGroup | None
     first: Any
@@ -52,11 +52,11 @@ def profile_on_device(
     groups: dict[str, DeviceGroup | None] = {}
     for span in spans:
         seconds = library.cupy().cuda.get_elapsed_time(span.first, span.last) * 1e-3
-        ledger.hit(span.place, 1)
-        ledger.spend(span.place, seconds)
+        ledger.hit(span.source_range, 1)
+        ledger.spend(span.source_range, seconds)
         costs.setdefault(span.name, []).append(seconds)
         groups[span.name] = span.group
-    return results, tuple(_cost(name, found, groups[name]) for name, found in costs.items())
+    return results, tuple(_cost(name, times, groups[name]) for name, times in costs.items())
 
 
 def _watched(code: Code, block: Block, spans: list[_Span]) -> Block:
@@ -69,7 +69,9 @@ def _watched(code: Code, block: Block, spans: list[_Span]) -> Block:
     return tuple(straight), step_by_step(block[1])
 
 
-def _timed(f: Callable[..., Any], name: str, place: SourceRange | None, spans: list[_Span]) -> Callable[..., Any]:
+def _timed(
+    f: Callable[..., Any], name: str, source_range: SourceRange | None, spans: list[_Span]
+) -> Callable[..., Any]:
     event = library.cupy().cuda.Event
 
     def call(*inputs: Any) -> Any:
@@ -77,7 +79,7 @@ def _timed(f: Callable[..., Any], name: str, place: SourceRange | None, spans: l
         first.record()
         result = f(*inputs)
         last.record()
-        spans.append(_Span(place, name, f if isinstance(f, DeviceGroup) else None, first, last))
+        spans.append(_Span(source_range, name, f if isinstance(f, DeviceGroup) else None, first, last))
         return result
 
     return call

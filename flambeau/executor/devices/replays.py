@@ -164,16 +164,16 @@ class _Kind:
 
     def __init__(self, run: Run, arguments: Sequence[Any]) -> None:
         self._run = run
-        self._places = [k for k, value in enumerate(arguments) if is_on_device(value)]
+        self._tensor_indices = [k for k, value in enumerate(arguments) if is_on_device(value)]
         self._stream, self._count = stream_in_use(), len(arguments)
-        self._classes = {type(arguments[k]) for k in self._places}
-        self._layouts = [_layout(arguments[k]._array) for k in self._places]
-        self._refs = [ref(arguments[k]._array) for k in self._places]
+        self._classes = {type(arguments[k]) for k in self._tensor_indices}
+        self._layouts = [_layout(arguments[k]._array) for k in self._tensor_indices]
+        self._refs = [ref(arguments[k]._array) for k in self._tensor_indices]
         """The arrays of the tensors that were seen last."""
         self._fixed_values = [(k, v) for k, v in enumerate(arguments) if not is_on_device(v)]
         self._fixed: set[int] = set()
         """Arguments that are written to or returned, and cannot be copied."""
-        self._moving = {k for k in self._places if not arguments[k]._array.size}
+        self._moving = {k for k in self._tensor_indices if not arguments[k]._array.size}
         """Arguments that were at several addresses."""
         self._addresses: list[int] | None = None
         self._seen = self._made = 0
@@ -183,7 +183,7 @@ class _Kind:
         self.replays = 0
         self.is_new = False
         """Whether a capture has been tried since somebody looked."""
-        self.reason = "" if self._places else NO_TENSOR
+        self.reason = "" if self._tensor_indices else NO_TENSOR
 
     def __call__(self, arguments: Sequence[Any]) -> tuple[Any, ...] | None:
         """The results by a graph, captured now if it is time; None where there is none."""
@@ -219,7 +219,7 @@ class _Kind:
             one = arguments[k]
             if one is not value and (type(one) is not type(value) or _spelled(one) != _spelled(value)):
                 return False
-        inputs = [arguments[k] for k in self._places]
+        inputs = [arguments[k] for k in self._tensor_indices]
         if not self._classes.issuperset(map(type, inputs)) or _is_asked(inputs):
             return False
         arrays = list(map(_array_of, inputs))
@@ -233,9 +233,9 @@ class _Kind:
     def _note(self, arguments: Sequence[Any]) -> None:
         """See which arguments are where they were."""
         self._seen += 1
-        addresses = [address_of(arguments[k]._array) for k in self._places]
+        addresses = [address_of(arguments[k]._array) for k in self._tensor_indices]
         if self._addresses is not None:
-            pairs = zip(self._places, addresses, self._addresses, strict=True)
+            pairs = zip(self._tensor_indices, addresses, self._addresses, strict=True)
             self._moving |= {k for k, now, before in pairs if now != before}
         self._addresses = addresses
 
@@ -269,7 +269,7 @@ class _Kind:
             self._made += 1
             own = sorted(k for k in self._moving - self._fixed if is_in_one_piece(arguments[k]))
             try:
-                return CapturedCall(self._run, arguments, self._places, own)
+                return CapturedCall(self._run, arguments, self._tensor_indices, own)
             except NeedsPlaceError as needs:
-                self._fixed |= set(needs.places)
+                self._fixed |= set(needs.indices)
         return None

@@ -157,13 +157,13 @@ class ProfiledFunction:
         if not any(type_.requires_grad for type_ in tensors):
             return []
         create_autodiff_subgraphs.do(graph)
-        found = []
+        guards = []
         for node in graph.find_all(create_autodiff_subgraphs.GROUP):
             types = [TensorType(requires_grad=v.static_type.requires_grad) for v in _tensors(node.operands)]
             inner = node.attribute(SUBGRAPH)
             forget_types(inner)
-            found.append(guard(node, types))
-        return found
+            guards.append(guard(node, types))
+        return guards
 
     def _groups(self, graph: Graph) -> list[Guarded]:
         """Put operators on tensors of known types into groups, each behind a guard on these types."""
@@ -180,12 +180,12 @@ class ProfiledFunction:
         for value in values_of(graph):
             if not _is_checked(value):
                 value.set_type(without_refinement(value.static_type))
-        found = []
-        for node, asked, given in zip(nodes, types, results, strict=True):
-            found.append(guard(node, asked))
-            for value, type_ in zip(node.results, given, strict=True):
+        guards = []
+        for node, asked, result_types in zip(nodes, types, results, strict=True):
+            guards.append(guard(node, asked))
+            for value, type_ in zip(node.results, result_types, strict=True):
                 value.set_type(type_)
-        return found
+        return guards
 
     def _fallback(self, function: Function) -> Callable[..., Any]:
         """What runs where a guard fails: profiled in its turn while there are levels, planned by arguments behind."""

@@ -69,13 +69,13 @@ class ProfiledRun:
 
     def seen(self, value: Value) -> TensorType | None:
         """What all that came by for a value has in common; None for what was not seen, or was None or a number once."""
-        found: TensorType | None = None
+        merged: TensorType | None = None
         for record in self.records.get(value, ()):
             if record.nones or record.is_number:
                 return None
             if record.type is not None:
-                found = record.type if found is None else found.merge(record.type)
-        return found
+                merged = record.type if merged is None else merged.merge(record.type)
+        return merged
 
 
 def profiled_run(graph: Graph, name: str) -> ProfiledRun:

@@ -77,7 +77,7 @@ class Origin:
 class _Walk:
     """What was made while one tree of modules is looked at."""
 
-    made: dict[int, ScriptObject]
+    objects: dict[int, ScriptObject]
     shells: dict[int, Module] = field(default_factory=dict)
     known: KnownClasses = field(default_factory=dict)
 
@@ -102,7 +102,7 @@ class ModuleClasses:
         return self._object_of(module, _Walk({} if objects is None else objects), ())
 
     def _object_of(self, module: Module, walk: _Walk, around: tuple[tuple[str, Module], ...]) -> ScriptObject:
-        objects = walk.made
+        objects = walk.objects
         if id(module) in objects:
             return objects[id(module)]
         scripted = vars(module).get("script_object")

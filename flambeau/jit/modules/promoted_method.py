@@ -17,7 +17,7 @@ from flambeau.executor.parameter_promotion import PROMOTION, Promotion, promotio
 from flambeau.executor.precisions import alone
 from flambeau.executor.promoted_answers import ASKS, GRAD_MODE, Path
 from flambeau.executor.promoted_containers import items_of
-from flambeau.executor.stored import is_kept, place_of
+from flambeau.executor.stored import entry_of, is_kept
 from flambeau.jit.arguments import ArgumentError
 from flambeau.jit.function import ScriptFunction
 from flambeau.jit.modules.script_method import ScriptMethod, shown
@@ -45,7 +45,7 @@ class _Length:
     of: list[Any]
     count: int
 
-    def __getitem__(self, place: int) -> bool:
+    def __getitem__(self, key: int) -> bool:
         return len(self.of) == self.count
 
 
@@ -55,7 +55,7 @@ class _Asks:
 
     of: Tensor
 
-    def __getitem__(self, place: int) -> bool:
+    def __getitem__(self, key: int) -> bool:
         return self.of.requires_grad
 
 
@@ -66,7 +66,7 @@ class _Keys:
     of: dict[Any, Any]
     keys: list[Any]
 
-    def __getitem__(self, place: int) -> bool:
+    def __getitem__(self, key: int) -> bool:
         return [*self.of] == self.keys
 
 
@@ -83,7 +83,7 @@ class _Values:
 class _GradMode:
     """A list whose only item is whether gradients are recorded on this thread."""
 
-    def __getitem__(self, place: int) -> bool:
+    def __getitem__(self, key: int) -> bool:
         return is_grad_enabled()
 
 
@@ -95,9 +95,9 @@ class _Seen:
     """What was found when the object was last looked at. It is not changed once it is in use: threads may share it."""
 
     lists: list[list[Any]] = field(default_factory=list)
-    places: list[Any] = field(default_factory=list)
-    found: list[Any] = field(default_factory=list)
-    """Where objects and values were: in which list, at which place, and what was there."""
+    keys: list[Any] = field(default_factory=list)
+    values: list[Any] = field(default_factory=list)
+    """Where objects and values were: in which list, under which index or key, and what was there."""
     noted: set[tuple[int, int]] = field(default_factory=set)
     """Which of them are in these lists."""
     tensors: list[Tensor] = field(default_factory=list)
@@ -124,17 +124,17 @@ class _Seen:
         self.looks += 1
         if self.looks == OFTEN:
             self.look = self._machine_look()
-        return all(map(is_, map(getitem, self.lists, self.places), self.found)) and all(
+        return all(map(is_, map(getitem, self.lists, self.keys), self.values)) and all(
             map(is_, map(_array_of, self.tensors), self.arrays)
         )
 
     def _machine_look(self) -> Callable[[], bool] | None:
         """The same by machine code, but for what is only asked as lists are; None where there is none."""
-        rows = list(zip(self.lists, self.places, self.found, strict=True))
+        rows = list(zip(self.lists, self.keys, self.values, strict=True))
         own = [row for row in rows if type(row[0]) is list]
         others = [row for row in rows if type(row[0]) is not list]
-        lists, places, found = [r[0] for r in own], [r[1] for r in own], [r[2] for r in own]
-        look = unchanged(lists, places, found, self.tensors, self.arrays)
+        lists, keys, values = [r[0] for r in own], [r[1] for r in own], [r[2] for r in own]
+        look = unchanged(lists, keys, values, self.tensors, self.arrays)
         if look is None or not others:
             return look
         machine, seldom = look, list(zip(*others, strict=True))
@@ -158,8 +158,8 @@ class _Seen:
             if (id(stored), slot) not in self.noted:
                 self.noted.add((id(stored), slot))
                 self.lists.append(stored)
-                self.places.append(slot)
-                self.found.append(value)
+                self.keys.append(slot)
+                self.values.append(value)
         if isinstance(value, list):
             self._note_items(value)
         elif isinstance(value, dict):
@@ -175,8 +175,8 @@ class _Seen:
         """Note whether gradients are recorded."""
         value = is_grad_enabled()
         self.lists.append(_GRAD_MODE)  # type: ignore[arg-type]  # it is asked as lists are
-        self.places.append(0)
-        self.found.append(value)
+        self.keys.append(0)
+        self.values.append(value)
         return value
 
     def _note_asks(self, value: Any) -> bool:
@@ -185,21 +185,21 @@ class _Seen:
             return False
         asks = value.requires_grad
         self.lists.append(_Asks(value))  # type: ignore[arg-type]  # it is asked as lists are
-        self.places.append(0)
-        self.found.append(asks)
+        self.keys.append(0)
+        self.values.append(asks)
         return asks
 
     def _note_items(self, items: list[Any]) -> None:
         """Note what is in a list: how much first, since nothing else is looked at where that is something else."""
         self.lists += [_Length(items, len(items)), *[items] * len(items)]  # type: ignore[list-item]  # it is asked as lists are
-        self.places += [0, *range(len(items))]
-        self.found += [True, *items]
+        self.keys += [0, *range(len(items))]
+        self.values += [True, *items]
 
     def _note_keys(self, items: dict[Any, Any]) -> None:
         """Note what is in a dict, in order."""
         self.lists += [_Keys(items, [*items]), *[_Values(items)] * len(items)]  # type: ignore[list-item]
-        self.places += [0, *items]
-        self.found += [True, *items.values()]
+        self.keys += [0, *items]
+        self.values += [True, *items.values()]
 
     def stand_in(self, value: Any) -> Any:
         """What native code gets: in the place of a parameter a tensor over the same memory."""
@@ -288,8 +288,8 @@ class PromotedMethod(ScriptMethod):
 
     def _is_kept(self, bound: tuple[Any, ...]) -> bool:
         """Whether an earlier process has left the plan for arguments like these: one that promoted the method has."""
-        place = place_of(self.script_function, PROMOTION)
-        seen = self._found() if place is not None and place.is_there() else None
+        entry = entry_of(self.script_function, PROMOTION)
+        seen = self._found() if entry is not None and entry.is_there() else None
         if seen is None or seen.native is None:
             return is_kept(self.script_function, (self.owner, *bound), self._with_object.options)
         return is_kept(seen.native.script_function, (*bound, *seen.hidden), self._with_object.options)

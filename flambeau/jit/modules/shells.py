@@ -22,8 +22,8 @@ _placeholders: dict[int, tuple[weakref.ref[Tensor], Tensor]] = {}
 """By the identity of the tensor that each stands for."""
 
 
-def shell_of(module: Module, made: dict[int, Module]) -> Module:
-    """The structure of a module; `made` has the shells that there are, by the identity of the module.
+def shell_of(module: Module, shells: dict[int, Module]) -> Module:
+    """The structure of a module; `shells` has the shells that there are, by the identity of the module.
 
     >>> from flambeau import nn
     >>> layer = nn.Linear(1000, 1000)
@@ -31,11 +31,11 @@ def shell_of(module: Module, made: dict[int, Module]) -> Module:
     >>> [name for name, _ in shell.named_parameters()], shell.weight.shape
     (['weight', 'bias'], flambeau.Size([0]))
     """
-    if id(module) in made:
-        return made[id(module)]
+    if id(module) in shells:
+        return shells[id(module)]
     if "script_object" in vars(module):
         return module
-    shell = made[id(module)] = object.__new__(type(module))
+    shell = shells[id(module)] = object.__new__(type(module))
     own = vars(shell)
     for name, value in vars(module).items():
         if inspect.ismethod(value) and value.__self__ is module:
@@ -47,7 +47,7 @@ def shell_of(module: Module, made: dict[int, Module]) -> Module:
     own["_transient"] = set(module._transient)
     own["_parameters"] = {n: _placeholder(t) for n, t in module._parameters.items()}
     own["_buffers"] = {n: _placeholder(t) for n, t in module._buffers.items()}
-    own["_modules"] = {n: None if c is None else shell_of(c, made) for n, c in module._modules.items()}
+    own["_modules"] = {n: None if c is None else shell_of(c, shells) for n, c in module._modules.items()}
     return shell
 
 

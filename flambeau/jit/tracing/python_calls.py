@@ -20,17 +20,17 @@ class PythonCall:
         self._function = self.__wrapped__ = function
         self._others = others
         """All arguments, None for tensors."""
-        self._places: list[int] = []
+        self._tensor_indices: list[int] = []
 
-    def of_tensors(self, places: Iterable[int]) -> PythonCall:
+    def of_tensors(self, indices: Iterable[int]) -> PythonCall:
         """The call, told which arguments are tensors."""
-        self._places = list(places)
+        self._tensor_indices = list(indices)
         return self
 
     @property
     def scalar_args(self) -> list[Any]:
         """The arguments that are no tensors."""
-        return [value for index, value in enumerate(self._others) if index not in self._places]
+        return [value for index, value in enumerate(self._others) if index not in self._tensor_indices]
 
     @property
     def arguments_text(self) -> str:
@@ -44,11 +44,11 @@ class PythonCall:
         return hash(self.__name__)
 
     def _parts(self) -> tuple[Any, ...]:
-        return (self.__name__, self._function, self._others, self._places)
+        return (self.__name__, self._function, self._others, self._tensor_indices)
 
     def __call__(self, *tensors: Any) -> Any:
         arguments = list(self._others)
-        for index, tensor in zip(self._places, tensors, strict=True):
+        for index, tensor in zip(self._tensor_indices, tensors, strict=True):
             arguments[index] = tensor
         return self._function(*arguments)
 

@@ -218,8 +218,8 @@ def _is_before(value: Value, node: Node) -> bool:
     return value.defining_node is None or value.defining_node.owner_block is node.owner_block
 
 
-def _read(graph: Graph, owner: Value, name: str, place: Node) -> Value:
-    with graph.inserting(place), graph.at_range(place.range):
+def _read(graph: Graph, owner: Value, name: str, insertion_point: Node) -> Value:
+    with graph.inserting(insertion_point), graph.at_range(insertion_point.range):
         value = graph.insert(READ, [owner], [_attribute_type(owner, name)], name=name).result()
         return name_after_attribute(value, name)
 

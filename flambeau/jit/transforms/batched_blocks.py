@@ -142,8 +142,8 @@ class Batching:
         for block in node.nested_blocks:
             with self.graph.inserting(new.add_block()):
                 self.block(block)
-        for place, result in enumerate(node.results):
-            ways = [block.returns[place] for block in node.nested_blocks]
+        for index, result in enumerate(node.results):
+            ways = [block.returns[index] for block in node.nested_blocks]
             is_batched = any(way in self.batched for way in ways)
             for way, block in zip(ways, new.nested_blocks, strict=True):
                 with self.graph.inserting(block):

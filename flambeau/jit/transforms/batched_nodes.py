@@ -61,13 +61,13 @@ def _sizes(batching: Batching, node: Node) -> None:
     """What is asked about sizes, answered for an example."""
     builder = batching.builder
     example = Example(builder, batching.values[node.operand(0)])
-    found: Any = example.dim() if node.op == "aten::dim" else example.shape
+    answer: Any = example.dim() if node.op == "aten::dim" else example.shape
     if node.op == "aten::numel":
-        found = example.numel()
+        answer = example.numel()
     elif node.op == "aten::len" or len(node.operands) == 2:
         axis = 0 if node.op == "aten::len" else builder.proxy(batching.values[node.operand(1)])
-        found = found[axis] if isinstance(axis, int) else refuse("an axis that only the run knows")
-    batching.values[node.result()] = builder.value(found, node.result().static_type)
+        answer = answer[axis] if isinstance(axis, int) else refuse("an axis that only the run knows")
+    batching.values[node.result()] = builder.value(answer, node.result().static_type)
 
 
 @batched_nodes(

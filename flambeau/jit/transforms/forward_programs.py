@@ -139,14 +139,14 @@ def _without_aux(o: Outline) -> Function:
     return _attached(compiled(f"{o.function.name}_first", lines, o, {}))
 
 
-def _along(o: Outline, places: Sequence[int]) -> Function:
+def _along(o: Outline, indices: Sequence[int]) -> Function:
     """The results and their tangents along some arguments, as one tuple. By gradients: what goes back along the
     tangents, differentiated by the cotangents."""
     m = o.mark
     count = len(o.names)
-    gradients = [f"{m}g{n}" for n in places]
-    directions = [o.tangents[n] for n in places]
-    numbers = tuple([o.numbers[n] for n in places])
+    gradients = [f"{m}g{n}" for n in indices]
+    directions = [o.tangents[n] for n in indices]
+    numbers = tuple([o.numbers[n] for n in indices])
     tangents = [f"{m}s{n}" for n in range(len(o.values))]
     zeros = [f"{m}zeros_like({y})" for y in o.values]
     products = " + ".join(f"({g} * {t}).sum()" for g, t in zip(gradients, directions, strict=True))
@@ -175,14 +175,14 @@ def _pushed(o: Outline, index: int) -> Function:
     return _attached(compiled(f"{o.function.name}_pushed", lines, o, {f"{m}along": _along(o, [index])}))
 
 
-def _along_gradients(o: Outline, back: Function, seeds: Sequence[str], places: Sequence[int]) -> Function:
+def _along_gradients(o: Outline, back: Function, seeds: Sequence[str], indices: Sequence[int]) -> Function:
     """The gradients that `back` gives, and their tangents along some arguments, as one tuple. By gradients: of their
     products with the tangents."""
     m = o.mark
     gradients = [f"{m}g{n}" for n in range(len(o.sources))]
     seconds = [f"{m}h{n}" for n in range(len(o.sources))]
-    directions = [o.tangents[n] for n in places]
-    products = " + ".join(f"({m}g{n} * {o.tangents[n]}).sum()" for n in places)
+    directions = [o.tangents[n] for n in indices]
+    products = " + ".join(f"({m}g{n} * {o.tangents[n]}).sum()" for n in indices)
     unpacked = written(gradients, is_tuple=True)
     lines = [
         f"def {m}slope({o.declared([*seeds, *directions])}):", f"    {unpacked} = {m}back({joined([o.call, *seeds])})",
@@ -194,7 +194,7 @@ def _along_gradients(o: Outline, back: Function, seeds: Sequence[str], places: S
     ]  # fmt: skip
     instead = _attached(compiled(f"{o.function.name}_by_gradients", lines, o, {f"{m}back": back}))
     return _attached(
-        tangents_of(back, instead, [o.numbers[n] for n in places], f"{o.function.name}_gradient_along")
+        tangents_of(back, instead, [o.numbers[n] for n in indices], f"{o.function.name}_gradient_along")
     )
 
 

@@ -110,8 +110,8 @@ def _result(kind: str, function: Function, *, has_aux: bool) -> Type:
     if (has_aux and inner is result) or not (
         isinstance(inner, TensorType) or (is_tuple and all(isinstance(e, TensorType) for e in inner.elements))  # type: ignore[union-attr]
     ):
-        found = "nothing" if result is None else result.annotation
-        raise TypeError(NO_TENSORS.format(kind=kind, name=function.short_name, found=found))
+        annotation = "nothing" if result is None else result.annotation
+        raise TypeError(NO_TENSORS.format(kind=kind, name=function.short_name, found=annotation))
     assert inner is not None
     return inner
 
@@ -150,7 +150,7 @@ def compiled(name: str, lines: Sequence[str], outline: Outline, names: dict[str,
         REGISTRY.attach(last)
         known[last.short_name] = last
     assert last is not None
-    given = {a.name: a for a in outline.function.schema.arguments}
-    required = len(last.schema.arguments) > len(given)  # tangents come behind
-    arguments = [a if required else given.get(a.name, a) for a in last.schema.arguments]
+    by_name = {a.name: a for a in outline.function.schema.arguments}
+    required = len(last.schema.arguments) > len(by_name)  # tangents come behind
+    arguments = [a if required else by_name.get(a.name, a) for a in last.schema.arguments]
     return Function(name, last.graph, FunctionSchema(name, "", tuple(arguments), last.schema.returns))

@@ -96,15 +96,15 @@ def vmap(kind: str, function: Function, in_dims: Any = 0, out_dims: Any = 0, ran
     dims = in_dims_of(function, in_dims) or []
     batched = tuple([n for n, dim in enumerate(dims) if dim is not None])
     o = Outline(kind, function, batched)
-    places = _out_dims(out_dims, len(o.values))
-    if places is None or not batched:
+    out_axes = _out_dims(out_dims, len(o.values))
+    if out_axes is None or not batched:
         raise TypeError(DIMS.format(kind=kind, name=function.short_name))
     m = o.mark
-    loop = _one_by_one(o, dims, places)
+    loop = _one_by_one(o, dims, out_axes)
     if any(map(is_random, inlined_graph(function).listed_nodes())):
         return loop
     name = f"{function.name}_{kind}"
-    batch = batch_of(function, loop, dims, places, name)
+    batch = batch_of(function, loop, dims, out_axes, name)
     sizes = [f"{o.names[n]}.size({dims[n]})" for n in batched]
     if len(sizes) == 1:
         return batch
@@ -119,7 +119,7 @@ def vmap(kind: str, function: Function, in_dims: Any = 0, out_dims: Any = 0, ran
     return compiled(name, lines, o, {f"{m}batch": batch})
 
 
-def _one_by_one(o: Outline, dims: Sequence[int | None], places: Sequence[int]) -> Function:
+def _one_by_one(o: Outline, dims: Sequence[int | None], out_axes: Sequence[int]) -> Function:
     """The results for each example by a loop over the examples."""
     m = o.mark
     first = next(n for n, dim in enumerate(dims) if dim is not None)
@@ -130,7 +130,7 @@ def _one_by_one(o: Outline, dims: Sequence[int | None], places: Sequence[int]) -
         f"def transformed({o.header}):", *(f"    {name}: list[Tensor] = []" for name in lists),
         f"    for {m}i in range({o.names[first]}.size({dims[first]})):", f"        {evaluated}",
         *(f"        {name}.append({y})" for name, y in zip(lists, o.values, strict=True)),
-        "    return " + o.packed([f"{m}stack({n}, {d})" for n, d in zip(lists, places, strict=True)]),
+        "    return " + o.packed([f"{m}stack({n}, {d})" for n, d in zip(lists, out_axes, strict=True)]),
     ]  # fmt: skip
     loop = compiled(f"{o.function.name}_one_by_one", lines, o, {})
     REGISTRY.attach(loop)

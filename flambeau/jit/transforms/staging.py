@@ -103,18 +103,18 @@ class Staged:
     def __init__(self, name: str, run: Callable[..., Any], arguments: Sequence[Any]) -> None:
         """Record `run(*arguments)`. Raises NotStagedError where that is not a matter of sizes and dtypes."""
         leaves, structure = flatten(tuple(arguments))
-        self._places = [n for n, leaf in enumerate(leaves) if isinstance(leaf, Tensor)]
+        self._tensor_indices = [n for n, leaf in enumerate(leaves) if isinstance(leaf, Tensor)]
         self._outputs: Structure | None = None
 
         def flat(*tensors: Tensor) -> Any:
-            for place, tensor in zip(self._places, tensors, strict=True):
-                leaves[place] = tensor
+            for index, tensor in zip(self._tensor_indices, tensors, strict=True):
+                leaves[index] = tensor
             results, self._outputs = flatten(run(*structure.unflatten(leaves)))
             if not results or not all(isinstance(r, Tensor) for r in results):
                 raise NotStagedError("a result is not a tensor")
             return tuple(results)
 
-        tensors = tuple([leaves[place].detach() for place in self._places])
+        tensors = tuple([leaves[index].detach() for index in self._tensor_indices])
         count = 0
 
         def counted(definition: OpDef, arguments: Sequence[Any], proceed: Callable[..., Any]) -> Any:
@@ -139,6 +139,6 @@ class Staged:
         leaves = arguments
         if any(type(a) in (list, tuple, dict) for a in arguments):
             leaves = flatten(tuple(arguments))[0]
-        found = self.script(*[leaves[place] for place in self._places])
+        computed = self.script(*[leaves[index] for index in self._tensor_indices])
         assert self._outputs is not None
-        return found[0] if self._outputs.is_leaf else self._outputs.unflatten(list(found))
+        return computed[0] if self._outputs.is_leaf else self._outputs.unflatten(list(computed))

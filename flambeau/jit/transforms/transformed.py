@@ -165,9 +165,9 @@ class TransformedFunction(ScriptFunction):
         """Every compilation: for arguments of each size, and of the graph."""
         whole = super().explain(measure=measure)
         parts = [script.explain(measure=measure) for script in self._stages.scripts]
-        found = tuple([c for part in parts for c in part.compilations])
+        compilations = tuple([c for part in parts for c in part.compilations])
         caches = (self._stages.ways.statistics(), *whole.caches)
-        return replace(whole, compilations=found + whole.compilations, caches=caches)
+        return replace(whole, compilations=compilations + whole.compilations, caches=caches)
 
 
 def _key(value: Any) -> Any:

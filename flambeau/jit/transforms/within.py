@@ -57,12 +57,12 @@ class _Programs:
     def __init__(self, function: ScriptFunction) -> None:
         self.function = function
         arguments = function.script_function.schema.arguments
-        self.places = tuple([n for n, a in enumerate(arguments) if isinstance(a.type, TensorType)])
+        self.tensor_indices = tuple([n for n, a in enumerate(arguments) if isinstance(a.type, TensorType)])
         self.pull: ScriptFunction | None = None
         self.push: ScriptFunction | None = None
         self.call: Any = None
         try:
-            self.pull = ScriptFunction(program_of("vjp", function.script_function, argnums=self.places))
+            self.pull = ScriptFunction(program_of("vjp", function.script_function, argnums=self.tensor_indices))
         except (TypeError, ValueError):
             return  # results that are no tensors
         self.call = _custom(self)
@@ -71,7 +71,7 @@ class _Programs:
     def along(self, primals: Sequence[Any], tangents: Sequence[Any]) -> Any:
         """The tangents of the results."""
         if self.push is None:
-            program = program_of("jvp", self.function.script_function, argnums=self.places, with_value=False)
+            program = program_of("jvp", self.function.script_function, argnums=self.tensor_indices, with_value=False)
             self.push = ScriptFunction(program)
         return self.push(*primals, *tangents)
 
@@ -84,21 +84,21 @@ def _custom(programs: _Programs) -> Any:
 
         @staticmethod
         def setup_context(ctx: Any, inputs: tuple[Any, ...], output: Any) -> None:
-            ctx.save_for_backward(*[inputs[n] for n in programs.places])
-            ctx.rest = [None if n in programs.places else value for n, value in enumerate(inputs)]
+            ctx.save_for_backward(*[inputs[n] for n in programs.tensor_indices])
+            ctx.rest = [None if n in programs.tensor_indices else value for n, value in enumerate(inputs)]
 
         @staticmethod
         def backward(ctx: Any, *grads: Any) -> Any:
             assert programs.pull is not None
-            found = programs.pull(*_all(programs, ctx), *grads)
+            computed = programs.pull(*_all(programs, ctx), *grads)
             gradients: list[Any] = [None] * len(ctx.rest)
-            for place, gradient in zip(programs.places, found, strict=True):
-                gradients[place] = gradient
+            for index, gradient in zip(programs.tensor_indices, computed, strict=True):
+                gradients[index] = gradient
             return tuple(gradients)
 
         @staticmethod
         def jvp(ctx: Any, *tangents: Any) -> Any:
-            return programs.along(_all(programs, ctx), [tangents[n] for n in programs.places])
+            return programs.along(_all(programs, ctx), [tangents[n] for n in programs.tensor_indices])
 
         @staticmethod
         def vmap(info: Any, in_dims: Any, *args: Any) -> Any:
@@ -113,6 +113,6 @@ def _custom(programs: _Programs) -> Any:
 def _all(programs: _Programs, ctx: Any) -> list[Any]:
     """All arguments of a call."""
     values = list(ctx.rest)
-    for place, tensor in zip(programs.places, ctx.saved_tensors, strict=True):
-        values[place] = tensor
+    for index, tensor in zip(programs.tensor_indices, ctx.saved_tensors, strict=True):
+        values[index] = tensor
     return values

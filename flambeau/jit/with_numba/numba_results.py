@@ -68,7 +68,7 @@ class _Maker:
 
     def __init__(self, context: Any, builder: Any, kinds: Sequence[Any], arguments: Sequence[Any], words: Any) -> None:
         self.context, self.builder = context, builder
-        self.words, self.place = words, 0
+        self.words, self.word_index = words, 0
         self.arrays: Any = importlib.import_module("numba.np.arrayobj")
         self.cgutils: Any = importlib.import_module("numba.core.cgutils")
         self.ir: Any = importlib.import_module("llvmlite.ir")
@@ -82,8 +82,8 @@ class _Maker:
 
     def next(self) -> Any:
         """The next word."""
-        address = self.cgutils.gep_inbounds(self.builder, self.words, 0, self.place)
-        self.place += 1
+        address = self.cgutils.gep_inbounds(self.builder, self.words, 0, self.word_index)
+        self.word_index += 1
         return self.builder.load(address)
 
     def value(self, kind: Any, rep: Representation) -> Any:

@@ -234,10 +234,10 @@ def instance_norm(
     """
     if use_input_stats and not is_tracing():
         size = input.size()
-        places = 1
+        elements = 1
         for i in range(len(size) - 2):
-            places *= size[i + 2]
-        if places == 1:
+            elements *= size[i + 2]
+        if elements == 1:
             raise ValueError(MANY_PLACES.format(list(size)))
     return F.instance_norm(
         input, weight, bias, running_mean, running_var, use_input_stats, momentum, eps, False

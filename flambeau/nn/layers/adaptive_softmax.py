@@ -52,24 +52,24 @@ class AdaptiveLogSoftmaxWithLoss(Module):
         head_bias: bool = False, device: Device | str | None = None, dtype: DType | None = None,
     ) -> None:  # fmt: skip
         super().__init__()
-        places = [*cutoffs]
-        if not places:
+        boundaries = [*cutoffs]
+        if not boundaries:
             raise ValueError("cutoffs should be a sequence of length larger than 0")
-        is_rising = all(isinstance(p, int) for p in places) and places == sorted(set(places))
-        if not is_rising or places[0] <= 0 or places[-1] > n_classes - 1:
+        is_rising = all(isinstance(p, int) for p in boundaries) and boundaries == sorted(set(boundaries))
+        if not is_rising or boundaries[0] <= 0 or boundaries[-1] > n_classes - 1:
             raise ValueError(
                 "cutoffs should be a sequence of unique, positive integers sorted in an increasing order, where each "
-                f"value is between 1 and n_classes-1, got {places}"
+                f"value is between 1 and n_classes-1, got {boundaries}"
             )
         if in_features < 0 or div_value <= 0:
             raise ValueError(f"in_features and div_value should be positive, got {in_features} and {div_value}")
         self.in_features = in_features
         self.n_classes = n_classes
-        self.cutoffs = [*places, n_classes]
+        self.cutoffs = [*boundaries, n_classes]
         self.div_value = div_value
         self.head_bias = head_bias
-        self.shortlist_size = places[0]
-        self.n_clusters = len(places)
+        self.shortlist_size = boundaries[0]
+        self.n_clusters = len(boundaries)
         self.head_size = self.shortlist_size + self.n_clusters
         self.head = Linear(in_features, self.head_size, bias=head_bias, device=device, dtype=dtype)
         self.tail = ModuleList()

@@ -246,7 +246,7 @@ class InstanceNorm(ChannelNorm):
     ) -> None:  # fmt: skip
         super().__init__(num_features, eps, momentum, affine, track_running_stats, device, dtype, bias)
 
-    def _places(self) -> int:
+    def _spatial_rank(self) -> int:
         """How many dimensions there are behind the channels."""
         return 1
 
@@ -255,21 +255,21 @@ class InstanceNorm(ChannelNorm):
 
         Raises ValueError for another rank, or another number of channels.
         """
-        places = self._places()
+        spatial_rank = self._spatial_rank()
         rank = input.dim()
-        if rank != places + 1 and rank != places + 2:
-            raise ValueError(f"expected {places + 1}D or {places + 2}D input (got {rank}D input)")
-        if self.affine and not is_tracing() and input.size(rank - places - 1) != self.num_features:
+        if rank != spatial_rank + 1 and rank != spatial_rank + 2:
+            raise ValueError(f"expected {spatial_rank + 1}D or {spatial_rank + 2}D input (got {rank}D input)")
+        if self.affine and not is_tracing() and input.size(rank - spatial_rank - 1) != self.num_features:
             raise ValueError(
-                f"expected input's size at dim={rank - places - 1} to match num_features ({self.num_features}), but "
-                f"got: {input.size(rank - places - 1)}."
+                f"expected input's size at dim={rank - spatial_rank - 1} to match num_features ({self.num_features}), "
+                f"but got: {input.size(rank - spatial_rank - 1)}."
             )
-        batch = input.unsqueeze(0) if rank == places + 1 else input
+        batch = input.unsqueeze(0) if rank == spatial_rank + 1 else input
         result = functional.instance_norm(
             batch, self.running_mean, self.running_var, self.weight, self.bias,
             self.training or not self.track_running_stats, 0.0 if self.momentum is None else self.momentum, self.eps,
         )  # fmt: skip
-        return result.squeeze(0) if rank == places + 1 else result
+        return result.squeeze(0) if rank == spatial_rank + 1 else result
 
 
 class InstanceNorm1d(InstanceNorm):
@@ -315,7 +315,7 @@ class InstanceNorm2d(InstanceNorm):
     flambeau.Size([1, 2, 8, 8])
     """
 
-    def _places(self) -> int:
+    def _spatial_rank(self) -> int:
         return 2
 
 
@@ -340,5 +340,5 @@ class InstanceNorm3d(InstanceNorm):
     flambeau.Size([1, 2, 8, 8, 8])
     """
 
-    def _places(self) -> int:
+    def _spatial_rank(self) -> int:
         return 3

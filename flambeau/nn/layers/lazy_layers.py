@@ -349,10 +349,10 @@ class _LazyNorm(LazyModuleMixin):
 
 class _LazyInstanceNorm(_LazyNorm):
     def _channels(self, input: Tensor) -> int:
-        places: int = self._places()
-        if input.dim() not in (places + 1, places + 2):
-            raise ValueError(f"expected {places + 1}D or {places + 2}D input (got {input.dim()}D input)")
-        return input.size(-places - 1)
+        spatial_rank: int = self._spatial_rank()
+        if input.dim() not in (spatial_rank + 1, spatial_rank + 2):
+            raise ValueError(f"expected {spatial_rank + 1}D or {spatial_rank + 2}D input (got {input.dim()}D input)")
+        return input.size(-spatial_rank - 1)
 
 
 class LazyBatchNorm1d(_LazyNorm, BatchNorm1d):

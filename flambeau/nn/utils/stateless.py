@@ -36,7 +36,7 @@ def functional_call(
         return module(*positional, **(kwargs or {}))
 
 
-def _places(module: Module) -> dict[str, Owner]:
+def _owners(module: Module) -> dict[str, Owner]:
     tensors: dict[str, Owner] = {}
     for path, one in module.named_modules(remove_duplicate=False):
         tables: tuple[dict[str, Any], ...] = (one._parameters, one._buffers)
@@ -47,40 +47,40 @@ def _places(module: Module) -> dict[str, Owner]:
 
 @contextmanager
 def _holding(module: Module, values: dict[str, Tensor], tie_weights: bool, strict: bool) -> Iterator[None]:
-    places = _places(module)
+    owners = _owners(module)
     for name, value in values.items():
         if not isinstance(value, Tensor):
             raise TypeError(f"{name}: {value!r} is not a Tensor")
     if tie_weights:
-        by_tensor = {id(places[name][0][places[name][1]]): value for name, value in values.items() if name in places}
-        tied = {n: by_tensor[id(t[k])] for n, (t, k) in places.items() if n not in values and id(t[k]) in by_tensor}
+        by_tensor = {id(owners[name][0][owners[name][1]]): value for name, value in values.items() if name in owners}
+        tied = {n: by_tensor[id(t[k])] for n, (t, k) in owners.items() if n not in values and id(t[k]) in by_tensor}
     else:
         tied = {}
     if strict:
-        _check(type(module).__name__, places, {*values, *tied})
-    known = {name: value for name, value in (values | tied).items() if name in places}
-    before = {name: places[name][0][places[name][1]] for name in known}
-    _put(module, places, known)
+        _check(type(module).__name__, owners, {*values, *tied})
+    known = {name: value for name, value in (values | tied).items() if name in owners}
+    before = {name: owners[name][0][owners[name][1]] for name in known}
+    _put(module, owners, known)
     try:
         yield
     finally:
-        _put(module, places, before)
+        _put(module, owners, before)
 
 
-def _put(module: Module, places: Mapping[str, Owner], values: Mapping[str, Tensor]) -> None:
+def _put(module: Module, owners: Mapping[str, Owner], values: Mapping[str, Tensor]) -> None:
     for name, value in values.items():
-        table, own = places[name]
+        table, own = owners[name]
         table[own] = value
         owner = vars(module.get_submodule(name.rpartition(".")[0]))
         if own in (names := owner.get("_flat_weights_names", ())):
             owner["_flat_weights"][names.index(own)] = value
 
 
-def _check(name: str, places: Mapping[str, Owner], names: set[str]) -> None:
+def _check(name: str, owners: Mapping[str, Owner], names: set[str]) -> None:
     said = []
-    if unexpected := sorted(names - places.keys()):
+    if unexpected := sorted(names - owners.keys()):
         said.append(f"Unexpected key(s): {', '.join(map(repr, unexpected))}.")
-    if missing := sorted(places.keys() - names):
+    if missing := sorted(owners.keys() - names):
         said.append(f"Missing key(s): {', '.join(map(repr, missing))}.")
     if said:
         raise RuntimeError(f"Error(s) in reparametrizing for {name}:\n\t" + "\n\t".join(said))

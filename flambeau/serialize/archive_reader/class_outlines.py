@@ -17,7 +17,7 @@ from collections.abc import Mapping
 from typing import Any, Final
 
 from flambeau.executor.records import RecordError, dumps, loads
-from flambeau.executor.stored import Place, place_under
+from flambeau.executor.stored import CacheEntry, entry_under
 from flambeau.program.classes import ClassDefinition
 from flambeau.program.origin import NO_NAMES, Names, Origin
 from flambeau.schema.function import Argument, FunctionSchema
@@ -80,12 +80,12 @@ class StoredOutlines:
     """The outlines of one archive on disk."""
 
     def __init__(self, origin: Origin | None) -> None:
-        self._place: Place | None = None if origin is None else place_under(origin, WHAT)
+        self._entry: CacheEntry | None = None if origin is None else entry_under(origin, WHAT)
         self._names = NO_NAMES if origin is None else origin.names
         self._read = self._found()
 
     def _found(self) -> Outlines | None:
-        kept = None if self._place is None else self._place.read()
+        kept = None if self._entry is None else self._entry.read()
         match kept:
             case (list(types), dict(classes)) if all(map(_is_outline, classes.values())):
                 return Outlines(types, {name: Outline(*fields) for name, fields in classes.items()})
@@ -98,7 +98,7 @@ class StoredOutlines:
 
     def keep(self, types: Mapping[str, Type]) -> None:
         """Leave what the classes among these consist of to later processes."""
-        if self._place is None or self._read is not None:
+        if self._entry is None or self._read is not None:
             return
         definitions = {n: t.definition for n, t in types.items() if isinstance(t, ClassType)}
         if not definitions:
@@ -106,13 +106,13 @@ class StoredOutlines:
         try:
             outlines = Outlines.of(definitions, self._names)
         except RecordError as error:
-            self._place.say_why_not(error)
+            self._entry.say_why_not(error)
             return
         fields = {
             name: (one.is_module, one.attributes, one.constants, one.hooks, one.methods)
             for name, one in outlines.classes.items()
         }
-        self._place.keep((outlines._written, fields))
+        self._entry.keep((outlines._written, fields))
 
 
 class _Types:

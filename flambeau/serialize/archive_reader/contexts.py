@@ -39,18 +39,18 @@ def restore_contexts(graph: Graph) -> None:
             _restore(graph, node, inits[0], said)
 
 
-def _restore(graph: Graph, node: Node, made: Node, said: Sequence[str]) -> None:
+def _restore(graph: Graph, node: Node, init: Node, said: Sequence[str]) -> None:
     device, *names = said
-    arguments = dict(zip(names, made.operands[1:], strict=False))
-    with graph.inserting(made), graph.at_range(made.range):
+    arguments = dict(zip(names, init.operands[1:], strict=False))
+    with graph.inserting(init), graph.at_range(init.range):
 
         def constant(name: str, value: object) -> Value:
             return arguments[name] if name in arguments else insert_constant(graph, value)
 
         operands = [constant("device", device), constant("dtype", None), constant("enabled", True)]
         context = graph.insert("^autocast", operands, (ANY,), callable=autocast).result()
-    if not made.result().uses():
-        made.erase()
+    if not init.result().uses():
+        init.erase()
     for use in list(node.result().uses()):
         if use.user.op == "prim::Enter":
             use.user.result().set_type(ANY)

@@ -304,10 +304,12 @@ class Names:
 
 
 def read_pickle(
-    container: Container, name: str, objects: ObjectMaker | None, place: MapLocation, *, shapes_only: bool = False
-) -> Any:
+    container: Container, name: str, objects: ObjectMaker | None, map_location: MapLocation, *,
+    shapes_only: bool = False,
+) -> Any:  # fmt: skip
     """The value in the record `name.pkl`, with the storages in the folder `name`. Raises ArchiveError."""
-    return _read(container, f"{name}.pkl", Names(Storages(container, name, place, shapes_only=shapes_only), objects))
+    storages = Storages(container, name, map_location, shapes_only=shapes_only)
+    return _read(container, f"{name}.pkl", Names(storages, objects))
 
 
 def read_plain(container: Container, record: str) -> Any:

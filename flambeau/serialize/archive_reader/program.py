@@ -83,8 +83,8 @@ def is_program(container: Container) -> bool:
     return container.has(f"{CONSTANTS}.pkl") and container.has(f"{DATA}.pkl")
 
 
-def read_program(container: Container, place: MapLocation, permissions: Permissions) -> Program:
-    """The program in an archive; `place` says where storages go. Raises ArchiveError."""
+def read_program(container: Container, map_location: MapLocation, permissions: Permissions) -> Program:
+    """The program in an archive; `map_location` says where storages go. Raises ArchiveError."""
     version = version_of(container)
     if not is_program(container):
         what = "a file of values: flambeau.load reads it" if container.has(f"{DATA}.pkl") else "no TorchScript archive"
@@ -99,7 +99,7 @@ def read_program(container: Container, place: MapLocation, permissions: Permissi
         raise container.error(REFUSED.format(places=_listed(objected.refused), names=sorted(objected.refused)))
     unit = CodeUnit(container, version, texts, permissions)
     with deep_recursion():
-        program = Program(_read(container, unit, place), unit, version, container)
+        program = Program(_read(container, unit, map_location), unit, version, container)
         for record, line in sorted(objected.unclear):
             unit.check_around(record, line)
     if not objected.unclear:
@@ -113,16 +113,16 @@ def _listed(named: Mapping[str, Named]) -> str:
     return "; ".join([*shown, *more])
 
 
-def _read(container: Container, unit: CodeUnit, place: MapLocation) -> ScriptObject:
+def _read(container: Container, unit: CodeUnit, map_location: MapLocation) -> ScriptObject:
     objects = Objects(unit)
-    constants = read_pickle(container, CONSTANTS, objects, place)
+    constants = read_pickle(container, CONSTANTS, objects, map_location)
     if not isinstance(constants, tuple | list):
         raise container.error(f"expected a tuple of constants, got {type(constants).__name__}", f"{CONSTANTS}.pkl")
     if not is_expandable(constants, container.limits.pickle_opcodes):
         why = "it repeats its values too often: written out, they are"
         raise container.error(f"{why} {exceeded(container.limits, 'pickle_opcodes')}", f"{CONSTANTS}.pkl")
     unit.constants.extend(constants)
-    module = read_pickle(container, DATA, objects, place)
+    module = read_pickle(container, DATA, objects, map_location)
     if not isinstance(module, ScriptObject) or not module.type.definition.is_module:
         raise container.error(f"expected a module, got {type(module).__name__}", f"{DATA}.pkl")
     return module

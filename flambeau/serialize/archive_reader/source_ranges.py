@@ -41,7 +41,7 @@ class SourceRanges:
         self._length = 0
         """Characters of sources that were put together from lines, which may be named any number of times."""
 
-    def original(self, place: SourceRange) -> SourceRange:
+    def original(self, source_range: SourceRange) -> SourceRange:
         """The place in the user's file that a place in the code came from; the place itself if that is not known.
 
         Raises ArchiveError for a broken table.
@@ -49,30 +49,30 @@ class SourceRanges:
         if self._offsets is None:
             self._read()
         assert self._offsets is not None
-        text = place.source.text or ""
-        start = place.start if text.isascii() else self._bytes_before(place)
+        text = source_range.source.text or ""
+        start = source_range.start if text.isascii() else self._bytes_before(source_range)
         index = bisect_right(self._offsets, start) - 1
         if index < 0:
-            return place
+            return source_range
         try:
             written, begin, end = self._entries[index][1]
             source = self._found[id(written)] if id(written) in self._found else self._source(written)
             self._found[id(written)] = source
             if source is None:
-                return place
-            return _range(source, begin, end) or place
+                return source_range
+            return _range(source, begin, end) or source_range
         except (TypeError, ValueError, IndexError, KeyError):
             raise self._container.error("it has an entry that is no source range", self._record) from None
 
-    def _bytes_before(self, place: SourceRange) -> int:
+    def _bytes_before(self, source_range: SourceRange) -> int:
         """Where a place begins in the UTF-8 bytes of its text."""
-        source = place.source
+        source = source_range.source
         if source is not self._counted[0]:
             lines = (source.text or "").split("\n")
             sizes = (len(line.encode("utf-8", "surrogatepass")) + 1 for line in lines)
             self._counted = source, list(accumulate(sizes, initial=0))
-        line = source.line_index(place.start)
-        before = source.line(line)[: place.start - source.line_starts[line]]
+        line = source.line_index(source_range.start)
+        before = source.line(line)[: source_range.start - source.line_starts[line]]
         return self._counted[1][line] + len(before.encode("utf-8", "surrogatepass"))
 
     def _read(self) -> None:

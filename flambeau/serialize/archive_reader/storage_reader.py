@@ -75,10 +75,12 @@ class TensorShape:
 class Storages:
     """The storages of one pickle, each read once, by its key."""
 
-    def __init__(self, container: Container, folder: str, place: MapLocation, *, shapes_only: bool = False) -> None:
+    def __init__(
+        self, container: Container, folder: str, map_location: MapLocation, *, shapes_only: bool = False
+    ) -> None:
         self._container = container
         self._folder = folder
-        self._place = place
+        self._map_location = map_location
         self._shapes_only = shapes_only
         self._known: dict[tuple[str, str], StoredMemory] = {}
 
@@ -97,7 +99,7 @@ class Storages:
 
     def _read(self, kind: StorageKind, key: str, location: str, count: int) -> StoredMemory:
         try:
-            device = Device(self._place(location))
+            device = Device(self._map_location(location))
         except RuntimeError as error:
             raise PickleError(f"storage {shown(key)}: {error}") from None
         limits = self._container.limits

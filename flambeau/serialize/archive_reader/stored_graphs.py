@@ -8,7 +8,7 @@ from __future__ import annotations
 from collections.abc import Iterator
 from contextlib import contextmanager
 
-from flambeau.executor.stored import place_of
+from flambeau.executor.stored import entry_of
 from flambeau.ir.graph import Graph
 from flambeau.program.function import Function
 
@@ -29,8 +29,8 @@ class StoredGraphs:
         known = self._read.pop(function.name, None)
         if known is not None or self._compiling is not None:
             return known
-        place = place_of(function, WHAT)
-        kept = None if place is None else place.read()
+        entry = entry_of(function, WHAT)
+        kept = None if entry is None else entry.read()
         if not isinstance(kept, dict) or not all(isinstance(graph, Graph) for graph in kept.values()):
             return None
         self._read = {**kept, **self._read}
@@ -48,6 +48,6 @@ class StoredGraphs:
             yield
         finally:
             self._compiling = None
-        place = place_of(function, WHAT)
-        if place is not None:
-            place.keep({one.name: one.graph for one in compiled})
+        entry = entry_of(function, WHAT)
+        if entry is not None:
+            entry.keep({one.name: one.graph for one in compiled})

@@ -99,10 +99,10 @@ def _is_regular(tensor: Tensor) -> bool:
     if array.size == 0 or storage.device == META:
         return True
     from_start = array.ctypes.data - storage.address
-    places = (*array.strides, from_start)
+    offsets = (*array.strides, from_start)
     last = from_start + sum((n - 1) * s for n, s in zip(array.shape, array.strides, strict=True))
     is_inside = from_start >= 0 and last + array.itemsize <= storage.nbytes() // array.itemsize * array.itemsize
-    return is_inside and all(p >= 0 and p % array.itemsize == 0 for p in places)
+    return is_inside and all(p >= 0 and p % array.itemsize == 0 for p in offsets)
 
 
 def _copied(tensor: Tensor) -> Tensor:

@@ -93,10 +93,10 @@ class Compare:
         if self._colours and len(row) > 1:
             shortest = min(one.median for one in row)
             filled = iter(row)
-            for place, cell in enumerate(cells):
+            for column, cell in enumerate(cells):
                 time = next(filled).median if cell else None
                 if time is not None and time <= shortest * NEAR:
-                    texts[place] = f"{BEST if time == shortest else GOOD}{texts[place]}{PLAIN}"
+                    texts[column] = f"{BEST if time == shortest else GOOD}{texts[column]}{PLAIN}"
         return ("    " + name).ljust(first) + "".join(f"  |  {text}" for text in texts).rstrip(" ")
 
 

@@ -28,12 +28,12 @@ def send(connection: Connection, value: Any, receiver: int) -> None:
     if not CAN_SHARE or sum(sizes) < SHARED_FROM:
         connection.send((text, [bytes(view) for view in views], None))
         return
-    places, total = _places(sizes)
+    offsets, total = _offsets(sizes)
     descriptor = os.memfd_create("flambeau-batch")
     try:
         os.ftruncate(descriptor, total)
         with mmap.mmap(descriptor, total) as memory:
-            for index, view in zip(places, views, strict=True):
+            for index, view in zip(offsets, views, strict=True):
                 memory[index : index + view.nbytes] = view
         connection.send((text, sizes, total))
         reduction.send_handle(connection, descriptor, receiver)
@@ -54,14 +54,14 @@ def receive(connection: Connection) -> Any:
         memory = memoryview(mmap.mmap(descriptor, total))
     finally:
         os.close(descriptor)
-    places, _ = _places(parts)
-    return pickle.loads(text, buffers=[memory[p : p + size] for p, size in zip(places, parts, strict=True)])
+    offsets, _ = _offsets(parts)
+    return pickle.loads(text, buffers=[memory[p : p + size] for p, size in zip(offsets, parts, strict=True)])
 
 
-def _places(sizes: list[int]) -> tuple[list[int], int]:
+def _offsets(sizes: list[int]) -> tuple[list[int], int]:
     """Where each of some buffers begins, and how long all are."""
-    places, end = [], 0
+    offsets, end = [], 0
     for size in sizes:
-        places.append(end)
+        offsets.append(end)
         end += -(-size // ALIGNMENT) * ALIGNMENT
-    return places, end
+    return offsets, end
