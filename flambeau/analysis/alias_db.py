@@ -32,16 +32,16 @@ class AliasDb:
             return any(map(self._aliases.has_writers, (*value.operands, *value.results)))
         return self._aliases.has_writers(value)
 
-    def move_after_topologically_valid(self, node: Node, place: Node) -> bool:
+    def move_after_topologically_valid(self, node: Node, anchor: Node) -> bool:
         """Move a node to right behind another; whether that was possible.
 
         What lies between and shares data, memory or effects with it comes along, in order.
         """
-        return move_after(self._aliases, node, place)
+        return move_after(self._aliases, node, anchor)
 
-    def move_before_topologically_valid(self, node: Node, place: Node) -> bool:
+    def move_before_topologically_valid(self, node: Node, anchor: Node) -> bool:
         """Move a node to right before another, as `move_after_topologically_valid` does."""
-        return move_before(self._aliases, node, place)
+        return move_before(self._aliases, node, anchor)
 
     def dump(self) -> None:
         """Print what may share memory."""

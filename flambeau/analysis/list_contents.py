@@ -41,11 +41,11 @@ class ListContents:
         for value in lists:
             is_flat = isinstance(value.static_type, ListType) and isinstance(value.static_type.element, TensorType)
             is_parameter = value.defining_node is None
-            places = aliases.locations(value)
+            locations = aliases.locations(value)
             for node, written in zip(writers, written_by, strict=True):
                 if is_parameter and not is_flat and aliases.may_reach(value, written):
                     self._open.add(value)
-                if not any_overlap(written, places):
+                if not any_overlap(written, locations):
                     continue
                 if node.definition is None:
                     self._open.add(value)

@@ -1,4 +1,4 @@
-"""What brackets with tensors mean: where a view and a copy are one, and what is known of the places that are named.
+"""What brackets with tensors mean: where a view and a copy are one, and what is known of the indices that are named.
 
 ```
 %l = prim::ListConstruct(%i, %none, %j)
@@ -21,16 +21,16 @@ MASKS = (bool_, uint8)
 
 
 def named(node: Node) -> list[Value | None] | None:
-    """The places by dimension, None where all of one is taken; None where the list is made elsewhere."""
+    """The indices by dimension, None where all of one is taken; None where the list is made elsewhere."""
     listed = node.operands[-1].defining_node
     if listed is None or listed.op != "prim::ListConstruct":
         return None
     return [None if isinstance(v.static_type, NoneType) else v for v in listed.operands]
 
 
-def is_number(place: Value) -> bool | None:
-    """Whether a place is an integer tensor without axes; None where that is not known."""
-    type_ = place.static_type
+def is_number(index: Value) -> bool | None:
+    """Whether an index is an integer tensor without axes; None where that is not known."""
+    type_ = index.static_type
     if not isinstance(type_, TensorType):
         return None
     if type_.dtype in MASKS or type_.sizes:
@@ -38,9 +38,9 @@ def is_number(place: Value) -> bool | None:
     return None if type_.dtype is None or type_.sizes is None else True
 
 
-def are_neighbours(places: list[Value | None]) -> bool:
-    """Whether no dimension that is taken whole lies between places."""
-    at = [k for k, place in enumerate(places) if place is not None]
+def are_neighbours(indices: list[Value | None]) -> bool:
+    """Whether no dimension that is taken whole lies between indices."""
+    at = [k for k, index in enumerate(indices) if index is not None]
     return not at or at[-1] - at[0] == len(at) - 1
 
 
@@ -53,10 +53,10 @@ def settle(graph: Graph) -> None:
         return
     aliases = alias_analysis(graph)
     for node in items:
-        places = named(node)
-        if places is None:
+        indices = named(node)
+        if indices is None:
             continue
-        plain = are_neighbours(places) or all(p is None or is_number(p) is False for p in places)
+        plain = are_neighbours(indices) or all(p is None or is_number(p) is False for p in indices)
         if plain and (not aliases.has_tensor_writers(node.result()) or _is_read_at_once(node, aliases)):
             with graph.inserting(node):
                 copy = graph.insert("aten::index", node.operands, [node.result().static_type])

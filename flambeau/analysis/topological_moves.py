@@ -13,36 +13,36 @@ from flambeau.analysis.alias import AliasAnalysis
 from flambeau.ir.graph import Node
 
 
-def move_after(aliases: AliasAnalysis, node: Node, place: Node) -> bool:
+def move_after(aliases: AliasAnalysis, node: Node, anchor: Node) -> bool:
     """Move a node to right behind another of its block, with what lies between and depends on it, or it on that.
 
-    False, and nothing is moved, where `place` itself would have to come along, or is in another block.
+    False, and nothing is moved, where `anchor` itself would have to come along, or is in another block.
     """
-    if node.owner_block is not place.owner_block or node is place:
+    if node.owner_block is not anchor.owner_block or node is anchor:
         return False
-    if node.is_before(place):
-        along = _dependents(aliases, node, _between(node, place), place)
+    if node.is_before(anchor):
+        along = _dependents(aliases, node, _between(node, anchor), anchor)
     else:
-        along = _dependencies(aliases, node, _between(place, node), None)
+        along = _dependencies(aliases, node, _between(anchor, node), None)
     if along is None:
         return False
     for moved in reversed(along):
-        moved.move_after(place)
+        moved.move_after(anchor)
     return True
 
 
-def move_before(aliases: AliasAnalysis, node: Node, place: Node) -> bool:
+def move_before(aliases: AliasAnalysis, node: Node, anchor: Node) -> bool:
     """Move a node to right before another of its block, as `move_after` does."""
-    if node.owner_block is not place.owner_block or node is place:
+    if node.owner_block is not anchor.owner_block or node is anchor:
         return False
-    if node.is_before(place):
-        along = _dependents(aliases, node, _between(node, place), None)
+    if node.is_before(anchor):
+        along = _dependents(aliases, node, _between(node, anchor), None)
     else:
-        along = _dependencies(aliases, node, _between(place, node), place)
+        along = _dependencies(aliases, node, _between(anchor, node), anchor)
     if along is None:
         return False
     for moved in along:
-        moved.move_before(place)
+        moved.move_before(anchor)
     return True
 
 

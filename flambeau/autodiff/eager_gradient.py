@@ -18,22 +18,22 @@ class EagerGradient:
     """The kernel of a `prim::GradOf`: the gradients of the results that have any, then the operator's arguments, to the
     gradients of some arguments."""
 
-    def __init__(self, definition: OpDef, present: Sequence[bool], places: Sequence[int]) -> None:
+    def __init__(self, definition: OpDef, present: Sequence[bool], indices: Sequence[int]) -> None:
         self._definition = definition
         self._present = list(present)
-        self._places = list(places)
+        self._indices = list(indices)
 
     @property
     def parts(self) -> tuple[str, tuple[bool, ...], tuple[int, ...]]:
-        """What makes it: the operator's full name, which results have gradients, the places of arguments."""
-        return self._definition.full_name, tuple(self._present), tuple(self._places)
+        """What makes it: the operator's full name, which results have gradients, the indices of arguments."""
+        return self._definition.full_name, tuple(self._present), tuple(self._indices)
 
     def __call__(self, *values: Any) -> Any:
         """Run the operator once more, recorded, and go back."""
         count = sum(self._present)
         wanted, arguments = iter(values[:count]), list(values[count:])
         creates = is_grad_enabled() and any(t.asks() for t in tensors_in(list(values)))
-        for index in self._places:
+        for index in self._indices:
             value = arguments[index]
             is_list = isinstance(value, list)
             arguments[index] = [leaf_of(t, creates) for t in value] if is_list else leaf_of(value, creates)
@@ -41,11 +41,11 @@ class EagerGradient:
             outcome = dispatch.run(self._definition, self._writable(arguments))
             results = list(tensors_in([outcome]))
         gradients = _by_tensor(outcome, [next(wanted) if is_there else None for is_there in self._present])
-        leaves = list(tensors_in([arguments[index] for index in self._places]))
+        leaves = list(tensors_in([arguments[index] for index in self._indices]))
         leaf_gradients = iter(_through(results, gradients, leaves, creates=creates))
         complete = [
             [next(leaf_gradients) for _ in value] if isinstance(value, list) else next(leaf_gradients)
-            for value in (arguments[index] for index in self._places)
+            for value in (arguments[index] for index in self._indices)
         ]
         return complete[0] if len(complete) == 1 else tuple(complete)
 

@@ -115,7 +115,7 @@ def gradient_of_graph(graph: Graph, sources: Sequence[Value], results: Sequence[
         sources: the parameters that ask for gradients.
         results: the values of the body that gradients come from, returned or in what is returned.
     """
-    places = [_place(graph, value) for value in results]
+    result_indices = [_result_index(graph, value) for value in results]
     real_outputs = len(graph.returns)
     derivative = differentiate(graph, sources, results)
     count = len(graph.parameters) - len(derivative.seeds)
@@ -130,7 +130,7 @@ def gradient_of_graph(graph: Graph, sources: Sequence[Value], results: Sequence[
         halves.forward,
         real_outputs,
         halves.backward,
-        tuple(places),
+        tuple(result_indices),
         halves.parameters,
         tuple(range(real_outputs, real_outputs + halves.kept)),
         tuple(targets),
@@ -138,7 +138,7 @@ def gradient_of_graph(graph: Graph, sources: Sequence[Value], results: Sequence[
     )
 
 
-def _place(graph: Graph, value: Value) -> int:
+def _result_index(graph: Graph, value: Value) -> int:
     """Which result of a graph a value is, or is an item of."""
     for number, returned in enumerate(graph.returns):
         if value is returned or _holds(returned, value):

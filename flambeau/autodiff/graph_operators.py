@@ -325,20 +325,20 @@ class GraphOperators:
         """With other elements at one place of an axis."""
         return self._written(x, part, "select", dim, index)
 
-    def slice_scatter(self, x: TensorProxy, part: Any, *place: Any) -> Any:
-        """With other elements at places along an axis."""
-        return self._written(x, part, "slice", *place)
+    def slice_scatter(self, x: TensorProxy, part: Any, *view_arguments: Any) -> Any:
+        """With other elements in a slice along an axis."""
+        return self._written(x, part, "slice", *view_arguments)
 
-    def diagonal_scatter(self, x: TensorProxy, part: Any, *place: Any) -> Any:
+    def diagonal_scatter(self, x: TensorProxy, part: Any, *view_arguments: Any) -> Any:
         """With other elements on a diagonal."""
-        return self._written(x, part, "diagonal", *place)
+        return self._written(x, part, "diagonal", *view_arguments)
 
-    def _written(self, x: TensorProxy, part: Any, view: str, *place: Any) -> Any:
+    def _written(self, x: TensorProxy, part: Any, view: str, *view_arguments: Any) -> Any:
         """A copy of a tensor, or one that was made for this, with other elements where a view shows them."""
         made_by = x.value.defining_node
         if made_by is None or made_by.op != "aten::new_zeros" or x.value.is_used:
             x = self._builder.call("aten::clone", (x,), {})
-        shown = self._builder.call(f"aten::{view}", (x, *place), {})
+        shown = self._builder.call(f"aten::{view}", (x, *view_arguments), {})
         self._builder.call("aten::copy_", (shown, part), {})
         return x
 

@@ -99,11 +99,11 @@ def _part(builder: Builder, node: Node, gradients: Gradients) -> Gradients:
     assert gradient is not None
     back, graph = zeros_of_items(builder, builder.use(items)), builder.graph
     ints = ListType(INT)
-    places = graph.insert("prim::rangelist", [length_of(builder, back)], [ints]).result()
-    taken = graph.insert("aten::slice", [places, *map(builder.use, node.operands[1:])], [ints]).result()
+    positions = graph.insert("prim::rangelist", [length_of(builder, back)], [ints]).result()
+    taken = graph.insert("aten::slice", [positions, *map(builder.use, node.operands[1:])], [ints]).result()
     with counted(builder, length_of(builder, gradient)) as index:
-        place, part = item_of(builder, taken, index), item_of(builder, gradient, index)
-        graph.insert("aten::_set_item", [back, place, part], [back.static_type])
+        position, part = item_of(builder, taken, index), item_of(builder, gradient, index)
+        graph.insert("aten::_set_item", [back, position, part], [back.static_type])
     return [back, *[None] * (len(node.operands) - 1)]
 
 

@@ -111,9 +111,9 @@ def _nothing(builder: Builder, type_: Type) -> Value:
     """A zero that changes neither the sizes nor the dtype of what it is added to."""
     assert isinstance(type_, TensorType)
     dtype, sizes = (bool_, []) if type_.dtype is None else (type_.dtype, [1] * (type_.rank or 0))
-    made: Value = builder.operators.zeros(sizes, dtype=dtype).value
-    made.set_type(type_)
-    return made
+    gradient: Value = builder.operators.zeros(sizes, dtype=dtype).value
+    gradient.set_type(type_)
+    return gradient
 
 
 def of_tensor(builder: Builder, gradient: Value, value: Value) -> Value:

@@ -107,11 +107,11 @@ class Lists:
 
     def replaced(self, assignment: Node) -> Value:
         """The item that an assignment takes out: its gradient has the sizes of that one, not of what comes in."""
-        items, place, value = assignment.operands
+        items, index, value = assignment.operands
         if not isinstance(value.static_type, TensorType | ListType):
             return value
         with self.graph.inserting(assignment):
-            before = self.graph.insert("aten::__getitem__", [items, place], [items.static_type.contained[0]]).result()
+            before = self.graph.insert("aten::__getitem__", [items, index], [items.static_type.contained[0]]).result()
             return copied(self.builder, before) if isinstance(value.static_type, ListType) else before
 
     def add_all(self, value: Value, gradients: Value) -> None:

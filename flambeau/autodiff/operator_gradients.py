@@ -231,25 +231,25 @@ def _item(builder: Builder, gradient_of_operand: Any, number: int, operand: Valu
 def _eager(builder: Builder, node: Node, definition: OpDef, gradients: Gradients, wanted: Sequence[bool]) -> Gradients:
     """One node that goes back through the operator when it runs."""
     operands = [builder.use(v) for v in node.operands]
-    places = [n for n, is_wanted in enumerate(wanted) if is_wanted]
+    wanted_indices = [n for n, is_wanted in enumerate(wanted) if is_wanted]
     is_known = all(
         isinstance(t, TensorType) or (isinstance(t, ListType) and isinstance(t.element, TensorType))
-        for t in (operands[n].static_type for n in places)
+        for t in (operands[n].static_type for n in wanted_indices)
     )
     if not is_known or definition.effect is not Effect.NONE:
         raise NotDifferentiableError(f"{definition.full_name} has no derivative in graphs")
     present = [g for g in gradients if g is not None]
-    kernel = EagerGradient(definition, [g is not None for g in gradients], places)
+    kernel = EagerGradient(definition, [g is not None for g in gradients], wanted_indices)
     way_back = builder.graph.insert(
         "prim::GradOf",
         [*present, *operands],
-        [without_refinement(operands[n].static_type) for n in places],
+        [without_refinement(operands[n].static_type) for n in wanted_indices],
         name=definition.full_name,
         gradients=len(present),
         kernel=kernel,
     )
     results: list[Value | None] = [None] * len(operands)
-    for index, value in zip(places, way_back.results, strict=True):
+    for index, value in zip(wanted_indices, way_back.results, strict=True):
         type_ = node.operand(index).static_type
         if isinstance(type_, TensorType):
             value.set_type(type_.refine(strides=None, requires_grad=None))

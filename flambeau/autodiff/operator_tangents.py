@@ -116,14 +116,14 @@ def _viewed(flow: Flow, node: Node, operands: Tangents) -> Tangents:
     return _applied(flow, node, operands, {0})
 
 
-def _applied(flow: Flow, node: Node, operands: Tangents, places: set[int] | None = None) -> Tangents:
-    """A copy of a node on tangents, in these places; in all that have some, by default."""
-    given: list[Value] = []
+def _applied(flow: Flow, node: Node, operands: Tangents, indices: set[int] | None = None) -> Tangents:
+    """A copy of a node on tangents, at these indices; at all that have some, by default."""
+    new_operands: list[Value] = []
     for index, (value, tangent) in enumerate(zip(node.operands, operands, strict=True)):
-        is_wanted = is_real(value.static_type) if places is None else index in places
-        given.append((tangent or _zero(flow, value)) if is_wanted else value)
+        is_wanted = is_real(value.static_type) if indices is None else index in indices
+        new_operands.append((tangent or _zero(flow, value)) if is_wanted else value)
     copy = clone_node(node, flow.builder.graph, {})
-    copy.set_operands(given)
+    copy.set_operands(new_operands)
     flow.builder.graph.insert_node(copy)
     for value, like in zip(copy.results, node.results, strict=True):
         value.set_name("")

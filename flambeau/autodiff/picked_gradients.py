@@ -21,10 +21,10 @@ from flambeau.schema.types import TensorType
 @node_gradients("aten::index")
 def _picked(builder: Builder, node: Node, gradients: Gradients) -> Gradients:
     rest = [None] * (len(node.operands) - 1)
-    place = _only_number(node)
-    if place is None:
+    axis_and_index = _only_number(node)
+    if axis_and_index is None:
         return traced_gradients(builder, node, gradients, [True, *[False] * len(rest)])
-    [gradient], (axis, number) = gradients, place
+    [gradient], (axis, number) = gradients, axis_and_index
     f, source = builder.operators, node.operand(0)
     back = f.zeros_like(builder.proxy(source))
     builder.sizes.set(back.value, builder.sizes.of(source))

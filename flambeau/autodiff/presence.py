@@ -163,14 +163,14 @@ class Presences:
             memory, carried = around, through
         runs = runs_surely(node)
         self._memory = dict(self.behind[node] if runs else memory)
-        self._memory.update((place, self.made(value)) for place, value in filled(node))
+        self._memory.update((root, self.made(value)) for root, value in filled(node))
         for result, end, through_ in zip(node.results, ends, carried, strict=True):
             self._set(result, end if runs else through_)
 
 
 def _joined(one: Mapping[Value, Presence], other: Mapping[Value, Presence]) -> Memory:
     return {
-        place: met(one.get(place, Presence.NEVER), other.get(place, Presence.NEVER)) for place in {**one, **other}
+        root: met(one.get(root, Presence.NEVER), other.get(root, Presence.NEVER)) for root in {**one, **other}
     }
 
 

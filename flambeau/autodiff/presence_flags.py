@@ -216,10 +216,10 @@ class _Flags:
             flag.take(node.add_result(BOOL))
 
     def _carry_value(
-        self, node: Node, places: tuple[Value, Value, Value], start: Flag, carried: list[_Carried]
+        self, node: Node, values: tuple[Value, Value, Value], start: Flag, carried: list[_Carried]
     ) -> None:
         """The flag of what a loop carries: in its body now, behind it when `carried` is taken."""
-        parameter, end, result = places
+        parameter, end, result = values
         if parameter is end or not self._has_flag(parameter):
             self._set(parameter, start)
             self._set(result, start)
@@ -245,8 +245,8 @@ class _Flags:
                 carried.append(self._of_memory(root))
         return known
 
-    def _of_memory(self, place: Value) -> _Carried:
-        return _Carried(lambda: self._memory[place], lambda flag: self._memory.update({place: flag}))
+    def _of_memory(self, root: Value) -> _Carried:
+        return _Carried(lambda: self._memory[root], lambda flag: self._memory.update({root: flag}))
 
     def _carry(self, node: Node, start: Flag) -> Value:
         """A flag that a loop carries, in its body."""

@@ -68,19 +68,19 @@ def _needed(
     own = {v for node in back for v in node.results}
     kept: dict[Value, None] = {}
     again: set[Node] = set()
-    made: Node | None
+    maker: Node | None
     seen: set[Value] = set()
     while waiting:
         value = waiting.pop()
         if value in seen or value in own or value.owner_block is not graph.body:
             continue
         seen.add(value)
-        made = value.defining_node
-        if made is None or made not in there or not is_cheap(made):
+        maker = value.defining_node
+        if maker is None or maker not in there or not is_cheap(maker):
             kept[value] = None
         else:
-            again.add(made)
-            waiting += made.operands
+            again.add(maker)
+            waiting += maker.operands
     ordered = {v: n for n, v in enumerate(_in_order(graph))}
     return _Needed(sorted(kept, key=ordered.__getitem__), [n for n in graph.nodes() if n in again])
 

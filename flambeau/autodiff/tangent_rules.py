@@ -123,7 +123,7 @@ def _extreme(flow: Flow, node: Node, operands: Tangents) -> Tangents:
     "aten::mode", "aten::cummax", "aten::cummin",
 )  # fmt: skip
 def _chosen(flow: Flow, node: Node, operands: Tangents) -> Tangents:
-    """Those of the elements that were chosen, which a second result says the places of."""
+    """Those of the elements that were chosen, which a second result says the indices of."""
     definition, tangent = node.definition, operands[0]
     if definition is None or len(node.results) != 2 or tangent is None:
         return by_formulas(flow, node, operands)
@@ -134,10 +134,10 @@ def _chosen(flow: Flow, node: Node, operands: Tangents) -> Tangents:
     dim = builder.proxy(node.operand(index["dim"])) if "dim" in index else -1
     keeps = index.get("keepdim")
     kept = True if keeps is None else builder.proxy(node.operand(keeps))
-    places = builder.proxy(node.result(1))
+    indices = builder.proxy(node.result(1))
     if not isinstance(kept, bool):
         raise NotDifferentiableError(f"{node.op} with a keepdim that only the run knows has no tangent in graphs")
-    taken = f.gather(builder.proxy(tangent), dim, places if kept else f.unsqueeze(places, dim))
+    taken = f.gather(builder.proxy(tangent), dim, indices if kept else f.unsqueeze(indices, dim))
     return [(taken if kept else f.squeeze(taken, dim)).value, None]
 
 

@@ -122,8 +122,8 @@ class Along:
             raise NotDifferentiableError(f"{node.op} shows memory that is written, and has no tangent")
         for value, tangent in zip(node.results, tangents, strict=True):
             if value in self._values:
-                made = self._zeros(value) if tangent is None or value not in flowing else tangent
-                self._set(value, self._apart(node, value, made))
+                own_tangent = self._zeros(value) if tangent is None or value not in flowing else tangent
+                self._set(value, self._apart(node, value, own_tangent))
 
     def _refuse_copies(self, node: Node) -> None:
         """What may be a view or a copy would be one for a value and another for its tangent."""
@@ -172,11 +172,11 @@ class Along:
     def _branch(self, node: Node) -> None:
         for block in node.nested_blocks:
             self.block(block)
-        for place, result in enumerate(list(node.results)):
+        for index, result in enumerate(list(node.results)):
             if result in self._values:
                 for block in node.nested_blocks:
                     with self._graph.inserting(block):
-                        tangent = self.complete(block.returns[place])
+                        tangent = self.complete(block.returns[index])
                     block.add_return(tangent)
                 self._set(result, node.add_result(gradient_type(result)))
 
@@ -184,19 +184,19 @@ class Along:
         [body] = node.nested_blocks
         results, parameters = list(node.results), list(body.parameters[1:])
         pairs = list(zip(results, parameters, strict=True))
-        places = [n for n, pair in enumerate(pairs) if not self._values.isdisjoint(pair)]
-        for n in places:
+        indices = [n for n, pair in enumerate(pairs) if not self._values.isdisjoint(pair)]
+        for n in indices:
             start = node.operand(n + 2)
             with self._graph.inserting(node):
                 tangent = self.complete(start)
             node.add_operand(tangent)
             self._set(parameters[n], body.add_parameter(gradient_type(parameters[n])))
         self.block(body)
-        for n in places:
+        for n in indices:
             with self._graph.inserting(body):
                 tangent = self.complete(body.returns[n + 1])
             body.add_return(tangent)
-        for n in places:
+        for n in indices:
             self._set(results[n], node.add_result(gradient_type(results[n])))
 
 

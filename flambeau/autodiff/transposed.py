@@ -39,10 +39,10 @@ def transposed(builder: Builder, node: Node, operands: Sequence[Value | None]) -
     values = [alone.outside.get(p) or _like_it(p, node, seeds) for p in graph.parameters]
     results = iter(insert_graph(builder.graph, graph, values) if graph.returns else ())
     tangents: list[Value | None] = [None] * len(node.results)
-    for place, gradient in zip(seeds, gradients, strict=True):
+    for index, gradient in zip(seeds, gradients, strict=True):
         if gradient is not None:
-            tangent = tangents[place] = next(results)
-            builder.sizes.set(tangent, builder.sizes.of(node.results[place]))
+            tangent = tangents[index] = next(results)
+            builder.sizes.set(tangent, builder.sizes.of(node.results[index]))
     return tangents
 
 
@@ -138,10 +138,10 @@ class _Alone:
         if not pairs:
             return [None] * len(seeds)
         try:
-            made = differentiate(graph, list(seeds.values()), [g for g, _ in pairs], [t for _, t in pairs])
+            differentiated = differentiate(graph, list(seeds.values()), [g for g, _ in pairs], [t for _, t in pairs])
         except NotDifferentiableError as error:
             raise NotDifferentiableError(f"the gradient of {node.op} by that of its result: {error}") from None
-        return cleaned(made).gradients
+        return cleaned(differentiated).gradients
 
     def close(self) -> None:
         """Have what was computed from results be computed from those that there are."""

@@ -57,8 +57,8 @@ def without(graph: Graph, seeds: int, missing: Collection[int]) -> WayBack:
     unused = [n for n in missing if not seeded[n].is_used]
     for number in sorted(unused, reverse=True):
         copy.body.remove_parameter(number)
-    places = [None if flag is None else flag - fewer for flag in (flags[n] for n in returned)]
-    return WayBack(copy, tuple(n for n in range(seeds) if n not in unused), tuple(returned), tuple(places))
+    flag_indices = [None if flag is None else flag - fewer for flag in (flags[n] for n in returned)]
+    return WayBack(copy, tuple(n for n in range(seeds) if n not in unused), tuple(returned), tuple(flag_indices))
 
 
 def _replace(graph: Graph, missing: list[Value], present: list[Value]) -> None:

@@ -143,8 +143,8 @@ def _is_over(root: Value, writer: Node) -> bool:
 
 def _is_used_before(root: Value, writer: Node) -> bool:
     """Whether all that uses a tensor runs before a node writes."""
-    place = outermost(writer)
-    return all(outermost(user).is_before(place) for user in _users(root))
+    ancestor = outermost(writer)
+    return all(outermost(user).is_before(ancestor) for user in _users(root))
 
 
 def _users(value: Value) -> Iterator[Node]:
@@ -187,13 +187,13 @@ def _is_filling(writer: Node) -> bool:
         return False
     items = list_root(writer.operand(0))
     block, maker = items.owner_block, items.defining_node
-    place = ancestor_in(writer, block)
-    if maker is None or maker.nested_blocks or place is None or not isinstance(items.static_type, ListType):
+    ancestor = ancestor_in(writer, block)
+    if maker is None or maker.nested_blocks or ancestor is None or not isinstance(items.static_type, ListType):
         return False
     if maker.op != "prim::ListConstruct":
         return False
     others = [ancestor_in(node, block) for node in _that_hand_on(items)]
-    return all(other is not None and place.is_before(other) for other in others)
+    return all(other is not None and ancestor.is_before(other) for other in others)
 
 
 def _that_hand_on(items: Value) -> Iterator[Node]:

@@ -155,6 +155,6 @@ def _has_nan(gradient: Tensor) -> bool:
 
 
 def _warn(node: Node) -> None:
-    place = None if node.extras is None else node.extras.place
-    text = NO_PLACE.format(name=node.name()) if place is None else DETECTED.format(name=node.name(), place=place)
+    location = None if node.extras is None else node.extras.place
+    text = NO_PLACE.format(name=node.name()) if location is None else DETECTED.format(name=node.name(), place=location)
     warnings.warn(text, stacklevel=2)

@@ -233,26 +233,26 @@ def _add(gradients: Gradients, index: int, gradient: Tensor) -> None:
 def _reaching(roots: Sequence[Edge], targets: set[Target]) -> set[int] | None:
     """The nodes from which one of the targets is reached, and the targets; None if the tape ends at targets only."""
     wanted = {identity for identity, _ in targets}
-    found: set[int] = set()
+    visited: set[int] = set()
     nodes: list[Node] = []
     has_others = False
     waiting = [edge[0] for edge in roots if edge is not None]
     while waiting:
         one = waiting.pop()
-        if id(one) in found:
+        if id(one) in visited:
             continue
-        found.add(id(one))
+        visited.add(id(one))
         if isinstance(one, Tensor):
             has_others = has_others or id(one) not in wanted
             continue
         nodes.append(one)
         for edge in one.edges:
-            if edge is not None and id(edge[0]) not in found:
+            if edge is not None and id(edge[0]) not in visited:
                 waiting.append(edge[0])
     if not has_others:
         return None
     nodes.sort(key=_SEQUENCE)
-    reaching = found & wanted
+    reaching = visited & wanted
     for node in nodes:
         for edge in node.edges:
             if edge is not None and id(edge[0]) in reaching:

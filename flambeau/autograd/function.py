@@ -204,16 +204,16 @@ def _finished(
         raise RuntimeError(DIRTY_LOST)
     saved_from, results = list(outputs), []
     for number, output in enumerate(outputs):
-        place = next((k for k, tensor in enumerate(tensors) if tensor is output), -1)
+        input_index = next((k for k, tensor in enumerate(tensors) if tensor is output), -1)
         if not isinstance(output, Tensor):
             results.append(output)
-        elif place >= 0 and any(tensor is output for tensor in dirty):
+        elif input_index >= 0 and any(tensor is output for tensor in dirty):
             if is_recorded:
-                _write(ctx, output, behind[place], place, number, len(outputs))
+                _write(ctx, output, behind[input_index], input_index, number, len(outputs))
             results.append(output)
         else:
             flows = is_recorded and not any(tensor is output for tensor in plain)
-            if place >= 0:  # the same memory, and another tensor
+            if input_index >= 0:  # the same memory, and another tensor
                 output = settle(window(output._array, output._storage, output))
             results.append(_attached(ctx, output, number) if flows else output)
     ctx.keep(saved_from)
@@ -235,14 +235,14 @@ def _marked(tensors: Sequence[Any], text: str) -> list[Tensor]:
     return list(tensors)
 
 
-def _write(ctx: FunctionCtx, target: Tensor, behind: Any, place: int, number: int, count: int) -> None:
+def _write(ctx: FunctionCtx, target: Tensor, behind: Any, input_index: int, number: int, count: int) -> None:
     """An input that `forward` changed in place is a result from now on."""
     base = target._base
     for leaf in (target, base):
         if leaf is not None and leaf._requires_grad and leaf._node is None:
             raise RuntimeError(LEAF_CHANGED)
     target._storage.version += 1
-    if base is not None and (place > 0 or count > 1):
+    if base is not None and (input_index > 0 or count > 1):
         raise RuntimeError(DIRTY_VIEW.format(name=ctx.name()))
     views.note_written(target, behind, ctx)
     if base is None:

@@ -91,17 +91,17 @@ def _on_batch(cls: Any, level: BatchLevel, args: Sequence[Any], call: Call) -> A
     dims = tuple([0 if isinstance(a, Wrapper) and level.owns(a) and a._wrapped.is_batched else None for a in args])
     with _below(level):
         if not any(dim == 0 for dim in dims):
-            output, places = call(cls, *values), None
+            output, out_dims = call(cls, *values), None
         elif _overrides(cls, "vmap"):
-            output, places = _by_rule(cls, BatchInfo(level.size, level.randomness), dims, values)
+            output, out_dims = _by_rule(cls, BatchInfo(level.size, level.randomness), dims, values)
         else:
             mapped = _batched_function(cls, level, dims)
             output = call(mapped, *values)
-            places = mapped.places if isinstance(output, tuple) else mapped.places[0]
-        fronted = _mapped(output, lambda number, one: _fronted(one, _place(places, number)))
+            out_dims = mapped.out_dims if isinstance(output, tuple) else mapped.out_dims[0]
+        fronted = _mapped(output, lambda number, one: _fronted(one, _out_dim(out_dims, number)))
     return _mapped(
         fronted,
-        lambda number, one: batched(level, one, is_batched=_place(places, number) is not None)
+        lambda number, one: batched(level, one, is_batched=_out_dim(out_dims, number) is not None)
         if isinstance(one, Tensor) else one,
     )  # fmt: skip
 
@@ -116,9 +116,9 @@ def _by_rule(cls: Any, info: BatchInfo, dims: tuple[int | None, ...], values: Se
     return result
 
 
-def _place(places: Any, number: int) -> int | None:
-    place: int | None = places[number] if isinstance(places, tuple | list) else places
-    return place
+def _out_dim(out_dims: Any, number: int) -> int | None:
+    dim: int | None = out_dims[number] if isinstance(out_dims, tuple | list) else out_dims
+    return dim
 
 
 def _fronted(value: Any, dim: int | None) -> Any:
@@ -223,12 +223,12 @@ def _batched_function(cls: Any, outer: BatchLevel, dims: tuple[int | None, ...])
     mapping = _Mapping(cls, outer.size, outer.randomness, dims)
 
     class Batched(_base(cls)):  # type: ignore[misc]
-        places: tuple[int | None, ...] = ()
+        out_dims: tuple[int | None, ...] = ()
 
         @staticmethod
         def forward(ctx: Any, *values: Any) -> Any:
             result = _forward_on_batch(mapping, ctx, values)
-            Batched.places = ctx.places
+            Batched.out_dims = ctx.out_dims
             return result
 
         @staticmethod
@@ -248,7 +248,7 @@ def _forward_on_batch(mapping: _Mapping, ctx: Any, values: Sequence[Any]) -> Any
     ctx.save_for_backward(*[_value(one) for one in inner.saved_tensors])
     ctx.set_materialize_grads(inner.materialize_grads)
     ctx.inner = inner
-    ctx.places = tuple([0 if isinstance(one, _Kept) and one.is_batched else None for one in kept])
+    ctx.out_dims = tuple([0 if isinstance(one, _Kept) and one.is_batched else None for one in kept])
     outputs = tuple([one.value if isinstance(one, _Kept) else one for one in kept])
     return outputs if isinstance(result, tuple) else outputs[0]
 
@@ -257,7 +257,7 @@ def _backward_on_batch(mapping: _Mapping, ctx: Any, grads: Sequence[Any]) -> Any
     level, saved = mapping.level(), ctx.saved_tensors
     with level.opened():
         here = ctx.inner.at(level, saved)
-        returned = mapping.function.backward(here, *mapping.wrapped(level, grads, ctx.places))
+        returned = mapping.function.backward(here, *mapping.wrapped(level, grads, ctx.out_dims))
         kept = [_kept(level, one) for one in (returned if isinstance(returned, tuple) else (returned,))]
     return tuple([_of_input(one, dim, mapping.size) for one, dim in zip(kept, mapping.dims, strict=False)])
 

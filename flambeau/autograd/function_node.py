@@ -114,8 +114,8 @@ class FunctionCtx(Node):
                 raise TypeError(NO_SAVED.format(number=number, kind=type(tensor).__name__))
             if not isinstance(tensor, Wrapper):
                 refuse_saving(tensor._storage.version)
-            places = [k for k, output in enumerate(outputs) if output is tensor]
-            kept.append(save(tensor, places[0] if places else -1))
+            indices = [k for k, output in enumerate(outputs) if output is tensor]
+            kept.append(save(tensor, indices[0] if indices else -1))
         self.to_save = ()
         self._saved = kept
 

@@ -44,9 +44,9 @@ def as_tuple(value: Any, what: str, name: str) -> tuple[Tensor, ...]:
     for number, one in enumerate(values):
         if not isinstance(one, Tensor):
             kind = "tuple" if isinstance(value, tuple) else type(one)
-            place = f"Value {number} of the {what}" if isinstance(value, tuple) else f"the given {what}"
+            subject = f"Value {number} of the {what}" if isinstance(value, tuple) else f"the given {what}"
             raise TypeError(
-                f"The {what} given to {name} must be either a Tensor or a tuple of Tensors but {place} has type "
+                f"The {what} given to {name} must be either a Tensor or a tuple of Tensors but {subject} has type "
                 f"{type(one) if kind == 'tuple' else kind}."
             )
     return values
@@ -90,9 +90,9 @@ def refuse_independent(gradients: Sequence[Tensor], inputs: Sequence[Tensor]) ->
             raise RuntimeError(INDEPENDENT.format(number=number))
 
 
-def refuse_independent_jacobian(found: Sequence[Tensor | None], inputs: Sequence[Tensor]) -> None:
+def refuse_independent_jacobian(gradients: Sequence[Tensor | None], inputs: Sequence[Tensor]) -> None:
     """Raise RuntimeError for a Jacobian that cannot be differentiated, of a function that is linear."""
-    for number, (gradient, _) in enumerate(zip(found, inputs, strict=True)):
+    for number, (gradient, _) in enumerate(zip(gradients, inputs, strict=True)):
         if gradient is not None and edge_of(gradient) is None:
             raise RuntimeError(
                 f"The jacobian of the user-provided function is independent of input {number}. This is not allowed in "

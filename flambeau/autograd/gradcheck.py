@@ -146,19 +146,19 @@ def gradgradcheck(
     asking = [n for n, value in enumerate(listed) if isinstance(value, Tensor) and value.requires_grad]
     if grad_outputs is None:
         generator = np.random.default_rng(0)
-        given = [_random_like(o, generator, gen_non_contig_grad_outputs) for o in _outputs(func, listed)]
+        cotangents = [_random_like(o, generator, gen_non_contig_grad_outputs) for o in _outputs(func, listed)]
     else:
-        given = [grad_outputs] if isinstance(grad_outputs, Tensor) else list(grad_outputs)
+        cotangents = [grad_outputs] if isinstance(grad_outputs, Tensor) else list(grad_outputs)
     count = len(listed)
 
     def gradients(*values: Any) -> tuple[Tensor, ...]:
         outputs = _outputs(func, values[:count])
         of = [values[n] for n in asking]
-        found = grad(outputs, of, values[count:], create_graph=True, allow_unused=True)
-        return tuple([g for g in found if g is not None and g.requires_grad])
+        input_gradients = grad(outputs, of, values[count:], create_graph=True, allow_unused=True)
+        return tuple([g for g in input_gradients if g is not None and g.requires_grad])
 
     return gradcheck(
-        gradients, [*listed, *given], eps=eps, atol=atol, rtol=rtol, raise_exception=raise_exception,
+        gradients, [*listed, *cotangents], eps=eps, atol=atol, rtol=rtol, raise_exception=raise_exception,
         nondet_tol=nondet_tol, check_undefined_grad=check_undefined_grad, fast_mode=fast_mode,
     )  # fmt: skip
 
@@ -178,7 +178,7 @@ def _check(func: Function, inputs: list[Any], asking: list[int], setting: _Setti
     if setting.checks_undefined:
         _check_undefined(outputs)
     generator = np.random.default_rng(0)
-    for place, output in enumerate(outputs):
+    for output_index, output in enumerate(outputs):
         count = _reals(output).size
         factors = generator.normal(size=(1, count)) if setting.is_fast else np.eye(count)
         analytical, again = [_analytical(output, [inputs[n] for n in asking], factors) for _ in range(2)]
@@ -187,8 +187,8 @@ def _check(func: Function, inputs: list[Any], asking: list[int], setting: _Setti
                 raise GradcheckError(NOT_DETERMINISTIC.format(tolerance=setting.nondet_tol))
             size = own.shape[1]
             directions = generator.normal(size=(1, size)) if setting.is_fast else np.eye(size)
-            numerical = factors @ _numerical(func, inputs, number, place, directions, setting.eps)
-            _compare(own @ directions.T, numerical, place, number, setting)
+            numerical = factors @ _numerical(func, inputs, number, output_index, directions, setting.eps)
+            _compare(own @ directions.T, numerical, output_index, number, setting)
 
 
 def _reals(tensor: Tensor) -> Matrix:
@@ -209,14 +209,16 @@ def _analytical(output: Tensor, inputs: list[Tensor], factors: Matrix) -> list[M
     rows: list[list[Matrix]] = [[] for _ in inputs]
     for factor in factors:
         cotangent = wrap(_from_reals(factor, output)).to(output.device)
-        found = grad(output, inputs, cotangent, retain_graph=True, allow_unused=True)
-        for row, gradient, value in zip(rows, found, inputs, strict=True):
+        gradients = grad(output, inputs, cotangent, retain_graph=True, allow_unused=True)
+        for row, gradient, value in zip(rows, gradients, inputs, strict=True):
             row.append(np.zeros(_reals(value).size) if gradient is None else _reals(gradient))
     sizes = [_reals(value).size for value in inputs]
     return [np.array(row).reshape(len(factors), size) for row, size in zip(rows, sizes, strict=True)]
 
 
-def _numerical(func: Function, inputs: list[Any], number: int, place: int, directions: Matrix, eps: float) -> Matrix:
+def _numerical(
+    func: Function, inputs: list[Any], number: int, output_index: int, directions: Matrix, eps: float
+) -> Matrix:
     """Combinations of the columns of one Jacobian, by central differences."""
     varied: Tensor = inputs[number]
     numbers = _reals(varied)
@@ -228,12 +230,12 @@ def _numerical(func: Function, inputs: list[Any], number: int, place: int, direc
             moved = shifted.to(varied.device).requires_grad_()
             with enable_grad():
                 outputs = _outputs(func, [moved if n == number else value for n, value in enumerate(inputs)])
-            ends.append(_reals(outputs[place]))
+            ends.append(_reals(outputs[output_index]))
         columns.append((ends[0] - ends[1]) / (2 * eps))
     return np.array(columns).reshape(len(directions), -1).T
 
 
-def _compare(analytical: Matrix, numerical: Matrix, place: int, number: int, setting: _Setting) -> None:
+def _compare(analytical: Matrix, numerical: Matrix, output_index: int, number: int, setting: _Setting) -> None:
     if np.allclose(analytical, numerical, rtol=setting.rtol, atol=setting.atol, equal_nan=True):
         return
     with np.errstate(invalid="ignore"):
@@ -241,7 +243,8 @@ def _compare(analytical: Matrix, numerical: Matrix, place: int, number: int, set
     row, column = np.unravel_index(int(difference.argmax()), difference.shape)
     raise GradcheckError(
         MISMATCH.format(
-            output=place, input=number, numerical=wrap(np.array(numerical.T)), analytical=wrap(np.array(analytical.T)),
+            output=output_index, input=number,
+            numerical=wrap(np.array(numerical.T)), analytical=wrap(np.array(analytical.T)),
             difference=float(difference.max()), where=int(row), by=int(column),
         )
     )  # fmt: skip

@@ -227,10 +227,10 @@ _ADDED: Final = (np.dtype(np.float32), np.dtype(np.float64))
 
 def leaf_of(tensor: Tensor) -> Leaf:
     """What is known of a leaf; from now on, if nothing was."""
-    found = known_leaf(tensor)
-    if found is None:
-        found = tensor._leaf = Leaf()
-    return found
+    leaf = known_leaf(tensor)
+    if leaf is None:
+        leaf = tensor._leaf = Leaf()
+    return leaf
 
 
 def known_leaf(tensor: Tensor) -> Leaf | None:

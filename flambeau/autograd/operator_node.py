@@ -192,10 +192,10 @@ class OperatorNode(Node):
     def _of_large(self, values: list[Any]) -> Gradients:
         """The gradients by one compiled function, unless they are to be differentiated themselves."""
         steps = self.formulas.steps
-        found = None if mode.enabled else self.formulas.together(values)
+        computed = None if mode.enabled else self.formulas.together(values)
         results: Gradients = [None] * len(self.edges)
-        for place, (number, step) in enumerate(steps):
-            gradient = step(values) if found is None else found[place]
+        for index, (number, step) in enumerate(steps):
+            gradient = step(values) if computed is None else computed[index]
             like = None if self.shapes is None else self.shapes[number]
             results[number] = gradient if gradient is None or like is None else fitted(gradient, like)
         return results
@@ -226,16 +226,16 @@ class OperatorNode(Node):
         is_raw = name.startswith("_raw_saved_")
         if is_raw or name.startswith("_saved_"):
             short = name.partition("saved_")[2]
-            place = self.formulas.names.get(short, -1)
-            if place < 0 and short in self.could_keep:
+            slot = self.formulas.names.get(short, -1)
+            if slot < 0 and short in self.could_keep:
                 return None
-            if place >= 0:
+            if slot >= 0:
                 kept = self.kept
                 if kept is None:
                     raise RuntimeError(FREED)
-                value = kept[place]
+                value = kept[slot]
                 if type(value) is tuple:
-                    value = kept[place] = as_saved(value)
+                    value = kept[slot] = as_saved(value)
                 return value if is_raw else self._restored(value)
         raise AttributeError(f"'{self.name()}' object has no attribute '{name}'", name=name, obj=self)
 

@@ -59,18 +59,18 @@ def schedule(
     ['NONE', 'WARMUP', 'RECORD', 'RECORD_AND_SAVE', 'NONE']
     """
     if min(wait, warmup, repeat, skip_first) < 0 or active < 1:
-        given = {"wait": wait, "warmup": warmup, "active": active, "repeat": repeat, "skip_first": skip_first}
-        raise ValueError(NO_STEPS.format(**given))
+        settings = {"wait": wait, "warmup": warmup, "active": active, "repeat": repeat, "skip_first": skip_first}
+        raise ValueError(NO_STEPS.format(**settings))
     cycle = wait + warmup + active
 
     def action(step: int) -> ProfilerAction:
-        place = step - skip_first
-        if place < 0:
+        position = step - skip_first
+        if position < 0:
             return ProfilerAction.NONE
-        place += wait if skip_first_wait else 0
-        if repeat > 0 and place >= cycle * repeat:
+        position += wait if skip_first_wait else 0
+        if repeat > 0 and position >= cycle * repeat:
             return ProfilerAction.NONE
-        within = place % cycle
+        within = position % cycle
         if within < wait:
             return ProfilerAction.NONE
         if within < wait + warmup:

@@ -38,7 +38,7 @@ def quick(
     name: str,
     formulas: Sequence[tuple[int, Formula]],
     steps: Steps,
-    places: Mapping[str, int],
+    positions: Mapping[str, int],
     direct: Sequence[tuple[int, int]],
     edges: int,
 ) -> Callable[[Sequence[Any], Any], Any] | None:
@@ -49,12 +49,12 @@ def quick(
         name: that of the operator.
         formulas: with the numbers of the operands whose gradients they give.
         steps: the same as functions of the gradient and all that was kept.
-        places: where among these each name is.
+        positions: where among these each name is.
         edges: how many operands there are.
     """
     if not all("grad" in formula.needs and not isinstance(formula, Part) for _, formula in formulas):
         return None
-    text = _Text(name, places, len(direct))
+    text = _Text(name, positions, len(direct))
     text.take_apart(direct)
     for (number, formula), (_, step) in zip(formulas, steps, strict=True):
         text.compute(number, formula, step)
@@ -123,17 +123,17 @@ def _sizes(value: Any) -> Any:
 def _defined(text: str, name: str, names: dict[str, Any]) -> Callable[..., Any]:
     """The function that a text defines, which is its documentation."""
     exec(compile(text, f"<{name}>", "exec"), names)
-    made: Callable[..., Any] = names[name]
-    made.__doc__ = text
-    return made
+    function: Callable[..., Any] = names[name]
+    function.__doc__ = text
+    return function
 
 
 class _Text:
     """The lines of a function, and what it refers to."""
 
-    def __init__(self, name: str, places: Mapping[str, int], count: int) -> None:
+    def __init__(self, name: str, positions: Mapping[str, int], count: int) -> None:
         self._name = name
-        self._places = places
+        self._positions = positions
         self._lines: list[str] = []
         self._globals: dict[str, Any] = {"plain": plain, "REALS": _REALS}
         self._values = ["grad", *[f"v{k}" for k in range(count)]]
@@ -193,7 +193,7 @@ class _Text:
         return f"k{number}({', '.join(map(self._value, formula.needs))})"
 
     def _value(self, name: str) -> str:
-        return self._values[self._places[name]]
+        return self._values[self._positions[name]]
 
     def function(self, results: Sequence[str]) -> Callable[[Sequence[Any], Any], Any]:
         """The function that gives these names."""

@@ -77,16 +77,16 @@ class Rule:
             if formula is not None:
                 formulas.append((number, formula))
         needs = self._needs([formula for _, formula in formulas])
-        places = {"grad": 0, "grads": 0} | {name: 1 + place for place, name in enumerate(needs)}
-        steps = tuple([(number, _step(formula, places)) for number, formula in formulas])
+        positions = {"grad": 0, "grads": 0} | {name: 1 + position for position, name in enumerate(needs)}
+        steps = tuple([(number, _step(formula, positions)) for number, formula in formulas])
         kept = tuple(needs.items())
-        names = {name: place - 1 for name, place in places.items()}
+        names = {name: position - 1 for name, position in positions.items()}
         direct = self._direct(kept)
-        together, keeps = self._together(formulas, places), direct or ()
+        together, keeps = self._together(formulas, positions), direct or ()
         name = self.definition.schema.name.partition("::")[2]
         has_lists = self.takes_lists or any(way in _OF_LISTS for way, _ in keeps)
         is_quick = direct is not None and not has_lists and len(self.definition.schema.returns) == 1
-        work = quick(name, formulas, steps, places, keeps, len(self.operands)) if is_quick else None
+        work = quick(name, formulas, steps, positions, keeps, len(self.operands)) if is_quick else None
         folds, least = self._folds, self._least(formulas)
         return CallFormulas(steps, work, kept, names, direct, keeper(keeps), together, least, folds, self._flat_by)
 
@@ -104,9 +104,9 @@ class Rule:
                     needs[need] = self._position(need)
         return needs
 
-    def _together(self, formulas: Sequence[tuple[int, Formula]], places: Mapping[str, int]) -> Together:
+    def _together(self, formulas: Sequence[tuple[int, Formula]], positions: Mapping[str, int]) -> Together:
         """What computes all gradients of a call on large arrays."""
-        placed = [(f, [(name, places[name]) for name in f.needs if name in places]) for _, f in formulas]
+        placed = [(f, [(name, positions[name]) for name in f.needs if name in positions]) for _, f in formulas]
         return LARGE_GRADIENTS.implementation(self.definition.schema.name.partition("::")[2], placed)
 
     def _direct(self, kept: Sequence[tuple[str, int]]) -> tuple[tuple[int, int], ...] | None:
@@ -151,15 +151,15 @@ def _way(type_: Type, *, as_sizes: bool) -> int:
     return VALUE
 
 
-def _step(formula: Formula, places: Mapping[str, int]) -> Step:
+def _step(formula: Formula, positions: Mapping[str, int]) -> Step:
     """A formula as a function of the values that it needs, where they are."""
     function = formula.function
-    names = [name for name in formula.needs if name in places]
+    names = [name for name in formula.needs if name in positions]
     if isinstance(formula, Part):
-        return _part(formula, {name: places[name] for name in names}, 1 + max(places.values()))
+        return _part(formula, {name: positions[name] for name in names}, 1 + max(positions.values()))
     if len(names) < len(formula.needs):  # an optional one is not there
-        return lambda values: formula(OPERATORS, {name: values[places[name]] for name in names})
-    at = [places[name] for name in names]
+        return lambda values: formula(OPERATORS, {name: values[positions[name]] for name in names})
+    at = [positions[name] for name in names]
     if formula.takes_operators:
         return _with_operators(function, at)
     match at:
@@ -176,7 +176,7 @@ def _part(formula: Part, at: Mapping[str, int], known: int) -> Step:
 
     def step(values: Any) -> Any:
         if len(values) == known:
-            needed = {name: values[place] for name, place in at.items()}
+            needed = {name: values[position] for name, position in at.items()}
             values.append(formula.function(OPERATORS, **needed))
         return values[known][index]
 

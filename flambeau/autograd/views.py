@@ -39,30 +39,30 @@ class Window:
             )
         self.sizes = tuple(base._array.shape)
         self.view_sizes = tuple(view._array.shape)
-        self._places = _places(base, view)
+        self._indices = _indices(base, view)
 
     def read(self, whole: Tensor) -> Any:
         """The view's elements of a tensor as large as the base."""
         flat = OPERATORS.reshape(whole, [-1])
-        return OPERATORS.reshape(OPERATORS.index_select(flat, 0, self._places), list(self.view_sizes))
+        return OPERATORS.reshape(OPERATORS.index_select(flat, 0, self._indices), list(self.view_sizes))
 
     def written(self, whole: Tensor, part: Tensor | None) -> Any:
         """A tensor as large as the base with other elements, or zeros, in the place of the view's."""
         flat = OPERATORS.reshape(whole, [-1])
         if part is None:
-            return OPERATORS.reshape(OPERATORS.index_fill(flat, 0, self._places, 0), list(self.sizes))
+            return OPERATORS.reshape(OPERATORS.index_fill(flat, 0, self._indices, 0), list(self.sizes))
         part = OPERATORS.reshape(part, [-1])
-        return OPERATORS.reshape(OPERATORS.index_copy(flat, 0, self._places, part), list(self.sizes))
+        return OPERATORS.reshape(OPERATORS.index_copy(flat, 0, self._indices, part), list(self.sizes))
 
     def spread(self, part: Tensor) -> Any:
         """Zeros as large as the base with the view's elements added up where they are."""
         flat = part.new_zeros([int(np.prod(self.sizes))])
         return OPERATORS.reshape(
-            OPERATORS.index_add(flat, 0, self._places, OPERATORS.reshape(part, [-1])), list(self.sizes)
+            OPERATORS.index_add(flat, 0, self._indices, OPERATORS.reshape(part, [-1])), list(self.sizes)
         )
 
 
-def _places(base: Tensor, view: Tensor) -> Tensor:
+def _indices(base: Tensor, view: Tensor) -> Tensor:
     """For each element of the view, which one of the base it is, counted in row-major order."""
     item = base._array.itemsize
     lowest = base._array.__array_interface__["data"][0]
@@ -74,8 +74,8 @@ def _places(base: Tensor, view: Tensor) -> Tensor:
     shown = np.lib.stride_tricks.as_strided(
         numbers[first:], view._array.shape, [s // item * 8 for s in view._array.strides]
     )
-    places = wrap(np.ascontiguousarray(shown).reshape(-1))
-    return places if is_readable(base) else call("aten::to", places, base.device)
+    indices = wrap(np.ascontiguousarray(shown).reshape(-1))
+    return indices if is_readable(base) else call("aten::to", indices, base.device)
 
 
 class CopySlices(Node):

@@ -46,10 +46,10 @@ def _over_one_axis(call: Call) -> Any:
     value = own.value
     options = {name: call[name] for name in call.names if name not in ("self", "dim", "keepdim")}
     if dim is None or own.rank == 0:
-        value, place = _flattened(own, call.size), 1
+        value, axis = _flattened(own, call.size), 1
     else:
-        [place] = axes(dim, own.rank)
-    result = operators.call(call.definition.name, value, dim=place, keepdim=keepdim, **options)
+        [axis] = axes(dim, own.rank)
+    result = operators.call(call.definition.name, value, dim=axis, keepdim=keepdim, **options)
     if dim is None and keepdim:
         result = _reshaped(result, [call.size, *[1] * own.rank])
     elif own.rank == 0 and keepdim:

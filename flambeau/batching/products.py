@@ -111,11 +111,11 @@ def _solve_columns(call: Call) -> Any:
     if own.is_batched or own.rank != 2 or right.rank != 2:
         return _solve(call)
     arguments = [a.value if isinstance(a, Operand) else a for a in call.arguments]
-    place = call.names[sides]
+    position = call.names[sides]
     if call.get("left", True) is False:
-        arguments[place] = EITHER.flatten(right.value, 0, 1)
+        arguments[position] = EITHER.flatten(right.value, 0, 1)
         return EITHER.unflatten(call.run(arguments), 0, [call.size, right.value.shape[1]])
-    arguments[place] = EITHER.flatten(EITHER.permute(right.value, [1, 0, 2]), 1, 2)
+    arguments[position] = EITHER.flatten(EITHER.permute(right.value, [1, 0, 2]), 1, 2)
     return EITHER.permute(EITHER.unflatten(call.run(arguments), 1, [call.size, right.value.shape[2]]), [1, 0, 2])
 
 

@@ -49,10 +49,10 @@ def applied(definition: OpDef, operands: Sequence[Any], info: BatchInfo) -> Any:
         results = rule(info, dims, *values)
     if not (isinstance(results, tuple) and len(results) == 2):
         raise RuntimeError(RESULT.format(name=definition.full_name, found=type(results).__name__))
-    result, places = results
+    result, out_dims = results
     if isinstance(result, Tensor):
-        return NotBatched(result) if places is None else _fronted(result, places)
-    axes = list(places) if isinstance(places, tuple | list) else [places] * len(result)
+        return NotBatched(result) if out_dims is None else _fronted(result, out_dims)
+    axes = list(out_dims) if isinstance(out_dims, tuple | list) else [out_dims] * len(result)
     return type(result)([
         _repeated(one, info.batch_size) if axis is None else _fronted(one, axis)
         for one, axis in zip(result, axes, strict=True)

@@ -165,8 +165,8 @@ def _run(
     with level.opened():
         wrapped = [leaf if dim is None else batched(level, leaf) for leaf, dim in zip(fronted, dims, strict=True)]
         results, outputs = flatten(func(*structure.unflatten(wrapped), **kwargs))
-        places = _out_dims(name, out_dims, outputs)
-        finished = [_finished(level, name, r, d) for r, d in zip(results, places, strict=True)]
+        result_dims = _out_dims(name, out_dims, outputs)
+        finished = [_finished(level, name, r, d) for r, d in zip(results, result_dims, strict=True)]
     return outputs.unflatten([_placed(value, dim, size) for value, dim in finished])
 
 
@@ -243,11 +243,11 @@ def _joined(pieces: Sequence[Any], name: str, out_dims: Any) -> Any:
     """The results of all pieces, each put together along the axis of its batch."""
     flat = [flatten(piece) for piece in pieces]
     _, structure = flat[0]
-    places = _out_dims(name, out_dims, structure)
+    result_dims = _out_dims(name, out_dims, structure)
     columns = zip(*[leaves for leaves, _ in flat], strict=True)
     joined = [
         column[0] if dim is None else OPERATORS.cat(list(column), dim)
-        for column, dim in zip(columns, places, strict=True)
+        for column, dim in zip(columns, result_dims, strict=True)
     ]
     return structure.unflatten(joined)
 

@@ -89,10 +89,10 @@ def insert_graph(graph: Graph, body: Graph, inputs: Sequence[Value], copies: Cop
     return [copies[v] for v in body.returns]
 
 
-def move_nodes(source: Block, place: Node, replacements: Copies | None = None) -> list[Value]:
-    """Move all nodes of `source` to before `place`, its parameters replaced; the values it returned."""
+def move_nodes(source: Block, anchor: Node, replacements: Copies | None = None) -> list[Value]:
+    """Move all nodes of `source` to before `anchor`, its parameters replaced; the values it returned."""
     for parameter, value in (replacements or {}).items():
         parameter.replace_uses_with(value)
     for node in source.own_nodes():
-        node.move_before(place)
+        node.move_before(anchor)
     return list(source.returns)

@@ -21,9 +21,9 @@ def sums_of_bags(
         rows = rows * widened(weights)[:, None]
     sums, sizes = np.zeros((number, table.shape[1]), table.dtype), np.zeros(number, np.int64)
     if number:
-        places = np.where(is_counted, owners, 0)
-        fold_into(np.add, sums, (places,), np.where(is_counted[:, None], rows, 0).astype(table.dtype, copy=False))
-        fold_into(np.add, sizes, (places,), is_counted.astype(np.int64))
+        bags = np.where(is_counted, owners, 0)
+        fold_into(np.add, sums, (bags,), np.where(is_counted[:, None], rows, 0).astype(table.dtype, copy=False))
+        fold_into(np.add, sizes, (bags,), is_counted.astype(np.int64))
     return sums, sizes
 
 

@@ -88,11 +88,11 @@ def as_vector(vector: Array | None, input: Array) -> Array | None:
 
 
 def _from_native(
-    found: tuple[Array, Array, Array, Array], count: int, running: tuple[Optional, Optional], momentum: float,
+    outputs: tuple[Array, Array, Array, Array], count: int, running: tuple[Optional, Optional], momentum: float,
     kept: np.dtype[Any],
 ) -> tuple[Tensor, Tensor, Tensor]:  # fmt: skip
     """The three results, once running statistics have moved."""
-    result, mean, variance, root = found
+    result, mean, variance, root = outputs
     update(running[0], mean, momentum)
     with np.errstate(divide="ignore", invalid="ignore"):
         update(running[1], variance * variance.dtype.type(count) / variance.dtype.type(count - 1), momentum)

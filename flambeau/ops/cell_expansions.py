@@ -32,8 +32,8 @@ def _lstm_cell(F: Any, input: Any, hx: Any, w_ih: Any, w_hh: Any, b_ih: Any = No
 
 def _single(step: Step) -> Callable[..., Any]:
     def body(F: Any, input: Any, hx: Any, w_ih: Any, w_hh: Any, b_ih: Any = None, b_hh: Any = None) -> Any:
-        found = _stepped(F, step, input, [hx], (w_ih, w_hh), (b_ih, b_hh))
-        return None if found is None else found[0]
+        stepped = _stepped(F, step, input, [hx], (w_ih, w_hh), (b_ih, b_hh))
+        return None if stepped is None else stepped[0]
 
     return body
 

@@ -39,11 +39,11 @@ def picked(self: Array, target: Array, weight: Array | None, ignore_index: int) 
     """Minus the chosen entries times their weights, and these weights; both zero where the target is ignored."""
     used = target != ignore_index
     classes = self.shape[1]
-    places = np.where(used, target, 0).astype(np.int64)
-    if is_outside(places, 0, classes):
-        raise IndexError(f"Target {places[(places < 0) | (places >= classes)].reshape(-1)[0]} is out of bounds.")
-    chosen = self[along(np.expand_dims(places, 1), 1)].squeeze(1)  # on a device places outside come round again
-    scale = np.ones(target.shape, self.dtype) if weight is None else weight[places]
+    labels = np.where(used, target, 0).astype(np.int64)
+    if is_outside(labels, 0, classes):
+        raise IndexError(f"Target {labels[(labels < 0) | (labels >= classes)].reshape(-1)[0]} is out of bounds.")
+    chosen = self[along(np.expand_dims(labels, 1), 1)].squeeze(1)  # on a device places outside come round again
+    scale = np.ones(target.shape, self.dtype) if weight is None else weight[labels]
     scale = np.where(used, scale, self.dtype.type(0))
     return np.where(used, -chosen * scale, self.dtype.type(0)), scale
 
@@ -211,9 +211,9 @@ def smoothed(
         if weight is None:
             count = F.sum(used)
         else:
-            places = F.where(used, target, 0)
+            labels = F.where(used, target, 0)
             count = F.sum(
-                F.mul(F.reshape(F.index_select(weight, 0, F.reshape(places, [-1])), list(target.shape)), used)
+                F.mul(F.reshape(F.index_select(weight, 0, F.reshape(labels, [-1])), list(target.shape)), used)
             )
         spread = F.div(F.sum(spread), count)
     elif reduction == SUM:

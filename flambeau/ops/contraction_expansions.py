@@ -110,9 +110,9 @@ def _next_pair(named: Sequence[list[str]], result: Sequence[str]) -> tuple[tuple
     return pairs[best], kept[best]
 
 
-def _others(named: Sequence[Sequence[str]], *places: int) -> set[str]:
-    """The names that operands in other places have."""
-    return {name for k, names in enumerate(named) if k not in places for name in names}
+def _others(named: Sequence[Sequence[str]], *positions: int) -> set[str]:
+    """The names that operands in other positions have."""
+    return {name for k, names in enumerate(named) if k not in positions for name in names}
 
 
 def _summed(F: Any, x: Any, names: Sequence[str], needed: set[str]) -> tuple[Any, list[str]]:

@@ -76,15 +76,15 @@ def _by_columns(
         for name, values in (("stride", stride), ("padding", padding), ("dilation", dilation))
     )
     batch, inner, outer = x.shape[0], x.shape[1] // groups, gradient.shape[1] // groups
-    # Padding of a transposed convolution's output leaves more places than there are gradients.
+    # Padding of a transposed convolution's output leaves more positions than there are gradients.
     used: tuple[Any, ...] = (..., *[slice(n) for n in gradient.shape[2:]])
     seen = windows(padded(x, pads, pads), kernel, strides, dilations)[used]
-    rows, places = inner * prod(kernel), prod(gradient.shape[2:])
+    rows, positions = inner * prod(kernel), prod(gradient.shape[2:])
     total: Array = np.zeros((groups, outer, rows), np.result_type(x, gradient))
-    each = max(1, COLUMNS // max(1, groups * rows * places * x.itemsize))
+    each = max(1, COLUMNS // max(1, groups * rows * positions * x.itemsize))
     for start in range(0, batch, each):
         part = seen[start : start + each]
-        count = len(part) * places
+        count = len(part) * positions
         columns = np.moveaxis(part, 0, 1 + dims).reshape(groups, rows, count)
         slopes = gradient[start : start + each].swapaxes(0, 1).reshape(groups, outer, count)
         total += blas.matmul(slopes, columns.swapaxes(1, 2))

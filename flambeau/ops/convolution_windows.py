@@ -29,13 +29,13 @@ def padded(x: Array, before: Ints, after: Ints) -> Array:
 
 
 def windows(x: Array, kernel: Ints, stride: Ints, dilation: Ints) -> Array:
-    """A view (batch, channels, *kernel, *places) of every window."""
+    """A view (batch, channels, *kernel, *counts) of every window."""
     steps = x.strides[2:]
     reach = [d * (k - 1) + 1 for d, k in zip(dilation, kernel, strict=True)]
-    places = [(n - r) // s + 1 for n, r, s in zip(x.shape[2:], reach, stride, strict=True)]
+    counts = [(n - r) // s + 1 for n, r, s in zip(x.shape[2:], reach, stride, strict=True)]
     inner = [b * d for b, d in zip(steps, dilation, strict=True)]
     outer = [b * s for b, s in zip(steps, stride, strict=True)]
-    sizes, strides = (*x.shape[:2], *kernel, *places), (*x.strides[:2], *inner, *outer)
+    sizes, strides = (*x.shape[:2], *kernel, *counts), (*x.strides[:2], *inner, *outer)
     windows: Array = as_strided(x, sizes, strides)
     return windows
 
@@ -47,7 +47,7 @@ COLUMNS: Final = 1 << 20
 def convolved(
     x: Array, weight: Array, bias: Array | None, stride: Ints, before: Ints, after: Ints, dilation: Ints, groups: int
 ) -> Made:
-    """(batch, outputs, *places), channels last where the input's are. Raises RuntimeError where the kernel does not
+    """(batch, outputs, *counts), channels last where the input's are. Raises RuntimeError where the kernel does not
     fit.
     """
     kernel = weight.shape[2:]
@@ -58,8 +58,8 @@ def convolved(
             f"Calculated padded input size per channel: ({' x '.join(map(str, full))}). Kernel size: "
             f"({' x '.join(map(str, reach))}). Kernel size can't be greater than actual input size"
         )
-    places = [(f - r) // s + 1 for f, r, s in zip(full, reach, stride, strict=True)]
-    result = _room(x, weight.shape[0], places)
+    counts = [(f - r) // s + 1 for f, r, s in zip(full, reach, stride, strict=True)]
+    result = _room(x, weight.shape[0], counts)
     fill = fill_for(x, weight, result, stride, before, dilation, groups, False)
     if fill is not None:
         fill(x, weight, bias, result)
@@ -68,11 +68,11 @@ def convolved(
     return _with_bias(result, bias), None
 
 
-def _room(x: Array, outputs: int, places: Sequence[int]) -> Array:
+def _room(x: Array, outputs: int, counts: Sequence[int]) -> Array:
     """An array for results, whose channels are innermost in memory if those of the input are."""
     if is_channels_last(x):
-        return np.moveaxis(np.empty((len(x), *places, outputs), x.dtype), -1, 1)
-    return np.empty((len(x), outputs, *places), x.dtype)
+        return np.moveaxis(np.empty((len(x), *counts, outputs), x.dtype), -1, 1)
+    return np.empty((len(x), outputs, *counts), x.dtype)
 
 
 def _with_bias(result: Array, bias: Array | None) -> Array:
@@ -84,11 +84,11 @@ def _by_columns(x: Array, weight: Array, stride: Ints, before: Ints, after: Ints
     kernel = weight.shape[2:]
     seen = windows(padded(x, before, after), kernel, stride, dilation)
     batch, outputs, inner = x.shape[0], weight.shape[0], weight.shape[1]
-    places = seen.shape[2 + len(kernel) :]
-    result = np.empty((batch, outputs, *places), np.result_type(x, weight))
+    counts = seen.shape[2 + len(kernel) :]
+    result = np.empty((batch, outputs, *counts), np.result_type(x, weight))
     if inner == 1 and groups == outputs:
         return _each_channel(seen, weight, result)
-    rows, columns = inner * prod(kernel), prod(places)
+    rows, columns = inner * prod(kernel), prod(counts)
     filters = weight.reshape(groups, outputs // groups, rows)
     target = result.reshape(batch, groups, outputs // groups, columns)
     each = max(1, COLUMNS // max(1, groups * rows * columns * x.itemsize))
@@ -103,12 +103,12 @@ def _each_channel(seen: Array, weight: Array, result: Array) -> Array:
     result[...] = 0
     each = max(1, COLUMNS // (8 * max(1, result[:1].nbytes)))
     scratch = np.empty_like(result[:each])
-    places: list[Any] = list(product(*map(range, weight.shape[2:])))
-    factors = [weight[(slice(None), 0, *offset)].reshape(-1, *(1,) * (result.ndim - 2)) for offset in places]
+    offsets: list[Any] = list(product(*map(range, weight.shape[2:])))
+    factors = [weight[(slice(None), 0, *offset)].reshape(-1, *(1,) * (result.ndim - 2)) for offset in offsets]
     with np.errstate(all="ignore"):
         for start in range(0, len(result), each):
             target, part = result[start : start + each], seen[start : start + each]
-            for offset, factor in zip(places, factors, strict=True):
+            for offset, factor in zip(offsets, factors, strict=True):
                 target += np.multiply(part[(slice(None), slice(None), *offset)], factor, out=scratch[: len(target)])
     return result
 
@@ -117,7 +117,7 @@ def scattered(
     x: Array, weight: Array, bias: Array | None, stride: Ints, padding: Ints, output_padding: Ints, dilation: Ints,
     groups: int,
 ) -> Made:  # fmt: skip
-    """The transposed convolution (batch, outputs, *places): every element spreads the kernel around it."""
+    """The transposed convolution (batch, outputs, *counts): every element spreads the kernel around it."""
     sizes = [
         (n - 1) * s + d * (k - 1) + 1 + o - 2 * p
         for n, s, d, k, o, p in zip(

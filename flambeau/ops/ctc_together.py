@@ -13,8 +13,8 @@ def prefixes(rows: Array, marks: Array, used: Array, counts: Array, blank: int) 
     """(batch, steps, marks): the logarithm of the probability to have written so far each prefix of each text; `rows`
     are (batch, steps, classes)."""
     batch, steps, _ = rows.shape
-    places = np.arange(marks.shape[1])
-    is_mark = places < counts[:, None]
+    positions = np.arange(marks.shape[1])
+    is_mark = positions < counts[:, None]
     skips = np.zeros(marks.shape, bool)
     skips[:, 2:] = (marks[:, 2:] != blank) & (marks[:, 2:] != marks[:, :-2])
     table = np.full((batch, steps, marks.shape[1]), -np.inf, rows.dtype)
@@ -28,7 +28,7 @@ def prefixes(rows: Array, marks: Array, used: Array, counts: Array, blank: int) 
             base = np.where(np.isneginf(top), 0, top)
             reached = base + np.log(np.exp(paths - base).sum(axis=0)) + emitted[:, t]
         else:
-            reached = np.where(places < 2, emitted[:, 0], -np.inf)
+            reached = np.where(positions < 2, emitted[:, 0], -np.inf)
         table[:, t] = np.where(is_mark & (t < used)[:, None], reached, -np.inf)
     return table
 

@@ -58,9 +58,9 @@ def check(equation: str, tensors: Sequence[Array]) -> None:
                 f"({tensor.ndim}) for operand {i}"
             )
         before, _, after = letters.partition("...")
-        places = list(zip(before, tensor.shape, strict=False))
-        places += list(zip(reversed(after), reversed(tensor.shape), strict=False)) if "..." in letters else []
-        for letter, size in places:
+        labelled_sizes = list(zip(before, tensor.shape, strict=False))
+        labelled_sizes += list(zip(reversed(after), reversed(tensor.shape), strict=False)) if "..." in letters else []
+        for letter, size in labelled_sizes:
             known = sizes.setdefault(letter, size)
             if size != known and 1 not in (size, known):
                 raise RuntimeError(
@@ -137,13 +137,13 @@ def _as_product(equation: str, ranks: tuple[int, ...]) -> _Product | None:
     parts = ((out, stack, rows, columns), (a, stack, rows, summed), (b, stack, summed, columns))
     if not summed or any({*letters} != {*chain(*ways)} for letters, *ways in parts):
         return None
-    made = [*stack, *rows, *columns]
+    axes = [*stack, *rows, *columns]
     return _Product(
         left=tuple([a.index(c) for c in (*stack, *rows, *summed)]),
         right=tuple([b.index(c) for c in (*stack, *summed, *columns)]),
         shared=tuple([(a.index(c), b.index(c)) for c in (*stack, *summed)]),
         counts=(len(stack), len(rows), len(columns)),
-        order=tuple([made.index(c) for c in out]),
+        order=tuple([axes.index(c) for c in out]),
     )
 
 
@@ -163,8 +163,8 @@ def _multiplied(equation: str, tensors: Sequence[Array]) -> Array | None:
     of_rows, of_columns = left.shape[stack : stack + rows], right.shape[right.ndim - columns :]
     left = left.reshape(*batch, prod(of_rows), inner)
     right = right.reshape(*batch, inner, prod(of_columns))
-    made = blas.matmul(left, right).reshape((*batch, *of_rows, *of_columns))
-    return contiguous(made.transpose(product.order))
+    array = blas.matmul(left, right).reshape((*batch, *of_rows, *of_columns))
+    return contiguous(array.transpose(product.order))
 
 
 def implied(named: Sequence[str]) -> str:
@@ -229,9 +229,9 @@ def named_shape(equation: Any) -> Sizes | None:
 
 def run(equation: str, tensors: Sequence[Tensor], path: Sequence[int] | None = None) -> Tensor:
     """A view of the operand where that is enough, else the sum."""
-    found = _multiplied(equation, [t._array for t in tensors])
-    if found is not None:
-        return wrap(found)
+    result = _multiplied(equation, [t._array for t in tensors])
+    if result is not None:
+        return wrap(result)
     check(equation, [t._array for t in tensors])
     view = viewed(equation, tensors[0]) if len(tensors) == 1 else None
     return wrap(einsum_kernel(equation, [t._array for t in tensors], path)) if view is None else view

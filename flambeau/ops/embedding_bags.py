@@ -20,19 +20,19 @@ INTEGERS: Final = (np.dtype(np.int64), np.dtype(np.int32))
 
 def embedding_renorm(self: Tensor, indices: Tensor, max_norm: float, norm_type: float) -> Tensor:
     """Rows that are read and longer than `max_norm` are made that long. Raises for what is no table, no index."""
-    table, places = self._array, np.unique(indices._array)
+    table, row_indices = self._array, np.unique(indices._array)
     if table.ndim != 2:
         raise RuntimeError("'self' must be 2-D")
-    if places.size and (places[0] < 0 or places[-1] >= table.shape[0]):
+    if row_indices.size and (row_indices[0] < 0 or row_indices[-1] >= table.shape[0]):
         raise IndexError("index out of range in self")
     check_overlap(self, (indices,))
-    rows = widened(table[places])
+    rows = widened(table[row_indices])
     if norm_type == np.inf:
         norms = reduce_with(np.maximum, np.abs(rows), axis=1, initial=0)
     else:
         norms = (np.abs(rows) ** norm_type).sum(axis=1) ** (1 / norm_type)
     scale = np.where(norms > max_norm, max_norm / (norms + 1e-7), 1).astype(rows.dtype)
-    table[places] = (rows * scale[:, None]).astype(table.dtype, copy=False)
+    table[row_indices] = (rows * scale[:, None]).astype(table.dtype, copy=False)
     self.bump_version()
     return self
 
@@ -116,8 +116,8 @@ def _sum_natively(
         return False
     scale = np.zeros(0, table.dtype) if weights is None else weights.astype(table.dtype)
     counts = np.zeros(len(sizes), np.int64)
-    places = np.ascontiguousarray(indices, np.int64), np.ascontiguousarray(bounds, np.int64)
-    loop(np.ascontiguousarray(table), *places, scale, sums, counts, int(padding), weights is not None)
+    index_arrays = np.ascontiguousarray(indices, np.int64), np.ascontiguousarray(bounds, np.int64)
+    loop(np.ascontiguousarray(table), *index_arrays, scale, sums, counts, int(padding), weights is not None)
     sizes[...] = counts
     return True
 
@@ -130,20 +130,20 @@ def _fill_bags(
     sums, sizes, largest = filled
     width = wide.shape[1]
     for bag in range(len(sizes)):
-        places = np.arange(bounds[bag], bounds[bag + 1])
-        places = places[indices[places] != padding]
-        sizes[bag] = len(places)
-        if not len(places):
+        positions = np.arange(bounds[bag], bounds[bag + 1])
+        positions = positions[indices[positions] != padding]
+        sizes[bag] = len(positions)
+        if not len(positions):
             continue
-        rows = wide[indices[places]]
+        rows = wide[indices[positions]]
         if mode == MAX:
             best = rows.argmax(axis=0)
-            sums[bag], largest[bag] = rows[best, np.arange(width)], indices[places][best]
+            sums[bag], largest[bag] = rows[best, np.arange(width)], indices[positions][best]
             continue
         if per_sample_weights is not None:
-            rows = rows * widened(per_sample_weights)[places][:, None]
+            rows = rows * widened(per_sample_weights)[positions][:, None]
         added = reduce_with(np.add, rows, axis=0)
-        sums[bag] = added / wide.dtype.type(len(places)) if mode == MEAN else added
+        sums[bag] = added / wide.dtype.type(len(positions)) if mode == MEAN else added
 
 
 def embedding_bag(

@@ -94,9 +94,9 @@ def _attention_layer(
     has_thirds = [t.shape[0] > 2 * third for t, third in zip((qkv_weight, qkv_bias), thirds, strict=True)]
     F.require(query.shape[2] == size, size % heads == 0, *has_thirds)
 
-    def part(x: Any, place: int) -> Any:
+    def part(x: Any, index: int) -> Any:
         own = [
-            F.slice(t, 0, third * place, third * (place + 1), 1)
+            F.slice(t, 0, third * index, third * (index + 1), 1)
             for t, third in zip((qkv_weight, qkv_bias), thirds, strict=True)
         ]
         return F.transpose(F.unflatten(F.linear(x, *own), 2, [heads, -1]), 1, 2)
@@ -217,11 +217,11 @@ def _movedim(F: Any, x: Any, source: Any, destination: Any) -> Any:
     pairs = [axis if isinstance(axis, list | tuple) else [axis] for axis in (source, destination)]
     if not all(type(axis) is int and -x.ndim <= axis < x.ndim for axis in (*pairs[0], *pairs[1])):
         return None
-    places = dict(zip([d % x.ndim for d in pairs[1]], [s % x.ndim for s in pairs[0]], strict=False))
-    if not len(places) == len(set(places.values())) == len(pairs[0]) == len(pairs[1]):
+    sources = dict(zip([d % x.ndim for d in pairs[1]], [s % x.ndim for s in pairs[0]], strict=False))
+    if not len(sources) == len(set(sources.values())) == len(pairs[0]) == len(pairs[1]):
         return None
-    others = iter([axis for axis in range(x.ndim) if axis not in places.values()])
-    return F.permute(x, [places[d] if d in places else next(others) for d in range(x.ndim)])
+    others = iter([axis for axis in range(x.ndim) if axis not in sources.values()])
+    return F.permute(x, [sources[d] if d in sources else next(others) for d in range(x.ndim)])
 
 
 @expansions("aten::count_nonzero")

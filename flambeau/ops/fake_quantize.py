@@ -14,15 +14,15 @@ BEYOND: Final = "`zero_point` must be between `quant_min` and `quant_max`."
 WRONG_ORDER: Final = "`quant_min` should be less than or equal to `quant_max`."
 
 
-def _places(x: Array, scale: Any, zero_point: Any) -> Array:
+def _levels(x: Array, scale: Any, zero_point: Any) -> Array:
     with np.errstate(all="ignore"):
         inverse = (np.float32(1) / np.asarray(scale, np.float32)).astype(np.float32)
-        places: Array = np.rint(x * inverse.astype(x.dtype)) + np.asarray(zero_point, x.dtype)
-    return places
+        levels: Array = np.rint(x * inverse.astype(x.dtype)) + np.asarray(zero_point, x.dtype)
+    return levels
 
 
 def _rounded(x: Array, scale: Any, zero_point: Any, least: int, most: int) -> Array:
-    kept = np.clip(np.nan_to_num(_places(x, scale, zero_point), nan=least), least, most)
+    kept = np.clip(np.nan_to_num(_levels(x, scale, zero_point), nan=least), least, most)
     result: Array = ((kept - np.asarray(zero_point, x.dtype)) * np.asarray(scale, np.float32)).astype(x.dtype)
     return result
 

@@ -45,12 +45,12 @@ def _uniform(F: Any, x: Any, spacing: Any, dim: int, edge_order: int) -> Any:  #
     return F.cat([F.div(first, spacing), inside, F.div(last, spacing)], dim)
 
 
-def _placed(F: Any, x: Any, places: Any, dim: int, edge_order: int) -> Any:  # noqa: N803
-    """The slopes along a dimension whose samples are at `places`."""
+def _placed(F: Any, x: Any, coordinates: Any, dim: int, edge_order: int) -> Any:  # noqa: N803
+    """The slopes along a dimension whose samples are at `coordinates`."""
     n = x.size(dim)
-    if places.dim() != 1 or places.size(0) != n:
-        raise RuntimeError(PLACES.format(size=list(places.shape), wanted=n))
-    between = F.sub(F.narrow(places, 0, 1, n - 1), F.narrow(places, 0, 0, n - 1))
+    if coordinates.dim() != 1 or coordinates.size(0) != n:
+        raise RuntimeError(PLACES.format(size=list(coordinates.shape), wanted=n))
+    between = F.sub(F.narrow(coordinates, 0, 1, n - 1), F.narrow(coordinates, 0, 0, n - 1))
     steps = F.reshape(between, [-1] + [1] * (x.dim() - 1 - dim))
 
     def at(start: int, length: int = 1) -> Any:
@@ -138,9 +138,9 @@ def _line(*numbers: float) -> Tensor:
     return wrap(np.array(numbers, np.float32))
 
 
-def _samples(**given: Any) -> Callable[[], list[Sample]]:
+def _samples(**arguments: Any) -> Callable[[], list[Sample]]:
     def listed() -> list[Sample]:
-        values = {name: value() if callable(value) else value for name, value in given.items()}
+        values = {name: value() if callable(value) else value for name, value in arguments.items()}
         return [Sample(args=(_grid(),), kwargs=values | {"edge_order": k}) for k in (1, 2)]
 
     return listed

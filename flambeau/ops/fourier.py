@@ -45,7 +45,7 @@ def _real_signal(name: str, array: Array) -> Array:
     return transformable(array)
 
 
-def _place(array: Array, dim: int) -> int:
+def _axis(array: Array, dim: int) -> int:
     if array.ndim == 0:
         raise IndexError(f"Dimension specified as {dim} but tensor has no dimensions")
     return one_dim(dim, array.ndim)
@@ -68,7 +68,7 @@ def ifft_kernel(self: Array, n: int | None = None, dim: int = -1, norm: str | No
 
 
 def _along(name: str, self: Array, n: int | None, dim: int, norm: str | None) -> Array:
-    array, axis, mode = transformable(self), _place(self, dim), _mode(norm)
+    array, axis, mode = transformable(self), _axis(self, dim), _mode(norm)
     count = _points(array.shape[axis] if n is None else n)
     with np.errstate(all="ignore"):
         return contiguous(getattr(np.fft, name)(array, count, axis, mode))
@@ -82,7 +82,7 @@ def rfft_kernel(self: Array, n: int | None = None, dim: int = -1, norm: str | No
 
 def irfft_kernel(self: Array, n: int | None = None, dim: int = -1, norm: str | None = None) -> Array:
     """The real signal that such a half belongs to; of `2 (size - 1)` points unless told."""
-    array, axis, mode = transformable(self), _place(self, dim), _mode(norm)
+    array, axis, mode = transformable(self), _axis(self, dim), _mode(norm)
     count = _points(2 * (array.shape[axis] - 1) if n is None else n)
     with np.errstate(all="ignore"):
         return contiguous(np.fft.irfft(array, count, axis, mode))
@@ -127,7 +127,7 @@ def _dims_and_sizes(
 
 
 def _unique_dims(array: Array, dims: Ints) -> list[int]:
-    wrapped = [_place(array, d) for d in dims]
+    wrapped = [_axis(array, d) for d in dims]
     if len(set(wrapped)) != len(wrapped):
         raise RuntimeError("FFT dims must be unique")
     return wrapped
@@ -139,14 +139,14 @@ def _last_dims(array: Array, count: int) -> list[int]:
     return list(range(array.ndim - count, array.ndim))
 
 
-def _need_one(name: str, places: list[int]) -> None:
-    if not places:
+def _need_one(name: str, axes: list[int]) -> None:
+    if not axes:
         raise RuntimeError(f"{name} must transform at least one axis")
 
 
-def _all_along(name: str, array: Array, places: Ints, sizes: Ints, mode: Mode) -> Array:
-    for index, size in zip(places, sizes, strict=True):
-        array = getattr(np.fft, name)(array, size, index, mode)
+def _all_along(name: str, array: Array, axes: Ints, sizes: Ints, mode: Mode) -> Array:
+    for axis, size in zip(axes, sizes, strict=True):
+        array = getattr(np.fft, name)(array, size, axis, mode)
     return array
 
 
@@ -166,9 +166,9 @@ def ifftn_kernel(self: Array, s: Ints | None = None, dim: Ints | None = None, no
 
 def _transformed(name: str, self: Array, s: Ints | None, dim: Ints | None, norm: str | None) -> Array:
     array, mode = _complex(transformable(self)), _mode(norm)
-    places, sizes = _dims_and_sizes(array, s, dim)
+    axes, sizes = _dims_and_sizes(array, s, dim)
     with np.errstate(all="ignore"):
-        result = _all_along(name, array, places, sizes, mode)
+        result = _all_along(name, array, axes, sizes, mode)
     return np.array(result) if result is self else contiguous(result)
 
 
@@ -179,11 +179,11 @@ def rfftn_kernel(self: Array, s: Ints | None = None, dim: Ints | None = None, no
 
 def _real_transformed(name: str, self: Array, s: Ints | None, dim: Ints | None, norm: str | None) -> Array:
     array, mode = _real_signal(name, self), _mode(norm)
-    places, sizes = _dims_and_sizes(array, s, dim)
-    _need_one(name, places)
+    axes, sizes = _dims_and_sizes(array, s, dim)
+    _need_one(name, axes)
     with np.errstate(all="ignore"):
-        half = np.fft.rfft(array, sizes[-1], places[-1], mode)
-        return contiguous(_all_along("fft", half, places[:-1], sizes[:-1], mode))
+        half = np.fft.rfft(array, sizes[-1], axes[-1], mode)
+        return contiguous(_all_along("fft", half, axes[:-1], sizes[:-1], mode))
 
 
 def irfftn_kernel(self: Array, s: Ints | None = None, dim: Ints | None = None, norm: str | None = None) -> Array:
@@ -192,11 +192,11 @@ def irfftn_kernel(self: Array, s: Ints | None = None, dim: Ints | None = None, n
 
 
 def _to_real(name: str, each: str, array: Array, s: Ints | None, dim: Ints | None, mode: Mode) -> Array:
-    places, sizes = _dims_and_sizes(array, s, dim, last=0)
-    _need_one(name, places)
+    axes, sizes = _dims_and_sizes(array, s, dim, last=0)
+    _need_one(name, axes)
     with np.errstate(all="ignore"):
-        result = _all_along(each, _complex(array), places[:-1], sizes[:-1], mode)
-        return contiguous(np.fft.irfft(result, sizes[-1], places[-1], mode))
+        result = _all_along(each, _complex(array), axes[:-1], sizes[:-1], mode)
+        return contiguous(np.fft.irfft(result, sizes[-1], axes[-1], mode))
 
 
 def hfftn_kernel(self: Array, s: Ints | None = None, dim: Ints | None = None, norm: str | None = None) -> Array:

@@ -32,13 +32,13 @@ def unshift_kernel(self: Array, dim: Ints | None = None) -> Array:
 
 
 def _rolled(array: Array, dim: Ints | None, by: Callable[[int], int]) -> Array:
-    places = list(range(array.ndim)) if dim is None else [one_dim(d, array.ndim) for d in dim]
+    axes = list(range(array.ndim)) if dim is None else [one_dim(d, array.ndim) for d in dim]
     if array.ndim == 0:
         return np.array(array)
-    return contiguous(np.roll(array, [by(array.shape[p]) for p in places], places))
+    return contiguous(np.roll(array, [by(array.shape[p]) for p in axes], axes))
 
 
-def _frequencies(name: str, places: Callable[[int], Array], n: int, d: float, dtype: int | None) -> Tensor:
+def _frequencies(name: str, bins: Callable[[int], Array], n: int, d: float, dtype: int | None) -> Tensor:
     wanted = chosen(dtype)
     if wanted.category < Category.FLOAT:
         raise RuntimeError(f"{name} requires a floating point or complex dtype")
@@ -46,7 +46,7 @@ def _frequencies(name: str, places: Callable[[int], Array], n: int, d: float, dt
         raise RuntimeError(f"Trying to create tensor with negative dimension {n}: [{n}]")
     with np.errstate(all="ignore"):
         scale = np.float64(1) / (np.float64(n) * d)
-        wide = places(n).astype(np.float32 if wanted.itemsize == 2 else wanted.numpy)
+        wide = bins(n).astype(np.float32 if wanted.itemsize == 2 else wanted.numpy)
         return wrap((wide * wide.dtype.type(scale)).astype(wanted.numpy))
 
 

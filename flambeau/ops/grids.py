@@ -68,28 +68,28 @@ def check(input: Array, grid: Array, mode: int, dims: int) -> None:
 
 
 def unnormalised(coordinate: Array, size: int, align_corners: bool) -> Array:
-    """From -1 .. 1 to places of elements: the ends are the middles of the outer elements, or their outer edges."""
+    """From -1 .. 1 to coordinates of elements: the ends are the middles of the outer elements, or their outer edges."""
     if align_corners:
         return (coordinate + 1) / 2 * (size - 1)
     return ((coordinate + 1) * size - 1) / 2
 
 
-def padded(place: Array, size: int, padding: int, align_corners: bool) -> Array:
-    """Places outside brought inside, as the padding says."""
+def padded(coordinate: Array, size: int, padding: int, align_corners: bool) -> Array:
+    """Coordinates outside brought inside, as the padding says."""
     if padding == REFLECTION:
         low, high = (0, 2 * (size - 1)) if align_corners else (-1, 2 * size - 1)
         if low == high:
-            place = np.zeros_like(place)
+            coordinate = np.zeros_like(coordinate)
         else:
             least, span = low / 2, (high - low) / 2
-            away = np.abs(place - least)
+            away = np.abs(coordinate - least)
             extra, flips = np.fmod(away, span), np.floor(away / span)
-            place = np.where(flips % 2 == 0, extra + least, span - extra + least).astype(place.dtype)
-    return place if padding == ZEROS else np.clip(place, 0, size - 1)
+            coordinate = np.where(flips % 2 == 0, extra + least, span - extra + least).astype(coordinate.dtype)
+    return coordinate if padding == ZEROS else np.clip(coordinate, 0, size - 1)
 
 
 def offset(indices: Sequence[Array], sizes: Sequence[int]) -> Array:
-    """(N, places): where integral places are among all elements, -1 where one is outside or nan."""
+    """(N, points): where integral coordinates are among all elements, -1 where one is outside or nan."""
     inside = np.ones(indices[0].shape, bool)
     flat_index = np.zeros(indices[0].shape, np.int64)
     for index, size in zip(indices, sizes, strict=True):
@@ -114,36 +114,36 @@ def grid_sampler_kernel(
     flat = wide.reshape(*input.shape[:2], prod(sizes))
     rows = where.reshape(where.shape[0], prod(where.shape[1:-1]), dims)
     with np.errstate(invalid="ignore"):
-        places = [unnormalised(rows[..., dims - 1 - i], n, align_corners) for i, n in enumerate(sizes)]
+        coordinates = [unnormalised(rows[..., dims - 1 - i], n, align_corners) for i, n in enumerate(sizes)]
         if interpolation_mode == BICUBIC:
-            result = _cubic(flat, places, sizes, padding_mode, align_corners)
+            result = _cubic(flat, coordinates, sizes, padding_mode, align_corners)
         else:
-            places = [padded(p, n, padding_mode, align_corners) for p, n in zip(places, sizes, strict=True)]
+            coordinates = [padded(p, n, padding_mode, align_corners) for p, n in zip(coordinates, sizes, strict=True)]
             if interpolation_mode == NEAREST:
-                rounded = offset([np.rint(p) for p in places], sizes)[:, None]
+                rounded = offset([np.rint(p) for p in coordinates], sizes)[:, None]
                 result = read_weighted(flat, rounded, np.ones(rounded.shape, flat.dtype))
             else:
-                result = _linear(flat, places, sizes)
+                result = _linear(flat, coordinates, sizes)
     return result.reshape(*input.shape[:2], *grid.shape[1:-1]).astype(input.dtype, copy=False)
 
 
-def _linear(flat: Array, places: Sequence[Array], sizes: Sequence[int]) -> Array:
+def _linear(flat: Array, coordinates: Sequence[Array], sizes: Sequence[int]) -> Array:
     if len(sizes) == 2:
-        return read_between(flat, np.stack(list(places), 1), *sizes)
-    below = [np.floor(p) for p in places]
+        return read_between(flat, np.stack(list(coordinates), 1), *sizes)
+    below = [np.floor(p) for p in coordinates]
     offsets, weights = [], []
     for corner in product((0, 1), repeat=len(sizes)):
-        weight = np.ones_like(places[0])
-        for coordinate, base, side in zip(places, below, corner, strict=True):
+        weight = np.ones_like(coordinates[0])
+        for coordinate, base, side in zip(coordinates, below, corner, strict=True):
             weight = weight * ((coordinate - base) if side else (base + 1 - coordinate))
         offsets.append(offset([b + side for b, side in zip(below, corner, strict=True)], sizes))
         weights.append(weight)
     return read_weighted(flat, np.stack(offsets, 1), np.stack(weights, 1))
 
 
-def _cubic(flat: Array, places: Sequence[Array], sizes: Sequence[int], padding: int, align_corners: bool) -> Array:
-    below = [np.floor(p) for p in places]
-    weights = [cubic_weights(p - b) for p, b in zip(places, below, strict=True)]
+def _cubic(flat: Array, coordinates: Sequence[Array], sizes: Sequence[int], padding: int, align_corners: bool) -> Array:
+    below = [np.floor(p) for p in coordinates]
+    weights = [cubic_weights(p - b) for p, b in zip(coordinates, below, strict=True)]
     offsets, factors = [], []
     for i, j in product(range(4), repeat=2):
         indices = [

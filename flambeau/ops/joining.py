@@ -56,17 +56,17 @@ def _are_alike(tensors: Arrays) -> bool:
     return first.ndim not in (0, 4) and all(t.shape == first.shape and t.dtype == first.dtype for t in tensors)
 
 
-def check_sizes(tensors: Arrays, first: Array, place: int) -> None:
-    """Raise RuntimeError for a tensor whose rank or sizes outside `place` differ from the first's."""
+def check_sizes(tensors: Arrays, first: Array, axis: int) -> None:
+    """Raise RuntimeError for a tensor whose rank or sizes outside `axis` differ from the first's."""
     for i, one in enumerate(tensors):
         if one.shape == (0,):
             continue
         if one.ndim != first.ndim:
             raise RuntimeError(f"Tensors must have same number of dimensions: got {first.ndim} and {one.ndim}")
         for d, (mine, theirs) in enumerate(zip(first.shape, one.shape, strict=True)):
-            if d != place and mine != theirs:
+            if d != axis and mine != theirs:
                 raise RuntimeError(
-                    f"Sizes of tensors must match except in dimension {place}. Expected size {mine} but got size "
+                    f"Sizes of tensors must match except in dimension {axis}. Expected size {mine} but got size "
                     f"{theirs} for tensor number {i} in the list."
                 )
 

@@ -60,8 +60,8 @@ def _cross_entropy(
 @expansions("aten::binary_cross_entropy")
 def _binary_cross_entropy(F: Any, x: Any, target: Any, weight: Any = None, reduction: Any = 1) -> Any:
     """Logarithms are cut off at -100; inputs are probabilities."""
-    given = (x, target) if weight is None else (x, target, weight)
-    if type(reduction) is not int or any(t.dtype is not x.dtype for t in given) or x.dtype not in (float32, float64):
+    operands = (x, target) if weight is None else (x, target, weight)
+    if type(reduction) is not int or any(t.dtype is not x.dtype for t in operands) or x.dtype not in (float32, float64):
         return None
     F.require(F.holds(F.all(F.logical_and(F.ge(x, 0), F.le(x, 1)))))
     no, yes = F.clamp_min(F.log1p(F.neg(x)), -100.0), F.clamp_min(F.log(x), -100.0)

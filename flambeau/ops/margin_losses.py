@@ -42,16 +42,16 @@ def multi_margin_kernel(
     rows = _rows("multi_margin_loss", self)
     if target.size != len(rows) or target.ndim > 1:
         raise RuntimeError(f"inconsistent target size, expected {len(rows)} but got {list(target.shape)}")
-    places = target.reshape(-1)
-    if places.size and (places.min() < 0 or places.max() >= rows.shape[1]):
+    labels = target.reshape(-1)
+    if labels.size and (labels.min() < 0 or labels.max() >= rows.shape[1]):
         raise RuntimeError("target out of range")
     if weight is not None and weight.shape != (rows.shape[1],):
         raise RuntimeError(f"inconsistent weight size, expected {rows.shape[1]} but got {list(weight.shape)}")
-    chosen = np.take_along_axis(rows, places[:, None], axis=1)
+    chosen = np.take_along_axis(rows, labels[:, None], axis=1)
     lacks = np.maximum(rows.dtype.type(margin) - chosen + rows, 0) ** int(p)
     if weight is not None:
-        lacks = lacks * widened(weight)[places][:, None]
-    np.put_along_axis(lacks, places[:, None], 0, axis=1)
+        lacks = lacks * widened(weight)[labels][:, None]
+    np.put_along_axis(lacks, labels[:, None], 0, axis=1)
     losses = reduce_with(np.add, lacks, axis=1) / rows.dtype.type(rows.shape[1])
     return _folded(losses, reduction, self.dtype, self.ndim < 2 and target.ndim == 0)
 

@@ -43,7 +43,7 @@ def _if_fractional(self: TensorType) -> DType | None:
 
 composite(
     "aten::sum_to_size(Tensor self, SymInt[] size) -> Tensor",
-    body=lambda F, self, size: F.clone(made) if (made := sum_to_size(F, self, size)) is self else made,
+    body=lambda F, self, size: F.clone(summed) if (summed := sum_to_size(F, self, size)) is self else summed,
     dtype=_if_fractional, shape=lambda self, size: ranks.as_long_as(size), is_method=True, is_function=False,
     samples=lambda: [Sample(args=(sample(2, 3), [1, 3])), Sample(args=(sample(2, 3), [3]))],
     errors=lambda: [ErrorSample(args=(sample(3, 4), [2, 4]), error=RuntimeError,
@@ -142,7 +142,7 @@ composite(
     'aten::pad_sequence(Tensor[] sequences, bool batch_first=False, float padding_value=0., str padding_side="right") '
     "-> Tensor",
     body=pad_sequence, shape=_padded_rank, is_function=False,
-    dtype=lambda sequences: found[0].dtype if (found := ranks.elements_of(sequences)) else None,
+    dtype=lambda sequences: elements[0].dtype if (elements := ranks.elements_of(sequences)) else None,
     samples=lambda: [Sample(args=([sample(3), sample(2)],)),
                      Sample(args=([sample(1, 2), sample(3, 2)], True, 1.5, "left"))],
     errors=lambda: [ErrorSample(args=([],), error=RuntimeError, message="received an empty list of sequences"),

@@ -85,11 +85,11 @@ def border_pad(self: Array, padding: Ints, mode: str) -> Array:
 
 
 def extended_from_outside(self: Array, around: Sequence[tuple[int, int]]) -> Array:
-    """Replicated borders when negative amounts leave nothing between them: places are held inside the input."""
+    """Replicated borders when negative amounts leave nothing between them: indices are held inside the input."""
     result = self
     for dim, (before, after) in enumerate(around):
-        places = np.arange(-before, self.shape[dim] + after).clip(0, self.shape[dim] - 1)
-        result = np.take(result, places, axis=dim)
+        indices = np.arange(-before, self.shape[dim] + after).clip(0, self.shape[dim] - 1)
+        result = np.take(result, indices, axis=dim)
     return contiguous(result)
 
 

@@ -32,16 +32,16 @@ def place_of_largest(rows: Array) -> Array:
 
 
 class _Known(NamedTuple):
-    """A call of pooling that runs natively: the sizes of its result, and what fills it and the places."""
+    """A call of pooling that runs natively: the sizes of its result, and what fills it and the indices."""
 
     sizes: tuple[int, ...]
     fill: Callable[[Array, Array, Array | None], None]
 
     def run(self, array: Array, has_places: bool) -> tuple[Array, Array | None]:
         values = np.empty(self.sizes, array.dtype)
-        places = np.empty(self.sizes, np.int64) if has_places else None
-        self.fill(array, values, places)
-        return values, places
+        indices = np.empty(self.sizes, np.int64) if has_places else None
+        self.fill(array, values, indices)
+        return values, indices
 
 
 _known: Final = KnownCalls[_Known]()
@@ -62,7 +62,7 @@ def _learn(key: tuple[Any, ...], array: Array, geometry: Geometry) -> _Known | N
 
 
 def max_pool(name: str, dims: int, has_places: bool = True) -> Any:
-    """The kernel that returns the largest elements and, if asked, their places in the flattened window plane."""
+    """The kernel that returns the largest elements and, if asked, their indices in the flattened window plane."""
 
     def kernel(
         self: Array, kernel_size: Ints, stride: Ints = (), padding: Ints = (0,), dilation: Ints = (1,),
@@ -85,10 +85,10 @@ def max_pool(name: str, dims: int, has_places: bool = True) -> Any:
         lowest = -np.inf if is_float(self) else np.iinfo(self.dtype).min
         flat = np.arange(prod(sizes)).reshape(sizes)
         seen = geometry.windows(widened(self), lowest)
-        places = geometry.windows(flat, -1)
+        indices = geometry.windows(flat, -1)
         lead = seen.shape[: seen.ndim - dims]
         rows = seen.reshape(*lead, prod(geometry.kernel))
-        where = places.reshape(*places.shape[:dims], prod(geometry.kernel))
+        where = indices.reshape(*indices.shape[:dims], prod(geometry.kernel))
         masked = np.where(where < 0, -1, 0)
         best = place_of_largest(rows)
         chosen = np.take_along_axis(np.broadcast_to(where, rows.shape), best[..., None], axis=-1)[..., 0]

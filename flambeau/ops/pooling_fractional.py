@@ -24,8 +24,8 @@ def starts(sample: Any, size: int, count: int, window: int) -> list[int]:
     if count == 1:
         return [size - window]
     step = sample.dtype.type(size - window) / sample.dtype.type(count - 1)
-    places = [int((sample.dtype.type(i) + sample) * step) - int(sample * step) for i in range(count - 1)]
-    return [*places, size - window]
+    offsets = [int((sample.dtype.type(i) + sample) * step) - int(sample * step) for i in range(count - 1)]
+    return [*offsets, size - window]
 
 
 def check(name: str, self: Array, kernel: Sequence[int], output: Sequence[int], samples: Array) -> None:

@@ -29,8 +29,8 @@ def spread(F: Any, grad_output: Any, self: Any, indices: Any, dims: int) -> Any:
     sizes = list(self.shape)
     leading = sizes[: len(sizes) - dims]
     flat = F.new_zeros(grad_output, [*leading, prod(sizes[len(leading) :])])
-    places = [*leading, prod(grad_output.shape[len(leading) :])]
-    added = F.scatter_add(flat, len(leading), F.reshape(indices, places), F.reshape(grad_output, places))
+    flat_sizes = [*leading, prod(grad_output.shape[len(leading) :])]
+    added = F.scatter_add(flat, len(leading), F.reshape(indices, flat_sizes), F.reshape(grad_output, flat_sizes))
     return F.reshape(added, sizes)
 
 

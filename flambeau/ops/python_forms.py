@@ -281,7 +281,7 @@ def unique_consecutive(
 
 
 def unravel_index(indices: Tensor, shape: int | Sequence[int]) -> tuple[Tensor, ...]:
-    """The places along each axis of numbers that count all elements of a tensor of these sizes, row by row.
+    """The coordinates along each axis of numbers that count all elements of a tensor of these sizes, row by row.
 
     Args:
         indices: whole numbers.
@@ -302,11 +302,11 @@ def unravel_index(indices: Tensor, shape: int | Sequence[int]) -> tuple[Tensor, 
     count = prod(sizes)
     if indices.numel() and (int(indices.min().item()) < 0 or int(indices.max().item()) >= count):
         raise ValueError(f"unravel_index: a tensor of sizes {sizes} has {count} elements, but got {indices}")
-    places, step = [], count
+    coordinates, step = [], count
     for size in sizes:
         step = step // size if size else 0
-        places.append(indices.div(step, rounding_mode="floor").remainder(size) if step else indices)
-    return tuple(places)
+        coordinates.append(indices.div(step, rounding_mode="floor").remainder(size) if step else indices)
+    return tuple(coordinates)
 
 
 install_method("unique", unique)

@@ -21,10 +21,10 @@ from flambeau.tensor.array_library import np
 from flambeau.tensor.tensor import Tensor, wrap
 
 
-def _below(place: float) -> int:
+def _below(coordinate: float) -> int:
     """The greatest whole number that is not above."""
-    whole = int(place)
-    return whole - 1 if place < whole else whole
+    whole = int(coordinate)
+    return whole - 1 if coordinate < whole else whole
 
 
 def _is_near(y: float, x: float, height: int, width: int) -> bool:
@@ -38,13 +38,13 @@ def _has(row: int, column: int, height: int, width: int) -> bool:
 
 
 def read_loop(
-    rows: np.ndarray, places: np.ndarray, result: np.ndarray, batch: int, channels: int, height: int, width: int
+    rows: np.ndarray, coordinates: np.ndarray, result: np.ndarray, batch: int, channels: int, height: int, width: int
 ) -> None:
-    """result[n, c, p] = the four pixels around place p, each weighted by how near it is."""
-    points, size = len(places) // (2 * batch), height * width
+    """result[n, c, p] = the four pixels around point p, each weighted by how near it is."""
+    points, size = len(coordinates) // (2 * batch), height * width
     for n in range(batch):
         for p in range(points):
-            y, x = places[2 * n * points + p], places[(2 * n + 1) * points + p]
+            y, x = coordinates[2 * n * points + p], coordinates[(2 * n + 1) * points + p]
             if _is_near(float(y), float(x), height, width):
                 top, left = _below(float(y)), _below(float(x))
                 down, right = y - top, x - left
@@ -67,13 +67,13 @@ def read_loop(
 
 
 def spread_loop(
-    numbers: np.ndarray, places: np.ndarray, result: np.ndarray, batch: int, channels: int, height: int, width: int
+    numbers: np.ndarray, coordinates: np.ndarray, result: np.ndarray, batch: int, channels: int, height: int, width: int
 ) -> None:
-    """Each number, weighted as it would be read, added to the four pixels of `result` around its place."""
-    points, size = len(places) // (2 * batch), height * width
+    """Each number, weighted as it would be read, added to the four pixels of `result` around its coordinates."""
+    points, size = len(coordinates) // (2 * batch), height * width
     for n in range(batch):
         for p in range(points):
-            y, x = places[2 * n * points + p], places[(2 * n + 1) * points + p]
+            y, x = coordinates[2 * n * points + p], coordinates[(2 * n + 1) * points + p]
             if _is_near(float(y), float(x), height, width):
                 top, left = _below(float(y)), _below(float(x))
                 down, right = y - top, x - left
@@ -100,7 +100,7 @@ def spread_loop(
 def tilt_loop(
     numbers: np.ndarray,
     rows: np.ndarray,
-    places: np.ndarray,
+    coordinates: np.ndarray,
     result: np.ndarray,
     channels: int,
     height: int,
@@ -109,10 +109,10 @@ def tilt_loop(
     """result[n, :, p] = the sum over channels of numbers times the slopes of what is read down and to the right."""
     size = height * width
     batch = len(rows) // (channels * size)
-    points = len(places) // (2 * batch)
+    points = len(coordinates) // (2 * batch)
     for n in range(batch):
         for p in range(points):
-            y, x = places[2 * n * points + p], places[(2 * n + 1) * points + p]
+            y, x = coordinates[2 * n * points + p], coordinates[(2 * n + 1) * points + p]
             if _is_near(float(y), float(x), height, width):
                 top, left = _below(float(y)), _below(float(x))
                 down, right = y - top, x - left
@@ -153,19 +153,19 @@ def _runs(loop: Any, work: int, operands: tuple[Array, ...], result: Array, *siz
     return native is not None
 
 
-def corners(places: Array, height: int, width: int) -> tuple[Array, Array, Array]:
+def corners(coordinates: Array, height: int, width: int) -> tuple[Array, Array, Array]:
     """(batch, 4, points) each: the pixel of each corner, -1 outside; its weight; the signs of its slopes per axis."""
     offsets, weights, slopes = [], [], []
     with np.errstate(invalid="ignore"):
-        below = np.floor(places)
+        below = np.floor(coordinates)
         for side in product((0, 1), repeat=2):
             index = below + np.array(side).reshape(2, 1)
-            parts = np.where(np.array(side).reshape(2, 1) == 1, places - below, below + 1 - places)
+            parts = np.where(np.array(side).reshape(2, 1) == 1, coordinates - below, below + 1 - coordinates)
             is_in = (index >= 0) & (index < np.array([height, width]).reshape(2, 1))
             whole = np.where(is_in, index, 0).astype(np.int64)
             offsets.append(np.where(is_in.all(axis=1), whole[:, 0] * width + whole[:, 1], -1))
             weights.append(parts[:, 0] * parts[:, 1])
-            signs = np.where(np.array(side).reshape(2, 1) == 1, 1, -1).astype(places.dtype)
+            signs = np.where(np.array(side).reshape(2, 1) == 1, 1, -1).astype(coordinates.dtype)
             slopes.append(signs * parts[:, ::-1])
     return np.stack(offsets, 1), np.stack(weights, 1), np.stack(slopes, 1)
 

@@ -51,16 +51,16 @@ def roll_kernel(self: Array, shifts: Ints, dims: Ints = ()) -> Array:
         raise RuntimeError(f"shifts and dimensions must align. shifts: {len(amounts)}, dims:{len(chosen)}")
     if not self.ndim:
         raise IndexError(f"Dimension specified as {chosen[0]} but tensor has no dimensions")
-    places = [one_dim(d, self.ndim) for d in chosen]
-    if len(places) == 1 and self.size and is_host_array(self):
-        return _rolled(self, amounts[0] % self.shape[places[0]], places[0])
-    return contiguous(np.roll(self, amounts, places))
+    axes = [one_dim(d, self.ndim) for d in chosen]
+    if len(axes) == 1 and self.size and is_host_array(self):
+        return _rolled(self, amounts[0] % self.shape[axes[0]], axes[0])
+    return contiguous(np.roll(self, amounts, axes))
 
 
-def _rolled(array: Array, amount: int, place: int) -> Array:
+def _rolled(array: Array, amount: int, axis: int) -> Array:
     """Along one dimension, by less than its size."""
-    lead = (slice(None),) * place
-    cut = array.shape[place] - amount
+    lead = (slice(None),) * axis
+    cut = array.shape[axis] - amount
     result = np.empty(array.shape, array.dtype)
     result[(*lead, slice(amount, None))] = array[(*lead, slice(cut))]
     result[(*lead, slice(amount))] = array[(*lead, slice(cut, None))]

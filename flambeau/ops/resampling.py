@@ -50,7 +50,7 @@ def step(size: int, count: int, scale: float | None) -> float:
 
 
 def nearest(input: Array, sizes: Ints, scales: Scales, dims: int, exact: bool = False) -> Array:
-    """The element that lies at or before each place, or at its middle if `exact`."""
+    """The element that lies at or before each position, or at its middle if `exact`."""
     check(input, sizes, dims)
     if not (is_float(input) or input.dtype == np.uint8):
         raise not_implemented(
@@ -63,10 +63,10 @@ def nearest(input: Array, sizes: Ints, scales: Scales, dims: int, exact: bool = 
 
 
 def nearest_places(size: int, count: int, scale: float | None, exact: bool) -> Array:
-    """For each place of the result: the element that lies at or before it, or at its middle if `exact`."""
+    """For each position of the result: the element that lies at or before it, or at its middle if `exact`."""
     ratio = np.float32(step(size, count, scale))
-    places = np.arange(count, dtype=np.float32) + np.float32(0.5 if exact else 0)
-    return np.asarray(np.minimum(np.floor(places * ratio).astype(np.int64), size - 1))
+    positions = np.arange(count, dtype=np.float32) + np.float32(0.5 if exact else 0)
+    return np.asarray(np.minimum(np.floor(positions * ratio).astype(np.int64), size - 1))
 
 
 def linear(input: Array, sizes: Ints, align_corners: bool, scales: Scales, dims: int) -> Array:
@@ -90,12 +90,12 @@ def linear(input: Array, sizes: Ints, align_corners: bool, scales: Scales, dims:
 def neighbours(
     size: int, count: int, align_corners: bool, scale: float | None, dtype: np.dtype[Any]
 ) -> tuple[Array, Array, Array]:
-    """For each place of the result: the element before, the one after, and how near the latter is."""
-    places = np.arange(count, dtype=dtype)
+    """For each position of the result: the element before, the one after, and how near the latter is."""
+    positions = np.arange(count, dtype=dtype)
     if align_corners:
-        source = places * dtype.type((size - 1) / (count - 1) if count > 1 else 0)
+        source = positions * dtype.type((size - 1) / (count - 1) if count > 1 else 0)
     else:
-        source = np.maximum((places + dtype.type(0.5)) * dtype.type(step(size, count, scale)) - dtype.type(0.5), 0)
+        source = np.maximum((positions + dtype.type(0.5)) * dtype.type(step(size, count, scale)) - dtype.type(0.5), 0)
     below = np.minimum(np.floor(source).astype(np.int64), size - 1)
     above = np.minimum(below + 1, size - 1)
     return below, above, np.clip(source - below, 0, 1).astype(dtype)

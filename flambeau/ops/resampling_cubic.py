@@ -56,12 +56,12 @@ def bicubic(input: Array, sizes: Ints, align_corners: bool, scales: Sequence[flo
 def four_neighbours(
     size: int, count: int, align_corners: bool, scale: float | None, dtype: np.dtype[Any]
 ) -> tuple[list[Array], list[Array]]:
-    """For each place of the result: the four elements around it, and their weights."""
-    places = np.arange(count, dtype=dtype)
+    """For each position of the result: the four elements around it, and their weights."""
+    positions = np.arange(count, dtype=dtype)
     if align_corners:
-        source = places * dtype.type((size - 1) / (count - 1) if count > 1 else 0)
+        source = positions * dtype.type((size - 1) / (count - 1) if count > 1 else 0)
     else:
-        source = (places + dtype.type(0.5)) * dtype.type(step(size, count, scale)) - dtype.type(0.5)
+        source = (positions + dtype.type(0.5)) * dtype.type(step(size, count, scale)) - dtype.type(0.5)
     below = np.floor(source)
     indexes = [np.clip(below.astype(np.int64) + offset, 0, size - 1) for offset in (-1, 0, 1, 2)]
     return indexes, cubic_weights(source - below)

@@ -105,9 +105,9 @@ def smallest_of_rows(source: np.ndarray, values: np.ndarray, indices: np.ndarray
             indices[first + k] = best_at
 
 
-def _extremes_natively(array: Array, place: int, is_largest: bool) -> tuple[Array, Array] | None:
+def _extremes_natively(array: Array, axis: int, is_largest: bool) -> tuple[Array, Array] | None:
     """Values and where each was last seen; None for what NumPy is to do."""
-    inner, outer = prod(array.shape[place + 1 :]), prod(array.shape[:place])
+    inner, outer = prod(array.shape[axis + 1 :]), prod(array.shape[:axis])
     function = largest_so_far if inner > 1 else largest_of_rows if is_largest else smallest_of_rows
     loop = loop_for(function, array.size) if array.dtype in FLOATS else None
     if loop is None:

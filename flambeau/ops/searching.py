@@ -95,8 +95,8 @@ def histc_kernel(self: Array, bins: int = 100, min: float = 0, max: float = 0) -
     if not (np.isfinite(low) and np.isfinite(high)):
         raise RuntimeError(f"torch.histc: range of [{low:g}, {high:g}] is not finite")
     inside = flat[(flat >= low) & (flat <= high)]
-    places = ((inside - flat.dtype.type(low)) * flat.dtype.type(bins / (high - low))).astype(np.int64)
-    return np.bincount(np.minimum(places, bins - 1), minlength=bins).astype(self.dtype)
+    bin_indices = ((inside - flat.dtype.type(low)) * flat.dtype.type(bins / (high - low))).astype(np.int64)
+    return np.bincount(np.minimum(bin_indices, bins - 1), minlength=bins).astype(self.dtype)
 
 
 def index_dtype(out_int32: Any = False) -> DType | None:

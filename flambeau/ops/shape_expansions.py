@@ -77,30 +77,30 @@ def _fliplr(F: Any, x: Any) -> Any:
 
 
 @expansions("aten::tensor_split")
-def _tensor_split(F: Any, x: Any, places: Any, dim: Any = 0) -> Any:
-    """Parts that end at known places, or a known number of parts as equal as they can be."""
+def _tensor_split(F: Any, x: Any, sections: Any, dim: Any = 0) -> Any:
+    """Sections that end at known indices, or a known number of parts as equal as they can be."""
     if type(dim) is not int or not -x.ndim <= dim < x.ndim:
         return None
     size = x.shape[dim]
-    if isinstance(places, list | tuple) and all(type(p) is int for p in places):
-        starts, ends = [0, *places], [*places, size]
-    elif type(places) is int and places > 0:
-        each, left = size // places, size % places
-        edges = [each * k + F.minimum(left, k) for k in range(places + 1)]
+    if isinstance(sections, list | tuple) and all(type(p) is int for p in sections):
+        starts, ends = [0, *sections], [*sections, size]
+    elif type(sections) is int and sections > 0:
+        each, left = size // sections, size % sections
+        edges = [each * k + F.minimum(left, k) for k in range(sections + 1)]
         starts, ends = edges[:-1], edges[1:]
     else:
         return None
     return [F.slice(x, dim, start, end, 1) for start, end in zip(starts, ends, strict=True)]
 
 
-def _split_along(dim: int, F: Any, x: Any, places: Any) -> Any:
+def _split_along(dim: int, F: Any, x: Any, sections: Any) -> Any:
     """The same along one axis; a number of parts divides it."""
     axis = 0 if dim == 1 and x.ndim == 1 else dim
-    if axis >= x.ndim or (type(places) is int and places < 1):
+    if axis >= x.ndim or (type(sections) is int and sections < 1):
         return None
-    if type(places) is int:
-        F.require(x.shape[axis] % places == 0)
-    return _tensor_split(F, x, places, axis)
+    if type(sections) is int:
+        F.require(x.shape[axis] % sections == 0)
+    return _tensor_split(F, x, sections, axis)
 
 
 for _dim, _name in enumerate(("vsplit", "hsplit", "dsplit")):

@@ -91,7 +91,7 @@ for _name, _kernel, _more, _doc in _WINDOWS:
     declare(
         f"aten::{_name}(int window_length, *, {OPTIONS}) -> Tensor",
         f"aten::{_name}.periodic(int window_length, bool periodic, *, {OPTIONS}) -> Tensor",
-        *(f"aten::{_name}{o}(int window_length, bool periodic{given}, *, {OPTIONS}) -> Tensor" for o, given in _more),
+        *(f"aten::{_name}{o}(int window_length, bool periodic{extra}, *, {OPTIONS}) -> Tensor" for o, extra in _more),
         kernel=_kernel, on_tensors=True, family="creation", dtype=default_dtype, is_method=False, ulp=ULP, doc=_doc,
         shape=lambda window_length: (window_length if isinstance(window_length, int) else None,),
         samples=lambda: [Sample(args=(n,)) for n in (0, 1, 5)], errors=_errors(_name),

@@ -64,13 +64,13 @@ def log_softmax_kernel(self: Array, dim: int, dtype: DType | int | None = None) 
     return contiguous(shifted.astype(array.dtype, copy=False).reshape(array.shape))
 
 
-def _shifted(array: Array, place: int) -> tuple[Array, int]:
+def _shifted(array: Array, axis: int) -> tuple[Array, int]:
     """A fresh copy with each row's largest element taken off, and the axis of the rows."""
     wide = widened(array)
     wide = wide.reshape(1) if wide.ndim == 0 else wide
     with np.errstate(invalid="ignore"):
-        largest = reduce_with(np.maximum, wide, axis=place, keepdims=True)
-        return np.subtract(wide, largest, order="C") if is_host_array(wide) else wide - largest, place
+        largest = reduce_with(np.maximum, wide, axis=axis, keepdims=True)
+        return np.subtract(wide, largest, order="C") if is_host_array(wide) else wide - largest, axis
 
 
 def softmax_rows(ndim: int, dtype: np.dtype[Any], dim: int) -> Row | None:

@@ -35,13 +35,13 @@ from flambeau.tensor.array_library import is_host_array, np
 from flambeau.tensor.tensor import Tensor, wrap
 
 
-def order(array: Array, place: int, descending: bool) -> Array:
+def order(array: Array, axis: int, descending: bool) -> Array:
     """Stable sorting indices along a dimension."""
     keys = widened(array)
     if not descending:
-        return np.asarray(np.argsort(keys, axis=place, kind="stable"))
-    turned = np.argsort(np.flip(keys, place), axis=place, kind="stable")
-    return np.asarray(array.shape[place] - 1 - np.flip(turned, place))
+        return np.asarray(np.argsort(keys, axis=axis, kind="stable"))
+    turned = np.argsort(np.flip(keys, axis), axis=axis, kind="stable")
+    return np.asarray(array.shape[axis] - 1 - np.flip(turned, axis))
 
 
 def sort_kernel(
@@ -76,8 +76,8 @@ def topk_kernel(self: Array, k: int, dim: int = -1, largest: bool = True, sorted
         raise RuntimeError(" topk does not support complex dtypes on CPU")
     if self.dtype == np.bool_:
         raise RuntimeError("topk does not support bool dtypes on CPU")
-    if (found := _first_of_rows(lined, axis, k, largest)) is not None:
-        return found
+    if (best := _first_of_rows(lined, axis, k, largest)) is not None:
+        return best
     indices = _selected(lined, axis, k, largest)
     if indices is None:
         indices = np.take(order(lined, axis, largest), range(k), axis=axis)
@@ -89,7 +89,7 @@ MOST_BEST: Final = 32
 """Elements that are asked for up to which each is put into its place among the best so far."""
 
 
-def largest_of_rows(rows: np.ndarray, values: np.ndarray, places: np.ndarray, most: int) -> None:
+def largest_of_rows(rows: np.ndarray, values: np.ndarray, indices: np.ndarray, most: int) -> None:
     """The largest of each row, in order; what is no number counts as larger than all, and of equals the first."""
     for i in range(len(rows)):
         for j in range(rows.shape[1]):
@@ -101,12 +101,12 @@ def largest_of_rows(rows: np.ndarray, values: np.ndarray, places: np.ndarray, mo
                 last = min(j, most - 1)
                 for k in range(last - at):
                     values[i, last - k] = values[i, last - k - 1]
-                    places[i, last - k] = places[i, last - k - 1]
+                    indices[i, last - k] = indices[i, last - k - 1]
                 values[i, at] = one
-                places[i, at] = j
+                indices[i, at] = j
 
 
-def smallest_of_rows(rows: np.ndarray, values: np.ndarray, places: np.ndarray, most: int) -> None:
+def smallest_of_rows(rows: np.ndarray, values: np.ndarray, indices: np.ndarray, most: int) -> None:
     """The smallest of each row, in order; what is no number counts as larger than all, and of equals the first."""
     for i in range(len(rows)):
         for j in range(rows.shape[1]):
@@ -118,30 +118,30 @@ def smallest_of_rows(rows: np.ndarray, values: np.ndarray, places: np.ndarray, m
                 last = min(j, most - 1)
                 for k in range(last - at):
                     values[i, last - k] = values[i, last - k - 1]
-                    places[i, last - k] = places[i, last - k - 1]
+                    indices[i, last - k] = indices[i, last - k - 1]
                 values[i, at] = one
-                places[i, at] = j
+                indices[i, at] = j
 
 
-def _first_of_rows(array: Array, place: int, k: int, largest: bool) -> tuple[Array, Array] | None:
+def _first_of_rows(array: Array, axis: int, k: int, largest: bool) -> tuple[Array, Array] | None:
     """What sorting would give first of rows that lie one behind the other, by a native loop; None for others, and for
     many elements of each."""
-    if array.dtype not in FLOATS or place != array.ndim - 1 or not 0 < k <= MOST_BEST or not array.size:
+    if array.dtype not in FLOATS or axis != array.ndim - 1 or not 0 < k <= MOST_BEST or not array.size:
         return None
     loop = loop_for(largest_of_rows if largest else smallest_of_rows, array.size)
     if loop is None:
         return None
     shape = (*array.shape[:-1], k)
-    values, places = np.empty(shape, array.dtype), np.empty(shape, np.int64)
+    values, indices = np.empty(shape, array.dtype), np.empty(shape, np.int64)
     rows = np.ascontiguousarray(array).reshape(-1, array.shape[-1])
-    loop(rows, values.reshape(-1, k), places.reshape(-1, k), k)
-    return values, places
+    loop(rows, values.reshape(-1, k), indices.reshape(-1, k), k)
+    return values, indices
 
 
-def _selected(array: Array, place: int, k: int, largest: bool) -> Array | None:
+def _selected(array: Array, axis: int, k: int, largest: bool) -> Array | None:
     """What sorting would give for few of many elements, without sorting the others; None where there are nan, or equal
     ones of which not all are among the first `k`."""
-    keys = np.moveaxis(widened(array), place, -1)
+    keys = np.moveaxis(widened(array), axis, -1)
     count = keys.shape[-1]
     if not 0 < k <= count // 4 or not keys.size or not is_host_array(keys):
         return None
@@ -152,9 +152,9 @@ def _selected(array: Array, place: int, k: int, largest: bool) -> Array | None:
     chosen = keys >= least if largest else keys <= least
     if bool((np.count_nonzero(chosen, axis=-1) != k).any()):
         return None
-    places = np.nonzero(chosen)[-1].reshape(*keys.shape[:-1], k)
-    ordered = order(np.take_along_axis(keys, places, -1), -1 % keys.ndim, largest)
-    return np.moveaxis(np.take_along_axis(places, ordered, -1), -1, place)
+    indices = np.nonzero(chosen)[-1].reshape(*keys.shape[:-1], k)
+    ordered = order(np.take_along_axis(keys, indices, -1), -1 % keys.ndim, largest)
+    return np.moveaxis(np.take_along_axis(indices, ordered, -1), -1, axis)
 
 
 def kthvalue_kernel(self: Array, k: int, dim: int = -1, keepdim: bool = False) -> tuple[Array, Array]:
@@ -170,35 +170,35 @@ def kthvalue_kernel(self: Array, k: int, dim: int = -1, keepdim: bool = False) -
     return along_one_dim(self, dim, keepdim, lambda a, d: _place_of(a, d, k - 1))
 
 
-def _place_of(array: Array, place: int, rank: int) -> Array:
+def _place_of(array: Array, axis: int, rank: int) -> Array:
     """Where along a dimension the elements are that sorting puts at a place."""
-    position = _place_by_partition(array, place, rank)
-    return np.take(order(array, place, False), [rank], axis=place) if position is None else position
+    position = _place_by_partition(array, axis, rank)
+    return np.take(order(array, axis, False), [rank], axis=axis) if position is None else position
 
 
-def _place_by_partition(array: Array, place: int, rank: int) -> Array | None:
+def _place_by_partition(array: Array, axis: int, rank: int) -> Array | None:
     """The same without sorting what comes before and behind; None for few elements, and where others are equal, or
     there are nan."""
-    if array.size < LEAST or array.shape[place] < 16 or not is_host_array(array):
+    if array.size < LEAST or array.shape[axis] < 16 or not is_host_array(array):
         return None
-    keys = np.moveaxis(widened(array), place, -1)
+    keys = np.moveaxis(widened(array), axis, -1)
     is_there = keys == np.partition(keys, rank, axis=-1)[..., rank : rank + 1]
     if bool((np.count_nonzero(is_there, axis=-1) != 1).any()):
         return None
-    return np.asarray(np.moveaxis(np.argmax(is_there, axis=-1, keepdims=True), -1, place))
+    return np.asarray(np.moveaxis(np.argmax(is_there, axis=-1, keepdims=True), -1, axis))
 
 
 def _middle(ignore_nan: bool) -> Any:
-    def pick(array: Array, place: int) -> Array:
-        size = array.shape[place]
+    def pick(array: Array, axis: int) -> Array:
+        size = array.shape[axis]
         if not is_inexact(array) or not bool(np.isnan(array).any()):
-            return _place_of(array, place, (size - 1) // 2)
-        indices = order(array, place, False)
-        nans = reduce_with(np.add, np.isnan(array), axis=place, keepdims=True)
+            return _place_of(array, axis, (size - 1) // 2)
+        indices = order(array, axis, False)
+        nans = reduce_with(np.add, np.isnan(array), axis=axis, keepdims=True)
         first_nan = size - nans
         below = np.maximum(first_nan - 1, 0) // 2
         wanted = below if ignore_nan else np.where(nans > 0, first_nan, below)
-        return np.take_along_axis(indices, wanted, axis=place)
+        return np.take_along_axis(indices, wanted, axis=axis)
 
     return pick
 
@@ -260,9 +260,9 @@ def _most_frequent_together(array: Array, axis: int) -> Array:
     ordered = np.argsort(array, axis=axis, kind="stable")
     values = np.moveaxis(np.take_along_axis(array, ordered, axis=axis), axis, 0)
     starts = np.zeros(values.shape, np.int64)
-    places = np.arange(len(values)).reshape(-1, *[1] * (array.ndim - 1))
-    starts[1:] = np.where(values[1:] != values[:-1], places[1:], 0)
-    lengths = places - accumulated(np.maximum, starts, 0)
+    positions = np.arange(len(values)).reshape(-1, *[1] * (array.ndim - 1))
+    starts[1:] = np.where(values[1:] != values[:-1], positions[1:], 0)
+    lengths = positions - accumulated(np.maximum, starts, 0)
     best = np.expand_dims(np.argmax(lengths, axis=0), axis)
     return np.asarray(np.take_along_axis(ordered, best, axis=axis))
 

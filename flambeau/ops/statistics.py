@@ -114,9 +114,9 @@ def _trapezoids(name: str, y: Array, x: Array | None, dx: float, dim: int) -> tu
         return sums * heights.dtype.type(dx / 2), axis
     if x.ndim and x.shape[axis if x.ndim == y.ndim else -1] != y.shape[axis]:
         raise RuntimeError(f"{name}: There must be one `x` value for each sample point")
-    places = widened(cast(x, to_float(dtype_of(x))))
-    places = places if x.ndim < y.ndim and x.ndim <= 1 else np.moveaxis(places, axis, -1)
-    return sums * (places[..., 1:] - places[..., :-1]) / 2, axis
+    coordinates = widened(cast(x, to_float(dtype_of(x))))
+    coordinates = coordinates if x.ndim < y.ndim and x.ndim <= 1 else np.moveaxis(coordinates, axis, -1)
+    return sums * (coordinates[..., 1:] - coordinates[..., :-1]) / 2, axis
 
 
 def trapezoid_kernel(y: Array, x: Array | None = None, dx: float = 1, dim: int = -1) -> Array:

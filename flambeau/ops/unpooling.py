@@ -36,14 +36,14 @@ def unpooled(self: Array, indices: Array, output_size: Sequence[int], dims: int)
         )
     if not is_float(self):
         raise not_implemented(f"max_unpooling{dims}d", dtype_of(self))
-    places, lead = prod(output_size), self.shape[:-dims]
-    if indices.size and (indices.min() < 0 or indices.max() >= places):
-        bad = indices[(indices < 0) | (indices >= places)][0]
+    plane_size, lead = prod(output_size), self.shape[:-dims]
+    if indices.size and (indices.min() < 0 or indices.max() >= plane_size):
+        bad = indices[(indices < 0) | (indices >= plane_size)][0]
         raise RuntimeError(
             f"Found an invalid max index: {bad} (output volumes are of size "
             f"{'x'.join(str(n) for n in output_size)}"
         )
-    planes = np.zeros((prod(lead), places), self.dtype)
+    planes = np.zeros((prod(lead), plane_size), self.dtype)
     rows = (prod(lead), prod(self.shape[-dims:]))
     np.put_along_axis(planes, indices.reshape(rows), self.reshape(rows), axis=1)
     return planes.reshape(*lead, *output_size)

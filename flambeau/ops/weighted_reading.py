@@ -21,49 +21,49 @@ from flambeau.tensor.tensor import Tensor, wrap
 
 
 def read_loop(
-    rows: np.ndarray, places: np.ndarray, weights: np.ndarray, result: np.ndarray, batch: int, channels: int, terms: int
+    rows: np.ndarray, pixels: np.ndarray, weights: np.ndarray, result: np.ndarray, batch: int, channels: int, terms: int
 ) -> None:
-    """result[n, c, p] = the sum over k of weights[n, k, p] * rows[n, c, places[n, k, p]], all arrays being flat."""
-    points, elements = len(places) // (batch * terms), len(rows) // (batch * channels)
+    """result[n, c, p] = the sum over k of weights[n, k, p] * rows[n, c, pixels[n, k, p]], all arrays being flat."""
+    points, elements = len(pixels) // (batch * terms), len(rows) // (batch * channels)
     for n in range(batch):
         for c in range(channels):
             row, target = (n * channels + c) * elements, (n * channels + c) * points
             for k in range(terms):
                 term = (n * terms + k) * points
                 for p in range(points):
-                    pixel = places[term + p]
+                    pixel = pixels[term + p]
                     if pixel >= 0:
                         result[target + p] += weights[term + p] * rows[row + pixel]
 
 
 def add_loop(
-    grad: np.ndarray, places: np.ndarray, weights: np.ndarray, result: np.ndarray, batch: int, channels: int, terms: int
+    grad: np.ndarray, pixels: np.ndarray, weights: np.ndarray, result: np.ndarray, batch: int, channels: int, terms: int
 ) -> None:
-    """result[n, c, places[n, k, p]] += weights[n, k, p] * grad[n, c, p]."""
-    points, elements = len(places) // (batch * terms), len(result) // (batch * channels)
+    """result[n, c, pixels[n, k, p]] += weights[n, k, p] * grad[n, c, p]."""
+    points, elements = len(pixels) // (batch * terms), len(result) // (batch * channels)
     for n in range(batch):
         for c in range(channels):
             row, source = (n * channels + c) * elements, (n * channels + c) * points
             for k in range(terms):
                 term = (n * terms + k) * points
                 for p in range(points):
-                    pixel = places[term + p]
+                    pixel = pixels[term + p]
                     if pixel >= 0:
                         result[row + pixel] += weights[term + p] * grad[source + p]
 
 
 def weigh_loop(
-    grad: np.ndarray, rows: np.ndarray, places: np.ndarray, result: np.ndarray, batch: int, channels: int, terms: int
+    grad: np.ndarray, rows: np.ndarray, pixels: np.ndarray, result: np.ndarray, batch: int, channels: int, terms: int
 ) -> None:
-    """result[n, k, p] = the sum over c of grad[n, c, p] * rows[n, c, places[n, k, p]]."""
-    points, elements = len(places) // (batch * terms), len(rows) // (batch * channels)
+    """result[n, k, p] = the sum over c of grad[n, c, p] * rows[n, c, pixels[n, k, p]]."""
+    points, elements = len(pixels) // (batch * terms), len(rows) // (batch * channels)
     for n in range(batch):
         for c in range(channels):
             row, source = (n * channels + c) * elements, (n * channels + c) * points
             for k in range(terms):
                 term = (n * terms + k) * points
                 for p in range(points):
-                    pixel = places[term + p]
+                    pixel = pixels[term + p]
                     if pixel >= 0:
                         result[term + p] += grad[source + p] * rows[row + pixel]
 
@@ -72,20 +72,20 @@ def _flat(*arrays: Array) -> tuple[Array, ...]:
     return tuple([np.ascontiguousarray(a).reshape(-1) for a in arrays])
 
 
-def _runs(loop: Any, operands: tuple[Array, ...], result: Array, channels: int, places: Array) -> bool:
+def _runs(loop: Any, operands: tuple[Array, ...], result: Array, channels: int, pixels: Array) -> bool:
     """Fill a result of zeros by a native loop; whether it was done."""
-    if result.dtype not in FLOATS or not places.size or not channels:
+    if result.dtype not in FLOATS or not pixels.size or not channels:
         return False
-    native = loop_for(loop, channels * places.size)
+    native = loop_for(loop, channels * pixels.size)
     if native is None:
         return False
-    native(*_flat(*operands), result.reshape(-1), places.shape[0], channels, places.shape[1])
+    native(*_flat(*operands), result.reshape(-1), pixels.shape[0], channels, pixels.shape[1])
     return True
 
 
-def _taken(rows: Array, places: Array, term: int) -> Array:
-    """(batch, channels, points): the elements at the places of a term, 0 where there is none."""
-    here = places[:, None, term]
+def _taken(rows: Array, pixels: Array, term: int) -> Array:
+    """(batch, channels, points): the elements at the pixels of a term, 0 where there is none."""
+    here = pixels[:, None, term]
     if not rows.shape[2]:
         return np.zeros((*rows.shape[:2], here.shape[2]), rows.dtype)
     return np.where(here >= 0, np.take_along_axis(rows, np.maximum(here, 0), axis=2), rows.dtype.type(0))
@@ -118,11 +118,11 @@ def add_weighted(numbers: Array, places: Array, weights: Array, size: int) -> Ar
     return result.astype(numbers.dtype, copy=False)
 
 
-def _added_together(numbers: Array, places: Array, weights: Array, result: Array) -> Array:
+def _added_together(numbers: Array, pixels: Array, weights: Array, result: Array) -> Array:
     """The same for a whole batch, term after term."""
     batch, channels = np.arange(result.shape[0]), np.arange(result.shape[1])
-    for k in range(places.shape[1]):
-        here = places[:, None, k]
+    for k in range(pixels.shape[1]):
+        here = pixels[:, None, k]
         added = np.where(here >= 0, numbers * weights[:, None, k], 0).astype(result.dtype, copy=False)
         if result.size:
             fold_into(np.add, result, (batch[:, None, None], channels[:, None], np.maximum(here, 0)), added)

@@ -196,27 +196,27 @@ class _Writer:
                 value = self.operand(node, value, FULL, full)
             node.replace_operand(index, value)
 
-    def operand(self, place: Node | Block, value: Value, op: str, settings: _Settings) -> Value:
+    def operand(self, insertion_point: Node | Block, value: Value, op: str, settings: _Settings) -> Value:
         """An operand, cast; a list of tensors with its elements cast, and what may be None if it is not."""
         type_ = value.static_type
         if isinstance(type_, ListType) and isinstance(type_.element, TensorType):
             assert value.defining_node is not None
-            parts = [self.operand(place, part, op, settings) for part in value.defining_node.operands]
-            with self.graph.inserting(place):
+            parts = [self.operand(insertion_point, part, op, settings) for part in value.defining_node.operands]
+            with self.graph.inserting(insertion_point):
                 return self.graph.insert("prim::ListConstruct", parts, (type_,)).result()
         if may_be_none(type_):
-            return self.unless_none(place, value, op, settings)
+            return self.unless_none(insertion_point, value, op, settings)
         if not isinstance(type_, TensorType):
             return value
-        flags = [self.flag(place, settings.get(device)) for device in ("cuda", "cpu")]
-        dtypes = [self.dtype(place, d, settings.get(d)) for d in ("cuda", "cpu")] if op == REDUCED else []
-        with self.graph.inserting(place):
+        flags = [self.flag(insertion_point, settings.get(device)) for device in ("cuda", "cpu")]
+        dtypes = [self.dtype(insertion_point, d, settings.get(d)) for d in ("cuda", "cpu")] if op == REDUCED else []
+        with self.graph.inserting(insertion_point):
             return self.graph.insert(op, (value, *flags, *dtypes), (TensorType(),)).result()
 
-    def unless_none(self, place: Node | Block, value: Value, op: str, settings: _Settings) -> Value:
+    def unless_none(self, insertion_point: Node | Block, value: Value, op: str, settings: _Settings) -> Value:
         """A tensor, cast, or None."""
-        none = self.constant(place, None)
-        with self.graph.inserting(place):
+        none = self.constant(insertion_point, None)
+        with self.graph.inserting(insertion_point):
             is_there = self.graph.insert("aten::__isnot__", (value, none), (BOOL,)).result()
             branch = self.graph.insert("prim::If", (is_there,), (value.static_type,))
         then, otherwise = branch.add_block(), branch.add_block()
@@ -226,18 +226,18 @@ class _Writer:
         otherwise.add_return(none)
         return branch.result()
 
-    def flag(self, place: Node | Block, setting: _Setting | None) -> Value:
+    def flag(self, insertion_point: Node | Block, setting: _Setting | None) -> Value:
         """Whether mixed precision is on, as a value."""
         enabled = False if setting is None else setting.enabled
-        return enabled if isinstance(enabled, Value) else self.constant(place, enabled)
+        return enabled if isinstance(enabled, Value) else self.constant(insertion_point, enabled)
 
-    def dtype(self, place: Node | Block, device: str, setting: _Setting | None) -> Value:
+    def dtype(self, insertion_point: Node | Block, device: str, setting: _Setting | None) -> Value:
         """What mixed precision computes in, as a value."""
         dtype = DTYPES[device][0].code if setting is None else setting.dtype
-        return dtype if isinstance(dtype, Value) else self.constant(place, dtype)
+        return dtype if isinstance(dtype, Value) else self.constant(insertion_point, dtype)
 
-    def constant(self, place: Node | Block, value: Any) -> Value:
-        with self.graph.inserting(place):
+    def constant(self, insertion_point: Node | Block, value: Any) -> Value:
+        with self.graph.inserting(insertion_point):
             return constants.insert_constant(self.graph, value)
 
     def call(self, node: Node, settings: _Settings) -> None:

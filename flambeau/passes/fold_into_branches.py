@@ -94,9 +94,9 @@ def _answer(user: Node, chosen: Value, choice: Value) -> object:
     return NOT_FOLDED if results is NOT_FOLDED else results[0]
 
 
-def _answered(value: Value, user: Node, answers: dict[Value, object], made: dict[Value, Value]) -> Value:
+def _answered(value: Value, user: Node, answers: dict[Value, object], answered: dict[Value, Value]) -> Value:
     """A value that is the answer for what another is."""
-    known = made.get(value)
+    known = answered.get(value)
     if known is not None:
         return known
     if value in answers:
@@ -107,7 +107,7 @@ def _answered(value: Value, user: Node, answers: dict[Value, object], made: dict
         branch = value.defining_node
         assert branch is not None
         for block in branch.nested_blocks:
-            block.add_return(_answered(block.returns[value.index], user, answers, made))
+            block.add_return(_answered(block.returns[value.index], user, answers, answered))
         answer = branch.add_result(user.result().static_type)
-    made[value] = answer
+    answered[value] = answer
     return answer

@@ -43,9 +43,9 @@ def _dims(dim: Any, rank: int) -> Folded | None:
     return (rank, frozenset(d % rank for d in dims)) if rank and all(-rank <= d < rank for d in dims) else None
 
 
-def _length(node: Node, place: int) -> int | None:
+def _length(node: Node, index: int) -> int | None:
     """Of a list that is constant or made by a node."""
-    value = node.operands[place]
+    value = node.operands[index]
     if constants.is_constant(value):
         return len(constants.constant_value(value))
     maker = value.defining_node

@@ -27,11 +27,11 @@ TASKS = frozenset({"prim::fork", "prim::awaitable"})
 
 def fold_task(node: Node, fold: Callable[[Graph], None]) -> bool:
     """Let a task have the objects that it is given as constants, if `fold` leaves none of them; whether it did."""
-    places = [k for k, v in enumerate(node.operands) if constant_object(v) is not None]
-    if not places:
+    indices = [k for k, v in enumerate(node.operands) if constant_object(v) is not None]
+    if not indices:
         return False
     body = clone_graph(node.attribute(SUBGRAPH))
-    for k in reversed(places):
+    for k in reversed(indices):
         found_object = constant_object(node.operand(k))
         with body.inserting(body.body.first or body.body):
             value = insert_constant(body, found_object, definition_of(found_object).type)
@@ -41,7 +41,7 @@ def fold_task(node: Node, fold: Callable[[Graph], None]) -> bool:
     dce.do(body)
     if _keeps_objects(body) or _changes_constants(body):
         return False
-    for k in reversed(places):
+    for k in reversed(indices):
         node.remove_operand(k)
     node.attributes[SUBGRAPH] = body
     return True

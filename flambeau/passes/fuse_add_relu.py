@@ -30,5 +30,5 @@ def do(graph: Graph) -> bool:
     for add, relu, fused in _CASES:
         pattern = parse_ir(_PATTERN.format(add=add, relu=relu))
         replacement = parse_ir(_REPLACEMENT.format(fused=fused))
-        changed |= rewrite_patterns.do(graph, pattern, replacement, places=[("result", "result")], keeps_order=True)
+        changed |= rewrite_patterns.do(graph, pattern, replacement, sources=[("result", "result")], keeps_order=True)
     return changed

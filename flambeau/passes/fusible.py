@@ -264,8 +264,8 @@ def _leaves_statistics(node: Node, definition: OpDef) -> bool:
 def _looks_up_in(node: Node, table: Value) -> bool:
     """Whether a node loads from a table where integers say, and has no other use for it."""
     name = "" if node.definition is None else node.definition.accumulator
-    places = [k for k, v in enumerate(node.operands) if v is table]
-    return name in GATHERS and places == [GATHERS[name]]
+    indices = [k for k, v in enumerate(node.operands) if v is table]
+    return name in GATHERS and indices == [GATHERS[name]]
 
 
 def has_kernel_form(definition: OpDef) -> bool:

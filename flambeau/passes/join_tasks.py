@@ -112,13 +112,13 @@ def _check(graph: Graph) -> None:
 
 def _takes_any(node: Node) -> bool:
     """Whether an operator only hands on the futures that it is given: it stores or gives elements, compares none."""
-    places = [index for index, value in enumerate(node.operands) if _holds_future(value.static_type)]
-    if not places:
+    indices = [index for index, value in enumerate(node.operands) if _holds_future(value.static_type)]
+    if not indices:
         return not any(_holds_future(v.static_type) for v in node.results)
     arguments = () if node.definition is None else node.definition.schema.arguments
-    if any(index >= len(arguments) for index in places):
+    if any(index >= len(arguments) for index in indices):
         return False
-    formal = [arguments[index] for index in places]
+    formal = [arguments[index] for index in indices]
     return all(a.type.contained or (isinstance(a.type, VarType) and a.alias is not None) for a in formal)
 
 

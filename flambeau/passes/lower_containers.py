@@ -1,4 +1,4 @@
-"""Do without lists and dicts that nobody else ever sees and whose places are constants: their items become values.
+"""Do without lists and dicts that nobody else ever sees and whose slots are constants: their items become values.
 
 ```
 %l : Tensor[] = prim::ListConstruct(%a, %b)        %q : Tensor = prim::Loop(%n, %true, %a)
@@ -12,7 +12,7 @@
 ```
 
 A list qualifies if it keeps its length, a dict if it keeps its keys, and all that is done with it is reading and
-assigning items at constant places, or asking for its length, its keys or all its items. Loops over the keys of a dict
+assigning items at constant slots, or asking for its length, its keys or all its items. Loops over the keys of a dict
 are written out for that. What lies within another container can go once that is gone.
 """
 
@@ -34,10 +34,10 @@ KINDS: Final = (LIST, DICT)
 """What builds containers."""
 MOST: Final = 32
 """Items of containers that become values: loops carry each that is assigned in them."""
-Rule = Callable[["_Places", Node], Access | None]
+Rule = Callable[["_Layout", Node], Access | None]
 container_accesses: Final = RuleTable[Rule]("what is done with a container whose places are known")
-"""Of the container and the node; None from one that makes it another one, or looks for a place that is not known."""
-structure_reads: Final = RuleTable[Callable[["_Places", Node], Value]]("what the keys of a dict tell")
+"""Of the container and the node; None from one that makes it another one, or looks for a slot that is not known."""
+structure_reads: Final = RuleTable[Callable[["_Layout", Node], Value]]("what the keys of a dict tell")
 """Registers what makes an answer that stays the same for as long as a dict keeps its keys."""
 
 
@@ -56,16 +56,16 @@ def do(graph: Graph) -> bool:
         lower_tuples.do(graph)
 
 
-class _Places:
-    """The places of a container as it is made."""
+class _Layout:
+    """The slots of a container as it is made."""
 
-    def __init__(self, made: Node) -> None:
-        self.made = made
-        self.graph: Graph = made.graph
-        value = made.result()
+    def __init__(self, construction: Node) -> None:
+        self.construction = construction
+        self.graph: Graph = construction.graph
+        value = construction.result()
         self.is_dict = isinstance(value.static_type, DictType)
         self.type_ = value.static_type
-        items = made.operands
+        items = construction.operands
         if not self.is_dict:
             self.keys: list[Value] = []
             self.start: State = dict(enumerate(items))
@@ -75,7 +75,7 @@ class _Places:
 
     @property
     def is_known(self) -> bool:
-        """Whether each place is a constant, and there are few."""
+        """Whether each slot is a constant, and there are few."""
         return len(self.start) <= MOST and None not in self.start
 
     @property
@@ -83,8 +83,8 @@ class _Places:
         """The type of the items."""
         return without_refinement(self.type_.contained[-1])
 
-    def place(self, index: Value) -> Any:
-        """The place that a constant names; None where it is no constant, or no place of the container."""
+    def slot(self, index: Value) -> Any:
+        """The slot that a constant names; None where it is no constant, or no slot of the container."""
         key = _key(index)
         if not self.is_dict and isinstance(key, int) and key < 0:
             key += len(self.start)
@@ -92,7 +92,7 @@ class _Places:
 
 
 def _key(value: Value) -> Any:
-    """What a constant key or index is; None for what is no constant of the kinds that keys of places have."""
+    """What a constant key or index is; None for what is no constant of the kinds that keys of slots have."""
     key = constants.constant_value(value) if constants.is_constant(value) else None
     return key if type(key) in (int, str) else None
 
@@ -106,13 +106,13 @@ def _lower(node: Node) -> bool:
         return True
     if not _is_worth_it(value):
         return False
-    places = _Places(node)
-    accesses = _accesses(places, value) if places.is_known else None
+    layout = _Layout(node)
+    accesses = _accesses(layout, value) if layout.is_known else None
     around = None if accesses is None else touched(value.owner_block, accesses)
     if accesses is None or around is None:
         return False
-    scalars = Scalars(accesses, around, lambda place: places.element, lambda place: "")
-    scalars.lower(list(behind(node)), dict(places.start))
+    scalars = Scalars(accesses, around, lambda slot: layout.element, lambda slot: "")
+    scalars.lower(list(behind(node)), dict(layout.start))
     node.erase()
     return True
 
@@ -129,78 +129,78 @@ _GET_ITEM: Final = "aten::__getitem__"
 _SET_ITEM: Final = "aten::_set_item"
 
 
-def _accesses(places: _Places, value: Value) -> dict[Node, Access] | None:
+def _accesses(layout: _Layout, value: Value) -> dict[Node, Access] | None:
     """What is done with a container; None where some of it may be anything."""
-    found: dict[Node, Access] = {}
+    accesses: dict[Node, Access] = {}
     for use in value.uses():
         rule = container_accesses.get(use.user.op) if use.offset == 0 else None
-        access = None if rule is None or use.user in found else rule(places, use.user)
+        access = None if rule is None or use.user in accesses else rule(layout, use.user)
         if access is None:
             return None
-        found[use.user] = access
-    return found
+        accesses[use.user] = access
+    return accesses
 
 
 @container_accesses("aten::__getitem__")
-def _item(places: _Places, node: Node) -> Access | None:
-    place = places.place(node.operand(1))
-    return None if place is None else Access(place)
+def _item(layout: _Layout, node: Node) -> Access | None:
+    slot = layout.slot(node.operand(1))
+    return None if slot is None else Access(slot)
 
 
 @container_accesses("aten::_set_item")
-def _assignment(places: _Places, node: Node) -> Access | None:
-    place = places.place(node.operand(1))
+def _assignment(layout: _Layout, node: Node) -> Access | None:
+    slot = layout.slot(node.operand(1))
     is_free = not any(v.is_used for v in node.results) and node.operand(2) is not node.operand(0)
-    return Access(place, 2) if place is not None and is_free else None
+    return Access(slot, 2) if slot is not None and is_free else None
 
 
 @container_accesses("aten::values")
-def _values(places: _Places, node: Node) -> Access:
+def _values(layout: _Layout, node: Node) -> Access:
     type_ = without_refinement(node.result().static_type)
-    return Access(make=lambda state: _listed(places, [state[place] for place in places.start], type_))
+    return Access(make=lambda state: _listed(layout, [state[slot] for slot in layout.start], type_))
 
 
 @container_accesses("aten::items")
-def _items(places: _Places, node: Node) -> Access | None:
+def _items(layout: _Layout, node: Node) -> Access | None:
     type_ = without_refinement(node.result().static_type)
     if not isinstance(type_, ListType):
         return None
-    pair, graph = type_.element, places.graph
+    pair, graph = type_.element, layout.graph
 
     def make(state: State) -> Value:
-        both = [(key, state[_key(key)]) for key in places.keys]
-        return _listed(places, [graph.insert("prim::TupleConstruct", one, [pair]).result() for one in both], type_)
+        both = [(key, state[_key(key)]) for key in layout.keys]
+        return _listed(layout, [graph.insert("prim::TupleConstruct", one, [pair]).result() for one in both], type_)
 
     return Access(make=make)
 
 
 @container_accesses("aten::keys", "aten::len", "aten::__contains__")
-def _from_structure(places: _Places, node: Node) -> Access | None:
+def _from_structure(layout: _Layout, node: Node) -> Access | None:
     """What does not depend on the items: of dicts what `structure_reads` says."""
     rule = structure_reads.get(node.op)
-    if rule is None or (len(node.operands) > 1 and (not places.is_dict or _key(node.operand(1)) is None)):
+    if rule is None or (len(node.operands) > 1 and (not layout.is_dict or _key(node.operand(1)) is None)):
         return None
-    return Access(make=lambda state: rule(places, node))
+    return Access(make=lambda state: rule(layout, node))
 
 
 @structure_reads("aten::keys")
-def _all_keys(places: _Places, node: Node) -> Value:
-    return _listed(places, places.keys, without_refinement(node.result().static_type))
+def _all_keys(layout: _Layout, node: Node) -> Value:
+    return _listed(layout, layout.keys, without_refinement(node.result().static_type))
 
 
 @structure_reads("aten::len")
-def _length(places: _Places, node: Node) -> Value:
-    return insert_constant(places.graph, len(places.start), INT)
+def _length(layout: _Layout, node: Node) -> Value:
+    return insert_constant(layout.graph, len(layout.start), INT)
 
 
 @structure_reads("aten::__contains__")
-def _contains(places: _Places, node: Node) -> Value:
-    return insert_constant(places.graph, _key(node.operand(1)) in places.start, BOOL)
+def _contains(layout: _Layout, node: Node) -> Value:
+    return insert_constant(layout.graph, _key(node.operand(1)) in layout.start, BOOL)
 
 
-def _listed(places: _Places, items: list[Value], type_: Type) -> Value:
-    made: Value = places.graph.insert(LIST, items, [type_]).result()
-    return made
+def _listed(layout: _Layout, items: list[Value], type_: Type) -> Value:
+    result: Value = layout.graph.insert(LIST, items, [type_]).result()
+    return result
 
 
 # -- loops over keys and items ----------------------------------------------------------------------------------------
@@ -212,10 +212,10 @@ def _write_out_loops(graph: Graph) -> bool:
     changed = False
     for kind in KINDS:
         for node in graph.find_all(kind):
-            places = _Places(node)
-            is_wanted = places.is_known and (_hides_items(places) or _is_changed(node.result()))
-            if is_wanted and _keeps_places(places) and _has_unknown_place(places):
-                changed = _write_out_structure(places) or changed
+            layout = _Layout(node)
+            is_wanted = layout.is_known and (_hides_items(layout) or _is_changed(node.result()))
+            if is_wanted and _keeps_slots(layout) and _has_unknown_slot(layout):
+                changed = _write_out_structure(layout) or changed
     if changed:
         peephole.do(graph)
         constant_propagation.do(graph, values_only=True)
@@ -228,37 +228,37 @@ def _write_out_loops(graph: Graph) -> bool:
     return changed
 
 
-def _write_out_structure(places: _Places) -> bool:
+def _write_out_structure(layout: _Layout) -> bool:
     """Put in what is known of a container's length and keys; whether that was asked."""
-    asking = [use.user for use in places.made.result().uses() if use.user.op in structure_reads]
+    asking = [use.user for use in layout.construction.result().uses() if use.user.op in structure_reads]
     for node in (n for n in asking if len(n.operands) == 1):
-        with places.graph.inserting(node), places.graph.at_range(node.range):
-            node.result().replace_uses_with(structure_reads[node.op](places, node))
+        with layout.graph.inserting(node), layout.graph.at_range(node.range):
+            node.result().replace_uses_with(structure_reads[node.op](layout, node))
         node.erase()
     return bool(asking)
 
 
-def _hides_items(places: _Places) -> bool:
+def _hides_items(layout: _Layout) -> bool:
     """Whether a container is a dict, or holds what values could take the place of."""
-    return places.is_dict or isinstance(places.element, ListType | DictType | TupleType | ClassType)
+    return layout.is_dict or isinstance(layout.element, ListType | DictType | TupleType | ClassType)
 
 
 def _is_changed(value: Value) -> bool:
     return any(use.user.op == _SET_ITEM and use.offset == 0 for use in value.uses())
 
 
-def _keeps_places(places: _Places) -> bool:
-    """Whether nothing is done with a container that may add or take away places."""
-    for use in places.made.result().uses():
+def _keeps_slots(layout: _Layout) -> bool:
+    """Whether nothing is done with a container that may add or take away slots."""
+    for use in layout.construction.result().uses():
         rule = container_accesses.get(use.user.op) if use.offset == 0 else None
         is_assigned = use.user.op == _SET_ITEM
-        if rule is None or (is_assigned and places.place(use.user.operand(1)) is None):
+        if rule is None or (is_assigned and layout.slot(use.user.operand(1)) is None):
             return False
     return True
 
 
-def _has_unknown_place(places: _Places) -> bool:
-    uses = places.made.result().uses()
+def _has_unknown_slot(layout: _Layout) -> bool:
+    uses = layout.construction.result().uses()
     return any(len(use.user.operands) > 1 and _key(use.user.operand(1)) is None for use in uses)
 
 
@@ -266,15 +266,15 @@ def _goes_over_literal(loop: Node) -> bool:
     """Whether a loop takes the items of keys that are written out, or of such a list, by its counter."""
     (body,) = loop.nested_blocks
     for use in body.parameters[0].uses():
-        made = use.user.operand(0).defining_node if use.user.op == _GET_ITEM and use.offset == 1 else None
-        if made is None or made.op != LIST:
+        literal = use.user.operand(0).defining_node if use.user.op == _GET_ITEM and use.offset == 1 else None
+        if literal is None or literal.op != LIST:
             continue
-        places = _Places(made)
-        if _are_keys(made) or (_keeps_places(places) and (_hides_items(places) or _is_changed(made.result()))):
+        layout = _Layout(literal)
+        if _are_keys(literal) or (_keeps_slots(layout) and (_hides_items(layout) or _is_changed(literal.result()))):
             return True
     return False
 
 
-def _are_keys(made: Node) -> bool:
+def _are_keys(literal: Node) -> bool:
     """Whether a list is of constant keys."""
-    return bool(made.operands) and all(isinstance(_key(v), str) for v in made.operands)
+    return bool(literal.operands) and all(isinstance(_key(v), str) for v in literal.operands)

@@ -88,5 +88,5 @@ def _item(node: Node) -> Any:
 def _length(node: Node) -> Any:
     """len({...})"""
     elements = _literal(node.operand(0))
-    places = None if elements is None else places_of_keys(elements)
-    return KEEP if places is None else Literal(node.operand(0), Constant(len(places)), is_shallow=True)
+    positions = None if elements is None else places_of_keys(elements)
+    return KEEP if positions is None else Literal(node.operand(0), Constant(len(positions)), is_shallow=True)

@@ -59,9 +59,9 @@ def _tells(node: Node) -> bool:
     return is_open(node) or node.op == "prim::GetAttr" or makes_leaf(node)
 
 
-def _detach(graph: Graph, taken: Sequence[Value], place: Node) -> None:
+def _detach(graph: Graph, taken: Sequence[Value], insertion_point: Node) -> None:
     """Put detached tensors in the place of arguments, from a node on."""
-    with graph.inserting(place):
+    with graph.inserting(insertion_point):
         for value in taken:
             uses = list(value.uses())
             detached = graph.insert("aten::detach", (value,), (value.static_type,)).result()

@@ -50,17 +50,17 @@ def _lower(node: Node) -> bool:
 
 def _accesses(value: Value) -> dict[Node, Access] | None:
     """The reads and assignments of attributes; None for other uses."""
-    found: dict[Node, Access] = {}
+    accesses: dict[Node, Access] = {}
     for use in value.uses():
         node = use.user
         if node.op not in (GET, SET) or use.offset != 0:
             return None
-        found[node] = Access(node.attribute("name"), 1 if node.op == SET else None)
-    return found
+        accesses[node] = Access(node.attribute("name"), 1 if node.op == SET else None)
+    return accesses
 
 
 def _attribute_type(type_: ClassType, name: Any) -> Type:
     attribute = type_.definition.attribute(name)
     assert attribute is not None
-    found: Type = attribute.type
-    return found
+    result: Type = attribute.type
+    return result

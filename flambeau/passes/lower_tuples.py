@@ -103,20 +103,20 @@ def _uninitialised(node: Node, type_: TupleType) -> list[Value]:
         return [node.graph.insert(UNINITIALISED, (), [t]).result() for t in type_.elements]
 
 
-def _apart(graph: Graph, value: Value, place: Node | Block) -> Sequence[Value]:
-    """The elements of a tuple, taken apart before `place` if need be."""
+def _apart(graph: Graph, value: Value, insertion_point: Node | Block) -> Sequence[Value]:
+    """The elements of a tuple, taken apart before `insertion_point` if need be."""
     if value.defining_node is not None and value.defining_node.op == CONSTRUCT:
         return value.defining_node.operands
     assert isinstance(value.static_type, TupleType)
     if value.defining_node is not None and value.defining_node.op == UNINITIALISED:
         return _uninitialised(value.defining_node, value.static_type)
-    with graph.inserting(place):
+    with graph.inserting(insertion_point):
         return graph.insert(UNPACK, [value], value.static_type.elements).results
 
 
-def _together(graph: Graph, old: Value, elements: Sequence[Value], place: Node | Block) -> None:
+def _together(graph: Graph, old: Value, elements: Sequence[Value], insertion_point: Node | Block) -> None:
     """Let the users of a tuple use one built anew of its elements."""
-    with graph.inserting(place):
+    with graph.inserting(insertion_point):
         old.replace_uses_with(graph.insert(CONSTRUCT, elements, [old.static_type]).result())
 
 

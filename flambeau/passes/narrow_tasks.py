@@ -48,7 +48,7 @@ def _narrow(fork: Node) -> bool:
     return changed
 
 
-def _read_outside(fork: Node, body: Graph, owner: Value, place: int) -> None:
+def _read_outside(fork: Node, body: Graph, owner: Value, index: int) -> None:
     """Read the attributes that a task reads of one of its operands where the task is forked."""
     read: dict[str, Value] = {}
     for node in dict.fromkeys(u.user for u in owner.uses()):
@@ -56,7 +56,7 @@ def _read_outside(fork: Node, body: Graph, owner: Value, place: int) -> None:
         if name not in read:
             type_ = node.result().static_type
             with fork.graph.inserting(fork), fork.graph.at_range(node.range):
-                outside = fork.graph.insert(_READ, (fork.operand(place),), (type_,), name=name).result()
+                outside = fork.graph.insert(_READ, (fork.operand(index),), (type_,), name=name).result()
             fork.add_operand(outside)
             read[name] = body.add_parameter(type_, name)
         node.result().replace_uses_with(read[name])

@@ -64,7 +64,7 @@ class _Peephole:
         if rewritten is KEEP:
             return False
         if isinstance(rewritten, Chain):
-            with self._graph.inserting(rewritten.place), self._graph.at_range(node.range):
+            with self._graph.inserting(rewritten.insertion_point), self._graph.at_range(node.range):
                 new = rewritten.make()
         elif isinstance(rewritten, Constant):
             with self._graph.inserting(node), self._graph.at_range(node.range):

@@ -52,9 +52,9 @@ def item_of_literal(node: Node) -> Any:
     return _item_of(node, elements[index])
 
 
-def _item_of(node: Node, found: Value) -> Any:
-    is_known = found.static_type == node.result().static_type
-    return Literal(node.operand(0), found, is_shallow=True) if is_known else KEEP
+def _item_of(node: Node, item: Value) -> Any:
+    is_known = item.static_type == node.result().static_type
+    return Literal(node.operand(0), item, is_shallow=True) if is_known else KEEP
 
 
 def _one_size(node: Node, index: Any) -> Any:

@@ -26,10 +26,10 @@ class Constant:
 
 @dataclass(frozen=True)
 class Chain:
-    """The result is what `make` gives, which inserts the nodes for it before `place`."""
+    """The result is what `make` gives, which inserts the nodes for it before `insertion_point`."""
 
     make: Callable[[], Value]
-    place: Node
+    insertion_point: Node
 
 
 @dataclass(frozen=True)

@@ -102,8 +102,8 @@ def _is_of(node: Node, family: _Family) -> bool:
 def _is_kept_once(family: _Family, writes: list[Node]) -> bool:
     """Whether at most one view, or the tensor itself, is returned or put anywhere, and that after all writes."""
     kept = [(use.user, name) for name in (family.base, *family.parents) for use in name.uses() if _keeps(use)]
-    places = [ancestor_in(user, family.base.owner_block) for user, _ in kept]
-    is_late = all(at is not None and all(write.is_before(at) for write in writes) for at in places)
+    ancestors = [ancestor_in(user, family.base.owner_block) for user, _ in kept]
+    is_late = all(at is not None and all(write.is_before(at) for write in writes) for at in ancestors)
     return is_late and len({_shown(name, family) for _, name in kept}) <= 1
 
 

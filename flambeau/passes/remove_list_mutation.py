@@ -65,11 +65,11 @@ def do(graph: Graph) -> bool:
 def _changes(value: Value, aliases: AliasAnalysis) -> list[Node]:
     """The changes of a list in order; none where one has to stay."""
     block, names = value.owner_block, _names_of(value)
-    places = aliases.locations(value)
+    locations = aliases.locations(value)
     uses = [use for name in names for use in name.uses()]
     changes = {use.user for use in uses if _is_change(use)}
-    writers = [writer for writer in aliases.writers(value) if not places.isdisjoint(aliases.writes(writer))]
-    if len(places) != 1 or not changes.issuperset(writers) or any(c.owner_block is not block for c in changes):
+    writers = [writer for writer in aliases.writers(value) if not locations.isdisjoint(aliases.writes(writer))]
+    if len(locations) != 1 or not changes.issuperset(writers) or any(c.owner_block is not block for c in changes):
         return []
     ordered = sorted(changes, key=cmp_to_key(_in_order))
     return ordered if all(_may_stay(use, ordered[-1], value, aliases) for use in uses) else []
@@ -219,11 +219,11 @@ def _clear(elements: tuple[Value, ...], node: Node) -> Changed:
 
 def place_of_key(elements: tuple[Value, ...], key: Value) -> int | None:
     """Where among keys and values the value of a key is, -1 where it is not; None where keys are not known."""
-    places = places_of_keys(elements)
-    if places is None or not constants.is_constant(key):
+    positions = places_of_keys(elements)
+    if positions is None or not constants.is_constant(key):
         return None
     wanted = constants.constant_value(key)
-    return places.get(wanted, -1) if isinstance(wanted, str | int) else None
+    return positions.get(wanted, -1) if isinstance(wanted, str | int) else None
 
 
 def places_of_keys(elements: tuple[Value, ...]) -> dict[str | int, int] | None:

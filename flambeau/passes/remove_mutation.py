@@ -145,8 +145,8 @@ def _first(node: Node, may_go: Callable[[Node], bool]) -> Value:
 
 def only_location(value: Value, aliases: AliasAnalysis) -> Location | None:
     """The location that a value is; None where it may be several, or none."""
-    places = aliases.locations(value)
-    return next(iter(places)) if len(places) == 1 else None
+    locations = aliases.locations(value)
+    return next(iter(locations)) if len(locations) == 1 else None
 
 
 def holders_of(graph: Graph, aliases: AliasAnalysis) -> dict[Location | None, list[Value]]:
@@ -170,8 +170,8 @@ def _is_private(value: Value, holders: list[Value], aliases: AliasAnalysis, may_
         node = other.defining_node
         if node is None or node.owner_block is not block or not may_go(node) or node.operand(0) not in holders:
             return False
-    made = {node for other in holders if other is not value and (node := other.defining_node) is not None}
-    return all(writer in made for writer in aliases.writers(value)) and _is_stored_last(holders, made, block)
+    makers = {node for other in holders if other is not value and (node := other.defining_node) is not None}
+    return all(writer in makers for writer in aliases.writers(value)) and _is_stored_last(holders, makers, block)
 
 
 def _is_stored_last(holders: list[Value], writers: set[Node], block: Block) -> bool:

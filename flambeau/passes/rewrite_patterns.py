@@ -31,13 +31,13 @@ def do(
     pattern: Graph,
     replacement: Graph,
     *,
-    places: Iterable[tuple[str, str]] = (),
+    sources: Iterable[tuple[str, str]] = (),
     wanted: Condition | None = None,
     keeps_order: bool = False,
 ) -> bool:
     """Replace every match. Raises ValueError for a pattern that cannot be looked for, or another number of values.
 
-    `places` are pairs of a value of the replacement and one of the pattern: the node that makes the first gets the
+    `sources` are pairs of a value of the replacement and one of the pattern: the node that makes the first gets the
     place in the source that the other one had.
     """
     check_pattern(pattern)
@@ -53,7 +53,7 @@ def do(
         nodes = [match.nodes[n] for n in pattern.nodes() if n in match.nodes and n.op != CONSTANT]
         if keeps_order and not _gather(graph, nodes):
             continue
-        _replace(graph, pattern, replacement, match, nodes, dict(places))
+        _replace(graph, pattern, replacement, match, nodes, dict(sources))
         changed = True
     return changed
 
@@ -74,7 +74,7 @@ def _gather(graph: Graph, nodes: list[Node]) -> bool:
 
 
 def _replace(
-    graph: Graph, pattern: Graph, replacement: Graph, match: Match, nodes: list[Node], places: dict[str, str]
+    graph: Graph, pattern: Graph, replacement: Graph, match: Match, nodes: list[Node], sources: dict[str, str]
 ) -> None:
     copies: dict[Value, Value] = {}
     inputs = [match.values[v] for v in pattern.parameters]
@@ -83,7 +83,7 @@ def _replace(
     last = match.nodes[anchor]
     with graph.inserting(last), graph.at_range(None):
         results = insert_graph(graph, replacement, inputs, copies)
-    _take_ranges(match, copies, places)
+    _take_ranges(match, copies, sources)
     for old_value, result in zip((match.values[v] for v in pattern.returns), results, strict=True):
         if result not in inputs:
             result.set_type(old_value.static_type)
@@ -93,12 +93,12 @@ def _replace(
             node.erase()
 
 
-def _take_ranges(match: Match, copies: dict[Value, Value], places: dict[str, str]) -> None:
-    """Let new nodes say that they were written where old ones were: `places` has for names of the replacement those of
+def _take_ranges(match: Match, copies: dict[Value, Value], sources: dict[str, str]) -> None:
+    """Let new nodes say that they were written where old ones were: `sources` has for names of the replacement those of
     the pattern.
     """
     by_name = {v.name: v for v in match.values}
-    for new, old in places.items():
+    for new, old in sources.items():
         value = next((copies[v] for v in copies if v.has_name and v.name == new), None)
         source = match.values[by_name[old]].defining_node if old in by_name else None
         if value is not None and value.defining_node is not None and source is not None:

@@ -147,12 +147,12 @@ class ByFlag(Written):
 
     def __init__(
         self,
-        place: int,
+        flag_index: int,
         if_set: Mapping[str, Callable[..., Any] | Formula],
         if_not: Mapping[str, Callable[..., Any] | Formula],
     ) -> None:
         super().__init__(if_not)
-        self.place = place
+        self.flag_index = flag_index
         """Which argument is the flag."""
         self._if_set = Written(if_set)
 
@@ -164,7 +164,7 @@ class ByFlag(Written):
 
     def statics(self, arguments: tuple[Any, ...]) -> tuple[Any, ...]:
         """The flag; `...` where it is not known."""
-        flag = arguments[self.place]
+        flag = arguments[self.flag_index]
         return (flag if flag is ... else bool(flag),)
 
 
@@ -202,17 +202,19 @@ def formulas(*names: str, **by_operand: Callable[..., Any] | Formula) -> None:
 
 def formulas_by_flag(
     *names: str,
-    place: int,
+    flag_index: int,
     if_set: Mapping[str, Callable[..., Any] | Formula],
     if_not: Mapping[str, Callable[..., Any] | Formula],
 ) -> None:
-    """Declare formulas that depend on a flag, the argument at `place`: what no formula needs is not kept.
+    """Declare formulas that depend on a flag, the argument at `flag_index`: what no formula needs is not kept.
 
-    >>> formulas_by_flag("example::norm", place=1, if_set={"x": lambda grad: grad}, if_not={"x": lambda grad, y: grad})
+    >>> formulas_by_flag(
+    ...     "example::norm", flag_index=1, if_set={"x": lambda grad: grad}, if_not={"x": lambda grad, y: grad}
+    ... )
     >>> written("example::norm").formula("x", Call(statics=(True,))).needs
     ('grad',)
     """
-    _table(*names)(ByFlag(place, if_set, if_not))
+    _table(*names)(ByFlag(flag_index, if_set, if_not))
 
 
 def decomposed(*names: str) -> Callable[[Callable[..., Any]], Callable[..., Any]]:

@@ -175,8 +175,8 @@ class OpDef:
         """Whether a call with all these arguments draws from a generator: a dropout does not unless it trains."""
         if self.effect is not Effect.RANDOM:
             return False
-        places = (self.schema.index.get(name) for name in ("train", "training"))
-        return all(index is None or arguments[index] is not False for index in places)
+        indices = (self.schema.index.get(name) for name in ("train", "training"))
+        return all(index is None or arguments[index] is not False for index in indices)
 
     def __call__(self, *arguments: Any) -> Any:
         """Run the kernel on all arguments in schema order."""

@@ -48,9 +48,9 @@ def element_of(
     t: Tensor, body: Expr, buffer: Buffer, at: tuple[Expr, ...], where: tuple[Expr, ...], name: Callable[[str], str]
 ) -> Body:
     """What computes a tensor's element at some indices by its expression, and stores it in a buffer's `where`."""
-    places: dict[Var, Expr] = dict(zip(t.axes, at, strict=True))
+    substitution: dict[Var, Expr] = dict(zip(t.axes, at, strict=True))
     fresh = {v: Var(name(v.name)) for v, _ in t.reduced}
-    inner: Body = [Store(buffer, where, simplify(substituted(body, places | fresh)), t.reducer, t)]
+    inner: Body = [Store(buffer, where, simplify(substituted(body, substitution | fresh)), t.reducer, t)]
     for v, size in reversed(t.reduced):
         inner = [Loop(fresh[v], integer(0), size, inner, reduces=True)]
     if t.reducer:

@@ -52,13 +52,13 @@ class Compiled(ABC):
         """What calls take, in order."""
         return self.arguments.args
 
-    def __call__(self, *given: Any) -> Any:
-        return self._called(given, self.memory, self._run)
+    def __call__(self, *arguments: Any) -> Any:
+        return self._called(arguments, self.memory, self._run)
 
-    def _called(self, given: tuple[Any, ...], memory: Memory, run: Callable[[Bound], None]) -> Any:
-        bound = self.arguments.bind(given, memory)
+    def _called(self, arguments: tuple[Any, ...], memory: Memory, run: Callable[[Bound], None]) -> Any:
+        bound = self.arguments.bind(arguments, memory)
         run(bound)
-        results = tuple([memory.result(array, given) for array in bound.results])
+        results = tuple([memory.result(array, arguments) for array in bound.results])
         return results[0] if len(results) == 1 else results
 
     @abstractmethod

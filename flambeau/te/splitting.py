@@ -125,10 +125,10 @@ def fuse(nest: Nest, outer: Loop, inner: Loop) -> Loop:
     check_fusible(outer, inner)
     size = inner.extent
     var = Var(nest.fresh(f"{outer.name}_{inner.name}"))
-    places: dict[Var, Expr] = {
+    substitution: dict[Var, Expr] = {
         outer.var: simplify(outer.start + var // size), inner.var: simplify(inner.start + var % size)
     }  # fmt: skip
-    replace_in(inner.body, places)
+    replace_in(inner.body, substitution)
     fused = Loop(var, integer(0), simplify(outer.extent * size), inner.body, reduces=inner.reduces)
     nest.put(outer, [fused])
     return fused

@@ -76,13 +76,13 @@ class Tensor:
         return self.body is None
 
     def __getitem__(self, indices: Operand | tuple[Operand, ...]) -> Expr:
-        places = indices if isinstance(indices, tuple) else (indices,)
-        if len(places) != self.ndim:
+        subscripts = indices if isinstance(indices, tuple) else (indices,)
+        if len(subscripts) != self.ndim:
             names = ", ".join("ijklmnop"[: self.ndim]) or "()"
             raise ScheduleError(
-                f"{self.name} has {self.ndim} dimensions, got {len(places)} indices: {self.name}[{names}]"
+                f"{self.name} has {self.ndim} dimensions, got {len(subscripts)} indices: {self.name}[{names}]"
             )
-        return Load(self.buffer, tuple(_index(self.name, k, i) for k, i in enumerate(places)))
+        return Load(self.buffer, tuple(_index(self.name, k, i) for k, i in enumerate(subscripts)))
 
     def __call__(self, *indices: Operand) -> Expr:
         return self[indices]

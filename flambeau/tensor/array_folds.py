@@ -61,7 +61,7 @@ def accumulated(function: numpy.ufunc, array: Array, axis: int) -> Any:
 
 
 def fold_into(function: numpy.ufunc, target: Array, index: Any, values: Any) -> None:
-    """`target[index] = function(target[index], values)`, where places that are named twice count twice.
+    """`target[index] = function(target[index], values)`, where indices that are named twice count twice.
 
     >>> counts = np.zeros(3, np.int64)
     >>> fold_into(np.add, counts, np.array([0, 2, 2]), 1)
@@ -71,37 +71,37 @@ def fold_into(function: numpy.ufunc, target: Array, index: Any, values: Any) -> 
     if is_host_array(target):
         function.at(target, index, values)
         return
-    places = np.arange(target.size).reshape(target.shape)[index]
-    spread = np.broadcast_to(np.asarray(values, target.dtype), places.shape).reshape(-1)
+    indices = np.arange(target.size).reshape(target.shape)[index]
+    spread = np.broadcast_to(np.asarray(values, target.dtype), indices.shape).reshape(-1)
     flat = np.ascontiguousarray(target).reshape(-1)
     folded = _adder(flat.dtype) if function.__name__ == "add" else None
     if folded is None:
-        flat = _fold_sorted(function, flat, places.reshape(-1), spread)
+        flat = _fold_sorted(function, flat, indices.reshape(-1), spread)
     else:
-        flat = folded(flat, places.reshape(-1), spread)
+        flat = folded(flat, indices.reshape(-1), spread)
     target[...] = flat.reshape(target.shape)
 
 
 def _adder(dtype: numpy.dtype[Any]) -> Callable[[Any, Any, Any], Any] | None:
-    """Adds values into places of a flat array, in no order; None for dtypes that are none of a device's."""
+    """Adds values at indices of a flat array, in no order; None for dtypes that are none of a device's."""
     if dtype.name == "int64":
-        return lambda flat, places, values: _added(flat, places, values, numpy.uint64)
-    return (lambda flat, places, values: _added(flat, places, values, dtype)) if dtype.name in _ADDS else None
+        return lambda flat, indices, values: _added(flat, indices, values, numpy.uint64)
+    return (lambda flat, indices, values: _added(flat, indices, values, dtype)) if dtype.name in _ADDS else None
 
 
-def _added(flat: Any, places: Any, values: Any, seen_as: Any) -> Any:
+def _added(flat: Any, indices: Any, values: Any, seen_as: Any) -> Any:
     result = flat.copy()
-    add_at(result.view(seen_as), places, np.ascontiguousarray(values).view(seen_as))
+    add_at(result.view(seen_as), indices, np.ascontiguousarray(values).view(seen_as))
     return result
 
 
-def _fold_sorted(function: numpy.ufunc, flat: Any, places: Any, values: Any) -> Any:
-    """Values folded into places of a flat array, in the order of the values: those of a place are brought together,
-    and each takes in the one `step` before it until the last of a place has them all."""
-    if not places.size:
+def _fold_sorted(function: numpy.ufunc, flat: Any, indices: Any, values: Any) -> Any:
+    """Values folded in at indices of a flat array, in the order of the values: those of an index are brought together,
+    and each takes in the one `step` before it until the last of an index has them all."""
+    if not indices.size:
         return flat
-    order = np.argsort(places)
-    where, folded = places[order], values[order]
+    order = np.argsort(indices)
+    where, folded = indices[order], values[order]
     step = 1
     while step < len(where):
         together = function(folded[:-step], folded[step:]).astype(flat.dtype, copy=False)

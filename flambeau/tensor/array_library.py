@@ -116,15 +116,15 @@ def address_of(array: Any) -> int:
     return int(array.ctypes.data) if isinstance(array, numpy.ndarray) else int(array.data.ptr)
 
 
-def add_at(array: Any, places: Any, values: Any) -> None:
-    """Add values to an array in its places, those that are named twice twice; of the device that an operator runs on.
+def add_at(array: Any, indices: Any, values: Any) -> None:
+    """Add values to an array at indices, those that are named twice twice; of the device that an operator runs on.
 
     >>> counts = np.zeros(3)
     >>> add_at(counts, [0, 2, 2], 1.0)
     >>> counts.tolist()
     [1.0, 0.0, 2.0]
     """
-    (_place.library or numpy).add.at(array, places, values)
+    (_place.library or numpy).add.at(array, indices, values)
 
 
 def may_look(array: Any) -> bool:
@@ -138,20 +138,20 @@ def may_look(array: Any) -> bool:
     return _place.library is None or not _place.library.cuda.get_current_stream().is_capturing()
 
 
-def is_outside(places: Any, low: int, high: int) -> bool:
-    """Whether a place is outside of `low <= place < high`. On a device none is said to be: it looks itself, and the
+def is_outside(indices: Any, low: int, high: int) -> bool:
+    """Whether an index is outside of `low <= index < high`. On a device none is said to be: it looks itself, and the
     next wait for it raises.
 
     >>> is_outside(np.array([0, 3]), 0, 3), is_outside(np.array([0, 2]), 0, 3)
     (True, False)
     """
-    if not places.size:
+    if not indices.size:
         return False
-    if isinstance(places, numpy.ndarray):
-        return int(places.max()) >= high or int(places.min()) < low
-    if low < high and PLACES_ON_DEVICE.implementation(places, low, high, _place.operator):
+    if isinstance(indices, numpy.ndarray):
+        return int(indices.max()) >= high or int(indices.min()) < low
+    if low < high and PLACES_ON_DEVICE.implementation(indices, low, high, _place.operator):
         return False
-    return may_look(places) and bool(((places < low) | (places >= high)).any())
+    return may_look(indices) and bool(((indices < low) | (indices >= high)).any())
 
 
 def empty_in_order(sizes: Any, dtype: Any, byte_strides: Any) -> Any:

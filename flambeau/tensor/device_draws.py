@@ -23,13 +23,13 @@ _LOW: Final = 0xFFFFFFFF
 
 
 def philox(count: int, key: int, stream: int) -> Any:
-    """Random 32-bit words for places from 0 on, as 64-bit integers in four rows of `count` elements.
+    """Random 32-bit words for counters from 0 on, as 64-bit integers in four rows of `count` elements.
 
     >>> [hex(int(w)) for w in philox(1, 0, 0)[:, 0]]
     ['0x6627e8d5', '0xe169c58d', '0xbc57ac4c', '0x9b00dbd8']
     """
-    places = np.arange(count).astype(numpy.uint64)
-    words = [places & _LOW, places >> 32, np.full(count, stream & _LOW, numpy.uint64), np.zeros(count, numpy.uint64)]
+    counter = np.arange(count).astype(numpy.uint64)
+    words = [counter & _LOW, counter >> 32, np.full(count, stream & _LOW, numpy.uint64), np.zeros(count, numpy.uint64)]
     words[3] = words[3] + (stream >> 32)
     keys = [key & _LOW, key >> 32]
     for _ in range(10):
@@ -92,8 +92,8 @@ class DeviceDraws:
         return philox(count, key, stream)
 
     @staticmethod
-    def _brought(made: Any) -> Any:
-        return np.asarray(made) if isinstance(made, numpy.ndarray) else made
+    def _brought(array: Any) -> Any:
+        return np.asarray(array) if isinstance(array, numpy.ndarray) else array
 
 
 def _count(size: Any) -> int:

@@ -220,14 +220,14 @@ def _new_tensor(
     return create.tensor(data, dtype=self.dtype if dtype is None else dtype, device=device, requires_grad=requires_grad)
 
 
-def _new(self: Tensor, *given: Any) -> Tensor:
+def _new(self: Tensor, *arguments: Any) -> Tensor:
     """What the old `x.new(...)` makes: memory of sizes, or of a sequence its elements, in this dtype on this device.
 
     Of a tensor of this dtype it is another one with the same memory. Raises TypeError for one of another dtype.
     """
-    match given:
+    match arguments:
         case (Size() as sizes,):
-            given = tuple(sizes)
+            arguments = tuple(sizes)
         case (Tensor() as other,):
             if other.dtype is not self.dtype:
                 raise TypeError(NEW_TENSOR.format(wanted=self.dtype, given=other.dtype))
@@ -235,7 +235,7 @@ def _new(self: Tensor, *given: Any) -> Tensor:
             return detached
         case (data,) if not isinstance(data, int):
             return _new_tensor(self, data, device=self.device)
-    result: Tensor = call("aten::new_empty", self, list(given) or [0])
+    result: Tensor = call("aten::new_empty", self, list(arguments) or [0])
     return result
 
 

@@ -174,9 +174,9 @@ def nearest(real: Array, dtype: DType, quantizer: Quantizer) -> Array:
     scale, zero_point = quantizer.factors(real.ndim)
     with np.errstate(all="ignore"):
         inverse = (np.float32(1) / scale).astype(np.float32)
-        places = np.rint(real * inverse + np.asarray(zero_point, np.float32)).astype(np.float64)
-    places = np.where(np.isnan(places), limits.min if dtype.itemsize == 4 else limits.max, places)
-    return np.clip(places, limits.min, limits.max).astype(dtype.representation.numpy, order="K")
+        levels = np.rint(real * inverse + np.asarray(zero_point, np.float32)).astype(np.float64)
+    levels = np.where(np.isnan(levels), limits.min if dtype.itemsize == 4 else limits.max, levels)
+    return np.clip(levels, limits.min, limits.max).astype(dtype.representation.numpy, order="K")
 
 
 def quantized(real: Array, dtype: DType, quantizer: Quantizer) -> QuantizedTensor:

@@ -258,8 +258,8 @@ class _TangentCall:
         if not pairs or not asked:
             return [None] * len(results) if is_list else None
         roots = [o for o, _ in pairs]
-        found = iter(grad_of(roots, asked, [_as(o, t) for o, t in pairs], True, creates))
-        columns = [None if seed is None else next(found) for seed in seeds]
+        gradients = iter(grad_of(roots, asked, [_as(o, t) for o, t in pairs], True, creates))
+        columns = [None if seed is None else next(gradients) for seed in seeds]
         return columns if is_list else columns[0]
 
     def _seed(self, number: int, result: Any) -> Tensor | None:

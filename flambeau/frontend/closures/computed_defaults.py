@@ -49,11 +49,11 @@ def left_out(
     args: Sequence[Argument], keywords: Mapping[str, Argument],
 ) -> dict[str, Argument]:  # fmt: skip
     """The computed defaults of arguments that a call does not give."""
-    places = [p.name for p in tree.decl.params if not p.keyword_only]
+    positional = [p.name for p in tree.decl.params if not p.keyword_only]
     defaults: dict[str, Argument] = {}
     for name, variable in computed.items():
         meaning = e.scope.find(name_at(closure, variable, e.scope.unique_name))
-        if name in keywords or name in places[: len(args)]:
+        if name in keywords or name in positional[: len(args)]:
             continue
         if not isinstance(meaning, Variable):
             raise CompileError(IN_A_BRANCH.format(name=name), where)

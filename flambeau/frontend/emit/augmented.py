@@ -166,8 +166,8 @@ def _to_item(e: Emitter, tree: AugAssign, target: Subscript) -> None:
 def _to_tensor_item(e: Emitter, tree: AugAssign, target: Subscript, owner: Value) -> None:
     steps = reversed_dimensions(target.indices) if is_array(owner) else {}
     if steps:
-        places = forward_view(e, target.range, owner, target.indices, steps)
-        _combined(e, tree, places, turned(e, tree.range, e.value(tree.value), places, steps))
+        target_view = forward_view(e, target.range, owner, target.indices, steps)
+        _combined(e, tree, target_view, turned(e, tree.range, e.value(tree.value), target_view, steps))
         return
     item, view, index = tensor_item(e, target.range, owner, target.indices)
     right = e.value(tree.value)

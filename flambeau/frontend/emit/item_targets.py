@@ -27,9 +27,9 @@ def assign_item(e: Emitter, target: Subscript, value: Value) -> None:
     if isinstance(owner.static_type, TensorType):
         steps = reversed_dimensions(target.indices) if is_array(owner) else {}
         if steps:
-            places = forward_view(e, where, owner, target.indices, steps)
-            source = as_tensor_like(e, where, turned(e, where, value, places, steps), places)
-            call_operator(e, where, "aten::copy_", [places, source, e.constant(False)])
+            view = forward_view(e, where, owner, target.indices, steps)
+            source = as_tensor_like(e, where, turned(e, where, value, view, steps), view)
+            call_operator(e, where, "aten::copy_", [view, source, e.constant(False)])
         else:
             store_tensor_item(e, target, owner, value)
         return

@@ -80,8 +80,8 @@ def store_tensor_item(e: Emitter, target: Subscript, tensor: Value, value: Value
         value = call_operator(e, where, "aten::clone", [value])
     source = as_tensor_like(e, where, value, indexed.view)
     if indexed.has_tensors:
-        places = indexed.part()
-        call_operator(e, where, "aten::index_put_", [indexed.view, places, source, e.constant(False)])
+        indices = indexed.part()
+        call_operator(e, where, "aten::index_put_", [indexed.view, indices, source, e.constant(False)])
     else:
         call_operator(e, where, "aten::copy_", [indexed.view, source, e.constant(False)])
 

@@ -52,10 +52,10 @@ def quantile(a: Any, q: Any, axis: Any = None) -> Any:
     if axis is None:
         x = np.sort(a.reshape(-1)) * 1.0
         if isinstance(q, np.ndarray | list):
-            places = np.asarray(q) * 1.0
-            out = np.empty(len(places), dtype=x.dtype)
-            for i in range(len(places)):
-                out[i] = between(x, float(places[i]))
+            levels = np.asarray(q) * 1.0
+            out = np.empty(len(levels), dtype=x.dtype)
+            for i in range(len(levels)):
+                out[i] = between(x, float(levels[i]))
             return out
         return between(x, float(q))
     else:
@@ -124,17 +124,17 @@ def counts_of(x: Any, count: int) -> Any:
 
 
 def unique_inverse(ar: Any) -> Any:
-    """The distinct elements in order, and for each element its place among them."""
+    """The distinct elements in order, and for each element its position among them."""
     flat = ar.reshape(-1)
     order = np.argsort(flat)
     x = flat[order]
-    places = np.zeros(len(x), dtype=np.int64)
+    positions = np.zeros(len(x), dtype=np.int64)
     at = -1
     for i in range(len(x)):
         if i == 0 or (x[i] != x[i - 1] and not (x[i] != x[i] and x[i - 1] != x[i - 1])):
             at += 1
-        places[order[i]] = at
-    return unique(ar), places.reshape(ar.shape)
+        positions[order[i]] = at
+    return unique(ar), positions.reshape(ar.shape)
 
 
 def unique_index(ar: Any) -> Any:
@@ -153,7 +153,7 @@ def unique_index(ar: Any) -> Any:
 
 
 def unique_index_inverse(ar: Any) -> Any:
-    """The distinct elements in order, where each is first, and for each element its place among them."""
+    """The distinct elements in order, where each is first, and for each element its position among them."""
     values, firsts = unique_index(ar)
     return values, firsts, unique_inverse(ar)[1]
 
@@ -165,9 +165,9 @@ def unique_index_counts(ar: Any) -> Any:
 
 
 def unique_inverse_counts(ar: Any) -> Any:
-    """The distinct elements in order, for each element its place among them, and how often each is there."""
-    values, places = unique_inverse(ar)
-    return values, places, unique_counts(ar)[1]
+    """The distinct elements in order, for each element its position among them, and how often each is there."""
+    values, inverse = unique_inverse(ar)
+    return values, inverse, unique_counts(ar)[1]
 
 
 def unique_all(ar: Any) -> Any:

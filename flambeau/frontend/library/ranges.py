@@ -57,16 +57,16 @@ def tri(N: int, M: Any = None, k: int = 0) -> Any:  # noqa: N803
 
 
 def tril_indices(n: int, k: int = 0, m: Any = None) -> Any:
-    """The places at and below a diagonal of a matrix: rows, and columns."""
+    """The indices at and below a diagonal of a matrix: rows, and columns."""
     return np.nonzero(tri(n, m, k))
 
 
 def triu_indices(n: int, k: int = 0, m: Any = None) -> Any:
-    """The places at and above a diagonal of a matrix: rows, and columns."""
+    """The indices at and above a diagonal of a matrix: rows, and columns."""
     return np.nonzero(1.0 - tri(n, m, k - 1))
 
 
 def diag_indices(n: int) -> Any:
-    """The places of the diagonal of a matrix: rows, and columns."""
-    places = np.arange(n)
-    return places, places
+    """The indices of the diagonal of a matrix: rows, and columns."""
+    indices = np.arange(n)
+    return indices, indices

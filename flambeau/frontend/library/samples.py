@@ -97,8 +97,8 @@ def trapezoid(y: Any, x: Any = None, dx: Any = 1.0, axis: Any = None) -> Any:
     if x is None:
         return (dx * sums / 2.0).sum(axis=-1)
     else:
-        places = x if axis is None or x.ndim == 1 else np.moveaxis(x, axis, -1)
-        return ((places[..., 1:] - places[..., :-1]) * sums / 2.0).sum(axis=-1)
+        coordinates = x if axis is None or x.ndim == 1 else np.moveaxis(x, axis, -1)
+        return ((coordinates[..., 1:] - coordinates[..., :-1]) * sums / 2.0).sum(axis=-1)
 
 
 def gradient(f: Any, h: Any = 1.0, *, axis: Any = None) -> Any:

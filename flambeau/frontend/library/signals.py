@@ -52,8 +52,8 @@ def bartlett(M: int) -> Any:  # noqa: N803
 
 def fftfreq(n: int, d: float = 1.0) -> Any:
     """The frequencies of a Fourier transform of `n` samples at a distance, those below 0 behind the others."""
-    places = np.concatenate((np.arange(0, (n - 1) // 2 + 1), np.arange(-(n // 2), 0)))
-    return places * (1.0 / (n * d))
+    bins = np.concatenate((np.arange(0, (n - 1) // 2 + 1), np.arange(-(n // 2), 0)))
+    return bins * (1.0 / (n * d))
 
 
 def rfftfreq(n: int, d: float = 1.0) -> Any:

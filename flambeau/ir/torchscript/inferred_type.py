@@ -14,9 +14,9 @@ class InferredType:
     False
     """
 
-    def __init__(self, found: Type | Text) -> None:
-        self._type = found if isinstance(found, Type) else None
-        self._reason = "" if isinstance(found, Type) else found
+    def __init__(self, type_or_reason: Type | Text) -> None:
+        self._type = type_or_reason if isinstance(type_or_reason, Type) else None
+        self._reason = "" if isinstance(type_or_reason, Type) else type_or_reason
 
     def success(self) -> bool:
         """Whether there is a type."""

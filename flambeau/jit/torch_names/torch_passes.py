@@ -101,7 +101,7 @@ def _jit_pass_custom_pattern_based_rewrite_graph(
     ['aten::square']
     """
     try:
-        rewrite_patterns.do(graph, parse(pattern), parse(replacement), places=value_name_pairs)
+        rewrite_patterns.do(graph, parse(pattern), parse(replacement), sources=value_name_pairs)
     except ValueError as error:
         raise RuntimeError(str(error)) from None
 

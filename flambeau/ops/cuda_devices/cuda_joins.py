@@ -57,12 +57,12 @@ def _are_alike(parts: Sequence[Tensor], *, is_stack: bool) -> bool:
     return rank != 4 or not all(layout.is_channels_last(t._array.shape, t.stride()) for t in parts)
 
 
-def _but(sizes: tuple[int, ...], place: int) -> tuple[int, ...]:
-    return sizes[:place] + sizes[place + 1 :]
+def _but(sizes: tuple[int, ...], axis: int) -> tuple[int, ...]:
+    return sizes[:axis] + sizes[axis + 1 :]
 
 
-def _with_axis(part: Tensor, place: int) -> list[int]:
+def _with_axis(part: Tensor, axis: int) -> list[int]:
     """The strides of a tensor with an axis of one element more."""
     steps = list(part.stride())
-    steps.insert(place, 1)
+    steps.insert(axis, 1)
     return steps

@@ -17,10 +17,10 @@ from flambeau.tensor.below import QUICK, is_plain_on_device
 from flambeau.tensor.tensor import Tensor
 
 
-def _are_there(*given: Tensor) -> bool:
+def _are_there(*tensors: Tensor) -> bool:
     """Whether tensors are on one device."""
-    device = given[0]._storage.device
-    return device.type == "cuda" and all(t._storage.device == device for t in given[1:])
+    device = tensors[0]._storage.device
+    return device.type == "cuda" and all(t._storage.device == device for t in tensors[1:])
 
 
 @CUDA_RULES("aten::mm", "aten::bmm")

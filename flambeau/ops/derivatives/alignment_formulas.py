@@ -65,8 +65,8 @@ def _left(f: Any, emitted: Sequence[Any], texts: Any, blank: int, used: Any, cou
     number = texts.shape[1]
     following = f.narrow(f.constant_pad_nd(texts, [0, 2], blank), 1, 2, number)
     skipping = _logarithm(f, (texts != blank) & (texts != following), emitted[0])
-    places = f.unsqueeze(f.arange(number), 0)
-    ends = _logarithm(f, (places < counts) & (places >= counts - 2), emitted[0])
+    positions = f.unsqueeze(f.arange(number), 0)
+    ends = _logarithm(f, (positions < counts) & (positions >= counts - 2), emitted[0])
     after = f.full_like(ends, _NEVER)
     steps = []
     for step in reversed(range(len(emitted))):
@@ -100,8 +100,8 @@ def _ctc_gradient(
     texts = _texts(f, targets, target_lengths, blank)
     used = f.unsqueeze(f.tensor_of(list(input_lengths)), 1)
     counts = f.unsqueeze(f.tensor_of(list(target_lengths)), 1) * 2 + 1
-    places = f.expand(f.unsqueeze(texts, 0), [steps, *texts.shape])
-    emitted = f.unbind(f.clamp_min(f.gather(log_probs, 2, places), _NEVER), 0)[:longest]
+    labels = f.expand(f.unsqueeze(texts, 0), [steps, *texts.shape])
+    emitted = f.unbind(f.clamp_min(f.gather(log_probs, 2, labels), _NEVER), 0)[:longest]
     written = _written(f, emitted, texts, blank)
     left = _left(f, emitted, texts, blank, used, counts)
     losses = _losses(f, written, f.clamp_min(used, 1), counts)

@@ -17,11 +17,11 @@ class _Bags:
 
     def __init__(self, f: Any, indices: Any, offsets: Any, has_last: bool, padding: int | None) -> None:
         bounds = f.narrow(offsets, 0, 0, offsets.shape[0] - 1) if has_last else offsets
-        places = f.to(f.arange(indices.shape[0], dtype=int64), offsets.dtype)
-        owners = f.to(f.searchsorted(bounds, places, right=True), int64) - 1
+        positions = f.to(f.arange(indices.shape[0], dtype=int64), offsets.dtype)
+        owners = f.to(f.searchsorted(bounds, positions, right=True), int64) - 1
         counts = owners >= 0
         if has_last:
-            counts = counts & (places < f.select(offsets, 0, -1))
+            counts = counts & (positions < f.select(offsets, 0, -1))
         if padding is not None:
             counts = counts & (indices != padding)
         self.counts = counts
@@ -53,8 +53,8 @@ def _weight(
     grad = grads[0]
     if mode == _MAX:
         is_filled = f.unsqueeze(result2 > 0, 1)
-        places = f.to(result3, int64)
-        return f.scatter_add(zeros(grad, weight_sizes), 0, places, f.where(is_filled, grad, 0))
+        max_indices = f.to(result3, int64)
+        return f.scatter_add(zeros(grad, weight_sizes), 0, max_indices, f.where(is_filled, grad, 0))
     if mode == _MEAN:
         grad = grad / f.unsqueeze(f.clamp_min(result2, 1), 1)
     rows = _rows(f, grad, _Bags(f, indices, offsets, include_last_offset, padding_idx))

@@ -80,7 +80,7 @@ def _lu(f: Any, grad_lower: Any, grad_upper: Any, factors: tuple[Any, Any, Any])
 
     Of a tall matrix the rows below are L_2 = A_2 U^-1, of a wide one the columns behind U_2 = L^-1 A_2.
     """
-    place, lower, upper = factors
+    permutation, lower, upper = factors
     tall, count, wide = lower.shape[-2], lower.shape[-1], upper.shape[-1]
     top, below = f.narrow(lower, -2, 0, count), f.narrow(lower, -2, count, tall - count)
     front, behind = f.narrow(upper, -1, 0, count), f.narrow(upper, -1, count, wide - count)
@@ -100,23 +100,23 @@ def _lu(f: Any, grad_lower: Any, grad_upper: Any, factors: tuple[Any, Any, Any])
     if has_behind:
         rest = f.linalg_solve_triangular(adjoint(f, top), grad_behind, upper=True, unitriangular=True)
         result = f.cat([result, rest], -1)
-    return f.matmul(place, result)
+    return f.matmul(permutation, result)
 
 
 def _lu_of(f: Any, grads: Sequence[Any], results: Sequence[Any]) -> Any:
-    place, lower, upper = results
+    permutation, lower, upper = results
     _, grad_lower, grad_upper = [*grads, None, None][:3]
     grad_lower = f.zeros_like(lower) if grad_lower is None else grad_lower
     grad_upper = f.zeros_like(upper) if grad_upper is None else grad_upper
-    return _lu(f, grad_lower, grad_upper, (place, lower, upper))
+    return _lu(f, grad_lower, grad_upper, (permutation, lower, upper))
 
 
 def _lu_factor(f: Any, grads: Sequence[Any], result0: Any, result1: Any) -> Any:
     packed, factors = grads[0], f.lu_unpack(result0, result1)
-    place, lower, upper = factors[0], factors[1], factors[2]
+    permutation, lower, upper = factors[0], factors[1], factors[2]
     count = lower.shape[-1]
     grad_lower, grad_upper = f.tril(f.narrow(packed, -1, 0, count), -1), f.triu(f.narrow(packed, -2, 0, count))
-    return _lu(f, grad_lower, grad_upper, (place, lower, upper))
+    return _lu(f, grad_lower, grad_upper, (permutation, lower, upper))
 
 
 formulas("aten::linalg_lu", A=_lu_of)
@@ -143,13 +143,13 @@ formulas("aten::lu_unpack", LU_data=_lu_unpack)
 def _linalg_lu_solve(f: Any, LU: Any, pivots: Any, B: Any, left: bool, adjoint: bool) -> Any:
     if not left:  # X A = B is A^H X^H = B^H
         return _adjoint(f, f.linalg_lu_solve(LU, pivots, _adjoint(f, B), left=True, adjoint=not adjoint))
-    place = f.lu_unpack(f.detach(LU), pivots, False)[0]
+    permutation = f.lu_unpack(f.detach(LU), pivots, False)[0]
     if not adjoint:
-        inner = f.linalg_solve_triangular(LU, f.matmul(_adjoint(f, place), B), upper=False, unitriangular=True)
+        inner = f.linalg_solve_triangular(LU, f.matmul(_adjoint(f, permutation), B), upper=False, unitriangular=True)
         return f.linalg_solve_triangular(LU, inner, upper=True)
     back = _adjoint(f, LU)
     inner = f.linalg_solve_triangular(back, B, upper=False)
-    return f.matmul(place, f.linalg_solve_triangular(back, inner, upper=True, unitriangular=True))
+    return f.matmul(permutation, f.linalg_solve_triangular(back, inner, upper=True, unitriangular=True))
 
 
 _adjoint = adjoint

@@ -135,8 +135,8 @@ formulas("aten::scatter_reduce", self=_by_self, src=_by_source)
 def _index_reduce(f: Any, self: Any, dim: int, index: Any, source: Any, reduce: str, include_self: bool) -> Any:
     axis = dim % max(source.dim(), 1)
     lined = f.reshape(index, [-1 if d == axis else 1 for d in range(source.dim())])
-    places = f.expand(lined, list(source.shape))
-    return f.scatter_reduce(self, dim, places, source, reduce, include_self=include_self)
+    indices = f.expand(lined, list(source.shape))
+    return f.scatter_reduce(self, dim, indices, source, reduce, include_self=include_self)
 
 
 _NAMES: Final = {"add": "sum", "multiply": "prod"}

@@ -21,12 +21,12 @@ def _folded(f: Any, losses: Any, reduction: int, is_single: bool) -> Any:
 @decomposed("aten::multi_margin_loss")
 def _multi_margin(f: Any, self: Any, target: Any, p: Any, margin: Any, weight: Any, reduction: int) -> Any:
     rows = f.reshape(self, [-1, self.shape[-1] if self.dim() else 1])
-    places = f.reshape(target, [-1, 1])
-    lacks = f.relu(margin - f.gather(rows, 1, places) + rows)
+    labels = f.reshape(target, [-1, 1])
+    lacks = f.relu(margin - f.gather(rows, 1, labels) + rows)
     lacks = lacks * lacks if p == 2 else lacks
     if weight is not None:
         lacks = lacks * f.unsqueeze(f.index_select(weight, 0, f.reshape(target, [-1])), 1)
-    losses = f.sum(f.scatter(lacks, 1, places, 0), [1]) / rows.shape[1]
+    losses = f.sum(f.scatter(lacks, 1, labels, 0), [1]) / rows.shape[1]
     return _folded(f, losses, reduction, self.dim() < 2 and target.dim() == 0)
 
 

@@ -47,14 +47,14 @@ def steps_of(definition: OpDef, arguments: Sequence[Any], dtype: DType) -> list[
 
 
 def _steps(term: Any) -> list[Term]:
-    found: dict[Term, None] = {}
+    terms: dict[Term, None] = {}
     waiting = [term]
     while waiting:
         one = waiting.pop()
-        if isinstance(one, Term) and one.name not in ("argument", "constant", "cast") and one not in found:
-            found[one] = None
+        if isinstance(one, Term) and one.name not in ("argument", "constant", "cast") and one not in terms:
+            terms[one] = None
             waiting += one.operands
-    return list(found)
+    return list(terms)
 
 
 def least_large(definition: OpDef) -> int:

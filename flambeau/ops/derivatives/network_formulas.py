@@ -147,8 +147,8 @@ def _nll_of_operators(
     if reduction == 1:
         grad = grad / f.sum(share)
     values = -(grad * share)
-    places = f.unsqueeze(safe, dim) if target.dim() == len(self_sizes) - 1 else safe
-    return f.scatter_add(zeros(grad, self_sizes), dim, places, f.reshape(values, list(places.shape)))
+    indices = f.unsqueeze(safe, dim) if target.dim() == len(self_sizes) - 1 else safe
+    return f.scatter_add(zeros(grad, self_sizes), dim, indices, f.reshape(values, list(indices.shape)))
 
 
 formulas(
@@ -193,8 +193,8 @@ def _by_distance(slope: Callable[..., Any]) -> dict[str, Callable[..., Any]]:
     def of_self(f: Any, grad: Any, self: Any, target: Any, reduction: int, beta: Any = None, delta: Any = None) -> Any:
         distance = self - target
         bound = beta if delta is None else delta
-        made = slope(f, distance) if bound is None else slope(f, distance, bound)
-        return _reduced(f, grad, reduction, distance.numel()) * made
+        slopes = slope(f, distance) if bound is None else slope(f, distance, bound)
+        return _reduced(f, grad, reduction, distance.numel()) * slopes
 
     def of_target(
         f: Any, grad: Any, self: Any, target: Any, reduction: int, beta: Any = None, delta: Any = None

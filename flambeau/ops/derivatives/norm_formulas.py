@@ -156,7 +156,7 @@ _TRAINING = 5
 """Which argument of norms over batches says that they train: then running statistics are moved, and not used."""
 formulas_by_flag(
     "aten::batch_norm",
-    place=_TRAINING,
+    flag_index=_TRAINING,
     if_set=together(
         lambda f, grad, input, weight, eps: f.own("batch_norm_gradients", grad, input, weight, eps),
         "input", "weight", "bias",
@@ -174,7 +174,7 @@ formulas_by_flag(
 formulas_by_flag(
     "aten::native_batch_norm",
     "aten::_native_batch_norm_legit",
-    place=_TRAINING,
+    flag_index=_TRAINING,
     if_set=together(
         lambda f, grads, input, weight, eps: f.own("batch_norm_gradients", grads[0], input, weight, eps),
         "input", "weight", "bias",

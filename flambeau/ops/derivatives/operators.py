@@ -82,8 +82,8 @@ class FormulaOperators(Operators):
 
     def tensor_of(self, numbers: list[Any]) -> Tensor:
         """A vector of ints or of floats in double precision."""
-        made = wrap(np.array(numbers, np.int64 if not numbers or isinstance(numbers[0], int) else np.float64))
-        return brought(made)
+        tensor = wrap(np.array(numbers, np.int64 if not numbers or isinstance(numbers[0], int) else np.float64))
+        return brought(tensor)
 
     def trigamma(self, x: Any) -> Any:
         """The second derivative of the logarithm of the gamma function."""
@@ -106,15 +106,15 @@ class FormulaOperators(Operators):
         nobody intercepts operators; the body where it gives None, and everywhere else."""
         if mode.enabled or thread.handlers or thread.observer is not None:
             return body(self, *arguments)
-        given = []
+        operands = []
         for argument in arguments:
             if not isinstance(argument, Tensor):
-                given.append(argument)
+                operands.append(argument)
             elif _is_plain(argument):
-                given.append(argument._array)
+                operands.append(argument._array)
             else:
                 return body(self, *arguments)
-        result = kernel(*given)
+        result = kernel(*operands)
         return body(self, *arguments) if result is None else wrap(result)
 
     def convolution_weight(self, *arguments: Any) -> Any:

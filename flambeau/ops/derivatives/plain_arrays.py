@@ -21,7 +21,7 @@ from flambeau.util import blas
 from flambeau.util.inversions import NORM_GRADIENTS
 
 Array = np.ndarray[Any, Any]
-Places = Callable[[int, int, int], list[int]]
+IndexMap = Callable[[int, int, int], list[int]]
 
 
 def scattered(grad: Array, sizes: Sequence[int], dim: int, index: Array) -> Array | None:
@@ -97,7 +97,7 @@ def of_classes(
     return result
 
 
-def folded_back(grad: Array, sizes: Sequence[int], padding: Sequence[int], places: Places) -> Array | None:
+def folded_back(grad: Array, sizes: Sequence[int], padding: Sequence[int], index_map: IndexMap) -> Array | None:
     """What stood at several places behind borders gets the gradients of all: those within, then each border's."""
     if grad.dtype not in FLOATS or not grad.size or not prod(sizes):
         return None
@@ -107,10 +107,10 @@ def folded_back(grad: Array, sizes: Sequence[int], padding: Sequence[int], place
         if before < 0 or behind < 0:
             return None
         lead = (slice(None),) * axis
-        found = places(size, before, behind)
+        sources = index_map(size, before, behind)
         inner = grad[(*lead, slice(before, before + size))].copy()
         for k in [*range(before), *range(before + size, before + size + behind)]:
-            inner[(*lead, found[k])] += grad[(*lead, k)]
+            inner[(*lead, sources[k])] += grad[(*lead, k)]
         grad = inner
     return grad
 
@@ -176,10 +176,10 @@ def of_groups(grad: Array, input: Array, groups: int, weight: Array | None, eps:
     if weight is not None:
         grad = grad * weight.reshape(-1, *[1] * (input.ndim - 2))
     rows = (1, input.shape[0] * groups, -1)
-    found = NORM_GRADIENTS.implementation(
+    gradients = NORM_GRADIENTS.implementation(
         np.ascontiguousarray(grad).reshape(rows), np.ascontiguousarray(input).reshape(rows), None, eps
     )
-    if found is None:
+    if gradients is None:
         return None
-    by_input: Array = found[0].reshape(input.shape)
+    by_input: Array = gradients[0].reshape(input.shape)
     return by_input

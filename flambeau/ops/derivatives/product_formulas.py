@@ -259,12 +259,12 @@ def _einsum(f: Any, grad: Any, equation: str, tensors: Sequence[Any]) -> list[An
         own = "".join(dict.fromkeys(term))
         known = [c for c in own if c in result or any(c in o for o, _ in others)]
         inputs = [grad, *[f.conj(t) for _, t in others]]
-        found = f.einsum(f"{','.join([result, *[o for o, _ in others]])}->{''.join(known)}", inputs)
-        for place, letter in enumerate(own):  # letters that were summed alone
+        gradient = f.einsum(f"{','.join([result, *[o for o, _ in others]])}->{''.join(known)}", inputs)
+        for axis, letter in enumerate(own):  # letters that were summed alone
             if letter not in known:
-                found = f.unsqueeze(found, place)
-        found = _expanded(f, found, [sizes[c] for c in own])
-        gradients.append(_on_diagonals(f, found, own, term, [sizes[c] for c in term]))
+                gradient = f.unsqueeze(gradient, axis)
+        gradient = _expanded(f, gradient, [sizes[c] for c in own])
+        gradients.append(_on_diagonals(f, gradient, own, term, [sizes[c] for c in term]))
     return gradients
 
 
@@ -274,18 +274,18 @@ def _expanded(f: Any, x: Any, sizes: list[Any]) -> Any:
     return x if are_known and list(x.shape) == sizes else f.expand(x, sizes)
 
 
-def _on_diagonals(f: Any, found: Any, own: str, term: str, sizes: Sequence[int]) -> Any:
+def _on_diagonals(f: Any, gradient: Any, own: str, term: str, sizes: Sequence[int]) -> Any:
     """Letters that an operand has twice: its gradient lies on the diagonal."""
     axes = list(own)
     for letter in own:
         for _ in range(term.count(letter) - 1):
-            found = f.diag_embed(f.movedim(found, axes.index(letter), -1))
+            gradient = f.diag_embed(f.movedim(gradient, axes.index(letter), -1))
             axes = [a for k, a in enumerate(axes) if k != axes.index(letter)] + [letter, letter]
     order = []
     for letter in term:
-        place = next(k for k, a in enumerate(axes) if a == letter and k not in order)
-        order.append(place)
-    return f.permute(found, order) if order != list(range(len(order))) else found
+        axis = next(k for k, a in enumerate(axes) if a == letter and k not in order)
+        order.append(axis)
+    return f.permute(gradient, order) if order != list(range(len(order))) else gradient
 
 
 formulas("aten::einsum", tensors=_einsum)

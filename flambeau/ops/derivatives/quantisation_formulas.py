@@ -8,13 +8,13 @@ from typing import Any
 from flambeau.schema.gradient import formulas, not_differentiable
 
 
-def _within(f: Any, places: Any, least: int, most: int, grad: Any) -> Any:
-    return f.where(f.logical_and(f.ge(places, least), f.le(places, most)), grad, f.zeros_like(grad))
+def _within(f: Any, levels: Any, least: int, most: int, grad: Any) -> Any:
+    return f.where(f.logical_and(f.ge(levels, least), f.le(levels, most)), grad, f.zeros_like(grad))
 
 
 def _per_tensor(f: Any, grad: Any, self: Any, scale: Any, zero_point: Any, quant_min: int, quant_max: int) -> Any:
-    places = f.add(f.round(f.mul(f.detach(self), 1 / scale)), zero_point)
-    return _within(f, places, quant_min, quant_max, grad)
+    levels = f.add(f.round(f.mul(f.detach(self), 1 / scale)), zero_point)
+    return _within(f, levels, quant_min, quant_max, grad)
 
 
 def _per_channel(
@@ -23,8 +23,8 @@ def _per_channel(
     sizes = [1] * self.dim()
     sizes[axis] = -1
     steps = f.reshape(f.detach(scale), sizes)
-    places = f.add(f.round(f.div(f.detach(self), steps)), f.reshape(zero_point, sizes))
-    return _within(f, places, quant_min, quant_max, grad)
+    levels = f.add(f.round(f.div(f.detach(self), steps)), f.reshape(zero_point, sizes))
+    return _within(f, levels, quant_min, quant_max, grad)
 
 
 formulas("aten::fake_quantize_per_tensor_affine", self=_per_tensor)

@@ -15,35 +15,35 @@ _SHARPNESS = -0.75
 """The parameter of the cubic convolution (Keys, 1981)."""
 
 
-def _bounded(f: Any, place: Any, size: int, padding: int, align_corners: bool) -> Any:
-    """Places outside brought inside, as the padding says; they move with the coordinate only inside."""
+def _bounded(f: Any, coordinate: Any, size: int, padding: int, align_corners: bool) -> Any:
+    """Coordinates outside brought inside, as the padding says; each moves with the one given only inside."""
     if padding == _REFLECTION:
         low, high = (0, 2 * (size - 1)) if align_corners else (-1, 2 * size - 1)
         least, span = low / 2, (high - low) / 2
         if not span:
-            return f.zeros_like(place)
-        away = f.where(place < least, least - place, place - least)
+            return f.zeros_like(coordinate)
+        away = f.where(coordinate < least, least - coordinate, coordinate - least)
         extra = f.fmod(away, span)
         is_there = f.eq(f.fmod(f.floor(f.detach(away) / span), 2), 0)
-        place = f.where(is_there, extra + least, (span + least) - extra)
+        coordinate = f.where(is_there, extra + least, (span + least) - extra)
     if padding == _ZEROS:
-        return place
-    return f.where(place <= 0, 0, f.where(place >= size - 1, float(size - 1), place))
+        return coordinate
+    return f.where(coordinate <= 0, 0, f.where(coordinate >= size - 1, float(size - 1), coordinate))
 
 
-def _offset(f: Any, places: Sequence[Any], sizes: Sequence[int]) -> Any:
-    """(N, places): where integral places are among all elements, -1 where one is outside or nan."""
+def _offset(f: Any, coordinates: Sequence[Any], sizes: Sequence[int]) -> Any:
+    """(N, points): where integral coordinates are among all elements, -1 where one is outside or nan."""
     inside, offset = None, None
-    for place, size in zip(places, sizes, strict=True):
-        is_in = (place >= 0) & (place < size)
+    for coordinate, size in zip(coordinates, sizes, strict=True):
+        is_in = (coordinate >= 0) & (coordinate < size)
         inside = is_in if inside is None else inside & is_in
-        whole = f.to(f.where(is_in, place, 0), f.arange(1).dtype)
+        whole = f.to(f.where(is_in, coordinate, 0), f.arange(1).dtype)
         offset = whole if offset is None else offset * size + whole
     return f.where(inside, offset, -1)
 
 
 def _read(f: Any, flat: Any, offsets: Sequence[Any], weights: Sequence[Any]) -> Any:
-    """(N, C, places): sums of weighted elements, one of each term."""
+    """(N, C, points): sums of weighted elements, one of each term."""
     return f.own("read_weighted", flat, f.stack(list(offsets), 1), f.stack(list(weights), 1))
 
 
@@ -51,27 +51,27 @@ def _read(f: Any, flat: Any, offsets: Sequence[Any], weights: Sequence[Any]) -> 
 def _tilt_between(f: Any, numbers: Any, rows: Any, places: Any, height: int, width: int) -> Any:
     """Corner by corner, what it would give to a place, times how its weight changes with the place."""
     own = [f.select(places, 1, 0), f.select(places, 1, 1)]
-    below = [f.floor(f.detach(place)) for place in own]
+    below = [f.floor(f.detach(coordinate)) for coordinate in own]
     tilts: list[Any] = [0.0, 0.0]
     for corner in product((0, 1), repeat=2):
         offset = _offset(f, [b + side for b, side in zip(below, corner, strict=True)], [height, width])
-        given = f.select(f.own("weigh", numbers, rows, f.unsqueeze(offset, 1)), 1, 0)
+        contribution = f.select(f.own("weigh", numbers, rows, f.unsqueeze(offset, 1)), 1, 0)
         for at, other in ((0, 1), (1, 0)):
             away = own[other] - below[other]
-            share = given * (away if corner[other] else 1 - away)
+            share = contribution * (away if corner[other] else 1 - away)
             tilts[at] = tilts[at] + (share if corner[at] else -share)
     return f.where(f.isfinite(places), f.stack(tilts, 1), 0)
 
 
-def _linear(f: Any, flat: Any, places: Sequence[Any], sizes: Sequence[int]) -> Any:
+def _linear(f: Any, flat: Any, coordinates: Sequence[Any], sizes: Sequence[int]) -> Any:
     if len(sizes) == 2:
-        return f.own("read_between", flat, f.stack(list(places), 1), *sizes)
-    below = [f.floor(f.detach(place)) for place in places]
+        return f.own("read_between", flat, f.stack(list(coordinates), 1), *sizes)
+    below = [f.floor(f.detach(coordinate)) for coordinate in coordinates]
     offsets, weights = [], []
     for corner in product((0, 1), repeat=len(sizes)):
         weight = None
-        for place, base, side in zip(places, below, corner, strict=True):
-            part = place - base if side else base + 1 - place
+        for coordinate, base, side in zip(coordinates, below, corner, strict=True):
+            part = coordinate - base if side else base + 1 - coordinate
             weight = part if weight is None else weight * part
         offsets.append(_offset(f, [b + side for b, side in zip(below, corner, strict=True)], sizes))
         weights.append(weight)
@@ -91,9 +91,11 @@ def _cubic_weights(f: Any, t: Any) -> list[Any]:
     return [far(t + 1), near(t), near(1 - t), far(2 - t)]
 
 
-def _cubic(f: Any, flat: Any, places: Sequence[Any], sizes: Sequence[int], padding: int, align_corners: bool) -> Any:
-    below = [f.floor(f.detach(place)) for place in places]
-    weights = [_cubic_weights(f, place - base) for place, base in zip(places, below, strict=True)]
+def _cubic(
+    f: Any, flat: Any, coordinates: Sequence[Any], sizes: Sequence[int], padding: int, align_corners: bool
+) -> Any:
+    below = [f.floor(f.detach(coordinate)) for coordinate in coordinates]
+    weights = [_cubic_weights(f, coordinate - base) for coordinate, base in zip(coordinates, below, strict=True)]
     offsets, factors = [], []
     for i, j in product(range(4), repeat=2):
         indices = [
@@ -113,17 +115,17 @@ def _grid_sampler(
     sizes = list(input.shape[2:])
     flat = f.reshape(input, [*input.shape[:2], math.prod(sizes)])
     rows = f.reshape(grid, [grid.shape[0], math.prod(grid.shape[1:-1]), rank])
-    places = []
+    coordinates = []
     for at, size in enumerate(sizes):
         coordinate = f.select(rows, 2, rank - 1 - at)
-        places.append((coordinate + 1) / 2 * (size - 1) if align_corners else ((coordinate + 1) * size - 1) / 2)
+        coordinates.append((coordinate + 1) / 2 * (size - 1) if align_corners else ((coordinate + 1) * size - 1) / 2)
     if interpolation_mode == _CUBIC:
-        result = _cubic(f, flat, places, sizes, padding_mode, align_corners)
+        result = _cubic(f, flat, coordinates, sizes, padding_mode, align_corners)
     else:
-        places = [_bounded(f, p, n, padding_mode, align_corners) for p, n in zip(places, sizes, strict=True)]
+        coordinates = [_bounded(f, p, n, padding_mode, align_corners) for p, n in zip(coordinates, sizes, strict=True)]
         if interpolation_mode == _NEAREST:
-            rounded = [f.round(f.detach(p)) for p in places]
+            rounded = [f.round(f.detach(p)) for p in coordinates]
             result = _read(f, flat, [_offset(f, rounded, sizes)], [f.ones_like(rounded[0])])
         else:
-            result = _linear(f, flat, places, sizes)
+            result = _linear(f, flat, coordinates, sizes)
     return f.reshape(result, [*input.shape[:2], *grid.shape[1:-1]])

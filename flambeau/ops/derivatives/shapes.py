@@ -69,5 +69,5 @@ def zeros(grad: Any, sizes: Sequence[int]) -> Any:
 def complete(f: Any, grads: Sequence[Any], sizes: Sequence[Sequence[int]]) -> list[Any]:
     """The gradients of several results: zeros where none came."""
     known = next(g for g in grads if g is not None)
-    given = [*grads, *[None] * (len(sizes) - len(grads))]
-    return [zeros(known, size) if g is None else g for g, size in zip(given, sizes, strict=True)]
+    gradients = [*grads, *[None] * (len(sizes) - len(grads))]
+    return [zeros(known, size) if g is None else g for g, size in zip(gradients, sizes, strict=True)]

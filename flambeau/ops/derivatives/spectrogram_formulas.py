@@ -75,10 +75,10 @@ def _istft(
     pieces = pieces * full
     batch, count = pieces.shape[0], pieces.shape[1]
     total = n_fft + hop * (count - 1)
-    places = f.reshape(f.unsqueeze(f.arange(count) * hop, 1) + f.arange(n_fft), [-1])
-    signal = f.index_add(pieces.new_zeros([batch, total]), 1, places, f.reshape(pieces, [batch, -1]))
+    positions = f.reshape(f.unsqueeze(f.arange(count) * hop, 1) + f.arange(n_fft), [-1])
+    signal = f.index_add(pieces.new_zeros([batch, total]), 1, positions, f.reshape(pieces, [batch, -1]))
     squares = f.reshape(f.expand(full * full, [count, n_fft]), [-1])
-    weight = f.index_add(full.new_zeros([total]), 0, places, squares)
+    weight = f.index_add(full.new_zeros([total]), 0, positions, squares)
     start = n_fft // 2 if center else 0
     end = start + length if length is not None else total - start
     kept = min(end, total) - start

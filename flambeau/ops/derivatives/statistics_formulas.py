@@ -117,8 +117,8 @@ def _linalg_vander(f: Any, x: Any, N: Any) -> Any:
 
 @decomposed("aten::combinations")
 def _combinations(f: Any, self: Any, r: int, with_replacement: bool) -> Any:
-    places = f.combinations(f.arange(self.shape[0]), r, with_replacement)
-    return f.reshape(f.index_select(self, 0, f.reshape(places, [-1])), list(places.shape))
+    indices = f.combinations(f.arange(self.shape[0]), r, with_replacement)
+    return f.reshape(f.index_select(self, 0, f.reshape(indices, [-1])), list(indices.shape))
 
 
 @decomposed("aten::renorm")

@@ -181,9 +181,9 @@ def _unfold(f: Any, grad: Any, self_sizes: Sequence[int], dimension: int, size: 
         return grad.reshape([])
     axis = dimension % rank
     windows = grad.shape[axis]
-    places = f.arange(windows).mul(step).unsqueeze(1).add(f.arange(size))
+    positions = f.arange(windows).mul(step).unsqueeze(1).add(f.arange(size))
     spread = f.movedim(grad, -1, axis + 1).reshape([*self_sizes[:axis], windows * size, *self_sizes[axis + 1 :]])
-    return f.index_add(shapes.zeros(grad, self_sizes), axis, places.reshape([-1]), spread)
+    return f.index_add(shapes.zeros(grad, self_sizes), axis, positions.reshape([-1]), spread)
 
 
 formulas("aten::unfold", "aten::unfold_copy", self=_unfold)
@@ -203,10 +203,10 @@ def _as_strided(f: Any, grad: Any, self: Any, size: Any, stride: Any, storage_of
         return shapes.zeros(grad, sizes)
     base = min(first, start)
     number = max(first - base + _extent(sizes, steps), start - base + _extent(size, stride))
-    places = f.arange(number)
+    positions = f.arange(number)
 
     def added(values: Any, sizes: Any, steps: Any, first: int) -> Any:
-        index = f.reshape(f.as_strided(places, sizes, steps, first - base), [-1])
+        index = f.reshape(f.as_strided(positions, sizes, steps, first - base), [-1])
         return f.index_add(shapes.zeros(grad, [number]), 0, index, f.reshape(values, [-1]))
 
     flat = added(grad, size, stride, start)

@@ -69,28 +69,28 @@ for _rank in (1, 2, 3):
 
 def _mirrored(size: int, before: int, behind: int) -> list[int]:
     period = 2 * (size - 1)
-    places = [p % period if period else 0 for p in range(-before, size + behind)]
-    return [min(p, period - p) for p in places]
+    positions = [p % period if period else 0 for p in range(-before, size + behind)]
+    return [min(p, period - p) for p in positions]
 
 
 def _clipped(size: int, before: int, behind: int) -> list[int]:
     return [min(max(p, 0), size - 1) for p in range(-before, size + behind)]
 
 
-def _gather_back(places: Callable[[int, int, int], list[int]]) -> Callable[..., Any]:
+def _gather_back(index_map: Callable[[int, int, int], list[int]]) -> Callable[..., Any]:
     """The formula of padding that repeats elements: each gets the gradients of all places where it stands."""
 
     def formula(f: Any, grad: Any, self_sizes: Sequence[int], padding: Sequence[int]) -> Any:
         return f.over_arrays(kernel, body, grad, self_sizes, padding)
 
     def kernel(grad: Any, self_sizes: Sequence[int], padding: Sequence[int]) -> Any:
-        return folded_back(grad, self_sizes, padding, places)
+        return folded_back(grad, self_sizes, padding, index_map)
 
     def body(f: Any, grad: Any, self_sizes: Sequence[int], padding: Sequence[int]) -> Any:
         for number in range(len(padding) // 2):
             dim = grad.dim() - 1 - number
             size = self_sizes[len(self_sizes) - 1 - number]
-            index = f.tensor_of(places(size, padding[2 * number], padding[2 * number + 1]))
+            index = f.tensor_of(index_map(size, padding[2 * number], padding[2 * number + 1]))
             sizes = [n if d != dim else size for d, n in enumerate(grad.shape)]
             grad = f.index_add(zeros(grad, sizes), dim, index, grad)
         return grad

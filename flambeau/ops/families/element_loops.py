@@ -91,9 +91,9 @@ def add_along(target: np.ndarray[Any, Any], index: np.ndarray[Any, Any], source:
 
 
 def places_of(index: tuple[Any, ...], shape: tuple[int, ...]) -> tuple[int, Any, int, tuple[int, ...]] | None:
-    """An index as (how many slices before it, places among the slices, elements behind each, the shape of what it
+    """An index as (how many slices before it, positions among the slices, elements behind each, the shape of what it
     names): of arrays of integers for the first dimensions, or of one array behind whole dimensions. None for others,
-    and for places that are not there.
+    and for positions that are not there.
     """
     lead = 0
     while lead < len(index) and isinstance(index[lead], slice) and index[lead] == slice(None):
@@ -101,19 +101,19 @@ def places_of(index: tuple[Any, ...], shape: tuple[int, ...]) -> tuple[int, Any,
     arrays = [np.asarray(one) for one in index[lead:]]
     if not arrays or (lead and len(arrays) > 1) or any(a.dtype.kind != "i" for a in arrays):
         return None
-    places: Any = 0
+    positions: Any = 0
     for one, size in zip(arrays, shape[lead:], strict=False):
         least, most = (int(one.min()), int(one.max())) if one.size else (0, 0)
         if least < -size or most >= size:
             return None
-        places = places * size + (np.where(one < 0, one + size, one) if least < 0 else one)
+        positions = positions * size + (np.where(one < 0, one + size, one) if least < 0 else one)
     end = lead + len(arrays)
-    whole = (*shape[:lead], *places.shape, *shape[end:])
-    return prod(shape[:lead]), places, prod(shape[end:]), whole
+    whole = (*shape[:lead], *positions.shape, *shape[end:])
+    return prod(shape[:lead]), positions, prod(shape[end:]), whole
 
 
 def add_at(target: np.ndarray[Any, Any], index: Any, values: Any) -> bool:
-    """`target[index] += values`, places that are named twice counting twice, by a native loop; whether it was done."""
+    """`target[index] += values`, positions that are named twice count twice, by a native loop; whether it was done."""
     if target.dtype not in FLOATS or not target.flags.c_contiguous or not isinstance(values, np.ndarray):
         return False
     if values.dtype != target.dtype or values.size < LEAST:
@@ -121,11 +121,11 @@ def add_at(target: np.ndarray[Any, Any], index: Any, values: Any) -> bool:
     flat_places = places_of(index if isinstance(index, tuple) else (index,), target.shape)
     if flat_places is None:
         return False
-    count, places, inner, shape = flat_places
+    count, positions, inner, shape = flat_places
     loop = loop_for(add_slices if count * inner > 1 else add_elements, values.size)
     if loop is None:
         return False
     source = np.ascontiguousarray(np.broadcast_to(values, shape)).reshape(-1)
-    flat = np.ascontiguousarray(places, np.int64).reshape(-1)
+    flat = np.ascontiguousarray(positions, np.int64).reshape(-1)
     loop(target.reshape(-1), flat, source, *((count, inner) if count * inner > 1 else ()))
     return True

@@ -38,8 +38,8 @@ def _draw(name: str, parameters: Sequence[float], size: Sequence[int] | None = N
     if name not in FLOATS and name not in COUNTS:  # code of archives may say anything
         raise ValueError(f"np.random has no distribution {name!r}")
     names = FLOATS.get(name) or COUNTS.get(name, ())
-    given = [int(p) if own == "n" else p for own, p in zip(names, parameters, strict=True)]
-    return getattr(np.random, name)(*given, size=None if size is None else tuple(size))
+    arguments = [int(p) if own == "n" else p for own, p in zip(names, parameters, strict=True)]
+    return getattr(np.random, name)(*arguments, size=None if size is None else tuple(size))
 
 
 def _draw_one(name: str, *parameters: float) -> float:

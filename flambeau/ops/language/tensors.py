@@ -75,7 +75,7 @@ def _nested(data: Any, *rest: Any) -> Sizes | None:
 
 def _of_number(kind: Type) -> dict[str, Any]:
     """The rules for one number of a kind."""
-    return {"dtype": lambda t, *rest: _given(kind, *rest), "shape": lambda *given: ()}
+    return {"dtype": lambda t, *rest: _given(kind, *rest), "shape": lambda *arguments: ()}
 
 
 declare(

@@ -197,8 +197,8 @@ def tensor_inverse_kernel(self: Array, ind: int = 2) -> Array:
 def tensor_solve_kernel(self: Array, other: Array, dims: Any = None) -> Array:
     """X with `tensordot(self, X, X.ndim) == other`."""
     if dims is not None:
-        places = [one_dim(d, self.ndim) for d in dims]
-        self = np.moveaxis(self, places, range(self.ndim - len(places), self.ndim))
+        axes = [one_dim(d, self.ndim) for d in dims]
+        self = np.moveaxis(self, axes, range(self.ndim - len(axes), self.ndim))
     shape = self.shape[other.ndim :]
     count = prod(shape)
     if count != prod(self.shape[: other.ndim]):
@@ -357,7 +357,7 @@ declare(
 declare(
     "aten::linalg_vecdot(Tensor x, Tensor y, *, int dim=-1) -> Tensor",
     outs=("out",), kernel=vecdot_kernel, dtype=lambda x: x.dtype, ulp=ULP, is_method=False,
-    shape=lambda x, y: None if (found := larger_rank(x, y)) is None else found[1:],
+    shape=lambda x, y: None if (sizes := larger_rank(x, y)) is None else sizes[1:],
     samples=lambda: [Sample(args=(vectors(2), vectors()))],
     errors=lambda: [ErrorSample(args=(vectors(), wrap(np.ones(3))), error=RuntimeError,
                                 message="linalg.vecdot: Expected x and y to have the same dtype")],

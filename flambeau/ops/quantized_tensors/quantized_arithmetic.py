@@ -49,8 +49,8 @@ def _added_number(tensor: Any, number: float, has_relu: bool) -> QuantizedTensor
     else:
         result = from_integers(integers_of(tensor).copy(order="K"), tensor.dtype, PerTensor(quantizer.scale, moved_to))
         return _no_negatives(result) if has_relu else result
-    places = (integers_of(tensor).astype(np.int64) - moved_to).astype(np.float32)
-    result = quantized(places * np.float32(quantizer.scale), tensor.dtype, after)
+    levels = (integers_of(tensor).astype(np.int64) - moved_to).astype(np.float32)
+    result = quantized(levels * np.float32(quantizer.scale), tensor.dtype, after)
     return _no_negatives(result) if has_relu else result
 
 

@@ -70,8 +70,8 @@ def _convolution(name: str, dims: int, has_relu: bool) -> Callable[..., Any]:
     return kernel
 
 
-def _numbers(*given: Sequence[int]) -> list[list[int]]:
-    return [list(one) for one in given]
+def _numbers(*sequences: Sequence[int]) -> list[list[int]]:
+    return [list(one) for one in sequences]
 
 
 def _prepacked(dims: int) -> Callable[..., Any]:

@@ -105,12 +105,12 @@ def _half_parameters(w_ih: Any, w_hh: Any) -> CellParameters:
 def _embedded(weight: Any, indices: Tensor, pruned_weights: bool) -> Tensor:
     table = weight.weight
     rows, zero_points = table.quantizer.scales, table.quantizer.zero_points
-    places = indices._array
-    for index in places[(places < 0) | (places >= table._array.shape[0])][:1]:
+    row_indices = indices._array
+    for index in row_indices[(row_indices < 0) | (row_indices >= table._array.shape[0])][:1]:
         raise RuntimeError(WRONG_INDEX.format(index=int(index), count=table._array.shape[0]))
-    scale = rows[places].astype(np.float32)[..., None]
-    offset = (-zero_points.astype(np.float32) * rows.astype(np.float32))[places][..., None]
-    return wrap(integers_of(table)[places].astype(np.float32) * scale + offset)
+    scale = rows[row_indices].astype(np.float32)[..., None]
+    offset = (-zero_points.astype(np.float32) * rows.astype(np.float32))[row_indices][..., None]
+    return wrap(integers_of(table)[row_indices].astype(np.float32) * scale + offset)
 
 
 def _packed_embedding(weight: Any) -> PackedEmbedding:

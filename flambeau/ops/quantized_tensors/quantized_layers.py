@@ -45,9 +45,9 @@ def requantized(
     real: Array = sums.astype(np.float32)
     if bias is not None:
         real = real + bias.astype(np.float32) / scales
-    places = np.rint(real * (scales / np.float32(result.scale))).astype(np.float64) + result.zero_point
+    levels = np.rint(real * (scales / np.float32(result.scale))).astype(np.float64) + result.zero_point
     least = max(limits.min, result.zero_point) if has_relu else limits.min
-    return from_integers(np.clip(places, least, limits.max), like.dtype, result)
+    return from_integers(np.clip(levels, least, limits.max), like.dtype, result)
 
 
 def bias_of(tensor: Tensor | None) -> Array | None:

@@ -44,19 +44,19 @@ def _is_access(user: Node, offset: int) -> bool:
 class _Cell:
     """One cell, whose content is known at each place."""
 
-    def __init__(self, made: Node) -> None:
-        self.made = made
-        type_ = made.result().static_type
+    def __init__(self, construction: Node) -> None:
+        self.construction = construction
+        type_ = construction.result().static_type
         assert isinstance(type_, ListType)
         self.type: Type = type_.element
-        self.users = {use.user for use in made.result().uses()}
+        self.users = {use.user for use in construction.result().uses()}
         self.writers = [user for user in self.users if user.op == WRITE]
 
     def take_away(self) -> None:
         """Put what it holds in the place of what is read of it."""
-        block, following = self.made.owner_block, self.made.next
-        self._run(block, self.made.operand(0), following)
-        self.made.erase()
+        block, following = self.construction.owner_block, self.construction.next
+        self._run(block, self.construction.operand(0), following)
+        self.construction.erase()
 
     def _run(self, block: Block, content: Value, start: Node | None) -> Value:
         """Go through a block from `start` on with what the cell holds there; what it holds in the end."""

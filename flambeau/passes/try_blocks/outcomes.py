@@ -47,9 +47,9 @@ class Outcomes:
             self._parts[value] = [how, *(what if is_subtype(what.static_type, t) else unset for t, unset in typed)]
         return self._parts[value]
 
-    def _constants(self, made: Node) -> tuple[Value, Value]:
-        how, what = constants.constant_value(made.result())
-        with self.graph.inserting(made):
+    def _constants(self, maker: Node) -> tuple[Value, Value]:
+        how, what = constants.constant_value(maker.result())
+        with self.graph.inserting(maker):
             return constants.insert_constant(self.graph, how), constants.insert_constant(self.graph, what)
 
     def _branch(self, node: Node) -> None:

@@ -142,10 +142,10 @@ class Ways:
         elif not self.run(going, is_loop=is_loop, guarded=node):
             self._end_well(going)
 
-    def _branch(self, block: Block, place: Node, is_left: Value, number: int | Value, is_loop: bool) -> Block:
-        """Where `is_left` holds the block gives the number; what follows from `place` on moves into the other way."""
-        graph, returned, moved = self.graph, block.returns, _from(place)
-        with graph.inserting(place), graph.at_range(place.range or graph.current_range):
+    def _branch(self, block: Block, first: Node, is_left: Value, number: int | Value, is_loop: bool) -> Block:
+        """Where `is_left` holds the block gives the number; what follows from `first` on moves into the other way."""
+        graph, returned, moved = self.graph, block.returns, _from(first)
+        with graph.inserting(first), graph.at_range(first.range or graph.current_range):
             choice = graph.insert("prim::If", (is_left,), ())
         leaving, going = choice.add_block(), choice.add_block()
         self._give_nothing(leaving, [v.static_type for v in returned], number, is_loop)

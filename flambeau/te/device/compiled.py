@@ -45,11 +45,11 @@ class DeviceMemory:
         """An array for a result."""
         return library.cupy().empty(shape, dtype)
 
-    def result(self, array: Any, given: tuple[Any, ...]) -> Any:
+    def result(self, array: Any, arguments: tuple[Any, ...]) -> Any:
         """An array on the device where one was given, a tensor where a tensor was, else an array of NumPy."""
-        on_device = [value for value in given if hasattr(value, "__cuda_array_interface__")]
+        on_device = [value for value in arguments if hasattr(value, "__cuda_array_interface__")]
         if not on_device:
-            return HostMemory().result(array.get(), given)
+            return HostMemory().result(array.get(), arguments)
         if any(isinstance(value, EagerTensor) for value in on_device):
             return next(tensor for take in ON_DEVICES if (tensor := take(array)) is not None)
         return array
@@ -97,12 +97,12 @@ class CudaCode(Compiled):
         """The PTX for an architecture. Raises ValueError for one that there is not."""
         return programs_ptx([self._device.program], arch, {})
 
-    def simulate(self, *given: Any) -> Any:
+    def simulate(self, *arguments: Any) -> Any:
         """A call on the host, a thread at a time, which looks at every access.
 
         Raises SimulationError for races, for accesses outside and for reads of what nobody wrote.
         """
-        return self._called(given, HostMemory(), self._simulated)
+        return self._called(arguments, HostMemory(), self._simulated)
 
     def _simulated(self, bound: Bound) -> None:
         run_program(self._device.program, self._sizes(bound), self._given(bound, np.asarray))

@@ -249,10 +249,10 @@ class _Kernel:
                 f"{buffer.name} has sizes {', '.join(map(str, buffer.shape))}, and memory of a thread is at most 256 "
                 f"registers: split the loops in which it is read"
             )
-        places = itertools.product(*(range(n or 0) for n in sizes))
+        locations = itertools.product(*(range(n or 0) for n in sizes))
         b, dtype = self.v.b, buffer.computed
         start = b.const(zero_of(dtype), dtype)
-        self.v.registers[buffer] = {location: b.var(start, dtype) for location in places}
+        self.v.registers[buffer] = {location: b.var(start, dtype) for location in locations}
 
     def store(self, s: Store, known: Known) -> None:
         """A store of one thread."""

@@ -150,7 +150,7 @@ class Values:
 
     def indices(self, e: Load, scope: Scope) -> list[Value | Expr]:
         """The indices of an element: those that are looked at as values, the others as they are written."""
-        places: list[Value | Expr] = list(e.indices)
+        guarded: list[Value | Expr] = list(e.indices)
         for d in e.checked:
             if not any(known is e for known in self.looked_at):
                 self.looked_at.append(e)
@@ -159,8 +159,8 @@ class Values:
             size = self.e.splat(self.scalar(e.buffer.shape[d], scope), index.lanes)
             is_outside = self.e.icmp("uge", index, size)
             self.trap(is_outside, scope, FIRST_OUTSIDE + number)
-            places[d] = self.e.select(is_outside, self.e.like(index, 0), index)
-        return places
+            guarded[d] = self.e.select(is_outside, self.e.like(index, 0), index)
+        return guarded
 
     def offset(self, buffer: Buffer, at: list[Value | Expr], scope: Scope) -> Value:
         """Which element of a buffer indices mean, counted row by row."""

@@ -34,9 +34,9 @@ def _emit_deque(e: Emitter, tree: Apply, hint: Type | None) -> Sugared:
     assert isinstance(value.static_type, ListType)
     is_limited = limit is not None and not isinstance(limit, NoneLit)
     most = e.value(limit) if is_limited else e.constant(-1)
-    made = e.scope.resolver.sugared(queue_class(value.static_type.element), where)
+    class_value = e.scope.resolver.sugared(queue_class(value.static_type.element), where)
     flag = e.constant(is_limited)
-    result: Sugared = made.call(e, where, [Given(value, where), Given(most, tree.range), Given(flag, where)], ())
+    result: Sugared = class_value.call(e, where, [Given(value, where), Given(most, tree.range), Given(flag, where)], ())
     return result
 
 
@@ -49,14 +49,14 @@ def _declared(hint: Type | None) -> ListType | None:
 
 def _arguments(tree: Apply) -> tuple[Any, Any]:
     """The trees of the items and of the limit. Raises CompileError for other arguments."""
-    given: dict[str, Any] = dict(zip(("iterable", "maxlen"), tree.args, strict=False))
+    arguments: dict[str, Any] = dict(zip(("iterable", "maxlen"), tree.args, strict=False))
     if len(tree.args) > 2:
         raise CompileError(ARGUMENTS.format(count=len(tree.args)), tree.callee.range)
     for keyword in tree.keywords:
-        if keyword.name not in ("iterable", "maxlen") or keyword.name in given:
+        if keyword.name not in ("iterable", "maxlen") or keyword.name in arguments:
             raise CompileError(KEYWORD.format(name=keyword.name), keyword.range)
-        given[keyword.name] = keyword.value
-    return given.get("iterable"), given.get("maxlen")
+        arguments[keyword.name] = keyword.value
+    return arguments.get("iterable"), arguments.get("maxlen")
 
 
 DEQUE: Final = FormValue("deque", _emit_deque)

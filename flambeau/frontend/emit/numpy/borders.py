@@ -1,4 +1,4 @@
-"""Arrays with borders of their own elements: the places that each axis is taken at.
+"""Arrays with borders of their own elements: the indices that each axis is taken at.
 
 np.pad(x, 2, mode="edge")    →    %i = aten::clamp(aten::arange(-2, n + 2), 0, n - 1)    aten::index_select(%x, 0, %i)
 """
@@ -32,9 +32,9 @@ def with_borders(
     for axis, (before, after) in enumerate(pairs):
         size = op("size", array, axis)
         _refuse_empty(e, op("eq", size, 0), axis)
-        places = op("arange", op("neg", before), op("add", size, after))
-        places.set_type(array_of(int64, 1))
-        array = op("index_select", array, axis, BORDERS[mode](op, places, size))
+        indices = op("arange", op("neg", before), op("add", size, after))
+        indices.set_type(array_of(int64, 1))
+        array = op("index_select", array, axis, BORDERS[mode](op, indices, size))
     return array
 
 
@@ -45,31 +45,31 @@ def _refuse_empty(e: Emitter, is_empty: Value, axis: int) -> None:
     node.add_block()
 
 
-def _edge(op: Operator, places: Value, size: Value) -> Value:
-    return op("clamp", places, 0, op("sub", size, 1))
+def _edge(op: Operator, indices: Value, size: Value) -> Value:
+    return op("clamp", indices, 0, op("sub", size, 1))
 
 
-def _wrap(op: Operator, places: Value, size: Value) -> Value:
-    return op("remainder", places, size)
+def _wrap(op: Operator, indices: Value, size: Value) -> Value:
+    return op("remainder", indices, size)
 
 
-def _symmetric(op: Operator, places: Value, size: Value) -> Value:
+def _symmetric(op: Operator, indices: Value, size: Value) -> Value:
     """There and back, the ends twice."""
     period = op("mul", size, 2)
-    there = op("remainder", places, period)
+    there = op("remainder", indices, period)
     back = op("add", op("neg", there), op("sub", period, 1))
     return op("minimum", there, back)
 
 
-def _reflect(op: Operator, places: Value, size: Value) -> Value:
+def _reflect(op: Operator, indices: Value, size: Value) -> Value:
     """There and back, the ends once; of one element, that one."""
     last = op("sub", size, 1)
     period = op("add", op("mul", last, 2), op("eq", last, 0))
-    there = op("remainder", places, period)
+    there = op("remainder", indices, period)
     return op("add", op("neg", op("abs", op("sub", there, last))), last)
 
 
 BORDERS: Final[dict[str, Callable[[Operator, Value, Value], Value]]] = {
     "edge": _edge, "wrap": _wrap, "symmetric": _symmetric, "reflect": _reflect,
 }  # fmt: skip
-"""The places that an axis is taken at, of places that go on at both ends, by the mode."""
+"""The indices that an axis is taken at, of indices that go on at both ends, by the mode."""

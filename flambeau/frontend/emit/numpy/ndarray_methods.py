@@ -49,7 +49,7 @@ SQUEEZED: Final = "cannot select an axis to squeeze out which has size not equal
 UNPACKED: Final = "expected {size} items to unpack: the array has more or fewer"
 
 
-def _place(name: str) -> Method:
+def _index_of(name: str) -> Method:
     def emit(c: Call) -> Value:
         axis = c.number("axis")
         return c.op(name, c.array) if axis is None else c.op(name, c.array, axis)
@@ -105,9 +105,9 @@ def _fill(c: Call) -> Value:
 
 def _nonzero(c: Call) -> Value:
     _, rank = dtype_and_rank(c.array, c.where)
-    places = c.op("nonzero", c.array)
-    places.set_type(array_of(int64, 2))
-    return pack_tuple(c.e, [c.op("select", places, 1, k) for k in range(rank)])
+    indices = c.op("nonzero", c.array)
+    indices.set_type(array_of(int64, 2))
+    return pack_tuple(c.e, [c.op("select", indices, 1, k) for k in range(rank)])
 
 
 def _repeat(c: Call) -> Value:
@@ -168,21 +168,21 @@ def _tolist(c: Call) -> Value:
 
 def _item(c: Call) -> Value:
     dtype, rank = dtype_and_rank(c.array, c.where)
-    places = c.given("args")
-    if places is not None:
-        return _element(c, unpack_tuple(c.e, places) if isinstance(places.static_type, TupleType) else [places])
+    indices = c.given("args")
+    if indices is not None:
+        return _element(c, unpack_tuple(c.e, indices) if isinstance(indices.static_type, TupleType) else [indices])
     array = c.op("reshape", c.array, []) if rank else c.array
     array.set_type(array_of(dtype, 0))
     return array
 
 
-def _element(c: Call, places: Sequence[Value]) -> Value:
+def _element(c: Call, indices: Sequence[Value]) -> Value:
     """`x.item(i, j)`, or `x.item(i)` of all elements in order."""
     _, rank = dtype_and_rank(c.array, c.where)
-    if len(places) not in (1, rank):
+    if len(indices) not in (1, rank):
         raise CompileError(f"item() takes one place, or {rank} for an array with {rank} dimension(s)", c.where)
-    array = c.array if len(places) == rank else c.op("reshape", c.array, [-1])
-    for index in places:
+    array = c.array if len(indices) == rank else c.op("reshape", c.array, [-1])
+    for index in indices:
         array = c.op("select", array, 0, index)
     return array
 
@@ -209,11 +209,11 @@ def _squeeze(c: Call) -> Value:
 def _take(c: Call) -> Value:
     axis = c.number("axis")
     array = c.op("reshape", c.array, [-1]) if axis is None else c.array
-    places = c.arguments["indices"]
-    if isinstance(places.static_type, ListType):
-        places = c.op("tensor", places)
-        places.set_type(array_of(int64, 1))
-    return c.op("index_select", array, 0 if axis is None else axis, places)
+    indices = c.arguments["indices"]
+    if isinstance(indices.static_type, ListType):
+        indices = c.op("tensor", indices)
+        indices.set_type(array_of(int64, 1))
+    return c.op("index_select", array, 0 if axis is None else axis, indices)
 
 
 def _conj(c: Call) -> Value:
@@ -230,7 +230,7 @@ METHODS: Final[dict[str, tuple[tuple[str, ...], Method]]] = {
     "any": (("axis", "keepdims", "where"), fold("any")), "all": (("axis", "keepdims", "where"), fold("all")),
     "max": (_EXTREME, fold("amax", "max")), "min": (_EXTREME, fold("amin", "min")),
     "std": (("axis", "ddof", "keepdims"), spread("std")), "var": (("axis", "ddof", "keepdims"), spread("var")),
-    "argmax": (("axis",), _place("argmax")), "argmin": (("axis",), _place("argmin")),
+    "argmax": (("axis",), _index_of("argmax")), "argmin": (("axis",), _index_of("argmin")),
     "cumsum": (("axis", "dtype"), scan("cumsum")), "cumprod": (("axis", "dtype"), scan("cumprod")),
     "reshape": (("shape",), _reshape), "copy": ((), _copy), "flatten": ((), _flatten),
     "ravel": ((), lambda c: c.op("reshape", c.array, [-1])),
@@ -320,8 +320,8 @@ def check_size(e: Emitter, where: SourceRange, array: Value, axis: int, size: in
 def unpacked(e: Emitter, where: SourceRange, array: Value, size: int) -> list[Value]:
     """The items of `r, g, b = x`. The program raises ValueError where there are more or fewer."""
     check_size(e, where, array, 0, size, UNPACKED.format(size=size))
-    places = [(array, e.constant(0), e.constant(k)) for k in range(size)]
-    return [as_number(e, call_operator(e, where, "aten::select", operands)) for operands in places]
+    operand_lists = [(array, e.constant(0), e.constant(k)) for k in range(size)]
+    return [as_number(e, call_operator(e, where, "aten::select", operands)) for operands in operand_lists]
 
 
 def part_of(e: Emitter, where: SourceRange, array: Value, name: str) -> Value:

@@ -118,9 +118,9 @@ def _written_into(e: Emitter, where: SourceRange, name: str, result: Value, into
         return result
     if not (is_array(target) and is_array(result)):
         raise CompileError(NO_KEYWORD.format(name=name, keyword="out"), into.where)
-    found, wanted = (dtype_and_rank(v, into.where)[0] for v in (result, target))
-    if not np.can_cast(found.numpy, wanted.numpy, "same_kind"):
-        raise CompileError(CAST.format(name=name, found=found.name, wanted=wanted.name), into.where)
+    actual, wanted = (dtype_and_rank(v, into.where)[0] for v in (result, target))
+    if not np.can_cast(actual.numpy, wanted.numpy, "same_kind"):
+        raise CompileError(CAST.format(name=name, found=actual.name, wanted=wanted.name), into.where)
     sizes = [call_operator(e, where, "aten::size", [v]) for v in (result, target)]
     node = e.graph.insert("prim::If", (call_operator(e, where, "aten::ne", sizes),), ())
     with e.inside(node.add_block()):
@@ -290,9 +290,9 @@ def _dot(f: _Function) -> Value:
 
 
 def _count(f: _Function) -> Value:
-    found = compare(f.e, f.where, "!=", f.values[0], f.e.constant(0))
+    nonzero = compare(f.e, f.where, "!=", f.values[0], f.e.constant(0))
     axis = f.along(1)
-    return f.op("sum", found) if axis is None else f.op("sum", found, pack_list(f.e, [f.e.constant(axis)], INT))
+    return f.op("sum", nonzero) if axis is None else f.op("sum", nonzero, pack_list(f.e, [f.e.constant(axis)], INT))
 
 
 def _range(f: _Function) -> Value:
@@ -419,9 +419,9 @@ def _flatnonzero(f: _Function) -> Value:
 
 
 def _argwhere(f: _Function) -> Value:
-    places = f.op("nonzero", f.values[0])
-    places.set_type(array_of(int64, 2))
-    return places
+    indices = f.op("nonzero", f.values[0])
+    indices.set_type(array_of(int64, 2))
+    return indices
 
 
 def _angle(f: _Function) -> Value:

@@ -100,8 +100,8 @@ def _is_none(value: Value) -> bool:
 
 def _float(e: Emitter, where: SourceRange, function: RandomFunction, name: str, value: Value) -> Value:
     if not isinstance(value.static_type, SIZED):
-        found = value.static_type.annotation
-        raise CompileError(NUMBERS_ONLY.format(name=function.name, parameter=name, found=found), where)
+        annotation = value.static_type.annotation
+        raise CompileError(NUMBERS_ONLY.format(name=function.name, parameter=name, found=annotation), where)
     return value if value.static_type == FLOAT else call_operator(e, where, "aten::Float", [value])
 
 
@@ -132,8 +132,8 @@ def _distribution(operator: str, name: str, dtype: DType) -> Callable[..., Value
     def emit(e: Emitter, where: SourceRange, function: RandomFunction, bound: Bound) -> Value:
         own = [_float(e, where, function, key, value) for key, value in bound.items() if key != "size"]
         if name in BY_THEMSELVES and _is_none(bound["size"]):
-            operator_of_one, given = BY_THEMSELVES[name]
-            return call_operator(e, where, f"python::np_random_{operator_of_one}", [*own, *map(e.constant, given)])
+            operator_of_one, constants = BY_THEMSELVES[name]
+            return call_operator(e, where, f"python::np_random_{operator_of_one}", [*own, *map(e.constant, constants)])
         operands = [e.constant(name), pack_list(e, own, FLOAT)]
         if _is_none(bound["size"]):
             return call_operator(e, where, f"python::np_random_{operator}", operands)
@@ -191,10 +191,10 @@ def _choice(e: Emitter, where: SourceRange, function: RandomFunction, bound: Bou
         index = call_operator(e, where, "python::np_random_place", [count, p])
         return index
     sizes, rank = _sizes(e, where, function, bound["size"])
-    places = _made(e, where, "places", [count, sizes, bound["replace"], p], int64, rank)
+    indices = _made(e, where, "places", [count, sizes, bound["replace"], p], int64, rank)
     if isinstance(type_, IntType):
-        return places
-    picked = call_operator(e, where, "aten::index", [a, pack_list(e, [places], TensorType())])
+        return indices
+    picked = call_operator(e, where, "aten::index", [a, pack_list(e, [indices], TensorType())])
     picked.set_type(array_of(type_.dtype, rank))
     return picked
 

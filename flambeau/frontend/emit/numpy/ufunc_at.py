@@ -45,7 +45,7 @@ class UfuncAt(Sugared):
         where = tree.callee.range
         if len(tree.args) != 3 or tree.keywords:
             raise CompileError(LITERALS.format(name=self.name), where)
-        target, places, added = tree.args
+        target, index_tree, added = tree.args
         array, value = e.value(target), e.value(added)
         if not is_array(array):
             raise CompileError(LITERALS.format(name=self.name), target.range)
@@ -53,6 +53,6 @@ class UfuncAt(Sugared):
         if self.name == "subtract":
             value = call_operator(e, where, "aten::neg", [value])
         dtype, _ = arrays.dtype_and_rank(array, where)
-        indices = places.items if isinstance(places, TupleLiteral) else [places]
+        indices = index_tree.items if isinstance(index_tree, TupleLiteral) else [index_tree]
         add_at(e, where, array, list(indices), arrays.converted(e, value, dtype))
         return SimpleValue(e.constant(None, NONE))

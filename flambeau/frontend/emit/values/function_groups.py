@@ -40,7 +40,7 @@ class FunctionsValue(Sugared):
     is_function: ClassVar[bool] = True
 
     items: list[Sugared]
-    places: list[SourceRange]
+    ranges: list[SourceRange]
     """Where each was written."""
 
     @property
@@ -50,7 +50,7 @@ class FunctionsValue(Sugared):
 
     def as_value(self, e: Emitter, where: SourceRange) -> Value:
         """Functions are no values. Raises CompileError."""
-        self.items[0].as_value(e, self.places[0])
+        self.items[0].as_value(e, self.ranges[0])
         return Sugared.as_value(self, e, where)
 
     def as_tuple(self, e: Emitter, where: SourceRange, size: int | None = None) -> list[Sugared]:

@@ -60,7 +60,7 @@ def _with_equation(e: Emitter, where: SourceRange, bound: Sequence[Given], wrap:
     """Tensors, a list of dimensions behind each, as an equation and the tensors."""
     if not bound or not isinstance(bound[0].value.static_type, TensorType):
         return bound
-    lists = [_numbers(given) if index % 2 or index == len(bound) - 1 else None for index, given in enumerate(bound)]
+    lists = [_numbers(operand) if index % 2 or index == len(bound) - 1 else None for index, operand in enumerate(bound)]
     try:
         equation = equation_of(lists[1::2], lists[2::2])
     except RuntimeError as error:
@@ -68,13 +68,13 @@ def _with_equation(e: Emitter, where: SourceRange, bound: Sequence[Given], wrap:
     return [Given(e.constant(equation), where), *bound[: len(bound) // 2 * 2 : 2]]
 
 
-def _numbers(given: Given) -> list[int]:
+def _numbers(argument: Given) -> list[int]:
     """The constants that a list is made of. Raises CompileError for any other value."""
-    node = given.value.defining_node
+    node = argument.value.defining_node
     items = () if node is None or node.op != "prim::ListConstruct" else node.operands
     nodes = [item.defining_node for item in items]
     if not nodes or any(n is None or n.op != "prim::Constant" for n in nodes):
-        raise CompileError(NO_NUMBERS, given.where)
+        raise CompileError(NO_NUMBERS, argument.where)
     return [n.attributes["value"] for n in nodes if n is not None]
 
 
