@@ -27,19 +27,20 @@ from flambeau.schema.types import TENSOR, ListType
 def do(graph: Graph, values: set[Value]) -> bool:
     """Decompose the operators whose operands are among `values`; whether there were any."""
     changed = False
-    waiting = [n for n in graph.listed_nodes() if any(v in values for v in n.operands)]
+    waiting = [(n, frozenset[str]()) for n in graph.listed_nodes() if any(v in values for v in n.operands)]
     sizes: SymbolicSizes | None = None
     while waiting:
-        node = waiting.pop()
+        node, within = waiting.pop()
         definition = node.definition
         body = None if definition is None or definition.schema.is_mutable else _body(definition)
-        if body is not None:
-            sizes = sizes or SymbolicSizes(graph)
-            before = node.previous
-            following = node.next or node.owner_block.return_node
-            if _decompose(node, body, Builder(graph, sizes)):
-                waiting += _between(before, following)
-                changed = True
+        if body is None or node.op in within:  # a norm that moves statistics has itself among its parts
+            continue
+        sizes = sizes or SymbolicSizes(graph)
+        before = node.previous
+        following = node.next or node.owner_block.return_node
+        if _decompose(node, body, Builder(graph, sizes)):
+            waiting += [(part, within | {node.op}) for part in _between(before, following)]
+            changed = True
     return changed
 
 
