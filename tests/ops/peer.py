@@ -138,7 +138,7 @@ def assert_rules_hold(overload: OpDef, arguments: list[Any], result: Any) -> Non
     if overload.shape is not None:
         sizes = overload.shape(*known)
         several = len(overload.schema.returns) > 1
-        for one, tensor in zip(sizes if several else [sizes], results, strict=True):  # type: ignore[arg-type]
+        for one, tensor in zip(sizes if several else [sizes] * len(results), results, strict=True):  # type: ignore[arg-type]
             if one is not None:
                 assert len(one) == tensor.ndim
                 assert all(a is None or a == b for a, b in zip(one, tensor.shape, strict=True))
