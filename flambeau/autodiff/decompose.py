@@ -21,7 +21,7 @@ from flambeau.ir.graph import Graph, Node, Value
 from flambeau.ops.families.composite import CompositeKernel
 from flambeau.schema.gradient import Decomposed
 from flambeau.schema.opdef import OpDef
-from flambeau.schema.types import TENSOR, ListType
+from flambeau.schema.types import TENSOR, ListType, TensorType
 
 
 def do(graph: Graph, values: set[Value]) -> bool:
@@ -70,6 +70,8 @@ def _decompose(node: Node, body: Callable[..., Any], builder: Builder) -> bool:
     if len(values) != len(node.results):
         return False
     for old, new in zip(node.results, values, strict=True):
+        if isinstance(new.static_type, TensorType) and new.static_type.dtype is None:
+            new.set_type(old.static_type)  # of the same tensor
         old.replace_uses_with(new)
     node.erase()
     return True
