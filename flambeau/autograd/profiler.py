@@ -43,7 +43,11 @@ WRONG_KEY: Final = "a table is sorted by one of {keys}, got {key!r}"
 
 
 class ProfilerActivity(Enum):
-    """What a profile may time."""
+    """What a profile may time.
+
+    >>> ProfilerActivity.CPU.name
+    'CPU'
+    """
 
     CPU = 0
     CUDA = 1
@@ -51,7 +55,11 @@ class ProfilerActivity(Enum):
 
 @dataclass(frozen=True, slots=True)
 class Event:
-    """One call of an operator. Times are microseconds since the block began."""
+    """One call of an operator. Times are microseconds since the block began.
+
+    >>> Event("aten::add", 0.0, 1.5, 1, ((2,), (2,))).duration
+    1.5
+    """
 
     name: str
     start: float
@@ -65,7 +73,11 @@ class Event:
 
 @dataclass(frozen=True, slots=True)
 class Average:
-    """All calls of one operator."""
+    """All calls of one operator.
+
+    >>> Average("aten::add", 4, 6.0).count
+    4
+    """
 
     key: str
     count: int
@@ -88,7 +100,11 @@ class Average:
 
 
 class Averages(Sequence[Average]):
-    """The operators of a block, the longest first."""
+    """The operators of a block, the longest first.
+
+    >>> [average.key for average in Averages([Average("aten::add", 4, 6.0), Average("aten::mm", 1, 20.0)])]
+    ['aten::mm', 'aten::add']
+    """
 
     def __init__(self, averages: Sequence[Average]) -> None:
         self._averages = sorted(averages, key=lambda a: -a.cpu_time_total)

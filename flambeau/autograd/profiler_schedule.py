@@ -13,7 +13,11 @@ NO_STEPS: Final = (
 
 
 class ProfilerAction(Enum):
-    """What is done in a step."""
+    """What is done in a step.
+
+    >>> is_recorded(ProfilerAction.WARMUP), is_recorded(ProfilerAction.RECORD)
+    (False, True)
+    """
 
     NONE = 0
     """Nothing is recorded."""

@@ -60,8 +60,10 @@ declare(
     dtype=lambda input: (input.dtype, input.dtype, input.dtype),
     shape=lambda input: (input.sizes, _vector(input), _vector(input)),
     samples=lambda: [
-        Sample(args=(_image(3, 2, 5), _image(3, 2, 5) * 0.5 + 1, None, 1e-5)),
-        Sample(args=(_image(2, 2, 4, 5), _image(2, 2, 4, 5) * 0.5 + 1, wrap(np.array([2, -1], np.float32)), 1e-5)),
+        Sample(args=(_image(3, 2, 5).abs(), _image(3, 2, 5) * 0.5 + 1, None, 1e-5)),
+        Sample(
+            args=(_image(2, 2, 4, 5).abs(), _image(2, 2, 4, 5) * 0.5 + 1, wrap(np.array([2, -1], np.float32)), 1e-5)
+        ),
     ],
     ulp=ULP,
     is_method=False,

@@ -10,6 +10,7 @@ from flambeau.ops.families import ranks
 from flambeau.ops.families.composite import composite
 from flambeau.ops.families.promotion import common_dtype
 from flambeau.ops.loss import NONE, OTHER_RANKS, _pair, reduced
+from flambeau.schema.dtype import float32, float64
 from flambeau.schema.opdef import UNKNOWN, Sample, Sizes
 from flambeau.schema.types import TensorType
 from flambeau.tensor.array_library import np
@@ -99,6 +100,7 @@ composite(
     reference=lambda a, b, dim=1: (
         (a * b).sum(dim) / np.maximum(np.linalg.norm(a, axis=dim) * np.linalg.norm(b, axis=dim), 1e-8)
     ),
+    ulp={float32: 4, float64: 4},
     namespaces=("nn.functional",),
 )
 

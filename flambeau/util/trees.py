@@ -39,7 +39,11 @@ REGISTERED: Final[dict[type, Container]] = {
 
 
 class Structure:
-    """How values lie in containers; equal where containers are of the same types, sizes and keys."""
+    """How values lie in containers; equal where containers are of the same types, sizes and keys.
+
+    >>> Structure(list, None, [Structure(), Structure()]).count
+    2
+    """
 
     __slots__ = ("children", "count", "keys", "kind")
 

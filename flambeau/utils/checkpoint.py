@@ -83,6 +83,12 @@ def checkpoint(
         preserve_rng_state: draw the same random numbers both times.
 
     Raises CheckpointError if the second run saves other tensors than the first.
+
+    >>> import flambeau
+    >>> x = flambeau.ones(2, requires_grad=True)
+    >>> checkpoint(lambda v: (v * 3).exp().log(), x, use_reentrant=False).sum().backward()
+    >>> x.grad
+    tensor([3., 3.])
     """
     if use_reentrant is None:
         warnings.warn(CHOOSE, stacklevel=2)
@@ -192,7 +198,13 @@ def _apart(value: Any) -> Any:
 
 class CheckpointFunction(Function):
     """A call as one node, which runs the function again and goes back through that: into leaves that the function sees
-    besides its arguments as well, so that a run for the gradients of some tensors only is refused."""
+    besides its arguments as well, so that a run for the gradients of some tensors only is refused.
+
+    >>> import flambeau
+    >>> x = flambeau.ones(2, requires_grad=True)
+    >>> CheckpointFunction.apply(lambda v: v * 3, True, x).grad_fn.name()
+    'CheckpointFunctionBackward'
+    """
 
     @staticmethod
     def forward(ctx: Any, function: Callable[..., Any], preserves: bool, *args: Any) -> Any:

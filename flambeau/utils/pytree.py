@@ -210,7 +210,11 @@ def tree_any(pred: Callable[[Any], bool], tree: Any, is_leaf: IsLeaf | None = No
 
 @dataclasses.dataclass(frozen=True)
 class SequenceKey:
-    """A place in a list, tuple or deque."""
+    """An index of a list, tuple or deque.
+
+    >>> str(SequenceKey(1))
+    '[1]'
+    """
 
     idx: int
 
@@ -220,7 +224,11 @@ class SequenceKey:
 
 @dataclasses.dataclass(frozen=True)
 class MappingKey:
-    """A key of a dictionary."""
+    """A key of a dictionary.
+
+    >>> str(MappingKey("w"))
+    "['w']"
+    """
 
     key: Any
 
@@ -230,7 +238,11 @@ class MappingKey:
 
 @dataclasses.dataclass(frozen=True)
 class GetAttrKey:
-    """A field of a named tuple or dataclass."""
+    """A field of a named tuple or dataclass.
+
+    >>> str(GetAttrKey("w"))
+    '.w'
+    """
 
     name: str
 

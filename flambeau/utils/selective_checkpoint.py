@@ -42,7 +42,11 @@ FEWER: Final = (
 
 
 class CheckpointPolicy(Enum):
-    """What becomes of an operator's result."""
+    """What becomes of an operator's result.
+
+    >>> CheckpointPolicy.MUST_SAVE in SAVED, CheckpointPolicy.PREFER_RECOMPUTE in SAVED
+    (True, False)
+    """
 
     MUST_SAVE = 0
     PREFER_SAVE = 1
@@ -54,7 +58,11 @@ SAVED: Final = (CheckpointPolicy.MUST_SAVE, CheckpointPolicy.PREFER_SAVE)
 
 
 class SelectiveCheckpointContext:
-    """What a policy is told besides the call: whether it is the run for the way back."""
+    """What a policy is told besides the call: whether it is the run for the way back.
+
+    >>> SelectiveCheckpointContext(is_recompute=False).is_recompute
+    False
+    """
 
     def __init__(self, *, is_recompute: bool) -> None:
         self.is_recompute = is_recompute

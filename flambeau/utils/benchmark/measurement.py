@@ -29,7 +29,11 @@ def select_unit(seconds: float) -> tuple[str, float]:
 
 @dataclass(frozen=True, slots=True)
 class TaskSpec:
-    """What is measured; equal for measurements of the same thing."""
+    """What is measured; equal for measurements of the same thing.
+
+    >>> TaskSpec("x + 1", setup="x = 1") == TaskSpec("x + 1", setup="x = 1")
+    True
+    """
 
     stmt: str
     setup: str

@@ -22,7 +22,11 @@ NO_NUMBER: Final = "{name} has to be positive, got {value}"
 
 
 class Language(Enum):
-    """What a statement is written in."""
+    """What a statement is written in.
+
+    >>> Language.PYTHON.name
+    'PYTHON'
+    """
 
     PYTHON = 0
     CPP = 1
