@@ -41,16 +41,23 @@ def workloads(small: bool) -> Iterator[Workload]:
 
 
 def _row(program: Callable[..., Any], name: str, *arguments: Any, left_out: str = "") -> Workload:
-    found: dict[str, Callable[[], Any]] = {
-        "flambeau": partial(peers.flambeau, program, *arguments),
+    return beside_python("elements", peers.flambeau, program, name, *arguments, left_out=left_out)
+
+
+def beside_python(
+    kind: str, ours: Callable[..., Any], program: Callable[..., Any], name: str, *arguments: Any, left_out: str = ""
+) -> Workload:
+    """A row of one source that we, CPython and, unless it is left out for a reason, Numba run."""
+    sources: dict[str, Callable[[], Any]] = {
+        "flambeau": partial(ours, program, *arguments),
         "python": partial(peers.numpy, program, *arguments),
     }
     if not left_out:
-        found["numba"] = partial(peers.numba, program, *arguments)
+        sources["numba"] = partial(peers.numba, program, *arguments)
     return Workload(
         name=name,
-        kind="elements",
-        peers=found,
+        kind=kind,
+        peers=sources,
         expected=lambda: program(*arguments),
         tolerance=1e-8,
         cost=Cost(flops=1, wide=True),

@@ -3,14 +3,14 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Iterator
-from functools import partial
 from typing import Any
 
 import numpy as np
 
 from benchmarks import peers
-from benchmarks.harness import Cost, Goal, Workload
+from benchmarks.harness import Workload
 from benchmarks.programs import everyday as programs
+from benchmarks.workloads.elements import beside_python
 
 NO_QUEUES = "it has no deque"
 NO_TABLES = "it takes no array of two dimensions as an index"
@@ -45,19 +45,4 @@ def workloads(small: bool) -> Iterator[Workload]:
 
 
 def _row(program: Callable[..., Any], name: str, *arguments: Any, left_out: str = "") -> Workload:
-    found: dict[str, Callable[[], Any]] = {
-        "flambeau": partial(peers.flambeau_arrays, program, *arguments),
-        "python": partial(peers.numpy, program, *arguments),
-    }
-    if not left_out:
-        found["numba"] = partial(peers.numba, program, *arguments)
-    return Workload(
-        name=name,
-        kind="everyday",
-        peers=found,
-        expected=lambda: program(*arguments),
-        tolerance=1e-8,
-        cost=Cost(flops=1, wide=True),
-        goal=Goal() if left_out else Goal(against="numba"),
-        left_out={"numba": left_out} if left_out else {},
-    )
+    return beside_python("everyday", peers.flambeau_arrays, program, name, *arguments, left_out=left_out)
