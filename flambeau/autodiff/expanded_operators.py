@@ -23,7 +23,7 @@ from flambeau.autodiff.symbolic_sizes import SymbolicSizes
 from flambeau.ir.clone import clone_node
 from flambeau.ir.constants import insert_constant, is_constant
 from flambeau.ir.graph import Graph, Node, Value
-from flambeau.ops.expansions import differentiated, expansions
+from flambeau.ops.families.expansion_tables import differentiated, expansions
 from flambeau.schema.types import STRING, TENSOR, ListType, OptionalType, TensorType
 from flambeau.util.inversions import OPERATOR_EXPANSION
 

@@ -39,6 +39,7 @@ from flambeau.ops import distinct as _distinct
 from flambeau.ops import einsum as _einsum
 from flambeau.ops import embedding as _embedding
 from flambeau.ops import embedding_bags as _embedding_bags
+from flambeau.ops import expansions as _expansions
 from flambeau.ops import extremes as _extremes
 from flambeau.ops import fake_quantize as _fake_quantize
 from flambeau.ops import finite_differences as _finite_differences

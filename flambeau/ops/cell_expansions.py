@@ -6,7 +6,7 @@ from __future__ import annotations
 from collections.abc import Callable, Sequence
 from typing import Any
 
-from flambeau.ops.expansions import differentiated
+from flambeau.ops.families.expansion_tables import differentiated
 from flambeau.ops.recurrent_cells import Step, gru_step, lstm_step, rnn_relu_step, rnn_tanh_step
 
 

@@ -8,7 +8,7 @@ from math import prod
 from typing import Any
 
 from flambeau.ops.einsum import implied, operands
-from flambeau.ops.expansions import differentiated, expansions
+from flambeau.ops.families.expansion_tables import differentiated, expansions
 from flambeau.schema.dtype import float32, float64
 
 Names = Sequence[Any]

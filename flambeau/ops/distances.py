@@ -102,6 +102,7 @@ composite(
     ),
     ulp={float32: 4, float64: 4},
     namespaces=("nn.functional",),
+    is_expanded=True,
 )
 
 composite(
@@ -111,6 +112,7 @@ composite(
     dtype=lambda input1, input2: common_dtype((input1, input2)),
     shape=lambda reduction: None if reduction is UNKNOWN or reduction == NONE else (),
     samples=lambda: [Sample(args=(*_pair(), wrap(np.array([1, -1], np.float32))))],
+    is_expanded=True,
 )
 
 composite(
@@ -123,6 +125,7 @@ composite(
     samples=lambda: [Sample(args=_pair())],
     reference=lambda a, b: np.linalg.norm(a - b + 1e-6, axis=-1),
     namespaces=("nn.functional",),
+    is_expanded=True,
 )
 
 composite(
@@ -135,6 +138,7 @@ composite(
         Sample(args=(*_pair(), _pair(1.0)[1])),
         Sample(args=(*_pair(), _pair(1.0)[1], 1.0, 2.0, 1e-6, True)),
     ],
+    is_expanded=True,
 )
 
 composite(
@@ -147,4 +151,5 @@ composite(
     samples=lambda: [Sample(args=_pair())],
     reference=lambda a, b: np.linalg.norm((a - b).reshape(-1)),
     is_method=True,
+    is_expanded=True,
 )

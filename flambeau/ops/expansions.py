@@ -9,19 +9,14 @@ is wrong where a condition does not hold that only the run knows.
 from __future__ import annotations
 
 import math
-from collections.abc import Callable
 from functools import partial
-from typing import Any, Final
+from typing import Any
 
 from flambeau.ops.attention_layers import allowed
 from flambeau.ops.derivatives.view_formulas import meshgrid
+from flambeau.ops.families.expansion_tables import differentiated, expansions
 from flambeau.schema.dtype import bool_, by_code, float32, float64, int64
-from flambeau.schema.rule_tables import RuleTable
 from flambeau.tensor.defaults import float_dtype
-
-expansions: Final = RuleTable[Callable[..., Any]]("what plans have in the place of an operator")
-differentiated: Final = RuleTable[Callable[..., Any]]("what gradients go through in the place of an operator")
-"""Bodies of the same kind, where gradients are asked for: of operators without formulas of their own."""
 
 
 def _triangle(is_upper: bool, F: Any, x: Any, diagonal: Any = 0) -> Any:

@@ -5,7 +5,7 @@ from __future__ import annotations
 
 from typing import Any
 
-from flambeau.ops.expansions import expansions
+from flambeau.ops.families.expansion_tables import expansions
 from flambeau.schema.dtype import float32, float64, int32, int64
 
 _LARGEST = 1 << 31

@@ -253,4 +253,5 @@ composite(
     errors=lambda: [
         ErrorSample(args=(_numbers(2, 2, 3), [2, 3, 4], False), error=RuntimeError, message="4d (spatial) or 5d")
     ],
+    is_expanded=True,
 )

@@ -216,6 +216,7 @@ for _name, _body, _loop, _options, _doc, _reference in (
 ):  # fmt: skip
     composite(
         f"aten::{_name}(Tensor self, Tensor target, int reduction=1{_options}) -> Tensor",
+        is_expanded=True,
         outs=() if _name == "l1_loss" else ("out",),
         body=_body,
         quickly=None if _loop is None else by_loop(_loop),
@@ -240,6 +241,7 @@ composite(
     samples=samples,
     errors=errors,
     reference=_numpy(lambda x, y: np.log1p(np.exp(-x)) + (1 - y) * x),
+    is_expanded=True,
 )
 
 composite(
@@ -250,6 +252,7 @@ composite(
     shape=loss_shape,
     samples=lambda: [Sample(args=_pair(2.0), kwargs={"reduction": NONE}), Sample(args=_pair(2.0))],
     errors=errors,
+    is_expanded=True,
 )
 
 composite(
@@ -259,6 +262,7 @@ composite(
     dtype=lambda input, target: common_dtype((input, target)),
     shape=lambda input, target, reduction: loss_shape(input, target, reduction),
     samples=lambda: [Sample(args=(*_pair(2.0), True, full, 1e-8, MEAN)) for full in (True, False)],
+    is_expanded=True,
 )
 
 composite(
@@ -267,6 +271,7 @@ composite(
     dtype=loss_dtype,
     shape=loss_shape,
     samples=lambda: [Sample(args=(_pair()[0], wrap(np.array([1, -1, 1], np.float32))))],
+    is_expanded=True,
 )
 
 composite(
@@ -276,4 +281,5 @@ composite(
     dtype=lambda input1, input2, target: common_dtype((input1, input2, target)),
     shape=_ranking_shape,
     samples=lambda: [Sample(args=(*_pair(), wrap(np.array([1, -1, 1], np.float32))))],
+    is_expanded=True,
 )

@@ -4,33 +4,12 @@
 from __future__ import annotations
 
 import math
-from functools import partial
 from typing import Any
 
 from flambeau.ops.classification import of_probabilities, smoothed
-from flambeau.ops.expansions import differentiated, expansions
-from flambeau.ops.families.composite import CompositeKernel
+from flambeau.ops.families.expansion_tables import differentiated, expansions
 from flambeau.ops.loss import reduced
-from flambeau.schema import registry
 from flambeau.schema.dtype import float32, float64, int64, uint8
-
-_BY_THEIR_BODIES = (
-    "_weight_norm affine_grid_generator binary_cross_entropy_with_logits cosine_embedding_loss cosine_similarity dist "
-    "hinge_embedding_loss huber_loss kl_div l1_loss margin_ranking_loss mse_loss pairwise_distance poisson_nll_loss "
-    "smooth_l1_loss soft_margin_loss triplet_margin_loss"
-)  # fmt: skip
-"""Operators that are what their kernels run."""
-
-
-def _its_body(name: str, F: Any, *arguments: Any) -> Any:
-    """What the kernel of an operator runs."""
-    kernel = registry.overloads(name)[0].kernel
-    assert isinstance(kernel, CompositeKernel), name
-    return kernel.body(F, *arguments)
-
-
-for _name in _BY_THEIR_BODIES.split():
-    expansions(f"aten::{_name}")(partial(_its_body, f"aten::{_name}"))
 
 
 @differentiated("aten::cross_entropy_loss")

@@ -15,7 +15,7 @@ from __future__ import annotations
 
 from typing import Any
 
-from flambeau.ops.expansions import differentiated, expansions
+from flambeau.ops.families.expansion_tables import differentiated, expansions
 from flambeau.schema.dtype import float32, float64
 
 

@@ -63,6 +63,7 @@ composite(
     body=weight_norm, dtype=lambda v: v.dtype, shape=lambda v: ranks.self_rank(v),
     samples=lambda: [Sample(args=(sample(3, 4), wrap(np.ones((3, 1), np.float32)), 0))],
     doc="`v` with its norm over all dimensions but one replaced by `g`.",
+    is_expanded=True,
 )  # fmt: skip
 
 

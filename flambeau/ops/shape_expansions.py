@@ -7,7 +7,7 @@ from collections.abc import Sequence
 from functools import partial, reduce
 from typing import Any
 
-from flambeau.ops.expansions import expansions
+from flambeau.ops.families.expansion_tables import expansions
 
 
 @expansions("aten::concat", "aten::concatenate")

@@ -10,7 +10,7 @@ from functools import cache
 
 from flambeau.analysis import shapes
 from flambeau.ir.graph import Graph
-from flambeau.ops.expansions import expansions
+from flambeau.ops.families.expansion_tables import expansions
 from flambeau.passes import (
     autocast,
     constant_pooling,

@@ -12,6 +12,7 @@ from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from contextlib import contextmanager
 from typing import Any
 
+from flambeau.ops.families.expansion_tables import expansions
 from flambeau.ops.families.opaque import declare
 from flambeau.schema import registry
 from flambeau.schema.device import Device
@@ -128,11 +129,15 @@ def composite(
     namespaces: Sequence[str] = (),
     traits: Traits = PLAIN,
     ulp: Mapping[DType, float] | None = None,
+    is_expanded: bool = False,
 ) -> tuple[OpDef, ...]:
     """Register an operator whose kernel is a body over other operators; the body names all arguments of the schema.
 
-    `quickly` may answer calls on tensors in its place, with None for those that the body is to answer.
+    `quickly` may answer calls on tensors in its place, with None for those that the body is to answer. `is_expanded`:
+    there is no native form but that of the parts, so that plans have these.
     """
+    if is_expanded:
+        expansions(schema.partition("(")[0].partition(".")[0])(body)
     return declare(
         schema, kernel=CompositeKernel(body, quickly), family="composite", outs=outs, doc=doc, dtype=dtype, shape=shape,
         samples=samples, errors=errors, reference=reference, is_method=is_method, is_function=is_function,
