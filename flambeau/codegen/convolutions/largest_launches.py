@@ -19,7 +19,15 @@ from flambeau.codegen.convolutions.words import LARGEST, LARGEST_AT, LARGEST_WOR
 from flambeau.codegen.kernel.dtypes import KernelError
 from flambeau.codegen.launches import Launch
 from flambeau.codegen.llvm.launch_sizes import ALIGNED_FROM
-from flambeau.codegen.routines.table import Operands, Prepare, Routine, operands_of, routines, single_node
+from flambeau.codegen.routines.table import (
+    Operands,
+    Prepare,
+    Routine,
+    operands_of,
+    results_wanted,
+    routines,
+    single_node,
+)
 from flambeau.ir.graph import Graph
 from flambeau.ops.pooling_windows import Geometry, check_rank
 
@@ -40,9 +48,7 @@ def _of_images(graph: Graph) -> Prepare:
 
 
 def _prepared(graph: Graph, dims: int) -> Prepare:
-    node = single_node(graph)
-    operands = operands_of(graph, node)
-    wanted = [value.index for value in graph.returns if value.defining_node is node]
+    operands, wanted = operands_of(graph, single_node(graph)), results_wanted(graph)
     if len(operands.inputs) != 1 or 0 not in wanted:
         raise KernelError("numbers that are not constant, or places alone")
     return partial(_prepare, dims, operands, wanted)

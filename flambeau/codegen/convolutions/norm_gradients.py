@@ -13,13 +13,29 @@ import numpy as np
 
 from flambeau.codegen.convolutions import channel_norms
 from flambeau.codegen.convolutions.launches import result_of
-from flambeau.codegen.convolutions.norms import LEAST_COPIED, NANOSECONDS, as_planes, from_planes, has_planes, is_native
+from flambeau.codegen.convolutions.norms import (
+    LEAST_COPIED,
+    NANOSECONDS,
+    as_planes,
+    from_planes,
+    has_planes,
+    is_native,
+    launch_by_channels,
+)
 from flambeau.codegen.convolutions.problem import Array, bits_of
-from flambeau.codegen.convolutions.run import Code, address, pieces_of
+from flambeau.codegen.convolutions.run import Code, address
 from flambeau.codegen.convolutions.words import NORM, NORM_BACK, NORM_BACK_AT, NORM_BACK_WORDS
 from flambeau.codegen.kernel.dtypes import KernelError
 from flambeau.codegen.launches import Launch
-from flambeau.codegen.routines.table import Operands, Prepare, Routine, operands_of, routines, single_node
+from flambeau.codegen.routines.table import (
+    Operands,
+    Prepare,
+    Routine,
+    operands_of,
+    results_wanted,
+    routines,
+    single_node,
+)
 from flambeau.ir.graph import Graph
 
 _NOTHING: Final = NORM_BACK_AT - 1
@@ -36,10 +52,8 @@ def _code(character: str) -> Code:
 
 @routines("flambeau::batch_norm_gradients")
 def _batch_norm_gradients(graph: Graph) -> Prepare:
-    node = single_node(graph)
-    wanted = [value.index for value in graph.returns if value.defining_node is node]
-    operands = operands_of(graph, node)
-    return partial(_prepare, operands, wanted, float(operands.constants["eps"]))
+    operands = operands_of(graph, single_node(graph))
+    return partial(_prepare, operands, results_wanted(graph), float(operands.constants["eps"]))
 
 
 def _prepare(operands: Operands, wanted: Sequence[int], eps: float, arrays: Sequence[Array]) -> Launch:
@@ -56,11 +70,8 @@ def _prepare(operands: Operands, wanted: Sequence[int], eps: float, arrays: Sequ
     words = [0] * NORM_BACK_WORDS
     words[NORM_BACK_AT] = ctypes.addressof(call)
     vector, _ = result_of(x, x.shape[1:2], keeps_order=False)
-    nanoseconds = x.size * NANOSECONDS
-    step, pieces = pieces_of(x.shape[1], nanoseconds)
     routine = Routine(_code(x.dtype.char).native, channel_norms.BACKWARD, (norm, call))
-    outputs = tuple([vector if number else output for number in wanted])
-    return Launch(outputs, words, x.shape[1], None, step, pieces, nanoseconds, routine=routine)
+    return launch_by_channels(x, [vector if number else output for number in wanted], words, routine)
 
 
 def gradients(slope: Array, x: Array, weight: Array | None, eps: float) -> tuple[Array, Array, Array] | None:

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import struct
 from array import array
+from collections.abc import Sequence
 from functools import cache
 from math import prod
 from typing import Any, Final
@@ -11,8 +12,10 @@ from typing import Any, Final
 import numpy as np
 
 from flambeau.codegen.convolutions import channel_norms
-from flambeau.codegen.convolutions.run import TYPES, Code, address
+from flambeau.codegen.convolutions.run import TYPES, Code, address, pieces_of
 from flambeau.codegen.convolutions.words import NORM
+from flambeau.codegen.launches import Launch
+from flambeau.codegen.routines.table import Routine
 
 Array = np.ndarray[Any, Any]
 NANOSECONDS: Final = 0.5
@@ -28,6 +31,13 @@ LEAST_COPIED: Final = 512
 def forward_code(character: str) -> Code:
     """The code of norms for a dtype."""
     return Code(channel_norms.forward_text, character, channel_norms.FORWARD)
+
+
+def launch_by_channels(x: Array, outputs: Sequence[Any], words: list[int], routine: Routine) -> Launch:
+    """A launch of a norm's code, whose channels several threads share."""
+    nanoseconds = x.size * NANOSECONDS
+    step, pieces = pieces_of(x.shape[1], nanoseconds)
+    return Launch(tuple(outputs), words, x.shape[1], None, step, pieces, nanoseconds, routine=routine)
 
 
 def is_native(*arrays: Array) -> bool:

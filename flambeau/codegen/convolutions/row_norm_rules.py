@@ -18,7 +18,15 @@ from flambeau.codegen.convolutions.run import TYPES, Code, address, pieces_of
 from flambeau.codegen.convolutions.words import NORM, ROWS, ROWS_AT, ROWS_WORDS
 from flambeau.codegen.kernel.dtypes import KernelError
 from flambeau.codegen.launches import Launch
-from flambeau.codegen.routines.table import Operands, Prepare, Routine, operands_of, routines, single_node
+from flambeau.codegen.routines.table import (
+    Operands,
+    Prepare,
+    Routine,
+    operands_of,
+    results_wanted,
+    routines,
+    single_node,
+)
 from flambeau.ir.graph import Graph
 from flambeau.ops.layer_norm_gradients import rows_of_part
 
@@ -36,9 +44,7 @@ def _code(character: str) -> Code:
 
 @routines("flambeau::layer_norm_gradients")
 def _layer_norm_gradients(graph: Graph) -> Prepare:
-    node = single_node(graph)
-    operands = operands_of(graph, node)
-    wanted = [value.index for value in graph.returns if value.defining_node is node]
+    operands, wanted = operands_of(graph, single_node(graph)), results_wanted(graph)
     return partial(_prepare, operands, wanted, int(operands.constants["dims"]), float(operands.constants["eps"]))
 
 

@@ -86,6 +86,12 @@ def single_node(graph: Graph) -> Node:
     return nodes[0]
 
 
+def results_wanted(graph: Graph) -> list[int]:
+    """Which results of its single node a graph gives, in its order."""
+    node = single_node(graph)
+    return [value.index for value in graph.returns if value.defining_node is node]
+
+
 def is_native(*arrays: Array | None) -> bool:
     """Whether machine code can read arrays where they lie."""
     return all(a is None or (type(a) is np.ndarray and a.flags.aligned and a.dtype.isnative) for a in arrays)
