@@ -5,26 +5,25 @@ from __future__ import annotations
 from collections.abc import Sequence
 from typing import Any, Final
 
-import numpy as np
-
 from flambeau.autograd.engine import Run
+from flambeau.autograd.first_gradients import first_at, fitting, sizes_of
 from flambeau.autograd.node import Edge, GradientEdge, accumulate, call_post_hooks, edge_of
 from flambeau.batching.vmap import vmap
 from flambeau.ops.derivatives.operators import OPERATORS
-from flambeau.tensor.observer import thread
-from flambeau.tensor.tensor import Tensor, wrap
+from flambeau.tensor.tensor import Tensor
 
 Tensors = Tensor | GradientEdge | Sequence[Tensor | GradientEdge]
 
 NOT_ASKED: Final = "element {number} of tensors does not require grad and does not have a grad_fn"
-NO_REAL_SCALAR: Final = "grad can be implicitly created only for real scalar outputs"
-COMPLEX: Final = (
-    "For complex Tensors, both grad_output and output are required to have the same dtype. Mismatch in dtype: "
-    "grad_output[{number}] has a dtype of {given} and output[{number}] has a dtype of {own}."
-)
+NO_INPUT: Final = "all inputs have to be Tensors or GradientEdges, but got {kind}"
 NO_BATCH: Final = (
     "is_grads_batched=True takes a batch of gradients in grad_outputs: each has one dimension more in front than its "
     "output"
+)
+OTHER_BATCH: Final = (
+    "If `is_grads_batched=True`, we interpret the first dimension of each grad_output as the batch dimension. The "
+    "sizes of the remaining dimensions are expected to match the shape of corresponding output, but a mismatch was "
+    "detected: grad_output[{number}] has a shape of {given} and output[{number}] has a shape of {own}."
 )
 NOT_MATERIALIZED: Final = (
     "Expected allow_unused to be True or not passed when materialize_grads=True, but got: allow_unused=False."
@@ -169,41 +168,12 @@ def _gradients(roots: Sequence[Tensor | GradientEdge], gradients: Any) -> list[T
     result: list[Tensor | None] = []
     for number, (root, gradient) in enumerate(zip(roots, listed, strict=True)):
         if isinstance(root, GradientEdge):
-            if gradient is None:
-                raise RuntimeError("a GradientEdge to start from needs a gradient: it has no sizes to make one of")
-            result.append(gradient)
+            result.append(first_at(root) if gradient is None else gradient)
             continue
         if not root.requires_grad:
             raise RuntimeError(NOT_ASKED.format(number=number))
         result.append(fitting(number, root, gradient))
     return result
-
-
-def fitting(number: int, root: Tensor, gradient: Tensor | None) -> Tensor:
-    """The gradient of a result: 1 if none was passed. Raises RuntimeError for one of another shape."""
-    if gradient is None:
-        if root._array.size != 1:
-            raise RuntimeError("grad can be implicitly created only for scalar outputs")
-        if root.dtype.is_complex:
-            raise RuntimeError(f"{NO_REAL_SCALAR} but got torch.{root.dtype.name}")
-        if type(root) is Tensor and not thread.handlers and thread.observer is None:
-            array = root._array
-            return wrap(np.ones_like(array) if array.ndim else np.array(1, array.dtype))
-        return OPERATORS.ones_like(root.detach())  # type: ignore[no-any-return]
-    if gradient._array.shape != root._array.shape:
-        raise RuntimeError(
-            f"Mismatch in shape: grad_output[{number}] has a shape of {_sizes(gradient)} and output[{number}] has "
-            f"a shape of {_sizes(root)}."
-        )
-    if gradient._array.dtype != root._array.dtype and (gradient.dtype.is_complex or root.dtype.is_complex):
-        raise RuntimeError(
-            COMPLEX.format(number=number, given=f"torch.{gradient.dtype.name}", own=f"torch.{root.dtype.name}")
-        )
-    return gradient
-
-
-def _sizes(tensor: Tensor) -> str:
-    return f"torch.Size({list(tensor._array.shape)})"
 
 
 def grad(
@@ -244,6 +214,8 @@ def grad(
         raise RuntimeError("`inputs` argument to `grad()` cannot be empty.")
     seeds = None if is_grads_batched else _gradients(roots, grad_outputs)
     for target in targets:
+        if not isinstance(target, Tensor | GradientEdge):
+            raise RuntimeError(NO_INPUT.format(kind=type(target).__name__))
         if isinstance(target, Tensor) and not target.requires_grad:
             raise RuntimeError("One of the differentiated Tensors does not require grad")
     if is_grads_batched:
@@ -274,6 +246,10 @@ def _batched(
     roots: list[Any], targets: list[Any], batches: Any, create_graph: bool, allow_unused: bool, materialize: bool
 ) -> tuple[Tensor | None, ...]:
     listed = [batches] if isinstance(batches, Tensor) else list(batches)
+    for number, (root, batch) in enumerate(zip(roots, listed, strict=False)):
+        if isinstance(root, Tensor) and batch is not None and batch._array.shape[1:] != root._array.shape:
+            sizes = f"torch.Size({list(batch._array.shape[1:])})"
+            raise RuntimeError(OTHER_BATCH.format(number=number, given=sizes, own=sizes_of(root)))
     reached: list[int] = []
 
     def one(*seeds: Tensor) -> list[Tensor]:

@@ -11,11 +11,17 @@ tensor([2., 0.])
 from __future__ import annotations
 
 import threading
+from collections.abc import Sequence
 from contextlib import AbstractContextManager
 from typing import Any, Final, NamedTuple
 from weakref import ref
 
 from flambeau.autograd.forward.dual import DualLevel, DualTensor
+from flambeau.autograd.node import edge_of
+from flambeau.autograd.saved import AliasBackward0
+from flambeau.tensor.grad_mode import is_grad_enabled
+from flambeau.tensor.levels import Wrapper
+from flambeau.tensor.recorder import tensors_in
 from flambeau.tensor.tensor import Tensor
 
 NO_LEVEL: Final = (
@@ -42,7 +48,8 @@ class UnpackedDualTensor(NamedTuple):
 
 
 class _ExplicitLevel(DualLevel):
-    """A level whose tensors are plain ones afterwards."""
+    """A level whose tensors are plain ones afterwards, and whose tape goes on to what asks for gradients outside: a
+    gradient of a dual tensor has a tangent itself."""
 
     def __init__(self) -> None:
         super().__init__()
@@ -53,6 +60,23 @@ class _ExplicitLevel(DualLevel):
         result = super().dual(value, tangent)
         self._duals.append(ref(result))
         return result
+
+    def lifted(self, value: Tensor) -> Wrapper:
+        """The tensor as one of this level, on its tape if it asks for gradients."""
+        return self._attached(super().lifted(value))
+
+    def converted(self, tensor: Tensor) -> Wrapper:
+        """The same of what is about to be written."""
+        return self._attached(super().converted(tensor))
+
+    def _attached(self, result: Wrapper) -> Wrapper:
+        value = result._wrapped.value
+        if result._node is None and is_grad_enabled() and value.requires_grad:
+            result._node, result.output_nr = AliasBackward0([edge_of(value)]), 0
+        return result
+
+    def _asks(self, values: Sequence[Any]) -> bool:
+        return any(tensor.requires_grad for tensor in tensors_in(list(values)))
 
     def closed(self) -> None:
         """All tensors are without tangents."""
@@ -140,7 +164,7 @@ def make_dual(tensor: Tensor, tangent: Tensor, *, level: int | None = None) -> T
             raise ValueError(f"Expected {what} to be floating point or complex, but got: {one.dtype}")
     if tensor._array.shape != tangent._array.shape:
         raise RuntimeError(OTHER_SIZE.format(list(tensor._array.shape), list(tangent._array.shape)))
-    return current.dual(tensor, tangent)
+    return current.lifted(current.dual(tensor, tangent))
 
 
 def unpack_dual(tensor: Tensor, *, level: int | None = None) -> UnpackedDualTensor:

@@ -58,6 +58,10 @@ NO_SETUP: Final = (
     "In order to use an autograd.Function with functorch transforms (vmap, grad, jvp, jacrev, ...), it must override "
     "the setup_context staticmethod. {name} takes ctx in forward, and transforms around this one differentiate too"
 )
+BOTH_NAMES: Final = (
+    "Implementing both 'backward' and 'vjp' for a custom Function is not allowed. You should only implement one of "
+    "them."
+)
 TWICE: Final = "trying to differentiate twice a function that was marked with @once_differentiable"
 
 
@@ -114,6 +118,9 @@ class Function:
         """The gradients of the arguments, from those of the results."""
         raise NotImplementedError(NO_BACKWARD)
 
+    vjp = backward
+    """Another name that a subclass may give its `backward`."""
+
     @staticmethod
     def jvp(ctx: Any, *tangents: Any) -> Any:
         """The tangents of the results, from those of the arguments."""
@@ -125,6 +132,15 @@ class Function:
     def vmap(info: Any, in_dims: Any, *args: Any) -> Any:
         """What the function is on batches: its results, and where their batch axis is."""
         raise NotImplementedError("To use autograd.Function with vmap, you must either override the vmap staticmethod.")
+
+    @classmethod
+    def way_back(cls) -> Callable[..., Any]:
+        """What gives the gradients: `backward`, or `vjp`. Raises RuntimeError if a class has both."""
+        if cls.vjp is Function.vjp:
+            return cls.backward
+        if cls.backward is not Function.backward:
+            raise RuntimeError(BOTH_NAMES)
+        return cls.vjp
 
     @classmethod
     def apply(cls, *args: Any, **kwargs: Any) -> Any:

@@ -257,7 +257,7 @@ def _backward_on_batch(mapping: _Mapping, ctx: Any, grads: Sequence[Any]) -> Any
     level, saved = mapping.level(), ctx.saved_tensors
     with level.opened():
         here = ctx.inner.at(level, saved)
-        returned = mapping.function.backward(here, *mapping.wrapped(level, grads, ctx.out_dims))
+        returned = mapping.function.way_back()(here, *mapping.wrapped(level, grads, ctx.out_dims))
         kept = [_kept(level, one) for one in (returned if isinstance(returned, tuple) else (returned,))]
     return tuple([_of_input(one, dim, mapping.size) for one, dim in zip(kept, mapping.dims, strict=False)])
 

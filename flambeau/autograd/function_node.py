@@ -24,6 +24,10 @@ SHAPE: Final = (
     "Function {name} returned an invalid gradient at index {index} - got {sizes} but expected shape compatible with "
     "{expected}"
 )
+COMPLEX: Final = (
+    "Function {name} returned an invalid gradient at index {index} - got a torch.{dtype} for a real input: return its "
+    "real part, gradient.real"
+)
 OF_FUNCTION: Final = (
     "Output {number} of {name} is a view and is being modified inplace. This view was created inside a custom Function "
     "(or because an input was returned as-is) and the autograd logic to handle view+inplace would override the custom "
@@ -138,7 +142,7 @@ class FunctionCtx(Node):
                 _zeros(like) if gradient is None and like is not None else gradient
                 for gradient, like in zip(known, self._outputs, strict=True)
             ]
-        returned = self._function.backward(self, *known)
+        returned = self._function.way_back()(self, *known)
         listed = list(returned) if isinstance(returned, tuple) else [returned]
         expected = len(self._inputs)
         if len(listed) > expected and all(gradient is None for gradient in listed[expected:]):
@@ -165,6 +169,8 @@ class FunctionCtx(Node):
             if not _expands(sizes, own):
                 raise RuntimeError(SHAPE.format(name=self.name(), index=index, sizes=list(own), expected=list(sizes)))
             gradient = OPERATORS.sum_to_size(gradient, list(sizes))
+        if gradient._array.dtype.kind == "c" and dtype.kind != "c":
+            raise RuntimeError(COMPLEX.format(name=self.name(), index=index, dtype=gradient.dtype.name))
         return gradient if gradient._array.dtype == dtype else fitted_dtype(gradient, dtype)
 
 

@@ -19,6 +19,7 @@ from typing import Any, Self
 from weakref import WeakSet
 
 from flambeau.autograd import engine
+from flambeau.autograd.first_gradients import Like
 from flambeau.autograd.node import GradientEdge, Node, accumulator, edge_of
 from flambeau.autograd.quick_calls import careful
 from flambeau.autograd.saved import HOOKS, Pack, Unpack
@@ -49,7 +50,8 @@ def get_gradient_edge(tensor: Tensor) -> GradientEdge:
     if not tensor.requires_grad:
         raise RuntimeError("It is not possible to get the gradient edge for a Tensor that does not require gradients")
     node = tensor.grad_fn
-    return GradientEdge(accumulator(tensor), 0) if node is None else GradientEdge(node, tensor.output_nr)
+    number = 0 if node is None else tensor.output_nr
+    return GradientEdge(accumulator(tensor) if node is None else node, number, Like(tensor.shape, tensor.dtype))
 
 
 def increment_version(tensor: Tensor | Iterable[Tensor]) -> None:

@@ -11,6 +11,7 @@ import sys
 from collections.abc import Sequence
 from typing import Final
 
+from flambeau.autograd.hook_results import replaced, replaced_all
 from flambeau.autograd.node import (
     Edge,
     Extras,
@@ -19,7 +20,6 @@ from flambeau.autograd.node import (
     accumulate,
     call_post_hooks,
     known_leaf,
-    replaced,
 )
 from flambeau.tensor.tensor import Tensor
 
@@ -147,7 +147,7 @@ def before(extras: Extras, gradients: Gradients) -> Gradients:
     for hook in list(extras.pre_hooks.values()):
         returned = hook(tuple(gradients))
         if returned is not None:
-            gradients = list(returned)
+            gradients = replaced_all(hook, returned, gradients)
     return gradients
 
 
@@ -156,5 +156,5 @@ def after(extras: Extras, results: Gradients, gradients: Gradients) -> Gradients
     for hook in list(extras.post_hooks.values()):
         returned = hook(tuple(results), tuple(gradients))
         if returned is not None:
-            results = list(returned) if isinstance(returned, tuple) else [returned]
+            results = replaced_all(hook, returned, results)
     return results

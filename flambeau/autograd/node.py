@@ -17,6 +17,7 @@ from weakref import ref
 
 import numpy as np
 
+from flambeau.autograd.hook_results import RETURNED, name_of, replaced
 from flambeau.tensor.observer import thread
 from flambeau.tensor.tensor import Tensor
 from flambeau.util.hooks import RemovableHandle, add_hook
@@ -29,8 +30,6 @@ Edge = tuple[Any, int] | None
 next_number: Final = itertools.count().__next__
 """The number of the next node."""
 
-OTHER_TYPE: Final = "hook '{name}' has changed the type of value (was torch.{was}Tensor got torch.{got}Tensor)"
-OTHER_SHAPE: Final = "hook '{name}' has changed the size of value: a gradient of shape {own} to one of shape {other}"
 
 
 class GradientEdge(NamedTuple):
@@ -46,6 +45,7 @@ class GradientEdge(NamedTuple):
     node: Any
     output_nr: int
     ownership_token: Any = None
+    """What the tensor was like: its sizes and dtype, for who starts there without a gradient."""
 
 
 class Extras:
@@ -113,6 +113,9 @@ class Node(ABC):
         """What kind of operation it is: `MulBackward0`."""
         return type(self).__name__
 
+    def __repr__(self) -> str:
+        return f"<{type(self).__name__} object at {id(self):#x}>"
+
     @property
     def next_functions(self) -> tuple[tuple[Any, int], ...]:
         """The nodes that made the operands, each with which of its results it was; None for what asks for nothing."""
@@ -164,23 +167,6 @@ class Node(ABC):
         return results[0] if len(results) == 1 else tuple(results)
 
 
-def replaced(hook: Callable[[Tensor], Any], gradient: Tensor) -> Tensor:
-    """What a hook returns in the place of a gradient. Raises TypeError, or RuntimeError for another shape or dtype."""
-    returned = hook(gradient)
-    if returned is None:
-        return gradient
-    if not isinstance(returned, Tensor):
-        raise TypeError(f"expected Variable, but hook returned '{type(returned).__name__}'")
-    name = getattr(hook, "__name__", None) or repr(hook)
-    if returned._array.dtype != gradient._array.dtype:
-        was, got = gradient.dtype.display, returned.dtype.display
-        raise RuntimeError(OTHER_TYPE.format(name=name, was=was, got=got))
-    if returned._array.shape != gradient._array.shape:
-        own, other = list(gradient._array.shape), list(returned._array.shape)
-        raise RuntimeError(OTHER_SHAPE.format(name=name, own=own, other=other))
-    return returned
-
-
 class AccumulateGrad(Node):
     """The end of the tape at a leaf, as `next_functions` shows it: gradients are added to `variable.grad`."""
 
@@ -189,6 +175,10 @@ class AccumulateGrad(Node):
     def __init__(self, variable: Tensor) -> None:
         super().__init__(())
         self.variable = variable
+
+    def name(self) -> str:
+        """The name that PyTorch has for it."""
+        return "torch::autograd::AccumulateGrad"
 
     def apply(self, gradients: Gradients) -> Gradients:
         """Add the gradient."""
@@ -295,4 +285,6 @@ def call_post_hooks(leaf: Tensor) -> None:
     known = known_leaf(leaf)
     if known is not None:
         for hook in list(known.post_hooks.values()):
-            hook(leaf)
+            returned = hook(leaf)
+            if returned is not None:
+                raise TypeError(RETURNED.format(name=name_of(hook), kind=type(returned).__name__))

@@ -28,7 +28,7 @@ FREED: Final = (
 )
 CHANGED: Final = (
     "one of the variables needed for gradient computation has been modified by an inplace operation: "
-    "[torch.{kind} {sizes}]{origin}, is at version {now}; expected version {then} instead. Hint: enable anomaly "
+    "[torch.{kind} {sizes}]{origin} is at version {now}; expected version {then} instead. Hint: enable anomaly "
     "detection to find the operation that failed to compute its gradient, with torch.autograd.set_detect_anomaly(True, "
     "check_nan=False). It is {name}: keep a copy (x.clone()) of what is changed in place after it was used."
 )
@@ -94,10 +94,10 @@ class SavedTensor:
 
     def _changed(self, tensor: Tensor, node: Node | None) -> str:
         made_by, number = (node, self.index) if self.index >= 0 else (tensor._node, tensor.output_nr)
-        kind = "" if made_by is None else made_by.name().removesuffix("Backward0")
+        kind = "" if made_by is None else made_by.name().removesuffix("0").removesuffix("Backward")
         return CHANGED.format(
             kind=f"{tensor.dtype.display}Tensor", sizes=list(tensor._array.shape),
-            origin=f", which is output {number} of {kind}" if kind else "", now=tensor._storage.version,
+            origin=f", which is output {number} of {kind}," if kind else "", now=tensor._storage.version,
             then=self.version, name="a tensor" if node is None else node.name(),
         )  # fmt: skip
 

@@ -234,7 +234,7 @@ class _Call:
         }
         behind = views.base_edge(target)
         result = kernel(*self.arguments)
-        if self.known.steps:
+        if self.known.steps and target._array.dtype.kind in "fcV":
             node = self._node(is_single=True)
             views.note_written(target, behind, node)
             self._keep(node, result, before)

@@ -7,7 +7,8 @@ from collections.abc import Callable, Sequence
 from contextlib import nullcontext
 from typing import Any
 
-from flambeau.autograd.backward import fitting, gradients_at
+from flambeau.autograd.backward import gradients_at
+from flambeau.autograd.first_gradients import fitting
 from flambeau.autograd.node import Edge, Gradients, Node, edge_of
 from flambeau.func.arguments import ArgNums, chosen, replaced, tensors, with_aux
 from flambeau.ops.derivatives.operators import OPERATORS

@@ -14,6 +14,11 @@ from flambeau.tensor import dispatch, observer
 from flambeau.tensor.tensor import Tensor
 from flambeau.util.hooks import RemovableHandle, add_hook
 
+NO_PARAMETER = "cannot assign '{kind}' object to parameter '{name}' (torch.nn.Parameter or None required)"
+NO_LEAF = (
+    "Cannot assign non-leaf Tensor to parameter '{name}'. Model parameters must be created explicitly. To express "
+    "'{name}' as a function of another Tensor, compute the value in the forward() method."
+)
 NOT_INITIALISED = (
     "{name} has not been initialized: call super().__init__() before assigning parameters, buffers or submodules."
 )
@@ -131,13 +136,18 @@ class Module:
                 self.__dict__[slot].pop(name, None)
 
     def register_parameter(self, name: str, parameter: Parameter | None) -> None:
-        """Register a parameter, or None for one that this instance does without."""
-        self._check_name(name)
+        """Register a parameter, or None for one that this instance does without. Raises TypeError for a tensor that is
+        no `Parameter`, ValueError for one that was computed, KeyError for a name that is taken."""
+        self._check_name(name, "_parameters")
+        if parameter is not None and not isinstance(parameter, Parameter):
+            raise TypeError(NO_PARAMETER.format(kind=type(parameter).__name__, name=name))
+        if parameter is not None and parameter._node is not None:
+            raise ValueError(NO_LEAF.format(name=name))
         self._parameters[name] = parameter
 
     def register_buffer(self, name: str, tensor: Tensor | None, persistent: bool = True) -> None:
         """Register state that is not trained; `persistent=False` leaves it out of `state_dict`."""
-        self._check_name(name)
+        self._check_name(name, "_buffers")
         if tensor is not None and not isinstance(tensor, Tensor):
             raise TypeError(
                 f"cannot assign '{type(tensor).__name__}' object to buffer '{name}' (Tensor or None required)"
@@ -147,21 +157,22 @@ class Module:
 
     def add_module(self, name: str, module: Module | None) -> None:
         """Register a submodule under a name that need not be an identifier."""
-        self._check_name(name)
+        self._check_name(name, "_modules")
         self._modules[name] = module
 
     def register_module(self, name: str, module: Module | None) -> None:
         """`add_module`."""
         self.add_module(name, module)
 
-    def _check_name(self, name: str) -> None:
+    def _check_name(self, name: str, slot: str) -> None:
+        """Raise KeyError unless what has this name, if anything has, is of the same kind."""
         if "_modules" not in self.__dict__:
             raise AttributeError(NOT_INITIALISED.format(name=type(self).__name__))
         if not isinstance(name, str):
             raise TypeError(f"a name should be a string, got {type(name).__name__}")
         if "." in name or not name:
             raise KeyError(f"a name can't be empty or contain '.', got {name!r}")
-        if hasattr(self, name) and self._slot(name) is None:
+        if hasattr(self, name) and name not in self.__dict__[slot]:
             raise KeyError(f"attribute '{name}' already exists")
 
     def get_submodule(self, target: str) -> Module:

@@ -189,8 +189,8 @@ def misfit(key: str, value: Any, tensor: Tensor) -> str:
         return f"{key} has no sizes yet in the state, but has in the model: {NO_SHAPE}"
     if tuple(value.shape) != tuple(tensor.shape):
         return (
-            f"size mismatch for {key}: copying a tensor with shape {tuple(value.shape)}, the shape in the current "
-            f"model is {tuple(tensor.shape)}"
+            f"size mismatch for {key}: copying a param with shape torch.Size({list(value.shape)}) from checkpoint, the "
+            f"shape in current model is torch.Size({list(tensor.shape)})."
         )
     return ""
 

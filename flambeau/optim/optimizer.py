@@ -175,7 +175,8 @@ class Optimizer:
             hook(self)
 
     def register_step_pre_hook(self, hook: Callable[..., Any]) -> RemovableHandle:
-        """Call `hook(optimizer, args, kwargs)` before each step; arguments it returns take the place of the step's."""
+        """Call `hook(optimizer, args, kwargs)` before each step, where `args` begins with the optimizer; arguments that
+        it returns take the place of the step's."""
         return add_hook(self._step_pre_hooks, hook)
 
     def register_step_post_hook(self, hook: Callable[..., Any]) -> RemovableHandle:
@@ -233,15 +234,16 @@ def _with_hooks(step: Callable[..., Any]) -> Callable[..., Any]:
     @functools.wraps(step)
     def run(self: Optimizer, *args: Any, **kwargs: Any) -> Any:
         for hook in [*BEFORE_EVERY_STEP.values(), *self._step_pre_hooks.values()]:
-            result = hook(self, args, kwargs)
+            result = hook(self, (self, *args), kwargs)
             if isinstance(result, tuple) and len(result) == 2:
-                args, kwargs = result
+                args, kwargs = tuple(result[0]), result[1]
+                args = args[1:] if args and args[0] is self else args
             elif result is not None:
                 raise RuntimeError(WRONG_ARGUMENTS.format(step=step, result=result))
         self._steps_begun += 1
         result = step(self, *args, **kwargs)
         for hook in [*self._step_post_hooks.values(), *AFTER_EVERY_STEP.values()]:
-            hook(self, args, kwargs)
+            hook(self, (self, *args), kwargs)
         return result
 
     run.has_hooks = True  # type: ignore[attr-defined]

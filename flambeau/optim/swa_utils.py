@@ -119,7 +119,7 @@ class AveragedModel(Module):
     ) -> None:  # fmt: skip
         super().__init__()
         if avg_fn is not None and multi_avg_fn is not None:
-            raise ValueError(BOTH)
+            raise AssertionError(BOTH)
         self.module = deepcopy(model)
         if device is not None:
             self.module = self.module.to(device)

@@ -176,6 +176,14 @@ class _Switch:
         return generate  # type: ignore[return-value]
 
 
+def _decorated(mode: _Switch, function: Any) -> Any:
+    """What `mode` makes of a function, as `@no_grad` above it. Raises TypeError for what cannot be called."""
+    if not callable(function):
+        kind = type(function).__name__
+        raise TypeError(f"{type(mode).__name__}() takes a function to decorate, or nothing, but got {kind}")
+    return mode(function)
+
+
 class no_grad(_Switch):  # noqa: N801  (as programs write it)
     """Record nothing: for what changes parameters in place, and for evaluation. A context manager and a decorator.
 
@@ -186,10 +194,12 @@ class no_grad(_Switch):  # noqa: N801  (as programs write it)
     False
     """
 
+    def __new__(cls, function: Any = None) -> Any:
+        """The mode; of `@no_grad` without parentheses the function, decorated."""
+        return super().__new__(cls) if function is None else _decorated(cls(), function)
+
     def __init__(self, function: Callable[..., Any] | None = None) -> None:
         super().__init__(False)
-        if function is not None:
-            raise TypeError("no_grad() takes no arguments: write @no_grad() above a function")
 
 
 class enable_grad(_Switch):  # noqa: N801  (as programs write it)
@@ -202,7 +212,11 @@ class enable_grad(_Switch):  # noqa: N801  (as programs write it)
     True
     """
 
-    def __init__(self) -> None:
+    def __new__(cls, function: Any = None) -> Any:
+        """The mode; of `@enable_grad` without parentheses the function, decorated."""
+        return super().__new__(cls) if function is None else _decorated(cls(), function)
+
+    def __init__(self, function: Callable[..., Any] | None = None) -> None:
         super().__init__(True)
 
 
@@ -228,6 +242,14 @@ class set_grad_enabled(_Switch):  # noqa: N801  (as programs write it)
     def __enter__(self) -> Self:
         mode.enabled = self._enabled and not mode.inference
         return self
+
+    def __call__(self, function: F) -> F:
+        """Above a function, it holds for the function's calls alone."""
+        mode.enabled = self._before.pop()
+        return super().__call__(function)
+
+    def __repr__(self) -> str:
+        return f"flambeau.set_grad_enabled(mode={self._enabled})"
 
 
 class inference_mode(_Switch):  # noqa: N801  (as programs write it)

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import warnings
 from typing import TYPE_CHECKING, Any, Final, Self
 
 import numpy as np
@@ -20,6 +21,12 @@ NO_DEEPCOPY: Final = (
     "were attempting to deepcopy a module, this may be because of a torch.nn.utils.weight_norm usage, see "
     "https://github.com/pytorch/pytorch/pull/103001"
 )
+NO_LEAF: Final = (
+    "The .grad attribute of a Tensor that is not a leaf Tensor is being accessed. Its .grad attribute won't be "
+    "populated during autograd.backward(). If you indeed want the .grad field to be populated for a non-leaf Tensor, "
+    "use .retain_grad() on the non-leaf Tensor."
+)
+RESULT: Final = "you can only change requires_grad flags of leaf variables."
 INTEGERS: Final = "{what} of floating point and complex dtype can require gradients"
 NO_TENSOR: Final = "assigned grad expected to be a Tensor or None but got grad of type {kind}"
 OTHER_SIZE: Final = (
@@ -68,6 +75,8 @@ class GradientState:
     def requires_grad(self, value: bool) -> None:
         if value and self.dtype.category < dtypes.Category.FLOAT:
             raise RuntimeError(INTEGERS.format(what="only Tensors"))
+        if value and self.grad_fn is not None:
+            raise RuntimeError(RESULT)
         self.requires_grad_(value)
 
     def asking_from_the_start(self) -> Self:
@@ -85,7 +94,9 @@ class GradientState:
 
     @property
     def grad(self) -> Any:
-        """The accumulated gradient of a leaf: a tensor, or None."""
+        """The accumulated gradient of a leaf: a tensor, or None. Warns where there will be none, of a result."""
+        if self._grad is None and self._node is not None and not self._node.is_retained(self):
+            warnings.warn(NO_LEAF, stacklevel=2)
         return self._grad
 
     @grad.setter
@@ -131,8 +142,8 @@ class GradientState:
             raise TypeError(f"requires_grad_(): argument 'requires_grad' (position 1) must be bool, not {kind}")
         if self.grad_fn is not None and not requires_grad:
             raise RuntimeError(
-                "you can only change requires_grad flags of leaf variables. If you want to use a computed variable "
-                "in a subgraph that doesn't require differentiation use var_no_grad = var.detach()."
+                f"{RESULT} If you want to use a computed variable in a subgraph that doesn't require differentiation "
+                "use var_no_grad = var.detach()."
             )
         if requires_grad and self.dtype.category < dtypes.Category.FLOAT:
             raise RuntimeError("only Tensors of floating point dtype can require gradients")

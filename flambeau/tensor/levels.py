@@ -18,6 +18,7 @@ from flambeau.tensor import dispatch
 from flambeau.tensor.grad_mode import is_grad_enabled, note_asked
 from flambeau.tensor.interceptors import stack
 from flambeau.tensor.observer import thread
+from flambeau.tensor.recorder import tensors_written
 from flambeau.tensor.subclasses import disabled_function, goes_below
 from flambeau.tensor.tensor import Tensor, window
 from flambeau.util.inversions import LEVEL_TAPE
@@ -107,6 +108,10 @@ class Level(ABC):
     def lifted(self, value: Tensor) -> Wrapper:
         """The tensor as a wrapper of this level: itself if it is one, else one that stands for it alone."""
 
+    def to_write(self, value: Tensor) -> Wrapper:
+        """The same of a tensor that is about to be written: who has it sees what is written."""
+        return self.lifted(value)
+
     def owns(self, tensor: Tensor) -> bool:
         """Whether a tensor is a wrapper of this level."""
         return isinstance(tensor, Wrapper) and tensor._wrapped.level is self
@@ -146,7 +151,8 @@ class Level(ABC):
                 thread.handlers = before
 
         if self._is_recorded and is_grad_enabled() and self._asks(arguments):
-            lifted = [self._lifted(a) for a in arguments]
+            written = {id(t) for t in tensors_written(definition, arguments)}
+            lifted = [self.to_write(a) if id(a) in written else self._lifted(a) for a in arguments]
             return parts(lambda: LEVEL_TAPE.implementation(definition, lifted, run))
         return self.run(definition, arguments, parts)
 

@@ -327,13 +327,8 @@ class Tensor(GradientState, TensorMethods):
         return id(self)
 
     def __reduce__(self) -> tuple[Any, ...]:
-        if self._is_recorded():
-            raise RuntimeError(
-                "Only leaf tensors can be pickled: this one was computed while gradients were recorded. Use "
-                "tensor.detach()."
-            )
         extent = (tuple(self._array.shape), self.stride(), self.storage_offset())
-        form: tuple[Any, ...] = (self._storage, self.dtype, *extent, self._requires_grad)
+        form: tuple[Any, ...] = (self._storage, self.dtype, *extent, self.requires_grad)
         if subclasses.is_special(type(self)):
             form = (*form, type(self), getattr(self, "__dict__", None))
         return (_rebuild, form)
@@ -346,7 +341,7 @@ class Tensor(GradientState, TensorMethods):
         result = memo[id(self)] = _rebuild(*form, type(self) if subclasses.is_special(type(self)) else Tensor)
         if "__dict__" in dir(self):
             result.__dict__.update(deepcopy(self.__dict__, memo))
-        result.grad = deepcopy(self.grad, memo)
+        result.grad = deepcopy(self._grad, memo)
         return result
 
     if TYPE_CHECKING:

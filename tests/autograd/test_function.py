@@ -226,3 +226,39 @@ def test_against_differences() -> None:
     with pytest.raises(RuntimeError, match=r"Jacobian mismatch for output 0 with respect to input 0,\nnumerical:tensor"):  # noqa: E501
         flambeau.autograd.gradcheck(wrong.apply, (x,))
     assert not flambeau.autograd.gradcheck(wrong.apply, (x,), raise_exception=False)
+
+
+def test_the_way_back_may_be_called_vjp() -> None:
+    class Doubled(Function):
+        @staticmethod
+        def forward(ctx: Any, x: Any) -> Any:
+            return x * 2
+
+        @staticmethod
+        def vjp(ctx: Any, grad: Any) -> Any:
+            return grad * 2
+
+    class Both(Doubled):
+        @staticmethod
+        def backward(ctx: Any, grad: Any) -> Any:
+            return grad
+
+    x = flambeau.ones(2, requires_grad=True)
+    Doubled.apply(x).sum().backward()
+    assert x.grad.tolist() == [2.0, 2.0]
+    with pytest.raises(RuntimeError, match="Implementing both 'backward' and 'vjp'"):
+        Both.apply(x).sum().backward()
+
+
+def test_a_gradient_of_a_real_input_is_real() -> None:
+    class Turned(Function):
+        @staticmethod
+        def forward(ctx: Any, x: Any) -> Any:
+            return x * 1
+
+        @staticmethod
+        def backward(ctx: Any, grad: Any) -> Any:
+            return grad * 1j
+
+    with pytest.raises(RuntimeError, match=r"got a torch\.complex64 for a real input"):
+        Turned.apply(flambeau.ones(2, requires_grad=True)).sum().backward()

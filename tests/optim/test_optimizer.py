@@ -136,6 +136,11 @@ def test_hooks_around_steps() -> None:
         handle.remove()
     optimizer.step()
     assert calls == ["before all", "before", "after", "after all"]
+    seen: list[Any] = []
+    handle = optimizer.register_step_pre_hook(lambda o, args, kwargs: seen.append(args) or (args, {"closure": None}))
+    optimizer.step()
+    handle.remove()
+    assert seen == [(optimizer,)]
     optimizer.register_step_pre_hook(lambda o, args, kwargs: 3)
     with pytest.raises(RuntimeError, match=r"must return None or a tuple of \(new_args, new_kwargs\), but got 3"):
         optimizer.step()

@@ -105,7 +105,7 @@ def test_averages_of_a_model(fn: dict[str, Any]) -> None:
 
 
 def test_averages_by_two_functions() -> None:
-    with pytest.raises(ValueError, match="Only one of avg_fn and multi_avg_fn"):
+    with pytest.raises(AssertionError, match="Only one of avg_fn and multi_avg_fn"):
         optim.swa_utils.AveragedModel(
             flambeau.nn.Linear(1, 1), avg_fn=lambda a, b, n: a, multi_avg_fn=lambda a, b, n: None
         )

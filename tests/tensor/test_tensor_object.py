@@ -158,10 +158,14 @@ def test_deepcopy_of_a_computed_tensor_is_refused(grid: fb.Tensor) -> None:
     grid._node = object()
     with pytest.raises(RuntimeError, match="Only Tensors created explicitly by the user"):
         copy.deepcopy(grid)
-    with pytest.raises(RuntimeError, match="Only leaf tensors can be pickled"):
-        pickle.dumps(grid)
     with pytest.raises(RuntimeError, match="you can only change requires_grad flags of leaf variables"):
         grid.requires_grad_(False)
+
+
+def test_a_computed_tensor_is_pickled_as_a_leaf_that_asks() -> None:
+    computed = fb.ones(2, requires_grad=True) * 2
+    loaded = pickle.loads(pickle.dumps(computed))
+    assert (loaded.tolist(), loaded.requires_grad, loaded.is_leaf) == ([2.0, 2.0], True, True)
 
 
 def test_size_is_a_tuple() -> None:

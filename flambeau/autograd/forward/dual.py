@@ -7,7 +7,7 @@ when the base was written since.
 from __future__ import annotations
 
 from collections.abc import Callable, Sequence
-from typing import Any
+from typing import Any, Final
 
 from flambeau.autograd.forward import tangents
 from flambeau.autograd.views import Window
@@ -18,6 +18,11 @@ from flambeau.schema.own_gradient import gradient_of
 from flambeau.tensor import dispatch, recorder
 from flambeau.tensor.levels import Level, State, Wrapper, make
 from flambeau.tensor.tensor import Tensor
+
+_SLOTS: Final = (
+    "_array", "_storage", "_base", "_node", "_requires_grad", "_grad", "_leaf", "_made_in", "is_wrapped_number",
+    "output_nr",
+)  # fmt: skip
 
 
 class Dual(State):
@@ -94,6 +99,10 @@ class DualLevel(Level):
         tensor._requires_grad, tensor._node, tensor.output_nr = False, None, 0
         tensor._base = None if base is None else self.converted(base)
         return tensor  # type: ignore[return-value]
+
+    def to_write(self, value: Tensor) -> Wrapper:
+        """A tensor that is about to be written, as one of this level."""
+        return self.converted(value)
 
     def closed(self) -> None:
         """What was converted is again what it was."""
@@ -245,5 +254,5 @@ def _is_some(value: Any) -> bool:
 
 def _move(source: Tensor, target: Tensor) -> None:
     """Let a tensor be what another one was."""
-    for name in ("_array", "_storage", "_base", "_node", "_requires_grad", "grad", "is_wrapped_number", "output_nr"):
+    for name in _SLOTS:
         setattr(target, name, getattr(source, name))

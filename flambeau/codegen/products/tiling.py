@@ -140,7 +140,7 @@ def _form(
     """(form, rows of a tile, vectors of a tile); `packed` for tiles whose columns are copied, empty for loops."""
     n, k = typical.sizes[product.column], typical.sizes[product.inner]
     size = element_type(product.b.dtype).itemsize
-    side_by_side = special.strides[product.b.name, product.column] == size
+    side_by_side = special.strides.get((product.b.name, product.column)) == size
     rows, vectors = tile_shape(m, -(-n // lanes), target)
     is_deep = k >= (lanes if product.row is None else DOTTED_DEPTH * m)
     if m <= DOTTED_ROWS and is_deep and lanes > 1 and not side_by_side and _is_step_by_step(special, product):
@@ -157,9 +157,9 @@ def _form(
 
 
 def _is_step_by_step(special: Specialized, product: Product) -> bool:
-    """Whether the elements of both factors lie side by side along the folded axis."""
+    """Whether the elements of both factors lie side by side along the folded axis; what is repeated has none there."""
     size = element_type(product.b.dtype).itemsize
-    return all(special.strides[b.name, product.inner] == size for b in (product.a, product.b))
+    return all(special.strides.get((b.name, product.inner)) == size for b in (product.a, product.b))
 
 
 def _fits_stream(largest: Specialized, product: Product) -> bool:
@@ -178,7 +178,7 @@ def _can_be(form: str, special: Specialized, product: Product) -> bool:
     if form == "blas":
         return product.row is not None and _is_readable_by_blas(special, product)
     size = element_type(product.b.dtype).itemsize
-    return form == "packed" or special.strides[product.b.name, product.column] == size
+    return form == "packed" or special.strides.get((product.b.name, product.column)) == size
 
 
 def _is_readable_by_blas(special: Specialized, product: Product) -> bool:

@@ -24,6 +24,7 @@ class ChannelNorm(Affine):
     """
 
     _version = 2
+    _loads_plainly = True
     __constants__ = ("track_running_stats", "momentum", "eps", "num_features", "affine")
 
     def __init__(
@@ -59,6 +60,18 @@ class ChannelNorm(Affine):
         """Factors 1, shifts 0, no batch seen."""
         self.reset_running_stats()
         super().reset_parameters()
+
+    def _load_from_state_dict(
+        self, state_dict: dict[str, Any], prefix: str, local_metadata: dict[str, Any], strict: bool,
+        missing_keys: list[str], unexpected_keys: list[str], error_msgs: list[str],
+    ) -> None:  # fmt: skip
+        """States before version 2 did not count batches: the count stays."""
+        version, key = local_metadata.get("version"), f"{prefix}num_batches_tracked"
+        if (version is None or version < 2) and self.num_batches_tracked is not None:
+            state_dict = {key: self.num_batches_tracked, **state_dict}
+        super()._load_from_state_dict(
+            state_dict, prefix, local_metadata, strict, missing_keys, unexpected_keys, error_msgs
+        )
 
     def _check_input_dim(self, input: Tensor) -> None:
         """Each layer says which ranks it takes."""
