@@ -15,7 +15,7 @@ from collections.abc import Iterator
 from flambeau.ir import constants, kinds
 from flambeau.ir.graph import Graph, Node, Value
 from flambeau.ir.printer import SUBGRAPH
-from flambeau.schema.opdef import Effect, OpDef
+from flambeau.schema.opdef import UNKNOWN, Effect, OpDef
 from flambeau.schema.traits import Fails
 from flambeau.schema.types import BoolType, ClassType, FloatType, IntType, TensorType
 
@@ -69,7 +69,17 @@ def own_effect(node: Node) -> Effect:
     if kind in kinds.STRUCTURAL:
         return Effect.NONE
     definition = node.definition
-    return Effect.WORLD if definition is None else definition.effect
+    if definition is None:
+        return Effect.WORLD
+    return Effect.RANDOM if definition.traits.draws_by and may_draw(node, definition) else definition.effect
+
+
+def may_draw(node: Node, definition: OpDef) -> bool:
+    """Whether an operator draws random numbers, unless its operands say that it does not: a dropout outside of
+    training.
+    """
+    operands = [constants.constant_value(v) if constants.is_constant(v) else UNKNOWN for v in node.operands]
+    return definition.draws(operands)
 
 
 def own_writes(node: Node) -> bool:

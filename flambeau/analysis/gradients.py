@@ -18,11 +18,11 @@ from __future__ import annotations
 from collections.abc import Callable, Container, Sequence
 
 from flambeau.analysis.alias import AliasAnalysis
-from flambeau.analysis.effects import hidden_writes, own_effect
-from flambeau.ir import constants, kinds
+from flambeau.analysis.effects import hidden_writes, may_draw, own_effect
+from flambeau.ir import kinds
 from flambeau.ir.graph import Graph, Node, Value
 from flambeau.ir.printer import SUBGRAPH
-from flambeau.schema.opdef import UNKNOWN, Effect
+from flambeau.schema.opdef import Effect
 from flambeau.schema.rule_tables import RuleTable
 from flambeau.schema.types import ComplexType, FloatType, NumberType, TensorType, Type
 from flambeau.util.record import dataclass
@@ -294,10 +294,7 @@ def is_about_tensor(node: Node) -> bool:
 def _is_idle(node: Node) -> bool:
     """Whether an operator that may draw random numbers does not: a dropout outside of training."""
     definition = node.definition
-    if definition is None or definition.effect is not Effect.RANDOM:
-        return False
-    operands = [constants.constant_value(v) if constants.is_constant(v) else UNKNOWN for v in node.operands]
-    return not definition.draws(operands)
+    return definition is not None and definition.effect is Effect.RANDOM and not may_draw(node, definition)
 
 
 def _path(assignment: Node) -> tuple[str, ...] | None:

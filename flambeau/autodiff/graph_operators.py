@@ -21,6 +21,7 @@ from functools import partial, reduce
 from typing import Any, Final
 
 from flambeau.analysis.operator_rules import result_types
+from flambeau.autodiff import size_rules as size_rules
 from flambeau.autodiff.proxies import (
     BoolProxy,
     FloatProxy,

@@ -9,6 +9,7 @@ from __future__ import annotations
 from collections.abc import Callable, Sequence
 from typing import Any, Final
 
+from flambeau.analysis.effects import own_effect
 from flambeau.autodiff.eager_gradient import EagerGradient
 from flambeau.autodiff.fitting import fitted
 from flambeau.autodiff.graph_operators import Builder, is_only_read
@@ -94,11 +95,18 @@ def is_fixed(value: Value) -> bool:
 
 
 def _tell_sizes(builder: Builder, definition: OpDef, operand: Value, operand_gradient: Any) -> None:
-    """Of convolutions, and of what cuts into parts, gradients of operands surely have the operands' sizes."""
+    """Of convolutions, recurrent layers and what cuts into parts, gradients of operands surely have the operands'
+    sizes.
+    """
     gives_parts = definition.family == "view" and isinstance(definition.schema.returns[0].type, ListType)
-    is_sure = gives_parts or definition.traits.role is Role.CONVOLUTION
-    if is_sure and isinstance(operand_gradient, TensorProxy):
-        builder.sizes.set(operand_gradient.value, builder.sizes.of(operand))
+    if not gives_parts and definition.traits.role not in (Role.CONVOLUTION, Role.RECURRENCE):
+        return
+    maker, pairs = operand.defining_node, [(operand, operand_gradient)]
+    if isinstance(operand_gradient, list) and maker is not None:
+        pairs = list(zip(maker.operands, operand_gradient, strict=True))
+    for one, gradient in pairs:
+        if isinstance(gradient, TensorProxy):
+            builder.sizes.set(gradient.value, builder.sizes.of(one))
 
 
 def formulas_of(definition: OpDef) -> Gradient | None:
@@ -236,7 +244,7 @@ def _eager(builder: Builder, node: Node, definition: OpDef, gradients: Gradients
         isinstance(t, TensorType) or (isinstance(t, ListType) and isinstance(t.element, TensorType))
         for t in (operands[n].static_type for n in wanted_indices)
     )
-    if not is_known or definition.effect is not Effect.NONE:
+    if not is_known or own_effect(node) is not Effect.NONE:
         raise NotDifferentiableError(f"{definition.full_name} has no derivative in graphs")
     present = [g for g in gradients if g is not None]
     kernel = EagerGradient(definition, [g is not None for g in gradients], wanted_indices)

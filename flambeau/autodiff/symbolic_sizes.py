@@ -22,7 +22,6 @@ from typing import Final
 
 from flambeau.analysis.constant_evaluation import known
 from flambeau.ir.graph import Block, Graph, Node, Value
-from flambeau.schema.opdef import UNKNOWN
 from flambeau.schema.rule_tables import RuleTable
 from flambeau.schema.types import IntType, TensorType
 
@@ -44,6 +43,9 @@ Sizes = tuple[Size, ...] | None
 size_rules: Final = RuleTable[Callable[[Node, Sequence[Sizes]], Sizes]]("which sizes of operands the result has")
 cut_axes: Final = RuleTable[Callable[[Node], Value]]("along which axis a list of equal parts is cut, but for the last")
 named_sizes: Final = RuleTable[Callable[[Node], Value]]("which operand lists the sizes of the result")
+listed_rules: Final = RuleTable[Callable[[Node, Sequence[tuple[Size, ...]]], Sequence[Sizes]]](
+    "which sizes of the tensors in the first operand, a list, each result has"
+)
 
 
 @cut_axes("aten::chunk", "aten::split")
@@ -110,6 +112,8 @@ class SymbolicSizes:
     def _node(self, node: Node) -> None:
         if node.op == "prim::ListUnpack" and self._parts(node):
             return
+        if node.op in listed_rules and self._of_listed(node):
+            return
         definition = node.definition
         rule = size_rules.get(node.op)
         sizes: Sizes = None
@@ -136,6 +140,18 @@ class SymbolicSizes:
         for value in node.results:
             along = rest if value is node.results[-1] else most
             self._known[value] = _fitting(value, (*whole[:own_axis], along, *whole[own_axis + 1 :]))
+        return True
+
+    def _of_listed(self, node: Node) -> bool:
+        """The sizes of results, from those of the tensors of a list. Whether these are known."""
+        maker = node.operand(0).defining_node
+        if maker is None or maker.op != "prim::ListConstruct":
+            return False
+        items = [sizes for sizes in map(self.of, maker.operands) if sizes is not None]
+        if not items or len(items) != len(maker.operands):
+            return False
+        for value, sizes in zip(node.results, listed_rules[node.op](node, items), strict=True):
+            self._known[value] = _fitting(value, sizes)
         return True
 
     def _listed(self, value: Value) -> Sizes:
@@ -222,103 +238,3 @@ def _meet(a: Size, b: Size) -> Size:
     if a is ONE or b.is_one is False:
         return b if a.is_one is not False else a
     return a if a.is_one is False else Size()
-
-
-# -- rules ------------------------------------------------------------------------------------------------------------
-
-
-@size_rules(
-    "aten::clone", "aten::contiguous", "aten::detach", "aten::alias", "aten::zeros_like", "aten::ones_like",
-    "aten::empty_like", "aten::full_like", "aten::rand_like", "aten::randn_like", "aten::to", "aten::type_as",
-    "aten::softmax", "aten::_softmax", "aten::log_softmax", "aten::_log_softmax", "aten::cumsum", "aten::cumprod",
-    "aten::flip", "aten::roll", "aten::dropout", "aten::layer_norm", "aten::copy_", "aten::fill_", "aten::zero_",
-    "aten::masked_fill", "aten::index_add", "aten::index_copy", "aten::scatter", "aten::scatter_add", "aten::triu",
-    "aten::tril", "prims::convert_element_type", "prim::unchecked_cast",
-)  # fmt: skip
-def _same(node: Node, operands: Sequence[Sizes]) -> Sizes:
-    return operands[0]
-
-
-def _constant(value: Value) -> object:
-    return known(value)
-
-
-@size_rules("aten::transpose")
-def _transpose(node: Node, operands: Sequence[Sizes]) -> Sizes:
-    sizes, first, second = operands[0], _constant(node.operand(1)), _constant(node.operand(2))
-    if sizes is None or not isinstance(first, int) or not isinstance(second, int):
-        return None
-    swapped = list(sizes)
-    if swapped:
-        swapped[first], swapped[second] = swapped[second], swapped[first]
-    return tuple(swapped)
-
-
-@size_rules("aten::t", "aten::numpy_T")
-def _turned(node: Node, operands: Sequence[Sizes]) -> Sizes:
-    return None if operands[0] is None else operands[0][::-1]
-
-
-@size_rules("aten::unsqueeze")
-def _unsqueeze(node: Node, operands: Sequence[Sizes]) -> Sizes:
-    sizes, axis = operands[0], _constant(node.operand(1))
-    if sizes is None or not isinstance(axis, int):
-        return None
-    own_axis = axis % (len(sizes) + 1)
-    return (*sizes[:own_axis], ONE, *sizes[own_axis:])
-
-
-@size_rules("aten::select")
-def _select(node: Node, operands: Sequence[Sizes]) -> Sizes:
-    sizes, axis = operands[0], _constant(node.operand(1))
-    if not sizes or not isinstance(axis, int):
-        return None
-    own_axis = axis % len(sizes)
-    return sizes[:own_axis] + sizes[own_axis + 1 :]
-
-
-@size_rules("aten::mm", "aten::bmm", "aten::matmul")
-def _product(node: Node, operands: Sequence[Sizes]) -> Sizes:
-    left, right = operands[0], operands[1]
-    if left is None or right is None or len(left) < 2 or len(right) < 2:
-        return None
-    batches = broadcast([left[:-2], right[:-2]])
-    return None if batches is None else (*batches, left[-2], right[-1])
-
-
-@size_rules("aten::linear")
-def _linear(node: Node, operands: Sequence[Sizes]) -> Sizes:
-    left, weight = operands[0], operands[1]
-    if left is None or weight is None or len(weight) != 2:
-        return None
-    return (*left[:-1], weight[0])
-
-
-@size_rules("aten::mv")
-def _matrix_vector(node: Node, operands: Sequence[Sizes]) -> Sizes:
-    return None if not operands[0] else operands[0][:1]
-
-
-@size_rules("aten::sum", "aten::mean", "aten::amax", "aten::amin", "aten::logsumexp", "aten::var", "aten::std")
-def _reduced(node: Node, operands: Sequence[Sizes]) -> Sizes:
-    """Of a reduction over axes that are known."""
-    sizes, definition = operands[0], node.definition
-    if sizes is None or definition is None or "dim" not in definition.schema.index:
-        return None
-    index = definition.schema.index
-    dim, keeps = _constant(node.operand(index["dim"])), _constant(node.operand(index["keepdim"]))
-    axes = [dim] if isinstance(dim, int) else dim
-    if keeps is UNKNOWN or not isinstance(axes, list) or not all(isinstance(a, int) for a in axes):
-        return None
-    folded = {a % max(len(sizes), 1) for a in axes} or set(range(len(sizes)))
-    return tuple(ONE if a in folded else size for a, size in enumerate(sizes) if keeps or a not in folded)
-
-
-@named_sizes("aten::reshape", "aten::view", "aten::new_zeros", "aten::new_ones", "aten::expand")
-def _second(node: Node) -> Value:
-    return node.operand(1)
-
-
-@named_sizes("aten::zeros", "aten::ones", "aten::full", "aten::rand", "aten::randn", "aten::empty")
-def _first(node: Node) -> Value:
-    return node.operand(0)

@@ -17,14 +17,11 @@ from flambeau.codegen.llvm.host import ProcessorError
 from flambeau.codegen.recurrent import launches, module
 from flambeau.codegen.recurrent import networks as networks
 from flambeau.codegen.recurrent.cells import CELLS
+from flambeau.codegen.recurrent.trained import LEAST_ROWS, TOGETHER_BYTES
 from flambeau.codegen.recurrent.words import BACKWARD, FORWARD, OUTER, PACK, PRODUCT, block
 from flambeau.util.inversions import RECURRENT_KERNELS
 
 Array = np.ndarray[Any, Any]
-TOGETHER_BYTES: Final = 3 << 18
-"""Bytes of gradients of gates that are multiplied while they are in the second cache."""
-LEAST_ROWS: Final = 96
-"""Rows at least from which it pays to go through a gradient of weights."""
 LARGE_PAGES: Final = 1 << 22
 """Bytes from which NumPy asks the system for large pages."""
 

@@ -90,6 +90,7 @@ from flambeau.ops import ranges as _ranges
 from flambeau.ops import rearranging as _rearranging
 from flambeau.ops import recurrent as _recurrent
 from flambeau.ops import recurrent_cells as _recurrent_cells
+from flambeau.ops import recurrent_expansions as _recurrent_expansions
 from flambeau.ops import reductions as _reductions
 from flambeau.ops import resampling as _resampling
 from flambeau.ops import resampling_cubic as _resampling_cubic

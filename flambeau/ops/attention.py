@@ -123,7 +123,7 @@ composite(
     "aten::scaled_dot_product_attention(Tensor query, Tensor key, Tensor value, Tensor? attn_mask=None, "
     "float dropout_p=0., bool is_causal=False, *, float? scale=None, bool enable_gqa=False) -> Tensor",
     body=attention,
-    traits=Traits(has_routine=True),
+    traits=Traits(has_routine=True, draws_by="dropout_p"),
     doc="softmax(query @ key.T * scale + mask) @ value; `scale` is 1 / sqrt(query.size(-1)) by default.",
     dtype=lambda query: query.dtype,
     shape=lambda query: ranks.self_rank(query),

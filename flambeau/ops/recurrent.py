@@ -346,7 +346,7 @@ for _name, _step, _gates in (
     composite(
         f"aten::{_name}.input(Tensor input, {_hx} hx, Tensor[] params, {_options}, bool batch_first) -> {_returns}",
         body=_padded,
-        traits=Traits(has_routine=True, swaps_axes_of_results=True),
+        traits=Traits(has_routine=True, swaps_axes_of_results=True, draws_by="dropout"),
         doc="A recurrent network over a padded batch: the outputs of all steps, and the last states of all layers.",
         dtype=_dtypes(3 if _gates == 4 else 2),
         shape=lambda input, n=(3 if _gates == 4 else 2): (((None,) * 3),) * n,
@@ -356,7 +356,7 @@ for _name, _step, _gates in (
     composite(
         f"aten::{_name}.data(Tensor data, Tensor batch_sizes, {_hx} hx, Tensor[] params, {_options}) -> {_returns}",
         body=_packed,
-        traits=Traits(has_routine=True),
+        traits=Traits(has_routine=True, draws_by="dropout"),
         doc="A recurrent network over a packed batch.",
         dtype=_dtypes_of_packed(3 if _gates == 4 else 2),
         shape=lambda data, n=(3 if _gates == 4 else 2): (

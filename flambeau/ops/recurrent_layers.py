@@ -19,6 +19,7 @@ from flambeau.ops.recurrent_arrays import GATES
 from flambeau.ops.recurrent_cells import ULP, numbers
 from flambeau.schema.gradient import decomposed, formulas
 from flambeau.schema.opdef import Sample
+from flambeau.schema.traits import Role, Traits
 from flambeau.tensor.array_library import is_host_array, np, on_host
 from flambeau.tensor.dispatch import operator
 from flambeau.tensor.settled import readable
@@ -34,7 +35,7 @@ BATCH_SIZES: Final = (
 def table_of(xs: Array, packing: Any, reverse: bool) -> Array:
     """The steps of an input, padded or packed."""
     if packing is None:
-        return recurrent_arrays.padded_table(xs.shape[0], xs.shape[1], reverse)
+        return recurrent_arrays.padded_table(int(xs.shape[0]), int(xs.shape[1]), reverse)
     if isinstance(packing, Tensor):
         packing = readable(packing)._array
     with on_host():
@@ -148,15 +149,15 @@ def _backward_samples() -> Iterable[Sample]:
 declare(
     f"{NAME}(Tensor[] operands, str kind, Tensor? packing=None, bool reverse=False) -> "
     "(Tensor, Tensor, Tensor, Tensor)",
-    kernel=_layer, differentiable=(True, True, True, False), ulp=ULP, samples=_samples, shape=_sizes,
-    dtype=_dtypes, is_method=False, is_function=False,
+    kernel=_layer, traits=Traits(role=Role.RECURRENCE, has_routine=True), differentiable=(True, True, True, False),
+    ulp=ULP, samples=_samples, shape=_sizes, dtype=_dtypes, is_method=False, is_function=False,
     doc="Outputs, last hidden state and memory of a recurrent layer; gates and earlier states, for the way back.",
 )  # fmt: skip
 declare(
     f"{NAME}_backward(Tensor[] grads, Tensor[] operands, Tensor kept, str kind, Tensor? packing, bool reverse) "
     "-> (Tensor, Tensor, Tensor, Tensor, Tensor, Tensor, Tensor)",
-    kernel=_layer_backward, ulp=ULP, samples=_backward_samples, shape=_sizes_of_operands,
-    dtype=_dtypes_of_operands, is_method=False, is_function=False,
+    kernel=_layer_backward, traits=Traits(has_routine=True), ulp=ULP, samples=_backward_samples,
+    shape=_sizes_of_operands, dtype=_dtypes_of_operands, is_method=False, is_function=False,
     doc="The gradients of the operands of a recurrent layer, from those of its outputs and last states.",
 )  # fmt: skip
 
@@ -166,7 +167,7 @@ def _way_back(
 ) -> Any:  # fmt: skip
     flowing = dict(enumerate(grads))
     complete = [f.zeros_like(results[i]) if flowing.get(i) is None else flowing[i] for i in range(3)]
-    back = operator(f"{NAME}_backward")(complete, operands, results[3], kind, packing, reverse)
+    back = f.own("recurrent_layer_backward", complete, operands, results[3], kind, packing, reverse)
     return list(back)[: len(operands)]
 
 

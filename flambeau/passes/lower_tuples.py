@@ -13,6 +13,7 @@ the parameters and results of the graph. Tuples that go to other operators stay.
 from __future__ import annotations
 
 from collections.abc import Sequence
+from typing import Final
 
 from flambeau.ir import constants
 from flambeau.ir.constants import insert_constant
@@ -30,10 +31,9 @@ def do(graph: Graph, *, signature: bool = False) -> bool:
     """Split tuples at every depth, then forward elements."""
     changed = _split_signature(graph) if signature else False
     for node in graph.listed_nodes():
-        if node.op == "prim::If":
-            changed = _split_if(node) or changed
-        elif node.op == "prim::Loop":
-            changed = _split_loop(node) or changed
+        split = _SPLITS.get(node.op)
+        while split is not None and split(node):  # again for tuples in tuples
+            changed = True
     for node in graph.listed_nodes():
         if node.is_inserted and node.op in (UNPACK, "prim::TupleIndex", "prim::TupleSlice"):
             changed = _forward(node) or changed
@@ -185,3 +185,6 @@ def _split_signature(graph: Graph) -> bool:
         graph.body.return_node.set_operands(outputs)
         changed = True
     return changed
+
+
+_SPLITS: Final = {"prim::If": _split_if, "prim::Loop": _split_loop}

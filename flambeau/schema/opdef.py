@@ -173,7 +173,10 @@ class OpDef:
 
     def draws(self, arguments: Sequence[Any]) -> bool:
         """Whether a call with all these arguments draws from a generator: a dropout does not unless it trains."""
-        if self.effect is not Effect.RANDOM:
+        probability = self.traits.draws_by
+        if self.effect is not Effect.RANDOM and not probability:
+            return False
+        if probability and arguments[self.schema.index[probability]] == 0:
             return False
         indices = (self.schema.index.get(name) for name in ("train", "training"))
         return all(index is None or arguments[index] is not False for index in indices)

@@ -42,6 +42,8 @@ class Role(Enum):
     """Its first operand itself unless the third one, `train`, is true; in place too."""
     CONVOLUTION = "convolution"
     """Of an input, a weight and maybe a bias, each output channel alone; the weight has two axes more than windows."""
+    RECURRENCE = "recurrence"
+    """All steps of a layer over sequences: a list of operands, of which none is broadcast."""
     NORMALISATION = "normalisation"
     """Shifts and scales its input, in the input's dtype."""
     CONVERSION = "conversion"
@@ -68,6 +70,8 @@ class Traits:
     """What networks use it as."""
     writes_when: ConditionalWrite | None = None
     """What it writes without saying so in its schema: the running statistics of a norm in training."""
+    draws_by: str = ""
+    """The argument with the probability of a dropout within it: it draws random numbers unless that is 0."""
     may_copy: bool = False
     """Of a view: whether it gives a copy where no view shows what is asked for."""
     may_be_operand: bool = False

@@ -178,6 +178,16 @@ EFFECTS = [
         "dropout",
         (False, True, False, False, True),
     ),
+    *[
+        (
+            f"%p : float = prim::Constant[value={p}]()\n %o : NoneType = prim::Constant()\n"
+            " %f : bool = prim::Constant[value=0]()\n"
+            " %a = aten::scaled_dot_product_attention(%x, %y, %x, %o, %p, %f, %o, %f)",
+            "attention",
+            (False, p > 0, p == 0, False, True),
+        )
+        for p in (0.5, 0.0)
+    ],
     (
         "%a = prim::If(%c)\n block0():\n = prim::Print(%n)\n -> (%x)\n block1():\n -> (%x)",
         "If",

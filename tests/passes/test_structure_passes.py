@@ -207,6 +207,38 @@ def test_tuples_in_control_flow_are_split() -> None:
     )
 
 
+def test_tuples_in_tuples_come_out_of_branches_and_loops_in_parts() -> None:
+    expect(
+        lower_tuples.do,
+        """graph(%x : Tensor, %n : int, %c : bool):
+          %t : (Tensor, int) = prim::TupleConstruct(%x, %n)
+          %u : (Tensor, (Tensor, int)) = prim::TupleConstruct(%x, %t)
+          %v : (Tensor, (Tensor, int)) = prim::If(%c)
+            block0():
+              -> (%u)
+            block1():
+              -> (%u)
+          %w : (Tensor, (Tensor, int)) = prim::Loop(%n, %c, %v)
+            block0(%i : int, %p : (Tensor, (Tensor, int))):
+              -> (%c, %p)
+          %a : Tensor, %s : (Tensor, int) = prim::TupleUnpack(%w)
+          %1 : int = prim::Constant[value=1]()
+          %k : int = prim::TupleIndex(%s, %1)
+          return (%a, %k)""",
+        """graph(%x : Tensor, %n : int, %c : bool):
+          %u : Tensor, %v : Tensor, %w : int = prim::If(%c)
+            block0():
+              -> (%x, %x, %n)
+            block1():
+              -> (%x, %x, %n)
+          %d : Tensor, %e : Tensor, %f : int = prim::Loop(%n, %c, %u, %v, %w)
+            block0(%i : int, %a : Tensor, %b : Tensor, %g : int):
+              -> (%c, %a, %b, %g)
+          %1 : int = prim::Constant[value=1]()
+          return (%d, %f)""",
+    )
+
+
 def test_tuples_that_leave_stay_unless_the_signature_may_change() -> None:
     text = """graph(%t : (Tensor, (int, int)), %x : Tensor, %n : int):
       %u : (Tensor, int) = prim::TupleConstruct(%x, %n)

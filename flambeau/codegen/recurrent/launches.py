@@ -60,7 +60,7 @@ class Layers:
 
     def __init__(self, calls: CallList, kind: str, dtype: np.dtype[Any]) -> None:
         self.calls, self.kind, self.cell, self.dtype = calls, kind, CELLS[kind], dtype
-        self._lanes = module.lanes(dtype.name)
+        self.lanes = module.lanes(dtype.name)
 
     def call(self, name: str, words: Sequence[Word], kind: str = "") -> None:
         """Call a function for the dtype."""
@@ -111,8 +111,12 @@ class Layers:
         self.arrange(xs, dense)
         return dense
 
-    def run(self, layer: Layer, xs: Placed, output: Address, output_step: int, table: Word, steps: int) -> None:
-        """All steps of a layer over rows that lie one behind the other."""
+    def run(
+        self, layer: Layer, xs: Placed, output: Address, output_step: int, table: Word, steps: int, kept: Word = 0
+    ) -> None:  # fmt: skip
+        """All steps of a layer over rows that lie one behind the other; `kept` is where what its way back needs goes,
+        if it goes anywhere.
+        """
         w_ih, w_hh, b_ih, b_hh = layer.weights
         assert w_ih is not None
         assert w_hh is not None
@@ -126,23 +130,23 @@ class Layers:
         input_step = features * size
         if multiplies_all_steps_together(batch, rows, width, features):
             products = self.room(rows, width)
-            panels = self._panels(width, features, 1)
-            self._pack(panels, w_ih, features, 1, 0)
+            panels = self.panels(width, features, 1)
+            self.pack(panels, w_ih, features, 1, 0)
             self.call("product", block(
                 PRODUCT, rows=rows, folded=features, columns=width, left=xs.address, left_step=input_step,
                 panels=panels, start=sums, start_step=0, result=products.address, result_step=width * size,
             ))  # fmt: skip
             sums, start_step, features = products.address, width * size, 0
         gates, folded = self.cell.gates, features + units
-        panels = self._panels(units, folded, gates)
+        panels = self.panels(units, folded, gates)
         if features:
-            self._pack(panels, w_ih, folded, gates, 0)
-        self._pack(panels, w_hh, folded, gates, features)
+            self.pack(panels, w_ih, folded, gates, 0)
+        self.pack(panels, w_hh, folded, gates, features)
         memory: Word = layer.states[1].address if self.cell.has_memory else 0
         self.call("forward", block(
             FORWARD, steps=steps, table=table, units=units, features=features, input=xs.address, input_step=input_step,
             start=sums, start_step=start_step, hidden_bias=hidden_bias, panels=panels, hidden=layer.states[0].address,
-            memory=memory, output=output, output_step=output_step, kept=0,
+            memory=memory, output=output, output_step=output_step, kept=kept,
         ), self.kind)  # fmt: skip
 
     def _biases(self, width: int, units: int, b_ih: Placed | None, b_hh: Placed | None) -> tuple[Address, Word]:
@@ -162,12 +166,13 @@ class Layers:
         self.arrange(Placed(b_hh.array[shared:], b_hh.address.behind(shared * step)), own)
         return start.address, own.address
 
-    def _panels(self, columns: int, folded: int, groups: int) -> Address:
+    def panels(self, columns: int, folded: int, groups: int) -> Address:
         """Memory for packed weights."""
-        vectors = -(-columns // self._lanes)
-        return self.calls.room(vectors * folded * groups * self._lanes * self.dtype.itemsize)
+        vectors = -(-columns // self.lanes)
+        return self.calls.room(vectors * folded * groups * self.lanes * self.dtype.itemsize)
 
-    def _pack(self, panels: Address, weights: Placed, folded: int, groups: int, before: int) -> None:
+    def pack(self, panels: Address, weights: Placed, folded: int, groups: int, before: int) -> None:
+        """Pack (groups * columns, numbers), behind numbers of the folded axis that were packed before."""
         rows, numbers = weights.array.shape
         column_step, number_step = weights.array.strides
         self.call("pack", block(

@@ -5,73 +5,24 @@ from __future__ import annotations
 from collections.abc import Sequence
 from functools import partial
 from math import prod
-from typing import Final
 
 import numpy as np
 
 from flambeau.codegen.kernel.dtypes import KernelError
 from flambeau.codegen.launches import Launch
 from flambeau.codegen.recurrent.cells import CELLS
+from flambeau.codegen.recurrent.groups import PER_NANOSECOND, Group, check_layer, group_of
 from flambeau.codegen.recurrent.launches import Layer, Layers, Placed, result_of
-from flambeau.codegen.routines.call_list import Address, CallList, Word
-from flambeau.codegen.routines.table import Array, Operands, Prepare, operands_of, routines, single_node
-from flambeau.ir.graph import Graph, Node
-from flambeau.ops.recurrent_arrays import fits, padded_table
-from flambeau.util.record import dataclass
-
-PER_NANOSECOND: Final = 16
-"""Multiplications, to estimate how long a call takes."""
-
-
-@dataclass(frozen=True, slots=True)
-class Group:
-    """A group of one operator of recurrent networks."""
-
-    kind: str
-    operands: Operands
-    wanted: tuple[int, ...]
-    """Which results the group gives, in order."""
-
-    def placed(self, name: str, arrays: Sequence[Array]) -> list[Placed]:
-        """The arrays of an operand, which may be a list of tensors; none where the operator gets None."""
-        one = self.operands.inputs.get(name)
-        numbers = self.operands.lists.get(name, ()) if one is None else (one,)
-        return [Placed(arrays[k], Address(1 + k)) for k in numbers]
-
-    def states(self, arrays: Sequence[Array], rank: int) -> list[Placed]:
-        """The states at the start. Raises `KernelError` for another number of them, or ones of other sizes."""
-        hx = self.placed("hx", arrays)
-        alike = {h.array.shape for h in hx}
-        if len(hx) != 1 + CELLS[self.kind].has_memory or len(alike) != 1 or hx[0].array.ndim != rank:
-            raise KernelError("another number of states, or states of other sizes")
-        if not hx[0].array.size:
-            raise KernelError("states without elements")
-        return hx
-
-
-def _group(kind: str, graph: Graph) -> Group:
-    node = single_node(graph)
-    return Group(kind, operands_of(graph, node), tuple(_wanted(graph, node)))
-
-
-def _wanted(graph: Graph, node: Node) -> list[int]:
-    return [value.index for value in graph.returns if value.defining_node is node]
-
-
-def _check(kind: str, xs: Placed, starts: Sequence[Placed], weights: Sequence[Placed | None]) -> None:
-    """Raise `KernelError` for a layer whose arrays do not fit each other."""
-    matrices = [None if w is None else w.array for w in weights]
-    if any(w is not None and w.ndim != rank for w, rank in zip(matrices, (2, 2, 1, 1), strict=True)):
-        raise KernelError("weights of other ranks")
-    if not xs.array.size or not fits(xs.array, [s.array for s in starts], matrices, kind):
-        raise KernelError("arrays that do not fit each other")
-
+from flambeau.codegen.routines.call_list import CallList, Word
+from flambeau.codegen.routines.table import Array, Prepare, routines
+from flambeau.ir.graph import Graph
+from flambeau.ops.recurrent_arrays import padded_table
 
 # -- whole networks ---------------------------------------------------------------------------------------------------
 
 
 def _network(kind: str, graph: Graph) -> Prepare:
-    group = _group(kind, graph)
+    group = group_of(kind, graph)
     constants = group.operands.constants
     if constants["train"] and constants["dropout"] > 0 and constants["num_layers"] > 1:
         raise KernelError("dropout between layers")
@@ -140,7 +91,7 @@ class _Network:
     def _layer(self, at: int, xs: Placed, states: Sequence[Placed], *, is_reversed: bool) -> Layer:
         weights = (*self.params[at * self.each : (at + 1) * self.each], None, None)[:4]
         starts = [h[at] for h in self.hx]
-        _check(self.group.kind, xs, starts, weights)
+        check_layer(self.group.kind, xs, starts, weights)
         return Layer(weights, tuple([s[at] for s in states]), tuple(starts), is_reversed)
 
 
@@ -148,7 +99,7 @@ class _Network:
 
 
 def _cell(kind: str, graph: Graph) -> Prepare:
-    return partial(_prepare_cell, _group(kind, graph))
+    return partial(_prepare_cell, group_of(kind, graph))
 
 
 def _prepare_cell(group: Group, arrays: Sequence[Array]) -> Launch:
@@ -158,7 +109,7 @@ def _prepare_cell(group: Group, arrays: Sequence[Array]) -> Launch:
     weights = tuple([next(iter(group.placed(name, arrays)), None) for name in names])
     if xs.array.ndim != 2 or len(hx[0].array) != len(xs.array) or (weights[2] is None) != (weights[3] is None):
         raise KernelError("an input of another rank or batch, or one bias")
-    _check(group.kind, xs, hx, weights)
+    check_layer(group.kind, xs, hx, weights)
     calls = CallList(len(arrays), len(group.wanted))
     layers = Layers(calls, group.kind, xs.array.dtype)
     states = [layers.result(group.wanted, k, h.array.shape) for k, h in enumerate(hx)]

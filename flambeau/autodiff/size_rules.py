@@ -1,0 +1,143 @@
+"""Which sizes operators' results have, as symbols: those of their operands, of which a rule of each says which."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+
+from flambeau.analysis.constant_evaluation import known
+from flambeau.autodiff.symbolic_sizes import ONE, Size, Sizes, broadcast, listed_rules, named_sizes, size_rules
+from flambeau.ir.graph import Node, Value
+from flambeau.schema.opdef import UNKNOWN
+
+
+@size_rules(
+    "aten::clone", "aten::contiguous", "aten::detach", "aten::alias", "aten::zeros_like", "aten::ones_like",
+    "aten::empty_like", "aten::full_like", "aten::rand_like", "aten::randn_like", "aten::to", "aten::type_as",
+    "aten::softmax", "aten::_softmax", "aten::log_softmax", "aten::_log_softmax", "aten::cumsum", "aten::cumprod",
+    "aten::flip", "aten::roll", "aten::dropout", "aten::layer_norm", "aten::copy_", "aten::fill_", "aten::zero_",
+    "aten::masked_fill", "aten::index_add", "aten::index_copy", "aten::scatter", "aten::scatter_add", "aten::triu",
+    "aten::tril", "prims::convert_element_type", "prim::unchecked_cast",
+)  # fmt: skip
+def _same(node: Node, operands: Sequence[Sizes]) -> Sizes:
+    return operands[0]
+
+
+@size_rules("aten::transpose")
+def _transpose(node: Node, operands: Sequence[Sizes]) -> Sizes:
+    sizes, first, second = operands[0], known(node.operand(1)), known(node.operand(2))
+    if sizes is None or not isinstance(first, int) or not isinstance(second, int):
+        return None
+    swapped = list(sizes)
+    if swapped:
+        swapped[first], swapped[second] = swapped[second], swapped[first]
+    return tuple(swapped)
+
+
+@size_rules("aten::t", "aten::numpy_T")
+def _turned(node: Node, operands: Sequence[Sizes]) -> Sizes:
+    return None if operands[0] is None else operands[0][::-1]
+
+
+@size_rules("aten::unsqueeze")
+def _unsqueeze(node: Node, operands: Sequence[Sizes]) -> Sizes:
+    sizes, axis = operands[0], known(node.operand(1))
+    if sizes is None or not isinstance(axis, int):
+        return None
+    own_axis = axis % (len(sizes) + 1)
+    return (*sizes[:own_axis], ONE, *sizes[own_axis:])
+
+
+@size_rules("aten::select")
+def _select(node: Node, operands: Sequence[Sizes]) -> Sizes:
+    sizes, axis = operands[0], known(node.operand(1))
+    if not sizes or not isinstance(axis, int):
+        return None
+    own_axis = axis % len(sizes)
+    return sizes[:own_axis] + sizes[own_axis + 1 :]
+
+
+@size_rules("aten::mm", "aten::bmm", "aten::matmul")
+def _product(node: Node, operands: Sequence[Sizes]) -> Sizes:
+    left, right = operands[0], operands[1]
+    if left is None or right is None or len(left) < 2 or len(right) < 2:
+        return None
+    batches = broadcast([left[:-2], right[:-2]])
+    return None if batches is None else (*batches, left[-2], right[-1])
+
+
+@size_rules("aten::linear")
+def _linear(node: Node, operands: Sequence[Sizes]) -> Sizes:
+    left, weight = operands[0], operands[1]
+    if left is None or weight is None or len(weight) != 2:
+        return None
+    return (*left[:-1], weight[0])
+
+
+@size_rules("aten::embedding")
+def _embedding(node: Node, operands: Sequence[Sizes]) -> Sizes:
+    table, numbers = operands[0], operands[1]
+    return None if table is None or numbers is None or len(table) != 2 else (*numbers, table[1])
+
+
+@size_rules("aten::slice")
+def _slice(node: Node, operands: Sequence[Sizes]) -> Sizes:
+    sizes, axis = operands[0], known(node.operand(1))
+    if not sizes or not isinstance(axis, int):
+        return None
+    own_axis = axis % len(sizes)
+    return (*sizes[:own_axis], Size(), *sizes[own_axis + 1 :])
+
+
+@listed_rules("aten::stack")
+def _stacked(node: Node, items: Sequence[tuple[Size, ...]]) -> Sequence[Sizes]:
+    axis, first = known(node.operand(1)), items[0]
+    if not isinstance(axis, int):
+        return [None]
+    own_axis = axis % (len(first) + 1)
+    count = ONE if len(items) == 1 else Size(is_one=False)
+    return [(*first[:own_axis], count, *first[own_axis:])]
+
+
+@listed_rules("aten::cat")
+def _joined(node: Node, items: Sequence[tuple[Size, ...]]) -> Sequence[Sizes]:
+    axis, first = known(node.operand(1)), items[0]
+    if not isinstance(axis, int) or not first or any(len(item) != len(first) for item in items):
+        return [None]
+    own_axis = axis % len(first)
+    return [(*first[:own_axis], Size(), *first[own_axis + 1 :])]
+
+
+@listed_rules("flambeau::recurrent_layer")
+def _recurrent_layer(node: Node, items: Sequence[tuple[Size, ...]]) -> Sequence[Sizes]:
+    xs, hidden, memory = items[:3]
+    return (*xs[:-1], *hidden[1:]), hidden, memory, None
+
+
+@size_rules("aten::mv")
+def _matrix_vector(node: Node, operands: Sequence[Sizes]) -> Sizes:
+    return None if not operands[0] else operands[0][:1]
+
+
+@size_rules("aten::sum", "aten::mean", "aten::amax", "aten::amin", "aten::logsumexp", "aten::var", "aten::std")
+def _reduced(node: Node, operands: Sequence[Sizes]) -> Sizes:
+    """Of a reduction over axes that are known."""
+    sizes, definition = operands[0], node.definition
+    if sizes is None or definition is None or "dim" not in definition.schema.index:
+        return None
+    index = definition.schema.index
+    dim, keeps = known(node.operand(index["dim"])), known(node.operand(index["keepdim"]))
+    axes = [dim] if isinstance(dim, int) else dim
+    if keeps is UNKNOWN or not isinstance(axes, list) or not all(isinstance(a, int) for a in axes):
+        return None
+    folded = {a % max(len(sizes), 1) for a in axes} or set(range(len(sizes)))
+    return tuple(ONE if a in folded else size for a, size in enumerate(sizes) if keeps or a not in folded)
+
+
+@named_sizes("aten::reshape", "aten::view", "aten::new_zeros", "aten::new_ones", "aten::expand")
+def _second(node: Node) -> Value:
+    return node.operand(1)
+
+
+@named_sizes("aten::zeros", "aten::ones", "aten::full", "aten::rand", "aten::randn", "aten::empty")
+def _first(node: Node) -> Value:
+    return node.operand(0)
