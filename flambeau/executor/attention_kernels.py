@@ -9,7 +9,7 @@ from typing import Any, Final
 import numpy as np
 
 from flambeau.codegen import available
-from flambeau.codegen.at_hand import is_hurried
+from flambeau.util.at_hand import is_hurried
 from flambeau.codegen.attention.rules import Options, is_worth_waiting, launch_of
 from flambeau.codegen.kernel.dtypes import KernelError
 from flambeau.codegen.launches import Launch

@@ -3,12 +3,18 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Mapping, Sequence
-from typing import Any
+from typing import Any, Final
 
 import numpy as np
 
 from flambeau.codegen import available
 from flambeau.codegen.convolutions import group_norm_rules, norms, row_norm_rules, run, windows
+from flambeau.codegen.convolutions.channel_norms import forward_text
+from flambeau.codegen.convolutions.group_norms import groups_text
+from flambeau.codegen.convolutions.largest import largest_text
+from flambeau.codegen.convolutions.sums import sums_text
+from flambeau.codegen.convolutions.taps import taps_text
+from flambeau.codegen.convolutions.vectors import Floats
 from flambeau.codegen.convolutions import largest_launches as largest_launches
 from flambeau.codegen.convolutions import launches as launches
 from flambeau.codegen.convolutions import norm_gradients as norm_gradient_rules
@@ -17,6 +23,7 @@ from flambeau.codegen.convolutions import training_norms as training_norms
 from flambeau.codegen.convolutions import window_rules as window_rules
 from flambeau.codegen.sampling import launches as sampling
 from flambeau.executor.eager import machine
+from flambeau.util.at_hand import does_without
 from flambeau.util.inversions import (
     CHANNEL_NORM,
     CONVOLUTION,
@@ -30,6 +37,16 @@ from flambeau.util.inversions import (
 )
 
 Array = np.ndarray[Any, Any]
+PRODUCTS: Final = 16
+"""Products of numbers that a BLAS adds up in the time that NumPy takes for an element."""
+
+
+def _has_code(write: Callable[[Floats], str], x: Array, elements: int | None = None) -> bool:
+    """Whether calls on such an array are to have the code that is written so: a first answer does not wait for it, if
+    there are few elements.
+    """
+    few = does_without(x.size if elements is None else elements)
+    return available() and (not few or run.is_at_hand(write, x.dtype.char))
 
 
 @CONVOLUTION.provide
@@ -46,7 +63,8 @@ def convolution(
     >>> (fill is not None) == available()
     True
     """
-    if not available():
+    products = (x if is_transposed else result).size * (weight.size // max(len(weight), 1))
+    if not _has_code(sums_text, x, products // PRODUCTS):
         return None
     fill = run.prepare(x, weight, result, stride, before, dilation, groups, is_transposed)
     return fill if fill is None or machine.loops is not None else Counted(fill)
@@ -98,7 +116,9 @@ def largest_of_windows(
     >>> (largest_of_windows(x, result, (2, 2), (2, 2), (0, 0), (1, 1)) is not None) == available()
     True
     """
-    return windows.prepare_largest(x, result, kernel, stride, before, dilation) if available() else None
+    if not _has_code(largest_text, x):
+        return None
+    return windows.prepare_largest(x, result, kernel, stride, before, dilation)
 
 
 @WINDOWS.provide
@@ -110,7 +130,7 @@ def on_windows(name: str, x: Array, numbers: Mapping[str, Any]) -> Callable[[Arr
     >>> (run is not None) == available()
     True
     """
-    return window_rules.run_of(name, x, numbers) if available() else None
+    return window_rules.run_of(name, x, numbers) if _has_code(taps_text, x) else None
 
 
 @CHANNEL_NORM.provide
@@ -124,7 +144,7 @@ def channel_norm(
     >>> (found is not None) == available()
     True
     """
-    return norms.normalise(x, weight, bias, eps) if available() else None
+    return norms.normalise(x, weight, bias, eps) if _has_code(forward_text, x) else None
 
 
 @GROUP_NORM.provide
@@ -136,7 +156,9 @@ def group_norm(x: Array, weight: Array | None, bias: Array | None, groups: int, 
     >>> (found is not None) == available()
     True
     """
-    return group_norm_rules.normalise(x, weight, bias, groups, eps) if available() else None
+    if not _has_code(groups_text, x):
+        return None
+    return group_norm_rules.normalise(x, weight, bias, groups, eps)
 
 
 @NORM_GRADIENTS.provide

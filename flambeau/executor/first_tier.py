@@ -15,7 +15,7 @@ from contextlib import contextmanager
 from typing import Any, Final
 
 from flambeau.analysis.effects import own_writes
-from flambeau.codegen.at_hand import at_hand_only
+from flambeau.util.at_hand import at_hand_only
 from flambeau.executor import background, gradients
 from flambeau.executor.inlined_graph import reached_nodes
 from flambeau.executor.lost_numbers import is_reading

@@ -1,8 +1,9 @@
 """Operators by themselves on large arrays: one native loop over all elements, where NumPy would go over them once for
 each step of the operator's meaning. What is large is less for steps that NumPy takes tens of loops for (`least_large`).
 
-Which calls these are follows from the call alone, so that equal calls give equal bits from the first on. What is one
-loop of NumPy's too, rows that do not lie row-major, and what no kernel computes, run as before.
+Which calls these are follows from the call alone, so that equal calls give equal bits from the first on; a program's
+first answer alone may be given by NumPy, rather than wait for a kernel (`util.at_hand`). What is one loop of NumPy's
+too, rows that do not lie row-major, and what no kernel computes, run as before.
 
 >>> import flambeau
 >>> x = flambeau.linspace(-1, 1, 1 << 16)
@@ -32,6 +33,7 @@ from flambeau.schema.scalar import COMPARE, LOGICAL, PREDICATES
 from flambeau.schema.types import FLOAT, TensorType
 from flambeau.specialise.cache import SpecialisationCache
 from flambeau.tensor.tensor import Tensor, wrap
+from flambeau.util.at_hand import does_without
 from flambeau.util.inversions import LARGE_CALL
 
 MAX_PATTERNS: Final = 32
@@ -70,7 +72,7 @@ class LargeCalls:
         except TypeError:  # an argument that cannot be looked up
             return None
         if entry is None:
-            if len(self.entries) >= MAX_PATTERNS:
+            if len(self.entries) >= MAX_PATTERNS or does_without(_most_elements(arguments)):
                 return None
             entry = self.entries.get_or_make(pattern, lambda cause: self._entry(arguments))
         if isinstance(entry, Refused):
@@ -107,6 +109,10 @@ _UNKNOWN: Final[Any] = object()
 
 def _is_input(argument: Any, takes_numbers: bool) -> bool:
     return isinstance(argument, Tensor) or (takes_numbers and type(argument) is float)
+
+
+def _most_elements(arguments: Sequence[Any]) -> int:
+    return max(a._array.size for a in arguments if isinstance(a, Tensor))
 
 
 def _plain(argument: Any) -> Any:

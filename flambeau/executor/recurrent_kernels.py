@@ -19,6 +19,7 @@ from flambeau.codegen.recurrent import networks as networks
 from flambeau.codegen.recurrent.cells import CELLS
 from flambeau.codegen.recurrent.trained import LEAST_ROWS, TOGETHER_BYTES
 from flambeau.codegen.recurrent.words import BACKWARD, FORWARD, OUTER, PACK, PRODUCT, block
+from flambeau.util.at_hand import does_without
 from flambeau.util.inversions import RECURRENT_KERNELS
 
 Array = np.ndarray[Any, Any]
@@ -27,16 +28,21 @@ LARGE_PAGES: Final = 1 << 22
 
 
 @RECURRENT_KERNELS.provide
-@cache
-def kernels(kind: str, dtype: np.dtype[Any]) -> Kernels | None:
-    """What runs layers of a kind of cell on arrays of a dtype; None where there is no native code.
+def kernels(kind: str, dtype: np.dtype[Any], elements: int) -> Kernels | None:
+    """What runs layers of a kind of cell on arrays of a dtype, whose gates have so many elements; None where there is
+    no native code, or a first answer does not wait for it.
 
-    >>> found = kernels("lstm", np.dtype(np.float32))
-    >>> found is None or isinstance(found, Kernels)
+    >>> lstm = kernels("lstm", np.dtype(np.float32), 100)
+    >>> lstm is None or isinstance(lstm, Kernels)
     True
     """
-    if not available():
+    if not available() or (does_without(elements) and not module.is_at_hand(kind, dtype.name)):
         return None
+    return _kernels(kind, dtype)
+
+
+@cache
+def _kernels(kind: str, dtype: np.dtype[Any]) -> Kernels | None:
     try:
         return Kernels(kind, dtype)
     except (KernelError, ProcessorError):

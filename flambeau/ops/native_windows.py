@@ -1,7 +1,8 @@
 """Kernels over arrays that native code takes calls from: averages of windows, linear interpolation and reflected
 borders, whose places follow from the sizes and the numbers of a call. What NumPy copies as fast is left to it.
 
-Which calls these are follows from the call alone, so that equal calls give equal bits from the first one on.
+Which calls these are follows from the call alone, so that equal calls give equal bits from the first one on; a program's
+first answer alone may be given by NumPy, rather than wait for code (`util.at_hand`).
 """
 
 from __future__ import annotations
@@ -15,6 +16,7 @@ import numpy as np
 from flambeau.ops.convolution_calls import KnownCalls, look
 from flambeau.ops.families.arrays import Array
 from flambeau.schema import registry
+from flambeau.util.at_hand import is_hurried
 from flambeau.util.inversions import WINDOWS
 
 Kernel = Callable[..., Array]
@@ -39,7 +41,8 @@ def natively(full_name: str, kernel: Kernel) -> Kernel:
         run = _known.get(key, _UNKNOWN)
         if run is _UNKNOWN:
             run = _find(full_name, array, rest)
-            _known.put(key, run)
+            if run is not None or not is_hurried():
+                _known.put(key, run)
         return kernel(array, *rest) if run is None else run(array)
 
     return call

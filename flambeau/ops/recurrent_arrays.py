@@ -9,6 +9,7 @@ from __future__ import annotations
 
 from collections.abc import Callable, Sequence
 from functools import cache
+from math import prod
 from typing import Any, Final
 
 from flambeau.ops.families.arrays import Array
@@ -22,6 +23,8 @@ GATES: Final = {"lstm": 4, "gru": 3, "rnn_tanh": 1, "rnn_relu": 1}
 """Blocks of rows of the weights, by the kind of cell."""
 GRADIENTS: Final = {"lstm": 4, "gru": 4, "rnn_tanh": 1, "rnn_relu": 1}
 """Blocks of units that have gradients: of a gated unit, the two shares of the third gate."""
+STEP_ELEMENTS: Final = 1 << 11
+"""Elements that NumPy goes over in the time that its calls for one step take, whatever the sizes."""
 
 
 def sigmoid(x: Array) -> Array:
@@ -170,9 +173,10 @@ def _of_hidden(to_gates: Array, units: int, blocks: int) -> Array:
     return np.concatenate([to_gates[:, : (blocks - 1) * units], to_gates[:, blocks * units :]], axis=1)
 
 
-def kernels(kind: str, dtype: np.dtype[Any]) -> Any:
-    """What runs layers of a kind of cell: native code, or NumPy."""
-    native = None if is_on_device() else RECURRENT_KERNELS.implementation(kind, dtype)
+def kernels(kind: str, xs: Array, units: int, table: Array) -> Any:
+    """What runs layers of a kind of cell on an input: native code, or NumPy."""
+    elements = prod(xs.shape[:-1]) * GATES[kind] * units + len(table) * STEP_ELEMENTS
+    native = None if is_on_device() else RECURRENT_KERNELS.implementation(kind, xs.dtype, elements)
     return native or NumpyKernels(kind)
 
 

@@ -58,7 +58,8 @@ def run(
 ) -> list[Array]:  # fmt: skip
     """What the operator gives, on arrays that fit each other."""
     complete = [*states, xs[:0]][:2] if len(states) < 2 else states
-    output, *rest = recurrent_arrays.kernels(kind, xs.dtype).forward(_rows(xs), complete, weights, table, keeps)
+    kernels = recurrent_arrays.kernels(kind, xs, states[0].shape[1], table)
+    output, *rest = kernels.forward(_rows(xs), complete, weights, table, keeps)
     return [output.reshape(*xs.shape[:-1], output.shape[1]), *rest]
 
 
@@ -98,7 +99,8 @@ def _layer_backward(
     if any(a.shape != shape or a.dtype != xs.dtype for a, shape in zip((*grads, kept), wanted, strict=True)):
         raise RuntimeError(f"expected gradients and what was kept as recurrent_layer gives them, of sizes {wanted}")
     flat = [_rows(grads[0]), *grads[1:]]
-    back = recurrent_arrays.kernels(kind, xs.dtype).backward(flat, [_rows(xs), *others], kept, table)
+    kernels = recurrent_arrays.kernels(kind, xs, operands[1].shape[1], table)
+    back = kernels.backward(flat, [_rows(xs), *others], kept, table)
     return (back[0].reshape(xs.shape), *back[1:])
 
 

@@ -95,10 +95,10 @@ LARGE_GRADIENTS: Final = Inversion[Callable[[str, Any], Callable[[Sequence[Any]]
     "(`executor.large_gradients`)",
     lambda name, formulas: lambda values: None,
 )
-RECURRENT_KERNELS: Final = Inversion[Callable[[str, Any], Any]](
-    "gives what runs the layers of a kind of cell on arrays of a dtype natively, there and back; None where there is "
-    "no native code (`executor.recurrent_kernels`)",
-    lambda kind, dtype: None,
+RECURRENT_KERNELS: Final = Inversion[Callable[[str, Any, int], Any]](
+    "gives what runs the layers of a kind of cell on arrays of a dtype natively, there and back, for gates of so many "
+    "elements; None where there is no native code (`executor.recurrent_kernels`)",
+    lambda kind, dtype, elements: None,
 )
 ATTENTION: Final = Inversion[Callable[..., Any]](
     "gives scaled dot-product attention of arrays by native code that never has all scores in memory; None where there "

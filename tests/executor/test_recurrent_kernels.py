@@ -43,9 +43,9 @@ def _trained(kind: str, dtype: Any, sizes: Sizes, reverse: bool, packing: Sequen
 def test_native_loops_give_what_numpy_gives(
     kind: str, dtype: Any, reverse: bool, sizes: Sizes, packing: Any, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    assert kernels(kind, np.dtype(dtype)) is not None
+    assert kernels(kind, np.dtype(dtype), 1) is not None
     natively = _trained(kind, dtype, sizes, reverse, packing)
-    monkeypatch.setattr(inversions.RECURRENT_KERNELS, "implementation", lambda kind, dtype: None)
+    monkeypatch.setattr(inversions.RECURRENT_KERNELS, "implementation", lambda kind, dtype, elements: None)
     tolerance = 2e-4 if dtype == np.float32 else 1e-11
     for got, want in zip(natively, _trained(kind, dtype, sizes, reverse, packing), strict=True):
         np.testing.assert_allclose(got, want, rtol=tolerance, atol=tolerance * max([1.0, *np.abs(want).ravel()]))
@@ -81,7 +81,7 @@ def test_what_is_not_finite_stays_in_its_sequence(kind: str, number: float, monk
     operands = [flambeau.from_numpy(a) for a in (xs, draw((3, units)).astype(np.float32), memory, *weights)]
     natively = flambeau.ops.flambeau.recurrent_layer(operands, kind)[0].numpy()
     assert np.isfinite(natively[:, [0, 2]]).all()
-    monkeypatch.setattr(inversions.RECURRENT_KERNELS, "implementation", lambda kind, dtype: None)
+    monkeypatch.setattr(inversions.RECURRENT_KERNELS, "implementation", lambda kind, dtype, elements: None)
     with np.errstate(all="ignore"):
         want = flambeau.ops.flambeau.recurrent_layer(operands, kind)[0].numpy()
     np.testing.assert_allclose(natively, want, rtol=1e-4, atol=1e-5)

@@ -91,8 +91,16 @@ def pieces_of(units: int, nanoseconds: float) -> tuple[int, int]:
 def linked(write: Callable[[Floats], str], character: str, symbols: tuple[str, ...]) -> NativeCode:
     """The code of a module for a dtype, whose text is written where the cache does not have it."""
     floats = Floats(TYPES[character], engine().target)
-    what = f"{write.__module__}.{write.__qualname__} {character}"
-    return engine().link_written(what, symbols, lambda: write(floats), memory_imports())
+    return engine().link_written(_what(write, character), symbols, lambda: write(floats), memory_imports())
+
+
+def is_at_hand(write: Callable[[Floats], str], character: str) -> bool:
+    """Whether the code of a module for a dtype does not have to be compiled any more."""
+    return character in TYPES and engine().has_written(_what(write, character))
+
+
+def _what(write: Callable[[Floats], str], character: str) -> str:
+    return f"{write.__module__}.{write.__qualname__} {character}"
 
 
 @cache

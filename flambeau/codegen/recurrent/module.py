@@ -40,7 +40,17 @@ def code(name: str, dtype: str, kind: str = "") -> NativeCode:
         _WRITERS[name](m, kind, dtype, engine().target)
         return m.text() + ATTRIBUTES
 
-    return engine().link_written(f"recurrent {name} {dtype} {kind}", (name,), text, {})
+    return engine().link_written(_what(name, dtype, kind), (name,), text, {})
+
+
+def is_at_hand(kind: str, dtype: str) -> bool:
+    """Whether what a layer of a kind of cell needs on its way there does not have to be compiled any more."""
+    needed = (_what("pack", dtype, ""), _what("product", dtype, ""), _what("forward", dtype, kind))
+    return all(map(engine().has_written, needed))
+
+
+def _what(name: str, dtype: str, kind: str) -> str:
+    return f"recurrent {name} {dtype} {kind}"
 
 
 @cache

@@ -7,6 +7,10 @@ from __future__ import annotations
 import threading
 from collections.abc import Iterator
 from contextlib import contextmanager
+from typing import Final
+
+MANY: Final = 1 << 20
+"""Elements from which on NumPy may take as long for an operator as its code takes to compile, 0.1 s."""
 
 
 class _Waiting(threading.local):
@@ -36,3 +40,15 @@ def at_hand_only() -> Iterator[None]:
 def is_hurried() -> bool:
     """Whether nothing is to be compiled now that can be done without."""
     return _waiting.is_on
+
+
+def does_without(elements: int) -> bool:
+    """Whether an operator on so many elements is not to wait for code that has to be compiled.
+
+    >>> with at_hand_only():
+    ...     does_without(100), does_without(1 << 24)
+    (True, False)
+    >>> does_without(100)
+    False
+    """
+    return _waiting.is_on and elements < MANY
