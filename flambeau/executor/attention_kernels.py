@@ -9,7 +9,6 @@ from typing import Any, Final
 import numpy as np
 
 from flambeau.codegen import available
-from flambeau.util.at_hand import is_hurried
 from flambeau.codegen.attention.rules import Options, is_worth_waiting, launch_of
 from flambeau.codegen.kernel.dtypes import KernelError
 from flambeau.codegen.launches import Launch
@@ -17,6 +16,7 @@ from flambeau.codegen.routines.table import is_native
 from flambeau.codegen.runtime import block_of, start
 from flambeau.specialise.cache import SpecialisationCache
 from flambeau.util import thread_count
+from flambeau.util.at_hand import is_hurried
 from flambeau.util.inversions import ATTENTION
 
 Array = np.ndarray[Any, Any]

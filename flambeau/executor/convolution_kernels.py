@@ -9,18 +9,18 @@ import numpy as np
 
 from flambeau.codegen import available
 from flambeau.codegen.convolutions import group_norm_rules, norms, row_norm_rules, run, windows
-from flambeau.codegen.convolutions.channel_norms import forward_text
-from flambeau.codegen.convolutions.group_norms import groups_text
-from flambeau.codegen.convolutions.largest import largest_text
-from flambeau.codegen.convolutions.sums import sums_text
-from flambeau.codegen.convolutions.taps import taps_text
-from flambeau.codegen.convolutions.vectors import Floats
 from flambeau.codegen.convolutions import largest_launches as largest_launches
 from flambeau.codegen.convolutions import launches as launches
 from flambeau.codegen.convolutions import norm_gradients as norm_gradient_rules
 from flambeau.codegen.convolutions import slope_launches as slope_launches
 from flambeau.codegen.convolutions import training_norms as training_norms
 from flambeau.codegen.convolutions import window_rules as window_rules
+from flambeau.codegen.convolutions.channel_norms import forward_text
+from flambeau.codegen.convolutions.group_norms import groups_text
+from flambeau.codegen.convolutions.largest import largest_text
+from flambeau.codegen.convolutions.sums import sums_text
+from flambeau.codegen.convolutions.taps import taps_text
+from flambeau.codegen.convolutions.vectors import Floats
 from flambeau.codegen.sampling import launches as sampling
 from flambeau.executor.eager import machine
 from flambeau.util.at_hand import does_without

@@ -15,7 +15,6 @@ from contextlib import contextmanager
 from typing import Any, Final
 
 from flambeau.analysis.effects import own_writes
-from flambeau.util.at_hand import at_hand_only
 from flambeau.executor import background, gradients
 from flambeau.executor.inlined_graph import reached_nodes
 from flambeau.executor.lost_numbers import is_reading
@@ -28,6 +27,7 @@ from flambeau.program.function import Function
 from flambeau.schema.rule_tables import RuleTable
 from flambeau.schema.types import TensorType
 from flambeau.tensor import dispatch
+from flambeau.util.at_hand import at_hand_only
 from flambeau.util.no_collection import no_collection
 from flambeau.util.user_code import warn_user
 

@@ -1,8 +1,8 @@
 """Kernels over arrays that native code takes calls from: averages of windows, linear interpolation and reflected
 borders, whose places follow from the sizes and the numbers of a call. What NumPy copies as fast is left to it.
 
-Which calls these are follows from the call alone, so that equal calls give equal bits from the first one on; a program's
-first answer alone may be given by NumPy, rather than wait for code (`util.at_hand`).
+Which calls these are follows from the call alone, so that equal calls give equal bits from the first one on; only a
+program's first answer may be given by NumPy, rather than wait for code (`util.at_hand`).
 """
 
 from __future__ import annotations
