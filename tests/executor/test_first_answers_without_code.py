@@ -13,8 +13,9 @@ import pytest
 import flambeau
 from flambeau import Tensor, nn
 from flambeau.codegen import available
+from flambeau.codegen.convolutions import group_norm_rules, norms, run, window_rules, windows
 from flambeau.codegen.recurrent import module
-from flambeau.executor import convolution_kernels, large_calls, recurrent_kernels
+from flambeau.executor import large_calls, recurrent_kernels
 from flambeau.util import at_hand
 
 pytestmark = pytest.mark.skipif(not available(), reason="there is no native code")
@@ -22,11 +23,11 @@ IMAGE = flambeau.linspace(-1.0, 2.0, 2 * 4 * 10 * 14).reshape(2, 4, 10, 14)
 STEPS = flambeau.linspace(-1.0, 1.0, 6 * 3 * 5).reshape(6, 3, 5)
 ROWS = flambeau.linspace(-3.0, 3.0, 96 * 256).reshape(256, 96).t().contiguous()
 DOORS = {
-    "convolution": (convolution_kernels.run, "prepare"),
-    "largest": (convolution_kernels.windows, "prepare_largest"),
-    "windows": (convolution_kernels.window_rules, "run_of"),
-    "channel norm": (convolution_kernels.norms, "normalise"),
-    "group norm": (convolution_kernels.group_norm_rules, "normalise"),
+    "convolution": (run, "prepare"),
+    "largest": (windows, "prepare_largest"),
+    "windows": (window_rules, "run_of"),
+    "channel norm": (norms, "normalise"),
+    "group norm": (group_norm_rules, "normalise"),
     "recurrent": (recurrent_kernels, "_kernels"),
     "large": (large_calls.LargeCalls, "_entry"),
 }
@@ -41,7 +42,8 @@ class First(nn.Module):
         self.layer = layer
 
     def forward(self, x: Tensor) -> Tensor:
-        return self.layer(x)[0]
+        outputs: Tensor = self.layer(x)[0]
+        return outputs
 
 
 CASES: dict[str, tuple[str, Callable[[], nn.Module], Tensor]] = {
@@ -144,5 +146,8 @@ def test_gradients_go_back_natively_through_what_numpy_gave(kind: str) -> None:
     mixed = flambeau.autograd.grad(loss, list(layer.parameters()))
     expected = flambeau.autograd.grad((layer(STEPS)[0] ** 2).sum(), list(layer.parameters()))
     for one, two, three in zip(hurried, mixed, expected, strict=True):
+        assert one is not None
+        assert two is not None
+        assert three is not None
         assert flambeau.allclose(one, three, rtol=1e-4, atol=1e-5)
         assert flambeau.allclose(two, three, rtol=1e-4, atol=1e-5)
