@@ -11,6 +11,7 @@ from flambeau.ops import arithmetic as _arithmetic
 from flambeau.ops import attention as _attention
 from flambeau.ops import attention_layers as _attention_layers
 from flambeau.ops import autocast_casts as _autocast_casts
+from flambeau.ops import bag_expansions as _bag_expansions
 from flambeau.ops import batch_norm as _batch_norm
 from flambeau.ops import batch_norm_gradients as _batch_norm_gradients
 from flambeau.ops import batch_norm_training as _batch_norm_training

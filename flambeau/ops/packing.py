@@ -9,13 +9,24 @@ from typing import Any
 from flambeau.ops.families.composite import composite
 from flambeau.ops.recurrent_cells import numbers
 from flambeau.schema.dtype import int64
+from flambeau.schema.gradient import formulas
 from flambeau.schema.opdef import ErrorSample, Sample
+from flambeau.schema.traits import Role, Traits
 from flambeau.tensor.array_library import np
 from flambeau.tensor.tensor import Tensor, wrap
 
 
 def pack(F: Any, input: Tensor, lengths: Tensor, batch_first: bool) -> tuple[Tensor, Tensor]:
-    """The steps of all sequences, time after time, and how many sequences go on at each time."""
+    """The steps of all sequences, time after time, and how many sequences go on at each time. Raises RuntimeError for
+    a batch without elements, and for lengths that do not fit.
+    """
+    if lengths.ndim == 1 and lengths.dtype is int64 and not input._array.size:
+        raise RuntimeError("Cannot pack empty tensors.")
+    return packed_rows(F, input, lengths, batch_first)
+
+
+def packed_rows(F: Any, input: Tensor, lengths: Tensor, batch_first: bool) -> tuple[Tensor, Tensor]:
+    """The same of steps that may be without features, as gradients of padded batches are."""
     steps = lengths.detach().reshape([-1]).tolist()
     if lengths.ndim != 1 or lengths.dtype is not int64:
         raise RuntimeError(
@@ -23,8 +34,6 @@ def pack(F: Any, input: Tensor, lengths: Tensor, batch_first: bool) -> tuple[Ten
             f"{lengths.dtype.display} tensor"
         )
     xs = F.transpose(input, 0, 1) if batch_first else input
-    if not input._array.size:
-        raise RuntimeError("Cannot pack empty tensors.")
     if len(steps) != xs.shape[1]:
         raise RuntimeError(
             f"Expected `len(lengths)` to be equal to batch_size, but got {len(steps)} (batch_size={xs.shape[1]})"
@@ -77,6 +86,7 @@ def _longs(*values: int) -> Tensor:
 composite(
     "aten::_pack_padded_sequence(Tensor input, Tensor lengths, bool batch_first) -> (Tensor, Tensor)",
     body=pack,
+    traits=Traits(role=Role.RECURRENCE),
     doc="Sequences of decreasing lengths, time after time without the padding.",
     dtype=lambda input: (input.dtype, int64),
     shape=lambda input: (None if input.sizes is None else (None,) * (len(input.sizes) - 1), (None,)),
@@ -89,9 +99,21 @@ composite(
 )
 
 composite(
+    "flambeau::packed_rows(Tensor input, Tensor lengths, bool batch_first) -> (Tensor, Tensor)",
+    body=packed_rows,
+    traits=Traits(role=Role.RECURRENCE),
+    doc="Sequences of decreasing lengths, time after time without the padding; their steps may have no features.",
+    dtype=lambda input: (input.dtype, int64),
+    shape=lambda input: (None if input.sizes is None else (None,) * (len(input.sizes) - 1), (None,)),
+    samples=lambda: [Sample(args=(numbers(3, 2, features), _longs(3, 1), False)) for features in (2, 0)],
+    is_function=False,
+)
+
+composite(
     "aten::_pad_packed_sequence(Tensor data, Tensor batch_sizes, bool batch_first, Scalar padding_value, "
     "int total_length) -> (Tensor, Tensor)",
     body=pad,
+    traits=Traits(role=Role.RECURRENCE),
     doc="A packed batch with padding again, and the lengths of its sequences.",
     dtype=lambda data: (data.dtype, int64),
     shape=lambda data: (None if data.sizes is None else (None,) * (len(data.sizes) + 1), (None,)),
@@ -102,3 +124,17 @@ composite(
         )
     ],
 )
+
+
+def _packed_gradient(f: Any, grads: Any, input_sizes: Any, batch_first: Any, result1: Any) -> Any:
+    """The gradients of the steps where they were, and zeros where padding was."""
+    return f._pad_packed_sequence(grads[0], result1, batch_first, 0.0, input_sizes[1 if batch_first else 0])[0]
+
+
+def _padded_gradient(f: Any, grads: Any, batch_first: Any, result1: Any) -> Any:
+    """The gradients of the steps, without those of padding."""
+    return f.own("packed_rows", grads[0], result1, batch_first)[0]
+
+
+formulas("aten::_pack_padded_sequence", "flambeau::packed_rows", input=_packed_gradient)
+formulas("aten::_pad_packed_sequence", data=_padded_gradient)

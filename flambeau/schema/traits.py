@@ -43,7 +43,7 @@ class Role(Enum):
     CONVOLUTION = "convolution"
     """Of an input, a weight and maybe a bias, each output channel alone; the weight has two axes more than windows."""
     RECURRENCE = "recurrence"
-    """All steps of a layer over sequences: a list of operands, of which none is broadcast."""
+    """Of sequences, all their steps; no operand is broadcast."""
     NORMALISATION = "normalisation"
     """Shifts and scales its input, in the input's dtype."""
     CONVERSION = "conversion"

@@ -468,7 +468,7 @@ lowers_on_tensors("aten::split", "aten::unsafe_split")(pieces.split)
 lowers_on_tensors("aten::split_with_sizes", "aten::unsafe_split_with_sizes")(pieces.split_by_sizes)
 lowers_on_tensors("aten::unbind")(pieces.unbind)
 lowers_on_tensors("aten::repeat")(repeats.repeat)
-lowers_on_tensors("aten::_pack_padded_sequence")(packing.pack)
+lowers_on_tensors("aten::_pack_padded_sequence", "flambeau::packed_rows")(packing.pack)
 lowers_on_tensors("aten::_pad_packed_sequence")(packing.pad)
 lowers_on_tensors("aten::pad", "aten::constant_pad_nd")(repeats.pad)
 lowers_on_tensors("aten::embedding_bag", "aten::_embedding_bag", "aten::_embedding_bag_forward_only")(

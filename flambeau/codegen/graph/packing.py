@@ -103,7 +103,7 @@ def _tensors(fn: EmittedFunction, node: Node) -> tuple[ArrayValue, ArrayValue]:
     x, numbers = (array(fn, v) for v in node.operands[:2])
     if numbers.rep.rank != 1 or numbers.rep.dtype is not dtypes.int64 or fn.e.lanes > 1:
         raise CannotCompileError("numbers of another rank or dtype than int64")
-    is_padded = node.op == "aten::_pack_padded_sequence"
+    is_padded = node.op != "aten::_pad_packed_sequence"
     if not is_padded + 1 <= x.rep.rank <= MOST_AXES - 1 + is_padded or x.rep.dtype.is_complex:
         raise CannotCompileError("a batch of another rank, or of complex numbers")
     return x, numbers
