@@ -6,7 +6,7 @@ A panel holds some vectors of columns, for each number of the folded axis one af
 
 from __future__ import annotations
 
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Iterator, Sequence
 
 from flambeau.codegen.kernel.dtypes import element_type
 from flambeau.codegen.llvm.builder import FunctionBuilder, ModuleBuilder
@@ -58,7 +58,7 @@ class PanelBuilder(FunctionBuilder):
     @property
     def tile_rows(self) -> int:
         """Rows of which the sums of a panel, with its vectors, fit into the registers."""
-        return 6 if self.target.vector_registers >= 32 else 2
+        return 6 if self.target.vector_registers >= 32 else 3
 
     @property
     def zero(self) -> Value:
@@ -147,18 +147,36 @@ class PanelBuilder(FunctionBuilder):
         for _ in range(each):
             starts.append(self.offset(starts[-1], step))
         for k in range(each):
-            vectors = []
-            for v in range(len(part.sums)):
-                address = self.offset(panel, (k * len(part.sums) + v) * row_bytes)
-                vectors.append(self.read(address, self.element, self.lanes, align=row_bytes))
             first = k % chains * len(offsets) * width
-            for r, offset in enumerate(offsets):
-                number = self.read(self.offset(starts[k], offset), self.element, align=self.size)
-                number = self.splat(number, self.lanes)
-                for vector, to in zip(vectors, part.sums, strict=True):
-                    place_of = first + r * width + to
-                    flat[place_of] = self.multiply_add(number, vector, flat[place_of])
+            for r, to, number, vector in self._factors(starts[k], offsets, panel, k, part.sums):
+                index = first + r * width + to
+                flat[index] = self.multiply_add(number, vector, flat[index])
         return [starts[each], self.offset(panel, each * len(part.sums) * row_bytes), *flat]
+
+    def _factors(
+        self, start: Value, offsets: list[Value], panel: Value, k: int, sums: tuple[int, ...]
+    ) -> Iterator[tuple[int, int, Value, Value]]:  # fmt: skip
+        """The products of one number of the folded axis: the row, the sum, and both factors. Of the numbers of the rows
+        and the vectors of the panel those are held of which there are fewer: with the sums they fill the registers.
+        """
+
+        def number(r: int) -> Value:
+            return self.splat(self.read(self.offset(start, offsets[r]), self.element, align=self.size), self.lanes)
+
+        def vector(v: int) -> Value:
+            address = self.offset(panel, (k * len(sums) + v) * self.lanes * self.size)
+            return self.read(address, self.element, self.lanes, align=self.lanes * self.size)
+
+        if len(offsets) < len(sums):
+            numbers = [number(r) for r in range(len(offsets))]
+            for v, to in enumerate(sums):
+                shared = vector(v)
+                yield from ((r, to, one, shared) for r, one in enumerate(numbers))
+            return
+        vectors = [vector(v) for v in range(len(sums))]
+        for r in range(len(offsets)):
+            shared = number(r)
+            yield from ((r, to, shared, one) for to, one in zip(sums, vectors, strict=True))
 
     def by_row_of_tile(self, sums: Sums, finish: Callable[[Value, list[Value]], None]) -> None:
         """Run what `finish` emits for each row of a tile: its number in the tile, and its sums.
