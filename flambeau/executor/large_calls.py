@@ -3,7 +3,9 @@ each step of the operator's meaning. What is large is less for steps that NumPy 
 
 Which calls these are follows from the call alone, so that equal calls give equal bits from the first on; a program's
 first answer alone may be given by NumPy, rather than wait for a kernel (`util.at_hand`). What is one loop of NumPy's
-too, rows that do not lie row-major, and what no kernel computes, run as before.
+too, rows that do not lie row-major, and what no kernel computes, run as before. Of half precision every operator is
+worth a loop, because NumPy converts there and back one number at a time, or for each step; of integers, products of
+matrices are, which no BLAS computes.
 
 >>> import flambeau
 >>> x = flambeau.linspace(-1, 1, 1 << 16)
@@ -25,7 +27,7 @@ from flambeau.ir.constants import insert_constant
 from flambeau.ir.graph import Graph, Value
 from flambeau.ops.derivatives.meaning_steps import FEW, SLOW_FOLDS, is_for_numbers, least_large, steps_of
 from flambeau.ops.families.entry_kernel import EntryKernel
-from flambeau.passes.fusible import Fusible
+from flambeau.passes.fusible import PRODUCTS, Fusible
 from flambeau.schema import registry
 from flambeau.schema.dtype import float64
 from flambeau.schema.opdef import OpDef
@@ -41,6 +43,14 @@ MAX_PATTERNS: Final = 32
 _FOLDS: Final = SLOW_FOLDS | {"softmax", "log_softmax", "scatter_add", "index_add", "norm"}
 """What other operators declare to fold with where NumPy needs several passes, or a slow one. Sums and means are its
 own, which are more exact."""
+_CONVERTED: Final = "eE"
+"""Characters of dtypes of half precision."""
+_USUAL: Final = "fd"
+"""Those of dtypes that are decided about together."""
+LARGE_HALVES: Final = 1 << 12
+"""Elements of half precision from which on a call is large."""
+LARGE_FACTOR: Final = 1 << 13
+"""Elements of a matrix of integers from which on products with it are large."""
 _SINGLE: Final = frozenset(
     {
         "add", "sub", "mul", "div", "neg", "abs", "sqrt", "exp", "log", "tanh", "maximum", "minimum", "floor", "ceil",
@@ -56,7 +66,7 @@ class LargeCalls:
 
     def __init__(self, definition: OpDef) -> None:
         self._definition = definition
-        self._is_pointwise = definition.scalar is not None
+        self._is_read_anyhow = definition.scalar is not None or definition.accumulator in PRODUCTS
         self._numbers = [is_for_numbers(a.type) for a in definition.schema.arguments]
         self.entries: SpecialisationCache[Hashable, Entry | Refused] = SpecialisationCache(
             f"kernels of {definition.full_name}", MAX_PATTERNS, describe=str
@@ -85,7 +95,7 @@ class LargeCalls:
         """What of an argument decides which kernel a call has; None where there is none for such an argument."""
         if isinstance(argument, Tensor):
             array = argument._array
-            is_taken = (self._is_pointwise or array.flags.c_contiguous) and not argument.is_wrapped_number
+            is_taken = (self._is_read_anyhow or array.flags.c_contiguous) and not argument.is_wrapped_number
             return (array.dtype, array.ndim) if is_taken else None
         if _is_input(argument, takes_numbers):
             return float
@@ -139,34 +149,44 @@ def graph_of_call(definition: OpDef, arguments: Sequence[Any], numbers: Sequence
     [result] = result_types(node, definition, node.results)
     node.result().set_type(result)
     graph.add_return(node.result())
-    return graph if Fusible(graph).is_fusible(node) else None
+    fusible = Fusible(graph)
+    return graph if fusible.is_fusible(node) or fusible.is_product(node) else None
 
 
 def is_worthwhile(definition: OpDef, arguments: Sequence[Any]) -> bool:
     """Whether NumPy goes over the elements more than once. What is no number may choose the steps of a meaning."""
+    character = _character(arguments)
+    if character in _CONVERTED:
+        return True
     if definition.scalar is None:
-        return definition.accumulator in _FOLDS
+        return definition.accumulator in _FOLDS or (definition.accumulator in PRODUCTS and character not in _USUAL)
     steps = steps_of(definition, arguments, float64)
     return len(steps) > 1 or not {t.name for t in steps} <= _SINGLE
 
 
-_calls: dict[str, LargeCalls | None] = {}
-"""By the full name of the operator; None where NumPy is as good."""
-_least: dict[str, int] = {}
+def _character(arguments: Sequence[Any]) -> str:
+    """That of the dtype of the first tensor; empty where there is none."""
+    return next((a._array.dtype.char for a in arguments if isinstance(a, Tensor)), "")
+
+
+_calls: dict[Hashable, LargeCalls | None] = {}
+"""By the full name of the operator, and the character of a dtype that is not usual; None where NumPy is as good."""
+_least: dict[Hashable, int] = {}
 """By the same, from how many elements on its calls are large."""
 
 
 @LARGE_CALL.provide
 def _large(kernel: EntryKernel, arguments: Sequence[Any]) -> Tensor | None:
-    calls = _calls.get(kernel.name, _UNKNOWN)
+    character = _character(arguments)
+    key: Hashable = kernel.name if character in _USUAL else (kernel.name, character)
+    calls = _calls.get(key, _UNKNOWN)
     if calls is _UNKNOWN and kernel.meaning is None:  # it takes no time to see whether NumPy is as good
-        calls = _calls[kernel.name] = _new_calls(kernel, arguments)
+        calls = _calls[key] = _new_calls(kernel, arguments)
     if calls is None:
         return None
-    least = _least.get(kernel.name)
+    least = _least.get(key)
     if least is None:
-        definition = registry.get(kernel.name)
-        least = _least[kernel.name] = FEW if definition.accumulator in SLOW_FOLDS else least_large(definition)
+        least = _least[key] = _least_of(registry.get(kernel.name), character)
     for argument in arguments:
         if isinstance(argument, Tensor) and argument._array.size >= least:
             if type(argument._array) is not np.ndarray:  # a device's, lent to a kernel over arrays
@@ -175,8 +195,17 @@ def _large(kernel: EntryKernel, arguments: Sequence[Any]) -> Tensor | None:
     else:
         return None
     if calls is _UNKNOWN:
-        calls = _calls[kernel.name] = _new_calls(kernel, arguments)
+        calls = _calls[key] = _new_calls(kernel, arguments)
     return None if calls is None else calls(arguments)
+
+
+def _least_of(definition: OpDef, character: str) -> int:
+    """From how many elements of a dtype on calls of an operator are large."""
+    if definition.accumulator in SLOW_FOLDS:
+        return FEW
+    if character in _CONVERTED:
+        return LARGE_HALVES
+    return LARGE_FACTOR if definition.accumulator in PRODUCTS else least_large(definition)
 
 
 def _new_calls(kernel: EntryKernel, arguments: Sequence[Any]) -> LargeCalls | None:

@@ -50,7 +50,7 @@ def _filled(
     size = below + sum(r for r in reach if r > 0) + dtype.itemsize
     memory = empty_aligned((-(-size // dtype.itemsize),), dtype)
     memory[...] = number
-    return np.ndarray(shape, dtype, memory.data, below, strides)
+    return np.ndarray(shape, dtype, memory.view(np.uint8).data, below, strides)
 
 
 def _net_seconds(launch: Launch, words: array[int]) -> float:

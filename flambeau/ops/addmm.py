@@ -8,8 +8,8 @@ from typing import Any
 from flambeau.ops.families.arrays import Array, dtype_of, reduce_with, shape_text, widened
 from flambeau.ops.families.opaque import declare
 from flambeau.ops.families.rules import same_dtype
-from flambeau.ops.product_checks import ULP, check_expands, check_inner, mixed_stacks, multiplied
-from flambeau.ops.products import bmm_kernel, grid, matmul_shape, mv_kernel
+from flambeau.ops.product_checks import ULP, check_expands, check_inner, mixed_stacks, wide_product
+from flambeau.ops.products import check_matrix_and_vector, check_stacked, grid, matmul_shape
 from flambeau.schema.opdef import ErrorSample, Sample, Sizes
 from flambeau.schema.types import TensorType
 from flambeau.tensor.array_library import np
@@ -18,15 +18,14 @@ from flambeau.tensor.tensor import wrap
 Number = complex
 
 
-def scaled_sum(base: Array, product: Array, beta: Number, alpha: Number) -> Array:
-    """`beta * base + alpha * product`, in the dtype of the product. Scalars become numbers of that dtype first."""
-    target = product.dtype
+def scaled_sum(base: Array, product: Array, beta: Number, alpha: Number, dtype: np.dtype[Any]) -> Array:
+    """`beta * base + alpha * product`, rounded to a dtype at last. Scalars become numbers of the product's first."""
     wide = widened(product)
     result = wide if alpha == 1 else wide * as_number(alpha, wide.dtype)
     if beta != 0:
         added = widened(base)
         result = np.add(result, added if beta == 1 else added * as_number(beta, wide.dtype))
-    return np.asarray(result).astype(target, copy=False)
+    return np.asarray(result).astype(dtype, copy=False)
 
 
 def as_number(value: Number, dtype: np.dtype[Any]) -> Any:
@@ -45,18 +44,18 @@ def addmm_kernel(self: Array, mat1: Array, mat2: Array, beta: Number = 1, alpha:
         raise RuntimeError(
             f"self and mat2 must have the same dtype, but got {dtype_of(self).display} and {dtype_of(mat2).display}"
         )
-    return scaled_sum(self, multiplied(mat1, mat2), beta, alpha)
+    return scaled_sum(self, wide_product(mat1, mat2), beta, alpha, mat1.dtype)
 
 
 def addmv_kernel(self: Array, mat: Array, vec: Array, beta: Number = 1, alpha: Number = 1) -> Array:
     """Raises RuntimeError for sizes or dtypes that do not fit."""
     if mat.ndim == 2 and vec.ndim == 1 and (mat.shape[1] != vec.shape[0] or self.size not in (1, mat.shape[0])):
         raise RuntimeError(f"size mismatch, got input ({self.size}), mat ({shape_text(mat)}), vec ({vec.shape[0]})")
-    product = mv_kernel(mat, vec)
+    check_matrix_and_vector(mat, vec)
     if self.dtype != mat.dtype:
         names = dtype_of(self).display, dtype_of(mat).display, dtype_of(vec).display
         raise RuntimeError("addmv input tensors must have the same dtype, but got {}, {}, and {}".format(*names))
-    return scaled_sum(self, product, beta, alpha)
+    return scaled_sum(self, wide_product(mat, vec), beta, alpha, mat.dtype)
 
 
 def addr_kernel(self: Array, vec1: Array, vec2: Array, beta: Number = 1, alpha: Number = 1) -> Array:
@@ -69,16 +68,16 @@ def addr_kernel(self: Array, vec1: Array, vec2: Array, beta: Number = 1, alpha: 
     product = np.multiply.outer(widened(vec1), widened(vec2)).astype(dtype, copy=False)
     if dtype == np.bool_:
         return np.asarray((self & bool(beta)) | (product & bool(alpha)))
-    return scaled_sum(self, product, beta, alpha)
+    return scaled_sum(self, product, beta, alpha, dtype)
 
 
 def baddbmm_kernel(self: Array, batch1: Array, batch2: Array, beta: Number = 1, alpha: Number = 1) -> Array:
     """Raises RuntimeError for sizes or dtypes that do not fit."""
-    product = bmm_kernel(batch1, batch2)
-    check_expands(self, product.shape)
+    check_stacked(batch1, batch2)
+    check_expands(self, (*batch1.shape[:2], batch2.shape[2]))
     if self.dtype != batch1.dtype:
         raise mixed_stacks(self, batch1)
-    return scaled_sum(self, product, beta, alpha)
+    return scaled_sum(self, wide_product(batch1, batch2), beta, alpha, batch1.dtype)
 
 
 def addbmm_kernel(self: Array, batch1: Array, batch2: Array, beta: Number = 1, alpha: Number = 1) -> Array:
@@ -96,8 +95,9 @@ def addbmm_kernel(self: Array, batch1: Array, batch2: Array, beta: Number = 1, a
             f"{batch2.shape[1]}x{batch2.shape[2]})"
         )
     check_expands(self, (batch1.shape[1], batch2.shape[2]))
-    product = reduce_with(np.add, widened(bmm_kernel(batch1, batch2)), axis=0).astype(batch1.dtype, copy=False)
-    return scaled_sum(self, product, beta, alpha)
+    check_stacked(batch1, batch2)
+    product = reduce_with(np.add, wide_product(batch1, batch2), axis=0)
+    return scaled_sum(self, product, beta, alpha, batch1.dtype)
 
 
 def addmm_shape(mat1: TensorType, mat2: TensorType) -> Sizes | None:

@@ -16,9 +16,12 @@ ULP: Final = {float16: 2.0, bfloat16: 2.0, float32: 64.0, float64: 64.0, complex
 
 def multiplied(a: Array, b: Array) -> Array:
     """`a @ b` in the dtype both have."""
-    if a.dtype.itemsize == 2 and a.dtype.kind not in "iu":
-        return np.asarray(blas.matmul(widened(a), widened(b))).astype(a.dtype)
-    return np.asarray(blas.matmul(a, b))
+    return wide_product(a, b).astype(a.dtype, copy=False)
+
+
+def wide_product(a: Array, b: Array) -> Array:
+    """`a @ b`, of half precision in float32."""
+    return np.asarray(blas.matmul(widened(a), widened(b)))
 
 
 def check_matrices(a: Array, b: Array, first: str = "self") -> None:

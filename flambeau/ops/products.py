@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Iterable
 from typing import Any
 
-from flambeau.ops.families.arrays import Array, dtype_of, not_implemented, shape_text
+from flambeau.ops.families.arrays import Array, dtype_of, not_implemented, shape_text, widened
 from flambeau.ops.families.opaque import declare
 from flambeau.ops.families.pointwise_layout import broadcast_known
 from flambeau.ops.families.rules import input_dtype, same_dtype
@@ -18,6 +18,7 @@ from flambeau.ops.product_checks import (
     check_vectors,
     fits,
     multiplied,
+    wide_product,
 )
 from flambeau.schema.opdef import ErrorSample, Sample, Sizes
 from flambeau.schema.traits import Traits
@@ -37,14 +38,25 @@ def mm_kernel(self: Array, mat2: Array) -> Array:
 
 def bmm_kernel(self: Array, mat2: Array) -> Array:
     """Two stacks of matrices."""
+    check_stacked(self, mat2)
+    return multiplied(self, mat2)
+
+
+def check_stacked(self: Array, mat2: Array) -> None:
+    """Raise RuntimeError unless two stacks of matrices can be multiplied."""
     check_batches(self, mat2)
     if self.dtype == np.bool_:
         raise not_implemented("bmm", dtype_of(self))
-    return multiplied(self, mat2)
 
 
 def mv_kernel(self: Array, vec: Array) -> Array:
     """A matrix and a vector."""
+    check_matrix_and_vector(self, vec)
+    return multiplied(self, vec)
+
+
+def check_matrix_and_vector(self: Array, vec: Array) -> None:
+    """Raise RuntimeError unless a matrix and a vector can be multiplied."""
     if self.ndim != 2 or vec.ndim != 1:
         raise RuntimeError(f"vector + matrix @ vector expected, got {min(self.ndim, 1)}, {self.ndim}, {vec.ndim}")
     if self.shape[1] != vec.shape[0]:
@@ -56,7 +68,6 @@ def mv_kernel(self: Array, vec: Array) -> Array:
         raise RuntimeError("addmv input tensors must have the same dtype, but got {}, {}, and {}".format(*names))
     if self.dtype == np.bool_:
         raise not_implemented("addmv_impl_cpu", dtype_of(self))
-    return multiplied(self, vec)
 
 
 def dot_kernel(self: Array, tensor: Array) -> Array:
@@ -105,12 +116,12 @@ def linear_kernel(input: Array, weight: Array, bias: Array | None = None) -> Arr
     else:
         left = input.reshape(1, -1) if input.ndim == 1 else input
         check_stacks(left.reshape(-1, left.shape[-1]) if left.size else left, weight.T)
-        product = multiplied(left, weight.T)
+        product = wide_product(left, weight.T)
         product = product[0] if input.ndim == 1 else product
-    if bias is None:
-        return product
-    check_expands(bias, product.shape)
-    return np.add(product, bias, dtype=product.dtype)
+    if bias is not None:
+        check_expands(bias, product.shape)
+        product = np.add(product, widened(bias), dtype=product.dtype)
+    return product.astype(input.dtype, copy=False)
 
 
 def matmul_shape(self: TensorType, other: TensorType) -> Sizes | None:

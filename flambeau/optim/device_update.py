@@ -130,7 +130,7 @@ class DeviceUpdate:
             return None
         size = parameter._array.size
         dtypes = tuple([None if t is None else t.dtype for t in tensors])
-        kernel = self._formula.kernel(dtypes, flags, for_device=True)
+        kernel = self._formula.kernel(dtypes, flags)
         if not size or kernel is None or _overlap([t._array for t in present]):
             return None
         arrays = _arrays(tensors)

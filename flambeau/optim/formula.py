@@ -31,7 +31,7 @@ from flambeau.util.cached import cached_property
 
 MAX_KERNELS: Final = 16
 """Kernels that a formula keeps: one for each combination of flags and dtypes; what was asked for longest ago goes."""
-Key = tuple[tuple[bool, ...], tuple[DType | None, ...], bool]
+Key = tuple[tuple[bool, ...], tuple[DType | None, ...]]
 
 
 class Formula:
@@ -55,12 +55,10 @@ class Formula:
         """New tensors in the place of the parameter and the state, by operators one after the other."""
         return self.function(*tensors, *numbers, *flags)  # type: ignore[no-any-return]
 
-    def kernel(
-        self, dtypes: tuple[DType | None, ...], flags: tuple[bool, ...], *, for_device: bool = False
-    ) -> FormulaKernel | None:
+    def kernel(self, dtypes: tuple[DType | None, ...], flags: tuple[bool, ...]) -> FormulaKernel | None:
         """Its kernel for tensors of some dtypes (None: there is no such tensor); None where it has none."""
-        key = flags, dtypes, for_device
-        kernel = self.kernels.get_or_make(key, lambda cause: self._compiled(dtypes, flags, for_device))
+        key = flags, dtypes
+        kernel = self.kernels.get_or_make(key, lambda cause: self._compiled(dtypes, flags))
         return None if isinstance(kernel, str) else kernel
 
     @cached_property
@@ -70,14 +68,12 @@ class Formula:
         [tree] = parse_source(source, inspect.getfile(self.function))
         return compile_def(tree, Names()).graph
 
-    def _compiled(
-        self, dtypes: tuple[DType | None, ...], flags: tuple[bool, ...], for_device: bool
-    ) -> FormulaKernel | str:
+    def _compiled(self, dtypes: tuple[DType | None, ...], flags: tuple[bool, ...]) -> FormulaKernel | str:
         """A kernel, or why there is none."""
         if not available():
             return "llvmlite is not installed"
         try:
-            return FormulaKernel(self, dtypes, flags, for_device=for_device)
+            return FormulaKernel(self, dtypes, flags)
         except LoweringError as reason:
             return str(reason)
 
@@ -85,9 +81,7 @@ class Formula:
 class FormulaKernel:
     """The kernel of a formula for some flags and dtypes, and the numbers that it takes."""
 
-    def __init__(
-        self, formula: Formula, dtypes: tuple[DType | None, ...], flags: tuple[bool, ...], *, for_device: bool = False
-    ) -> None:
+    def __init__(self, formula: Formula, dtypes: tuple[DType | None, ...], flags: tuple[bool, ...]) -> None:
         graph = clone.clone_graph(formula.graph)
         count = len(formula.tensors)
         tensors, rest = graph.parameters[:count], graph.parameters[count:]
@@ -109,9 +103,7 @@ class FormulaKernel:
         types: list[Type] = [TensorType(dtype=dtypes[k], sizes=(None,)) for k in self.sources]
         types += [v.static_type for v in numbers]
         name = formula.function.__name__
-        self.lowered = lowered = lower_region(
-            on_tensors, inputs, graph.returns, types, name=name, for_device=for_device
-        )
+        self.lowered = lowered = lower_region(on_tensors, inputs, graph.returns, types, name=name)
         results = [buffer.dtype for buffer in lowered.kernel.outputs]
         if results != [getattr(dtypes[k], "name", None) for k in self.targets]:
             raise LoweringError(f"{name} gives {results}, which is not what it writes over")

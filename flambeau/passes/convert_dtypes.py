@@ -14,8 +14,7 @@ from typing import Final
 
 from flambeau.ir import constants
 from flambeau.ir.graph import Graph, Node
-from flambeau.passes.fusible import known_dtypes
-from flambeau.schema.dtype import DType
+from flambeau.passes.fusible import KEPT
 from flambeau.schema.traits import Role
 from flambeau.schema.types import TensorType
 
@@ -26,8 +25,7 @@ _FREE: Final = frozenset({"self", "dtype", "other", "copy", "non_blocking"})
 
 def do(graph: Graph) -> bool:
     """Replace every conversion between two different dtypes that keeps device and format."""
-    dtypes = known_dtypes(graph)
-    conversions = [n for n in graph.listed_nodes() if _is_conversion(n) and _is_plain(n, dtypes)]
+    conversions = [n for n in graph.listed_nodes() if _is_conversion(n) and _is_plain(n)]
     for node in conversions:
         type_ = node.result().static_type
         assert isinstance(type_, TensorType)
@@ -46,11 +44,11 @@ def _is_conversion(node: Node) -> bool:
     return node.definition is not None and node.definition.traits.role is Role.CONVERSION
 
 
-def _is_plain(node: Node, dtypes: frozenset[DType]) -> bool:
+def _is_plain(node: Node) -> bool:
     source, target = node.operand(0).static_type, node.result().static_type
     if not isinstance(source, TensorType) or not isinstance(target, TensorType):
         return False
-    if source.dtype is target.dtype or not {source.dtype, target.dtype} <= dtypes:
+    if source.dtype is target.dtype or not {source.dtype, target.dtype} <= KEPT:
         return False
     if source.requires_grad or node.definition is None:
         return False

@@ -34,9 +34,10 @@ DTYPES = frozenset(
         dtypes.bool_,
     }
 )  # fmt: skip
-"""Element types that kernels know."""
+"""Element types that kernels compute in."""
 HALVES = frozenset({dtypes.float16, dtypes.bfloat16})
-"""Those that kernels for devices know besides."""
+"""Those that they keep elements in besides, computing in float32. Routines know these on devices only."""
+KEPT = DTYPES | HALVES
 
 
 def is_vector(value: Value) -> bool:
@@ -45,18 +46,17 @@ def is_vector(value: Value) -> bool:
     return sizes is not None and len(sizes) == 1
 
 
-def known_dtypes(graph: Graph) -> frozenset[DType]:
-    """The element types that kernels of a graph know: halves too where an argument is on a device."""
+def _dtypes_of_routines(graph: Graph) -> frozenset[DType]:
     types = [v.static_type for v in graph.parameters]
     devices = {t.device.type for t in types if isinstance(t, TensorType) and t.device is not None}
-    return DTYPES | HALVES if "cuda" in devices else DTYPES
+    return KEPT if "cuda" in devices else DTYPES
 
 
 class Fusible:
     """The decision for one graph."""
 
     def __init__(self, graph: Graph) -> None:
-        self._dtypes = known_dtypes(graph)
+        self._dtypes_of_routines = _dtypes_of_routines(graph)
         self._needs_gradients = any(
             isinstance(v.static_type, TensorType) and v.static_type.requires_grad for v in graph.parameters
         )
@@ -96,11 +96,9 @@ class Fusible:
     def is_routine(self, node: Node) -> bool:
         """Whether a routine computes the node: it takes tensors, and constants beside them."""
         definition = node.definition
-        if definition is None or not definition.traits.has_routine or definition.schema.is_mutable:
+        if definition is None or not definition.traits.has_routine or not leaves_all(node, definition):
             return False
-        if definition.traits.writes_when is not None and not _has_no_statistics(node, definition):
-            return False
-        if not all(self._is_admissible(v.static_type) for v in node.results):
+        if not all(self._is_for_routines(v.static_type) for v in node.results):
             return False
         return all(self._is_operand(v) or can_be_static(v) for v in node.operands)
 
@@ -142,10 +140,10 @@ class Fusible:
         constant.
         """
         if isinstance(value.static_type, TensorType):
-            return self._is_admissible(value.static_type)
+            return self._is_for_routines(value.static_type)
         if lists_tensors(value):
             assert value.defining_node is not None
-            return all(self._is_admissible(v.static_type) for v in value.defining_node.operands)
+            return all(self._is_for_routines(v.static_type) for v in value.defining_node.operands)
         return constants.is_constant(value) or isinstance(value.static_type, NoneType)
 
     def _is_taken(self, node: Node, definition: OpDef, *, is_alone: bool = False) -> bool:
@@ -181,12 +179,17 @@ class Fusible:
 
     def _is_admissible(self, type_: Type) -> bool:
         """Whether nothing known of a value speaks against a kernel; what is not known is looked at when it runs."""
-        if not isinstance(type_, TensorType) or not (type_.dtype is None or type_.dtype in self._dtypes):
+        if not isinstance(type_, TensorType) or not (type_.dtype is None or type_.dtype in KEPT):
             return False
         if type_.device is not None and type_.device.type not in ("cpu", "cuda"):
             return False
         may_need = type_.requires_grad is not False and (type_.dtype is None or type_.dtype.is_floating_point)
         return not (may_need and self._needs_gradients) and type_.requires_grad is not True
+
+    def _is_for_routines(self, type_: Type) -> bool:
+        """Whether nothing known of a value speaks against a routine."""
+        is_known = isinstance(type_, TensorType) and type_.dtype is not None
+        return self._is_admissible(type_) and (not is_known or type_.dtype in self._dtypes_of_routines)  # type: ignore[attr-defined]
 
     def _takes(self, value: Value, formal: Type) -> bool:
         """Tensors that a kernel may take; numbers where tensors or numbers are expected; elsewhere constants."""
@@ -243,6 +246,13 @@ def _has_known_statistics(node: Node, definition: OpDef) -> bool:
     training = arguments["training"]
     is_known = constants.is_constant(training) and not constants.constant_value(training)
     return is_known and _leaves_statistics(node, definition)
+
+
+def leaves_all(node: Node, definition: OpDef) -> bool:
+    """Whether a node is known to write to nothing that it is given."""
+    if definition.schema.is_mutable:
+        return False
+    return definition.traits.writes_when is None or _has_no_statistics(node, definition)
 
 
 def _has_no_statistics(node: Node, definition: OpDef) -> bool:

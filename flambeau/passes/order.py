@@ -44,6 +44,7 @@ from flambeau.passes import (
     settle_ways,
     short_circuit,
     sink,
+    widen_halves,
 )
 from flambeau.passes.steps import Step, check_order
 from flambeau.passes.try_blocks import lower as lower_try
@@ -270,6 +271,11 @@ STEPS: tuple[Step, ...] = (
     Step(
         phase="fuse", name="refresh_shapes", run=shapes.propagate, preserves_aliases=True,
         after=(("unroll", "copies of loop bodies have types of their own"),),
+    ),
+    Step(
+        phase="fuse", name="widen_halves", run=widen_halves.do,
+        after=(("refresh_shapes", "dtypes tell what routines can take"),),
+        before=(("fuse", "conversions are pointwise"),),
     ),
     Step(
         phase="fuse", name="fuse_products", run=fuse_products.do,

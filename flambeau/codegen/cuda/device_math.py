@@ -12,6 +12,7 @@ from collections.abc import Callable
 
 from flambeau.codegen.cuda.device_power import power
 from flambeau.codegen.cuda.device_trig import TABLE, cos, sin, table_text, tan
+from flambeau.codegen.kernel.dtypes import HALVES
 from flambeau.codegen.llvm import vecmath_trig
 from flambeau.codegen.llvm.emitter import Emitter, Target, Value, int_constant
 from flambeau.codegen.llvm.lanes import PREFIX
@@ -37,7 +38,7 @@ def device_functions(names: tuple[str, ...]) -> Library:
         wide = name if name in FUNCTIONS else name.removesuffix("f")
         if wide not in FUNCTIONS:
             raise LoweringError(f"'{name}' has no device code")
-        e = Emitter(Target(vector_bits=32))
+        e = Emitter(Target(vector_bits=32, converted_halves=tuple(HALVES)))
         arity, body = FUNCTIONS[wide]
         element = "double" if name == wide else "float"
         args = [Value(f"%x{k}", element, 1) for k in range(arity)]

@@ -30,7 +30,7 @@ from flambeau.codegen.cuda.mapped import (
     WriteVector,
     dynamic_shared,
 )
-from flambeau.codegen.kernel.dtypes import ElementType, element_type
+from flambeau.codegen.kernel.dtypes import HALVES, ElementType, element_type
 from flambeau.codegen.kernel.nest import Const, Let
 from flambeau.codegen.llvm.casts import cast
 from flambeau.codegen.llvm.emitter import INT_OF, Emitter, Target, Value, float_constant, int_constant
@@ -111,7 +111,8 @@ class _Emission:
         """The function's text, with the attributes of that number."""
         kernel = self.kernel
         # A target without vectors: whatever has two forms takes the portable one.
-        self.e = e = Emitter(Target(vector_bits=32, user_flags="contract" if kernel.contract else ""))
+        flags = "contract" if kernel.contract else ""
+        self.e = e = Emitter(Target(vector_bits=32, converted_halves=tuple(HALVES), user_flags=flags))
         self.shared()
         declared = [self.parameter(p) for p in parameters(kernel)]
         self.arena()

@@ -41,7 +41,7 @@ def groups_ptx(groups: Sequence[Group], arch: str) -> str:
     notes: dict[str, str] = {}
     for group in groups:
         try:
-            lowered = lower_graph(group.graph, group.types, name=group.name, for_device=True)
+            lowered = lower_graph(group.graph, group.types, name=group.name)
             bound = bind_program(lowered.kernel, lowered.spans, _layouts(lowered, group.layouts))
             if bound.program is None:
                 raise KernelError("its results have no elements")

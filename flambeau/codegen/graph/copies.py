@@ -198,7 +198,7 @@ def _converted_to(fn: EmittedFunction, node: Node) -> tuple[DType, bool]:
 
 def _converted(fn: EmittedFunction, node: Node, x: ArrayValue, dtype: DType, s: Registers) -> None:
     for one in (x.rep.dtype, dtype):
-        if one is not dtypes.float16:
+        if one not in memory.HALVES:
             memory.element(one)
 
     def copied() -> ArrayValue:
@@ -208,8 +208,8 @@ def _converted(fn: EmittedFunction, node: Node, x: ArrayValue, dtype: DType, s: 
 
         def one(addresses: list[Register]) -> None:
             element = _loaded(fn, addresses[1], x.rep.dtype)
-            if dtype is dtypes.float16:
-                halves.store(fn.e, addresses[0], element.register)
+            if dtype in memory.HALVES:
+                halves.store(fn.e, addresses[0], element.register, dtype)
             else:
                 memory.store_element(fn.e, addresses[0], s.cast(element, dtype).register, dtype)
 
@@ -224,8 +224,8 @@ def _converted(fn: EmittedFunction, node: Node, x: ArrayValue, dtype: DType, s: 
 
 def _loaded(fn: EmittedFunction, address: Register, dtype: DType) -> Operand:
     """An element as what is computed with."""
-    if dtype is dtypes.float16:
-        return Operand(halves.load(fn.e, address), dtypes.float32)
+    if dtype in memory.HALVES:
+        return Operand(halves.load(fn.e, address, dtype), dtypes.float32)
     return Operand(memory.load_element(fn.e, address, dtype), dtype)
 
 

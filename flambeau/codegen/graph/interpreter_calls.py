@@ -23,9 +23,8 @@ def rep_of_result(fn: EmittedFunction, value: Value, dtype_and_rank: tuple[DType
             raise CannotCompileError(f"the dtype or rank of %{value.name} is not known ({value.static_type})")
         return rep
     dtype, count = dtype_and_rank
-    if not dtype.is_complex:
-        memory.element(dtype)
-    if count == 0 and not dtype.is_complex and not fn.slots.needs_memory(value):
+    memory.itemsize(dtype)
+    if count == 0 and dtype not in memory.MOVED and not fn.slots.needs_memory(value):
         return Element(dtype)
     return Array(dtype, count, 1 if count == 1 and not _may_be_view(value) else 0)
 

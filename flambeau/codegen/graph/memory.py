@@ -13,7 +13,8 @@ from flambeau.schema import dtype as dtypes
 from flambeau.schema.dtype import DType
 
 _COMPLEX = (dtypes.complex64, dtypes.complex128)
-MOVED = (*_COMPLEX, dtypes.float16)
+HALVES = (dtypes.float16, dtypes.bfloat16)
+MOVED = (*_COMPLEX, *HALVES)
 """Dtypes of elements that are moved, and not computed with as they are."""
 
 

@@ -73,7 +73,7 @@ def kept(fn: EmittedFunction, stack: ListValue, tensor: Native) -> Native:
         fn.values.retain(tensor)
         return tensor
     e = fn.e
-    itemsize = memory.element(tensor.rep.dtype).itemsize
+    itemsize = memory.itemsize(tensor.rep.dtype)
     count = product(fn, tensor.sizes)
     size = memory.multiply(e, count, number(itemsize))
     small, large, after = e.label("small"), e.label("large"), e.label("kept")
@@ -120,7 +120,7 @@ def _place(fn: EmittedFunction, stack: Register, size: Register) -> tuple[Regist
 def _copy(fn: EmittedFunction, address: Register, tensor: ArrayValue, count: Register) -> None:
     """The elements, a vector at a time where the processor has masks for what is left; a place ends with its line."""
     e = fn.e
-    itemsize = memory.element(tensor.rep.dtype).itemsize
+    itemsize = memory.itemsize(tensor.rep.dtype)
     if itemsize not in (4, 8) or e.target.vector_bits < 256:
         size = memory.multiply(e, count, number(itemsize))
         e.raw(f"call void @llvm.memcpy.p0.p0.i64(ptr {address}, ptr {tensor.data}, i64 {size}, i1 false)")

@@ -61,11 +61,11 @@ ELEMENT_TYPES: dict[str, ElementType] = {
 HALVES: dict[str, ElementType] = {
     t.name: t
     for t in (
-        ElementType("float16", 16, "half", "half", "half"),
-        ElementType("bfloat16", 16, "half", "bfloat", "bfloat"),
+        ElementType("float16", 16, "half", "i16", "i16"),
+        ElementType("bfloat16", 16, "half", "i16", "i16"),
     )
 }
-"""Element types that kernels for devices load, store, choose among and convert; nothing is computed in them."""
+"""Element types that kernels load, store, choose among and convert, as their bits; nothing is computed in them."""
 
 
 def element_type(name: str) -> ElementType:

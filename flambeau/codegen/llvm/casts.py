@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from flambeau.codegen.kernel.dtypes import ElementType, element_type
 from flambeau.codegen.llvm.emitter import BITS, Emitter, Value
+from flambeau.codegen.llvm.half_precision import narrow, widen
 
 
 def cast(e: Emitter, a: Value, source: ElementType, target: ElementType) -> Value:
@@ -11,9 +12,9 @@ def cast(e: Emitter, a: Value, source: ElementType, target: ElementType) -> Valu
     if source.name == target.name:
         return a
     if source.kind == "half":
-        return cast(e, e.convert("fpext", a, "float"), element_type("float32"), target)
+        return cast(e, widen(e, a, source.name), element_type("float32"), target)
     if target.kind == "half":
-        return e.convert("fptrunc", cast(e, a, source, element_type("float32")), target.llvm)
+        return narrow(e, cast(e, a, source, element_type("float32")), target.name)
     if target.kind == "bool":
         zero = e.like(a, 0)
         return e.fcmp("une", a, zero) if source.is_float else e.icmp("ne", a, zero)

@@ -102,6 +102,8 @@ class Target:
     has_fma: bool = True
     """Whether a product and a sum rounded once are one instruction, not a call of the C library for each lane."""
     vector_registers: int = 16
+    converted_halves: tuple[str, ...] = ()
+    """Dtypes of half precision that one instruction converts to float32 and back."""
     user_flags: str = ""
     """Fast-math flags of the user's own arithmetic; the math polynomials use none."""
 

@@ -10,7 +10,7 @@ from __future__ import annotations
 from collections.abc import Iterable, Sequence
 from typing import Any
 
-from flambeau.codegen.kernel.dtypes import KernelError, computed_type, element_type
+from flambeau.codegen.kernel.dtypes import KernelError, element_type
 from flambeau.codegen.lower.copy_and_scatter import build_changed, is_changed
 from flambeau.codegen.lower.halves import narrowed
 from flambeau.codegen.lower.passes import Lowered, build
@@ -31,7 +31,7 @@ _NUMBERS: tuple[tuple[type[Type], str], ...] = ((IntType, "int64"), (FloatType, 
 
 
 def lower_graph(
-    graph: Graph, types: Sequence[Type] | None = None, *, name: str = "fused", for_device: bool = False
+    graph: Graph, types: Sequence[Type] | None = None, *, name: str = "fused"
 ) -> Lowered:
     """The kernel of a graph; its inputs and outputs are the kernel's. Raises `LoweringError` when there is none.
 
@@ -52,7 +52,7 @@ def lower_graph(
       }
     }
     """
-    return lower_region(graph.nodes(), graph.parameters, graph.returns, types, name=name, for_device=for_device)
+    return lower_region(graph.nodes(), graph.parameters, graph.returns, types, name=name)
 
 
 def lower_region(
@@ -62,11 +62,8 @@ def lower_region(
     types: Sequence[Type] | None = None,
     *,
     name: str = "fused",
-    for_device: bool = False,
 ) -> Lowered:
     """The kernel of some nodes, in order; every value they use is an input, a constant or one of theirs.
-
-    Half precision is for devices: for what is said to run there, or has inputs known to be there.
 
     >>> from flambeau.ir.parser import parse_ir
     >>> graph = parse_ir("graph(%x : Float(*)):\\n  %y : Float(*) = aten::exp(%x)\\n  return (%y)")
@@ -75,7 +72,7 @@ def lower_region(
     ('grown', ['in', 'out'])
     """
     known = types if types is not None else [v.static_type for v in inputs]
-    region = _Region(may_hold_halves=for_device or any(map(_is_on_device, known)))
+    region = _Region()
     for k, value in enumerate(inputs):
         region.add_input(value, known[k], f"x{k}")
     for node in nodes:
@@ -91,13 +88,8 @@ def lower_region(
         raise LoweringError(str(error)) from error
 
 
-def _is_on_device(type_: Type) -> bool:
-    return isinstance(type_, TensorType) and type_.device is not None and type_.device.type == "cuda"
-
-
 class _Region:
-    def __init__(self, *, may_hold_halves: bool) -> None:
-        self.may_hold_halves = may_hold_halves
+    def __init__(self) -> None:
         self.inputs: list[Expr] = []
         self.meanings: dict[Value, Any] = {}
         """The expression or the Python constant of each value."""
@@ -126,7 +118,7 @@ class _Region:
     def check(self, dtype: str) -> None:
         """Raise `LoweringError` for a dtype that kernels do not know."""
         try:
-            (element_type if self.may_hold_halves else computed_type)(dtype)
+            element_type(dtype)
         except KernelError as error:
             raise LoweringError(str(error)) from None
 

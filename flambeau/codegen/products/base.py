@@ -8,6 +8,7 @@ from flambeau.codegen.costs import NANOSECONDS
 from flambeau.codegen.kernel.dtypes import element_type
 from flambeau.codegen.kernel.nest import Kernel, Let, Load, Loop, Statement, Store
 from flambeau.codegen.kernel.opset import TRAPPING
+from flambeau.codegen.llvm.casts import cast
 from flambeau.codegen.llvm.definitions import Scope
 from flambeau.codegen.llvm.emitter import Target, Value, int_constant
 from flambeau.codegen.llvm.memory import iota
@@ -32,7 +33,9 @@ class ProductEmitter(NestEmitter):
         super().__init__(kernel, tiling, target)
         assert tiling.product is not None
         self.tiling, self.product = tiling, tiling.product
-        self.type = element_type(self.product.b.dtype)
+        self.type = element_type(self.product.dtype)
+        self.kept = element_type(self.product.b.dtype)
+        """The type of both factors in memory."""
         self.lanes = tiling.lanes
         self.dtypes[self.product.state] = self.product.fold.carries[0].dtype
         self.low, self.high = Value("%low", "i64", 1), Value("%high", "i64", 1)
@@ -96,6 +99,10 @@ class ProductEmitter(NestEmitter):
             return count, word(0)
         iterations = self.e.binary("udiv", count, word(each))
         return iterations, self.e.binary("sub", count, self.e.binary("mul", iterations, word(each)))
+
+    def number(self, address: Value, lanes: int = 1) -> Value:
+        """A number of a factor in the type that is computed in, in each of some lanes."""
+        return cast(self.e, self.e.splat(self.e.read(address, self.kept.memory), lanes), self.kept, self.type)
 
     def mask_of(self, count: Value | int) -> Value | None:
         """The lanes below a count; None for all."""

@@ -23,7 +23,7 @@ class Dots:
         self.p, self.e, self.shape = p, p.e, shape
         self.a_row = p.stride(p.product.a.name, p.product.row)
         self.across = p.stride(p.product.b.name, p.product.column)
-        self.chunk = p.lanes * p.type.itemsize
+        self.chunk = p.lanes * p.kept.itemsize
 
     def emit(self, scope: Scope) -> None:
         """The tile at this place, finished and stored."""
@@ -106,9 +106,9 @@ class Dots:
     ) -> list[Value]:
         """A vector of steps along the folded axis, so many bytes from the starts, into the sums from `first`."""
         new = list(state)
-        right = [load_columns(self.p, self.p.at(column, offset), mask) for column in columns]
+        right = [load_columns(self.p, self.p.at(column, offset), mask, self.p.kept) for column in columns]
         for r, row in enumerate(rows):
-            left = load_columns(self.p, self.p.at(row, offset), mask)
+            left = load_columns(self.p, self.p.at(row, offset), mask, self.p.kept)
             for c, vector in enumerate(right):
                 at = first + r * len(columns) + c
                 new[at] = multiply_add(self.p, left, vector, new[at])

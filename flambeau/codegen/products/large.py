@@ -94,7 +94,8 @@ class Large:
         def some(vectors: int, last: Value | int, child: Scope) -> None:
             at = e.offset(start, child.index[self.column], p.type.llvm)
             masks = [None] * (vectors - 1) + [p.mask_of(last)]
-            sums = [load_columns(p, p.at(at, v * p.lanes * p.type.itemsize), mask) for v, mask in enumerate(masks)]
+            size = p.lanes * p.type.itemsize
+            sums = [load_columns(p, p.at(at, v * size), mask, p.type) for v, mask in enumerate(masks)]
             p.epilogue([sums], last, child)
 
         def one(child: Scope) -> None:

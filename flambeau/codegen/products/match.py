@@ -36,6 +36,13 @@ class Product:
     row: str | None
     column: str
     inner: str
+    dtype: str
+    """What is computed in: that of both factors, or float32 where they are kept in half precision."""
+
+    @property
+    def is_widened(self) -> bool:
+        """Whether the factors are kept in half precision."""
+        return self.b.dtype != self.dtype
 
     @property
     def state(self) -> str:
@@ -64,6 +71,7 @@ def match(special: Specialized) -> Product | None:
         return None
     loop, fold = nest
     a, b = operands
+    dtype = fold.carries[0].dtype
     if not _only_in(b, a, loop):
         a, b = b, a
     rows, columns = _only_in(a, b, loop), _only_in(b, a, loop)
@@ -72,7 +80,7 @@ def match(special: Specialized) -> Product | None:
     row, column = rows[-1] if rows else None, columns[-1]
     outer = tuple(x for x in loop.axes if x not in (row, column))
     epilogue = tuple(s for s in loop.body if s is not fold)
-    return Product(loop, fold, epilogue, a, b, outer, row, column, fold.axes[0])
+    return Product(loop, fold, epilogue, a, b, outer, row, column, fold.axes[0], dtype)
 
 
 def _loop_and_fold(kernel: Kernel) -> tuple[Loop, Loop] | None:
@@ -92,15 +100,19 @@ def _only_in(buffer: Buffer, other: Buffer, loop: Loop) -> list[str]:
 
 
 def _operands(kernel: Kernel, fold: Loop) -> tuple[Buffer, Buffer] | None:
-    """The buffers of the factors, if the fold is a plain sum of products of floats."""
+    """The buffers of the factors, if the fold is a plain sum of products of floats, kept in half precision or not."""
     loads = {s.name: kernel.buffer(s.buffer) for s in fold.body if isinstance(s, Load)}
-    lets = [s for s in fold.body if isinstance(s, Let)]
+    casts = {s.name: s.args[0] for s in fold.body if isinstance(s, Let) and s.op == "cast" and s.args[0] in loads}
+    lets = [s for s in fold.body if isinstance(s, Let) and s.name not in casts]
     adds = [s for s in fold.body if isinstance(s, Accumulate)]
-    if len(lets) != 1 or len(adds) != 1 or len(fold.body) != 2 + len(loads):
+    if len(lets) != 1 or len(adds) != 1 or len(fold.body) != 2 + len(loads) + len(casts):
         return None
     let, carry = lets[0], fold.carries[0]
     if let.op != "product" or carry.reducer != "sum" or adds[0].value != let.name:
         return None
-    if any(name not in loads for name in let.args) or not element_type(carry.dtype).is_float:
+    factors = [loads.get(casts.get(name, name)) for name in let.args]
+    first, second = factors
+    if first is None or second is None or first.dtype != second.dtype or not element_type(carry.dtype).is_float:
         return None
-    return loads[let.args[0]], loads[let.args[1]]
+    is_kept = element_type(first.dtype).kind == "half" if casts else first.dtype == carry.dtype
+    return (first, second) if is_kept else None

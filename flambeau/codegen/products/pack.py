@@ -12,9 +12,9 @@ from flambeau.codegen.products.tile import TileShape, load_columns
 def pack(p: ProductEmitter, shape: TileShape, base: Value, panel: Value) -> None:
     """Fill `panel` with the columns at `base`, columns that do not count with anything."""
     step, across = p.stride(p.product.b.name, p.product.inner), p.stride(p.product.b.name, p.product.column)
-    if across == p.type.itemsize:
+    if across == p.kept.itemsize:
         _rows(p, shape, base, panel, step)
-    elif step == p.type.itemsize and p.lanes > 1:
+    elif step == p.kept.itemsize and p.lanes > 1:
         _transposed(p, shape, base, panel, across)
     else:
         _one_by_one(p, shape, base, panel, step, across)
@@ -54,26 +54,26 @@ def _rows(p: ProductEmitter, shape: TileShape, base: Value, panel: Value, step: 
     def row(k: Value) -> None:
         source, target = _along(p, base, k, step), _along(p, panel, k, _row_bytes(p, shape))
         for v in range(shape.vectors):
-            offset = v * p.lanes * p.type.itemsize
+            from_, to = v * p.lanes * p.kept.itemsize, v * p.lanes * p.type.itemsize
             mask = p.mask_of(shape.last) if v == shape.vectors - 1 else None
-            _store(p, load_columns(p, p.at(source, offset), mask), p.at(target, offset))
+            _store(p, load_columns(p, p.at(source, from_), mask, p.kept), p.at(target, to))
 
     _loop(p, p.size(p.product.inner), row)
 
 
 def _transposed(p: ProductEmitter, shape: TileShape, base: Value, panel: Value, across: Step) -> None:
     """Squares of columns that lie step by step, turned round in registers."""
-    lanes, size, depth, row = p.lanes, p.type.itemsize, p.size(p.product.inner), _row_bytes(p, shape)
+    lanes, size, depth, row = p.lanes, p.kept.itemsize, p.size(p.product.inner), _row_bytes(p, shape)
 
     def column(source: Value, number: int, mask: Value | None) -> Value:
         start = p.e.binary("mul nsw", _column(p, shape, number), p.bytes_of(across))
-        return load_columns(p, p.at(source, start), mask)
+        return load_columns(p, p.at(source, start), mask, p.kept)
 
     def square(source: Value, target: Value) -> None:
         for v in range(shape.vectors):
             vectors = [column(source, v * lanes + c, None) for c in range(lanes)]
             for k, value in enumerate(transpose(p, vectors)):
-                _store(p, value, p.at(target, k * row + v * lanes * size))
+                _store(p, value, p.at(target, k * row + v * lanes * p.type.itemsize))
 
     whole, left = p.whole_iterations(depth, lanes)
     _loop(p, whole, lambda k: square(_along(p, base, k, lanes * size), _along(p, panel, k, lanes * row)))
@@ -103,13 +103,11 @@ def transpose(p: ProductEmitter, vectors: list[Value]) -> list[Value]:
 def _one_by_one(
     p: ProductEmitter, shape: TileShape, base: Value, panel: Value, step: Step, across: Step, depth: Value | None = None
 ) -> None:
-    t = p.type
     starts = [p.e.binary("mul nsw", _column(p, shape, c), p.bytes_of(across)) for c in range(shape.vectors * p.lanes)]
 
     def row(k: Value) -> None:
         source, target = _along(p, base, k, step), _along(p, panel, k, _row_bytes(p, shape))
         for c, start in enumerate(starts):
-            number = p.e.read(p.at(source, start), t.llvm)
-            _store(p, number, p.at(target, c * t.itemsize))
+            _store(p, p.number(p.at(source, start)), p.at(target, c * p.type.itemsize))
 
     _loop(p, p.size(p.product.inner) if depth is None else depth, row)

@@ -70,12 +70,12 @@ class Stream:
 
     def rows(self, count: int, scope: Scope) -> None:
         """Some rows of the matrix, each times its number."""
-        p, t = self.p, self.p.type
+        p = self.p
         step, a_step = p.stride(p.product.b.name, p.product.inner), p.stride(p.product.a.name, p.product.inner)
         numbers = []
         for r in range(count):
             address = p.at(scope.pointers[p.product.a.name], p.times(a_step, r))
-            numbers.append(self.e.splat(self.e.read(address, t.llvm), p.lanes))
+            numbers.append(p.number(address, p.lanes))
 
         def add(shape: TileShape, child: Scope) -> None:
             base = child.pointers[p.product.b.name]
@@ -83,8 +83,9 @@ class Stream:
                 address = self.sum_at(child, v)
                 value: Value | None = None
                 for r in range(count):
-                    at = p.at(p.at(base, p.times(step, r)), v * p.lanes * t.itemsize)
-                    columns = load_columns(p, at, p.mask_of(shape.last) if v == shape.vectors - 1 else None)
+                    at = p.at(p.at(base, p.times(step, r)), v * p.lanes * p.kept.itemsize)
+                    mask = p.mask_of(shape.last) if v == shape.vectors - 1 else None
+                    columns = load_columns(p, at, mask, p.kept)
                     if value is None:
                         value = self.e.binary("fmul contract", numbers[r], columns)
                     else:

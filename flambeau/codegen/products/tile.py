@@ -4,8 +4,11 @@ from __future__ import annotations
 
 from collections.abc import Callable
 
+from flambeau.codegen.kernel.dtypes import ElementType
+from flambeau.codegen.llvm.casts import cast
 from flambeau.codegen.llvm.definitions import Scope
 from flambeau.codegen.llvm.emitter import Value, float_constant, vector_type
+from flambeau.codegen.llvm.memory import suffix
 from flambeau.codegen.products.base import ProductEmitter, Step
 from flambeau.util.record import dataclass
 
@@ -86,8 +89,7 @@ class Tile:
         first = k % self.chains * rows * vectors
         for r in range(rows):
             address = self.p.at(a, self.rows_at[r])
-            number = self.e.read(address, self.p.type.llvm)
-            number = self.e.splat(number, self.p.lanes)
+            number = self.p.number(address, self.p.lanes)
             for v in range(vectors):
                 at = first + r * vectors + v
                 new[at] = multiply_add(self.p, number, columns[v], new[at])
@@ -95,9 +97,11 @@ class Tile:
 
     def column(self, b: Value, number: int) -> Value:
         """A vector of the right factor."""
-        is_whole = self.right.is_padded or number < self.shape.vectors - 1
-        address = self.p.at(b, number * self.p.lanes * self.p.type.itemsize)
-        return load_columns(self.p, address, None if is_whole else self.mask)
+        p = self.p
+        if self.right.is_padded:  # copied, in the type that is computed in
+            return load_columns(p, p.at(b, number * p.lanes * p.type.itemsize), None, p.type)
+        mask = None if number < self.shape.vectors - 1 else self.mask
+        return load_columns(p, p.at(b, number * p.lanes * p.kept.itemsize), mask, p.kept)
 
 
 def multiply_add(p: ProductEmitter, x: Value, y: Value, z: Value) -> Value:
@@ -106,17 +110,21 @@ def multiply_add(p: ProductEmitter, x: Value, y: Value, z: Value) -> Value:
     return p.e.binary("fadd contract", product, z)
 
 
-def load_columns(p: ProductEmitter, address: Value, mask: Value | None) -> Value:
-    """A vector whose elements in the lanes of a mask are in memory; the others are 0."""
-    t, lanes = p.type, p.lanes
+def load_columns(p: ProductEmitter, address: Value, mask: Value | None, kept: ElementType) -> Value:
+    """A vector whose elements in the lanes of a mask are in memory, as `kept` says; the others are 0."""
+    return cast(p.e, _loaded(p, address, mask, kept), kept, p.type)
+
+
+def _loaded(p: ProductEmitter, address: Value, mask: Value | None, t: ElementType) -> Value:
+    lanes = p.lanes
     vt = vector_type(t.llvm, lanes)
     if mask is None:
         return p.e.read(address, t.llvm, lanes, align=t.itemsize)
-    suffix = f"v{lanes}f{t.bits}" if lanes > 1 else f"f{t.bits}"
     if lanes == 1:
         dummy = p.e.slot(t.llvm)
-        p.e.write(float_constant(0.0, t.llvm, 1), dummy)
+        p.e.write(Value("zeroinitializer", t.llvm, 1), dummy)
         return p.e.read(p.e.select(mask, address, dummy), t.llvm, align=t.itemsize)
-    p.e.declare(f"declare {vt} @llvm.masked.load.{suffix}.p0(ptr, i32, <{lanes} x i1>, {vt})")
-    text = f"call {vt} @llvm.masked.load.{suffix}.p0(ptr {address}, i32 {t.itemsize}, <{lanes} x i1> {mask}, "
+    name = f"@llvm.masked.load.{suffix(t.llvm, lanes)}.p0"
+    p.e.declare(f"declare {vt} {name}(ptr, i32, <{lanes} x i1>, {vt})")
+    text = f"call {vt} {name}(ptr {address}, i32 {t.itemsize}, <{lanes} x i1> {mask}, "
     return p.e.define(f"{text}{vt} zeroinitializer)", t.llvm, lanes)

@@ -101,7 +101,7 @@ def choose_tiling(
     product = match(special)
     if product is None or 0 in special.sizes.values():
         return None
-    lanes = target.vector_bits // element_type(product.b.dtype).bits
+    lanes = target.vector_bits // element_type(product.dtype).bits
     m = typical.sizes[product.row] if product.row is not None else 1
     form, rows, vectors = wanted or _form(typical, special, product, m, lanes, target)
     if wanted is not None and not _can_be(form, special, product):
@@ -150,7 +150,7 @@ def _form(
         if not side_by_side:
             return "", 1, 1
         return ("tiles", "stream")[n >= STREAM_COLUMNS * lanes], rows, vectors
-    packed = not side_by_side or (m >= PACK_ROWS and n * k * size >= PACK_FROM)
+    packed = not side_by_side or product.is_widened or (m >= PACK_ROWS and n * k * size >= PACK_FROM)
     if _is_for_blas(special, product, k * vectors * lanes * size if packed else 0, m * n * k, target):
         return "blas", 1, 4
     return "packed" if packed else "tiles", rows, vectors
@@ -164,7 +164,7 @@ def _is_step_by_step(special: Specialized, product: Product) -> bool:
 
 def _fits_stream(largest: Specialized, product: Product) -> bool:
     """Whether the results of every call that the code may serve are few enough to be kept at hand."""
-    return largest.sizes[product.column] * element_type(product.b.dtype).itemsize <= MOST_STREAMED
+    return largest.sizes[product.column] * element_type(product.dtype).itemsize <= MOST_STREAMED
 
 
 def _is_for_blas(special: Specialized, product: Product, panel: int, work: int, target: Target) -> bool:
@@ -183,7 +183,7 @@ def _can_be(form: str, special: Specialized, product: Product) -> bool:
 
 def _is_readable_by_blas(special: Specialized, product: Product) -> bool:
     """Whether BLAS is there, and can read the factors as they lie."""
-    if blas() is None:
+    if blas() is None or product.is_widened:
         return False
     size = element_type(product.b.dtype).itemsize
     assert product.row is not None

@@ -22,7 +22,9 @@ from flambeau.schema.types import DeviceType
 from flambeau.specialise.spec import Spec, device_of
 from flambeau.tensor.dispatch import intercepting
 
-HOST_PASSES: Final = frozenset({"fuse_products", "fuse_routines", "fuse_alone", "separate_ways", "settle_attention"})
+HOST_PASSES: Final = frozenset(
+    {"fuse_products", "fuse_routines", "fuse_alone", "separate_ways", "settle_attention", "widen_halves"}
+)
 """Passes that choose forms for native code of the host."""
 ON_DEVICE: Final = "its tensors are on a device: groups are kernels there, and operators between them run one by one"
 

@@ -151,7 +151,7 @@ class DeviceGroup:
     def _kernel_for(self, inputs: Sequence[Any]) -> CudaKernel | Refused:
         types = [refine(v.static_type, x) for v, x in zip(self.graph.parameters, inputs, strict=True)]
         try:
-            lowered = lower_graph(self.graph, types, name=self.name, for_device=True)
+            lowered = lower_graph(self.graph, types, name=self.name)
         except KernelError as reason:
             return Refused(str(reason))
         return CudaKernel(lowered.kernel, lowered.spans, cupy=library.cupy())

@@ -22,6 +22,7 @@ from flambeau.codegen.cuda.emit import emit_module, symbol_of
 from flambeau.codegen.cuda.mapped import WARP, Barrier, MappedKernel, Shuffle, memory_shape, walk
 from flambeau.codegen.cuda.runtime import arguments
 from flambeau.codegen.cuda.threads import ERROR, raise_error
+from tests.codegen.cuda.bfloat_conversions import without_instructions
 
 Array = npt.NDArray[Any]
 INTRINSICS = {
@@ -44,7 +45,7 @@ def host_text(text: str) -> str:
     text = re.sub(
         r"external addrspace\(3\) global \[0 x i8\]", "internal addrspace(3) global [65536 x i8] poison", text
     )
-    return text.replace("define ptx_kernel", "define")
+    return without_instructions(text.replace("define ptx_kernel", "define"))
 
 
 def compile_for_host(text: str) -> Any:

@@ -12,6 +12,7 @@ from typing import Any
 
 import llvmlite.binding as llvm
 
+from tests.codegen.cuda.bfloat_conversions import without_instructions
 from tests.cuda.pretended.arena import arena
 
 STACK = 1 << 16
@@ -216,7 +217,7 @@ def host_text(text: str) -> tuple[str, list[KernelCode]]:
     text = re.sub(
         r"external addrspace\(3\) global \[0 x i8\]", "internal addrspace(3) global [262144 x i8] poison", text
     )
-    text = text.replace("define ptx_kernel", "define")
+    text = without_instructions(text.replace("define ptx_kernel", "define"))
     # Addresses that a kernel reads from tables are the device's: the host has them elsewhere.
     text = re.sub(
         r"(%[\w.]+) = inttoptr i64 (%[\w.]+) to ptr addrspace\(1\)",
