@@ -53,10 +53,11 @@ def _types(value: Value) -> list[TensorType]:
     """The types of the tensors that an operand is or lists."""
     if isinstance(value.static_type, TensorType):
         return [value.static_type]
-    if not lists_tensors(value):
-        return [TensorType()] if isinstance(value.static_type, ListType) and not constants.is_constant(value) else []
-    assert value.defining_node is not None
-    return [t for v in value.defining_node.operands for t in _types(v)]
+    if lists_tensors(value):
+        assert value.defining_node is not None
+        return [t for v in value.defining_node.operands for t in _types(v)]
+    type_ = value.static_type
+    return [TensorType()] if isinstance(type_, ListType) and isinstance(type_.element, TensorType) else []
 
 
 def _is_known(value: Value) -> bool:

@@ -18,7 +18,7 @@ HEAD = """graph(%x : Float(*, *), %i : Int(*), %u : Tensor, %n : int):
   %none : NoneType = prim::Constant()
   %six : int = prim::Constant[value=6]()
   %seven : int = prim::Constant[value=7]()
-  %five : int = prim::Constant[value=5]()
+  %nine : int = prim::Constant[value=9]()
   %format : int = prim::Constant[value=2]()
   %cpu : Device = prim::Constant[value="cpu"]()
   """
@@ -31,7 +31,7 @@ CONVERTED = [
 ]
 KEPT = {
     "the dtype it has": "%y : Float(*, *) = aten::to(%x, %six, %false, %false, %none)",
-    "a dtype that kernels do not know": "%y : Half(*, *) = aten::to(%x, %five, %false, %false, %none)",
+    "a dtype that kernels do not know": "%y : ComplexFloat(*, *) = aten::to(%x, %nine, %false, %false, %none)",
     "an operand of unknown dtype": "%y : Double(*, *) = aten::to(%u, %seven, %false, %false, %none)",
     "a format": "%y : Double(*, *) = aten::to(%x, %seven, %false, %false, %format)",
     "a format that is not known": "%y : Double(*, *) = aten::to(%x, %seven, %false, %false, %n)",
