@@ -20,8 +20,15 @@ import numpy.typing as npt
 
 from flambeau.autograd.backward import grad
 from flambeau.autograd.function_node import FunctionCtx
+from flambeau.autograd.gradcheck_ways import (
+    GradcheckError,
+    along,
+    asking_outputs,
+    check_batched,
+    from_reals,
+    reals,
+)
 from flambeau.tensor.grad_mode import enable_grad
-from flambeau.tensor.settled import readable
 from flambeau.tensor.tensor import Tensor, wrap
 from flambeau.util.record import dataclass
 
@@ -34,6 +41,8 @@ NO_OUTPUT: Final = (
     "gradcheck: none of the outputs of the function can be differentiated: they are integers, or do not depend on an "
     "input that requires gradients"
 )
+NOTHING: Final = "Expected at least one of check_forward_ad and check_backward_ad to be True: nothing would be compared"
+OTHER_DTYPE: Final = "the gradient of input {number} has the dtype {other}, the input {own}"
 PRECISION: Final = (
     "Input #{number} requires gradient and is not a double precision floating point or complex. This check will "
     "likely fail if all the inputs are not of double precision floating point or complex. "
@@ -53,10 +62,6 @@ UNDEFINED: Final = (
 )
 
 
-class GradcheckError(RuntimeError):
-    """A gradient is not what differences say."""
-
-
 @dataclass(frozen=True, slots=True)
 class _Setting:
     """What a check was asked for."""
@@ -67,6 +72,10 @@ class _Setting:
     nondet_tol: float
     is_fast: bool
     checks_undefined: bool
+    checks_dtypes: bool
+    is_batched: bool
+    goes_forward: bool
+    goes_back: bool
 
 
 def gradcheck(
@@ -79,6 +88,10 @@ def gradcheck(
     raise_exception: bool = True,
     nondet_tol: float = 0.0,
     check_undefined_grad: bool = True,
+    check_grad_dtypes: bool = False,
+    check_batched_grad: bool = False,
+    check_forward_ad: bool = False,
+    check_backward_ad: bool = True,
     fast_mode: bool = False,
 ) -> bool:
     """Compare the gradients of a function with central differences; True if they agree.
@@ -91,16 +104,25 @@ def gradcheck(
         raise_exception: raise GradcheckError, which shows both Jacobians; otherwise give False.
         nondet_tol: how far two runs of backward may be apart.
         check_undefined_grad: also run custom functions without any gradient of their results.
+        check_grad_dtypes: gradients must have the dtypes of their inputs.
+        check_batched_grad: several gradients of a result must go back at once, as `vmap` has it.
+        check_forward_ad: compare tangents (`forward_ad`) as well.
+        check_backward_ad: compare the gradients; not with False.
         fast_mode: compare one random combination of elements in place of the whole Jacobian.
 
-    Raises ValueError if no input asks for gradients.
+    Raises ValueError if no input asks for gradients, or there is nothing to compare.
 
     >>> import flambeau
     >>> x = flambeau.tensor([0.5, 1.5], dtype=flambeau.float64, requires_grad=True)
     >>> gradcheck(lambda t: t.exp() * t, (x,))
     True
     """
-    setting = _Setting(eps, atol, rtol, nondet_tol, fast_mode, check_undefined_grad)
+    if not (check_forward_ad or check_backward_ad):
+        raise ValueError(NOTHING)
+    setting = _Setting(
+        eps, atol, rtol, nondet_tol, fast_mode, check_undefined_grad and check_backward_ad, check_grad_dtypes,
+        check_batched_grad, check_forward_ad, check_backward_ad,
+    )  # fmt: skip
     listed = [inputs] if isinstance(inputs, Tensor) else list(inputs)
     asking = [n for n, value in enumerate(listed) if isinstance(value, Tensor) and value.requires_grad]
     if not asking:
@@ -129,6 +151,10 @@ def gradgradcheck(
     raise_exception: bool = True,
     nondet_tol: float = 0.0,
     check_undefined_grad: bool = True,
+    check_grad_dtypes: bool = False,
+    check_batched_grad: bool = False,
+    check_fwd_over_rev: bool = False,
+    check_rev_over_rev: bool = True,
     fast_mode: bool = False,
 ) -> bool:
     """The same for second derivatives: `gradcheck` of the gradients as a function of the inputs and of `grad_outputs`.
@@ -136,6 +162,8 @@ def gradgradcheck(
     Args:
         grad_outputs: gradients of the outputs; random ones if none are given.
         gen_non_contig_grad_outputs: let random ones lie apart in memory.
+        check_fwd_over_rev: compare tangents of the gradients as well.
+        check_rev_over_rev: compare gradients of the gradients; not with False.
 
     >>> import flambeau
     >>> x = flambeau.tensor([0.5, 1.5], dtype=flambeau.float64, requires_grad=True)
@@ -146,73 +174,71 @@ def gradgradcheck(
     asking = [n for n, value in enumerate(listed) if isinstance(value, Tensor) and value.requires_grad]
     if grad_outputs is None:
         generator = np.random.default_rng(0)
-        cotangents = [_random_like(o, generator, gen_non_contig_grad_outputs) for o in _outputs(func, listed)]
+        cotangents = [_random_like(o, generator, gen_non_contig_grad_outputs) for o in asking_outputs(func, listed)]
     else:
         cotangents = [grad_outputs] if isinstance(grad_outputs, Tensor) else list(grad_outputs)
     count = len(listed)
 
     def gradients(*values: Any) -> tuple[Tensor, ...]:
-        outputs = _outputs(func, values[:count])
+        outputs = asking_outputs(func, values[:count])
         of = [values[n] for n in asking]
         input_gradients = grad(outputs, of, values[count:], create_graph=True, allow_unused=True)
         return tuple([g for g in input_gradients if g is not None and g.requires_grad])
 
     return gradcheck(
         gradients, [*listed, *cotangents], eps=eps, atol=atol, rtol=rtol, raise_exception=raise_exception,
-        nondet_tol=nondet_tol, check_undefined_grad=check_undefined_grad, fast_mode=fast_mode,
+        nondet_tol=nondet_tol, check_undefined_grad=check_undefined_grad, check_grad_dtypes=check_grad_dtypes,
+        check_batched_grad=check_batched_grad, check_forward_ad=check_fwd_over_rev,
+        check_backward_ad=check_rev_over_rev, fast_mode=fast_mode,
     )  # fmt: skip
-
-
-def _outputs(func: Function, inputs: Sequence[Any]) -> list[Tensor]:
-    """The results that gradients flow to."""
-    result = func(*inputs)
-    listed = list(result) if isinstance(result, tuple | list) else [result]
-    return [one for one in listed if isinstance(one, Tensor) and one.requires_grad]
 
 
 def _check(func: Function, inputs: list[Any], asking: list[int], setting: _Setting) -> None:
     with enable_grad():
-        outputs = _outputs(func, inputs)
+        outputs = asking_outputs(func, inputs)
     if not outputs:
         raise GradcheckError(NO_OUTPUT)
     if setting.checks_undefined:
         _check_undefined(outputs)
     generator = np.random.default_rng(0)
     for output_index, output in enumerate(outputs):
-        count = _reals(output).size
+        count = reals(output).size
         factors = generator.normal(size=(1, count)) if setting.is_fast else np.eye(count)
-        analytical, again = [_analytical(output, [inputs[n] for n in asking], factors) for _ in range(2)]
-        for number, own, other in zip(asking, analytical, again, strict=True):
-            if own.size and float(np.abs(own - other).max()) > setting.nondet_tol:
-                raise GradcheckError(NOT_DETERMINISTIC.format(tolerance=setting.nondet_tol))
-            size = own.shape[1]
+        of = [inputs[n] for n in asking]
+        analytical = _ways_back(output, of, factors, setting) if setting.goes_back else [None] * len(of)
+        for number, own in zip(asking, analytical, strict=True):
+            size = reals(inputs[number]).size
             directions = generator.normal(size=(1, size)) if setting.is_fast else np.eye(size)
             numerical = factors @ _numerical(func, inputs, number, output_index, directions, setting.eps)
-            _compare(own @ directions.T, numerical, output_index, number, setting)
+            if own is not None:
+                _compare(own @ directions.T, numerical, output_index, number, setting)
+            if setting.goes_forward:
+                forward = factors @ along(func, inputs, number, output_index, directions)
+                _compare(forward, numerical, output_index, number, setting)
 
 
-def _reals(tensor: Tensor) -> Matrix:
-    """The elements in a row, complex ones as two; a copy."""
-    array = readable(tensor)._array
-    wide = np.ascontiguousarray(array.astype(np.complex128 if array.dtype.kind == "c" else np.float64))
-    return np.array(wide.reshape(-1).view(np.float64))
+def _ways_back(output: Tensor, of: list[Tensor], factors: Matrix, setting: _Setting) -> list[Matrix]:
+    """What `_analytical` gives, which must be the same twice, and in a batch if that is asked for."""
+    first, again = [_analytical(output, of, factors, setting.checks_dtypes) for _ in range(2)]
+    for own, other in zip(first, again, strict=True):
+        if own.size and float(np.abs(own - other).max()) > setting.nondet_tol:
+            raise GradcheckError(NOT_DETERMINISTIC.format(tolerance=setting.nondet_tol))
+    if setting.is_batched and len(factors):
+        check_batched(output, of, factors, first)
+    return first
 
 
-def _from_reals(numbers: Matrix, like: Tensor) -> Matrix:
-    array = like._array
-    wide = numbers.view(np.complex128) if array.dtype.kind == "c" else numbers
-    return wide.reshape(array.shape).astype(array.dtype)
-
-
-def _analytical(output: Tensor, inputs: list[Tensor], factors: Matrix) -> list[Matrix]:
+def _analytical(output: Tensor, inputs: list[Tensor], factors: Matrix, checks_dtypes: bool) -> list[Matrix]:
     """Per input, combinations of the rows of its Jacobian, by going back."""
     rows: list[list[Matrix]] = [[] for _ in inputs]
     for factor in factors:
-        cotangent = wrap(_from_reals(factor, output)).to(output.device)
+        cotangent = wrap(from_reals(factor, output)).to(output.device)
         gradients = grad(output, inputs, cotangent, retain_graph=True, allow_unused=True)
-        for row, gradient, value in zip(rows, gradients, inputs, strict=True):
-            row.append(np.zeros(_reals(value).size) if gradient is None else _reals(gradient))
-    sizes = [_reals(value).size for value in inputs]
+        for number, (row, gradient, value) in enumerate(zip(rows, gradients, inputs, strict=True)):
+            if checks_dtypes and gradient is not None and gradient.dtype != value.dtype:
+                raise GradcheckError(OTHER_DTYPE.format(number=number, other=gradient.dtype, own=value.dtype))
+            row.append(np.zeros(reals(value).size) if gradient is None else reals(gradient))
+    sizes = [reals(value).size for value in inputs]
     return [np.array(row).reshape(len(factors), size) for row, size in zip(rows, sizes, strict=True)]
 
 
@@ -221,16 +247,16 @@ def _numerical(
 ) -> Matrix:
     """Combinations of the columns of one Jacobian, by central differences."""
     varied: Tensor = inputs[number]
-    numbers = _reals(varied)
+    numbers = reals(varied)
     columns = []
     for direction in directions:
         ends = []
         for sign in (1, -1):
-            shifted = wrap(_from_reals(numbers + sign * eps * direction, varied))
+            shifted = wrap(from_reals(numbers + sign * eps * direction, varied))
             moved = shifted.to(varied.device).requires_grad_()
             with enable_grad():
-                outputs = _outputs(func, [moved if n == number else value for n, value in enumerate(inputs)])
-            ends.append(_reals(outputs[output_index]))
+                outputs = asking_outputs(func, [moved if n == number else value for n, value in enumerate(inputs)])
+            ends.append(reals(outputs[output_index]))
         columns.append((ends[0] - ends[1]) / (2 * eps))
     return np.array(columns).reshape(len(directions), -1).T
 

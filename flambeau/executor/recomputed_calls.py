@@ -134,8 +134,8 @@ class OnceArguments(Arguments):
 
     def are_apart(self) -> bool:
         """Whether what is written shares no memory with another argument."""
-        storages = [id(tensor._storage) for tensor in tensors_in(self._values)]
-        return all(storages.count(id(self._values[n]._storage)) == 1 for n in self._copies)
+        storages = [tensor._storage.identity for tensor in tensors_in(self._values)]
+        return all(storages.count(self._values[n]._storage.identity) == 1 for n in self._copies)
 
     def again(self, run: Run) -> Run:
         """What runs the call again: on copies of what it writes, with the same random numbers, once for all gradients

@@ -196,12 +196,12 @@ class _Kernel:
         if not isinstance(results, tuple) or len(results) != len(self.types):
             got = kind_of(result)
             raise TypeError(f"{self.schema.name} was declared to return {len(self.types)} values, got {got}")
-        memory = {id(t._storage) for a in arguments for t in _tensors(a)}
+        memory = {t._storage.identity for a in arguments for t in _tensors(a)}
         for value, type_ in zip(results, self.types, strict=True):
             if not conforms(value, type_):
                 wanted = type_.annotation
                 raise TypeError(f"{self.schema.name} was declared to return {wanted} but returned {kind_of(value)}")
-            if any(id(t._storage) in memory for t in _tensors(value)):
+            if any(t._storage.identity in memory for t in _tensors(value)):
                 raise RuntimeError(
                     f"{self.schema.name} returned a tensor that shares memory with an argument: return a new one, such "
                     "as result.clone()"

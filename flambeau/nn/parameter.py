@@ -6,6 +6,7 @@ from typing import Any
 
 import numpy as np
 
+from flambeau.tensor.protocol import data_of, replace_memory
 from flambeau.tensor.settled import settle
 from flambeau.tensor.subclasses import disabled_function
 from flambeau.tensor.tensor import Tensor, wrap
@@ -46,8 +47,9 @@ class Parameter(Tensor):
 
     @property
     def data(self) -> Tensor:
-        """The same memory without a record of gradients. Assigning gives the parameter other memory."""
-        return self.detach()
+        """The same memory without a record of gradients, which counts its own writes. Assigning gives the parameter
+        other memory."""
+        return data_of(self)
 
     @data.setter
     def data(self, value: Tensor) -> None:
@@ -55,7 +57,7 @@ class Parameter(Tensor):
 
     def replace_data(self, value: Tensor) -> None:
         """Make the parameter share the memory, sizes and dtype of `value`; it stays the same object."""
-        self._array, self._storage = value._array, value._storage
+        replace_memory(self, value)
         settle(self)
 
     def __deepcopy__(self, memo: dict[int, Any]) -> Parameter:

@@ -199,7 +199,24 @@ def _set_data(self: Tensor, source: Any) -> None:
         raise TypeError(f"Variable data has to be a tensor, but got {type(source).__name__}")
     if self.requires_grad and source.dtype.category < Category.FLOAT:
         raise RuntimeError("data set to a tensor that requires gradients must be floating point or complex dtype")
-    self._array, self._storage = source._array, source._storage
+    replace_memory(self, source)
+
+
+def replace_memory(tensor: Tensor, source: Tensor) -> None:
+    """Have a tensor show another one's memory, and go on counting its own writes."""
+    version = tensor._storage.version if type(tensor._storage) is type(source._storage) else None
+    tensor._array, tensor._storage = source._array, source._storage.counted_apart(version)
+
+
+_detached: Final = _unary("data", "aten::detach")
+
+
+def data_of(tensor: Tensor) -> Tensor:
+    """The same memory without a record: what is written through it does not count as written to `tensor`."""
+    result: Tensor = _detached(tensor)
+    if type(result) is Tensor and thread.observer is None and not thread.handlers:
+        result._storage = result._storage.counted_apart()
+    return result
 
 
 def _cast(name: str, dtype: DType) -> Callable[..., Tensor]:
@@ -280,7 +297,7 @@ def _install() -> None:
         "mH": _attribute("aten::mH", "The conjugate of `mT`."),
         "real": _attribute("aten::real", "The real parts; a view."),
         "imag": _attribute("aten::imag", "The imaginary parts; a view. Raises RuntimeError for real tensors."),
-        "data": property(_unary("data", "aten::detach"), _set_data, doc="The same memory without a record."),
+        "data": property(data_of, _set_data, doc="The same memory without a record, which counts its own writes."),
     }  # fmt: skip
     methods |= {f"is_{kind}": _always(False, f"Whether it is {kind}: never.") for kind in OTHER_KINDS}
     methods["is_meta"] = _always(False, "Whether it is on the device \"meta\": then its class says so.")

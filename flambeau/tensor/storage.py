@@ -56,6 +56,20 @@ class Storage:
         """The address of the first byte."""
         return address_of(self.base)
 
+    def counted_apart(self, version: int | None = None) -> Storage:
+        """The same memory with a count of writes of its own, from `version` on, or from 0. Memory without data, or of a
+        device, has one count."""
+        if type(self) is not Storage:
+            return self
+        result = Storage(self.base)
+        result.version = min(self.version, 0) if version is None else version
+        return result
+
+    @property
+    def identity(self) -> int:
+        """The same number for storages of the same memory, while one of them lives."""
+        return id(self.base) if type(self) is Storage else id(self)
+
     @property
     def owner(self) -> Any:
         """The object that owns the memory: one for all storages made of views of one array."""

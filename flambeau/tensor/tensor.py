@@ -167,7 +167,7 @@ class Tensor(GradientState, TensorMethods):
 
     def shares_storage(self, other: Tensor) -> bool:
         """Whether both look at the same storage."""
-        return self._storage is other._storage
+        return self._storage.identity == other._storage.identity
 
     # Reading
 

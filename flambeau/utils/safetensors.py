@@ -128,7 +128,7 @@ def _arrays(tensors: Mapping[str, Tensor]) -> dict[str, Any]:
         if not isinstance(tensor, Tensor):
             raise ValueError(f"Key `{name}` is invalid, expected Tensor but received {type(tensor)}")
         if tensor.numel():
-            names_by_storage.setdefault(id(tensor._storage), []).append(name)
+            names_by_storage.setdefault(tensor._storage.identity, []).append(name)
         if tensor.dtype.name not in NAMES:
             raise ValueError(f"Key `{name}`: the format has no tensors of dtype {tensor.dtype.name}")
         arrays[name] = tensor.detach().contiguous()._array

@@ -8,7 +8,7 @@ import pytest
 
 import flambeau
 from flambeau import Tensor
-from flambeau.autograd import gradcheck, gradgradcheck
+from flambeau.autograd import Function, gradcheck, gradgradcheck
 from flambeau.autograd.gradcheck import GradcheckError
 
 
@@ -55,3 +55,72 @@ def test_wrong_gradients_are_shown() -> None:
         gradcheck(lambda t: t > 0, asking(1.0))
     with pytest.warns(UserWarning, match=r"Input #0 requires gradient and is not a double precision floating point"):
         gradcheck(lambda t: t * 2, asking(1.0, dtype=flambeau.float32), eps=1e-2, atol=1e-2)
+
+
+class Slanted(Function):
+    """A cube, whose tangent is wrong."""
+
+    @staticmethod
+    def forward(x: Any) -> Any:
+        return x**3
+
+    @staticmethod
+    def setup_context(ctx: Any, inputs: Any, output: Any) -> None:
+        ctx.save_for_backward(inputs[0])
+        ctx.save_for_forward(inputs[0])
+
+    @staticmethod
+    def backward(ctx: Any, grad: Any) -> Any:
+        return grad * 3 * ctx.saved_tensors[0] ** 2
+
+    @staticmethod
+    def jvp(ctx: Any, tangent: Any) -> Any:
+        return tangent * 4 * ctx.saved_tensors[0] ** 2
+
+
+class Single(Function):
+    """Two times, which cannot go back in a batch: it looks at the gradient's elements."""
+
+    @staticmethod
+    def forward(ctx: Any, x: Any) -> Any:
+        return x * 2
+
+    @staticmethod
+    def backward(ctx: Any, grad: Any) -> Any:
+        return grad * 2 if bool((grad == grad).all()) else grad
+
+
+def numbers() -> flambeau.Tensor:
+    return flambeau.tensor([0.5, -1.5], dtype=flambeau.float64, requires_grad=True)
+
+
+def test_tangents_are_compared_where_that_is_asked_for() -> None:
+    assert gradcheck(lambda x: x.sin() * x, numbers(), check_forward_ad=True)
+    assert gradcheck(lambda x: x.sin() * x, numbers(), check_forward_ad=True, fast_mode=True)
+    assert gradcheck(Slanted.apply, numbers())
+    for checks_gradients in (True, False):
+        with pytest.raises(GradcheckError, match="Jacobian mismatch"):
+            gradcheck(Slanted.apply, numbers(), check_forward_ad=True, check_backward_ad=checks_gradients)
+    with pytest.raises(ValueError, match="Expected at least one of check_forward_ad and check_backward_ad"):
+        gradcheck(Slanted.apply, numbers(), check_backward_ad=False)
+
+
+def test_complex_tangents_are_compared() -> None:
+    z = flambeau.tensor([1 + 2j, 0.5 - 1j], dtype=flambeau.complex128, requires_grad=True)
+    assert gradcheck(lambda t: t * t.conj() + t.exp(), z, check_forward_ad=True, check_batched_grad=True)
+
+
+def test_gradients_go_back_in_batches() -> None:
+    assert gradcheck(lambda x: x.cumsum(0) * x, numbers(), check_batched_grad=True)
+    assert gradcheck(Single.apply, numbers())
+    with pytest.raises(GradcheckError, match="While computing batched gradients, got: vmap: It looks like"):
+        gradcheck(Single.apply, numbers(), check_batched_grad=True)
+
+
+def test_second_derivatives_forward_over_reverse() -> None:
+    assert gradgradcheck(lambda x: x.exp() * x, numbers(), check_fwd_over_rev=True)
+    assert gradgradcheck(lambda x: x.exp() * x, numbers(), check_fwd_over_rev=True, check_rev_over_rev=False)
+
+
+def test_dtypes_of_gradients() -> None:
+    assert gradcheck(lambda x: x * 2, numbers(), check_grad_dtypes=True)

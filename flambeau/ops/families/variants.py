@@ -77,7 +77,7 @@ def check_overlap(target: Tensor, inputs: Sequence[Any]) -> None:
     if array.size > 1 and not _is_dense(array) and _repeats(array):
         raise RuntimeError(INTERNAL_OVERLAP)
     for one in inputs:
-        is_shared = isinstance(one, Tensor) and one is not target and one._storage is target._storage
+        is_shared = isinstance(one, Tensor) and one is not target and one.shares_storage(target)
         if is_shared and _overlaps_partly(array, one._array):
             raise RuntimeError(PARTIAL_OVERLAP)
 

@@ -24,9 +24,9 @@ class StorageRecords:
 
     def key_of(self, storage: Storage, dtype: DType) -> str:
         """The key of a storage. Memory that is seen as elements of two types is written for each."""
-        known = self._keys.get((id(storage), dtype))
+        known = self._keys.get((storage.identity, dtype))
         if known is None:
-            known = self._keys[id(storage), dtype] = str(len(self.records))
+            known = self._keys[storage.identity, dtype] = str(len(self.records))
             self._alive.append(storage)
             self.records[known] = b"" if storage.device == META else storage.host_bytes()
         return known
