@@ -13,6 +13,7 @@ from collections.abc import Sequence
 from typing import Any
 
 from flambeau.ops.derivatives import shapes
+from flambeau.ops.derivatives.plain_arrays import of_cholesky
 from flambeau.ops.derivatives.shapes import adjoint
 from flambeau.schema.gradient import decomposed, formulas
 
@@ -32,7 +33,8 @@ def _cholesky(f: Any, grad: Any, factor: Any) -> Any:
 
 
 def _either_cholesky(f: Any, grad: Any, result: Any, upper: bool = False) -> Any:
-    return _cholesky(f, adjoint(f, grad), adjoint(f, result)) if upper else _cholesky(f, grad, result)
+    grad, factor = (adjoint(f, grad), adjoint(f, result)) if upper else (grad, result)
+    return f.over_arrays(of_cholesky, _cholesky, grad, factor)
 
 
 formulas("aten::linalg_cholesky", "aten::cholesky", self=_either_cholesky)

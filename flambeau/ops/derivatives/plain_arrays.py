@@ -16,6 +16,7 @@ from math import prod
 from typing import Any
 
 from flambeau.ops.families.element_loops import FLOATS, add_along, add_elements, add_slices, loop_for
+from flambeau.ops.families.triangular import triangular_solved
 from flambeau.tensor.array_library import np
 from flambeau.util import blas
 from flambeau.util.inversions import NORM_GRADIENTS
@@ -95,6 +96,21 @@ def of_classes(
     where.insert(dim, safe)
     result[tuple(where)] = values
     return result
+
+
+def of_cholesky(grad: Array, factor: Array) -> Array | None:
+    """The gradient of what a lower factor belongs to: L^-T phi L^-1 / 2, phi the lower triangle of L^T G, mirrored."""
+    if grad.dtype not in FLOATS or factor.dtype != grad.dtype or grad.shape != factor.shape or not grad.size:
+        return None
+    transposed = factor.swapaxes(-1, -2)
+    product = blas.matmul(transposed, grad)
+    phi = np.tril(product, -1)
+    phi += phi.swapaxes(-1, -2).copy()
+    places = np.arange(grad.shape[-1])
+    phi[..., places, places] = product[..., places, places]
+    phi *= 0.5
+    left = triangular_solved(transposed, phi, upper=True)
+    return triangular_solved(transposed, left.swapaxes(-1, -2), upper=True).swapaxes(-1, -2)
 
 
 def folded_back(grad: Array, sizes: Sequence[int], padding: Sequence[int], index_map: IndexMap) -> Array | None:
