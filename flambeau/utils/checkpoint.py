@@ -10,6 +10,7 @@ tensor([14.7781, 14.7781])
 
 from __future__ import annotations
 
+import threading
 import warnings
 from collections.abc import Callable, Iterator, Sequence
 from contextlib import AbstractContextManager, contextmanager, nullcontext, suppress
@@ -32,7 +33,7 @@ from flambeau.utils.selective_checkpoint import (
 
 __all__ = [
     "CheckpointError", "CheckpointFunction", "CheckpointPolicy", "SelectiveCheckpointContext", "checkpoint",
-    "checkpoint_sequential", "create_selective_checkpoint_contexts",
+    "checkpoint_sequential", "create_selective_checkpoint_contexts", "set_checkpoint_early_stop",
 ]  # fmt: skip
 Contexts = Callable[[], tuple[AbstractContextManager[Any], AbstractContextManager[Any]]]
 CHOOSE: Final = (
@@ -54,11 +55,41 @@ DIFFERENT: Final = (
     "checkpoint: Recomputed values for the following tensors have different metadata than during the forward pass.\n"
     "tensor at position {number}:\nsaved metadata: {before}\nrecomputed metadata: {after}"
 )
+CHECKS: Final = ("default", "none")
+NO_CHECK: Final = "determinism_check should be one of {checks}, but got {check}"
 ONLY_REENTRANT: Final = "Passing `context_fn` or `debug` is only supported when use_reentrant=False."
 
 
 class CheckpointError(RuntimeError):
     """What was computed again is not what was computed first."""
+
+
+class _EarlyStop(threading.local):
+    asked: bool | None = None
+    """What a block around says; None outside of blocks."""
+
+
+_early_stop: Final = _EarlyStop()
+
+
+@contextmanager
+def set_checkpoint_early_stop(enable: bool) -> Iterator[None]:
+    """Whether second runs of what is called in the block end as soon as all that was saved is there again, which they
+    do by default; with False they run through, so that what the function does at its end is done twice.
+
+    >>> import flambeau
+    >>> x, calls = flambeau.ones(1, requires_grad=True), []
+    >>> with set_checkpoint_early_stop(False):
+    ...     y = checkpoint(lambda t: (t.exp(), calls.append("end"))[0], x, use_reentrant=False)
+    >>> y.backward()
+    >>> calls
+    ['end', 'end']
+    """
+    before, _early_stop.asked = _early_stop.asked, enable
+    try:
+        yield
+    finally:
+        _early_stop.asked = before
 
 
 def checkpoint(
@@ -68,6 +99,7 @@ def checkpoint(
     context_fn: Contexts | None = None,
     determinism_check: str = "default",
     preserve_rng_state: bool = True,
+    early_stop: bool = True,
     **kwargs: Any,
 ) -> Any:
     """Run a function without keeping what its operators need for the way back: it runs again then.
@@ -81,8 +113,10 @@ def checkpoint(
             `create_selective_checkpoint_contexts` keep the results of chosen operators.
         determinism_check: "default" compares sizes and dtypes of what is computed again, "none" nothing.
         preserve_rng_state: draw the same random numbers both times.
+        early_stop: end the second run as soon as all that was saved is there again; `set_checkpoint_early_stop` around
+            the call comes first.
 
-    Raises CheckpointError if the second run saves other tensors than the first.
+    Raises CheckpointError if the second run saves other tensors than the first, ValueError for what cannot be together.
 
     >>> import flambeau
     >>> x = flambeau.ones(2, requires_grad=True)
@@ -105,8 +139,11 @@ def checkpoint(
         return CheckpointFunction.apply(function, preserve_rng_state, *args)
     if not is_grad_enabled():
         return function(*args, **kwargs)
+    if determinism_check not in CHECKS:
+        raise ValueError(NO_CHECK.format(checks=list(CHECKS), check=determinism_check))
+    stops = early_stop if _early_stop.asked is None else _early_stop.asked
     first, second = (nullcontext(), nullcontext()) if context_fn is None else context_fn()
-    frame = _Frame(function, args, kwargs, second, preserve_rng_state, determinism_check == "default")
+    frame = _Frame(function, args, kwargs, second, preserve_rng_state, determinism_check == "default", stops)
     with first, saved_tensors_hooks(frame.pack, frame.unpack):
         return function(*args, **kwargs)
 
@@ -147,11 +184,13 @@ class _Frame:
         context: AbstractContextManager[Any],
         preserves: bool,
         compares: bool,
+        stops: bool,
     ) -> None:
         self._call = (function, args, kwargs)
         self._context = context
         self._world = _World(with_random=preserves)
         self._compares = compares
+        self._stops = stops
         self._kinds: list[Any] = []
         self._values: dict[int, Tensor] = {}
 
@@ -172,7 +211,7 @@ class _Frame:
 
         def keep(tensor: Tensor) -> Tensor:
             saved.append(tensor.detach())
-            if len(saved) == len(self._kinds):
+            if self._stops and len(saved) == len(self._kinds):
                 raise _Stop
             return tensor
 

@@ -10,7 +10,7 @@ import pytest
 
 import flambeau
 from flambeau import Tensor, nn
-from flambeau.utils.checkpoint import CheckpointError, checkpoint, checkpoint_sequential
+from flambeau.utils.checkpoint import CheckpointError, checkpoint, checkpoint_sequential, set_checkpoint_early_stop
 
 
 @pytest.mark.parametrize("use_reentrant", [True, False])
@@ -112,3 +112,28 @@ def test_reentrant_checkpoints_refuse_what_torchs_do() -> None:
         result = run(lambda t: t * 2, library.ones(1, requires_grad=True), use_reentrant=True)
         texts.append([*found, result.grad_fn.name()])
     assert texts[0] == texts[1]
+
+
+@pytest.mark.parametrize("stops", [True, False])
+@pytest.mark.parametrize("by_block", [True, False])
+def test_second_runs_end_early_unless_they_are_told_not_to(stops: bool, by_block: bool) -> None:
+    x, calls = flambeau.ones(2, requires_grad=True), []
+
+    def counted(t: Tensor) -> Tensor:
+        y = t.sin().exp()
+        calls.append(y)
+        return y
+
+    if by_block:
+        with set_checkpoint_early_stop(stops):
+            y = checkpoint(counted, x, use_reentrant=False)
+    else:
+        y = checkpoint(counted, x, use_reentrant=False, early_stop=stops)
+    y.sum().backward()
+    assert len(calls) == (1 if stops else 2)
+    assert flambeau.allclose(x.grad, x.cos() * x.sin().exp())
+
+
+def test_checks_of_what_is_computed_again_have_names() -> None:
+    with pytest.raises(ValueError, match=r"determinism_check should be one of \['default', 'none'\], but got foo"):
+        checkpoint(flambeau.sin, flambeau.ones(2, requires_grad=True), use_reentrant=False, determinism_check="foo")
