@@ -21,6 +21,7 @@ from flambeau.autodiff.operator_tangents import (
 )
 from flambeau.autodiff.proxies import FloatProxy
 from flambeau.ir.graph import Node, Value
+from flambeau.ops.derivatives.reduction_formulas import tangent_of_logcumsumexp
 from flambeau.schema.rule_tables import RuleTable
 from flambeau.schema.types import FloatType, TensorType
 
@@ -88,6 +89,15 @@ def _number(flow: Flow, node: Node, operands: Tangents) -> Tangents:
     if isinstance(tangent.static_type, FloatType):
         return [tangent]
     return [FloatProxy(flow.builder, flow.builder.node("aten::Float", [tangent]).value).value]
+
+
+@node_tangents("aten::logcumsumexp")
+def _sums_of_powers(flow: Flow, node: Node, operands: Tangents) -> Tangents:
+    """By the share of each element before: the formula's logarithms have no derivative at zero."""
+    builder, tangent = flow.builder, operands[0]
+    assert tangent is not None
+    parts = [builder.proxy(one) for one in (tangent, node.operand(0), node.result(), node.operand(1))]
+    return [tangent_of_logcumsumexp(builder.operators, *parts).value]
 
 
 @node_tangents("prim::abs")

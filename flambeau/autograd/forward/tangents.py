@@ -21,6 +21,7 @@ from flambeau.autograd.operator_node import CallFormulas, fitted_dtype
 from flambeau.autograd.rule import Rule, is_complex, rule_of
 from flambeau.ops.derivatives.operators import OPERATORS
 from flambeau.ops.derivatives.pointwise import PointwiseGradient
+from flambeau.ops.derivatives.reduction_formulas import tangent_of_logcumsumexp
 from flambeau.schema import registry
 from flambeau.schema.opdef import OpDef
 from flambeau.schema.rule_tables import RuleTable
@@ -58,15 +59,7 @@ def multilinear(definition: OpDef, values: Sequence[Any], operands: Sequence[Any
 
 @_by_hand("aten::logcumsumexp")
 def _logcumsumexp(definition: OpDef, values: Sequence[Any], operands: Sequence[Any], result: Any) -> Any:
-    """By the share that each element before has in the sum: the formula's logarithms have no derivative at zero."""
-    value, dim = values
-    if value.dim() == 0:
-        return operands[0]
-    f = OPERATORS
-    last = [f.movedim(one, dim, -1) for one in (value, operands[0], result)]
-    shares = f.exp(f.unsqueeze(last[0], -2) - f.unsqueeze(last[2], -1))
-    shares = f.where(f.tril(f.ones_like(f.real(shares))) > 0, shares, 0)
-    return f.movedim(f.squeeze(f.matmul(shares, f.unsqueeze(last[1], -1)), -1), -1, dim)
+    return tangent_of_logcumsumexp(OPERATORS, operands[0], values[0], result, values[1])
 
 
 _by_hand(

@@ -238,6 +238,18 @@ def _logcumsumexp(f: Any, grad: Any, self: Any, result: Any, dim: int) -> Any:
     return through(grad, grad > 0) - through(-grad, grad < 0)
 
 
+def tangent_of_logcumsumexp(f: Any, tangent: Any, self: Any, result: Any, dim: Any) -> Any:
+    """By the share that each element before has in the sum: the logarithms of the formula above have no derivative at
+    zero. Of a sum of nothing but zeros none has a share."""
+    if self.dim() == 0:
+        return tangent
+    sums = f.where(f.eq(f.real(result), -math.inf), 0, result)
+    own, along, total = [f.movedim(one, dim, -1) for one in (self, tangent, sums)]
+    shares = f.exp(f.unsqueeze(own, -2) - f.unsqueeze(total, -1))
+    shares = f.where(f.tril(f.ones_like(f.real(shares))) > 0, shares, 0)
+    return f.movedim(f.squeeze(f.matmul(shares, f.unsqueeze(along, -1)), -1), -1, dim)
+
+
 formulas("aten::cumsum", self=_cumsum)
 formulas("aten::cumprod", self=_cumprod)
 formulas("aten::logcumsumexp", self=_logcumsumexp)
