@@ -103,6 +103,11 @@ DICT = words_layout("ptr table, i64 bits, i64 live, i64 filled", base=LIST)
 """The block of a dict or a set, which is a list of entries, those that were taken out among them. ``table``: 0, or the
 block with places of entries, as 32-bit ints by hash, -1 where there is none; ``bits``: the logarithm of its size;
 ``live``: how many entries were not taken out; ``filled``: places of the table that are taken."""
+TEXT = words_layout("i64 used, i64 room")
+"""What a block of code points has before them: how many are used, and for how many there is room. A text that ends
+where the used ones do is added to in place."""
+TEXT_DATA = BLOCK_DATA + TEXT.words * WORD
+"""Bytes from the start of a block to its code points."""
 LEAF = words_layout("ptr object, ptr array, ptr chain, ptr storage, ptr tensor", base=BLOCK)
 """The block that stands for an argument: the object passed in, its array (with a reference of the leaf's), the leaf
 before it, and, where known, the storage and the tensor that stand for it among the results (without references)."""

@@ -193,6 +193,7 @@ def _slots(cls: type) -> dict[str, int]:
 
 _OBJECTS = {
     "tensor_type": Tensor, "storage_type": Storage, "float_type": float, "complex_type": complex, "int_type": int,
+    "str_type": str,
     "tuple_type": tuple, "list_type": list, "dict_type": dict, "none": None, "true": True, "false": False, "zero": 0,
     "grad_mode": grad_mode.mode, "first_version_name": "first_version",
 }  # fmt: skip

@@ -36,15 +36,15 @@ from flambeau.util.source import SourceRange
 Why = tuple[str, str]
 """What has no native form, and what has one."""
 DICT: Final = (
-    "a dict has no native form unless its keys are ints, bools or tuples of these, and its values numbers or lists of "
-    "them",
+    "a dict has no native form unless its keys are ints, bools, texts or tuples of these, and its values numbers, "
+    "texts or lists of them",
     "let ints, or tuples of ints, be the keys, keep the numbers in a list or tensor that the keys index "
     + instead("(`{code}`, ", "counts = [0] * n", given="n: int", gives="counts")
     + instead("`{code}`), ", "counts[k] += 1", given="counts: list[int], k: int = 0", gives="counts")
     + "or copy what is needed of the dict into lists before the loop",
 )
 SET: Final = (
-    "a set has no native form unless it is one of ints, bools or tuples of these",
+    "a set has no native form unless it is one of ints, bools, texts or tuples of these",
     "let ints, or tuples of ints, be the items, or keep a list of bools that they index: "
     + instead("`{code}`, ", "seen = [False] * n", given="n: int", gives="seen")
     + instead("`{code}`", "seen[k] = True", given="seen: list[bool], k: int = 0", gives="seen"),
@@ -55,7 +55,8 @@ IN_PART: Final = (
     "objects are what keeps this one from being native as a whole",
 )
 TEXT: Final = (
-    "text has no native form",
+    "text has a native form as far as parts of it, comparisons, searches, sums, `ord`, `chr`, `str` of ints, `upper`, "
+    "`lower`, `isalpha` and their like go",
     instead(
         "loop over numbers: `{code}` before the loop, and make text of the result after it",
         "codes = [ord(c) for c in text]",

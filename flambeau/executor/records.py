@@ -104,7 +104,7 @@ _OF_FIELDS: Final[frozenset[type]] = frozenset(
     Tiling, Product, KeptCode, KeptCodes, Prelinked, KeptTable, KeptLaunch, KeptNative, KeptGraph, Looks, Linkage,
     TensorConstant,
     representation.Int, representation.Float, representation.Bool, representation.Complex, representation.Array,
-    representation.Element, representation.Listed, representation.Mapped, representation.Tupled,
+    representation.Element, representation.Text, representation.Listed, representation.Mapped, representation.Tupled,
     representation.Optional, representation.Fixed,
     representation.OneOf, representation.Unlike,
 })  # fmt: skip

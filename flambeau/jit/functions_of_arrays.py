@@ -108,7 +108,7 @@ def _check(function: ArrayFunction, declared: Mapping[str, Type]) -> None:
     """Compile a function for arrays of the usual dtypes and ranks until one is taken.
 
     Raises the refusal that comes last in the program if none is. Of several arrays, which may be of different dtypes
-    and ranks when it is called, that says nothing unless it is refused alike for all that get as far.
+    and ranks when it is called, that says nothing unless several get as far and are refused alike.
     """
     refusals = list[CompileError]()
     for dtype, rank in _USUAL:
@@ -119,7 +119,7 @@ def _check(function: ArrayFunction, declared: Mapping[str, Type]) -> None:
             refusals.append(error)
     last = max(map(_place, refusals))  # what arrays of another rank are refused at says nothing of those that are meant
     furthest = [error for error in refusals if _place(error) == last]
-    if len(declared) == 1 or len({error.message for error in furthest}) == 1:
+    if len(declared) == 1 or (len(furthest) > 1 and len({error.message for error in furthest}) == 1):
         raise furthest[0]
 
 

@@ -65,7 +65,7 @@ def test_quick_calls_answer_as_slow_ones() -> None:
 
 
 def test_loops_that_are_slow_are_told_of() -> None:
-    source = 'def f(s: str, n: int):\n    t = ""\n    for i in range(n):\n        t = s\n    return t\n'
+    source = 'def f(s: str, n: int):\n    t = ""\n    for i in range(n):\n        t = s.title()\n    return t\n'
     function = flambeau.CompilationUnit(source).f
     for _ in range(4):
         function("a", 3)
@@ -82,7 +82,7 @@ def f(xs: List[int], d: Dict[str, float], words: List[str], n: int = 2):
     total = 0
     for x in xs:
         total += x
-    return xs, total, d, ["<" + w + ">" for w in words]
+    return xs, total, d, ["<" + w.title() + ">" for w in words]
 """
 CALLS: list[tuple[tuple[Any, ...], dict[str, Any]]] = [
     (([1, 2], {"a": 0.5}, ["a", "b"], 3), {}), (([], {}, [], 3), {}), (([1], {}, ["a"]), {}),

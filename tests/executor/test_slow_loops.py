@@ -49,7 +49,7 @@ def kinds_in_a_list(n: int) -> int:
 def letters(n: int) -> int:
     text, found, at = "abracadabra" * (n // 11 + 1), 0, 0
     while at < n:
-        if text[at] == "a":
+        if text[at].title() == "A":
             found += 1
         at += 1
     return found
@@ -124,7 +124,7 @@ PAIRS: dict[str, tuple[Callable[[int], Any], str, str, Callable[[int], Any]]] = 
     "dict": (counted, "a dict has no native form unless", "counts.get(i, 0)", counted_in_a_list),
     "dict of tensors": (totals, "a dict has no native form unless", "sums[k % 2]", totals_in_a_list),
     "set": (kinds, "a set has no native form unless", "seen.add", kinds_in_a_list),
-    "text": (letters, "text has no native form", "text[at]", letters_as_numbers),
+    "text": (letters, "text has a native form as far as", "text[at].title()", letters_as_numbers),
     "try": (divided, "a `try` block whose exception is looked at", "try:", divided_if),
     "objects": (points, "objects of class Point", "made[k % 10]", fields),
 }
@@ -161,11 +161,11 @@ def _line(number: int) -> str:
         return file.read().splitlines()[number - 1]
 
 
-def remembered(n: int, known: dict[str, int]) -> int:
+def remembered(n: int, known: dict[float, int]) -> int:
     if n < 2:
         return n
-    if "one" in known:
-        return known["one"]
+    if 0.5 in known:
+        return known[0.5]
     return remembered(n - 1, known) + remembered(n - 2, known)
 
 
@@ -251,9 +251,9 @@ def test_c17_the_warning_can_be_an_error_or_silenced_by_name() -> None:
 
 
 def grouped(x: Tensor, n: int) -> tuple[float, int]:
-    names: dict[str, int] = {}
+    names: dict[float, int] = {}
     for k in range(len(x) + 2):
-        names[str(k)] = k
+        names[0.5 * k] = k
     total = 0.0
     for _ in range(n):
         total += float(x[_ % 3])

@@ -127,3 +127,38 @@ def annotated_in_part(x: np.ndarray, k=None, scale=2.0):
 
 PROGRAMS = ELEMENTARY[_FIRST:]
 del ELEMENTARY[_FIRST:]
+
+
+@program(rng.random((6, 6)), rng.random(6))
+def largest_eigenvalue(a: np.ndarray, v: np.ndarray):
+    value = 0.0
+    for _ in range(100):
+        w = a @ v
+        v = w / np.linalg.norm(w)
+        new = v @ (a @ v)
+        if abs(new - value) < 1e-12:
+            break
+        value = new
+    return value, v, abs(a - 0.5), abs(-v.astype(np.float32))
+
+
+@program(rng.random((6, 6)) + 6 * np.eye(6), rng.random(6))
+def conjugate_gradients(a: np.ndarray, b: np.ndarray):
+    a = (a + a.T) / 2
+    x = np.zeros_like(b)
+    r = b - a.dot(x)
+    p = r.copy()
+    square = r.dot(r)
+    steps = 0
+    while steps < 50:
+        ap = a.dot(p)
+        alpha = square / p.dot(ap)
+        x += alpha * p
+        r -= alpha * ap
+        new = r.dot(r)
+        if np.sqrt(new) < 1e-10:
+            break
+        p = r + (new / square) * p
+        square = new
+        steps += 1
+    return x, steps, np.dot(2.0, b), np.dot(b, b[0]), b.dot(b[1])

@@ -31,10 +31,13 @@ from flambeau.codegen.graph.representation import Bool, Fixed, Float, Int, OneOf
 from flambeau.codegen.llvm.emitter import Value as Register
 from flambeau.ir.graph import Node
 from flambeau.schema.opdef import UNKNOWN
+from flambeau.schema.types import StringType
 
 MOST: Final = 64
 """Combinations of values for which an operator is run beforehand."""
 _KINDS: Final = (str, int, bool, float)
+_LONGER: Final = ("aten::add", "aten::mul")
+"""What makes texts longer, in a loop ever more of them."""
 
 
 def by_table(fn: EmittedFunction, node: Node) -> bool:
@@ -42,7 +45,7 @@ def by_table(fn: EmittedFunction, node: Node) -> bool:
     natives = [fn.values.get(v) for v in node.operands]
     if not any(isinstance(n, ChoiceValue) for n in natives) or any(map(is_nothing, natives)):
         return False
-    if node.definition is None or len(node.results) != 1 or not is_pure(node):
+    if node.definition is None or not _may_be_run(node):
         return False
     values = [_values(native) for native in natives]
     if UNKNOWN in (v for some in values for v in some) or math.prod(map(len, values)) > MOST:
@@ -51,6 +54,13 @@ def by_table(fn: EmittedFunction, node: Node) -> bool:
     if answers is not None:
         fn.values.set(node.result(), _looked_up(fn, _number(fn, natives, values), answers))
     return answers is not None
+
+
+def _may_be_run(node: Node) -> bool:
+    """Whether an operator may be run beforehand."""
+    if len(node.results) != 1 or not is_pure(node):
+        return False
+    return node.op not in _LONGER or not isinstance(node.result().static_type, StringType)
 
 
 def _values(native: Native) -> Sequence[Any]:

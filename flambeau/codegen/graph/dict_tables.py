@@ -13,8 +13,9 @@ from collections.abc import Iterator, Sequence
 from contextlib import contextmanager
 from typing import Final
 
-from flambeau.codegen.graph.list_release import mangled
+from flambeau.codegen.graph.list_release import block_words, mangled
 from flambeau.codegen.graph.representation import Mapped, llvm_words, word_count
+from flambeau.codegen.graph.text_functions import text_function
 from flambeau.codegen.layouts import BLOCK_DATA, DICT, LIST, WORD
 from flambeau.codegen.llvm.builder import FunctionBuilder, ModuleBuilder
 from flambeau.codegen.llvm.checked_emitter import FALSE, NULL, TRUE
@@ -30,6 +31,8 @@ NO_MEMORY: Final = -2
 _SPREAD: Final = 0x9E3779B97F4A7C15 - (1 << 64)
 """What keys are multiplied with: the golden ratio in 64 bits, which spreads neighbours evenly."""
 _ENDLESS: Final = 1 << 62
+_ON_TEXTS: Final = ("hash", "equal")
+_ON_TEXTS_TYPES: Final = {"text_hash": "i64 (ptr, i64)", "text_equal": "i1 (ptr, i64, ptr, i64)"}
 _LEAST_BITS: Final = 4
 
 
@@ -54,18 +57,24 @@ def table_functions(functions: dict[str, str], rep: Mapped) -> TableFunctions:
     stem = mangled(rep.entry)
     names = TableFunctions(*(f"dict_{what}_{stem}" for what in ("find", "place", "remove", "grow", "index", "add")))
     if names.find not in functions:
-        functions[names.find] = _Tables(names, rep).text()
+        texts = [index for index, _ in block_words(rep.key)]
+        for name in _ON_TEXTS if texts else ():
+            text_function(functions, name)
+        functions[names.find] = _Tables(names, rep, texts).text()
     return names
 
 
 class _Tables:
     """Writes the functions of one kind of dict."""
 
-    def __init__(self, names: TableFunctions, rep: Mapped) -> None:
+    def __init__(self, names: TableFunctions, rep: Mapped, texts: Sequence[int]) -> None:
+        """`texts`: which words of a key a text begins with."""
         self.names = names
+        self.texts = texts
         self.key_words = llvm_words(rep.key)
         self.width = word_count(rep.entry)
         own = {"new_block": "ptr (ptr, i64)", "drop_block": "void (ptr)", "release": "void (ptr)"}
+        own |= {"retain": "void (ptr)", **_ON_TEXTS_TYPES}
         self.m = ModuleBuilder({}, own=own)
         self.keys = [f"{kind} key{k}" for k, kind in enumerate(self.key_words)]
         kinds = ", ".join(("ptr", "ptr", *self.key_words))
@@ -96,7 +105,7 @@ class _Tables:
         return [f.convert("zext", k, "i64") if k.type == "i1" else k for k in keys]
 
     def _hash(self, f: FunctionBuilder, keys: Sequence[Value]) -> Value:
-        first, *others = keys
+        first, *others = self._numbers(f, keys)
         hashed = f.op("mul", first, _SPREAD)
         for key in others:
             turned = f.op("xor", hashed, f.op("lshr", hashed, 29))
@@ -104,8 +113,25 @@ class _Tables:
         return hashed
 
     def _is_key_of(self, f: FunctionBuilder, entry: Value, keys: Sequence[Value]) -> Value:
-        same = [f.compare("eq", f.word_of(entry, 1 + k), key) for k, key in enumerate(keys)]
-        return f.all_of(f.compare("ne", f.load(entry), 0), *same)
+        conditions = [f.compare("ne", f.load(entry), 0)]
+        for k, key in enumerate(keys):
+            if k in self.texts:
+                own = f.word_of(entry, 2 + k, "ptr"), f.word_of(entry, 3 + k)
+                conditions.append(f.call("text_equal", *own, *keys[k + 1 : k + 3]))
+            elif not self._is_within_text(k):
+                conditions.append(f.compare("eq", f.word_of(entry, 1 + k), key))
+        return f.all_of(*conditions)
+
+    def _numbers(self, f: FunctionBuilder, keys: Sequence[Value]) -> list[Value]:
+        """The numbers that a hash is made of: words, and of a text the hash of its code points."""
+        return [
+            f.call("text_hash", *keys[k + 1 : k + 3]) if k in self.texts else key
+            for k, key in enumerate(keys) if not self._is_within_text(k)
+        ]  # fmt: skip
+
+    def _is_within_text(self, k: int) -> bool:
+        """Whether a word of a key is one of a text, but not its first."""
+        return k - 1 in self.texts or k - 2 in self.texts
 
     def _start(self, f: FunctionBuilder, block: Value, hashed: Value) -> tuple[Value, Value]:
         """Where in the table to look first, and the mask of places in it."""
@@ -199,6 +225,8 @@ class _Tables:
         entry = self._entry(f, self._first(f, block), length)
         for k, word in enumerate([f.typed(1, "i64"), *keys]):
             f.set_word(entry, k, word)
+        for k in self.texts:
+            f.call("retain", keys[k])
         for k in range(1 + len(keys), self.width):
             f.set_word(entry, k, 0)
         f.put(block, LIST, length=f.op("add", length, 1))
@@ -210,6 +238,9 @@ class _Tables:
         block, index = f.parameters
         first = self._first(f, block)
         entry = self._entry(f, first, index)
+        for k in self.texts:
+            f.call("release", f.word_of(entry, 1 + k, "ptr"))
+            f.set_word(entry, 1 + k, 0)
         for k in (0, *range(1 + len(self.key_words), self.width)):
             f.set_word(entry, k, 0)
         f.put(block, DICT, live=f.op("sub", f.get(block, DICT, "live"), 1))
@@ -270,7 +301,8 @@ class _Tables:
         with f.loop(f.get(block, LIST, "length")) as k:
             entry = self._entry(f, first, k)
             with f.when(f.compare("ne", f.load(entry), 0)):
-                keys = [f.word_of(entry, 1 + w) for w in range(len(self.key_words))]
+                kinds = ["ptr" if kind == "ptr" else "i64" for kind in self.key_words]
+                keys = [f.word_of(entry, 1 + w, kind) for w, kind in enumerate(kinds)]
                 start, mask = self._start(f, block, self._hash(f, keys))
                 looking = f.loop(_ENDLESS, start)
                 with looking:

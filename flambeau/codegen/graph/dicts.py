@@ -1,4 +1,4 @@
-"""Dicts whose keys are ints, bools or tuples of these: see `dict_tables` for how a key is found."""
+"""Dicts whose keys are ints, bools, texts or tuples of these: see `dict_tables` for how a key is found."""
 
 from __future__ import annotations
 
@@ -324,7 +324,7 @@ def pop_item(fn: EmittedFunction, node: Node) -> None:
     count = lists.length(fn, mapping.entries)
     fn.exits.fail_if(fn.e.icmp("eq", count, number(0)), node)
     at = fn.e.binary("sub", count, number(1))
-    pair = TupleValue((key_at(fn, mapping, at), value_at(fn, mapping, at)))
+    pair = TupleValue((_retained(fn, key_at(fn, mapping, at)), value_at(fn, mapping, at)))
     remove(fn, mapping, at)
     fn.values.set_new(node.result(), pair)
 
@@ -348,6 +348,12 @@ def items(fn: EmittedFunction, node: Node) -> None:
         fn, node, lambda mapping: Tupled((mapping.rep.key, mapping.rep.value)),
         lambda mapping, at: TupleValue((key_at(fn, mapping, at), value_at(fn, mapping, at))),
     )  # fmt: skip
+
+
+def _drop_all(
+    fn: EmittedFunction, mapping: DictValue, part: Callable[[EmittedFunction, DictValue, Register], Native]
+) -> None:
+    each(fn, lists.length(fn, mapping.entries), lambda at: fn.values.drop(part(fn, mapping, at)))
 
 
 def _listed(
@@ -396,8 +402,9 @@ def clear(fn: EmittedFunction, node: Node) -> None:
     """`clear`."""
     e, mapping = fn.e, mapping_of(fn, node.operand(0))
     refuse_lanes(fn)
-    if holds_blocks(mapping.rep.value):
-        each(fn, lists.length(fn, mapping.entries), lambda at: fn.values.drop(value_at(fn, mapping, at)))
+    for part, rep in ((key_at, mapping.rep.key), (value_at, mapping.rep.value)):
+        if holds_blocks(rep):
+            _drop_all(fn, mapping, part)
     e.raw(f"call void @release(ptr {memory.load_word(e, mapping.block, DICT.word('table'), 'ptr')})")
     memory.store_word(e, mapping.block, DICT.word("table"), NULL)
     for name in ("length", "live", "filled"):

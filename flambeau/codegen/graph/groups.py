@@ -28,6 +28,7 @@ from flambeau.codegen.graph.representation import (
     Float,
     Int,
     Representation,
+    has_text,
     holds_blocks,
     llvm_words,
 )
@@ -222,6 +223,8 @@ def operator(fn: EmittedFunction, node: Node) -> None:
     if definition is None:
         raise CannotCompileError("it has no native form")
     natives = [fn.values.get(v) for v in node.operands]
+    if fn.scope.loop_depth and any(has_text(n.rep) for n in natives):
+        raise CannotCompileError("a text in a loop that Python would be asked for, an iteration at a time")
     changed = _changed_lists(definition, natives)
     if changed and any(isinstance(v.static_type, ListType) for v in node.results):
         call_python(fn, node, (), changed)

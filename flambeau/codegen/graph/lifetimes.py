@@ -9,13 +9,15 @@ from __future__ import annotations
 from collections.abc import Iterable, Sequence
 
 from flambeau.analysis.alias import AliasAnalysis
+from flambeau.ir.constants import constant_value, is_constant
 from flambeau.ir.graph import Block, Graph, Node, Value
 from flambeau.schema.alias import WILDCARD
-from flambeau.schema.types import ListType, TensorType
+from flambeau.schema.types import ListType, StringType, TensorType
 
 SAME_VALUE = frozenset({"prim::unchecked_cast", "prim::unchecked_unwrap_optional", "prim::Guard", "prim::profile"})
 """Nodes whose result is their first operand."""
 _CONTAINERS = frozenset({"prim::ListConstruct", "prim::TupleConstruct", "prim::DictConstruct"})
+_PARTS_OF_TEXTS = frozenset({"aten::__getitem__", "prim::StringIndex", "aten::slice"})
 _PASSES_ON = frozenset({"prim::Return", "prim::Loop"})
 
 
@@ -36,6 +38,13 @@ def _is_item(node: Node) -> bool:
         return False
     alias = definition.schema.returns[0].alias
     return alias is not None and alias.is_wildcard
+
+
+def _is_part_of_text(node: Node) -> bool:
+    """Whether the result of an operator shows code points of its first operand."""
+    if node.op not in _PARTS_OF_TEXTS or not isinstance(node.operand(0).static_type, StringType):
+        return False
+    return node.op != "aten::slice" or (is_constant(node.operand(3)) and constant_value(node.operand(3)) == 1)
 
 
 def _is_stored(user: Node, offset: int) -> bool:
@@ -98,6 +107,8 @@ class Lifetimes:
         if _is_view(node):
             return self._only_looked_at(result)
         if definition is not None and definition.schema.is_mutable and isinstance(result.static_type, TensorType):
+            return self._only_looked_at(result)
+        if _is_part_of_text(node):
             return self._only_looked_at(result)
         if _is_item(node):
             return self._only_looked_at(result) and not self._alias.is_written(node.operand(0))

@@ -164,7 +164,7 @@ def _slice(fn: EmittedFunction, node: Node, changed: ListValue) -> None:
         return
     size = length(fn, changed)
     start, end = (
-        _bound(fn, fn.values.get(v), size, o) for v, o in zip(node.operands[1:3], (number(0), size), strict=True)
+        slice_bound(fn, fn.values.get(v), size, o) for v, o in zip(node.operands[1:3], (number(0), size), strict=True)
     )
     count = e.intrinsic("smax", e.binary("sub nsw", end, start), number(0))
     new_items = new_list(fn, changed.rep, count)
@@ -186,7 +186,7 @@ def _stepped(fn: EmittedFunction, node: Node, changed: ListValue, step: int | No
     around = (number(0), size) if step > 0 else (last, number(-1))
     low, high = (number(0), size) if step > 0 else (number(-1), last)
     start, end = (
-        _bound(fn, fn.values.get(v), size, o, low, high) for v, o in zip(node.operands[1:3], around, strict=True)
+        slice_bound(fn, fn.values.get(v), size, o, low, high) for v, o in zip(node.operands[1:3], around, strict=True)
     )
     distance = e.binary("sub", end, start) if step > 0 else e.binary("sub", start, end)
     reach = e.intrinsic("smax", distance, number(0))
@@ -203,10 +203,11 @@ def _stepped(fn: EmittedFunction, node: Node, changed: ListValue, step: int | No
     fn.values.set_new(node.result(), new_items)
 
 
-def _bound(
+def slice_bound(
     fn: EmittedFunction, bound: Native, size: Register, otherwise: Register, low: Register | None = None,
     high: Register | None = None,
 ) -> Register:  # fmt: skip
+    """A bound of a slice, counted from the front and within the sequence."""
     e = fn.e
     if isinstance(bound, FixedValue) and bound.rep.value is None:
         return otherwise

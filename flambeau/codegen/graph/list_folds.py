@@ -10,6 +10,7 @@ from flambeau.codegen.graph.emitted_function import EmittedFunction
 from flambeau.codegen.graph.memory import number
 from flambeau.codegen.graph.native_values import CannotCompileError, ListValue, Native, Scalar, TupleValue
 from flambeau.codegen.graph.representation import Bool, Float, Int, Representation
+from flambeau.codegen.graph.texts import are_equal, as_text, text_of
 from flambeau.codegen.llvm.emitter import Value as Register
 from flambeau.codegen.llvm.emitter import float_constant
 from flambeau.ir.graph import Node
@@ -120,11 +121,33 @@ def some_or_all(fn: EmittedFunction, node: Node) -> None:
 
 def contains(fn: EmittedFunction, node: Node) -> None:
     """`item in list`, of ints: a float may be in a list that is not equal to it."""
-    e, sequence, wanted = fn.e, fn.values.get(node.operand(0)), fn.values.scalar(node.operand(1))
+    e, sequence = fn.e, fn.values.get(node.operand(0))
+    if native_values.is_text(fn.values.get(node.operand(1)).rep):
+        _contains_text(fn, node, sequence)
+        return
+    wanted = fn.values.scalar(node.operand(1))
     if not isinstance(_kind(sequence), Int) or not isinstance(wanted.rep, Int):
         raise CannotCompileError("in a list of floats, which Python compares as objects first")
     folded = _folded(fn, sequence, FALSE, lambda a, b: e.binary("or", a, e.icmp("eq", b, wanted.register)))
     fn.values.set(node.result(), Scalar(Bool(), folded))
+
+
+def _contains_text(fn: EmittedFunction, node: Node, sequence: Native) -> None:
+    """`text in list`."""
+    e, wanted, slot = fn.e, text_of(fn, node.operand(1)), fn.e.slot("i1", 8)
+    e.raw(f"store i1 false, ptr {slot}")
+
+    def compare(one: Native) -> None:
+        state = e.define(f"load i1, ptr {slot}", "i1", 1)
+        e.raw(f"store i1 {e.binary('or', state, are_equal(fn, as_text(fn, one), wanted))}, ptr {slot}")
+
+    if isinstance(sequence, TupleValue):
+        for one in sequence.items:
+            compare(one)
+    else:
+        listed = _list(sequence)
+        each(fn, lists.length(fn, listed), lambda k: compare(lists.item(fn, listed, k)))
+    fn.values.set(node.result(), Scalar(Bool(), e.define(f"load i1, ptr {slot}", "i1", 1)))
 
 
 def equal(fn: EmittedFunction, node: Node) -> None:

@@ -8,6 +8,7 @@ from flambeau.codegen.graph.representation import (
     Mapped,
     Optional,
     Representation,
+    Text,
     Tupled,
     Unlike,
     holds_blocks,
@@ -51,7 +52,7 @@ def _release_text(functions: dict[str, str], name: str, rep: Listed | Mapped) ->
         first = f.at(items, BLOCK_DATA, "i8")
         with f.loop(f.get(block, LIST, "length")) as k:
             item = f.at(first, f.op("mul", k, word_count(kind)))
-            for index, inner in _block_words(kind):
+            for index, inner in block_words(kind):
                 function = release_function(functions, inner) if isinstance(inner, Listed | Mapped) else "release"
                 m.own(function, "void (ptr)")
                 f.call(function, f.word_of(item, index, "ptr"))
@@ -65,19 +66,19 @@ def _release_text(functions: dict[str, str], name: str, rep: Listed | Mapped) ->
     return m.text()
 
 
-def _block_words(rep: Representation, start: int = 0) -> list[tuple[int, Representation]]:
+def block_words(rep: Representation, start: int = 0) -> list[tuple[int, Representation]]:
     """Where among an item's words the addresses of blocks are."""
     match rep:
-        case Listed() | Mapped() | Array():
+        case Listed() | Mapped() | Array() | Text():
             return [(start, rep)]
         case Tupled():
-            block_words = []
+            addresses = []
             for part in rep.items:
-                block_words += _block_words(part, start)
+                addresses += block_words(part, start)
                 start += word_count(part)
-            return block_words
+            return addresses
         case Optional():
-            return _block_words(rep.inner, start + 1)
+            return block_words(rep.inner, start + 1)
         case Unlike():
             return [(start + 1, rep.longest)]
         case _:

@@ -21,6 +21,7 @@ from flambeau.codegen.graph.representation import (
     OneOf,
     Optional,
     Representation,
+    Text,
     Tupled,
     Unknown,
     holds_blocks,
@@ -148,6 +149,8 @@ def _in_memory(rep: Representation) -> Representation:
             return Array(rep.dtype, rep.rank)
         case Element():
             return Array(rep.dtype, 0)
+        case Fixed() | OneOf() if native_values.is_text(rep):
+            return Text()
         case Fixed() | OneOf():
             raise CannotCompileError(f"a list of {native_values.describe(rep)}")
         case Optional():

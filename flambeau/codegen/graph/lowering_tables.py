@@ -15,6 +15,8 @@ lowers: Final = RuleTable[Lowering]("native code")
 lowers_on_lists: Final = RuleTable[Lowering]("native code on lists")
 lowers_on_items: Final = RuleTable[Lowering]("native code on lists, known items among them")
 """Registers lowerings of operators that only look at a list, and take its items for it where these are known."""
+lowers_on_texts: Final = RuleTable[Lowering]("native code on texts")
+"""Registers lowerings of operators whose first operand is a text, or an int that counts repetitions of the second."""
 lowers_on_dicts: Final = RuleTable[Lowering]("native code on dicts and sets")
 lowers_on_complex: Final = RuleTable[Lowering]("native code on complex numbers")
 """Registers lowerings of operators with a complex number among their operands."""

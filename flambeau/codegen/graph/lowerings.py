@@ -48,6 +48,7 @@ from flambeau.codegen.graph import (
     sets,
     sorting,
     tensor_literals,
+    texts,
     triangular,
     whole_numbers,
     writes,
@@ -63,6 +64,7 @@ from flambeau.codegen.graph.lowering_tables import (
     lowers_on_items,
     lowers_on_lists,
     lowers_on_tensors,
+    lowers_on_texts,
     only_moves,
 )
 from flambeau.codegen.graph.memory import number
@@ -143,6 +145,8 @@ def _rule(fn: EmittedFunction, node: Node) -> Lowering | None:
         return _rule_for_complex_tensors(node)
     if complex_numbers.is_complex(fn, node) and node.op in lowers_on_complex:
         return lowers_on_complex[node.op]
+    if node.op in lowers_on_texts and texts.are_of_text(reps):
+        return lowers_on_texts[node.op]
     if node.op in lowers:
         return lowers[node.op]
     if node.op == "^try":
@@ -334,8 +338,7 @@ def _unwrap(fn: EmittedFunction, node: Node) -> None:
     fn.values.set_view(node.result(), optional)
 
 
-assert complex_functions, exact_functions  # both register
-assert numpy_draws  # so does it
+assert (complex_functions, exact_functions, numpy_draws)[0]  # they register
 only_moves(
     "aten::select", "aten::slice", "aten::transpose", "aten::t", "aten::permute", "aten::unsqueeze", "aten::squeeze",
     "aten::view", "aten::reshape", "aten::clone", "aten::contiguous", "aten::expand", "aten::unbind", "aten::size",

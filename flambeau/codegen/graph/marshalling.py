@@ -21,6 +21,7 @@ from flambeau.codegen.graph.number_words import (
 )
 from flambeau.codegen.graph.representation import Representation, word_count
 from flambeau.codegen.graph.shown_tensors import Shown, item_words
+from flambeau.codegen.graph.text_words import read_text, text_words
 from flambeau.codegen.layouts import BLOCK, BLOCK_DATA, BLOCK_PADDING, CONTEXT, DICT, FOREVER, LEAF, LIST
 from flambeau.schema.dtype import DType
 from flambeau.tensor.storage import Storage
@@ -71,6 +72,8 @@ class Arguments:
                 leaf = LEAF.pack(references=FOREVER, origin=1 + number, object=id(value))
                 self._keep += [leaf, array, value]
                 return [ctypes.addressof(leaf), array.__array_interface__["data"][0], *array.shape, *array.strides]
+            case forms.Text():
+                return self._text_words(value)
             case forms.Listed():
                 items = [w for item in value for w in self._words(item, rep.item, number)]
                 new = new_list(self._context, items, len(value), word_count(rep.item))
@@ -78,10 +81,7 @@ class Arguments:
                 self.lists.append((number, rep, new, value))
                 return [new]
             case forms.Mapped():
-                entries = [w for item in _pairs(rep, value) for w in self._words(item, rep.entry, number)]
-                block = new_dict(self._context, entries, len(value), word_count(rep.entry))
-                BLOCK.write(block, "references", FOREVER)
-                return [block]
+                return [self._dict(value, rep, number)]
             case forms.Tupled():
                 return [w for v, r in zip(value, rep.items, strict=True) for w in self._words(v, r, number)]
             case forms.Optional():
@@ -91,6 +91,18 @@ class Arguments:
                 return unlike_words(rep, kind, self._words(value, kind, number))
             case _:
                 return plain_words(rep, value)
+
+    def _text_words(self, value: str) -> list[int]:
+        words = text_words(value, lambda size: new_block(self._context, size))
+        BLOCK.write(words[0], "references", FOREVER)
+        return words
+
+    def _dict(self, value: Any, rep: forms.Mapped, number: int) -> int:
+        """The block of a dict, or a set."""
+        entries = [w for item in _pairs(rep, value) for w in self._words(item, rep.entry, number)]
+        block = new_dict(self._context, entries, len(value), word_count(rep.entry))
+        BLOCK.write(block, "references", FOREVER)
+        return block
 
 
 def _pairs(rep: forms.Mapped, value: Any) -> Iterator[tuple[int, Any, Any]]:
@@ -189,6 +201,8 @@ def read_value(rep: Representation, words: Iterator[int], seen: SeenTensors) -> 
             return wrap(bits_element(next(words), rep.dtype))
         case forms.Int() | forms.Float() | forms.Complex() | forms.Bool():
             return read_number(rep, words)
+        case forms.Text():
+            return read_text(words)
         case forms.Fixed():
             return rep.value
         case forms.OneOf():
@@ -317,6 +331,8 @@ def _result_words(rep: Representation, value: Any, context: int, operands: Shown
             return _array_words(rep, value, context, operands)
         case forms.Tupled():
             return [w for v, r in zip(value, rep.items, strict=True) for w in _result_words(r, v, context, operands)]
+        case forms.Text():
+            return text_words(value, lambda size: new_block(context, size))
         case forms.Listed():
             items = [w for v in value for w in _result_words(rep.item, v, context, operands)]
             return [new_list(context, items, len(value), word_count(rep.item))]
@@ -324,14 +340,16 @@ def _result_words(rep: Representation, value: Any, context: int, operands: Shown
             entries = [w for one in _pairs(rep, value) for w in _result_words(rep.entry, one, context, operands)]
             return [new_dict(context, entries, len(value), word_count(rep.entry))]
         case forms.Optional():
-            if value is None:
-                return [0] * word_count(rep)
-            return [1, *_result_words(rep.inner, value, context, operands)]
+            return _optional_words(rep, value, context, operands)
         case forms.Unlike():
             kind = forms.Array(value.dtype, value._array.ndim)
             return unlike_words(rep, kind, _array_words(kind, value, context, operands))
         case _:
             return _checked_words(rep, value)
+
+
+def _optional_words(rep: forms.Optional, value: Any, context: int, operands: Shown) -> list[int]:
+    return [0] * word_count(rep) if value is None else [1, *_result_words(rep.inner, value, context, operands)]
 
 
 def _checked_words(rep: Representation, value: Any) -> list[int]:

@@ -82,6 +82,16 @@ class ArrayValue:
 
 
 @dataclass(slots=True)
+class TextValue:
+    """A str: where its code points are."""
+
+    rep: forms.Text
+    owner: Register
+    data: Register
+    length: Register
+
+
+@dataclass(slots=True)
 class ListValue:
     """A list by reference."""
 
@@ -157,6 +167,7 @@ Native: TypeAlias = (
     Scalar
     | ComplexValue
     | ArrayValue
+    | TextValue
     | ListValue
     | DictValue
     | TupleValue
@@ -180,6 +191,10 @@ def words_of(value: Native) -> Iterator[Register]:
             yield value.data
             yield from value.sizes
             yield from value.strides
+        case TextValue():
+            yield value.owner
+            yield value.data
+            yield value.length
         case ListValue() | DictValue():
             yield value.block
         case TupleValue():
@@ -215,6 +230,8 @@ def _take(rep: Representation, words: list[Register]) -> tuple[Native, list[Regi
             end = 2 + rep.rank
             sizes, strides = tuple(words[2:end]), tuple(words[end : end + rep.rank])
             return ArrayValue(rep, words[0], words[1], sizes, strides), words[end + rep.rank :]
+        case forms.Text():
+            return TextValue(rep, words[0], words[1], words[2]), words[3:]
         case forms.Listed():
             return ListValue(rep, words[0]), words[1:]
         case forms.Mapped():
@@ -253,7 +270,8 @@ def join(a: Representation, b: Representation) -> Representation:
     """
     if a == b or (_is_single(a) and _is_single(b) and a.dtype == b.dtype):
         return a
-    joined = _of_one_kind(a, b) or _with_absence(a, b) or _with_absence(b, a) or _choice(a, b) or _unlike(a, b)
+    alike = _of_one_kind(a, b) or _text(a, b) or _with_absence(a, b) or _with_absence(b, a)
+    joined = alike or _choice(a, b) or _unlike(a, b)
     if joined is None:
         raise CannotCompileError(f"a value is {describe(a)} on one way and {describe(b)} on another")
     return joined
@@ -304,6 +322,24 @@ def _choice(a: Representation, b: Representation) -> forms.OneOf | None:
     return forms.OneOf(tuple(dict.fromkeys(values)))
 
 
+def is_text(rep: Representation) -> bool:
+    """Whether all values that look like this are texts."""
+    match rep:
+        case forms.Text():
+            return True
+        case forms.Fixed():
+            return isinstance(rep.value, str)
+        case forms.OneOf():
+            return all(isinstance(v, str) for v in rep.values)
+        case _:
+            return False
+
+
+def _text(a: Representation, b: Representation) -> forms.Text | None:
+    """Any text, where one of two is, and the other is a text too."""
+    return forms.Text() if forms.Text() in (a, b) and is_text(a) and is_text(b) else None
+
+
 def _with_absence(a: Representation, b: Representation) -> Representation | None:
     """What holds None, or what may be None, and something else."""
     match a, b:
@@ -314,7 +350,7 @@ def _with_absence(a: Representation, b: Representation) -> Representation | None
         case forms.Fixed(None), _:
             return forms.Optional(b)
         case forms.Optional(), forms.Fixed() | forms.OneOf():
-            return _optional(_choice(a.inner, b))
+            return _optional(_text(a.inner, b) or _choice(a.inner, b))
         case forms.Optional(), _:
             return forms.Optional(_join_inside(a.inner, b))
         case _:
@@ -338,6 +374,8 @@ def describe(rep: Representation) -> str:
     match rep:
         case forms.Complex():
             return "a complex number"
+        case forms.Text():
+            return "a text"
         case forms.Array():
             return f"a {rep.dtype} tensor of rank {rep.rank}"
         case forms.Element():

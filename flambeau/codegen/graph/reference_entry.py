@@ -16,6 +16,7 @@ from flambeau.codegen.graph.dict_words import entry_words, fill_dict
 from flambeau.codegen.graph.number_words import kind_of_unlike
 from flambeau.codegen.graph.representation import Representation, word_count
 from flambeau.codegen.graph.signature import Parameter, Signature
+from flambeau.codegen.graph.text_words import read_text, text_words
 from flambeau.codegen.layouts import BLOCK, BLOCK_DATA, BLOCK_PADDING, CONTEXT, DICT, FOREVER, LEAF, LIST
 from flambeau.schema.dtype import DType
 from flambeau.tensor.storage import Storage
@@ -108,6 +109,8 @@ class _Call:
                 return [_number_word(number, value)]
             case forms.Complex() if type(value) is complex:
                 return [_bits(value.real), _bits(value.imag)]
+            case forms.Text() if type(value) is str:
+                return text_words(value, self.new_block)
             case forms.Fixed() as fixed if value is fixed.value:
                 return []
             case forms.Element() as element:
@@ -197,6 +200,8 @@ class _Call:
         match r:
             case forms.Int() | forms.Float() | forms.Complex() | forms.Bool():
                 return _number(r, words)
+            case forms.Text():
+                return read_text(words)
             case forms.Fixed():
                 return r.value
             case forms.OneOf():

@@ -6,6 +6,7 @@ A value of each representation is a fixed number of words, in this order::
     Complex                 the real and the imaginary part, as two floats
     Array(dtype, rank)      owner, data, size of each axis, bytes from one element to the next along each axis
     Element(dtype)          the bits of the element, in the low bits of the word
+    Text()                  owner, the address of the first code point, how many there are
     Listed(item)            the address of the list's block
     Mapped(key, value)      the address of the dict's, or the set's, block
     Tupled(items)           the words of the items, one after another
@@ -26,6 +27,7 @@ A value of each representation is a fixed number of words, in this order::
 An array's elements follow at a multiple of 64 bytes, unless its origin is an argument. A list has three more words,
 its length, its capacity and the address of its items, which are laid out as their words, one item after
 another. A dict is a list of its entries with a table beside it, by which an entry is found (see `dict_tables`).
+A text's owner is the block of a buffer of code points (see `codegen.layouts.TEXT`), or 0 where they lie in the code.
 """
 
 from __future__ import annotations
@@ -73,6 +75,11 @@ class Element:
     """A tensor without axes that nobody writes to: its one element."""
 
     dtype: DType
+
+
+@dataclass(frozen=True, slots=True)
+class Text:
+    """A str: code points in memory, 32 bits each, of which it may be a part."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -162,8 +169,8 @@ class Unknown:
 
 
 Representation: TypeAlias = (
-    Int | Float | Bool | Complex | Array | Element | Listed | Mapped | Tupled | Optional | Fixed | OneOf | Unlike
-    | Unknown
+    Int | Float | Bool | Complex | Array | Element | Text | Listed | Mapped | Tupled | Optional | Fixed | OneOf
+    | Unlike | Unknown
 )
 
 
@@ -174,6 +181,8 @@ def word_count(r: Representation) -> int:
             return 1
         case Complex():
             return 2
+        case Text():
+            return 3
         case Array():
             return 2 + 2 * r.rank
         case Tupled():
@@ -199,6 +208,8 @@ def llvm_words(r: Representation) -> tuple[str, ...]:
             return ("double", "double")
         case Element():
             return (element_llvm(r.dtype),)
+        case Text():
+            return ("ptr", "ptr", "i64")
         case Listed() | Mapped():
             return ("ptr",)
         case Array():
@@ -225,7 +236,7 @@ def element_llvm(dtype: DType) -> str:
 def holds_blocks(r: Representation) -> bool:
     """Whether a value refers to blocks, which must be counted."""
     match r:
-        case Array() | Listed() | Mapped() | Unlike():
+        case Array() | Text() | Listed() | Mapped() | Unlike():
             return True
         case Tupled():
             return any(map(holds_blocks, r.items))
@@ -235,10 +246,27 @@ def holds_blocks(r: Representation) -> bool:
             return False
 
 
+def has_text(r: Representation) -> bool:
+    """Whether a value is a text that only the run tells, or has such in it."""
+    match r:
+        case Text():
+            return True
+        case Listed():
+            return has_text(r.item)
+        case Mapped():
+            return has_text(r.key) or has_text(r.value)
+        case Tupled():
+            return any(map(has_text, r.items))
+        case Optional():
+            return has_text(r.inner)
+        case _:
+            return False
+
+
 def is_key(rep: Representation) -> bool:
     """Whether native code finds values that look like this in dicts: Python compares floats as objects first."""
     match rep:
-        case Int() | Bool():
+        case Int() | Bool() | Text():
             return True
         case Tupled():
             return bool(rep.items) and all(map(is_key, rep.items))

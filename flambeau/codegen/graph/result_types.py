@@ -22,6 +22,7 @@ from flambeau.schema.types import (
     NoneType,
     NumberType,
     OptionalType,
+    StringType,
     TensorType,
     TupleType,
     Type,
@@ -90,6 +91,8 @@ def of_type(type_: Type) -> Representation | None:
             return forms.Bool()
         case ComplexType():
             return forms.Complex()
+        case StringType():
+            return forms.Text()
         case NoneType():
             return forms.Fixed(None)
         case TensorType():

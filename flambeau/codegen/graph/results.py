@@ -6,7 +6,19 @@ from flambeau.codegen.graph import representation as forms
 from flambeau.codegen.graph import result_types
 from flambeau.codegen.graph.native_values import CannotCompileError, describe
 from flambeau.codegen.graph.representation import Representation
-from flambeau.schema.types import BOOL, COMPLEX, FLOAT, INT, NONE, ListType, OptionalType, TensorType, TupleType, Type
+from flambeau.schema.types import (
+    BOOL,
+    COMPLEX,
+    FLOAT,
+    INT,
+    NONE,
+    STRING,
+    ListType,
+    OptionalType,
+    TensorType,
+    TupleType,
+    Type,
+)
 
 
 def declared_rep(type_: Type) -> Representation | None:
@@ -40,6 +52,8 @@ def type_of(rep: Representation, declared: Type) -> Type:
             return BOOL
         case forms.Complex():
             return COMPLEX
+        case forms.Text():
+            return STRING
         case forms.Fixed() if rep.value is None:
             return NONE
     raise CannotCompileError(f"it is given {describe(rep)}")

@@ -22,11 +22,13 @@ from flambeau.codegen.graph.representation import (
     OneOf,
     Optional,
     Representation,
+    Text,
     Tupled,
     Unlike,
     llvm_words,
 )
 from flambeau.codegen.graph.side_exits import SideExits
+from flambeau.codegen.graph.text_literals import as_text
 from flambeau.codegen.graph.value_table import ValueTable
 from flambeau.codegen.layouts import BLOCK, BLOCK_DATA
 from flambeau.codegen.llvm.emitter import Value as Register
@@ -127,6 +129,8 @@ class Slots:
                 return self._in_new_block(native, rep)
             case Array() if isinstance(native, native_values.ArrayValue) and _are_alike(native.rep, rep):
                 return native_values.ArrayValue(rep, native.owner, native.data, native.sizes, native.strides)
+            case Text() if native_values.is_text(native.rep):
+                return as_text(self.e, self.exits.parts.functions, native)
             case OneOf() if isinstance(native, native_values.FixedValue | native_values.ChoiceValue):
                 return native_values.ChoiceValue(rep, self._index_among(rep.values, native))
             case Optional():

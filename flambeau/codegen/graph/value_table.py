@@ -18,7 +18,7 @@ from flambeau.codegen.graph.native_values import (
     constant_of,
 )
 from flambeau.codegen.graph.parts import Parts
-from flambeau.codegen.graph.representation import Array, Fixed, Listed, Mapped, holds_blocks
+from flambeau.codegen.graph.representation import Array, Fixed, Listed, Mapped, Text, holds_blocks
 from flambeau.codegen.graph.tensor_constants import TensorConstant
 from flambeau.codegen.llvm.emitter import Value as Register
 from flambeau.ir.graph import Graph, Node, Value
@@ -101,10 +101,10 @@ class ValueTable:
             function = release_function(self.parts.functions, rep) if isinstance(rep, Listed | Mapped) else "release"
             self.e.raw(f"call void @{function}(ptr {block})")
 
-    def blocks(self, native: Native) -> list[tuple[Register, Array | Listed | Mapped]]:
+    def blocks(self, native: Native) -> list[tuple[Register, Array | Text | Listed | Mapped]]:
         """The blocks a value refers to; those of what is not there are null."""
         match native:
-            case native_values.ArrayValue():
+            case native_values.ArrayValue() | native_values.TextValue():
                 return [(native.owner, native.rep)]
             case native_values.ListValue() | native_values.DictValue():
                 return [(native.block, native.rep)]

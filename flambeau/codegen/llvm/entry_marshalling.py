@@ -35,6 +35,9 @@ class Marshalling:
             case forms.Bool():
                 is_true = f.compare("ne", f.load(words), 0)
                 return self.reference(f.pick(is_true, m.symbol("true"), m.symbol("false"), "ptr"))
+            case forms.Text():
+                code_points, count = f.load(f.at(words, 1), "ptr"), f.load(f.at(words, 2))
+                return f.call("PyUnicode_FromKindAndData", 4, code_points, count)
             case forms.Fixed():
                 return self.reference(self.constants.object(r.value))
             case forms.OneOf():
@@ -47,10 +50,8 @@ class Marshalling:
                 return f.call(self._maker(r, lambda marshalling, source: marshalling.make_container(r, source)), words)
             case forms.Optional():
                 return f.call(self._maker(r, lambda marshalling, source: marshalling.make_optional(r, source)), words)
-            case forms.Listed():
-                return f.call(self._maker(r, lambda marshalling, source: marshalling.make_list(r, source)), words)
-            case forms.Mapped():
-                return f.call(self._maker(r, lambda marshalling, source: marshalling.make_mapping(r, source)), words)
+            case forms.Listed() | forms.Mapped():
+                return f.call(self._maker(r, lambda marshalling, source: marshalling.make_of_block(r, source)), words)
             case forms.Unlike():
                 return f.call(self._maker(r, lambda marshalling, source: marshalling.make_unlike(r, source)), words)
             case _:
@@ -159,6 +160,13 @@ class Marshalling:
             with f.when(f.compare("eq", kind, k)):
                 f.ret(self.marshal(each, own))
         f.ret(self.marshal(r.kinds[-1], own))
+
+    def make_of_block(self, r: forms.Listed | forms.Mapped, words: Value) -> None:
+        """Return a list, a dict or a set."""
+        if isinstance(r, forms.Listed):
+            self.make_list(r, words)
+        else:
+            self.make_mapping(r, words)
 
     def make_list(self, r: forms.Listed, words: Value) -> None:
         """Return a list; one that came up before among the results is the same list again: its block remembers it."""

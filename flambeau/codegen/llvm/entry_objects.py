@@ -9,7 +9,7 @@ from __future__ import annotations
 from collections.abc import Iterator
 from contextlib import contextmanager
 
-from flambeau.codegen.layouts import BLOCK, ENTRY_CONTEXT, FOREVER, LEAF, ObjectLayouts
+from flambeau.codegen.layouts import BLOCK, BLOCK_DATA, ENTRY_CONTEXT, FOREVER, LEAF, TEXT, TEXT_DATA, ObjectLayouts
 from flambeau.codegen.llvm.builder import FunctionBuilder, ModuleBuilder
 from flambeau.codegen.llvm.c_interface import ALIGNED, C_INTERFACE, NUMPY_INTERFACE
 from flambeau.codegen.llvm.checked_emitter import FALSE, NULL, TRUE
@@ -22,7 +22,7 @@ EXPORTS = {
     "unmarshal_array": "i1 (ptr, ptr, ptr, ptr, i64, ptr, i64, i64, i64, i64, i64)",
     "unmarshal_element": "i1 (ptr, ptr, ptr, i64)",
     "unmarshal_int": "i1 (ptr, ptr)", "unmarshal_float": "i1 (ptr, ptr)",
-    "length": "i64 (ptr)", "item": "ptr (ptr, i64)",
+    "unmarshal_text": "i1 (ptr, ptr, ptr)", "length": "i64 (ptr)", "item": "ptr (ptr, i64)",
     "new_block": "ptr (ptr, i64)", "new_list": "ptr (ptr, i64, i64)", "marshal_array": "ptr (ptr, i64, ptr, i64)",
     "marshal_element": "ptr (ptr, ptr, i64)", "bump": "void (ptr, i64)", "may_bump": "i1 (ptr, i64)",
     "fail": "ptr (ptr, i64, ptr)",
@@ -42,6 +42,7 @@ def objects_module(layouts: ObjectLayouts) -> ModuleBuilder:
     _add_start_leaf(m)
     _add_unmarshal_element(m, layouts)
     _add_unmarshal_numbers(m, layouts)
+    _add_unmarshal_text(m, layouts)
     _add_sequences(m, layouts)
     add_note_write(m, layouts)
     add_may_write(m, layouts)
@@ -171,6 +172,28 @@ def _add_unmarshal_numbers(m: ModuleBuilder, layouts: ObjectLayouts) -> None:
     f.return_if(f.is_null(f.call("PyErr_Occurred")), TRUE)
     f.call("PyErr_Clear")
     f.ret(FALSE)
+
+
+def _add_unmarshal_text(m: ModuleBuilder, layouts: ObjectLayouts) -> None:
+    """``unmarshal_text(context, object, words)``: the code points of a str, in a block of the call."""
+    f = m.function("i1 unmarshal_text", "ptr context", "ptr object", "ptr words", exported=True)
+    context, object_, words = f.parameters
+    f.return_unless(f.compare("eq", f.get(object_, layouts.object, "type"), m.symbol("str_type")), FALSE)
+    count = f.call("PyUnicode_GetLength", object_)
+    room = f.op("add", count, 1)
+    size = f.op("add", f.op("mul", room, 4), TEXT_DATA - BLOCK_DATA)
+    block = f.call("new_block", context, size)
+    f.return_if(f.is_null(block), FALSE)
+    f.put(block, BLOCK, references=FOREVER)
+    f.put(f.at(block, BLOCK_DATA, "i8"), TEXT, used=count, room=count)
+    data = f.at(block, TEXT_DATA, "i8")
+    with f.when(f.is_null(f.call("PyUnicode_AsUCS4", object_, data, room, 0))):
+        f.call("PyErr_Clear")
+        f.ret(FALSE)
+    f.store(words, block)
+    f.set_word(words, 1, data)
+    f.set_word(words, 2, count)
+    f.ret(TRUE)
 
 
 def _add_sequences(m: ModuleBuilder, layouts: ObjectLayouts) -> None:

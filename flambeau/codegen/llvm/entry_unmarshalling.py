@@ -62,6 +62,8 @@ class Unmarshalling:
                 self.require(f.call("unmarshal_element", object_, words, descr, r.dtype.itemsize))
             case forms.Array():
                 self._unmarshal_array(p, r, object_, words, leaf)
+            case forms.Text():
+                self.require(f.call("unmarshal_text", self.context, object_, words))
             case forms.Fixed():
                 self.require(f.compare("eq", object_, self.constants.object(r.value)))
             case forms.Tupled():

@@ -147,9 +147,9 @@ def _astype(c: Call) -> Value:
 
 def _dot(c: Call) -> Value:
     left, right = arrays.promoted(c.e, c.where, [c.array, c.arguments["b"]])
-    ranks = dtype_and_rank(left, c.where)[1], dtype_and_rank(right, c.where)[1]
+    ranks = [dtype_and_rank(v, c.where)[1] if arrays.is_array(v) else 0 for v in (left, right)]
     if 0 in ranks:
-        return c.op("mul", left, right)
+        return c.op("mul", *((left, right) if ranks[0] else (right, left)))
     if ranks[1] > 2:  # each with each: `matmul` would pair the leading axes
         axes = [pack_list(c.e, [c.e.constant(axis)], INT) for axis in (-1, -2)]
         return c.op("tensordot", left, right, *axes)

@@ -1,0 +1,281 @@
+"""Functions on texts in native code: comparisons, searches, and new texts; each is added to a module that calls it.
+
+A text is the address of its first code point and how many there are. One code point more can always be read: what ends
+a block of code points is room for it.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from typing import Final
+
+from flambeau.codegen.graph.runtime import runtime_text
+from flambeau.codegen.layouts import BLOCK, BLOCK_DATA, TEXT, TEXT_DATA
+from flambeau.codegen.llvm.builder import FunctionBuilder, ModuleBuilder
+from flambeau.codegen.llvm.checked_emitter import FALSE, NULL, TRUE
+from flambeau.codegen.llvm.emitter import Value
+
+ABSENT: Final = -1
+"""Where a text is that is not in another."""
+_SPREAD: Final = 0x100000001B3
+_BASIS: Final = 0xCBF29CE484222325 - (1 << 64)
+"""Hashes are FNV-1a, by code point."""
+_LEAST_ROOM: Final = 12
+_CASES: Final = {"upper": ("a", "z", -32), "lower": ("A", "Z", 32)}
+"""Which letters of ASCII become which: the first and the last, and what is added."""
+
+
+def text_function(functions: dict[str, str], name: str) -> str:
+    """The symbol of a function of this module's by name; its text, and that of what it calls, goes to ``functions``."""
+    symbol = f"text_{name}"
+    if symbol not in functions:
+        build, callees = _BUILDERS[name]
+        for callee in callees:
+            text_function(functions, callee)
+        own = {f"text_{callee}": _TYPES[callee] for callee in callees}
+        m = ModuleBuilder({}, own={"new_block": "ptr (ptr, i64)", "retain": "void (ptr)", **own})
+        build(m)
+        functions[symbol] = m.text(behind=runtime_text())
+    return symbol
+
+
+def result_of(name: str) -> str:
+    """The LLVM type that a function gives."""
+    return _TYPES[name].partition(" ")[0]
+
+
+def _function(m: ModuleBuilder, name: str, *parameters: str, attributes: str = "") -> FunctionBuilder:
+    return m.function(f"{result_of(name)} text_{name}", *parameters, attributes=attributes)
+
+
+def _code(f: FunctionBuilder, data: Value, index: Value) -> Value:
+    return f.load(f.at(data, index, "i32"), "i32")
+
+
+def _build_equal(m: ModuleBuilder) -> None:
+    f = _function(m, "equal", "ptr a", "i64 count", "ptr b", "i64 other")
+    a, count, b, other = f.parameters
+    f.return_unless(f.compare("eq", count, other), FALSE)
+    with f.loop(count) as k:
+        f.return_unless(f.compare("eq", _code(f, a, k), _code(f, b, k)), FALSE)
+    f.ret(TRUE)
+
+
+def _build_order(m: ModuleBuilder) -> None:
+    """Below 0, 0 or above, as a text comes before another, is equal to it or comes after it."""
+    f = _function(m, "order", "ptr a", "i64 count", "ptr b", "i64 other")
+    a, count, b, other = f.parameters
+    shorter = f.pick(f.compare("slt", count, other), count, other)
+    with f.loop(shorter) as k:
+        one, two = _code(f, a, k), _code(f, b, k)
+        with f.when(f.compare("ne", one, two)):
+            f.ret(f.pick(f.compare("ult", one, two), -1, 1))
+    f.ret(f.op("sub", count, other))
+
+
+def _build_hash(m: ModuleBuilder) -> None:
+    f = _function(m, "hash", "ptr a", "i64 count")
+    a, count = f.parameters
+    hashing = f.loop(count, f.typed(_BASIS, "i64"))
+    with hashing as k:
+        code = f.convert("zext", _code(f, a, k), "i64")
+        hashing.carry(f.op("mul", f.op("xor", hashing.values[0], code), _SPREAD))
+    f.ret(hashing.values[0])
+
+
+def _build_find(m: ModuleBuilder) -> None:
+    """Where a part first is in a text, from one place on and up to another."""
+    f = _function(m, "find", "ptr a", "i64 start", "i64 end", "ptr part", "i64 count")
+    a, start, end, part, count = f.parameters
+    places = f.op("add", f.op("sub", f.op("sub", end, start), count), 1)
+    with f.loop(places) as k:
+        at = f.op("add", start, k)
+        with f.when(f.call("text_equal", f.at(a, at, "i32"), count, part, count)):
+            f.ret(at)
+    f.ret(ABSENT)
+
+
+def _build_rfind(m: ModuleBuilder) -> None:
+    """Where a part last is in a text."""
+    f = _function(m, "rfind", "ptr a", "i64 start", "i64 end", "ptr part", "i64 count")
+    a, start, end, part, count = f.parameters
+    last = f.op("sub", end, count)
+    places = f.op("add", f.op("sub", last, start), 1)
+    with f.loop(places) as k:
+        at = f.op("sub", last, k)
+        with f.when(f.call("text_equal", f.at(a, at, "i32"), count, part, count)):
+            f.ret(at)
+    f.ret(ABSENT)
+
+
+def _build_count(m: ModuleBuilder) -> None:
+    """How often a part is in a text, one behind the other; an empty one is at each place."""
+    f = _function(m, "count", "ptr a", "i64 start", "i64 end", "ptr part", "i64 count")
+    a, start, end, part, count = f.parameters
+    places = f.op("add", f.op("sub", f.op("sub", end, start), count), 1)
+    f.return_if(f.compare("sle", places, 0), 0)
+    f.return_if(f.compare("eq", count, 0), places)
+    counting = f.loop(places, f.typed(0, "i64"), start)
+    with counting:
+        number, at = counting.values
+        next_at = f.call("text_find", a, at, end, part, count)
+        with f.when(f.compare("slt", next_at, 0)):
+            f.ret(number)
+        counting.carry(f.op("add", number, 1), f.op("add", next_at, count))
+    f.ret(counting.values[0])
+
+
+def _build_new(m: ModuleBuilder) -> None:
+    """A block for so many code points, all of which count as used, and room for more of them; null without memory."""
+    f = _function(m, "new", "ptr context", "i64 count", "i64 room")
+    context, count, room = f.parameters
+    too_large = f.compare("ugt", room, 1 << 40)
+    f.return_if(too_large, NULL)
+    block = f.call("new_block", context, f.op("add", f.op("mul", room, 4), TEXT_DATA - BLOCK_DATA + 4))
+    f.return_if(f.is_null(block), NULL)
+    f.put(f.at(block, BLOCK_DATA, "i8"), TEXT, used=count, room=room)
+    f.ret(block)
+
+
+def _build_add(m: ModuleBuilder) -> None:
+    """The block with a text and another behind it, null without memory: the block of the first where it ends there and
+    has room, with one more reference, else a new one with room for as much again.
+    """
+    f = _function(m, "add", "ptr context", "ptr owner", "ptr a", "i64 count", "ptr b", "i64 other")
+    context, owner, a, count, b, other = f.parameters
+    total, end = f.op("add", count, other), f.at(a, count, "i32")
+    size = f.op("mul", other, 4)
+    f.require(f.compare("ne", owner, NULL), "apart")
+    fields = f.at(owner, BLOCK_DATA, "i8")
+    used = f.get(fields, TEXT, "used")
+    last = f.at(f.at(owner, TEXT_DATA, "i8"), used, "i32")
+    fits = f.compare("sle", f.op("add", used, other), f.get(fields, TEXT, "room"))
+    is_own = f.compare("slt", f.get(owner, BLOCK, "references"), 1 << 30)
+    f.require(f.all_of(f.compare("eq", last, end), fits, is_own), "apart")
+    f.copy(end, b, size, 4)
+    f.put(fields, TEXT, used=f.op("add", used, other))
+    f.call("retain", owner)
+    f.ret(owner)
+    f.start("apart", falls_through=False)
+    room = f.op("mul", total, 2)
+    room = f.pick(f.compare("sgt", room, _LEAST_ROOM), room, _LEAST_ROOM)
+    block = f.call("text_new", context, total, room)
+    f.return_if(f.is_null(block), NULL)
+    data = f.at(block, TEXT_DATA, "i8")
+    f.copy(data, a, f.op("mul", count, 4), 4)
+    f.copy(f.at(data, count, "i32"), b, size, 4)
+    f.ret(block)
+
+
+def _build_repeat(m: ModuleBuilder) -> None:
+    """The block with a text so many times; null without memory."""
+    f = _function(m, "repeat", "ptr context", "ptr a", "i64 count", "i64 times")
+    context, a, count, times = f.parameters
+    total = f.op("mul", count, times)
+    f.return_if(f.compare("ugt", f.op("mul", f.op("lshr", count, 20), times), 1 << 20), NULL)
+    block = f.call("text_new", context, total, total)
+    f.return_if(f.is_null(block), NULL)
+    data = f.at(block, TEXT_DATA, "i8")
+    with f.loop(times) as k:
+        f.copy(f.at(data, f.op("mul", k, count), "i32"), a, f.op("mul", count, 4), 4)
+    f.ret(block)
+
+
+def _build_steps(m: ModuleBuilder) -> None:
+    """The block with so many code points of a text, from one on, by steps; null without memory."""
+    f = _function(m, "steps", "ptr context", "ptr a", "i64 start", "i64 step", "i64 count")
+    context, a, start, step, count = f.parameters
+    block = f.call("text_new", context, count, count)
+    f.return_if(f.is_null(block), NULL)
+    data = f.at(block, TEXT_DATA, "i8")
+    with f.loop(count) as k:
+        f.store(f.at(data, k, "i32"), _code(f, a, f.op("add", start, f.op("mul", k, step))))
+    f.ret(block)
+
+
+def _build_case(name: str) -> Callable[[ModuleBuilder], None]:
+    low, high, added = _CASES[name]
+
+    def build(m: ModuleBuilder) -> None:
+        """The block with the letters of a text in the other case, which has letters of ASCII alone; null without
+        memory.
+        """
+        f = _function(m, name, "ptr context", "ptr a", "i64 count")
+        context, a, count = f.parameters
+        block = f.call("text_new", context, count, count)
+        f.return_if(f.is_null(block), NULL)
+        data = f.at(block, TEXT_DATA, "i8")
+        with f.loop(count) as k:
+            code = _code(f, a, k)
+            is_letter = f.all_of(f.compare("uge", code, ord(low)), f.compare("ule", code, ord(high)))
+            f.store(f.at(data, k, "i32"), f.pick(is_letter, f.op("add", code, added), code, "i32"))
+        f.ret(block)
+
+    return build
+
+
+def _build_ascii(m: ModuleBuilder) -> None:
+    """Whether all code points are of ASCII."""
+    f = _function(m, "ascii", "ptr a", "i64 count")
+    a, count = f.parameters
+    with f.loop(count) as k:
+        f.return_unless(f.compare("ult", _code(f, a, k), 128), FALSE)
+    f.ret(TRUE)
+
+
+def _build_all_of(m: ModuleBuilder) -> None:
+    """Whether all code points of a text, which has some, and of ASCII alone, are among those that bits say."""
+    f = _function(m, "all_of", "ptr a", "i64 count", "i64 low", "i64 high")
+    a, count, low, high = f.parameters
+    f.return_if(f.compare("eq", count, 0), FALSE)
+    with f.loop(count) as k:
+        code = f.convert("zext", _code(f, a, k), "i64")
+        bits = f.pick(f.compare("ult", code, 64), low, high)
+        f.return_if(f.compare("eq", f.op("and", f.op("lshr", bits, f.op("and", code, 63)), 1), 0), FALSE)
+    f.ret(TRUE)
+
+
+def _build_of_int(m: ModuleBuilder) -> None:
+    """The block with the decimal digits of a number; null without memory."""
+    f = _function(m, "of_int", "ptr context", "i64 value")
+    context, value = f.parameters
+    below = f.compare("slt", value, 0)
+    size = f.pick(below, f.op("sub", f.typed(0, "i64"), value), value)  # as an unsigned number
+    counting = f.loop(19, f.typed(1, "i64"), size)
+    with counting:
+        digits, rest = counting.values
+        rest = f.op("udiv", rest, 10)
+        more = f.pick(f.compare("ne", rest, 0), 1, 0)
+        counting.carry(f.op("add", digits, more), rest)
+    digits = counting.values[0]
+    total = f.op("add", digits, f.convert("zext", below, "i64"))
+    block = f.call("text_new", context, total, total)
+    f.return_if(f.is_null(block), NULL)
+    data = f.at(block, TEXT_DATA, "i8")
+    f.store(data, ord("-"), "i32")
+    writing = f.loop(digits, size)
+    with writing as k:
+        (rest,) = writing.values
+        digit = f.op("add", f.convert("trunc", f.op("urem", rest, 10), "i32"), ord("0"))
+        f.store(f.at(data, f.op("sub", f.op("sub", total, k), 1), "i32"), digit)
+        writing.carry(f.op("udiv", rest, 10))
+    f.ret(block)
+
+
+_SPAN = "(ptr, i64, i64, ptr, i64)"
+_PAIR = "(ptr, i64, ptr, i64)"
+_TYPES: Final = {
+    "equal": f"i1 {_PAIR}", "order": f"i64 {_PAIR}", "hash": "i64 (ptr, i64)", "find": f"i64 {_SPAN}",
+    "rfind": f"i64 {_SPAN}", "count": f"i64 {_SPAN}", "new": "ptr (ptr, i64, i64)",
+    "add": "ptr (ptr, ptr, ptr, i64, ptr, i64)", "repeat": "ptr (ptr, ptr, i64, i64)",
+    "steps": "ptr (ptr, ptr, i64, i64, i64)", "upper": "ptr (ptr, ptr, i64)", "lower": "ptr (ptr, ptr, i64)",
+    "ascii": "i1 (ptr, i64)", "all_of": "i1 (ptr, i64, i64, i64)", "of_int": "ptr (ptr, i64)",
+}  # fmt: skip
+_BUILDERS: Final[dict[str, tuple[Callable[[ModuleBuilder], None], tuple[str, ...]]]] = {
+    "equal": (_build_equal, ()), "order": (_build_order, ()), "hash": (_build_hash, ()),
+    "find": (_build_find, ("equal",)), "rfind": (_build_rfind, ("equal",)), "count": (_build_count, ("find",)),
+    "new": (_build_new, ()), "add": (_build_add, ("new",)), "repeat": (_build_repeat, ("new",)),
+    "steps": (_build_steps, ("new",)), "upper": (_build_case("upper"), ("new",)),
+    "lower": (_build_case("lower"), ("new",)), "ascii": (_build_ascii, ()), "all_of": (_build_all_of, ()),
+    "of_int": (_build_of_int, ("new",)),
+}  # fmt: skip
