@@ -12,15 +12,17 @@ from typing import Any, Final
 
 import numpy as np
 
+from flambeau.codegen.callable_type import MISSED, DispatchStub
 from flambeau.executor.executor import Executor, executor_of
 from flambeau.executor.options import Options
 from flambeau.frontend.closures.bound import Bound
 from flambeau.frontend.closures.template import Template, fitting_defaults
 from flambeau.jit.array_errors import array_error
+from flambeau.jit.array_results import Conversion, as_arrays, conversion_to_arrays
 from flambeau.jit.compiling import compiling, tidy
 from flambeau.jit.function import ScriptFunction
 from flambeau.program.function import Function
-from flambeau.schema.array_type import ArrayType, array_of, holds_arrays
+from flambeau.schema.array_type import array_of, holds_arrays
 from flambeau.schema.dtype import from_numpy_dtype
 from flambeau.schema.subtype import unify
 from flambeau.schema.types import (
@@ -31,12 +33,11 @@ from flambeau.schema.types import (
     STRING,
     DictType,
     ListType,
-    OptionalType,
     TupleType,
     Type,
 )
 from flambeau.specialise.cache import SpecialisationCache
-from flambeau.tensor.observer import thread
+from flambeau.tensor.observer import thread, watchers
 from flambeau.tensor.tensor import Tensor
 from flambeau.util.errors import CompileError, ExecutionError
 
@@ -79,11 +80,27 @@ class ArrayFunction(ScriptFunction):
             f"functions of {template.tree.name} by arrays", MAX_VARIANTS, describe=str
         )
         self._latest: ScriptFunction[..., Any] | None = None
+        self._short_way: tuple[DispatchStub, Conversion | None] | None = None
+        """Of the latest variant, where its fast path is, and what makes arrays of what is in its result."""
         functools.update_wrapper(self, python)
         self.__name__ = template.tree.name
 
     def __call__(self, *args: Any, **kwargs: Any) -> Any:
         """Run it, compiled for such arrays. Raises CompileError for what the program does not mean with them."""
+        short_way = self._short_way
+        if short_way is not None and not kwargs and not watchers.count.value:
+            stub, conversion = short_way
+            fast_path = stub.target
+            try:
+                result = MISSED if fast_path is None else fast_path(*args)
+            except ExecutionError as error:
+                raise array_error(error) from error.__cause__
+            if result is not MISSED:
+                return result if conversion is None else conversion(result, args)
+        return self._call_by_pattern(args, kwargs)
+
+    def _call_by_pattern(self, args: Sequence[Any], kwargs: dict[str, Any]) -> Any:
+        """The call by the variant for such arguments."""
         if thread.is_plain:
             return self._python(*args, **kwargs)
         variant = self.variant_for(args, kwargs)
@@ -104,8 +121,20 @@ class ArrayFunction(ScriptFunction):
         variant = self.variants_cache.get(pattern)
         if variant is None:
             variant = self.variants_cache.get_or_make(pattern, lambda cause: self._compiled(pattern))
-        self._latest = variant
+        if variant is not self._latest:
+            self._latest, self._short_way = variant, self._short_way_of(variant, pattern)
         return variant
+
+    def _short_way_of(
+        self, variant: ScriptFunction[..., Any], pattern: Pattern
+    ) -> tuple[DispatchStub, Conversion | None] | None:
+        """What looks at arrays in native code alone; None where an argument is no array but may be one, as a number of
+        another class would be served as if it were of this one.
+        """
+        if not all(isinstance(part, tuple) and isinstance(part[0], np.dtype) for part in pattern):
+            return None
+        type_ = variant.script_function.result
+        return variant._executor.stub, None if type_ is None else conversion_to_arrays(type_)
 
     def _compiled(self, pattern: Pattern) -> ScriptFunction[..., Any]:
         if len(self.variants_cache) >= MAX_VARIANTS:
@@ -207,22 +236,3 @@ def _common(patterns: Collection[Any]) -> Type | None:
     if not all(t is not None and holds_arrays(t) for t in types):
         return None
     return functools.reduce(lambda a, b: None if a is None or b is None else unify(a, b), types)
-
-
-def as_arrays(result: Any, type_: Type, arguments: Sequence[Any] = ()) -> Any:
-    """A result with arrays of NumPy where the program has arrays; one without dimensions is NumPy's scalar."""
-    if not holds_arrays(type_):
-        return result
-    if isinstance(type_, ArrayType) and isinstance(result, Tensor):
-        array = result._array
-        return next((a for a in arguments if a is array), array) if array.ndim else array[()]
-    if isinstance(type_, OptionalType):
-        return None if result is None else as_arrays(result, type_.element, arguments)
-    if isinstance(type_, DictType):
-        return {key: as_arrays(item, type_.value, arguments) for key, item in result.items()}
-    if isinstance(type_, ListType):
-        return [as_arrays(item, type_.element, arguments) for item in result]
-    if isinstance(type_, TupleType):
-        items = [as_arrays(item, t, arguments) for item, t in zip(result, type_.elements, strict=True)]
-        return tuple(items) if type_.name is None else type(result)(*items)
-    return result

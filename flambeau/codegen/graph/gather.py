@@ -35,6 +35,9 @@ from flambeau.codegen.llvm.emitter import Value as Register
 from flambeau.ir.graph import Node
 from flambeau.schema import dtype as dtypes
 
+_WIDENED = {"i": "sext", "u": "zext"}
+"""How integers are widened, by how the names of their dtypes begin."""
+
 
 def _itemsize(x: ArrayValue) -> int:
     return memory.itemsize(x.rep.dtype)
@@ -235,17 +238,17 @@ def _tensor(native: Native) -> ArrayValue:
 
 
 def bincount(fn: EmittedFunction, node: Node) -> None:
-    """`bincount` of ints, without weights."""
+    """`bincount` of ints: how often each comes, or the sums of what each weighs."""
     e, x = fn.e, array(fn, node.operand(0))
-    weights, least = fn.values.get(node.operand(1)), fn.values.index(node.operand(2))
-    if x.rep.rank != 1 or x.rep.dtype.name != "int64" or not isinstance(weights, FixedValue):
-        raise CannotCompileError("a bincount with weights, or of other tensors than vectors of int64")
+    least = fn.values.index(node.operand(2))
+    weights = _weights(fn, node, x)
     fn.exits.fail_if(e.icmp("slt", least, number(0)), node)
     most = e.slot("i64", 8)
     e.raw(f"store i64 -1, ptr {most}")
 
     def load(k: Register) -> Register:
-        return memory.load_element(e, _at(fn, x, 0, k), dtypes.int64)
+        value = memory.load_element(e, _at(fn, x, 0, k), x.rep.dtype)
+        return value if value.type == "i64" else e.convert(_WIDENED[x.rep.dtype.name[0]], value, "i64")
 
     def largest(k: Register) -> None:
         value = load(k)
@@ -255,16 +258,34 @@ def bincount(fn: EmittedFunction, node: Node) -> None:
 
     each(fn, x.sizes[0], largest)
     size = e.binary("add", e.define(f"load i64, ptr {most}", "i64", 1), number(1))
-    counts = new(fn, dtypes.int64, (e.intrinsic("smax", size, least),), node)
-    fill(fn, counts, constant(0, dtypes.int64))
+    dtype = dtypes.int64 if weights is None else weights.rep.dtype
+    counts = new(fn, dtype, (e.intrinsic("smax", size, least),), node)
+    fill(fn, counts, constant(0, dtype))
 
     def count(k: Register) -> None:
         address = _at(fn, counts, 0, load(k))
-        more = e.binary("add", memory.load_element(e, address, dtypes.int64), number(1))
-        memory.store_element(e, address, more, dtypes.int64)
+        before = memory.load_element(e, address, dtype)
+        if weights is None:
+            more = e.binary("add", before, number(1))
+        else:
+            more = e.binary("fadd", before, memory.load_element(e, _at(fn, weights, 0, k), dtype))
+        memory.store_element(e, address, more, dtype)
 
     each(fn, x.sizes[0], count)
     fn.values.set_new(node.result(), counts)
+
+
+def _weights(fn: EmittedFunction, node: Node, x: ArrayValue) -> ArrayValue | None:
+    """The weights of a `bincount`, None where there are none; leaves the function where they are more or fewer."""
+    weights = fn.values.get(node.operand(1))
+    if x.rep.rank != 1 or x.rep.dtype.is_floating_point or x.rep.dtype.name[0] not in _WIDENED:
+        raise CannotCompileError("a bincount of other tensors than vectors of integers")
+    if isinstance(weights, FixedValue):
+        return None
+    if not isinstance(weights, ArrayValue) or weights.rep.rank != 1 or weights.rep.dtype is not dtypes.float64:
+        raise CannotCompileError("a bincount with other weights than a vector of float64")
+    fn.exits.fail_if(fn.e.icmp("ne", weights.sizes[0], x.sizes[0]), node)
+    return weights
 
 
 def equal(fn: EmittedFunction, node: Node) -> None:

@@ -1,0 +1,72 @@
+"""Results of functions that take arrays of NumPy: arrays where the program has arrays.
+
+What is done to a result follows from its type, and is found out once for each:
+
+    (float64[*], int)    →    a tuple of the array of the first item, and the second as it is
+"""
+
+from __future__ import annotations
+
+import functools
+from collections.abc import Callable, Sequence
+from typing import Any
+
+from flambeau.schema.array_type import ArrayType, holds_arrays
+from flambeau.schema.types import DictType, ListType, OptionalType, TupleType, Type
+from flambeau.tensor.tensor import Tensor
+
+Conversion = Callable[[Any, Sequence[Any]], Any]
+"""Gives a result with arrays in it, of the result and the arguments: an argument that comes back is itself."""
+
+
+def as_arrays(result: Any, type_: Type, arguments: Sequence[Any] = ()) -> Any:
+    """A result with arrays of NumPy where the program has arrays; one without dimensions is NumPy's scalar."""
+    conversion = conversion_to_arrays(type_)
+    return result if conversion is None else conversion(result, arguments)
+
+
+@functools.lru_cache(256)
+def conversion_to_arrays(type_: Type) -> Conversion | None:
+    """What makes arrays of what is in a result of a type; None for one without arrays."""
+    if isinstance(type_, ArrayType):
+        return _array
+    if not holds_arrays(type_):
+        return None
+    if isinstance(type_, OptionalType):
+        return _perhaps(type_.element)
+    if isinstance(type_, DictType):
+        return _values(type_.value)
+    if isinstance(type_, ListType):
+        return _items(type_.element)
+    return _parts(type_) if isinstance(type_, TupleType) else None
+
+
+def _array(result: Any, arguments: Sequence[Any]) -> Any:
+    if not isinstance(result, Tensor):
+        return result
+    array = result._array
+    return next((a for a in arguments if a is array), array) if array.ndim else array[()]
+
+
+def _perhaps(element: Type) -> Conversion:
+    return lambda result, arguments: None if result is None else as_arrays(result, element, arguments)
+
+
+def _values(value: Type) -> Conversion:
+    return lambda result, arguments: {key: as_arrays(item, value, arguments) for key, item in result.items()}
+
+
+def _items(element: Type) -> Conversion:
+    return lambda result, arguments: [as_arrays(item, element, arguments) for item in result]
+
+
+def _parts(type_: TupleType) -> Conversion:
+    conversions = tuple(map(conversion_to_arrays, type_.elements))
+    is_plain = type_.name is None
+
+    def convert(result: Any, arguments: Sequence[Any]) -> Any:
+        pairs = zip(result, conversions, strict=True)
+        items = [item if conversion is None else conversion(item, arguments) for item, conversion in pairs]
+        return tuple(items) if is_plain else type(result)(*items)
+
+    return convert
