@@ -15,11 +15,11 @@ pytestmark = pytest.mark.skipif(not available(), reason="native code needs llvml
 
 MIXED = """
 def mixed(x: Tensor, n: int):
-    names: Dict[str, int] = {}
+    names: Dict[float, int] = {}
     s = 0.0
     for i in range(n):
         s += float(i) * 2.0
-    names[str(n)] = n
+    names[0.5 * n] = n
     return flambeau.softmax(x, 1), s, names
 """
 

@@ -13,13 +13,13 @@ from flambeau.executor.region import Region
 
 pytestmark = pytest.mark.skipif(not available(), reason="native code needs llvmlite")
 SOURCE = """
-def f(text: str, n: int):
-    seen = {text: n}
+def f(key: float, n: int):
+    seen = {key: n}
     squares = [0]
     for i in range(n):
         squares.append(i * i)
         squares[0] += 1
-    return seen, squares, len(text)
+    return seen, squares, len(seen)
 """
 
 
@@ -41,8 +41,8 @@ def test_short_loops_are_interpreted_and_long_ones_native(native_calls: list[int
     function = flambeau.jit.CompilationUnit(SOURCE).f
     many = region.WORTHWHILE + 1
     for n in (3, 4, many, 5, 0, many):
-        wanted = {"k": n}, [n, *(i * i for i in range(n))], 1
-        assert function("k", n) == wanted
+        wanted = {0.5: n}, [n, *(i * i for i in range(n))], 1
+        assert function(0.5, n) == wanted
     assert native_calls == [3, many, many]  # the first makes the code
     (compilation,) = function.explain(measure=False).compilations
     assert "native in parts" in str(function.explain(measure=False))
@@ -52,7 +52,7 @@ def test_short_loops_are_interpreted_and_long_ones_native(native_calls: list[int
 def test_loops_that_are_interpreted_for_being_short_are_not_warned_of(recwarn: pytest.WarningsRecorder) -> None:
     function = flambeau.jit.CompilationUnit(SOURCE).f
     for _ in range(3000):  # five iterations each: more than it takes for a warning
-        assert function("k", 5)[1][:2] == [5, 0]
+        assert function(0.5, 5)[1][:2] == [5, 0]
     assert not recwarn.list
 
 
@@ -62,6 +62,6 @@ def test_errors_of_short_loops_are_those_of_the_program() -> None:
     for n in (2, 2, 3, 2, 400):
         if n > 2:
             with pytest.raises(ZeroDivisionError, match="division by 0"):
-                function("k", n)
+                function(0.5, n)
         else:
-            assert function("k", n)[1][0] == 9
+            assert function(0.5, n)[1][0] == 9

@@ -68,18 +68,18 @@ def test_returns_of_two_kinds_are_refused_with_both() -> None:
         flambeau.script(transform)(np.arange(4.0))
 
 
-def test_lists_of_lists_beside_texts_are_told_of() -> None:
-    def table(name: str, n: int) -> int:
+def test_lists_of_lists_beside_dicts_of_floats_are_told_of() -> None:
+    def table(names: dict[float, int], n: int) -> int:
         rows = [[0] * 300 for _ in range(n)]
         for i in range(1, n):
             for k in range(1, 300):
                 rows[i][k] = rows[i - 1][k] + rows[i][k - 1] + 1
-        return len(name) + rows[n - 1][299] % 7
+        return len(names) + rows[n - 1][299] % 7
 
     scripted = flambeau.script(table)
     with warnings.catch_warnings(record=True) as caught:
         warnings.simplefilter("always")
-        scripted("a", 60)
-        scripted("a", 60)
+        scripted({0.5: 1}, 60)
+        scripted({0.5: 1}, 60)
     texts = [str(w.message) for w in caught if issubclass(w.category, PerformanceWarning)]
     assert any("lists of lists have no native form in a part of a function. Instead, give the loop" in t for t in texts)

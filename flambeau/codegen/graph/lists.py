@@ -37,8 +37,8 @@ from flambeau.ir.kinds import GROUPS
 from flambeau.schema.types import ListType
 
 NO_DICT = (
-    "no native form here: of dicts, those have one whose keys are ints, bools or tuples of these, and results with "
-    "constant keys that nothing else uses"
+    "no native form here: of dicts, those have one whose keys are ints, bools, texts or tuples of these, and results "
+    "with constant keys that nothing else uses"
 )
 
 
