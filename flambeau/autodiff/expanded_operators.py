@@ -82,6 +82,10 @@ class _Operators(GraphOperators):
         """The one element of a tensor, as a condition."""
         return self._builder.scalar("aten::Bool", (tensor,))
 
+    def number(self, tensor: Any) -> Any:
+        """The one element of a tensor, as an int."""
+        return self._builder.scalar("aten::Int", (tensor,))
+
     def require(self, *conditions: Any) -> None:
         """Have the operator itself say what is wrong where a condition does not hold, which must be where it fails."""
         if not all(c is True or isinstance(c, BoolProxy) for c in conditions):

@@ -50,6 +50,7 @@ from flambeau.ops import frequencies as _frequencies
 from flambeau.ops import gates as _gates
 from flambeau.ops import gathering as _gathering
 from flambeau.ops import grids as _grids
+from flambeau.ops import index_expansions as _index_expansions
 from flambeau.ops import index_writes as _index_writes
 from flambeau.ops import indexing as _indexing
 from flambeau.ops import instance_norm_alone as _instance_norm_alone
@@ -108,6 +109,7 @@ from flambeau.ops import spectrograms as _spectrograms
 from flambeau.ops import splits as _splits
 from flambeau.ops import spread as _spread
 from flambeau.ops import statistics as _statistics
+from flambeau.ops import statistics_expansions as _statistics_expansions
 from flambeau.ops import triangles as _triangles
 from flambeau.ops import unary as _unary
 from flambeau.ops import unpooling as _unpooling

@@ -163,32 +163,6 @@ def _narrow(F: Any, x: Any, dim: Any, start: Any, length: Any) -> Any:
     return F.slice(x, dim, start, end, 1)
 
 
-@expansions("aten::take")
-def _take(F: Any, x: Any, index: Any) -> Any:
-    """Elements of all that there are, in order."""
-    return F.index(F.reshape(x, [-1]), [index]) if index.dtype is int64 else None
-
-
-@expansions("aten::masked_select")
-def _masked_select(F: Any, x: Any, mask: Any) -> Any:
-    """What a mask shows, after both are broadcast."""
-    if mask.dtype is not bool_ or not all(isinstance(n == 1, bool) for n in (*x.shape, *mask.shape)):
-        return None
-    rank = max(x.ndim, mask.ndim, 1)
-    pairs = zip(*([1] * (rank - t.ndim) + t.shape for t in (x, mask)), strict=True)
-    sizes = [_common(F, *pair) for pair in pairs]
-    return F.index(F.expand(x, sizes), [F.expand(mask, sizes)])
-
-
-def _common(F: Any, one: Any, other: Any) -> Any:
-    """The size that two have together, of which it is known whether they are 1."""
-    if one == 1:
-        return other
-    if other != 1:
-        F.require(one == other)
-    return one
-
-
 @expansions("aten::ravel")
 def _ravel(F: Any, x: Any) -> Any:
     """One axis over memory without gaps."""

@@ -3,11 +3,15 @@
 # ruff: noqa: N803  # F is what bodies call the operators
 from __future__ import annotations
 
+import operator
 from collections.abc import Sequence
 from functools import partial, reduce
 from typing import Any
 
+from flambeau.ops.derivatives.view_formulas import meshgrid
 from flambeau.ops.families.expansion_tables import expansions
+from flambeau.ops.index_expansions import common_sizes
+from flambeau.schema.dtype import bool_
 
 
 @expansions("aten::concat", "aten::concatenate")
@@ -142,6 +146,71 @@ def _nonzero_numpy(F: Any, x: Any) -> Any:
 def _diagflat(F: Any, x: Any, offset: Any = 0) -> Any:
     """All elements on a diagonal."""
     return F.diag(F.reshape(x, [-1]), offset)
+
+
+@expansions("aten::broadcast_tensors")
+def _broadcast_tensors(F: Any, tensors: Any) -> Any:
+    """Each seen in the sizes that all have together."""
+    sizes = common_sizes(F, *tensors) if isinstance(tensors, list | tuple) and tensors else None
+    return None if sizes is None else [F.expand(t, sizes) for t in tensors]
+
+
+@expansions("aten::block_diag")
+def _block_diag(F: Any, tensors: Any) -> Any:
+    """Rows with zeros on both sides."""
+    is_plain = isinstance(tensors, list | tuple) and tensors and all(t.ndim <= 2 for t in tensors)
+    if not is_plain or len({t.dtype for t in tensors}) > 1:
+        return None
+    blocks = [_at_least(2, F, t) for t in tensors]
+    widths = [block.shape[1] for block in blocks]
+    rows, left, right = [], 0, reduce(operator.add, widths)
+    for block, width in zip(blocks, widths, strict=True):
+        right = right - width
+        rows.append(F.constant_pad_nd(block, [left, right], 0))
+        left = left + width
+    return F.cat(rows, 0)
+
+
+@expansions("aten::cartesian_prod")
+def _cartesian_prod(F: Any, tensors: Any) -> Any:
+    """A grid's coordinates, side by side."""
+    if not isinstance(tensors, list | tuple) or len(tensors) < 2 or any(t.ndim != 1 for t in tensors):
+        return None
+    if len({t.dtype for t in tensors}) > 1:
+        return None
+    return F.stack([F.reshape(grid, [-1]) for grid in meshgrid(F, tensors)], 1)
+
+
+@expansions("aten::combinations")
+def _combinations(F: Any, x: Any, r: Any = 2, with_replacement: Any = False) -> Any:
+    """Single elements, or pairs where a triangle says so."""
+    if x.ndim != 1 or type(r) is not int or r not in (1, 2) or not isinstance(with_replacement, bool):
+        return None
+    if r == 1:
+        return F.clone(F.unsqueeze(x, 1))
+    size = x.shape[0]
+    pairs = F.nonzero(F.triu(F.ones([size, size], dtype=bool_), 0 if with_replacement else 1))
+    return F.index(x, [F.contiguous(pairs)])
+
+
+def _copied(view: str, F: Any, x: Any, *arguments: Any) -> Any:
+    """What a view shows, in memory of its own."""
+    body = expansions.get(f"aten::{view}")
+    shown = getattr(F, view)(x, *arguments) if body is None else body(F, x, *arguments)
+    return None if shown is None else F.clone(shown, memory_format=0)
+
+
+for _name in (
+    "alias", "detach", "diagonal", "narrow", "permute", "select", "slice", "squeeze", "t", "transpose", "unfold",
+    "unsqueeze", "view",
+):  # fmt: skip
+    expansions(f"aten::{_name}_copy")(partial(_copied, _name))
+
+
+@expansions("aten::expand_copy")
+def _expand_copy(F: Any, x: Any, sizes: Any, implicit: Any = False) -> Any:
+    """The same of a tensor that is broadcast."""
+    return F.clone(F.alias(F.expand(x, sizes)), memory_format=0)
 
 
 @expansions("aten::pad_sequence")

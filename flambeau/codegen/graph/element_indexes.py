@@ -7,9 +7,10 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 
-from flambeau.codegen.graph import gather, hoisted_bounds_checks, memory, scatter
+from flambeau.codegen.graph import gather, hoisted_bounds_checks, memory
 from flambeau.codegen.graph.arrays import array, copy_elements, is_tensor, load, new
 from flambeau.codegen.graph.emitted_function import EmittedFunction
+from flambeau.codegen.graph.index_put import index_put
 from flambeau.codegen.graph.literals import literal_of
 from flambeau.codegen.graph.native_values import ArrayValue, CannotCompileError, FixedValue, Native, Scalar, TupleValue
 from flambeau.codegen.graph.picks import INTEGERS
@@ -43,7 +44,7 @@ def index_put_(fn: EmittedFunction, node: Node) -> None:
     """`aten::index_put_`: by elements, a number, or a tensor that is broadcast to the slice."""
     indices = fn.values.get(node.operand(1))
     if not _are_elements(indices):
-        scatter.index_put(fn, node)
+        index_put(fn, node)
         return
     x, source = array(fn, node.operand(0)), fn.values.get(node.operand(2))
     if not isinstance(source, Scalar | ArrayValue) or not is_tensor(source):

@@ -28,6 +28,7 @@ from flambeau.codegen.graph import (
     gather,
     groups,
     hoisted_bounds_checks,
+    index_put,
     list_changes,
     list_folds,
     lists,
@@ -44,6 +45,7 @@ from flambeau.codegen.graph import (
     reordered,
     repeats,
     resized_views,
+    running_folds,
     scatter,
     sets,
     sorting,
@@ -338,7 +340,7 @@ def _unwrap(fn: EmittedFunction, node: Node) -> None:
     fn.values.set_view(node.result(), optional)
 
 
-assert (complex_functions, exact_functions, numpy_draws)[0]  # they register
+assert (complex_functions, exact_functions, numpy_draws, running_folds)[0]  # they register
 only_moves(
     "aten::select", "aten::slice", "aten::transpose", "aten::t", "aten::permute", "aten::unsqueeze", "aten::squeeze",
     "aten::view", "aten::reshape", "aten::clone", "aten::contiguous", "aten::expand", "aten::unbind", "aten::size",
@@ -458,7 +460,7 @@ lowers_on_tensors("aten::scatter", "aten::scatter_")(scatter.scatter)
 lowers_on_tensors("aten::scatter_add", "aten::scatter_add_")(scatter.scatter_add)
 lowers_on_tensors("aten::index_add", "aten::index_add_")(scatter.index_add)
 lowers_on_tensors("aten::index_copy", "aten::index_copy_")(scatter.index_copy)
-lowers_on_tensors("aten::index_put")(scatter.index_put)
+lowers_on_tensors("aten::index_put")(index_put.index_put)
 lowers_on_tensors("aten::index_put_")(element_indexes.index_put_)
 lowers_on_tensors("aten::index")(element_indexes.index)
 lowers_on_tensors("aten::roll")(gather.roll)

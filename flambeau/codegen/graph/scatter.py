@@ -1,5 +1,5 @@
 """Tensors changed at places that other tensors name, in memory of their own or where they are: scatter, index_add,
-index_copy, index_put.
+index_copy.
 
 Whatever an operator refuses is refused before anything is written. Values go to their places in row-major order of the
 index, as the operators' own kernels put them there.
@@ -17,7 +17,6 @@ from flambeau.codegen.graph.arrays import (
     broadcast_to,
     copy_elements,
     each_element,
-    load,
     new,
     product,
 )
@@ -27,15 +26,14 @@ from flambeau.codegen.graph.interpreter_calls import call_python
 from flambeau.codegen.graph.literals import literal_of
 from flambeau.codegen.graph.memory import number
 from flambeau.codegen.graph.named_operands import values_by_name
-from flambeau.codegen.graph.native_values import ArrayValue, CannotCompileError, FixedValue, Native, Scalar, TupleValue
+from flambeau.codegen.graph.native_values import ArrayValue, CannotCompileError
 from flambeau.codegen.graph.overlap import overlaps, repeats
-from flambeau.codegen.graph.representation import Array, Element, Fixed
+from flambeau.codegen.graph.representation import Array
 from flambeau.codegen.graph.scalars import Operand, Registers, constant
 from flambeau.codegen.kernel.dtypes import ELEMENT_TYPES
 from flambeau.codegen.llvm.emitter import Value as Register
 from flambeau.ir.graph import Node, Value
 from flambeau.ops.families.scalars import exact_scalar
-from flambeau.schema import dtype as dtypes
 from flambeau.schema.dtype import DType
 
 REDUCTIONS = {"add": "add", "multiply": "mul"}
@@ -53,19 +51,19 @@ def scatter_add(fn: EmittedFunction, node: Node) -> None:
 
 def _scatter(fn: EmittedFunction, node: Node, op: str) -> None:
     e, operands = fn.e, values_by_name(node)
-    x, index = array(fn, operands["self"]), _index(array(fn, operands["index"]))
+    x, index = array(fn, operands["self"]), of_integers(array(fn, operands["index"]))
     rank, dim = x.rep.rank, axis_of(fn, operands["dim"], x.rep.rank)
     if index.rep.rank != rank:
         raise CannotCompileError("an index of another rank")
     source = _same_kind(array(fn, operands["src"]), x, rank) if "src" in operands else None
     value = _constant(fn, operands["value"], x.rep.dtype) if source is None else None
-    change = _Change(fn, node, x, [index] if source is None else [index, source])
+    change = Change(fn, node, x, [index] if source is None else [index, source])
     is_larger = [e.icmp("sgt", index.sizes[k], x.sizes[k]) for k in range(rank) if k != dim]
     if source is not None:
         is_larger += [e.icmp("sgt", mine, own) for mine, own in zip(index.sizes, source.sizes, strict=True)]
     has_indexes = e.icmp("ne", product(fn, index.sizes), number(0))
-    fn.exits.fail_if(e.binary("and", _any(fn, is_larger), has_indexes), node)
-    each_element(fn, index.sizes, [index], lambda at: change.check(_index_at(fn, index, at[0]), dim))
+    fn.exits.fail_if(e.binary("and", any_of(fn, is_larger), has_indexes), node)
+    each_element(fn, index.sizes, [index], lambda at: change.check(index_at(fn, index, at[0]), dim))
 
     def write(target: ArrayValue) -> None:
         strides = (*target.strides[:dim], number(0), *target.strides[dim + 1 :])
@@ -73,7 +71,7 @@ def _scatter(fn: EmittedFunction, node: Node, op: str) -> None:
 
         def one(at: list[Register]) -> None:
             size = memory.itemsize(x.rep.dtype)
-            address = memory.offset_address(e, at[0], _index_at(fn, index, at[1]), target.strides[dim], size)
+            address = memory.offset_address(e, at[0], index_at(fn, index, at[1]), target.strides[dim], size)
             change.put(address, value or memory.load_element(e, at[2], x.rep.dtype), op)
 
         each_element(fn, index.sizes, [seen, *change.read], one)
@@ -109,24 +107,24 @@ class _Slices:
     def __init__(self, fn: EmittedFunction, node: Node) -> None:
         operands = values_by_name(node)
         self.fn, self.node = fn, node
-        self.x, self.index = array(fn, operands["self"]), _index(array(fn, operands["index"]))
+        self.x, self.index = array(fn, operands["self"]), of_integers(array(fn, operands["index"]))
         self.source = _same_kind(array(fn, operands["source"]), self.x, self.x.rep.rank)
         self.dim = axis_of(fn, operands["dim"], self.x.rep.rank)
         if self.index.rep.rank != 1:
             raise CannotCompileError("an index of another rank")
 
-    def change(self) -> _Change:
+    def change(self) -> Change:
         """Begin; leaves the function where there are not as many indexes as slices."""
-        change = _Change(self.fn, self.node, self.x, [self.index, self.source])
+        change = Change(self.fn, self.node, self.x, [self.index, self.source])
         is_other = self.fn.e.icmp("ne", self.index.sizes[0], self.source.sizes[self.dim])
         self.fn.exits.fail_if(is_other, self.node)
         return change
 
     def number_at(self, k: Register) -> Register:
         """Which slice the index says."""
-        return _index_at(self.fn, self.index, _at(self.fn, self.index, 0, k))
+        return index_at(self.fn, self.index, _at(self.fn, self.index, 0, k))
 
-    def write(self, change: _Change, alpha: Register | None, op: str) -> None:
+    def write(self, change: Change, alpha: Register | None, op: str) -> None:
         """Check all indexes, then go through the slices."""
         fn, e, dim = self.fn, self.fn.e, self.dim
         each(fn, self.index.sizes[0], lambda k: change.check(self.number_at(k), dim))
@@ -146,119 +144,7 @@ class _Slices:
         change.apply(write)
 
 
-def index_put(fn: EmittedFunction, node: Node) -> None:
-    """`x[indexes] = values` and `x[mask] = value`, or `+=`, with one tensor along the first axes."""
-    operands = values_by_name(node)
-    x, values = array(fn, operands["self"]), fn.values.get(operands["values"])
-    by, axes = _leading_index(fn.values.get(operands["indices"]))
-    if not isinstance(values.rep, Array | Element) or values.rep.dtype is not x.rep.dtype or not x.rep.rank:
-        raise CannotCompileError("values of another dtype")
-    accumulate = literal_of(fn.values.get(operands["accumulate"]))
-    if accumulate not in (True, False) or axes > x.rep.rank:
-        raise CannotCompileError("whether values are added is not known")
-    op = "add" * accumulate
-    if isinstance(by, Scalar) or by.rep == Array(dtypes.bool_, 0):
-        _put_if(fn, node, x, load(fn, by).register, values, op)
-    elif by.rep.dtype.name == "bool" and (isinstance(values, Scalar) or values.rep == Array(x.rep.dtype, 0)):
-        assert isinstance(values, Scalar | ArrayValue)
-        _put_by_mask(fn, node, x, by, load(fn, values).register, op)
-    elif by.rep.rank == 1 and isinstance(values, Scalar | ArrayValue):
-        _put_by_vector(fn, node, x, _index(by), values, op)
-    else:
-        raise CannotCompileError("an index of another rank or dtype")
-
-
-def _leading_index(indices: Native) -> tuple[Scalar | ArrayValue, int]:
-    """The one tensor of a list of indexes, which stands in front, and how many axes the list says something of."""
-    by = indices.items[0] if isinstance(indices, TupleValue) and indices.items else None
-    if not isinstance(indices, TupleValue) or by is None or not (isinstance(by, ArrayValue) or _is_flag(by)):
-        raise CannotCompileError("an index by other things than one tensor")
-    if any(not (isinstance(i, FixedValue) and i.rep == Fixed(None)) for i in indices.items[1:]):
-        raise CannotCompileError("an index by several tensors")
-    assert isinstance(by, Scalar | ArrayValue)
-    return by, len(indices.items)
-
-
-def _is_flag(native: Native) -> bool:
-    return isinstance(native, Scalar) and native.rep == Element(dtypes.bool_)
-
-
-def _put_if(fn: EmittedFunction, node: Node, x: ArrayValue, mask: Register, values: Native, op: str) -> None:
-    """All of a tensor or nothing, by a mask without axes."""
-    if not isinstance(values, Scalar) and values.rep != Array(x.rep.dtype, 0):
-        raise CannotCompileError("a mask without axes, and several values")
-    assert isinstance(values, Scalar | ArrayValue)
-    e, value = fn.e, load(fn, values).register
-    change = _Change(fn, node, x, [])
-
-    def write(target: ArrayValue) -> None:
-        chosen, passed = e.label("chosen"), e.label("passed")
-        e.branch_if(mask, chosen, passed)
-        e.start(chosen)
-        each_element(fn, x.sizes, [target], lambda at: change.put(at[0], value, op))
-        e.branch(passed)
-        e.start(passed)
-
-    change.apply(write)
-
-
-def _put_by_mask(fn: EmittedFunction, node: Node, x: ArrayValue, mask: ArrayValue, value: Register, op: str) -> None:
-    e, rank = fn.e, mask.rep.rank
-    if not 0 < rank <= x.rep.rank:
-        raise CannotCompileError("a mask of another rank")
-    change = _Change(fn, node, x, [mask])
-    fn.exits.fail_if(_any(fn, [e.icmp("ne", m, own) for m, own in zip(mask.sizes, x.sizes, strict=False)]), node)
-
-    def write(target: ArrayValue) -> None:
-        dtype, owner = x.rep.dtype, target.owner
-        front = ArrayValue(Array(dtype, rank, 0), owner, target.data, x.sizes[:rank], target.strides[:rank])
-
-        def one(at: list[Register]) -> None:
-            chosen, passed = e.label("chosen"), e.label("passed")
-            e.branch_if(memory.load_element(e, at[1], mask.rep.dtype), chosen, passed)
-            e.start(chosen)
-            rest = ArrayValue(Array(dtype, x.rep.rank - rank, 0), owner, at[0], x.sizes[rank:], target.strides[rank:])
-            each_element(fn, rest.sizes, [rest], lambda addresses: change.put(addresses[0], value, op))
-            e.branch(passed)
-            e.start(passed)
-
-        each_element(fn, mask.sizes, [front, mask], one)
-
-    change.apply(write)
-
-
-def _put_by_vector(
-    fn: EmittedFunction, node: Node, x: ArrayValue, index: ArrayValue, values: Scalar | ArrayValue, op: str
-) -> None:
-    e = fn.e
-    if isinstance(values, ArrayValue) and values.rep.rank > x.rep.rank:
-        raise CannotCompileError("values of more axes than the tensor has")
-    sources = [values] if isinstance(values, ArrayValue) and values.rep.rank else []
-    change = _Change(fn, node, x, [index, *sources])
-    sources = [broadcast_to(fn, s, (index.sizes[0], *x.sizes[1:]), node) for s in sources]
-    value = None if sources else load(fn, values).register
-
-    def row(k: Register) -> Register:
-        at = _index_at(fn, index, _at(fn, index, 0, k))
-        return e.select(e.icmp("slt", at, number(0)), e.binary("add", at, x.sizes[0]), at)
-
-    each(fn, index.sizes[0], lambda k: change.check(row(k), 0))
-
-    def write(target: ArrayValue) -> None:
-        def one_row(k: Register) -> None:
-            parts = [_slice(fn, target, 0, row(k)), *(_slice(fn, s, 0, k) for s in sources)]
-
-            def one(at: list[Register]) -> None:
-                change.put(at[0], value or memory.load_element(e, at[1], x.rep.dtype), op)
-
-            each_element(fn, parts[0].sizes, parts, one)
-
-        each(fn, index.sizes[0], one_row)
-
-    change.apply(write)
-
-
-class _Change:
+class Change:
     """One node: the tensor it changes, and what it reads meanwhile."""
 
     def __init__(self, fn: EmittedFunction, node: Node, x: ArrayValue, read: Sequence[ArrayValue]) -> None:
@@ -297,7 +183,7 @@ class _Change:
             fn.values.set_new(node.result(), copied)
             return
         shares, apart, after = e.label("shares"), e.label("apart"), e.label("after")
-        is_shared = _any(fn, [*repeats(fn, x), *([overlaps(fn, x, self.read)] if self.read else [])])
+        is_shared = any_of(fn, [*repeats(fn, x), *([overlaps(fn, x, self.read)] if self.read else [])])
         e.raw(f"br i1 {is_shared}, label %{shares}, label %{apart}")
         e.start(shares)
         call_python(fn, node, (), is_rare=True)
@@ -316,7 +202,8 @@ def _is_in_place(node: Node) -> bool:
     return alias is not None and alias.is_write
 
 
-def _index(index: ArrayValue) -> ArrayValue:
+def of_integers(index: ArrayValue) -> ArrayValue:
+    """The index itself. Raises `CannotCompileError` unless it has integers."""
     if index.rep.dtype.name not in ("int64", "int32"):
         raise CannotCompileError("an index of other numbers")
     return index
@@ -348,7 +235,8 @@ def _constant(fn: EmittedFunction, value: Value, dtype: DType) -> Register:
         raise CannotCompileError(str(error)) from None
 
 
-def _any(fn: EmittedFunction, conditions: Sequence[Register]) -> Register:
+def any_of(fn: EmittedFunction, conditions: Sequence[Register]) -> Register:
+    """Whether one of some conditions holds."""
     if not conditions:
         return Register("false", "i1", 1)
     return functools.reduce(lambda a, b: fn.e.binary("or", a, b), conditions)
@@ -358,7 +246,7 @@ def _at(fn: EmittedFunction, x: ArrayValue, dim: int, index: Register) -> Regist
     return memory.offset_address(fn.e, x.data, index, x.strides[dim], memory.itemsize(x.rep.dtype))
 
 
-def _index_at(fn: EmittedFunction, index: ArrayValue, address: Register) -> Register:
+def index_at(fn: EmittedFunction, index: ArrayValue, address: Register) -> Register:
     """The element of an index, as an int64."""
     at = memory.load_element(fn.e, address, index.rep.dtype)
     return at if at.type == "i64" else fn.e.convert("sext", at, "i64")
