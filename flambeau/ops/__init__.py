@@ -87,6 +87,7 @@ from flambeau.ops import profiler as _profiler
 from flambeau.ops import quantiles as _quantiles
 from flambeau.ops import queries as _queries
 from flambeau.ops import random as _random
+from flambeau.ops import random_expansions as _random_expansions
 from flambeau.ops import random_fill as _random_fill
 from flambeau.ops import ranges as _ranges
 from flambeau.ops import rearranging as _rearranging

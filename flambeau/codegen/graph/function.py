@@ -11,7 +11,7 @@ from collections.abc import Callable, Sequence
 from typing import Protocol
 
 from flambeau.analysis.alias import AliasAnalysis
-from flambeau.analysis.effects import is_pure
+from flambeau.analysis.effects import own_effect
 from flambeau.codegen.graph import abi, call_stack, group_runner, memory, native_values, teams, tensor_constants
 from flambeau.codegen.graph.control import HINTS
 from flambeau.codegen.graph.draw_slots import give_back, new_slot
@@ -34,6 +34,7 @@ from flambeau.codegen.layouts import CONTEXT
 from flambeau.codegen.llvm.emitter import Target
 from flambeau.codegen.llvm.emitter import Value as Register
 from flambeau.ir.graph import Block, Graph, Node, Value
+from flambeau.schema.opdef import Effect
 from flambeau.util.record import dataclass
 
 SYMBOL = "flambeau_function"
@@ -368,6 +369,11 @@ def _ends_in_raise(block: Block) -> bool:
     return any(n.op == "prim::RaiseException" for n in block.own_nodes())
 
 
+def _may_wait(node: Node) -> bool:
+    """Whether Python may run a node once the function is left: one that at most draws numbers, or words an error."""
+    return own_effect(node) in (Effect.NONE, Effect.RANDOM) or node.op == "^message"
+
+
 def _before_raise(block: Block) -> list[Node]:
     """The nodes that end in an exception, from the first that only serves to word it; none where nothing raises."""
     raising = next((n for n in block.own_nodes() if n.op == "prim::RaiseException"), None)
@@ -375,7 +381,7 @@ def _before_raise(block: Block) -> list[Node]:
         return []
     nodes = [raising]
     current = raising.previous
-    while current is not None and not current.nested_blocks and (is_pure(current) or current.op == "^message"):
+    while current is not None and not current.nested_blocks and _may_wait(current):
         nodes.insert(0, current)
         current = current.previous
     return nodes

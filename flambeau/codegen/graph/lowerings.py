@@ -49,6 +49,7 @@ from flambeau.codegen.graph import (
     scatter,
     sets,
     sorting,
+    tensor_draws,
     tensor_literals,
     texts,
     triangular,
@@ -340,7 +341,7 @@ def _unwrap(fn: EmittedFunction, node: Node) -> None:
     fn.values.set_view(node.result(), optional)
 
 
-assert (complex_functions, exact_functions, numpy_draws, running_folds)[0]  # they register
+assert (complex_functions, exact_functions, numpy_draws, running_folds, tensor_draws)[0]  # they register
 only_moves(
     "aten::select", "aten::slice", "aten::transpose", "aten::t", "aten::permute", "aten::unsqueeze", "aten::squeeze",
     "aten::view", "aten::reshape", "aten::clone", "aten::contiguous", "aten::expand", "aten::unbind", "aten::size",

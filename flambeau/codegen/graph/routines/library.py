@@ -19,6 +19,7 @@ from flambeau.codegen.llvm.builder import ModuleBuilder, Signature
 from flambeau.codegen.llvm.emitter import Value as Register
 from flambeau.codegen.llvm.engine import Engine, NativeCode, engine
 from flambeau.codegen.numpy_generator import BEGIN, BEGIN_TYPE, END, END_TYPE, draw_addresses
+from flambeau.codegen.tensor_draws import FILL, FILL_TYPE, fill_addresses
 from flambeau.util.locks import Lock
 
 ROUTINES = {
@@ -27,8 +28,8 @@ ROUTINES = {
 }  # fmt: skip
 """The types of the routines that are compiled, by symbol."""
 
-DRAWING = {BEGIN: BEGIN_TYPE, END: END_TYPE}
-"""Those of Python's that begin and end drawing from NumPy's generator."""
+DRAWING = {BEGIN: BEGIN_TYPE, END: END_TYPE, FILL: FILL_TYPE}
+"""Those of Python's: that begin and end drawing from NumPy's generator, and that fill memory from the default one."""
 
 _lock = Lock()
 _compiled: dict[Engine, NativeCode] = {}
@@ -49,7 +50,8 @@ def routine_addresses() -> dict[str, int]:
 def addresses_of(symbols: Iterable[str]) -> dict[str, int]:
     """Where the routines are that some code calls; nothing is compiled for code that calls none."""
     wanted = tuple(symbols)
-    drawing = draw_addresses() if any(symbol in DRAWING for symbol in wanted) else {}
+    drawing = draw_addresses() if BEGIN in wanted or END in wanted else {}
+    drawing |= fill_addresses() if FILL in wanted else {}
     known = routine_addresses() if any(symbol not in DRAWING for symbol in wanted) else {}
     return {symbol: drawing.get(symbol) or known[symbol] for symbol in wanted}
 
