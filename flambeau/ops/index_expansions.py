@@ -92,14 +92,14 @@ def _put(F: Any, x: Any, index: Any, source: Any, accumulate: Any = False) -> An
     """Elements by their number in order, as one place along each axis."""
     if not x.ndim or index.dtype is not int64 or source.dtype is not x.dtype or not isinstance(accumulate, bool):
         return None
-    count, place = x.numel(), F.reshape(index, [-1])
+    count, at = x.numel(), F.reshape(index, [-1])
     F.require(index.numel() == source.numel())
-    F.require(F.holds(F.all(F.logical_and(F.ge(place, -count), F.lt(place, count)))))
-    place = F.where(F.lt(place, 0), F.add(place, count), place)
+    F.require(F.holds(F.all(F.logical_and(F.ge(at, -count), F.lt(at, count)))))
+    at = F.where(F.lt(at, 0), F.add(at, count), at)
     places = []
     for size in reversed(x.shape):
-        places.append(F.remainder(place, size))
-        place = F.div(place, size, rounding_mode="floor")
+        places.append(F.remainder(at, size))
+        at = F.div(at, size, rounding_mode="floor")
     return F.index_put_(F.clone(x), places[::-1], F.reshape(source, [-1]), accumulate)
 
 

@@ -1,4 +1,5 @@
-"""What plans have in the place of norms over batches that train: the norm without effects, then the running statistics.
+"""What plans have in the place of norms over batches that train: the norm without effects, then the running statistics;
+and of a layer's norm with its statistics.
 
 ```
 %y = aten::batch_norm(%x, %w, %b, %mean, %var, %true, %m, ...)
@@ -38,6 +39,23 @@ def _batch_norm(
 
 
 differentiated("aten::batch_norm")(_batch_norm)
+
+
+@expansions("aten::native_layer_norm")
+def _native_layer_norm(F: Any, x: Any, sizes: Any, weight: Any, bias: Any, eps: Any) -> Any:
+    """The norm, and the means and reciprocal deviations that it is made with."""
+    is_plain = x.dtype in (float32, float64) and isinstance(sizes, list | tuple) and type(eps) is float
+    if not is_plain or not 0 < len(sizes) <= x.ndim:
+        return None
+    parameters = [v for v in (weight, bias) if v is not None]
+    if any(v.dtype is not x.dtype or v.ndim != len(sizes) for v in parameters):
+        return None
+    for shape in (x.shape[x.ndim - len(sizes) :], *(v.shape for v in parameters)):
+        F.require(*(own == size for own, size in zip(shape, sizes, strict=True)))
+    result, axes = F.layer_norm(x, sizes, weight, bias, eps), list(range(x.ndim - len(sizes), x.ndim))
+    mean = F.mean(x, axes, True)
+    off = F.sub(x, mean)
+    return result, mean, F.rsqrt(F.add(F.mean(F.mul(off, off), axes, True), eps))
 
 
 def _is_matrix(x: Any, *vectors: Any) -> bool:

@@ -23,15 +23,15 @@ def _is_probability(p: Any) -> bool:
 @expansions("aten::bernoulli")
 def _bernoulli(F: Any, x: Any, *arguments: Any) -> Any:
     """Whether a uniform number is below the probability, which each element is, or a number."""
-    *given, generator = arguments
-    p = given[0] if given else x
+    *probability, generator = arguments
+    p = probability[0] if probability else x
     if generator is not None or not x.ndim or x.dtype not in _FLOATS:
         return None
     if not hasattr(p, "ndim"):
         if not _is_probability(p):
             return None
         return F.to(F.lt(F.rand(x.shape, dtype=float64), p), x.dtype)
-    if given:
+    if probability:
         return None
     F.require(F.holds(F.all(F.logical_and(F.ge(x, 0), F.le(x, 1)))))
     return F.to(F.lt(F.rand(x.shape, dtype=float64), F.to(x, float64)), x.dtype)

@@ -115,6 +115,9 @@ EXPANDED = {
     "what a short mask shows": ("masked_select(a, b)", CUBE, MASK[0, :1]),
     "what a mask of one shows": ("masked_select(a, b)", CUBE, np.array(True)),
     "one shown by a long mask": ("masked_select(a, b)", np.array([2.5]), MASK),
+    "a layer's norm": ("native_layer_norm(a, [4], None, None, 1e-5)[0] + b", CUBE, np.array(1.0)),
+    "its means": ("native_layer_norm(a, [3, 4], b, b, 1e-5)[1]", CUBE, CUBE[0]),
+    "its deviations": ("native_layer_norm(a, [4], None, b, 0.25)[2]", CUBE, LINE),
     "a grid": ("stack(flambeau.meshgrid([a, b], indexing='ij'))", LINE, np.arange(3.0)),
     "a turned grid": ("stack(flambeau.meshgrid([a, b], indexing='xy'))", LINE, np.arange(3.0)),
     "a grid of numbers": ("stack(flambeau.meshgrid([a, b], indexing='ij'))", LINE, np.array(2.0)),
@@ -155,6 +158,20 @@ def test_what_operators_refuse_is_refused_in_their_words(call: str) -> None:
     for _ in range(4):
         with pytest.raises(RuntimeError, match=re.escape(words)):
             function(flambeau.ones(*first), flambeau.ones(*second))
+
+
+@pytest.mark.parametrize("part", [0, 1, 2])
+def test_a_layer_s_norm_refuses_other_sizes_whatever_is_asked_of_it(part: int) -> None:
+    call = f"flambeau.native_layer_norm(a, [3], None, b, 0.1)[{part}]"
+    function = flambeau.jit.CompilationUnit(f"def f(a: Tensor, b: Tensor) -> Tensor:\n    return {call}\n").f
+    for _ in range(4):
+        function(flambeau.ones(2, 3), flambeau.ones(3))
+    for sizes in ((2, 4), (2, 3)):
+        with pytest.raises(RuntimeError) as wanted:
+            flambeau.native_layer_norm(flambeau.ones(*sizes), [3], None, flambeau.ones(4), 0.1)
+        for _ in range(2):
+            with pytest.raises(RuntimeError, match=re.escape(str(wanted.value).splitlines()[0])):
+                function(flambeau.ones(*sizes), flambeau.ones(4))
 
 
 def test_gradients_go_through_the_operator_itself() -> None:

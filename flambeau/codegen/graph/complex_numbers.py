@@ -333,8 +333,11 @@ def _addresses(fn: EmittedFunction, data: Register, part: DType) -> tuple[Regist
 
 
 def part_of_tensor(fn: EmittedFunction, node: Node) -> None:
-    """`x.real` and `x.imag`: every second float."""
+    """`x.real` and `x.imag`: every second float; the real part of real numbers is themselves."""
     x = fn.values.get(node.operand(0))
+    if node.op == "aten::real" and isinstance(x.rep, Array | Element) and not x.rep.dtype.is_complex:
+        fn.values.set_view(node.result(), x)
+        return
     if not isinstance(x, ArrayValue) or not x.rep.dtype.is_complex:
         raise CannotCompileError("a part of what is no complex tensor in memory")
     part = x.rep.dtype.to_real()

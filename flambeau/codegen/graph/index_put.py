@@ -160,7 +160,7 @@ class _Places:
         self, fn: EmittedFunction, node: Node, x: ArrayValue, indexes: Sequence[ArrayValue], axis: int
     ) -> None:
         self.fn, self.node, self.x, self.axis = fn, node, x, axis
-        self.given = indexes
+        self.named = indexes
         self.sizes = (*x.sizes[:axis], *self._common_sizes(indexes))
         """Of the axes in front, then of the indexes together."""
         self.indexes = [broadcast_to(fn, index, self.sizes, node) for index in indexes]
@@ -177,14 +177,14 @@ class _Places:
 
     def _place(self, k: int, address: Register) -> Register:
         """Where one of the indexes names a slice, counted from the front."""
-        e, at = self.fn.e, index_at(self.fn, self.given[k], address)
+        e, at = self.fn.e, index_at(self.fn, self.named[k], address)
         return e.select(e.icmp("slt", at, number(0)), e.binary("add", at, self.x.sizes[self.axis + k]), at)
 
     def put(self, values: Scalar | ArrayValue, op: str) -> None:
         """Change what they name, by one value or by several."""
         fn, e, x, rank = self.fn, self.fn.e, self.x, len(self.sizes)
         sources = [values] if isinstance(values, ArrayValue) and values.rep.rank else []
-        change = Change(fn, self.node, x, [*self.given, *sources])
+        change = Change(fn, self.node, x, [*self.named, *sources])
         sources = [broadcast_to(fn, s, (*self.sizes, *x.sizes[self.rest :]), self.node) for s in sources]
         value = None if sources else load(fn, values).register
 
@@ -193,7 +193,7 @@ class _Places:
                 change.check(self._place(k, address), self.axis + k)
 
         common = self.sizes[self.axis :]
-        own = [broadcast_to(fn, index, common, self.node) for index in self.given]
+        own = [broadcast_to(fn, index, common, self.node) for index in self.named]
         each_element(fn, common, own, check)
 
         def write(target: ArrayValue) -> None:
@@ -204,12 +204,12 @@ class _Places:
 
             def one(at: list[Register]) -> None:
                 start = at[0]
-                for k, address in enumerate(at[1 : 1 + len(self.given)]):
+                for k, address in enumerate(at[1 : 1 + len(self.named)]):
                     step = target.strides[self.axis + k]
                     start = memory.offset_address(
                         e, start, self._place(k, address), step, memory.itemsize(x.rep.dtype)
                     )
-                starts = [start, *at[1 + len(self.given) :]]
+                starts = [start, *at[1 + len(self.named) :]]
                 steps = [target.strides[self.rest :], *(s.strides[rank:] for s in sources)]
                 _put_slice(change, starts, steps, value, op)
 

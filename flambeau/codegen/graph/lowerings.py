@@ -481,6 +481,7 @@ lowers_on_tensors("aten::embedding_bag", "aten::_embedding_bag", "aten::_embeddi
     bags.embedding_bag
 )
 lowers_on_tensors("aten::detach", "aten::alias")(arrays.same)
+lowers_on_tensors("aten::positive", "aten::conj", "aten::resolve_conj", "aten::resolve_neg")(arrays.same)
 lowers_on_tensors("aten::size", "prim::shape")(arrays.size)
 lowers_on_tensors("aten::is_contiguous")(copies.is_contiguous)
 lowers_on_tensors("aten::is_same_size")(copies.is_same_size)

@@ -18,10 +18,11 @@ UNKNOWN = "how many pieces there are is not known"
 
 
 def chunk(fn: EmittedFunction, node: Node) -> None:
-    """`chunk` whose pieces are unpacked: as many views."""
+    """`chunk`: as many views where its pieces are unpacked, else a list."""
     e, is_constant = fn.e, node.op == "prim::ConstantChunk"
     if not is_constant and _unpacked(node) is None:
-        raise CannotCompileError(UNKNOWN)
+        _chunk_into_list(fn, node)
+        return
     x = _cut(fn, node)
     count = node.attribute("chunks") if is_constant else arrays.known_int(fn, node.operand(1))
     dim = node.attribute("dim") % x.rep.rank if is_constant else axis_of(fn, node.operand(2), x.rep.rank)
@@ -89,6 +90,25 @@ def _split_into_list(fn: EmittedFunction, node: Node, width: Register) -> None:
     _list(fn, node, e.intrinsic("smax", count, number(1)), piece)
 
 
+def _chunk_into_list(fn: EmittedFunction, node: Node) -> None:
+    """`chunk` whose pieces are a list: as many of one size as there are, or so many without elements."""
+    e, x, chunks = fn.e, array(fn, node.operand(0)), fn.values.index(node.operand(1))
+    if e.lanes > 1 or node.definition is None or node.definition.schema.arguments[0].alias is None:
+        raise CannotCompileError(UNKNOWN)
+    dim = axis_of(fn, node.operand(2), x.rep.rank)
+    size = x.sizes[dim]
+    fn.exits.fail_if(e.icmp("slt", chunks, number(1)), node)
+    width = e.binary("udiv", memory.add(e, size, e.binary("sub", chunks, number(1))), chunks)
+    whole = e.intrinsic("smax", width, number(1))
+    several = e.binary("udiv", memory.add(e, size, e.binary("sub", whole, number(1))), whole)
+
+    def piece(k: Register) -> ArrayValue:
+        start = memory.multiply(e, k, width)
+        return _piece(fn, x, dim, start, e.intrinsic("smin", width, e.binary("sub", size, start)))
+
+    _list(fn, node, e.select(e.icmp("eq", size, number(0)), chunks, several), piece)
+
+
 def _list(fn: EmittedFunction, node: Node, count: Register, piece: Callable[[Register], ArrayValue]) -> None:
     """A list of pieces, each of which holds the memory that it shows."""
     x = array(fn, node.operand(0))
@@ -106,12 +126,27 @@ def _list(fn: EmittedFunction, node: Node, count: Register, piece: Callable[[Reg
     fn.values.set_new(node.result(), pieces)
 
 
+def _list_of(fn: EmittedFunction, node: Node, x: ArrayValue, pieces: Sequence[ArrayValue]) -> None:
+    """A list of pieces, as many as are known."""
+    rep = lists.item_rep(fn, node.result(), [Array(x.rep.dtype, x.rep.rank)])
+    items, count = lists.new_list(fn, Listed(rep), number(len(pieces))), number(len(pieces))
+    for k, piece in enumerate(pieces):
+        item = fn.slots.converted(piece, rep)
+        fn.values.retain(item)
+        lists.put(fn, items, number(k), item)
+    lists.set_length(fn, items, count)
+    fn.values.set_new(node.result(), items)
+
+
 def split_by_sizes(fn: EmittedFunction, node: Node) -> None:
-    """`split` by the sizes of all pieces, which are unpacked: as many views."""
+    """`split` by the sizes of all pieces: as many views where these are unpacked, else a list."""
     targets, widths = _unpacked(node), fn.values.get(node.operand(1))
-    if targets is None or not isinstance(widths, TupleValue) or len(widths.items) != len(targets):
+    if not isinstance(widths, TupleValue) or (targets is not None and len(widths.items) != len(targets)):
         raise CannotCompileError(UNKNOWN)
-    e, x = fn.e, _cut(fn, node)
+    is_copied = node.definition is None or node.definition.schema.arguments[0].alias is None
+    if targets is None and (is_copied or fn.e.lanes > 1):
+        raise CannotCompileError(UNKNOWN)
+    e, x = fn.e, array(fn, node.operand(0)) if targets is None else _cut(fn, node)
     dim = axis_of(fn, node.operand(2), x.rep.rank)
     start, pieces = number(0), []
     is_wrong = Register("false", "i1", 1)
@@ -121,8 +156,13 @@ def split_by_sizes(fn: EmittedFunction, node: Node) -> None:
         is_wrong = e.binary("or", is_wrong, e.icmp("slt", item.register, number(0)))
         pieces.append((start, item.register))
         start = memory.add(e, start, item.register)
-    fn.exits.fail_if(e.binary("or", is_wrong, e.icmp("ne", start, x.sizes[dim])), _unpacking(node))
-    _set(fn, node, [_piece(fn, x, dim, at, own) for at, own in pieces])
+    is_wrong = e.binary("or", is_wrong, e.icmp("ne", start, x.sizes[dim]))
+    fn.exits.fail_if(is_wrong, node if targets is None else _unpacking(node))
+    views = [_piece(fn, x, dim, at, own) for at, own in pieces]
+    if targets is None:
+        _list_of(fn, node, x, views)
+        return
+    _set(fn, node, views)
     _let_go(fn, node, x)
 
 

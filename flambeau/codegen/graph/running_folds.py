@@ -49,8 +49,8 @@ class _Running:
         def line(at: list[Register]) -> None:
             def step(k: Register) -> None:
                 x = Operand(memory.load_element(e, self._element(self.x, at[0], k), self.dtype), self.dtype)
-                given = body(k, x, e.icmp("eq", k, number(0)))
-                for result, start, value in zip(self.results, at[1:], given, strict=True):
+                states = body(k, x, e.icmp("eq", k, number(0)))
+                for result, start, value in zip(self.results, at[1:], states, strict=True):
                     memory.store_element(e, self._element(result, start, k), value.register, result.rep.dtype)
 
             each(fn, self.x.sizes[self.dim], step)
