@@ -14,6 +14,7 @@ from flambeau.codegen.graph.arrays import array, broadcast_to, each_element, loa
 from flambeau.codegen.graph.distinct import Counter
 from flambeau.codegen.graph.emitted_function import EmittedFunction
 from flambeau.codegen.graph.literals import literal_of
+from flambeau.codegen.graph.lowering_tables import lowers_on_tensors
 from flambeau.codegen.graph.memory import number
 from flambeau.codegen.graph.named_operands import values_by_name
 from flambeau.codegen.graph.native_values import ArrayValue, CannotCompileError, FixedValue, Native, Scalar, TupleValue
@@ -24,6 +25,7 @@ from flambeau.ir.graph import Node
 from flambeau.schema import dtype as dtypes
 
 
+@lowers_on_tensors("aten::index_put")
 def index_put(fn: EmittedFunction, node: Node) -> None:
     """`x[indexes] = values`, or `+=`."""
     operands = values_by_name(node)

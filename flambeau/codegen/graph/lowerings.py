@@ -28,7 +28,6 @@ from flambeau.codegen.graph import (
     gather,
     groups,
     hoisted_bounds_checks,
-    index_put,
     list_changes,
     list_folds,
     lists,
@@ -461,7 +460,6 @@ lowers_on_tensors("aten::scatter", "aten::scatter_")(scatter.scatter)
 lowers_on_tensors("aten::scatter_add", "aten::scatter_add_")(scatter.scatter_add)
 lowers_on_tensors("aten::index_add", "aten::index_add_")(scatter.index_add)
 lowers_on_tensors("aten::index_copy", "aten::index_copy_")(scatter.index_copy)
-lowers_on_tensors("aten::index_put")(index_put.index_put)
 lowers_on_tensors("aten::index_put_")(element_indexes.index_put_)
 lowers_on_tensors("aten::index")(element_indexes.index)
 lowers_on_tensors("aten::roll")(gather.roll)
