@@ -97,7 +97,12 @@ class Interpreter:
         return map_arg(args, value_of)
 
     def placeholder(self, target: str, args: tuple[Any, ...], kwargs: dict[str, Any]) -> Any:
-        """The next argument, or its default. Raises RuntimeError without either."""
+        """The next argument, or its default; of `*args` all that are left, of `**kwargs` none.
+
+        Raises RuntimeError without either.
+        """
+        if target.startswith("*"):
+            return {} if target.startswith("**") else tuple(self._args)
         for value in self._args:
             return value
         if args:

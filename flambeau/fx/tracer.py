@@ -35,7 +35,11 @@ from flambeau.schema.dtype import DType
 from flambeau.tensor.formats import Layout, MemoryFormat
 from flambeau.tensor.tensor import Tensor
 
-NO_VARIABLE: Final = "how many arguments are in '{name}' is not known while tracing: give each a name"
+NO_VARIABLE: Final = (
+    "'{name}' of {function} cannot be traced as one value: only functions written in Python have parameters that can; "
+    "give each argument a name"
+)
+_REST: Final = inspect.CO_VARARGS | inspect.CO_VARKEYWORDS
 _wrapped: Final[list[tuple[dict[str, Any], str]]] = []
 """Where `wrap` was called, and for which name."""
 _PLAIN: Final = (
@@ -216,7 +220,7 @@ class Tracer(TracerBase):
         with ExitStack() as block:
             block.enter_context(intercepting_calls(self._called))
             block.enter_context(self._patched(function))
-            result = function(*args, **kwargs)
+            result = _taking_rest_as_one(function)(*args, **kwargs)
         hints = getattr(function, "__annotations__", {})
         self.create_node("output", "output", (self.create_arg(result),), {}, None, _annotation(hints, "return"))
         return self.graph
@@ -234,21 +238,20 @@ class Tracer(TracerBase):
         kwargs: dict[str, Any] = {}
         hints = getattr(function, "__annotations__", {})
         for parameter in parameters[takes_self:]:
-            if parameter.kind in (parameter.VAR_POSITIONAL, parameter.VAR_KEYWORD):
-                raise TraceError(NO_VARIABLE.format(name=parameter.name))
-            if parameter.name in concrete:
-                value = concrete[parameter.name]
-            else:
-                value = self._placeholder(parameter.name, parameter, hints)
-            if parameter.kind is parameter.KEYWORD_ONLY:
+            is_concrete = parameter.name in concrete
+            value = concrete[parameter.name] if is_concrete else self._placeholder(parameter, hints)
+            if parameter.kind in (parameter.KEYWORD_ONLY, *_STARS):
                 kwargs[parameter.name] = value
             else:
                 args.append(value)
         return args, kwargs
 
-    def _placeholder(self, name: str, parameter: inspect.Parameter, hints: Mapping[str, Any]) -> Proxy:
+    def _placeholder(self, parameter: inspect.Parameter, hints: Mapping[str, Any]) -> Proxy:
+        """What stands for an argument; for all of `*args`, or of `**kwargs`, one that is read by index or key."""
+        name, stars = parameter.name, _STARS.get(parameter.kind, "")
         default = () if parameter.default is parameter.empty else (parameter.default,)
-        return self.create_proxy("placeholder", name, default, {}, None, _annotation(hints, parameter.name))
+        hint = None if stars else _annotation(hints, name)
+        return self.create_proxy("placeholder", stars + name, default, {}, f"_{name}" if stars else None, hint)
 
     def _functions_to_replace(self, function: Callable[..., Any]) -> Iterator[tuple[dict[str, Any], str, Any]]:
         """Where functions are found that become nodes: the scope, the name and the function."""
@@ -284,6 +287,26 @@ class Tracer(TracerBase):
 
 
 _ABSENT: Final = object()
+_STARS: Final[Mapping[Any, str]] = {inspect.Parameter.VAR_POSITIONAL: "*", inspect.Parameter.VAR_KEYWORD: "**"}
+
+
+def _taking_rest_as_one(function: Callable[..., Any]) -> Callable[..., Any]:
+    """The same function with `args` and `kwargs` as parameters in the places of `*args` and `**kwargs`.
+
+    Raises TraceError for one that is not written in Python and has such parameters.
+    """
+    rest = [p.name for p in inspect.signature(function).parameters.values() if p.kind in _STARS]
+    if not rest:
+        return function
+    if not isinstance(function, FunctionType) or hasattr(function, "__wrapped__"):
+        name = getattr(function, "__name__", type(function).__name__)
+        raise TraceError(NO_VARIABLE.format(name=rest[0], function=name))
+    code = function.__code__
+    named = code.co_kwonlyargcount + len(rest)  # Python keeps all of them behind the others, in this order
+    code = code.replace(co_kwonlyargcount=named, co_flags=code.co_flags & ~_REST)
+    same = FunctionType(code, function.__globals__, function.__name__, function.__defaults__, function.__closure__)
+    same.__kwdefaults__ = function.__kwdefaults__
+    return same
 
 
 def _annotation(hints: Mapping[str, Any], name: str) -> Any:

@@ -158,6 +158,8 @@ class Module:
     def add_module(self, name: str, module: Module | None) -> None:
         """Register a submodule under a name that need not be an identifier."""
         self._check_name(name, "_modules")
+        if module is not None and not isinstance(module, Module):
+            raise TypeError(f"{type(module).__name__} is not a Module subclass")
         self._modules[name] = module
 
     def register_module(self, name: str, module: Module | None) -> None:

@@ -26,8 +26,9 @@ from flambeau.schema.dtype import DType, bool_, by_code, float64, int64
 from flambeau.schema.opdef import UNKNOWN, ErrorSample, Sample, Sizes
 from flambeau.schema.traits import Traits
 from flambeau.tensor.array_library import np
-from flambeau.tensor.create import check_device, empty_strided, infer_dtype, strides_for
+from flambeau.tensor.create import check_device, empty_strided, strides_for
 from flambeau.tensor.layout import permuted_strides
+from flambeau.tensor.sequences import infer_dtype
 from flambeau.tensor.tensor import Tensor, wrap
 
 

@@ -29,6 +29,7 @@ from flambeau.schema.types import (
     TupleType,
     Type,
     is_number,
+    without_refinement,
 )
 from flambeau.tensor.create import tensor
 from flambeau.util.record import replace
@@ -108,6 +109,15 @@ def erase_shapes_inside(graph: Graph) -> bool:
     """Forget what is known of tensors, parameters excepted."""
     before = _types(graph)
     shapes.erase(graph)
+    return before != _types(graph)
+
+
+def erase_shapes(graph: Graph) -> bool:
+    """Forget what is known of tensors, of parameters and constants too."""
+    before = _types(graph)
+    shapes.erase(graph)
+    for value in (*graph.parameters, *(n.result() for n in graph.find_all(constants.CONSTANT))):
+        value.set_type(without_refinement(value.static_type))
     return before != _types(graph)
 
 

@@ -26,7 +26,17 @@ class AliasInfo:
     @property
     def sets(self) -> frozenset[str]:
         """Every alias set this value may be in."""
-        return frozenset(self.before) | frozenset(self.after or ())
+        return self.before_set | self.after_set
+
+    @property
+    def before_set(self) -> frozenset[str]:
+        """The alias sets when the operator starts."""
+        return frozenset(self.before)
+
+    @property
+    def after_set(self) -> frozenset[str]:
+        """The alias sets when it has run."""
+        return frozenset(self.before if self.after is None else self.after)
 
     @property
     def is_wildcard(self) -> bool:

@@ -62,6 +62,15 @@ class Argument:
         """Whether a call may leave it out."""
         return self.default is not NO_DEFAULT
 
+    def has_default_value(self) -> bool:
+        """`has_default`, as TorchScript's users ask it of `fn.schema.arguments`."""
+        return self.has_default
+
+    @property
+    def default_value(self) -> Any:
+        """What stands for it where a call leaves it out; None where none may."""
+        return self.default if self.has_default else None
+
     @property
     def is_out(self) -> bool:
         """Whether it is an `out=` tensor: keyword-only and written."""
@@ -96,6 +105,11 @@ class FunctionSchema:
     def full_name(self) -> str:
         """Name and overload: `aten::add.Tensor`."""
         return f"{self.name}.{self.overload}" if self.overload else self.name
+
+    @property
+    def overload_name(self) -> str:
+        """`overload`, as TorchScript's users call it."""
+        return self.overload
 
     @cached_property
     def positional(self) -> tuple[Argument, ...]:

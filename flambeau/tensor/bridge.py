@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import ctypes
 from collections.abc import Callable
 from typing import Any
 
@@ -133,6 +134,12 @@ def from_array(array: Any) -> Tensor:
     return from_dlpack(array)
 
 
+USED_CAPSULE = (
+    "from_dlpack received an invalid capsule: one that holds no tensor, or one whose tensor was taken already. Each "
+    "to_dlpack(x) is for one from_dlpack(capsule)"
+)
+
+
 def from_dlpack(source: Any) -> Tensor:
     """A tensor on the memory of any object that exports DLPack (arrays and tensors of other libraries), on the CPU or a
     CUDA device.
@@ -150,9 +157,39 @@ def from_dlpack(source: Any) -> Tensor:
         shared = take(source)
         if shared is not None:
             return shared
+    if type(source).__name__ == "PyCapsule":
+        try:
+            array = np.from_dlpack(_Exporter(source))
+        except ValueError as error:
+            raise RuntimeError(USED_CAPSULE) from error
+        return from_numpy_or_copy(_writable(array))
     if not hasattr(source, "__dlpack__"):
         raise TypeError(f"expected an object with __dlpack__, got {type(source).__name__}")
     return from_numpy_or_copy(np.from_dlpack(source))
+
+
+class _Exporter:
+    """The object that a capsule may have come from."""
+
+    def __init__(self, capsule: Any) -> None:
+        self._capsule = capsule
+
+    def __dlpack__(self, **options: Any) -> Any:
+        return self._capsule
+
+    def __dlpack_device__(self) -> tuple[int, int]:
+        return (1, 0)
+
+
+def _writable(array: np.ndarray[Any, Any]) -> np.ndarray[Any, Any]:
+    """The same memory to write to: NumPy lets nobody write to what came in a capsule without a version, though all that
+    may be written come so."""
+    if array.flags.writeable or not array.size:
+        return array
+    low, high = np.lib.array_utils.byte_bounds(array)
+    memory: Any = (ctypes.c_char * (high - low)).from_address(low)
+    memory.array = array  # the memory lives as long as this does
+    return np.ndarray(array.shape, array.dtype, memory, array.ctypes.data - low, array.strides)
 
 
 def to_dlpack(tensor: Tensor) -> Any:

@@ -13,6 +13,7 @@ import numpy as np
 
 from flambeau.schema import dtype as dtypes
 from flambeau.schema import registry
+from flambeau.schema.device import Device
 from flambeau.schema.dtype import Category, DType
 from flambeau.schema.symbolic import SymbolicInt, SymbolicNumber
 from flambeau.tensor import create, index, text_form
@@ -26,6 +27,7 @@ from flambeau.tensor.python_forms import nonzero
 from flambeau.tensor.size import Size
 from flambeau.tensor.subclasses import special as subclasses
 from flambeau.tensor.tensor import Tensor, install_method
+from flambeau.tensor.typed import kind_named
 
 _NUMBERS: Final = (int, float, complex)
 _OPERANDS: Final = (Tensor, *_NUMBERS, SymbolicNumber, np.ndarray, np.generic)
@@ -256,11 +258,19 @@ def _new(self: Tensor, *arguments: Any) -> Tensor:
     return result
 
 
-def _type(self: Tensor, dtype: Any = None) -> Any:
-    """The name of the tensor's type, or the tensor converted to a dtype."""
+def _type(self: Tensor, dtype: Any = None, non_blocking: bool = False) -> Any:
+    """The name of the tensor's type, or the tensor converted to a dtype or to a type of that name.
+
+    Raises ValueError for a name that is no tensor's.
+    """
     if dtype is None:
-        return f"torch.{self.dtype.display}Tensor"
-    return call("aten::to", self, dtype)
+        return f"torch.{'cuda.' * self.is_cuda}{self.dtype.display}Tensor"
+    if not isinstance(dtype, str | type) or dtype in (bool, int, float, complex):
+        return call("aten::to", self, dtype)
+    kind = kind_named(dtype)
+    if kind is None:
+        raise ValueError(f"invalid type: {dtype!r}: write x.to(flambeau.float64), or x.type('torch.DoubleTensor')")
+    return call("aten::to", self, Device(kind[1]), kind[0], non_blocking)
 
 
 def _always(value: Any, doc: str) -> property:
@@ -300,7 +310,7 @@ def _install() -> None:
         "data": property(data_of, _set_data, doc="The same memory without a record, which counts its own writes."),
     }  # fmt: skip
     methods |= {f"is_{kind}": _always(False, f"Whether it is {kind}: never.") for kind in OTHER_KINDS}
-    methods["is_meta"] = _always(False, "Whether it is on the device \"meta\": then its class says so.")
+    methods["is_meta"] = _always(False, 'Whether it is on the device "meta": then its class says so.')
     methods["name"] = _always(None, "The name of a tensor: none has one.")
     for name, method in methods.items():
         if name.startswith("__"):

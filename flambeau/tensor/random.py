@@ -10,16 +10,21 @@ from __future__ import annotations
 import os
 from collections.abc import Iterator
 from contextlib import contextmanager
+from struct import Struct
 from typing import Any
 
 import numpy as np
 
 from flambeau.schema.device import CPU, Device
+from flambeau.schema.dtype import uint8
 from flambeau.tensor.array_library import is_on_device
 from flambeau.tensor.device_draws import DeviceDraws
+from flambeau.tensor.tensor import Tensor, wrap
 from flambeau.util.locks import NoForkLock
 
 _LOW_64 = (1 << 64) - 1
+_STATE = Struct("<11Q3q")
+"""A position: the seed, Philox's counter, key and words that were not taken, how many of them were, half a word."""
 
 
 class Generator:
@@ -68,16 +73,38 @@ class Generator:
                 self._rng = np.random.Generator(np.random.Philox(self._seed))
             return self._rng
 
-    def get_state(self) -> Any:
-        """Where in the stream the generator is, for `set_state`."""
+    def position(self) -> bytes:
+        """Where in the stream the generator is: equal positions draw equal numbers."""
         with self.lock:
-            return (self._seed, self.rng.bit_generator.state)
+            state: Any = self.rng.bit_generator.state
+            words = (*state["state"]["counter"], *state["state"]["key"], *state["buffer"])
+            return _STATE.pack(self._seed, *words, state["buffer_pos"], state["has_uint32"], state["uinteger"])
 
-    def set_state(self, state: Any) -> Generator:
-        """Go back to a state from `get_state`."""
+    def get_state(self) -> Tensor:
+        """Where in the stream the generator is, for `set_state`: bytes that can be saved as any tensor."""
+        return wrap(np.frombuffer(bytearray(self.position()), np.uint8))
+
+    def set_state(self, state: Tensor) -> Generator:
+        """Go back to a state from `get_state`.
+
+        Raises TypeError for what is no tensor of bytes, RuntimeError for bytes that are no state.
+        """
+        if not isinstance(state, Tensor) or state.dtype is not uint8:
+            raise TypeError(f"RNG state must be a torch.ByteTensor, as get_state() gives it, not {_kind(state)}")
+        packed = state.numpy().tobytes()
+        if len(packed) != _STATE.size:
+            raise RuntimeError(
+                f"RNG state is wrong size: expected {_STATE.size} bytes from get_state(), got {len(packed)}"
+            )
+        seed, *words, position, has_half, half = _STATE.unpack(packed)
         with self.lock:
-            self.manual_seed(state[0])
-            self.rng.bit_generator.state = state[1]
+            self.manual_seed(seed)
+            self.rng.bit_generator.state = {
+                "bit_generator": "Philox",
+                "state": {"counter": np.array(words[:4], np.uint64), "key": np.array(words[4:6], np.uint64)},
+                "buffer": np.array(words[6:], np.uint64),
+                "buffer_pos": position, "has_uint32": has_half, "uinteger": half,
+            }  # fmt: skip
         return self
 
     def clone_state(self) -> Generator:
@@ -88,7 +115,11 @@ class Generator:
         return (_restore, (str(self.device), self.get_state()))
 
 
-def _restore(device: str, state: Any) -> Generator:
+def _kind(state: Any) -> str:
+    return f"a tensor of {state.dtype}" if isinstance(state, Tensor) else type(state).__name__
+
+
+def _restore(device: str, state: Tensor) -> Generator:
     return Generator(device).set_state(state)
 
 
@@ -131,8 +162,8 @@ def initial_seed() -> int:
     return default_generator.initial_seed()
 
 
-def get_rng_state() -> Any:
-    """The state of the default generator.
+def get_rng_state() -> Tensor:
+    """The state of the default generator: bytes, which go into checkpoints as other tensors do.
 
     >>> import flambeau
     >>> state = flambeau.get_rng_state()
@@ -144,7 +175,7 @@ def get_rng_state() -> Any:
     return default_generator.get_state()
 
 
-def set_rng_state(state: Any) -> None:
+def set_rng_state(state: Tensor) -> None:
     """Put the default generator back into a state from `get_rng_state`.
 
     Args:

@@ -411,7 +411,9 @@ def wrap(array: Any) -> Tensor:
 
 
 def wrap_number(value: complex) -> Tensor:
-    """A 0-d tensor that stands for a Python number in type promotion."""
+    """A 0-d tensor that stands for a Python number in type promotion; a number of NumPy's is one too."""
+    if isinstance(value, np.generic):
+        value = value.item()
     if isinstance(value, bool):
         array = np.array(value, np.bool_)
     elif isinstance(value, int):

@@ -105,6 +105,19 @@ TYPED_TENSORS: Final[Mapping[str, Any]] = {
 """All of them by name."""
 
 
+def kind_named(t: Any) -> tuple[DType, str] | None:
+    """The dtype and the device that a typed tensor or its name mean; None for what is neither.
+
+    >>> kind_named("torch.cuda.HalfTensor"), kind_named(LongTensor), kind_named("Half")
+    ((flambeau.float16, 'cuda'), (flambeau.int64, 'cpu'), None)
+    """
+    package, _, name = t.rpartition(".") if isinstance(t, str) else ("torch", "", getattr(t, "__name__", ""))
+    kind = TYPED_TENSORS.get(name) if package in ("torch", "torch.cuda", "flambeau", "flambeau.cuda") else None
+    if kind is None or not (isinstance(t, str) or t is kind):
+        return None
+    return kind.dtype, "cuda" if package.endswith(".cuda") else "cpu"
+
+
 def set_default_tensor_type(t: Any) -> None:
     """Change the default dtype by the name of a typed tensor; a name with "cuda" in it has new tensors be on a device.
 
@@ -121,9 +134,9 @@ def set_default_tensor_type(t: Any) -> None:
     flambeau.float64
     >>> flambeau.set_default_tensor_type(flambeau.FloatTensor)
     """
-    package, _, name = t.rpartition(".") if isinstance(t, str) else ("torch", "", getattr(t, "__name__", ""))
-    kind = TYPED_TENSORS.get(name) if package in ("torch", "torch.cuda", "flambeau", "flambeau.cuda") else None
-    if kind is None or not (isinstance(t, str) or t is kind):
+    kind = kind_named(t)
+    if kind is None:
         raise TypeError(f"invalid type object: {t!r}: write 'torch.FloatTensor', or set_default_dtype(float32)")
-    set_default_dtype(kind.dtype)
-    set_default_device("cuda" if package.endswith(".cuda") else None)
+    dtype, device = kind
+    set_default_dtype(dtype)
+    set_default_device(None if device == "cpu" else device)

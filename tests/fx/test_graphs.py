@@ -3,13 +3,14 @@
 from __future__ import annotations
 
 import copy
+import functools
 import operator
 import pickle
 
 import pytest
 
 import flambeau as fb
-from flambeau import fx, nn
+from flambeau import Tensor, fx, nn
 
 
 class Net(nn.Module):
@@ -63,7 +64,8 @@ def test_calls_of_wrapped_functions_are_nodes() -> None:
         (lambda x: [one + 1 for one in x], "Proxy object cannot be iterated"),
         (lambda x: dict(**x), "has no keys"),
         (lambda x: 3 in x, "whether a traced value contains something is not known"),
-        (lambda *xs: xs, "how many arguments are in 'xs' is not known while tracing"),
+        (lambda *xs: [-x for x in xs], "Proxy object cannot be iterated"),
+        (functools.partial(lambda n, *xs: xs[0], 1), "'xs' of partial cannot be traced as one value: only functions"),
     ],
 )
 def test_what_no_graph_says_is_refused(function, message) -> None:
@@ -302,3 +304,17 @@ def test_writes_that_have_no_other_form_are_refused() -> None:
     with pytest.raises(NotImplementedError, match="what was written through aten::expand cannot be put back"):
         fx.functionalized(lambda x: x.clone().expand(1, 2)[0].add_(1))(fb.ones(2))
     assert fx.functionalize(lambda x: x.clone().mul_(3))(fb.ones(1)).tolist() == [3.0]
+
+
+def test_all_further_arguments_are_one_value() -> None:
+    class Rest(nn.Module):
+        def forward(self, x: Tensor, *args: Tensor, k: int = 2, **named: Tensor) -> Tensor:
+            return x * args[0] + args[1] + named["shift"] * k
+
+    traced = fx.symbolic_trace(Rest())
+    one, two, three = fb.tensor(1.0), fb.tensor(2.0), fb.tensor(3.0)
+    assert traced(three, two, one, shift=one) == Rest()(three, two, one, shift=one) == 9
+    assert traced(three, two, one, shift=one, k=3) == 10
+    assert [node.target for node in traced.graph.nodes if node.op == "placeholder"] == ["x", "*args", "k", "**named"]
+    total = fx.symbolic_trace(lambda *xs, **named: fb.stack(xs).sum())
+    assert fx.Interpreter(total).run(one, two, three) == total(one, two, three) == 6

@@ -24,7 +24,14 @@ import flambeau as fb
         ([[1, 2], [3, 4]], "int64", [[1, 2], [3, 4]]),
         (((1,), (2,)), "int64", [[1], [2]]),
         (range(3), "int64", [0, 1, 2]),
-        ([np.float64(1.5), 2], "float32", [1.5, 2.0]),
+        ([np.float64(1.5), 2], "float64", [1.5, 2.0]),
+        ([np.int8(1), np.uint8(2)], "int16", [1, 2]),
+        ([np.float16(1), 2], "float16", [1.0, 2.0]),
+        ([np.float16(1), 2.5], "float32", [1.0, 2.5]),
+        ([[np.bool_(True)], [np.bool_(False)]], "bool", [[True], [False]]),
+        ([np.array([1, 2], np.int16), [3, 4]], "int64", [[1, 2], [3, 4]]),
+        ([fb.tensor(1, dtype=fb.int8), fb.tensor([2], dtype=fb.float16)[0]], "float16", [1.0, 2.0]),
+        ([fb.zeros(0, dtype=fb.float64)], "float64", [[]]),
         ([[], []], "float32", [[], []]),
     ],
 )
@@ -141,6 +148,21 @@ def test_dlpack_with_torch() -> None:
     ours[1] = 5
     assert theirs.tolist() == [0.0, 5.0, 0.0]
     assert torch.from_dlpack(fb.ones(2, 2)).tolist() == [[1.0, 1.0], [1.0, 1.0]]
+
+
+def test_capsules_are_taken_once_on_the_same_memory() -> None:
+    x = fb.arange(6.0)
+    capsule = fb.utils.dlpack.to_dlpack(x)
+    taken = fb.from_dlpack(capsule)
+    taken[0] = 9
+    assert x[0] == 9
+    with pytest.raises(RuntimeError, match="whose tensor was taken already"):
+        fb.from_dlpack(capsule)
+    turned = fb.from_dlpack(fb.utils.dlpack.to_dlpack(x.view(2, 3).t()[1:]))
+    assert turned.stride() == (1, 3)
+    turned.mul_(2)
+    assert x.tolist() == [9.0, 2.0, 4.0, 3.0, 8.0, 10.0]
+    assert fb.from_dlpack(fb.utils.dlpack.to_dlpack(fb.zeros(0, 3))).shape == (0, 3)
 
 
 def test_asarray() -> None:

@@ -5,6 +5,8 @@ from __future__ import annotations
 import copy
 import operator
 import pickle
+from collections.abc import Callable
+from typing import Any
 
 import numpy as np
 import pytest
@@ -184,11 +186,41 @@ def test_bfloat16_and_complex32_values() -> None:
     assert fb.tensor(1 + 2j).to(fb.complex32).item() == 1 + 2j
 
 
+@pytest.mark.parametrize(
+    "kind", [np.bool_, np.uint8, np.int16, np.int64, np.float16, np.float32, np.float64, np.complex64]
+)
+@pytest.mark.parametrize(
+    "combine", [operator.add, operator.sub, operator.mul, operator.truediv, operator.pow, operator.eq]
+)
+def test_a_number_of_numpy_is_a_python_number_on_either_side(kind: type, combine: Callable[[Any, Any], Any]) -> None:
+    number = kind(2)
+    for dtype in (fb.int64, fb.float32, fb.complex64):
+        x = fb.tensor([1, 2]).to(dtype)
+        if combine is operator.sub and kind is np.bool_:
+            continue
+        for wanted, result in (
+            (combine(number.item(), x), combine(number, x)),
+            (combine(x, number.item()), combine(x, number)),
+            (fb.mul(number.item(), x), fb.mul(number, x)),
+        ):
+            assert result.dtype is wanted.dtype
+            assert result.tolist() == wanted.tolist()
+    assert np.int64(7) // fb.tensor([2]) == 3
+    assert np.int64(7) % fb.tensor([4]) == 3
+
+
 def test_data_and_casts(grid: fb.Tensor) -> None:
     assert grid.data.shares_storage(grid)
     assert grid.float() is grid
     assert grid.double().dtype is fb.float64
     assert grid.type() == "torch.FloatTensor"
+    assert grid.type("torch.FloatTensor") is grid
+    assert grid.type("torch.DoubleTensor").dtype is grid.type(fb.DoubleTensor).dtype is fb.float64
+    assert grid.type(fb.int8).dtype is fb.int8
+    assert grid.type(int).dtype is fb.int64
+    for kind in ("Double", "torch.SmallTensor", str):
+        with pytest.raises(ValueError, match=r"invalid type: .*write x\.to"):
+            grid.type(kind)
     assert grid.new_tensor([1]).dtype is fb.float32
     assert grid.real is grid
     assert grid.T.stride() == (1, 3)

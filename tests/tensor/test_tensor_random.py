@@ -2,8 +2,11 @@
 
 from __future__ import annotations
 
+import io
 import pickle
+import re
 import threading
+from typing import Any
 
 import numpy as np
 import pytest
@@ -37,6 +40,37 @@ def test_state_goes_back() -> None:
     b = fb.rand(1)
     fb.set_rng_state(before)
     assert fb.equal(b, fb.rand(1))
+
+
+def test_a_state_is_bytes_that_go_into_checkpoints() -> None:
+    g = fb.Generator().manual_seed(3)
+    fb.randn(5, generator=g)
+    fb.randint(0, 9, (3,), dtype=fb.int32, generator=g)
+    state = g.get_state()
+    assert state.dtype is fb.uint8
+    saved = io.BytesIO()
+    fb.save({"rng": state}, saved)
+    expected = fb.randn(7, generator=g)
+    saved.seek(0)
+    assert fb.equal(fb.randn(7, generator=fb.Generator().set_state(fb.load(saved)["rng"])), expected)
+    assert g.position() != g.clone_state().manual_seed(3).position()
+
+
+@pytest.mark.parametrize(
+    ("state", "error", "text"),
+    [
+        (3, TypeError, "RNG state must be a torch.ByteTensor, as get_state() gives it, not int"),
+        (fb.ones(112), TypeError, "not a tensor of flambeau.float32"),
+        (
+            fb.ones(3, dtype=fb.uint8),
+            RuntimeError,
+            "RNG state is wrong size: expected 112 bytes from get_state(), got 3",
+        ),
+    ],
+)
+def test_what_is_no_state_is_refused(state: Any, error: type[Exception], text: str) -> None:
+    with pytest.raises(error, match=re.escape(text)):
+        fb.set_rng_state(state)
 
 
 def test_threads_share_a_generator() -> None:

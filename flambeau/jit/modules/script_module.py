@@ -41,9 +41,7 @@ from flambeau.util.depth import deep_recursion
 from flambeau.util.hooks import add_hook
 from flambeau.util.no_collection import no_collection
 
-NOT_SCRIPTED = (
-    "Cannot re-assign '{name}' to a ScriptModule with non-scripted module: script it first"
-)
+NOT_SCRIPTED = "Cannot re-assign '{name}' to a ScriptModule with non-scripted module: script it first"
 REASSIGNED = (
     "Cannot re-assign modules in a ScriptModule with {what}, tried to replace existing module '{name}'. Script the "
     "changed module, or annotate the attribute with an interface in the class body"
@@ -392,6 +390,10 @@ class RecursiveScriptModule(FixedModule):
     def graph_for(self, *args: Any, **kwargs: Any) -> Graph:
         """The optimised graph of `forward` for arguments like these."""
         return self._method("forward").graph_for(*args, **kwargs)
+
+    def get_debug_state(self) -> Any:
+        """The plans of `forward`."""
+        return self._method("forward").get_debug_state()
 
     def passes(self, *args: Any, **kwargs: Any) -> PassReport:
         """Each pass that runs over `forward` for arguments like these."""

@@ -117,7 +117,7 @@ PASSES: Final[dict[str, Callable[..., Any]]] = {
     "dce_graph": dce.do,
     "decompose_ops": decompose_ops.do,
     "erase_number_types": retype.erase_numbers,
-    "erase_shape_information": shapes.erase,
+    "erase_shape_information": retype.erase_shapes,
     "fold_frozen_conv_add_or_sub": partial(frozen_numerics.do, only=frozen_numerics.sum_with_constant, linears=False),
     "fold_frozen_conv_bn": partial(frozen_numerics.do, only=frozen_numerics.norm, linears=False),
     "fold_frozen_conv_mul_or_div": partial(

@@ -24,7 +24,7 @@ class Argument:
         self.type = Type.of(ours.type)
         """What programs hold: an int for a dtype."""
         self.alias_info: AliasInfo | None = ours.alias
-        self.default_value = ours.default if ours.has_default else None
+        self.default_value = ours.default_value
 
     @property
     def real_type(self) -> Any:

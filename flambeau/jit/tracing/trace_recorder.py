@@ -30,7 +30,7 @@ from flambeau.schema import registry
 from flambeau.schema import types as t
 from flambeau.schema.opdef import OpDef
 from flambeau.tensor import dispatch, observer
-from flambeau.tensor.random import get_rng_state
+from flambeau.tensor.random import default_generator
 from flambeau.tensor.settled import readable
 from flambeau.tensor.tensor import Tensor, share
 
@@ -279,7 +279,7 @@ class Recorder:
         returned = function.schema.returns[0].type if function.schema.returns else t.NONE
         node = self.graph.insert(kind, operands, [returned], **attributes)
         may_draw = random_operators(function)
-        before = repr(get_rng_state()) if may_draw else ""
+        before = default_generator.position() if may_draw else b""
         try:
             with observer.observing(None), dispatch.uninterrupted():
                 result = run([plain(a) for a in arguments])
@@ -287,7 +287,7 @@ class Recorder:
             node.erase()
             self.baker.failed(function.short_name, error)
             raise
-        if may_draw and repr(get_rng_state()) != before:
+        if may_draw and default_generator.position() != before:
             self.random += may_draw
         result = _apart(result, {id(a) for a in arguments if isinstance(a, Tensor)})
         self._unpack(result, node.result())

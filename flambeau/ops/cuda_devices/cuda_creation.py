@@ -15,8 +15,9 @@ from flambeau.schema.device import CPU, Device
 from flambeau.schema.dtype import DType, by_code
 from flambeau.schema.opdef import OpDef
 from flambeau.tensor.array_library import np
-from flambeau.tensor.create import infer_dtype, strides_for
+from flambeau.tensor.create import strides_for
 from flambeau.tensor.defaults import float_dtype
+from flambeau.tensor.sequences import infer_dtype
 from flambeau.tensor.tensor import Tensor, wrap
 
 PRESERVE: Final = 1
