@@ -345,7 +345,7 @@ SCHEMAS = [
     "aten::add.Tensor(Tensor self, Tensor other, *, Scalar alpha=1) -> Tensor",
     "aten::mul.out(Tensor self, Tensor other, *, Tensor(a!) out) -> Tensor(a!)",
     'my::op(int[2] size, ScalarType? dtype=None, str s="a") -> (Tensor, int[])',
-    "my::other(Tensor(a!)[] x, Tensor(b -> *) y) -> Tensor(a!)[]",
+    "my::other(Tensor(a!) x, Tensor(b -> *) y) -> Tensor(a!)",
 ]
 
 
