@@ -75,6 +75,7 @@ from flambeau.ops import number_views as _number_views
 from flambeau.ops import older_forms as _older_forms
 from flambeau.ops import operator_namespaces as _operator_namespaces
 from flambeau.ops import orders as _orders
+from flambeau.ops import orthogonal_polynomials as _orthogonal_polynomials
 from flambeau.ops import packing as _packing
 from flambeau.ops import padding as _padding
 from flambeau.ops import pooling as _pooling

@@ -315,6 +315,7 @@ def test_all_further_arguments_are_one_value() -> None:
     one, two, three = fb.tensor(1.0), fb.tensor(2.0), fb.tensor(3.0)
     assert traced(three, two, one, shift=one) == Rest()(three, two, one, shift=one) == 9
     assert traced(three, two, one, shift=one, k=3) == 10
-    assert [node.target for node in traced.graph.nodes if node.op == "placeholder"] == ["x", "*args", "k", "**named"]
+    placeholders = [(node.name, node.target) for node in traced.graph.nodes if node.op == "placeholder"]
+    assert placeholders == [("x", "x"), ("_args", "*args"), ("k", "k"), ("_named", "**named")]
     total = fx.symbolic_trace(lambda *xs, **named: fb.stack(xs).sum())
     assert fx.Interpreter(total).run(one, two, three) == total(one, two, three) == 6

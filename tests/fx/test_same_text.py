@@ -38,8 +38,6 @@ def functions(t: Any) -> dict[str, Any]:
         "dict": lambda x: {"a": x, "b": [x, x * 2]},
         "unpacked": lambda x: _pair(x.split(2)),
         "unused": lambda x, y: x,
-        "rest": lambda x, *xs: t.cat([x, xs[0]]) + xs[1],
-        "rest by name": lambda x, n=1, **named: x * named["scale"] + n,
         "repeated": lambda x: x + 1 + 1 + 1,
         "builtin names": lambda x: t.max(t.sum(x), t.abs(x)),
         "matrix": lambda x, y: x @ y,

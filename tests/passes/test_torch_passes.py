@@ -83,7 +83,9 @@ def test_a_product_whose_operand_is_written_meanwhile_takes_no_bias_in() -> None
     ("add_", "relu", ["add_", "relu"]),
 ])  # fmt: skip
 def test_relu_of_a_sum(add: str, relu: str, wanted: list[str]) -> None:
-    graph = parse_ir(f"graph(%x, %y):\n{ONES}  %a = aten::{add}(%x, %y, %2)\n  %b = aten::{relu}(%a)\n  return (%b)")
+    graph = parse_ir(
+        f"graph(%x, %y):\n{ONES}  %a = aten::{add}(%x, %y, %2)\n  %b = aten::{relu}(%a)\n  return (%b)"
+    )
     before = parse_ir(str(graph))
     fuse_add_relu.do(graph)
     assert kinds(graph) == wanted
@@ -94,21 +96,15 @@ def test_relu_of_a_sum(add: str, relu: str, wanted: list[str]) -> None:
 
 
 def test_a_sum_that_others_see_stays() -> None:
-    expect_same(
-        fuse_add_relu.do,
-        f"""graph(%x, %y):
+    expect_same(fuse_add_relu.do, f"""graph(%x, %y):
 {ONES}  %a = aten::add(%x, %y, %1)
   %b = aten::relu(%a)
-  return (%a, %b)""",
-    )
-    expect_same(
-        fuse_add_relu.do,
-        f"""graph(%x, %y):
+  return (%a, %b)""")
+    expect_same(fuse_add_relu.do, f"""graph(%x, %y):
 {ONES}  %a = aten::add_(%x, %y, %1)
   %c = aten::exp(%x)
   %b = aten::relu_(%a)
-  return (%b, %c)""",
-    )
+  return (%b, %c)""")
 
 
 CONV = "  %c = aten::conv2d(%x, %w, %n, %l, %l, %l, %1)\n"
@@ -149,9 +145,7 @@ def test_activations_that_refuse_integers_write_into_any_fresh_operand(name: str
 
 
 def test_lists_that_are_written_out() -> None:
-    expect(
-        list_idioms.do,
-        """graph(%a : int, %b : int, %c : int):
+    expect(list_idioms.do, """graph(%a : int, %b : int, %c : int):
   %0 : int = prim::Constant[value=0]()
   %1 : int = prim::Constant[value=1]()
   %n : NoneType = prim::Constant()
@@ -161,8 +155,7 @@ def test_lists_that_are_written_out() -> None:
   %len : int = aten::len(%k)
   %i : int = aten::__getitem__(%k, %0)
   %x : int, %y : int = prim::ListUnpack(%m)
-  return (%len, %i, %x, %y)""",
-        """graph(%a : int, %b : int, %c : int):
+  return (%len, %i, %x, %y)""", """graph(%a : int, %b : int, %c : int):
   %0 : int = prim::Constant[value=0]()
   %1 : int = prim::Constant[value=1]()
   %n : NoneType = prim::Constant()
@@ -170,17 +163,13 @@ def test_lists_that_are_written_out() -> None:
   %m : int[] = prim::ListConstruct(%b, %c)
   %k : int[] = prim::ListConstruct(%b, %c, %a, %b, %c)
   %len : int = prim::Constant[value=5]()
-  return (%len, %b, %b, %c)""",
-    )
-    expect_same(
-        list_idioms.do,
-        """graph(%a : int):
+  return (%len, %b, %b, %c)""")
+    expect_same(list_idioms.do, """graph(%a : int):
   %l : int[] = prim::ListConstruct(%a)
   %m : int[] = aten::append(%l, %a)
   %len : int = aten::len(%l)
   %x : int = prim::ListUnpack(%l)
-  return (%len, %x, %m)""",
-    )
+  return (%len, %x, %m)""")
 
 
 def refined(source: str, *, mutates: bool = False) -> list[str]:
@@ -286,22 +275,6 @@ def test_types_from_examples_and_one_fact_alone() -> None:
         _C._jit_pass_complete_shape_analysis(graph, (flambeau.ones(1),), False)
 
 
-def test_nothing_is_known_of_tensors_that_shapes_were_erased_of() -> None:
-    graph = _C.parse_ir(
-        "graph(%x : Float(2, 3), %n : int):\n"
-        "  %l : Float(2, 3)[] = prim::ListConstruct(%x)\n"
-        "  %t : bool = prim::Constant[value=1]()\n"
-        "  %r : Float(2, 3) = prim::Loop(%n, %t, %x)\n"
-        "    block0(%k : int, %a : Float(2, 3)):\n"
-        "      -> (%t, %a)\n"
-        "  return (%r, %l)"
-    )
-    _C._jit_pass_erase_shape_information(graph)
-    assert "Float" not in str(graph)
-    assert [str(v.static_type) for v in (*graph.parameters, *graph.returns)] == ["Tensor", "int", "Tensor", "Tensor[]"]
-    assert retype.erase_shapes(graph) is False
-
-
 LONG = """  %b = aten::mul(%y, %y)
   %c = aten::relu(%b)
   %e = aten::exp(%c)
@@ -362,7 +335,7 @@ def test_matches_do_not_overlap_and_attributes_count() -> None:
     for number, changes in ((2, True), (3, False)):
         other = parse_ir(with_number.replace("value=2", f"value={number}"))
         assert rewrite_patterns.do(other, pattern, parse_ir(none)) is changes
-    named = 'graph(%a):\n  %b = my::op[mode="m", n=1](%a)\n  return (%b)'
+    named = "graph(%a):\n  %b = my::op[mode=\"m\", n=1](%a)\n  return (%b)"
     for text, changes in ((named, True), (named.replace("n=1", "n=2"), False)):
         assert rewrite_patterns.do(parse_ir(text), parse_ir(named), parse_ir(none)) is changes
 

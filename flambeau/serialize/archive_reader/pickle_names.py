@@ -9,6 +9,7 @@ from collections import Counter, OrderedDict
 from collections.abc import Callable
 from typing import Any, Final, Protocol
 
+from flambeau.nn.parameter import Parameter
 from flambeau.schema import dtype as dtypes
 from flambeau.schema.device import META, Device
 from flambeau.schema.dtype import DType
@@ -179,8 +180,7 @@ def _counter(counts: Any = None) -> Counter[Any]:
 def _parameter(data: Any, requires_grad: Any, hooks: Any) -> Any:
     if not isinstance(data, Tensor) or not isinstance(requires_grad, bool):
         raise PickleError("a parameter is made of something that is no tensor")
-    tensor = data.detach()
-    return tensor.requires_grad_(True) if requires_grad else tensor
+    return Parameter(data.detach(), requires_grad)
 
 
 def _size(items: Any) -> Any:
@@ -195,6 +195,15 @@ def _set(items: Any) -> set[Any]:
     for item in items:
         check_key(item)
     return set(items)
+
+
+def _bytes(text: Any, encoding: Any) -> bytes:
+    if not isinstance(text, str) or encoding != "latin1":
+        raise PickleError(f"bytes are made of something that is no text of latin1 letters: {shown(text)}")
+    try:
+        return text.encode("latin1")
+    except UnicodeEncodeError:
+        raise PickleError(f"bytes are made of a text with other letters than those of latin1: {shown(text)}") from None
 
 
 def _refused(why: str) -> Callable[..., Any]:
@@ -214,6 +223,7 @@ _FUNCTIONS: Final[dict[tuple[str, str], Function]] = {
     ("torch._utils", "_rebuild_sparse_csr_tensor"): Function("_rebuild_sparse_csr_tensor", _refused(_SPARSE), 0, 99),
     ("collections", "OrderedDict"): Function("OrderedDict", _ordered, 0, 1),
     ("collections", "Counter"): Function("Counter", _counter, 0, 1),
+    ("_codecs", "encode"): Function("encode", _bytes, 2, 2),
     ("torch", "device"): Function("device", _device, 1, 2),
     ("torch", "Size"): Function("Size", _size, 1, 1),
     ("builtins", "complex"): Function("complex", _complex, 2, 2),

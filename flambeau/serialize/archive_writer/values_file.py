@@ -5,8 +5,10 @@ The container is that of archives. The pickle says nothing of types: lists are l
 
 from __future__ import annotations
 
-from collections import OrderedDict
+from collections import Counter, OrderedDict
 from typing import Any, Final
+
+import numpy as np
 
 from flambeau.nn.parameter import Parameter
 from flambeau.ops.language.declare import declare
@@ -31,8 +33,9 @@ HINT: Final = (
 def save(obj: Any, f: Target) -> None:
     """Write tensors, or lists, tuples and dicts with tensors in them, to a file.
 
-    Numbers, texts, bools, None, devices, dtypes and sizes may be among them. Tensors that share memory share it again
-    when they are loaded, and what is there twice is there once. `flambeau.load` and `torch.load` read the file.
+    Numbers (those of NumPy as Python's), texts, bytes, bools, None, devices, dtypes, sizes, sets and counters may be
+    among them. Tensors that share memory share it again when they are loaded, and what is there twice is there once.
+    `flambeau.load` and `torch.load` read the file.
 
     Args:
         obj: what to save.
@@ -79,6 +82,8 @@ class PlainPickler(ValuePickler):
 
     def write(self, value: Any, type_: Type = ANY) -> None:
         """Write a value. Raises RuntimeError for what has no form, naming where it is."""
+        if isinstance(value, np.generic):
+            value = value.item()
         if isinstance(value, DType):
             self.stream.name("torch", value.name)
         elif isinstance(value, Size):
@@ -99,6 +104,10 @@ class PlainPickler(ValuePickler):
             self.stream.reduce()
         elif isinstance(value, Tensor | list | dict):
             super()._anew(value, ANY)
+        elif isinstance(value, set):
+            self._made_of("builtins", "set", list(value))
+        elif isinstance(value, bytes):
+            self._call("_codecs", "encode", (value.decode("latin1"), "latin1"))
         else:
             raise self.without_form(value)
 
@@ -109,7 +118,17 @@ class PlainPickler(ValuePickler):
     def _list(self, value: list[Any], type_: Type) -> None:
         self._items(value, ANY)
 
+    def _made_of(self, module: str, name: str, items: list[Any] | dict[Any, Any]) -> None:
+        """What a class makes of a list or a dict."""
+        self.stream.name(module, name)
+        super()._anew(items, ANY)
+        self.stream.close_tuple(1)
+        self.stream.reduce()
+
     def _dict(self, value: dict[Any, Any], type_: Type) -> None:
+        if isinstance(value, Counter):
+            self._made_of("collections", "Counter", dict(value))
+            return
         if isinstance(value, OrderedDict):
             self._ordered()
         else:
