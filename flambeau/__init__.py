@@ -23,6 +23,7 @@ _importing.__enter__()  # what is imported stays; where this module is not compl
 
 from flambeau import ops as _ops
 from flambeau.ops import surface as _surface
+from flambeau.ops.linear_algebra.low_rank import pca_lowrank, svd_lowrank
 from flambeau.ops.python_forms import (
     block_diag,
     broadcast_shapes,
@@ -209,8 +210,8 @@ _provide(
     __name__,
     {
         "functional": "atleast_1d atleast_2d atleast_3d block_diag broadcast_shapes broadcast_tensors "
-        "cartesian_prod cdist chain_matmul einsum lu meshgrid norm split stft tensordot unique unique_consecutive "
-        "unravel_index"
+        "cartesian_prod cdist chain_matmul einsum lu meshgrid norm pca_lowrank split stft svd_lowrank tensordot unique "
+        "unique_consecutive unravel_index"
     },
 )
 _provide(__name__, {"_jit_internal": _internal_names.NAMES}, "flambeau.jit.internal_names")
