@@ -7,6 +7,7 @@ def g(x): ...
 
 from __future__ import annotations
 
+from collections.abc import Callable
 from typing import Any
 
 from flambeau.frontend.closures.template import Template, TemplateResolver
@@ -23,14 +24,18 @@ from flambeau.util.errors import CompileError
 from flambeau.util.source import SourceRange
 
 
-def compile_source(text: str, resolver: Resolver, *, filename: str = "<string>") -> list[Function]:
+def compile_source(
+    text: str, resolver: Resolver, *, filename: str = "<string>", finish: Callable[[Function], None] | None = None
+) -> list[Function]:
     """The functions of a source text, in order. They may call each other in any order. Those that call
     themselves, also by way of others, have to declare what they return.
+
+    Each is given to `finish` when it is compiled, before others take gradients of it or run it while they are.
 
     Raises CompileError or FrontendError.
     """
     trees = parse_source(text, filename)
-    unit = (_WithObjects if isinstance(resolver, ObjectResolver) else _SourceUnit)(trees, resolver)
+    unit = (_WithObjects if isinstance(resolver, ObjectResolver) else _SourceUnit)(trees, resolver, finish)
     return [unit.compiled(tree) for tree in trees]
 
 
@@ -39,8 +44,9 @@ class _SourceUnit:
 
     holds_closures = True
 
-    def __init__(self, trees: list[t.Def], outer: Resolver) -> None:
+    def __init__(self, trees: list[t.Def], outer: Resolver, finish: Callable[[Function], None] | None) -> None:
         self.outer = outer
+        self.finish = finish
         self.reaches_python = outer.reaches_python
         self.trees: dict[str, t.Def] = {}
         for tree in trees:
@@ -61,7 +67,10 @@ class _SourceUnit:
             refuse_arrays(tree, self, TEXTS)
             self.active.append(tree.name)
             try:
-                self.done[tree.name] = self.keep_promise(compile_def(tree, self))
+                function = compile_def(tree, self)
+                if self.finish is not None:
+                    self.finish(function)
+                self.done[tree.name] = self.keep_promise(function)
             finally:
                 self.active.pop()
                 self.promised.pop(tree.name, None)

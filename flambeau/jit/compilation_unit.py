@@ -50,14 +50,13 @@ class CompilationUnit:
 
         try:
             with REGISTRY.lock:
-                compiled = compile_source(source, PythonResolver(resolve, CLASSES, "<string>"))
+                compiled = compile_source(source, PythonResolver(resolve, CLASSES, "<string>"), finish=tidy)
         except CompileError as error:
             raise without_frames(error) from None
         taken = [f.short_name for f in compiled if f.short_name in self._functions]
         if taken:
             raise RuntimeError(f"function '{taken[0]}' is defined already in this unit")
         for function in compiled:
-            tidy(function)
             REGISTRY.attach(function)
             self._functions[function.short_name] = ScriptFunction(function)
 

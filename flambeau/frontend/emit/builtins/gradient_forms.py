@@ -5,7 +5,7 @@ from __future__ import annotations
 from typing import Any, Final
 
 from flambeau.frontend.emit.values.sugared import Emitter, FormValue, Sugared, Transform
-from flambeau.frontend.trees.tree_views import Apply, Expr, Lambda, Var
+from flambeau.frontend.trees.tree_views import Apply, Def, Expr, Lambda, Var
 from flambeau.ir import constants
 from flambeau.program.function import Function
 from flambeau.program.gradients import gradient_of
@@ -82,7 +82,8 @@ def named_function(e: Emitter, tree: Expr, name: str) -> Function:
     python = e.python_value(tree)
     if isinstance(python, Function):
         return python
-    function = e.scope.resolver.compile_function(python, tree.range) if callable(python) else None
+    is_function = callable(python) or isinstance(python, Def)  # functions of the same text are trees so far
+    function = e.scope.resolver.compile_function(python, tree.range) if is_function else None
     if function is None and isinstance(tree, Apply | Var):
         try:
             node = e.sugared(tree).as_value(e, tree.range).defining_node
