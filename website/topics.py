@@ -36,7 +36,7 @@ TOPICS: Final[Mapping[str, tuple[str, ...]]] = {
         "determinant_gradient",
     ),
     "Fourier transforms": ("fourier", "frequencies", "spectrograms"),
-    "Special functions": ("special_functions",),
+    "Special functions": ("orthogonal_polynomials", "special_functions"),
     "Networks: activations": ("activation", "gates", "softmax"),
     "Networks: convolution, padding, pooling": (
         "convolution", "convolution_gradients", "convolution_tbc", "padding", "native_windows", "pooling",
