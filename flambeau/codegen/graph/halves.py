@@ -1,4 +1,4 @@
-"""Half precision in native code: kept and moved as it is, and converted to and from float32; nothing is computed in it."""
+"""Half precision in native code: kept, moved, and converted to and from float32; nothing is computed in it."""
 
 from __future__ import annotations
 

@@ -63,6 +63,30 @@ def _folded(
     return e.define(f"load {start.type}, ptr {slot}", start.type, 1)
 
 
+def min_max(fn: EmittedFunction, node: Node) -> None:
+    """`min` and `max` of a list of known length, as the interpreter picks: the first of equals."""
+    container = fn.values.get(node.operand(0))
+    if isinstance(container, ListValue):
+        extreme(fn, node)
+        return
+    if not isinstance(container, TupleValue) or not container.items:
+        raise CannotCompileError("of a list whose length is not known")
+    e, best = fn.e, container.items[0]
+    for item in container.items[1:]:
+        assert isinstance(best, Scalar)
+        assert isinstance(item, Scalar)
+        if best.rep != item.rep:
+            raise CannotCompileError("of numbers of several types")
+        below = node.op == "prim::min"
+        if isinstance(best.rep, Int):
+            register = e.intrinsic("smin" if below else "smax", best.register, item.register)
+        else:
+            better = e.fcmp("olt" if below else "ogt", item.register, best.register)
+            register = e.select(better, item.register, best.register)
+        best = Scalar(best.rep, register)
+    fn.values.set(node.result(), best)
+
+
 def extreme(fn: EmittedFunction, node: Node) -> None:
     """`min` and `max` of a list: the first of equals; leaves the function where there are no items."""
     e, sequence = fn.e, fn.values.get(node.operand(0))

@@ -302,30 +302,6 @@ def _is_none(native: Native) -> bool:
     return isinstance(native, FixedValue) and native.rep.value is None
 
 
-def _min_max(fn: EmittedFunction, node: Node) -> None:
-    """`min` and `max` of a list of known length, as the interpreter picks: the first of equals."""
-    container = fn.values.get(node.operand(0))
-    if isinstance(container, ListValue):
-        list_folds.extreme(fn, node)
-        return
-    if not isinstance(container, TupleValue) or not container.items:
-        raise CannotCompileError("of a list whose length is not known")
-    e, best = fn.e, container.items[0]
-    for item in container.items[1:]:
-        assert isinstance(best, Scalar)
-        assert isinstance(item, Scalar)
-        if best.rep != item.rep:
-            raise CannotCompileError("of numbers of several types")
-        below = node.op == "prim::min"
-        if isinstance(best.rep, Int):
-            register = e.intrinsic("smin" if below else "smax", best.register, item.register)
-        else:
-            better = e.fcmp("olt" if below else "ogt", item.register, best.register)
-            register = e.select(better, item.register, best.register)
-        best = Scalar(best.rep, register)
-    fn.values.set(node.result(), best)
-
-
 def _length(fn: EmittedFunction, node: Node) -> None:
     fn.values.set(node.result(), Scalar(Int(), lists.length(fn, fn.values.get(node.operand(0)))))
 
@@ -376,7 +352,7 @@ lowers("aten::tensor", "aten::scalar_tensor", "prim::NumToTensor")(tensor_litera
 lowers_on_items("aten::tensor", "aten::as_tensor")(tensor_literals.tensor)
 
 lowers_on_items("prim::ListUnpack")(_unpack)
-lowers_on_items("prim::min", "prim::max")(_min_max)
+lowers_on_items("prim::min", "prim::max")(list_folds.min_max)
 lowers_on_items("aten::__getitem__", "aten::select")(lists.get_item)
 lowers_on_items("aten::len")(_length)
 lowers_on_items("aten::sum")(list_folds.total)
