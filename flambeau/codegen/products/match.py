@@ -14,8 +14,8 @@ for i, j {
 
 from __future__ import annotations
 
-from flambeau.codegen.kernel.dtypes import element_type
-from flambeau.codegen.kernel.nest import Accumulate, Buffer, Kernel, Let, Load, Loop, Statement, walk
+from flambeau.codegen.kernel.dtypes import HALVES, element_type
+from flambeau.codegen.kernel.nest import Accumulate, Buffer, Carry, Kernel, Let, Load, Loop, Statement, walk
 from flambeau.codegen.specialize import Specialized
 from flambeau.util.record import dataclass
 
@@ -103,16 +103,23 @@ def _operands(kernel: Kernel, fold: Loop) -> tuple[Buffer, Buffer] | None:
     """The buffers of the factors, if the fold is a plain sum of products of floats, kept in half precision or not."""
     loads = {s.name: kernel.buffer(s.buffer) for s in fold.body if isinstance(s, Load)}
     casts = {s.name: s.args[0] for s in fold.body if isinstance(s, Let) and s.op == "cast" and s.args[0] in loads}
-    lets = [s for s in fold.body if isinstance(s, Let) and s.name not in casts]
-    adds = [s for s in fold.body if isinstance(s, Accumulate)]
-    if len(lets) != 1 or len(adds) != 1 or len(fold.body) != 2 + len(loads) + len(casts):
+    carry = fold.carries[0]
+    rest = [s for s in fold.body if getattr(s, "name", None) not in loads.keys() | casts.keys()]
+    names = _multiplied(rest, carry)
+    factors = [loads.get(casts.get(name, name)) for name in names]
+    if None in factors or not factors or not element_type(carry.dtype).is_float:
         return None
-    let, carry = lets[0], fold.carries[0]
-    if let.op != "product" or carry.reducer != "sum" or adds[0].value != let.name:
-        return None
-    factors = [loads.get(casts.get(name, name)) for name in let.args]
     first, second = factors
-    if first is None or second is None or first.dtype != second.dtype or not element_type(carry.dtype).is_float:
-        return None
-    is_kept = element_type(first.dtype).kind == "half" if casts else first.dtype == carry.dtype
-    return (first, second) if is_kept else None
+    assert first is not None
+    assert second is not None
+    is_read = first.dtype == second.dtype and (first.dtype == carry.dtype or first.dtype in HALVES)
+    return (first, second) if is_read else None
+
+
+def _multiplied(statements: list[Statement], carry: Carry) -> tuple[str, ...]:
+    """The names of two factors whose products statements add up, if that is all they do."""
+    if len(statements) != 2 or carry.reducer != "sum":
+        return ()
+    let, add = statements
+    is_product = isinstance(let, Let) and let.op == "product" and isinstance(add, Accumulate) and add.value == let.name
+    return let.args if is_product and isinstance(let, Let) else ()

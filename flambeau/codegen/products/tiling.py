@@ -150,10 +150,15 @@ def _form(
         if not side_by_side:
             return "", 1, 1
         return ("tiles", "stream")[n >= STREAM_COLUMNS * lanes], rows, vectors
-    packed = not side_by_side or product.is_widened or (m >= PACK_ROWS and n * k * size >= PACK_FROM)
+    packed = not side_by_side or _pays_to_pack(product, m, n * k * size)
     if _is_for_blas(special, product, k * vectors * lanes * size if packed else 0, m * n * k, target):
         return "blas", 1, 4
     return "packed" if packed else "tiles", rows, vectors
+
+
+def _pays_to_pack(product: Product, rows: int, factor: int) -> bool:
+    """Whether columns that lie side by side are copied together: many that many rows use, or ones that are widened."""
+    return product.is_widened or (rows >= PACK_ROWS and factor >= PACK_FROM)
 
 
 def _is_step_by_step(special: Specialized, product: Product) -> bool:
