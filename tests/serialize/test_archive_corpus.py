@@ -13,6 +13,7 @@ import numpy as np
 import pytest
 
 import flambeau
+from flambeau.codegen.llvm.host import this_host
 from flambeau.testing import archives
 
 DATA = Path(__file__).parent.parent / "data"
@@ -112,7 +113,12 @@ def test_quantised_archives_are_saved_again(name: str) -> None:
                 continue
             with warnings.catch_warnings():
                 warnings.simplefilter("ignore")
-                theirs = torch.jit.load(io.BytesIO(saved))(*[torch.from_numpy(a.numpy()) for a in args])
+                loaded = torch.jit.load(io.BytesIO(saved))
+            if "lstm" in name and not this_host().has("avx512vnni"):
+                continue  # PyTorch adds pairs of products of int8 in 16 bits there, where they saturate
+            with warnings.catch_warnings():
+                warnings.simplefilter("ignore")
+                theirs = loaded(*[torch.from_numpy(a.numpy()) for a in args])
             expected = theirs[0] if isinstance(theirs, tuple) else theirs
             mine = first(*args)
             np.testing.assert_allclose((mine[0] if isinstance(mine, tuple) else mine).numpy(), expected, atol=1e-4)

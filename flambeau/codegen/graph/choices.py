@@ -36,8 +36,6 @@ from flambeau.schema.types import StringType
 MOST: Final = 64
 """Combinations of values for which an operator is run beforehand."""
 _KINDS: Final = (str, int, bool, float)
-_LONGER: Final = ("aten::add", "aten::mul")
-"""What makes texts longer, in a loop ever more of them."""
 
 
 def by_table(fn: EmittedFunction, node: Node) -> bool:
@@ -60,7 +58,12 @@ def _may_be_run(node: Node) -> bool:
     """Whether an operator may be run beforehand."""
     if len(node.results) != 1 or not is_pure(node):
         return False
-    return node.op not in _LONGER or not isinstance(node.result().static_type, StringType)
+    return not isinstance(node.result().static_type, StringType) or not _lengthens(node)
+
+
+def _lengthens(node: Node) -> bool:
+    """Whether a node makes texts longer, in a loop ever more of them: sums and multiples."""
+    return node.op == "aten::add" or node.op == "aten::mul"
 
 
 def _values(native: Native) -> Sequence[Any]:

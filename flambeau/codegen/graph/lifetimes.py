@@ -17,7 +17,6 @@ from flambeau.schema.types import ListType, StringType, TensorType
 SAME_VALUE = frozenset({"prim::unchecked_cast", "prim::unchecked_unwrap_optional", "prim::Guard", "prim::profile"})
 """Nodes whose result is their first operand."""
 _CONTAINERS = frozenset({"prim::ListConstruct", "prim::TupleConstruct", "prim::DictConstruct"})
-_PARTS_OF_TEXTS = frozenset({"aten::__getitem__", "prim::StringIndex", "aten::slice"})
 _PASSES_ON = frozenset({"prim::Return", "prim::Loop"})
 
 
@@ -42,9 +41,11 @@ def _is_item(node: Node) -> bool:
 
 def _is_part_of_text(node: Node) -> bool:
     """Whether the result of an operator shows code points of its first operand."""
-    if node.op not in _PARTS_OF_TEXTS or not isinstance(node.operand(0).static_type, StringType):
+    if not node.operands or not isinstance(node.operand(0).static_type, StringType):
         return False
-    return node.op != "aten::slice" or (is_constant(node.operand(3)) and constant_value(node.operand(3)) == 1)
+    if node.op == "aten::slice":
+        return is_constant(node.operand(3)) and constant_value(node.operand(3)) == 1
+    return node.op == "prim::StringIndex" or node.op == "aten::__getitem__"
 
 
 def _is_stored(user: Node, offset: int) -> bool:

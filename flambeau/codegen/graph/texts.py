@@ -200,7 +200,7 @@ def find(fn: EmittedFunction, node: Node) -> None:
 @lowers_on_texts("aten::index", "aten::rindex")
 def index(fn: EmittedFunction, node: Node) -> None:
     """`index` and `rindex`: leave the function where the part is not there."""
-    at = _searched(fn, node, {"aten::index": "find", "aten::rindex": "rfind"}[node.op])
+    at = _searched(fn, node, node.op.removeprefix("aten::").replace("index", "find"))
     fn.exits.fail_if(fn.e.icmp("slt", at, number(0)), node)
     fn.values.set(node.result(), Scalar(Int(), at))
 
