@@ -85,7 +85,8 @@ def test_layers_are_those_of_torch_and_of_eager_calls_bit_for_bit(kind: str) -> 
         hx = rest[:2] if kind == "lstm" else rest[0]
         eager = getattr(flambeau, kind)(x, hx, rest[2:], *case.options, *case.last)
         for one, exact, own in zip(found, case.exact(case.x), eager, strict=True):
-            np.testing.assert_allclose(one.numpy(), exact.numpy(), rtol=1e-4, atol=1e-5)
+            largest = max(1.0, exact.abs().max().item())  # which states of ReLU grow to
+            np.testing.assert_allclose(one.numpy(), exact.numpy(), rtol=1e-4, atol=1e-5 * largest)
             np.testing.assert_array_equal(one.numpy(), own.numpy())
             assert one.stride() == own.stride()
 
