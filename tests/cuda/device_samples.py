@@ -27,9 +27,10 @@ UNITS: Final = 16.0
 host's, and it adds up in another order."""
 CANCELLING: Final = ("flambeau::batch_norm_gradients", "flambeau::layer_norm_gradients")
 """Operators whose results are differences of numbers as large as the arguments, which are what rounding follows."""
-ON_HOST: Final = tuple(
-    f"aten::{name}" for name in ("cpu", "to", "_to_copy", "_pack_padded_sequence", "_pad_packed_sequence")
-)
+ON_HOST: Final = (
+    "aten::cpu", "aten::to", "aten::_to_copy", "aten::_pack_padded_sequence", "flambeau::packed_rows",
+    "aten::_pad_packed_sequence",
+)  # fmt: skip
 """Operators that may give tensors of the host: where they are asked to, and lengths of sequences."""
 
 

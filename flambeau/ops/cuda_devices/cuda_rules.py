@@ -205,6 +205,12 @@ def _indexed(definition: OpDef, arguments: Sequence[Any]) -> Any:
     return run(definition, [target, brought, *rest])
 
 
+@CUDA_RULES("aten::_pack_padded_sequence", "flambeau::packed_rows", "aten::_pad_packed_sequence")
+def _packed(definition: OpDef, arguments: Sequence[Any]) -> Any:
+    """Lengths and batch sizes are read on the host, may lie there, and are given there."""
+    return definition.kernel(*arguments)
+
+
 @CUDA_RULES(
     "aten::_make_per_channel_quantized_tensor", "aten::_make_per_tensor_quantized_tensor", "aten::quantize_per_channel",
     "aten::quantize_per_tensor", "aten::quantized_gru", "aten::quantized_lstm", "quantized::embedding_byte",
