@@ -125,11 +125,11 @@ def test_the_lines_of_fused_groups() -> None:
 @needs_llvm
 def test_regions_between_what_is_interpreted() -> None:
     text = (
-        "def f(x: Tensor, n: int):\n    names: Dict[str, int] = {}\n    s = 0.0\n    for i in range(n):\n"
-        "        s += float(i) * 2.0\n    names[str(n)] = n\n    return s, names\n"
+        "def f(x: Tensor, n: int):\n    numbers: Dict[float, int] = {}\n    s = 0.0\n    for i in range(n):\n"
+        "        s += float(i) * 2.0\n    numbers[float(n)] = n\n    return s, numbers\n"
     )
     found = unit(text).f.profile(flambeau.ones(2), 1000)
-    assert found.result == (999000.0, {"1000": 1000})
+    assert found.result == (999000.0, {1000.0: 1000})
     assert found[5].hits == 1000
     assert found[6].hits == 1
     assert [(r.name, r.calls) for r in found.regions] == [("region_0", 1)]

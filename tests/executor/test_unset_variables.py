@@ -17,7 +17,7 @@ from flambeau import Tensor
 def out_of_one_loop(x: Tensor, n: int) -> tuple[int, list[int], list[int]]:
     total = 0
     log: list[int] = []
-    print(f"at {n}")
+    print("at", {n + 0.5: n})
     for i in range(x.size(0)):
         if (n == i) and (n != i + 1):
             return total + i, log, log
@@ -28,12 +28,12 @@ def out_of_one_loop(x: Tensor, n: int) -> tuple[int, list[int], list[int]]:
 def out_of_several(x: Tensor, n: int) -> tuple[Tensor, list[float], int]:
     y = x
     rest = [0.5]
-    print(f"at {n}")
+    print("at", {n + 0.5: n})
     for i in range(3):
         y = y * 2
         if n == i:
             return y, rest, 1
-    print(f"past {n}")
+    print("past", {n + 0.5: n})
     for i in range(3):
         y = y + 1
         rest.append(1.0)
