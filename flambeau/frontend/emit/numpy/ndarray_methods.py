@@ -22,7 +22,7 @@ from flambeau.frontend.trees.tree_views import Apply
 from flambeau.ir.graph import Value
 from flambeau.schema.array_type import ArrayType, array_of
 from flambeau.schema.dtype import by_code, int64
-from flambeau.schema.types import INT, IntType, ListType, NoneType, TupleType, Type
+from flambeau.schema.types import INT, IntType, ListType, NoneType, TupleType, Type, is_number
 from flambeau.util.errors import CompileError
 from flambeau.util.instead import instead
 from flambeau.util.record import dataclass
@@ -147,7 +147,7 @@ def _astype(c: Call) -> Value:
 
 def _dot(c: Call) -> Value:
     left, right = arrays.promoted(c.e, c.where, [c.array, c.arguments["b"]])
-    ranks = [dtype_and_rank(v, c.where)[1] if arrays.is_array(v) else 0 for v in (left, right)]
+    ranks = [0 if is_number(v.static_type) else dtype_and_rank(v, c.where)[1] for v in (left, right)]
     if 0 in ranks:
         return c.op("mul", *((left, right) if ranks[0] else (right, left)))
     if ranks[1] > 2:  # each with each: `matmul` would pair the leading axes
