@@ -92,6 +92,15 @@ def own_writes(node: Node) -> bool:
     return definition is None or definition.schema.is_mutable or bool(hidden_writes(node))
 
 
+def is_only_read(value: Value) -> bool:
+    """Whether nothing changes a list."""
+    for use in value.uses():
+        definition = use.user.definition
+        if definition is not None and definition.schema.is_mutable:
+            return False
+    return True
+
+
 def hidden_writes(node: Node) -> list[Value]:
     """Operands that a node writes although its schema does not say so: running statistics, in training."""
     definition = node.definition

@@ -20,6 +20,7 @@ from collections.abc import Callable, Sequence
 from functools import partial, reduce
 from typing import Any, Final
 
+from flambeau.analysis.effects import is_only_read
 from flambeau.analysis.operator_rules import result_types
 from flambeau.autodiff import size_rules as size_rules
 from flambeau.autodiff.proxies import (
@@ -221,15 +222,6 @@ class Builder:
 def _is_known_part(node: Node) -> bool:
     """Whether a node gives a part of a list between places that are known."""
     return node.op == "aten::slice" and all(map(constants.is_constant, node.operands[1:]))
-
-
-def is_only_read(value: Value) -> bool:
-    """Whether nothing changes a list."""
-    for use in value.uses():
-        definition = use.user.definition
-        if definition is not None and definition.schema.is_mutable:
-            return False
-    return True
 
 
 class GraphOperators:

@@ -9,10 +9,10 @@ from __future__ import annotations
 from collections.abc import Callable, Sequence
 from typing import Any, Final
 
-from flambeau.analysis.effects import own_effect
+from flambeau.analysis.effects import is_only_read, own_effect
 from flambeau.autodiff.eager_gradient import EagerGradient
 from flambeau.autodiff.fitting import fitted
-from flambeau.autodiff.graph_operators import Builder, is_only_read
+from flambeau.autodiff.graph_operators import Builder
 from flambeau.autodiff.list_values import copied, has_real_items
 from flambeau.autodiff.not_differentiable import NotDifferentiableError
 from flambeau.autodiff.number_operands import number_gradients

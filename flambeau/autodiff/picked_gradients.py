@@ -11,7 +11,8 @@ With other indices an element may be picked several times: those have the formul
 
 from __future__ import annotations
 
-from flambeau.autodiff.graph_operators import Builder, is_only_read
+from flambeau.analysis.effects import is_only_read
+from flambeau.autodiff.graph_operators import Builder
 from flambeau.autodiff.operator_gradients import Gradients, node_gradients, traced_gradients
 from flambeau.ir.graph import Node, Value
 from flambeau.schema.dtype import Category, uint8

@@ -8,9 +8,10 @@ from __future__ import annotations
 
 from collections.abc import Iterable, Sequence
 
+from flambeau.analysis.effects import is_only_read
 from flambeau.analysis.gradients import carried
 from flambeau.autodiff import list_values
-from flambeau.autodiff.graph_operators import Builder, is_only_read
+from flambeau.autodiff.graph_operators import Builder
 from flambeau.autodiff.list_values import gradient_type, zeros
 from flambeau.autodiff.lists import Lists, list_changes
 from flambeau.autodiff.memory import Memory

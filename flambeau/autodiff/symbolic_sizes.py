@@ -21,6 +21,7 @@ from collections.abc import Callable, Sequence
 from typing import Final
 
 from flambeau.analysis.constant_evaluation import known
+from flambeau.analysis.effects import is_only_read
 from flambeau.ir.graph import Block, Graph, Node, Value
 from flambeau.schema.rule_tables import RuleTable
 from flambeau.schema.types import IntType, TensorType
@@ -129,7 +130,7 @@ class SymbolicSizes:
 
     def _parts(self, node: Node) -> bool:
         """The sizes of what a tensor is cut into along an axis: all but the last are of one size. Whether it is."""
-        maker = node.operand(0).defining_node
+        maker = _made(node.operand(0))
         rule = None if maker is None else cut_axes.get(maker.op)
         if rule is None or maker is None:
             return False
@@ -144,7 +145,7 @@ class SymbolicSizes:
 
     def _of_listed(self, node: Node) -> bool:
         """The sizes of results, from those of the tensors of a list. Whether these are known."""
-        maker = node.operand(0).defining_node
+        maker = _made(node.operand(0))
         if maker is None or maker.op != "prim::ListConstruct":
             return False
         items = [sizes for sizes in map(self.of, maker.operands) if sizes is not None]
@@ -156,7 +157,7 @@ class SymbolicSizes:
 
     def _listed(self, value: Value) -> Sizes:
         """The sizes that a list names."""
-        node = value.defining_node
+        node = _made(value)
         if node is None or node.op != "prim::ListConstruct":
             return None
         return tuple(map(self._named, node.operands))
@@ -175,7 +176,7 @@ class SymbolicSizes:
     def _unpacked(self, value: Value) -> Size | None:
         """The size that a number is which was taken out of all sizes of a tensor."""
         node = value.defining_node
-        maker = node.operand(0).defining_node if node is not None and node.op == "prim::ListUnpack" else None
+        maker = _made(node.operand(0)) if node is not None and node.op == "prim::ListUnpack" else None
         if node is None or maker is None or maker.op != "aten::size" or len(maker.operands) != 1:
             return None
         sizes = self.of(maker.operand(0))
@@ -183,6 +184,11 @@ class SymbolicSizes:
 
     def _operand(self, value: Value) -> Sizes:
         return self.of(value) if isinstance(value.static_type, TensorType) else None
+
+
+def _made(value: Value) -> Node | None:
+    """The node that makes a list, where it holds for good what that node puts into it."""
+    return value.defining_node if is_only_read(value) else None
 
 
 def _rank(value: Value) -> int | None:

@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Callable
 from typing import Any
 
-from flambeau.autodiff.graph_operators import is_only_read
+from flambeau.analysis.effects import is_only_read
 from flambeau.autodiff.list_values import has_real_items
 from flambeau.autodiff.not_differentiable import NotDifferentiableError
 from flambeau.autodiff.operator_gradients import formulas_of, operand_gradients

@@ -18,11 +18,10 @@ import enum
 from collections.abc import Callable, Sequence
 from typing import Any
 
-from flambeau.analysis.effects import looks_at_no_elements
+from flambeau.analysis.effects import is_only_read, looks_at_no_elements
 from flambeau.analysis.gradients import Flow, Marks, holds_tensors, is_real
 from flambeau.autodiff.derivatives import ready, settled
 from flambeau.autodiff.graph_gradient import Gradient, gradient_of_graph
-from flambeau.autodiff.graph_operators import is_only_read
 from flambeau.autodiff.not_differentiable import NotDifferentiableError
 from flambeau.autodiff.undefined_gradients import without
 from flambeau.executor.gradients import Asking
@@ -90,6 +89,7 @@ class WayThere:
     """Which arguments are kept as well."""
     stacks: Stacks
     """What the lists hold that are kept."""
+
 
 class GradientPlan:
     """How gradients go back through a function, for arguments of one spec of which certain ones ask."""

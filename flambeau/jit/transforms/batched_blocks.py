@@ -8,7 +8,7 @@ from __future__ import annotations
 from collections.abc import Callable
 from typing import Any, Final
 
-from flambeau.autodiff.graph_operators import is_only_read
+from flambeau.analysis.effects import is_only_read
 from flambeau.autodiff.proxies import TensorProxy, UntraceableError, refuse
 from flambeau.ir.clone import clone_node
 from flambeau.ir.graph import Block, Graph, Node, Value
