@@ -201,6 +201,27 @@ def test_what_reads_elements_asks_for_copies(x: fb.Tensor) -> None:
     assert lengths.tolist() == [1, 3, 2, 1]
 
 
+@pytest.mark.parametrize("kind", ["LSTM", "GRU", "RNN"])
+def test_recurrent_layers_of_packed_batches(x: fb.Tensor, kind: str) -> None:
+    """Batch sizes and lengths are on the host, orders of sequences on the device."""
+    module, rnn = getattr(nn, kind)(1, 4), nn.utils.rnn
+    found = []
+    for device in ("cpu", "cuda"):
+        layer = module.to(device)
+        layer.zero_grad()
+        batch = x.to(device).unsqueeze(2) / 10
+        packed = rnn.pack_padded_sequence(batch, fb.tensor([1, 3, 2, 1]), enforce_sorted=False)
+        assert packed.sorted_indices.device.type == packed.data.device.type == device
+        assert rnn.pad_packed_sequence(packed.cuda())[0].is_cuda
+        back, lengths = rnn.pad_packed_sequence(layer(packed)[0])
+        back.square().sum().backward()
+        assert not packed.batch_sizes.is_cuda
+        assert not lengths.is_cuda
+        found.append([back.detach().cpu(), *(p.grad.cpu() for p in layer.parameters())])
+    for here, there in zip(*found, strict=True):
+        assert fb.allclose(here, there, rtol=1e-4, atol=1e-5)
+
+
 @pytest.mark.parametrize("size", [10, 100_000])
 def test_operators_of_several_steps(size: int) -> None:
     here = fb.rand(size)

@@ -23,8 +23,10 @@ class PackedSequence(NamedTuple):
     unsorted_indices: Tensor | None = None
 
     def to(self, *args: Any, **kwargs: Any) -> PackedSequence:
-        """With other elements, as `Tensor.to`."""
-        return self._replace(data=self.data.to(*args, **kwargs))
+        """With other elements, as `Tensor.to`; the orders of sequences go with them to another device."""
+        data = self.data.to(*args, **kwargs)
+        orders = (None if i is None else i.to(data.device) for i in (self.sorted_indices, self.unsorted_indices))
+        return type(self)(data, self.batch_sizes, *orders)
 
     def double(self) -> PackedSequence:
         """In float64."""
@@ -93,7 +95,8 @@ def pack_padded_sequence(
         data, sizes = F._pack_padded_sequence(input, steps, batch_first)
         return PackedSequence(data, sizes)
     steps, order = F.sort(steps, -1, True)
-    rows = F.index_select(input, 0 if batch_first else 1, order.to(input.device))
+    order = order.to(input.device)
+    rows = F.index_select(input, 0 if batch_first else 1, order)
     data, sizes = F._pack_padded_sequence(rows, steps, batch_first)
     return PackedSequence(data, sizes, order, invert_permutation(order))
 
@@ -117,8 +120,8 @@ def pad_packed_sequence(
     )  # fmt: skip
     order = sequence.unsorted_indices
     if order is not None:
-        sorted_back = F.index_select(padded, 0 if batch_first else 1, order.to(padded.device))
-        return sorted_back, F.index_select(lengths, 0, order)
+        sorted_back = F.index_select(padded, 0 if batch_first else 1, order)
+        return sorted_back, F.index_select(lengths, 0, order.to(lengths.device))
     return padded, lengths
 
 
