@@ -53,8 +53,8 @@ def f(s: str, parts: List[str]):
     places: List[int] = []
     answers: List[bool] = []
     for part in parts:
-        for i in range(-9, 10):
-            for j in range(-9, 10):
+        for i in range(-9, 10, 2):
+            for j in range(-8, 10, 3):
                 places.append(s.find(part, i, j))
                 places.append(s.rfind(part, i, j))
                 places.append(s.count(part, i, j))
