@@ -3,8 +3,9 @@ Tropp, 2011: Finding structure with randomness).
 
 >>> import flambeau
 >>> matrix = flambeau.outer(flambeau.arange(4.0), flambeau.ones(3))
->>> svd_lowrank(matrix, q=1)[1]
-tensor([6.4807])
+>>> _ = flambeau.manual_seed(0)
+>>> round(svd_lowrank(matrix, q=1)[1].item(), 3)
+6.481
 """
 
 from __future__ import annotations
@@ -55,9 +56,10 @@ def svd_lowrank(
 
     >>> import flambeau
     >>> matrix = flambeau.diag(flambeau.tensor([5.0, 2.0, 0.0]))
+    >>> _ = flambeau.manual_seed(0)
     >>> u, s, v = flambeau.svd_lowrank(matrix, q=2)
-    >>> s, flambeau.allclose(u @ flambeau.diag(s) @ v.mH, matrix, atol=1e-5)
-    (tensor([5., 2.]), True)
+    >>> [round(x, 3) for x in s.tolist()], flambeau.allclose(u @ flambeau.diag(s) @ v.mH, matrix, atol=1e-5)
+    ([5.0, 2.0], True)
     """
     _check("svd_lowrank", A)
     rank, rounds = 6 if q is None else q, 2 if niter is None else niter
@@ -93,9 +95,9 @@ def pca_lowrank(A: Tensor, q: int | None = None, center: bool = True, niter: int
 
     >>> import flambeau
     >>> samples = flambeau.tensor([[1.0, 2.0], [2.0, 4.0], [3.0, 6.0]])
-    >>> flambeau.pca_lowrank(samples, q=1)[2].abs()
-    tensor([[0.4472],
-            [0.8944]])
+    >>> _ = flambeau.manual_seed(0)
+    >>> [round(x, 3) for x in flambeau.pca_lowrank(samples, q=1)[2].abs().flatten().tolist()]
+    [0.447, 0.894]
     """
     _check("pca_lowrank", A)
     most = min(A.shape[-2:])
