@@ -7,6 +7,7 @@ a block of code points is room for it.
 from __future__ import annotations
 
 from collections.abc import Callable
+from functools import partial
 from typing import Final
 
 from flambeau.codegen.graph.runtime import runtime_text
@@ -83,26 +84,14 @@ def _build_hash(m: ModuleBuilder) -> None:
     f.ret(hashing.values[0])
 
 
-def _build_find(m: ModuleBuilder) -> None:
-    """Where a part first is in a text, from one place on and up to another."""
-    f = _function(m, "find", "ptr a", "i64 start", "i64 end", "ptr part", "i64 count")
+def _build_find(m: ModuleBuilder, *, last: bool = False) -> None:
+    """Where a part first is in a text, or last, from one place on and up to another."""
+    f = _function(m, "rfind" if last else "find", "ptr a", "i64 start", "i64 end", "ptr part", "i64 count")
     a, start, end, part, count = f.parameters
-    places = f.op("add", f.op("sub", f.op("sub", end, start), count), 1)
+    furthest = f.op("sub", end, count)
+    places = f.op("add", f.op("sub", furthest, start), 1)
     with f.loop(places) as k:
-        at = f.op("add", start, k)
-        with f.when(f.call("text_equal", f.at(a, at, "i32"), count, part, count)):
-            f.ret(at)
-    f.ret(ABSENT)
-
-
-def _build_rfind(m: ModuleBuilder) -> None:
-    """Where a part last is in a text."""
-    f = _function(m, "rfind", "ptr a", "i64 start", "i64 end", "ptr part", "i64 count")
-    a, start, end, part, count = f.parameters
-    last = f.op("sub", end, count)
-    places = f.op("add", f.op("sub", last, start), 1)
-    with f.loop(places) as k:
-        at = f.op("sub", last, k)
+        at = f.op("sub", furthest, k) if last else f.op("add", start, k)
         with f.when(f.call("text_equal", f.at(a, at, "i32"), count, part, count)):
             f.ret(at)
     f.ret(ABSENT)
@@ -273,7 +262,8 @@ _TYPES: Final = {
 }  # fmt: skip
 _BUILDERS: Final[dict[str, tuple[Callable[[ModuleBuilder], None], tuple[str, ...]]]] = {
     "equal": (_build_equal, ()), "order": (_build_order, ()), "hash": (_build_hash, ()),
-    "find": (_build_find, ("equal",)), "rfind": (_build_rfind, ("equal",)), "count": (_build_count, ("find",)),
+    "find": (_build_find, ("equal",)), "rfind": (partial(_build_find, last=True), ("equal",)),
+    "count": (_build_count, ("find",)),
     "new": (_build_new, ()), "add": (_build_add, ("new",)), "repeat": (_build_repeat, ("new",)),
     "steps": (_build_steps, ("new",)), "upper": (_build_case("upper"), ("new",)),
     "lower": (_build_case("lower"), ("new",)), "ascii": (_build_ascii, ()), "all_of": (_build_all_of, ()),
