@@ -7,7 +7,9 @@ a forked process. Progress is kept in a file, from which a later run goes on.
 from __future__ import annotations
 
 import json
+import math
 import os
+import resource
 import select
 import signal
 import sys
@@ -22,7 +24,9 @@ from tests.random_programs.families import FAMILIES, Family, Paths, check_seed
 from tests.random_programs.model import Program
 
 PATIENCE = 120.0
-"""Seconds after which a program counts as one that does not end."""
+"""Seconds of processor time after which a program counts as one that does not end."""
+WAIT = 2400.0
+"""Seconds by the clock after which a program counts as one that waits for ever, however busy the machine is."""
 SHARE = 500
 """Programs of one process; then another goes on, so that no process grows without end."""
 
@@ -100,6 +104,7 @@ def _work(family: Family, first: int, last: int, write: int) -> None:
     os.environ["FLAMBEAU_CACHE"] = "off"  # no program comes again
     warnings.simplefilter("ignore")
     for seed in range(first, last):
+        _allow(PATIENCE)
         try:
             found = check_seed(family, seed)
         except Exception:
@@ -107,17 +112,28 @@ def _work(family: Family, first: int, last: int, write: int) -> None:
         os.write(write, json.dumps([seed, found]).encode() + b"\n")
 
 
-def apart(run: Callable[[], str | None], patience: float = PATIENCE) -> str | None:
-    """What a function gives in a forked process; how that died, if it did."""
+def _allow(seconds: float) -> None:
+    """Let this process use so much more processor time; then SIGXCPU ends it. The clock would blame a busy machine."""
+    _, hard = resource.getrlimit(resource.RLIMIT_CPU)
+    resource.setrlimit(resource.RLIMIT_CPU, (math.ceil(time.process_time() + seconds), hard))
+
+
+def apart(run: Callable[[], str | None], patience: float = PATIENCE, wait: float = WAIT) -> str | None:
+    """What a function gives in a forked process of `patience` s of processor time and `wait` s by the clock; how it died."""
+
+    def work() -> None:
+        _allow(patience)
+        os.write(write, json.dumps(run()).encode())
+
     read, write = os.pipe()
     pid = os.fork()
     if pid == 0:
         os.close(read)
-        _quietly(lambda: (os.write(write, json.dumps(run()).encode()), None)[1])
+        _quietly(work)
     os.close(write)
     pieces: list[bytes] = []
     with os.fdopen(read, "rb", buffering=0) as pipe:
-        end = time.monotonic() + patience
+        end = time.monotonic() + wait
         while select.select([pipe], [], [], max(0.0, end - time.monotonic()))[0]:
             piece = pipe.read(65536)
             if not piece:
@@ -126,15 +142,19 @@ def apart(run: Callable[[], str | None], patience: float = PATIENCE) -> str | No
         else:
             os.kill(pid, signal.SIGKILL)
             os.waitpid(pid, 0)
-            return f"does not end in {patience:.0f} s"
+            return f"waits for more than {wait:.0f} s"
     _, status = os.waitpid(pid, 0)
     if status != 0:
-        return f"the process died: {_cause(status)}"
+        return _cause(status, patience)
     return json.loads(b"".join(pieces)) if pieces else None
 
 
-def _cause(status: int) -> str:
-    return signal.Signals(os.WTERMSIG(status)).name if os.WIFSIGNALED(status) else f"status {os.WEXITSTATUS(status)}"
+def _cause(status: int, patience: float) -> str:
+    if not os.WIFSIGNALED(status):
+        return f"the process died: status {os.WEXITSTATUS(status)}"
+    if os.WTERMSIG(status) == signal.SIGXCPU:
+        return f"does not end in {patience:.0f} s of processor time"
+    return f"the process died: {signal.Signals(os.WTERMSIG(status)).name}"
 
 
 def full_report(family: Family, seed: int, found: str) -> str:
@@ -194,7 +214,7 @@ class Run:
                     self.lines(worker, piece)
                 else:
                     self.ended(worker)
-            elif time.monotonic() - worker.since > PATIENCE:
+            elif time.monotonic() - worker.since > WAIT:
                 os.kill(worker.pid, signal.SIGKILL)
                 self.ended(worker)
 
@@ -212,7 +232,7 @@ class Run:
         _, status = os.waitpid(worker.pid, 0)
         self.workers.remove(worker)
         if worker.current < worker.last:
-            self.result(worker.current, f"the process died: {_cause(status)}")
+            self.result(worker.current, _cause(status, PATIENCE))
             if worker.current + 1 < worker.last:
                 self.workers.append(_spawn(self.family, worker.share, worker.current + 1, worker.last))
                 return

@@ -68,7 +68,8 @@ def test_a_later_run_goes_on(tmp_path: Path) -> None:
 
 
 def test_what_does_not_end_is_stopped() -> None:
-    assert longrun.apart(lambda: time.sleep(60), 0.2) == "does not end in 0 s"
+    assert longrun.apart(lambda: time.sleep(60), wait=0.2) == "waits for more than 0 s"
+    assert longrun.apart(lambda: str(all(True for _ in iter(int, 1))), patience=1.0) == "does not end in 1 s of processor time"
     assert longrun.apart(lambda: None) is None
     assert longrun.apart(lambda: "found") == "found"
 
