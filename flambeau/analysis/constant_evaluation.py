@@ -43,35 +43,52 @@ from flambeau.schema.types import (
     without_refinement,
 )
 
-evaluates: Final = RuleTable[Callable[[Node], Any]]("evaluation before a graph runs")
-"""Registers what gives the Python value of a node's result, or UNKNOWN, by kind."""
+evaluates: Final = RuleTable[Callable[[Node, "Knowledge"], Any]]("evaluation before a graph runs")
+"""Registers what gives the Python value of a node's result, or UNKNOWN, by kind; it asks of operands what is given."""
 
 
 _decides: Final = RuleTable[Callable[[Node], bool | None]]("conditions that hold whatever tensors come")
 
 
-def known(value: Value, conditions: dict[Value, Any] | None = None) -> Any:
-    """The Python value of what is known, else UNKNOWN; tensors in a list or tuple are known by their types.
+class Knowledge:
+    """What is known of values, as `known` tells it, remembered: each is worked out once, however many ask.
 
-    `conditions` remembers what is known of the conditions of `prim::If`, for callers who ask for those of many: a chain
-    of `and` has each inside the one before.
+    It holds for a graph whose types stay as they are; who asks of values in their order never goes far back.
     """
-    node = value.defining_node
-    if node is None:
-        return UNKNOWN
-    if constants.is_constant(value):
-        return constants.constant_value(value)
-    if node.op == "prim::If":
-        condition = node.operand(0)
-        conditions = {} if conditions is None else conditions
-        if condition not in conditions:
-            conditions[condition] = known(condition, conditions)
-        way = conditions[condition]
-        if not isinstance(way, bool):
+
+    __slots__ = ("_answers",)
+
+    def __init__(self) -> None:
+        self._answers: dict[Value, Any] = {}
+
+    def __call__(self, value: Value) -> Any:
+        """The Python value, or UNKNOWN."""
+        node = value.defining_node
+        if node is None:
             return UNKNOWN
-        return known(node.nested_blocks[0 if way else 1].returns[value.index], conditions)
-    rule = evaluates.get(node.op)
-    return UNKNOWN if rule is None else rule(node)
+        if constants.is_constant(value):
+            return constants.constant_value(value)
+        answers = self._answers
+        if value not in answers:
+            answers[value] = self._way(node, value) if node.op == "prim::If" else self._evaluated(node)
+        return answers[value]
+
+    def _way(self, node: Node, value: Value) -> Any:
+        way = self(node.operand(0))
+        return self(node.nested_blocks[0 if way else 1].returns[value.index]) if isinstance(way, bool) else UNKNOWN
+
+    def _evaluated(self, node: Node) -> Any:
+        rule = evaluates.get(node.op)
+        return UNKNOWN if rule is None else rule(node, self)
+
+    def forget(self) -> None:
+        """Types have changed."""
+        self._answers.clear()
+
+
+def known(value: Value) -> Any:
+    """The Python value of what is known, else UNKNOWN; tensors in a list or tuple are known by their types."""
+    return Knowledge()(value)
 
 
 def decided(condition: Value) -> bool | None:
@@ -93,7 +110,7 @@ def never_none(type_: Type) -> bool:
     return not isinstance(type_, OptionalType | UnionType | AnyType | VarType) and type_ != NONE
 
 
-def is_none(value: Value) -> bool | None:
+def is_none(value: Value, known: Callable[[Value], Any] = known) -> bool | None:
     """Whether a value is None, as far as its type and the ways that are taken tell; else None.
 
     Ways that are never taken do not count: `y` is never None in `y = None if x is None else f(x)`, where `x` is not.
@@ -106,7 +123,7 @@ def is_none(value: Value) -> bool | None:
     if node is None or node.op != "prim::If":
         return None
     way = known(node.operand(0))
-    return is_none(node.nested_blocks[0 if way else 1].returns[value.index]) if isinstance(way, bool) else None
+    return is_none(node.nested_blocks[0 if way else 1].returns[value.index], known) if isinstance(way, bool) else None
 
 
 def is_unmodified(value: Value) -> bool:
@@ -128,37 +145,37 @@ def is_unmodified(value: Value) -> bool:
     return True
 
 
-def _element(value: Value) -> Any:
+def _element(value: Value, known: Knowledge) -> Any:
     return value.static_type if isinstance(value.static_type, TensorType) else known(value)
 
 
 @evaluates("prim::ListConstruct")
-def _list(node: Node) -> Any:
-    return [_element(v) for v in node.operands] if is_unmodified(node.result()) else UNKNOWN
+def _list(node: Node, known: Knowledge) -> Any:
+    return [_element(v, known) for v in node.operands] if is_unmodified(node.result()) else UNKNOWN
 
 
 @evaluates("prim::TupleConstruct")
-def _tuple(node: Node) -> Any:
-    return tuple(_element(v) for v in node.operands)
+def _tuple(node: Node, known: Knowledge) -> Any:
+    return tuple(_element(v, known) for v in node.operands)
 
 
 @evaluates("prim::DictConstruct")
-def _dict(node: Node) -> Any:
+def _dict(node: Node, known: Knowledge) -> Any:
     keys = [known(v) for v in node.operands[::2]]
     if not all(isinstance(k, str | int) for k in keys) or not is_unmodified(node.result()):
         return UNKNOWN
-    return dict(zip(keys, map(_element, node.operands[1::2]), strict=True))
+    return dict(zip(keys, (_element(v, known) for v in node.operands[1::2]), strict=True))
 
 
 @evaluates("aten::__contains__")
-def _contains(node: Node) -> Any:
+def _contains(node: Node, known: Knowledge) -> Any:
     """Whether a literal dict has a key."""
     items, key = (known(v) for v in node.operands)
     return key in items if isinstance(items, dict) and isinstance(key, str | int) else UNKNOWN
 
 
 @evaluates("aten::str")
-def _text(node: Node) -> Any:
+def _text(node: Node, known: Knowledge) -> Any:
     """The name of a device: programs keep things by it."""
     device = known(node.operand(0))
     return str(device) if isinstance(device, Device) else UNKNOWN
@@ -174,23 +191,23 @@ def _or_unknown(value: Any) -> Any:
 
 
 @evaluates("prim::dtype")
-def _dtype(node: Node) -> Any:
+def _dtype(node: Node, known: Knowledge) -> Any:
     dtype = _type_of(node).dtype
     return UNKNOWN if dtype is None else dtype.code
 
 
 @evaluates("prim::device")
-def _device(node: Node) -> Any:
+def _device(node: Node, known: Knowledge) -> Any:
     return _or_unknown(_type_of(node).device)
 
 
 @evaluates("aten::dim")
-def _dim(node: Node) -> Any:
+def _dim(node: Node, known: Knowledge) -> Any:
     return _or_unknown(_type_of(node).rank)
 
 
 @evaluates("aten::size")
-def _size(node: Node) -> Any:
+def _size(node: Node, known: Knowledge) -> Any:
     sizes = _type_of(node).sizes
     if sizes is None:
         return UNKNOWN
@@ -202,7 +219,7 @@ def _size(node: Node) -> Any:
 
 
 @evaluates("aten::slice")
-def _slice(node: Node) -> Any:
+def _slice(node: Node, known: Knowledge) -> Any:
     operands = [known(v) for v in node.operands]
     if UNKNOWN in operands or not isinstance(operands[0], list) or operands[3] == 0 or not is_unmodified(node.result()):
         return UNKNOWN
@@ -210,23 +227,27 @@ def _slice(node: Node) -> Any:
 
 
 @evaluates("aten::add")
-def _sum(node: Node) -> Any:
+def _sum(node: Node, known: Knowledge) -> Any:
     """Lists put one behind another."""
+    if not isinstance(node.result().static_type, ListType):
+        return UNKNOWN
     a, b = known(node.operand(0)), known(node.operand(1))
     is_list = isinstance(a, list) and isinstance(b, list)
     return [*a, *b] if is_list and is_unmodified(node.result()) else UNKNOWN
 
 
 @evaluates("aten::list")
-def _copy(node: Node) -> Any:
+def _copy(node: Node, known: Knowledge) -> Any:
     """The items of a list as a list of its own."""
     items = known(node.operand(0))
     return [*items] if isinstance(items, list) and is_unmodified(node.result()) else UNKNOWN
 
 
 @evaluates("aten::mul")
-def _repeated(node: Node) -> Any:
+def _repeated(node: Node, known: Knowledge) -> Any:
     """A list of n times the same."""
+    if not isinstance(node.result().static_type, ListType):
+        return UNKNOWN
     a, n = known(node.operand(0)), known(node.operand(1))
     if not (isinstance(a, list) and isinstance(n, int) and is_unmodified(node.result())):
         return UNKNOWN
@@ -234,7 +255,7 @@ def _repeated(node: Node) -> Any:
 
 
 @evaluates("aten::__getitem__")
-def _item(node: Node) -> Any:
+def _item(node: Node, known: Knowledge) -> Any:
     items, index = known(node.operand(0)), known(node.operand(1))
     if isinstance(items, dict) and isinstance(index, str | int):
         item = items.get(index, UNKNOWN)
@@ -245,7 +266,7 @@ def _item(node: Node) -> Any:
 
 
 @evaluates("aten::len")
-def _len(node: Node) -> Any:
+def _len(node: Node, known: Knowledge) -> Any:
     type_ = node.operand(0).static_type
     if isinstance(type_, TensorType):
         first = type_.sizes[0] if type_.sizes else None
@@ -255,9 +276,9 @@ def _len(node: Node) -> Any:
 
 
 @evaluates("aten::__is__", "aten::__isnot__")
-def _identity(node: Node) -> Any:
+def _identity(node: Node, known: Knowledge) -> Any:
     """Comparison with None."""
-    x, y = (is_none(v) for v in node.operands)
+    x, y = (is_none(v, known) for v in node.operands)
     if x is None or y is None or not (x or y):
         return UNKNOWN
     return (x and y) == (node.op == "aten::__is__")
@@ -283,7 +304,7 @@ def _isinstance_of_tensors(type_: TensorType | ListType, asked: Sequence[Type]) 
 
 
 @evaluates("prim::isinstance")
-def _isinstance(node: Node) -> Any:
+def _isinstance(node: Node, known: Knowledge) -> Any:
     """Whether a value of a plain type, or a tensor, is of one of some types; ints and bools may be each other."""
     type_, asked = node.operand(0).static_type, node.attributes.get("types", ())
     if isinstance(type_, TensorType | ListType):
@@ -299,7 +320,7 @@ def _isinstance(node: Node) -> Any:
 
 
 @evaluates("aten::eq", "aten::ne", "aten::lt", "aten::le", "aten::gt", "aten::ge")
-def _comparison(node: Node) -> Any:
+def _comparison(node: Node, known: Knowledge) -> Any:
     """Of ints."""
     if len(node.operands) != 2:
         return UNKNOWN
@@ -311,7 +332,7 @@ def _comparison(node: Node) -> Any:
 
 
 @evaluates("aten::__not__")
-def _not(node: Node) -> Any:
+def _not(node: Node, known: Knowledge) -> Any:
     x = known(node.operand(0))
     return not x if isinstance(x, bool) else UNKNOWN
 

@@ -21,11 +21,10 @@ is so. Types of values that something may resize keep no sizes.
 from __future__ import annotations
 
 from collections.abc import Callable, Iterable, Mapping, Sequence
-from typing import Any
 
 from flambeau.analysis import lattice
 from flambeau.analysis.alias import AliasAnalysis
-from flambeau.analysis.constant_evaluation import known
+from flambeau.analysis.constant_evaluation import Knowledge
 from flambeau.analysis.lattice import NEVER, fit, holds_tensors, join
 from flambeau.analysis.list_contents import ListContents, is_tensor_list
 from flambeau.analysis.manager import alias_analysis
@@ -93,13 +92,13 @@ class _Propagation:
         self._unstable = self._written_by(may_resize)
         self._asked = self._written_by(lambda node: node.op == "aten::requires_grad_")
         self._lists = ListContents(graph, nodes, self._aliases)
-        self._conditions: dict[Value, Any] = {}
-        """What is known of the condition of each `prim::If` that was come to, as of the last time."""
+        self._known = Knowledge()
 
     def run(self) -> None:
         self._lists.changed = True
         while self._lists.changed:
             self._lists.changed = False
+            self._known.forget()
             for value in self._graph.parameters:
                 value.set_type(self._lasting(value, self._lists.type_of_parameter(value)))
             self._block(self._graph.body)
@@ -160,7 +159,7 @@ class _Propagation:
     def _if(self, node: Node) -> None:
         for block in node.nested_blocks:
             self._block(block)
-        way = self._conditions[node.operand(0)] = known(node.operand(0), self._conditions)
+        way = self._known(node.operand(0))
         if isinstance(way, bool):
             for result, returned in zip(node.results, node.nested_blocks[0 if way else 1].returns, strict=True):
                 self._set(result, returned.static_type)
@@ -176,6 +175,7 @@ class _Propagation:
         for parameter, start in zip(parameters, node.operands[2:], strict=True):
             self._set(parameter, _given_type(start))
         while True:
+            self._known.forget()
             self._block(body)
             before = [p.static_type for p in parameters]
             for parameter, returned in zip(parameters, body.returns[1:], strict=True):
@@ -242,8 +242,8 @@ class _Propagation:
     def _item(self, node: Node) -> None:
         """What comes out of a literal dict is what went in."""
         definition = node.definition
-        items = known(node.operand(0)) if isinstance(node.operand(0).static_type, DictType) else None
-        key = known(node.operand(1)) if isinstance(items, dict) else None
+        items = self._known(node.operand(0)) if isinstance(node.operand(0).static_type, DictType) else None
+        key = self._known(node.operand(1)) if isinstance(items, dict) else None
         if isinstance(items, dict) and isinstance(key, str | int) and isinstance(items.get(key), TensorType):
             self._set(node.result(), items[key])
         elif definition is not None:

@@ -15,6 +15,7 @@ from contextlib import contextmanager
 from typing import Any, Final
 
 from flambeau.analysis.effects import own_writes
+from flambeau.analysis.gradients import is_open
 from flambeau.executor import background, gradients
 from flambeau.executor.inlined_graph import reached_nodes
 from flambeau.executor.lost_numbers import is_reading
@@ -56,6 +57,8 @@ class FirstTier:
         self._function, self._options = function, options
         self._needs_derivative = False
         """Whether gradients may have to go through numbers, or what is written over: the tape cannot do that."""
+        self._is_open = False
+        """Whether the program itself looks at the need of gradients, or sets it."""
         self._job: background.Job | None = None
         """Makes the plan."""
         self._error: BaseException | None = None
@@ -71,10 +74,14 @@ class FirstTier:
             self.is_on = False
         if self.calls >= FIRST_CALLS and self.is_on and self._error is None:
             self.is_on = self._is_behind(arguments, make, with_gradients=with_gradients)
-        if not self.is_on or (with_gradients and self._needs_derivative):
+        if not self.is_on or (with_gradients and self._needs_derivative and self._may_ask(arguments)):
             return False
         self.calls += 1
         return True
+
+    def _may_ask(self, arguments: Sequence[Any]) -> bool:
+        """Whether anything that the call computes may ask for gradients."""
+        return self._is_open or any(one is not False for one in gradients.asking(arguments))
 
     def _is_behind(self, arguments: Sequence[Any], make: Callable[[], None], *, with_gradients: bool) -> bool:
         """Whether the plan is being made behind the call that is made now, or could not be compiled."""
@@ -118,6 +125,7 @@ class FirstTier:
         if count < least or any(map(_may_take_long, nodes)) or Recursion(callee_of).is_recursive(self._function):
             return False
         self._needs_derivative = any(is_reading(node) or own_writes(node) for node in nodes)
+        self._is_open = self._needs_derivative and any(map(is_open, nodes))
         self.operators = count
         return True
 

@@ -15,6 +15,7 @@ from __future__ import annotations
 from typing import Any
 
 from flambeau.analysis.alias import AliasAnalysis
+from flambeau.analysis.constant_evaluation import Knowledge
 from flambeau.analysis.effects import own_effect, own_writes
 from flambeau.analysis.manager import alias_analysis, forget_analyses, kept_alias_analysis
 from flambeau.analysis.memory import keys_of
@@ -75,7 +76,7 @@ class _Folder:
         what both branches give alike that of its results, so that what follows is folded as well.
         """
         changed = False
-        conditions: dict[Value, Any] | None = {} if by_types else None
+        known = Knowledge() if by_types else None
         entered: set[Node] = set()
         for node in _with_ends(self._graph):
             if node.is_erased:
@@ -83,7 +84,7 @@ class _Folder:
             if node.op == "prim::If":
                 fold = fold_control.fold_if if node in entered else fold_control.take_known_way
                 entered.add(node)
-                if fold(node, conditions):
+                if fold(node, known):
                     changed = self.is_stale = True
             elif node.op != constants.CONSTANT and not node.nested_blocks and all(map(_may_be_known, node.operands)):
                 changed = (self._may_run(node) and self._fold(node)) or changed

@@ -19,7 +19,7 @@ from __future__ import annotations
 
 from typing import Any
 
-from flambeau.analysis.constant_evaluation import known
+from flambeau.analysis.constant_evaluation import Knowledge
 from flambeau.ir import constants
 from flambeau.ir.clone import move_nodes
 from flambeau.ir.graph import Graph, Node, Value
@@ -33,36 +33,35 @@ def do(graph: Graph, *, by_types: bool = False) -> bool:
     say too, which must hold then, and not stem from an example.
     """
     changed = False
-    conditions: dict[Value, Any] | None = {} if by_types else None
-    for node in _inside_out(graph):
+    known = Knowledge() if by_types else None
+    controls = [node for node in graph.listed_nodes() if node.op in CONTROL]
+    if known is not None:
+        for node in controls:
+            known(node.operand(0))
+    for node in reversed(controls):  # inner before outer: what an inner one becomes may fold an outer one at once
         if node.is_erased or not node.is_inserted:
             continue
         if node.op == "prim::If":
-            changed = fold_if(node, conditions) or changed
+            changed = fold_if(node, known) or changed
         elif node.op == "prim::Loop":
             changed = _fold_loop(node) or changed
     return changed
 
 
-def _inside_out(graph: Graph) -> list[Node]:
-    """All control flow, inner before outer: what an inner one becomes may fold an outer one at once."""
-    return [node for node in graph.listed_nodes() if node.op in CONTROL][::-1]
-
-
-def take_known_way(node: Node, conditions: dict[Value, Any] | None) -> bool:
+def take_known_way(node: Node, known: Knowledge | None) -> bool:
     """Put the block that is taken in the place of a `prim::If` whose condition is a constant; whether it was.
 
-    With `conditions`, which remembers what is known of them, also where the types of tensors tell (see `do`).
+    With what is `known` of values also where the types of tensors tell (see `do`).
     """
-    way = _constant(node.operand(0)) if conditions is None else known(node.operand(0), conditions)
+    way = _constant(node.operand(0)) if known is None else known(node.operand(0))
     if isinstance(way, bool):
         _replace(node, move_nodes(node.nested_blocks[0 if way else 1], node))
     return isinstance(way, bool)
 
 
-def fold_if(node: Node, conditions: dict[Value, Any] | None) -> bool:
+def fold_if(node: Node, known: Knowledge | None) -> bool:
     """Fold a `prim::If` as `do` does; whether it could be."""
-    if take_known_way(node, conditions):
+    if take_known_way(node, known):
         return True
     changed = False
     for index in reversed(range(len(node.results))):

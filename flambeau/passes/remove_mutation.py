@@ -15,7 +15,7 @@ but not otherwise.
 from __future__ import annotations
 
 from collections.abc import Callable
-from functools import cmp_to_key, partial
+from functools import cache, cmp_to_key, partial
 
 from flambeau.analysis import operator_rules, shapes
 from flambeau.analysis.alias import AliasAnalysis
@@ -35,7 +35,7 @@ def do(graph: Graph, wanted: Callable[[Node], bool] = lambda node: True, *, chec
 
     Without `checks_dtype`, a write of one operand alone is taken to succeed.
     """
-    may_go = partial(_may_go, wanted=wanted, checks_dtype=checks_dtype)
+    may_go = partial(_may_go, wanted=wanted, checks_dtype=checks_dtype, resizes=cache(_resizes))
     writes = [n for n in graph.listed_nodes() if may_go(n)]
     if not writes:
         return False
@@ -50,17 +50,27 @@ def do(graph: Graph, wanted: Callable[[Node], bool] = lambda node: True, *, chec
     return changed
 
 
-def _may_go(node: Node, wanted: Callable[[Node], bool], checks_dtype: bool) -> bool:
+def _may_go(
+    node: Node, wanted: Callable[[Node], bool], checks_dtype: bool, resizes: Callable[[Graph], bool]
+) -> bool:
     if not wanted(node):
         return False
     definition = node.definition
     if checks_dtype or definition is None or definition.family != "in_place":
-        return is_removable(node)
+        return is_removable(node, resizes)
     return len(node.results) == 1 and sum(isinstance(v.static_type, TensorType) for v in node.operands) == 1
 
 
-def is_removable(node: Node) -> bool:
-    """Whether a node writes its first operand, and its functional form would give the same tensor."""
+def _resizes(graph: Graph) -> bool:
+    """Whether a graph may change the sizes of a tensor that exists."""
+    return any(map(shapes.may_resize, graph.listed_nodes()))
+
+
+def is_removable(node: Node, resizes: Callable[[Graph], bool] = _resizes) -> bool:
+    """Whether a node writes its first operand, and its functional form would give the same tensor.
+
+    Who asks for many nodes of a graph remembers which graphs change the sizes of tensors.
+    """
     functional = _pointwise_form(node)
     if functional is None or functional.dtype is None:
         return False
@@ -68,7 +78,7 @@ def is_removable(node: Node) -> bool:
     target_type = _known_type(target)
     if target_type is None:
         return False
-    if not all(_keeps_sizes(v.static_type, target_type) or _is_within_sizes(v, target) for v in others):
+    if not all(_keeps_sizes(v.static_type, target_type) or _is_within_sizes(v, target, resizes) for v in others):
         return False
     types = [target_type, *(v.static_type for v in others)]
     known = [t if isinstance(t, TensorType) or is_number(t) else None for t in types]
@@ -107,9 +117,9 @@ def _keeps_sizes(type_: Type, target: TensorType) -> bool:
     )
 
 
-def _is_within_sizes(operand: Value, target: Value) -> bool:
+def _is_within_sizes(operand: Value, target: Value, resizes: Callable[[Graph], bool]) -> bool:
     """Whether the target was broadcast with all that the operand was computed of, so that the operand is no larger."""
-    if any(map(shapes.may_resize, target.owner_block.graph.listed_nodes())):
+    if resizes(target.owner_block.graph):
         return False
     leaves, _ = _pointwise_sources(operand)
     target_leaves, through = _pointwise_sources(target)
