@@ -20,6 +20,7 @@ from typing import Any
 from flambeau.codegen.llvm import loader
 from flambeau.codegen.llvm.c_memory import keep_what_is_freed
 from flambeau.codegen.llvm.compiler import Compiler, NativeError
+from flambeau.codegen.llvm.effort import is_hasty
 from flambeau.codegen.llvm.emitted import KernelText, Needs, emitter_sources, needs_of, packed, unpacked
 from flambeau.codegen.llvm.host import chosen_processor, is_installed, llvm_version
 from flambeau.codegen.llvm.lanes import PREFIX
@@ -71,8 +72,12 @@ class Engine:
         self._compiler: Compiler | None = None
         self.processor = chosen_processor() if processor is None else processor
         self.target = self.processor.target
-        self.identity = "\n".join((__version__, llvm_version(), self.processor.identity))
+        self._identity = "\n".join((__version__, llvm_version(), self.processor.identity))
+
+    @property
+    def identity(self) -> str:
         """What code depends on beside its text."""
+        return f"{self._identity}\nhasty" if is_hasty() else self._identity
 
     def link(
         self,
@@ -97,8 +102,8 @@ class Engine:
         is_from_cache = content is not None
         if content is None:
             with self._lock, progress("making native code"):
-                content = self._llvm().compile(text, is_glue=is_glue, optimise=optimise and not is_glue)
-            if cache and is_glue and optimise:
+                content = self._compiled(text, is_glue=is_glue, optimise=optimise and not is_glue)
+            if cache and is_glue and optimise and not is_hasty():
                 atexit.register(self._compile_well, cache, key, text)
             elif cache:
                 cache.store(key, content, self.processor.name)
@@ -162,7 +167,7 @@ class Engine:
             native = emit()
             needs, text = needs_of(native), native.text
             with self._lock, progress("making native code"):
-                content = self._llvm().compile(text, is_glue=False, optimise=False)
+                content = self._compiled(text)
             if cache:
                 cache.store(key, packed(needs, content), self.processor.name)
             kernel = KernelText(symbol, needs, lambda: text)
@@ -188,7 +193,7 @@ class Engine:
         is_from_cache = content is not None
         if content is None:
             with self._lock, progress("making native code"):
-                content = self._llvm().compile(write(), is_glue=False, optimise=False)
+                content = self._compiled(write())
             cache.store(key, content, self.processor.name)
         addresses, owner = self._linked(content, exports, imports)
         spent = (time.perf_counter() - start) * 1e3
@@ -219,6 +224,10 @@ class Engine:
         addresses, owner = self._linked(content, exports, imports)
         spent = (time.perf_counter() - start) * 1e3
         return NativeCode(addresses, "", len(content), spent, True, owner, key)
+
+    def _compiled(self, text: str, *, is_glue: bool = False, optimise: bool = False) -> bytes:
+        is_short = is_hasty()
+        return self._llvm().compile(text, is_glue=is_glue or is_short, optimise=optimise and not is_short)
 
     def _key(self, text: str, is_glue: bool, optimise: bool) -> str:
         return key_of(self.identity, f"glue={is_glue} optimise={optimise}", text)
