@@ -97,6 +97,11 @@ class Provenance:
 
         return Provenance(find, self._whole)
 
+    @property
+    def is_over(self) -> bool:
+        """Whether somebody may have changed a graph of the program."""
+        return self._whole._is_over
+
     def end(self) -> None:
         """From now on nothing is known of the program: somebody may change a graph of it in place."""
         self._whole._is_over = True

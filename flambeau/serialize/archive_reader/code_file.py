@@ -14,7 +14,7 @@ from flambeau.frontend.trees.conversion_stack import convert_node
 from flambeau.frontend.trees.tree_views import Def, Expr
 from flambeau.serialize.archive_reader.limits import DEFAULT, LoadLimits, exceeded
 from flambeau.util.errors import FrontendError, NotSupportedError
-from flambeau.util.source import Source
+from flambeau.util.source import Source, SourceRange
 
 STRING: Final = r'"(?:\\.|[^"\\\n])*"?' + r"|'(?:\\.|[^'\\\n])*'?"
 """A string, up to the end of the line where it is not closed: so each character is looked at once."""
@@ -51,6 +51,10 @@ class CodeFile:
     def text(self, node: ast.expr) -> str:
         """What is written for an expression."""
         return self._parsed.range(node).text
+
+    def range(self, node: ast.stmt) -> SourceRange:
+        """Where a definition stands."""
+        return self._parsed.range(node)
 
     def function(self, node: ast.FunctionDef) -> Def:
         """A function as the front end's tree, without the defaults of its parameters."""

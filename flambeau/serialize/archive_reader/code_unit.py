@@ -34,6 +34,7 @@ from flambeau.serialize.archive_reader.code_file import CodeFile
 from flambeau.serialize.archive_reader.code_names import ArchiveNames, known_enum
 from flambeau.serialize.archive_reader.code_origin import code_key, origin_of
 from flambeau.serialize.archive_reader.container_reader import Container
+from flambeau.serialize.archive_reader.equal_code import EqualCode, MethodCode
 from flambeau.serialize.archive_reader.finish import compile_callees, finish
 from flambeau.serialize.archive_reader.literal_reader import LiteralReader
 from flambeau.serialize.archive_reader.older_packing import packed_attribute
@@ -72,6 +73,7 @@ class CodeUnit(CompilationUnit):
         """The types of attributes by what is written for them."""
         self._lock = NoForkLock()
         self._graphs = StoredGraphs()
+        self._equal_code = EqualCode(self.types)
         key = code_key(texts, version, permissions, container.limits)
         self.outlines = StoredOutlines(Origin(key, self))
         self.names = ArchiveNames(self.constants, self, version)
@@ -383,14 +385,7 @@ class CodeUnit(CompilationUnit):
                     return known
                 with self._located():
                     file, node = code()
-                    file.check_nesting(node)
-                try:
-                    with deep_recursion():
-                        body = compile_def(file.function(node), self.names, name=name, self_type=self_type).graph
-                except CompileError as error:
-                    error.message = f"{self.container.title}: {error.message}"
-                    raise
-                finish(body)
+                body = self._body(name, file, node, self_type)
                 to_original(body, self._ranges[record])
                 self._permissions.check(body, self.container.title)
                 compiled.append(body)
@@ -401,7 +396,32 @@ class CodeUnit(CompilationUnit):
         function = Function(name, graph, schema)
         function.provenance = self._provenance.part(name)
         attach_late(function)
+        if self_type is not None:
+            self._equal_code.count(name)
         return function
+
+    def _body(self, name: str, file: CodeFile, node: ast.FunctionDef, self_type: Type | None) -> Graph:
+        """The graph of a body, whose nodes are where the archive has them. Raises CompileError."""
+        code = key = None
+        if isinstance(self_type, ClassType) and not self._equal_code.is_single(name) and not self._provenance.is_over:
+            where = file.range(node)
+            code = MethodCode(name, where.text, where.source, where.start, self_type)
+            key = self._equal_code.key(code)
+            body = self._equal_code.copy(key, code)
+            if body is not None:
+                return body
+        with self._located():
+            file.check_nesting(node)
+        try:
+            with deep_recursion():
+                body = compile_def(file.function(node), self.names, name=name, self_type=self_type).graph
+        except CompileError as error:
+            error.message = f"{self.container.title}: {error.message}"
+            raise
+        finish(body)
+        if code is not None:
+            self._equal_code.keep(key, code, body)
+        return body
 
     # -- errors -------------------------------------------------------------------------------------------------------
 

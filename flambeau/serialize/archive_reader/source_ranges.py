@@ -120,12 +120,13 @@ def _is_entry(entry: Any) -> bool:
 
 def to_original(graph: Graph, ranges: SourceRanges) -> None:
     """Let the nodes of a graph that was compiled from an archive's code say where the user wrote them."""
-    known: dict[SourceRange, SourceRange] = {}
+    known: dict[tuple[int, int, int], SourceRange] = {}
     for block in (b for part in subgraphs(graph) for b in blocks(part.body)):
         for node in block:
             where = node.range
             if where is None:
                 continue
-            if where not in known:
-                known[where] = ranges.original(where)
-            node.range = known[where]
+            key = id(where.source), where.start, where.end
+            if key not in known:
+                known[key] = ranges.original(where)
+            node.range = known[key]
