@@ -3,8 +3,12 @@
 from __future__ import annotations
 
 import struct
+from typing import Final, NamedTuple
 
 from flambeau.util.record import dataclass, field
+
+_SYMBOL: Final = struct.Struct("<IBBHQQ")
+_ADDEND: Final = struct.Struct("<QQq")
 
 WRITABLE, _ALLOCATED, CODE, _THREAD_LOCAL = 1, 2, 4, 0x400
 BITS, _SYMBOLS, _ADDENDS, _NO_BITS, _UNWINDING = 1, 2, 4, 8, 0x70000001
@@ -28,15 +32,13 @@ class Section:
     """Where it comes to be, from the start of the memory; None for what is not needed there."""
 
 
-@dataclass(frozen=True, slots=True)
-class Symbol:
+class Symbol(NamedTuple):
     name: str
     section: int
     value: int
 
 
-@dataclass(frozen=True, slots=True)
-class Relocation:
+class Relocation(NamedTuple):
     section: Section
     offset: int
     kind: int
@@ -73,17 +75,17 @@ def read_object(content: bytes) -> Object:
             source.symbols = _symbols(content, s, sections[s.link])
     for s in sections:
         if s.kind == _ADDENDS and sections[s.info].image_offset is not None:
-            for at in range(s.offset, s.offset + s.size, 24):
-                offset, info, addend = struct.unpack_from("<QQq", content, at)
-                relocation = Relocation(sections[s.info], offset, info & 0xFFFFFFFF, info >> 32, addend)
-                source.relocations.append(relocation)
+            section = sections[s.info]
+            source.relocations += [
+                Relocation(section, offset, info & 0xFFFFFFFF, info >> 32, addend)
+                for offset, info, addend in _ADDEND.iter_unpack(content[s.offset : s.offset + s.size])
+            ]
     return source
 
 
 def _symbols(content: bytes, table: Section, names: Section) -> list[Symbol]:
     symbols = []
-    for at in range(table.offset, table.offset + table.size, 24):
-        name, info, _, section, value, _ = struct.unpack_from("<IBBHQQ", content, at)
+    for name, info, _, section, value, _ in _SYMBOL.iter_unpack(content[table.offset : table.offset + table.size]):
         begin = names.offset + name
         text = content[begin : content.index(b"\0", begin)].decode()
         if info & 15 == _INDIRECT:

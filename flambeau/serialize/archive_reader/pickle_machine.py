@@ -114,19 +114,11 @@ class PickleMachine:
 
     def run(self) -> Any:
         """The value. Raises PickleError for anything that is not as it should be."""
-        data, stack, actions = self._data, self._stack, _ACTIONS
         try:
-            for _ in range(self._limits.pickle_opcodes):
-                code = data[self._at]
-                self._at += 1
-                if code == _STOP:
-                    break
-                actions[code](self)
-            else:
-                raise PickleError(exceeded(self._limits, "pickle_opcodes"))
-            if len(stack) != 1 or self._marks:
-                raise PickleError(f"expected one value at the end, got {len(stack)}")
-            return stack[0]
+            self._run_all()
+            if len(self._stack) != 1 or self._marks:
+                raise PickleError(f"expected one value at the end, got {len(self._stack)}")
+            return self._stack[0]
         except (IndexError, struct.error):
             raise PickleError("it ends early, or takes more from its stack than there is") from None
         except UnicodeDecodeError:
@@ -135,6 +127,38 @@ class PickleMachine:
             raise PickleError(str(error) or type(error).__name__) from None
         except RecursionError:
             raise PickleError("it is nested too deeply") from None
+
+    def _run_all(self) -> None:
+        """All instructions up to the end. Most are one of the first few kinds, for which no call is made."""
+        data, stack, marks, memo, actions = self._data, self._stack, self._marks, self._memo, _ACTIONS
+        at = self._at
+        try:
+            for _ in range(self._limits.pickle_opcodes):
+                code = data[at]
+                at += 1
+                if code == _SMALL:
+                    stack.append(data[at])
+                    at += 1
+                elif code == _TRIPLE and len(stack) >= (marks[-1] if marks else 0) + 3:
+                    stack[-3:] = (tuple(stack[-3:]),)
+                elif code == _KEEP:
+                    memo[data[at]] = stack[-1]
+                    at += 1
+                elif code == _MEDIUM:
+                    stack.append(data[at] | data[at + 1] << 8)
+                    at += 2
+                elif code == _GET and data[at] in memo:
+                    stack.append(memo[data[at]])
+                    at += 1
+                elif code == _STOP:
+                    return
+                else:
+                    self._at = at
+                    actions[code](self)
+                    at = self._at
+            raise PickleError(exceeded(self._limits, "pickle_opcodes"))
+        finally:
+            self._at = max(self._at, at)
 
     # -- pieces -------------------------------------------------------------------------------------------------------
 
@@ -302,56 +326,22 @@ def _persistent(machine: PickleMachine) -> None:
     machine.push(machine.meanings.persistent(machine.pop()))
 
 
-# Most instructions are one of these, which look at the machine's state themselves: each call less is felt.
-
-
-def _small(machine: PickleMachine) -> None:
-    at = machine._at
-    if at >= len(machine._data):
-        machine.take(1)
-    machine._at = at + 1
-    machine._stack.append(machine._data[at])
-
-
-def _medium(machine: PickleMachine) -> None:
-    at, data = machine._at, machine._data
-    if at + 2 > len(data):
-        machine.take(2)
-    machine._at = at + 2
-    machine._stack.append(data[at] | data[at + 1] << 8)
-
-
 def _text(machine: PickleMachine) -> None:
-    machine._stack.append(machine.take(machine.number(_UINT32)).decode("utf-8", "surrogatepass"))
+    data, start = machine._data, machine._at + 4
+    end = start + int.from_bytes(data[start - 4 : start], "little")
+    if end > len(data):
+        machine.take(machine.number(_UINT32))
+    machine._at = end
+    machine._stack.append(data[start:end].decode("utf-8", "surrogatepass"))
 
 
-def _keep(machine: PickleMachine) -> None:
-    at = machine._at
-    if at >= len(machine._data):
-        machine.take(1)
-    machine._at = at + 1
-    machine._memo[machine._data[at]] = machine._stack[-1]
-
-
-def _get(machine: PickleMachine) -> None:
-    at = machine._at
-    if at >= len(machine._data):
-        machine.take(1)
-    machine._at = at + 1
-    value = machine._memo.get(machine._data[at], _NOTHING)
-    if value is _NOTHING:
-        machine.get(machine._data[at])
-    machine._stack.append(value)
-
-
-_NOTHING: Final = object()
-_INT32, _UINT32, _UINT64, _DOUBLE = map(struct.Struct, ("<i", "<I", "<Q", ">d"))
-_STOP: Final = b"."[0]
+_INT32, _UINT16, _UINT32, _UINT64, _DOUBLE = map(struct.Struct, ("<i", "<H", "<I", "<Q", ">d"))
+_SMALL, _TRIPLE, _KEEP, _MEDIUM, _GET, _STOP = b"K\x87qMh."
 _INSTRUCTIONS: Final[dict[bytes, Callable[[PickleMachine], None]]] = {
     b"\x80": _protocol,
     b"(": PickleMachine.mark,
-    b"K": _small,
-    b"M": _medium,
+    b"K": lambda m: m.push(m.byte()),
+    b"M": lambda m: m.push(m.number(_UINT16)),
     b"J": lambda m: m.push(m.number(_INT32)),
     b"\x8a": _long,
     b"G": lambda m: m.push(m.number(_DOUBLE)),
@@ -375,9 +365,9 @@ _INSTRUCTIONS: Final[dict[bytes, Callable[[PickleMachine], None]]] = {
     b"d": _dict,
     b"s": lambda m: _update(m, _pair(m)),
     b"u": lambda m: _update(m, m.since_mark()),
-    b"q": _keep,
+    b"q": lambda m: m.keep(m.byte()),
     b"r": lambda m: m.keep(m.number(_UINT32)),
-    b"h": _get,
+    b"h": lambda m: m.get(m.byte()),
     b"j": lambda m: m.get(m.number(_UINT32)),
     b"c": _names,
     b"\x81": _make,
