@@ -32,7 +32,7 @@ from flambeau.ir.uses import UsedValue, User
 from flambeau.ir.value_names import ValueNames
 from flambeau.schema import match
 from flambeau.schema.opdef import OpDef
-from flambeau.schema.registry import registrations
+from flambeau.schema.registry import is_operator, registrations
 from flambeau.schema.types import TENSOR, SimpleType, TensorType, Type, without_refinement
 from flambeau.util.source import SourceRange
 
@@ -215,8 +215,10 @@ class Node(User[Value, "Block"], NodeMethods[Value, "Block"]):
         version = registrations.count
         known = self._definition
         if known is None or known[0] != version or known[1] != self.op:
-            operands, results = _plain_types(self._operands), _plain_types(self.results)
-            selected = match.overload_of_plain(version, self.op, operands, results)
+            selected = None
+            if is_operator(self.op):
+                operands, results = _plain_types(self._operands), _plain_types(self.results)
+                selected = match.overload_of_plain(version, self.op, operands, results)
             self._definition = known = (version, self.op, selected)
         return known[2]
 

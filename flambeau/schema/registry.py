@@ -96,6 +96,15 @@ def overloads(name: str) -> tuple[OpDef, ...]:
     return tuple(_by_name.get(name, {}).values())
 
 
+def is_operator(name: str) -> bool:
+    """Whether there is an overload of `aten::add`.
+
+    >>> is_operator("prim::GetAttr")
+    False
+    """
+    return bool(_by_name.get(name))
+
+
 def find(full_name: str) -> OpDef | None:
     """The overload `aten::add.Tensor`, or None."""
     name, _, overload = full_name.partition(".")

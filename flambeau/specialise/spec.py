@@ -217,7 +217,8 @@ def compare(spec: Spec, other: Spec, names: Iterable[str] = ()) -> str:
 
 def describe(spec: Spec) -> str:
     """A spec as people read it: `float32[*, 1], int`."""
-    return ", ".join(map(_describe, spec))
+    texts = {part: _describe(part) for part in set(spec)}  # a model has hundreds of parameters, of a few kinds
+    return ", ".join([texts[part] for part in spec])
 
 
 def _describe(part: Hashable) -> str:

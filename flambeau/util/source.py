@@ -66,6 +66,8 @@ class Source:
     def offset(self, line_index: int, utf8_column: int) -> int:
         """Character offset of a 0-based line and a column counted in UTF-8 bytes, which is how `ast` counts."""
         starts = self.line_starts
+        if self._is_ascii and 0 <= line_index < len(starts) - 1:
+            return min(starts[line_index] + utf8_column, starts[line_index + 1] - 1)
         line_index = min(max(line_index, 0), len(starts) - 1)
         start = starts[line_index]
         if not self._is_ascii:

@@ -220,6 +220,8 @@ class PromotedMethod(ScriptMethod):
         self._natives: dict[Function, ScriptFunction] = {}
         self._seen: _Seen | None = None
         """None before the first call: only what is called is worth promotion."""
+        self._looked: _Seen | None = None
+        """What the question for a plan has seen, for the call that is made now."""
 
     @property
     def promotion(self) -> Promotion | None:
@@ -284,12 +286,14 @@ class PromotedMethod(ScriptMethod):
         bound = self._signature.bind(tuple(args), kwargs)
         arguments = (self.owner, *bound)
         result = self._with_object.at_once(arguments, lambda: self._make_ready(bound), lambda: self._is_kept(bound))
+        if result is not MISSED:
+            self._looked = None
         return shown(result) if self._gives_objects else result
 
     def _is_kept(self, bound: tuple[Any, ...]) -> bool:
         """Whether an earlier process has left the plan for arguments like these: one that promoted the method has."""
         entry = entry_of(self.script_function, PROMOTION)
-        seen = self._found() if entry is not None and entry.is_there() else None
+        seen = self._looked = self._found() if entry is not None and entry.is_there() else None
         if seen is None or seen.native is None:
             return is_kept(self.script_function, (self.owner, *bound), self._with_object.options)
         return is_kept(seen.native.script_function, (*bound, *seen.hidden), self._with_object.options)
@@ -359,7 +363,8 @@ class PromotedMethod(ScriptMethod):
 
     def _look(self) -> _Seen:
         """The hidden arguments as they are now, and the function that takes them, which takes calls from now on."""
-        seen = self._seen = self._found()
+        looked, self._looked = self._looked, None
+        seen = self._seen = looked if looked is not None and looked.is_current() else self._found()
         if seen.native is None:
             self._executor = self._with_object
         else:

@@ -17,11 +17,10 @@ import struct
 import zlib
 from collections.abc import Iterator
 from pathlib import Path
-from typing import Any, Final
+from typing import Any, Final, NamedTuple
 
 from flambeau.serialize.archive_reader.limits import DEFAULT, LoadLimits, exceeded
 from flambeau.util.errors import ArchiveError
-from flambeau.util.record import dataclass
 
 MAPPED_ABOVE: Final = 16 << 20
 """Files longer than this, in bytes, are mapped into memory, and what is stored in them is read when it is used."""
@@ -53,8 +52,7 @@ _OTHER_FORMATS: Final = (
 """What the first bytes of other files say they are."""
 
 
-@dataclass(frozen=True, slots=True)
-class Entry:
+class Entry(NamedTuple):
     """One record, as the directory of the file declares it."""
 
     name: str

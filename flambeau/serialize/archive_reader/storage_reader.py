@@ -83,6 +83,8 @@ class Storages:
         self._map_location = map_location
         self._shapes_only = shapes_only
         self._known: dict[tuple[str, str], StoredMemory] = {}
+        self._devices: dict[str, Device] = {}
+        """The devices that storages were put on, by name."""
 
     def find(self, kind: Any, key: Any, location: Any, count: Any) -> StoredMemory:
         """The storage that a persistent id names. Raises PickleError, ArchiveError."""
@@ -99,7 +101,7 @@ class Storages:
 
     def _read(self, kind: StorageKind, key: str, location: str, count: int) -> StoredMemory:
         try:
-            device = Device(self._map_location(location))
+            device = self._device(self._map_location(location))
         except RuntimeError as error:
             raise PickleError(f"storage {shown(key)}: {error}") from None
         limits = self._container.limits
@@ -115,6 +117,12 @@ class Storages:
         except (RuntimeError, ValueError) as error:
             raise PickleError(NO_DEVICE.format(device=device, reason=error)) from None
         return StoredMemory(kind, key, count, device_number, on_device(row, device_number), limits)
+
+    def _device(self, name: str) -> Device:
+        known = self._devices.get(name)
+        if known is None:
+            known = self._devices[name] = Device(name)
+        return known
 
     def _elements(self, record: str, dtype: DType, count: int) -> np.ndarray[Any, Any]:
         if count == 0:
