@@ -5,11 +5,13 @@ wait for it. The second call has the plan made behind it (`background`), and cal
 later calls and later processes have it. A call that asks for gradients makes its plan itself. Programs that may run for
 long, because they loop as often as a number says or call themselves, have a plan at once. So have those that compute
 with numbers alone or are short, which programs from archives with operators on tensors never are: their plans are made
-quickly, and may be what they need to be quick at all.
+quickly, and may be what they need to be quick at all. Programs from archives with loops are tried all the same where
+nobody can tell: once a loop has gone round often, the run is given up, and a plan answers.
 """
 
 from __future__ import annotations
 
+import contextlib
 from collections.abc import Callable, Iterator, Sequence
 from contextlib import contextmanager
 from typing import Any, Final
@@ -20,6 +22,7 @@ from flambeau.executor import background, gradients
 from flambeau.executor.inlined_graph import reached_nodes
 from flambeau.executor.lost_numbers import is_reading
 from flambeau.executor.options import Options
+from flambeau.executor.rehearsal import leaves_no_trace
 from flambeau.ir.constants import CONSTANT
 from flambeau.ir.graph import Node, Value
 from flambeau.passes.inline import CALLS, callee_of
@@ -28,7 +31,7 @@ from flambeau.program.function import Function
 from flambeau.schema.rule_tables import RuleTable
 from flambeau.schema.types import TensorType
 from flambeau.tensor import dispatch
-from flambeau.util.at_hand import at_hand_only
+from flambeau.util.at_hand import at_hand_only, trial
 from flambeau.util.no_collection import no_collection
 from flambeau.util.user_code import warn_user
 
@@ -40,9 +43,12 @@ FAILED: Final = (
 LONG: Final = 32
 """Operators on tensors from which on a program is long: a plan takes 50 ms and more, running so many less than one."""
 LONG_OF_ARCHIVES: Final = 1
-"""The same of programs that were loaded: who loads one may want a single answer, and code for layers takes 100 ms."""
+"""The same of programs with loops that were loaded: who loads one may want a single answer, and code for layers takes
+100 ms. Those without loops are always long."""
 FEW: Final = 1 << 10
 """Iterations that a constant may ask for: a loop of so few takes no time."""
+
+_TASKS: Final = frozenset(("prim::fork", "prim::awaitable"))
 
 
 class FirstTier:
@@ -53,8 +59,12 @@ class FirstTier:
         """Whether the next call may be one for this tier."""
         self.calls = 0
         self.operators = 0
-        """Of the program, once it was seen to be long."""
+        """Of the program, once it was seen to be suited."""
+        self.is_trial = False
+        """Whether a call is given up when a loop has gone round often, for a plan to answer it."""
         self._function, self._options = function, options
+        self._is_suited_program: bool | None = None
+        """Whether programs like this one are for this tier; None before somebody looked."""
         self._needs_derivative = False
         """Whether gradients may have to go through numbers, or what is written over: the tape cannot do that."""
         self._is_open = False
@@ -70,8 +80,8 @@ class FirstTier:
         """Whether this tier answers the call that is made now; if so, the call counts. `make` makes the plan for it,
         `is_kept` tells whether an earlier process has left it: then it is read quickly.
         """
-        if not self.operators and (is_kept() or not self._is_suited()):
-            self.is_on = False
+        if self._is_suited_program is None:
+            self.is_on = self._is_suited_program = not is_kept() and self._is_suited()
         if self.calls >= FIRST_CALLS and self.is_on and self._error is None:
             self.is_on = self._is_behind(arguments, make, with_gradients=with_gradients)
         if not self.is_on or (with_gradients and self._needs_derivative and self._may_ask(arguments)):
@@ -102,12 +112,21 @@ class FirstTier:
         warn_user(text, RuntimeWarning)
         return True
 
-    @staticmethod
     @contextmanager
-    def answering() -> Iterator[None]:
-        """Within the block, operators run one at a time, by code that is at hand: one answer is waited for."""
-        with dispatch.intercepting(gradients.one_by_one), at_hand_only():
+    def answering(self) -> Iterator[None]:
+        """Within the block, operators run one at a time, by code that is at hand: one answer is waited for. Raises
+        TakesLongError where a plan is to answer."""
+        with contextlib.ExitStack() as within:
+            if self.is_trial and self._error is None:
+                within.enter_context(trial())
+            within.enter_context(dispatch.intercepting(gradients.one_by_one))
+            within.enter_context(at_hand_only())
             yield
+
+    def give_up(self) -> None:
+        """Have plans answer from now on, the call that is made now too, which takes long."""
+        self.calls -= 1
+        self.end()
 
     def end(self) -> None:
         """Have plans answer from now on, once what is made is there."""
@@ -118,15 +137,19 @@ class FirstTier:
 
     @no_collection()
     def _is_suited(self) -> bool:
-        """Whether the program is long and does not loop."""
+        """Whether the program is long and does not loop, or can be tried."""
         nodes = list(reached_nodes(self._function))
-        count = sum(map(_gives_tensor, nodes))
-        least = LONG if self._function.provenance is None else LONG_OF_ARCHIVES
-        if count < least or any(map(_may_take_long, nodes)) or Recursion(callee_of).is_recursive(self._function):
+        self.operators = sum(map(_gives_tensor, nodes))
+        if Recursion(callee_of).is_recursive(self._function):
             return False
+        is_loaded = self._function.provenance is not None
+        least = LONG if not is_loaded else LONG_OF_ARCHIVES if _has_loop(nodes) else 0
+        if self.operators < least or any(map(_may_take_long, nodes)):
+            self.is_trial = is_loaded and _can_be_tried(self._function, nodes)
+            if not self.is_trial:
+                return False
         self._needs_derivative = any(is_reading(node) or own_writes(node) for node in nodes)
         self._is_open = self._needs_derivative and any(map(is_open, nodes))
-        self.operators = count
         return True
 
     @property
@@ -135,8 +158,8 @@ class FirstTier:
         if not self.calls:
             return ""
         answered = (
-            f"first tier: {self.calls} call{'s' * (self.calls > 1)} answered as the program is written, "
-            f"{self.operators} operators one at a time"
+            f"first tier: {self.calls} call{'s' * (self.calls > 1)} answered as the program is written"
+            f"{f', {self.operators} operators one at a time' * bool(self.operators)}"
         )
         if self._error is not None:
             return f"{answered}, and all to come: the plan could not be made: {self._error}"
@@ -151,6 +174,15 @@ class FirstTier:
 def _gives_tensor(node: Node) -> bool:
     """Whether a node is an operator that computes a tensor, or shows one otherwise."""
     return node.definition is not None and any(isinstance(v.static_type, TensorType) for v in node.results)
+
+
+def _has_loop(nodes: Sequence[Node]) -> bool:
+    return any(node.op == "prim::Loop" for node in nodes)
+
+
+def _can_be_tried(function: Function, nodes: Sequence[Node]) -> bool:
+    """Whether nobody can tell that a call was given up and begun again; tasks run where nobody gives them up."""
+    return not any(node.op in _TASKS for node in nodes) and leaves_no_trace(function.frozen_graph)
 
 
 def _may_take_long(node: Node) -> bool:

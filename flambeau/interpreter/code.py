@@ -61,10 +61,11 @@ LOOPS: Final = frozenset({Op.FOR, Op.LOOP, Op.WHILE})
 """What an iteration of a loop ends in, and stands before its first."""
 
 
-def step_by_step(last: Instruction) -> Instruction:
-    """The last instruction of a block, for runs in which every instruction is seen: no loop runs as a whole."""
+def step_by_step(last: Instruction, loop: Any = None) -> Instruction:
+    """The last instruction of a block, for runs in which every instruction is seen: no loop runs as a whole. `loop` is
+    told of its iterations."""
     op, d, f, a, b, site = last
-    return (op, d, f, a, (*b[:2], None), site) if op in LOOPS else last
+    return (op, d, f, a, (*b[:2], loop), site) if op in LOOPS else last
 
 
 @dataclass(frozen=True, slots=True)

@@ -26,6 +26,7 @@ from typing import Any, Final
 from flambeau.interpreter.code import Code, Instruction, Op
 from flambeau.interpreter.loop_structure import NotTranslatedError
 from flambeau.interpreter.loop_writer import write
+from flambeau.util.at_hand import TakesLongError, is_trial
 from flambeau.util.locks import Lock
 
 Registers = list[Any]
@@ -77,6 +78,21 @@ class HotLoop:
         while traceback is not None and traceback.tb_frame.f_code not in self._sites:
             traceback = traceback.tb_next
         return 0 if traceback is None else self._sites[traceback.tb_frame.f_code][traceback.tb_lineno - 1]
+
+
+class WatchedLoop:
+    """A loop of runs in which every instruction is seen: it never becomes a function."""
+
+    __slots__ = ("heat",)
+
+    def __init__(self) -> None:
+        self.heat = 0
+        """Iterations that the machine went."""
+
+    def function(self, code: Code, regs: Registers, last: Instruction) -> None:
+        """None, asked by a hot loop. Raises TakesLongError in a trial."""
+        if is_trial():
+            raise TakesLongError
 
 
 def _iterations_left(regs: Registers, last: Instruction) -> int:

@@ -17,7 +17,7 @@ from flambeau.interpreter.code import Block, Code, Instruction, Op, Site, step_b
 from flambeau.interpreter.compile import code_of, compile_graph
 from flambeau.interpreter.fork_site import ForkSite
 from flambeau.interpreter.hot_functions import OFTEN, run_whole
-from flambeau.interpreter.hot_loops import HOT
+from flambeau.interpreter.hot_loops import HOT, WatchedLoop
 from flambeau.interpreter.seldom import REGISTER_OPERATIONS, warn
 from flambeau.interpreter.task_length import length_of
 from flambeau.interpreter.traceback import Active, located
@@ -228,7 +228,7 @@ def _observed(code: Code) -> tuple[Block, ...]:
     observed = code.observed
     if observed is None:
         observed = code.observed = tuple(
-            (tuple(_through_dispatch(i, code.sites[i[5]]) for i in straight), step_by_step(last))
+            (tuple(_through_dispatch(i, code.sites[i[5]]) for i in straight), step_by_step(last, WatchedLoop()))
             for straight, last in code.blocks
         )
     return observed

@@ -13,8 +13,13 @@ MANY: Final = 1 << 20
 """Elements from which on NumPy may take as long for an operator as its code takes to compile, 0.1 s."""
 
 
+class TakesLongError(BaseException):
+    """A loop of a run that was tried has gone round often."""
+
+
 class _Waiting(threading.local):
     is_on = False
+    is_trial = False
 
 
 _waiting = _Waiting()
@@ -52,3 +57,26 @@ def does_without(elements: int) -> bool:
     False
     """
     return _waiting.is_on and elements < MANY
+
+
+@contextmanager
+def trial() -> Iterator[None]:
+    """Within the block, a run of a program on this thread is given up when one of its loops has gone round often: by
+    TakesLongError, which no program sees.
+
+    >>> with trial():
+    ...     is_trial()
+    True
+    >>> is_trial()
+    False
+    """
+    before, _waiting.is_trial = _waiting.is_trial, True
+    try:
+        yield
+    finally:
+        _waiting.is_trial = before
+
+
+def is_trial() -> bool:
+    """Whether what runs now is given up when it takes long."""
+    return _waiting.is_trial

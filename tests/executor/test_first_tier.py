@@ -100,6 +100,98 @@ def test_a_short_program_from_an_archive_has_no_plan_for_its_first_call(
         assert (scripted.explain().first_calls, len(scripted.explain().compilations)) == (0, 1)
 
 
+class Halves(nn.Module):
+    def forward(self, x: Tensor, n: int) -> Tensor:
+        i = 0
+        while i < n:
+            x = x * 0.5 + 1.0
+            i += 1
+        return x
+
+
+class Numbers(nn.Module):
+    def forward(self, words: list[str], n: int) -> tuple[int, str]:
+        total = 0
+        for i in range(n):
+            total += i * len(words[i % len(words)])
+        return total, "-".join(words)
+
+
+class Filling(nn.Module):
+    def forward(self, counts: dict[str, int], n: int) -> int:
+        for i in range(n):
+            counts[str(i)] = i
+        return len(counts)
+
+
+class Drawing(nn.Module):
+    def forward(self, x: Tensor, n: int) -> Tensor:
+        for _ in range(n):
+            x = x + flambeau.rand(2, 4)
+        return x
+
+
+def reloaded(module: nn.Module) -> Any:
+    stream = io.BytesIO()
+    flambeau.jit.save(flambeau.script(module), stream)
+    return loaded(stream.getvalue())
+
+
+@pytest.mark.parametrize(("kind", "given"), [(Halves, X), (Numbers, ["a", "bcd"])])
+def test_a_loaded_program_with_loops_is_tried_until_one_has_gone_round_often(
+    kind: type[nn.Module], given: Any, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setenv("FLAMBEAU_BACKGROUND", "off")
+    module, own = reloaded(kind()), kind()
+    with flambeau.no_grad():
+        assert str(module(given, 5)) == str(own(given, 5))
+        assert (module.explain().first_calls, module.explain().compilations) == (1, ())
+        many = reloaded(kind())
+        assert str(many(given, 5000)) == str(own(given, 5000))
+        assert (many.explain().first_calls, len(many.explain().compilations)) == (0, 1)
+        assert str(many(given, 3)) == str(own(given, 3))
+        assert str(module(given, 5000)) == str(own(given, 5000))
+
+
+def test_calls_that_take_long_do_not_wait_for_a_trial_while_a_plan_is_made() -> None:
+    module, own = reloaded(Halves()), Halves()
+    with flambeau.no_grad():
+        for n in (3, 4, 5000, 5):
+            assert str(module(X, n)) == str(own(X, n))
+    assert module.explain().first_calls <= 2
+
+
+def test_what_would_be_noticed_is_not_tried() -> None:
+    filling, drawing = reloaded(Filling()), reloaded(Drawing())
+    assert filling({}, 1000) == 1000
+    with flambeau.no_grad():
+        flambeau.manual_seed(3)
+        first = drawing(X, 300)
+        flambeau.manual_seed(3)
+        assert flambeau.allclose(Drawing()(X, 300), first, rtol=1e-4)
+    assert filling.explain().first_calls == drawing.explain().first_calls == 0
+
+
+def test_gradients_through_a_loop_that_was_given_up() -> None:
+    x = X.clone().requires_grad_()
+    reloaded(Halves())(x, 1000).sum().backward()
+    y = X.clone().requires_grad_()
+    Halves()(y, 1000).sum().backward()
+    assert flambeau.allclose(x.grad, y.grad)
+
+
+class Sums(nn.Module):
+    def forward(self, a: float, b: int) -> float:
+        return a * b + 2.0
+
+
+def test_a_loaded_program_of_numbers_without_loops_has_no_plan_for_its_first_call() -> None:
+    module = reloaded(Sums())
+    assert module(1.5, 3) == 6.5
+    assert (module.explain().first_calls, module.explain().compilations) == (1, ())
+    assert "answered as the program is written, before there was a plan" in str(module.explain())
+
+
 def test_the_first_answer_does_not_wait_for_code_of_attention(monkeypatch: pytest.MonkeyPatch) -> None:
     text = LONG_TEXT.replace(
         " return x", " y = flambeau.nn.functional.scaled_dot_product_attention(x, x, x)\n return y"
