@@ -6,6 +6,7 @@ import io
 import re
 import zipfile
 from collections.abc import Callable
+from itertools import pairwise
 from typing import Any
 
 import pytest
@@ -42,7 +43,7 @@ def saved(edit: Callable[[str, str], str] | None = None) -> bytes:
     """An archive of three blocks, whose code may be edited, record by record."""
     flambeau.manual_seed(1)
     stream = io.BytesIO()
-    pairs = zip(WIDTHS, WIDTHS[1:], strict=False)
+    pairs = pairwise(WIDTHS)
     flambeau.jit.save(flambeau.script(nn.Sequential(*[Block(one, other) for one, other in pairs])), stream)
     if edit is None:
         return stream.getvalue()
@@ -89,7 +90,7 @@ def test_equal_layers_are_compiled_once(compiled: list[str]) -> None:
         result = module(x)
     assert sorted(name.rpartition(".")[0].rpartition(".")[2] for name in compiled) == ["Block", "Linear", "Sequential"]
     flambeau.manual_seed(1)
-    expected = nn.Sequential(*[Block(one, other) for one, other in zip(WIDTHS, WIDTHS[1:], strict=False)])
+    expected = nn.Sequential(*[Block(one, other) for one, other in pairwise(WIDTHS)])
     assert flambeau.allclose(result, expected(x), rtol=1e-5, atol=1e-6)
 
 
@@ -135,7 +136,9 @@ def test_one_class_in_two_roles_is_no_other_class_in_each() -> None:
 
     flambeau.manual_seed(2)
     both = nn.Sequential(
-        Pair(nn.Linear(4, 4), nn.Linear(4, 4)), Pair(nn.Linear(4, 1), nn.Linear(4, 4)), Pair(nn.Linear(4, 4), nn.Linear(4, 4))
+        Pair(nn.Linear(4, 4), nn.Linear(4, 4)),
+        Pair(nn.Linear(4, 1), nn.Linear(4, 4)),
+        Pair(nn.Linear(4, 4), nn.Linear(4, 4)),
     )
     stream = io.BytesIO()
     flambeau.jit.save(flambeau.script(both), stream)
