@@ -55,7 +55,6 @@ from flambeau.specialise.cache import SpecialisationCache
 from flambeau.tensor import below, defaults, dispatch, kernels
 from flambeau.tensor.grad_mode import is_grad_enabled
 from flambeau.tensor.subclasses import special
-from flambeau.util.at_hand import TakesLongError
 from flambeau.util.depth import deep_recursion
 from flambeau.util.inversions import CALL_WITHIN_TRANSFORMS, GENERATOR_STEPS, TASK_EXECUTOR, TRY_RUNNER
 from flambeau.util.record import replace
@@ -162,12 +161,7 @@ class Executor:
             return MISSED  # the plan says so
         if self.is_noted:
             latest.note(self)
-        try:
-            with self.first_tier.answering():
-                return single(run(code, arguments))
-        except TakesLongError:
-            self.first_tier.give_up()
-            return MISSED
+        return self.first_tier.answer(lambda: single(run(code, arguments)))
 
     def compile(self, arguments: Sequence[Any]) -> None:
         """Make the plan for arguments like these with its native code and kernels, if it has none."""

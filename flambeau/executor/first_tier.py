@@ -12,12 +12,12 @@ nobody can tell: once a loop has gone round often, the run is given up, and a pl
 from __future__ import annotations
 
 import contextlib
-from collections.abc import Callable, Iterator, Sequence
-from contextlib import contextmanager
+from collections.abc import Callable, Sequence
 from typing import Any, Final
 
 from flambeau.analysis.effects import own_writes
 from flambeau.analysis.gradients import is_open
+from flambeau.codegen.callable_type import MISSED
 from flambeau.executor import background, gradients
 from flambeau.executor.inlined_graph import reached_nodes
 from flambeau.executor.lost_numbers import is_reading
@@ -31,7 +31,7 @@ from flambeau.program.function import Function
 from flambeau.schema.rule_tables import RuleTable
 from flambeau.schema.types import TensorType
 from flambeau.tensor import dispatch
-from flambeau.util.at_hand import at_hand_only, trial
+from flambeau.util.at_hand import TakesLongError, at_hand_only, trial
 from flambeau.util.no_collection import no_collection
 from flambeau.util.user_code import warn_user
 
@@ -112,21 +112,20 @@ class FirstTier:
         warn_user(text, RuntimeWarning)
         return True
 
-    @contextmanager
-    def answering(self) -> Iterator[None]:
-        """Within the block, operators run one at a time, by code that is at hand: one answer is waited for. Raises
-        TakesLongError where a plan is to answer."""
-        with contextlib.ExitStack() as within:
-            if self.is_trial and self._error is None:
-                within.enter_context(trial())
-            within.enter_context(dispatch.intercepting(gradients.one_by_one))
-            within.enter_context(at_hand_only())
-            yield
-
-    def give_up(self) -> None:
-        """Have plans answer from now on, the call that is made now too, which takes long."""
-        self.calls -= 1
-        self.end()
+    def answer(self, run: Callable[[], Any]) -> Any:
+        """What a run gives whose operators run one at a time, by code that is at hand: one answer is waited for.
+        `MISSED` where it takes long in a trial: then plans answer from now on."""
+        try:
+            with contextlib.ExitStack() as within:
+                if self.is_trial and self._error is None:
+                    within.enter_context(trial())
+                within.enter_context(dispatch.intercepting(gradients.one_by_one))
+                within.enter_context(at_hand_only())
+                return run()
+        except TakesLongError:
+            self.calls -= 1
+            self.end()
+            return MISSED
 
     def end(self) -> None:
         """Have plans answer from now on, once what is made is there."""

@@ -19,9 +19,10 @@ from flambeau.ir.graph import Graph, Node, Value
 from flambeau.ir.walk import blocks, subgraphs
 from flambeau.program.unit import demangle
 from flambeau.schema.types import ClassType, Type
+from flambeau.util.names import ROOT
 from flambeau.util.source import Source, SourceRange
 
-_NAMES: Final = re.compile(r"__torch__(?:\.\w+)+")
+_NAMES: Final = re.compile(rf"{ROOT}(?:\.\w+)+")
 _WORDS: Final = re.compile(r"\w+")
 _ESCAPE: Final = "\\"
 """Before it a text says no longer which attributes it names."""
@@ -43,7 +44,7 @@ class _Compiled(NamedTuple):
 
     code: MethodCode
     graph: Graph
-    places: list[tuple[int, int] | None]
+    spans: list[tuple[int, int] | None]
     """Of each node where it stands in the source of the code; None for one that stands elsewhere."""
 
 
@@ -89,8 +90,8 @@ class EqualCode:
     def keep(self, key: Any, code: MethodCode, graph: Graph) -> None:
         """Have copies of a graph whose nodes still stand where the code is."""
         if key is not None and key not in self._compiled and not any(map(_names_classes, _nodes(graph))):
-            places = [_place(node.range, code.source) for node in _nodes(graph)]
-            self._compiled[key] = _Compiled(code, graph, places)
+            spans = [_span(node.range, code.source) for node in _nodes(graph)]
+            self._compiled[key] = _Compiled(code, graph, spans)
 
     def copy(self, key: Any, code: MethodCode) -> Graph | None:
         """The graph of a method, its nodes where its own code is; None if that has to be compiled."""
@@ -107,9 +108,9 @@ class EqualCode:
             if types[type_] is not type_:
                 value.set_type(types[type_])
         offsets = _Offsets(known.code, code)
-        for node, place in zip(_nodes(graph), known.places, strict=True):
-            if place is not None:
-                node.range = code.source.range(offsets.at(place[0]), offsets.at(place[1]))
+        for node, span in zip(_nodes(graph), known.spans, strict=True):
+            if span is not None:
+                node.range = code.source.range(offsets.at(span[0]), offsets.at(span[1]))
         return graph
 
     # -- what is equal ------------------------------------------------------------------------------------------------
@@ -186,7 +187,7 @@ class _Offsets:
         pairs = zip(_NAMES.finditer(known.text), _NAMES.finditer(code.text), strict=True)
         spans = [(one.span(), other.span()) for one, other in pairs]
         self._starts = [known.start, *[known.start + end for (_, end), _ in spans]]
-        """Of each piece between names, behind the first of which the text is as long as the other's."""
+        """Of each piece between names: those are as long in both texts."""
         self._new_starts = [code.start, *[code.start + end for _, (_, end) in spans]]
         self._ends = [*[code.start + start for _, (start, _) in spans], code.start + len(code.text)]
 
@@ -249,5 +250,5 @@ def _names_classes(node: Node) -> bool:
     return any(isinstance(part, Type) and any(map(_is_of_module, part.walk())) for part in parts)
 
 
-def _place(where: SourceRange | None, source: Source) -> tuple[int, int] | None:
+def _span(where: SourceRange | None, source: Source) -> tuple[int, int] | None:
     return None if where is None or where.source is not source else (where.start, where.end)
