@@ -100,13 +100,15 @@ class EqualCode:
         if known is None or classes is None:
             return None
         graph = clone_graph(known.graph)
-        types: dict[Type, Type] = {}
+        types: dict[Type, Type | None] = {}  # None where one stays
         for value in _values(graph):
             type_ = value.static_type
             if type_ not in types:
-                types[type_] = _renamed(type_, classes)
-            if types[type_] is not type_:
-                value.set_type(types[type_])
+                renamed = _renamed(type_, classes)
+                types[type_] = None if renamed is type_ else renamed
+            becomes = types[type_]
+            if becomes is not None:
+                value.set_type(becomes)
         offsets = _Offsets(known.code, code)
         for node, span in zip(_nodes(graph), known.spans, strict=True):
             if span is not None:
