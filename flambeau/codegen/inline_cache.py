@@ -141,14 +141,16 @@ class InlineCache:
             self._add(known)
 
     def add_sized(
-        self, launches: Sequence[SizedLaunch], values: Sequence[Any], arrays: Sequence[npt.NDArray[Any]]
-    ) -> None:
-        """Publish launches for inputs like ``values``, whatever their sizes. They are tried after all others."""
+        self, launches: Sequence[SizedLaunch], values: Sequence[Any], arrays: Sequence[npt.NDArray[Any]],
+        fixed: Sequence[Any] = (),
+    ) -> None:  # fmt: skip
+        """Publish launches for inputs like ``values``, whatever their sizes, with just the objects ``fixed`` behind
+        them. They are tried after all others."""
         with self._lock:
             for sized in launches:
                 if self._sized_count < MAX_SIZED:
                     self._sized_count += 1
-                    self._publish_last(self._sized(sized, values, arrays))
+                    self._publish_last(self._sized(sized, values, arrays, fixed))
 
     def add_loops(self, loops: LoopProgram, values: Sequence[Any]) -> None:
         """Publish a program of loops for inputs like ``values``: of any sizes, or of no axes at all."""
@@ -284,7 +286,9 @@ class InlineCache:
         self._last = self._last or launch_record
         self.cell[0] = ctypes.addressof(launch_record)
 
-    def _sized(self, sized: SizedLaunch, values: Sequence[Any], arrays: Sequence[npt.NDArray[Any]]) -> dict[str, int]:
+    def _sized(
+        self, sized: SizedLaunch, values: Sequence[Any], arrays: Sequence[npt.NDArray[Any]], fixed: Sequence[Any]
+    ) -> dict[str, int]:
         """The words of a launch for any size."""
         inputs: list[int] = []
         for x, a in zip(values, arrays, strict=True):
@@ -294,7 +298,11 @@ class InlineCache:
         for o in sized.launch.outputs:
             outputs += [self._object(o.dtype), len(o.shape), 0, 0, o.dtype.itemsize, 0, 0]
         launch = sized.launch
-        return self._words(self._kernel(launch), launch.words, len(launch.outputs), inputs, outputs) | {
+        words = self._words(self._kernel(launch), launch.words, len(launch.outputs), inputs, outputs)
+        if fixed:
+            objects = [word for one in fixed for word in (0, IDENTITY, self._object(one), 0)]
+            words |= {"inputs": self._numbers([*inputs, *objects]), "fixed": len(fixed)}
+        return words | {
             "size_at": sized.size_at, "least": sized.least, "most": sized.most, "step": sized.step,
             "flags": RELEASE_GIL if sized.releases else 0,
             "pool": threads.run_address(sized.threads) if sized.step else 0,

@@ -25,7 +25,7 @@ from flambeau.codegen.launches import Launch, launch_by
 from flambeau.codegen.llvm.abi import NO_MEMORY, OUT_OF_MEMORY, OUTSIDE
 from flambeau.codegen.schedules import KeptSchedules, Schedules
 from flambeau.codegen.shapes import Span
-from flambeau.codegen.sized_launches import sized_launches
+from flambeau.codegen.sized_launches import SizedLaunch, sized_launches
 from flambeau.codegen.variants import Variant
 from flambeau.specialise.cache import SpecialisationCache
 
@@ -135,11 +135,14 @@ class CompiledKernel:
         if static:
             inline_cache.add(launch, inputs, arrays, static)
         elif inline_cache.add(launch, inputs, arrays):
-            sized = sized_launches(self.kernel, self.spans, arrays, self.choices, self.schedules.kept)
-            inline_cache.add_sized(sized, inputs, arrays)
+            inline_cache.add_sized(self.sized(inputs), inputs, arrays)
         else:
             inline_cache.add_pattern(launch, inputs, arrays)
         return self.call(launch, arrays)
+
+    def sized(self, inputs: Sequence[Any]) -> list[SizedLaunch]:
+        """Launches for inputs like these of any sizes; none where code depends on more than their number."""
+        return sized_launches(self.kernel, self.spans, self._arrays(inputs), self.choices, self.schedules.kept)
 
     def _run(self, launch: Launch, arrays: list[Array], outputs: list[Array]) -> None:
         flag = ctypes.c_int32(0)

@@ -26,13 +26,16 @@ from flambeau.codegen.llvm.loop_words import PROGRAM, WORDS
 from flambeau.codegen.recorded_loops import is_object, record, record_row, record_spread
 from flambeau.codegen.recorded_program import Program
 from flambeau.codegen.ufunc_loops import has_loops
+from flambeau.executor.large_calls import first_large, large_call, sized
+from flambeau.ops.families.elementwise import Pointwise
 from flambeau.ops.families.entry_kernel import EntryKernel, MatrixProduct
 from flambeau.ops.families.rows import EMPTY, RowsMeaning
 from flambeau.tensor.defaults import when_changed
 from flambeau.tensor.tensor import Tensor, wrap
-from flambeau.util.inversions import EAGER_CALL
+from flambeau.util.inversions import EAGER_CALL, LARGE_CALL
 from flambeau.util.made_objects import make_natively
 from flambeau.util.native_type import direct, tell
+from flambeau.util.record import replace
 
 FROM_CACHE, FROM_LLVM = 256, 1 << 14
 """Calls in Python after which native code is loaded, and after which it is compiled if it is nowhere."""
@@ -145,8 +148,21 @@ class EagerEntry:
         if not self._is_new((in_one, *[_look(a, is_row) for a in meant])):
             return
         program = self._program(kernel, meant, is_row, in_one)
+        if program is not None:
+            program.most = min(program.most, first_large(kernel, arguments) - 1)
         if program is not None and most <= program.most:
             self._add(program, kernel, arguments, meant)
+
+    def learn_large(self, kernel: EntryKernel, arguments: Sequence[Any]) -> None:
+        """Have large calls like one that a kernel served from Python run natively, whatever their sizes."""
+        if len(self._tried) >= MAX_PATTERNS or not all(map(_is_usual, arguments)):
+            return
+        if self._is_new((LARGE_CALL, *[_look(a, False) for a in arguments])):
+            least, calls = first_large(kernel, arguments), sized(kernel, arguments)
+            if calls is not None:
+                operands = [a._array if isinstance(a, Tensor) else a for a in calls.inputs]
+                launches = [replace(s, least=max(s.least, least)) for s in calls.launches if s.most >= least]
+                self.inline_cache.add_sized(launches, operands, list(map(np.asarray, operands)), calls.fixed)
 
     def _is_looked_at(self) -> bool:
         self._in_python += 1
@@ -308,6 +324,17 @@ def _note(kernel: EntryKernel, arguments: Sequence[Any], result: Any) -> None:
     if kernel.entry is None:
         kernel.entry = EagerEntry(kernel)
     kernel.entry.learn(kernel, arguments, result)
+
+
+@LARGE_CALL.provide
+def _large(kernel: EntryKernel, arguments: Sequence[Any]) -> Any:
+    result = large_call(kernel, arguments)
+    is_ready = result is not None and (machine.loops is not None or machine.is_ready())
+    if is_ready and isinstance(kernel.meaning, Pointwise):
+        if kernel.entry is None:
+            kernel.entry = EagerEntry(kernel)
+        kernel.entry.learn_large(kernel, arguments)
+    return result
 
 
 def _forget_all() -> None:

@@ -20,6 +20,7 @@ from flambeau.codegen.llvm.compiler import NativeError
 from flambeau.codegen.lower import RepeatedResultsError, lower_graph
 from flambeau.codegen.routines.kernel import MOST_SIZES, RoutineKernel
 from flambeau.codegen.runtime import CompiledKernel
+from flambeau.codegen.sized_launches import SizedLaunch
 from flambeau.codegen.static_values import StaticValues, static_values
 from flambeau.executor.kept_kernels import KeptKernels
 from flambeau.executor.lowered_groups import LoweredGroups, group_key
@@ -129,7 +130,7 @@ class FusedKernel:
         native = self._native_for(inputs, known)
         if native is None:
             return None
-        arrays = [x._array if isinstance(x, Tensor) else x for x in inputs]
+        arrays = [_unwrapped(x) for x in inputs]
         try:
             result = native.call_and_keep(arrays, self._inline_cache, known.words)
         except NativeError as error:
@@ -138,6 +139,11 @@ class FusedKernel:
         except (KernelError, ZeroDivisionError, IndexError):
             return None
         return tuple(map(wrap, result)) if self._several else wrap(result)
+
+    def sized(self, inputs: Sequence[Any]) -> list[SizedLaunch]:
+        """Launches for inputs like these, whatever their sizes; none where they depend on more than that."""
+        native = self._native_for(inputs, static_values(()))
+        return native.sized([_unwrapped(x) for x in inputs]) if isinstance(native, CompiledKernel) else []
 
     def launch_again(self, launch: Launch) -> Launch | None:
         """A launch of a routine made once more; None for one that no routine of this group made."""
@@ -237,6 +243,10 @@ class FusedKernel:
     def kernels(self) -> list[CompiledKernel]:
         """The native kernels made so far."""
         return [k for k in self.natives_cache.values if isinstance(k, CompiledKernel)]
+
+
+def _unwrapped(value: Any) -> Any:
+    return value._array if isinstance(value, Tensor) else value
 
 
 def _key(inputs: Sequence[Any], known: StaticValues) -> Spec:

@@ -22,21 +22,24 @@ import numpy as np
 
 from flambeau.analysis.operator_rules import result_types
 from flambeau.codegen import available
+from flambeau.codegen.kernel.dtypes import KernelError
+from flambeau.codegen.lower import lower_graph
+from flambeau.codegen.sized_launches import SizedLaunch
 from flambeau.executor.fused import FusedKernel, Refused
 from flambeau.ir.constants import insert_constant
 from flambeau.ir.graph import Graph, Value
-from flambeau.ops.derivatives.meaning_steps import FEW, SLOW_FOLDS, is_for_numbers, least_large, steps_of
+from flambeau.ops.derivatives.meaning_steps import FEW, SINGLE, SLOW_FOLDS, is_for_numbers, least_large, steps_of
 from flambeau.ops.families.entry_kernel import EntryKernel
 from flambeau.passes.fusible import PRODUCTS, Fusible
 from flambeau.schema import registry
 from flambeau.schema.dtype import float64
 from flambeau.schema.opdef import OpDef
-from flambeau.schema.scalar import COMPARE, LOGICAL, PREDICATES
 from flambeau.schema.types import FLOAT, TensorType
 from flambeau.specialise.cache import SpecialisationCache
 from flambeau.tensor.tensor import Tensor, wrap
 from flambeau.util.at_hand import does_without
-from flambeau.util.inversions import LARGE_CALL
+from flambeau.util.inversions import LARGE
+from flambeau.util.record import dataclass
 
 MAX_PATTERNS: Final = 32
 """Patterns of arguments of one operator that kernels are made for; calls of others run as small ones do."""
@@ -51,14 +54,26 @@ LARGE_HALVES: Final = 1 << 12
 """Elements of half precision from which on a call is large."""
 LARGE_FACTOR: Final = 1 << 13
 """Elements of a matrix of integers from which on products with it are large."""
-_SINGLE: Final = frozenset(
-    {
-        "add", "sub", "mul", "div", "neg", "abs", "sqrt", "exp", "log", "tanh", "maximum", "minimum", "floor", "ceil",
-        "trunc", "reciprocal", "bitnot", "bitand", "bitor", "bitxor", *COMPARE, *LOGICAL, *PREDICATES, "select",
-    }
-)  # fmt: skip
-"""Steps of meanings that are one loop of NumPy's, as fast as a kernel's."""
 Entry = Callable[..., Any]
+
+
+@dataclass(frozen=True, slots=True)
+class Served:
+    """What runs calls of a pattern, and the kernel behind it."""
+
+    entry: Entry
+    kernel: FusedKernel
+
+
+@dataclass(frozen=True, slots=True)
+class SizedCalls:
+    """Calls of any number of elements."""
+
+    launches: list[SizedLaunch]
+    inputs: list[Any]
+    """What a kernel is given, of one call."""
+    fixed: Sequence[Any]
+    """The arguments behind these, which all calls have."""
 
 
 class LargeCalls:
@@ -68,28 +83,44 @@ class LargeCalls:
         self._definition = definition
         self._is_read_anyhow = definition.scalar is not None or definition.accumulator in PRODUCTS
         self._numbers = [is_for_numbers(a.type) for a in definition.schema.arguments]
-        self.entries: SpecialisationCache[Hashable, Entry | Refused] = SpecialisationCache(
+        self.entries: SpecialisationCache[Hashable, Served | Refused] = SpecialisationCache(
             f"kernels of {definition.full_name}", MAX_PATTERNS, describe=str
         )
 
     def __call__(self, arguments: Sequence[Any]) -> Tensor | None:
         """The result of a call; None where no kernel gives it."""
+        served = self.find(arguments)
+        if served is None:
+            return None
+        inputs = [_plain(a) for a, t in zip(arguments, self._numbers, strict=True) if _is_input(a, t)]
+        result: Tensor | None = served.entry(*inputs)
+        return result
+
+    def find(self, arguments: Sequence[Any]) -> Served | None:
+        """What serves calls like one; None where nothing does."""
         pattern = tuple([self._pattern(a, t) for a, t in zip(arguments, self._numbers, strict=True)])
         if None in pattern:
             return None
         try:
-            entry = self.entries.get(pattern)
+            served = self.entries.get(pattern)
         except TypeError:  # an argument that cannot be looked up
             return None
-        if entry is None:
+        if served is None:
             if len(self.entries) >= MAX_PATTERNS or does_without(_most_elements(arguments)):
                 return None
-            entry = self.entries.get_or_make(pattern, lambda cause: self._entry(arguments))
-        if isinstance(entry, Refused):
+            served = self.entries.get_or_make(pattern, lambda cause: self._new(arguments))
+        return served if isinstance(served, Served) else None
+
+    def sized(self, arguments: Sequence[Any]) -> SizedCalls | None:
+        """Launches for calls like one of any number of elements, whose inputs come before all other arguments; None
+        for others."""
+        served = self.find(arguments)
+        are_inputs = list(map(_is_input, arguments, self._numbers))
+        count = sum(are_inputs)
+        if served is None or not all(are_inputs[:count]):
             return None
-        inputs = [_plain(a) for a, t in zip(arguments, self._numbers, strict=True) if _is_input(a, t)]
-        result: Tensor | None = entry(*inputs)
-        return result
+        inputs = [_plain(a) for a in arguments[:count]]
+        return SizedCalls(served.kernel.sized(inputs), inputs, arguments[count:])
 
     def _pattern(self, argument: Any, takes_numbers: bool) -> Any:
         """What of an argument decides which kernel a call has; None where there is none for such an argument."""
@@ -103,7 +134,7 @@ class LargeCalls:
             return (list, *map(type, argument), *argument)
         return type(argument), argument
 
-    def _entry(self, arguments: Sequence[Any]) -> Entry | Refused:
+    def _new(self, arguments: Sequence[Any]) -> Served | Refused:
         """What runs calls of a pattern natively."""
         if not is_worthwhile(self._definition, arguments):
             return Refused("NumPy goes over the elements once, too")
@@ -111,10 +142,12 @@ class LargeCalls:
         if graph is None:
             return Refused("no kernel computes it")
         kernel = FusedKernel(self._definition.schema.name.partition("::")[2], graph)
-        return kernel.entry(kernel.natively)
+        return Served(kernel.entry(kernel.natively), kernel)
 
 
 _UNKNOWN: Final[Any] = object()
+NEVER: Final = 1 << 62
+"""More elements than there are."""
 
 
 def _is_input(argument: Any, takes_numbers: bool) -> bool:
@@ -161,7 +194,7 @@ def is_worthwhile(definition: OpDef, arguments: Sequence[Any]) -> bool:
     if definition.scalar is None:
         return definition.accumulator in _FOLDS or (definition.accumulator in PRODUCTS and character not in _USUAL)
     steps = steps_of(definition, arguments, float64)
-    return len(steps) > 1 or not {t.name for t in steps} <= _SINGLE
+    return len(steps) > 1 or not {t.name for t in steps} <= SINGLE
 
 
 def _character(arguments: Sequence[Any]) -> str:
@@ -175,8 +208,20 @@ _least: dict[Hashable, int] = {}
 """By the same, from how many elements on its calls are large."""
 
 
-@LARGE_CALL.provide
-def _large(kernel: EntryKernel, arguments: Sequence[Any]) -> Tensor | None:
+def large_call(kernel: EntryKernel, arguments: Sequence[Any]) -> Tensor | None:
+    """The result of a call on large arrays by one native loop; None for other calls."""
+    calls = _calls_for(kernel, arguments)
+    return None if calls is None else calls(arguments)
+
+
+def sized(kernel: EntryKernel, arguments: Sequence[Any]) -> SizedCalls | None:
+    """Launches for large calls like one, of any number of elements; None where they depend on more than that."""
+    calls = _calls_for(kernel, arguments)
+    return None if calls is None else calls.sized(arguments)
+
+
+def _calls_for(kernel: EntryKernel, arguments: Sequence[Any]) -> LargeCalls | None:
+    """What may run a call: None for one that is not large, or where NumPy is as good."""
     character = _character(arguments)
     key: Hashable = kernel.name if character in _USUAL else (kernel.name, character)
     calls = _calls.get(key, _UNKNOWN)
@@ -196,7 +241,31 @@ def _large(kernel: EntryKernel, arguments: Sequence[Any]) -> Tensor | None:
         return None
     if calls is _UNKNOWN:
         calls = _calls[key] = _new_calls(kernel, arguments)
-    return None if calls is None else calls(arguments)
+    return calls
+
+
+def first_large(kernel: EntryKernel, arguments: Sequence[Any]) -> int:
+    """From how many elements on calls of a kernel like one on usual floats are large, and not NumPy's any more; those
+    that write an argument are as large as those that do not."""
+    character = _character(arguments)
+    is_written = kernel.target is not None
+    definition = registry.find(kernel.meaning.schema.full_name if is_written else kernel.name)
+    if definition is None or character not in _USUAL or not available():  # a formula is no operator
+        return NEVER
+    inputs = arguments[: len(definition.schema.arguments)]
+    least = _least_of(definition, character)
+    return least if least >= LARGE or _has_kernel(definition, inputs) else NEVER
+
+
+def _has_kernel(definition: OpDef, arguments: Sequence[Any]) -> bool:
+    """Whether there is a kernel for calls like one; nothing is compiled."""
+    if not is_worthwhile(definition, arguments):
+        return False
+    graph = graph_of_call(definition, arguments, [is_for_numbers(a.type) for a in definition.schema.arguments])
+    try:
+        return graph is not None and bool(lower_graph(graph, [v.static_type for v in graph.parameters]))
+    except KernelError:
+        return False
 
 
 def _least_of(definition: OpDef, character: str) -> int:

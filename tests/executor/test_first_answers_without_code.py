@@ -29,7 +29,7 @@ DOORS = {
     "channel norm": (norms, "normalise"),
     "group norm": (group_norm_rules, "normalise"),
     "recurrent": (recurrent_kernels, "_kernels"),
-    "large": (large_calls.LargeCalls, "_entry"),
+    "large": (large_calls.LargeCalls, "_new"),
 }
 """Where code is asked for."""
 

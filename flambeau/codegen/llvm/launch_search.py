@@ -35,7 +35,8 @@ def add_search(m: ModuleBuilder, inputs: LaunchInputs, *, by_rows: bool = False)
     with chain as launch:
         records = f.get(launch, LAUNCH, "inputs")
         if inputs.checks_count:
-            f.return_unless(f.compare("eq", n, f.get(launch, LAUNCH, "n_in")), NULL)
+            count_of_launch = f.op("add", f.get(launch, LAUNCH, "n_in"), f.get(launch, LAUNCH, "fixed"))
+            f.return_unless(f.compare("eq", n, count_of_launch), NULL)
         with f.loop(n) as k:
             f.require(f.call("matches", *input_of(f, values, records, k)), chain.next)
         if by_rows:

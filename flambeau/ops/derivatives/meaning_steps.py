@@ -4,7 +4,7 @@
 >>> [step.name for step in steps_of(registry.get("aten::silu"), [None], float64)]
 ['div', 'add', 'exp', 'neg']
 >>> least_large(registry.get("aten::silu")), least_large(registry.get("aten::erf"))
-(65536, 128)
+(1024, 128)
 """
 
 from __future__ import annotations
@@ -17,12 +17,28 @@ from flambeau.ops.families import numpy_special
 from flambeau.schema.dtype import DType, float64
 from flambeau.schema.function import NO_DEFAULT
 from flambeau.schema.opdef import OpDef
+from flambeau.schema.scalar import COMPARE, LOGICAL, PREDICATES
 from flambeau.schema.types import FloatType, NumberType, OptionalType, TensorType
 from flambeau.util.inversions import LARGE
 
 FEW: Final = 128
 """Elements from which on one native loop takes less than NumPy's tens of loops for a step that it does not know."""
-
+SEVERAL: Final = 1 << 10
+"""Elements from which on one native loop takes less than NumPy's loops for three steps or more, or for a slow one, of
+the elements of one array."""
+SEVERAL_ARRAYS: Final = 1 << 12
+"""The same of the elements of several arrays, which may lie each in its own way, and are looked at from Python then."""
+SINGLE: Final = frozenset(
+    {
+        "add", "sub", "mul", "div", "neg", "abs", "sqrt", "floor", "ceil", "trunc", "reciprocal",
+        "bitnot", "bitand", "bitor", "bitxor", *COMPARE, *LOGICAL, *PREDICATES, "select",
+    }
+)  # fmt: skip
+"""Steps that are one loop of NumPy's, as fast as a kernel's."""
+_QUICK: Final = SINGLE | {"exp", "log", "tanh"}
+"""Steps for which NumPy's loop costs little more than a kernel's, on arrays that are not large."""
+_QUICK_ON_ARRAYS: Final = _QUICK | {"maximum", "minimum"}
+"""The same of two arrays; NumPy takes longer for an array and a number."""
 
 SLOW_FOLDS: Final = frozenset({"layer_norm", "rms_norm", "logsumexp", "var", "std", "cumsum", "gather"})
 """What operators declare to fold with for which NumPy makes several passes, each of them a call."""
@@ -62,5 +78,11 @@ def least_large(definition: OpDef) -> int:
     formals = definition.schema.arguments
     if definition.scalar is None or any(a.default is NO_DEFAULT and not is_for_numbers(a.type) for a in formals):
         return LARGE
-    names = {step.name for step in steps_of(definition, [a.default for a in formals], float64)}
-    return LARGE if names.isdisjoint(numpy_special.STEPS) else FEW
+    steps = [step.name for step in steps_of(definition, [a.default for a in formals], float64)]
+    if not numpy_special.STEPS.keys().isdisjoint(steps):
+        return FEW
+    has_several = sum(isinstance(a.type, TensorType) for a in formals) > 1
+    quick, few = (_QUICK_ON_ARRAYS, 3) if has_several else (_QUICK, 2)
+    if len(steps) <= few and quick.issuperset(steps):
+        return LARGE
+    return SEVERAL_ARRAYS if has_several else SEVERAL
