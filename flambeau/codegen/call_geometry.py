@@ -38,6 +38,13 @@ class Output:
         memory = empty_aligned(self.memory_shape, self.dtype) if self.large else np.empty(self.memory_shape, self.dtype)
         return memory if self.permutation is None else memory.transpose(self.permutation)
 
+    def fits(self, array: Array) -> bool:
+        """Whether an array lies in memory as an allocated one does."""
+        if array.dtype != self.dtype or array.shape != self.shape or not array.flags.aligned:
+            return False
+        lies_as = array if self.permutation is None else array.transpose(np.argsort(self.permutation))
+        return bool(lies_as.flags.c_contiguous and array.flags.writeable)
+
 
 @dataclass(slots=True)
 class Geometry:

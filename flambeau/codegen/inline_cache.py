@@ -14,7 +14,7 @@ from flambeau.codegen.call_geometry import Output
 from flambeau.codegen.choose_schedule import PARALLEL_FROM
 from flambeau.codegen.launches import RELEASE_FROM, Launch
 from flambeau.codegen.layouts import CELL, IDENTITY, INPUT, LAUNCH, LOOK, NUMBER_FLOAT, NUMBER_INT, RELEASE_GIL, STATIC
-from flambeau.codegen.llvm.entry_geometry import FOLDED, WRITTEN
+from flambeau.codegen.llvm.entry_geometry import FILLED, FOLDED, WRITTEN
 from flambeau.codegen.llvm.entry_patterns import BUCKETS
 from flambeau.codegen.llvm.entry_ready import READY, READY_UP_TO
 from flambeau.codegen.patterns import program
@@ -142,15 +142,16 @@ class InlineCache:
 
     def add_sized(
         self, launches: Sequence[SizedLaunch], values: Sequence[Any], arrays: Sequence[npt.NDArray[Any]],
-        fixed: Sequence[Any] = (),
+        fixed: Sequence[Any] = (), *, is_written: bool = False,
     ) -> None:  # fmt: skip
         """Publish launches for inputs like ``values``, whatever their sizes, with just the objects ``fixed`` behind
-        them. They are tried after all others."""
+        them. They are tried after all others. `is_written`: the result goes into the first input."""
         with self._lock:
             for sized in launches:
                 if self._sized_count < MAX_SIZED:
                     self._sized_count += 1
-                    self._publish_last(self._sized(sized, values, arrays, fixed))
+                    words = self._sized(sized, values, arrays, fixed)
+                    self._publish_last(words | {"geometry": FILLED, "n_out": 0} if is_written else words)
 
     def add_loops(self, loops: LoopProgram, values: Sequence[Any]) -> None:
         """Publish a program of loops for inputs like ``values``: of any sizes, or of no axes at all."""

@@ -157,8 +157,8 @@ LAUNCH = words_layout(
 """A kernel's launch, as the native entry reads it. One for any size (see ``launch_sizes``) has the index of its block's
 word for the number of elements in ``size_at``, and serves from ``least`` to ``most`` of them; its ``high`` and
 ``pieces`` follow from that number. That of a pattern (see ``entry_patterns``) has a ``program``. One that goes over its
-arrays row by row (see ``entry_geometry``) says how in ``geometry``, for up to ``most`` elements. Behind the ``n_in`` inputs that a kernel
-is given, calls of Python have ``fixed`` more, which decide by being the very objects."""
+arrays row by row (see ``entry_geometry``) says how in ``geometry``, for up to ``most`` elements. Behind the ``n_in``
+inputs that a kernel is given, calls of Python have ``fixed`` more, which decide by being the very objects."""
 RELEASE_GIL = 1
 """The flag of a launch that takes long."""
 INPUT = words_layout("ptr descr, i64 rank, ptr dims, ptr strides")

@@ -58,6 +58,24 @@ def start(launch: Launch, words: array[int]) -> None:
         runs.entry(block, 0, launch.high)
 
 
+def _raise_for(flag: int, name: str) -> None:
+    """Raise what a flag that a kernel set stands for."""
+    if flag == NO_MEMORY:
+        raise MemoryError(OUT_OF_MEMORY)
+    if flag == OUTSIDE:
+        raise IndexError(f"{name}: index out of range")
+    if flag:
+        raise ZeroDivisionError("ZeroDivisionError")
+
+
+def _can_write(launch: Launch, target: Array) -> bool:
+    """Whether a launch may put its one result into an array. Stores past the cache are for memory that starts on a
+    boundary."""
+    if launch.variant is None or launch.variant.schedule.nontemporal:
+        return False
+    return len(launch.outputs) == 1 and launch.outputs[0].fits(target)
+
+
 class CompiledKernel:
     """A kernel that can be called with one array (or number) per input; gives one array, or a tuple of several.
 
@@ -120,6 +138,35 @@ class CompiledKernel:
             self._run(launch, arrays, outputs)
         return outputs[0] if len(outputs) == 1 else tuple(outputs)
 
+    def write(self, target: Array, inputs: Sequence[Any]) -> bool:
+        """Put the one result of a call into an array; whether it lies as a new one would."""
+        arrays = self._arrays(inputs)
+        launch = self._find_launch(arrays)
+        if not _can_write(launch, target):
+            return False
+        self._run(launch, arrays, [target])
+        return True
+
+    def write_in_pieces(self, target: Array, inputs: Sequence[Any], most: int) -> bool:
+        """The same of arrays of one axis, and numbers, for so many elements at a time."""
+        arrays = self._arrays(inputs)
+        launch = self._find_launch([a[:most] if a.ndim else a for a in arrays])
+        if not _can_write(launch, target[:most]):
+            return False
+        flag = ctypes.c_int32(0)
+        words = block_of(launch, [*arrays, target], flag)
+        moving = [(at, a.itemsize * most) for at, a in enumerate([*arrays, target], 1) if a.ndim]
+        for _ in range(len(target) // most):
+            start(launch, words)
+            for at, distance in moving:
+                words[at] += distance
+        _raise_for(flag.value, self.kernel.name)
+        rest = len(target) % most
+        if rest:
+            ends = [a[-rest:] if a.ndim else a for a in arrays]
+            self._run(self._find_launch(ends), ends, [target[-rest:]])
+        return True
+
     def _slow(self, *inputs: Any) -> Any:
         """What the native entry calls for what it does not know; next time it does."""
         return self.call_and_keep(inputs, self._inline_cache)
@@ -148,12 +195,7 @@ class CompiledKernel:
         flag = ctypes.c_int32(0)
         words = block_of(launch, arrays + outputs, flag)
         start(launch, words)
-        if flag.value == NO_MEMORY:
-            raise MemoryError(OUT_OF_MEMORY)
-        if flag.value == OUTSIDE:
-            raise IndexError(f"{self.kernel.name}: index out of range")
-        if flag.value:
-            raise ZeroDivisionError("ZeroDivisionError")
+        _raise_for(flag.value, self.kernel.name)
 
     def _arrays(self, inputs: Sequence[Any]) -> list[Array]:
         if len(inputs) != len(self._inputs):

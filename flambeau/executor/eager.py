@@ -26,13 +26,14 @@ from flambeau.codegen.llvm.loop_words import PROGRAM, WORDS
 from flambeau.codegen.recorded_loops import is_object, record, record_row, record_spread
 from flambeau.codegen.recorded_program import Program
 from flambeau.codegen.ufunc_loops import has_loops
-from flambeau.executor.large_calls import first_large, large_call, sized
+from flambeau.executor.large_calls import SizedCalls, first_large, large_call, sized
+from flambeau.executor.large_writes import is_large_write, sized_writes
 from flambeau.ops.families.elementwise import Pointwise
 from flambeau.ops.families.entry_kernel import EntryKernel, MatrixProduct
 from flambeau.ops.families.rows import EMPTY, RowsMeaning
 from flambeau.tensor.defaults import when_changed
 from flambeau.tensor.tensor import Tensor, wrap
-from flambeau.util.inversions import EAGER_CALL, LARGE_CALL
+from flambeau.util.inversions import EAGER_CALL, LARGE_CALL, LARGE_WRITE
 from flambeau.util.made_objects import make_natively
 from flambeau.util.native_type import direct, tell
 from flambeau.util.record import replace
@@ -158,11 +159,22 @@ class EagerEntry:
         if len(self._tried) >= MAX_PATTERNS or not all(map(_is_usual, arguments)):
             return
         if self._is_new((LARGE_CALL, *[_look(a, False) for a in arguments])):
-            least, calls = first_large(kernel, arguments), sized(kernel, arguments)
-            if calls is not None:
-                operands = [a._array if isinstance(a, Tensor) else a for a in calls.inputs]
-                launches = [replace(s, least=max(s.least, least)) for s in calls.launches if s.most >= least]
-                self.inline_cache.add_sized(launches, operands, list(map(np.asarray, operands)), calls.fixed)
+            self._add_sized(sized(kernel, arguments), first_large(kernel, arguments))
+
+    def learn_write(self, kernel: EntryKernel, arguments: Sequence[Any]) -> None:
+        """The same for large calls that write into their first argument."""
+        if len(self._tried) >= MAX_PATTERNS or not all(map(_is_usual, arguments)):
+            return
+        if self._is_new((LARGE_WRITE, *[_look(a, False) for a in arguments])):
+            self._add_sized(sized_writes(kernel.meaning, arguments), first_large(kernel, arguments), is_written=True)
+
+    def _add_sized(self, calls: SizedCalls | None, least: int, *, is_written: bool = False) -> None:
+        if calls is None:
+            return
+        operands = [a._array if isinstance(a, Tensor) else a for a in calls.inputs]
+        launches = [replace(s, least=max(s.least, least)) for s in calls.launches if s.most >= least]
+        arrays = list(map(np.asarray, operands))
+        self.inline_cache.add_sized(launches, operands, arrays, calls.fixed, is_written=is_written)
 
     def _is_looked_at(self) -> bool:
         self._in_python += 1
@@ -323,6 +335,8 @@ def _note(kernel: EntryKernel, arguments: Sequence[Any], result: Any) -> None:
         return
     if kernel.entry is None:
         kernel.entry = EagerEntry(kernel)
+    if kernel.target == 0 and isinstance(kernel.meaning, Pointwise) and is_large_write(kernel.meaning, arguments[0]):
+        kernel.entry.learn_write(kernel, arguments)
     kernel.entry.learn(kernel, arguments, result)
 
 

@@ -140,10 +140,15 @@ class FusedKernel:
             return None
         return tuple(map(wrap, result)) if self._several else wrap(result)
 
+    def compiled(self, inputs: Sequence[Any]) -> CompiledKernel | None:
+        """The native kernel for inputs like these; None where there is none."""
+        native = self._native_for(inputs, static_values(()))
+        return native if isinstance(native, CompiledKernel) else None
+
     def sized(self, inputs: Sequence[Any]) -> list[SizedLaunch]:
         """Launches for inputs like these, whatever their sizes; none where they depend on more than that."""
-        native = self._native_for(inputs, static_values(()))
-        return native.sized([_unwrapped(x) for x in inputs]) if isinstance(native, CompiledKernel) else []
+        native = self.compiled(inputs)
+        return [] if native is None else native.sized([_unwrapped(x) for x in inputs])
 
     def launch_again(self, launch: Launch) -> Launch | None:
         """A launch of a routine made once more; None for one that no routine of this group made."""

@@ -48,7 +48,7 @@ _FOLDS: Final = SLOW_FOLDS | {"softmax", "log_softmax", "scatter_add", "index_ad
 own, which are more exact."""
 _CONVERTED: Final = "eE"
 """Characters of dtypes of half precision."""
-_USUAL: Final = "fd"
+USUAL: Final = "fd"
 """Those of dtypes that are decided about together."""
 LARGE_HALVES: Final = 1 << 12
 """Elements of half precision from which on a call is large."""
@@ -79,8 +79,10 @@ class SizedCalls:
 class LargeCalls:
     """The kernels of one operator."""
 
-    def __init__(self, definition: OpDef) -> None:
+    def __init__(self, definition: OpDef, *, is_written: bool = False) -> None:
+        """`is_written`: the result goes into an array, which takes NumPy one loop more."""
         self._definition = definition
+        self._is_written = is_written
         self._is_read_anyhow = definition.scalar is not None or definition.accumulator in PRODUCTS
         self._numbers = [is_for_numbers(a.type) for a in definition.schema.arguments]
         self.entries: SpecialisationCache[Hashable, Served | Refused] = SpecialisationCache(
@@ -92,13 +94,16 @@ class LargeCalls:
         served = self.find(arguments)
         if served is None:
             return None
-        inputs = [_plain(a) for a, t in zip(arguments, self._numbers, strict=True) if _is_input(a, t)]
-        result: Tensor | None = served.entry(*inputs)
+        result: Tensor | None = served.entry(*map(plain, self.inputs(arguments)))
         return result
+
+    def inputs(self, arguments: Sequence[Any]) -> list[Any]:
+        """The arguments that kernels are given."""
+        return [a for a, t in zip(arguments, self._numbers, strict=True) if _is_input(a, t)]
 
     def find(self, arguments: Sequence[Any]) -> Served | None:
         """What serves calls like one; None where nothing does."""
-        pattern = tuple([self._pattern(a, t) for a, t in zip(arguments, self._numbers, strict=True)])
+        pattern = self.pattern(arguments)
         if None in pattern:
             return None
         try:
@@ -119,8 +124,12 @@ class LargeCalls:
         count = sum(are_inputs)
         if served is None or not all(are_inputs[:count]):
             return None
-        inputs = [_plain(a) for a in arguments[:count]]
+        inputs = [plain(a) for a in arguments[:count]]
         return SizedCalls(served.kernel.sized(inputs), inputs, arguments[count:])
+
+    def pattern(self, arguments: Sequence[Any]) -> tuple[Any, ...]:
+        """What decides which kernel a call has; with a None for a call that has none."""
+        return tuple([self._pattern(a, t) for a, t in zip(arguments, self._numbers, strict=True)])
 
     def _pattern(self, argument: Any, takes_numbers: bool) -> Any:
         """What of an argument decides which kernel a call has; None where there is none for such an argument."""
@@ -136,7 +145,7 @@ class LargeCalls:
 
     def _new(self, arguments: Sequence[Any]) -> Served | Refused:
         """What runs calls of a pattern natively."""
-        if not is_worthwhile(self._definition, arguments):
+        if not self._is_written and not is_worthwhile(self._definition, arguments):
             return Refused("NumPy goes over the elements once, too")
         graph = graph_of_call(self._definition, arguments, self._numbers)
         if graph is None:
@@ -158,8 +167,8 @@ def _most_elements(arguments: Sequence[Any]) -> int:
     return max(a._array.size for a in arguments if isinstance(a, Tensor))
 
 
-def _plain(argument: Any) -> Any:
-    """An argument as native entries take it: the tensor without its class and without what is behind it."""
+def plain(argument: Any) -> Any:
+    """An input as native entries take it: the tensor without its class and without what is behind it."""
     return wrap(argument._array) if isinstance(argument, Tensor) else argument
 
 
@@ -192,7 +201,7 @@ def is_worthwhile(definition: OpDef, arguments: Sequence[Any]) -> bool:
     if character in _CONVERTED:
         return True
     if definition.scalar is None:
-        return definition.accumulator in _FOLDS or (definition.accumulator in PRODUCTS and character not in _USUAL)
+        return definition.accumulator in _FOLDS or (definition.accumulator in PRODUCTS and character not in USUAL)
     steps = steps_of(definition, arguments, float64)
     return len(steps) > 1 or not {t.name for t in steps} <= SINGLE
 
@@ -223,7 +232,7 @@ def sized(kernel: EntryKernel, arguments: Sequence[Any]) -> SizedCalls | None:
 def _calls_for(kernel: EntryKernel, arguments: Sequence[Any]) -> LargeCalls | None:
     """What may run a call: None for one that is not large, or where NumPy is as good."""
     character = _character(arguments)
-    key: Hashable = kernel.name if character in _USUAL else (kernel.name, character)
+    key: Hashable = kernel.name if character in USUAL else (kernel.name, character)
     calls = _calls.get(key, _UNKNOWN)
     if calls is _UNKNOWN and kernel.meaning is None:  # it takes no time to see whether NumPy is as good
         calls = _calls[key] = _new_calls(kernel, arguments)
@@ -250,7 +259,7 @@ def first_large(kernel: EntryKernel, arguments: Sequence[Any]) -> int:
     character = _character(arguments)
     is_written = kernel.target is not None
     definition = registry.find(kernel.meaning.schema.full_name if is_written else kernel.name)
-    if definition is None or character not in _USUAL or not available():  # a formula is no operator
+    if definition is None or character not in USUAL or not available():  # a formula is no operator
         return NEVER
     inputs = arguments[: len(definition.schema.arguments)]
     least = _least_of(definition, character)

@@ -74,6 +74,11 @@ LARGE_CALL: Final = Inversion[Callable[[Any, Sequence[Any]], Any]](
     "is no such loop (`executor.large_calls`)",
     lambda kernel, arguments: None,
 )
+LARGE_WRITE: Final = Inversion[Callable[[Any, Any, Sequence[Any]], bool]](
+    "writes the result of a call on large arrays into a tensor by one native loop, given the operator's meaning, the "
+    "tensor and the arguments; whether there is such a loop (`executor.large_writes`)",
+    lambda meaning, target, arguments: False,
+)
 DEVICE_KERNEL: Final = Inversion[Callable[[Any, Sequence[Any]], Any]](
     "runs an operator on tensors of a device by a kernel of our own, given its declaration and its arguments; "
     "NotImplemented where there is none (`executor.device_kernels`)",

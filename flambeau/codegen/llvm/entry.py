@@ -17,8 +17,9 @@ from collections.abc import Callable
 from flambeau.codegen.layouts import CELL, INPUT, LAUNCH, NUMBER_FLOAT, NUMBER_INT, OUTPUT, RELEASE_GIL, ObjectLayouts
 from flambeau.codegen.llvm.builder import FunctionBuilder, ModuleBuilder
 from flambeau.codegen.llvm.c_interface import C_INTERFACE, NUMPY_INTERFACE
-from flambeau.codegen.llvm.checked_emitter import NULL, word
+from flambeau.codegen.llvm.checked_emitter import FALSE, NULL, TRUE, word
 from flambeau.codegen.llvm.emitter import Value
+from flambeau.codegen.llvm.entry_geometry import FILLED
 from flambeau.codegen.llvm.entry_memory import add_allocation
 from flambeau.codegen.llvm.entry_patterns import FRAME_WORDS
 from flambeau.codegen.llvm.launch_inputs import ArrayInputs
@@ -83,15 +84,38 @@ def add_attempt(m: ModuleBuilder, layouts: ObjectLayouts, results: Results, *, b
         with f.loop(f.parameters[1]) as k:
             f.call(function, f.word_of(f.parameters[0], k, "ptr"))
         f.ret()
-    _Attempt(m, layouts, results).build()
+    if by_rows:
+        _add_lies_apart(m)
+    _Attempt(m, layouts, results, by_rows=by_rows).build()
+
+
+def _add_lies_apart(m: ModuleBuilder) -> None:
+    """Add ``lies_apart(launch, arguments, count)``: whether the first array of a call may be written, and the others,
+    of so many elements or of one, either lie elsewhere or just there."""
+    f = m.function("i1 lies_apart", "ptr launch", "ptr args", "i64 count")
+    launch, args, count = f.parameters
+    records, target = f.get(launch, LAUNCH, "inputs"), f.load(args, "ptr")
+    f.return_unless(f.call("is_writeable", target), FALSE)
+    start = f.call("data_of", target)
+    end = f.op("add", start, f.op("mul", count, f.get(records, INPUT, "strides", "i64")))
+    with f.loop(f.get(launch, LAUNCH, "n_in")) as k:
+        record = f.at(records, f.op("mul", k, INPUT.words))
+        with f.when(f.compare("ne", f.get(record, INPUT, "descr"), NULL)):
+            here, itemsize = f.call("data_of", f.word_of(args, k, "ptr")), f.get(record, INPUT, "strides", "i64")
+            is_one = f.compare("eq", f.get(record, INPUT, "rank"), 0)
+            there = f.op("add", here, f.op("mul", f.pick(is_one, 1, count), itemsize))
+            is_elsewhere = f.op("or", f.compare("uge", here, end), f.compare("uge", start, there))
+            is_same = f.op("and", f.compare("eq", here, start), f.compare("eq", there, end))
+            f.return_unless(f.op("or", is_elsewhere, is_same), FALSE)
+    f.ret(TRUE)
 
 
 class _Attempt:
     """The building of ``attempt``."""
 
-    def __init__(self, m: ModuleBuilder, layouts: ObjectLayouts, results: Results) -> None:
+    def __init__(self, m: ModuleBuilder, layouts: ObjectLayouts, results: Results, *, by_rows: bool) -> None:
         self.f = f = m.function("ptr attempt", "ptr cell", "ptr args", "i64 n")
-        self.layouts, self.results = layouts, results
+        self.layouts, self.results, self.by_rows = layouts, results, by_rows
         self.cell, self.args, self.n = f.parameters
         self.error = f.slot("i32", 4)
 
@@ -108,6 +132,8 @@ class _Attempt:
         self.arrays, self.storages = f.array("ptr", self.n_out), f.array("ptr", self.n_out)
         self.numbers = f.array("i64", self.block.n_in)
         self.block.put_inputs(self.args, self.data_of)
+        if self.by_rows:
+            self.put_target()
         self.make_outputs()
         self.run()
         with f.when(f.compare("ne", f.load(self.error, "i32"), 0)):
@@ -144,6 +170,13 @@ class _Attempt:
         end = f.block
         f.start(done)
         return f.joined_value([(word(0), before), (address, is_float), (address, end)])
+
+    def put_target(self) -> None:
+        """The address of the first argument, where the result is written into it."""
+        f = self.f
+        with f.when(f.compare("eq", f.get(self.launch, LAUNCH, "geometry"), FILLED)):
+            f.return_unless(f.call("lies_apart", self.launch, self.args, self.count), NULL)
+            self.block.put_output(word(0), f.call("data_of", f.load(self.args, "ptr")))
 
     def make_outputs(self) -> None:
         """Arrays of the results, and their addresses into the block."""

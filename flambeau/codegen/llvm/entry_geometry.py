@@ -34,6 +34,8 @@ KEPT: Final = 4
 """Like `FOLDED`, and the axes stay, with size 1."""
 MAPPED: Final = 5
 """Like `FOLDED`, but each row becomes a row."""
+FILLED: Final = 6
+"""Not by rows: the kernel of all elements, whose result is written into the first argument."""
 TURNED = -1
 """In place of the number of axes: columns lie side by side."""
 MOST_ARRAYS = 8

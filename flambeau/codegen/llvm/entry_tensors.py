@@ -14,7 +14,7 @@ from flambeau.codegen.llvm.builder import FunctionBuilder, ModuleBuilder
 from flambeau.codegen.llvm.checked_emitter import NULL
 from flambeau.codegen.llvm.emitter import Value
 from flambeau.codegen.llvm.entry import ARGUMENT_COUNT, Results, add_attempt, call_slowly, new_module, pack_tuple
-from flambeau.codegen.llvm.entry_geometry import WRITTEN
+from flambeau.codegen.llvm.entry_geometry import FILLED, WRITTEN
 from flambeau.codegen.llvm.entry_ready import add_ready
 from flambeau.codegen.llvm.tensor_objects import add_constructors, add_may_write, add_note_write, any_array, plain_array
 
@@ -64,7 +64,8 @@ class TensorResults(Results):
     def deliver(self, f: FunctionBuilder, launch: Value, arrays: Value, storages: Value, n_out: Value) -> None:
         """The tensor, or a tuple of all; ``False`` for a result in the first argument, None for one in the last."""
         m = f.module
-        with f.when(f.compare("eq", f.get(launch, LAUNCH, "geometry"), WRITTEN)):
+        geometry = f.get(launch, LAUNCH, "geometry")
+        with f.when(f.op("or", f.compare("eq", geometry, WRITTEN), f.compare("eq", geometry, FILLED))):
             is_first = f.compare("eq", f.get(launch, LAUNCH, "target"), 0)
             f.ret(f.pick(is_first, m.symbol("false"), m.symbol("none"), "ptr"))
         with f.when(f.compare("eq", n_out, 1)):

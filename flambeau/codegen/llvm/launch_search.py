@@ -6,7 +6,7 @@ from flambeau.codegen.layouts import CELL, LAUNCH
 from flambeau.codegen.llvm.builder import FunctionBuilder, ModuleBuilder
 from flambeau.codegen.llvm.checked_emitter import NULL
 from flambeau.codegen.llvm.emitter import Value
-from flambeau.codegen.llvm.entry_geometry import SPREAD, WRITTEN, add_geometry
+from flambeau.codegen.llvm.entry_geometry import FILLED, SPREAD, WRITTEN, add_geometry
 from flambeau.codegen.llvm.entry_patterns import add_patterns
 from flambeau.codegen.llvm.launch_inputs import LaunchInputs, add_same_numbers, input_of
 from flambeau.codegen.llvm.launch_sizes import add_sizes
@@ -53,7 +53,7 @@ def add_search(m: ModuleBuilder, inputs: LaunchInputs, *, by_rows: bool = False)
 def _try_by_rows(f: FunctionBuilder, launch: Value, inputs: Value, frame: Value, other: str) -> None:
     """Return the launch for this call, if it goes over its arrays row by row; go on if it does not."""
     flat, spread, rows = f.label("flat"), f.label("spread"), f.label("rows")
-    f.switch(f.get(launch, LAUNCH, "geometry"), rows, {0: flat, SPREAD: spread, WRITTEN: spread})
+    f.switch(f.get(launch, LAUNCH, "geometry"), rows, {0: flat, FILLED: flat, SPREAD: spread, WRITTEN: spread})
     for label, function in ((spread, "broadcast"), (rows, "by_rows")):
         f.start(label, falls_through=False)
         f.require(f.call(function, launch, inputs, frame), other)
