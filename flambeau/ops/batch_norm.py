@@ -45,6 +45,7 @@ def update(running: Optional, batch: Array, momentum: float) -> None:
         running.bump_version()
 
 
+@np.errstate(all="ignore")
 def native_batch_norm_kernel(
     input: Tensor, weight: Optional, bias: Optional, running_mean: Optional, running_var: Optional, training: bool,
     momentum: float, eps: float,
@@ -107,6 +108,7 @@ def batch_norm_kernel(
     return native_batch_norm_kernel(input, weight, bias, running_mean, running_var, training, momentum, eps)[0]
 
 
+@np.errstate(all="ignore")
 def instance_norm_kernel(
     input: Tensor, weight: Optional, bias: Optional, running_mean: Optional, running_var: Optional,
     use_input_stats: bool, momentum: float, eps: float,

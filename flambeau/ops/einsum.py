@@ -227,6 +227,7 @@ def named_shape(equation: Any) -> Sizes | None:
     return ranks.of_rank(len(implied(named) if result is None else result))
 
 
+@np.errstate(all="ignore")
 def run(equation: str, tensors: Sequence[Tensor], path: Sequence[int] | None = None) -> Tensor:
     """A view of the operand where that is enough, else the sum."""
     result = _multiplied(equation, [t._array for t in tensors])

@@ -18,6 +18,7 @@ SUM, MEAN, MAX = range(3)
 INTEGERS: Final = (np.dtype(np.int64), np.dtype(np.int32))
 
 
+@np.errstate(all="ignore")
 def embedding_renorm(self: Tensor, indices: Tensor, max_norm: float, norm_type: float) -> Tensor:
     """Rows that are read and longer than `max_norm` are made that long. Raises for what is no table, no index."""
     table, row_indices = self._array, np.unique(indices._array)

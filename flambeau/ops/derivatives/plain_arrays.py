@@ -181,7 +181,8 @@ def transposed_by(left: Array, right: Array) -> Array | None:
 def _product(left: Array, right: Array) -> Array | None:
     if left.dtype not in FLOATS or left.dtype != right.dtype or left.shape[:-2] != right.shape[:-2]:
         return None
-    result: Array = blas.matmul(left, right)
+    with np.errstate(all="ignore"):
+        result: Array = blas.matmul(left, right)
     return result
 
 

@@ -52,14 +52,15 @@ class KernelOnArrays:
         """
 
     def __call__(self, *arguments: Any) -> Any:
-        produced = self.arrays(
-            *[
-                a._array if type(a) is Tensor
-                else a if a is None or type(a) is int or (type(a) is list and a and type(a[0]) is int)
-                else unwrapped(a)
-                for a in arguments
-            ]
-        )  # fmt: skip
+        with np.errstate(all="ignore"):  # infinities and nan are values like others
+            produced = self.arrays(
+                *[
+                    a._array if type(a) is Tensor
+                    else a if a is None or type(a) is int or (type(a) is list and a and type(a[0]) is int)
+                    else unwrapped(a)
+                    for a in arguments
+                ]
+            )  # fmt: skip
         if type(produced) is np.ndarray and produced.size:
             return wrap(produced)
         if isinstance(produced, tuple):

@@ -100,7 +100,8 @@ def _functional(run: Callable[..., None], broadcasts: bool) -> Callable[..., Ten
         else:
             fresh = empty_strided(array.shape, preserved_strides(array.shape, _strides(array)), self.dtype)
             np.copyto(fresh, array)
-        run(fresh, *[unwrapped(r) for r in rest])
+        with np.errstate(all="ignore"):
+            run(fresh, *[unwrapped(r) for r in rest])
         return wrap(fresh)
 
     return call
@@ -116,7 +117,8 @@ def _in_place(
     def call(self: Tensor, *rest: Any) -> Tensor:
         check_writeable(self)
         check_overlap(*meets(self, *rest))
-        run(self._array, *[unwrapped(r) for r in rest])
+        with np.errstate(all="ignore"):
+            run(self._array, *[unwrapped(r) for r in rest])
         self.bump_version()
         return self
 

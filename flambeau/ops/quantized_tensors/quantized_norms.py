@@ -18,6 +18,7 @@ def _along(values: Tensor, ndim: int) -> Array:
     return values._array.reshape(-1, *[1] * (ndim - 2))
 
 
+@np.errstate(all="ignore")
 def _batch_norm(
     qx: Any, weight: Any, bias: Any, mean: Any, var: Any, eps: float, scale: float, zero_point: int
 ) -> QuantizedTensor:
@@ -43,6 +44,7 @@ def _group_norm(
     return _normalized(qx, num_groups, weight, bias, eps, scale, zero_point)
 
 
+@np.errstate(all="ignore")
 def _normalized(
     x: Any, groups: int, weight: Any, bias: Any, eps: float, scale: float, zero_point: int
 ) -> QuantizedTensor:
