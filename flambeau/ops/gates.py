@@ -239,6 +239,7 @@ _dropout("alpha_dropout", "Dropout that keeps mean and variance of `selu` networ
 _dropout("feature_alpha_dropout", "As `alpha_dropout`, for whole channels.", per_channel=True, alpha=True)
 
 
+@np.errstate(all="ignore")
 def _native_dropout(input: Tensor, p: float, train: bool | None) -> Any:
     _check_probability(p)
     shape = input._array.shape

@@ -53,6 +53,7 @@ def _rows(a: Array) -> Array:
     return a.reshape(-1, a.shape[-1]) if a.size else a.reshape(prod(a.shape[:-1]), a.shape[-1])
 
 
+@np.errstate(all="ignore")
 def run(
     kind: str, xs: Array, states: Sequence[Array], weights: Sequence[Array | None], table: Array, keeps: bool
 ) -> list[Array]:  # fmt: skip

@@ -53,6 +53,7 @@ def chosen_quantizer(values: Array, *, reduce_range: bool = False) -> PerTensor:
     return PerTensor(float(scale), int(np.clip(np.rint(zero_point), 0, top)))
 
 
+@np.errstate(all="ignore")
 def product(x: Array, packed: PackedLinear, *, reduce_range: bool = False) -> Array:
     """A linear layer of numbers, quantised for it: exact sums of integers, as float32 with the bias."""
     weight = packed.weight
