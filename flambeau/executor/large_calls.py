@@ -46,7 +46,7 @@ MAX_PATTERNS: Final = 32
 _FOLDS: Final = SLOW_FOLDS | {"softmax", "log_softmax", "scatter_add", "index_add", "norm"}
 """What other operators declare to fold with where NumPy needs several passes, or a slow one. Sums and means are its
 own, which are more exact."""
-_CONVERTED: Final = "eE"
+CONVERTED: Final = "eE"
 """Characters of dtypes of half precision."""
 USUAL: Final = "fd"
 """Those of dtypes that are decided about together."""
@@ -79,12 +79,16 @@ class SizedCalls:
 class LargeCalls:
     """The kernels of one operator."""
 
-    def __init__(self, definition: OpDef, *, is_written: bool = False) -> None:
-        """`is_written`: the result goes into an array, which takes NumPy one loop more."""
+    def __init__(
+        self, definition: OpDef, *, is_always: bool = False, is_read_anyhow: bool = False,
+        has_fixed_numbers: bool = False,
+    ) -> None:  # fmt: skip
+        """`is_always`: whether NumPy is as good is not asked. `is_read_anyhow`: arrays may lie in any way, also those
+        whose rows are folded. `has_fixed_numbers`: kernels are for just the numbers of a call."""
         self._definition = definition
-        self._is_written = is_written
-        self._is_read_anyhow = definition.scalar is not None or definition.accumulator in PRODUCTS
-        self._numbers = [is_for_numbers(a.type) for a in definition.schema.arguments]
+        self._is_always = is_always
+        self._is_read_anyhow = is_read_anyhow or definition.scalar is not None or definition.accumulator in PRODUCTS
+        self._numbers = [is_for_numbers(a.type) and not has_fixed_numbers for a in definition.schema.arguments]
         self.entries: SpecialisationCache[Hashable, Served | Refused] = SpecialisationCache(
             f"kernels of {definition.full_name}", MAX_PATTERNS, describe=str
         )
@@ -145,7 +149,7 @@ class LargeCalls:
 
     def _new(self, arguments: Sequence[Any]) -> Served | Refused:
         """What runs calls of a pattern natively."""
-        if not self._is_written and not is_worthwhile(self._definition, arguments):
+        if not self._is_always and not is_worthwhile(self._definition, arguments):
             return Refused("NumPy goes over the elements once, too")
         graph = graph_of_call(self._definition, arguments, self._numbers)
         if graph is None:
@@ -198,7 +202,7 @@ def graph_of_call(definition: OpDef, arguments: Sequence[Any], numbers: Sequence
 def is_worthwhile(definition: OpDef, arguments: Sequence[Any]) -> bool:
     """Whether NumPy goes over the elements more than once. What is no number may choose the steps of a meaning."""
     character = _character(arguments)
-    if character in _CONVERTED:
+    if character in CONVERTED:
         return True
     if definition.scalar is None:
         return definition.accumulator in _FOLDS or (definition.accumulator in PRODUCTS and character not in USUAL)
@@ -281,7 +285,7 @@ def _least_of(definition: OpDef, character: str) -> int:
     """From how many elements of a dtype on calls of an operator are large."""
     if definition.accumulator in SLOW_FOLDS:
         return FEW
-    if character in _CONVERTED:
+    if character in CONVERTED:
         return LARGE_HALVES
     return LARGE_FACTOR if definition.accumulator in PRODUCTS else least_large(definition)
 

@@ -37,7 +37,7 @@ class LargeWrites(LargeCalls):
     """The kernels of one operator for calls that write their result into an array."""
 
     def __init__(self, definition: OpDef) -> None:
-        super().__init__(definition, is_written=True)
+        super().__init__(definition, is_always=True)
         self.least = least_large(definition)
         self._flat: dict[Hashable, CompiledKernel] = {}
         """Kernels of one axis by patterns of arguments: there are no more than of `entries`."""

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from typing import Any
 
-from flambeau.ops.families.numpy_cast import cast
+from flambeau.ops.families.numpy_cast import MANY, cast
 from flambeau.ops.families.opaque import declare
 from flambeau.ops.families.overwrite import check_writeable
 from flambeau.ops.families.rules import same_dtype, same_shape
@@ -16,7 +16,7 @@ from flambeau.schema.opdef import ErrorSample, Sample, Sizes
 from flambeau.schema.traits import Traits
 from flambeau.schema.types import TensorType
 from flambeau.tensor import layout
-from flambeau.tensor.array_library import np
+from flambeau.tensor.array_library import copy_into, np
 from flambeau.tensor.create import empty_strided, strides_for
 from flambeau.tensor.tensor import Tensor, view_of, wrap
 
@@ -30,7 +30,13 @@ def copied(self: Tensor, dtype: DType | None = None, memory_format: int | None =
     wanted = PRESERVE if memory_format is None else memory_format
     if array.flags.c_contiguous and wanted <= PRESERVE:
         converted = cast(array, target)
-        return wrap(converted.copy() if converted is array else np.ascontiguousarray(converted).reshape(array.shape))
+        if converted is not array:
+            return wrap(np.ascontiguousarray(converted).reshape(array.shape))
+        if array.nbytes < MANY:
+            return wrap(array.copy())
+        converted = np.empty(array.shape, array.dtype)
+        copy_into(converted, array)
+        return wrap(converted)
     result = empty_strided(array.shape, strides_for(array.shape, wanted, self.stride()), target)
     result[...] = cast(array, target)
     return wrap(result)
@@ -57,7 +63,7 @@ def copy_kernel(self: Tensor, src: Tensor, non_blocking: bool = False) -> Tensor
     check_overlap(self, (src,))
     if target.shape != source.shape:
         layout.broadcast_into(target.shape, source.shape)
-    target[...] = cast(source, self.dtype)
+    copy_into(target, cast(source, self.dtype))
     self.bump_version()
     return self
 

@@ -17,7 +17,7 @@ from flambeau.ops.families.arrays import (
     some_dims,
     widened,
 )
-from flambeau.ops.families.reduce import AS_IT_IS, LONG, ULP, reduction, total
+from flambeau.ops.families.reduce import AS_IT_IS, LONG, ULP, folded_rows, reduction, total
 from flambeau.ops.families.rows import ANY_SIZE, EMPTY, Describe, Row, folded, is_usual
 from flambeau.ops.families.rules import accumulate_dtype, flag_dtype, given_dtype, reduced_shape, summed_dtype, to_int64
 from flambeau.schema.dtype import Category, DType
@@ -25,6 +25,7 @@ from flambeau.schema.opdef import ErrorSample, Sample, Sizes
 from flambeau.schema.types import TensorType
 from flambeau.tensor.array_library import np
 from flambeau.tensor.tensor import wrap
+from flambeau.util.inversions import LARGE
 
 Dims = int | Sequence[int] | None
 
@@ -39,8 +40,11 @@ def sum_kernel(self: Array, dim: Dims = None, keepdim: bool = False, dtype: DTyp
 
 
 def _whole(array: Array) -> Array:
-    """The sum of all elements: of many as one row, which NumPy adds up pairwise."""
+    """The sum of all elements: of many as one row, which is added up pairwise."""
     with np.errstate(all="ignore"):
+        by_rows = folded_rows("sum", np.add, array.reshape(-1)) if array.size >= LARGE else None
+        if by_rows is not None:
+            return by_rows
         return np.asarray(np.add.reduce(array, axis=None) if array.size < LONG else np.add.reduce(array.reshape(-1)))
 
 
@@ -49,7 +53,12 @@ def prod_kernel(self: Array, dim: Dims = None, keepdim: bool = False, dtype: DTy
     target = as_dtype(dtype) or accumulate_dtype(dtype_of(self))
     wide = widened(self.astype(target.numpy, copy=False))
     dims = some_dims(dim, self.ndim)
-    with np.errstate(over="ignore", invalid="ignore"):
+    with np.errstate(all="ignore"):
+        if wide.size >= LARGE and not keepdim and dims == tuple(range(self.ndim - len(dims), self.ndim)):
+            rows = wide.reshape(*wide.shape[: self.ndim - len(dims)], -1)
+            by_rows = folded_rows("prod", np.multiply, rows)
+            if by_rows is not None:
+                return contiguous(by_rows)
         return contiguous(
             np.asarray(reduce_with(np.multiply, wide, axis=dims, keepdims=keepdim)).astype(target.numpy, copy=False)
         )
@@ -137,7 +146,14 @@ def nansum_kernel(self: Array, dim: Dims = None, keepdim: bool = False, dtype: D
 
 def without_nan(array: Array) -> Array:
     """The array with nan replaced by zero."""
-    return np.where(np.isnan(array), array.dtype.type(0), array) if is_inexact(array) else array
+    if not is_inexact(array):
+        return array
+    is_nan = np.isnan(array)
+    if not is_nan.any():
+        return array
+    kept: Array = array.copy()
+    kept[is_nan] = 0
+    return kept
 
 
 def nanmean_kernel(self: Array, dim: Dims = None, keepdim: bool = False, dtype: DType | int | None = None) -> Array:

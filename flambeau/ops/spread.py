@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Callable, Iterable, Sequence
 from math import inf, prod
+from typing import Final
 
 from flambeau.ops.families.arrays import (
     Array,
@@ -23,8 +24,9 @@ from flambeau.ops.reductions import errors, mean_kernel
 from flambeau.schema.dtype import Category, DType, complex128, float64
 from flambeau.schema.opdef import ErrorSample
 from flambeau.schema.types import TensorType
-from flambeau.tensor.array_library import np
+from flambeau.tensor.array_library import is_host_array, np
 from flambeau.tensor.tensor import wrap
+from flambeau.util.inversions import LARGE, ROW_FOLDS
 
 Dims = int | Sequence[int] | None
 
@@ -88,9 +90,30 @@ def vector_norm_kernel(
         raise RuntimeError(f"linalg.vector_norm: dtype should be floating point or complex, but got {asked.display}")
     dims = some_dims(dim, self.ndim)
     require_identity(self, dims, float(ord), dim)
+    quick = _norms_of_rows(self, dims, keepdim) if ord == 2 and asked is None else None
+    if quick is not None:
+        return quick
     array = np.abs(widened(self if asked is None else cast(self, asked)))
     result = rounded(folded_norm(array, dims, keepdim, float(ord)), (asked or dtype_of(self)).to_real().numpy)
     return contiguous(result)
+
+
+def _norms_of_rows(array: Array, dims: tuple[int, ...], keepdim: bool) -> Array | None:
+    """The norms over the last dimensions of many float32 elements by native code, in float32; None where there is no
+    such code, and where squares may have been too large or too small for that."""
+    first = array.ndim - len(dims)
+    if array.dtype != np.float32 or array.size < LARGE or not is_host_array(array) or not array.flags.c_contiguous:
+        return None
+    if dims != tuple(range(first, array.ndim)):
+        return None
+    norms: Array | None = ROW_FOLDS.implementation("norm", array.reshape(*array.shape[:first], -1))
+    if norms is None or not bool(((norms > LEAST_NORM) & (norms < np.inf)).all()):
+        return None
+    return norms.reshape(*norms.shape, *[1] * len(dims)) if keepdim else norms
+
+
+LEAST_NORM: Final = 1e-12
+"""Norms in float32 from which on the elements whose squares are 0 do not matter."""
 
 
 def folded_norm(array: Array, dims: tuple[int, ...], keepdim: bool, ord: float) -> Array:

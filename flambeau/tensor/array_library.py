@@ -116,6 +116,29 @@ def address_of(array: Any) -> int:
     return int(array.ctypes.data) if isinstance(array, numpy.ndarray) else int(array.data.ptr)
 
 
+def copy_into(target: Any, source: Any) -> None:
+    """Write the elements of one array into another of the same dtype and size.
+
+    Copies of the C library go by one instruction of the processor. Some processors take ten times as long for that
+    where the target begins up to two vectors behind the source, but for whole pages; so those go another way.
+
+    >>> target = numpy.zeros(2)
+    >>> copy_into(target, numpy.ones(2))
+    >>> target.tolist()
+    [1.0, 1.0]
+    """
+    if target.nbytes >= _LEAST_COPIED and is_host_array(target) and is_host_array(source):
+        lie_in_one = target.flags.c_contiguous and source.flags.c_contiguous and target.shape == source.shape
+        if lie_in_one and 0 < (address_of(target) - address_of(source)) % _PAGE < _VECTORS:
+            words = [one.reshape(-1).view(numpy.uint8) for one in (source, target)]
+            numpy.bitwise_or(words[0], 0, out=words[1])
+            return
+    target[...] = source
+
+
+_PAGE, _VECTORS, _LEAST_COPIED = 4096, 64, 1 << 12
+
+
 def add_at(array: Any, indices: Any, values: Any) -> None:
     """Add values to an array at indices, those that are named twice twice; of the device that an operator runs on.
 

@@ -79,6 +79,16 @@ LARGE_WRITE: Final = Inversion[Callable[[Any, Any, Sequence[Any]], bool]](
     "tensor and the arguments; whether there is such a loop (`executor.large_writes`)",
     lambda meaning, target, arguments: False,
 )
+LARGE_CONVERSION: Final = Inversion[Callable[[Any, Any], Any]](
+    "gives a large array as another dtype by one native loop; None where NumPy is to do it "
+    "(`executor.large_conversions`)",
+    lambda array, dtype: None,
+)
+ROW_FOLDS: Final = Inversion[Callable[[str, Any], Any]](
+    "gives the sums, products or norms along the last axis of an array by native code, as its name says; None where "
+    "there is none (`executor.row_folds`)",
+    lambda fold, rows: None,
+)
 DEVICE_KERNEL: Final = Inversion[Callable[[Any, Sequence[Any]], Any]](
     "runs an operator on tensors of a device by a kernel of our own, given its declaration and its arguments; "
     "NotImplemented where there is none (`executor.device_kernels`)",

@@ -129,3 +129,16 @@ def test_splits_are_views() -> None:
     assert [p.tolist() for p in x.tensor_split((1, 9))] == [[9], [9, 2, 3, 4], []]
     assert [len(p) for p in x.chunk(3)] == [2, 2, 1]
     assert all(np.may_share_memory(p.numpy(), x.numpy()) for p in x.unbind())
+
+
+@pytest.mark.parametrize("distance", [1, 4, 16, 63, 64, 4097])
+def test_copies_between_neighbours_are_whole(distance: int) -> None:
+    memory = np.zeros(6 << 12, np.uint8)
+    source = memory[: 2 << 12]
+    source[:] = np.random.default_rng(0).integers(0, 256, len(source))
+    start = len(source) + distance
+    target = fb.from_numpy(memory[start : start + len(source)])
+    target.copy_(fb.from_numpy(source))
+    assert np.array_equal(target.numpy(), source)
+    assert not memory[start + len(source) :].any()
+    assert np.array_equal(target.clone().numpy(), source)

@@ -15,12 +15,15 @@ import ml_dtypes
 
 from flambeau.schema.dtype import ALL, Category, DType, bfloat16, complex32, float16, from_numpy_dtype
 from flambeau.tensor.array_library import np, on_host
+from flambeau.util.inversions import LARGE_CONVERSION
 
 Array = Any
 """A NumPy array, or the NumPy scalar that an operation on 0-dim arrays gives."""
 
 _DTYPES: Final = {d.numpy: d for d in ALL}
 _BFLOAT16: Final = np.dtype(ml_dtypes.bfloat16)
+MANY: Final = 1 << 12
+"""Elements from which on somebody else may convert them."""
 _WIDE: Final = {"i1": np.int32, "i2": np.int32, "i4": np.int32, "u1": np.int64, "i8": np.int64}
 
 
@@ -32,6 +35,10 @@ def cast(array: Array, dtype: DType) -> Array:
         return _to_complex32(array)
     if array.dtype == complex32.numpy:
         array = _from_complex32(array)
+    if array.size >= MANY:
+        converted = LARGE_CONVERSION.implementation(array, dtype)
+        if converted is not None:
+            return converted
     with np.errstate(all="ignore"):
         return _convert(array, dtype)
 

@@ -15,7 +15,7 @@ from flambeau.schema.function import FunctionSchema, parse_schema
 from flambeau.schema.opdef import Effect, ErrorSample, OpDef, Sample
 from flambeau.schema.registry import register
 from flambeau.schema.traits import PLAIN, Traits
-from flambeau.tensor.array_library import is_host_array, np
+from flambeau.tensor.array_library import copy_into, is_host_array, np
 from flambeau.tensor.create import empty_strided
 from flambeau.tensor.grad_mode import refuse_writing
 from flambeau.tensor.layout import broadcast, preserved_strides
@@ -96,7 +96,8 @@ def _functional(run: Callable[..., None], broadcasts: bool) -> Callable[..., Ten
         if broadcasts and array.shape != rest[0]._array.shape:
             array = np.broadcast_to(array, broadcast(array.shape, rest[0]._array.shape))
         if array.flags.c_contiguous:
-            fresh = array.copy()
+            fresh = np.empty(array.shape, array.dtype)
+            copy_into(fresh, array)
         else:
             fresh = empty_strided(array.shape, preserved_strides(array.shape, _strides(array)), self.dtype)
             np.copyto(fresh, array)

@@ -17,7 +17,8 @@ from flambeau.ops.families.rows import Describe
 from flambeau.ops.families.rules import reduced_shape
 from flambeau.schema.dtype import DType, bfloat16, complex64, complex128, float16, float32, float64
 from flambeau.schema.opdef import DtypeRule, ErrorSample, OpDef, Sample, ShapeRule
-from flambeau.tensor.array_library import np
+from flambeau.tensor.array_library import is_host_array, np
+from flambeau.util.inversions import LARGE, ROW_FOLDS
 
 AS_IT_IS: Final = frozenset(map(np.dtype, (np.float32, np.float64, np.int64)))
 """What is added up without conversions."""
@@ -26,6 +27,9 @@ LONG: Final = 1024
 
 SHORT: Final = 8
 """Up to so many elements, NumPy adds up a row one after the other."""
+
+ROW: Final = 256
+"""Elements of a row that are added up in a few vectors, one after the other, before their sums are."""
 
 ULP: Final = {float16: 2.0, bfloat16: 2.0, float32: 16.0, float64: 16.0, complex64: 16.0, complex128: 16.0}
 """How far two orders of adding up may differ, for inputs whose sum does not cancel."""
@@ -79,6 +83,9 @@ def _added_quickly(array: Array, dims: tuple[int, ...]) -> Array:
     last = array.ndim - 1
     if dims == (last,) and 0 < array.shape[last] <= SHORT:
         return _added_slices(array)
+    by_rows = folded_rows("sum", np.add, array) if last in dims else None
+    if by_rows is not None:
+        return by_rows if len(dims) == 1 else reduce_with(np.add, by_rows, axis=dims[:-1], dtype=np.float64)
     if array.dtype != np.float32 or _adds_pairwise(array, dims):
         return reduce_with(np.add, array, axis=dims)
     if not array.flags.c_contiguous:
@@ -99,6 +106,28 @@ def add_rows(rows: np.ndarray, totals: np.ndarray) -> None:
     for i in range(len(rows) // length):
         for j in range(length):
             totals[j] += rows[i * length + j]
+
+
+def folded_rows(name: str, function: np.ufunc, array: Array) -> Array | None:
+    """A fold along the last axis of many float32 elements by native code; None where there is none.
+
+    Rows are cut into pieces of `ROW`, whose folds NumPy folds: so sums have NumPy's error, which grows with the
+    logarithm of the length.
+    """
+    is_served = array.dtype == np.float32 and array.size >= LARGE and array.shape[-1] >= 2 * SHORT
+    if not is_served or not is_host_array(array) or not array.flags.c_contiguous:
+        return None
+    count = array.shape[-1] // ROW
+    if not count:
+        return ROW_FOLDS.implementation(name, array)  # type: ignore[no-any-return]
+    end = count * ROW
+    pieces = ROW_FOLDS.implementation(name, array[..., :end].reshape(*array.shape[:-1], count, ROW))
+    if pieces is None:
+        return None
+    result = reduce_with(function, pieces, axis=-1)
+    if end == array.shape[-1]:
+        return result
+    return np.asarray(function(result, reduce_with(function, array[..., end:], axis=-1)))
 
 
 def _with_merged_ends(array: Array, dims: tuple[int, ...]) -> tuple[Array, tuple[int, ...]]:
