@@ -296,4 +296,15 @@ def _new_calls(kernel: EntryKernel, arguments: Sequence[Any]) -> LargeCalls | No
     is_decided_here = all(is_for_numbers(a.type) for a in definition.schema.arguments)
     if not available() or (is_decided_here and not is_worthwhile(definition, arguments)):
         return None
-    return LargeCalls(definition)
+    return LargeCalls(definition, has_fixed_numbers=_looks_at_numbers(definition, arguments))
+
+
+def _looks_at_numbers(definition: OpDef, arguments: Sequence[Any]) -> bool:
+    """Whether an operator refuses some numbers, so that kernels are for just those of a call."""
+    if definition.compute is None:
+        return False
+    types = [
+        TensorType(dtype=a.dtype) if isinstance(a, Tensor) else FLOAT if is_for_numbers(formal.type) else a
+        for formal, a in zip(definition.schema.arguments, arguments, strict=True)
+    ]
+    return definition.compute(*types) is None

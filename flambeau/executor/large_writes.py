@@ -72,7 +72,7 @@ class LargeWrites(LargeCalls):
 
 def _lie_in_one(target: np.ndarray[Any, Any], arguments: Sequence[Any]) -> bool:
     arrays = [a._array for a in arguments if isinstance(a, Tensor) and a._array.ndim]
-    return all([a.shape == target.shape and a.flags.c_contiguous for a in (target, *arrays)])
+    return all(a.shape == target.shape and a.flags.c_contiguous for a in (target, *arrays))
 
 
 def _flat(argument: Any) -> Any:
@@ -87,7 +87,7 @@ _writes: dict[str, LargeWrites] = {}
 @LARGE_WRITE.provide
 def _write(meaning: Pointwise, target: Tensor, arguments: Sequence[Any]) -> bool:
     writes = _writes_for(meaning, target)
-    if writes is None or not all([_is_apart(a, target) for a in arguments if isinstance(a, Tensor)]):
+    if writes is None or not all(_is_apart(a, target) for a in arguments if isinstance(a, Tensor)):
         return False
     return writes.write(target, arguments)
 

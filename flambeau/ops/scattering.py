@@ -12,7 +12,7 @@ from flambeau.ops.families.overwrite import overwrite
 from flambeau.ops.families.samples import longs, sample
 from flambeau.ops.families.scalars import exact_scalar
 from flambeau.ops.gathering import along, check_gather, check_index_range
-from flambeau.ops.indexing import places, with_mask_axes
+from flambeau.ops.indexing import is_leading_mask, places, with_mask_axes
 from flambeau.schema.dtype import from_numpy_dtype
 from flambeau.schema.opdef import ErrorSample, Sample
 from flambeau.schema.traits import Traits
@@ -34,9 +34,12 @@ def index_put(self: Array, indices: Sequence[Array | None], values: Array, accum
             f"Index put requires the source and destination dtypes match, got {display(self)} for the destination and "
             f"{display(values)} for the source."
         )
+    if len(indices) == 1 and not values.ndim and not accumulate and is_leading_mask(self, indices[0]):
+        _fill_masked(self, indices[0], values)
+        return
     self, indices = with_mask_axes(self, indices)
     where = places(self.shape, indices)
-    shape = self[where].shape
+    shape = _shape_of_named(self.shape, where)
     try:
         np.broadcast_to(values, shape)
     except ValueError:
@@ -48,6 +51,22 @@ def index_put(self: Array, indices: Sequence[Array | None], values: Array, accum
         fold_at(self, where, values, np.logical_or if self.dtype == np.bool_ else np.add)
     else:
         self[where] = values
+
+
+def _fill_masked(self: Array, mask: Array, value: Array) -> None:
+    """Write one number to the places of a mask of the first dimensions."""
+    if self.shape != mask.shape:
+        mask = np.expand_dims(mask, tuple(range(mask.ndim, self.ndim)))
+    np.copyto(self, value, where=mask)
+
+
+def _shape_of_named(shape: Sequence[int], where: tuple[Any, ...]) -> tuple[int, ...]:
+    """The sizes of what an index names."""
+    named = [dim for dim, index in enumerate(where) if not isinstance(index, slice)]
+    if len(named) == 1:
+        [dim] = named
+        return (*shape[:dim], *where[dim].shape, *shape[dim + 1 :])
+    return np.broadcast_to(np.False_, shape)[where].shape  # type: ignore[no-any-return]
 
 
 def names_one_slice(indices: Sequence[Array | None]) -> bool:

@@ -21,8 +21,8 @@ import numpy
 from flambeau.util.inversions import PLACES_ON_DEVICE
 
 __all__ = [
-    "add_at", "address_of", "as_strided", "device_view", "empty_in_order", "is_host_array", "is_on_device",
-    "is_outside", "may_look", "np", "on_device", "on_host",
+    "add_at", "address_of", "as_strided", "copy_into", "device_view", "empty_in_order", "is_host_array",
+    "is_on_device", "is_outside", "may_look", "np", "on_device", "on_host",
 ]  # fmt: skip
 
 
