@@ -25,10 +25,8 @@ from flambeau.executor import (
 from flambeau.executor import attention_kernels as _attention_kernels  # noqa: F401  (attention in plans)
 from flambeau.executor import convolution_kernels as _convolution_kernels  # noqa: F401  (convolutions of arrays)
 from flambeau.executor import device_kernels as _device_kernels  # noqa: F401  (the same on devices)
-from flambeau.executor import eager as _eager  # noqa: F401  (operators by themselves)
-from flambeau.executor import large_calls as _large_calls  # noqa: F401  (the same on large arrays)
-from flambeau.executor import large_conversions as _large_conversions  # noqa: F401  (the same of other dtypes)
-from flambeau.executor import large_writes as _large_writes  # noqa: F401  (the same where they are written)
+from flambeau.executor import eager as _eager  # noqa: F401  (operators by themselves, on large arrays too)
+from flambeau.executor import large_conversions as _large_conversions  # noqa: F401  (large arrays of other dtypes)
 from flambeau.executor import recurrent_kernels as _recurrent_kernels  # noqa: F401  (steps of recurrent layers)
 from flambeau.executor import row_folds as _row_folds  # noqa: F401  (sums along rows)
 from flambeau.executor.compiled_gradients import GradientPlan, Refusal

@@ -1,5 +1,6 @@
 """Operators by themselves on large arrays: one native loop over all elements, where NumPy would go over them once for
-each step of the operator's meaning. What is large is less for steps that NumPy takes tens of loops for (`least_large`).
+each step of the operator's meaning. What is large is less for several steps, and for those that NumPy takes tens of
+loops for (`least_large`).
 
 Which calls these are follows from the call alone, so that equal calls give equal bits from the first on; a program's
 first answer alone may be given by NumPy, rather than wait for a kernel (`util.at_hand`). What is one loop of NumPy's
@@ -254,7 +255,8 @@ def _calls_for(kernel: EntryKernel, arguments: Sequence[Any]) -> LargeCalls | No
         return None
     if calls is _UNKNOWN:
         calls = _calls[key] = _new_calls(kernel, arguments)
-    return calls
+    large: LargeCalls | None = calls
+    return large
 
 
 def first_large(kernel: EntryKernel, arguments: Sequence[Any]) -> int:

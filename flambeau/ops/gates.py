@@ -141,6 +141,7 @@ def _uniform(shape: tuple[int, ...], generator: Generator | None) -> Any:
         return rng.random(shape)
 
 
+@np.errstate(all="ignore")
 def _rrelu(self: Tensor, lower: float, upper: float, training: bool, generator: Generator | None) -> Any:
     if lower > upper:
         raise RuntimeError("Lower bound should be less than or equal to the upper bound")
@@ -185,6 +186,7 @@ def _noise(shape: tuple[int, ...], p: float) -> Any:
     return kept / (1 - p) if p < 1 else np.zeros(shape)
 
 
+@np.errstate(all="ignore")
 def _dropped(input: Tensor, p: float, shape: tuple[int, ...], alpha: bool) -> Tensor:
     dtype = input.dtype
     wide = cast(input._array, compute_dtype(dtype)) if dtype.is_floating_point or dtype.is_complex else input._array

@@ -96,9 +96,9 @@ def _check_broadcast(indices: Sequence[Array]) -> None:
             ) from None
 
 
-def is_leading_mask(self: Array, index: Array | None) -> bool:
+def is_leading_mask(self: Array, index: Array) -> bool:
     """Whether an index is a mask of the first dimensions, of just their sizes."""
-    return index is not None and index.dtype == np.bool_ and index.ndim > 0 and self.shape[: index.ndim] == index.shape
+    return bool(index.dtype == np.bool_ and index.ndim > 0 and self.shape[: index.ndim] == index.shape)
 
 
 def index_kernel(self: Array, indices: Sequence[Array | None]) -> Array:
@@ -108,7 +108,7 @@ def index_kernel(self: Array, indices: Sequence[Array | None]) -> Array:
         if index is not None and index.ndim and index.dtype == np.int64:
             check_range(index, self.shape[0], 0)
             return self.take(index, axis=0)
-        if is_leading_mask(self, index):
+        if index is not None and is_leading_mask(self, index):
             return np.ascontiguousarray(self[index])
     self, indices = with_mask_axes(self, indices)
     return np.array(self[places(self.shape, indices)], order="C")

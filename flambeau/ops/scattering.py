@@ -34,8 +34,9 @@ def index_put(self: Array, indices: Sequence[Array | None], values: Array, accum
             f"Index put requires the source and destination dtypes match, got {display(self)} for the destination and "
             f"{display(values)} for the source."
         )
-    if len(indices) == 1 and not values.ndim and not accumulate and is_leading_mask(self, indices[0]):
-        _fill_masked(self, indices[0], values)
+    mask = indices[0] if len(indices) == 1 and not values.ndim and not accumulate else None
+    if mask is not None and is_leading_mask(self, mask):
+        _fill_masked(self, mask, values)
         return
     self, indices = with_mask_axes(self, indices)
     where = places(self.shape, indices)

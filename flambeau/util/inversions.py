@@ -71,7 +71,7 @@ EAGER_CALL: Final = Inversion[Callable[[Any, Sequence[Any], Any], None]](
 )
 LARGE_CALL: Final = Inversion[Callable[[Any, Sequence[Any]], Any]](
     "runs a call of a kernel on large arrays as one native loop, given the kernel and its arguments; None where there "
-    "is no such loop (`executor.large_calls`)",
+    "is no such loop (`executor.eager`, with `executor.large_calls`)",
     lambda kernel, arguments: None,
 )
 LARGE_WRITE: Final = Inversion[Callable[[Any, Any, Sequence[Any]], bool]](
