@@ -34,7 +34,7 @@ def test_no_operator_warns_of_values() -> None:
     random = np.random.default_rng(0)
     warned = {}
     for definition in registry.all_definitions():
-        for sample in (definition.samples() if definition.samples else ()):
+        for sample in definition.samples() if definition.samples else ():
             with warnings.catch_warnings():
                 warnings.simplefilter("ignore")
                 arguments = hostile(sample.args, random)
