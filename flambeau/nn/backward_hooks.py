@@ -18,10 +18,16 @@ from typing import Any, Final
 from flambeau.autograd.function import Function
 from flambeau.tensor.grad_mode import is_grad_enabled
 from flambeau.tensor.tensor import Tensor, window
+from flambeau.util.user_code import warn_user
 
 Hook = Callable[..., Any]
 Gradients = tuple[Any, ...]
 COUNT: Final = "Backward hook returned an invalid number of grad_{what}, got {number}, but expected {expected}"
+NO_INPUTS: Final = (
+    "Full backward hook is firing when gradients are computed with respect to module outputs since no inputs require "
+    "gradients: the gradients that it gets of inputs are None"
+)
+
 
 class BackwardHookFunction(Function):
     """Tensors as they are, behind one node."""
@@ -79,6 +85,8 @@ class BackwardHooks:
                     gradients = _checked(returned, len(gradients), "output")
             self._outputs = gradients
             if not self._has_inputs:
+                if self._post:
+                    warn_user(NO_INPUTS, UserWarning)
                 self._run((None,) * self._count)
             return tuple([gradients[index] for index in indices])
 

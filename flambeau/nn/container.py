@@ -4,10 +4,12 @@ from __future__ import annotations
 
 import operator
 from collections.abc import ItemsView, Iterable, Iterator, KeysView, Mapping, ValuesView
+from itertools import groupby
 from typing import Any, Self, overload
 
 from flambeau.nn.module import Module
 
+ONLY_SEQUENTIAL = "a Sequential is added to another one, not to an object of {kind}: put modules into one first"
 NO_MODULE = "{owner}: {what} is not a Module subclass"
 
 
@@ -26,6 +28,26 @@ def _times(count: Any) -> int:
     return count
 
 
+def with_repeats(name: str, modules: Iterable[Any]) -> str:
+    """How modules in a list are shown: those in a row that look alike once, with how many there are.
+
+    >>> from flambeau import nn
+    >>> print(with_repeats("Layers", [nn.ReLU(), nn.ReLU(), nn.Tanh()]))
+    Layers(
+      (0-1): 2 x ReLU()
+      (2): Tanh()
+    )
+    """
+    lines, first = [], 0
+    for text, group in groupby(map(repr, modules)):
+        count = len(list(group))
+        where = f"({first}-{first + count - 1}): {count} x " if count > 1 else f"({first}): "
+        lines.append(f"{where}{text}".replace("\n", "\n  "))
+        first += count
+    inner = "".join(f"\n  {line}" for line in lines)
+    return f"{name}({inner}\n)" if lines else f"{name}()"
+
+
 class _Indexed(Module):
     """Submodules named "0", "1", ..., reached by position."""
 
@@ -42,10 +64,7 @@ class _Indexed(Module):
     def __getitem__(self, index: int | slice) -> Module:
         items = self._module_list()
         if isinstance(index, slice):
-            part = self._like_this()
-            for i, module in enumerate(items[index]):
-                part.add_module(str(i), module)
-            return part
+            return self._part(index)
         return items[self._place(index)]
 
     def __setitem__(self, index: int, module: Module) -> None:
@@ -90,6 +109,12 @@ class _Indexed(Module):
 
     def __add__(self, other: Iterable[Module]) -> _Indexed:
         return self._like_this().extend([*self, *other])
+
+    def _part(self, index: slice) -> _Indexed:
+        part = self._like_this()
+        for i, module in enumerate(self._module_list()[index]):
+            part.add_module(str(i), module)
+        return part
 
     def _like_this(self) -> _Indexed:
         """An empty container of the kind, for a part of this one; a subclass's own __init__ need not know of it."""
@@ -140,6 +165,18 @@ class Sequential(_Indexed):
 
     __rmul__ = __mul__
 
+    def __add__(self, other: Iterable[Module]) -> _Indexed:
+        if not isinstance(other, Sequential):
+            raise ValueError(ONLY_SEQUENTIAL.format(kind=type(other).__name__))
+        return super().__add__(other)
+
+    def _part(self, index: slice) -> _Indexed:
+        """Modules keep their names: a state dict of the whole has those of a part."""
+        part = self._like_this()
+        for name, module in list(self._modules.items())[index]:
+            part.add_module(name, module)
+        return part
+
     def __imul__(self, count: int) -> Self:
         return self.extend(list(self) * (_times(count) - 1))
 
@@ -159,6 +196,9 @@ class ModuleList(_Indexed):
         super().__init__()
         if modules is not None:
             self.extend(modules)
+
+    def __repr__(self) -> str:
+        return with_repeats(self._get_name(), self._module_list())
 
 
 class ModuleDict(Module):

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Callable
-from typing import Any
+from typing import Any, Final
 
 from flambeau.nn.backward_hooks import BackwardHooks
 from flambeau.nn.members import Members
@@ -38,9 +38,30 @@ class _Everywhere:
     post: Hooks
     backward: Hooks
     before_backward: Hooks
+    registration: dict[str, Hooks]
+    """Called when a parameter, a buffer or a module is registered, by which of them."""
 
 
-everywhere = _Everywhere({}, {}, {}, {})
+everywhere = _Everywhere({}, {}, {}, {}, {"parameter": {}, "buffer": {}, "module": {}})
+MIXED: Final = (
+    "Cannot use both regular backward hooks and full backward hooks on a single Module: register all of them by "
+    "register_full_backward_hook"
+)
+
+
+def registered(kind: str, module: Any, name: str, value: Any) -> Any:
+    """What becomes a member of a module: the value, or what the last hook of that kind gives for it."""
+    for hook in everywhere.registration[kind].values():
+        returned = hook.function(module, name, value)
+        value = value if returned is None else returned
+    return value
+
+
+def check_kind(module: Any, *, full: bool) -> None:
+    """Raise RuntimeError if a module has hooks of gradients by the other name."""
+    if module._is_full_backward_hook is not None and module._is_full_backward_hook != full:
+        raise RuntimeError(MIXED)
+    module._is_full_backward_hook = full
 
 
 def are_everywhere() -> bool:

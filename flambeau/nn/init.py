@@ -15,6 +15,7 @@ from flambeau.tensor.grad_mode import no_grad
 from flambeau.tensor.random import Generator, drawing
 from flambeau.tensor.tensor import Tensor, wrap
 from flambeau.util import blas
+from flambeau.util.user_code import warn_user
 
 GAINS: Final = {
     **dict.fromkeys(
@@ -25,12 +26,21 @@ GAINS: Final = {
     "relu": math.sqrt(2.0),
     "selu": 0.75,
 }
+EMPTY: Final = "Initializing zero-element tensors is a no-op"
 
 
 def _fill(name: str, tensor: Tensor, *arguments: Any, **keywords: Any) -> Tensor:
     """Runs an in-place operator on the tensor's memory, of which no gradient is recorded."""
     dispatch.call(f"aten::{name}", tensor.detach(), *arguments, **keywords)
     return tensor
+
+
+def _is_empty(tensor: Tensor) -> bool:
+    """Whether there is nothing to fill, of which it warns."""
+    if tensor.numel() == 0:
+        warn_user(EMPTY, UserWarning)
+        return True
+    return False
 
 
 def calculate_gain(nonlinearity: str, param: float | None = None) -> float:
@@ -141,12 +151,15 @@ def xavier_normal_(tensor: Tensor, gain: float = 1.0, generator: Generator | Non
     return normal_(tensor, 0.0, gain * math.sqrt(2.0 / sum(fans(tensor))), generator)
 
 
-def _kaiming_std(tensor: Tensor, a: float, mode: str, nonlinearity: str) -> float:
+def _fan(tensor: Tensor, mode: str) -> int:
     mode = mode.lower()
     if mode not in ("fan_in", "fan_out"):
         raise ValueError(f"Mode {mode} not supported, please use one of ['fan_in', 'fan_out']")
-    fan = fans(tensor)[0 if mode == "fan_in" else 1]
-    return calculate_gain(nonlinearity, a) / math.sqrt(fan)
+    return fans(tensor)[0 if mode == "fan_in" else 1]
+
+
+def _kaiming_std(tensor: Tensor, a: float, mode: str, nonlinearity: str) -> float:
+    return calculate_gain(nonlinearity, a) / math.sqrt(_fan(tensor, mode))
 
 
 def kaiming_uniform_(
@@ -157,7 +170,7 @@ def kaiming_uniform_(
 
     Raises ValueError for another mode or nonlinearity. A tensor without elements stays as it is.
     """
-    if tensor.numel() == 0:
+    if _is_empty(tensor):
         return tensor
     bound = math.sqrt(3.0) * _kaiming_std(tensor, a, mode, nonlinearity)
     return uniform_(tensor, -bound, bound, generator)
@@ -168,7 +181,7 @@ def kaiming_normal_(
     generator: Generator | None = None,
 ) -> Tensor:  # fmt: skip
     """Normal with variance gain^2 / fan. Raises ValueError as `kaiming_uniform_`."""
-    if tensor.numel() == 0:
+    if _is_empty(tensor):
         return tensor
     return normal_(tensor, 0.0, _kaiming_std(tensor, a, mode, nonlinearity), generator)
 
@@ -207,6 +220,11 @@ def sparse_(tensor: Tensor, sparsity: float, std: float = 0.01, generator: Gener
 def _calculate_fan_in_and_fan_out(tensor: Tensor) -> tuple[int, int]:
     """`fans`, under the name that other code knows it by."""
     return fans(tensor)
+
+
+def _calculate_correct_fan(tensor: Tensor, mode: str) -> int:
+    """The one of `fans` that a mode names."""
+    return _fan(tensor, mode)
 
 
 def _older_name(function: Callable[..., Tensor]) -> Callable[..., Tensor]:

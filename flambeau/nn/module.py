@@ -56,6 +56,8 @@ class Module:
     _forward_hooks: Hooks = {}  # noqa: RUF012
     _backward_hooks: Hooks = {}  # noqa: RUF012
     _backward_pre_hooks: Hooks = {}  # noqa: RUF012
+    _is_full_backward_hook: bool | None = None
+    """By which name hooks of gradients were registered, if any were."""
     _state_dict_hooks: Hooks = {}  # noqa: RUF012
     _load_state_dict_pre_hooks: Hooks = {}  # noqa: RUF012
     _load_state_dict_post_hooks: Hooks = {}  # noqa: RUF012
@@ -92,13 +94,13 @@ class Module:
             return
         if isinstance(value, Parameter):
             self._forget(name, but="_parameters")
-            self._parameters[name] = value
+            self.register_parameter(name, value)
         elif isinstance(value, Buffer):
             self._forget(name, but="_buffers")
             self.register_buffer(name, value, value.persistent)
         elif isinstance(value, Module):
             self._forget(name, but="_modules")
-            self._modules[name] = value
+            self._modules[name] = hooks.registered("module", self, name, value)
         elif (slot := self._slot(name)) is None:
             object.__setattr__(self, name, value)
         elif value is None or (slot == "_buffers" and isinstance(value, Tensor)):
@@ -143,7 +145,7 @@ class Module:
             raise TypeError(NO_PARAMETER.format(kind=type(parameter).__name__, name=name))
         if parameter is not None and parameter._node is not None:
             raise ValueError(NO_LEAF.format(name=name))
-        self._parameters[name] = parameter
+        self._parameters[name] = hooks.registered("parameter", self, name, parameter)
 
     def register_buffer(self, name: str, tensor: Tensor | None, persistent: bool = True) -> None:
         """Register state that is not trained; `persistent=False` leaves it out of `state_dict`."""
@@ -152,7 +154,7 @@ class Module:
             raise TypeError(
                 f"cannot assign '{type(tensor).__name__}' object to buffer '{name}' (Tensor or None required)"
             )
-        self._buffers[name] = tensor
+        self._buffers[name] = hooks.registered("buffer", self, name, tensor)
         (self._transient.discard if persistent else self._transient.add)(name)
 
     def add_module(self, name: str, module: Module | None) -> None:
@@ -160,7 +162,7 @@ class Module:
         self._check_name(name, "_modules")
         if module is not None and not isinstance(module, Module):
             raise TypeError(f"{type(module).__name__} is not a Module subclass")
-        self._modules[name] = module
+        self._modules[name] = hooks.registered("module", self, name, module)
 
     def register_module(self, name: str, module: Module | None) -> None:
         """`add_module`."""
@@ -232,6 +234,7 @@ class Module:
     def register_full_backward_hook(self, hook: Hook, prepend: bool = False) -> RemovableHandle:
         """Call `hook(module, grad_input, grad_output)` when the gradients of the arguments are known; a tuple that it
         gives takes their place."""
+        hooks.check_kind(self, full=True)
         return add_hook(self._hooks("_backward_hooks"), Registered(hook), prepend)
 
     def register_full_backward_pre_hook(self, hook: Hook, prepend: bool = False) -> RemovableHandle:
@@ -240,8 +243,9 @@ class Module:
         return add_hook(self._hooks("_backward_pre_hooks"), Registered(hook), prepend)
 
     def register_backward_hook(self, hook: Hook) -> RemovableHandle:
-        """The same as `register_full_backward_hook`."""
-        return self.register_full_backward_hook(hook)
+        """The older name of `register_full_backward_hook`. Raises RuntimeError for a module that has hooks by that."""
+        hooks.check_kind(self, full=False)
+        return add_hook(self._hooks("_backward_hooks"), Registered(hook))
 
     def _hooks(self, name: str) -> Hooks:
         if "_modules" not in self.__dict__:
@@ -372,15 +376,14 @@ class Module:
     # -- state --------------------------------------------------------------------------------------------------------
 
     def state_dict(
-        self, *, destination: dict[str, Any] | None = None, prefix: str = "", keep_vars: bool = False
+        self, destination: dict[str, Any] | None = None, prefix: str = "", keep_vars: bool = False
     ) -> dict[str, Any]:
         """Parameters and persistent buffers by dotted name, sharing memory with the module.
 
         They go into `destination`, if given, each name behind `prefix`; with `keep_vars` as the parameters themselves.
         """
         if destination is None:
-            destination = state.StateDict()
-            destination._metadata = {}
+            destination = state.empty()
         return state.collect(self, destination, prefix, keep_vars)
 
     def load_state_dict(

@@ -4,11 +4,14 @@ from __future__ import annotations
 
 import operator
 from collections.abc import Iterable, Iterator, Mapping
-from typing import Any, Self
+from typing import Any, Final, Self
 
 from flambeau.nn.module import Module
 from flambeau.nn.parameter import Parameter
+from flambeau.tensor.python_forms import typename
 from flambeau.tensor.tensor import Tensor
+
+NOT_CALLED: Final = "{kind} should not be called: it holds parameters for the module around it, whose forward uses them"
 
 
 def _as_parameter(value: Any) -> Any:
@@ -16,14 +19,26 @@ def _as_parameter(value: Any) -> Any:
     return Parameter(value) if isinstance(value, Tensor) and not isinstance(value, Parameter) else value
 
 
-def _described(key: str, value: Any) -> str:
+def _described(key: str, value: Any, elements: str) -> str:
     if not isinstance(value, Tensor):
-        return f"({key}): Object of type: {type(value).__name__}"
+        return f"  ({key}): Object of type: {type(value).__name__}"
     kind = "Parameter" if isinstance(value, Parameter) else "Tensor"
-    return f"({key}): {kind} containing: [{value.dtype} of size {'x'.join(map(str, value.shape))}]"
+    where = f" ({value.device})" if value.device.type != "cpu" else ""
+    return f"  ({key}): {kind} containing: [{elements} of size {'x'.join(map(str, value.shape))}{where}]"
 
 
-class ParameterList(Module):
+def _elements(value: Any) -> str:
+    return str(value.dtype) if isinstance(value, Tensor) else ""
+
+
+class _Parameters(Module):
+    """Parameters alone: there is nothing to call."""
+
+    def __call__(self, *args: Any, **kwargs: Any) -> Any:
+        raise RuntimeError(NOT_CALLED.format(kind=type(self).__name__))
+
+
+class ParameterList(_Parameters):
     """A list of parameters; tensors put in become parameters.
 
     Args:
@@ -80,10 +95,10 @@ class ParameterList(Module):
 
     def extra_repr(self) -> str:
         """One line for each value."""
-        return "\n".join(_described(str(i), value) for i, value in enumerate(self))
+        return "\n".join(_described(str(i), value, _elements(value)) for i, value in enumerate(self))
 
 
-class ParameterDict(Module):
+class ParameterDict(_Parameters):
     """Parameters by name, in the order in which they were put in; tensors put in become parameters.
 
     Args:
@@ -109,6 +124,8 @@ class ParameterDict(Module):
     def __setitem__(self, key: str, value: Any) -> None:
         if not isinstance(key, str):
             raise TypeError(f"a ParameterDict has strings for keys, not {type(key).__name__}")
+        if "." in key:
+            raise KeyError(f'a parameter\'s name can\'t contain ".", got {key!r}')
         self._keys[key] = None
         setattr(self, key, _as_parameter(value))
 
@@ -198,4 +215,4 @@ class ParameterDict(Module):
 
     def extra_repr(self) -> str:
         """One line for each value."""
-        return "\n".join(_described(key, value) for key, value in self.items())
+        return "\n".join(_described(key, value, typename(value)) for key, value in self.items())

@@ -5,6 +5,7 @@ Modules may do their own part another way: by `_save_to_state_dict`, `_load_from
 
 from __future__ import annotations
 
+from collections import OrderedDict
 from collections.abc import Callable, Iterator, Mapping
 from functools import partial
 from typing import Any, NamedTuple
@@ -29,13 +30,14 @@ class IncompatibleKeys(NamedTuple):
     def __repr__(self) -> str:
         if not self.missing_keys and not self.unexpected_keys:
             return "<All keys matched successfully>"
-        return f"IncompatibleKeys(missing_keys={self.missing_keys}, unexpected_keys={self.unexpected_keys})"
+        return f"_IncompatibleKeys(missing_keys={self.missing_keys}, unexpected_keys={self.unexpected_keys})"
 
 
-class StateDict(dict[str, Any]):
-    """Tensors by dotted name. `_metadata` has the versions of the modules they come from, by the modules' names."""
-
-    _metadata: dict[str, dict[str, Any]]
+def empty() -> dict[str, Any]:
+    """Where state is gathered. `_metadata` has the versions of the modules it comes from, by the modules' names."""
+    destination: Any = OrderedDict()
+    destination._metadata = OrderedDict()
+    return destination  # type: ignore[no-any-return]
 
 
 def own_tensors(module: Members) -> Iterator[tuple[str, Tensor]]:
@@ -64,8 +66,8 @@ def collect(module: Members, destination: dict[str, Any], prefix: str, keep_vars
     for before in module._state_dict_pre_hooks.values():
         before.function(module, prefix, keep_vars)
     local: dict[str, Any] = {"version": module._version}
-    if isinstance(destination, StateDict):
-        destination._metadata[prefix[:-1]] = local
+    if (metadata := getattr(destination, "_metadata", None)) is not None:
+        metadata[prefix[:-1]] = local
     module._save_to_state_dict(destination, prefix, keep_vars)
     for name, child in module._modules.items():
         if child is not None:
@@ -91,6 +93,8 @@ class Loading:
         self.errors: list[str] = []
         self.pending: list[Callable[[], Any]] = []
         """What is done once it is known that everything fits."""
+        self.then: list[Callable[[], Any]] = []
+        """Hooks behind that: they may say that keys are no matter."""
 
     def visit(self, module: Members, state: dict[str, Any], prefix: str, plain_load: Any) -> None:
         """Look at a module and all below it; `state` has their part alone. Modules that load in a way of their own do
@@ -110,10 +114,20 @@ class Loading:
             if child is not None:
                 self.visit(child, parts.get(name, {}), f"{prefix}{name}.", plain_load)
         for hook in module._load_state_dict_post_hooks.values():
-            self.pending.append(partial(hook.function, module, IncompatibleKeys(self.missing, self.unexpected)))
+            self.then.append(partial(hook.function, module, IncompatibleKeys(self.missing, self.unexpected)))
 
     def finish(self, name: str) -> IncompatibleKeys:
-        """Write everything. Raises RuntimeError listing all that is wrong, with nothing written."""
+        """Write everything. Raises RuntimeError listing all that is wrong: with nothing written, unless there are hooks
+        behind loading, which may take names off the list."""
+        if self.errors or not self.then:
+            self._refuse(name)
+        for write in (*self.pending, *self.then):
+            write()
+        self._refuse(name)
+        return IncompatibleKeys(self.missing, self.unexpected)
+
+
+    def _refuse(self, name: str) -> None:
         listed = list(self.errors)
         if self.strict and self.unexpected:
             listed.insert(0, f"Unexpected key(s) in state_dict: {', '.join(map(_quoted, self.unexpected))}.")
@@ -121,9 +135,6 @@ class Loading:
             listed.insert(0, f"Missing key(s) in state_dict: {', '.join(map(_quoted, self.missing))}.")
         if listed:
             raise RuntimeError(f"Error(s) in loading state_dict for {name}:\n\t" + "\n\t".join(listed))
-        for write in self.pending:
-            write()
-        return IncompatibleKeys(self.missing, self.unexpected)
 
 
 def load_own(

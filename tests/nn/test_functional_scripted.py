@@ -97,6 +97,7 @@ def assert_same(want: Any, got: Any) -> None:
         np.testing.assert_allclose(a.numpy(), b.numpy(), rtol=1e-4, atol=1e-5)
 
 
+@pytest.mark.filterwarnings("ignore::UserWarning")  # older names and settings left out, of which Python is warned
 @pytest.mark.parametrize("expression", [e.strip() for e in CALLS.replace("\n", ";").split(";") if e.strip()])
 def test_call(expression: str) -> None:
     function, used = function_of(expression, f"<call {expression}>")

@@ -449,7 +449,7 @@ def test_dicts_of_parameters_are_dicts() -> None:
     table |= {"d": 1}
     assert (table.copy().keys(), ({"z": 1} | table).keys()) == (["a", "c", "d"], ["z", "a", "c", "d"])
     assert table.fromkeys(["x"], 2).items() == [("x", 2)]
-    assert repr(table).splitlines()[1].startswith("  (a): Parameter containing")
+    assert repr(table).splitlines()[1].startswith("    (a): Parameter containing: [torch.FloatTensor of size 1]")
     table.clear()
     assert len(table) == 0
     assert not list(table.parameters())

@@ -6,11 +6,13 @@ says nothing of `inplace` is the operator itself.
 
 from __future__ import annotations
 
+from flambeau.nn.functions import warned
 from flambeau.ops.families.composite import F
 from flambeau.ops.surface import runs
 from flambeau.schema.dtype import DType
 from flambeau.tensor.tensor import Tensor
 from flambeau.util.choice import Shortcut
+from flambeau.util.scripting import is_scripting
 
 
 @runs("aten::relu", Shortcut("inplace", 1))
@@ -322,7 +324,7 @@ def softmax(input: Tensor, dim: int | None = None, _stacklevel: int = 3, dtype: 
     >>> F.softmax(flambeau.tensor([-2.0, 0.0, 3.0]), dim=0)
     tensor([0.0064, 0.0471, 0.9465])
     """
-    return F.softmax(input, _last_dim(input, dim), dtype)
+    return F.softmax(input, _last_dim("softmax", input, dim), dtype)
 
 
 def log_softmax(input: Tensor, dim: int | None = None, _stacklevel: int = 3, dtype: DType | None = None) -> Tensor:
@@ -339,7 +341,7 @@ def log_softmax(input: Tensor, dim: int | None = None, _stacklevel: int = 3, dty
     >>> F.log_softmax(flambeau.tensor([-2.0, 0.0, 3.0]), dim=0)
     tensor([-5.0550, -3.0550, -0.0550])
     """
-    return F.log_softmax(input, _last_dim(input, dim), dtype)
+    return F.log_softmax(input, _last_dim("log_softmax", input, dim), dtype)
 
 
 def softmin(input: Tensor, dim: int | None = None, _stacklevel: int = 3, dtype: DType | None = None) -> Tensor:
@@ -356,15 +358,18 @@ def softmin(input: Tensor, dim: int | None = None, _stacklevel: int = 3, dtype: 
     >>> F.softmin(flambeau.tensor([-2.0, 0.0, 3.0]), dim=0)
     tensor([0.8756, 0.1185, 0.0059])
     """
-    return F.softmax(F.neg(input), _last_dim(input, dim), dtype)
+    return F.softmax(F.neg(input), _last_dim("softmin", input, dim), dtype)
 
 
-def _last_dim(input: Tensor, dim: int | None) -> int:
+def _last_dim(name: str, input: Tensor, dim: int | None) -> int:
     """The dimension that `softmax` means when none is given: that of the classes, as it was before it had to be."""
     if dim is not None:
         return dim
     rank = input.dim()
-    return 0 if rank == 0 or rank == 1 or rank == 3 else 1
+    implicit = 0 if rank == 0 or rank == 1 or rank == 3 else 1
+    if not is_scripting():
+        warned.of_implicit_dim(name, implicit)
+    return implicit
 
 
 def gumbel_softmax(

@@ -20,6 +20,8 @@ def _sizes2(input: Tensor, output_size: BroadcastingList2[int | None]) -> list[i
         raise ValueError("Input dimension should be at least 3")
     if output_size is None or isinstance(output_size, int):
         return [_size_or(output_size, input.size(-2)), _size_or(output_size, input.size(-1))]
+    if len(output_size) > 2:
+        raise RuntimeError(f"output_size must be one int or 2, got {output_size}")
     return [_size_or(output_size[0], input.size(-2)), _size_or(output_size[-1], input.size(-1))]
 
 
@@ -29,6 +31,8 @@ def _sizes3(input: Tensor, output_size: BroadcastingList3[int | None]) -> list[i
     depth, height, width = input.size(-3), input.size(-2), input.size(-1)
     if output_size is None or isinstance(output_size, int):
         return [_size_or(output_size, depth), _size_or(output_size, height), _size_or(output_size, width)]
+    if len(output_size) > 3:
+        raise RuntimeError(f"output_size must be one int or 3, got {output_size}")
     return [
         _size_or(output_size[0], depth), _size_or(output_size[len(output_size) // 2], height),
         _size_or(output_size[-1], width),

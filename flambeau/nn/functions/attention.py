@@ -136,6 +136,13 @@ def _thirds(bias: Tensor | None) -> tuple[Tensor | None, Tensor | None, Tensor |
     return q, k, v
 
 
+def _fits_keys(mask: Tensor, key: Tensor) -> bool:
+    """Whether a mask has an element for each key of each element of the batch."""
+    if mask.size(-1) != key.size(0):
+        return False
+    return mask.dim() == 1 or mask.size(0) == key.size(1)
+
+
 def check(
     query: Tensor, key: Tensor, value: Tensor, key_padding_mask: Tensor | None, attn_mask: Tensor | None,
     embed_dim: int, num_heads: int, is_causal: bool,
@@ -153,6 +160,11 @@ def check(
         raise RuntimeError(
             f"For {rank}-D `query`, expected `key_padding_mask` to be None or {rank - 1}-D but found "
             f"{key_padding_mask.dim()}-D tensor instead"
+        )
+    if key_padding_mask is not None and not is_tracing() and not _fits_keys(key_padding_mask, key):
+        raise RuntimeError(
+            f"Expected key_padding_mask to have a row for each element of the batch and an element for each key, "
+            f"(batch, S), but got {key_padding_mask.shape} for a key of {key.shape}"
         )
     if attn_mask is not None and attn_mask.dim() != 2 and attn_mask.dim() != 3:
         raise RuntimeError(

@@ -5,9 +5,11 @@
 
 from __future__ import annotations
 
+from flambeau.nn.functions import warned
 from flambeau.ops.families.composite import F
 from flambeau.tensor.observer import is_tracing
 from flambeau.tensor.tensor import Tensor
+from flambeau.util.scripting import is_scripting
 
 
 def reduction_number(reduction: str, size_average: bool | None = None, reduce: bool | None = None) -> int:
@@ -17,9 +19,10 @@ def reduction_number(reduction: str, size_average: bool | None = None, reduce: b
     2
     """
     if size_average is not None or reduce is not None:
-        if reduce is False:
-            return 0
-        return 2 if size_average is False else 1
+        number = 0 if reduce is False else 2 if size_average is False else 1
+        if not is_scripting():
+            warned.of_older_reduction(("none", "mean", "sum")[number])
+        return number
     if reduction == "none":
         return 0
     if reduction == "mean" or reduction == "elementwise_mean":
@@ -77,6 +80,8 @@ def mse_loss(
     >>> F.mse_loss(flambeau.tensor([0.5, 1.0]), flambeau.tensor([1.0, 3.0]))
     tensor(2.1250)
     """
+    if not is_scripting():
+        warned.of_sizes(input, target)
     number = reduction_number(reduction, size_average, reduce)
     if weight is None:
         return F.mse_loss(input, target, number)
@@ -105,6 +110,8 @@ def l1_loss(
     >>> F.l1_loss(flambeau.tensor([0.5, 1.0]), flambeau.tensor([1.0, 3.0]))
     tensor(1.2500)
     """
+    if not is_scripting():
+        warned.of_sizes(input, target)
     number = reduction_number(reduction, size_average, reduce)
     if weight is None:
         return F.l1_loss(input, target, number)
@@ -133,6 +140,8 @@ def smooth_l1_loss(
     >>> F.smooth_l1_loss(flambeau.tensor([0.5, 1.0]), flambeau.tensor([1.0, 3.0]))
     tensor(0.8125)
     """
+    if not is_scripting():
+        warned.of_sizes(input, target)
     return F.smooth_l1_loss(input, target, reduction_number(reduction, size_average, reduce), beta)
 
 
@@ -156,6 +165,8 @@ def huber_loss(
     >>> F.huber_loss(flambeau.tensor([0.5, 1.0]), flambeau.tensor([1.0, 3.0]))
     tensor(0.8125)
     """
+    if not is_scripting():
+        warned.of_sizes(input, target)
     number = reduction_number(reduction)
     if weight is None:
         return F.huber_loss(input, target, number, delta)
@@ -331,6 +342,8 @@ def kl_div(
         added = F.kl_div(input, target, 2, log_target=log_target)
         return F.div(added, input.size(0)) if input.dim() > 0 else added
     number = reduction_number(reduction, size_average, reduce)
+    if number == 1 and not is_scripting():
+        warned.of_mean()
     return F.kl_div(input, target, number, log_target=log_target)
 
 

@@ -4,8 +4,10 @@ from __future__ import annotations
 
 from math import floor
 
+from flambeau.nn.functions import warned
 from flambeau.ops.families.composite import F
 from flambeau.tensor.tensor import Tensor
+from flambeau.util.scripting import is_scripting
 
 
 def interpolate(
@@ -179,6 +181,8 @@ def upsample(
     >>> F.upsample(flambeau.ones(1, 2, 4, 4), scale_factor=2).shape
     flambeau.Size([1, 2, 8, 8])
     """
+    if not is_scripting():
+        warned.of_older_upsampling("upsample")
     return interpolate(input, size, scale_factor, mode, align_corners)
 
 
@@ -200,6 +204,8 @@ def upsample_nearest(
     >>> F.upsample_nearest(flambeau.ones(1, 2, 4, 4), scale_factor=2).shape
     flambeau.Size([1, 2, 8, 8])
     """
+    if not is_scripting():
+        warned.of_older_upsampling("upsample_nearest")
     return interpolate(input, size, scale_factor, "nearest")
 
 
@@ -221,6 +227,8 @@ def upsample_bilinear(
     >>> F.upsample_bilinear(flambeau.ones(1, 2, 4, 4), scale_factor=2).shape
     flambeau.Size([1, 2, 8, 8])
     """
+    if not is_scripting():
+        warned.of_older_upsampling("upsample_bilinear")
     return interpolate(input, size, scale_factor, "bilinear", True)
 
 
@@ -257,6 +265,8 @@ def grid_sample(
         )
     by_mode = 0 if mode == "bilinear" else 1 if mode == "nearest" else 2
     by_padding = 0 if padding_mode == "zeros" else 1 if padding_mode == "border" else 2
+    if align_corners is None and not is_scripting():
+        warned.of_corners("grid_sample")
     return F.grid_sampler(input, grid, by_mode, by_padding, align_corners is True)
 
 
@@ -276,4 +286,6 @@ def affine_grid(theta: Tensor, size: list[int], align_corners: bool | None = Non
     >>> F.affine_grid(flambeau.ones(1, 2, 3), (1, 1, 4, 4), align_corners=False).shape
     flambeau.Size([1, 4, 4, 2])
     """
+    if align_corners is None and not is_scripting():
+        warned.of_corners("affine_grid")
     return F.affine_grid_generator(theta, size, align_corners is True)

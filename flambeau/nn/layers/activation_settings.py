@@ -160,13 +160,13 @@ class Threshold(Activation):
 
     def __init__(self, threshold: float, value: float, inplace: bool = False) -> None:
         super().__init__()
-        self.threshold = float(threshold)
-        self.value = float(value)
+        self.threshold = threshold
+        self.value = value
         self.inplace = inplace
 
     def forward(self, input: Tensor) -> Tensor:
         """Element by element; the shape stays."""
-        return functional.threshold(input, self.threshold, self.value, self.inplace)
+        return functional.threshold(input, float(self.threshold), float(self.value), self.inplace)
 
 
 class Softplus(Layer):
@@ -268,13 +268,13 @@ class Hardtanh(Activation):
         super().__init__()
         if not max_val > min_val:
             raise ValueError(f"max_val must be larger than min_val, got {max_val} and {min_val}")
-        self.min_val = float(min_val)
-        self.max_val = float(max_val)
+        self.min_val = min_val
+        self.max_val = max_val
         self.inplace = inplace
 
     def forward(self, input: Tensor) -> Tensor:
         """Element by element; the shape stays."""
-        return functional.hardtanh(input, self.min_val, self.max_val, self.inplace)
+        return functional.hardtanh(input, float(self.min_val), float(self.max_val), self.inplace)
 
 
 class GLU(Layer):

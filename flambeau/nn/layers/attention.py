@@ -5,7 +5,7 @@ from __future__ import annotations
 from flambeau.nn import init
 from flambeau.nn.functions.attention import multi_head_attention_forward
 from flambeau.nn.layers import fresh
-from flambeau.nn.layers.linear import Linear
+from flambeau.nn.layers.linear import NonDynamicallyQuantizableLinear
 from flambeau.nn.module import Module
 from flambeau.nn.parameter import Parameter
 from flambeau.schema.device import Device
@@ -89,7 +89,9 @@ class MultiheadAttention(Module):
         ):
             parameter = fresh.parameter(*sizes, dtype=dtype, device=device) if is_used else None
             self.register_parameter(name, parameter)
-        self.out_proj = Linear(embed_dim, embed_dim, bias=bias, device=device, dtype=dtype)
+        self.out_proj = NonDynamicallyQuantizableLinear(
+            embed_dim, embed_dim, bias=bias, device=device, dtype=dtype
+        )
         self.add_zero_attn = add_zero_attn
         self._reset_parameters()
 

@@ -63,6 +63,10 @@ class Linear(Module):
         return f"in_features={self.in_features}, out_features={self.out_features}, bias={self.bias is not None}"
 
 
+class NonDynamicallyQuantizableLinear(Linear):
+    """`Linear` as it is within attention, which reads its parameters instead of calling it."""
+
+
 class Bilinear(Module):
     """x1^T A x2 + b: (..., in1_features) and (..., in2_features) to (..., out_features).
 

@@ -233,7 +233,7 @@ class _LPPool(Layer):
         self, norm_type: float, kernel_size: Sizes, stride: Sizes | None = None, ceil_mode: bool = False
     ) -> None:
         super().__init__()
-        self.norm_type = float(norm_type)
+        self.norm_type = norm_type
         self.kernel_size: Any = kernel_size
         self.stride = stride
         self.ceil_mode = ceil_mode
@@ -258,7 +258,7 @@ class LPPool1d(_LPPool):
 
     def forward(self, input: Tensor) -> Tensor:
         """One element for each window."""
-        return functional.lp_pool1d(input, self.norm_type, self.kernel_size, self.stride, self.ceil_mode)
+        return functional.lp_pool1d(input, float(self.norm_type), self.kernel_size, self.stride, self.ceil_mode)
 
 
 class LPPool2d(_LPPool):
@@ -280,7 +280,7 @@ class LPPool2d(_LPPool):
 
     def forward(self, input: Tensor) -> Tensor:
         """One element for each window."""
-        return functional.lp_pool2d(input, self.norm_type, self.kernel_size, self.stride, self.ceil_mode)
+        return functional.lp_pool2d(input, float(self.norm_type), self.kernel_size, self.stride, self.ceil_mode)
 
 
 class LPPool3d(_LPPool):
@@ -303,4 +303,4 @@ class LPPool3d(_LPPool):
 
     def forward(self, input: Tensor) -> Tensor:
         """One element for each window."""
-        return functional.lp_pool3d(input, self.norm_type, self.kernel_size, self.stride, self.ceil_mode)
+        return functional.lp_pool3d(input, float(self.norm_type), self.kernel_size, self.stride, self.ceil_mode)

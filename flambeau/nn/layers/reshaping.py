@@ -70,6 +70,10 @@ class Unflatten(Layer):
         self.dim = dim
         self.unflattened_size = sizes
 
+    def extra_repr(self) -> str:
+        """The dimension and the sizes."""
+        return f"dim={self.dim}, unflattened_size={self.unflattened_size}"
+
     def forward(self, input: Tensor) -> Tensor:
         """A view."""
         return input.unflatten(self.dim, self.unflattened_size)

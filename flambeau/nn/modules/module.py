@@ -10,6 +10,7 @@ from __future__ import annotations
 
 from flambeau.nn.hooks import Hook, Registered, everywhere
 from flambeau.nn.module import Module as Module
+from flambeau.nn.state import IncompatibleKeys as _IncompatibleKeys  # noqa: F401
 from flambeau.util.hooks import RemovableHandle, add_hook
 
 
@@ -33,3 +34,18 @@ def register_module_full_backward_hook(hook: Hook) -> RemovableHandle:
 def register_module_full_backward_pre_hook(hook: Hook) -> RemovableHandle:
     """Call `hook(module, grad_output)` for every module whose gradients are about to be computed."""
     return add_hook(everywhere.before_backward, Registered(hook))
+
+
+def register_module_parameter_registration_hook(hook: Hook) -> RemovableHandle:
+    """Call `hook(module, name, parameter)` when a module gets a parameter; what it gives takes its place."""
+    return add_hook(everywhere.registration["parameter"], Registered(hook))
+
+
+def register_module_buffer_registration_hook(hook: Hook) -> RemovableHandle:
+    """Call `hook(module, name, buffer)` when a module gets a buffer; what it gives takes its place."""
+    return add_hook(everywhere.registration["buffer"], Registered(hook))
+
+
+def register_module_module_registration_hook(hook: Hook) -> RemovableHandle:
+    """Call `hook(module, name, submodule)` when a module gets a submodule; what it gives takes its place."""
+    return add_hook(everywhere.registration["module"], Registered(hook))

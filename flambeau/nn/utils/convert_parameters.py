@@ -36,5 +36,5 @@ def vector_to_parameters(vec: Tensor, parameters: Iterable[Parameter]) -> None:
     for parameter in parameters:
         count = parameter.numel()
         part = F.narrow(vec.detach(), 0, start, count)
-        parameter.replace_data(F.view(part, list(parameter.shape)))
+        parameter.data = F.view(part, list(parameter.shape))
         start += count

@@ -11,7 +11,7 @@ or of slices where whole slices go.
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Mapping
+from collections.abc import Iterable, Iterator, Mapping
 from typing import Any, TypeVar
 
 import numpy as np
@@ -71,6 +71,8 @@ class BasePruningMethod:
     """
 
     PRUNING_TYPE: str = "global"
+    _tensor_name: str
+    """The parameter that it prunes, once it was applied."""
 
     def compute_mask(self, scores: Tensor, mask: Tensor) -> Tensor:
         """The next mask. Raises NotImplementedError unless written."""
@@ -119,6 +121,7 @@ class BasePruningMethod:
                 f"{list(scores.shape)}"
             )
         method = cls(*args, **kwargs)
+        method._tensor_name = name
         new_mask = method.next_mask(scores, mask) if was_pruned else method.compute_mask(scores, mask)
         return custom_from_mask(module, name, new_mask)
 
@@ -135,12 +138,16 @@ def mask_of(module: Module, name: str) -> Tensor:
 class Identity(BasePruningMethod):
     """Nothing goes."""
 
+    PRUNING_TYPE = "unstructured"
+
     def compute_mask(self, scores: Tensor, mask: Tensor) -> Tensor:
         """The mask that there is."""
         return mask
 
 
 class _Entries(BasePruningMethod):
+    PRUNING_TYPE = "unstructured"
+
     def __init__(self, amount: Amount) -> None:
         check(amount)
         self.amount = amount
@@ -172,6 +179,8 @@ class RandomUnstructured(_Entries):
 class LnStructured(BasePruningMethod):
     """The slices of `dim` with the smallest norms of order `n` go. Raises IndexError for a dimension that is not
     there, ValueError for vectors."""
+
+    PRUNING_TYPE = "structured"
 
     def __init__(self, amount: Amount, n: float, dim: int = -1) -> None:
         check(amount)
@@ -216,6 +225,57 @@ class CustomFromMask(BasePruningMethod):
     def compute_mask(self, scores: Tensor, mask: Tensor) -> Tensor:
         """Without the entries of both masks."""
         return F.mul(F.to(self.mask, mask.dtype), mask)
+
+
+class PruningContainer(BasePruningMethod):
+    """Methods for one parameter, each of which goes on with what the ones before it left. `_tensor_name` of a method
+    says for which.
+
+    Args:
+        methods: the methods, in their order.
+
+    >>> first, second = L1Unstructured(1), L1Unstructured(1)
+    >>> first._tensor_name = second._tensor_name = "weight"
+    >>> container = PruningContainer(first)
+    >>> container.add_pruning_method(second)
+    >>> import flambeau
+    >>> container.compute_mask(flambeau.tensor([3.0, 1.0, 2.0]), flambeau.ones(3))
+    tensor([1., 0., 0.])
+    """
+
+    def __init__(self, *methods: Any) -> None:
+        self._methods: list[BasePruningMethod] = []
+        listed = list(methods[0]) if len(methods) == 1 and not isinstance(methods[0], BasePruningMethod) else methods
+        for method in listed:
+            self._tensor_name = getattr(method, "_tensor_name", "") if not self._methods else self._tensor_name
+            self.add_pruning_method(method)
+
+    def add_pruning_method(self, method: BasePruningMethod) -> None:
+        """Put a method behind the others. Raises TypeError for what is none, ValueError for another parameter's."""
+        if not isinstance(method, BasePruningMethod):
+            raise TypeError(f"{type(method).__name__} is not a BasePruningMethod subclass")
+        name = getattr(method, "_tensor_name", "")
+        if self._methods and name != self._tensor_name:
+            raise ValueError(
+                f"Can only add pruning methods acting on the parameter named '{self._tensor_name}' to this "
+                f"PruningContainer, not one acting on '{name}'"
+            )
+        self._methods.append(method)
+
+    def __len__(self) -> int:
+        return len(self._methods)
+
+    def __iter__(self) -> Iterator[BasePruningMethod]:
+        return iter(self._methods)
+
+    def __getitem__(self, index: int) -> BasePruningMethod:
+        return self._methods[index]
+
+    def compute_mask(self, scores: Tensor, mask: Tensor) -> Tensor:
+        """The mask behind all methods."""
+        for method in self._methods:
+            mask = method.next_mask(scores, mask)
+        return mask
 
 
 def identity(module: M, name: str) -> M:
@@ -273,7 +333,7 @@ def global_unstructured(
 ) -> None:  # fmt: skip
     """Prune several parameters, given as module and name, as if they were one. Raises TypeError for methods of slices:
     those of your own say `PRUNING_TYPE = "unstructured"`."""
-    if not issubclass(pruning_method, _Entries) and pruning_method.PRUNING_TYPE != "unstructured":
+    if pruning_method.PRUNING_TYPE != "unstructured":
         raise TypeError(f"{pruning_method.__name__} prunes slices: only methods of single entries prune globally")
     listed, known_scores = list(parameters), importance_scores or {}
     scores = []

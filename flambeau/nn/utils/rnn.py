@@ -73,6 +73,10 @@ class PackedSequence(NamedTuple):
         """Whether it is on a GPU."""
         return bool(self.data.is_cuda)
 
+    def is_pinned(self) -> bool:
+        """Whether its elements are in memory that a GPU copies from."""
+        return bool(self.data.is_pinned())
+
 
 def invert_permutation(permutation: Tensor | None) -> Tensor | None:
     """The permutation that undoes one."""
