@@ -17,16 +17,17 @@ from flambeau.autograd.anomaly_mode import detect_anomaly, set_detect_anomaly
 from flambeau.autograd.backward import backward, grad
 from flambeau.autograd.function import Function
 from flambeau.autograd.gradcheck import gradcheck, gradgradcheck
+from flambeau.autograd.multithreading import set_multithreading_enabled
+from flambeau.autograd.variable import Variable
 from flambeau.tensor.grad_mode import enable_grad, inference_mode, is_grad_enabled, no_grad, set_grad_enabled
-from flambeau.tensor.tensor import Tensor as Variable
 from flambeau.util.import_paths import provide as _provide
 
 __getattr__ = _provide(
-    __name__, {"grad_mode": "enable_grad inference_mode no_grad set_grad_enabled", "variable": "Variable"}
+    __name__, {"grad_mode": "enable_grad inference_mode no_grad set_grad_enabled set_multithreading_enabled"}
 )
 
 __all__ = [
     "Function", "Variable", "backward", "detect_anomaly", "enable_grad", "forward_ad", "functional", "grad",
     "gradcheck", "gradgradcheck", "graph", "inference_mode", "is_grad_enabled", "no_grad", "profiler",
-    "set_detect_anomaly", "set_grad_enabled",
+    "set_detect_anomaly", "set_grad_enabled", "set_multithreading_enabled",
 ]  # fmt: skip

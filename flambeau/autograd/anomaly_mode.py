@@ -24,6 +24,7 @@ import numpy as np
 from flambeau.autograd.quick_calls import careful
 from flambeau.tensor.settled import readable
 from flambeau.tensor.tensor import Tensor
+from flambeau.util.user_code import warn_user
 
 if TYPE_CHECKING:
     from flambeau.autograd.node import Gradients, Node
@@ -33,6 +34,10 @@ DETECTED: Final = "Error detected in {name}. Traceback of forward call that caus
 NO_PLACE: Final = (
     "Error detected in {name}. No forward pass information available. Enable detect anomaly during forward pass for "
     "more information."
+)
+SLOW: Final = (
+    "Anomaly Detection has been enabled: each operation keeps where it was called, and each gradient is looked "
+    "through. That takes time: leave it to debugging"
 )
 NAN: Final = "Function '{name}' returned nan values in its {index}th output."
 
@@ -116,6 +121,7 @@ class detect_anomaly:  # noqa: N801  (as programs write it)
     """
 
     def __init__(self, check_nan: bool = True) -> None:
+        warn_user(SLOW, UserWarning)
         self._check_nan = check_nan
         self._before: list[tuple[bool, bool]] = []
 

@@ -11,9 +11,14 @@ from flambeau.autograd.node import Edge, GradientEdge, accumulate, call_post_hoo
 from flambeau.batching.vmap import vmap
 from flambeau.ops.derivatives.operators import OPERATORS
 from flambeau.tensor.tensor import Tensor
+from flambeau.util.user_code import warn_user
 
 Tensors = Tensor | GradientEdge | Sequence[Tensor | GradientEdge]
 
+CYCLE: Final = (
+    "Using backward() with create_graph=True makes parameters and their gradients keep each other in memory: write "
+    "autograd.grad(..., create_graph=True), or set .grad to None when it has been used"
+)
 NOT_ASKED: Final = "element {number} of tensors does not require grad and does not have a grad_fn"
 NO_INPUT: Final = "all inputs have to be Tensors or GradientEdges, but got {kind}"
 NO_BATCH: Final = (
@@ -54,6 +59,8 @@ def backward(
     >>> x.grad
     tensor(6.)
     """
+    if create_graph:
+        warn_user(CYCLE, UserWarning)
     if inputs is None and type(tensors) is Tensor and (grad_tensors is None or isinstance(grad_tensors, Tensor)):
         _back_from(tensors, grad_tensors, create_graph if retain_graph is None else retain_graph, create_graph)
         return

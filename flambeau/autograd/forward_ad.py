@@ -35,6 +35,12 @@ OTHER_SIZE: Final = (
 )
 
 
+TWICE: Final = (
+    "Making a dual Tensor based on a Tensor that already has a forward gradient at the same level 0 is not supported: "
+    "unpack_dual(tensor).primal has none"
+)
+
+
 class UnpackedDualTensor(NamedTuple):
     """A tensor without its tangent, and the tangent; None if it has none.
 
@@ -164,6 +170,8 @@ def make_dual(tensor: Tensor, tangent: Tensor, *, level: int | None = None) -> T
             raise ValueError(f"Expected {what} to be floating point or complex, but got: {one.dtype}")
     if tensor._array.shape != tangent._array.shape:
         raise RuntimeError(OTHER_SIZE.format(list(tensor._array.shape), list(tangent._array.shape)))
+    if current.tangent_of(tensor) is not None:
+        raise RuntimeError(TWICE)
     return current.lifted(current.dual(tensor, tangent))
 
 

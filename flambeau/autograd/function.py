@@ -32,11 +32,13 @@ from flambeau.tensor.observer import current
 from flambeau.tensor.recorder import tensors_in
 from flambeau.tensor.settled import settle
 from flambeau.tensor.tensor import Tensor, window
+from flambeau.util.user_code import warn_user
 
 LEGACY: Final = (
     "Legacy autograd function with non-static forward method is deprecated. Please use new-style autograd function "
     "with static forward method: decorate forward and backward with @staticmethod, and call {name}.apply(...)"
 )
+NO_OBJECTS: Final = "{name} should not be instantiated: its methods are static. Call {name}.apply(...)"
 NO_FORWARD: Final = "You must implement the forward function for custom autograd.Function."
 NO_BACKWARD: Final = (
     "You must implement either the backward or vjp method for your custom autograd.Function to use it with backward "
@@ -101,6 +103,9 @@ class Function:
         cls._call = functools.partial(_call, cls)
 
     def __init__(self, *args: Any, **kwargs: Any) -> None:
+        warn_user(NO_OBJECTS.format(name=type(self).__name__), DeprecationWarning)
+
+    def __call__(self, *args: Any, **kwargs: Any) -> Any:
         raise RuntimeError(LEGACY.format(name=type(self).__name__))
 
     @staticmethod
@@ -150,6 +155,10 @@ class Function:
         if watching is not None:
             return watching.called_python(cls.__name__, cls._call, values)
         return _call(cls, *values)
+
+
+BackwardCFunction = FunctionCtx
+"""The class of all nodes of custom functions."""
 
 
 def _bound(cls: type[Function], args: tuple[Any, ...], kwargs: dict[str, Any]) -> tuple[Any, ...]:

@@ -25,6 +25,7 @@ from flambeau.autograd.gradcheck_ways import (
     along,
     asking_outputs,
     check_batched,
+    check_batched_forward,
     from_reals,
     reals,
 )
@@ -62,6 +63,12 @@ UNDEFINED: Final = (
 )
 
 
+OVERLAPPING: Final = (
+    "The {number}th input has a dimension with stride 0: its elements are in one place, and cannot be varied by "
+    "themselves. Pass its .contiguous()"
+)
+
+
 @dataclass(frozen=True, slots=True)
 class _Setting:
     """What a check was asked for."""
@@ -76,6 +83,7 @@ class _Setting:
     is_batched: bool
     goes_forward: bool
     goes_back: bool
+    goes_forward_in_batches: bool
 
 
 def gradcheck(
@@ -92,7 +100,9 @@ def gradcheck(
     check_batched_grad: bool = False,
     check_forward_ad: bool = False,
     check_backward_ad: bool = True,
+    check_batched_forward_grad: bool = False,
     fast_mode: bool = False,
+    masked: bool | None = None,
 ) -> bool:
     """Compare the gradients of a function with central differences; True if they agree.
 
@@ -108,7 +118,9 @@ def gradcheck(
         check_batched_grad: several gradients of a result must go back at once, as `vmap` has it.
         check_forward_ad: compare tangents (`forward_ad`) as well.
         check_backward_ad: compare the gradients; not with False.
+        check_batched_forward_grad: several tangents of an input must go forward at once, as `vmap` has it.
         fast_mode: compare one random combination of elements in place of the whole Jacobian.
+        masked: accepted, without effect: it is about sparse tensors.
 
     Raises ValueError if no input asks for gradients, or there is nothing to compare.
 
@@ -121,13 +133,14 @@ def gradcheck(
         raise ValueError(NOTHING)
     setting = _Setting(
         eps, atol, rtol, nondet_tol, fast_mode, check_undefined_grad and check_backward_ad, check_grad_dtypes,
-        check_batched_grad, check_forward_ad, check_backward_ad,
+        check_batched_grad, check_forward_ad, check_backward_ad, check_batched_forward_grad,
     )  # fmt: skip
     listed = [inputs] if isinstance(inputs, Tensor) else list(inputs)
     asking = [n for n, value in enumerate(listed) if isinstance(value, Tensor) and value.requires_grad]
     if not asking:
         raise ValueError(NO_INPUT)
     for number in asking:
+        _check_apart(listed[number], number)
         if listed[number]._array.dtype.char not in "dD":
             warnings.warn(PRECISION.format(number=number), stacklevel=2)
     try:
@@ -197,7 +210,8 @@ def _check(func: Function, inputs: list[Any], asking: list[int], setting: _Setti
     with enable_grad():
         outputs = asking_outputs(func, inputs)
     if not outputs:
-        raise GradcheckError(NO_OUTPUT)
+        _check_constant(func, inputs, asking, setting)
+        return
     if setting.checks_undefined:
         _check_undefined(outputs)
     generator = np.random.default_rng(0)
@@ -215,6 +229,29 @@ def _check(func: Function, inputs: list[Any], asking: list[int], setting: _Setti
             if setting.goes_forward:
                 forward = factors @ along(func, inputs, number, output_index, directions)
                 _compare(forward, numerical, output_index, number, setting)
+            if setting.goes_forward_in_batches:
+                check_batched_forward(func, inputs, number, output_index, directions)
+
+
+def _check_apart(value: Tensor, number: int) -> None:
+    """Raise RuntimeError for an input with several elements in one place: it cannot be varied element by element."""
+    if any(stride == 0 and size > 1 for stride, size in zip(value.stride(), value._array.shape, strict=True)):
+        raise RuntimeError(OVERLAPPING.format(number=number))
+
+
+def _check_constant(func: Function, inputs: list[Any], asking: list[int], setting: _Setting) -> None:
+    """Raise GradcheckError unless a function without gradients gives the same whatever its inputs are."""
+    for number in asking:
+        numbers = reals(inputs[number])
+        for direction in np.eye(numbers.size):
+            ends = []
+            for sign in (1, -1):
+                shifted = wrap(from_reals(numbers + sign * setting.eps * direction, inputs[number]))
+                result = func(*[shifted if n == number else value for n, value in enumerate(inputs)])
+                ends.append([reals(one) for one in (result if isinstance(result, tuple | list) else [result])])
+            far = 2 * setting.eps * setting.atol
+            if any(not np.allclose(a, b, rtol=0, atol=far) for a, b in zip(*ends, strict=True)):
+                raise GradcheckError(NO_OUTPUT)
 
 
 def _ways_back(output: Tensor, of: list[Tensor], factors: Matrix, setting: _Setting) -> list[Matrix]:
@@ -255,7 +292,7 @@ def _numerical(
             shifted = wrap(from_reals(numbers + sign * eps * direction, varied))
             moved = shifted.to(varied.device).requires_grad_()
             with enable_grad():
-                outputs = asking_outputs(func, [moved if n == number else value for n, value in enumerate(inputs)])
+                outputs = asking_outputs(func, [moved if value is varied else value for value in inputs])
             ends.append(reals(outputs[output_index]))
         columns.append((ends[0] - ends[1]) / (2 * eps))
     return np.array(columns).reshape(len(directions), -1).T

@@ -10,6 +10,7 @@ import numpy.typing as npt
 
 from flambeau.autograd.backward import grad
 from flambeau.autograd.forward_ad import dual_level, make_dual, unpack_dual
+from flambeau.batching.vmap import vmap
 from flambeau.tensor.grad_mode import enable_grad
 from flambeau.tensor.settled import readable
 from flambeau.tensor.tensor import Tensor, wrap
@@ -18,6 +19,11 @@ Matrix = npt.NDArray[Any]
 BATCHED: Final = (
     "While computing batched gradients, got: {error}: a gradient that goes back by itself does not go back in a batch, "
     "as autograd.grad(..., is_grads_batched=True) and vmap need it"
+)
+
+BATCHED_FORWARD: Final = (
+    "While computing batched tangents, got: {error}: a tangent that goes forward by itself does not go forward in a "
+    "batch, as func.jacfwd and vmap need it"
 )
 
 
@@ -77,7 +83,7 @@ def along(
         tangent = wrap(from_reals(direction, varied)).to(varied.device)
         with dual_level(), enable_grad():
             dual = make_dual(varied, tangent)
-            output = asking_outputs(func, [dual if n == number else v for n, v in enumerate(inputs)])[output_index]
+            output = asking_outputs(func, [dual if v is varied else v for v in inputs])[output_index]
             value, moved = unpack_dual(output)
             columns.append(np.zeros(reals(value).size) if moved is None else reals(moved))
     return np.array(columns).reshape(len(directions), -1).T
@@ -100,3 +106,31 @@ def check_batched(output: Tensor, inputs: list[Tensor], factors: Matrix, analyti
     for column, own in zip(columns, analytical, strict=True):
         if column is not None and not np.allclose(reals(column), own.reshape(-1), equal_nan=True):
             raise GradcheckError(BATCHED.format(error="other values"))
+
+
+def check_batched_forward(
+    func: Callable[..., Any], inputs: list[Any], number: int, output_index: int, directions: Matrix
+) -> None:
+    """Raise GradcheckError unless a batch of tangents goes forward to what each gives by itself.
+
+    >>> import flambeau
+    >>> x = flambeau.tensor([3.0], requires_grad=True)
+    >>> check_batched_forward(lambda t: t * t, [x], 0, 0, np.eye(1))
+    """
+    varied: Tensor = inputs[number]
+
+    def forward(tangent: Tensor) -> Tensor:
+        with dual_level(), enable_grad():
+            dual = make_dual(varied, tangent)
+            output = asking_outputs(func, [dual if v is varied else v for v in inputs])[output_index]
+            moved = unpack_dual(output).tangent
+            return output.new_zeros(output.shape) if moved is None else moved
+
+    batch = wrap(np.stack([from_reals(direction, varied) for direction in directions])).to(varied.device)
+    try:
+        together = vmap(forward)(batch)
+    except Exception as error:
+        raise GradcheckError(BATCHED_FORWARD.format(error=error)) from error
+    for column, tangent in zip(together, batch, strict=True):
+        if not np.allclose(reals(column), reals(forward(tangent)), equal_nan=True):
+            raise GradcheckError(BATCHED_FORWARD.format(error="other values"))

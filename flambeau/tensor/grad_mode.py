@@ -19,6 +19,7 @@ from typing import Any, Final, Self, TypeVar
 import numpy as np
 
 from flambeau.util.locks import Lock
+from flambeau.util.user_code import warn_user
 
 F = TypeVar("F", bound=Callable[..., Any])
 
@@ -119,6 +120,12 @@ def when_asked(action: Callable[[], None]) -> None:
     _when_asked.append(action)
 
 
+CLASS: Final = (
+    "Decorating classes is deprecated: what is decorated is the call of the class. Decorate its __init__, or the "
+    "methods that are meant"
+)
+
+
 class _Switch:
     """Turns recording on or off within a `with` block, or while a decorated function runs."""
 
@@ -140,6 +147,8 @@ class _Switch:
 
     def __call__(self, function: F) -> F:
         enabled, again = self._enabled, self._again
+        if inspect.isclass(function):
+            warn_user(CLASS, FutureWarning)
         if inspect.isgeneratorfunction(function):
             return self._generator(function)
 
@@ -249,7 +258,7 @@ class set_grad_enabled(_Switch):  # noqa: N801  (as programs write it)
         return super().__call__(function)
 
     def __repr__(self) -> str:
-        return f"flambeau.set_grad_enabled(mode={self._enabled})"
+        return f"flambeau.autograd.grad_mode.set_grad_enabled(mode={self._enabled})"
 
 
 class inference_mode(_Switch):  # noqa: N801  (as programs write it)

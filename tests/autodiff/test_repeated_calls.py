@@ -219,7 +219,7 @@ def test_anomaly_mode_tells_where_a_compiled_call_was_made() -> None:
 
     x = flambeau.zeros(2, dtype=flambeau.float64, requires_grad=True)
     for _ in range(CALLS):
-        with flambeau.autograd.detect_anomaly(), warnings.catch_warnings(record=True) as caught:
+        with warnings.catch_warnings(record=True) as caught, flambeau.autograd.set_detect_anomaly(True):
             warnings.simplefilter("always")
             with pytest.raises(RuntimeError, match="returned nan values in its 0th output"):
                 root(x).backward()

@@ -160,6 +160,7 @@ def test_nonsense_is_refused(function: Any, arguments: int, text: str) -> None:
         function.apply(*[[leaf(1, 2)], [leaf(1, 2)] * 2, [leaf(1, 2), 3]][arguments - 1]).sum().backward()
 
 
+@pytest.mark.filterwarnings("ignore:.*should not be instantiated:DeprecationWarning")
 def test_what_is_missing_is_said() -> None:
     with pytest.raises(
         NotImplementedError, match=r"You must implement either the backward or vjp method for your custom"
@@ -172,7 +173,7 @@ def test_what_is_missing_is_said() -> None:
     with pytest.raises(TypeError, match=r"save_for_backward can only save variables, but argument 0 is of type int"):
         made(lambda c, a: (c.save_for_backward(5), a)[1]).apply(leaf(1))
     with pytest.raises(RuntimeError, match=r"Legacy autograd function with non-static forward method is deprecated"):
-        made()()
+        made()()(leaf(1))
 
 
 def test_saved_tensors_are_freed_and_watched() -> None:

@@ -51,7 +51,7 @@ def test_set_grad_enabled_above_a_function_holds_for_its_calls_alone() -> None:
         return flambeau.is_grad_enabled()
 
     assert (state(), flambeau.is_grad_enabled()) == (False, True)
-    assert repr(flambeau.set_grad_enabled(True)) == "flambeau.set_grad_enabled(mode=True)"
+    assert repr(flambeau.set_grad_enabled(True)) == "flambeau.autograd.grad_mode.set_grad_enabled(mode=True)"
 
 
 @pytest.mark.parametrize("mode", [flambeau.no_grad, flambeau.enable_grad])

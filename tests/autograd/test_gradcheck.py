@@ -52,7 +52,10 @@ def test_wrong_gradients_are_shown() -> None:
     with pytest.raises(ValueError, match=r"gradcheck expects at least one input tensor to require gradient"):
         gradcheck(lambda t: t, flambeau.ones(1))
     with pytest.raises(GradcheckError, match=r"none of the outputs"):
-        gradcheck(lambda t: t > 0, asking(1.0))
+        gradcheck(lambda t: t.detach() * 2, asking(1.0))
+    assert gradcheck(lambda t: t > 0, asking(1.0))  # the same on both sides
+    with pytest.raises(RuntimeError, match=r"0th input has a dimension with stride 0"):
+        gradcheck(lambda t: t.sum(), asking(1.0).expand(3))
     with pytest.warns(UserWarning, match=r"Input #0 requires gradient and is not a double precision floating point"):
         gradcheck(lambda t: t * 2, asking(1.0, dtype=flambeau.float32), eps=1e-2, atol=1e-2)
 
@@ -124,3 +127,33 @@ def test_second_derivatives_forward_over_reverse() -> None:
 
 def test_dtypes_of_gradients() -> None:
     assert gradcheck(lambda x: x * 2, numbers(), check_grad_dtypes=True)
+
+
+def test_one_tensor_as_two_inputs_is_varied_in_both() -> None:
+    x = asking(2.0)
+    assert gradcheck(lambda a, b: a * b * a, (x, x), check_forward_ad=True)
+
+
+class ReadsTangents(Function):
+    """Twice its argument, with a tangent that reads a number."""
+
+    @staticmethod
+    def forward(x: Any) -> Any:
+        return x * 2
+
+    @staticmethod
+    def setup_context(ctx: Any, inputs: Any, output: Any) -> None:
+        pass
+
+    @staticmethod
+    def jvp(ctx: Any, tangent: Any) -> Any:
+        return flambeau.full_like(tangent, 2 * float(tangent.sum()))
+
+
+def test_tangents_in_batches() -> None:
+    x = asking(0.5)
+    assert gradcheck(lambda t: t.sin() * t, x, check_forward_ad=True, check_batched_forward_grad=True)
+    with pytest.raises(GradcheckError, match=r"While computing batched tangents, got"):
+        gradcheck(
+            ReadsTangents.apply, x, check_backward_ad=False, check_forward_ad=True, check_batched_forward_grad=True
+        )

@@ -145,7 +145,9 @@ def test_hooks_on_several_tensors() -> None:
 
 def test_anomalies_point_at_the_line() -> None:
     x = flambeau.zeros(1).requires_grad_()
-    with flambeau.autograd.detect_anomaly():
+    with pytest.warns(UserWarning, match=r"Anomaly Detection has been enabled"):
+        looking = flambeau.autograd.detect_anomaly()
+    with looking:
         y = x / x  # the line
         with (
             pytest.warns(UserWarning, match=r"(?s)Error detected in DivBackward0. Traceback.*y = x / x  # the line"),

@@ -111,7 +111,7 @@ def test_parameters_alone_are_not_called(holder: nn.Module) -> None:
 
 
 def test_names_of_parameters_have_no_dots() -> None:
-    with pytest.raises(KeyError, match="parameter.*s name"):
+    with pytest.raises(KeyError, match=r"parameter.*s name"):
         nn.ParameterDict()["x.y"] = flambeau.ones(1)
 
 

@@ -38,7 +38,7 @@ import flambeau as torch
 assert torch.nn.modules.linear.Linear is torch.nn.Linear
 assert torch.distributions.normal.Normal is torch.distributions.Normal
 assert torch.utils.hooks.RemovableHandle and torch.utils.data.dataloader.DataLoader and torch.optim.adamw.AdamW
-assert torch.autograd.variable.Variable is torch.Tensor and torch.version.cuda is None
+assert issubclass(torch.Tensor, torch.autograd.variable.Variable) and torch.version.cuda is None
 from flambeau.nn.modules.pooling import *
 assert MaxPool2d is torch.nn.MaxPool2d
 """

@@ -48,7 +48,8 @@ class DualTensor(Wrapper):
     __slots__ = ()
 
     def __repr__(self, *, tensor_contents: str | None = None) -> str:
-        return f"DualTensor(value={self._wrapped.value}, tangent={self._wrapped.tangent})"
+        value, tangent = repr(self._wrapped.value), self._wrapped.tangent
+        return value if tangent is None else f"{value[:-1]}, tangent={tangent})"
 
     @property
     def requires_grad(self) -> bool:
