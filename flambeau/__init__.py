@@ -76,7 +76,6 @@ from flambeau.tensor import function_calls as _function_calls
 from flambeau.tensor import protocol as _protocol
 from flambeau.tensor import random
 from flambeau.tensor import subclass_methods as _subclass_methods
-from flambeau.tensor import typed_storage as _typed_storage
 from flambeau.tensor.autocast import (
     autocast,
     autocast_decrement_nesting,
@@ -115,6 +114,7 @@ from flambeau.tensor.random import (
     set_rng_state,
 )
 from flambeau.tensor.size import Size
+from flambeau.tensor.storage import Storage as UntypedStorage
 from flambeau.tensor.tensor import Tensor
 from flambeau.tensor.text_form import set_printoptions
 from flambeau.tensor.typed import (
@@ -130,6 +130,7 @@ from flambeau.tensor.typed import (
     ShortTensor,
     set_default_tensor_type,
 )
+from flambeau.tensor.typed_storage import TypedStorage, is_storage
 from flambeau.util.errors import GuardError, PerformanceWarning
 from flambeau.util.import_paths import path_of as _path_of
 from flambeau.util.import_paths import provide as _provide
@@ -164,6 +165,7 @@ from flambeau import (
     linalg,
     nn,
     optim,
+    return_types,
     serialization,
     special,
 )
@@ -214,6 +216,7 @@ _provide(
         "unique_consecutive unravel_index"
     },
 )
+_provide(__name__, {"storage": "TypedStorage UntypedStorage"})
 _provide(__name__, {"_jit_internal": _internal_names.NAMES}, "flambeau.jit.internal_names")
 _provide(__name__, {"overrides": _function_calls.NAMES}, "flambeau.tensor.function_calls")
 _provide(__name__, {"version": "__version__ cuda debug git_version hip"}, "flambeau.util.version")

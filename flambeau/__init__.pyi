@@ -80,7 +80,6 @@ from flambeau.tensor import function_calls as _function_calls
 from flambeau.tensor import protocol as _protocol
 from flambeau.tensor import random as random
 from flambeau.tensor import subclass_methods as _subclass_methods
-from flambeau.tensor import typed_storage as _typed_storage
 from flambeau.tensor.autocast import autocast as autocast
 from flambeau.tensor.autocast import autocast_decrement_nesting as autocast_decrement_nesting
 from flambeau.tensor.autocast import autocast_increment_nesting as autocast_increment_nesting
@@ -127,6 +126,7 @@ from flambeau.tensor.random import manual_seed as manual_seed
 from flambeau.tensor.random import seed as seed
 from flambeau.tensor.random import set_rng_state as set_rng_state
 from flambeau.tensor.size import Size as Size
+from flambeau.tensor.storage import Storage as UntypedStorage
 from flambeau.tensor.tensor import Tensor as Tensor
 from flambeau.tensor.text_form import set_printoptions as set_printoptions
 from flambeau.tensor.typed import BFloat16Tensor as BFloat16Tensor
@@ -140,6 +140,8 @@ from flambeau.tensor.typed import IntTensor as IntTensor
 from flambeau.tensor.typed import LongTensor as LongTensor
 from flambeau.tensor.typed import ShortTensor as ShortTensor
 from flambeau.tensor.typed import set_default_tensor_type as set_default_tensor_type
+from flambeau.tensor.typed_storage import TypedStorage as TypedStorage
+from flambeau.tensor.typed_storage import is_storage as is_storage
 from flambeau.util.errors import GuardError as GuardError
 from flambeau.util.errors import PerformanceWarning as PerformanceWarning
 from flambeau.util.import_paths import path_of as _path_of
@@ -171,6 +173,7 @@ from flambeau import library as library
 from flambeau import linalg as linalg
 from flambeau import nn as nn
 from flambeau import optim as optim
+from flambeau import return_types as return_types
 from flambeau import serialization as serialization
 from flambeau import special as special
 from flambeau.autograd import profiler as profiler

@@ -10,13 +10,13 @@ spellings `axis`, `keepdims`, `x1`, `x2`. NumPy arrays are taken for tensors and
 
 from __future__ import annotations
 
-from collections import namedtuple
 from collections.abc import Callable, Mapping, Sequence
 from typing import Any, Final
 
 from flambeau.schema.argument_rules import Converter, Rule, RuntimeTypes, rule_of, varargs_position
 from flambeau.schema.bind_errors import FailedCall
 from flambeau.schema.function import FunctionSchema
+from flambeau.schema.named_results import class_of, fields_of
 from flambeau.schema.opdef import OpDef
 from flambeau.schema.parameter_names import parameter_name
 from flambeau.schema.types import ListType, TensorType
@@ -283,13 +283,13 @@ def finisher(schema: FunctionSchema) -> Callable[[Any], Any] | None:
     if len(schema.returns) == 1:
         kind = schema.returns[0].type
         return tuple if isinstance(kind, ListType) and isinstance(kind.element, TensorType) else None
-    names = tuple(r.name for r in schema.returns)
-    if not names or not all(names) or any(a.is_out for a in schema.arguments):
+    names = fields_of(schema)
+    if names is None:
         return None
     short = schema.name.rpartition("::")[2]
     finish = _finishers.get((short, names))
     if finish is None:
-        named = namedtuple(short, names)  # type: ignore[misc]  # names come from the schema
+        named = class_of(short, names)
 
         def finish(result: Any) -> Any:
             return named(*result) if type(result) is tuple else result

@@ -18,6 +18,7 @@ from flambeau.tensor.dispatch import call
 from flambeau.tensor.levels import Wrapper
 from flambeau.tensor.observer import thread
 from flambeau.tensor.tensor import Tensor, share, wrap
+from flambeau.util.user_code import warn_user
 
 NOT_AN_INDEX: Final = (
     "only integers, slices (`:`), ellipsis (`...`), None and long or byte Variables are valid indices (got {})"
@@ -27,6 +28,13 @@ SCALAR_INDEX: Final = (
     "invalid index of a 0-dim tensor. Use `tensor.item()` in Python or `tensor.item<T>()` in C++ to convert a 0-dim "
     "tensor to a number"
 )
+
+
+LIST_FOR_SEVERAL: Final = (
+    "Using a non-tuple sequence for multidimensional indexing is deprecated: a list with sequences, slices or tensors "
+    "in it is read as x[tuple(list)]. Write that, or x[flambeau.tensor(list)] for an index of several dimensions"
+)
+_PARTS: Final = (Tensor, list, tuple, range, slice, np.ndarray)
 
 
 def get_item(self: Tensor, key: Any) -> Tensor:
@@ -67,7 +75,15 @@ def set_item(self: Tensor, key: Any, value: Any) -> None:
             source = call("aten::expand", source, list(view.shape))
         call("aten::copy_", view, source)
         return
+    if value.dtype is not self.dtype and value.numel() == 1 and _is_one_mask(indices):
+        value = call("aten::to", value, self.dtype)
     call("aten::index_put_", view, indices, _without_leading_ones(value, _result_rank(view, indices)))
+
+
+def _is_one_mask(indices: list[Tensor | None]) -> bool:
+    """Whether elements are chosen by one mask alone: they are filled with a number of any dtype."""
+    used = [index for index in indices if index is not None]
+    return len(used) == 1 and _is_mask(used[0])
 
 
 _BOUNDS: Final = frozenset({int, type(None)})
@@ -107,8 +123,16 @@ def _is_plain_slice(part: slice) -> bool:
 
 def _items(key: Any) -> list[Any]:
     """The parts of an index expression, lists and arrays as tensors."""
+    if isinstance(key, list) and _is_for_several(key):
+        warn_user(LIST_FOR_SEVERAL, UserWarning)
+        key = tuple(key)
     parts = list(key) if isinstance(key, tuple) else [key]
     return [_item(p) for p in parts]
+
+
+def _is_for_several(key: list[Any]) -> bool:
+    """Whether a list has an index for each of several dimensions, as a tuple has: of the older ways, a short one."""
+    return len(key) < 32 and any(p is None or p is Ellipsis or isinstance(p, _PARTS) for p in key)
 
 
 def _item(part: Any) -> Any:

@@ -7,7 +7,7 @@ tell that it changed.
 
 from __future__ import annotations
 
-from typing import Any
+from typing import Any, Final
 
 import numpy as np
 
@@ -29,6 +29,9 @@ class _Memory:
             "typestr": "|u1",
             "version": 3,
         }
+
+
+HOME: Final = "flambeau.storage"
 
 
 class Storage:
@@ -123,4 +126,5 @@ class Storage:
         return result
 
     def __repr__(self) -> str:
-        return f"<storage of {self.nbytes()} bytes on {self.device}>"
+        lines = "".join(f" {byte}\n" for byte in self.bytes.tolist())
+        return f"{lines}[{HOME}.UntypedStorage(device={self.device}) of size {self.nbytes()}]"

@@ -58,6 +58,11 @@ def _by_default(args: tuple[Any, ...]) -> tuple[Array, Storage | None]:
 CONSTRUCTORS[:] = [_by_default]
 
 
+OTHER_DEVICE: Final = (
+    "{name} makes tensors of the CPU, got device {device}: write flambeau.tensor(..., dtype={dtype}, device=...)"
+)
+
+
 class TypedTensor(type):
     """A class whose instances are the tensors of one dtype.
 
@@ -68,8 +73,11 @@ class TypedTensor(type):
 
     dtype: DType
 
-    def __call__(cls, *args: Any) -> Any:
-        """Of one sequence, its elements; of sizes, uninitialised memory; of nothing, an empty vector."""
+    def __call__(cls, *args: Any, device: Any = None) -> Any:
+        """Of one sequence, its elements; of sizes, uninitialised memory; of nothing, an empty vector. Raises
+        RuntimeError for a device other than the CPU."""
+        if device is not None and str(device) != "cpu":
+            raise RuntimeError(OTHER_DEVICE.format(name=cls.__name__, device=device, dtype=cls.dtype))
         return constructed(cls.__name__, cls.dtype, args)
 
     def __instancecheck__(cls, value: Any) -> bool:

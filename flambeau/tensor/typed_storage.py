@@ -16,7 +16,7 @@ import numpy as np
 from flambeau.schema.device import Device
 from flambeau.schema.dtype import DType
 from flambeau.tensor.grad_mode import refuse_writing
-from flambeau.tensor.storage import Storage
+from flambeau.tensor.storage import HOME, Storage
 from flambeau.tensor.tensor import Tensor, install_method
 
 ON_DEVICE: Final = "the elements of memory on '{device}' are written through tensors: tensor[i] = value"
@@ -150,7 +150,7 @@ class TypedStorage:
 
     def __repr__(self) -> str:
         lines = "\n".join(f" {value}" for value in self)
-        name = f"{type(self).__name__}(dtype={self.dtype}, device={self.device}) of size {len(self)}"
+        name = f"{HOME}.{type(self).__name__}(dtype={self.dtype}, device={self.device}) of size {len(self)}"
         return f"{lines}\n[{name}]"
 
 
@@ -165,3 +165,16 @@ def storage(self: Tensor) -> TypedStorage:
 
 
 install_method("storage", storage)
+
+
+def is_storage(obj: Any) -> bool:
+    """Whether `obj` is memory behind tensors: bytes, or a row of elements.
+
+    Args:
+        obj: anything.
+
+    >>> import flambeau
+    >>> is_storage(flambeau.ones(2).storage()), is_storage(flambeau.ones(2).untyped_storage()), is_storage([1.0])
+    (True, True, False)
+    """
+    return isinstance(obj, TypedStorage | Storage)

@@ -83,9 +83,9 @@ def test_hooks_when_members_are_registered() -> None:
 
 def test_hooks_of_gradients_by_one_name() -> None:
     layer = nn.Linear(1, 1)
-    layer.register_full_backward_hook(lambda *given: None)
+    layer.register_full_backward_hook(lambda *grads: None)
     with pytest.raises(RuntimeError, match="Cannot use both"):
-        layer.register_backward_hook(lambda *given: None)
+        layer.register_backward_hook(lambda *grads: None)
 
 
 def test_hooks_behind_loading_decide_about_names() -> None:

@@ -120,7 +120,7 @@ def _grid() -> fb.Tensor:
         (slice(None, None, -1), ValueError, "step must be greater than zero"),
         (slice(0, 10, 0), ValueError, "slice step cannot be zero"),
         (slice(0.0, 1), TypeError, "slice indices must be integers or None or have an __index__ method"),
-        ([[0, None]], IndexError, "a list used as an index holds numbers only"),
+        (([0, None],), IndexError, "a list used as an index holds numbers only"),
         ([0.5], IndexError, "valid indices"),
     ],
 )
@@ -204,3 +204,22 @@ def test_assignment_to_overlapping_memory() -> None:
     y = fb.ones(1).expand(3)
     y[0] = 5
     assert y.tolist() == [5.0, 5.0, 5.0]
+
+
+def test_lists_for_several_dimensions_are_read_as_tuples() -> None:
+    x = fb.arange(24.0).view(2, 3, 4)
+    for key in ([[0, 1]], [[0, 1], [1, 2]], [slice(None), 0], [fb.tensor(0), fb.tensor(1)], [0, None]):
+        with pytest.warns(UserWarning, match=r"non-tuple sequence") as seen:
+            got = x[key]
+        assert seen[0].filename == __file__
+        assert got.tolist() == x[tuple(key)].tolist()
+    assert x[[0, 1]].shape == (2, 3, 4)
+    assert x[[0] * 40].shape == (40, 3, 4)
+
+
+def test_one_number_of_any_dtype_fills_a_mask() -> None:
+    x = fb.arange(4.0)
+    x[x > 1] = fb.tensor(7)
+    assert x.tolist() == [0, 1, 7, 7]
+    with pytest.raises(RuntimeError, match=r"dtypes match"):
+        x[fb.tensor([0, 1])] = fb.tensor([7])

@@ -25,7 +25,7 @@ def seen(package: Any) -> list[Any]:
     copied.fill_(1)
     log += [x.tolist(), copied.tolist(), memory.copy_(copied).tolist(), x.tolist()]
     log.append(package.zeros(0).storage().tolist())
-    log.append(repr(package.ones(2).storage()).replace("torch.storage.", "").replace("torch", "flambeau").strip("[]"))
+    log.append(repr(package.ones(2).storage()).replace("torch", "flambeau").strip("[]"))
     return log
 
 
