@@ -103,6 +103,7 @@ from flambeau.tensor.grad_mode import (
     set_grad_enabled,
 )
 from flambeau.tensor.modes import DispatchMode, FunctionMode
+from flambeau.tensor.assertion import _assert
 from flambeau.tensor.python_forms import can_cast, is_tensor, nonzero, promote_types, typename
 from flambeau.tensor.random import (
     Generator,

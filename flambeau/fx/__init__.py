@@ -8,6 +8,7 @@ tensor([1., 2.])
 
 from __future__ import annotations
 
+from flambeau.fx.concrete_arguments import PH
 from flambeau.fx.functionalize import functionalize, functionalized
 from flambeau.fx.graph import Graph
 from flambeau.fx.graph_module import GraphModule
@@ -16,10 +17,19 @@ from flambeau.fx.make_fx import make_fx
 from flambeau.fx.node import Node, map_arg
 from flambeau.fx.proxy import Proxy, TraceError
 from flambeau.fx.python_code import PythonCode
-from flambeau.fx.rewriter import Match, replace_pattern
+from flambeau.fx.rewriter import Match, replace_pattern, replace_pattern_with_filters
 from flambeau.fx.tracer import Tracer, TracerBase, symbolic_trace, wrap
+from flambeau.util.import_paths import provide as _provide
+
+__getattr__ = _provide(
+    __name__,
+    {
+        "subgraph_rewriter": "Match replace_pattern replace_pattern_with_filters",
+    },
+)
 
 __all__ = [
+    "PH",
     "Graph",
     "GraphModule",
     "Interpreter",
@@ -36,6 +46,7 @@ __all__ = [
     "make_fx",
     "map_arg",
     "replace_pattern",
+    "replace_pattern_with_filters",
     "symbolic_trace",
     "wrap",
 ]

@@ -67,6 +67,16 @@ class Interpreter:
                 return value
         return None
 
+    def boxed_run(self, args_list: list[Any]) -> Any:
+        """Run the graph on a list of arguments, which it empties: nobody else then keeps them in memory.
+
+        Args:
+            args_list: the arguments of the graph.
+        """
+        args = tuple(args_list)
+        args_list.clear()
+        return self.run(*args)
+
     def _last_uses(self) -> dict[Node, list[Node]]:
         last: dict[Node, list[Node]] = {}
         for node in self.graph.nodes:

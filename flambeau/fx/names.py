@@ -81,11 +81,12 @@ def is_taken(name: str, thing: Any) -> bool:
 def snake_case(text: str) -> str:
     """A name in small letters with underscores.
 
-    >>> snake_case("MaxPool2d"), snake_case("layer1.0")
-    ('max_pool2d', 'layer1_0')
+    >>> snake_case("MaxPool2d"), snake_case("layer1.0"), snake_case("__add__"), snake_case("_assert")
+    ('max_pool2d', 'layer1_0', 'add', '_assert')
     """
-    text = re.sub(r"[^0-9a-zA-Z]+", "_", text)
-    return re.sub(r"(?<=[a-z])([A-Z])", r"_\1", text).lower().lstrip("_") or text.lower()
+    magic = re.fullmatch(r"__(.+)__", text)
+    text = re.sub(r"[^0-9a-zA-Z]+", "_", magic.group(1) if magic else text)
+    return re.sub(r"(?<=[a-z])([A-Z])", r"_\1", text).lower()
 
 
 def module_of(function: Callable[..., Any]) -> str:

@@ -8,6 +8,7 @@ from collections.abc import Callable
 from typing import Any, Final
 
 from flambeau.fx.names import qualified_name
+from flambeau.tensor.assertion import _assert
 from flambeau.tensor.size import Size
 
 KINDS: Final = ("placeholder", "get_attr", "call_function", "call_method", "call_module", "output")
@@ -162,6 +163,22 @@ class Node:
         """Change one argument."""
         self.args = (*self._args[:position], value, *self._args[position + 1 :])
 
+    def insert_arg(self, position: int, value: Any) -> None:
+        """Put one argument more before the one at a position. Raises IndexError for one that is not there."""
+        if not 0 <= position <= len(self._args):
+            raise IndexError(f"insert_arg: position {position} is not between 0 and {len(self._args)}")
+        self.args = (*self._args[:position], value, *self._args[position:])
+
+    @property
+    def stack_trace(self) -> str | None:
+        """Where the code that it stands for was, if that was kept, as `meta["stack_trace"]`."""
+        trace: str | None = self.meta.get("stack_trace")
+        return trace
+
+    @stack_trace.setter
+    def stack_trace(self, trace: str | None) -> None:
+        self.meta["stack_trace"] = trace
+
     def update_kwarg(self, key: str, value: Any) -> None:
         """Change one argument with a name."""
         self.kwargs = {**self._kwargs, key: value}
@@ -172,7 +189,7 @@ class Node:
             return True
         if self.op == "call_function":
             schema = getattr(self.target, "_schema", None)
-            is_setter = self.target in (operator.setitem, builtins.setattr, builtins.print)
+            is_setter = self.target in (operator.setitem, builtins.setattr, builtins.print, _assert)
             return is_setter or bool(schema is not None and schema.is_mutable)
         if self.op == "call_method":
             return bool(self.target.endswith("_") and not self.target.endswith("__"))

@@ -10,7 +10,8 @@
 
 from __future__ import annotations
 
-from typing import Any, NamedTuple
+from collections.abc import Callable, Sequence
+from typing import Any, Final, NamedTuple
 
 from flambeau.fx.graph import Graph
 from flambeau.fx.graph_module import GraphModule
@@ -34,6 +35,18 @@ class Match(NamedTuple):
     """What each node of the pattern stood for."""
 
 
+_LITERALS: Final = (bool, int, float, complex, str)
+
+
+class _Mapping(dict[Node, Any]):
+    """What nodes of a pattern stand for, and how that is found out."""
+
+    def __init__(self, ignore_literals: bool) -> None:
+        super().__init__()
+        self.ignore_literals = ignore_literals
+        """Whether numbers and texts stand for any others."""
+
+
 def _graph_of(value: Any) -> Graph:
     if isinstance(value, Graph):
         return value
@@ -50,7 +63,8 @@ def _matched(pattern: Any, value: Any, mapping: dict[Node, Any]) -> bool:
     if isinstance(pattern, dict):
         is_same = isinstance(value, dict) and pattern.keys() == value.keys()
         return is_same and all(_matched(pattern[key], value[key], mapping) for key in pattern)
-    return bool(type(pattern) is type(value) and pattern == value)
+    is_literal = isinstance(mapping, _Mapping) and mapping.ignore_literals and isinstance(pattern, _LITERALS)
+    return bool((is_literal and isinstance(value, _LITERALS)) or (type(pattern) is type(value) and pattern == value))
 
 
 def _node_matched(pattern: Node, value: Any, mapping: dict[Node, Any]) -> bool:
@@ -89,6 +103,58 @@ def replace_pattern(gm: GraphModule, pattern: Any, replacement: Any) -> list[Mat
     >>> module(flambeau.ones(1))
     tensor([3.])
     """
+    return _replaced(gm, pattern, replacement, ())
+
+
+Filter = Callable[[Match, Graph, Graph], bool]
+"""Called with a match, the graph it is in, and the pattern's."""
+
+
+class ReplacedPatterns(NamedTuple):
+    """One place where a pattern was, and what is there now."""
+
+    anchor: Node
+    """The node that gave what the pattern returns."""
+    nodes_map: dict[Node, Any]
+    """What each node of the pattern stood for."""
+    replacements: list[Node]
+    """The nodes that took its place."""
+
+
+def replace_pattern_with_filters(
+    gm: GraphModule, pattern: Any, replacement: Any, match_filters: Sequence[Filter] = (),
+    ignore_literals: bool = False,
+) -> list[ReplacedPatterns]:  # fmt: skip
+    """`replace_pattern` in those places that all filters let pass; with the new nodes of each.
+
+    Args:
+        gm: the module whose graph is changed.
+        pattern: a function, module or graph; its arguments stand for anything.
+        replacement: what comes in its place, with as many arguments.
+        match_filters: called with a match, the graph and the pattern's graph; whether the place is replaced.
+        ignore_literals: whether numbers and texts in the pattern stand for any others.
+
+    >>> from flambeau.fx import symbolic_trace
+    >>> module = symbolic_trace(lambda x: x.neg().relu())
+    >>> len(replace_pattern_with_filters(module, lambda x: x.neg(), lambda x: x * 3, [lambda match, *graphs: False]))
+    0
+    """
+    before = set(gm.graph.nodes)
+    places: list[ReplacedPatterns] = []
+
+    def note(match: Match) -> None:
+        fresh = [node for node in gm.graph.nodes if node not in before]
+        before.update(fresh)
+        places.append(ReplacedPatterns(match.anchor, match.nodes_map, fresh))
+
+    _replaced(gm, pattern, replacement, match_filters, ignore_literals, note)
+    return places
+
+
+def _replaced(
+    gm: GraphModule, pattern: Any, replacement: Any, filters: Sequence[Filter], ignore_literals: bool = False,
+    note: Callable[[Match], Any] = lambda match: None,
+) -> list[Match]:  # fmt: skip
     pattern_graph, new_graph = _graph_of(pattern), _graph_of(replacement)
     inputs = [n for n in pattern_graph.nodes if n.op == "placeholder"]
     new_inputs = [n for n in new_graph.nodes if n.op == "placeholder"]
@@ -100,16 +166,19 @@ def replace_pattern(gm: GraphModule, pattern: Any, replacement: Any) -> list[Mat
     if not isinstance(wanted, Node):
         raise ValueError("a pattern returns one value")
     for node in list(gm.graph.nodes):
-        mapping: dict[Node, Any] = {}
+        mapping: dict[Node, Any] = _Mapping(ignore_literals)
         if node.is_erased or not _matched(wanted, node, mapping) or not _is_closed(pattern_graph, mapping, node):
             continue
         inside = [v for p, v in mapping.items() if p.op != "placeholder" and isinstance(v, Node)]
         if taken & set(inside):
             continue
-        taken |= set(inside)
-        matches.append(Match(node, mapping))
+        match = Match(node, mapping)
+        if all(passes(match, gm.graph, pattern_graph) for passes in filters):
+            taken |= set(inside)
+            matches.append(match)
     for match in matches:
         _replace(gm.graph, match, dict(zip(new_inputs, (match.nodes_map[n] for n in inputs), strict=True)), new_graph)
+        note(match)
     gm.recompile()
     return matches
 

@@ -22,6 +22,7 @@ from contextlib import ExitStack, contextmanager
 from types import FunctionType, ModuleType
 from typing import Any, Final
 
+from flambeau.fx.concrete_arguments import specialized
 from flambeau.fx.graph import Graph
 from flambeau.fx.graph_module import GraphModule
 from flambeau.fx.node import Node, map_aggregate
@@ -208,7 +209,7 @@ class Tracer(TracerBase):
 
         Args:
             root: what is traced.
-            concrete_args: values for some of its arguments, which the graph then has no more.
+            concrete_args: values for some of its arguments, which calls of the graph are checked for.
         """
         if isinstance(root, Module):
             self.root, function = root, type(root).forward
@@ -216,6 +217,7 @@ class Tracer(TracerBase):
         else:
             self.root, function, takes_self = Module(), root, False
         self.graph = Graph(self.root)
+        self._specializations = 0
         args, kwargs = self._arguments(function, takes_self, dict(concrete_args or {}))
         with ExitStack() as block:
             block.enter_context(intercepting_calls(self._called))
@@ -238,19 +240,31 @@ class Tracer(TracerBase):
         kwargs: dict[str, Any] = {}
         hints = getattr(function, "__annotations__", {})
         for parameter in parameters[takes_self:]:
-            is_concrete = parameter.name in concrete
-            value = concrete[parameter.name] if is_concrete else self._placeholder(parameter, hints)
+            if parameter.name in concrete:
+                value = self._specialized(parameter, concrete[parameter.name], hints)
+            else:
+                value = self._placeholder(parameter, hints)
             if parameter.kind in (parameter.KEYWORD_ONLY, *_STARS):
                 kwargs[parameter.name] = value
             else:
                 args.append(value)
         return args, kwargs
 
-    def _placeholder(self, parameter: inspect.Parameter, hints: Mapping[str, Any]) -> Proxy:
+    def _specialized(self, parameter: inspect.Parameter, value: Any, hints: Mapping[str, Any]) -> Any:
+        """What the code sees of an argument whose value is known."""
+        self._specializations += 1
+        proxy = self._placeholder(parameter, hints, f"_{self._specializations}")
+
+        def call(function: Callable[..., Any], *args: Any) -> Proxy:
+            return self.create_proxy("call_function", function, args, {})
+
+        return specialized(parameter.name, value, proxy, call)
+
+    def _placeholder(self, parameter: inspect.Parameter, hints: Mapping[str, Any], suffix: str = "") -> Proxy:
         """What stands for an argument; for all of `*args`, or of `**kwargs`, one that is read by index or key."""
-        name, stars = parameter.name, _STARS.get(parameter.kind, "")
+        name, stars = parameter.name + suffix, _STARS.get(parameter.kind, "")
         default = () if parameter.default is parameter.empty else (parameter.default,)
-        hint = None if stars else _annotation(hints, name)
+        hint = None if stars else _annotation(hints, parameter.name)
         return self.create_proxy("placeholder", stars + name, default, {}, f"_{name}" if stars else None, hint)
 
     def _functions_to_replace(self, function: Callable[..., Any]) -> Iterator[tuple[dict[str, Any], str, Any]]:
@@ -349,7 +363,8 @@ def symbolic_trace(root: Any, concrete_args: Mapping[str, Any] | None = None) ->
 
     Args:
         root: a module, or a function of tensors.
-        concrete_args: values for arguments that decide which way the code goes; the graph has these no more.
+        concrete_args: values for arguments that decide which way the code goes, which calls of the module are checked
+            for; `fx.PH` within one stands for a value that is not known.
 
     Raises TraceError where a traced value decides control flow, or a loop goes over one.
 

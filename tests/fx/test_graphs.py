@@ -88,8 +88,62 @@ def test_concrete_arguments_decide() -> None:
         return x * n if flag else x
 
     traced = fx.symbolic_trace(f, concrete_args={"flag": True})
-    assert traced.code.strip().splitlines()[:2] == ["def forward(self, x, n = 2):", "    mul = x * n;  x = n = None"]
-    assert traced(fb.ones(1), 5).tolist() == [5.0]
+    assert traced.code.strip().splitlines()[0] == "def forward(self, x, flag_1, n = 2):"
+    assert traced.code.strip().splitlines()[3] == "    mul = x * n;  x = n = None"
+    assert traced(fb.ones(1), True, 5).tolist() == [5.0]
+    with pytest.raises(AssertionError, match="flag has been specialized to have value True but got another value"):
+        traced(fb.ones(1), False)
+    assert not traced.graph.eliminate_dead_code()
+
+
+def test_unknown_values_within_concrete_arguments() -> None:
+    traced = fx.symbolic_trace(
+        lambda d, rest: d["x"] * d["n"] + rest[1], concrete_args={"d": {"x": fx.PH, "n": 3}, "rest": [None, fx.PH]}
+    )
+    assert traced({"x": fb.ones(1), "n": 3}, [None, 2]).tolist() == [5.0]
+    with pytest.raises(AssertionError, match=r"d\['n'\] has been specialized to have value 3"):
+        traced({"x": fb.ones(1), "n": 4}, [None, 2])
+    with pytest.warns(UserWarning, match="not checked for"):
+        fx.symbolic_trace(lambda x, f: f(x), concrete_args={"f": fb.relu})
+
+
+def test_assertions_are_traced() -> None:
+    def f(x):
+        fb._assert(x.shape[0] == 2, "two rows")
+        return x + 1
+
+    traced = fx.symbolic_trace(f)
+    assert traced(fb.ones(2)).tolist() == [2, 2]
+    with pytest.raises(AssertionError, match="two rows"):
+        traced(fb.ones(3))
+
+
+def test_patterns_where_filters_let_them() -> None:
+    from flambeau.fx.subgraph_rewriter import replace_pattern_with_filters
+
+    traced = fx.symbolic_trace(lambda x: (x + 1).relu() + (x + 2).relu())
+    places = replace_pattern_with_filters(
+        traced, lambda x: (x + 5).relu(), lambda x: x * 3, [lambda match, *graphs: match.anchor.args[0].args[1] == 2],
+        ignore_literals=True,
+    )
+    assert [[node.name for node in place.replacements] for place in places] == [["mul"]]
+    assert traced(fb.ones(1)).tolist() == [5.0]
+
+
+def test_a_boxed_run_lets_go_of_its_arguments() -> None:
+    args = [fb.ones(1)]
+    assert fx.Interpreter(fx.symbolic_trace(lambda x: x + 1)).boxed_run(args).tolist() == [2]
+    assert args == []
+
+
+def test_one_argument_more() -> None:
+    node = list(fx.symbolic_trace(lambda x: fb.sum(x)).graph.nodes)[1]
+    node.insert_arg(1, 0)
+    assert node.args[1] == 0
+    node.stack_trace = "here"
+    assert (node.stack_trace, node.meta) == ("here", {"stack_trace": "here"})
+    with pytest.raises(IndexError, match="position 5"):
+        node.insert_arg(5, 0)
 
 
 def test_leaf_modules_are_for_the_tracer_to_say() -> None:
