@@ -76,6 +76,7 @@ from flambeau.tensor import function_calls as _function_calls
 from flambeau.tensor import protocol as _protocol
 from flambeau.tensor import random
 from flambeau.tensor import subclass_methods as _subclass_methods
+from flambeau.tensor.assertion import _assert
 from flambeau.tensor.autocast import (
     autocast,
     autocast_decrement_nesting,
@@ -103,7 +104,6 @@ from flambeau.tensor.grad_mode import (
     set_grad_enabled,
 )
 from flambeau.tensor.modes import DispatchMode, FunctionMode
-from flambeau.tensor.assertion import _assert
 from flambeau.tensor.python_forms import can_cast, is_tensor, nonzero, promote_types, typename
 from flambeau.tensor.random import (
     Generator,

@@ -280,6 +280,8 @@ class record_function(ContextDecorator):  # noqa: N801
     ['aten::mul', 'aten::ones', 'forward']
     """
 
+    language_form: Final = "record_function"  # how the compiler knows it
+
     def __init__(self, name: str, args: str | None = None) -> None:
         self.name, self.args = name, args
         self._begun: list[tuple[float, list[tuple[profile, int]]]] = []

@@ -15,8 +15,10 @@ from flambeau.jit.containers import ScriptDict, ScriptList
 from flambeau.jit.decompositions import _register_decomposition
 from flambeau.jit.execution import (
     _hide_source_ranges,
+    enable_onednn_fusion,
     fuser,
     last_executed_optimized_graph,
+    onednn_fusion_enabled,
     optimized_execution,
     set_fusion_strategy,
 )
@@ -102,6 +104,7 @@ __all__ = [
     "create_function_from_graph",
     "custom_op",
     "dynamic",
+    "enable_onednn_fusion",
     "export",
     "export_opnames",
     "fork",
@@ -118,6 +121,7 @@ __all__ = [
     "isinstance",
     "last_executed_optimized_graph",
     "load",
+    "onednn_fusion_enabled",
     "optimize_for_inference",
     "optimized_execution",
     "record_function",

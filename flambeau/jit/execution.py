@@ -140,5 +140,28 @@ def set_fusion_strategy(strategy: Sequence[tuple[str, int]]) -> list[tuple[str, 
     return fusion_strategy(strategy)
 
 
+_onednn = [False]
+
+
+def enable_onednn_fusion(enabled: bool) -> None:
+    """Say whether oneDNN may run groups of operators: programs compile them themselves, whatever is said.
+
+    Args:
+        enabled: what `onednn_fusion_enabled` then gives.
+
+    >>> enable_onednn_fusion(False)
+    """
+    _onednn[0] = bool(enabled)
+
+
+def onednn_fusion_enabled() -> bool:
+    """What `enable_onednn_fusion` said last.
+
+    >>> onednn_fusion_enabled()
+    False
+    """
+    return _onednn[0]
+
+
 _hide_source_ranges = hiding_source_ranges
 """Within the block, texts of graphs of this thread have no source ranges."""

@@ -127,6 +127,10 @@ class Module:
         inner = {*self._parameters, *self._buffers, *self._modules}
         return sorted({*super().__dir__(), *(name for name in inner if not name[0].isdigit())})  # names alone
 
+    @property
+    def _non_persistent_buffers_set(self) -> set[str]:
+        return self._transient
+
     def _slot(self, name: str) -> str | None:
         return next((slot for slot in _SLOTS if name in self.__dict__[slot]), None)
 

@@ -154,6 +154,8 @@ def cross_entropy(
     class_dim = 0 if self.ndim == 1 else 1
     logs = F.log_softmax(self, class_dim)
     if self.shape == target.shape:
+        if ignore_index >= 0:
+            raise RuntimeError("ignore_index is not supported for floating point target: probabilities leave none out")
         return of_probabilities(F, logs, target, weight, reduction, label_smoothing, _rows(logs, class_dim))
     loss = F.nll_loss_nd(logs, target, weight, reduction, ignore_index)
     if label_smoothing == 0:

@@ -25,6 +25,8 @@ def _cross_entropy(
     class_dim = min(1, x.ndim - 1)
     logs = F.log_softmax(x, class_dim)
     if target.ndim == x.ndim and target.dtype.is_floating_point:
+        if not (type(ignore_index) is int and ignore_index < 0):
+            return None
         F.require(*(a == b for a, b in zip(x.shape, target.shape, strict=True)))
         count = F.maximum(math.prod(n for axis, n in enumerate(x.shape) if axis != class_dim), 1)
         return of_probabilities(F, logs, target, weight, reduction, label_smoothing, count)

@@ -136,3 +136,30 @@ def test_refusals_of_attention_and_pooling() -> None:
         F.adaptive_avg_pool2d(flambeau.ones(1, 1, 2, 2), (1, 1, 1))
     with pytest.raises(RuntimeError, match="one int or 3"):
         F.adaptive_avg_pool3d(flambeau.ones(1, 1, 2, 2, 2), (1, 1, 1, 1))
+
+
+PROBABILITIES = flambeau.full((2, 3), 1 / 3)
+
+
+def with_an_ignored_class(x: flambeau.Tensor, y: flambeau.Tensor) -> flambeau.Tensor:
+    return flambeau.nn.functional.cross_entropy(x, y, ignore_index=1)
+
+
+@pytest.mark.parametrize("run", [with_an_ignored_class, flambeau.script(with_an_ignored_class)])
+def test_probabilities_leave_out_no_class(run: Callable[..., Any]) -> None:
+    with pytest.raises(RuntimeError, match="ignore_index is not supported for floating point target"):
+        run(flambeau.ones(2, 3), PROBABILITIES)
+    run(flambeau.ones(2, 3), flambeau.tensor([0, 1]))
+
+
+def test_batches_of_a_transformer() -> None:
+    net = nn.Transformer(4, 2, 1, 1, 8)
+    with pytest.raises(RuntimeError, match="the batch number of src and tgt must be equal, got 1 and 2"):
+        net(flambeau.ones(2, 1, 4), flambeau.ones(3, 2, 4))
+
+
+def test_older_name_of_clipping() -> None:
+    p = nn.Parameter(flambeau.zeros(2))
+    p.grad = flambeau.tensor([3.0, 4.0])
+    with pytest.warns(FutureWarning, match="clip_grad_norm_"):
+        assert nn.utils.clip_grad_norm([p], 1.0).item() == 5.0

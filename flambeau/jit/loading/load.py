@@ -25,6 +25,20 @@ WRONG_RESULT: Final = (
     "map_location gave {given!r} for a storage on {location!r}: return the storage moved (storage.cuda(1), "
     "storage.cpu()), the storage itself, or None to leave it where it was"
 )
+NO_FILE: Final = "The provided filename does not exist"
+
+
+class MissingArchiveError(FileNotFoundError, ValueError):
+    """There is no file of the name that `jit.load` is given.
+
+    >>> try:
+    ...     load("nowhere.pt")
+    ... except ValueError as error:
+    ...     print(error)
+    [Errno 2] The provided filename does not exist: 'nowhere.pt'
+    """
+
+
 IS_PROGRAM: Final = (
     "'flambeau.load' received a zip file that looks like a TorchScript archive dispatching to 'flambeau.jit.load' "
     "(call 'flambeau.jit.load' directly to silence this warning)"
@@ -61,7 +75,7 @@ def load(
     not be written over while the module is used.
 
     Raises ArchiveError for a file that is no archive, broken, beyond a limit, or of a program that needs what Flambeau
-    does not have; FileNotFoundError for a path where there is none.
+    does not have; MissingArchiveError, which is a FileNotFoundError and a ValueError, for a path where there is none.
 
     >>> import io, flambeau
     >>> file = io.BytesIO(flambeau.script(flambeau.nn.ReLU()).save_to_buffer())
@@ -70,7 +84,10 @@ def load(
     """
     device_of = _place(map_location)
     permissions = Permissions(allow)
-    container = Container.open(f, limits)
+    try:
+        container = Container.open(f, limits)
+    except FileNotFoundError as error:
+        raise MissingArchiveError(error.errno, NO_FILE, error.filename) from None
     with no_collection():  # what is made stays
         program = read_program(container, device_of, permissions)
         module: RecursiveScriptModule = view(program.module)

@@ -28,6 +28,7 @@ from flambeau.util.no_collection import no_collection
 
 P = ParamSpec("P")
 R = TypeVar("R")
+NO_OPTIMIZE = "trace's `optimize` has no effect; with jit.optimized_execution(False): runs calls unoptimised"
 ALREADY = "The input to trace is already a {kind}, tracing it is a no-op. Returning the object as is."
 OTHER_METHOD = (
     "trace doesn't support compiling individual module's functions.\nPlease use trace_module with "
@@ -49,6 +50,7 @@ def trace(  # type: ignore[overload-overlap]  # a module is callable too
     check_tolerance: float = ...,
     strict: bool = ...,
     guard: bool = ...,
+    optimize: bool | None = ...,
     _force_outplace: bool = ...,
     _store_inputs: bool = ...,
 ) -> TracedModule: ...
@@ -63,6 +65,7 @@ def trace(
     check_tolerance: float = ...,
     strict: bool = ...,
     guard: bool = ...,
+    optimize: bool | None = ...,
     _force_outplace: bool = ...,
     _store_inputs: bool = ...,
 ) -> ScriptFunction[P, R]: ...
@@ -76,6 +79,7 @@ def trace(
     check_tolerance: float = 1e-5,
     strict: bool = True,
     guard: bool = True,
+    optimize: bool | None = None,
     _force_outplace: bool = False,
     _store_inputs: bool = True,
 ) -> Any:
@@ -92,6 +96,7 @@ def trace(
         check_tolerance: how far results may differ, relatively and absolutely.
         strict: refuse dicts, and warn of lists, in the results.
         guard: leave guards in the graph: a later call that would need another value of what Python learned raises.
+        optimize: has no meaning any more, of which it warns.
 
     Sizes stay expressions (`x.shape[0] * 2`). What Python learns of a tensor's contents (`if x.sum() > 0`, `int(x)`) is
     fixed: a TracerWarning names the line, `baked` lists it. So are rank, dtype and layout where Python asks for them,
@@ -108,6 +113,8 @@ def trace(
     """
     if isinstance(func, Tensor):
         return func.trace()
+    if optimize is not None:
+        warnings.warn(NO_OPTIMIZE, FutureWarning, stacklevel=2)
     if is_disabled():
         return func
     if isinstance(func, ScriptFunction | ScriptModule):

@@ -182,6 +182,11 @@ class Transformer(Module):
                 f"the feature number of src and tgt must be equal to d_model ({self.d_model}), got {src.size(-1)} and "
                 f"{tgt.size(-1)}"
             )
+        batch = 0 if self.batch_first else 1
+        if not is_tracing() and src.dim() == 3 and tgt.dim() == 3 and src.size(batch) != tgt.size(batch):
+            raise RuntimeError(
+                f"the batch number of src and tgt must be equal, got {src.size(batch)} and {tgt.size(batch)}"
+            )
         memory = self.encoder(src, mask=src_mask, src_key_padding_mask=src_key_padding_mask, is_causal=src_is_causal)
         return self.decoder(
             tgt, memory, tgt_mask=tgt_mask, memory_mask=memory_mask, tgt_key_padding_mask=tgt_key_padding_mask,

@@ -12,7 +12,13 @@ from flambeau.nn.utils import (
     rnn,
     stateless,
 )
-from flambeau.nn.utils.clip_grad import clip_grad_norm_, clip_grad_value_, clip_grads_with_norm_, get_total_norm
+from flambeau.nn.utils.clip_grad import (
+    clip_grad_norm,
+    clip_grad_norm_,
+    clip_grad_value_,
+    clip_grads_with_norm_,
+    get_total_norm,
+)
 from flambeau.nn.utils.convert_parameters import parameters_to_vector, vector_to_parameters
 from flambeau.nn.utils.fusion import (
     fuse_conv_bn_eval,
@@ -29,6 +35,7 @@ from flambeau.nn.utils.weights import remove_spectral_norm, remove_weight_norm, 
 
 __all__ = [
     "clip_grad",
+    "clip_grad_norm",
     "clip_grad_norm_",
     "clip_grad_value_",
     "clip_grads_with_norm_",

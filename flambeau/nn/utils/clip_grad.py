@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import math
 from collections.abc import Iterable, Sequence
-from typing import Any
+from typing import Any, Final
 
 import numpy as np
 
@@ -15,6 +15,9 @@ from flambeau.tensor.grad_mode import is_grad_enabled
 from flambeau.tensor.recorder import is_asked
 from flambeau.tensor.tensor import Tensor, wrap
 from flambeau.util import blas
+from flambeau.util.user_code import warn_user
+
+OLDER_NAME: Final = "nn.utils.clip_grad_norm is deprecated: write nn.utils.clip_grad_norm_"
 
 NOT_FINITE = (
     "The total norm of order {order} for gradients from `parameters` is non-finite, so it cannot be clipped. To scale "
@@ -127,6 +130,15 @@ def clip_grad_norm_(
     total = get_total_norm(_gradients(listed), norm_type, error_if_nonfinite)
     clip_grads_with_norm_(listed, max_norm, total)
     return total
+
+
+def clip_grad_norm(
+    parameters: Tensors, max_norm: float, norm_type: float = 2.0, error_if_nonfinite: bool = False,
+    foreach: bool | None = None,
+) -> Tensor:  # fmt: skip
+    """The older name of `clip_grad_norm_`, which it warns of."""
+    warn_user(OLDER_NAME, FutureWarning)
+    return clip_grad_norm_(parameters, max_norm, norm_type, error_if_nonfinite, foreach)
 
 
 def clip_grad_value_(parameters: Tensors, clip_value: float, foreach: bool | None = None) -> None:

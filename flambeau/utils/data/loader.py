@@ -5,6 +5,7 @@ from __future__ import annotations
 import multiprocessing
 from collections.abc import Callable, Iterable, Iterator
 from multiprocessing.context import BaseContext
+from types import GenericAlias
 from typing import Any, Final
 
 from flambeau.ops.families.composite import F
@@ -59,6 +60,8 @@ class DataLoader:
     >>> [batch.tolist() for batch in DataLoader([1, 2, 3], batch_size=2)]
     [[1, 2], [3]]
     """
+
+    __class_getitem__ = classmethod(GenericAlias)
 
     def __init__(
         self, dataset: Any, batch_size: int | None = 1, shuffle: bool | None = None,

@@ -137,3 +137,9 @@ def test_shares_of_processes_are_as_long_as_pytorchs() -> None:
         data.DistributedSampler(range(6), 2, 2)
     with pytest.raises(ValueError, match="give num_replicas= and rank="):
         data.DistributedSampler(range(6))
+
+
+def test_loaders_are_written_with_what_they_give() -> None:
+    loader: data.DataLoader[int] = data.DataLoader([1, 2])
+    assert str(data.DataLoader[int]).endswith("DataLoader[int]")
+    assert [int(batch) for batch in loader] == [1, 2]
