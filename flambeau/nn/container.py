@@ -10,6 +10,7 @@ from typing import Any, Self, overload
 from flambeau.nn.module import Module
 
 ONLY_SEQUENTIAL = "a Sequential is added to another one, not to an object of {kind}: put modules into one first"
+NO_ITERABLE = "{name} should be called with an iterable{what}, but got {got}"
 NO_MODULE = "{owner}: {what} is not a Module subclass"
 
 
@@ -84,7 +85,10 @@ class _Indexed(Module):
         return self
 
     def extend(self, modules: Iterable[Module]) -> Self:
-        """Add modules at the end."""
+        """Add modules at the end. Raises TypeError for what is not iterable."""
+        if not isinstance(modules, Iterable):
+            name = f"{type(self).__name__}.extend"
+            raise TypeError(NO_ITERABLE.format(name=name, what="", got=type(modules).__name__))
         for module in list(modules):
             self.append(module)
         return self
@@ -259,7 +263,10 @@ class ModuleDict(Module):
         return self._modules.values()
 
     def update(self, modules: Mapping[str, Module] | Iterable[tuple[str, Module]]) -> None:
-        """Put modules in, in the place of those of the same name."""
+        """Put modules in, in the place of those of the same name. Raises TypeError for what gives no pairs."""
+        if not isinstance(modules, Iterable):
+            pairs = " of key/value pairs"
+            raise TypeError(NO_ITERABLE.format(name="ModuleDict.update", what=pairs, got=type(modules).__name__))
         items = modules.items() if isinstance(modules, Mapping | ModuleDict) else modules
         for key, module in items:
             self[key] = module

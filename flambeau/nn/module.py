@@ -11,6 +11,7 @@ from flambeau.nn.parameter import Buffer, Parameter
 from flambeau.schema import dtype as dtypes
 from flambeau.schema.dtype import DType
 from flambeau.tensor import dispatch, observer
+from flambeau.tensor.python_forms import typename
 from flambeau.tensor.tensor import Tensor
 from flambeau.util.hooks import RemovableHandle, add_hook
 
@@ -20,11 +21,11 @@ NO_LEAF = (
     "'{name}' as a function of another Tensor, compute the value in the forward() method."
 )
 NOT_INITIALISED = (
-    "{name} has not been initialized: call super().__init__() before assigning parameters, buffers or submodules."
+    "cannot assign {what} before Module.__init__() call: {name} has not been initialized. Call super().__init__() first"
 )
 NO_FORWARD = 'Module [{name}] is missing the required "forward" function; define it to make the module callable'
 TOO_MANY = "Module.__init__ takes no arguments, but {name} gave it {what}"
-_SLOTS = ("_parameters", "_buffers", "_modules")
+_SLOTS = {"_parameters": "parameter", "_buffers": "buffer", "_modules": "module"}
 _EXPECTED = {
     "_parameters": "as parameter '{name}' (flambeau.nn.Parameter or None expected)",
     "_modules": "as child module '{name}' (flambeau.nn.Module or None expected)",
@@ -89,7 +90,8 @@ class Module:
     def __setattr__(self, name: str, value: Any) -> None:
         if "_modules" not in self.__dict__:
             if isinstance(value, Parameter | Module):
-                raise AttributeError(NOT_INITIALISED.format(name=type(self).__name__))
+                what = "module" if isinstance(value, Module) else "parameters"
+                raise AttributeError(NOT_INITIALISED.format(name=type(self).__name__, what=what))
             object.__setattr__(self, name, value)
             return
         if isinstance(value, Parameter):
@@ -106,7 +108,7 @@ class Module:
         elif value is None or (slot == "_buffers" and isinstance(value, Tensor)):
             self.__dict__[slot][name] = value
         else:
-            raise TypeError(f"cannot assign '{type(value).__name__}' {_EXPECTED[slot].format(name=name)}")
+            raise TypeError(f"cannot assign '{typename(value)}' {_EXPECTED[slot].format(name=name)}")
 
     def __getattr__(self, name: str) -> Any:
         for slot in _SLOTS:
@@ -146,7 +148,7 @@ class Module:
         no `Parameter`, ValueError for one that was computed, KeyError for a name that is taken."""
         self._check_name(name, "_parameters")
         if parameter is not None and not isinstance(parameter, Parameter):
-            raise TypeError(NO_PARAMETER.format(kind=type(parameter).__name__, name=name))
+            raise TypeError(NO_PARAMETER.format(kind=typename(parameter), name=name))
         if parameter is not None and parameter._node is not None:
             raise ValueError(NO_LEAF.format(name=name))
         self._parameters[name] = hooks.registered("parameter", self, name, parameter)
@@ -175,11 +177,12 @@ class Module:
     def _check_name(self, name: str, slot: str) -> None:
         """Raise KeyError unless what has this name, if anything has, is of the same kind."""
         if "_modules" not in self.__dict__:
-            raise AttributeError(NOT_INITIALISED.format(name=type(self).__name__))
+            raise AttributeError(NOT_INITIALISED.format(name=type(self).__name__, what=_SLOTS[slot]))
         if not isinstance(name, str):
-            raise TypeError(f"a name should be a string, got {type(name).__name__}")
+            raise TypeError(f"{_SLOTS[slot]} name should be a string. Got {type(name).__name__}")
         if "." in name or not name:
-            raise KeyError(f"a name can't be empty or contain '.', got {name!r}")
+            wrong = f'contain ".", got: {name}' if name else 'be empty string ""'
+            raise KeyError(f"{_SLOTS[slot]} name can't {wrong}")
         if hasattr(self, name) and name not in self.__dict__[slot]:
             raise KeyError(f"attribute '{name}' already exists")
 
@@ -253,7 +256,7 @@ class Module:
 
     def _hooks(self, name: str) -> Hooks:
         if "_modules" not in self.__dict__:
-            raise AttributeError(NOT_INITIALISED.format(name=type(self).__name__))
+            raise AttributeError(NOT_INITIALISED.format(name=type(self).__name__, what="hooks"))
         hooks: Hooks = self.__dict__.setdefault(name, {})
         return hooks
 

@@ -208,7 +208,12 @@ class ParameterDict(_Parameters):
         return self
 
     def update(self, values: Mapping[str, Any] | ParameterDict | Iterable[tuple[str, Any]]) -> None:
-        """Put values in, in the place of those of the same name."""
+        """Put values in, in the place of those of the same name. Raises TypeError for what gives no pairs."""
+        if not isinstance(values, Iterable):
+            raise TypeError(
+                f"ParameterDict.update should be called with an iterable of key/value pairs, but got "
+                f"{type(values).__name__}"
+            )
         items = values.items() if isinstance(values, Mapping | ParameterDict) else values
         for key, value in items:
             self[key] = value

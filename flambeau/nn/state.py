@@ -37,7 +37,7 @@ def empty() -> dict[str, Any]:
     """Where state is gathered. `_metadata` has the versions of the modules it comes from, by the modules' names."""
     destination: Any = OrderedDict()
     destination._metadata = OrderedDict()
-    return destination  # type: ignore[no-any-return]
+    return destination
 
 
 def own_tensors(module: Members) -> Iterator[tuple[str, Tensor]]:

@@ -178,7 +178,7 @@ def test_what_is_registered_keeps_its_kind(name: str, value: Any, text: str) -> 
 
 def test_names_that_cannot_be() -> None:
     module = nn.Linear(1, 1)
-    for name, text in [("a.b", "can't be empty or contain"), ("", "can't be empty"), ("training", "already exists")]:
+    for name, text in [("a.b", r"can.*t contain"), ("", r"can.*t be empty"), ("training", "already exists")]:
         with pytest.raises(KeyError, match=text):
             module.register_buffer(name, flambeau.zeros(1))
     with pytest.raises(TypeError, match="should be a string"):

@@ -22,7 +22,7 @@ from flambeau import nn
         (
             lambda m: m.register_parameter("scale", flambeau.ones(1)),
             TypeError,
-            "cannot assign 'Tensor' object to parameter 'scale'",
+            "cannot assign 'torch.FloatTensor' object to parameter 'scale'",
         ),
     ],
 )

@@ -163,3 +163,29 @@ def test_older_name_of_clipping() -> None:
     p.grad = flambeau.tensor([3.0, 4.0])
     with pytest.warns(FutureWarning, match="clip_grad_norm_"):
         assert nn.utils.clip_grad_norm([p], 1.0).item() == 5.0
+
+
+REFUSED: dict[str, tuple[Callable[[], Any], type[Exception], str]] = {
+    "dots": (lambda: nn.Linear(1, 1).register_buffer("a.b", None), KeyError, r"buffer name can.*t contain"),
+    "no name": (lambda: nn.Linear(1, 1).add_module("", None), KeyError, r"module name can.*t be empty"),
+    "number": (lambda: nn.Linear(1, 1).register_parameter(3, None), TypeError, "parameter name should be a string"),  # type: ignore[arg-type]
+    "list": (lambda: nn.ModuleList(nn.ReLU()), TypeError, "ModuleList.extend .* iterable, but got ReLU"),  # type: ignore[arg-type]
+    "dict": (lambda: nn.ModuleDict().update(3), TypeError, "ModuleDict.update .* pairs, but got int"),  # type: ignore[arg-type]
+    "parameters": (lambda: nn.ParameterDict().update(3), TypeError, "ParameterDict.update .* but got int"),  # type: ignore[arg-type]
+    "sizes": (lambda: nn.Unflatten(1, 3), TypeError, "must be a tuple of ints, but found type int"),  # type: ignore[arg-type]
+    "memory": (
+        lambda: nn.LSTM(2, 3)(flambeau.ones(4, 1, 2), (flambeau.ones(1, 1, 3), flambeau.ones(1, 1, 2))),
+        RuntimeError, r"Expected hidden\[1\] size \(1, 1, 3\), got \[1, 1, 2\]",
+    ),
+    "state": (
+        lambda: nn.GRU(2, 3)(flambeau.ones(4, 1, 2), flambeau.ones(1, 2, 3)),
+        RuntimeError, r"Expected hidden size \(1, 1, 3\), got \[1, 2, 3\]",
+    ),
+}  # fmt: skip
+
+
+@pytest.mark.parametrize("name", REFUSED)
+def test_refused(name: str) -> None:
+    call, error, text = REFUSED[name]
+    with pytest.raises(error, match=text):
+        call()

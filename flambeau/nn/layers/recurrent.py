@@ -14,8 +14,10 @@ from flambeau.nn.utils.rnn import PackedSequence
 from flambeau.ops.families.composite import F
 from flambeau.schema.device import Device
 from flambeau.schema.dtype import DType
+from flambeau.tensor.observer import is_tracing
 from flambeau.tensor.tensor import Tensor
 from flambeau.util.choice import or_else
+from flambeau.util.scripting import is_scripting
 
 GATES: Final = {"LSTM": 4, "GRU": 3, "RNN_TANH": 1, "RNN_RELU": 1}
 DROPOUT_OF_ONE = (
@@ -146,6 +148,12 @@ def check_state(input: Tensor, state: Tensor) -> None:
         raise RuntimeError(f"For {kind} input, hx should also be {input.dim()}-D but got {state.dim()}-D tensor")
 
 
+def check_sizes(what: str, state: Tensor, sizes: tuple[int, int, int]) -> None:
+    """Raise RuntimeError for a state of other sizes than (layers * directions, batch, features)."""
+    if tuple(state.shape) != sizes:
+        raise RuntimeError(f"{what} {sizes}, got {list(state.shape)}")
+
+
 def in_order(state: Tensor, order: Tensor | None) -> Tensor:
     """A state's batch in another order."""
     return state if order is None else F.index_select(state, 1, order)
@@ -211,6 +219,11 @@ class LSTM(RNNBase):
             check_state(input, c)
             if not is_batched:
                 h, c = h.unsqueeze(1), c.unsqueeze(1)
+            if not is_scripting() and not is_tracing():
+                rows, batch = self.num_layers * (2 if self.bidirectional else 1), x.size(batch_dim)
+                hidden = self.proj_size if self.proj_size > 0 else self.hidden_size
+                check_sizes("Expected hidden[0] size", h, (rows, batch, hidden))
+                check_sizes("Expected hidden[1] size", c, (rows, batch, self.hidden_size))
         output, h, c = F.lstm(
             x, [h, c], self._flat_weights, self.bias, self.num_layers, self.dropout, self.training,
             self.bidirectional, self.batch_first,
@@ -256,6 +269,9 @@ class _Plain(RNNBase):
         else:
             check_state(input, hx)
             h = hx if is_batched else hx.unsqueeze(1)
+            if not is_scripting() and not is_tracing():
+                rows = self.num_layers * (2 if self.bidirectional else 1)
+                check_sizes("Expected hidden size", h, (rows, x.size(batch_dim), self.hidden_size))
         output, h = self._layers(x, h)
         if not is_batched:
             return output.squeeze(batch_dim), h.squeeze(1)

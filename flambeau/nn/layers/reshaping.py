@@ -60,6 +60,9 @@ class Unflatten(Layer):
 
     def __init__(self, dim: int, unflattened_size: Sequence[int]) -> None:
         super().__init__()
+        if not isinstance(unflattened_size, Sequence):
+            kind = type(unflattened_size).__name__
+            raise TypeError(f"unflattened_size must be a tuple of ints, but found type {kind}")
         sizes = tuple(unflattened_size)
         for i, size in enumerate(sizes):
             if not isinstance(size, int):
