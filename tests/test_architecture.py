@@ -34,7 +34,7 @@ FLOORS = (
     {"cuda"},
     {"ops", "analysis", "program", "amp", "cpu"},
     {"specialise", "batching"},
-    {"autograd", "passes", "frontend", "fft", "linalg", "signal", "special"},
+    {"autograd", "passes", "frontend", "fft", "linalg", "return_types", "signal", "special"},
     {"autodiff"},
     {"interpreter", "codegen", "nn"},
     {"executor", "fx", "optim", "distributed", "distributions", "func", "te", "utils"},

@@ -2,7 +2,7 @@
 
 >>> import flambeau
 >>> x = flambeau.zeros(1, requires_grad=True)
->>> with detect_anomaly(), warnings.catch_warnings():
+>>> with warnings.catch_warnings(), set_detect_anomaly(True):
 ...     warnings.simplefilter("ignore")
 ...     try:
 ...         (x / x).sum().backward()

@@ -10,7 +10,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Iterator, Sequence
 from typing import Any, Final, NamedTuple
 
 from flambeau.fx.graph import Graph
@@ -33,6 +33,16 @@ class Match(NamedTuple):
     """The node that gave what the pattern returns."""
     nodes_map: dict[Node, Any]
     """What each node of the pattern stood for."""
+
+    def inside(self) -> set[Node]:
+        """The nodes that are replaced.
+
+        >>> from flambeau.fx import symbolic_trace
+        >>> (match,) = replace_pattern(symbolic_trace(lambda x: x.neg()), lambda x: x.neg(), lambda x: x * 3)
+        >>> match.inside()
+        {neg}
+        """
+        return {v for p, v in self.nodes_map.items() if p.op != "placeholder" and isinstance(v, Node)}
 
 
 _LITERALS: Final = (bool, int, float, complex, str)
@@ -161,20 +171,14 @@ def _replaced(
     if len(inputs) != len(new_inputs):
         raise ValueError(f"the pattern takes {len(inputs)} arguments, its replacement {len(new_inputs)}")
     wanted = pattern_graph.output_node().args[0]
-    matches: list[Match] = []
-    taken: set[Node] = set()
     if not isinstance(wanted, Node):
         raise ValueError("a pattern returns one value")
-    for node in list(gm.graph.nodes):
-        mapping: dict[Node, Any] = _Mapping(ignore_literals)
-        if node.is_erased or not _matched(wanted, node, mapping) or not _is_closed(pattern_graph, mapping, node):
-            continue
-        inside = [v for p, v in mapping.items() if p.op != "placeholder" and isinstance(v, Node)]
-        if taken & set(inside):
-            continue
-        match = Match(node, mapping)
-        if all(passes(match, gm.graph, pattern_graph) for passes in filters):
-            taken |= set(inside)
+    matches: list[Match] = []
+    taken: set[Node] = set()
+    for match in _places(gm.graph, pattern_graph, wanted, ignore_literals):
+        inside = match.inside()
+        if not taken & inside and all(passes(match, gm.graph, pattern_graph) for passes in filters):
+            taken |= inside
             matches.append(match)
     for match in matches:
         _replace(gm.graph, match, dict(zip(new_inputs, (match.nodes_map[n] for n in inputs), strict=True)), new_graph)
@@ -183,12 +187,19 @@ def _replaced(
     return matches
 
 
+def _places(graph: Graph, pattern: Graph, wanted: Node, ignore_literals: bool) -> Iterator[Match]:
+    """Wherever a pattern is found, whether places overlap or not."""
+    for node in list(graph.nodes):
+        mapping = _Mapping(ignore_literals)
+        if not node.is_erased and _matched(wanted, node, mapping) and _is_closed(pattern, mapping, node):
+            yield Match(node, mapping)
+
+
 def _replace(graph: Graph, match: Match, values: dict[Node, Any], new_graph: Graph) -> None:
     with graph.inserting_before(match.anchor):
         result = graph.graph_copy(new_graph, values)
     match.anchor.replace_all_uses_with(result)
     order = {node: k for k, node in enumerate(graph.nodes)}
-    inside = {v for p, v in match.nodes_map.items() if p.op != "placeholder" and isinstance(v, Node)}
-    for node in sorted(inside, key=lambda one: -order[one]):
+    for node in sorted(match.inside(), key=lambda one: -order[one]):
         if not node.users:
             graph.erase_node(node)

@@ -121,13 +121,7 @@ def trace(
         kind = "ScriptModule" if isinstance(func, ScriptModule) else "ScriptFunction"
         warnings.warn(ALREADY.format(kind=kind), UserWarning, stacklevel=2)
         return func
-    owner = getattr(func, "__self__", None)
-    if isinstance(owner, Module):
-        if func.__name__ != "forward":
-            raise AttributeError(OTHER_METHOD.format(name=func.__name__))
-        func = owner
-    if is_torch_module(func):
-        raise TypeError(f"trace takes a function or a module, not a {type(func).__name__}: {MODULE_OF_TORCH}")
+    func = _owner(func)
     call = Call.of(func, as_arguments(example_inputs), example_kwarg_inputs or {})
     run = Run(func, strict=strict, guard=guard, outplace=_force_outplace)
     recorded = run.record(call)
@@ -138,6 +132,19 @@ def trace(
         for example in (call, *(Call(as_arguments(c), {}) for c in check_inputs or ())):
             check(run, traced, recorded, example, check_tolerance)
     return traced
+
+
+def _owner(func: Any) -> Any:
+    """The module whose `forward` is to be traced; other functions as they are. Raises AttributeError for another
+    method of a module, TypeError for a module of PyTorch."""
+    owner = getattr(func, "__self__", None)
+    if isinstance(owner, Module):
+        if func.__name__ != "forward":
+            raise AttributeError(OTHER_METHOD.format(name=func.__name__))
+        return owner
+    if is_torch_module(func):
+        raise TypeError(f"trace takes a function or a module, not a {type(func).__name__}: {MODULE_OF_TORCH}")
+    return func
 
 
 trace.language_form = "trace"  # type: ignore[attr-defined]  # in programs it is the sum of a matrix's diagonal

@@ -136,11 +136,19 @@ def _thirds(bias: Tensor | None) -> tuple[Tensor | None, Tensor | None, Tensor |
     return q, k, v
 
 
-def _fits_keys(mask: Tensor, key: Tensor) -> bool:
-    """Whether a mask has an element for each key of each element of the batch."""
-    if mask.size(-1) != key.size(0):
-        return False
-    return mask.dim() == 1 or mask.size(0) == key.size(1)
+def _check_padding(mask: Tensor, key: Tensor) -> None:
+    """Raise RuntimeError for a mask without an element for each key of each element of the batch."""
+    rank = key.dim()
+    if mask.dim() != rank - 1:
+        raise RuntimeError(
+            f"For {rank}-D `query`, expected `key_padding_mask` to be None or {rank - 1}-D but found {mask.dim()}-D "
+            f"tensor instead"
+        )
+    if not is_tracing() and (mask.size(-1) != key.size(0) or (mask.dim() == 2 and mask.size(0) != key.size(1))):
+        raise RuntimeError(
+            f"Expected key_padding_mask to have a row for each element of the batch and an element for each key, "
+            f"(batch, S), but got {mask.shape} for a key of {key.shape}"
+        )
 
 
 def check(
@@ -156,16 +164,8 @@ def check(
             f"For {rank}-D `query`, expected `key` and `value` to be {rank}-D but found {key.dim()}-D and "
             f"{value.dim()}-D tensors respectively"
         )
-    if key_padding_mask is not None and key_padding_mask.dim() != rank - 1:
-        raise RuntimeError(
-            f"For {rank}-D `query`, expected `key_padding_mask` to be None or {rank - 1}-D but found "
-            f"{key_padding_mask.dim()}-D tensor instead"
-        )
-    if key_padding_mask is not None and not is_tracing() and not _fits_keys(key_padding_mask, key):
-        raise RuntimeError(
-            f"Expected key_padding_mask to have a row for each element of the batch and an element for each key, "
-            f"(batch, S), but got {key_padding_mask.shape} for a key of {key.shape}"
-        )
+    if key_padding_mask is not None:
+        _check_padding(key_padding_mask, key)
     if attn_mask is not None and attn_mask.dim() != 2 and attn_mask.dim() != 3:
         raise RuntimeError(
             f"attn_mask's dimension {attn_mask.dim()} is not supported; it is (L, S) or (batch heads, L, S)"

@@ -35,8 +35,8 @@ def reduction_number(reduction: str, size_average: bool | None = None, reduce: b
 def reduction_word(reduction: str, size_average: bool | None = None, reduce: bool | None = None) -> str:
     """The word that says it all, where the older flags are given too.
 
-    >>> reduction_word("mean", size_average=False)
-    'sum'
+    >>> reduction_word("mean")
+    'mean'
     """
     if size_average is None and reduce is None:
         return reduction

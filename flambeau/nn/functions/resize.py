@@ -178,7 +178,7 @@ def upsample(
 
     >>> import flambeau
     >>> import flambeau.nn.functional as F
-    >>> F.upsample(flambeau.ones(1, 2, 4, 4), scale_factor=2).shape
+    >>> F.interpolate(flambeau.ones(1, 2, 4, 4), scale_factor=2).shape
     flambeau.Size([1, 2, 8, 8])
     """
     if not is_scripting():
@@ -201,7 +201,7 @@ def upsample_nearest(
 
     >>> import flambeau
     >>> import flambeau.nn.functional as F
-    >>> F.upsample_nearest(flambeau.ones(1, 2, 4, 4), scale_factor=2).shape
+    >>> F.interpolate(flambeau.ones(1, 2, 4, 4), scale_factor=2, mode="nearest").shape
     flambeau.Size([1, 2, 8, 8])
     """
     if not is_scripting():
@@ -224,7 +224,7 @@ def upsample_bilinear(
 
     >>> import flambeau
     >>> import flambeau.nn.functional as F
-    >>> F.upsample_bilinear(flambeau.ones(1, 2, 4, 4), scale_factor=2).shape
+    >>> F.interpolate(flambeau.ones(1, 2, 4, 4), scale_factor=2, mode="bilinear", align_corners=True).shape
     flambeau.Size([1, 2, 8, 8])
     """
     if not is_scripting():

@@ -136,7 +136,16 @@ def clip_grad_norm(
     parameters: Tensors, max_norm: float, norm_type: float = 2.0, error_if_nonfinite: bool = False,
     foreach: bool | None = None,
 ) -> Tensor:  # fmt: skip
-    """The older name of `clip_grad_norm_`, which it warns of."""
+    """The older name of `clip_grad_norm_`, which it warns of.
+
+    >>> import flambeau, warnings
+    >>> held = flambeau.nn.Parameter(flambeau.zeros(2))
+    >>> held.grad = flambeau.tensor([3.0, 4.0])
+    >>> with warnings.catch_warnings():
+    ...     warnings.simplefilter("ignore")
+    ...     clip_grad_norm(held, 1.0).item()
+    5.0
+    """
     warn_user(OLDER_NAME, FutureWarning)
     return clip_grad_norm_(parameters, max_norm, norm_type, error_if_nonfinite, foreach)
 
