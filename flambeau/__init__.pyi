@@ -80,6 +80,7 @@ from flambeau.tensor import function_calls as _function_calls
 from flambeau.tensor import protocol as _protocol
 from flambeau.tensor import random as random
 from flambeau.tensor import subclass_methods as _subclass_methods
+from flambeau.tensor.assertion import _assert as _assert
 from flambeau.tensor.autocast import autocast as autocast
 from flambeau.tensor.autocast import autocast_decrement_nesting as autocast_decrement_nesting
 from flambeau.tensor.autocast import autocast_increment_nesting as autocast_increment_nesting
