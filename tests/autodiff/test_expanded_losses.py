@@ -73,6 +73,7 @@ EXPRESSIONS = [f"flambeau.nn.functional.{e}" for e in LOSSES] + [f"flambeau.{e}"
 EXPRESSIONS += ["v.expand_as(x)", "x.view_as(y)", "x.reshape_as(y.t())"]
 
 
+@pytest.mark.filterwarnings("ignore:Using a target size:UserWarning")  # of losses that broadcast
 @pytest.mark.parametrize("expression", EXPRESSIONS)
 def test_answers_are_those_of_eager_calls(expression: str) -> None:
     function, arguments = scripted(expression)

@@ -121,11 +121,11 @@ def trace(
         kind = "ScriptModule" if isinstance(func, ScriptModule) else "ScriptFunction"
         warnings.warn(ALREADY.format(kind=kind), UserWarning, stacklevel=2)
         return func
-    func = _owner(func)
-    call = Call.of(func, as_arguments(example_inputs), example_kwarg_inputs or {})
-    run = Run(func, strict=strict, guard=guard, outplace=_force_outplace)
+    target = _owner(func)
+    call = Call.of(target, as_arguments(example_inputs), example_kwarg_inputs or {})
+    run = Run(target, strict=strict, guard=guard, outplace=_force_outplace)
     recorded = run.record(call)
-    traced = _module(func, {"forward": recorded}) if isinstance(func, Module) else _function(func, recorded)
+    traced = _module(target, {"forward": recorded}) if isinstance(target, Module) else _function(target, recorded)
     if _store_inputs:
         object.__setattr__(traced, "_traced_inputs", {"forward": call.given})
     if check_trace:
