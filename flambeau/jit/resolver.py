@@ -35,6 +35,7 @@ from flambeau.jit.overloads import OverloadedFunction, as_compile_error, declara
 from flambeau.jit.torch_counterparts import counterpart
 from flambeau.jit.value_methods import value_method
 from flambeau.jit.with_numba.numba_calls import NumbaValue, numba_function
+from flambeau.jit.with_numba.numba_names import numba_name
 from flambeau.nn.module import Module
 from flambeau.program.classes import ClassDefinition
 from flambeau.program.function import Function
@@ -130,7 +131,7 @@ class PythonResolver:
         return PythonResolver(scope, self._classes, caller)
 
     def sugared(self, value: Any, where: SourceRange) -> Any:
-        """Classes and functions of Numba's; modules that are no part of the caller are refused."""
+        """Classes, and what is Numba's; modules that are no part of the caller are refused."""
         if isinstance(value, Module):
             if isinstance(value, ScriptModule) or not hasattr(value, "forward"):
                 raise CompileError(FOREIGN_MODULE, where)
@@ -144,6 +145,9 @@ class PythonResolver:
             return TypeForm()
         if value is object.__setattr__:
             return SetAttributeForm()
+        name = numba_name(value)
+        if name is not None:
+            return name
         if isinstance(value, type):
             return self._sugared_class(value, where)
         try:

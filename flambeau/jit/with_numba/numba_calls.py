@@ -53,7 +53,8 @@ def numba_function(value: Any) -> NumbaFunction | None:
         return None
     if isinstance(value, numba.core.registry.CPUDispatcher):
         return NumbaFunction(value)
-    if isinstance(value, numba.core.ccallback.CFunc):
+    callbacks = sys.modules.get("numba.core.ccallback")  # which Numba imports when somebody makes one
+    if callbacks is not None and isinstance(value, callbacks.CFunc):
         known = getattr(value, "_flambeau", None)
         if known is None:  # the C wrapper swallows exceptions, so the function is compiled without it
             known = value._flambeau = NumbaFunction(numba.njit([value._sig])(value._pyfunc))
