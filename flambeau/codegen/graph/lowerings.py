@@ -30,6 +30,7 @@ from flambeau.codegen.graph import (
     hoisted_bounds_checks,
     list_changes,
     list_folds,
+    list_sorting,
     lists,
     matrices,
     memory,
@@ -367,6 +368,9 @@ lowers_on_lists("aten::extend", "aten::add_")(list_changes.extend)
 lowers_on_lists("aten::add")(list_changes.concatenate)
 lowers_on_lists("aten::clear")(list_changes.clear)
 lowers_on_lists("aten::reverse")(list_changes.reverse)
+lowers_on_lists("aten::sort")(list_sorting.sort)
+lowers_on_lists("aten::sorted")(list_sorting.sorted_)
+lowers_on_lists("python::sorted_by")(list_sorting.sorted_by)
 lowers_on_lists("aten::slice")(list_changes.slice_)
 lowers_on_lists("aten::__contains__")(list_folds.contains)
 lowers_on_items("aten::eq", "aten::ne")(list_folds.equal)
