@@ -21,8 +21,8 @@ from flambeau.codegen.graph.native_values import CannotCompileError, ListValue, 
 from flambeau.codegen.graph.ordered_lines import WORDS_PER_ELEMENT, key_of, place_of
 from flambeau.codegen.graph.representation import Bool, Float, Int, Representation, Tupled, word_count
 from flambeau.codegen.graph.routines.library import call_routine
-from flambeau.codegen.graph.runtime import NUMBERS
 from flambeau.codegen.graph.routines.ordered import KINDS, NAN, ORDER
+from flambeau.codegen.graph.runtime import NUMBERS
 from flambeau.codegen.llvm.emitter import Value as Register
 from flambeau.ir.graph import Node
 from flambeau.schema import dtype as dtypes

@@ -14,7 +14,7 @@ from flambeau.frontend.emit.builtins.builtin_forms import emit_dict, emit_list
 from flambeau.frontend.emit.builtins.iterables import emit_prange
 from flambeau.frontend.emit.values.python_values import PythonValue
 from flambeau.frontend.emit.values.simple_value import SimpleValue
-from flambeau.frontend.emit.values.sugared import Emitter, Form, FormValue, Sugared
+from flambeau.frontend.emit.values.sugared import Emitter, FormValue, Sugared
 from flambeau.frontend.trees.tree_views import Apply, Expr, Select, Var
 from flambeau.jit.with_numba.numba_calls import loaded
 from flambeau.schema.types import BOOL, FLOAT, INT, STRING, DictType, ListType, TupleType, Type

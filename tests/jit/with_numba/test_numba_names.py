@@ -23,7 +23,7 @@ def rows(x: np.ndarray, y: np.ndarray):
 
 
 def by_module(x: np.ndarray):
-    n, d = x.shape
+    n = x.shape[0]
     out = np.empty((n, n))
     for i in numba.prange(n):
         for j in range(n):
