@@ -27,35 +27,99 @@ class _Draws:
 
     def __init__(self) -> None:
         self.words = GENERATOR.pack()
+        self.address = ctypes.addressof(self.words)
+        self.bits: Any = None
         self.lock: Any = None
+        self.normals = _NormalsByState(_generator())
         self.begin = ctypes.CFUNCTYPE(ctypes.c_void_p, ctypes.c_int64)(self._begin)
         self.end = ctypes.CFUNCTYPE(None, ctypes.c_int64)(self._end)
 
     def _begin(self, draws_normals: int) -> int:
-        generator = _generator()
-        lock = generator._bit_generator.lock
+        bits = _generator()._bit_generator
+        lock = bits.lock
         _acquire(lock)
         self.lock = lock
-        interface = generator._bit_generator.ctypes
-        address = ctypes.addressof(self.words)
-        GENERATOR.write(address, "state", interface.state_address)
+        if bits is not self.bits:
+            self._look_up(bits)
+        if draws_normals:
+            has_gauss, gauss = self.normals.read()
+            GENERATOR.write(self.address, "has_gauss", has_gauss)
+            GENERATOR.write(self.address, "gauss", gauss)
+        return self.address
+
+    def _look_up(self, bits: Any) -> None:
+        """Note where a generator of bits, and what its owner keeps beside it, lies."""
+        interface = bits.ctypes
+        GENERATOR.write(self.address, "state", interface.state_address)
         for name in ("double", "uint32", "uint64"):
             function = ctypes.cast(getattr(interface, f"next_{name}"), ctypes.c_void_p).value
-            GENERATOR.write(address, name, function or 0)
-        if draws_normals:
-            state = generator.get_state(legacy=False)
-            GENERATOR.write(address, "has_gauss", int(state["has_gauss"]))
-            GENERATOR.write(address, "gauss", _bits(state["gauss"]))
-        return address
+            GENERATOR.write(self.address, name, function or 0)
+        self.bits, self.normals = bits, _normals_of(_generator())
 
     def _end(self, draws_normals: int) -> None:
         if draws_normals:
-            generator, address = _generator(), ctypes.addressof(self.words)
-            state = generator.get_state(legacy=False)
-            state["has_gauss"] = GENERATOR.read(address, "has_gauss")
-            state["gauss"] = float(np.int64(GENERATOR.read(address, "gauss")).view(np.float64))
-            generator.set_state(state)
+            read = GENERATOR.read
+            self.normals.write(read(self.address, "has_gauss"), read(self.address, "gauss"))
         self.lock.release()
+
+
+class _NormalsByState:
+    """The normal number that a generator keeps for the next draw, and whether it has one: through its whole state."""
+
+    def __init__(self, generator: Any) -> None:
+        self.generator = generator
+
+    def read(self) -> tuple[int, int]:
+        """Whether there is one, and its bits."""
+        state = self.generator.get_state(legacy=False)
+        return int(state["has_gauss"]), _bits(state["gauss"])
+
+    def write(self, has_gauss: int, gauss: int) -> None:
+        """Keep another one."""
+        state = self.generator.get_state(legacy=False)
+        state["has_gauss"] = has_gauss
+        state["gauss"] = float(np.int64(gauss).view(np.float64))
+        self.generator.set_state(state)
+
+
+class _NormalsInMemory:
+    """The same where it lies in the object: behind the address of the functions that draw bits."""
+
+    def __init__(self, generator: Any, offset: int) -> None:
+        start = id(generator) + offset
+        self.generator = generator
+        self.has_gauss = ctypes.c_int32.from_address(start + 8)
+        self.gauss = ctypes.c_int64.from_address(start + 16)
+
+    def read(self) -> tuple[int, int]:
+        """Whether there is one, and its bits."""
+        return self.has_gauss.value, self.gauss.value
+
+    def write(self, has_gauss: int, gauss: int) -> None:
+        """Keep another one."""
+        self.has_gauss.value, self.gauss.value = has_gauss, gauss
+
+
+def _normals_of(generator: Any) -> _NormalsByState | _NormalsInMemory:
+    """In memory where a generator of our own shows that it lies there, through the whole state otherwise."""
+    offset = _offset_of_normals()
+    return _NormalsByState(generator) if offset is None else _NormalsInMemory(generator, offset)
+
+
+@cache
+def _offset_of_normals() -> int | None:
+    """Where in the objects is a word with an address within the object, behind which the number is; None for nowhere."""
+    size = np.random.RandomState.__basicsize__
+    first, second = np.random.RandomState(1), np.random.RandomState(2)
+    second.standard_normal()
+    for offset in range(0, size - 16, 8):
+        word = ctypes.c_int64.from_address(id(first) + offset).value
+        if not id(first) < word < id(first) + size:
+            continue
+        own, other = _NormalsInMemory(first, offset), _NormalsInMemory(second, offset)
+        if own.read() == (0, 0) and other.read() == _NormalsByState(second).read():
+            return offset
+    return None
 
 
 def _generator() -> Any:

@@ -137,3 +137,17 @@ def three_ways(x: np.ndarray):
 def test_what_is_refused_says_what_is_taken(program: Callable[..., Any], text: str) -> None:
     with pytest.raises(CompileError, match=text):
         flambeau.script(program)
+
+
+def ranges(n: int, m: int, s: int):
+    ints = np.arange(n, m), np.arange(-n), np.arange(n, m, s), np.arange(n, m, step=-2), np.arange(10)
+    return ints, np.arange(n, m * 0.5, s), np.arange(m, n, -0.5), np.arange(0, n, 0.25), np.arange(n, dtype=np.int32)
+
+
+def test_ranges_against_their_step_are_empty() -> None:
+    fn = flambeau.script(ranges)
+    for n, m, s in ((0, 1, 1), (3, -5, 2), (-4, 7, -1), (3, 3, -3), (-4, -5, 1)):
+        ours, theirs = fn(n, m, s), ranges(n, m, s)
+        for one, other in zip((*ours[0], *ours[1:]), (*theirs[0], *theirs[1:]), strict=True):
+            np.testing.assert_array_equal(one, other)
+            assert one.dtype == other.dtype

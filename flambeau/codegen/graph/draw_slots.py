@@ -6,6 +6,8 @@ one that a thread can take twice.
 
 from __future__ import annotations
 
+from typing import Final
+
 from flambeau.codegen.graph import memory
 from flambeau.codegen.graph.emitted_function import EmittedFunction
 from flambeau.codegen.graph.lanes_emitter import LaneEmitter
@@ -15,7 +17,9 @@ from flambeau.codegen.llvm.emitter import Value as Register
 from flambeau.codegen.numpy_generator import END
 from flambeau.ir.graph import Graph
 
-DRAWS, NORMAL = "python::np_random_", "python::np_random_normal"
+DRAWS: Final = "python::np_random_"
+NORMAL: Final = frozenset({"python::np_random_normal", "python::np_random_floats"})
+"""Operators that may draw normal numbers."""
 CALLS = ("prim::CallFunction", "prim::CallMethod", "^")
 NULL = Register("null", "ptr", 1)
 
@@ -27,7 +31,7 @@ def new_slot(e: LaneEmitter, graph: Graph) -> DrawSlot | None:
         return None
     slot = e.slot("ptr", 8)
     e.entry.append(f"  store ptr null, ptr {slot}")
-    return DrawSlot(slot, NORMAL in names)
+    return DrawSlot(slot, not NORMAL.isdisjoint(names))
 
 
 def give_back(fn: EmittedFunction) -> None:

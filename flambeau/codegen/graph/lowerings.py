@@ -34,7 +34,7 @@ from flambeau.codegen.graph import (
     lists,
     matrices,
     memory,
-    numpy_draws,
+    numpy_array_draws,
     ordered_lines,
     packing,
     part_writes,
@@ -317,7 +317,7 @@ def _unwrap(fn: EmittedFunction, node: Node) -> None:
     fn.values.set_view(node.result(), optional)
 
 
-assert (complex_functions, exact_functions, numpy_draws, running_folds, tensor_draws)[0]  # they register
+assert (complex_functions, exact_functions, numpy_array_draws, running_folds, tensor_draws)[0]  # they register
 only_moves(
     "aten::select", "aten::slice", "aten::transpose", "aten::t", "aten::permute", "aten::unsqueeze", "aten::squeeze",
     "aten::view", "aten::reshape", "aten::clone", "aten::contiguous", "aten::expand", "aten::unbind", "aten::size",

@@ -7,10 +7,12 @@ masks. The first draw of a call gets the generator with its lock; leaving the fu
 from __future__ import annotations
 
 from collections.abc import Callable
+from typing import Final
 
 from flambeau.codegen.graph import memory
 from flambeau.codegen.graph.emitted_function import EmittedFunction
-from flambeau.codegen.graph.lowering_tables import lowers
+from flambeau.codegen.graph.literals import literal_of
+from flambeau.codegen.graph.lowering_tables import Lowering, lowers
 from flambeau.codegen.graph.memory import number
 from flambeau.codegen.graph.native_values import CannotCompileError, Scalar
 from flambeau.codegen.graph.representation import Float, Int
@@ -71,10 +73,6 @@ class Draw:
         wrong = self.s.logical_and(self.s.signbit(scale), self.s.logical_not(self.s.isnan(scale)))
         self.fn.exits.fail_if(wrong.register, self.node)
 
-    def give(self, value: Operand) -> None:
-        """Note the result."""
-        self.fn.values.set(self.node.result(), Scalar(Float(), value.register))
-
     def until(self, draw: Callable[[], Register]) -> None:
         """Draw again until the condition that `draw` gives holds."""
         e = self.e
@@ -85,39 +83,31 @@ class Draw:
         e.start(done)
 
 
-@lowers("python::np_random_double")
-def _double(fn: EmittedFunction, node: Node) -> None:
-    d = Draw(fn, node)
-    d.give(d.double(d.begin()))
+def _double(d: Draw) -> Operand:
+    return d.double(d.begin())
 
 
-@lowers("python::np_random_uniform")
-def _uniform(fn: EmittedFunction, node: Node) -> None:
-    d = Draw(fn, node)
-    low, high = d.operand(0), d.operand(1)
+def _uniform(d: Draw, low: Operand, high: Operand) -> Operand:
     span = d.s.sub(high, low)
-    fn.exits.fail_if(d.s.logical_not(d.s.isfinite(span)).register, node)
-    d.give(d.s.add(low, d.s.mul(span, d.double(d.begin()))))
+    d.fn.exits.fail_if(d.s.logical_not(d.s.isfinite(span)).register, d.node)
+    return d.s.add(low, d.s.mul(span, _double(d)))
 
 
-@lowers("python::np_random_exponential")
-def _exponential(fn: EmittedFunction, node: Node) -> None:
-    d = Draw(fn, node)
-    scale = d.operand(0)
+def _exponential(d: Draw, scale: Operand) -> Operand:
     d.refuse_negative(scale)
-    one = d.constant(1.0)
-    d.give(d.s.mul(scale, d.s.neg(d.s.log(d.s.sub(one, d.double(d.begin()))))))
+    return d.s.mul(scale, _standard_exponential(d))
 
 
-@lowers("python::np_random_normal")
-def _normal(fn: EmittedFunction, node: Node) -> None:
-    d = Draw(fn, node)
-    loc, scale = d.operand(0), d.operand(1)
+def _standard_exponential(d: Draw) -> Operand:
+    return d.s.neg(d.s.log(d.s.sub(d.constant(1.0), _double(d))))
+
+
+def _normal(d: Draw, loc: Operand, scale: Operand) -> Operand:
     d.refuse_negative(scale)
-    d.give(d.s.add(loc, d.s.mul(scale, _standard_normal(d))))
+    return d.s.add(loc, d.s.mul(scale, standard_normal(d)))
 
 
-def _standard_normal(d: Draw) -> Operand:
+def standard_normal(d: Draw) -> Operand:
     """The number that was kept, or one of two new ones, of which the other is kept."""
     e, s, generator = d.e, d.s, d.begin()
     slots = [e.slot("double", 8) for _ in range(3)]
@@ -152,13 +142,54 @@ def _standard_normal(d: Draw) -> Operand:
     return Operand(e.define(f"load double, ptr {slots[0]}", "double", 1), dtypes.float64)
 
 
+FLOATS: Final[dict[str, Callable[..., Operand]]] = {
+    "random_sample": _double, "uniform": _uniform, "normal": _normal, "exponential": _exponential,
+    "standard_normal": standard_normal, "standard_exponential": _standard_exponential,
+}  # fmt: skip
+"""What draws a float of each distribution that has a native form, of its parameters."""
+NORMALS: Final = ("normal", "standard_normal")
+
+
+def _one(distribution: str) -> Lowering:
+    """What lowers the operator that draws one float."""
+
+    def lowering(fn: EmittedFunction, node: Node) -> None:
+        d = Draw(fn, node)
+        value = FLOATS[distribution](d, *(d.operand(k) for k in range(len(node.operands))))
+        fn.values.set(node.result(), Scalar(Float(), value.register))
+
+    return lowering
+
+
+lowers("python::np_random_double")(_one("random_sample"))
+lowers("python::np_random_uniform")(_one("uniform"))
+lowers("python::np_random_exponential")(_one("exponential"))
+lowers("python::np_random_normal")(_one("normal"))
+
+
 @lowers("python::np_random_integer")
 def _integer(fn: EmittedFunction, node: Node) -> None:
-    """An int from `low` up to, not including, `high`: bits that a mask leaves, drawn until they are in the range."""
+    """An int from `low` up to, not including, `high`."""
     d = Draw(fn, node)
-    e = d.e
     low, high = (fn.values.scalar(v).register for v in node.operands)
-    fn.exits.fail_if(e.icmp("sge", low, high), node)
+    fn.exits.fail_if(fn.e.icmp("sge", low, high), node)
+    fn.values.set(node.result(), Scalar(Int(), integer(d, low, high)))
+
+
+@lowers("python::np_random_place")
+def _place(fn: EmittedFunction, node: Node) -> None:
+    """An int below another, where nothing says that some are more likely."""
+    d = Draw(fn, node)
+    if literal_of(fn.values.get(node.operand(1))) is not None:
+        raise CannotCompileError("a choice by probabilities")
+    count = fn.values.scalar(node.operand(0)).register
+    fn.exits.fail_if(fn.e.icmp("sle", count, number(0)), node)
+    fn.values.set(node.result(), Scalar(Int(), integer(d, number(0), count)))
+
+
+def integer(d: Draw, low: Register, high: Register) -> Register:
+    """An int of a range that is not empty: bits that a mask leaves, drawn until they are in it."""
+    e = d.e
     most = e.binary("sub", e.binary("sub", high, number(1)), low)
     slot = e.slot("i64", 8)
     e.raw(f"store i64 0, ptr {slot}")
@@ -183,5 +214,4 @@ def _integer(fn: EmittedFunction, node: Node) -> None:
         d.until(fits)
         e.branch(after)
     e.start(after)
-    offset = e.define(f"load i64, ptr {slot}", "i64", 1)
-    fn.values.set(node.result(), Scalar(Int(), e.binary("add", low, offset)))
+    return e.binary("add", low, e.define(f"load i64, ptr {slot}", "i64", 1))

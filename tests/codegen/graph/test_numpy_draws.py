@@ -80,6 +80,58 @@ def test_arrays_are_those_outside() -> None:
             assert ours.dtype == theirs.dtype
 
 
+def arrays_in_a_loop(seed: int, n: int):
+    np.random.seed(seed)
+    rows, line, total = np.arange(3 * n).reshape(n, 3), np.arange(n) * 1.0, 0.0
+    turned = np.zeros((3, n)).T
+    for _ in range(12):
+        x = np.random.normal(1.0, 2.0, n)
+        y = np.random.randn(n, 2) + np.random.rand(n, 1) + np.random.uniform(-1, 3, size=(n, 2))
+        z = np.random.exponential(2.0, n) + np.random.standard_exponential(n)
+        whole = np.random.randint(-5, 1 << 40, size=(n, 3)) + np.random.randint(7, size=3)
+        np.random.shuffle(rows)
+        np.random.shuffle(line)
+        np.random.shuffle(turned)
+        order = np.random.permutation(rows)
+        total += np.random.normal() + np.random.choice(n) + np.random.choice(x, 2)[0]
+    return x, y, z, whole, order, rows, line, turned, np.random.permutation(7), np.random.choice(n, 4), total
+
+
+def test_arrays_are_native_in_loops() -> None:
+    fn = flambeau.script(arrays_in_a_loop)
+    for seed, n in ((0, 1), (1, 2), (2, 33)):
+        ours, following = fn(seed, n), (np.random.normal(), np.random.random())
+        for one, other in zip(ours, arrays_in_a_loop(seed, n), strict=True):
+            np.testing.assert_array_equal(one, other)
+            assert np.asarray(one).dtype == np.asarray(other).dtype
+        assert following == (np.random.normal(), np.random.random())
+    assert len(fn.explain().interpreted) == 1  # the seed
+
+
+def lines(n: int):
+    for _ in range(3):
+        x = np.random.normal(1.0, 2.0, n)
+    return x
+
+
+def test_negative_sizes_are_refused() -> None:
+    with pytest.raises(ValueError, match="negative dimensions"):
+        flambeau.script(lines)(-1)
+
+
+def exchanged(x: np.ndarray):
+    np.random.seed(3)
+    for _ in range(3):
+        np.random.shuffle(x)
+    return x[0, 0]
+
+
+def test_rows_that_repeat_their_elements_are_shuffled_by_numpy() -> None:
+    ours, theirs = (np.lib.stride_tricks.as_strided(np.arange(5.0), (5, 2), (8, 0)) for _ in range(2))
+    assert flambeau.script(exchanged)(ours) == exchanged(theirs)
+    np.testing.assert_array_equal(ours, theirs)
+
+
 def heads(count: int) -> int:
     found = 0
     for _ in range(count):

@@ -22,6 +22,7 @@ from flambeau.frontend.emit.schema_matching import call_operator
 from flambeau.frontend.emit.values.simple_value import SimpleValue
 from flambeau.frontend.emit.values.sugared import Emitter, Given, Sugared
 from flambeau.frontend.trees.tree_views import Apply, Const
+from flambeau.ir.constants import constant_value, is_constant
 from flambeau.ir.graph import Value
 from flambeau.schema.array_type import ArrayType, array_of, holds_arrays
 from flambeau.schema.dtype import DType, bool_, by_code, complex128, float64, from_numpy_dtype, int64
@@ -220,7 +221,24 @@ def _eye(e: Emitter, where: SourceRange, bound: Bound, dtype: Value | None) -> V
 def _arange(e: Emitter, where: SourceRange, bound: Bound, dtype: Value | None) -> Value:
     values = [bound[name] for name in ("start", "stop", "step") if name in bound]
     usual = float64 if any(isinstance(v.static_type, FloatType) for v in values) else int64
-    return _operator(e, where, "arange", values, dtype, usual)
+    return _operator(e, where, "arange", _towards(e, where, values), dtype, usual)
+
+
+def _towards(e: Emitter, where: SourceRange, values: list[Value]) -> list[Value]:
+    """Bounds in the direction of the step: from others NumPy makes no numbers, and the operator raises."""
+    if not all(isinstance(v.static_type, IntType | FloatType) for v in values):
+        return values
+    start, stop, *steps = values if len(values) > 1 else (e.constant(0), *values)
+    if is_constant(start) and is_constant(stop) and not steps and constant_value(start) <= constant_value(stop):
+        return values
+    up, down = (call_operator(e, where, f"prim::{name}", [start, stop]) for name in ("max", "min"))
+    if steps and not is_constant(steps[0]):
+        is_up = call_operator(e, where, "aten::gt", [steps[0], e.constant(0)])
+        node = e.graph.insert("prim::If", (is_up,), (up.static_type,))
+        for chosen in (up, down):
+            node.add_block().add_return(chosen)
+        return [start, node.result(), *steps]
+    return [start, down if steps and constant_value(steps[0]) < 0 else up, *steps]
 
 
 def _linspace(e: Emitter, where: SourceRange, bound: Bound, dtype: Value | None) -> Value:
