@@ -265,6 +265,8 @@ def _get_known(fn: EmittedFunction, node: Node, sequence: TupleValue) -> None:
 def _common_rep(sequence: TupleValue) -> Representation:
     """How any item of a list of known length looks. Raises `CannotCompileError` where they differ in more than gaps."""
     reps = [i.rep for i in sequence.items]
+    if reps and all(map(native_values.is_text, reps)):
+        return Text()
     kinds = {Array(r.dtype, r.rank) if isinstance(r, Array) else r for r in reps}
     if len(kinds) != 1 or (holds_blocks(reps[0]) and not isinstance(reps[0], Array)):
         raise CannotCompileError("an item at an index that is not known, of items that differ")

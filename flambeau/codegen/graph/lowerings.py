@@ -51,6 +51,8 @@ from flambeau.codegen.graph import (
     sorting,
     tensor_draws,
     tensor_literals,
+    text_numbers,
+    text_parts,
     texts,
     triangular,
     whole_numbers,
@@ -317,7 +319,8 @@ def _unwrap(fn: EmittedFunction, node: Node) -> None:
     fn.values.set_view(node.result(), optional)
 
 
-assert (complex_functions, exact_functions, numpy_array_draws, running_folds, tensor_draws)[0]  # they register
+assert all((complex_functions, exact_functions, numpy_array_draws, running_folds, tensor_draws))  # they register
+assert all((text_numbers, text_parts))
 only_moves(
     "aten::select", "aten::slice", "aten::transpose", "aten::t", "aten::permute", "aten::unsqueeze", "aten::squeeze",
     "aten::view", "aten::reshape", "aten::clone", "aten::contiguous", "aten::expand", "aten::unbind", "aten::size",

@@ -224,6 +224,46 @@ def _build_all_of(m: ModuleBuilder) -> None:
     f.ret(TRUE)
 
 
+def _build_span(m: ModuleBuilder, *, last: bool = False) -> None:
+    """From one place up to another, the first whose code point is among those of ASCII that bits say, for 1, or is
+    not, for 0; the end for none. ``last``: the place behind the last such one; the start for none.
+    """
+    f = _function(m, "rspan" if last else "span", "ptr a", "i64 start", "i64 end", "i64 low", "i64 high", "i64 sought")
+    a, start, end, low, high, sought = f.parameters
+    with f.loop(f.op("sub", end, start)) as k:
+        at = f.op("sub", f.op("sub", end, k), 1) if last else f.op("add", start, k)
+        code = f.convert("zext", _code(f, a, at), "i64")
+        bits = f.pick(f.compare("ult", code, 64), low, f.pick(f.compare("ult", code, 128), high, 0))
+        bit = f.op("and", f.op("lshr", bits, f.op("and", code, 63)), 1)
+        with f.when(f.compare("eq", bit, sought)):
+            f.ret(f.op("add", at, 1) if last else at)
+    f.ret(start if last else end)
+
+
+def _build_replace(m: ModuleBuilder) -> None:
+    """The block with a text in which the first parts, so many as are said, have become others; null without memory."""
+    f = _function(
+        m, "replace", "ptr context", "ptr a", "i64 count", "ptr old", "i64 size", "ptr new", "i64 other", "i64 times"
+    )
+    context, a, count, old, size, new, other, times = f.parameters
+    total = f.op("add", count, f.op("mul", times, f.op("sub", other, size)))
+    block = f.call("text_new", context, total, total)
+    f.return_if(f.is_null(block), NULL)
+    data = f.at(block, TEXT_DATA, "i8")
+    copying = f.loop(times, f.typed(0, "i64"), f.typed(0, "i64"))
+    with copying:
+        start, to = copying.values
+        at = f.call("text_find", a, start, count, old, size)
+        before = f.op("sub", at, start)
+        f.copy(f.at(data, to, "i32"), f.at(a, start, "i32"), f.op("mul", before, 4), 4)
+        to = f.op("add", to, before)
+        f.copy(f.at(data, to, "i32"), new, f.op("mul", other, 4), 4)
+        copying.carry(f.op("add", at, size), f.op("add", to, other))
+    start, to = copying.values
+    f.copy(f.at(data, to, "i32"), f.at(a, start, "i32"), f.op("mul", f.op("sub", count, start), 4), 4)
+    f.ret(block)
+
+
 def _build_of_int(m: ModuleBuilder) -> None:
     """The block with the decimal digits of a number; null without memory."""
     f = _function(m, "of_int", "ptr context", "i64 value")
@@ -251,6 +291,38 @@ def _build_of_int(m: ModuleBuilder) -> None:
     f.ret(block)
 
 
+def _build_decimal(m: ModuleBuilder) -> None:
+    """Whether a text is a sign or none, and up to 18 digits, with one point among them or none. Then the words are
+    what the digits say, how many are behind the point, whether the sign is a minus, and the number of points.
+    """
+    f = _function(m, "decimal", "ptr a", "i64 count", "ptr words")
+    a, count, words = f.parameters
+    f.return_if(f.compare("eq", count, 0), FALSE)
+    first = f.load(a, "i32")
+    is_negative = f.compare("eq", first, ord("-"))
+    start = f.convert("zext", f.op("or", is_negative, f.compare("eq", first, ord("+"))), "i64")
+    zero = f.typed(0, "i64")
+    reading = f.loop(f.op("sub", count, start), zero, zero, zero, zero)
+    with reading as k:
+        number, digits, behind, points = reading.values
+        code = f.convert("zext", _code(f, a, f.op("add", start, k)), "i64")
+        digit, is_point = f.op("sub", code, ord("0")), f.compare("eq", code, ord("."))
+        f.return_unless(f.op("or", is_point, f.compare("ult", digit, 10)), FALSE)
+        point = f.convert("zext", is_point, "i64")
+        one = f.op("xor", point, 1)
+        wide = f.op("add", f.op("mul", number, 10), digit)
+        reading.carry(
+            f.pick(is_point, number, wide), f.op("add", digits, one), f.op("add", behind, f.op("mul", one, points)),
+            f.op("add", points, point),
+        )  # fmt: skip
+    number, digits, behind, points = reading.values
+    is_short = f.compare("ult", f.op("sub", digits, 1), 18)
+    f.return_unless(f.all_of(is_short, f.compare("ule", points, 1)), FALSE)
+    for k, value in enumerate((number, behind, f.convert("zext", is_negative, "i64"), points)):
+        f.set_word(words, k, value)
+    f.ret(TRUE)
+
+
 _SPAN = "(ptr, i64, i64, ptr, i64)"
 _PAIR = "(ptr, i64, ptr, i64)"
 _TYPES: Final = {
@@ -259,6 +331,8 @@ _TYPES: Final = {
     "add": "ptr (ptr, ptr, ptr, i64, ptr, i64)", "repeat": "ptr (ptr, ptr, i64, i64)",
     "steps": "ptr (ptr, ptr, i64, i64, i64)", "upper": "ptr (ptr, ptr, i64)", "lower": "ptr (ptr, ptr, i64)",
     "ascii": "i1 (ptr, i64)", "all_of": "i1 (ptr, i64, i64, i64)", "of_int": "ptr (ptr, i64)",
+    "span": "i64 (ptr, i64, i64, i64, i64, i64)", "rspan": "i64 (ptr, i64, i64, i64, i64, i64)",
+    "decimal": "i1 (ptr, i64, ptr)", "replace": "ptr (ptr, ptr, i64, ptr, i64, ptr, i64, i64)",
 }  # fmt: skip
 _BUILDERS: Final[dict[str, tuple[Callable[[ModuleBuilder], None], tuple[str, ...]]]] = {
     "equal": (_build_equal, ()), "order": (_build_order, ()), "hash": (_build_hash, ()),
@@ -267,5 +341,6 @@ _BUILDERS: Final[dict[str, tuple[Callable[[ModuleBuilder], None], tuple[str, ...
     "new": (_build_new, ()), "add": (_build_add, ("new",)), "repeat": (_build_repeat, ("new",)),
     "steps": (_build_steps, ("new",)), "upper": (_build_case("upper"), ("new",)),
     "lower": (_build_case("lower"), ("new",)), "ascii": (_build_ascii, ()), "all_of": (_build_all_of, ()),
-    "of_int": (_build_of_int, ("new",)),
+    "of_int": (_build_of_int, ("new",)), "span": (_build_span, ()), "rspan": (partial(_build_span, last=True), ()),
+    "decimal": (_build_decimal, ()), "replace": (_build_replace, ("find", "new")),
 }  # fmt: skip

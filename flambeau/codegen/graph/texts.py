@@ -59,22 +59,23 @@ def refuse_lanes(fn: EmittedFunction) -> None:
         raise CannotCompileError("a text in each iteration of a loop")
 
 
-def _call(fn: EmittedFunction, name: str, *arguments: Register) -> Register:
+def call_text_function(fn: EmittedFunction, name: str, *arguments: Register) -> Register:
     """What one of the `text_functions` gives."""
     listed = ", ".join(f"{a.type} {a}" for a in arguments)
     kind = result_of(name)
     return fn.e.define(f"call {kind} @{text_function(fn.parts.functions, name)}({listed})", kind, 1)
 
 
-def _new(fn: EmittedFunction, name: str, length: Register | None, *arguments: Register) -> TextValue:
+def new_text(fn: EmittedFunction, name: str, length: Register | None, *arguments: Register) -> TextValue:
     """The text in a new block, which is full where no length is said."""
-    block = _call(fn, name, fn.exits.context, *arguments)
+    block = call_text_function(fn, name, fn.exits.context, *arguments)
     fn.exits.leave_without_memory_if(fn.e.icmp("eq", block, NULL))
-    data = _data(fn, block)
+    data = first_code_address(fn, block)
     return TextValue(Text(), block, data, _used(fn, block) if length is None else length)
 
 
-def _data(fn: EmittedFunction, block: Register) -> Register:
+def first_code_address(fn: EmittedFunction, block: Register) -> Register:
+    """Where the code points of a block begin."""
     return fn.e.define(f"getelementptr inbounds i8, ptr {block}, i64 {TEXT_DATA}", "ptr", 1)
 
 
@@ -82,7 +83,8 @@ def _used(fn: EmittedFunction, block: Register) -> Register:
     return memory.load_word(fn.e, block, TEXT_DATA // 8 - 2, "i64")
 
 
-def _address(fn: EmittedFunction, text: TextValue, index: Register) -> Register:
+def code_address(fn: EmittedFunction, text: TextValue, index: Register) -> Register:
+    """Where a code point of a text is."""
     return memory.offset_address(fn.e, text.data, index, number(4), 4)
 
 
@@ -108,7 +110,7 @@ def get_item(fn: EmittedFunction, node: Node) -> None:
     if constant is None or constant < 0:
         at = e.select(e.icmp("slt", at, number(0)), e.binary("add", at, text.length), at)
     fn.exits.fail_if(e.icmp("uge", at, text.length), node)
-    fn.values.set_view(node.result(), TextValue(Text(), text.owner, _address(fn, text, at), number(1)))
+    fn.values.set_view(node.result(), TextValue(Text(), text.owner, code_address(fn, text, at), number(1)))
 
 
 @lowers_on_texts("aten::slice")
@@ -129,10 +131,10 @@ def slice_(fn: EmittedFunction, node: Node) -> None:
     distance = e.binary("sub", end, start) if step > 0 else e.binary("sub", start, end)
     reach = e.intrinsic("smax", distance, number(0))
     if step == 1:
-        fn.values.set_view(node.result(), TextValue(Text(), text.owner, _address(fn, text, start), reach))
+        fn.values.set_view(node.result(), TextValue(Text(), text.owner, code_address(fn, text, start), reach))
         return
     count = e.binary("sdiv", e.binary("add", reach, number(abs(step) - 1)), number(abs(step)))
-    fn.values.set_new(node.result(), _new(fn, "steps", count, text.data, start, number(step), count))
+    fn.values.set_new(node.result(), new_text(fn, "steps", count, text.data, start, number(step), count))
 
 
 # -- what texts say ---------------------------------------------------------------------------------------------------
@@ -152,7 +154,7 @@ def are_equal(fn: EmittedFunction, a: TextValue, b: TextValue) -> Register:
     """Whether two texts are equal; of a character that is compared, without a call."""
     lengths = memory.literal(a.length), memory.literal(b.length)
     if 1 not in lengths:
-        return _call(fn, "equal", a.data, a.length, b.data, b.length)
+        return call_text_function(fn, "equal", a.data, a.length, b.data, b.length)
     same = fn.e.icmp("eq", _first_code(fn, a), _first_code(fn, b))
     if lengths == (1, 1):
         return same
@@ -163,7 +165,7 @@ def are_equal(fn: EmittedFunction, a: TextValue, b: TextValue) -> Register:
 def order(fn: EmittedFunction, node: Node) -> None:
     """`<` and its like, by code points."""
     a, b = (text_of(fn, v) for v in node.operands[:2])
-    sign = _call(fn, "order", a.data, a.length, b.data, b.length)
+    sign = call_text_function(fn, "order", a.data, a.length, b.data, b.length)
     predicate = "s" + node.op.removeprefix("aten::")
     fn.values.set(node.result(), Scalar(Bool(), fn.e.icmp(predicate, sign, number(0))))
 
@@ -188,7 +190,7 @@ def _span(fn: EmittedFunction, node: Node, text: TextValue) -> tuple[Register, R
 
 def _searched(fn: EmittedFunction, node: Node, name: str) -> Register:
     text, part = (text_of(fn, v) for v in node.operands[:2])
-    return _call(fn, name, text.data, *_span(fn, node, text), part.data, part.length)
+    return call_text_function(fn, name, text.data, *_span(fn, node, text), part.data, part.length)
 
 
 @lowers_on_texts("aten::find", "aten::rfind", "aten::count")
@@ -213,12 +215,12 @@ def starts_or_ends_with(fn: EmittedFunction, node: Node) -> None:
     last = e.binary("sub", end, part.length)
     fits = e.icmp("sle", start, last)
     at = start if node.op == "aten::startswith" else last
-    shown = TextValue(Text(), text.owner, _address(fn, text, e.select(fits, at, number(0))), part.length)
+    shown = TextValue(Text(), text.owner, code_address(fn, text, e.select(fits, at, number(0))), part.length)
     inside, after, slot = e.label("fits"), e.label("after"), e.slot("i1", 8)
     e.raw(f"store i1 false, ptr {slot}")
     e.branch_if(fits, inside, after)
     e.start(inside)
-    e.raw(f"store i1 {_call(fn, 'equal', shown.data, shown.length, part.data, part.length)}, ptr {slot}")
+    e.raw(f"store i1 {call_text_function(fn, 'equal', shown.data, shown.length, part.data, part.length)}, ptr {slot}")
     e.branch(after)
     e.start(after)
     fn.values.set(node.result(), Scalar(Bool(), e.define(f"load i1, ptr {slot}", "i1", 1)))
@@ -232,9 +234,9 @@ def add(fn: EmittedFunction, node: Node) -> None:
     """`a + b`."""
     e, (a, b) = fn.e, (text_of(fn, v) for v in node.operands[:2])
     total = e.binary("add", a.length, b.length)
-    block = _call(fn, "add", fn.exits.context, a.owner, a.data, a.length, b.data, b.length)
+    block = call_text_function(fn, "add", fn.exits.context, a.owner, a.data, a.length, b.data, b.length)
     fn.exits.leave_without_memory_if(e.icmp("eq", block, NULL))
-    data = e.select(e.icmp("eq", block, a.owner), a.data, _data(fn, block))
+    data = e.select(e.icmp("eq", block, a.owner), a.data, first_code_address(fn, block))
     fn.values.set_new(node.result(), TextValue(Text(), block, data, total))
 
 
@@ -246,7 +248,7 @@ def repeat(fn: EmittedFunction, node: Node) -> None:
     text = text_of(fn, first)
     times = fn.e.intrinsic("smax", fn.values.index(second), number(0))
     total = fn.e.binary("mul", text.length, times)
-    fn.values.set_new(node.result(), _new(fn, "repeat", total, text.data, text.length, times))
+    fn.values.set_new(node.result(), new_text(fn, "repeat", total, text.data, text.length, times))
 
 
 @lowers("aten::chr")
@@ -264,7 +266,7 @@ def chr_(fn: EmittedFunction, node: Node) -> None:
     fn.slots.store(slots, TextValue(rep, NULL, memory.offset_address(e, table, code, number(4), 4), number(1)))
     e.branch(after)
     e.start(other)
-    new = _new(fn, "new", number(1), number(1), number(1))
+    new = new_text(fn, "new", number(1), number(1), number(1))
     e.raw(f"store i32 {e.convert('trunc', code, 'i32')}, ptr {new.data}")
     fn.slots.store(slots, new)
     e.branch(after)
@@ -280,16 +282,21 @@ def str_(fn: EmittedFunction, node: Node) -> None:
     if not isinstance(native, Scalar) or not isinstance(native.rep, Int):
         raise CannotCompileError(f"str() of {native_values.describe(native.rep)}, which Python writes")
     refuse_lanes(fn)
-    fn.values.set_new(node.result(), _new(fn, "of_int", None, native.register))
+    fn.values.set_new(node.result(), new_text(fn, "of_int", None, native.register))
 
 
 # -- what tables of Unicode say ---------------------------------------------------------------------------------------
 
 
 @functools.cache
-def _bits(name: str) -> tuple[int, int]:
+def ascii_bits(name: str) -> tuple[int, int]:
     """Which characters of ASCII a method of str is true of: a bit for each, in two words."""
-    bits = sum(1 << code for code in range(_ASCII) if getattr(chr(code), name)())
+    return bits_of("".join(chr(code) for code in range(_ASCII) if getattr(chr(code), name)()))
+
+
+def bits_of(characters: str) -> tuple[int, int]:
+    """Which characters of ASCII are among some: a bit for each, in two words."""
+    bits = sum(1 << ord(c) for c in set(characters))
     low, high = bits & ((1 << 64) - 1), bits >> 64
     return low - (low >> 63 << 64), high - (high >> 63 << 64)
 
@@ -300,10 +307,10 @@ def _bits(name: str) -> tuple[int, int]:
 def all_are(fn: EmittedFunction, node: Node) -> None:
     """`isdigit` and its like: there are characters, and each is one."""
     text = text_of(fn, node.operand(0))
-    low, high = _bits(node.op.removeprefix("aten::"))
-    _where_ascii(
+    low, high = ascii_bits(node.op.removeprefix("aten::"))
+    where_ascii(
         fn, node, text, Bool(),
-        lambda: Scalar(Bool(), _call(fn, "all_of", text.data, text.length, number(low), number(high))),
+        lambda: Scalar(Bool(), call_text_function(fn, "all_of", text.data, text.length, number(low), number(high))),
     )  # fmt: skip
 
 
@@ -311,16 +318,23 @@ def all_are(fn: EmittedFunction, node: Node) -> None:
 def change_case(fn: EmittedFunction, node: Node) -> None:
     """`upper` and `lower`."""
     text, name = text_of(fn, node.operand(0)), node.op.removeprefix("aten::")
-    _where_ascii(fn, node, text, Text(), lambda: _new(fn, name, text.length, text.data, text.length))
+    where_ascii(fn, node, text, Text(), lambda: new_text(fn, name, text.length, text.data, text.length))
 
 
-def _where_ascii(
+def where_ascii(
     fn: EmittedFunction, node: Node, text: TextValue, rep: Representation, native: Callable[[], Native]
 ) -> None:
     """The node's result by native code where there are characters of ASCII alone, else by Python."""
+    native_where(fn, node, call_text_function(fn, "ascii", text.data, text.length), rep, native)
+
+
+def native_where(
+    fn: EmittedFunction, node: Node, condition: Register, rep: Representation, native: Callable[[], Native]
+) -> None:
+    """The node's result by native code where a condition holds, else by Python."""
     e, slots = fn.e, fn.slots.new(rep)
-    here, there, after = e.label("ascii"), e.label("unicode"), e.label("after")
-    e.branch_if(_call(fn, "ascii", text.data, text.length), here, there)
+    here, there, after = e.label("native"), e.label("python"), e.label("after")
+    e.branch_if(condition, here, there)
     e.start(here)
     fn.slots.store(slots, native())
     e.branch(after)
