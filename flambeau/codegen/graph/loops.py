@@ -32,6 +32,8 @@ LEAVES = ", !prof !2"
 """What branches say of which one way is rare: out of the loop. LLVM makes no vectors of a loop that has several."""
 CHUNK = 1 << 22
 """Iterations of an innermost counted loop between two polls."""
+LARGEST_TWICE = 250
+"""Lines of a checked copy that is emitted twice, at most: for the iterations before the fast ones, and behind."""
 
 
 @dataclass(slots=True)
@@ -193,29 +195,95 @@ def _chunks(
     """
     e = fn.e
     lines_before, e.lines = e.lines, []
-    copies = []
-    start, end = Register(e.name("from"), "i64", 1), Register(e.name("to"), "i64", 1)
-    heads = [e.label("fast"), e.label("checked")]
-    again = e.label("again")
     iterations, accesses = Iterations(Register("", "i64", 1), e.counter, moving), Accesses()
-    for head, fast in ((heads[0], iterations), (heads[1], None)):
-        e.lines = []
-        e.start(head)
-        fn.scope.iterations, e.accesses = fast, None if fast is None else accesses
-        _iterations(fn, body, carried, start, end, fast)
-        e.branch(again)
-        copies.append(e.lines)
-        if not iterations.needs or moving is not None:
-            break
-    fn.scope.iterations = e.accesses = None
+    fast = _copy(fn, body, carried, "fast", iterations, accesses)
+    is_checked = bool(iterations.needs) and moving is None
+    checked = _copy(fn, body, carried, "checked", None, None) if is_checked else None
     e.lines = lines_before
     apart = meetings.iterations_of(e, accesses)
     span = span_of(fn, iterations, trip) if iterations.needs else Span(number(0), trip)
     if moving is not None:  # the loop as it was written does the rest
         is_first = e.icmp("sle", span.first, number(0))
-        span = Span(number(0), e.select(is_first, e.intrinsic("smin", span.end, trip), number(0)))
-        trip = span.end
+        trip = e.select(is_first, e.intrinsic("smin", span.end, trip), number(0))
+        span = Span(number(0), trip)
+    begins_fast = memory.literal(span.first) == 0
+    if apart or (checked is not None and not begins_fast and len(checked.lines) > LARGEST_TWICE):
+        _in_turn(fn, fast, checked, span, trip, apart)
+        return
+    start = number(0)
+    if checked is not None and not begins_fast:
+        start = e.intrinsic("smax", e.intrinsic("smin", span.first, trip), number(0))
+        _run(fn, _copy(fn, body, carried, "before", None, None), number(0), start)
+    if checked is None:
+        _run(fn, fast, start, trip)
+        return
+    _run(fn, fast, start, span.end)
+    _run(fn, checked, e.intrinsic("smax", start, span.end), trip)
+
+
+@dataclass(slots=True)
+class _Copy:
+    """A loop over iterations from one on up to another, whose registers are not defined yet."""
+
+    head: str
+    start: Register
+    end: Register
+    again: str
+    lines: list[str]
+
+
+def _copy(
+    fn: EmittedFunction, body: Block, carried: _Carried, stem: str, iterations: Iterations | None,
+    accesses: Accesses | None,
+) -> _Copy:  # fmt: skip
+    """The iterations of an innermost loop, checked unless the fast ones are given."""
+    e = fn.e
+    before, e.lines = e.lines, []
+    start, end = Register(e.name("from"), "i64", 1), Register(e.name("to"), "i64", 1)
+    copied = _Copy(e.label(stem), start, end, e.label("again"), e.lines)
+    e.start(copied.head)
+    fn.scope.iterations, e.accesses = iterations, accesses
+    _iterations(fn, body, carried, start, end, iterations)
+    e.branch(copied.again)
+    fn.scope.iterations = e.accesses = None
+    e.lines = before
+    return copied
+
+
+def _run(fn: EmittedFunction, copied: _Copy, low: Register, high: Register) -> None:
+    """Iterations from one on up to another, in runs with a poll before each."""
+    e = fn.e
+    chunk, after, before = e.label("chunk"), e.label("after"), e.label("before")
+    e.branch(before)
+    e.start(before)
+    e.branch_if(e.icmp("slt", low, high), chunk, after)
+    e.start(chunk)
+    e.raw(f"{copied.start} = phi i64 [{low}, %{before}], [{copied.end}, %{copied.again}]")
+    _assume_positive(fn, copied.start)
+    size = e.intrinsic("smin", e.binary("sub nsw", high, copied.start), number(CHUNK))
+    e.raw(f"{copied.end} = add nuw nsw i64 {copied.start}, {size}")
+    poll(fn, size)
+    e.branch(copied.head)
+    e.lines.extend(copied.lines)
+    e.start(copied.again)
+    e.branch_if(e.icmp("slt", copied.end, high), chunk, after)
+    e.start(after)
+
+
+def _assume_positive(fn: EmittedFunction, start: Register) -> None:
+    """Say that a number of iterations is not negative, so that shifts by it have no way out."""
+    fn.e.declare("declare void @llvm.assume(i1)")
+    fn.e.raw(f"call void @llvm.assume(i1 {fn.e.icmp('sge', start, number(0))})")
+
+
+def _in_turn(
+    fn: EmittedFunction, fast: _Copy, checked: _Copy | None, span: Span, trip: Register, apart: Sequence[Register]
+) -> None:
+    """The same in one loop that chooses a copy for each run of iterations; those `apart` have runs of their own."""
+    e = fn.e
     next_chunk, chunk, after, before = e.label("chunks"), e.label("chunk"), e.label("after"), e.label("before")
+    start, end, again = Register(e.name("from"), "i64", 1), Register(e.name("to"), "i64", 1), e.label("again")
+    copies = [fast] if checked is None else [fast, checked]
     e.branch(before)
     e.start(before)
     e.branch(next_chunk)
@@ -223,10 +291,9 @@ def _chunks(
     e.raw(f"{start} = phi i64 [0, %{before}], [{end}, %{again}]")
     e.branch_if(e.icmp("slt", start, trip), chunk, after)
     e.start(chunk)
-    e.declare("declare void @llvm.assume(i1)")
-    e.raw(f"call void @llvm.assume(i1 {e.icmp('sge', start, number(0))})")  # so that shifts by it have no way out
+    _assume_positive(fn, start)
     is_fast = e.icmp("slt", start, span.end)
-    limit = e.select(is_fast, span.end, trip) if len(copies) == 2 else trip
+    limit = trip if checked is None else e.select(is_fast, span.end, trip)
     if memory.literal(span.first) != 0:
         is_before = e.icmp("slt", start, span.first)
         limit = e.select(is_before, e.intrinsic("smin", span.first, trip), limit)
@@ -234,16 +301,22 @@ def _chunks(
     for iteration in apart:
         until = e.select(e.icmp("slt", start, iteration), iteration, e.binary("add", iteration, number(1)))
         limit = e.intrinsic("smin", limit, e.select(e.icmp("slt", start, until), until, limit))
-    left = e.binary("sub nsw", limit, start)
-    size = e.intrinsic("smin", left, number(CHUNK))
+    size = e.intrinsic("smin", e.binary("sub nsw", limit, start), number(CHUNK))
     e.raw(f"{end} = add nuw nsw i64 {start}, {size}")
     poll(fn, size)
-    if len(copies) == 2:
-        e.branch_if(is_fast, heads[0], heads[1])
-    else:
+    heads = [copied.head for copied in copies]
+    here = e.block
+    if checked is None:
         e.branch(heads[0])
-    for lines in copies:
-        e.lines.extend(lines)
+    else:
+        e.branch_if(is_fast, *heads)
+    for copied in copies:
+        e.lines.append(f"{copied.head}:")
+        e.lines.append(f"  {copied.start} = phi i64 [{start}, %{here}]")
+        e.lines.append(f"  {copied.end} = phi i64 [{end}, %{here}]")
+        e.lines.extend(copied.lines[1:])
+        e.start(copied.again)
+        e.branch(again)
     e.start(again)
     e.branch(next_chunk)
     e.start(after)
