@@ -259,8 +259,9 @@ def _run(fn: EmittedFunction, copied: _Copy, low: Register, high: Register) -> N
     e.branch_if(e.icmp("slt", low, high), chunk, after)
     e.start(chunk)
     e.raw(f"{copied.start} = phi i64 [{low}, %{before}], [{copied.end}, %{copied.again}]")
-    _assume_positive(fn, copied.start)
+    _assume(fn, "sge", copied.start)
     size = e.intrinsic("smin", e.binary("sub nsw", high, copied.start), number(CHUNK))
+    _assume(fn, "sgt", size)
     e.raw(f"{copied.end} = add nuw nsw i64 {copied.start}, {size}")
     poll(fn, size)
     e.branch(copied.head)
@@ -270,10 +271,10 @@ def _run(fn: EmittedFunction, copied: _Copy, low: Register, high: Register) -> N
     e.start(after)
 
 
-def _assume_positive(fn: EmittedFunction, start: Register) -> None:
-    """Say that a number of iterations is not negative, so that shifts by it have no way out."""
+def _assume(fn: EmittedFunction, predicate: str, count: Register) -> None:
+    """Say how a number of iterations compares with 0: of one that is not negative, shifts by it have no way out."""
     fn.e.declare("declare void @llvm.assume(i1)")
-    fn.e.raw(f"call void @llvm.assume(i1 {fn.e.icmp('sge', start, number(0))})")
+    fn.e.raw(f"call void @llvm.assume(i1 {fn.e.icmp(predicate, count, number(0))})")
 
 
 def _in_turn(
@@ -291,7 +292,7 @@ def _in_turn(
     e.raw(f"{start} = phi i64 [0, %{before}], [{end}, %{again}]")
     e.branch_if(e.icmp("slt", start, trip), chunk, after)
     e.start(chunk)
-    _assume_positive(fn, start)
+    _assume(fn, "sge", start)
     is_fast = e.icmp("slt", start, span.end)
     limit = trip if checked is None else e.select(is_fast, span.end, trip)
     if memory.literal(span.first) != 0:
