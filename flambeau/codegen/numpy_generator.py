@@ -108,7 +108,7 @@ def _normals_of(generator: Any) -> _NormalsByState | _NormalsInMemory:
 
 @cache
 def _offset_of_normals() -> int | None:
-    """Where in the objects is a word with an address within the object, behind which the number is; None for nowhere."""
+    """Where in objects a word is with an address within the object, behind which the number lies; None for nowhere."""
     size = np.random.RandomState.__basicsize__
     first, second = np.random.RandomState(1), np.random.RandomState(2)
     second.standard_normal()

@@ -9,7 +9,8 @@
 ```
 
 Innermost `for` loops (the condition is always true) with a constant trip count go away if they are short; with
-`partly`, others do eight iterations in one, and a second loop does what is left.
+`partly`, others do eight iterations in one, and a second loop does what is left. Without it, short loops that may end
+early, by `break`, go away too: each round is in a branch of the one before it.
 """
 
 from __future__ import annotations
@@ -29,13 +30,18 @@ MOST_ITERATIONS = 32
 """Longer loops are not unrolled whole."""
 MOST_NODES = 256
 """No loop grows beyond this many nodes."""
+MOST_ENDINGS = 8
+"""Rounds of a loop that may end early which is written out, at most: their branches lie within each other."""
 
 
 def do(graph: Graph, *, partly: bool = True) -> bool:
     """Unroll every innermost `for` loop; without `partly` only those with a small constant trip count."""
     changed = False
-    for loop in graph.find_all("prim::Loop"):
-        if not is_for(loop) or any(n.op == "prim::Loop" for n in nodes_within(loop) if n is not loop):
+    for loop in reversed(graph.find_all("prim::Loop")):
+        if any(n.op == "prim::Loop" for n in nodes_within(loop) if n is not loop):
+            continue
+        if not is_for(loop):
+            changed = (not partly and _write_endings(loop)) or changed
             continue
         size = sum(1 for n in nodes_within(loop)) - 1
         if constants.is_constant(loop.operand(0)):
@@ -69,21 +75,59 @@ def _write_rounds(loop: Node, trip_count: int) -> None:
     carried: Sequence[Value] = loop.operands[2:]
     with graph.inserting(loop), graph.at_range(loop.range):
         for index in range(trip_count):
-            counter = insert_constant(graph, index) if loop.nested_blocks[0].parameters[0].is_used else None
-            carried = _one_round(loop.nested_blocks[0], counter, carried, graph)
+            _, *carried = _one_round(loop.nested_blocks[0], _counter(loop, index), carried, graph)
     for result, value in zip(loop.results, carried, strict=True):
         result.replace_uses_with(value)
     loop.erase()
 
 
+def _counter(loop: Node, index: int) -> Value | None:
+    """The number of a round, where the body reads it."""
+    return insert_constant(loop.graph, index) if loop.nested_blocks[0].parameters[0].is_used else None
+
+
+def _write_endings(loop: Node) -> bool:
+    """Write a loop that may end early, with a small constant trip count, as so many copies; False for others."""
+    limit, condition = loop.operands[:2]
+    if not constants.is_constant(limit) or not (
+        constants.is_constant(condition) and constants.constant_value(condition) is True
+    ):
+        return False
+    trip_count, size = constants.constant_value(limit), sum(1 for n in nodes_within(loop)) - 1
+    if not 0 < trip_count <= MOST_ENDINGS or trip_count * size > MOST_NODES:
+        return False
+    with loop.graph.inserting(loop), loop.graph.at_range(loop.range):
+        carried = _rounds_from(loop, 0, trip_count, loop.operands[2:])
+    for result, value in zip(loop.results, carried, strict=True):
+        result.replace_uses_with(value)
+    loop.erase()
+    return True
+
+
+def _rounds_from(loop: Node, index: int, trip_count: int, carried: Sequence[Value]) -> Sequence[Value]:
+    """The rounds from one on, at the insertion point; what is carried behind them."""
+    graph = loop.graph
+    goes_on, *carried = _one_round(loop.nested_blocks[0], _counter(loop, index), carried, graph)
+    if index + 1 == trip_count:
+        return carried
+    branch = graph.insert("prim::If", [goes_on], [v.static_type for v in loop.results])
+    further, end = branch.add_block(), branch.add_block()
+    with graph.inserting(further):
+        behind = _rounds_from(loop, index + 1, trip_count, carried)
+    for block, values in ((further, behind), (end, carried)):
+        for value in values:
+            block.add_return(value)
+    return branch.results
+
+
 def _one_round(body: Block, counter: Value | None, carried: Sequence[Value], graph: Graph) -> list[Value]:
-    """A copy of the body at the insertion point; what it carries on."""
+    """A copy of the body at the insertion point; whether there is another round, and what it carries on."""
     copies: Copies = dict(zip(body.parameters[1:], carried, strict=True))
     if counter is not None:
         copies[body.parameters[0]] = counter
     for node in body:
         graph.insert_node(clone_node(node, graph, copies))
-    return [copies.get(v, v) for v in body.returns[1:]]
+    return [copies.get(v, v) for v in body.returns]
 
 
 def _unroll(loop: Node) -> None:
@@ -118,7 +162,7 @@ def _fill(target: Block, body: Block, true: Value, eight: Value, graph: Graph) -
             at = start
             if start is not None and index:
                 at = graph.insert("aten::add", [start, insert_constant(graph, index)], [INT]).result()
-            carried = _one_round(body, at, carried, graph)
+            _, *carried = _one_round(body, at, carried, graph)
     assert true.static_type == BOOL
     for value in (true, *carried):
         target.add_return(value)

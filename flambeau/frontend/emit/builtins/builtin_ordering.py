@@ -13,6 +13,7 @@ from flambeau.frontend.emit.comprehensions import collect_list, map_list
 from flambeau.frontend.emit.implicit_conversions import pack_list
 from flambeau.frontend.emit.loop_iterations import emit_for
 from flambeau.frontend.emit.numpy.element_arithmetic import as_python
+from flambeau.frontend.emit.numpy.number_forms import rounded
 from flambeau.frontend.emit.schema_matching import call_operator
 from flambeau.frontend.emit.values.object_methods import check_sortable
 from flambeau.frontend.emit.values.simple_value import SimpleValue
@@ -47,10 +48,6 @@ from flambeau.util.source import SourceRange
 BOOLS = instead(
     "{name}() of a bool and a number gives the one or the other: write {code}", "max(int(x[0] > 1), n)",
     of="max(int(x[0] > 1), n)", given="x: np.ndarray, n: int", shown="{name}(int(x[i]), n)",
-)  # fmt: skip
-ROUNDED = instead(
-    "NumPy rounds a number to decimals otherwise than Python does: write {code}, which is Python's",
-    "round(float(x[0]), 1)", of="round(float(x[0]), 1)", given="x: np.ndarray", shown="round(float({name}), n)",
 )  # fmt: skip
 
 
@@ -270,10 +267,10 @@ def _options(tree: Apply, name: str, allowed: Sequence[str]) -> dict[str, Attrib
 
 
 def emit_round(e: Emitter, tree: Apply, hint: Type | None) -> Sugared:
-    """`round(x)`, a float as in TorchScript; `round(x, n)` as in Python."""
+    """`round(x)`, a float as in TorchScript; `round(x, n)` as in Python, of numbers of arrays as in NumPy."""
     args, keywords = emit_arguments(e, tree)
     if len(args) + len(keywords) == 2 and isinstance(args[0].value.static_type, ElementFloat):
-        raise CompileError(ROUNDED.format(name=tree.args[0].range.text or "x"), tree.callee.range)
+        return rounded(e, tree.callee.range, args, keywords)
     if len(args) + len(keywords) == 2 and not isinstance(args[0].value.static_type, TensorType):
         return SimpleValue(call_operator(e, tree.callee.range, "python::round", args, keywords))
     if len(args) == 1 and isinstance(args[0].value.static_type, ElementInt):

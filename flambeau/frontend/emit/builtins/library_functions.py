@@ -20,6 +20,7 @@ from flambeau.frontend.library import (
     array_functions,
     bisection,
     heaps,
+    numbers,
     order_statistics,
     places,
     polynomials,
@@ -79,7 +80,8 @@ ARRAY_MAKERS: Final[dict[Any, types.FunctionType]] = {
 }
 """What stands for those that make arrays, where a program has arrays."""
 _ROOMS: Final = (
-    array_functions, heaps, bisection, order_statistics, places, polynomials, ranges, samples, signals, without_nans
+    array_functions, heaps, bisection, numbers, order_statistics, places, polynomials, ranges, samples, signals,
+    without_nans,
 )  # fmt: skip
 _OWN: Final = frozenset(
     value for ours in _ROOMS for value in vars(ours).values() if isinstance(value, types.FunctionType)

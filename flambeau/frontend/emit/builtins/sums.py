@@ -22,8 +22,8 @@ from flambeau.frontend.emit.values.sugared import Emitter, Given, Sugared
 from flambeau.frontend.trees.tree_views import Apply, Ident, Select, Var
 from flambeau.ir.graph import Value
 from flambeau.schema.array_type import ArrayType
-from flambeau.schema.dtype import bool_, int64
-from flambeau.schema.element_type import is_element
+from flambeau.schema.dtype import bool_, float64, int64
+from flambeau.schema.element_type import is_element, kinds_of
 from flambeau.schema.set_type import SetType
 from flambeau.schema.types import (
     TENSOR,
@@ -72,7 +72,10 @@ def _sum_of(e: Emitter, where: SourceRange, items: Value, start: Value | None) -
     if not isinstance(type_, ListType):
         return None
     if is_element(type_.element):
-        raise CompileError(OF_ELEMENTS, where)
+        kinds = set(kinds_of(type_.element))
+        if start is not None or kinds not in ({float64}, {int64}):
+            raise CompileError(OF_ELEMENTS, where)
+        return rounded(e, where, call_operator(e, where, "aten::sum", [items]), *kinds)
     if isinstance(type_.element, StringType):
         raise CompileError(STRINGS, where)
     return None if start is None or is_number(type_.element) else _added(e, where, items, start)

@@ -17,7 +17,7 @@ from flambeau.frontend.emit.numpy.dtype_names import dtype_named, with_dtype
 from flambeau.frontend.emit.numpy.folds import fold, scan, spread
 from flambeau.frontend.emit.numpy.method_calls import Call, Method, constant_int, constant_text
 from flambeau.frontend.emit.schema_matching import call_operator
-from flambeau.frontend.emit.values.sugared import Builtin, Emitter, Given, Sugared
+from flambeau.frontend.emit.values.sugared import Builtin, Emitter, Given, Iteration, Sugared
 from flambeau.frontend.trees.tree_views import Apply
 from flambeau.ir.graph import Value
 from flambeau.schema.array_type import ArrayType, array_of
@@ -32,7 +32,6 @@ NOT_HERE: Final = "arrays have no {name} in programs: {instead}"
 INSTEAD: Final = {
     "view": instead("{code} converts, ", "x.astype(np.int64)", given="x: np.ndarray", shown="x.astype(dtype)")
     + instead("{code} gives other sizes", "x.reshape(1, -1)", given="x: np.ndarray", shown="x.reshape(...)"),
-    "flat": instead("write {code}", "x.ravel()", of="np.array(list(x.flat))", given="x: np.ndarray"),
     "resize": "write x = np.zeros(...), and copy what is kept",
     "partition": instead("write {code}", "x.sort()", of="np.partition(x, (0, 1, 2))", given="x: np.ndarray", gives="x"),
     "tobytes": "return the array, and call it outside",
@@ -41,6 +40,7 @@ INSTEAD: Final = {
     ),
     "ptp": instead("write {code}", "x.max() - x.min()", of="np.ptp(x)", given="x: np.ndarray"),
 }
+FLAT: Final = "x.flat is gone over by loops and read by places here: write x.ravel() for the array of all elements"
 OUTSIDE: Final = "call it outside and pass the result in"
 _NUMPYS_KEYWORDS: Final = {"dim": "axis", "keepdim": "keepdims", "unbiased": "ddof", "correction": "ddof"}
 """Keywords of PyTorch, and what NumPy calls them."""
@@ -334,6 +334,34 @@ def part_of(e: Emitter, where: SourceRange, array: Value, name: str) -> Value:
     return result
 
 
+@dataclass(slots=True)
+class FlatArray(Sugared):
+    """`x.flat`: the elements in order, to read."""
+
+    elements: Sugared
+
+    @property
+    def kind(self) -> str:
+        """The name of this kind of value in error messages."""
+        return "x.flat"
+
+    def as_value(self, e: Emitter, where: SourceRange) -> Value:
+        """Never a value, which would be an iterator."""
+        raise CompileError(FLAT, where)
+
+    def iterate(self, e: Emitter, where: SourceRange) -> Iteration:
+        """A loop over the elements."""
+        return self.elements.iterate(e, where)
+
+    def item(self, e: Emitter, where: SourceRange, index: Value) -> Sugared:
+        """One of the elements."""
+        return self.elements.item(e, where, index)
+
+    def length(self, e: Emitter, where: SourceRange) -> Value:
+        """How many there are."""
+        return self.elements.length(e, where)
+
+
 def array_attribute(
     e: Emitter, where: SourceRange, wrap: Callable[[Value], Sugared], array: Value, name: str
 ) -> Sugared | None:
@@ -349,6 +377,8 @@ def array_attribute(
         return wrap(shape_of(e, where, array))
     if name == "size":
         return wrap(call_operator(e, where, "aten::numel", [array]))
+    if name == "flat":
+        return FlatArray(wrap(Call(e, where, name, array, {}).op("reshape", array, [-1])))
     if name == "ndim":
         return wrap(e.constant(dtype_and_rank(array, where)[1]))
     if name == "T":

@@ -23,6 +23,7 @@ from flambeau.frontend.emit.numpy.element_functions import (
     of_numbers,
 )
 from flambeau.frontend.emit.numpy.index_tricks import index_trick
+from flambeau.frontend.emit.numpy.number_forms import index_loop, of_numbers_alone
 from flambeau.frontend.emit.numpy.numpy_advice import advice_on, name_of
 from flambeau.frontend.emit.numpy.numpy_arrays import ARRAY_FUNCTIONS, array_call
 from flambeau.frontend.emit.numpy.random_functions import RANDOM_FUNCTIONS
@@ -105,6 +106,9 @@ class ArrayFunctionValue(Sugared):
         if self.name in OF_COMPLEX_NUMBERS and not keywords and len(args) == 1 and are_numbers(args):
             return SimpleValue(of_complex_number(e, where, self.name, args[0].value))
         if not any(holds_arrays(g.value.static_type) for g in (*args, *keywords)):
+            of_numbers_only = of_numbers_alone(e, where, self.name, args, keywords)
+            if of_numbers_only is not None:
+                return of_numbers_only
             raise CompileError(FOR_ARRAYS.format(name=self.name, instead=advice_on(f"np.{self.name}")), where)
         if self.name in FLIPS:
             return flipped_view(e, where, self.name, args, keywords)
@@ -132,6 +136,8 @@ class NumpyFunction(Sugared):
         of_arrays = e.arrays and any(holds_arrays(g.value.static_type) for g in (*args, *keywords))
         if of_arrays:
             return SimpleValue(as_number(e, array_call(e, where, self.name, self.operator, args, keywords)))
+        if e.arrays and (of_numbers_only := of_numbers_alone(e, where, self.name, args, keywords)) is not None:
+            return of_numbers_only
         self._refuse_keywords(keywords)
         function = getattr(np, self.name, None)
         if isinstance(function, np.ufunc) and not keywords and are_numbers(args):
@@ -201,7 +207,7 @@ def numpy_function(value: Any) -> Sugared | None:
         return ArrayFunctionValue(ARRAY_FUNCTIONS[value])
     owner = type(getattr(value, "__self__", None)).__module__ if value.__class__ in _METHODS else ""
     module = getattr(value, "__module__", None) or owner
-    trick = index_trick(value)
+    trick = index_trick(value) or index_loop(value)
     if trick is not None:
         return trick
     if isinstance(value, type) or not callable(value) or module.partition(".")[0] != "numpy":
