@@ -37,11 +37,8 @@ MOST_ENDINGS = 8
 def do(graph: Graph, *, partly: bool = True) -> bool:
     """Unroll every innermost `for` loop; without `partly` only those with a small constant trip count."""
     changed = False
-    for loop in reversed(graph.find_all("prim::Loop")):
-        if any(n.op == "prim::Loop" for n in nodes_within(loop) if n is not loop):
-            continue
-        if not is_for(loop):
-            changed = (not partly and _write_endings(loop)) or changed
+    for loop in graph.find_all("prim::Loop"):
+        if not is_for(loop) or not _is_innermost(loop):
             continue
         size = sum(1 for n in nodes_within(loop)) - 1
         if constants.is_constant(loop.operand(0)):
@@ -49,7 +46,14 @@ def do(graph: Graph, *, partly: bool = True) -> bool:
         elif partly and size * FACTOR <= MOST_NODES:
             _unroll(loop)
             changed = True
+    if not partly:
+        for loop in reversed(graph.find_all("prim::Loop")):
+            changed = (_is_innermost(loop) and not is_for(loop) and _write_endings(loop)) or changed
     return changed
+
+
+def _is_innermost(loop: Node) -> bool:
+    return not any(n.op == "prim::Loop" for n in nodes_within(loop) if n is not loop)
 
 
 def is_for(loop: Node) -> bool:
