@@ -74,6 +74,30 @@ def _division(e: Emitter, op: str, a: Value, b: Value, signed: bool, trap: Trap)
     if not signed:
         safe = e.select(is_zero, e.like(b, 1), b)
         return e.binary("udiv" if op in ("floordiv", "truncdiv") else "urem", a, safe)
+    if op == "remainder" and e.lanes == 1 and b.text.startswith("%"):
+        return _wrapped(e, a, b, is_zero)
+    return _signed_division(e, op, a, b, is_zero)
+
+
+def _wrapped(e: Emitter, a: Value, b: Value, is_zero: Value) -> Value:
+    """A remainder that is the number itself where that is below the divisor, as places on a ring mostly are."""
+    far, after, before = e.label("far"), e.label("wrapped"), e.label("before")
+    e.branch(before)
+    e.start(before)
+    is_own = e.binary("and", e.icmp("ult", a, b), e.icmp("sgt", b, e.like(b, 0)))
+    e.branch_if(is_own, after, far)
+    e.start(far)
+    rest = _signed_division(e, "remainder", a, b, is_zero)
+    end = e.block
+    e.branch(after)
+    e.start(after)
+    result = Value(e.name("rest"), a.type, a.lanes)
+    e.phi(result.text, result, [(a, before), (rest, end)])
+    return result
+
+
+def _signed_division(e: Emitter, op: str, a: Value, b: Value, is_zero: Value) -> Value:
+    zero = e.like(b, 0)
     # Division by -1 would trap on the smallest integer; it is a negation, and leaves no remainder.
     minus_one = e.icmp("eq", b, e.like(b, -1))
     safe = e.select(e.binary("or", is_zero, minus_one), e.like(b, 1), b)
