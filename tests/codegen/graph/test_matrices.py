@@ -22,6 +22,7 @@ PROGRAMS = {
     "eigenvalues": "flambeau.linalg.eigvalsh(x), flambeau.linalg.eigvalsh(x, 'U')",
     "eigenvectors": "flambeau.linalg.eigh(x), flambeau.linalg.eigh(x, 'U')",
     "singular values": "flambeau.linalg.svdvals(x)",
+    "singular vectors": "flambeau.linalg.svd(x), flambeau.linalg.svd(x, False)",
     "solve": "flambeau.linalg.solve(x, x * 0.5), flambeau.linalg.solve(x, x[..., 0])",
 }
 
