@@ -30,7 +30,7 @@ class _Draws:
         self.address = ctypes.addressof(self.words)
         self.bits: Any = None
         self.lock: Any = None
-        self.normals = _NormalsByState(_generator())
+        self.normals: _NormalsByState | _NormalsInMemory = _NormalsByState(_generator())
         self.begin = ctypes.CFUNCTYPE(ctypes.c_void_p, ctypes.c_int64)(self._begin)
         self.end = ctypes.CFUNCTYPE(None, ctypes.c_int64)(self._end)
 

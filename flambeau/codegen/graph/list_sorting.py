@@ -38,14 +38,14 @@ def sort(fn: EmittedFunction, node: Node) -> None:
     kinds, flip = _kinds(changed.rep.item), _flip(fn, fn.values.get(node.operand(1)))
     size, width = length(fn, changed), word_count(changed.rep.item) * _WORD
 
-    def native(place: Place) -> None:
+    def native(index_at: Place) -> None:
         bytes_ = memory.multiply(fn.e, size, number(width))
         block = fn.exits.new_block(bytes_)
         old = first_byte(fn, block)
         _copy(fn, old, item_address(fn, changed, number(0)), bytes_)
 
         def move(k: Register) -> None:
-            source = memory.offset_address(fn.e, old, place(k), number(width), width)
+            source = memory.offset_address(fn.e, old, index_at(k), number(width), width)
             _copy(fn, item_address(fn, changed, k), source, number(width))
 
         each(fn, size, move)
@@ -70,12 +70,12 @@ def _sorted(fn: EmittedFunction, node: Node, items: ListValue, keys: ListValue, 
     e, kinds = fn.e, _kinds(keys.rep.item)
     result = e.slot("ptr", 8)
 
-    def native(place: Place) -> None:
+    def native(index_at: Place) -> None:
         size = length(fn, items)
         ordered = new_list(fn, items.rep, size)
 
         def take(k: Register) -> None:
-            one = lists.item(fn, items, place(k))
+            one = lists.item(fn, items, index_at(k))
             fn.values.retain(one)
             put(fn, ordered, k, one)
 
@@ -136,10 +136,10 @@ def _in_order(
     size = length(fn, keys)
     words = WORDS_PER_ELEMENT if len(kinds) == 1 else WORDS_PER_ELEMENT + 2
     block = fn.exits.new_block(memory.multiply(e, size, number(words * _WORD)))
-    place, has_nan = _places(fn, keys, kinds, flip, size, first_byte(fn, block))
+    index_at, has_nan = _places(fn, keys, kinds, flip, size, first_byte(fn, block))
     here, there, after = e.label("ordered"), e.label("unordered"), e.label("after")
     e.branch_if(has_nan, there, here)
-    for label, way in ((here, lambda: native(place)), (there, by_python)):
+    for label, way in ((here, lambda: native(index_at)), (there, by_python)):
         e.start(label)
         way()
         e.branch(after)

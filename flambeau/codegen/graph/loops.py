@@ -208,7 +208,7 @@ def _chunks(
         span = Span(number(0), trip)
     begins_fast = memory.literal(span.first) == 0
     if apart or (checked is not None and not begins_fast and len(checked.lines) > LARGEST_TWICE):
-        _in_turn(fn, fast, checked, span, trip, apart)
+        _choosing(fn, fast, checked, span, trip, apart)
         return
     start = number(0)
     if checked is not None and not begins_fast:
@@ -277,7 +277,7 @@ def _assume(fn: EmittedFunction, predicate: str, count: Register) -> None:
     fn.e.raw(f"call void @llvm.assume(i1 {fn.e.icmp(predicate, count, number(0))})")
 
 
-def _in_turn(
+def _choosing(
     fn: EmittedFunction, fast: _Copy, checked: _Copy | None, span: Span, trip: Register, apart: Sequence[Register]
 ) -> None:
     """The same in one loop that chooses a copy for each run of iterations; those `apart` have runs of their own."""

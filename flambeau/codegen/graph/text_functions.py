@@ -318,8 +318,8 @@ def _build_decimal(m: ModuleBuilder) -> None:
     number, digits, behind, points = reading.values
     is_short = f.compare("ult", f.op("sub", digits, 1), 18)
     f.return_unless(f.all_of(is_short, f.compare("ule", points, 1)), FALSE)
-    for k, value in enumerate((number, behind, f.convert("zext", is_negative, "i64"), points)):
-        f.set_word(words, k, value)
+    for position, value in enumerate((number, behind, f.convert("zext", is_negative, "i64"), points)):
+        f.set_word(words, position, value)
     f.ret(TRUE)
 
 

@@ -131,12 +131,12 @@ def strip(fn: EmittedFunction, node: Node) -> None:
         fn.values.set_view(node.result(), stripped(bits_of(chars)))
         return
 
-    def held() -> Native:
+    def retained() -> Native:
         part = stripped(ascii_bits("isspace"))
         fn.values.retain(part)
         return part
 
-    where_ascii(fn, node, text, Text(), held)
+    where_ascii(fn, node, text, Text(), retained)
 
 
 @lowers_on_texts("aten::partition")

@@ -74,7 +74,7 @@ def _division(e: Emitter, op: str, a: Value, b: Value, signed: bool, trap: Trap)
     if not signed:
         safe = e.select(is_zero, e.like(b, 1), b)
         return e.binary("udiv" if op in ("floordiv", "truncdiv") else "urem", a, safe)
-    if op == "remainder" and e.lanes == 1 and b.text.startswith("%"):
+    if op == "remainder" and b.lanes == 1 and b.text.startswith("%"):
         return _wrapped(e, a, b, is_zero)
     return _signed_division(e, op, a, b, is_zero)
 

@@ -77,22 +77,22 @@ def _types(e: Emitter, tree: Apply, name: str, names: tuple[str, ...], example: 
 
     Raises CompileError for other arguments.
     """
-    given: dict[str, Expr] = dict(zip(names, tree.args, strict=False))
-    given |= {k.name: k.value for k in tree.keywords if k.name in names}
+    trees: dict[str, Expr] = dict(zip(names, tree.args, strict=False))
+    trees |= {k.name: k.value for k in tree.keywords if k.name in names}
     count = len(tree.args) + len(tree.keywords)
-    if len(given) != len(names) or count != len(names):
+    if len(trees) != len(names) or count != len(names):
         wanted = " and ".join(names)
         raise CompileError(NUMBER_OF_TYPES.format(name=name, wanted=wanted, got=count, example=example), tree.range)
     types: list[Type | None] = []
     for argument in names:
-        if not isinstance(given[argument], Var | Select):
+        if not isinstance(trees[argument], Var | Select):
             types.append(None)
             continue
-        kind = e.sugared(given[argument])
+        kind = e.sugared(trees[argument])
         python = kind.python if isinstance(kind, PythonValue) else None
         if not isinstance(python, loaded().types.Type):
             text = NOT_A_TYPE.format(name=name, example=example, got=kind.kind)
-            raise CompileError(text, given[argument].range)
+            raise CompileError(text, trees[argument].range)
         types.append(_program_type(python))
     return types
 

@@ -72,13 +72,18 @@ def _sum_of(e: Emitter, where: SourceRange, items: Value, start: Value | None) -
     if not isinstance(type_, ListType):
         return None
     if is_element(type_.element):
-        kinds = set(kinds_of(type_.element))
-        if start is not None or kinds not in ({float64}, {int64}):
-            raise CompileError(OF_ELEMENTS, where)
-        return rounded(e, where, call_operator(e, where, "aten::sum", [items]), *kinds)
+        return _of_elements(e, where, items, type_.element, start)
     if isinstance(type_.element, StringType):
         raise CompileError(STRINGS, where)
     return None if start is None or is_number(type_.element) else _added(e, where, items, start)
+
+
+def _of_elements(e: Emitter, where: SourceRange, items: Value, element: Type, start: Value | None) -> Value:
+    """The numbers of arrays in a list added up one by one. Raises CompileError for narrow ones, and for a start."""
+    dtype = next((d for d in (float64, int64) if set(kinds_of(element)) == {d}), None)
+    if start is not None or dtype is None:
+        raise CompileError(OF_ELEMENTS, where)
+    return rounded(e, where, call_operator(e, where, "aten::sum", [items]), dtype)
 
 
 def _of_array(e: Emitter, where: SourceRange, items: Value) -> Value:

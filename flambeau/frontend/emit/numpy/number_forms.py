@@ -7,7 +7,6 @@ for i, j in np.ndindex(2, n)      →    library.index_loops.ndindex_2, inlined 
 
 from __future__ import annotations
 
-import types
 from collections.abc import Callable, Sequence
 from typing import Any, Final
 
@@ -32,7 +31,7 @@ MOST_AXES: Final = 3
 AXES: Final = "np.{name} goes over one to three axes here: write the loops"
 SIZES: Final = "np.ndindex takes ints, or a tuple of ints, here: np.ndindex(2, 3)"
 ARRAY: Final = "np.ndenumerate takes one array, whose number of axes is known"
-_IN_LANGUAGE: Final[dict[str, types.FunctionType]] = {
+_IN_LANGUAGE: Final[dict[str, Any]] = {
     "clip": numbers.clip, "round": numbers.rounded, "around": numbers.rounded, "isclose": numbers.isclose,
 }  # fmt: skip
 _WHOLE: Final = frozenset({"round", "around"})
@@ -60,7 +59,7 @@ def rounded(e: Emitter, where: SourceRange, args: Sequence[Given], keywords: Seq
 
 
 def _in_language(
-    e: Emitter, where: SourceRange, python: types.FunctionType, args: Sequence[Given], keywords: Sequence[Given]
+    e: Emitter, where: SourceRange, python: Any, args: Sequence[Given], keywords: Sequence[Given]
 ) -> Sugared:
     return FormValue(python.__name__, LibraryFunction(python).call_tree).call(e, where, args, keywords)
 
