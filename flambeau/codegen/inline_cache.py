@@ -61,6 +61,8 @@ def _pool(launch: Launch) -> int:
 
 
 def _program(launch: Launch, shapes: Sequence[tuple[int, ...]]) -> list[int] | None:
+    if launch.pattern is not None:
+        return launch.pattern.program(_pool(launch), RELEASE_FROM)
     assert launch.call is not None
     assert launch.split is not None
     return program(
@@ -195,13 +197,19 @@ class InlineCache:
         is_known = all(k is None or (k, a.dtype.name) in _NUMBERS for k, a in zip(kinds, arrays, strict=True))
         with self._lock:
             self._calls += 1
-            if not is_known or self._calls < 2 or launch.call is None or self._patterns >= MAX_PATTERNS:
+            has_none = launch.call is None and launch.pattern is None
+            if not is_known or self._calls < 2 or has_none or self._patterns >= MAX_PATTERNS:
                 return
             words = _program(launch, [a.shape for a in arrays])
             if words is None:
                 return
             self._patterns += 1
             look = self._look(values, arrays)
+            if launch.pattern is not None:
+                at = LOOK.word("of_any_size")
+                launch_record = self._record(self._pattern(launch, words, look) | {"next": look.record[at]})
+                look.record[at] = ctypes.addressof(launch_record)
+                return
             bucket = bucket_of([None if k is not None else a for k, a in zip(kinds, arrays, strict=True)])
             launch_record = self._record(self._pattern(launch, words, look) | {"next": look.buckets[bucket]})
             look.buckets[bucket] = ctypes.addressof(launch_record)
@@ -226,15 +234,13 @@ class InlineCache:
 
     def _pattern(self, launch: Launch, words: list[int], look: _Look) -> dict[str, int]:
         """The words of a launch of a pattern."""
-        assert launch.variant is not None
-        assert launch.call is not None
         outputs: list[int] = []
         for o in launch.outputs:
             outputs += [self._object(o.dtype), len(o.shape), 0, 0, 0, 0, 0]
-        key = (launch.variant.address, *words)
+        blanks = [0] * len(launch.words) if launch.pattern is None else launch.words
+        key = (self._kernel(launch), *words, *blanks)
         if key not in self._programs:
-            self._keep.append(launch.variant)
-            blank = self._numbers([0] * len(launch.words))
+            blank = self._numbers(blanks)
             self._programs[key] = (self._numbers(words), blank, self._numbers(outputs))
         listed, blank, records = self._programs[key]
         return dict.fromkeys(LAUNCH.fields, 0) | {

@@ -11,7 +11,7 @@ from flambeau.codegen.choose_schedule import PARALLEL_FROM, split
 from flambeau.codegen.costs import bytes_moved, estimate_nanoseconds, operation_count
 from flambeau.codegen.kernel.nest import Kernel
 from flambeau.codegen.llvm.abi import block_layout
-from flambeau.codegen.patterns import Call
+from flambeau.codegen.patterns import Call, Pattern
 from flambeau.codegen.products import Tiling, split_product
 from flambeau.codegen.schedule import Schedule, Split
 from flambeau.codegen.schedules import KeptSchedules, Schedules
@@ -70,6 +70,8 @@ class Launch:
     """Estimated duration of the call of the pattern that the schedule was chosen for, per iteration of all axes."""
     routine: Runnable | None = None
     """What runs in place of a variant, and keeps what the words point to."""
+    pattern: Pattern | None = None
+    """Which other calls a routine's launch serves, where words that follow from their sizes are put in."""
 
     @property
     def runs(self) -> Runnable | None:

@@ -174,9 +174,9 @@ OUTPUT = words_layout("ptr descr, i64 rank, ptr dims, ptr strides, i64 bytes, i6
 CELL = words_layout("ptr launches, i64 served, ptr looks")
 """What a callable of a kernel refers to: the newest launch, how many calls were served, what inputs its patterns may
 have."""
-LOOK = words_layout("ptr next, ptr inputs, ptr buckets, i64 n")
+LOOK = words_layout("ptr next, ptr inputs, ptr buckets, i64 n, ptr of_any_size")
 """What the inputs of a kernel's patterns may be: the next of them, records of the inputs without sizes, the launches by
-hash, the number of inputs."""
+hash, the number of inputs, the launches whose sizes have many hashes."""
 
 
 @dataclass(frozen=True, slots=True)

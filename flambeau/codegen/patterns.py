@@ -24,6 +24,7 @@ from flambeau.codegen.llvm.entry_patterns import (
     MOST_RANK,
     MOST_WORDS,
     MOVES,
+    SCALE_BITS,
 )
 from flambeau.codegen.schedule import Split
 from flambeau.codegen.size_classes import Range
@@ -52,6 +53,54 @@ class Call:
     """Buffers, and axes along which their elements lie side by side, because a copy is made of them so."""
 
 
+@dataclass(frozen=True, slots=True)
+class Pattern:
+    """What a program says, in the order in which native code reads it."""
+
+    axes: tuple[tuple[int, int, int, int], ...]
+    """Of each axis an input and a dimension that has its size, and its class."""
+    dimensions: tuple[tuple[int, int, int], ...]
+    """Of other dimensions the axis whose size they have; -1 for 1."""
+    conditions: tuple[tuple[int, ...], ...]
+    """What must hold of strides: the kind, input, dimension and two numbers."""
+    outputs: tuple[tuple[int, ...], ...]
+    """Of each the rank, the size of an element, the axis of each dimension, the dimensions from the innermost out."""
+    sizes: tuple[tuple[int, ...], ...]
+    """Words of the block that are sizes: where, how many axes, whose product."""
+    inputs: tuple[tuple[int, int, int], ...]
+    """Words that are strides of inputs: where, the input and the dimension."""
+    results: tuple[tuple[int, int, int], ...]
+    """The same of outputs."""
+    nanoseconds: float
+    """Of an iteration of all axes."""
+    high_at: int
+    """The word with the number of iterations that are shared out; 0 for one."""
+    cut: tuple[int, int] = (-1, 1)
+    """An axis of which each iteration takes so many at a time, beside those that the word counts."""
+    unit: int = 1
+    grain: int = 1
+    most_pieces: int = 0
+    each: float = 1
+    """Nanoseconds of a piece."""
+    pool_at: int = 0
+    parallel_from: float = NEVER
+    """Nanoseconds from which several threads pay."""
+
+    def program(self, pool: int, release_from: float) -> list[int]:
+        """The words, `pool` being the address of what runs pieces on threads, 0 where one thread takes all."""
+        head = {
+            "scale": int(self.nanoseconds * (1 << SCALE_BITS)) + 1, "grain": self.grain,
+            "most_pieces": self.most_pieces, "each": self.each, "high_at": self.high_at, "cut_axis": self.cut[0],
+            "cut": self.cut[1], "unit": self.unit, "pool_at": self.pool_at, "pool": pool,
+            "release_from": int(release_from),
+            "parallel_from": int(self.parallel_from) if pool else NEVER,
+        }  # fmt: skip
+        rows = (
+            self.axes, self.dimensions, self.conditions, self.outputs, self.sizes, self.inputs, self.results
+        )  # fmt: skip
+        return [int(head[name]) for name in HEAD] + [number for some in rows for number in _counted(some)]
+
+
 class _NoPatternError(Exception):
     """A call that only an exact launch serves."""
 
@@ -74,20 +123,25 @@ def program(
         conditions = [*_conditions(call, shapes)]
     except _NoPatternError:
         return None
-    is_shared = pool != 0 and (split.most_pieces > 0 or is_staged)
-    head = {
-        "scale": int(nanoseconds * 1024) + 1, "grain": split.grain, "most_pieces": split.most_pieces,
-        "each": split.each, "high_at": 0 if split.axis is None else layout.sizes[split.axis], "unit": split.unit,
-        "pool_at": layout.pool if is_staged else 0, "pool": pool, "release_from": int(release_from),
-        "parallel_from": int(parallel_from) if is_shared else NEVER,
-    }  # fmt: skip
-    words = [head[name] for name in HEAD]
-    words += _counted([(*sources[a], *call.classes[a]) for a in kernel.axes])
-    words += _counted([*_dimensions(call, shapes, sources)])
-    words += _counted(conditions)
-    words += _outputs(call)
-    words += _sizes(call)
-    return words + _strides(call, shapes)
+    inputs, outputs = _strides(call, shapes)
+    pattern = Pattern(
+        axes=tuple([(*sources[a], *call.classes[a]) for a in kernel.axes]),
+        dimensions=tuple(_dimensions(call, shapes, sources)),
+        conditions=tuple(conditions),
+        outputs=_outputs(call),
+        sizes=_sizes(call),
+        inputs=inputs,
+        results=outputs,
+        nanoseconds=nanoseconds,
+        high_at=0 if split.axis is None else layout.sizes[split.axis],
+        unit=split.unit,
+        grain=split.grain,
+        most_pieces=split.most_pieces,
+        each=split.each,
+        pool_at=layout.pool if is_staged else 0,
+        parallel_from=parallel_from if split.most_pieces > 0 or is_staged else NEVER,
+    )
+    return pattern.program(pool, release_from)
 
 
 def _counted(rows: Sequence[tuple[int, ...]]) -> list[int]:
@@ -161,12 +215,12 @@ def _side_by_side(call: Call, number: int, b: Buffer, by_axis: dict[str, int]) -
             yield EQUALS, number, by_axis[last], itemsize, 0
 
 
-def _outputs(call: Call) -> list[int]:
-    words = [len(call.kernel.outputs)]
+def _outputs(call: Call) -> tuple[tuple[int, ...], ...]:
+    rows: list[tuple[int, ...]] = []
     for b, order in zip(call.kernel.outputs, call.orders, strict=True):
         axes = [-1 if a == ONE else call.kernel.axes.index(a) for a in b.axes]
-        words += [len(axes), element_type(b.dtype).itemsize, *axes, *reversed(memory_order(b, order))]
-    return words
+        rows.append((len(axes), element_type(b.dtype).itemsize, *axes, *reversed(memory_order(b, order))))
+    return tuple(rows)
 
 
 def memory_order(b: Buffer, order: tuple[str, ...]) -> list[int]:
@@ -177,18 +231,20 @@ def memory_order(b: Buffer, order: tuple[str, ...]) -> list[int]:
     return dims
 
 
-def _sizes(call: Call) -> list[int]:
+def _sizes(call: Call) -> tuple[tuple[int, ...], ...]:
     layout, axes = block_layout(call.special.kernel), call.special.axes
-    words = [len(layout.sizes)]
-    for axis, at in layout.sizes.items():
-        words += [at, len(axes[axis]), *(call.kernel.axes.index(a) for a in axes[axis])]
-    return words
+    return tuple([
+        (at, len(axes[axis]), *[call.kernel.axes.index(a) for a in axes[axis]]) for axis, at in layout.sizes.items()
+    ])
 
 
-def _strides(call: Call, shapes: Sequence[tuple[int, ...]]) -> list[int]:
+Rows = tuple[tuple[int, int, int], ...]
+
+
+def _strides(call: Call, shapes: Sequence[tuple[int, ...]]) -> tuple[Rows, Rows]:
     """Of inputs, those that move; of outputs, all. Others are 0, as in the launch's own block."""
-    inputs: list[tuple[int, ...]] = []
-    outputs: list[tuple[int, ...]] = []
+    inputs: list[tuple[int, int, int]] = []
+    outputs: list[tuple[int, int, int]] = []
     by_name = {b.name: (k, b) for k, b in enumerate(call.kernel.inputs)}
     results = {b.name: (k, b) for k, b in enumerate(call.kernel.outputs)}
     for (name, axis), at in block_layout(call.special.kernel).strides.items():
@@ -201,4 +257,4 @@ def _strides(call: Call, shapes: Sequence[tuple[int, ...]]) -> list[int]:
         dim = b.axes.index(last)
         if shapes[number][dim] != 1:
             inputs.append((at, number, dim))
-    return _counted(inputs) + _counted(outputs)
+    return tuple(inputs), tuple(outputs)

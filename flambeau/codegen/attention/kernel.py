@@ -10,7 +10,7 @@ import math
 from collections.abc import Sequence
 from typing import Final
 
-from flambeau.codegen.attention.words import CALL, CALL_AT, ENTRY
+from flambeau.codegen.attention.matrices import Matrices
 from flambeau.codegen.llvm import vecmath_exp_log as explog
 from flambeau.codegen.llvm.builder import ModuleBuilder
 from flambeau.codegen.llvm.checked_emitter import word
@@ -42,14 +42,10 @@ def attention_text(dtype: str, target: Target, width: int, mask: str) -> str:
 class _Attention:
     def __init__(self, f: PanelBuilder, width: int, mask: str) -> None:
         self.f, self.width, self.mask = f, width, mask
-        block = f.parameters[0]
-        call = f.word_of(block, CALL_AT, "ptr")
-        numbers = [name for name in CALL.fields if name not in ("table", "scale")]
-        self.get = {name: f.get(call, CALL, name) for name in numbers}
-        self.table = f.get(call, CALL, "table", "ptr")
-        scale = f.get(call, CALL, "scale", "double")
-        self.scale = f.splat(scale if f.element == "double" else f.convert("fptrunc", scale, "float"), f.lanes)
-        self.base = {name: f.word_of(block, self.get[name], "ptr") for name in ENTRY.fields}
+        self.matrices = Matrices(f, f.size)
+        self.get = self.matrices.get
+        self.scale = f.splat(self.matrices.scale(f.element), f.lanes)
+        self.y_row = f.mul(self.get["values"], f.size)
         self.row_bytes = width * f.lanes * f.size
         """Of a vector for each of the queries."""
         self.queries = f.array("i8", f.mul(self.get["features"], self.row_bytes), align=64)
@@ -61,11 +57,12 @@ class _Attention:
     def emit(self) -> None:
         """All chunks of a range."""
         f, (_, low, high) = self.f, self.f.parameters
+        each = self.width * f.lanes
+        chunks = f.op("udiv", f.op("add", self.get["queries"], each - 1), each)
         with f.loop(f.op("sub", high, low)) as k:
             number = f.op("add", low, k)
-            entry = f.at(self.table, f.mul(f.op("udiv", number, self.get["chunks"]), ENTRY.words))
-            self.at = {name: f.offset(self.base[name], f.get(entry, ENTRY, name)) for name in ENTRY.fields}
-            self.first = f.mul(f.op("urem", number, self.get["chunks"]), self.width * f.lanes)
+            self.at = self.matrices.of(f.op("udiv", number, chunks))
+            self.first = f.mul(f.op("urem", number, chunks), each)
             self._chunk()
         f.ret()
 
@@ -210,7 +207,7 @@ class _Attention:
             base = f.offset(self.at["y"], f.mul(column, f.size))
             for v, value in enumerate(self._vectors(self.sums, column)):
                 result = f.select(empty[v], f.zero, f.fdiv(value, totals[v]))
-                pointers, mask = self._pointers(base, self.get["y_row"], v), self.lanes[v]
+                pointers, mask = self._pointers(base, self.y_row, v), self.lanes[v]
                 f.raw(
                     f"call void @{name}({result.full_type} {result}, <{n} x ptr> {pointers}, i32 {f.size}, "
                     f"{mask.full_type} {mask})"

@@ -14,7 +14,8 @@ words follows from it, how the outputs lie, and how the work is split:
     in          n; of each: the word of the block, input, dimension
     out         n; of each: the word of the block, output, dimension
 
-Launches of one hash of sizes are chained; a launch serves a call only if all that its program asks for holds.
+Launches of one hash of sizes are chained, and so are those that serve sizes of many hashes; a launch serves a call only
+if all that its program asks for holds.
 """
 
 from __future__ import annotations
@@ -26,12 +27,14 @@ from flambeau.codegen.llvm.emitter import Value as Register
 from flambeau.codegen.llvm.launch_sizes import ALIGNED_FROM
 
 HEAD = (
-    "scale", "grain", "most_pieces", "each", "high_at", "unit", "pool_at", "pool", "release_from", "parallel_from",
+    "scale", "grain", "most_pieces", "each", "high_at", "cut_axis", "cut", "unit", "pool_at", "pool", "release_from",
+    "parallel_from",
 )  # fmt: skip
-"""Nanoseconds of an iteration of all axes, times 1024; iterations that pieces are multiples of; pieces at most (0: one
-thread); nanoseconds of a piece; the word whose number of iterations is shared (0: one iteration), and how many of these
-are one; the word that tells the kernel of the pool (0: none), the pool; nanoseconds from which the GIL is given up, and
-from which several threads pay."""
+"""Nanoseconds of an iteration of all axes, times 2^20; iterations that pieces are multiples of; pieces at most (0: one
+thread); nanoseconds of a piece; the word whose number of iterations is shared (0: one iteration), an axis that is cut
+for more of them (-1: none), into stretches of so many; how many iterations are one; the word that tells the kernel of
+the pool (0: none), the pool; nanoseconds from which the GIL is given up, and from which several threads pay."""
+SCALE_BITS = 20
 EQUALS, MOVES, GOES_ON, FARTHER = range(4)
 """The stride is the first number; is not 0; is that of the dimension of the second number times the size of the axis of
 the first; is farther than that of the dimension of the second."""
@@ -109,7 +112,7 @@ class _Fit(FunctionBuilder):
         self.copy_launch(block)
         self.outputs()
         self.fill(block)
-        self.split(block, self.op("lshr", self.op("mul", volume, self.head["scale"]), 10))
+        self.split(block, self.op("lshr", self.op("mul", volume, self.head["scale"]), SCALE_BITS))
         self.ret(TRUE)
         self.start("no")
         self.ret(FALSE)
@@ -232,7 +235,8 @@ class _Fit(FunctionBuilder):
         head = self.head
         has_iterations = self.compare("ne", head["high_at"], 0)
         iterations = self.select(has_iterations, self.load(self.at(block, head["high_at"])), word(1))
-        high = self._rounded_up(iterations, head["unit"])
+        stretches = self._rounded_up(self.size_of(head["cut_axis"]), head["cut"])
+        high = self._rounded_up(self.op("mul", iterations, stretches), head["unit"])
         is_shared = self.compare("sge", nanoseconds, head["parallel_from"])
         whole, cut, done = self.label("whole"), self.label("cut"), self.label("split")
         step, pieces = self.variable(0), self.variable(1)
@@ -271,6 +275,9 @@ def _add_search(m: ModuleBuilder) -> None:
         with f.loop(n) as k:
             record = f.at(records, f.op("mul", k, INPUT.words))
             f.require(f.call("looks_like", f.word_of(args, k, "ptr"), record), chain.next)
+        of_any = f.load_acquire(f.field(look, LOOK, "of_any_size"))
+        with f.follow(of_any, lambda launch: f.get(launch, LAUNCH, "next")) as launch:
+            f.return_if(f.call("pattern_fit", launch, records, args, frame), frame)
         bucket = f.at(f.get(look, LOOK, "buckets"), f.call("pattern_hash", records, args, n), "ptr")
         with f.follow(f.load_acquire(bucket), lambda launch: f.get(launch, LAUNCH, "next")) as launch:
             f.return_if(f.call("pattern_fit", launch, records, args, frame), frame)

@@ -52,6 +52,8 @@ class RoutineKernel:
         if launch is None:
             launch = self.launches_cache.get_or_make(key, lambda cause: self._new_launch(inputs))
         inline_cache.add(launch, inputs, inputs, static)
+        if launch.pattern is not None and not static:
+            inline_cache.add_pattern(launch, inputs, inputs)
         outputs = [o.allocate() for o in launch.outputs]
         if launch.runs is not None:
             flag = ctypes.c_int32(0)
