@@ -16,7 +16,7 @@ from flambeau.util.record import dataclass
 
 Array = np.ndarray[Any, Any]
 WIDE: Final = 4
-"""Vectors of queries that are gone over together, where there are more than one."""
+"""Vectors of queries that are gone over together, where there are more than two."""
 FEW: Final = 6
 """Queries that are gone over one after another, of as many as there are lanes for eight."""
 MOST_NUMBERS: Final = 1024
@@ -66,7 +66,9 @@ def form_of(q: Array, k: Array, v: Array, masks: Sequence[Array]) -> Form:
         return Form(q.dtype.name, _kind(masks), (1, few), 0, lanes)
     if count <= lanes:
         return Form(q.dtype.name, _kind(masks), (few + 1 if has_few else 1, lanes), 1, lanes)
-    return Form(q.dtype.name, _kind(masks), (lanes + 1, NEVER), WIDE, lanes)
+    if count <= 2 * lanes:
+        return Form(q.dtype.name, _kind(masks), (lanes + 1, 2 * lanes), 2, lanes)
+    return Form(q.dtype.name, _kind(masks), (2 * lanes + 1, NEVER), WIDE, lanes)
 
 
 def _is_plain(a: Array) -> bool:

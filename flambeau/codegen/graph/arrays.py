@@ -436,6 +436,10 @@ def in_steps(x: ArrayValue, sizes: Sequence[Register]) -> ArrayValue:
     return ArrayValue(rep, x.owner, x.data, tuple(sizes), (*[number(0)] * missing, *x.strides[:-1], step))
 
 
+FEW_COPIED = 48
+"""Elements from which a routine copies them, in a function with loops."""
+
+
 def copy_elements(fn: EmittedFunction, target: ArrayValue, source: ArrayValue) -> None:
     """Overwrite a tensor with another of its sizes and dtype, apart from it in memory."""
     e, dtype = fn.e, target.rep.dtype
@@ -449,9 +453,30 @@ def copy_elements(fn: EmittedFunction, target: ArrayValue, source: ArrayValue) -
 
         each_element(fn, source.sizes[:outer], [target, source], block)
         return
-    if not fn.scope.has_loops and e.lanes == 1 and source.rep.rank:
+    if e.lanes == 1 and not fn.scope.has_loops:
         copy_by_routine(fn, target, source)
-        return
+    elif e.lanes == 1:
+        _copy_few_here(fn, target, source)
+    else:
+        _copy_here(fn, target, source)
+
+
+def _copy_few_here(fn: EmittedFunction, target: ArrayValue, source: ArrayValue) -> None:
+    """In a function with loops, whose tensors may be of a few elements: those are not worth the call of a routine."""
+    e = fn.e
+    few, many, after = e.label("few"), e.label("many"), e.label("copied")
+    e.branch_if(e.icmp("slt", product(fn, source.sizes), number(FEW_COPIED)), few, many)
+    e.start(few)
+    _copy_here(fn, target, source)
+    e.branch(after)
+    e.start(many)
+    copy_by_routine(fn, target, source)
+    e.branch(after)
+    e.start(after)
+
+
+def _copy_here(fn: EmittedFunction, target: ArrayValue, source: ArrayValue) -> None:
+    e, dtype = fn.e, target.rep.dtype
     each_element(
         fn, source.sizes, [target, source],
         lambda at: memory.move_element(e, at[0], at[1], dtype),
