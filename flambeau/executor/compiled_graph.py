@@ -209,6 +209,21 @@ class CompiledGraph:
             )  # fmt: skip
         return None
 
+    @property
+    def asks(self) -> bool:
+        """Whether Python runs nodes for some of its code whenever they are reached."""
+        return any(native.linkage.asks for native in self.variants)
+
+    @property
+    def asked_seconds(self) -> float:
+        """How long Python was at what native code asked of it, so far."""
+        return sum(native.asked_seconds for native in self.variants)
+
+    def lose(self) -> None:
+        """Interpret from now on, which has turned out to be quicker."""
+        self.reason = "what native code asks of Python takes longer than to interpret all of it"
+        self._entries.clear()
+
     def _give_up(self, error: NativeError) -> None:
         """Interpret from now on, and say so: that LLVM refuses our code is a mistake of ours."""
         self.is_refused = True

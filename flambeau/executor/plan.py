@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import time
 from collections.abc import Callable, Sequence
 from typing import Any, NamedTuple
 
@@ -26,6 +27,7 @@ from flambeau.executor.region import Region, with_regions
 from flambeau.executor.split_groups import split_by_types
 from flambeau.executor.stored import CacheEntry, plan_entry
 from flambeau.executor.strict_fusion import check_strict_fusion
+from flambeau.executor.trial import Trial
 from flambeau.executor.watch import Watch
 from flambeau.interpreter.code import Code
 from flambeau.interpreter.compile import compile_graph
@@ -88,6 +90,8 @@ class ExecutionPlan:
     """What answers calls while its tasks are short; None where it forks none."""
     on_numbers: Callable[..., Any] | None = None
     """Takes texts and numbers as users give them, where these are all that there is and the program is interpreted."""
+    trial: Trial | None = None
+    """What finds out whether native code gains that asks Python; None where it does not ask, or has not run yet."""
     is_settled: bool = False
     """Whether groups will stay as they are, but for what the first call of native code shows."""
     is_settled_again: bool = False
@@ -138,21 +142,45 @@ class ExecutionPlan:
     def _run(self, arguments: Sequence[Any]) -> tuple[Any, ...]:
         if self.on_device is not None:
             return self.on_device(arguments)
-        if self.compiled is not None and self._is_native:
-            if not self.is_settled:
-                self._settle()
-            results = self.compiled(arguments)
+        is_tried = self.trial is not None and self.trial.is_machines_turn
+        start = time.thread_time()
+        if self.compiled is not None and self._is_native and not is_tried:
+            results = self._natively(self.compiled, arguments)
             if results is not None:
-                self._settle_again()
-                self._keep()
                 return results
             self.cut()
         results = run(self.code, arguments) if self.joined is None else self.joined.run(self.code, arguments)
+        if is_tried:
+            self._judge(time.thread_time() - start)
         if self.kept is not None:
             self.kept.write()
         if self.watch is not None:
             self.watch.tell()
         return results
+
+    def _natively(self, compiled: CompiledGraph, arguments: Sequence[Any]) -> tuple[Any, ...] | None:
+        """The results by native code; None where it does not serve."""
+        if not self.is_settled:
+            self._settle()
+        asked, start = compiled.asked_seconds, time.thread_time()
+        results = compiled(arguments)
+        if results is None:
+            return None
+        if self.trial is None and compiled.asks:
+            self.trial = Trial()
+        if self.trial is not None and self.trial.is_on:
+            self.trial.native_took(compiled.asked_seconds - asked, time.thread_time() - start)
+        self._settle_again()
+        self._keep()
+        return results
+
+    def _judge(self, seconds: float) -> None:
+        """Interpret from now on, where the machine has turned out to be quicker than native code that asks Python."""
+        assert self.trial is not None
+        self.trial.machine_took(seconds)
+        if self.trial.is_lost and self.compiled is not None:
+            self.compiled.lose()
+            self.cut()
 
     @property
     def _is_native(self) -> bool:
@@ -239,6 +267,8 @@ class ExecutionPlan:
             return self.on_device.replays.quick if self.on_device.replays.is_quick else None
         if self.joined is not None:
             return self.joined.short_way
+        if self.trial is not None and self.trial.is_on:
+            return None
         native = self.compiled.fast_path if self.fast_path is None and self.compiled is not None else self.fast_path
         return native or self.on_numbers
 

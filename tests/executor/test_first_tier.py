@@ -197,8 +197,8 @@ def test_the_first_answer_does_not_wait_for_code_of_attention(monkeypatch: pytes
         " return x", " y = flambeau.nn.functional.scaled_dot_product_attention(x, x, x)\n return y"
     )
     made: list[str] = []
-    code = rules._code.__wrapped__
-    monkeypatch.setattr(rules, "_code", lambda *about: (made.append(about[0]), code(*about))[1])
+    code = rules.code_of.__wrapped__
+    monkeypatch.setattr(rules, "code_of", lambda form: (made.append(form.dtype), code(form))[1])
     f = flambeau.CompilationUnit(text).f
     x = flambeau.arange(40.0, dtype=flambeau.float64).reshape(2, 4, 5)
     first = f(x)

@@ -57,6 +57,8 @@ class Linkage:
     is_parallel: bool
     results: tuple[Representation, ...]
     record_words: int
+    asks: bool = False
+    """Whether Python runs nodes for it whenever they are reached."""
 
 
 class NativeFunction:
@@ -94,6 +96,7 @@ class NativeFunction:
         self._function = _FUNCTION(self.code.addresses[SYMBOL])
         self.milliseconds = (time.perf_counter() - start) * 1e3
         self.calls = 0
+        self.asked_seconds = 0.0
 
     @cached_property
     def emitted(self) -> FunctionText:
@@ -208,6 +211,7 @@ class NativeFunction:
                 return 1
             marshalling.write_group(exit_point.output_reps, results, outputs, context)
             return 0
+        start = time.thread_time()
         values = marshalling.read(exit_point.input_reps, inputs)
         try:
             results = self.run_exit_point(exit_point, values)
@@ -215,6 +219,7 @@ class NativeFunction:
             marshalling.write_lists(exit_point.input_reps, values, inputs, exit_point.changed, context)
         tensors = shown(exit_point.input_reps, inputs, values)
         marshalling.write(exit_point.output_reps, results, outputs, context, tensors)
+        self.asked_seconds += time.thread_time() - start
         return 0
 
 
@@ -222,7 +227,7 @@ def _linkage_of(graph: Graph, text: FunctionText) -> Linkage:
     results = tuple([with_names(r, v.static_type) for r, v in zip(text.results, graph.returns, strict=True)])
     return Linkage(
         tuple([exit_point.cell for exit_point in text.groups]), text.routines, text.libm, text.tensors,
-        bool(text.parallel), results, text.record_words,
+        bool(text.parallel), results, text.record_words, any(point.is_called for point in text.exit_points),
     )  # fmt: skip
 
 
