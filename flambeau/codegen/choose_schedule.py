@@ -28,11 +28,21 @@ from flambeau.util.record import replace
 @functools.cache
 def last_level_cache() -> int:
     """Bytes of the last-level cache; 32 MB where the system does not say."""
+    return _cache_bytes(3, 32 << 20)
+
+
+@functools.cache
+def second_cache() -> int:
+    """Bytes of a core's second cache; 1 MB where the system does not say."""
+    return _cache_bytes(2, 1 << 20)
+
+
+def _cache_bytes(level: int, otherwise: int) -> int:
     try:
-        with open("/sys/devices/system/cpu/cpu0/cache/index3/size") as file:
+        with open(f"/sys/devices/system/cpu/cpu0/cache/index{level}/size") as file:
             text = file.read().strip()
     except OSError:
-        return 32 << 20
+        return otherwise
     scale = {"K": 1 << 10, "M": 1 << 20}.get(text[-1:], 1)
     return int(text.rstrip("KM")) * scale
 

@@ -68,9 +68,11 @@ class _FewQueries:
     def _query(self, number: Value) -> None:
         f = self.f
         q = f.moved(self.at["q"], f.op("mul", number, self.get["q_row"]))
-        f.span(self.get["features"]).each(
-            lambda at, _, mask: f.put_vector(f.fmul(f.vector(f.moved(q, at), mask), self.scale), f.moved(self.query, at))
-        )
+
+        def scaled(at: Value, _: int, mask: Value | None) -> None:
+            f.put_vector(f.fmul(f.vector(f.moved(q, at), mask), self.scale), f.moved(self.query, at))
+
+        f.span(self.get["features"]).each(scaled)
         with f.loop(self.vectors["values"]) as k:
             f.put_vector(f.zero, f.moved(self.sums, f.op("mul", k, self.width)))
         f.put_vector(self.lowest, self.largest)

@@ -1,4 +1,4 @@
-"""The words of attention as its functions read them: sizes, steps, and where the matrices of a place of the batch lie."""
+"""The words of attention as its functions read them: sizes, steps, and where matrices of the batch lie."""
 
 from __future__ import annotations
 

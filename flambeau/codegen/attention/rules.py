@@ -11,8 +11,8 @@ from typing import Final
 import numpy as np
 from numpy.lib.stride_tricks import as_strided
 
-from flambeau.codegen.attention.kernel import SYMBOL
 from flambeau.codegen.attention.forms import MOST_NUMBERS, code_of, form_of
+from flambeau.codegen.attention.kernel import SYMBOL
 from flambeau.codegen.attention.pattern import pattern_of
 from flambeau.codegen.attention.words import ARRAYS, CALL, CALL_AT, MOST_BATCH
 from flambeau.codegen.call_geometry import Output

@@ -5,10 +5,10 @@ from __future__ import annotations
 from flambeau.util.record import dataclass
 
 Pair = tuple[int, int]
-FILTERS_FOR_SHIFTS, MOST_SHIFTED, SAVED = 32, 3, 1.05
-"""Filters from which, and columns of kernels up to which, bands are copied once for each column of a kernel; how many
-times as many vectors there must be otherwise.
-"""
+FILTERS_FOR_SHIFTS, MOST_SHIFTED = 32, 3
+"""Filters from which, and columns of kernels up to which, bands are copied once for each column of a kernel."""
+SAVED, SAVED_BEYOND_CACHE = 1.05, 1.2
+"""How many times as many vectors there must be otherwise, and where such copies do not stay in the second cache."""
 MOST_CHEAP = 8
 """Places left over behind whole vectors that take as long as a vector, about."""
 
@@ -75,16 +75,16 @@ def line_of(window: Window, dim: int, size: int) -> Line:
     return Line(parts, sizes, 1, -least, (0,), max(offsets) - least)
 
 
-def is_shifted(window: Window, filters: int, rows: int, columns: int, lanes: int) -> bool:
-    """Whether copies shifted by each column of the kernel pay: no vector then has places between rows of results, and
-    results are written where they lie. It takes rows so short that whole vectors are saved, and filters enough to make
-    up for copying.
+def saved_by_shifts(window: Window, filters: int, rows: int, columns: int, lanes: int) -> float:
+    """How many times as many vectors there are without copies shifted by each column of the kernel; 0 where these are
+    not worth a thought. With them no vector has places between rows of results, and results are written where they
+    lie. It takes rows so short that whole vectors are saved, and filters enough to make up for copying.
     """
     if window.is_transposed or not 1 < window.kernel[1] <= MOST_SHIFTED or filters < FILTERS_FOR_SHIFTS:
-        return False
+        return 0.0
     reach = (window.kernel[1] - 1) * window.dilation[1] // window.stride[1]
     apart, together = (vectors_of(n, lanes) for n in (rows * (columns + reach) - reach, rows * columns))
-    return apart >= SAVED * together
+    return apart / together
 
 
 def vectors_of(count: int, lanes: int) -> float:

@@ -21,7 +21,7 @@ from flambeau.codegen.launches import Launch
 from flambeau.codegen.llvm.engine import NativeCode, engine
 from flambeau.codegen.routines.table import Routine
 
-FEWEST: Final = 32
+FEWEST: Final = 4
 """Channels from which the sums of lanes at the end are worth it."""
 MOST: Final = 16
 """Places; more fill vectors by themselves."""

@@ -11,8 +11,18 @@ from typing import Any, Final
 
 import numpy as np
 
+from flambeau.codegen.choose_schedule import second_cache
 from flambeau.codegen.convolutions import rests
-from flambeau.codegen.convolutions.lines import Line, Pair, Window, is_shifted, line_of, shifted_line
+from flambeau.codegen.convolutions.lines import (
+    SAVED,
+    SAVED_BEYOND_CACHE,
+    Line,
+    Pair,
+    Window,
+    line_of,
+    saved_by_shifts,
+    shifted_line,
+)
 from flambeau.codegen.convolutions.tile import AHEAD
 from flambeau.codegen.convolutions.words import PART, PROBLEM
 from flambeau.codegen.llvm.engine import engine
@@ -25,7 +35,7 @@ POSITIONS, FOLDED_POSITIONS = 800, 1024
 some, which are folded at the end of a band.
 """
 MOST_COPIED: Final = 1 << 20
-"""Bytes of a band's copy, about."""
+"""Bytes of a band's copy, about, where the second cache has room for it."""
 MOST_COLUMNS: Final = 2048
 """Columns of a band; longer rows go in chunks."""
 SLACK: Final = 4096
@@ -133,14 +143,38 @@ def cut(
     is_in_place = may_be_in_place and _is_in_place(x, results, lines, size)
     chunk = columns if columns <= MOST_COLUMNS else -(-columns // -(-columns // (MOST_COLUMNS // 2)))
     pitch = x.strides.row // size if is_in_place else chunk + across.reach
-    row_bytes = max(1, len(x.planes) * len(down.shifts) * len(across.shifts) * pitch * size)
-    band = max(1, min(rows, positions // pitch, MOST_COPIED // row_bytes - down.reach))
+    row_bytes, most = _row_bytes(x, lines, pitch, size), min(MOST_COPIED, _cached())
+    band = max(1, min(rows, positions // pitch, most // row_bytes - down.reach))
     band = -(-rows // -(-rows // band))
     copy_rows = band + down.reach
     images = 1
     if band == rows and chunk == columns and not is_in_place:
-        images = max(1, min(x.images, positions // (copy_rows * pitch), MOST_COPIED // (row_bytes * copy_rows)))
+        images = max(1, min(x.images, positions // (copy_rows * pitch), most // (row_bytes * copy_rows)))
     return Bands(is_in_place, band, chunk, images, pitch, copy_rows)
+
+
+def _row_bytes(x: Input, lines: tuple[Line, Line], pitch: int, size: int) -> int:
+    """Bytes of a row of all copies."""
+    down, across = lines
+    return max(1, len(x.planes) * len(down.shifts) * len(across.shifts) * pitch * size)
+
+
+def _cached() -> int:
+    """Bytes that stay in the second cache beside weights and results."""
+    return second_cache() * 3 // 4
+
+
+def _lines(x: Input, y: Results, window: Window, filters: int, size: int) -> tuple[Line, Line]:
+    """Both dimensions, with copies shifted by each column of the kernel where that pays."""
+    lanes = engine().target.vector_bits // (8 * size)
+    down, across = line_of(window, 0, y.rows), line_of(window, 1, y.columns)
+    saved = saved_by_shifts(window, filters, y.rows, y.columns, lanes)
+    if not saved:
+        return down, across
+    shifted = shifted_line(window, 1, y.columns)
+    rows = min(y.rows, POSITIONS // y.columns) + down.reach
+    fits = rows * _row_bytes(x, (down, shifted), y.columns, size) <= _cached()
+    return down, shifted if saved >= (SAVED if fits else SAVED_BEYOND_CACHE) else across
 
 
 def make_problem(
@@ -149,10 +183,9 @@ def make_problem(
 ) -> Problem:  # fmt: skip
     """The problem of convolving such an input, giving such results."""
     size = dtype.itemsize
-    lanes = engine().target.vector_bits // (8 * size)
     lines = line_of(window, 0, y.rows), line_of(window, 1, y.columns)
-    if positions == POSITIONS and is_shifted(window, w.number, y.rows, y.columns, lanes):
-        lines = lines[0], shifted_line(window, 1, y.columns)
+    if positions == POSITIONS:
+        lines = _lines(x, y, window, w.number, size)
     down, across = lines
     bands = cut(x, y, lines, size, positions, may_be_in_place)
     shifts = [(a, b) for a in down.shifts for b in across.shifts]
