@@ -7,8 +7,8 @@ from collections.abc import Sequence
 from flambeau.codegen.graph import arrays, complex_arrays, halves, memory
 from flambeau.codegen.graph.arrays import array, axis_of, each_element, load, new, product
 from flambeau.codegen.graph.emitted_function import EmittedFunction
-from flambeau.codegen.graph.gather import stack_list
 from flambeau.codegen.graph.interpreter_calls import either, is_dense_now
+from flambeau.codegen.graph.list_joins import cat_list, stack_list
 from flambeau.codegen.graph.literals import literal_of
 from flambeau.codegen.graph.memory import number
 from flambeau.codegen.graph.named_operands import operands_by_name, refuse_options, result_type
@@ -249,6 +249,10 @@ def _parts(fn: EmittedFunction, node: Node) -> list[ArrayValue]:
 
 def cat(fn: EmittedFunction, node: Node) -> None:
     """`cat`: tensors one after another along an axis."""
+    joined = fn.values.get(node.operand(0))
+    if isinstance(joined, ListValue):
+        cat_list(fn, node, joined)
+        return
     e, parts = fn.e, _parts(fn, node)
     rank = parts[0].rep.rank
     if rank == 0:

@@ -4,10 +4,9 @@ from __future__ import annotations
 
 from collections.abc import Callable, Mapping, Sequence
 
-from flambeau.codegen.graph import lists, memory, native_values, picks
+from flambeau.codegen.graph import memory, native_values, picks
 from flambeau.codegen.graph.arrays import (
     array,
-    axis_of,
     copy_elements,
     each_element,
     fill,
@@ -23,8 +22,6 @@ from flambeau.codegen.graph.native_values import (
     ArrayValue,
     CannotCompileError,
     FixedValue,
-    ListValue,
-    Native,
     Scalar,
     TupleValue,
 )
@@ -210,31 +207,6 @@ def _by_vector(fn: EmittedFunction, node: Node, x: ArrayValue, rows: ArrayValue)
 
     each(fn, rows.sizes[0], take)
     fn.values.set_new(node.result(), gathered)
-
-
-def stack_list(fn: EmittedFunction, node: Node, tensors: ListValue) -> None:
-    """`stack` of a list whose length is known at run time only, along a new first axis."""
-    from_list = tensors.rep.item
-    if not isinstance(from_list, Array) or axis_of(fn, node.operand(1), from_list.rank + 1) != 0:
-        raise CannotCompileError("tensors of a list that are not stacked along the first axis")
-    e, count = fn.e, lists.length(fn, tensors)
-    fn.exits.fail_if(e.icmp("eq", count, number(0)), node)
-    first = _tensor(lists.item(fn, tensors, number(0)))
-    stacked = new(fn, from_list.dtype, (count, *first.sizes), node)
-
-    def put(k: Register) -> None:
-        one = _tensor(lists.item(fn, tensors, k))
-        for own, size in zip(one.sizes, first.sizes, strict=True):
-            fn.exits.fail_if(e.icmp("ne", own, size), node)
-        copy_elements(fn, _row(fn, stacked, k), one)
-
-    each(fn, count, put)
-    fn.values.set_new(node.result(), stacked)
-
-
-def _tensor(native: Native) -> ArrayValue:
-    assert isinstance(native, ArrayValue)
-    return native
 
 
 def bincount(fn: EmittedFunction, node: Node) -> None:

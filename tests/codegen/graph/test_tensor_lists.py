@@ -221,7 +221,7 @@ def f(ps: List[Tensor]) -> Tensor:
 
 @pytest.mark.parametrize("name", ALIKE)
 def test_lists_of_tensors_alike(name: str) -> None:
-    agree(*ALIKE[name], is_native=name != "stacked and joined")
+    agree(*ALIKE[name])
 
 
 @pytest.mark.parametrize("name", MIXED)
