@@ -63,7 +63,8 @@ def _pool(launch: Launch) -> int:
 def _program(launch: Launch, shapes: Sequence[tuple[int, ...]]) -> list[int] | None:
     if launch.pattern is not None:
         return launch.pattern.program(_pool(launch), RELEASE_FROM)
-    assert launch.call is not None
+    if launch.call is None:
+        return None
     assert launch.split is not None
     return program(
         launch.call, shapes, launch.split, launch.typical_nanoseconds, _pool(launch), is_staged=launch.is_staged,
@@ -197,22 +198,19 @@ class InlineCache:
         is_known = all(k is None or (k, a.dtype.name) in _NUMBERS for k, a in zip(kinds, arrays, strict=True))
         with self._lock:
             self._calls += 1
-            has_none = launch.call is None and launch.pattern is None
-            if not is_known or self._calls < 2 or has_none or self._patterns >= MAX_PATTERNS:
+            if not is_known or self._calls < 2 or self._patterns >= MAX_PATTERNS:
                 return
             words = _program(launch, [a.shape for a in arrays])
             if words is None:
                 return
             self._patterns += 1
             look = self._look(values, arrays)
-            if launch.pattern is not None:
-                at = LOOK.word("of_any_size")
-                launch_record = self._record(self._pattern(launch, words, look) | {"next": look.record[at]})
-                look.record[at] = ctypes.addressof(launch_record)
-                return
-            bucket = bucket_of([None if k is not None else a for k, a in zip(kinds, arrays, strict=True)])
-            launch_record = self._record(self._pattern(launch, words, look) | {"next": look.buckets[bucket]})
-            look.buckets[bucket] = ctypes.addressof(launch_record)
+            chain, at = look.record, LOOK.word("of_any_size")
+            if launch.pattern is None:
+                chain = look.buckets
+                at = bucket_of([None if k is not None else a for k, a in zip(kinds, arrays, strict=True)])
+            launch_record = self._record(self._pattern(launch, words, look) | {"next": chain[at]})
+            chain[at] = ctypes.addressof(launch_record)
 
     def _look(self, values: Sequence[Any], arrays: Sequence[npt.NDArray[Any]]) -> _Look:
         """The patterns of inputs of these types."""

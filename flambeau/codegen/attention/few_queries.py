@@ -204,9 +204,7 @@ class _FewQueries:
         left = f.op("srem", self.get["values"], self.lanes)
         with f.when(f.compare("sgt", left, 0)):
             at = f.op("mul", whole, self.width)
-            self._add_tile(
-                f.moved(values, at), f.moved(self.sums, at), count, shrunk, TILES[-1], f.mask_below(left)
-            )
+            self._add_tile(f.moved(values, at), f.moved(self.sums, at), count, shrunk, TILES[-1], f.mask_below(left))
 
     def _add_tile(
         self, values: Value, sums: Value, count: Value, shrunk: Value, tile: tuple[int, int], mask: Value | None

@@ -146,9 +146,7 @@ class _Attention:
 
         def sums(row: Value, rows: int) -> None:
             numbers = [f.op("add", row, r) for r in range(rows)]
-            before = [
-                [f.fmul(a, b) for a, b in zip(self._vectors(self.sums, n), shrunk, strict=True)] for n in numbers
-            ]
+            before = [[f.fmul(a, b) for a, b in zip(self._vectors(self.sums, n), shrunk, strict=True)] for n in numbers]
             start = f.offset(values, f.mul(row, self.get["v_column"]))
             part = Part(start, self.get["v_column"], count, vectors, self.get["v_row"])
             for n, one in zip(numbers, f.add_products(before, [part], self.scores), strict=True):

@@ -113,15 +113,26 @@ def _matrices(
         raise KernelError("attention of nothing")
     if len(batch) > MOST_BATCH:
         raise KernelError(f"a batch of more than {MOST_BATCH} axes")
+    words = _batch_words(batch, [*arrays, *(s[:-2] for s in steps)])
+    for mask, own in zip(masks, steps, strict=True):
+        words |= _mask_words(mask, own)
+    return batch, words | {f"{name}_each": count for name, count in each.items()}
+
+
+def _batch_words(batch: tuple[int, ...], steps: Sequence[tuple[int, ...]]) -> dict[str, int]:
+    """The words of the axes of a batch, along which arrays have these steps."""
     first = MOST_BATCH - len(batch)
     words = {f"size_{axis}": 1 for axis in range(first)}
     words |= {f"size_{axis}": size for axis, size in enumerate(batch, first)}
-    for name, own in zip(ARRAYS, [*arrays, *(s[:-2] for s in steps)], strict=False):
+    for name, own in zip(ARRAYS, steps, strict=False):
         words |= {f"{name}_{axis}": step for axis, step in enumerate(own, first)}
-    for mask, own in zip(masks, steps, strict=True):
-        last = zip(("row", "column"), own[-2:], (1, 1, *mask.shape)[-2:], strict=True)
-        words |= {f"mask_{name}": step if size > 1 else 0 for name, step, size in last}
-    return batch, words | {f"{name}_each": count for name, count in each.items()}
+    return words
+
+
+def _mask_words(mask: Array, steps: tuple[int, ...]) -> dict[str, int]:
+    """The steps of a mask along queries and keys: 0 where it has one for all."""
+    last = zip(("row", "column"), steps[-2:], (1, 1, *mask.shape)[-2:], strict=True)
+    return {f"mask_{name}": step if size > 1 else 0 for name, step, size in last}
 
 
 def _spread(a: Array, sizes: tuple[int, ...], batch: tuple[int, ...]) -> tuple[int, ...]:
