@@ -142,7 +142,7 @@ class ExecutionPlan:
     def _run(self, arguments: Sequence[Any]) -> tuple[Any, ...]:
         if self.on_device is not None:
             return self.on_device(arguments)
-        is_tried = self.trial is not None and self.trial.is_machines_turn
+        is_tried = self.trial is not None and self.trial.tries_machine
         start = time.thread_time()
         if self.compiled is not None and self._is_native and not is_tried:
             results = self._natively(self.compiled, arguments)

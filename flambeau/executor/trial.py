@@ -39,7 +39,7 @@ class Trial:
         self._share = 0.0
 
     @property
-    def is_machines_turn(self) -> bool:
+    def tries_machine(self) -> bool:
         """Whether the machine is to serve the next call."""
         return self.is_on and self._calls >= CALLS
 

@@ -23,9 +23,9 @@ def f(text: str, n: int) -> Dict[str, int]:
 def test_what_asks_little_stays_native() -> None:
     trial = Trial()
     for _ in range(CALLS):
-        assert not trial.is_machines_turn
+        assert not trial.tries_machine
         trial.native_took(asked=1e-6, whole=100e-6)
-    assert (trial.is_on, trial.is_lost, trial.is_machines_turn) == (False, False, False)
+    assert (trial.is_on, trial.is_lost, trial.tries_machine) == (False, False, False)
 
 
 def test_first_calls_are_not_looked_at() -> None:
@@ -43,7 +43,7 @@ def test_the_quicker_way_wins(machine: float, is_lost: bool) -> None:
     for _ in range(CALLS):
         trial.native_took(asked=90e-6, whole=100e-6)
     for _ in range(MACHINE_CALLS):
-        assert trial.is_machines_turn
+        assert trial.tries_machine
         trial.machine_took(machine)
     assert (trial.is_on, trial.is_lost) == (False, is_lost)
 

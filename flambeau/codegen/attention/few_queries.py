@@ -212,7 +212,7 @@ class _FewQueries:
         """Add a tile's columns of all keys."""
         f, (vectors, chains) = self.f, tile
         places = [f.moved(sums, v * self.width) for v in range(vectors)]
-        state = [f.fmul(f.vector(place), shrunk) for place in places] + [f.zero] * (vectors * (chains - 1))
+        state = [f.fmul(f.vector(address), shrunk) for address in places] + [f.zero] * (vectors * (chains - 1))
 
         def step(key: Value, state: Sequence[Value], chain: int) -> list[Value]:
             power = f.splat(f.read(f.moved(self.scores, f.bytes_of(key)), f.floats.type), self.lanes)
@@ -235,8 +235,8 @@ class _FewQueries:
         while len(state) > vectors:
             pairs = zip(state[:vectors], state[vectors : 2 * vectors], strict=True)
             state = [*[f.fadd(a, b) for a, b in pairs], *state[2 * vectors :]]
-        for value, place in zip(state, places, strict=True):
-            f.put_vector(value, place)
+        for value, address in zip(state, places, strict=True):
+            f.put_vector(value, address)
 
     def _write(self, number: Value) -> None:
         """The sums over the sum of all powers; zeros where all keys were hidden."""

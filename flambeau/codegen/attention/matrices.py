@@ -30,10 +30,10 @@ class Matrices:
         rest, offsets = number, dict.fromkeys(ARRAYS, word(0))
         for axis in reversed(range(MOST_BATCH)):
             size = get[f"size_{axis}"]
-            place, rest = f.op("urem", rest, size), f.op("udiv", rest, size)
+            coordinate, rest = f.op("urem", rest, size), f.op("udiv", rest, size)
             for name in ARRAYS:
                 is_shared = axis == MOST_BATCH - 1 and name in ("k", "v")
-                own = f.op("udiv", place, get[f"{name}_each"]) if is_shared else place
+                own = f.op("udiv", coordinate, get[f"{name}_each"]) if is_shared else coordinate
                 offsets[name] = f.op("add", offsets[name], f.op("mul", own, get[f"{name}_{axis}"]))
         whole = f.op("mul", f.op("mul", get["queries"], get["values"]), self._size)
         offsets["y"] = f.op("mul", number, whole)

@@ -80,20 +80,20 @@ class _Builder:
         """The dimensions of an array that are those of the batch."""
         a = self._arrays[number]
         for dim in range(a.ndim - 2):
-            place = dim + len(self._batch) - (a.ndim - 2)
-            size, axis = self._batch[place], MOST_BATCH - len(self._batch) + place
+            position = dim + len(self._batch) - (a.ndim - 2)
+            size, axis = self._batch[position], MOST_BATCH - len(self._batch) + position
             if a.shape[dim] == 1:
                 self._dimensions.append((number, dim, -1))
                 continue
             is_shared = a.shape[dim] != size  # a head of keys for several heads of queries, whose numbers stay
             own = f"{name} {axis}" if is_shared else f"batch {axis}"
-            grouped = self._are_grouped(place)
+            grouped = self._are_grouped(position)
             self._dimension(number, dim, own, (a.shape[dim], a.shape[dim]) if grouped else (2, NEVER))
             self._inputs.append((_at(f"{name}_{axis}"), number, dim))
 
-    def _are_grouped(self, place: int) -> bool:
+    def _are_grouped(self, position: int) -> bool:
         """Whether an array has other heads than the batch, and not one for all."""
-        if place != len(self._batch) - 1:
+        if position != len(self._batch) - 1:
             return False
         arrays = (self._arrays[number] for number in self._numbers)
         return any(a.ndim > 2 and a.shape[-3] not in (1, self._batch[-1]) for a in arrays)
