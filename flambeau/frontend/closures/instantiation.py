@@ -14,6 +14,7 @@ from flambeau.frontend.closures.captured_parameters import captured_parameters
 from flambeau.frontend.closures.captures import Closure
 from flambeau.frontend.closures.template import Template, compiled
 from flambeau.frontend.emit.cells import close_cell
+from flambeau.frontend.emit.frames import Variable
 from flambeau.frontend.emit.implicit_conversions import pack_tuple
 from flambeau.frontend.emit.schema_matching import call_function
 from flambeau.frontend.emit.values.keyword_values import KeywordsValue
@@ -23,17 +24,28 @@ from flambeau.frontend.emit.values.tuple_values import TupleValue
 from flambeau.frontend.scopes.array_annotations import names_array
 from flambeau.frontend.scopes.python_constants import constant_type, constant_value
 from flambeau.frontend.trees.tree_views import Def, Ident, Param
+from flambeau.ir.graph import Value
 from flambeau.program.function import Function
 from flambeau.schema.array_type import ArrayType
 from flambeau.schema.types import TensorType, Type
 from flambeau.util.errors import CompileError
 from flambeau.util.inversions import TASK_EXECUTOR
-from flambeau.util.record import replace
+from flambeau.util.record import dataclass, replace
 from flambeau.util.source import SourceRange
 
 ASSIGNS = (
     "{name}() assigns {variables} of the function around it: return it instead, where it is differentiated or mapped"
 )
+
+
+@dataclass(slots=True)
+class Specialised:
+    """A function as compiled for a call, with what the call passes, by name."""
+
+    function: Function
+    values: list[Given]
+    cells: dict[str, tuple[Value, Variable]]
+    """The lists of one for variables of the function around it that it assigns, by parameter."""
 
 
 def instantiate(
@@ -47,6 +59,23 @@ def instantiate(
 ) -> Sugared:
     """A call of the function as compiled for these arguments, or of what transforms make of it; `called` is the nested
     function that it is, if any."""
+    specialised = specialise(e, where, template, args, keywords, called, transforms)
+    result = SimpleValue(call_function(e, where, specialised.function, (), specialised.values))
+    for cell, variable in specialised.cells.values():
+        close_cell(e, variable, cell)
+    return result
+
+
+def specialise(
+    e: Emitter,
+    where: SourceRange,
+    template: Template,
+    args: Sequence[Argument],
+    keywords: Mapping[str, Argument],
+    called: Closure | None,
+    transforms: Sequence[Transform],
+) -> Specialised:
+    """The function as compiled for these arguments, or what transforms make of it, before it is called."""
     tree = template.tree
     passed = matched(tree, args, keywords)
     types: dict[str, Type] = {}
@@ -86,10 +115,7 @@ def instantiate(
     function = compiled(template, bound, where, open_, _given_so_far(e, template))
     if transforms:
         function = _transformed(function, transforms, len(values) - len(captured.values), captured.cells, where)
-    result = SimpleValue(call_function(e, where, function, (), values))
-    for cell, variable in captured.cells.values():
-        close_cell(e, variable, cell)
-    return result
+    return Specialised(function, values, captured.cells)
 
 
 def _transformed(

@@ -13,7 +13,7 @@ from typing import ClassVar
 from flambeau.frontend.closures.call_arguments import Argument, emit_all
 from flambeau.frontend.closures.closure_objects import closure_object, holds_closures
 from flambeau.frontend.closures.computed_defaults import computed_defaults, left_out
-from flambeau.frontend.closures.instantiation import instantiate
+from flambeau.frontend.closures.instantiation import instantiate, specialise
 from flambeau.frontend.closures.returned_functions import call_maker, makes_function
 from flambeau.frontend.closures.template import Compiler, Template
 from flambeau.frontend.emit.generator_lists import yields
@@ -24,6 +24,7 @@ from flambeau.frontend.scopes.parameter_defaults import written_defaults
 from flambeau.frontend.scopes.scope_tree import Capture, Scope
 from flambeau.frontend.trees.tree_views import Apply, Def
 from flambeau.ir.graph import Value
+from flambeau.program.function import Function
 from flambeau.schema.types import Type
 from flambeau.util.errors import CompileError
 from flambeau.util.record import dataclass, field, replace
@@ -70,6 +71,16 @@ class ClosureValue(Sugared):
     def transformed(self, transform: Transform) -> ClosureValue:
         """The same with one more transform."""
         return replace(self, transforms=(*self.transforms, transform))
+
+    def specialised(
+        self, e: Emitter, where: SourceRange, args: Sequence[Given], transform: Transform
+    ) -> tuple[Function, list[Given]]:
+        """What a transform makes of it as compiled for these arguments, and all that it is called with, by name."""
+        passed = [Argument(SimpleValue(a.value), a.where) for a in args]
+        template = self.template
+        defaults = left_out(e, self, template.tree, self.computed, where, passed, {}) if self.computed else {}
+        called = specialise(e, where, template, passed, defaults, self, (*self.transforms, transform))
+        return called.function, called.values
 
     def call_tree(self, e: Emitter, tree: Apply, hint: Type | None) -> Sugared:
         """A call with what is known of its arguments."""

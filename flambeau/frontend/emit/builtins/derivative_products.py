@@ -7,10 +7,9 @@ value, pull = vjp(f, x)   →  f(x), and the program of what goes back, which ha
 from __future__ import annotations
 
 from collections.abc import Sequence
-from typing import Any, Final
+from typing import Any, ClassVar, Final
 
-from flambeau.frontend.emit.builtins.gradient_forms import named_function
-from flambeau.frontend.emit.values.function_groups import PartialCall
+from flambeau.frontend.emit.builtins.gradient_forms import is_own, named_function
 from flambeau.frontend.emit.values.simple_value import SimpleValue
 from flambeau.frontend.emit.values.sugared import Emitter, FormValue, Given, Sugared
 from flambeau.frontend.emit.values.tuple_values import TupleValue
@@ -19,6 +18,7 @@ from flambeau.program.function import Function
 from flambeau.schema.types import TupleType, Type
 from flambeau.util.errors import CompileError
 from flambeau.util.inversions import TRANSFORM_PROGRAM
+from flambeau.util.record import dataclass
 from flambeau.util.source import SourceRange
 
 ALONG: Final = (
@@ -28,6 +28,7 @@ AT: Final = "{name}() takes a function and its arguments in programs: value, {re
 NO_TUPLE: Final = "{name}() takes its {what} as a tuple, one for each argument of the function: write (x,) for one"
 OTHER_COUNT: Final = "{name}() got {primals} primals and {tangents} tangents: each primal has one"
 MISSING: Final = "{name}() of {function}() needs an argument for '{argument}', which has no default"
+REST: Final = "{name}() takes {count} arguments here, one for each result or primal, but {given} were given"
 TOO_MANY: Final = "{name}() got {given} arguments for {function}(), which takes {taken}"
 
 
@@ -39,15 +40,14 @@ def along_form(name: str) -> FormValue:
         trees = [*tree.args, *[named.pop(key) for key in ("primals", "tangents")[len(tree.args) - 1 :] if key in named]]
         if len(trees) != 3 or named:
             raise CompileError(ALONG.format(name=name), tree.range)
-        function = named_function(e, trees[0], name)
         primals, tangents = _items(e, trees[1], name, "primals"), _items(e, trees[2], name, "tangents")
         if len(primals) != len(tangents):
             text = OTHER_COUNT.format(name=name, primals=len(primals), tangents=len(tangents))
             raise CompileError(text, tree.range)
         numbers: Any = tuple(range(len(primals)))
-        arguments = _complete(e, function, primals, name, tree.range)
-        program = _program(name, function, tree.range, argnums=0 if name == "hvp" and len(primals) == 1 else numbers)
-        return e.wrap(program, tree.range).call(e, tree.range, [*arguments, *tangents], [])
+        options = {"argnums": 0 if name == "hvp" and len(primals) == 1 else numbers}
+        _, program, arguments = _products(e, trees[0], name, name, primals, tree.range, options)
+        return e.wrap(program, tree.range).call(e, tree.range, [], [*arguments, *_named(program, tangents)])
 
     return FormValue(name, emit)
 
@@ -60,18 +60,67 @@ def at_form(name: str) -> FormValue:
     def emit(e: Emitter, tree: Apply, hint: Type | None) -> Sugared:
         if len(tree.args) < 2 or tree.keywords:
             raise CompileError(AT.format(name=name, result=result), tree.range)
-        function = named_function(e, tree.args[0], name)
         primals = [Given(e.value(one), one.range) for one in tree.args[1:]]
-        arguments = _complete(e, function, primals, name, tree.range)
-        options = {"argnums": tuple(range(len(primals))), option: name == "vjp"}
-        program = _program(kind, function, tree.range, name=name, **options)
-        value = e.wrap(function, tree.range).call(e, tree.range, arguments, [])
-        return TupleValue([value, PartialCall(e.wrap(program, tree.range), list(arguments), [])])
+        options = {"argnums": tuple(range(len(primals))), option: name == "vjp", "name": name}
+        function, program, arguments = _products(e, tree.args[0], name, kind, primals, tree.range, options)
+        value = e.wrap(function, tree.range).call(e, tree.range, [], arguments)
+        return TupleValue([value, LastArguments(program, arguments)])
 
     return FormValue(name, emit)
 
 
-def _program(kind: str, function: Function, where: SourceRange, **options: Any) -> Function:
+@dataclass(slots=True)
+class LastArguments(Sugared):
+    """What is left of a function of which all arguments but the last ones are known: they are given by place."""
+
+    is_function: ClassVar[bool] = True
+
+    function: Function
+    arguments: list[Given]
+    """The known ones, by name."""
+
+    @property
+    def kind(self) -> str:
+        """The name of this kind of value in error messages."""
+        return "function"
+
+    def call(self, e: Emitter, where: SourceRange, args: Sequence[Given], keywords: Sequence[Given]) -> Sugared:
+        """A call with the rest."""
+        rest = len(self.function.schema.arguments) - len(self.arguments)
+        if len(args) != rest or keywords:
+            raise CompileError(REST.format(name=self.function.short_name, count=rest, given=len(args)), where)
+        return e.wrap(self.function, where).call(e, where, [], [*self.arguments, *_named(self.function, args)])
+
+
+def _named(function: Function, values: Sequence[Given]) -> list[Given]:
+    """Values by the names of a function's last parameters."""
+    last = function.schema.arguments[len(function.schema.arguments) - len(values) :]
+    return [Given(v.value, v.where, argument.name) for argument, v in zip(last, values, strict=True)]
+
+
+def _products(
+    e: Emitter, callee: Expr, name: str, kind: str, primals: Sequence[Given], where: SourceRange,
+    options: dict[str, Any],
+) -> tuple[Function, Function, list[Given]]:  # fmt: skip
+    """The function that a tree names, or that is written there, the program of its products, and the arguments of the
+    function with these primals, by name."""
+    functions = []
+
+    def transform(function: Function, count: int) -> Function:
+        functions.append(function)
+        return _program(kind, function, where, options)
+
+    own = e.sugared(callee).specialised(e, where, primals, transform) if is_own(e, callee) else None
+    if own is not None:
+        return functions[0], *own
+    function = named_function(e, callee, name)
+    arguments = _complete(e, function, primals, name, where)
+    names = [a.name for a in function.schema.arguments]
+    by_name = [Given(a.value, a.where, n) for a, n in zip(arguments, names, strict=True)]
+    return function, transform(function, len(names)), by_name
+
+
+def _program(kind: str, function: Function, where: SourceRange, options: dict[str, Any]) -> Function:
     try:
         program: Function = TRANSFORM_PROGRAM.implementation(kind, function, **options)
     except (TypeError, ValueError) as error:

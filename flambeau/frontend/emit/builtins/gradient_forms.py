@@ -51,7 +51,7 @@ def gradient_form(name: str, *, with_value: bool) -> FormValue:
 def _applied(e: Emitter, tree: Apply, name: str, transform: Transform) -> Sugared:
     """What a transform makes of the function that it is called with: one that the program defines, or names."""
     callee = tree.args[0]
-    if isinstance(callee, Lambda) or (isinstance(callee, Apply | Var) and _is_own(e, callee)):
+    if is_own(e, callee):
         transformed = e.sugared(callee).transformed(transform)
         if transformed is not None:
             return transformed
@@ -62,7 +62,7 @@ def _applied(e: Emitter, tree: Apply, name: str, transform: Transform) -> Sugare
         raise CompileError(str(error), tree.range) from None
 
 
-def _is_own(e: Emitter, tree: Expr) -> bool:
+def is_own(e: Emitter, tree: Expr) -> bool:
     """Whether what a tree names, or calls transform, is defined in the program."""
     while isinstance(tree, Apply) and tree.args:
         tree = tree.args[0]

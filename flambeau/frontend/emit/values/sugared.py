@@ -179,6 +179,13 @@ class Sugared:
         """What a transform makes of it, if it is a function that is compiled for each call; None for anything else."""
         return None
 
+    def specialised(
+        self, e: Emitter, where: SourceRange, args: Sequence[Given], transform: Transform
+    ) -> tuple[Function, list[Given]] | None:
+        """What a transform makes of it for these arguments, and all that this is called with, by name; None for what is
+        no function that is compiled for each call."""
+        return None
+
     def as_tuple(self, e: Emitter, where: SourceRange, size: int | None = None) -> list[Sugared]:
         """Its items, for unpacking; `size` is how many are wanted, where that is known."""
         raise CompileError(f"{self.kind} cannot be used as a tuple", where)
