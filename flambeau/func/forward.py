@@ -94,13 +94,13 @@ def _of_tensors(func: Callable[..., Any], primals: Any, tangents: Any) -> Callab
 
 
 def _compiled(func: Callable[..., Any], primals: Sequence[Any]) -> Callable[..., Any] | None:
-    """What runs a scripted function of tensors with its tangents; None for other functions."""
-    if not all(isinstance(p, Tensor) for p in primals):
-        return None
+    """What runs a scripted function of tensors, or of containers of them, with its tangents; None for others."""
     compiled: Callable[..., Any] | None = SCRIPTED_TRANSFORM.implementation(
         "jvp", func, argnums=tuple(range(len(primals)))
     )
-    return compiled
+    if all(isinstance(p, Tensor) for p in primals):
+        return compiled
+    return compiled if getattr(compiled, "takes_containers", False) else None
 
 
 def check_tangent(value: Tensor, tangent: Tensor) -> None:

@@ -182,8 +182,9 @@ def hvp(func: Function, primals: Any, tangents: Any) -> tuple[Any, Any]:
     """
     argnums: ArgNums = 0 if len(primals) == 1 else tuple(range(len(primals)))
     compiled = SCRIPTED_TRANSFORM.implementation("hvp", func, argnums=argnums)
-    if compiled is not None and all(isinstance(p, Tensor) for p in primals) and len(primals) == len(tangents):
-        for primal, tangent in zip(primals, tangents, strict=True):
+    goes = getattr(compiled, "takes_containers", False) or all(isinstance(p, Tensor) for p in primals)
+    if compiled is not None and goes and flatten(primals)[1] == flatten(tangents)[1]:
+        for primal, tangent in zip(flatten(primals)[0], flatten(tangents)[0], strict=True):
             check_tangent(primal, as_tensor(tangent))
         products: tuple[Any, Any] = compiled(primals, tangents)
         return products

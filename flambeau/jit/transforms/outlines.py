@@ -135,12 +135,19 @@ def joined(texts: Sequence[str]) -> str:
 def compiled(name: str, lines: Sequence[str], outline: Outline, names: dict[str, Any]) -> Function:
     """The last function of a text, with the defaults of the one that it is about."""
     m = outline.mark
-    known = {
+    last = compiled_text(name, lines, {
         f"{m}f": outline.function, f"{m}grad": grad, f"{m}zeros_like": packet_of("aten::zeros_like"),
-        f"{m}stack": packet_of("aten::stack"), f"{m}eye": packet_of("aten::eye"),
-        f"{m}vmap": batches_of,
-        "Tensor": Tensor, **names,
-    }  # fmt: skip
+        f"{m}stack": packet_of("aten::stack"), f"{m}eye": packet_of("aten::eye"), f"{m}vmap": batches_of, **names,
+    })  # fmt: skip
+    by_name = {a.name: a for a in outline.function.schema.arguments}
+    required = len(last.schema.arguments) > len(by_name)  # tangents come behind
+    arguments = [a if required else by_name.get(a.name, a) for a in last.schema.arguments]
+    return Function(name, last.graph, FunctionSchema(name, "", tuple(arguments), last.schema.returns))
+
+
+def compiled_text(name: str, lines: Sequence[str], names: dict[str, Any]) -> Function:
+    """The last function of a text, under a name of its own."""
+    known = {"Tensor": Tensor, **names}
     last = None
     for text in "\n".join(lines).replace("\ndef ", "\n\0def ").split("\0"):
         resolver = PythonResolver(NameScope(known, vars(typing)), CLASSES, "<transform>")
@@ -150,7 +157,4 @@ def compiled(name: str, lines: Sequence[str], outline: Outline, names: dict[str,
         REGISTRY.attach(last)
         known[last.short_name] = last
     assert last is not None
-    by_name = {a.name: a for a in outline.function.schema.arguments}
-    required = len(last.schema.arguments) > len(by_name)  # tangents come behind
-    arguments = [a if required else by_name.get(a.name, a) for a in last.schema.arguments]
-    return Function(name, last.graph, FunctionSchema(name, "", tuple(arguments), last.schema.returns))
+    return Function(name, last.graph, FunctionSchema(name, "", last.schema.arguments, last.schema.returns))

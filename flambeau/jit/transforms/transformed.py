@@ -21,6 +21,7 @@ from flambeau.jit.script_registry import REGISTRY
 from flambeau.jit.transforms.batches import Batches
 from flambeau.jit.transforms.programs import in_dims_of, program_of
 from flambeau.jit.transforms.staging import NotStagedError, Staged, goes_by_elements, has_effects, runs_whole
+from flambeau.jit.transforms.tree_transforms import TreeProducts, TreeTransform, goes_by_trees
 from flambeau.jit.transforms.whole_graphs import WholeGraph, has_loops
 from flambeau.program.function import Function
 from flambeau.program.gradients import gradient_of
@@ -45,6 +46,9 @@ MOST_MADE: Final = 16
 class GradientFunction(ScriptFunction):
     """The gradient of a scripted function: native as any other, and within other transforms an operator at a time."""
 
+    by_trees: TreeTransform | None = None
+    """What calls with containers are."""
+
     def __init__(self, function: Function, base: Function, plain: Plain) -> None:
         super().__init__(function)
         self.base = base
@@ -53,6 +57,8 @@ class GradientFunction(ScriptFunction):
         """The transform of the function that runs an operator at a time."""
 
     def _call_slowly(self, *args: Any, **kwargs: Any) -> Any:
+        if self.by_trees is not None and (result := self.by_trees.compiled(args, kwargs)) is not NotImplemented:
+            return result
         if thread.is_plain or _is_within(self.base):
             return self.plain(*args, **kwargs)
         return super()._call_slowly(*args, **kwargs)
@@ -125,6 +131,9 @@ class Stages:
 class TransformedFunction(ScriptFunction):
     """A transform of a scripted function that goes by whole batches."""
 
+    by_trees: TreeTransform | None = None
+    """What calls with containers are."""
+
     def __init__(
         self, function: Function, base: Function, plain: Plain, complete: Plain, is_covered: Callable[[Any, Any], bool],
         batches: Batches | None, *, along: bool,
@@ -151,6 +160,8 @@ class TransformedFunction(ScriptFunction):
         return self._call_slowly(*args, **kwargs)
 
     def _call_slowly(self, *args: Any, **kwargs: Any) -> Any:
+        if self.by_trees is not None and (result := self.by_trees.compiled(args, kwargs)) is not NotImplemented:
+            return result
         if thread.is_plain:
             return self.plain(*args, **kwargs)
         if observer.current() is not None:
@@ -255,7 +266,9 @@ PLAIN: Final[dict[str, Callable[..., Plain]]] = {
 def transformed(kind: str, function: Any, **options: Any) -> Any:
     """The transform of a scripted function, the same one each time that it is asked for: as a scripted function, or,
     where there is no program of it, as a Python function that runs compiled code. None for other functions."""
-    if not isinstance(function, ScriptFunction) or function._first:
+    if not isinstance(function, ScriptFunction | TreeTransform):
+        return None
+    if isinstance(function, ScriptFunction) and function._first:
         return None
     key = (kind, *options.items())
     try:
@@ -289,7 +302,30 @@ def _covered(function: Function, in_dims: Any) -> Callable[[Any, Any], bool]:
     return covers
 
 
-def _new(kind: str, function: ScriptFunction, options: dict[str, Any]) -> Callable[..., Any]:
+def _new(kind: str, function: ScriptFunction | TreeTransform, options: dict[str, Any]) -> Callable[..., Any]:
+    if isinstance(function, TreeTransform):
+        alone = PLAIN[kind](function.eager, **options)
+        return _of_trees(kind, function, options, alone, _without_graph(function.base, alone, kind))
+    if not goes_by_trees(function.script_function, kind):
+        return _of_leaves(kind, function, options)
+    return _of_trees(kind, function, options, PLAIN[kind](eager(function), **options), _of_leaves(kind, function, options))
+
+
+def _of_trees(
+    kind: str, function: ScriptFunction | TreeTransform, options: dict[str, Any], alone: Plain, otherwise: Plain
+) -> Callable[..., Any]:
+    """A transform by what lies in containers; `alone` runs an operator at a time, `otherwise` is what a call is where
+    there is no code for its containers."""
+    tree = TreeTransform(kind, function, options, alone, otherwise, transformed)
+    if kind in ("jvp", "hvp"):
+        return TreeProducts(tree)
+    if isinstance(otherwise, GradientFunction | TransformedFunction):
+        otherwise.by_trees = tree
+        return otherwise
+    return tree
+
+
+def _of_leaves(kind: str, function: ScriptFunction, options: dict[str, Any]) -> Callable[..., Any]:
     plain = eager(function)
     alone = PLAIN[kind](plain, **options)
     complete = alone
@@ -306,14 +342,14 @@ def _new(kind: str, function: ScriptFunction, options: dict[str, Any]) -> Callab
             return GradientFunction(program, _base(function), alone)
         program = program_of(kind, function.script_function, **options)
     except (TypeError, ValueError):
-        return _without_graph(function, alone, kind)
+        return _without_graph(_base(function), alone, kind)
     new = TransformedFunction(program, _base(function), alone, complete, is_covered, batches, along=kind in ALONG)
     return partial(_along, new, function) if kind in ("jvp", "hvp") else new
 
 
-def _without_graph(function: ScriptFunction, plain: Plain, kind: str) -> Callable[..., Any]:
+def _without_graph(base: Function, plain: Plain, kind: str) -> Callable[..., Any]:
     """A transform that no program says: by code for the arguments as they are given."""
-    stages = Stages(_base(function), plain, None, f"{function.qualified_name}_{kind}")
+    stages = Stages(base, plain, None, f"{base.name}_{kind}")
 
     @functools.wraps(plain)
     def transform(*args: Any, **kwargs: Any) -> Any:

@@ -13,11 +13,12 @@ from typing import Any, Final
 from flambeau.autograd.function import Function as CustomFunction
 from flambeau.autograd.function_levels import owner
 from flambeau.jit.function import ScriptFunction
+from flambeau.jit.transforms.flat_functions import FlatFunctions
 from flambeau.jit.transforms.programs import program_of
 from flambeau.jit.transforms.staging import has_effects, runs_whole
 from flambeau.jit.transforms.transformed import transformed
 from flambeau.program.function import Function
-from flambeau.schema.types import TensorType
+from flambeau.schema.types import NamedType, TensorType
 from flambeau.tensor import dispatch
 from flambeau.tensor.grad_mode import is_grad_enabled
 from flambeau.tensor.interceptors import stack
@@ -34,12 +35,17 @@ def call_within(function: Function, arguments: Sequence[Any]) -> Any:
     """The result of a call within transforms; NotImplemented where it is to run an operator at a time."""
     if has_effects(function) or not runs_whole(function):
         return NotImplemented
-    asks = is_grad_enabled() and any(isinstance(a, Tensor) and a.requires_grad for a in arguments)
-    if not asks and owner(arguments) is None:
-        return NotImplemented if stack().modes or innermost() is None else _alone(function, arguments)
     known = _calls.get(function)
     if known is None:
         known = _calls[function] = _Programs(ScriptFunction(function))
+    if known.flat.takes_containers:
+        opened = known.flat.of(arguments)
+        return NotImplemented if opened is None else call_within(*opened)
+    if known.takes_objects:
+        return NotImplemented
+    asks = is_grad_enabled() and any(isinstance(a, Tensor) and a.requires_grad for a in arguments)
+    if not asks and owner(arguments) is None:
+        return NotImplemented if stack().modes or innermost() is None else _alone(function, arguments)
     return NotImplemented if known.call is None else known.call.apply(*arguments)
 
 
@@ -56,11 +62,17 @@ class _Programs:
 
     def __init__(self, function: ScriptFunction) -> None:
         self.function = function
+        self.flat = FlatFunctions(function.script_function)
+        """By what lies in containers that it takes."""
         arguments = function.script_function.schema.arguments
         self.tensor_indices = tuple([n for n, a in enumerate(arguments) if isinstance(a.type, TensorType)])
         self.pull: ScriptFunction | None = None
         self.push: ScriptFunction | None = None
         self.call: Any = None
+        self.takes_objects = any(isinstance(a.type, NamedType) for a in arguments)
+        """Whether tensors may come in what nobody looks into."""
+        if self.flat.takes_containers or self.takes_objects:
+            return
         try:
             self.pull = ScriptFunction(program_of("vjp", function.script_function, argnums=self.tensor_indices))
         except (TypeError, ValueError):
