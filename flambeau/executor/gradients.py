@@ -17,6 +17,7 @@ from flambeau.program import instances
 from flambeau.schema.opdef import OpDef
 from flambeau.tensor.levels import unrecorded
 from flambeau.tensor.tensor import Tensor
+from flambeau.util.trees import tuple_of
 
 Asks = bool | tuple[bool, ...]
 """Whether a value is, or holds, a tensor that asks for gradients; of an object, which of the tensors in it do."""
@@ -122,8 +123,8 @@ class Plain:
     def _plain(self, value: Any) -> Any:
         if isinstance(value, Tensor):
             return self._stand_in(value) if value.asks() else value
-        if type(value) is tuple:
-            return tuple([self._plain(item) for item in value])
+        if isinstance(value, tuple):
+            return tuple_of(type(value), [self._plain(item) for item in value])
         if isinstance(value, list) and _asks(value):
             return [self._plain(item) for item in value]
         if type(value) is dict and _asks(value):
@@ -141,8 +142,8 @@ class Plain:
         """A result with the arguments themselves where it has what stood in for them."""
         if isinstance(result, Tensor):
             return self._originals.get(id(result), result)
-        if type(result) is tuple:
-            return tuple([self.restored(item) for item in result])
+        if isinstance(result, tuple):
+            return tuple_of(type(result), [self.restored(item) for item in result])
         if isinstance(result, list):
             result[:] = [self.restored(item) for item in result]
         elif isinstance(result, dict):

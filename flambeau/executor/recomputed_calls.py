@@ -35,6 +35,7 @@ from flambeau.tensor.interceptors import changed
 from flambeau.tensor.random import fork_rng, get_rng_state, set_rng_state
 from flambeau.tensor.recorder import tensors_in
 from flambeau.tensor.tensor import Tensor, wrap
+from flambeau.util.trees import tuple_of
 
 Run = Callable[[Sequence[Any]], Any]
 CHANGED = (
@@ -77,8 +78,10 @@ class Arguments:
                 self._tensors[id(value)] = SavedTensor(value)
                 if value.asks():
                     self.asking.append(value)
-        elif type(value) in (list, tuple):
-            return type(value)([self._kept(item) for item in value])
+        elif isinstance(value, tuple):
+            return tuple_of(type(value), [self._kept(item) for item in value])
+        elif type(value) is list:
+            return [self._kept(item) for item in value]
         elif type(value) is dict:
             return {key: self._kept(item) for key, item in value.items()}
         elif (definition := instances.definition_of(value)) is not None and id(value) not in self._seen:

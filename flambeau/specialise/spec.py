@@ -12,7 +12,7 @@ True
 from __future__ import annotations
 
 from collections.abc import Hashable, Iterable, Sequence
-from typing import Any
+from typing import Any, Final
 
 import numpy as np
 
@@ -44,6 +44,10 @@ class OnDevice:
 
     item: Hashable
     device: Device
+
+
+ASKING: Final = (dict, True)
+"""A container that holds a tensor that asks for gradients, of which no more is told."""
 
 
 def spec_of(arguments: Sequence[Any]) -> Spec:
@@ -105,7 +109,7 @@ def _asks(part: Hashable) -> bool:
         return _asks(part.item)
     if not isinstance(part, tuple) or not part:
         return False
-    if part[0] is dict:
+    if part == ASKING:
         return True
     if part[0] is tuple or part[0] is list:
         return any(map(_asks, part[1:]))
@@ -120,14 +124,23 @@ def _part(value: Any) -> Hashable:
     if isinstance(value, tuple):
         return (tuple, *[_part(v) for v in value])
     if type(value) is list and _has_tensors(value):
-        return in_common(value) or (list, *(map(_part, value) if _is_flat(value) else ()))
-    if type(value) is dict and any(map(_holds_asking, value.values())):
-        return (dict, True)
-    return _kind_of(value)
+        return in_common(value) or (list, *(map(_part, value) if _is_flat(value) else _asking_within(value)))
+    return _kind_of_container(value) if type(value) in (dict, list) else _kind_of(value)
+
+
+def _kind_of_container(value: dict[Any, Any] | list[Any]) -> Hashable:
+    """Of containers of which no more is told than whether a tensor in them asks for gradients."""
+    if not value or (type(value) is list and isinstance(value[0], int | float | str)):
+        return type(value)
+    return ASKING if _holds_asking(value) else type(value)
+
+
+def _asking_within(value: list[Any]) -> tuple[Hashable, ...]:
+    return (ASKING,) if _holds_asking(value) else ()
 
 
 def _holds_asking(value: Any) -> bool:
-    """Whether a tensor in what a dictionary holds asks for gradients."""
+    """Whether a tensor in a container asks for gradients."""
     if isinstance(value, Tensor):
         return value.requires_grad
     if isinstance(value, list | tuple):
@@ -163,7 +176,7 @@ def in_common(value: Any) -> Hashable | None:
     if isinstance(value, tuple):
         parts = list(map(in_common, value))
         return None if None in parts else (tuple, *parts)
-    return _kind_of(value)
+    return _kind_of_container(value) if type(value) is dict else _kind_of(value)
 
 
 def refine(type_: Type, value: Any) -> Type:
@@ -239,6 +252,6 @@ def _describe(part: Hashable) -> str:
 
 def _describe_container(part: tuple[Hashable, ...]) -> str:
     if part[0] is dict:
-        return "dict with gradient"
+        return "container with gradient"
     items = ", ".join(map(_describe, part[1:]))
     return f"({items})" if part[0] is tuple else f"[{items}]"

@@ -104,7 +104,7 @@ class Structure:
             return container.build(values, self.keys)
         if self.keys is not None:
             return self.kind(zip(self.keys, values, strict=True))
-        return self.kind(*values) if hasattr(self.kind, "_fields") else self.kind(values)
+        return tuple_of(self.kind, values) if issubclass(self.kind, tuple) else self.kind(values)
 
     def broadcast(self, prefix: Any, is_leaf: IsLeaf) -> list[Any] | None:
         """A value for each leaf from a tree that may end earlier, with one value for all that is below it; None where
@@ -166,6 +166,15 @@ def is_container(value: Any) -> bool:
 def _is_open(value: tuple[Any, ...]) -> bool:
     """Whether a tuple can be made anew from its items."""
     return type(value) is tuple or hasattr(value, "_fields")
+
+
+def tuple_of(kind: type, items: Sequence[Any]) -> Any:
+    """A tuple, or a named tuple of a class, with these items.
+
+    >>> tuple_of(tuple, [1, 2])
+    (1, 2)
+    """
+    return kind(*items) if hasattr(kind, "_fields") else tuple(items)
 
 
 def mapped(function: Callable[[Any], Any], value: Any) -> Any:
