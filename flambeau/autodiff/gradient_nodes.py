@@ -26,12 +26,13 @@ from flambeau.ir.graph import Graph, Node, Value
 from flambeau.passes import inline, pipeline, remove_mutation
 from flambeau.program.function import Function
 from flambeau.program.gradients import GRADIENT
+from flambeau.program.tuple_arguments import is_of_tensors
 from flambeau.schema.types import INT, NONE, FloatType, ListType, TensorType, TupleType
 from flambeau.tensor.grad_mode import inference_mode, is_grad_enabled
 from flambeau.tensor.levels import innermost, variable
 from flambeau.tensor.recorder import tensors_in
 from flambeau.tensor.tensor import Tensor
-from flambeau.util.inversions import GRADIENT_EXPANSION
+from flambeau.util.inversions import CONTAINER_GRADIENT, GRADIENT_EXPANSION
 from flambeau.util.trees import mapped
 
 NO_SCALAR = (
@@ -80,6 +81,8 @@ def _derivative(node: Node) -> Derivative:
     settled(graph)
     remove_mutation.do(graph)
     sources = [graph.parameters[n] for n in node.attribute("argnums")]
+    if any(is_of_tensors(v.static_type) for v in sources):
+        raise NotDifferentiableError("what lies in an argument is known when the program runs")
     if any(isinstance(v.static_type, TensorType) and not is_real(v.static_type) for v in sources):
         raise NotDifferentiableError("an argument is a tensor of integers")
     ready(graph, sources)
@@ -164,9 +167,13 @@ class TapeGradient:
         self._with_value = bool(node.attribute("with_value"))
         self._has_aux = bool(node.attributes.get("has_aux"))
         self._reason = node.attributes.get("reason", "it runs an operator at a time")
+        types = [self._function.schema.arguments[n].type for n in self._numbers]
+        self._takes_containers = any(map(is_of_tensors, types))
 
     def __call__(self, *values: Any) -> Any:
         """The gradients, behind the value if that is wanted."""
+        if self._takes_containers:
+            return self._of_containers(values)
         self._refuse_numbers()
         creates = is_grad_enabled() and any(t.asks() for t in tensors_in(list(values)))
         arguments = list(values)
@@ -181,6 +188,16 @@ class TapeGradient:
         if self._has_aux:
             first.append(outcome[1] if creates else mapped(_detached, outcome[1]))
         all_results = [*first, *self._back(result, [arguments[n] for n in self._numbers], creates)]
+        return all_results[0] if len(all_results) == 1 else tuple(all_results)
+
+    def _of_containers(self, values: Sequence[Any]) -> Any:
+        """The same by what lies in containers."""
+        both = CONTAINER_GRADIENT.implementation(self._function, tuple(self._numbers), has_aux=self._has_aux)
+        outcome, gradients = both(*values)
+        first = [outcome[0]] if self._has_aux and self._with_value else [outcome] if self._with_value else []
+        if self._has_aux:
+            first.append(outcome[1])
+        all_results = [*first, *gradients]
         return all_results[0] if len(all_results) == 1 else tuple(all_results)
 
     def _leaf(self, value: Tensor, *, creates: bool) -> Tensor:

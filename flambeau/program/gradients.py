@@ -16,6 +16,7 @@ from collections.abc import Sequence
 from flambeau.ir.graph import Graph, Node, Value
 from flambeau.program.function import Function
 from flambeau.program.signature import schema_of
+from flambeau.program.tuple_arguments import flattened, is_of_tensors, is_tuple_of_tensors, tensors_of, tuple_of
 from flambeau.schema.function import FunctionSchema
 from flambeau.schema.types import FloatType, TensorType, TupleType, Type, without_refinement
 
@@ -23,7 +24,10 @@ GRADIENT = "prim::Gradient"
 NO_SCALAR = "the gradient of {name}() needs a result that is a tensor of one element, or a float: it returns {actual}"
 NO_PAIR = "{name}() should return a pair (value, aux) if has_aux is True: it returns {actual}"
 NO_ARGUMENT = "{name}() has {count} parameters: there is no argument {number} to differentiate by"
-NO_REAL = "{name}() cannot be differentiated by '{argument}', a {actual}: gradients are of tensors and floats"
+NO_REAL = (
+    "{name}() cannot be differentiated by '{argument}', a {actual}: gradients are of tensors, of tuples, lists and "
+    "dicts of tensors, and of floats"
+)
 
 
 def gradient_of(
@@ -44,8 +48,7 @@ def gradient_of(
     graph = Graph(name)
     for argument in schema.arguments:
         graph.add_parameter(without_refinement(argument.type), argument.name)
-    node = insert_gradient(graph, function, numbers, graph.parameters, with_value=with_value, has_aux=has_aux)
-    values = list(node.results)
+    values = _gradient_values(graph, function, numbers, with_value=with_value, has_aux=has_aux)
     first, gradients = values[: -len(numbers)], values[-len(numbers) :]
     gradient = gradients[0] if isinstance(argnums, int) else _tuple(graph, gradients)
     if with_value:
@@ -55,6 +58,25 @@ def gradient_of(
     defaults = {a.name: a.default for a in schema.arguments if a.has_default}
     plain = schema_of(name, graph, defaults)
     return Function(name, graph, FunctionSchema(name, "", schema.arguments, plain.returns))
+
+
+def _gradient_values(
+    graph: Graph, function: Function, numbers: Sequence[int], *, with_value: bool, has_aux: bool
+) -> list[Value]:
+    """What the node gives for the parameters of a graph: of tuples, by the tensors in them."""
+    types = [function.schema.arguments[n].type for n in numbers]
+    if not any(map(is_tuple_of_tensors, types)):
+        node = insert_gradient(graph, function, numbers, graph.parameters, with_value=with_value, has_aux=has_aux)
+        return list(node.results)
+    flat, spans = flattened(function, numbers)
+    arguments: list[Value] = []
+    for parameter, span in zip(graph.parameters, spans, strict=True):
+        is_open = len(span) > 1 or parameter.static_type != flat.graph.parameters[span.start].static_type
+        arguments += tensors_of(graph, parameter) if is_open else [parameter]
+    leaves = [n for number in numbers for n in spans[number]]
+    node = insert_gradient(graph, flat, leaves, arguments, with_value=with_value, has_aux=has_aux)
+    first, gradients = list(node.results[: -len(leaves)]), iter(node.results[-len(leaves) :])
+    return first + [tuple_of(graph, type_, gradients) for type_ in types]
 
 
 def insert_gradient(
@@ -106,7 +128,7 @@ def _checked(function: Function, number: int) -> int:
     if not -len(arguments) <= number < len(arguments):
         raise ValueError(NO_ARGUMENT.format(name=function.short_name, count=len(arguments), number=number))
     argument = arguments[number % len(arguments)]
-    if not isinstance(argument.type, TensorType | FloatType):
+    if not isinstance(argument.type, TensorType | FloatType) and not is_of_tensors(argument.type):
         text = NO_REAL.format(name=function.short_name, argument=argument.name, actual=argument.type.annotation)
         raise TypeError(text)
     return number % len(arguments)

@@ -218,6 +218,10 @@ SCRIPTED_TRANSFORM: Final = Inversion[Callable[..., Any]](
     "the transform of a scripted function as a scripted function; None for other functions, and for what has no such "
     "program (`jit.transforms.transformed`)", lambda kind, function, **options: None,
 )  # fmt: skip
+CONTAINER_GRADIENT: Final = Inversion[Callable[..., Any]](
+    "the value and the gradients of a function by containers, as a function of all arguments: by code for what lies in "
+    "them (`jit.transforms.transformed`)"
+)
 CALL_WITHIN_TRANSFORMS: Final = Inversion[Callable[[Any, Sequence[Any]], Any]](
     "calls a scripted function that goes by elements, within transforms; NotImplemented where it is to run an operator "
     "at a time (`jit.transforms.within`)", lambda function, arguments: NotImplemented,

@@ -31,7 +31,8 @@ from flambeau.tensor.levels import innermost
 from flambeau.tensor.observer import thread
 from flambeau.tensor.subclasses import special
 from flambeau.tensor.tensor import Tensor
-from flambeau.util.inversions import SCRIPTED_TRANSFORM
+from flambeau.util.inversions import CONTAINER_GRADIENT, SCRIPTED_TRANSFORM
+from flambeau.util.kept_on import KeptOn
 from flambeau.util.record import replace
 
 Plain = Callable[..., Any]
@@ -278,6 +279,18 @@ def transformed(kind: str, function: Any, **options: Any) -> Any:
     if not is_known:
         function.transforms[key] = _new(kind, function, options)
     return function.transforms[key]
+
+
+_scripts: Final[KeptOn[Function, ScriptFunction]] = KeptOn()
+
+
+@CONTAINER_GRADIENT.provide
+def value_and_gradient(function: Function, argnums: tuple[int, ...], *, has_aux: bool) -> Any:
+    """What gives the value and the gradients of a function of containers that runs in a program."""
+    script = _scripts.get(function)
+    if script is None:
+        script = _scripts[function] = ScriptFunction(function)
+    return transformed("value_and_grad", script, argnums=argnums, has_aux=has_aux)
 
 
 def _along(compiled: ScriptFunction, function: ScriptFunction, primals: Sequence[Any], tangents: Sequence[Any]) -> Any:
