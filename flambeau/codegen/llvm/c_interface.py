@@ -20,7 +20,8 @@ C_INTERFACE = {
     "PyObject_GC_UnTrack": "void (ptr)", "PyObject_GetAttr": "ptr (ptr, ptr)",
     "PyObject_Vectorcall": "ptr (ptr, ptr, i64, ptr)",
     "PyTuple_GetItem": "ptr (ptr, i64)", "PyTuple_New": "ptr (i64)", "PyTuple_SetItem": "i32 (ptr, i64, ptr)",
-    "PyTuple_Size": "i64 (ptr)", "PyType_GenericAlloc": "ptr (ptr, i64)", "Py_DecRef": "void (ptr)",
+    "PyTuple_Size": "i64 (ptr)", "PyType_GenericAlloc": "ptr (ptr, i64)",
+    "PyType_IsSubtype": "i32 (ptr, ptr)", "Py_DecRef": "void (ptr)",
     "PyUnicode_AsUCS4": "ptr (ptr, ptr, i64, i32)", "PyUnicode_FromKindAndData": "ptr (i32, ptr, i64)",
     "PyUnicode_GetLength": "i64 (ptr)", "Py_IncRef": "void (ptr)", "madvise": "i32 (ptr, i64, i32)",
 }  # fmt: skip

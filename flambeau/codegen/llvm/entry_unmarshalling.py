@@ -103,11 +103,24 @@ class Unmarshalling:
 
     def _unmarshal_tuple(self, p: Parameter, r: forms.Tupled, object_: Value, words: Value, leaf: Value) -> None:
         f, kind = self.f, "List" if r.is_list else "Tuple"
-        self.require(f.compare("eq", self.type_of(object_), f.module.symbol(f"{kind.lower()}_type")))
+        self._require_sequence(self.type_of(object_), f.module.symbol(f"{kind.lower()}_type"), exactly=r.is_list)
         self.require(f.compare("eq", f.call(f"Py{kind}_Size", object_), len(r.items)))
         for k, item in enumerate(r.items):
             self.unmarshal(p.item(k), f.call(f"Py{kind}_GetItem", object_, k), words, leaf)
             words, leaf = f.at(words, word_count(item)), f.at(leaf, leaves_of(item) * LEAF.words)
+
+    def _require_sequence(self, type_: Value, wanted: Value, *, exactly: bool) -> None:
+        """Require a type, or, unless exactly that is wanted, a subclass: a named tuple has its items as a tuple does."""
+        f = self.f
+        if exactly:
+            self.require(f.compare("eq", type_, wanted))
+            return
+        other, done = f.label("other"), f.label("done")
+        f.branch_if(f.compare("eq", type_, wanted), done, other)
+        f.start(other)
+        self.require(f.compare("ne", f.call("PyType_IsSubtype", type_, wanted), 0))
+        f.branch(done)
+        f.start(done)
 
     def _unmarshal_optional(self, p: Parameter, r: forms.Optional, object_: Value, words: Value, leaf: Value) -> None:
         f = self.f
