@@ -23,6 +23,7 @@ from flambeau.ops.families.matrices import (
     right,
     rows,
     same,
+    solved_rank,
     symmetric,
     vectors_rank,
 )
@@ -231,8 +232,7 @@ def _declare_cholesky() -> None:
     declare(
         "aten::cholesky_solve(Tensor self, Tensor input2, bool upper=False) -> Tensor",
         outs=("out",), kernel=cholesky_solve_kernel, dtype=same_dtype,
-        shape=lambda self, input2: None if None in (self.sizes, input2.sizes)
-        else (None,) * max(len(self.sizes), len(input2.sizes)),
+        shape=lambda self, input2: solved_rank(input2, self),
         samples=lambda: [Sample(args=(right(2), wrap(cholesky_kernel(symmetric(2)._array))))], ulp=ULP,
         doc="X of `A @ X = self` from the Cholesky factor of A.",
     )  # fmt: skip

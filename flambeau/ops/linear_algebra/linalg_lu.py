@@ -19,6 +19,7 @@ from flambeau.ops.families.matrices import (
     right,
     rows,
     same,
+    solved_rank,
     square,
     vectors,
     vectors_rank,
@@ -232,7 +233,7 @@ declare(
 declare(
     "aten::linalg_lu_solve(Tensor LU, Tensor pivots, Tensor B, *, bool left=True, bool adjoint=False) -> Tensor",
     outs=("out",), kernel=lu_solve_kernel, ulp=ULP, is_method=False, dtype=lambda LU: LU.dtype,
-    shape=lambda LU, B: larger_rank(LU, B),
+    shape=lambda LU, B: solved_rank(LU, B),
     samples=lambda: [Sample(args=(*_factors(2), right(2))),
                      Sample(args=(*_factors(), right()), kwargs={"adjoint": True}, note="adjoint")],
     doc="X of `A @ X = B` from the factors of A.",
@@ -240,7 +241,7 @@ declare(
 declare(
     "aten::lu_solve(Tensor self, Tensor LU_data, Tensor LU_pivots) -> Tensor",
     outs=("out",), kernel=lambda self, LU_data, LU_pivots: lu_solve_kernel(LU_data, LU_pivots, self), ulp=ULP,
-    dtype=same_dtype, shape=lambda self, LU_data: larger_rank(self, LU_data),
+    dtype=same_dtype, shape=lambda self, LU_data: solved_rank(LU_data, self),
     samples=lambda: [Sample(args=(right(2), *_factors(2)))],
     doc="X of `A @ X = self` from the factors of A.",
 )  # fmt: skip
@@ -248,7 +249,7 @@ declare(
     "aten::linalg_solve_triangular(Tensor self, Tensor B, *, bool upper, bool left=True, bool unitriangular=False) -> "
     "Tensor",
     outs=("out",), kernel=solve_triangular_kernel, ulp=ULP, is_method=False, dtype=same_dtype,
-    shape=lambda self, B: larger_rank(self, B),
+    shape=lambda self, B: solved_rank(self, B),
     samples=lambda: [Sample(args=(square(2), right()), kwargs={"upper": True}),
                      Sample(args=(square(), right()), kwargs={"upper": False, "unitriangular": True}, note="unit")],
     errors=lambda: [ErrorSample(args=(square(), vectors()), kwargs={"upper": True}, error=RuntimeError,

@@ -21,6 +21,7 @@ from flambeau.ops.families.matrices import (
     right,
     rows,
     same,
+    solved_rank,
     square,
     vectors,
 )
@@ -163,7 +164,7 @@ def _solved_rank(A: TensorType, B: TensorType) -> Sizes | None:
     rank, other = len(A.sizes), len(B.sizes)
     if other == 1:
         return (None,) * (rank - 1)
-    return None if rank - 1 == other else (None,) * max(rank, other)
+    return None if rank - 1 == other else solved_rank(A, B)
 
 
 def _solved_and_info(A: TensorType, B: TensorType) -> tuple[Sizes | None, ...]:
