@@ -77,13 +77,16 @@ class _System:
         return usual
 
     def solution(self) -> ArrayValue:
-        """X, by columns."""
+        """X, by columns. It is worked on by rows, so that a row is taken off another by vectors."""
         fn, a = self.fn, self.a
         x = by_columns(fn, self.node, self.b, self.b.sizes)
-        copy_elements(fn, x, self.b)
-        sides = x if self.is_left else turned(x)
-        batches = [view_on(t, t.data, t.sizes[:-2], t.strides[:-2], 0) for t in (a, x)]
+        sides = arrays.new(fn, x.rep.dtype, x.sizes, self.node) if self.is_left else turned(x)
+        copy_elements(fn, sides, self.b if self.is_left else turned(self.b))
+        batches = [view_on(t, t.data, t.sizes[:-2], t.strides[:-2], 0) for t in (a, sides)]
         arrays.each_element(fn, batches[0].sizes, batches, lambda at: self._solve(at[0], at[1], sides))
+        if self.is_left:
+            copy_elements(fn, x, sides)
+            fn.e.raw(f"call void @drop_block(ptr {sides.owner})")
         return x
 
     def _solve(self, matrix: Register, sides: Register, x: ArrayValue) -> None:

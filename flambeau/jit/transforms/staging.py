@@ -134,11 +134,15 @@ class Staged:
         self.script: ScriptFunction = ScriptFunction(function)
         """What was compiled: takes all tensors among the arguments, gives all results."""
 
-    def __call__(self, arguments: Sequence[Any]) -> Any:
-        """The transform's result for arguments like those it was made for."""
+    def leaves(self, arguments: Sequence[Any]) -> list[Any]:
+        """What the function is given of arguments."""
         leaves = arguments
         if any(type(a) in (list, tuple, dict) for a in arguments):
             leaves = flatten(tuple(arguments))[0]
-        computed = self.script(*[leaves[index] for index in self._tensor_indices])
+        return [leaves[index] for index in self._tensor_indices]
+
+    def __call__(self, arguments: Sequence[Any]) -> Any:
+        """The transform's result for arguments like those it was made for."""
+        computed = self.script(*self.leaves(arguments))
         assert self._outputs is not None
         return computed[0] if self._outputs.is_leaf else self._outputs.unflatten(list(computed))

@@ -64,6 +64,16 @@ class GradientFunction(ScriptFunction):
             return self.plain(*args, **kwargs)
         return super()._call_slowly(*args, **kwargs)
 
+    def compile(self, *args: Any, **kwargs: Any) -> None:
+        """Make the code of calls with arguments like these."""
+        if self.by_trees is None or not self.by_trees.compile(*args, **kwargs):
+            super().compile(*args, **kwargs)
+
+    def explain(self, *, measure: bool | None = None) -> Explanation:
+        """Every compilation: for containers of each structure, and of the graph."""
+        whole = super().explain(measure=measure)
+        return whole if self.by_trees is None else self.by_trees.explained(whole, measure)
+
 
 def _is_within(base: Function) -> bool:
     """Whether a call is within a transform, where what goes by sizes alone runs an operator at a time."""
@@ -119,6 +129,16 @@ class Stages:
             first()  # words what is wrong for who called; what cannot be recorded runs an operator at a time
             return self._one_by_one
 
+    def script_for(self, arguments: Sequence[Any]) -> tuple[ScriptFunction, Sequence[Any]] | None:
+        """The code beside the graph that arguments like these are computed with, if it is, and what it is given."""
+        if self.batches is not None and (script := self.batches.of(arguments)) is not None:
+            return script, arguments
+        if self.whole is not None and self.whole.holds(arguments):
+            return None
+        key = tuple([_key(a) for a in arguments])
+        way = self.ways.get_or_make(key, lambda cause: self._way(arguments, lambda: self._one_by_one(arguments)))
+        return (way.script, way.leaves(arguments)) if isinstance(way, Staged) else None
+
     def _one_by_one(self, arguments: Sequence[Any]) -> Any:
         return self._plain(*arguments)
 
@@ -173,13 +193,24 @@ class TransformedFunction(ScriptFunction):
             return self.plain(*args, **kwargs)
         return self._stages(self._signature.bind(args, kwargs), lambda: self.plain(*args, **kwargs))
 
+    def compile(self, *args: Any, **kwargs: Any) -> None:
+        """Make the code of calls with arguments like these."""
+        if self.by_trees is not None and self.by_trees.compile(*args, **kwargs):
+            return
+        script = self._stages.script_for(self._signature.bind(args, kwargs)) if self._is_covered(args, kwargs) else None
+        if script is None:
+            super().compile(*args, **kwargs)
+        else:
+            script[0].compile(*script[1])
+
     def explain(self, *, measure: bool | None = None) -> Explanation:
         """Every compilation: for arguments of each size, and of the graph."""
         whole = super().explain(measure=measure)
         parts = [script.explain(measure=measure) for script in self._stages.scripts]
         compilations = tuple([c for part in parts for c in part.compilations])
         caches = (self._stages.ways.statistics(), *whole.caches)
-        return replace(whole, compilations=compilations + whole.compilations, caches=caches)
+        whole = replace(whole, compilations=compilations + whole.compilations, caches=caches)
+        return whole if self.by_trees is None else self.by_trees.explained(whole, measure)
 
 
 def _key(value: Any) -> Any:
@@ -321,7 +352,9 @@ def _new(kind: str, function: ScriptFunction | TreeTransform, options: dict[str,
         return _of_trees(kind, function, options, alone, _without_graph(function.base, alone, kind))
     if not goes_by_trees(function.script_function, kind):
         return _of_leaves(kind, function, options)
-    return _of_trees(kind, function, options, PLAIN[kind](eager(function), **options), _of_leaves(kind, function, options))
+    inner = function.by_trees if isinstance(function, GradientFunction | TransformedFunction) else None
+    alone = PLAIN[kind](eager(function), **options)
+    return _of_trees(kind, inner or function, options, alone, _of_leaves(kind, function, options))
 
 
 def _of_trees(

@@ -12,6 +12,8 @@ from collections.abc import Callable, Sequence
 from functools import partial
 from typing import Any, Final
 
+from flambeau.executor.executor import executor_of
+from flambeau.executor.report import Explanation
 from flambeau.func.arguments import positions
 from flambeau.jit.function import ScriptFunction
 from flambeau.jit.script_registry import REGISTRY
@@ -24,7 +26,7 @@ from flambeau.tensor import below, dispatch, observer
 from flambeau.tensor.observer import thread
 from flambeau.tensor.subclasses import special
 from flambeau.util.errors import CompileError
-from flambeau.util.record import dataclass
+from flambeau.util.record import dataclass, replace
 from flambeau.util.trees import LEAF, Structure
 
 Plain = Callable[..., Any]
@@ -73,6 +75,30 @@ class TreeTransform:
     def scripts(self) -> list[ScriptFunction]:
         """The code that is kept."""
         return [flat.script for flat in self._flat.values if isinstance(flat.script, ScriptFunction)]
+
+    def compile(self, *args: Any, **kwargs: Any) -> bool:
+        """Make the code of calls with arguments like these; whether there is any."""
+        leaves: list[Any] = []
+        flat = self._of(args, kwargs, leaves)
+        if flat is None or not isinstance(flat.script, ScriptFunction):
+            return False
+        flat.script.compile(*leaves)
+        return True
+
+    def explain(self, *, measure: bool | None = None) -> Explanation:
+        """Every compilation: for containers of each structure."""
+        name = f"{self.base.short_name}_{self.kind}"
+        return self.explained(Explanation(name, executor_of(self.base).options.backend, (), 0), measure)
+
+    def explained(self, whole: Explanation, measure: bool | None) -> Explanation:
+        """What else is told of a transform, with the code for each structure."""
+        parts = [script.explain(measure=measure) for script in self.scripts]
+        compilations = [c for part in parts for c in part.compilations]
+        notes = [note for part in parts for note in part.notes]
+        return replace(
+            whole, compilations=(*compilations, *whole.compilations), notes=(*notes, *whole.notes),
+            caches=(self._flat.statistics(), *whole.caches),
+        )  # fmt: skip
 
     def __call__(self, *args: Any, **kwargs: Any) -> Any:
         """The transform's result. Raises what the transform of the same Python function does."""

@@ -9,8 +9,8 @@ import pytest
 
 import flambeau
 from flambeau import Tensor
+from flambeau.codegen import available
 from flambeau.func import grad, hessian, hvp, jacfwd, jacrev, jvp, value_and_grad, vmap
-from flambeau.jit.transforms.tree_transforms import TreeTransform
 from flambeau.util.trees import flatten
 
 
@@ -106,14 +106,21 @@ def test_c15_containers(name: str) -> None:
 
 
 def test_c15_containers_run_compiled_code_for_any_sizes() -> None:
-    gradient = grad(by_name)
-    assert isinstance(gradient, TreeTransform)
-    for rows in (2, 5, 7):
-        gradient(P, X[:2].repeat(rows, 1))
-    [script] = gradient.scripts
-    assert len(script.explain(measure=False).compilations) == 1
-    gradient({"b": B, "w": W}, X)  # another order of keys is another structure
-    assert len(gradient.scripts) == 2
+    @flambeau.script
+    def loss(p: dict[str, Tensor], x: Tensor) -> Tensor:
+        for _ in range(3):
+            x = flambeau.tanh(x @ p["w"] + p["b"])
+        return (x * x).mean()
+
+    for transform in (grad(loss), vmap(value_and_grad(loss), (None, 0))):
+        for rows in (2, 5, 7):
+            transform(P, X[:2].repeat(rows, 1))
+        assert len(transform.explain(measure=False).compilations) == 1
+        transform.compile({"b": B, "w": W}, X)  # another order of keys is another structure
+        assert len(transform.explain(measure=False).compilations) == 2
+        transform({"b": B, "w": W}, X)
+        if available():
+            assert transform.explain(measure=False).is_native
 
 
 def test_c15_other_containers_run_an_operator_at_a_time() -> None:
