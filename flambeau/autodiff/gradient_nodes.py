@@ -24,6 +24,7 @@ from flambeau.ir.clone import clone_graph, insert_graph
 from flambeau.ir.constants import insert_constant
 from flambeau.ir.graph import Graph, Node, Value
 from flambeau.passes import inline, pipeline, remove_mutation
+from flambeau.program import fallbacks
 from flambeau.program.function import Function
 from flambeau.program.gradients import GRADIENT
 from flambeau.program.tuple_arguments import is_of_tensors
@@ -60,6 +61,7 @@ def do(graph: Graph) -> bool:
             derivative = _derivative(node)
         except NotDifferentiableError as error:
             node.attributes["reason"] = str(error)
+            fallbacks.note(fallbacks.TAPE, node.attribute("function"), str(error))
             continue
         _inline(node, derivative)
         changed = True

@@ -18,6 +18,7 @@ from flambeau.autodiff.tangents import add_tangents
 from flambeau.ir.clone import clone_graph, insert_graph
 from flambeau.ir.graph import Graph, Node, Value
 from flambeau.passes import dce, inline, pipeline, remove_mutation
+from flambeau.program import fallbacks
 from flambeau.program.batches import as_call
 from flambeau.program.function import Function
 from flambeau.program.tangents import TANGENTS
@@ -29,15 +30,16 @@ from flambeau.util.kept_on import KeptOn
 
 MOST: Final = 16
 """Of how many patterns of arguments the graphs of a function are kept."""
-_graphs: Final[KeptOn[Function, SpecialisationCache[Any, Graph | None]]] = KeptOn()
+_graphs: Final[KeptOn[Function, SpecialisationCache[Any, Graph | str]]] = KeptOn()
 
 
 def do(graph: Graph) -> bool:
     """Expand all tangents of a graph whose types say what is known of its tensors; whether there were any."""
     nodes = [node for node in graph.find_all(TANGENTS) if "function" in node.attributes]
     for node in nodes:
-        along = graph_of(node)
-        if along is None:
+        along = _known(node)
+        if isinstance(along, str):
+            fallbacks.note(fallbacks.BY_GRADIENTS, node.attribute("function"), along)
             inline.expand_call(as_call(node))
             continue
         with graph.inserting(node), graph.at_range(node.range):
@@ -48,8 +50,8 @@ def do(graph: Graph) -> bool:
     return bool(nodes)
 
 
-def graph_of(node: Node) -> Graph | None:
-    """The graph with tangents for operands like those of a node; None where there is none."""
+def _known(node: Node) -> Graph | str:
+    """The graph with tangents for operands like those of a node, or why there is none."""
     function: Function = node.attribute("function")
     types = tuple([_without_memory(v.static_type) for v in node.operands])
     key = (types, tuple(node.attribute("argnums")))
@@ -63,13 +65,13 @@ def _without_memory(type_: Type) -> Type:
     return type_.refine(strides=None, requires_grad=None) if isinstance(type_, TensorType) else type_
 
 
-def _made(function: Function, types: Sequence[Type], numbers: Sequence[int]) -> Graph | None:
+def _made(function: Function, types: Sequence[Type], numbers: Sequence[int]) -> Graph | str:
     try:
         return _along(function, types, numbers)
     except NotDifferentiableError as error:
         if log.level("executor"):
             log.write("executor", f"tangents of {function.short_name}() go by gradients: {error}")
-        return None
+        return str(error)
 
 
 def _along(function: Function, types: Sequence[Type], numbers: Sequence[int]) -> Graph:
@@ -136,5 +138,5 @@ def types_of(node: Node) -> list[Type] | None:
     """What is known of the results of a node; None for nothing."""
     if "function" not in node.attributes:
         return None
-    graph = graph_of(node)
-    return None if graph is None else [_without_memory(value.static_type) for value in graph.returns]
+    graph = _known(node)
+    return None if isinstance(graph, str) else [_without_memory(value.static_type) for value in graph.returns]

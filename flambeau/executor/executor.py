@@ -33,6 +33,7 @@ from flambeau.executor.compiled_gradients import GradientPlan, Refusal
 from flambeau.executor.derivatives import Derivatives
 from flambeau.executor.explain import caches_of, compilation_of, compilations_of
 from flambeau.executor.first_tier import FirstTier
+from flambeau.executor.fallback_notes import transformed_otherwise
 from flambeau.executor.inlined_graph import has_node, inlined_graph
 from flambeau.executor.one_by_one import runs_one_by_one
 from flambeau.executor.options import Options
@@ -439,6 +440,7 @@ class Executor:
         evicted = self._plans.statistics().evictions
         notes = [JOINED for plan in self.plans if plan.joined is not None and plan.joined.is_on][:1]
         notes += [AGAIN.format(reason=reason) for reason in self.derivatives.reasons]
+        notes += transformed_otherwise(self.function)
         return Explanation(
             self.function.short_name,
             self.options.backend,

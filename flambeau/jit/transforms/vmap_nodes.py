@@ -13,6 +13,7 @@ from flambeau.ir.graph import Graph, Node
 from flambeau.jit.transforms.batched_graph import batched_graph
 from flambeau.jit.transforms.staging import has_effects
 from flambeau.passes import inline, lower_tuples
+from flambeau.program import fallbacks
 from flambeau.program.batches import VMAP, as_call, in_dims_of
 from flambeau.program.function import Function
 from flambeau.schema.types import TensorType, TupleType, Type
@@ -20,13 +21,21 @@ from flambeau.specialise.cache import SpecialisationCache
 from flambeau.util.inversions import VMAP_EXPANSION, VMAP_TYPES
 from flambeau.util.kept_on import KeptOn
 
+RANK: Final = "the rank of what holds the examples is not known"
+EFFECTS: Final = "it writes, prints or raises"
 MOST: Final = 16
 """Of how many patterns of arguments, and axes, the graphs of a function are kept."""
-_graphs: Final[KeptOn[Function, SpecialisationCache[Any, Graph | None]]] = KeptOn()
+_graphs: Final[KeptOn[Function, SpecialisationCache[Any, Graph | str]]] = KeptOn()
 
 
 def graph_of(node: Node) -> Graph | None:
     """The graph on whole batches for operands like those of a node; None where there is none."""
+    graph = _known(node)
+    return None if isinstance(graph, str) else graph
+
+
+def _known(node: Node) -> Graph | str:
+    """That graph, or why there is none."""
     function: Function = node.attribute("function")
     types = tuple([_without_memory(v.static_type) for v in node.operands])
     key = (types, tuple(in_dims_of(node)), tuple(node.attribute("out_dims")))
@@ -42,21 +51,19 @@ def _without_memory(type_: Type) -> Type:
 
 def _made(
     function: Function, types: Sequence[Type], in_dims: Sequence[int | None], out_dims: Sequence[int]
-) -> Graph | None:
-    dims = []
+) -> Graph | str:
+    dims: list[int | None] = []
     for type_, dim in zip(types, in_dims, strict=True):
         rank = type_.rank if isinstance(type_, TensorType) else None
         if dim is not None and (rank is None or not -rank <= dim < rank):
-            return None
+            return RANK
         dims.append(None if dim is None or rank is None else dim % rank)
     if has_effects(function):
-        return None
+        return EFFECTS
     try:
         graph = batched_graph(function, types, dims, out_dims)
-    except (UntraceableError, NotDifferentiableError):
-        return None
-    except (RuntimeError, IndexError):  # rules refuse it: the loop says what is wrong of which example
-        return None
+    except (UntraceableError, NotDifferentiableError, RuntimeError, IndexError) as error:
+        return str(error)  # where rules refuse it, the loop says what is wrong of which example
     _unpack(graph)
     shapes.propagate(graph)
     return graph
@@ -98,8 +105,9 @@ def do(graph: Graph) -> bool:
 
 def _expand(node: Node) -> None:
     graph = node.graph
-    whole = graph_of(node)
-    if whole is None:
+    whole = _known(node)
+    if isinstance(whole, str):
+        fallbacks.note(fallbacks.ONE_BY_ONE, node.attribute("function"), whole)
         return inline.expand_call(as_call(node))
     with graph.inserting(node), graph.at_range(node.range):
         values = insert_graph(graph, whole, node.operands)
