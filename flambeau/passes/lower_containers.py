@@ -174,6 +174,15 @@ def _items(layout: _Layout, node: Node) -> Access | None:
     return Access(make=make)
 
 
+@container_accesses("aten::slice")
+def _part(layout: _Layout, node: Node) -> Access | None:
+    bounds = node.operands[1:]
+    if layout.is_dict or len(bounds) != 3 or not all(map(constants.is_constant, bounds)):
+        return None
+    type_, part = without_refinement(node.result().static_type), slice(*map(constants.constant_value, bounds))
+    return Access(make=lambda state: _listed(layout, [state[n] for n in range(len(layout.start))][part], type_))
+
+
 @container_accesses("aten::keys", "aten::len", "aten::__contains__")
 def _from_structure(layout: _Layout, node: Node) -> Access | None:
     """What does not depend on the items: of dicts what `structure_reads` says."""
