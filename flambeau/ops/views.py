@@ -184,10 +184,15 @@ def _reshape_shape(self: TensorType, shape: Any) -> Sizes | None:
     return _target_shape(self, shape)
 
 
+def _written_sizes(sizes: Sequence[Any]) -> Sizes:
+    """What is known of sizes of which some are not."""
+    return tuple(s if isinstance(s, int) and s >= 0 else None for s in sizes)
+
+
 def _target_shape(self: TensorType, size: Any) -> Sizes | None:
     wanted, have = ints(size), known_sizes(self.sizes)
     if wanted is None:
-        return (None,) * len(size) if isinstance(size, list | tuple) else None
+        return _written_sizes(size) if isinstance(size, list | tuple) else None
     if -1 not in wanted:
         return tuple(wanted)
     if have is None:
@@ -198,7 +203,7 @@ def _target_shape(self: TensorType, size: Any) -> Sizes | None:
 def _expand_shape(self: TensorType, size: Any) -> Sizes | None:
     wanted = ints(size)
     if wanted is None:
-        return (None,) * len(size) if isinstance(size, list | tuple) else None
+        return _written_sizes(size) if isinstance(size, list | tuple) else None
     lead = None if self.sizes is None else len(wanted) - len(self.sizes)
     return tuple(
         w if w != -1 else (self.sizes[i - lead] if self.sizes is not None and lead is not None else None)
