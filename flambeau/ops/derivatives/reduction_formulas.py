@@ -233,9 +233,20 @@ def _logcumsumexp(f: Any, grad: Any, self: Any, result: Any, dim: int) -> Any:
         logarithm = f.where(is_there, f.log(f.where(is_there, part, 1)), -math.inf)
         return f.exp(f.flip(f.logcumsumexp(f.flip(logarithm - base, [dim]), dim), [dim]) + own)
 
+    zeros = _through_zeros(f, f.where(f.eq(grad, 0), grad, 0), own, base, dim)
     if self.dtype.is_complex:
-        return through(grad, f.ne(grad, 0))
-    return through(grad, grad > 0) - through(-grad, grad < 0)
+        return through(grad, f.ne(grad, 0)) + zeros
+    return through(grad, grad > 0) - through(-grad, grad < 0) + zeros
+
+
+def _through_zeros(f: Any, zeros: Any, own: Any, base: Any, dim: int) -> Any:
+    """What comes of elements of the gradient that are 0: it is 0, and its derivative by these the same factors. They are
+    products of two, each as far from the middle as half of the exponents that there are."""
+    real, most = f.real(base), 300.0 if base.dtype.itemsize > 4 * (1 + base.dtype.is_complex) else 40.0
+    middle = f.mean(f.where(f.isfinite(real), real, 0), [dim], True)
+    back = f.where(f.abs(middle - real) < most, f.exp(middle - base), 0)
+    front = f.where(f.real(own) - middle < most, f.exp(own - middle), 0)
+    return _reverse_sum(f, zeros * back, dim) * front
 
 
 def tangent_of_logcumsumexp(f: Any, tangent: Any, self: Any, result: Any, dim: Any) -> Any:
