@@ -5,7 +5,8 @@ from __future__ import annotations
 import functools
 from collections.abc import Callable, Sequence
 from contextlib import nullcontext
-from typing import Any
+from typing import Any, Final
+from weakref import WeakValueDictionary
 
 from flambeau.autograd.backward import gradients_at
 from flambeau.autograd.first_gradients import fitting
@@ -19,6 +20,10 @@ from flambeau.util.inversions import SCRIPTED_TRANSFORM
 from flambeau.util.trees import flatten, mapped
 
 Function = Callable[..., Any]
+
+
+_finished: Final[WeakValueDictionary[int, Tensor]] = WeakValueDictionary()
+"""What transforms that are through differentiated by, by identity: tapes that go on may lead there."""
 
 
 class Boundary(Node):
@@ -59,6 +64,11 @@ class Tracked:
             return False
         return self.is_asked_outside or reaches_others([edge_of(r) for r in roots], self.edges)
 
+    def finish(self) -> None:
+        """Note that the transform is through: what it differentiated by is nothing that others ask about."""
+        for variable_ in self.variables:
+            _finished[id(variable_)] = variable_
+
     def released(self, value: Any, *, goes_on: bool) -> Any:
         """A result for the outside: without a record, unless the tape goes on."""
         if goes_on or not isinstance(value, Tensor) or edge_of(value) is None:
@@ -77,7 +87,9 @@ def reaches_others(roots: Sequence[Edge], own: Sequence[Edge]) -> bool:
             continue
         seen.add(id(one))
         if not isinstance(one, Node):
-            return True
+            if _finished.get(id(one)) is not one:
+                return True
+            continue
         waiting.extend([edge[0] for edge in one.edges if edge is not None])
     return False
 
@@ -134,6 +146,8 @@ def value_and_grad(func: Function, argnums: ArgNums = 0, has_aux: bool = False) 
         output = _scalar(output)
         goes_on = tracked.goes_on([output, *_tensors_in(aux)])
         gradients = _gradients([output], tracked, [None], goes_on=goes_on, keep=goes_on)
+        if goes_on:
+            tracked.finish()
         output = tracked.released(output, goes_on=goes_on)
         if has_aux:
             output = (output, mapped(lambda one: tracked.released(one, goes_on=goes_on), aux))
@@ -192,6 +206,8 @@ def vjp(func: Function, *primals: Any, has_aux: bool = False) -> Any:
                 f"vjp(f, *primals): expected f(*primals) to return only tensors, got unsupported type {type(root)}"
             )
     goes_on = tracked.goes_on([*roots, *_tensors_in(aux)])
+    if goes_on:
+        tracked.finish()
 
     def pull(*cotangents: Any, retain_graph: bool = True, create_graph: bool | None = None) -> Any:
         values, structure_given = flatten(cotangents[0] if len(cotangents) == 1 else cotangents)

@@ -100,13 +100,16 @@ formulas(
 formulas(
     "aten::masked_scatter",
     self=_masked,
-    source=lambda f, grad, mask, source_sizes: _padded(f, f.masked_select(grad, mask), source_sizes),
+    source=lambda f, grad, mask, source_sizes: _taken_in_order(f, grad, mask, source_sizes),
 )
 
 
-def _padded(f: Any, taken: Any, sizes: Sequence[int]) -> Any:
-    number = math.prod(sizes)
-    return f.reshape(f.cat([taken, zeros(taken, [number - taken.numel()])]), sizes)
+def _taken_in_order(f: Any, grad: Any, mask: Any, sizes: Sequence[int]) -> Any:
+    """What went where the mask is, one after another: each element is added to that of its number."""
+    shown, number = f.reshape(f.expand(mask, list(grad.shape)), [-1]), math.prod(sizes)
+    numbers = f.where(shown, f.cumsum(shown, 0) - 1, number)  # the rest goes behind them
+    taken = f.scatter_add(zeros(grad, [number + 1]), 0, numbers, f.reshape(grad, [-1]))
+    return f.reshape(f.slice(taken, 0, 0, number, 1), sizes)
 
 
 formulas(
