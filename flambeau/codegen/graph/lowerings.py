@@ -25,6 +25,7 @@ from flambeau.codegen.graph import (
     distinct,
     element_indexes,
     exact_functions,
+    factors,
     gather,
     groups,
     hoisted_bounds_checks,
@@ -411,7 +412,8 @@ lowers_on_tensors("aten::cholesky", "aten::linalg_cholesky")(matrices.cholesky)
 lowers_on_tensors("aten::linalg_eigvalsh")(matrices.eigenvalues)
 lowers_on_tensors("aten::linalg_eigh")(matrices.eigenvectors)
 lowers_on_tensors("aten::linalg_svdvals")(matrices.singular_values)
-lowers_on_tensors("aten::linalg_svd")(matrices.singular_vectors)
+lowers_on_tensors("aten::linalg_svd")(factors.singular_vectors)
+lowers_on_tensors("aten::linalg_qr")(factors.orthonormal_and_triangle)
 lowers_on_tensors("aten::linalg_solve")(matrices.solve)
 lowers_on_tensors("aten::cdist")(distances.cdist)
 lowers_on_tensors("aten::nll_loss", "aten::nll_loss_nd", "aten::nll_loss2d")(picked_losses.nll_loss)

@@ -239,33 +239,11 @@ def singular_values(fn: EmittedFunction, node: Node) -> None:
         result = arrays.new(fn, x.rep.dtype, [*x.sizes[:-2], count], node)
         return [result], run_loop(fn, node, "svd", [*x.sizes[-2:], count], [(x, 2)], [(result, 1)])
 
-    usable = e.binary("and", is_small(fn, x), _is_finite(fn, x))
+    usable = e.binary("and", is_small(fn, x), is_finite(fn, x))
     attempt(fn, node, usable, _reps(x, [x.rep.rank - 1]), native)
 
 
-def singular_vectors(fn: EmittedFunction, node: Node) -> None:
-    """`linalg.svd`; what is not finite is refused by Python."""
-    x, e, operands = matrix_operand(fn, node), fn.e, operands_by_name(fn, node)
-    is_full = literal_of(operands["full_matrices"])
-    if literal_of(operands["driver"]) is not None or not isinstance(is_full, bool):
-        raise CannotCompileError("a driver is named, or how many vectors there are is not known")
-    *batch, tall, wide = x.sizes
-    count = e.intrinsic("smin", tall, wide)
-
-    def native() -> tuple[list[ArrayValue], Register]:
-        left = by_columns(fn, node, x, [*batch, tall, tall if is_full else count])
-        values = arrays.new(fn, x.rep.dtype, [*batch, count], node)
-        right = by_columns(fn, node, x, [*batch, wide if is_full else count, wide])
-        return [left, values, right], run_loop(
-            fn, node, "svd_f" if is_full else "svd_s", [tall, wide, count], [(x, 2)],
-            [(left, 2), (values, 1), (right, 2)],
-        )  # fmt: skip
-
-    usable = e.binary("and", is_small(fn, x), _is_finite(fn, x))
-    attempt(fn, node, usable, _reps(x, [x.rep.rank, x.rep.rank - 1, x.rep.rank]), native)
-
-
-def _is_finite(fn: EmittedFunction, x: ArrayValue) -> Register:
+def is_finite(fn: EmittedFunction, x: ArrayValue) -> Register:
     """Whether all elements are finite: zero times any other is nan."""
     e, dtype = fn.e, x.rep.dtype
     kind = "float" if dtype.itemsize == 4 else "double"

@@ -17,7 +17,7 @@ from flambeau.codegen.ufunc_loops import loop_of
 LOOP_TYPE: Final = "void (ptr, ptr, ptr, ptr)"
 NAMES: Final = (
     "inv", "det", "slogdet", "solve", "cholesky_lo", "eigvalsh_lo", "eigvalsh_up", "eigh_lo", "eigh_up", "svd",
-    "svd_s", "svd_f",
+    "svd_f", "svd_s", "qr_r_raw", "qr_reduced",
 )  # fmt: skip
 """What they are called there. Of each it is the loop over float64 that `numpy.linalg` takes, for float32 too."""
 PREFIX: Final = "flambeau_matrices_"
