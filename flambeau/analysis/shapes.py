@@ -44,7 +44,7 @@ from flambeau.schema.types import (
     Type,
     without_refinement,
 )
-from flambeau.util.inversions import TANGENT_TYPES, VMAP_TYPES
+from flambeau.util.inversions import TANGENT_TYPES, VALUE_TYPE, VMAP_TYPES
 
 
 def propagate(graph: Graph) -> bool:
@@ -250,14 +250,23 @@ class _Propagation:
             self._operator(node, definition)
 
     def _gradient(self, node: Node) -> None:
-        """Gradients are like what is differentiated by."""
+        """Gradients are like what is differentiated by; the value is what the function gives."""
         numbers = node.attribute("argnums")
+        if node.attribute("with_value"):
+            self._value(node)
         for value, number in zip(node.results[-len(numbers) :], numbers, strict=True):
             type_ = node.operand(number).static_type
             if isinstance(type_, TensorType):
                 self._set(value, type_.refine(strides=None, requires_grad=None))
             elif type_ is NEVER:
                 self._set(value, lattice.never(value.static_type))
+
+    def _value(self, node: Node) -> None:
+        value = node.result(0)
+        if any(v.static_type is NEVER for v in node.operands):
+            self._set(value, lattice.never(value.static_type))
+        elif (type_ := VALUE_TYPE.implementation(node)) is not None:
+            self._set(value, type_)
 
     def _expanded(self, node: Node) -> None:
         """Results for each example, and tangents, are like those of the operators that will stand there."""

@@ -6,7 +6,7 @@ What has no derivative as a graph stays a node, which goes back over the tape wh
 from __future__ import annotations
 
 from collections.abc import Callable, Sequence
-from typing import Any
+from typing import Any, Final
 
 from flambeau.analysis import shapes
 from flambeau.analysis.gradients import is_real
@@ -23,17 +23,19 @@ from flambeau.autograd.node import edge_of
 from flambeau.ir.clone import clone_graph, insert_graph
 from flambeau.ir.constants import insert_constant
 from flambeau.ir.graph import Graph, Node, Value
-from flambeau.passes import inline, pipeline, remove_mutation
+from flambeau.passes import inline, lower_tuples, pipeline, remove_mutation
 from flambeau.program import fallbacks
 from flambeau.program.function import Function
 from flambeau.program.gradients import GRADIENT
 from flambeau.program.tuple_arguments import is_of_tensors
-from flambeau.schema.types import INT, NONE, FloatType, ListType, TensorType, TupleType
+from flambeau.schema.types import INT, NONE, FloatType, ListType, TensorType, TupleType, Type
+from flambeau.specialise.cache import SpecialisationCache
 from flambeau.tensor.grad_mode import inference_mode, is_grad_enabled
 from flambeau.tensor.levels import innermost, variable
 from flambeau.tensor.recorder import tensors_in
 from flambeau.tensor.tensor import Tensor
-from flambeau.util.inversions import CONTAINER_GRADIENT, GRADIENT_EXPANSION
+from flambeau.util.inversions import CONTAINER_GRADIENT, GRADIENT_EXPANSION, VALUE_TYPE
+from flambeau.util.kept_on import KeptOn
 from flambeau.util.trees import mapped
 
 NO_SCALAR = (
@@ -45,6 +47,9 @@ NO_FUNCTION = (
     "a prim::Gradient that was read from text does not say which function's: archives do (jit.save), and Graph.copy() "
     "keeps it"
 )
+MOST: Final = 16
+"""Of how many patterns of arguments the type of a function's value is kept."""
+_value_types: Final[KeptOn[Function, SpecialisationCache[Any, Type]]] = KeptOn()
 NUMBERS = "{name}() has a float as result or argument, and no derivative as a graph: {reason}"
 
 
@@ -69,6 +74,36 @@ def do(graph: Graph) -> bool:
         graph.analyses = None if graph.analyses is None else {}
         shapes.propagate(graph)
     return changed
+
+
+@VALUE_TYPE.provide
+def value_type(node: Node) -> Type | None:
+    """What is known of the value beside the gradients; None where it is no tensor, or not known."""
+    function = node.attributes.get("function")
+    types = tuple([v.static_type for v in node.operands])
+    if not isinstance(function, Function):
+        return None
+    types = tuple([t.refine(strides=None, requires_grad=None) if isinstance(t, TensorType) else t for t in types])
+    known = _value_types.get(function)
+    if known is None:
+        known = _value_types[function] = SpecialisationCache("types of a value", MOST, describe=str)
+    result = known.get_or_make(types, lambda cause: _type_of_value(function, types))
+    return result if isinstance(result, TensorType) else None
+
+
+def _type_of_value(function: Function, types: Sequence[Type]) -> Type:
+    graph = clone_graph(function.frozen_graph)
+    inline.do(graph, is_folding=True)
+    for parameter, type_ in zip(graph.parameters, types, strict=True):
+        parameter.set_type(type_)
+    lower_tuples.do(graph)
+    shapes.propagate(graph)
+    value = graph.returns[0]
+    maker = value.defining_node
+    if isinstance(value.static_type, TupleType) and maker is not None and maker.op == "prim::TupleConstruct":
+        value = maker.operand(0)  # with what comes along
+    type_ = value.static_type
+    return type_.refine(strides=None, requires_grad=None) if isinstance(type_, TensorType) else type_
 
 
 def _derivative(node: Node) -> Derivative:

@@ -195,6 +195,10 @@ OVERLOAD: Final = Inversion[Callable[[Any], Any]](
 GRADIENT_EXPANSION: Final = Inversion[Callable[[Any], bool]](
     "puts derivatives in the place of the gradients in a graph (`autodiff.gradient_nodes`)", lambda graph: False
 )
+VALUE_TYPE: Final = Inversion[Callable[[Any], Any]](
+    "what is known of the value that a node of gradients gives; None for nothing (`autodiff.gradient_nodes`)",
+    lambda node: None,
+)
 VMAP_EXPANSION: Final = Inversion[Callable[[Any], bool]](
     "puts operators on whole batches in the place of the batches in a graph (`jit.transforms.vmap_nodes`)",
     lambda graph: False,

@@ -30,7 +30,7 @@ def slopes(x: Tensor) -> Tensor:
 
 
 @pytest.mark.parametrize("compiled", [False, True])
-@pytest.mark.parametrize(("outer", "inner"), [(jacfwd, jacrev), (jacfwd, jacfwd), (jacrev, jacfwd)])
+@pytest.mark.parametrize(("outer", "inner"), [(jacfwd, jacrev), (jacfwd, jacfwd), (jacrev, jacfwd), (jacrev, jacrev)])
 def test_second_derivatives(compiled: bool, outer: Callable[..., Any], inner: Callable[..., Any]) -> None:
     x = flambeau.tensor([0.3, -0.7, 0.2, 1.1], dtype=flambeau.float64)
     function = flambeau.script(weighed) if compiled else weighed
@@ -50,3 +50,17 @@ def test_a_number_is_its_own_sum() -> None:
         return x.logcumsumexp(0) * x
 
     assert jacfwd(jacfwd(single))(flambeau.tensor(3.0)).item() == 2.0
+
+
+def test_an_element_of_the_gradient_that_is_zero_has_a_derivative() -> None:
+    x = flambeau.tensor([0.3, -1.2, 2.0, 0.5], dtype=flambeau.float64)
+    weights = flambeau.tensor([1.0, 0.0, 2.0, -1.0], dtype=flambeau.float64)
+
+    def slope(weights: Tensor) -> Tensor:
+        return flambeau.func.grad(lambda x: (x.logcumsumexp(0) * weights).sum())(x)
+
+    shares = (x.unsqueeze(0) - x.logcumsumexp(0).unsqueeze(1)).exp().tril()
+    np.testing.assert_allclose(jacrev(slope)(weights).numpy(), shares.t().numpy(), rtol=1e-12)
+    far = flambeau.tensor([-1000.0, 0.0, 1000.0], dtype=flambeau.float64)
+    gradient = flambeau.func.grad(lambda x: (x.logcumsumexp(0) * flambeau.tensor([0.0, 1.0, 0.0])).sum())(far)
+    assert gradient.tolist() == [0.0, 1.0, 0.0]

@@ -21,6 +21,8 @@ PROGRAMS = {
     "cholesky": "flambeau.linalg.cholesky(x), x.cholesky(True)",
     "eigenvalues": "flambeau.linalg.eigvalsh(x), flambeau.linalg.eigvalsh(x, 'U')",
     "eigenvectors": "flambeau.linalg.eigh(x), flambeau.linalg.eigh(x, 'U')",
+    "singular vectors": "flambeau.linalg.svd(x), flambeau.linalg.svd(x, full_matrices=False)",
+    "orthonormal and triangle": "flambeau.linalg.qr(x)",
     "singular values": "flambeau.linalg.svdvals(x)",
     "singular vectors": "flambeau.linalg.svd(x), flambeau.linalg.svd(x, False)",
     "solve": "flambeau.linalg.solve(x, x * 0.5), flambeau.linalg.solve(x, x[..., 0])",

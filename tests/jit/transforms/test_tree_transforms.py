@@ -53,6 +53,14 @@ def nested(p: tuple[Tensor, Tensor], q: dict[str, tuple[Tensor, Tensor]], x: Ten
     return (h * h).mean(), h
 
 
+@flambeau.script
+def by_pairs(p: list[tuple[Tensor, Tensor]], x: Tensor) -> Tensor:
+    for w, b in p[:-1]:
+        x = flambeau.tanh(x @ w + b)
+    w, b = p[-1]
+    return ((x @ w + b) ** 2).mean()
+
+
 def _values() -> tuple[Tensor, Tensor, Tensor]:
     r = np.random.default_rng(0).standard_normal
     return flambeau.tensor(r((3, 3))), flambeau.tensor(r(3)), flambeau.tensor(r((5, 3)))
@@ -70,6 +78,7 @@ CASES: dict[str, tuple[Any, Any, tuple[Any, ...]]] = {
     "by a named tuple": (grad, by_field, (Layer(W, B), X)),
     "with an argument left out": (grad, by_field, (Layer(W, B), X, 2.0)),
     "by a list of dictionaries": (grad, by_layer, ([P, P], X)),
+    "by a list of pairs": (value_and_grad, by_pairs, ([(W, B), (W, B)], X)),
     "what comes along": (lambda f: grad(f, (0, 1), has_aux=True), nested, ((W, B), Q, X)),
     "both with what comes along": (lambda f: value_and_grad(f, 1, has_aux=True), nested, ((W, B), Q, X)),
     "of each example": (lambda f: vmap(grad(f), (None, 0)), by_name, (P, X)),

@@ -112,7 +112,11 @@ def _products(
 
     own = e.sugared(callee).specialised(e, where, primals, transform) if is_own(e, callee) else None
     if own is not None:
-        return functions[0], *own
+        program, given = own
+        names = {g.name for g in given}
+        left_out = [a for a in functions[0].schema.arguments if a.has_default and a.name not in names]
+        defaults = [Given(e.constant(a.default, a.type), where, a.name) for a in left_out]
+        return functions[0], program, [*given, *defaults]
     function = named_function(e, callee, name)
     arguments = _complete(e, function, primals, name, where)
     names = [a.name for a in function.schema.arguments]
