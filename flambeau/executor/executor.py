@@ -32,8 +32,8 @@ from flambeau.executor import row_folds as _row_folds  # noqa: F401  (sums along
 from flambeau.executor.compiled_gradients import GradientPlan, Refusal
 from flambeau.executor.derivatives import Derivatives
 from flambeau.executor.explain import caches_of, compilation_of, compilations_of
+from flambeau.executor.fallback_notes import otherwise
 from flambeau.executor.first_tier import FirstTier
-from flambeau.executor.fallback_notes import transformed_otherwise
 from flambeau.executor.inlined_graph import has_node, inlined_graph
 from flambeau.executor.one_by_one import runs_one_by_one
 from flambeau.executor.options import Options
@@ -439,8 +439,7 @@ class Executor:
         caches += [s for p in self.plans for s in caches_of(p)]
         evicted = self._plans.statistics().evictions
         notes = [JOINED for plan in self.plans if plan.joined is not None and plan.joined.is_on][:1]
-        notes += [AGAIN.format(reason=reason) for reason in self.derivatives.reasons]
-        notes += transformed_otherwise(self.function)
+        notes += [AGAIN.format(reason=reason) for reason in self.derivatives.reasons] + otherwise(self.function)
         return Explanation(
             self.function.short_name,
             self.options.backend,

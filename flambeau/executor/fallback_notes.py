@@ -7,7 +7,7 @@ from flambeau.program import fallbacks
 from flambeau.program.function import Function
 
 
-def transformed_otherwise(function: Function) -> list[str]:
+def otherwise(function: Function) -> list[str]:
     """Each reason once: of what a function transforms, and of what is transformed in there."""
     notes: dict[str, None] = {}
     waiting, seen = [function], {id(function)}

@@ -58,8 +58,8 @@ def flattened(function: Function, numbers: Sequence[int]) -> tuple[Function, lis
         spans.append(range(first, len(graph.parameters)))
     for argument, span in zip(function.schema.arguments, spans, strict=True):
         own = iter([graph.parameters[n] for n in span])
-        is_open = is_tuple_of_tensors(argument.type) and isinstance(graph.parameters[span.start].static_type, TensorType)
-        arguments.append(tuple_of(graph, argument.type, own) if is_open else next(own))
+        is_whole = graph.parameters[span.start].static_type == argument.type
+        arguments.append(next(own) if is_whole else tuple_of(graph, argument.type, own))
     for value in insert_graph(graph, function.graph, arguments):
         graph.add_return(value)
     plain = schema_of(function.name, graph, {})

@@ -104,7 +104,8 @@ class Structure:
             return container.build(values, self.keys)
         if self.keys is not None:
             return self.kind(zip(self.keys, values, strict=True))
-        return tuple_of(self.kind, values) if issubclass(self.kind, tuple) else self.kind(values)
+        kind: Any = self.kind
+        return tuple_of(kind, values) if issubclass(kind, tuple) else kind(values)
 
     def broadcast(self, prefix: Any, is_leaf: IsLeaf) -> list[Any] | None:
         """A value for each leaf from a tree that may end earlier, with one value for all that is below it; None where
@@ -168,7 +169,7 @@ def _is_open(value: tuple[Any, ...]) -> bool:
     return type(value) is tuple or hasattr(value, "_fields")
 
 
-def tuple_of(kind: type, items: Sequence[Any]) -> Any:
+def tuple_of(kind: Any, items: Sequence[Any]) -> Any:
     """A tuple, or a named tuple of a class, with these items.
 
     >>> tuple_of(tuple, [1, 2])

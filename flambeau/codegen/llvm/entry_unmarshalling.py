@@ -110,7 +110,7 @@ class Unmarshalling:
             words, leaf = f.at(words, word_count(item)), f.at(leaf, leaves_of(item) * LEAF.words)
 
     def _require_sequence(self, type_: Value, wanted: Value, *, exactly: bool) -> None:
-        """Require a type, or, unless exactly that is wanted, a subclass: a named tuple has its items as a tuple does."""
+        """Require a type, or, unless exactly that is wanted, a subclass: named tuples hold items as tuples do."""
         f = self.f
         if exactly:
             self.require(f.compare("eq", type_, wanted))

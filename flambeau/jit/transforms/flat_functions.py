@@ -67,27 +67,31 @@ class Opened:
             self.leaves.append(value)
             self.types.append(declared)
             return LEAF, f"{MARK}{len(self.leaves) - 1}"
-        match declared:
-            case OptionalType():
-                if value is None:
-                    return Structure(type(None)), "None"
-                return self._part(declared.element, value)
-            case DictType() if type(value) is dict and value and all(type(k) in (str, int) for k in value):
-                parts = [self._part(declared.value, one) for one in value.values()]
-                texts = [f"{key!r}: {text}" for key, (_, text) in zip(value, parts, strict=True)]
-                return Structure(dict, list(value), [s for s, _ in parts]), f"{{{', '.join(texts)}}}"
-            case ListType() if type(value) is list and value:
-                parts = [self._part(declared.element, one) for one in value]
-                return Structure(list, None, [s for s, _ in parts]), f"[{', '.join([t for _, t in parts])}]"
-            case TupleType() if isinstance(value, tuple) and len(value) == len(declared.elements):
-                parts = [self._part(t, v) for t, v in zip(declared.elements, value, strict=True)]
-                name = ""
-                if type(value) is not tuple:
-                    name = f"{MARK}_{type(value).__name__}"
-                    self.classes[name] = type(value)
-                inside = ", ".join([t for _, t in parts])
-                return Structure(type(value), None, [s for s, _ in parts]), f"{name}({inside}{',' * (not name)})"
-        raise OtherStructureError
+        if isinstance(declared, OptionalType):
+            return (Structure(type(None)), "None") if value is None else self._part(declared.element, value)
+        if isinstance(declared, DictType):
+            return self._dict(declared, value)
+        return self._sequence(declared, value)
+
+    def _dict(self, declared: DictType, value: Any) -> tuple[Structure, str]:
+        if type(value) is not dict or not value or not all(type(k) in (str, int) for k in value):
+            raise OtherStructureError
+        parts = [self._part(declared.value, one) for one in value.values()]
+        texts = [f"{key!r}: {text}" for key, (_, text) in zip(value, parts, strict=True)]
+        return Structure(dict, list(value), [s for s, _ in parts]), f"{{{', '.join(texts)}}}"
+
+    def _sequence(self, declared: Type, value: Any) -> tuple[Structure, str]:
+        if not isinstance(value, list if isinstance(declared, ListType) else tuple) or not value:
+            raise OtherStructureError
+        types = declared.elements if isinstance(declared, TupleType) else declared.contained * len(value)
+        parts = [self._part(t, v) for t, v in zip(types, value, strict=True)]
+        structure, inside = Structure(type(value), None, [s for s, _ in parts]), ", ".join([t for _, t in parts])
+        if isinstance(declared, ListType):
+            return structure, f"[{inside}]"
+        name = "" if type(value) is tuple else f"{MARK}_{type(value).__name__}"
+        if name:
+            self.classes[name] = type(value)
+        return structure, f"{name}({inside}{',' * (not name)})"
 
 
 OTHERS: Final = (OtherStructureError, TypeError, ValueError, AttributeError)
@@ -134,6 +138,8 @@ def _optional_key(inner: Any) -> Callable[[Any, list[Any]], Hashable]:
 
 def _dict_key(inner: Any) -> Callable[[Any, list[Any]], Hashable]:
     def key(value: Any, leaves: list[Any]) -> Hashable:
+        if type(value) is not dict:
+            raise OtherStructureError
         if inner is None:
             leaves.extend(value.values())
             return tuple(value)
@@ -159,7 +165,7 @@ def _tuple_key(inner: Sequence[Any]) -> Callable[[Any, list[Any]], Hashable]:
         if is_flat:
             leaves.extend(value)
             return type(value), len(value)
-        keys: list[Hashable] = [type(value)]
+        keys: list[Any] = [type(value)]
         for one, part in zip(inner, value, strict=True):
             if one is None:
                 leaves.append(part)

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import math
 from collections.abc import Sequence
-from typing import Any
+from typing import Any, Final
 
 from flambeau.ops.derivatives.indexing_formulas import added_along
 from flambeau.ops.derivatives.plain_arrays import chosen, scattered
@@ -222,6 +222,10 @@ def _cumprod_gradient(f: Any, grad: Any, self: Any, result: Any, dim: int) -> An
     return f.where(f.eq(number, 0), behind(result) * inverse, f.where(is_first, by_first, first * after))
 
 
+_EXPONENTS: Final = {1: 2.0, 2: 5.0, 4: 40.0, 8: 300.0}
+"""Of which numbers there are exponentials and their reciprocals, by the size of an element."""
+
+
 def _logcumsumexp(f: Any, grad: Any, self: Any, result: Any, dim: int) -> Any:
     """The sum over k >= i of grad[k] exp(self[i] - result[k]), as logarithms: the factors may be large and small."""
     if self.dim() == 0:
@@ -240,9 +244,10 @@ def _logcumsumexp(f: Any, grad: Any, self: Any, result: Any, dim: int) -> Any:
 
 
 def _through_zeros(f: Any, zeros: Any, own: Any, base: Any, dim: int) -> Any:
-    """What comes of elements of the gradient that are 0: it is 0, and its derivative by these the same factors. They are
-    products of two, each as far from the middle as half of the exponents that there are."""
-    real, most = f.real(base), 300.0 if base.dtype.itemsize > 4 * (1 + base.dtype.is_complex) else 40.0
+    """What comes of elements of the gradient that are 0: it is 0, and its derivative by these the same factors. Each is
+    a product of two exponentials, as far from the middle as they may be without being infinite."""
+    real = f.real(base)
+    most = _EXPONENTS[base.dtype.itemsize // (2 if base.dtype.is_complex else 1)]
     middle = f.mean(f.where(f.isfinite(real), real, 0), [dim], True)
     back = f.where(f.abs(middle - real) < most, f.exp(middle - base), 0)
     front = f.where(f.real(own) - middle < most, f.exp(own - middle), 0)

@@ -47,7 +47,7 @@ def named(p: dict[str, Tensor], x: Tensor) -> dict[str, Tensor]:
 def listed(p: list[Tensor], x: Tensor) -> list[Tensor]:
     for _ in range(3):
         g = grad(lambda p: loss({"w": p[0], "b": p[1]}, x))(p)
-        p = [a - 0.1 * b for a, b in zip(p, g)]
+        p = [a - 0.1 * b for a, b in zip(p, g, strict=True)]
     return p
 
 
@@ -69,7 +69,9 @@ def nested(p: tuple[Tensor, tuple[Tensor, Tensor]], x: Tensor) -> tuple[Tensor, 
 
 R = np.random.default_rng(0).standard_normal
 W, B, X = flambeau.tensor(R((3, 3))), flambeau.tensor(R(3)), flambeau.tensor(R((5, 3)))
-CASES: list[tuple[Any, Any]] = [(named, {"w": W, "b": B}), (listed, [W, B]), (fielded, Layer(W, B)), (nested, (W, (B, B)))]
+CASES: list[tuple[Any, Any]] = [
+    (named, {"w": W, "b": B}), (listed, [W, B]), (fielded, Layer(W, B)), (nested, (W, (B, B))),
+]  # fmt: skip
 
 
 @pytest.mark.parametrize(("function", "parameters"), CASES, ids=[f.name for f, _ in CASES])

@@ -113,8 +113,8 @@ def _products(
     own = e.sugared(callee).specialised(e, where, primals, transform) if is_own(e, callee) else None
     if own is not None:
         program, given = own
-        names = {g.name for g in given}
-        left_out = [a for a in functions[0].schema.arguments if a.has_default and a.name not in names]
+        told = {g.name for g in given}
+        left_out = [a for a in functions[0].schema.arguments if a.has_default and a.name not in told]
         defaults = [Given(e.constant(a.default, a.type), where, a.name) for a in left_out]
         return functions[0], program, [*given, *defaults]
     function = named_function(e, callee, name)
