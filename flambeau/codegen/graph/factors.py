@@ -8,7 +8,7 @@ from flambeau.codegen.graph.control import each
 from flambeau.codegen.graph.emitted_function import EmittedFunction
 from flambeau.codegen.graph.interpreter_calls import attempt
 from flambeau.codegen.graph.literals import literal_of
-from flambeau.codegen.graph.matrices import by_columns, is_finite, is_small, matrix_operand, run_loop
+from flambeau.codegen.graph.matrices import by_columns, convert, is_finite, is_small, matrix_operand, run_loop
 from flambeau.codegen.graph.named_operands import operands_by_name
 from flambeau.codegen.graph.native_values import ArrayValue, CannotCompileError
 from flambeau.codegen.graph.representation import Array
@@ -39,28 +39,36 @@ def singular_vectors(fn: EmittedFunction, node: Node) -> None:
 
 
 def orthonormal_and_triangle(fn: EmittedFunction, node: Node) -> None:
-    """`linalg.qr` of the reduced kind, of float64."""
+    """`linalg.qr` of the reduced kind; NumPy has loops over float64 only."""
     x, e = matrix_operand(fn, node), fn.e
-    if literal_of(operands_by_name(fn, node)["mode"]) != "reduced" or x.rep.dtype is not float64:
-        raise CannotCompileError("another mode than 'reduced', or another dtype than float64")
+    if literal_of(operands_by_name(fn, node)["mode"]) != "reduced":
+        raise CannotCompileError("another mode than 'reduced'")
     rows, columns = x.sizes[-2:]
     count = e.intrinsic("smin", rows, columns)
 
     def native() -> tuple[list[ArrayValue], Register]:
-        packed = by_columns(fn, node, x, x.sizes)  # the loop leaves R there, above what Q is made of
-        copy_elements(fn, packed, x)
+        packed = arrays.new(fn, float64, x.sizes, node)  # the loop leaves R there, above what Q is made of
+        _copy(fn, packed, x)
         scales = arrays.new(fn, float64, [*x.sizes[:-2], count], node)
         is_good = run_loop(fn, node, "qr_r_raw", [rows, columns, count], [(packed, 2)], [(scales, 1)])
-        triangle = by_columns(fn, node, x, [*x.sizes[:-2], count, columns])
-        _copy_triangle(fn, triangle, packed)
-        q = by_columns(fn, node, x, [*x.sizes[:-1], count])
+        wide_r = arrays.new(fn, float64, [*x.sizes[:-2], count, columns], node)
+        _copy_triangle(fn, wide_r, packed)
+        wide_q = arrays.new(fn, float64, [*x.sizes[:-1], count], node)
         sizes = [rows, columns, count]
-        is_whole = run_loop(fn, node, "qr_reduced", sizes, [(packed, 2), (scales, 1)], [(q, 2)])
-        for block in (packed, scales):
+        is_whole = run_loop(fn, node, "qr_reduced", sizes, [(packed, 2), (scales, 1)], [(wide_q, 2)])
+        results = [by_columns(fn, node, x, wide.sizes) for wide in (wide_q, wide_r)]
+        for result, wide in zip(results, (wide_q, wide_r), strict=True):
+            _copy(fn, result, wide)
+        for block in (packed, scales, wide_q, wide_r):
             e.raw(f"call void @drop_block(ptr {block.owner})")
-        return [q, triangle], e.binary("and", is_good, is_whole)
+        return results, e.binary("and", is_good, is_whole)
 
-    attempt(fn, node, is_small(fn, x), [Array(float64, x.rep.rank, 0)] * 2, native)
+    attempt(fn, node, is_small(fn, x), [Array(x.rep.dtype, x.rep.rank, 0)] * 2, native)
+
+
+def _copy(fn: EmittedFunction, target: ArrayValue, source: ArrayValue) -> None:
+    """Copy between arrays of float32 and float64."""
+    (copy_elements if target.rep.dtype is source.rep.dtype else convert)(fn, target, source)
 
 
 def _copy_triangle(fn: EmittedFunction, target: ArrayValue, source: ArrayValue) -> None:

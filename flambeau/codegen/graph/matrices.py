@@ -80,16 +80,16 @@ def run_loop(
     wide = [(arrays.new(fn, float64, x.sizes, node), rank) for x, rank in (*operands, *results)]
     count = len(operands)
     for (operand, _), (copy, _) in zip(operands, wide[:count], strict=True):
-        _convert(fn, copy, operand)
+        convert(fn, copy, operand)
     is_good = _each_matrix(fn, PREFIX + name, sizes, wide[:count], wide[count:])
     for (result, _), (computed, _) in zip(results, wide[count:], strict=True):
-        _convert(fn, result, computed)
+        convert(fn, result, computed)
     for x, _ in wide:
         fn.e.raw(f"call void @drop_block(ptr {x.owner})")
     return is_good
 
 
-def _convert(fn: EmittedFunction, target: ArrayValue, source: ArrayValue) -> None:
+def convert(fn: EmittedFunction, target: ArrayValue, source: ArrayValue) -> None:
     """Copy between float32 and float64."""
     e = fn.e
     change, kind = ("fpext", "double") if target.rep.dtype is float64 else ("fptrunc", "float")
