@@ -112,16 +112,16 @@ def _products(
 
     own = e.sugared(callee).specialised(e, where, primals, transform) if is_own(e, callee) else None
     if own is not None:
-        program, given = own
-        told = {g.name for g in given}
-        left_out = [a for a in functions[0].schema.arguments if a.has_default and a.name not in told]
+        program, passed = own
+        names = {one.name for one in passed}
+        left_out = [a for a in functions[0].schema.arguments if a.has_default and a.name not in names]
         defaults = [Given(e.constant(a.default, a.type), where, a.name) for a in left_out]
-        return functions[0], program, [*given, *defaults]
+        return functions[0], program, [*passed, *defaults]
     function = named_function(e, callee, name)
     arguments = _complete(e, function, primals, name, where)
-    names = [a.name for a in function.schema.arguments]
-    by_name = [Given(a.value, a.where, n) for a, n in zip(arguments, names, strict=True)]
-    return function, transform(function, len(names)), by_name
+    formals = function.schema.arguments
+    by_name = [Given(a.value, a.where, formal.name) for a, formal in zip(arguments, formals, strict=True)]
+    return function, transform(function, len(formals)), by_name
 
 
 def _program(kind: str, function: Function, where: SourceRange, options: dict[str, Any]) -> Function:
