@@ -47,7 +47,7 @@ def named(p: dict[str, Tensor], x: Tensor) -> dict[str, Tensor]:
 def listed(p: list[Tensor], x: Tensor) -> list[Tensor]:
     for _ in range(3):
         g = grad(lambda p: loss({"w": p[0], "b": p[1]}, x))(p)
-        p = [a - 0.1 * b for a, b in zip(p, g, strict=True)]
+        p = [p[i] - 0.1 * g[i] for i in range(len(p))]
     return p
 
 
