@@ -69,7 +69,7 @@ def test_tensors_of_several_sizes() -> None:
         function = compiled(UNLIKE, operator, dim)
         for _ in range(3):
             assert function(flambeau.from_numpy(x), 1).numel() == 3
-        with pytest.raises(RuntimeError, match="(?i)size"):
+        with pytest.raises(RuntimeError, match=r"(?i)size"):
             function(flambeau.from_numpy(x), 3)
 
 
@@ -78,5 +78,5 @@ def test_of_no_tensors_there_is_none(operator: str) -> None:
     function = compiled(GROWS, operator, 0)
     for _ in range(3):
         function(flambeau.ones(3), 2)
-    with pytest.raises(RuntimeError, match="(?i)list|empty|tensors"):
+    with pytest.raises(RuntimeError, match=r"(?i)list|empty|tensors"):
         function(flambeau.ones(3), 0)

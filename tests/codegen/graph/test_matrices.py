@@ -24,7 +24,6 @@ PROGRAMS = {
     "singular vectors": "flambeau.linalg.svd(x), flambeau.linalg.svd(x, full_matrices=False)",
     "orthonormal and triangle": "flambeau.linalg.qr(x)",
     "singular values": "flambeau.linalg.svdvals(x)",
-    "singular vectors": "flambeau.linalg.svd(x), flambeau.linalg.svd(x, False)",
     "solve": "flambeau.linalg.solve(x, x * 0.5), flambeau.linalg.solve(x, x[..., 0])",
 }
 
