@@ -9,7 +9,6 @@ from tests.jit.modules.test_module_sizes import work
 
 HEAD = """def f(x: Tensor, y: Tensor, n: int):
     l: List[int] = [1]
-    t: List[Tensor] = [x]
 """
 LINES = {
     "numbers": "    n = n * 3 + {k}\n    if n > 100:\n        n = n % 97\n",
@@ -22,7 +21,6 @@ LINES = {
     "views": "    y = x.view(-1)[1:]\n    y.mul_(1.5)\n",
     "shapes": "    x = x.view(x.size(0), -1).t().reshape(x.size(0)) if x.dim() == 1 else x\n",
     "swaps": "    x, y = y + {k}, x\n",
-    "growing": "    t.append(t[-1] * y + {k})\n",
     "loops": "    for i in range(n % 3 + 1):\n        n = n + i % 2\n",
     "breaks": "    for i in range(n):\n        if i > {k}:\n            break\n        n = n - 1\n",
 }
@@ -32,7 +30,7 @@ LINES = {
 def test_work_is_linear(line: str) -> None:
     def run(count: int) -> None:
         body = "".join(line.replace("{k}", str(k)) for k in range(count))
-        function = flambeau.CompilationUnit(f"{HEAD}{body}    return x, n, l, t\n").f
+        function = flambeau.CompilationUnit(f"{HEAD}{body}    return x, n, l\n").f
         for _ in range(2):
             function(flambeau.ones(10), flambeau.ones(10), 3)
 
