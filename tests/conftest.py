@@ -7,7 +7,6 @@ others.
 
 The tests themselves, some million objects, and what earlier files of tests left (plans, graphs, declarations), are kept
 out of sight of the garbage collector, which some tests ask often.
-Code is made with little work, but in the directories that are about native code: there with all of LLVM's passes.
 With `FLAMBEAU_CPU`, which chooses what code is made for, tests run at a level that this machine has, or are skipped.
 """
 
@@ -19,11 +18,9 @@ import os
 import shutil
 import signal
 import tempfile
-from pathlib import Path
 
 import pytest
 
-from flambeau.codegen.llvm.effort import OPT
 from flambeau.codegen.llvm.engine import available, leave_glue
 from flambeau.codegen.llvm.host import VARIABLE, ProcessorError, processor_of
 from flambeau.codegen.llvm.processor import LEVELS
@@ -34,11 +31,6 @@ if "PYTEST_XDIST_WORKER" not in os.environ:  # workers inherit what is set here
     os.environ["FLAMBEAU_CACHE_DIR"] = _directory
 os.environ.pop("FLAMBEAU_CACHE", None)
 os.environ["FLAMBEAU_BACKGROUND"] = "off"
-
-TESTS = Path(__file__).parent
-_CHOSEN = frozenset(os.environ)
-FULL_EFFORT = frozenset({"benchmarks", "codegen", "examples", "executor", "random_programs", "te"})
-"""Directories whose tests run the code that users run, to the last instruction."""
 
 if signal.getsignal(signal.SIGINT) is signal.SIG_IGN:  # as shells start what runs in the background
     signal.signal(signal.SIGINT, signal.default_int_handler)
@@ -58,12 +50,6 @@ def pytest_collection_modifyitems(items: list[pytest.Item]) -> None:
             raise
         for item in items:
             item.add_marker(pytest.mark.skip(reason=str(error)))
-
-
-def pytest_runtest_setup(item: pytest.Item) -> None:
-    directory = item.path.relative_to(TESTS).parts[0] if item.path.is_relative_to(TESTS) else ""
-    if OPT not in _CHOSEN:
-        os.environ[OPT] = "2" if directory in FULL_EFFORT else "0"
 
 
 def pytest_sessionfinish() -> None:

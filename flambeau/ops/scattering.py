@@ -62,12 +62,20 @@ def _fill_masked(self: Array, mask: Array, value: Array) -> None:
 
 
 def _shape_of_named(shape: Sequence[int], where: tuple[Any, ...]) -> tuple[int, ...]:
-    """The sizes of what an index names."""
+    """The sizes of what an index names, of the sizes of its arrays alone: these may lie on a device.
+
+    >>> _shape_of_named((4, 5, 6), (slice(None), np.zeros((2, 1), int), np.zeros(3, int)))
+    (4, 2, 3)
+    >>> _shape_of_named((4, 5, 6), (np.zeros(3, int), slice(None), np.zeros(3, int)))
+    (3, 5)
+    """
     named = [dim for dim, index in enumerate(where) if not isinstance(index, slice)]
-    if len(named) == 1:
-        [dim] = named
-        return (*shape[:dim], *where[dim].shape, *shape[dim + 1 :])
-    return np.broadcast_to(np.False_, shape)[where].shape  # type: ignore[no-any-return]
+    if not named:
+        return tuple(shape)
+    are_neighbours = named[-1] - named[0] + 1 == len(named)
+    kept = [size for dim, size in enumerate(shape) if dim not in named]
+    at = named[0] if are_neighbours else 0
+    return (*kept[:at], *np.broadcast_shapes(*(where[dim].shape for dim in named)), *kept[at:])
 
 
 def names_one_slice(indices: Sequence[Array | None]) -> bool:

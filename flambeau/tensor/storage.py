@@ -35,7 +35,19 @@ HOME: Final = "flambeau.storage"
 
 
 class Storage:
-    """One extent of memory, kept alive by `base`."""
+    """One extent of memory as bytes, shared with all tensors that look at it.
+
+    Tensors give theirs by `untyped_storage()`. One made of an array shares the array's memory, and keeps it alive.
+
+    Args:
+        base: the array whose memory it is.
+
+    >>> import flambeau
+    >>> x = flambeau.zeros(3)
+    >>> memory = x.untyped_storage()
+    >>> isinstance(memory, flambeau.UntypedStorage), memory.nbytes(), memory.data_ptr() == x.data_ptr()
+    (True, 12, True)
+    """
 
     __slots__ = ("__weakref__", "_bytes", "base", "version")
 

@@ -12,6 +12,7 @@ import pytest
 
 import flambeau
 from flambeau import Tensor
+from flambeau.executor import trial
 
 
 def out_of_one_loop(x: Tensor, n: int) -> tuple[int, list[int], list[int]]:
@@ -29,17 +30,17 @@ def out_of_several(x: Tensor, n: int) -> tuple[Tensor, list[float], int]:
     y = x
     rest = [0.5]
     print("at", {n + 0.5: n})
-    for i in range(3):
+    for i in range(x.size(0)):
         y = y * 2
         if n == i:
             return y, rest, 1
     print("past", {n + 0.5: n})
-    for i in range(3):
+    for i in range(x.size(0)):
         y = y + 1
         rest.append(1.0)
         if n == i + 3:
             return y, rest, 2
-    for i in range(3):
+    for i in range(x.size(0)):
         y = y + 1
         if n == i + 6:
             return y[0], rest, 3
@@ -50,7 +51,7 @@ def out_of_nested(x: Tensor, n: int) -> tuple[Tensor, list[int] | None]:
     y = x
     print(f"at {n}")
     for i in range(x.size(0)):
-        for j in range(2):
+        for j in range(x.size(0) - 1):
             y = y + j
             if n == i * 2 + j:
                 return y, [i, j]
@@ -60,7 +61,7 @@ def out_of_nested(x: Tensor, n: int) -> tuple[Tensor, list[int] | None]:
 
 def one_number(x: Tensor, n: int) -> float:
     for i in range(x.size(0)):
-        for j in range(2):
+        for j in range(x.size(0) - 1):
             if n == i * 2 + j:
                 return float(x[i, j]) * 2.5
         print(f"past {i}")
@@ -74,10 +75,11 @@ def plain(value: Any) -> Any:
 
 
 @pytest.mark.parametrize("program", [out_of_one_loop, out_of_several, out_of_nested, one_number])
-def test_every_way_out(program: Any) -> None:
+def test_every_way_out(program: Any, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(trial, "SHARE", 2.0)  # native code serves, whether or not the interpreter is quicker
     fn = flambeau.script(program)
     x = flambeau.arange(12.0).reshape(3, 4)
-    for _ in range(3):
+    for _ in range(x.size(0)):
         for n in range(-1, 10):
             with contextlib.redirect_stdout(io.StringIO()) as found:
                 given = fn(x, n)

@@ -18,20 +18,20 @@ from flambeau.codegen.numpy_generator import END
 from flambeau.ir.graph import Graph
 
 DRAWS: Final = "python::np_random_"
-NORMAL: Final = frozenset({"python::np_random_normal", "python::np_random_floats"})
-"""Operators that may draw normal numbers."""
 CALLS = ("prim::CallFunction", "prim::CallMethod", "^")
 NULL = Register("null", "ptr", 1)
 
 
 def new_slot(e: LaneEmitter, graph: Graph) -> DrawSlot | None:
     """The slot of a function that draws; None for others."""
-    names = {node.op for node in graph.all_nodes()}
+    nodes = graph.listed_nodes()
+    names = {node.op for node in nodes}
     if not any(name.startswith(DRAWS) for name in names) or any(name.startswith(CALLS) for name in names):
         return None
     slot = e.slot("ptr", 8)
     e.entry.append(f"  store ptr null, ptr {slot}")
-    return DrawSlot(slot, not NORMAL.isdisjoint(names))
+    definitions = [node.definition for node in nodes if node.definition is not None]
+    return DrawSlot(slot, any(definition.traits.draws_normals for definition in definitions))
 
 
 def give_back(fn: EmittedFunction) -> None:

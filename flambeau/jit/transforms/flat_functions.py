@@ -16,7 +16,7 @@ from collections.abc import Callable, Hashable, Sequence
 from typing import Any, Final
 
 from flambeau.executor.executor import attach
-from flambeau.jit.transforms.outlines import compiled_text
+from flambeau.jit.transforms.outlines import compiled_text, header_of, names_of
 from flambeau.program.function import Function
 from flambeau.schema.types import DictType, ListType, OptionalType, TensorType, TupleType, Type
 from flambeau.specialise.cache import SpecialisationCache
@@ -233,8 +233,8 @@ def flat_results(function: Function) -> tuple[Function, Structure] | None:
         return None
     if all(child.is_leaf for child in structure.children):
         return function, structure
-    names = [a.name for a in function.schema.arguments]
-    header = ", ".join([f"{a.name}: {a.type.annotation}" for a in function.schema.arguments])
+    names = names_of(function.schema, f"{MARK}_a")
+    header = header_of(function.schema, names)
     values = [f"{MARK}_r{n}" for n in range(structure.count)]
     target = _written(structure, iter(values))
     lines = [

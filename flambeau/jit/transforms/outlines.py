@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import typing
 from collections.abc import Sequence
+from keyword import iskeyword
 from typing import Any, Final
 
 from flambeau.analysis.effects import is_random
@@ -40,8 +41,8 @@ class Outline:
         self.mark = "_"
         while any(a.name.startswith(self.mark) for a in schema.arguments):
             self.mark += "_"
-        self.names = [a.name for a in schema.arguments]
-        self.header = ", ".join(f"{a.name}: {a.type.annotation}" for a in schema.arguments)
+        self.names = names_of(schema, f"{self.mark}a")
+        self.header = header_of(schema, self.names)
         self.call = ", ".join(self.names)
         self.is_one_argument = isinstance(argnums, int)
         numbers = [argnums] if isinstance(argnums, int) else list(argnums)
@@ -96,6 +97,18 @@ class Outline:
         ]  # fmt: skip
 
 
+def names_of(schema: FunctionSchema, mark: str) -> list[str]:
+    """The names of parameters in texts: a number behind a mark for what no text can name, as attributes that native
+    code takes as arguments."""
+    names = [a.name for a in schema.arguments]
+    return [x if x.isidentifier() and not iskeyword(x) else f"{mark}{n}" for n, x in enumerate(names)]
+
+
+def header_of(schema: FunctionSchema, names: Sequence[str]) -> str:
+    """The text of parameters, under these names."""
+    return ", ".join(f"{name}: {a.type.annotation}" for name, a in zip(names, schema.arguments, strict=True))
+
+
 def written(texts: Sequence[str], *, is_tuple: bool) -> str:
     """A value, or a tuple of values, as text."""
     return f"({', '.join(texts)}{',' if len(texts) == 1 else ''})" if is_tuple else texts[0]
@@ -139,7 +152,7 @@ def compiled(name: str, lines: Sequence[str], outline: Outline, names: dict[str,
         f"{m}f": outline.function, f"{m}grad": grad, f"{m}zeros_like": packet_of("aten::zeros_like"),
         f"{m}stack": packet_of("aten::stack"), f"{m}eye": packet_of("aten::eye"), f"{m}vmap": batches_of, **names,
     })  # fmt: skip
-    by_name = {a.name: a for a in outline.function.schema.arguments}
+    by_name = dict(zip(outline.names, outline.function.schema.arguments, strict=True))
     required = len(last.schema.arguments) > len(by_name)  # tangents come behind
     arguments = [a if required else by_name.get(a.name, a) for a in last.schema.arguments]
     return Function(name, last.graph, FunctionSchema(name, "", tuple(arguments), last.schema.returns))

@@ -46,7 +46,8 @@ def call_within(function: Function, arguments: Sequence[Any]) -> Any:
     asks = is_grad_enabled() and any(isinstance(a, Tensor) and a.requires_grad for a in arguments)
     if not asks and owner(arguments) is None:
         return NotImplemented if stack().modes or innermost() is None else _alone(function, arguments)
-    return NotImplemented if known.call is None else known.call.apply(*arguments)
+    call = known.call()
+    return NotImplemented if call is None else call.apply(*arguments)
 
 
 def _alone(function: Function, arguments: Sequence[Any]) -> Any:
@@ -58,7 +59,7 @@ def _alone(function: Function, arguments: Sequence[Any]) -> Any:
 
 
 class _Programs:
-    """The custom function that calls of a scripted function are."""
+    """The custom function that calls of a scripted function are, made for the first call that a transform is about."""
 
     def __init__(self, function: ScriptFunction) -> None:
         self.function = function
@@ -68,17 +69,24 @@ class _Programs:
         self.tensor_indices = tuple([n for n, a in enumerate(arguments) if isinstance(a.type, TensorType)])
         self.pull: ScriptFunction | None = None
         self.push: ScriptFunction | None = None
-        self.call: Any = None
         self.takes_objects = any(isinstance(a.type, NamedType) for a in arguments)
         """Whether tensors may come in what nobody looks into."""
-        if self.flat.takes_containers or self.takes_objects:
-            return
-        try:
-            self.pull = ScriptFunction(program_of("vjp", function.script_function, argnums=self.tensor_indices))
-        except (TypeError, ValueError):
-            return  # results that are no tensors
-        self.call = _custom(self)
-        self.call.__name__ = self.call.__qualname__ = function.name
+        self._call: Any = None
+        self._is_made = False
+
+    def call(self) -> Any:
+        """The custom function; None where results are no tensors."""
+        if not self._is_made:
+            try:
+                program = program_of("vjp", self.function.script_function, argnums=self.tensor_indices)
+            except (TypeError, ValueError):
+                pass
+            else:
+                self.pull = ScriptFunction(program)
+                self._call = _custom(self)
+                self._call.__name__ = self._call.__qualname__ = self.function.name
+            self._is_made = True
+        return self._call
 
     def along(self, primals: Sequence[Any], tangents: Sequence[Any]) -> Any:
         """The tangents of the results."""

@@ -142,10 +142,10 @@ def larger_rank(A: TensorType, B: TensorType) -> Sizes | None:
 
 
 def solved_rank(A: TensorType, B: TensorType) -> Sizes | None:
-    """The sizes of the solution of a system with matrices on the right: theirs, and the larger batch's rank."""
+    """The rank of the solution of a system with matrices on the right, and its columns: theirs."""
     if A.sizes is None or B.sizes is None or len(B.sizes) < 2:
         return None
-    return (*[None] * (max(len(A.sizes), len(B.sizes)) - 2), *B.sizes[-2:])
+    return (*[None] * (max(len(A.sizes), len(B.sizes)) - 1), B.sizes[-1])
 
 
 # -- samples ----------------------------------------------------------------------------------------------------------

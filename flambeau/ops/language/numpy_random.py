@@ -15,6 +15,7 @@ import numpy as np
 from flambeau.ops.language.declare import declare
 from flambeau.schema.dtype import float64, int64
 from flambeau.schema.opdef import Effect
+from flambeau.schema.traits import Traits
 from flambeau.tensor.tensor import Tensor, wrap
 
 FLOATS: Final[dict[str, tuple[str, ...]]] = {
@@ -86,6 +87,7 @@ declare(
 declare(
     "python::np_random_floats(str name, float[] parameters, int[] size) -> Tensor", _array, effect=Effect.WORLD,
     dtype=lambda *_: float64, shape=lambda name, parameters, size: _of_size(size),
+    traits=Traits(draws_normals=True),
 )  # fmt: skip
 declare(
     "python::np_random_ints(str name, float[] parameters, int[] size) -> Tensor", _array, effect=Effect.WORLD,
@@ -103,8 +105,9 @@ declare("python::np_random_double() -> float", lambda: np.random.random_sample()
 for _name, _parameters in (("uniform", "float low, float high"), ("normal", "float loc, float scale"),
                            ("exponential", "float scale")):  # fmt: skip
     declare(
-        f"python::np_random_{_name}({_parameters}) -> float", partial(_draw_one, _name), effect=Effect.WORLD
-    )
+        f"python::np_random_{_name}({_parameters}) -> float", partial(_draw_one, _name), effect=Effect.WORLD,
+        traits=Traits(draws_normals=_name == "normal"),
+    )  # fmt: skip
 declare("python::np_random_seed(int seed) -> ()", lambda seed: np.random.seed(seed), effect=Effect.WORLD)
 declare("python::np_random_shuffle(Tensor(a!) x) -> ()", _shuffle, effect=Effect.WORLD)
 declare(

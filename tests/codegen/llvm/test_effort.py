@@ -1,4 +1,4 @@
-"""`FLAMBEAU_OPT`: code that is made with little work gives the same values, and is kept apart."""
+"""`FLAMBEAU_OPT`: code that is made with little work gives the same values but for rounding, and is kept apart."""
 
 from __future__ import annotations
 
@@ -28,7 +28,7 @@ def test_values_are_the_same(monkeypatch: pytest.MonkeyPatch) -> None:
         function = flambeau.script(waves)
         function.compile(x, 50)
         sums.append(function(x, 50).item())
-    assert sums[0] == sums[1]
+    assert sums[0] == pytest.approx(sums[1], rel=1e-6)
     assert sums[0] == pytest.approx(waves(x, 50).item(), rel=1e-6)
 
 

@@ -122,7 +122,7 @@ def test_c15_containers_run_compiled_code_for_any_sizes() -> None:
         return (x * x).mean()
 
     for transform in (grad(loss), vmap(value_and_grad(loss), (None, 0))):
-        for rows in (2, 5, 7):
+        for rows in (2, 5, 7, 4):
             transform(P, X[:2].repeat(rows, 1))
         assert len(transform.explain(measure=False).compilations) == 1
         transform.compile({"b": B, "w": W}, X)  # another order of keys is another structure

@@ -9,6 +9,8 @@ import flambeau
 from flambeau import Tensor
 from flambeau.func import grad, hessian, jacfwd, jacrev, jvp, vjp, vmap
 from flambeau.jit.transforms import within
+from flambeau.jit.transforms.outlines import names_of
+from flambeau.util.record import replace
 
 X = flambeau.tensor([0.3, 0.5, 0.7]).double()
 BASIS = flambeau.eye(3).double()
@@ -116,3 +118,39 @@ def test_a_call_with_loops_is_one_of_its_own_program() -> None:
     assert known is not None
     assert known.pull is not None
     assert known.pull.explain().is_native
+
+
+class Stepping(flambeau.nn.Module):
+    def __init__(self) -> None:
+        super().__init__()
+        self.scale = flambeau.nn.Module()
+        self.scale.rate = flambeau.nn.Parameter(X)
+
+    def forward(self, x: Tensor, steps: int) -> Tensor:
+        for _ in range(steps):
+            x = x + self.scale.rate * flambeau.sin(x)
+        return x
+
+
+def test_a_method_with_loops_takes_attributes_of_attributes() -> None:
+    module = Stepping()
+    scripted = flambeau.jit.script(module)
+    rows = flambeau.stack([X, -X])
+    for _ in range(3):
+        got = vmap(grad(lambda x: scripted(x, 3).sum()))(rows).detach()
+        np.testing.assert_allclose(got.numpy(), vmap(grad(lambda x: module(x, 3).sum()))(rows).detach().numpy())
+
+
+def test_a_method_with_loops_runs_without_passes() -> None:
+    module = Stepping()
+    scripted = flambeau.jit.script(module)
+    with flambeau.jit.optimized_execution(False):
+        for _ in range(3):
+            np.testing.assert_allclose(scripted(X, 3).detach().numpy(), module(X, 3).detach().numpy())
+
+
+def test_parameters_that_no_text_can_name_have_numbers() -> None:
+    schema = stepped.script_function.schema
+    x, k, steps = schema.arguments
+    schema = replace(schema, arguments=(x, replace(k, name="k.rate"), replace(steps, name="while")))
+    assert names_of(schema, "_a") == ["x", "_a1", "_a2"]
