@@ -15,6 +15,7 @@ import tokenize
 from collections.abc import Callable, Mapping
 from types import FrameType, FunctionType
 
+from flambeau.frontend.source.decorated import beyond_decorator
 from flambeau.frontend.source.enclosing import enclosing_types
 from flambeau.frontend.source.lost_source import find_lines
 from flambeau.frontend.source.syntax_errors import syntax_message
@@ -111,7 +112,9 @@ def _is_indented(text: str) -> bool:
 
 
 def innermost_function(fn: object) -> FunctionType:
-    """The function that was written: below bound methods, static and class methods, and `functools.wraps`.
+    """The function that is meant: below bound methods, static and class methods, and decorators that change no value.
+
+    Where a decorator does, it is one that calls what the decorator made.
 
     Raises `FrontendError` for what is no function.
     """
@@ -120,7 +123,7 @@ def innermost_function(fn: object) -> FunctionType:
         if inspect.ismethod(value) or isinstance(value, (staticmethod, classmethod)):
             value = value.__func__
         elif hasattr(value, "__wrapped__") and not inspect.isclass(value):
-            value = value.__wrapped__
+            value = beyond_decorator(value)
         else:
             break
     if isinstance(value, FunctionType):

@@ -12,6 +12,7 @@ from __future__ import annotations
 
 import ast
 
+from flambeau.frontend.source.decorated import without_any
 from flambeau.frontend.source.python_source import ParsedText, innermost_function, parse_function, parse_text
 from flambeau.frontend.source.type_comments import find_type_comments
 from flambeau.frontend.trees.conversion_rules import Context
@@ -41,6 +42,7 @@ def get_tree(fn: object, name: str | None = None, self_name: str | None = None) 
             raise FrontendError(ONE_FUNCTION.format(count=len(trees)))
         return _renamed(trees[0], name)
     text, node = parse_function(innermost_function(fn))
+    without_any(innermost_function(fn), node)
     if self_name is not None and not (node.args.posonlyargs or node.args.args):
         raise FrontendError(NO_SELF, text.first(node, "def"))
     if self_name is not None:
