@@ -3,7 +3,6 @@ PYTHON ?= python3
 VENV ?= .venv
 PY := $(VENV)/bin/python
 READY := $(VENV)/.ready
-FULL := benchmarks codegen examples executor random_programs te
 NATIVE := $(addprefix tests/codegen/,kernel lower products) $(addprefix tests/codegen/llvm/test_,accuracy.py bounds.py packing.py) $(addprefix tests/codegen/graph/test_,lanes.py loops.py writes.py) $(addprefix tests/executor/test_,fastmath.py whole_tensors.py) $(addprefix tests/codegen/test_,convolutions.py channel_convolutions.py)
 
 unexport PYTHONDONTWRITEBYTECODE  # tests start many processes: without files of bytecode each compiles the package anew, for a second
@@ -22,9 +21,9 @@ $(READY): pyproject.toml
 demo: $(READY) ## script the examples, show every stage, write build/demo.html
 	$(PY) -m examples.demo
 
-test: $(READY) ## run all tests: those of native code as users run it, the others with code that LLVM makes quickly
+test: $(READY) ## run all tests: those of kernels as users run them, the others with code that LLVM makes quickly
 	@status=0; run() { echo "pytest $$*" >&2; "$(PY)" -m pytest -n 2 --dist worksteal -q --durations=5 "$$@" || test $$? -eq 5 || status=1; }; \
-	run $(addprefix tests/,$(FULL)) $(PYTEST); export FLAMBEAU_OPT=0; run $(addprefix --ignore=tests/,$(FULL)) $(PYTEST); exit $$status
+	run $(NATIVE) $(PYTEST); export FLAMBEAU_OPT=0; run $(addprefix --ignore=,$(NATIVE)) $(PYTEST); exit $$status
 
 test-v%: $(READY) ## run the tests of native code at a level of x86-64: test-v2, test-v3 (no AVX-512), test-v4
 	MALLOC_PERTURB_=85 FLAMBEAU_CPU=x86-64-v$* $(PY) -m pytest -n 2 --dist worksteal -q $(NATIVE) $(PYTEST)

@@ -45,6 +45,8 @@ NO_OPTIMIZE = "script's `optimize` has no effect; with jit.optimized_execution(F
 NO_EXAMPLES = "script's `example_inputs` have no effect: types come from annotations, which the functions need"
 WHAT_TO_SCRIPT = "script takes a function, a module, or a Python module with functions, not a {kind}: {hint}"
 
+CLASS_METHOD = "programs may call {0}.{1}(...), or make it a function or a static method"
+
 
 class Scripting(Protocol):
     """What `script` gives that was only told its options: a decorator."""
@@ -200,9 +202,23 @@ def script_with(obj: Any, options: Options) -> Any:
         return script_with(getattr(obj, SUBSTITUTE)(), options)
     if scripting is not None:
         return scripting(obj, options)
-    if inspect.isfunction(obj) or inspect.ismethod(obj) or hasattr(obj, "__wrapped__"):
+    if inspect.ismethod(obj):
+        return _method(obj, options)
+    if inspect.isfunction(obj) or hasattr(obj, "__wrapped__"):
         return script_function(obj, options)
     return _instance(obj, options)
+
+
+def _method(method: types.MethodType, options: Options) -> Any:
+    """A method of an object: that of the scripted object. Raises TypeError for a method of a class."""
+    owner, name = method.__self__, method.__name__
+    if isinstance(owner, type):
+        raise TypeError(WHAT_TO_SCRIPT.format(kind="class method", hint=CLASS_METHOD.format(owner.__name__, name)))
+    scripted = script_with(owner, options)
+    if not isinstance(scripted, RecursiveScriptModule):
+        return getattr(scripted, name)
+    with REGISTRY.lock:
+        return scripted._method(name)
 
 
 def _module(module: Module, options: Options) -> RecursiveScriptModule:

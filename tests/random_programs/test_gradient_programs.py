@@ -14,7 +14,7 @@ from tests.random_programs.gradients.check import disagreement, paths_for, point
 from tests.random_programs.gradients.generate import PARAMETERS, generate
 from tests.random_programs.model import Program, Statement, unused
 
-CHUNKS, PER_CHUNK = 2, 5
+CHUNKS, PER_CHUNK = 2, 3
 SEEDS = range(CHUNKS * PER_CHUNK)
 
 

@@ -92,27 +92,30 @@ def _contents(cell: Any) -> Any:
 
 def _returns_what_comes(node: ast.FunctionDef, names: set[str]) -> bool:
     """Whether each `return` gives a call of one of the names with the arguments of the definition, or holds it."""
-    taken = [a.arg for a in (*node.args.posonlyargs, *node.args.args)]
-    own: list[ast.expr] = [ast.Name(name, ast.Load()) for name in taken]
-    if node.args.vararg is not None:
-        own.append(ast.Starred(ast.Name(node.args.vararg.arg, ast.Load()), ast.Load()))
-    keywords = [ast.keyword(a.arg, ast.Name(a.arg, ast.Load())) for a in node.args.kwonlyargs]
-    if node.args.kwarg is not None:
-        keywords.append(ast.keyword(None, ast.Name(node.args.kwarg.arg, ast.Load())))
-    calls = {ast.dump(ast.Call(ast.Name(name, ast.Load()), own, keywords)) for name in names}
-    stored = [n for n in ast.walk(node) if isinstance(n, ast.Name) and isinstance(n.ctx, ast.Store | ast.Del)]
-    results = {
-        target.id for n in ast.walk(node) if isinstance(n, ast.Assign) and ast.dump(n.value) in calls
-        for target in n.targets if isinstance(target, ast.Name)
-    }  # fmt: skip
-    once = {name for name in results if sum(s.id == name for s in stored) == 1}
-    kept = {name.arg for name in ast.walk(node.args) if isinstance(name, ast.arg)}
+    calls = _calls_with_own_arguments(node.args, names)
+    stored = [n.id for n in ast.walk(node) if isinstance(n, ast.Name) and isinstance(n.ctx, ast.Store | ast.Del)]
+    assigned = [n for n in ast.walk(node) if isinstance(n, ast.Assign) and ast.dump(n.value) in calls]
+    targets = {target.id for n in assigned for target in n.targets if isinstance(target, ast.Name)}
+    results = {name for name in targets if stored.count(name) == 1}
+    arguments = {argument.arg for argument in ast.walk(node.args) if isinstance(argument, ast.arg)}
     returned = [n.value for n in ast.walk(node) if isinstance(n, ast.Return)]
-    return (
-        bool(returned)
-        and all(r is not None and (ast.dump(r) in calls or _names(r, once)) for r in returned)
-        and kept.isdisjoint(s.id for s in stored)
-    )
+    gives = all(r is not None and (ast.dump(r) in calls or _names(r, results)) for r in returned)
+    return gives and bool(returned) and arguments.isdisjoint(stored)
+
+
+def _calls_with_own_arguments(args: ast.arguments, names: set[str]) -> set[str]:
+    """Calls of each name with all arguments of a definition, as `ast.dump` writes them."""
+    own: list[ast.expr] = [_read(a.arg) for a in (*args.posonlyargs, *args.args)]
+    if args.vararg is not None:
+        own.append(ast.Starred(_read(args.vararg.arg), ast.Load()))
+    keywords = [ast.keyword(a.arg, _read(a.arg)) for a in args.kwonlyargs]
+    if args.kwarg is not None:
+        keywords.append(ast.keyword(None, _read(args.kwarg.arg)))
+    return {ast.dump(ast.Call(_read(name), own, keywords)) for name in names}
+
+
+def _read(name: str) -> ast.Name:
+    return ast.Name(name, ast.Load())
 
 
 def _names(node: ast.expr, names: set[str]) -> bool:
@@ -141,9 +144,9 @@ def _forwarder(value: Any) -> FunctionType | None:
     called = _as_it_stands(value) if isinstance(value, FunctionType) else value
     name = f"decorator_of_{node.name}"
     arguments = [*node.args.posonlyargs, *node.args.args]
-    passed: list[ast.expr] = [ast.Name(a.arg, ast.Load()) for a in arguments]
-    keywords = [ast.keyword(a.arg, ast.Name(a.arg, ast.Load())) for a in node.args.kwonlyargs]
-    node.body = [ast.Return(ast.Call(ast.Name(name, ast.Load()), passed, keywords))]
+    passed: list[ast.expr] = [_read(a.arg) for a in arguments]
+    keywords = [ast.keyword(a.arg, _read(a.arg)) for a in node.args.kwonlyargs]
+    node.body = [ast.Return(ast.Call(_read(name), passed, keywords))]
     node.decorator_list = []
     node.args.defaults = [ast.Constant(...) for _ in node.args.defaults]
     node.args.kw_defaults = [None if d is None else ast.Constant(...) for d in node.args.kw_defaults]
