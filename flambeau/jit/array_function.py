@@ -190,9 +190,6 @@ class ArrayFunction(ScriptFunction):
         names = [name for is_array, _, name in self._arrays if is_array]
         return ArrayFunction(self._python, self._template, names, options, self._generic)
 
-    def __reduce__(self) -> Any:
-        return self._shown().__reduce__()
-
 
 def _pattern_of(value: Any) -> Any:
     """What is known of an argument: of an array its dtype and rank, of a list or dict those of what is in it."""

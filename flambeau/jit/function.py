@@ -5,8 +5,9 @@ from __future__ import annotations
 import functools
 import inspect
 import pickle
+import sys
 from collections.abc import Callable, Mapping, Sequence
-from typing import TYPE_CHECKING, Any, Generic
+from typing import TYPE_CHECKING, Any, Generic, Self
 
 from flambeau.codegen import available, native_call
 from flambeau.codegen.callable_type import MISSED, prepare
@@ -402,9 +403,24 @@ class ScriptFunction(NativeBase, Generic[P, R]):  # type: ignore[misc]  # made a
             ]
         )
 
+    def __copy__(self) -> Self:
+        return self
+
+    def __deepcopy__(self, memo: dict[int, Any]) -> Self:
+        return self
+
     def __reduce__(self) -> Any:
+        """The name by which other processes find it, as of Python's functions."""
+        python = self._python
+        owner: Any = sys.modules.get(getattr(python, "__module__", ""))
+        path = getattr(python, "__qualname__", "")
+        for part in path.split("."):
+            owner = getattr(owner, part, None)
+        if owner is self:
+            return path
         raise pickle.PickleError(
-            "ScriptFunction cannot be pickled; keep the Python function and script it where it is needed"
+            "ScriptFunction cannot be pickled, for no module has it under its name, where other processes look; "
+            "keep the Python function and script it where it is needed"
         )
 
 

@@ -231,7 +231,8 @@ def _list(element: Converter, plain: type | None = None) -> Converter:
                 shared[i] = element(item)
             return shared
         if not isinstance(value, list | tuple | range):
-            raise MismatchError(f"{_shown(value)} is no list")
+            hint = "; value.tolist() makes one" if hasattr(value, "tolist") else ""
+            raise MismatchError(f"{_shown(value)} is no list{hint}")
         items = []
         for i, item in enumerate(value):
             try:

@@ -103,6 +103,11 @@ CAUSES = [
     ("x: Tensor", "return x.max(axis=0)",
      "max() has no parameter 'axis': it is called 'dim', and gives values and indices; amax(dim=...) gives the values "
      "alone."),
+    ("x", "x.append(3)", "'Tensor (inferred)' object has no attribute or method 'append'. What has no annotation is a "
+     "Tensor: say what it is, as x: list[float]."),
+    ("x", "return x.items()", "'Tensor (inferred)' object has no attribute or method 'items'. What has no annotation is a "
+     "Tensor: say what it is, as x: dict[str, float]."),
+    ("x", "return x.copy()", "copy() has no meaning for Tensor. Write x.clone()."),
     ("x: Tensor", "return x.copy()", "copy() has no meaning for Tensor. Write x.clone()."),
     ("x: Tensor", "return x.mean(axis=0)", "mean() has no parameter 'axis': it is called 'dim'."),
     ("x: Tensor", "return x.sum(dim=0, keepdims=True)", "sum() has no parameter 'keepdims': it is called 'keepdim'."),

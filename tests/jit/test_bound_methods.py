@@ -59,5 +59,5 @@ def test_methods_of_modules(name: str) -> None:
 
 
 def test_methods_of_classes_are_refused() -> None:
-    with pytest.raises(TypeError, match=r"not a class method: programs may call Scale.twice\(\.\.\.\), or make it a func"):
+    with pytest.raises(TypeError, match=r"not a class method: programs may call Scale.twice\(\.\.\.\), or make it a"):
         flambeau.script(Scale.twice)

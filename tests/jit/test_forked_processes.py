@@ -202,6 +202,24 @@ def test_c10_what_goes_to_another_process() -> None:
     assert generator.initial_seed() == 3
     later = flambeau.jit._awaitable(pow, 2, 3)
     for value in (flambeau.jit.Future(), later, flambeau.script(scaled), flambeau.script(flambeau.nn.Linear(2, 2))):
-        with pytest.raises((pickle.PickleError, RuntimeError, TypeError), match=r"cannot be pickled[:;] ") as caught:
+        with pytest.raises((pickle.PickleError, RuntimeError, TypeError), match=r"cannot be pickled[:;,] ") as caught:
             pickle.dumps(value)
         assert "_thread" not in str(caught.value)
+
+
+@flambeau.script
+def shared(x: Tensor, n: int) -> Tensor:
+    return x * n
+
+
+@flambeau.script
+def of_arrays(x: np.ndarray) -> float:
+    return x.sum()
+
+
+def test_functions_of_modules_go_to_processes_by_their_names() -> None:
+    assert pickle.loads(pickle.dumps(shared)) is shared
+    assert pickle.loads(pickle.dumps(of_arrays)) is of_arrays
+    with multiprocessing.get_context("fork").Pool(1) as pool:
+        assert pool.apply(of_arrays, (np.ones(3),)) == 3.0
+        assert pool.starmap(shared, [(flambeau.ones(1), 2)])[0].tolist() == [2.0]

@@ -72,6 +72,8 @@ _IN_PYTHON: Final[dict[type[Type], Any]] = {
 }  # fmt: skip
 """Where the names of attributes are that somebody may have meant."""
 _ALIKE: Final = 0.75
+_ANNOTATIONS: Final = ((list, "x: list[float]"), (dict, "x: dict[str, float]"), (str, "x: str"))
+NOT_ANNOTATED: Final = "What has no annotation is a Tensor: say what it is, as {}."
 NOT_INITIALISED = " Did you forget to initialize an attribute in __init__()?"
 
 
@@ -87,6 +89,8 @@ def advice(type_: Type, name: str) -> str:
     if isinstance(type_, ClassType):
         return NOT_INITIALISED
     text = ADVICE.get(type(type_), {}).get(name)
+    if text is None and isinstance(type_, TensorType) and type_.inferred and not name.startswith("_"):
+        text = next((NOT_ANNOTATED.format(shown) for kind, shown in _ANNOTATIONS if hasattr(kind, name)), None)
     if text is None and type(type_) in _IN_PYTHON:
         names = [n for n in dir(_IN_PYTHON[type(type_)]) if not n.startswith("_")]
         alike = get_close_matches(name, names, 1, _ALIKE)
