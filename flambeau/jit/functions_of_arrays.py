@@ -28,6 +28,7 @@ from flambeau.frontend.trees.tree_views import Apply, Select
 from flambeau.jit.array_function import ArrayFunction
 from flambeau.jit.modules.module_classes import ModuleClasses
 from flambeau.jit.resolver import PythonResolver, compile_python_function
+from flambeau.jit.unannotated import reads_arrays
 from flambeau.schema.array_type import array_of, holds_tensors
 from flambeau.schema.dtype import DType, bool_, complex128, float64, int64
 from flambeau.schema.types import NamedType, OptionalType, TensorType, Type
@@ -55,7 +56,10 @@ def array_function(fn: Any, classes: ModuleClasses, options: Options) -> ArrayFu
     assert template is not None
     params = template.tree.decl.params
     named = [p.name for p in params if p.annotation is not None and names_array(p.annotation, template.resolver)]
-    if not named and not _returns_array(template) and not _makes_arrays(template):
+    makes_or_reads = _returns_array(template) or _makes_arrays(template) or (
+        reads_arrays(inner) and not _takes_tensors(template)
+    )
+    if not named and not makes_or_reads:
         return None
     if template.tree.decl.vararg is not None or template.tree.decl.kwarg is not None:
         return None
@@ -78,7 +82,7 @@ def function_by_call(fn: Any, classes: ModuleClasses, options: Options) -> Array
 
 def _may_be_of_arrays(fn: types.FunctionType) -> bool:
     """Whether arrays are named in annotations or made in the body, as far as texts and names tell."""
-    if not _MAKERS.isdisjoint(fn.__code__.co_names):
+    if not _MAKERS.isdisjoint(fn.__code__.co_names) or reads_arrays(fn):
         return True
     return any(may_name_arrays(a, fn.__globals__.get) for a in getattr(fn, "__annotations__", {}).values())
 
@@ -90,14 +94,20 @@ def _returns_array(template: Template) -> bool:
 
 def _makes_arrays(template: Template) -> bool:
     """Whether a function has no tensors in its signature, and makes arrays with functions of NumPy."""
-    decl, resolver = template.tree.decl, template.resolver
-    if any(p.annotation is None for p in decl.params):
-        return False
-    types = [type_of_tree(a, resolver) for a in (*(p.annotation for p in decl.params), decl.returns) if a is not None]
-    if any(holds_tensors(type_) or isinstance(type_, NamedType) for type_ in types):
+    resolver = template.resolver
+    if _takes_tensors(template):
         return False
     calls = (node.callee for statement in template.tree.body for node in statement.walk() if isinstance(node, Apply))
     return any(isinstance(c, Select) and _may_make_array(python_value(c, resolver)) for c in calls)
+
+
+def _takes_tensors(template: Template) -> bool:
+    """Whether tensors, or objects, which may hold some, are in the signature: also where nothing is annotated."""
+    decl, resolver = template.tree.decl, template.resolver
+    if any(p.annotation is None for p in decl.params):
+        return True
+    types = [type_of_tree(a, resolver) for a in (*(p.annotation for p in decl.params), decl.returns) if a is not None]
+    return any(holds_tensors(type_) or isinstance(type_, NamedType) for type_ in types)
 
 
 def _may_make_array(value: Any) -> bool:

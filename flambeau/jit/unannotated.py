@@ -9,11 +9,12 @@ who annotate nothing, would be refused where a call brings one: they are program
 from __future__ import annotations
 
 from collections.abc import Callable, Mapping
+from types import FunctionType
 from typing import Any, Final
 
 import numpy as np
 
-from flambeau.frontend.source.python_source import innermost_function, parameter_defaults
+from flambeau.frontend.source.python_source import closure_variables, innermost_function, parameter_defaults
 
 _NUMBERS: Final = frozenset((bool, int, float, complex))
 _TAKEN: Final = frozenset((*_NUMBERS, str, type(None), list, tuple, dict, np.ndarray))
@@ -37,10 +38,22 @@ def unannotated_parameters(fn: Any) -> list[str]:
     return [name for name in names if name not in inner.__annotations__]
 
 
+def reads_arrays(function: FunctionType) -> bool:
+    """Whether a function names arrays of NumPy that are around it.
+
+    >>> table = np.arange(3)
+    >>> reads_arrays(lambda i: table[i]), reads_arrays(lambda i: i)
+    (True, False)
+    """
+    read = [function.__globals__.get(name) for name in function.__code__.co_names]
+    around = closure_variables(function).values()
+    return any(isinstance(value, np.ndarray) for value in (*read, *around))
+
+
 def may_mean_arrays(fn: Any) -> bool:
-    """Whether a function that has no meaning for tensors may have one for arrays: it names NumPy, or has defaults."""
+    """Whether a function without meaning for tensors may have one for arrays: NumPy or arrays are named."""
     inner = innermost_function(fn)
-    names_numpy = any(inner.__globals__.get(name) is np for name in inner.__code__.co_names)
+    names_numpy = any(inner.__globals__.get(name) is np for name in inner.__code__.co_names) or reads_arrays(inner)
     return bool(unannotated_parameters(fn)) and (names_numpy or any(d is None for d in parameter_defaults(fn).values()))
 
 

@@ -105,7 +105,7 @@ CAUSES = [
      "alone."),
     ("x", "x.append(3)", "'Tensor (inferred)' object has no attribute or method 'append'. What has no annotation is a "
      "Tensor: say what it is, as x: list[float]."),
-    ("x", "return x.items()", "'Tensor (inferred)' object has no attribute or method 'items'. What has no annotation is a "
+    ("x", "return x.keys()", "'Tensor (inferred)' object has no attribute or method 'keys'. What has no annotation is a "
      "Tensor: say what it is, as x: dict[str, float]."),
     ("x", "return x.copy()", "copy() has no meaning for Tensor. Write x.clone()."),
     ("x: Tensor", "return x.copy()", "copy() has no meaning for Tensor. Write x.clone()."),

@@ -15,6 +15,7 @@ from collections.abc import Callable, Sequence
 from typing import Any, Final, ForwardRef, Union
 
 import numpy as np
+import numpy.typing as npt
 
 from flambeau.frontend.emit.values.named_tuple_types import named_tuple_type
 from flambeau.frontend.library.queues import queue_class
@@ -89,6 +90,8 @@ INSTEAD: Final = {
     "TypeVar": ": write one function for each type, or leave a lambda's parameter open",
 }
 """What to write for types that programs have not."""
+OF_SCALARS = ": write float, int, bool or complex; elements of arrays compute in the dtypes of their arrays"
+OF_ANYTHING = ": write np.ndarray, or float, and make arrays of lists outside"
 NOT_A_CONSTRUCTOR = "Subscripted type must be a type identifier"
 NOT_A_TYPE = "Expression of type {kind} cannot be used in a type expression"
 CALL = "Type annotation should not contain calls, but found '{text}'"
@@ -194,6 +197,8 @@ def _named(tree: Var | Select, resolver: Resolver, bare: bool) -> Type:
     """The type that a name means by itself."""
     name = tree.name
     value = python_value(tree, resolver)
+    if value is npt.ArrayLike:
+        raise CompileError(UNKNOWN_NAME.format(name=tree.range.text or name) + OF_ANYTHING, tree.range)
     is_bare = value is MISSING or _is_container(value)
     if bare and is_bare and name in BARE_CONTAINERS:
         return BARE_CONTAINERS[name]
@@ -213,6 +218,10 @@ def _named(tree: Var | Select, resolver: Resolver, bare: bool) -> Type:
 def _no_type(tree: Var | Select, value: Any) -> CompileError:
     """That a name means no type."""
     unknown = UNKNOWN_NAME.format(name=tree.range.text or tree.name)
+    if isinstance(value, typing.TypeVar):
+        return CompileError(unknown + INSTEAD["TypeVar"], tree.range)
+    if isinstance(value, type) and issubclass(value, np.generic):
+        return AnnotationError(unknown + OF_SCALARS, tree.range)
     if isinstance(value, type) and value is not object:
         return AnnotationError(f"{unknown}. {UNKNOWN_OBJECT.format(text=value)}", tree.range)
     return CompileError(unknown + INSTEAD.get(tree.name, ""), tree.range)

@@ -224,7 +224,7 @@ class NameScope:
         function = innermost_function(fn)
         levels = (enclosing_types(function), function.__globals__, *outer)
         is_named = function.__qualname__.rpartition("<locals>.")[2] == function.__name__  # a method's name is none here
-        return cls(*levels, closure=lambda: _closure_variables(function), own=function if is_named else None)
+        return cls(*levels, closure=lambda: closure_variables(function), own=function if is_named else None)
 
     @classmethod
     def of_frame(cls, frame: FrameType) -> NameScope:
@@ -263,7 +263,13 @@ class NameScope:
         return True
 
 
-def _closure_variables(function: FunctionType) -> dict[str, object]:
+def closure_variables(function: FunctionType) -> dict[str, object]:
+    """The variables of functions around that a function reads, those that have a value.
+
+    >>> x = 3
+    >>> (lambda k: closure_variables(lambda: k))(x)
+    {'k': 3}
+    """
     variables: dict[str, object] = {}
     for name, cell in zip(function.__code__.co_freevars, function.__closure__ or (), strict=True):
         try:

@@ -11,6 +11,8 @@ import types
 from collections.abc import Mapping, Sequence
 from typing import Any, Final
 
+import numpy as np
+
 from flambeau.frontend.closures.call_arguments import (
     OBJECTS,
     Argument,
@@ -32,6 +34,7 @@ from flambeau.frontend.emit.builtins.printing import stream_value
 from flambeau.frontend.emit.conditions import Condition, ConditionValue
 from flambeau.frontend.emit.frames import Variable
 from flambeau.frontend.emit.generator_lists import yields
+from flambeau.frontend.emit.numpy.array_promotion import as_number
 from flambeau.frontend.emit.numpy.element_functions import scalar_class
 from flambeau.frontend.emit.numpy.numpy_creation import numpy_creation, numpy_dtype
 from flambeau.frontend.emit.numpy.numpy_functions import numpy_function
@@ -64,8 +67,9 @@ from flambeau.frontend.trees.tree_views import (
 )
 from flambeau.ir.graph import Value
 from flambeau.program.function import Function
-from flambeau.schema.array_type import holds_arrays, holds_tensors
+from flambeau.schema.array_type import array_of, holds_arrays, holds_tensors
 from flambeau.schema.types import Type
+from flambeau.tensor.bridge import from_numpy_or_copy
 from flambeau.tensor.tensor import Tensor
 from flambeau.tensor.typed import TypedTensor
 from flambeau.util.errors import CompileError
@@ -412,12 +416,22 @@ def _class(e: Emitter, value: Any, where: SourceRange) -> Sugared | None:
     return (wrap_class(e, value, where) or PythonValue(value)) if isinstance(value, type) else None
 
 
+def _array(e: Emitter, value: Any, where: SourceRange) -> Sugared | None:
+    """An array or a scalar of NumPy around a program on arrays: a constant, on the memory of the array."""
+    if not e.arrays or not isinstance(value, np.ndarray | np.generic) or value.dtype.kind not in _NUMERIC:
+        return None
+    tensor = from_numpy_or_copy(np.asarray(value))
+    return SimpleValue(as_number(e, e.constant(tensor, array_of(tensor.dtype, tensor.dim()))))
+
+
 def _group(e: Emitter, value: Any, where: SourceRange) -> Sugared | None:
     """Functions in a tuple, a list or a dict; `itemgetter` and the like."""
     return wrap_group(e, value, where) or wrap_getter(e, value, where)
 
 
+_NUMERIC: Final = "biufc"
+"""The kinds of NumPy's dtypes that tensors have."""
 _MEANINGS: Final = (
-    _resolved, _builtin, _of_library, _of_numpy, _language_form, _operator, _function, _class, _group
+    _resolved, _builtin, _of_library, _of_numpy, _language_form, _operator, _function, _class, _array, _group
 )  # fmt: skip
 """What a Python value may be beside a constant, asked in this order; None of each for what it does not know."""
