@@ -105,8 +105,8 @@ CAUSES = [
      "alone."),
     ("x", "x.append(3)", "'Tensor (inferred)' object has no attribute or method 'append'. What has no annotation is a "
      "Tensor: say what it is, as x: list[float]."),
-    ("x", "return x.keys()", "'Tensor (inferred)' object has no attribute or method 'keys'. What has no annotation is a "
-     "Tensor: say what it is, as x: dict[str, float]."),
+    ("x", "return x.upper()", "'Tensor (inferred)' object has no attribute or method 'upper'. What has no annotation "
+     "is a Tensor: say what it is, as x: str."),
     ("x", "return x.copy()", "copy() has no meaning for Tensor. Write x.clone()."),
     ("x: Tensor", "return x.copy()", "copy() has no meaning for Tensor. Write x.clone()."),
     ("x: Tensor", "return x.mean(axis=0)", "mean() has no parameter 'axis': it is called 'dim'."),
