@@ -11,6 +11,7 @@ from flambeau.ops.families.rules import same_dtype
 from flambeau.ops.product_checks import ULP, check_expands, check_inner, mixed_stacks, wide_product
 from flambeau.ops.products import check_matrix_and_vector, check_stacked, grid, matmul_shape
 from flambeau.schema.opdef import ErrorSample, Sample, Sizes
+from flambeau.schema.traits import Traits
 from flambeau.schema.types import TensorType
 from flambeau.tensor.array_library import np
 from flambeau.tensor.tensor import wrap
@@ -171,5 +172,6 @@ for _name, _first, _second, _kernel, _shape, _sizes, _doc in (
         shape=_shape,
         samples=partial(samples, _sizes),
         errors=partial(errors, _sizes),
+        traits=Traits(older_numbers=("beta", "alpha")),
         ulp=ULP,
     )

@@ -58,7 +58,7 @@ binary(
     "aten::add.Tensor(Tensor self, Tensor other, *, Scalar alpha=1) -> Tensor",
     "aten::add.Scalar(Tensor self, Scalar other, Scalar alpha=1) -> Tensor",
     scalar=lambda s, x, y, alpha: s.add(x, s.mul(alpha, y)),
-    traits=Traits(spelling="+", spelling_in_place="+=", commutes=True),
+    traits=Traits(spelling="+", spelling_in_place="+=", commutes=True, older_numbers=("alpha",)),
     check=check_alpha,
     errors=lambda: [_refused(_ints(), _ints(), alpha=2.5, message="argument alpha must not be a floating point")],
     out=("out",),
@@ -69,7 +69,7 @@ binary(
     "aten::sub.Tensor(Tensor self, Tensor other, *, Scalar alpha=1) -> Tensor",
     "aten::sub.Scalar(Tensor self, Scalar other, Scalar alpha=1) -> Tensor",
     scalar=lambda s, x, y, alpha: s.sub(x, s.mul(alpha, y)),
-    traits=Traits(spelling="-", spelling_in_place="-="),
+    traits=Traits(spelling="-", spelling_in_place="-=", older_numbers=("alpha",)),
     check=_check_sub,
     errors=lambda: [
         _refused(_bools(), _bools(), message="Subtraction, the `-` operator, with two bool tensors is not supported."),
@@ -227,6 +227,7 @@ pointwise(
     refusal="\"addcmul_cpu_out\" not implemented for '{}'",
     ulp=2,
     reference=lambda x, a, b, value=1: x + value * a * b,
+    traits=Traits(older_numbers=("value",)),
     doc="x + value * tensor1 * tensor2.",
 )
 pointwise(
@@ -236,6 +237,7 @@ pointwise(
     check=_check_addcdiv,
     ulp=2,
     reference=lambda x, a, b, value=1: x + value * a / b,
+    traits=Traits(older_numbers=("value",)),
     doc="x + value * tensor1 / tensor2.",
 )
 

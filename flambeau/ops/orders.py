@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Iterable, Sequence
-from typing import Any
+from typing import Any, Final
 
 from flambeau.ops.families import ranks
 from flambeau.ops.families.samples import sample
@@ -14,6 +14,12 @@ from flambeau.schema.types import TensorType
 from flambeau.tensor.array_library import np
 from flambeau.tensor.layout import wrap_dim
 from flambeau.tensor.tensor import Tensor, share, wrap
+from flambeau.util.user_code import warn_user
+
+NO_MATRIX: Final = (
+    "x.T of a tensor with {dims} dimensions is deprecated: write x.mT to swap the last two, or "
+    "x.permute(*range(x.dim() - 1, -1, -1)) to reverse all of them; a vector or number is its own transpose"
+)
 
 
 def transpose_kernel(self: Tensor, dim0: int, dim1: int) -> Tensor:
@@ -206,8 +212,15 @@ view(
 )
 
 
+def numpy_t_kernel(self: Tensor) -> Tensor:
+    """All dimensions in reverse order; a warning unless there are two, since `mT` and `permute` say which is meant."""
+    if self._array.ndim != 2:
+        warn_user(NO_MATRIX.format(dims=self._array.ndim), UserWarning)
+    return share(self, self._array.T)
+
+
 for _name, _kernel in (
-    ("numpy_T", lambda self: share(self, self._array.T)),
+    ("numpy_T", numpy_t_kernel),
     ("mT", mt_kernel),
     ("matrix_H", matrix_h_kernel),
     ("mH", lambda self: conjugated(mt_kernel(self, "mH"))),

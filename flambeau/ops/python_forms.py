@@ -17,10 +17,14 @@ from flambeau.schema.dtype import DType
 from flambeau.tensor.dispatch import call
 from flambeau.tensor.size import Size
 from flambeau.tensor.tensor import Tensor, install_method
+from flambeau.util.user_code import warn_user
 
 Tensors = Tensor | Sequence[Tensor]
 
 NO_SUBLIST = "einsum(): behind each tensor comes the list of its dimensions, as in einsum(x, [0, 1]), but got a {found}"
+CHAIN = "chain_matmul is deprecated: write linalg.multi_dot(matrices)"
+LU = "lu is deprecated: write linalg.lu_factor(A), or linalg.lu_factor_ex(A) for what failed"
+NO_INDEXING = "meshgrid without indexing is deprecated: write indexing='ij', which it means now, or 'xy' as NumPy does"
 NO_DIMENSION = "einsum(): dimensions are numbers from 0 to 51, or one ..., but got {found!r}"
 _COMPUTE_MODES = {
     "use_mm_for_euclid_dist_if_necessary": None,
@@ -107,6 +111,7 @@ def meshgrid(*tensors: Tensors, indexing: str | None = None) -> Any:
     [[0, 1, 2], [0, 1, 2]]
     """
     if indexing is None:
+        warn_user(NO_INDEXING, UserWarning)
         return call("aten::meshgrid", listed(tensors))
     return call("aten::meshgrid", listed(tensors), indexing=indexing)
 
@@ -152,6 +157,7 @@ def chain_matmul(*matrices: Tensors, out: Tensor | None = None) -> Any:
     >>> flambeau.chain_matmul(flambeau.ones(2, 3), flambeau.ones(3, 4), flambeau.ones(4, 1)).shape
     flambeau.Size([2, 1])
     """
+    warn_user(CHAIN, UserWarning)
     return call("aten::chain_matmul", listed(matrices), out=out)
 
 
@@ -326,6 +332,7 @@ def lu(A: Tensor, pivot: bool = True, get_infos: bool = False) -> Any:  # noqa: 
     >>> factors.tolist(), pivots.tolist()
     ([[2.0, 0.0], [0.5, 4.0]], [1, 2])
     """
+    warn_user(LU, UserWarning)
     results = call("aten::_lu_with_info", A, pivot, not get_infos)
     return tuple(results) if get_infos else (results[0], results[1])
 

@@ -176,6 +176,7 @@ declare(
     dtype=default_dtype,
     shape=lambda start: (None,),
     is_method=False,
+    traits=Traits(instead="arange, which leaves the end out"),
     doc="Like `arange` but with the end included and a float result.",
     samples=lambda: (Sample(args=(1, 4)),),
 )

@@ -27,7 +27,12 @@ from flambeau.schema.types import TensorType
 from flambeau.tensor.array_library import is_host_array, np
 from flambeau.tensor.tensor import wrap
 from flambeau.util.inversions import LARGE, ROW_FOLDS
+from flambeau.util.user_code import warn_user
 
+NO_FREEDOM: Final = (
+    "std and var: degrees of freedom is <= 0: of {count} elements {less:g} are taken off, so that the result is nan "
+    "or infinite. Write correction=0 for the spread of the elements themselves"
+)
 Dims = int | Sequence[int] | None
 
 
@@ -45,6 +50,8 @@ def var_kernel(
     less = float(unbiased) if correction is None else float(correction)
     dims = some_dims(dim, self.ndim)
     count = prod(self.shape[d] for d in dims)
+    if count <= less:
+        warn_user(NO_FREEDOM.format(count=count, less=less), UserWarning)
     with np.errstate(all="ignore"):
         wide = precise(self)
         centred = wide - reduce_with(np.add, wide, axis=dims, keepdims=True) / np.float64(count)

@@ -15,6 +15,7 @@ from flambeau.schema.opdef import OpDef
 from flambeau.schema.types import TensorType
 from flambeau.tensor import dispatch
 from flambeau.tensor.observer import thread
+from flambeau.tensor.older_calls import warning_of_name
 from flambeau.tensor.overrides import NOT_OVERRIDDEN, answer
 from flambeau.tensor.subclasses import special as subclasses
 from flambeau.tensor.tensor import Tensor, install_method
@@ -147,7 +148,7 @@ def _method(name: str, short: str, position: int) -> Function:
 
     inner.is_overridable = True  # type: ignore[attr-defined]
 
-    method = dispatch.caller(target) if position == 0 else inner
+    method = warning_of_name(definitions(name), dispatch.caller(target) if position == 0 else inner)
     method.__name__ = short
     method.__qualname__ = f"Tensor.{short}"
     method.__doc__ = describe.of_method(short, definitions(name))

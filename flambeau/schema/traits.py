@@ -105,10 +105,16 @@ class Traits:
     `add` for differences too, for x - a - b is x - (a + b).
     """
 
+    instead: str = ""
+    """What to write in its place, if the name is an older one: Python's calls by it warn."""
+    older_numbers: tuple[str, ...] = ()
+    """Numbers with names that calls may also pass by position, between the tensors, as they once did."""
+
     def in_place(self) -> Traits:
         """Those of the in-place form of an operator that has these."""
         return self if self is PLAIN else Traits(
-            role=self.role, stores=self.stores, archive_version=self.archive_version, spelling=self.spelling_in_place
+            role=self.role, stores=self.stores, archive_version=self.archive_version, spelling=self.spelling_in_place,
+            older_numbers=self.older_numbers,
         )  # fmt: skip
 
     def __repr__(self) -> str:

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 from math import prod
-from typing import Any
+from typing import Any, Final
 
 import numpy as np
 
@@ -19,6 +19,12 @@ from flambeau.tensor.observer import thread
 from flambeau.tensor.overrides import NOT_OVERRIDDEN, answer
 from flambeau.tensor.sequences import array_of
 from flambeau.tensor.tensor import Array, Tensor, wrap
+from flambeau.util.user_code import warn_user
+
+COPIES: Final = (
+    "tensor(x) of a tensor is deprecated: write x.detach().clone(), and .requires_grad_() where the copy asks for "
+    "gradients"
+)
 
 
 def check_device(device: Device | None) -> None:
@@ -91,6 +97,7 @@ def tensor(
     _check_place(on_device)
     target = None if dtype is None else to_dtype(dtype)
     if isinstance(data, Tensor):
+        warn_user(COPIES, UserWarning)
         result = call("aten::_to_copy", data.detach(), dtype=target) if target else data.detach().clone()
     elif is_foreign(data):
         result = tensor(from_array(data), dtype=target)

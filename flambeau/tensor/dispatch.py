@@ -24,6 +24,7 @@ from flambeau.tensor.below import AUTOGRAD
 from flambeau.tensor.bridge import from_array
 from flambeau.tensor.interceptors import Interceptors, changed, set_stack, stack
 from flambeau.tensor.observer import current, thread
+from flambeau.tensor.older_calls import older_call, warning_of_name
 from flambeau.tensor.overrides import NOT_OVERRIDDEN, answer, are_special, overriding
 from flambeau.tensor.random import Generator
 from flambeau.tensor.recorder import is_asked
@@ -154,7 +155,9 @@ def _converted(tensor: Tensor, dtype: DType) -> Tensor:
 class Operator:
     """All overloads of one name, with the bindings of the calls seen so far."""
 
-    __slots__ = ("_deep", "_function", "_named", "_on_devices", "_version", "candidates", "fast_path", "name")
+    __slots__ = (
+        "_deep", "_function", "_named", "_older_numbers", "_on_devices", "_version", "candidates", "fast_path", "name",
+    )  # fmt: skip
 
     MAX_BINDINGS = 512
 
@@ -192,6 +195,7 @@ class Operator:
             for d in registry.overloads(self.name)
             if concerns_tensors(d.schema) or d.family in ("custom", "quantized")
         )
+        self._older_numbers = next((d.traits.older_numbers for d in self.candidates if d.traits.older_numbers), ())
         self._forget()
 
     def forget(self) -> None:
@@ -238,6 +242,8 @@ class Operator:
 
         `function` is what Python called, if that is known: function modes and subclasses are asked about it.
         """
+        if self._older_numbers and (older := older_call(self.candidates[0].schema, self._older_numbers, args)):
+            return self.call_with_keywords(*older, function)
         here = thread.handlers
         if special.exists and (not here or here is below.UNRECORDED):
             known = self._on_devices.get(tuple(map(_kind, args)))
@@ -446,7 +452,7 @@ def caller(target: Operator) -> Callable[..., Any]:
 def function(name: str, public_name: str | None = None) -> Callable[..., Any]:
     """A Python function that runs the operator `name`: its help shows what the operator does and its signatures."""
     target = operator(name)
-    operator_function = caller(target)
+    operator_function = warning_of_name(target.candidates, caller(target))
     short = public_name or name.rpartition("::")[2]
     operator_function.__name__ = operator_function.__qualname__ = short
     operator_function.__module__ = "flambeau"

@@ -24,6 +24,7 @@ NOT_AN_INDEX: Final = (
     "only integers, slices (`:`), ellipsis (`...`), None and long or byte Variables are valid indices (got {})"
 )
 BAD_INDEX_DTYPE: Final = "tensors used as indices must be long, int, byte or bool tensors"
+BYTES: Final = "indexing with dtype uint8 is deprecated: write x[mask.bool()] for a mask, x[index.long()] for places"
 SCALAR_INDEX: Final = (
     "invalid index of a 0-dim tensor. Use `tensor.item()` in Python or `tensor.item<T>()` in C++ to convert a 0-dim "
     "tensor to a number"
@@ -127,7 +128,10 @@ def _items(key: Any) -> list[Any]:
         warn_user(LIST_FOR_SEVERAL, UserWarning)
         key = tuple(key)
     parts = list(key) if isinstance(key, tuple) else [key]
-    return [_item(p) for p in parts]
+    items = [_item(p) for p in parts]
+    if any(isinstance(i, Tensor) and i._array.dtype == np.uint8 for i in items):
+        warn_user(BYTES, UserWarning)
+    return items
 
 
 def _is_for_several(key: list[Any]) -> bool:

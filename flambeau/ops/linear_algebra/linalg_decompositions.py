@@ -31,6 +31,7 @@ from flambeau.ops.families.opaque import declare
 from flambeau.ops.families.rules import same_dtype
 from flambeau.schema.dtype import float32, float64, int32
 from flambeau.schema.opdef import UNKNOWN, ErrorSample, Sample, Sizes
+from flambeau.schema.traits import Traits
 from flambeau.schema.types import TensorType
 from flambeau.tensor.array_library import np
 from flambeau.tensor.tensor import wrap
@@ -220,6 +221,7 @@ def _declare_cholesky() -> None:
         outs=("out",), kernel=old_cholesky_kernel, dtype=same_dtype, shape=called_self(matrices_rank),
         samples=lambda: [*hermitian(), Sample(args=(symmetric(), True), note="upper")],
         errors=lambda: _indefinite("cholesky"), ulp=ULP,
+        traits=Traits(instead="linalg.cholesky(A), or linalg.cholesky(A).mH for upper=True"),
         doc="A lower L with `A = L @ L.mH`, or an upper one; `linalg.cholesky` under its old name.",
     )  # fmt: skip
     declare(
@@ -258,6 +260,7 @@ def _declare_qr() -> None:
         "aten::qr(Tensor self, bool some=True) -> (Tensor Q, Tensor R)",
         outs=("Q",), kernel=lambda self, some=True: qr_kernel(self, "reduced" if some else "complete"), ulp=ULP,
         dtype=called_self(dtypes_of(same, same)), shape=called_self(_twice), samples=rectangles,
+        traits=Traits(instead="linalg.qr(A), or linalg.qr(A, 'complete') for some=False"),
         doc="`linalg.qr` under its old name.",
     )  # fmt: skip
     declare(

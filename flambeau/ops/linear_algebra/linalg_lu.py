@@ -29,6 +29,7 @@ from flambeau.ops.families.rules import same_dtype
 from flambeau.ops.families.triangular import factored, order_of, triangular_solved
 from flambeau.schema.dtype import float32, float64, int32
 from flambeau.schema.opdef import UNKNOWN, ErrorSample, Sample, Sizes
+from flambeau.schema.traits import Traits
 from flambeau.schema.types import TensorType
 from flambeau.tensor.array_library import np
 from flambeau.tensor.layout import broadcast
@@ -243,6 +244,7 @@ declare(
     outs=("out",), kernel=lambda self, LU_data, LU_pivots: lu_solve_kernel(LU_data, LU_pivots, self), ulp=ULP,
     dtype=same_dtype, shape=lambda self, LU_data: solved_rank(LU_data, self),
     samples=lambda: [Sample(args=(right(2), *_factors(2)))],
+    traits=Traits(instead="linalg.lu_solve(LU, pivots, B)"),
     doc="X of `A @ X = self` from the factors of A.",
 )  # fmt: skip
 declare(
@@ -262,6 +264,7 @@ declare(
     outs=("X(X, M)",), kernel=triangular_solve_kernel, ulp=ULP, dtype=lambda self, A: (self.dtype, A.dtype),
     shape=lambda self, A: (larger_rank(self, A),) * 2,
     samples=lambda: [Sample(args=(right(2), square(2))), Sample(args=(right(), square(), True, True))],
+    traits=Traits(instead="linalg.solve_triangular(A, B, upper=upper)"),
     doc="X of `A @ X = self` for a triangular A, and A again.",
 )  # fmt: skip
 declare(
