@@ -135,7 +135,9 @@ class Graph:
         self, module_name: str, args: tuple[Any, ...] | None = None, kwargs: dict[str, Any] | None = None,
         type_expr: Any = None,
     ) -> Node:  # fmt: skip
-        """A call of a submodule."""
+        """A call of a submodule. Raises AttributeError if the module has none of that name."""
+        if self.owning_module is not None:
+            self.owning_module.get_submodule(module_name)
         return self.create_node("call_module", module_name, args, kwargs, type_expr=type_expr)
 
     def output(self, result: Any, type_expr: Any = None) -> Node:

@@ -7,6 +7,8 @@ import operator
 from collections.abc import Callable
 from typing import Any, Final
 
+from flambeau.fx import operator_schemas
+from flambeau.fx.immutable_collections import frozen
 from flambeau.fx.names import qualified_name
 from flambeau.tensor.assertion import _assert
 from flambeau.tensor.size import Size
@@ -89,8 +91,8 @@ class Node:
             node.users.setdefault(self)
             return node
 
-        self._args = map_arg(tuple(args), note)
-        self._kwargs = map_arg(dict(kwargs), note)
+        self._args = frozen(map_arg(tuple(args), note))
+        self._kwargs = frozen(map_arg(dict(kwargs), note))
 
     @property
     def args(self) -> tuple[Any, ...]:
@@ -197,6 +199,23 @@ class Node:
             return not type(self.graph.owning_module.get_submodule(self.target)).__module__.startswith("flambeau.nn")
         return False
 
+    def normalized_arguments(
+        self, root: Any, arg_types: tuple[Any, ...] | None = None, kwarg_types: dict[str, Any] | None = None,
+        normalize_to_only_use_kwargs: bool = False,
+    ) -> Any:  # fmt: skip
+        """Its arguments as what it calls takes them, with defaults (`operator_schemas.ArgsKwargsPair`); None where
+        that is not known.
+        """
+        if self.op == "call_module":
+            return operator_schemas.normalize_module(
+                root, self.target, self.args, self.kwargs, normalize_to_only_use_kwargs
+            )
+        if self.op != "call_function":
+            return None
+        return operator_schemas.normalize_function(
+            self.target, self.args, self.kwargs, arg_types, kwarg_types, normalize_to_only_use_kwargs
+        )
+
     def target_text(self) -> str:
         """What is called, as tables show it."""
         if isinstance(self.target, str):
@@ -230,7 +249,7 @@ def type_text(type_: Any) -> str:
         name = type_.__qualname__
         module = "flambeau" if type_.__module__.startswith("flambeau.tensor") else type_.__module__
         return name if module == "builtins" else f"{module}.{name}"
-    return repr(type_)
+    return repr(type_).replace("flambeau.tensor.tensor.Tensor", "flambeau.Tensor")
 
 
 def argument_text(value: Any, mark: str = "%") -> str:

@@ -10,6 +10,9 @@ from typing import Any, Final
 
 from flambeau.fx.names import IN_PLACE, MAGIC, REFLECTABLE
 from flambeau.fx.node import Node, map_aggregate
+from flambeau.schema.device import Device
+from flambeau.schema.dtype import DType
+from flambeau.tensor.formats import Layout, MemoryFormat
 from flambeau.tensor.tensor import Tensor
 
 NO_BOOL: Final = "symbolically traced variables cannot be used as inputs to control flow"
@@ -23,6 +26,11 @@ NO_LEN: Final = (
     "flambeau.fx.wrap('len') at module scope"
 )
 NO_KEYS: Final = "Proxy object has no keys: `**proxy` cannot be traced"
+
+NODE_AS_KEY: Final = (
+    "Keys for dictionaries used as an argument cannot contain a Node. Got key: {keys}. Which key it is differs from "
+    "call to call: make a list of pairs, or leave what makes the dictionary to a function that is wrapped"
+)
 
 
 class TraceError(ValueError):
@@ -47,9 +55,9 @@ class Proxy:
     ['Proxy']
     """
 
-    def __init__(self, node: Node, tracer: Any) -> None:
+    def __init__(self, node: Node, tracer: Any = None) -> None:
         self.node = node
-        self.tracer = tracer
+        self.tracer = GraphAppendingTracer(node.graph) if tracer is None else tracer
 
     def __repr__(self) -> str:
         return f"Proxy({self.node.name})"
@@ -128,6 +136,92 @@ class Attribute(Proxy):
 
     def __call__(self, *args: Any, **kwargs: Any) -> Any:
         return self.tracer.create_proxy("call_method", self.attribute, (self.root, *args), kwargs)
+
+
+_PLAIN: Final = (
+    bool,
+    int,
+    float,
+    complex,
+    str,
+    bytes,
+    type(None),
+    type(...),
+    DType,
+    Device,
+    Layout,
+    MemoryFormat,
+    range,
+)
+
+
+class TracerBase:
+    """Makes nodes for what happens to proxies.
+
+    >>> from flambeau.fx import Graph
+    >>> tracer = TracerBase()
+    >>> tracer.graph = Graph()
+    >>> tracer.create_proxy("placeholder", "x", (), {}).neg()
+    Proxy(neg)
+    """
+
+    graph: Any
+
+    def create_node(
+        self, kind: str, target: Any, args: tuple[Any, ...], kwargs: dict[str, Any], name: str | None = None,
+        type_expr: Any = None,
+    ) -> Node:  # fmt: skip
+        """A node of the graph."""
+        return self.graph.create_node(kind, target, args, kwargs, name, type_expr)
+
+    def proxy(self, node: Node) -> Proxy:
+        """What stands for the value of a node."""
+        return Proxy(node, self)
+
+    def create_proxy(
+        self, kind: str, target: Any, args: Any, kwargs: dict[str, Any], name: str | None = None,
+        type_expr: Any = None,
+    ) -> Proxy:  # fmt: skip
+        """A node for a call, with what stands for its result."""
+        nodes = map_aggregate(args, self.create_arg), map_aggregate(kwargs, self.create_arg)
+        return self.proxy(self.create_node(kind, target, nodes[0], nodes[1], name, type_expr))
+
+    def create_arg(self, value: Any) -> Any:
+        """A value as an argument of a node. Raises NotImplementedError for what no graph holds."""
+        if isinstance(value, Proxy):
+            return value.node
+        if isinstance(value, dict) and any(isinstance(key, Proxy | Node) for key in value):
+            raise RuntimeError(NODE_AS_KEY.format(keys=", ".join(map(str, value))))
+        if isinstance(value, tuple | list | dict | slice):
+            return map_aggregate(value, self.create_arg)
+        if isinstance(value, (*_PLAIN, Node, type)) or callable(value):
+            return value
+        raise NotImplementedError(f"argument of type: {type(value)}")
+
+    def iter(self, proxy: Proxy) -> Iterator[Any]:
+        """Raises TraceError: how often a loop runs is not known."""
+        raise TraceError(NO_ITER)
+
+    def to_bool(self, proxy: Proxy) -> bool:
+        """Raises TraceError: which way code goes is not known."""
+        raise TraceError(NO_BOOL)
+
+    def keys(self, proxy: Proxy) -> Any:
+        """Raises TraceError: what is in a dictionary is not known."""
+        raise TraceError(NO_KEYS)
+
+
+class GraphAppendingTracer(TracerBase):
+    """Appends what happens to proxies to a graph that exists: what `Proxy(node)` without a tracer has.
+
+    >>> from flambeau.fx import Graph
+    >>> graph = Graph()
+    >>> GraphAppendingTracer(graph).proxy(graph.placeholder("x")) + 1
+    Proxy(add)
+    """
+
+    def __init__(self, graph: Any) -> None:
+        self.graph = graph
 
 
 def _unpacked(frame: Any) -> int | None:

@@ -130,7 +130,7 @@ class _Writer:
 
     def annotation(self, type_: Any) -> str:
         """An annotation as code writes it."""
-        return self.global_name(type_text(type_), type_) if isinstance(type_, type) else repr(type_)
+        return self.global_name(type_text(type_), type_) if isinstance(type_, type) else type_text(type_)
 
     def parameter(self, node: Node) -> str:
         """A placeholder in the signature."""

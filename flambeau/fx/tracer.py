@@ -26,14 +26,11 @@ from flambeau.fx.concrete_arguments import specialized
 from flambeau.fx.graph import Graph
 from flambeau.fx.graph_module import GraphModule
 from flambeau.fx.node import Node, map_aggregate
-from flambeau.fx.proxy import NO_BOOL, NO_ITER, NO_KEYS, Proxy, TraceError
+from flambeau.fx.proxy import Proxy, TracerBase, TraceError
 from flambeau.nn import functional
 from flambeau.nn.container import Sequential
 from flambeau.nn.module import Module
 from flambeau.nn.modules_called import intercepting_calls
-from flambeau.schema.device import Device
-from flambeau.schema.dtype import DType
-from flambeau.tensor.formats import Layout, MemoryFormat
 from flambeau.tensor.tensor import Tensor
 
 NO_VARIABLE: Final = (
@@ -43,21 +40,6 @@ NO_VARIABLE: Final = (
 _REST: Final = inspect.CO_VARARGS | inspect.CO_VARKEYWORDS
 _wrapped: Final[list[tuple[dict[str, Any], str]]] = []
 """Where `wrap` was called, and for which name."""
-_PLAIN: Final = (
-    bool,
-    int,
-    float,
-    complex,
-    str,
-    bytes,
-    type(None),
-    type(...),
-    DType,
-    Device,
-    Layout,
-    MemoryFormat,
-    range,
-)
 
 
 def wrap(fn_or_name: Any) -> Any:
@@ -85,58 +67,6 @@ def wrap(fn_or_name: Any) -> Any:
         raise NotImplementedError("wrap must be called at the top level of a module")
     _wrapped.append((calling.f_globals, name))
     return fn_or_name
-
-
-class TracerBase:
-    """Makes nodes for what happens to proxies.
-
-    >>> graph = Tracer().trace(lambda x: x.neg())
-    >>> [node.target for node in graph.nodes]
-    ['x', 'neg', 'output']
-    """
-
-    graph: Graph
-
-    def create_node(
-        self, kind: str, target: Any, args: tuple[Any, ...], kwargs: dict[str, Any], name: str | None = None,
-        type_expr: Any = None,
-    ) -> Node:  # fmt: skip
-        """A node of the graph."""
-        return self.graph.create_node(kind, target, args, kwargs, name, type_expr)
-
-    def proxy(self, node: Node) -> Proxy:
-        """What stands for the value of a node."""
-        return Proxy(node, self)
-
-    def create_proxy(
-        self, kind: str, target: Any, args: Any, kwargs: dict[str, Any], name: str | None = None,
-        type_expr: Any = None,
-    ) -> Proxy:  # fmt: skip
-        """A node for a call, with what stands for its result."""
-        nodes = map_aggregate(args, self.create_arg), map_aggregate(kwargs, self.create_arg)
-        return self.proxy(self.create_node(kind, target, nodes[0], nodes[1], name, type_expr))
-
-    def create_arg(self, value: Any) -> Any:
-        """A value as an argument of a node. Raises NotImplementedError for what no graph holds."""
-        if isinstance(value, Proxy):
-            return value.node
-        if isinstance(value, tuple | list | dict | slice):
-            return map_aggregate(value, self.create_arg)
-        if isinstance(value, (*_PLAIN, Node, type)) or callable(value):
-            return value
-        raise NotImplementedError(f"argument of type: {type(value)}")
-
-    def iter(self, proxy: Proxy) -> Iterator[Any]:
-        """Raises TraceError: how often a loop runs is not known."""
-        raise TraceError(NO_ITER)
-
-    def to_bool(self, proxy: Proxy) -> bool:
-        """Raises TraceError: which way code goes is not known."""
-        raise TraceError(NO_BOOL)
-
-    def keys(self, proxy: Proxy) -> Any:
-        """Raises TraceError: what is in a dictionary is not known."""
-        raise TraceError(NO_KEYS)
 
 
 class Tracer(TracerBase):

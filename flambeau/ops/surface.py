@@ -170,14 +170,19 @@ def runs(name: str, unless: Shortcut | None = None) -> Callable[[Function], Func
 
 
 def _with_inplace(name: str, short: str) -> Function:
-    fresh, written = dispatch.operator(name).__call__, dispatch.operator(name + "_").__call__
+    fresh, written = dispatch.operator(name), dispatch.operator(name + "_").__call__
 
     def functional(*args: Any, inplace: bool = False, **kwargs: Any) -> Any:
         if subclasses.exists or thread.handlers:
             result = answer(functional, args, {**kwargs, "inplace": inplace} if inplace else kwargs)
             if result is not NOT_OVERRIDDEN:
                 return result
-        return written(*args, **kwargs) if inplace else fresh(*args, **kwargs)
+        if inplace:
+            return written(*args, **kwargs)
+        if kwargs:
+            return fresh.call_with_keywords(args, kwargs, functional)
+        quick = fresh.fast_path.get(type(args[0]) if len(args) == 1 else tuple(map(type, args)))
+        return fresh.call_positional(args, functional) if quick is None or thread.handlers else quick(*args)
 
     functional.__name__ = functional.__qualname__ = short
     functional.__module__ = "flambeau.nn.functional"
