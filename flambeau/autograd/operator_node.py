@@ -54,6 +54,8 @@ class CallFormulas:
     """Elements from which on arrays are large."""
     folds: bool
     """Whether what is kept may be large where the gradient is not: a sum, a mean, a loss."""
+    operand_slots: tuple[int, ...]
+    """Where in what was kept operands are that may be tensors: a number there is let go of as a tensor is."""
     flat_by: str
     """Of an operator of one operand: what its gradient has the derivative 0 by, the operand or the `result`; empty if
     formulas say it all."""
@@ -122,8 +124,13 @@ class OperatorNode(Node):
         return False
 
     def release(self) -> None:
-        """Let go of what was kept, if there are tensors in it."""
-        for value in self.kept or ():
+        """Let go of what was kept, if there are operands in it: tensors, or numbers in their places."""
+        kept = self.kept or ()
+        for slot in self.formulas.operand_slots:
+            if kept and type(kept[slot]) in _NUMBERS:
+                self.kept = None
+                return
+        for value in kept:
             if type(value) in _TENSORS or (type(value) is list and any(type(v) in _TENSORS for v in value)):
                 self.kept = None
                 return
@@ -247,6 +254,7 @@ class OperatorNode(Node):
         return value
 
 
+_NUMBERS: Final = (int, float, complex)
 _TENSORS: Final = (tuple, SavedTensor)
 """How tensors are kept."""
 

@@ -59,6 +59,7 @@ class Rule:
         self.flows: Final = definition.differentiable
         self._folds: Final = definition.scalar is None and definition.family != "view"
         self._flat_by: Final = flat_by(definition.name) or flat_by(registry.out_of_place(definition.name))
+        self._tensor_names: Final = _tensor_names(definition)
         self._calls: dict[Any, CallFormulas] = {}
 
     def formulas(self, asking: tuple[bool, ...], is_complex: bool, arguments: Sequence[Any]) -> CallFormulas:
@@ -88,7 +89,10 @@ class Rule:
         is_quick = direct is not None and not has_lists and len(self.definition.schema.returns) == 1
         work = quick(name, formulas, steps, positions, keeps, len(self.operands)) if is_quick else None
         folds, least = self._folds, self._least(formulas)
-        return CallFormulas(steps, work, kept, names, direct, keeper(keeps), together, least, folds, self._flat_by)
+        slots = tuple([slot for slot, (needed, _) in enumerate(kept) if needed in self._tensor_names])
+        return CallFormulas(
+            steps, work, kept, names, direct, keeper(keeps), together, least, folds, slots, self._flat_by
+        )
 
     def _least(self, formulas: Sequence[tuple[int, Formula]]) -> int:
         """From how many elements on all gradients are one compiled function."""
@@ -198,6 +202,12 @@ def _writes_first(definition: OpDef) -> bool:
     arguments = definition.schema.arguments
     alias = arguments[0].alias if arguments else None
     return alias is not None and alias.is_write
+
+
+def _tensor_names(definition: OpDef) -> frozenset[str]:
+    """Names of arguments that are tensors in this overload or in another of the name."""
+    arguments = [a for d in registry.overloads(definition.schema.name) for a in d.schema.arguments]
+    return frozenset([a.name for a in arguments if isinstance(a.type, TensorType)])
 
 
 def _node_name(definition: OpDef) -> str:
