@@ -152,6 +152,7 @@ per_channel_affine_float_qparams = qscheme.per_channel_affine_float_qparams
 _surface.install()
 
 from flambeau import (
+    accelerator,
     amp,
     autograd,
     backends,
@@ -172,6 +173,7 @@ from flambeau import (
 )
 from flambeau.autograd import profiler
 from flambeau.autograd.anomaly_mode import is_anomaly_check_nan_enabled, is_anomaly_enabled
+from flambeau.backends.absent import absent_device as _absent_device
 from flambeau.backends.reproducibility import (
     are_deterministic_algorithms_enabled,
     get_deterministic_debug_mode,
@@ -209,10 +211,11 @@ from flambeau.jit.vectorize import vectorize
 from flambeau.program.prange import prange
 from flambeau.serialize.archive_writer.values_file import save
 
+mps, mtia, xpu = map(_absent_device, ("mps", "mtia", "xpu"))
 _provide(
     __name__,
     {
-        "functional": "atleast_1d atleast_2d atleast_3d block_diag broadcast_shapes broadcast_tensors "
+        "functional": "istft atleast_1d atleast_2d atleast_3d block_diag broadcast_shapes broadcast_tensors "
         "cartesian_prod cdist chain_matmul einsum lu meshgrid norm pca_lowrank split stft svd_lowrank tensordot unique "
         "unique_consecutive unravel_index"
     },

@@ -32,7 +32,7 @@ FLOORS = (
     {"schema", "backends"},
     {"tensor", "ir"},
     {"cuda"},
-    {"ops", "analysis", "program", "amp", "cpu"},
+    {"ops", "analysis", "program", "amp", "cpu", "accelerator"},
     {"specialise", "batching"},
     {"autograd", "passes", "frontend", "fft", "linalg", "return_types", "signal", "special"},
     {"autodiff"},

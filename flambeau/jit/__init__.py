@@ -54,6 +54,7 @@ from flambeau.jit.script import script
 from flambeau.jit.script_profile import _ScriptProfile
 from flambeau.jit.tracing.trace import get_trace_graph, trace, trace_module
 from flambeau.jit.tracing.trace_helpers import allow, dynamic, script_if_tracing
+from flambeau.jit.tracing.traced import TopLevelTracedModule, TracedModule
 from flambeau.jit.transforms import within as _within
 from flambeau.serialize.archive_reader.limits import LoadLimits
 from flambeau.util.errors import (
@@ -68,7 +69,20 @@ from flambeau.util.errors import (
     TracerWarning,
     TracingCheckError,
 )
+from flambeau.util.import_paths import provide as _provide
 
+__getattr__ = _provide(
+    __name__,
+    {
+        "_async": "fork wait",
+        "_await": "_awaitable _awaitable_nowait _awaitable_wait",
+        "_freeze": "freeze optimize_for_inference run_frozen_optimizations",
+        "_fuser": "fuser last_executed_optimized_graph optimized_execution set_fusion_strategy",
+        "_serialization": "load save",
+        "_trace": "TopLevelTracedModule TracedModule TracerWarning TracingCheckError _get_trace_graph _script_if_tracing "
+        "is_tracing trace trace_module",
+    },
+)
 _fork, _wait, _script_if_tracing = fork, wait, script_if_tracing
 Error = ScriptError
 """The name that TorchScript programs catch it by."""
@@ -96,6 +110,8 @@ __all__ = [
     "ScriptFunction",
     "ScriptList",
     "ScriptModule",
+    "TopLevelTracedModule",
+    "TracedModule",
     "TracerWarning",
     "TracingCheckError",
     "allow",

@@ -9,16 +9,17 @@
 
 from __future__ import annotations
 
+import inspect
 from collections.abc import Callable
 from typing import Any
 
-from flambeau.frontend.scopes.type_annotations import type_of_tree
+from flambeau.frontend.scopes.type_annotations import try_type_of, type_of, type_of_tree
 from flambeau.frontend.source.python_source import NameScope
 from flambeau.frontend.trees.function_conversion import get_tree
 from flambeau.frontend.trees.tree_views import Expr
 from flambeau.jit.resolver import PythonResolver
 from flambeau.jit.script import CLASSES
-from flambeau.schema.types import TENSOR, Type
+from flambeau.schema.types import NONE, TENSOR, Type
 from flambeau.util.broadcasting import (
     BroadcastingList1,
     BroadcastingList2,
@@ -27,6 +28,7 @@ from flambeau.util.broadcasting import (
     BroadcastingList5,
     BroadcastingList6,
 )
+from flambeau.util.source import SourceRange
 
 __all__ = [
     "Any",
@@ -36,7 +38,11 @@ __all__ = [
     "BroadcastingList4",
     "BroadcastingList5",
     "BroadcastingList6",
+    "ann_to_type",
+    "get_param_names",
     "get_signature",
+    "is_vararg",
+    "try_ann_to_type",
 ]
 
 
@@ -66,6 +72,70 @@ def get_signature(
         return TENSOR if annotation is None else type_of_tree(annotation, resolver)
 
     return [type_at(p.annotation) for p in params], type_at(declared.returns)
+
+
+def try_ann_to_type(ann: Any, loc: Any = None, rcb: Callable[[str], Any] | None = None) -> Type | None:
+    """The type that an annotation means; None for one that means none.
+
+    Args:
+        ann: the annotation; None means NoneType.
+        loc: where it stands, for errors.
+        rcb: what gives the values of names in annotations that are text.
+
+    >>> from typing import List, Optional
+    >>> str(try_ann_to_type(List[int])), str(try_ann_to_type(Optional[float])), try_ann_to_type(3)
+    ('int[]', 'float?', None)
+    """
+    if ann is None:
+        return NONE
+    resolver = PythonResolver(NameScope({}) if rcb is None else _strict(rcb), CLASSES, "")
+    return try_type_of(ann, resolver, loc if isinstance(loc, SourceRange) else None)
+
+
+def ann_to_type(ann: Any, loc: Any = None, rcb: Callable[[str], Any] | None = None) -> Type:
+    """The type that an annotation means. Raises ValueError for one that means none.
+
+    Args:
+        ann: the annotation; None means NoneType.
+        loc: where it stands, for errors.
+        rcb: what gives the values of names in annotations that are text.
+
+    >>> str(ann_to_type(dict[str, int]))
+    'Dict(str, int)'
+    """
+    meant = try_ann_to_type(ann, loc, rcb)
+    return type_of(ann) if meant is None else meant
+
+
+def is_vararg(the_callable: Any) -> bool:
+    """Whether a function, or what calls of an object run, takes any number of arguments.
+
+    >>> is_vararg(lambda *rest: rest), is_vararg(lambda one: one)
+    (True, False)
+    """
+    function = the_callable if inspect.isroutine(the_callable) else the_callable.__call__
+    return inspect.getfullargspec(function).varargs is not None
+
+
+def get_param_names(fn: Any, n_args: int) -> list[str]:
+    """The names of a function's parameters; numbers where they are not known.
+
+    Args:
+        fn: a function, or an object that is called.
+        n_args: how many names there are where they are not known.
+
+    >>> get_param_names(lambda a, b: a, 2), get_param_names(print, 1)
+    (['a', 'b'], ['0'])
+    """
+    function = fn if inspect.isroutine(fn) else getattr(fn, "__call__", fn)  # noqa: B004
+    try:
+        return inspect.getfullargspec(function).args if inspect.isfunction(inspect.unwrap(function)) else _numbers(n_args)
+    except TypeError:
+        return _numbers(n_args)
+
+
+def _numbers(count: int) -> list[str]:
+    return [str(number) for number in range(count)]
 
 
 def _strict(rcb: Callable[[str], Any]) -> Callable[[str], Any]:

@@ -16,6 +16,20 @@ from collections.abc import Callable
 from typing import Any, Dict, Final, List, Optional, Tuple, Union  # noqa: F401, UP035  (others import them from here)
 
 from flambeau.interpreter.future import Future  # noqa: F401
+from flambeau.jit.annotation_forms import (  # noqa: F401
+    createResolutionCallbackFromClosure,
+    createResolutionCallbackFromFrame,
+    get_callable_argument_names,
+    is_dict,
+    is_final,
+    is_future,
+    is_ignored_fn,
+    is_list,
+    is_optional,
+    is_tuple,
+    is_union,
+    should_drop,
+)
 from flambeau.jit.blocks import _IgnoreContextManager  # noqa: F401
 from flambeau.jit.helpers import _drop, ignore, is_scripting, unused  # noqa: F401
 from flambeau.jit.helpers import isinstance_ as _isinstance  # noqa: F401
@@ -74,6 +88,8 @@ def boolean_dispatch(
 NAMES: Final = (
     "Any BroadcastingList1 BroadcastingList2 BroadcastingList3 BroadcastingList4 BroadcastingList5 BroadcastingList6 "
     "Dict Final Future List Optional Tuple Union _IgnoreContextManager _drop _isinstance _overload _overload_method "
-    "_qualified_name boolean_dispatch export ignore is_scripting unused"
+    "_qualified_name boolean_dispatch createResolutionCallbackFromClosure createResolutionCallbackFromFrame export "
+    "get_callable_argument_names ignore is_dict is_final is_future is_ignored_fn is_list is_optional is_scripting "
+    "is_tuple is_union should_drop unused"
 )
 """What `flambeau._jit_internal` has."""

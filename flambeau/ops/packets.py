@@ -113,7 +113,10 @@ class _Callable:
         return self._shown
 
     def __repr__(self) -> str:
-        return f"<{type(self).__name__} {self._shown}>"
+        space, short, *overload = self._shown.split(".")
+        if overload:
+            return f"<OpOverload(op='{space}.{short}', overload='{overload[0]}')>"
+        return f"<OpOverloadPacket(op='{self._shown}')>"
 
 
 class OperatorOverload(_Callable):

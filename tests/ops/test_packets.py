@@ -30,7 +30,7 @@ def test_overloads_are_attributes() -> None:
     assert add.Tensor(flambeau.ones(1), flambeau.ones(1), alpha=2).tolist() == [3.0]
     assert str(add.Tensor._schema).startswith("aten::add.Tensor(Tensor self, Tensor other, *, Scalar alpha=1)")
     assert (str(add), str(add.Tensor), repr(add.Tensor)) == (
-        "aten.add", "aten.add.Tensor", "<OperatorOverload aten.add.Tensor>",
+        "aten.add", "aten.add.Tensor", "<OpOverload(op='aten.add', overload='Tensor')>",
     )  # fmt: skip
     assert ops.aten.relu.default(flambeau.tensor([-1.0])).tolist() == [0.0]
     assert add.int(2, 3) == 5

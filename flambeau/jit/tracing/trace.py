@@ -17,7 +17,7 @@ from flambeau.jit.torch_counterparts import MODULE_OF_TORCH, is_torch_module
 from flambeau.jit.tracing.check import check
 from flambeau.jit.tracing.inputs_and_outputs import as_arguments
 from flambeau.jit.tracing.run import Call, Recorded, Run
-from flambeau.jit.tracing.traced import TracedFunction, TracedModule, TracedTree
+from flambeau.jit.tracing.traced import TopLevelTracedModule, TracedFunction, TracedTree
 from flambeau.jit.tracing.traced_modules import reads_to_inputs
 from flambeau.nn.module import Module
 from flambeau.program.function import Function
@@ -53,7 +53,7 @@ def trace(  # type: ignore[overload-overlap]  # a module is callable too
     optimize: bool | None = ...,
     _force_outplace: bool = ...,
     _store_inputs: bool = ...,
-) -> TracedModule: ...
+) -> TopLevelTracedModule: ...
 @overload
 def trace(
     func: Callable[P, R],
@@ -162,7 +162,7 @@ def trace_module(
     example_inputs_is_kwarg: bool = False,
     _force_outplace: bool = False,
     _store_inputs: bool = True,
-) -> TracedModule:
+) -> TopLevelTracedModule:
     """Trace several methods of a module: `inputs` has example inputs by the names of methods.
 
     With `example_inputs_is_kwarg` they are dicts of arguments by keyword. The rest is as in `trace`.
@@ -180,7 +180,7 @@ def trace_module(
     tensor([2., 2.])
     """
     if is_disabled():
-        return cast("TracedModule", mod)
+        return cast("TopLevelTracedModule", mod)
     if not isinstance(mod, Module):
         raise AttributeError(NO_MODULE.format(type=type(mod).__name__))
 
@@ -261,7 +261,7 @@ def _function(func: Callable[..., Any], recorded: Recorded) -> TracedFunction:
 
 
 @no_collection()
-def _module(module: Module, recorded: Mapping[str, Recorded]) -> TracedModule:
+def _module(module: Module, recorded: Mapping[str, Recorded]) -> TopLevelTracedModule:
     tree = TracedTree(module, CLASSES)
     taken: dict[str, set[str]] = {}
     for name, one in recorded.items():

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from typing import Any, NoReturn
+from typing import Any, NoReturn, cast
 
 from flambeau.executor.executor import attach
 from flambeau.executor.options import Options
@@ -37,7 +37,7 @@ class TracedFunction(ScriptFunction):
 
 
 class TracedModule(RecursiveScriptModule):
-    """A module compiled from a run."""
+    """A module inside a traced one: it has parameters and buffers, and cannot be called."""
 
     baked: list[Baked]
     """Values that depended on the inputs and are fixed in the graph, each with its line."""
@@ -48,12 +48,20 @@ class TracedModule(RecursiveScriptModule):
     def __delattr__(self, name: str) -> NoReturn:
         raise RuntimeError(NOT_REMOVED.format(name=name))
 
-
-class TracedSubmodule(TracedModule):
-    """A module inside a traced one: it has parameters and buffers, and cannot be called."""
-
-    def __call__(self, *args: Any, **kwargs: Any) -> NoReturn:
+    def __call__(self, *args: Any, **kwargs: Any) -> Any:
         raise RuntimeError(NOT_CALLABLE.format(name=self._original_name))
+
+
+class TopLevelTracedModule(TracedModule):
+    """A module compiled from a run.
+
+    >>> import flambeau
+    >>> traced = flambeau.jit.trace(flambeau.nn.ReLU(), flambeau.ones(2))
+    >>> isinstance(traced, flambeau.jit.TopLevelTracedModule), traced(-flambeau.ones(1))
+    (True, tensor([0.]))
+    """
+
+    __call__ = RecursiveScriptModule.__call__
 
 
 class TracedTree:
@@ -137,10 +145,10 @@ class TracedTree:
             if name not in own.constants and name not in own.slots:
                 own.add_constant(name, value)
 
-    def module(self) -> TracedModule:
+    def module(self) -> TopLevelTracedModule:
         """The traced module."""
         modules: dict[int, Module] = {}
-        return self._around(self.root, TracedModule, modules)
+        return cast("TopLevelTracedModule", self._around(self.root, TopLevelTracedModule, modules))
 
     def _around(self, module: Module, kind: type[TracedModule], modules: dict[int, Module]) -> TracedModule:
         script_object = self._objects[id(module)]
@@ -151,5 +159,5 @@ class TracedTree:
             if child is None or isinstance(child, ScriptModule):
                 traced._modules[name] = child
             else:
-                traced._modules[name] = modules.get(id(child)) or self._around(child, TracedSubmodule, modules)
+                traced._modules[name] = modules.get(id(child)) or self._around(child, TracedModule, modules)
         return traced
