@@ -31,6 +31,9 @@ class Size(tuple[int, ...]):
     def __add__(self, other: tuple[int, ...]) -> Size:  # type: ignore[override]
         return Size(tuple.__add__(self, tuple(other)))
 
+    def __radd__(self, other: tuple[int, ...]) -> Size:
+        return Size(tuple.__add__(tuple(other), self)) if isinstance(other, tuple) else NotImplemented
+
     def __mul__(self, times: int) -> Size:  # type: ignore[override]
         return Size(tuple.__mul__(self, times))
 

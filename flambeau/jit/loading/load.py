@@ -62,7 +62,7 @@ def load(
             function of a storage and the name of the device that it was on, which gives the storage moved
             (`lambda storage, location: storage.cuda(1)`), or None to leave it where it was.
         _extra_files: names of files in the archive; their contents are put in as values, as bytes where the dict has
-            bytes, else as text if they are text.
+            bytes, else as text if they are text. Those of files that are not there stay as they are.
         _restore_shapes: give the parameters of traced methods the sizes of the example inputs, in their graphs.
 
         allow: operators that the code may call although they reach what is outside of its memory: `["aten::save"]`.
@@ -131,7 +131,7 @@ def load_values(
 
 
 def get_extra_files(source: Any, wanted: MutableMapping[str, Any]) -> None:
-    """Put the contents of files of an archive, by their names, into a dict. Raises ArchiveError."""
+    """Put the contents of files of an archive, by their names, into a dict; of those that are there."""
     for name, data in extra_files(Container.open(source), wanted).items():
         wanted[name] = data if isinstance(wanted[name], bytes) else _as_text(data)
 

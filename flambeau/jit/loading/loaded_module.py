@@ -39,6 +39,7 @@ class LoadedModule(RecursiveScriptModule):
         if module is not None:
             return module
         definition: ClassDefinition = script_object.type.definition
+        _find_properties(definition)
         kind: type[LoadedModule] = _kind_for(definition)
         module = modules[id(script_object)] = kind(script_object, classes, options, definition.name.rpartition(".")[2])
         parameters = [a.name for a in definition.attributes if a.is_parameter]
@@ -83,6 +84,15 @@ def _kind_for(definition: ClassDefinition) -> Any:
         return _LoadedContainer if short in _ORDERED else _LoadedTable
     magic = [n for n in definition.methods if n.startswith("__") and n.endswith("__") and n not in _STATE]
     return type(kind.__name__, (kind,), {n: forwarding(n) for n in magic}) if magic else kind
+
+
+def _find_properties(definition: ClassDefinition) -> None:
+    """Getters and setters, which archives have as methods, are properties again."""
+    for method in list(definition.methods):
+        name = method.removeprefix("__").removesuffix("_getter")
+        if method == f"__{name}_getter" and name not in definition.slots and name not in definition.properties:
+            setter = definition.methods.get(f"__{name}_setter")
+            definition.properties[name] = (definition.methods[method], setter)
 
 
 _STATE = frozenset(("__getstate__", "__setstate__", "__init__"))

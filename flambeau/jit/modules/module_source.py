@@ -81,10 +81,12 @@ class ModuleSource:
             if is_caching():
                 raise RuntimeError(COMPILED)
             [tree] = parse_source(text, self_name=self.definition.name)
-            own = self._from_tree(tree, name, NameScope.of_function(member.fget), {})
-            self.definition.properties[name] = (self.definition.add_method(name, own), None)
+            getter = f"__{name}_getter"
+            own = self._from_tree(tree, getter, NameScope.of_function(member.fget), {})
+            self.definition.properties[name] = (self.definition.add_method(getter, own), None)
         if name not in self.definition.properties:
-            getter = self.definition.methods.get(name) or self.add(member.fget, name)
+            accessor = f"__{name}_getter"
+            getter = self.definition.methods.get(accessor) or self.add(member.fget, accessor)
             setter = None if member.fset is None else self.add(member.fset, f"__{name}_setter")
             self.definition.properties[name] = (getter, setter)
         return self.definition.properties[name]

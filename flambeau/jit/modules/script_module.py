@@ -234,7 +234,7 @@ class RecursiveScriptModule(FixedModule):
         if script_object is not None:
             definition = script_object.type.definition
             if name in definition.properties:
-                return self._method(name)()
+                return self._method(definition.properties[name][0].short_name)()
             if name in definition.methods:
                 return self._method(name)
             if name in definition.slots and name not in self._modules:

@@ -111,6 +111,7 @@ from flambeau.jit.torch_names.torch_passes import (
     parse_ir,
     run_pass,
 )
+from flambeau.ops.families.matrices import LinAlgError as _LinAlgError
 from flambeau.ops.operator_namespaces import OperatorNamespace
 from flambeau.ops.python_forms import form_of
 from flambeau.ops.python_forms import infer_size as _infer_size

@@ -148,7 +148,7 @@ def norm_kernel(
 def _check_norm_dims(array: Array, ord: Order, dim: Sequence[int] | None) -> None:
     if dim is not None and (len(dim) > 2 or (ord is not None and not dim)):
         raise RuntimeError(f"linalg.norm: If dim is specified, it must be of length 1 or 2. Got {list(dim)}")
-    if dim is None and ord is not None and not isinstance(ord, str) and array.ndim not in (1, 2):
+    if dim is None and ord is not None and array.ndim not in (1, 2):
         raise RuntimeError(
             f"linalg.norm: If dim is not specified but ord is, the input must be 1D or 2D. Got {array.ndim}D."
         )
@@ -251,6 +251,8 @@ declare(
                      Sample(args=(square(2), 1, [0, 2], True), note="keepdim")],
     errors=lambda: [
         ErrorSample(args=(square(2), 2), error=RuntimeError,
+                    message="If dim is not specified but ord is, the input must be 1D or 2D. Got 3D."),
+        ErrorSample(args=(square(2), "fro"), error=RuntimeError,
                     message="If dim is not specified but ord is, the input must be 1D or 2D. Got 3D."),
         ErrorSample(args=(square(2), 1, [0, 1, 2]), error=RuntimeError,
                     message="If dim is specified, it must be of length 1 or 2. Got [0, 1, 2]"),

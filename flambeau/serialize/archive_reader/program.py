@@ -129,5 +129,5 @@ def _read(container: Container, unit: CodeUnit, map_location: MapLocation) -> Sc
 
 
 def extra_files(container: Container, wanted: Mapping[str, Any]) -> dict[str, bytes]:
-    """The files of these names that a user put into an archive. Raises ArchiveError for one that is not there."""
-    return {name: container.read(EXTRA + name) for name in wanted}
+    """The files of these names that a user put into an archive; those that are not there are left out."""
+    return {name: container.read(EXTRA + name) for name in wanted if container.has(EXTRA + name)}
