@@ -249,6 +249,11 @@ _NOT_HERE = {
         "flambeau follows no Python bytecode: flambeau.script(f) compiles what a function says, flambeau.trace(f, x) "
         "what it did with an example, and script(f).explain() tells what became native",
     ),
+    "symeig": "write linalg.eigh(A), whose eigenvectors come from the lower triangle, or linalg.eigvalsh(A)",
+    "eig": "write linalg.eig(A), whose results are complex, or linalg.eigvals(A)",
+    "lstsq": "write linalg.lstsq(A, B): here A is the first argument",
+    "solve": "write linalg.solve(A, B): here A is the first argument",
+    "matrix_rank": "write linalg.matrix_rank(A), in which `symmetric` is `hermitian`",
     **{
         f"uint{bits}": f"flambeau has no tensors of uint{bits}: take the next wider signed dtype, "
         f"from_numpy(a.astype(np.int{min(2 * bits, 64)}))"

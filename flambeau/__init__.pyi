@@ -160,6 +160,7 @@ qscheme = QScheme
 per_tensor_affine, per_tensor_symmetric = (qscheme.per_tensor_affine, qscheme.per_tensor_symmetric)
 per_channel_affine, per_channel_symmetric = (qscheme.per_channel_affine, qscheme.per_channel_symmetric)
 per_channel_affine_float_qparams = qscheme.per_channel_affine_float_qparams
+from flambeau import accelerator as accelerator
 from flambeau import amp as amp
 from flambeau import autograd as autograd
 from flambeau import backends as backends
@@ -180,6 +181,7 @@ from flambeau import special as special
 from flambeau.autograd import profiler as profiler
 from flambeau.autograd.anomaly_mode import is_anomaly_check_nan_enabled as is_anomaly_check_nan_enabled
 from flambeau.autograd.anomaly_mode import is_anomaly_enabled as is_anomaly_enabled
+from flambeau.backends.absent import absent_device as _absent_device
 from flambeau.backends.reproducibility import are_deterministic_algorithms_enabled as are_deterministic_algorithms_enabled
 from flambeau.backends.reproducibility import get_deterministic_debug_mode as get_deterministic_debug_mode
 from flambeau.backends.reproducibility import get_float32_matmul_precision as get_float32_matmul_precision
@@ -214,10 +216,11 @@ from flambeau.jit.tracing.trace import trace as trace
 from flambeau.jit.vectorize import vectorize as vectorize
 from flambeau.program.prange import prange as prange
 from flambeau.serialize.archive_writer.values_file import save as save
+mps, mtia, xpu = map(_absent_device, ('mps', 'mtia', 'xpu'))
 _LATER = ('distributions', 'signal', 'te', 'testing', 'utils')
 _SPARSE = 'flambeau has no sparse tensors: keep the values beside their indices (x.index_add(0, rows, values), scatter_add, embedding_bag), or compute with scipy.sparse outside of programs'
 _QUANTIZATION = 'flambeau chooses no scales for a model: quantise it with PyTorch, and load the archive (flambeau.jit.load): quantised tensors and layers are here'
-_NOT_HERE = {**dict.fromkeys(('sparse', 'sparse_coo_tensor', 'sparse_csr_tensor'), _SPARSE), **dict.fromkeys(('quantization', 'ao'), _QUANTIZATION), **dict.fromkeys(('compile', 'export', 'compiler', '_dynamo'), 'flambeau follows no Python bytecode: flambeau.script(f) compiles what a function says, flambeau.trace(f, x) what it did with an example, and script(f).explain() tells what became native'), **{f'uint{bits}': f'flambeau has no tensors of uint{bits}: take the next wider signed dtype, from_numpy(a.astype(np.int{min(2 * bits, 64)}))' for bits in (16, 32, 64)}, 'nested': 'flambeau has no nested tensors: pad them (nn.utils.rnn.pad_sequence) beside their lengths, or pack them (pack_padded_sequence)', 'masked': 'flambeau has no masked tensors: keep the mask beside the values, x.masked_fill(~mask, 0), where(mask, x, y)', 'distributed': 'flambeau computes in one process: utils.data.DistributedSampler shares batches out, and what processes exchange are NumPy arrays, x.numpy(), by mpi4py or another library', 'hub': 'flambeau downloads nothing: fetch the file, then flambeau.load(path), or utils.safetensors.load_file', 'package': 'flambeau writes no packages of source: flambeau.jit.save(script(model), path) keeps code and values', 'multiprocessing': "use Python's multiprocessing, which pickles tensors; utils.data.DataLoader(num_workers=n) has processes of its own", 'onnx': 'flambeau writes no ONNX files: fn.save(path) writes an archive, which torch.jit.load reads and torch.onnx.export makes a file of'}
+_NOT_HERE = {**dict.fromkeys(('sparse', 'sparse_coo_tensor', 'sparse_csr_tensor'), _SPARSE), **dict.fromkeys(('quantization', 'ao'), _QUANTIZATION), **dict.fromkeys(('compile', 'export', 'compiler', '_dynamo'), 'flambeau follows no Python bytecode: flambeau.script(f) compiles what a function says, flambeau.trace(f, x) what it did with an example, and script(f).explain() tells what became native'), 'symeig': 'write linalg.eigh(A), whose eigenvectors come from the lower triangle, or linalg.eigvalsh(A)', 'eig': 'write linalg.eig(A), whose results are complex, or linalg.eigvals(A)', 'lstsq': 'write linalg.lstsq(A, B): here A is the first argument', 'solve': 'write linalg.solve(A, B): here A is the first argument', 'matrix_rank': 'write linalg.matrix_rank(A), in which `symmetric` is `hermitian`', **{f'uint{bits}': f'flambeau has no tensors of uint{bits}: take the next wider signed dtype, from_numpy(a.astype(np.int{min(2 * bits, 64)}))' for bits in (16, 32, 64)}, 'nested': 'flambeau has no nested tensors: pad them (nn.utils.rnn.pad_sequence) beside their lengths, or pack them (pack_padded_sequence)', 'masked': 'flambeau has no masked tensors: keep the mask beside the values, x.masked_fill(~mask, 0), where(mask, x, y)', 'distributed': 'flambeau computes in one process: utils.data.DistributedSampler shares batches out, and what processes exchange are NumPy arrays, x.numpy(), by mpi4py or another library', 'hub': 'flambeau downloads nothing: fetch the file, then flambeau.load(path), or utils.safetensors.load_file', 'package': 'flambeau writes no packages of source: flambeau.jit.save(script(model), path) keeps code and values', 'multiprocessing': "use Python's multiprocessing, which pickles tensors; utils.data.DataLoader(num_workers=n) has processes of its own", 'onnx': 'flambeau writes no ONNX files: fn.save(path) writes an archive, which torch.jit.load reads and torch.onnx.export makes a file of'}
 
 @_overload
 def _adaptive_avg_pool2d(input: _Tensor, output_size: _Sequence[_int] | _int) -> _Tensor: ...

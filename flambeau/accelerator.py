@@ -68,7 +68,7 @@ def _present() -> Any:
 
 
 def _number(device: AnyDevice) -> int:
-    """The number of a device; of the one in use for None, or a device without a number. Raises ValueError for the CPU."""
+    """The number of a device; of the one in use for None, or without a number. Raises ValueError for the CPU."""
     _present()
     if isinstance(device, int):
         return device

@@ -245,6 +245,32 @@ class profile:  # noqa: N801  (as programs write it)
             raise RuntimeError(NOT_OVER)
         return sorted(self._events, key=lambda event: event.start)
 
+    @property
+    def function_events(self) -> list[Event]:
+        """The same."""
+        return self.events()
+
+    @property
+    def self_cpu_time_total(self) -> float:
+        """Microseconds in all operators together, blocks apart."""
+        return sum(event.duration for event in self.events() if event.within is None)
+
+    def total_average(self) -> Average:
+        """All operators as one, blocks apart.
+
+        >>> import flambeau
+        >>> with flambeau.profiler.profile() as recorded:
+        ...     y = flambeau.ones(3) * 2
+        >>> total = recorded.total_average()
+        >>> total.key, total.count
+        ('Total', 2)
+        """
+        operators = [event for event in self.events() if event.within is None]
+        return Average("Total", len(operators), sum(event.duration for event in operators), ())
+
+    def __str__(self) -> str:
+        return self.key_averages().table() if self._is_over else repr(self)
+
     def key_averages(self, group_by_input_shape: bool = False) -> Averages:
         """Calls of one operator together; apart by the sizes of their tensors, if wanted."""
         groups: dict[Any, list[Event]] = {}

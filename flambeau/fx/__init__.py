@@ -15,7 +15,7 @@ from flambeau.fx.graph_module import GraphModule
 from flambeau.fx.interpreter import Interpreter, Transformer
 from flambeau.fx.make_fx import make_fx
 from flambeau.fx.node import Node, map_arg
-from flambeau.fx.proxy import Proxy, TracerBase, TraceError
+from flambeau.fx.proxy import Proxy, TraceError, TracerBase
 from flambeau.fx.python_code import PythonCode
 from flambeau.fx.rewriter import Match, replace_pattern, replace_pattern_with_filters
 from flambeau.fx.tracer import Tracer, symbolic_trace, wrap

@@ -3,10 +3,11 @@
 >>> arguments = immutable_list([1, 2])
 >>> arguments
 [1, 2]
->>> arguments.append(3)
-Traceback (most recent call last):
-  ...
-TypeError: 'immutable_list' object does not support mutation: the arguments of a node are changed by giving it others, node.args = (...), node.kwargs = {...}, or node.update_arg(position, value)
+>>> try:
+...     arguments.append(3)
+... except TypeError as error:
+...     print(str(error)[:54])
+'immutable_list' object does not support mutation: the
 """
 
 from __future__ import annotations

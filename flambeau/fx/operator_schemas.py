@@ -9,6 +9,7 @@ from __future__ import annotations
 
 import inspect
 import numbers
+import types
 from collections.abc import Callable, Mapping, Sequence
 from typing import Any, Final, NamedTuple
 
@@ -76,7 +77,8 @@ def _schemas(op: Callable[..., Any]) -> list[FunctionSchema]:
         return [own]
     name = getattr(op, "operator_name", None)
     definitions = registry.overloads(name) if isinstance(name, str) else ()
-    return [d.schema for d in definitions if d.schema.concerns_tensors and not any(a.is_out for a in d.schema.arguments)]
+    schemas = [d.schema for d in definitions if d.schema.concerns_tensors]
+    return [schema for schema in schemas if not any(a.is_out for a in schema.arguments)]
 
 
 def _signature(schema: FunctionSchema) -> inspect.Signature:
@@ -97,7 +99,7 @@ def _class_of(type_: Any) -> Any:
         return _class_of(type_.element) | None
     if isinstance(type_, ListType):
         element = _class_of(type_.element)
-        return Any if element is Any else list[element]
+        return Any if element is Any else types.GenericAlias(list, (element,))
     return _CLASSES.get(type(type_), Any)
 
 
@@ -195,6 +197,7 @@ def _by_name(
     bound.apply_defaults()
     if not all_by_name:
         positional = bound.args[: len(args)]
-        rest = {name: value for name, value in bound.arguments.items() if name not in list(bound.arguments)[: len(args)]}
+        first = list(bound.arguments)[: len(args)]
+        rest = {name: value for name, value in bound.arguments.items() if name not in first}
         return ArgsKwargsPair(positional, rest)
     return ArgsKwargsPair((), dict(bound.arguments))

@@ -172,7 +172,8 @@ class TracerBase:
         type_expr: Any = None,
     ) -> Node:  # fmt: skip
         """A node of the graph."""
-        return self.graph.create_node(kind, target, args, kwargs, name, type_expr)
+        node: Node = self.graph.create_node(kind, target, args, kwargs, name, type_expr)
+        return node
 
     def proxy(self, node: Node) -> Proxy:
         """What stands for the value of a node."""

@@ -26,7 +26,7 @@ from flambeau.fx.concrete_arguments import specialized
 from flambeau.fx.graph import Graph
 from flambeau.fx.graph_module import GraphModule
 from flambeau.fx.node import Node, map_aggregate
-from flambeau.fx.proxy import Proxy, TracerBase, TraceError
+from flambeau.fx.proxy import Proxy, TraceError, TracerBase
 from flambeau.nn import functional
 from flambeau.nn.container import Sequential
 from flambeau.nn.module import Module
@@ -155,7 +155,8 @@ class Tracer(TracerBase):
             result = _taking_rest_as_one(function)(*args, **kwargs)
         hints = getattr(function, "__annotations__", {})
         self.create_node("output", "output", (self.create_arg(result),), {}, None, _annotation(hints, "return"))
-        return self.graph
+        graph: Graph = self.graph
+        return graph
 
     def _called(self, module: Module, args: tuple[Any, ...], kwargs: dict[str, Any], run: Callable[..., Any]) -> Any:
         if not any(isinstance(one, Proxy) for one in _leaves((args, kwargs))):

@@ -79,8 +79,8 @@ __getattr__ = _provide(
         "_freeze": "freeze optimize_for_inference run_frozen_optimizations",
         "_fuser": "fuser last_executed_optimized_graph optimized_execution set_fusion_strategy",
         "_serialization": "load save",
-        "_trace": "TopLevelTracedModule TracedModule TracerWarning TracingCheckError _get_trace_graph _script_if_tracing "
-        "is_tracing trace trace_module",
+        "_trace": "TopLevelTracedModule TracedModule TracerWarning TracingCheckError _get_trace_graph "
+        "_script_if_tracing is_tracing trace trace_module",
     },
 )
 _fork, _wait, _script_if_tracing = fork, wait, script_if_tracing

@@ -129,7 +129,8 @@ def get_param_names(fn: Any, n_args: int) -> list[str]:
     """
     function = fn if inspect.isroutine(fn) else getattr(fn, "__call__", fn)  # noqa: B004
     try:
-        return inspect.getfullargspec(function).args if inspect.isfunction(inspect.unwrap(function)) else _numbers(n_args)
+        is_known = inspect.isfunction(inspect.unwrap(function))
+        return inspect.getfullargspec(function).args if is_known else _numbers(n_args)
     except TypeError:
         return _numbers(n_args)
 

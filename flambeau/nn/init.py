@@ -27,6 +27,10 @@ GAINS: Final = {
     "selu": 0.75,
 }
 EMPTY: Final = "Initializing zero-element tensors is a no-op"
+FAR_MEAN: Final = (
+    "mean is more than 2 std from [a, b] in nn.init.trunc_normal_. The distribution of values may be incorrect: move "
+    "[a, b], or the mean"
+)
 
 
 def _fill(name: str, tensor: Tensor, *arguments: Any, **keywords: Any) -> Tensor:
@@ -76,7 +80,9 @@ def trunc_normal_(
     tensor: Tensor, mean: float = 0.0, std: float = 1.0, a: float = -2.0, b: float = 2.0,
     generator: Generator | None = None,
 ) -> Tensor:  # fmt: skip
-    """Fill with draws from the normal distribution that lie in [a, b]."""
+    """Fill with draws from the normal distribution that lie in [a, b]. Warns where few of its draws do."""
+    if mean < a - 2 * std or mean > b + 2 * std:
+        warn_user(FAR_MEAN, UserWarning)
 
     def below(x: float) -> float:
         return (1.0 + math.erf((x - mean) / std / math.sqrt(2.0))) / 2.0

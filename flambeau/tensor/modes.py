@@ -103,3 +103,7 @@ class DispatchMode(_Mode):
 
     def _enter(self, blocks: ExitStack) -> None:
         blocks.enter_context(changed(modes=(*stack().modes, self)))
+
+
+TorchDispatchMode = DispatchMode
+"""The name that PyTorch's programs import it by."""

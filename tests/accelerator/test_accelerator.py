@@ -24,8 +24,10 @@ def test_without_a_device_programs_go_on_with_the_cpu() -> None:
 @without
 @pytest.mark.parametrize(
     "name",
-    "current_device_index set_device_index synchronize current_stream empty_cache memory_allocated memory_stats "
-    "get_memory_info reset_peak_memory_stats max_memory_reserved".split(),
+    [
+        "current_device_index", "set_device_index", "synchronize", "current_stream", "empty_cache", "memory_allocated",
+        "memory_stats", "get_memory_info", "reset_peak_memory_stats", "max_memory_reserved",
+    ],
 )
 def test_without_a_device_the_rest_is_refused(name: str) -> None:
     arguments = (0,) if name == "set_device_index" else ()

@@ -5,11 +5,11 @@ from __future__ import annotations
 import pickle
 
 import pytest
+from flambeau.fx.experimental.proxy_tensor import make_fx
 
 import flambeau
 from flambeau import fx, nn
 from flambeau.fx.experimental import optimization
-from flambeau.fx.experimental.proxy_tensor import make_fx
 from flambeau.fx.immutable_collections import immutable_dict, immutable_list
 from flambeau.fx.operator_schemas import get_signature_for_torch_op, normalize_function
 from flambeau.fx.passes.tools_common import legalize_graph

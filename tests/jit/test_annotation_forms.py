@@ -32,7 +32,7 @@ def test_forms_of_annotations(name: str) -> None:
 
 @pytest.mark.parametrize(("name", "bare"), [("is_list", List), ("is_dict", Dict), ("is_optional", Optional)])  # noqa: UP006
 def test_what_is_in_containers_has_to_be_said(name: str, bare: Any) -> None:
-    with pytest.raises(RuntimeError, match="without a contained type. Please add a contained type"):
+    with pytest.raises(RuntimeError, match=r"without a contained type\. Please add a contained type"):
         getattr(internal, name)(bare)
     with pytest.raises(RuntimeError, match="Future"):
         internal.is_future(flambeau.jit.Future)

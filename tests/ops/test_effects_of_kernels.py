@@ -27,6 +27,7 @@ HARMLESS = {
     "flambeau.tensor.random.Generator.seed": "asks the system for a number",
     "flambeau.ops.language.world.print_values": "standard output",
     "flambeau.ops.language.world.warn": "warns, through the filters that the process has",
+    "flambeau.util.user_code.warn_user": "warns, through the filters that the process has",
     "flambeau.ops.language.world.warn_of": "warns, through the filters that the process has",
 }
 """Functions that kernels of other effects than `WORLD` may run, and what it is that they reach."""

@@ -9,7 +9,7 @@ import numpy as np
 import pytest
 
 import flambeau
-from flambeau import Tensor
+from flambeau import Tensor, nn
 
 X = flambeau.arange(6.0).reshape(2, 3)
 A, B, C = flambeau.ones(2, 2), flambeau.arange(6.0).reshape(2, 3), flambeau.arange(6.0).reshape(3, 2)
@@ -73,6 +73,9 @@ FORMS: dict[str, tuple[str, Callable[[], Any]]] = {
     "bytes": (r"write x\[mask.bool\(\)\]", lambda: X[flambeau.ones(2, dtype=flambeau.uint8)]),
     "std": (r"degrees of freedom is <= 0", lambda: flambeau.ones(1).std()),
     "var": (r"of 2 elements 3 are taken off", lambda: flambeau.ones(2).var(correction=3)),
+    "dropout2d": (r"dropout2d: a 2-D input is deprecated", lambda: nn.functional.dropout2d(X)),
+    "dropout3d": (r"dropout3d: a 2-D input is deprecated", lambda: nn.functional.dropout3d(X)),
+    "trunc_normal_": (r"mean is more than 2 std from \[a, b\]", lambda: nn.init.trunc_normal_(flambeau.ones(1), 9)),
     "var_mean": (r"degrees of freedom is <= 0", lambda: flambeau.var_mean(flambeau.ones(1))),
 }
 
@@ -83,6 +86,17 @@ def test_older_forms_say_what_to_write(name: str) -> None:
     with pytest.warns(UserWarning, match=text) as seen:
         call()
     assert [w.filename for w in seen] == [__file__]
+
+
+def test_the_older_weight_norm() -> None:
+    with pytest.warns(FutureWarning, match="write nn.utils.parametrizations.weight_norm"):
+        nn.utils.weight_norm(nn.Linear(1, 1))
+
+
+@pytest.mark.parametrize("name", ["symeig", "eig", "lstsq", "solve", "matrix_rank"])
+def test_names_that_are_gone_say_what_to_write(name: str) -> None:
+    with pytest.raises(AttributeError, match=r"write linalg\."):
+        getattr(flambeau, name)
 
 
 @pytest.mark.filterwarnings("error")
@@ -96,3 +110,5 @@ def test_what_is_written_now_warns_of_nothing() -> None:
     flambeau.tensor(np.ones(2))
     flambeau.tensor([X[0, 0], X[0, 1]])
     flambeau.as_tensor(X)
+    nn.functional.dropout2d(flambeau.ones(1, 1, 1, 1))
+    nn.utils.parametrizations.weight_norm(nn.Linear(1, 1))

@@ -76,16 +76,14 @@ class ModuleSource:
         member = inspect.getattr_static(self.module, name, None)
         if not isinstance(member, property) or member.fget is None or is_unused_property(self.module, name):
             return None
-        text = getattr(member.fget, SCRIPT, None)
+        accessor, text = f"__{name}_getter", getattr(member.fget, SCRIPT, None)
         if text is not None and name not in self.definition.properties:
             if is_caching():
                 raise RuntimeError(COMPILED)
             [tree] = parse_source(text, self_name=self.definition.name)
-            getter = f"__{name}_getter"
-            own = self._from_tree(tree, getter, NameScope.of_function(member.fget), {})
-            self.definition.properties[name] = (self.definition.add_method(getter, own), None)
+            own = self._from_tree(tree, accessor, NameScope.of_function(member.fget), {})
+            self.definition.properties[name] = (self.definition.add_method(accessor, own), None)
         if name not in self.definition.properties:
-            accessor = f"__{name}_getter"
             getter = self.definition.methods.get(accessor) or self.add(member.fget, accessor)
             setter = None if member.fset is None else self.add(member.fset, f"__{name}_setter")
             self.definition.properties[name] = (getter, setter)

@@ -2,8 +2,10 @@
 
 from __future__ import annotations
 
+from flambeau.nn.functions import warned
 from flambeau.ops.families.composite import F
 from flambeau.tensor.tensor import Tensor
+from flambeau.util.scripting import is_scripting
 
 
 def check_probability(p: float) -> None:
@@ -112,7 +114,7 @@ def dropout2d(input: Tensor, p: float = 0.5, training: bool = True, inplace: boo
         inplace: whether the input is written to.
 
     Shape:
-        (N, C, H, W) or (C, H, W); it stays.
+        (N, C, H, W); it stays. Of other ranks the second axis is taken for channels, with a warning.
 
     >>> import flambeau
     >>> import flambeau.nn.functional as F
@@ -120,6 +122,8 @@ def dropout2d(input: Tensor, p: float = 0.5, training: bool = True, inplace: boo
     flambeau.Size([1, 2, 8, 8])
     """
     check_probability(p)
+    if not is_scripting() and input.dim() != 4:
+        warned.of_channels("dropout2d", input.dim(), "(N, C, H, W)")
     return _channels(input, p, training, inplace, False)
 
 
@@ -143,6 +147,8 @@ def dropout3d(input: Tensor, p: float = 0.5, training: bool = True, inplace: boo
     flambeau.Size([1, 2, 8, 8, 8])
     """
     check_probability(p)
+    if not is_scripting() and input.dim() != 4 and input.dim() != 5:
+        warned.of_channels("dropout3d", input.dim(), "(N, C, D, H, W) or (C, D, H, W)")
     return _channels(input, p, training, inplace, input.dim() == 4)
 
 

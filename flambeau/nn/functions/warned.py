@@ -32,6 +32,10 @@ CORNERS: Final = (
     "{name} without align_corners takes align_corners=False: write which one is meant, where the corners' centres "
     "matter"
 )
+CHANNELS: Final = (
+    "{name}: a {rank}-D input is deprecated: it drops whole channels of {shapes}. Write dropout for elements by "
+    "themselves, dropout1d for channels of (N, C, L)"
+)
 UPSAMPLE: Final = "`nn.functional.{name}` is deprecated. Use `nn.functional.interpolate`, which takes the same"
 
 
@@ -60,6 +64,11 @@ def of_mean() -> None:
 def of_corners(name: str) -> None:
     """Where it is not said whether corners are aligned."""
     warn_user(CORNERS.format(name=name), UserWarning)
+
+
+def of_channels(name: str, rank: int, shapes: str) -> None:
+    """Where channels are dropped of something that has none."""
+    warn_user(CHANNELS.format(name=name, rank=rank, shapes=shapes), UserWarning)
 
 
 def of_older_upsampling(name: str) -> None:

@@ -5,7 +5,7 @@ New code takes those of `nn.utils.parametrizations`; these are for models stored
 
 from __future__ import annotations
 
-from typing import Any, TypeVar
+from typing import Any, Final, TypeVar
 
 from flambeau.nn.module import Module
 from flambeau.nn.parameter import Parameter
@@ -23,8 +23,12 @@ from flambeau.nn.utils.parametrizations import (
 )
 from flambeau.ops.families.composite import F
 from flambeau.tensor.tensor import Tensor
+from flambeau.util.user_code import warn_user
 
 M = TypeVar("M", bound=Module)
+OLDER_WEIGHT_NORM: Final = (
+    "nn.utils.weight_norm is deprecated: write nn.utils.parametrizations.weight_norm, which loads states of this one too"
+)
 
 
 def _check(module: Module, name: str, kind: str) -> Tensor:
@@ -52,6 +56,7 @@ def weight_norm(module: M, name: str = "weight", dim: int | None = 0) -> M:
     >>> list(weight_norm(nn.Linear(3, 2)).state_dict())
     ['bias', 'weight_g', 'weight_v']
     """
+    warn_user(OLDER_WEIGHT_NORM, FutureWarning)
     weight = _check(module, name, "weight_norm")
     axis = any_dim(module, name, dim)
     delattr(module, name)
