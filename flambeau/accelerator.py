@@ -79,7 +79,11 @@ def _number(device: AnyDevice) -> int:
 
 
 def current_device_index() -> int:
-    """The number of the device in use in this thread."""
+    """The number of the device in use in this thread.
+
+    >>> if is_available():
+    ...     number = current_device_index()
+    """
     number: int = _present().current_device()
     return number
 
@@ -89,6 +93,9 @@ def set_device_index(device: AnyDevice, /) -> None:
 
     Args:
         device: which.
+
+    >>> if is_available():
+    ...     set_device_index(current_device_index())
     """
     _present().set_device(_number(device))
 
@@ -125,6 +132,9 @@ def synchronize(device: AnyDevice = None, /) -> None:
 
     Args:
         device: which; the one in use if None.
+
+    >>> if is_available():
+    ...     synchronize()
     """
     _present().synchronize(_number(device))
 
@@ -134,6 +144,9 @@ def current_stream(device: AnyDevice = None, /) -> Any:
 
     Args:
         device: which; the one in use if None.
+
+    >>> if is_available():
+    ...     current_stream().query()
     """
     return _present().current_stream(_number(device))
 
@@ -143,12 +156,19 @@ def set_stream(stream: Any) -> None:
 
     Args:
         stream: which.
+
+    >>> if is_available():
+    ...     set_stream(current_stream())
     """
     _present().set_stream(stream)
 
 
 def empty_cache() -> None:
-    """Give memory back that is kept for tensors to come."""
+    """Give memory back that is kept for tensors to come.
+
+    >>> if is_available():
+    ...     empty_cache()
+    """
     _present().empty_cache()
 
 
@@ -157,41 +177,72 @@ def get_memory_info(device: AnyDevice = None, /) -> tuple[int, int]:
 
     Args:
         device: which; the one in use if None.
+
+    >>> if is_available():
+    ...     free, whole = get_memory_info()
     """
     free: tuple[int, int] = _present().mem_get_info(_number(device))
     return free
 
 
 def memory_allocated(device: AnyDevice = None, /) -> int:
-    """Bytes that tensors of a device take."""
+    """Bytes that tensors of a device take.
+
+    >>> if is_available():
+    ...     taken = memory_allocated()
+    """
     return int(_present().memory_allocated(_number(device)))
 
 
 def max_memory_allocated(device: AnyDevice = None, /) -> int:
-    """The most bytes that they took at a time."""
+    """The most bytes that they took at a time.
+
+    >>> if is_available():
+    ...     most = max_memory_allocated()
+    """
     return int(_present().max_memory_allocated(_number(device)))
 
 
 def memory_reserved(device: AnyDevice = None, /) -> int:
-    """Bytes that are kept for tensors of a device, used or not."""
+    """Bytes that are kept for tensors of a device, used or not.
+
+    >>> if is_available():
+    ...     kept = memory_reserved()
+    """
     return int(_present().memory_reserved(_number(device)))
 
 
 def max_memory_reserved(device: AnyDevice = None, /) -> int:
-    """The most bytes that were kept at a time."""
+    """The most bytes that were kept at a time.
+
+    >>> if is_available():
+    ...     most = max_memory_reserved()
+    """
     return int(_present().max_memory_reserved(_number(device)))
 
 
 def memory_stats(device: AnyDevice = None, /) -> Any:
-    """What is known of the memory of a device, by name."""
+    """What is known of the memory of a device, by name.
+
+    >>> if is_available():
+    ...     known = memory_stats()
+    """
     return _present().memory_stats(_number(device))
 
 
 def reset_peak_memory_stats(device: AnyDevice = None, /) -> None:
-    """Count the most bytes from here on."""
+    """Count the most bytes from here on.
+
+    >>> if is_available():
+    ...     reset_peak_memory_stats()
+    """
     _present().reset_peak_memory_stats(_number(device))
 
 
 def reset_accumulated_memory_stats(device: AnyDevice = None, /) -> None:
-    """Count what was allocated in all from here on."""
+    """Count what was allocated in all from here on.
+
+    >>> if is_available():
+    ...     reset_accumulated_memory_stats()
+    """
     _present().reset_accumulated_memory_stats(_number(device))

@@ -258,12 +258,15 @@ class Operator:
         except TypeError:
             return _foreign(function or self.function, args, {})
         result = run(binding.definition, binding.arguments(args, {}))
-        if special.exists and binding.finish is None:
-            self._note_quick(binding, args)
-        return result if binding.finish is None else binding.finish(result)
+        if binding.finish is not None:
+            return binding.finish(result)
+        self._note_quick(binding, args)
+        return result
 
     def _note_quick(self, binding: CallBinding, args: tuple[Any, ...]) -> None:
         """Have calls of tensors of a device, and numbers, asked there first."""
+        if not special.exists:
+            return
         kinds = tuple(map(_kind, args))
         known = [k is _INTEGERS or k in _NUMBERS or below.is_plain_on_device(k) for k in kinds]
         if not all(known) or not self.name.startswith("aten::") or not any(map(below.is_plain_on_device, kinds)):

@@ -37,7 +37,13 @@ class TracedFunction(ScriptFunction):
 
 
 class TracedModule(RecursiveScriptModule):
-    """A module inside a traced one: it has parameters and buffers, and cannot be called."""
+    """A module inside a traced one: it has parameters and buffers, and cannot be called.
+
+    >>> import flambeau
+    >>> traced = flambeau.jit.trace(flambeau.nn.Sequential(flambeau.nn.ReLU()), flambeau.ones(2))
+    >>> [type(inner) is flambeau.jit.TracedModule for inner in traced.children()]
+    [True]
+    """
 
     baked: list[Baked]
     """Values that depended on the inputs and are fixed in the graph, each with its line."""

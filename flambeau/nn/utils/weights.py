@@ -27,7 +27,7 @@ from flambeau.util.user_code import warn_user
 
 M = TypeVar("M", bound=Module)
 OLDER_WEIGHT_NORM: Final = (
-    "nn.utils.weight_norm is deprecated: write nn.utils.parametrizations.weight_norm, which loads states of this one too"
+    "nn.utils.weight_norm is deprecated: write nn.utils.parametrizations.weight_norm, which loads states of this too"
 )
 
 
