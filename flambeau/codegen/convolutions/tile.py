@@ -40,7 +40,7 @@ def shapes(floats: Floats) -> tuple[TileShape, ...]:
     """Of whole tiles, the largest number of filters first; it ends with one."""
     if floats.has_many_registers:
         return TileShape(8, 3), TileShape(4, 5), TileShape(2, 8), TileShape(1, 8)
-    return TileShape(6, 2), TileShape(4, 2), TileShape(2, 4), TileShape(1, 6)
+    return TileShape(4, 3), TileShape(2, 5), TileShape(1, 8)
 
 
 def last_shapes(shape: TileShape) -> tuple[TileShape, ...]:
