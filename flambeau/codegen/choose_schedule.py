@@ -32,14 +32,20 @@ def last_level_cache() -> int:
 
 
 @functools.cache
+def first_cache() -> int:
+    """Bytes of a core's first cache for data; 32 KB where the system does not say."""
+    return _cache_bytes(0, 32 << 10)
+
+
+@functools.cache
 def second_cache() -> int:
     """Bytes of a core's second cache; 1 MB where the system does not say."""
     return _cache_bytes(2, 1 << 20)
 
 
-def _cache_bytes(level: int, otherwise: int) -> int:
+def _cache_bytes(index: int, otherwise: int) -> int:
     try:
-        with open(f"/sys/devices/system/cpu/cpu0/cache/index{level}/size") as file:
+        with open(f"/sys/devices/system/cpu/cpu0/cache/index{index}/size") as file:
             text = file.read().strip()
     except OSError:
         return otherwise

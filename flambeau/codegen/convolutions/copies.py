@@ -11,13 +11,16 @@ from flambeau.codegen.llvm.emitter import Value, float_constant
 
 
 def build_copies(m: VectorModule, around: float = 0.0) -> None:
-    """``copy_band``: all planes of so many images from an address on, for results from a row and a column on; `around`
-    is the number that lies around images.
+    """``copy_band``: `planes` planes from `first_plane` on of so many images from an address on, for results from a row
+    and a column on; `around` is the number that lies around images.
     """
     if m.floats.has_masks:
         build_masked_rows(m, around)
-    f = m.function("void copy_band", "ptr words", "ptr source", "ptr target", "i64 images", "i64 row", "i64 column")
-    words, source, target, images, row, column = f.parameters
+    f = m.function(
+        "void copy_band", "ptr words", "ptr source", "ptr target", "i64 images", "i64 row", "i64 column",
+        "i64 first_plane", "i64 planes",
+    )  # fmt: skip
+    words, source, target, images, row, column, first_plane, planes = f.parameters
     get = {name: f.get(words, PROBLEM, name) for name in PROBLEM.fields}
     image_bytes, row_bytes = f.bytes_of(get["image_size"]), f.bytes_of(get["pitch"])
     with f.loop(get["shift_count"]) as shift:
@@ -32,10 +35,10 @@ def build_copies(m: VectorModule, around: float = 0.0) -> None:
         copier = RowCopier(f, step, low, high, get["pitch"], around)
         from_column = f.op("add", f.op("mul", start, get["x_column"]), f.op("mul", low, step))
         number = number_of(f, step, get["pitch"], low, high)
-        with f.loop(get["plane_count"]) as plane, f.loop(images) as image:
-            first = f.op("add", f.op("mul", shift, get["plane_count"]), plane)
+        with f.loop(planes) as plane, f.loop(images) as image:
+            first = f.op("add", f.op("mul", shift, get["planes_each"]), plane)
             to = f.moved(target, f.op("mul", first, get["plane_bytes"]), f.op("mul", image, image_bytes))
-            near = f.moved(source, f.word_of(get["planes"], plane), f.op("mul", image, get["x_image"]), from_column)
+            near = f.moved(source, f.word_of(get["planes"], f.op("add", first_plane, plane)), f.op("mul", image, get["x_image"]), from_column)
             above = f.op("add", f.op("mul", row, get["step_rows"]), f.op("sub", down, get["before_rows"]))
             copied, others = f.label("plane_copied"), f.label("others")
             labels = {k: f.label(name) for k, name in functions().items()} if m.floats.has_masks else {}

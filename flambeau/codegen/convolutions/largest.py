@@ -106,7 +106,7 @@ def _build_units(m: VectorModule) -> None:
     with f.loop(f.op("sub", high, low)) as k:
         unit = unit_of(f, get, f.op("add", low, k))
         own = f.moved(get["x"], f.op("mul", unit.first, get["x_image"]), f.op("mul", unit.group, get["x_group"]))
-        f.call("copy_band", words, own, raw, unit.images, unit.row, unit.column)
+        f.call("copy_band", words, own, raw, unit.images, unit.row, unit.column, 0, get["plane_count"])
         rows = f.least_of(get["band_rows"], f.op("sub", all_rows, unit.row))
         columns = f.least_of(get["chunk_columns"], f.op("sub", all_columns, unit.column))
         down, across = f.op("sub", word(0), get["before_rows"]), f.op("sub", word(0), get["before_columns"])

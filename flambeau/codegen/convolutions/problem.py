@@ -23,6 +23,7 @@ from flambeau.codegen.convolutions.lines import (
     saved_by_shifts,
     shifted_line,
 )
+from flambeau.codegen.convolutions.stages import Stage, stage_of
 from flambeau.codegen.convolutions.tile import AHEAD
 from flambeau.codegen.convolutions.words import PART, PROBLEM
 from flambeau.codegen.llvm.engine import engine
@@ -36,6 +37,8 @@ some, which are folded at the end of a band.
 """
 MOST_COPIED: Final = 1 << 20
 """Bytes of a band's copy, about, where the second cache has room for it."""
+MOST_POSITIONS: Final = 4096
+"""Positions of a band whose sums of all filters are kept."""
 MOST_COLUMNS: Final = 2048
 """Columns of a band; longer rows go in chunks."""
 SLACK: Final = 4096
@@ -115,6 +118,7 @@ class Bands:
     images: int
     pitch: int
     copy_rows: int
+    stage: Stage
 
     @property
     def image_size(self) -> int:
@@ -135,28 +139,36 @@ def _is_in_place(x: Input, results: Results, lines: tuple[Line, Line], size: int
 
 
 def cut(
-    x: Input, results: Results, lines: tuple[Line, Line], size: int, positions: int, may_be_in_place: bool
-) -> Bands:
-    """The bands for about so many positions."""
+    x: Input, results: Results, lines: tuple[Line, Line], size: int, positions: int, may_be_in_place: bool,
+    filters: int,
+) -> Bands:  # fmt: skip
+    """The bands for about so many positions; those of convolutions in stages for as many as sums of all filters have
+    room for.
+    """
     down, across = lines
     rows, columns = max(down.sizes), max(across.sizes)
     is_in_place = may_be_in_place and _is_in_place(x, results, lines, size)
     chunk = columns if columns <= MOST_COLUMNS else -(-columns // -(-columns // (MOST_COLUMNS // 2)))
     pitch = x.strides.row // size if is_in_place else chunk + across.reach
-    row_bytes, most = _row_bytes(x, lines, pitch, size), min(MOST_COPIED, _cached())
+    stage = Stage(len(x.planes), 0)
+    if positions == POSITIONS and x.planes:
+        stage = stage_of(engine().target, len(x.planes), lines, pitch, size)
+        if stage.planes < len(x.planes):
+            positions = min(MOST_POSITIONS, max(1, second_cache() * 2 // 5 // (filters * size)))
+    row_bytes, most = _row_bytes(stage.planes, lines, pitch, size), min(MOST_COPIED, _cached())
     band = max(1, min(rows, positions // pitch, most // row_bytes - down.reach))
     band = -(-rows // -(-rows // band))
     copy_rows = band + down.reach
     images = 1
     if band == rows and chunk == columns and not is_in_place:
         images = max(1, min(x.images, positions // (copy_rows * pitch), most // (row_bytes * copy_rows)))
-    return Bands(is_in_place, band, chunk, images, pitch, copy_rows)
+    return Bands(is_in_place, band, chunk, images, pitch, copy_rows, stage)
 
 
-def _row_bytes(x: Input, lines: tuple[Line, Line], pitch: int, size: int) -> int:
-    """Bytes of a row of all copies."""
+def _row_bytes(planes: int, lines: tuple[Line, Line], pitch: int, size: int) -> int:
+    """Bytes of a row of all copies of so many planes."""
     down, across = lines
-    return max(1, len(x.planes) * len(down.shifts) * len(across.shifts) * pitch * size)
+    return max(1, planes * len(down.shifts) * len(across.shifts) * pitch * size)
 
 
 def _cached() -> int:
@@ -173,7 +185,8 @@ def _lines(x: Input, y: Results, window: Window, filters: int, size: int) -> tup
         return down, across
     shifted = shifted_line(window, 1, y.columns)
     rows = min(y.rows, POSITIONS // y.columns) + down.reach
-    fits = rows * _row_bytes(x, (down, shifted), y.columns, size) <= _cached()
+    planes = stage_of(engine().target, len(x.planes), (down, shifted), y.columns, size).planes
+    fits = rows * _row_bytes(planes, (down, shifted), y.columns, size) <= _cached()
     return down, shifted if saved >= (SAVED if fits else SAVED_BEYOND_CACHE) else across
 
 
@@ -187,10 +200,10 @@ def make_problem(
     if positions == POSITIONS:
         lines = _lines(x, y, window, w.number, size)
     down, across = lines
-    bands = cut(x, y, lines, size, positions, may_be_in_place)
+    bands = cut(x, y, lines, size, positions, may_be_in_place, w.number)
     shifts = [(a, b) for a in down.shifts for b in across.shifts]
     copied = bands.images * bands.image_size * size
-    steps, parts = _tables(lines, shifts, x.planes, w, bands.pitch * size, copied, size, bands.is_in_place)
+    steps, parts = _tables(lines, shifts, x.planes, w, bands, copied, size)
     _, _, y_row, y_column = y.strides
     part_words, at = array("q"), 0
     for (i, j), count in parts:
@@ -207,7 +220,7 @@ def make_problem(
         **{name: bits_of(-np.inf, size) for name in ("least", "last_least")},
         **{name: bits_of(np.inf, size) for name in ("most", "last_most")},
         **_input_words(x, lines), **_result_words(w, y, window.stride if window.is_transposed else (1, 1)),
-        **_band_words(bands, copied, len(x.planes) * len(shifts)),
+        **_band_words(bands, copied, bands.stage.planes * len(shifts)),
         "rest_bytes": _rest_bytes(steps, w, size) if len(parts) == 1 else 0,
     }  # fmt: skip
     words = array("q", bytes(PROBLEM.words * 8))
@@ -262,23 +275,25 @@ def _band_words(bands: Bands, copied: int, planes: int) -> dict[str, int]:
         "images_each": bands.images, "band_rows": bands.rows, "chunk_columns": bands.chunk, "pitch": bands.pitch,
         "copy_rows": bands.copy_rows, "image_size": bands.image_size, "plane_bytes": copied,
         "copy_bytes": 0 if bands.is_in_place else planes * copied + SLACK, "sums_bytes": sums,
+        "planes_each": max(1, bands.stage.planes), "positions_each": bands.stage.positions,
         "slopes_bytes": -(-copied // 64) * 64 + 64, "is_in_place": int(bands.is_in_place),
     }  # fmt: skip
 
 
 def _tables(
-    lines: tuple[Line, Line], shifts: Sequence[Pair], planes: Sequence[int], w: Filters, row_bytes: int,
-    plane_bytes: int, size: int, is_in_place: bool,
+    lines: tuple[Line, Line], shifts: Sequence[Pair], planes: Sequence[int], w: Filters, bands: Bands,
+    plane_bytes: int, size: int,
 ) -> tuple[Array, list[tuple[Pair, int]]]:  # fmt: skip
     """The steps of all parts, one after another, with some more behind them, and of each part which one it is and how
     many steps it has.
     """
     down, across = lines
-    copies = np.arange(len(planes), dtype=np.int64) * plane_bytes
-    from_x = np.array(planes, np.int64) if is_in_place else copies
+    together, row_bytes = bands.stage.planes, bands.pitch * size
+    copies = np.arange(len(planes), dtype=np.int64) % max(1, together) * plane_bytes
+    from_x = np.array(planes, np.int64) if bands.is_in_place else copies
     from_w = np.array(w.planes, np.int64)
     numbers = {pair: k for k, pair in enumerate(shifts)}
-    shift = len(planes) * plane_bytes
+    shift = together * plane_bytes
     tables, parts = [], []
     for (i, rows), (j, columns) in product(enumerate(down.parts), enumerate(across.parts)):
         taps = list(product(rows, columns))

@@ -55,9 +55,10 @@ def build_rest(m: VectorModule, shape: TileShape) -> None:
     """``rest_N``: the sums of N filters at `left` places, or as many as go together, scaled and bounded as a tile's."""
     f = m.function(
         f"void rest_{shape.filters}", "ptr words", "ptr columns", "ptr w", "i64 row", "i64 steps", "i64 left",
-        "ptr sums", "i64 pitch", "ptr bias", "ptr scale", "ptr shift",
+        "ptr sums", "i64 pitch", "ptr bias", "ptr scale", "ptr shift", "i64 is_later",
     )  # fmt: skip
-    words, columns, w, row, steps, left, sums, pitch, bias, scale, shift = f.parameters
+    words, columns, w, row, steps, left, sums, pitch, bias, scale, shift, is_later = f.parameters
+    is_first = f.compare("eq", is_later, 0)
     apart, lanes, size = f.get(words, PROBLEM, "rest_bytes"), m.floats.lanes, m.floats.itemsize
     across = places_together(m.floats, shape.filters)
     last = f.op("sub", left, 1)
@@ -87,23 +88,24 @@ def build_rest(m: VectorModule, shape: TileShape) -> None:
                 total = totals[number // lanes]
                 lane = f.define(f"extractelement {total.full_type} {total}, i64 {number % lanes}", total.type)
                 to = f.moved(sums, f.op("mul", pitch, r), word(c * size))
-                own = [f.at(base, r * size, "i8") for base in (bias, scale, shift)]
-                _put(f, lane, to, (*own, words), f.is_null(scale))
+                own, *behind = [f.at(base, r * size, "i8") for base in (bias, scale, shift)]
+                before = f.read(f.pick(is_first, own, to, "ptr"), total.type)
+                _put(f, f.fadd(lane, before), to, (*behind, words), f.is_null(scale))
     f.ret()
 
 
 def _put(f: VectorFunction, value: Value, to: Value, own: tuple[Value, ...], is_plain: Value) -> None:
-    """A sum to its place: plus a bias; or, scaled and shifted, within the bounds that words say."""
+    """A sum to its place: as it is; or, scaled and shifted, within the bounds that words say."""
     t = f.floats.type
-    bias, scale, shift, words = own
+    scale, shift, words = own
     plain, scaled, done = f.label("plain"), f.label("scaled"), f.label("put")
     f.branch_if(is_plain, plain, scaled)
     f.start(plain, falls_through=False)
-    f.write(f.fadd(value, f.read(bias, t)), to)
+    f.write(value, to)
     f.branch(done)
     f.start(scaled, falls_through=False)
     bounds = [f.read(f.field(words, PROBLEM, name), t) for name in ("least", "most")]
-    value = f.multiply_add(f.fadd(value, f.read(bias, t)), f.read(scale, t), f.read(shift, t))
+    value = f.multiply_add(value, f.read(scale, t), f.read(shift, t))
     f.write(clamped(f, value, *bounds), to)
     f.branch(done)
     f.start(done, falls_through=False)

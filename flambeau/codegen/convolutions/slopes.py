@@ -177,7 +177,7 @@ def _build_filters(m: VectorModule) -> None:
         with f.loop(bands) as band:
             unit = unit_of(f, get, f.op("add", f.op("mul", band, get["groups"]), group))
             x = f.moved(get["x"], f.op("mul", unit.first, get["x_image"]), f.op("mul", group, get["x_group"]))
-            f.call("copy_band", words, x, copy, unit.images, unit.row, unit.column)
+            f.call("copy_band", words, x, copy, unit.images, unit.row, unit.column, 0, get["plane_count"])
             rows = f.least_of(get["band_rows"], f.op("sub", f.get(get["parts"], PART, "rows"), unit.row))
             columns = f.op("sub", f.get(get["parts"], PART, "columns"), unit.column)
             columns = f.least_of(get["chunk_columns"], columns)

@@ -9,7 +9,7 @@ from flambeau.codegen.layouts import Layout, words_layout
 PROBLEM: Final[Layout] = words_layout(
     "ptr x, ptr w, ptr bias, ptr y, ptr planes, ptr shifts, ptr parts, "
     "i64 images, i64 images_each, i64 groups, i64 bands, i64 band_rows, i64 chunks, i64 chunk_columns, "
-    "i64 plane_count, i64 shift_count, i64 part_count, i64 height, i64 width, "
+    "i64 plane_count, i64 planes_each, i64 positions_each, i64 shift_count, i64 part_count, i64 height, i64 width, "
     "i64 x_image, i64 x_group, i64 x_row, i64 x_column, i64 step_rows, i64 step_columns, i64 before_rows, "
     "i64 before_columns, i64 pitch, i64 copy_rows, i64 image_size, i64 plane_bytes, i64 copy_bytes, i64 sums_bytes, "
     "i64 filters, i64 w_group, i64 w_filter, i64 y_image, i64 y_filter, i64 y_row, i64 y_column, "
@@ -28,6 +28,7 @@ but ``pitch`` and ``image_size`` are bytes. ``planes`` are the input's planes in
 whose bits are ``least`` and ``most``; with a ``residual`` its number is added, and the result clamped to the ``last``
 bounds. At the end comes an ``activation``, a function over numbers that lie side by side. ``error`` is the error flag.
 ``rest_bytes`` is from one column of places left over to the next, 0 where these are not taken by themselves.
+``planes_each`` planes are copied and summed at a time; where that is not all of them, so are ``positions_each`` positions.
 """
 
 PART: Final[Layout] = words_layout("ptr table, i64 steps, i64 y_from, i64 rows, i64 columns")

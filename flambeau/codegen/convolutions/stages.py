@@ -1,0 +1,55 @@
+"""How many planes of the input a convolution takes at a time, and how many positions.
+
+With 16 vector registers a tile has few filters, so the numbers of the input are read again and again. They come from
+the first cache where those of some planes at some positions fit in there while all filters go over them.
+"""
+
+from __future__ import annotations
+
+from typing import Final
+
+from flambeau.codegen.choose_schedule import first_cache
+from flambeau.codegen.convolutions.lines import Line
+from flambeau.codegen.llvm.emitter import Target
+from flambeau.util.record import dataclass
+
+POSITIONS_TOGETHER: Final = (96, 48)
+"""Positions of a stage, the most first: multiples of the widths of all tiles."""
+FEWEST_STEPS: Final = 128
+"""Of a stage, so that reading and writing sums costs little."""
+LINE: Final = 64
+"""Bytes of a cache's line."""
+
+
+@dataclass(frozen=True, slots=True)
+class Stage:
+    """What is summed at a time; positions do not matter where that is all planes."""
+
+    planes: int
+    positions: int
+
+
+def stage_of(target: Target, planes: int, lines: tuple[Line, Line], pitch: int, size: int) -> Stage:
+    """The stage of a convolution of so many planes, whose rows lie `pitch` numbers apart."""
+    down, across = lines
+    is_one_part = len(down.parts) == len(across.parts) == 1
+    if target.vector_registers >= 32 or target.vector_bits <= 128 or not is_one_part:
+        return Stage(planes, 0)
+    steps = len(down.parts[0]) * len(across.parts[0])
+    each, positions = 1, POSITIONS_TOGETHER[0]
+    for positions in POSITIONS_TOGETHER:
+        each = max(1, first_cache() * 5 // 8 // _plane_bytes(lines, positions, pitch, size))
+        if each * steps >= FEWEST_STEPS:
+            break
+    if planes <= each * 3 // 2:
+        return Stage(planes, 0)
+    return Stage(-(-planes // -(-planes // each)), positions)
+
+
+def _plane_bytes(lines: tuple[Line, Line], positions: int, pitch: int, size: int) -> int:
+    """Bytes of a plane that windows at so many positions take, about: rows of a kernel meet where images are narrow."""
+    down, across = lines
+    along = positions + across.reach
+    apart = len(down.parts[0]) * (along * size + LINE)
+    together = len(down.shifts) * ((along + down.reach * pitch) * size + LINE)
+    return len(across.shifts) * min(apart, together)
