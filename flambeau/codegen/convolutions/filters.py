@@ -125,14 +125,16 @@ def build_part(m: VectorModule, wide: tuple[TileShape, ...]) -> None:
         f.compare("eq", columns, get["pitch"]), f.compare("eq", images, 1), is_alone,
         f.compare("eq", f.op("mul", columns, get["y_column"]), get["y_row"]),
     )  # fmt: skip
-    is_direct = f.all_of(is_one, f.compare("eq", get["y_column"], m.floats.itemsize))
+    is_whole = f.compare("eq", planes, get["plane_count"])
+    # Filters a page apart meet in the same places of caches, which sums that are read and written often would notice.
+    is_apart = f.compare("ne", f.op("and", get["y_filter"], 4095), 0)
+    is_direct = f.all_of(is_one, f.compare("eq", get["y_column"], m.floats.itemsize), f.op("or", is_whole, is_apart))
     row_count = f.pick(is_one, 1, rows)
     length = f.pick(is_one, f.op("mul", rows, columns), columns)
     each = f.op("udiv", f.get(part, PART, "steps"), f.most_of(get["plane_count"], 1))
     first = f.op("mul", each, first_plane)
     table = f.at(f.get(part, PART, "table"), f.op("mul", first, STEP), "i8")
     steps = _Steps(table, f.op("mul", each, planes), first)
-    is_whole = f.compare("eq", planes, get["plane_count"])
     is_last = f.compare("eq", f.op("add", first_plane, planes), get["plane_count"])
     is_later = f.pick(f.compare("eq", first_plane, 0), 0, 1)
     scale, shift = (f.pick(is_last, base, NULL, "ptr") for base in (scale, shift))

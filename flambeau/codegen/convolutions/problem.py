@@ -23,7 +23,7 @@ from flambeau.codegen.convolutions.lines import (
     saved_by_shifts,
     shifted_line,
 )
-from flambeau.codegen.convolutions.stages import Stage, stage_of
+from flambeau.codegen.convolutions.stages import POSITIONS_TOGETHER, Stage, meet, spread, stage_of
 from flambeau.codegen.convolutions.tile import AHEAD
 from flambeau.codegen.convolutions.words import PART, PROBLEM
 from flambeau.codegen.llvm.engine import engine
@@ -37,8 +37,10 @@ some, which are folded at the end of a band.
 """
 MOST_COPIED: Final = 1 << 20
 """Bytes of a band's copy, about, where the second cache has room for it."""
-MOST_POSITIONS: Final = 4096
+FEWEST_POSITIONS, MOST_POSITIONS = 256, 4096
 """Positions of a band whose sums of all filters are kept."""
+FILTERS_FOR_COPIES: Final = 32
+"""Filters that make up for copying planes which could be read in place, but meet in the first cache."""
 MOST_COLUMNS: Final = 2048
 """Columns of a band; longer rows go in chunks."""
 SLACK: Final = 4096
@@ -153,8 +155,11 @@ def cut(
     stage = Stage(len(x.planes), 0)
     if positions == POSITIONS and x.planes:
         stage = stage_of(engine().target, len(x.planes), lines, pitch, size)
+        together = stage.positions or POSITIONS_TOGETHER[-1]
+        if filters >= FILTERS_FOR_COPIES and meet(engine().target, x.planes, together, size):
+            is_in_place = False
         if stage.planes < len(x.planes):
-            positions = min(MOST_POSITIONS, max(1, second_cache() * 2 // 5 // (filters * size)))
+            positions = min(MOST_POSITIONS, max(FEWEST_POSITIONS, second_cache() * 2 // 5 // (filters * size)))
     row_bytes, most = _row_bytes(stage.planes, lines, pitch, size), min(MOST_COPIED, _cached())
     band = max(1, min(rows, positions // pitch, most // row_bytes - down.reach))
     band = -(-rows // -(-rows // band))
@@ -203,7 +208,7 @@ def make_problem(
     bands = cut(x, y, lines, size, positions, may_be_in_place, w.number)
     shifts = [(a, b) for a in down.shifts for b in across.shifts]
     copied = bands.images * bands.image_size * size
-    steps, parts = _tables(lines, shifts, x.planes, w, bands, copied, size)
+    steps, parts = _tables(lines, shifts, x.planes, w, bands, spread(copied), size)
     _, _, y_row, y_column = y.strides
     part_words, at = array("q"), 0
     for (i, j), count in parts:
@@ -273,8 +278,8 @@ def _band_words(bands: Bands, copied: int, planes: int) -> dict[str, int]:
         sums += 64
     return {
         "images_each": bands.images, "band_rows": bands.rows, "chunk_columns": bands.chunk, "pitch": bands.pitch,
-        "copy_rows": bands.copy_rows, "image_size": bands.image_size, "plane_bytes": copied,
-        "copy_bytes": 0 if bands.is_in_place else planes * copied + SLACK, "sums_bytes": sums,
+        "copy_rows": bands.copy_rows, "image_size": bands.image_size, "plane_bytes": spread(copied),
+        "copy_bytes": 0 if bands.is_in_place else planes * spread(copied) + SLACK, "sums_bytes": sums,
         "planes_each": max(1, bands.stage.planes), "positions_each": bands.stage.positions,
         "slopes_bytes": -(-copied // 64) * 64 + 64, "is_in_place": int(bands.is_in_place),
     }  # fmt: skip

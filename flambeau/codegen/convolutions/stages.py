@@ -6,6 +6,8 @@ the first cache where those of some planes at some positions fit in there while 
 
 from __future__ import annotations
 
+from collections.abc import Sequence
+from math import gcd
 from typing import Final
 
 from flambeau.codegen.choose_schedule import first_cache
@@ -17,8 +19,10 @@ POSITIONS_TOGETHER: Final = (96, 48)
 """Positions of a stage, the most first: multiples of the widths of all tiles."""
 FEWEST_STEPS: Final = 128
 """Of a stage, so that reading and writing sums costs little."""
-LINE: Final = 64
-"""Bytes of a cache's line."""
+LINE, PAGE = 64, 4096
+"""Bytes of a cache's line, and between numbers that are at the same place of the first cache."""
+MOST_MEETING: Final = 16
+"""Planes that may be in the same places of the first cache, about."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -33,7 +37,7 @@ def stage_of(target: Target, planes: int, lines: tuple[Line, Line], pitch: int, 
     """The stage of a convolution of so many planes, whose rows lie `pitch` numbers apart."""
     down, across = lines
     is_one_part = len(down.parts) == len(across.parts) == 1
-    if target.vector_registers >= 32 or target.vector_bits <= 128 or not is_one_part:
+    if not _is_narrow(target) or not is_one_part:
         return Stage(planes, 0)
     steps = len(down.parts[0]) * len(across.parts[0])
     each, positions = 1, POSITIONS_TOGETHER[0]
@@ -44,6 +48,28 @@ def stage_of(target: Target, planes: int, lines: tuple[Line, Line], pitch: int, 
     if planes <= each * 3 // 2:
         return Stage(planes, 0)
     return Stage(-(-planes // -(-planes // each)), positions)
+
+
+
+def spread(size: int) -> int:
+    """Bytes from one plane of so many to the next, so that planes do not meet in the same places of the first cache: an
+    odd number of lines.
+    """
+    return (-(-size // LINE) | 1) * LINE
+
+
+
+def meet(target: Target, planes: Sequence[int], positions: int, size: int) -> bool:
+    """Whether what is taken at so many positions of planes that lie so far from their images would be in few places of
+    the first cache, as where images are a power of two.
+    """
+    is_narrow = _is_narrow(target) and len(planes) >= MOST_MEETING
+    return is_narrow and gcd(planes[1] - planes[0], PAGE) > 2 * positions * size
+
+
+def _is_narrow(target: Target) -> bool:
+    """Whether tiles have few filters, so that the input is read often."""
+    return target.vector_registers < 32 and target.vector_bits > 128
 
 
 def _plane_bytes(lines: tuple[Line, Line], positions: int, pitch: int, size: int) -> int:
