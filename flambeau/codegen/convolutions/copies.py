@@ -38,7 +38,8 @@ def build_copies(m: VectorModule, around: float = 0.0) -> None:
         with f.loop(planes) as plane, f.loop(images) as image:
             first = f.op("add", f.op("mul", shift, get["planes_each"]), plane)
             to = f.moved(target, f.op("mul", first, get["plane_bytes"]), f.op("mul", image, image_bytes))
-            near = f.moved(source, f.word_of(get["planes"], f.op("add", first_plane, plane)), f.op("mul", image, get["x_image"]), from_column)
+            from_plane = f.word_of(get["planes"], f.op("add", first_plane, plane))
+            near = f.moved(source, from_plane, f.op("mul", image, get["x_image"]), from_column)
             above = f.op("add", f.op("mul", row, get["step_rows"]), f.op("sub", down, get["before_rows"]))
             copied, others = f.label("plane_copied"), f.label("others")
             labels = {k: f.label(name) for k, name in functions().items()} if m.floats.has_masks else {}

@@ -27,8 +27,8 @@ def build_filters(m: VectorModule, shape: TileShape) -> None:
         "i64 steps", "i64 positions", "ptr whole_tiles", "i64 whole_pitch", "ptr scale", "ptr shift", "ptr columns",
         "ptr rest_weights", "i64 is_later", "i64 lines_ahead",
     )  # fmt: skip
-    words, x, w, bias, sums, table, steps, positions, whole_tiles, whole_pitch, scale, shift, columns = f.parameters[:13]
-    rest_weights, is_later, lines_ahead = f.parameters[13:]
+    words, x, w, bias, sums, table, steps, positions, whole_tiles, whole_pitch = f.parameters[:10]
+    scale, shift, columns, rest_weights, is_later, lines_ahead = f.parameters[10:]
     size, lanes = m.floats.itemsize, m.floats.lanes
     offsets = f.slot(f"[{shape.filters} x {m.floats.type}]")
     for r in range(shape.filters):

@@ -28,7 +28,8 @@ but ``pitch`` and ``image_size`` are bytes. ``planes`` are the input's planes in
 whose bits are ``least`` and ``most``; with a ``residual`` its number is added, and the result clamped to the ``last``
 bounds. At the end comes an ``activation``, a function over numbers that lie side by side. ``error`` is the error flag.
 ``rest_bytes`` is from one column of places left over to the next, 0 where these are not taken by themselves.
-``planes_each`` planes are copied and summed at a time; where that is not all of them, so are ``positions_each`` positions.
+``planes_each`` planes are copied and summed at a time; where that is not all of them, so are ``positions_each``
+positions.
 """
 
 PART: Final[Layout] = words_layout("ptr table, i64 steps, i64 y_from, i64 rows, i64 columns")
