@@ -42,7 +42,7 @@ def stage_of(target: Target, planes: int, lines: tuple[Line, Line], pitch: int, 
     steps = len(down.parts[0]) * len(across.parts[0])
     each, positions = 1, POSITIONS_TOGETHER[0]
     for positions in POSITIONS_TOGETHER:
-        each = max(1, first_cache() * 5 // 8 // _plane_bytes(lines, positions, pitch, size))
+        each = max(1, first_cache() // _plane_bytes(lines, positions, pitch, size))
         if each * steps >= FEWEST_STEPS:
             break
     if planes <= each * 3 // 2:
