@@ -27,7 +27,7 @@ from flambeau.codegen.kernel.nest import (
     walk,
 )
 from flambeau.codegen.kernel.opset import TRAPPING, reduced_dtype
-from flambeau.codegen.llvm import memory, pack, pass_order, reduce, rests, scatter
+from flambeau.codegen.llvm import fold_pieces, memory, pack, pass_order, reduce, rests, scatter
 from flambeau.codegen.llvm.definitions import Scope, ValueEmitter
 from flambeau.codegen.llvm.emitter import Target, Value, int_constant
 from flambeau.codegen.llvm.native_text import ATTRIBUTES, FunctionParts, NativeText
@@ -289,6 +289,8 @@ class NestEmitter(ValueEmitter):
             self.blocks(loop, low, high, packs, scope)
         elif self.schedule.jam > 1 and all(self.is_short(s) for s in loop.body):
             self.jammed(loop, low, high, scope)
+        elif sums := [c for c in fold_pieces.sums_of(loop) if c.name not in self.prefixed]:
+            fold_pieces.fold(self.e, axis, sums, low, high, scope, partial(self.counted_or_own, loop))
         else:
             self.counted(loop, low, high, 1, scope, lambda child: self.body(loop.body, child))
 
@@ -394,6 +396,13 @@ class NestEmitter(ValueEmitter):
         e.lines[at:at] = lines
         e.start(after)
         scope.carries.update(phis)
+
+    def counted_or_own(
+        self, loop: Loop, low: Value, high: Value, step: int, scope: Scope, inner: Callable[[Scope], None] | None
+    ) -> None:
+        """`counted` with a body, or with that of the loop itself."""
+        body = inner or (lambda child: self.body(loop.body, child))
+        self.counted(loop, low, high, step, scope, body, enters=inner is None)
 
     def vector_loop(self, loop: Loop, scope: Scope) -> None:
         size = self.fixed.get(loop.axes[0])

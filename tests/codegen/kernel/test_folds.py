@@ -146,3 +146,23 @@ def test_float32_sum_is_accurate() -> None:
     x = np.full((1, 1, 4_000_000), 0.1, np.float32)
     got = float(backend.compile_kernel(fold("sum", "float32", AXES))(x))
     assert abs(got - 4_000_000 * float(np.float32(0.1))) < 2.0
+
+
+@pytest.mark.parametrize("columns", [1, 10, 64, 3000])
+@pytest.mark.parametrize("rows", [255, 256, 257, 100_000])
+def test_long_sums_of_columns_are_folded_in_pieces(rows: int, columns: int) -> None:
+    count = min(rows, 3_000_000 // columns)
+    x = np.random.default_rng(rows).random((count, columns, 1), dtype=np.float32)
+    exact = x.astype(np.float64).sum((0, 2))
+    got = backend.compile_kernel(fold("sum", "float32", ("a", "c")))(x)
+    units = np.abs(got - exact) / exact * 2**24
+    # A sum of n positive numbers in pieces of 256 is off by less than 256 + n / 256 units; in one go it may be by n.
+    assert units.max() < 4 * np.sqrt(256 + count / 256)
+
+
+@pytest.mark.parametrize("value", [np.nan, np.inf, -np.inf], ids=str)
+def test_what_is_not_finite_passes_through_pieces(value: float) -> None:
+    x = np.ones((1000, 3, 1), np.float32)
+    x[[3, 700], 1] = value
+    got = backend.compile_kernel(fold("sum", "float32", ("a", "c")))(x)
+    np.testing.assert_array_equal(got, np.array([1000, value, 1000], np.float32))
