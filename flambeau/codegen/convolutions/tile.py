@@ -42,7 +42,7 @@ def shapes(floats: Floats) -> tuple[TileShape, ...]:
     """
     if floats.has_many_registers:
         return TileShape(8, 3), TileShape(4, 5), TileShape(2, 8), TileShape(1, 8)
-    return TileShape(4, 3), TileShape(2, 6), TileShape(1, 12)
+    return TileShape(4, 3), TileShape(2, 6), TileShape(1, 6)
 
 
 def last_shapes(shape: TileShape) -> tuple[TileShape, ...]:
