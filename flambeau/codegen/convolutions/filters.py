@@ -6,9 +6,11 @@ while all filters go over them; the sums of all filters are kept meanwhile.
 
 from __future__ import annotations
 
+from collections.abc import Callable
+
 from flambeau.codegen.convolutions.copies import zero_of
 from flambeau.codegen.convolutions.rests import most_left, places_together
-from flambeau.codegen.convolutions.stages import LINE
+from flambeau.codegen.convolutions.stages import LINE, PAGE
 from flambeau.codegen.convolutions.tile import STEP, TileShape, last_shapes
 from flambeau.codegen.convolutions.vectors import VectorFunction, VectorModule
 from flambeau.codegen.convolutions.words import PART, PROBLEM
@@ -114,85 +116,107 @@ def build_part(m: VectorModule, wide: tuple[TileShape, ...]) -> None:
         "i64 rows", "i64 columns", "ptr scale", "ptr shift", "ptr residual", "ptr room", "i64 first_plane",
         "i64 planes",
     )  # fmt: skip
-    words, x, w, bias, y, sums, part, images, rows, columns, scale, shift, residual, room = f.parameters[:14]
-    first_plane, planes = f.parameters[14:]
-    get = {name: f.get(words, PROBLEM, name) for name in PROBLEM.fields}
-    before = f.op("add", f.op("mul", f.op("sub", images, 1), get["image_size"]), columns)
-    positions = f.op("add", f.op("mul", f.op("sub", rows, 1), get["pitch"]), before)
-    # Rows of results that lie as those of the sums are one long row.
-    is_alone = f.is_null(residual)
-    is_one = f.all_of(
-        f.compare("eq", columns, get["pitch"]), f.compare("eq", images, 1), is_alone,
-        f.compare("eq", f.op("mul", columns, get["y_column"]), get["y_row"]),
-    )  # fmt: skip
-    is_whole = f.compare("eq", planes, get["plane_count"])
-    # Filters a page apart meet in the same places of caches, which sums that are read and written often would notice.
-    is_apart = f.compare("ne", f.op("and", get["y_filter"], 4095), 0)
-    is_direct = f.all_of(is_one, f.compare("eq", get["y_column"], m.floats.itemsize), f.op("or", is_whole, is_apart))
-    row_count = f.pick(is_one, 1, rows)
-    length = f.pick(is_one, f.op("mul", rows, columns), columns)
-    each = f.op("udiv", f.get(part, PART, "steps"), f.most_of(get["plane_count"], 1))
-    first = f.op("mul", each, first_plane)
-    table = f.at(f.get(part, PART, "table"), f.op("mul", first, STEP), "i8")
-    steps = _Steps(table, f.op("mul", each, planes), first)
-    is_last = f.compare("eq", f.op("add", first_plane, planes), get["plane_count"])
-    is_later = f.pick(f.compare("eq", first_plane, 0), 0, 1)
-    scale, shift = (f.pick(is_last, base, NULL, "ptr") for base in (scale, shift))
-    left_over = _collected(m, f, (words, x, room), positions, steps)
-    sums_step = f.pick(is_whole, 0, get["sums_bytes"])
-    block = f.pick(is_whole, positions, get["positions_each"])
+    part = _Part(m, f)
+    # The last block has what would be less than half of one, too.
+    blocks = f.op("udiv", f.op("add", part.positions, f.op("udiv", part.block, 2)), part.block)
+    blocks = f.most_of(blocks, 1)
+    with f.loop(blocks) as b:
+        start = f.op("mul", b, part.block)
+        is_end = f.compare("eq", b, f.op("sub", blocks, 1))
+        count = f.pick(is_end, f.op("sub", part.positions, start), part.block)
+        ahead = f.pick(f.compare("eq", b, 0), part.lines_ahead, 0)
 
-    def filters_of(shape: TileShape, first: Value) -> Value:
-        return f.op("sdiv", f.op("sub", get["filters"], first), shape.filters)
+        def summed(
+            shape: TileShape, number: Value, start: Value = start, is_end: Value = is_end, count: Value = count,
+            ahead: Value = ahead,
+        ) -> None:  # fmt: skip
+            part.sum(shape, number, (start, count, is_end), ahead)
+            with f.when(part.is_whole):
+                part.finish(shape, number)
 
-    def finish(shape: TileShape, number: Value) -> None:
-        width = shape.vectors * m.floats.lanes
-        there = f.op("mul", f.op("sdiv", positions, width), f.pick(is_direct, width, 0))
-        f.call(
-            "finish_filters", words, y, f.moved(sums, f.op("mul", number, sums_step)), residual, images, positions,
-            row_count, length, shape.filters, number, there,
+        part.each(wide, summed)
+    with f.when(f.all_of(part.is_last, f.negated(part.is_whole))):
+        part.each(wide, part.finish)
+    f.ret()
+
+
+class _Part:
+    """What ``run_part`` works out first, and what it does with some filters."""
+
+    def __init__(self, m: VectorModule, f: VectorFunction) -> None:
+        self._m, self._f = m, f
+        parameters = f.parameters
+        self._words, self._x, self._w, self._bias, self._y, self._sums = parameters[:6]
+        part, self._images, rows, columns = parameters[6:10]
+        scale, shift, self._residual, room, first_plane, planes = parameters[10:]
+        self._get = get = {name: f.get(self._words, PROBLEM, name) for name in PROBLEM.fields}
+        before = f.op("add", f.op("mul", f.op("sub", self._images, 1), get["image_size"]), columns)
+        self.positions = f.op("add", f.op("mul", f.op("sub", rows, 1), get["pitch"]), before)
+        self.is_whole = f.compare("eq", planes, get["plane_count"])
+        self.is_last = f.compare("eq", f.op("add", first_plane, planes), get["plane_count"])
+        self._is_later = f.pick(f.compare("eq", first_plane, 0), 0, 1)
+        is_one = self._is_one_row(rows, columns)
+        self._row_count = f.pick(is_one, 1, rows)
+        self._length = f.pick(is_one, f.op("mul", rows, columns), columns)
+        # Filters a page apart meet in the same places of caches, which sums that are read and written often notice.
+        is_apart = f.compare("ne", f.op("and", get["y_filter"], PAGE - 1), 0)
+        is_side_by_side = f.compare("eq", get["y_column"], m.floats.itemsize)
+        self._is_direct = f.all_of(is_one, is_side_by_side, f.op("or", self.is_whole, is_apart))
+        each = f.op("udiv", f.get(part, PART, "steps"), f.most_of(get["plane_count"], 1))
+        first = f.op("mul", each, first_plane)
+        table = f.at(f.get(part, PART, "table"), f.op("mul", first, STEP), "i8")
+        self._steps = _Steps(table, f.op("mul", each, planes), first)
+        self._scale, self._shift = (f.pick(self.is_last, base, NULL, "ptr") for base in (scale, shift))
+        self._left_over = _collected(m, f, (self._words, self._x, room), self.positions, self._steps)
+        self._sums_step = f.pick(self.is_whole, 0, get["sums_bytes"])
+        self.block = f.pick(self.is_whole, self.positions, get["positions_each"])
+        lines = f.op("add", f.op("udiv", f.bytes_of(self._steps.count), LINE), 1)
+        self.lines_ahead = f.pick(self.is_whole, 0, lines)
+
+    def _is_one_row(self, rows: Value, columns: Value) -> Value:
+        """Whether rows of results lie as those of the sums, and are one long row."""
+        f, get = self._f, self._get
+        return f.all_of(
+            f.compare("eq", columns, get["pitch"]), f.compare("eq", self._images, 1), f.is_null(self._residual),
+            f.compare("eq", f.op("mul", columns, get["y_column"]), get["y_row"]),
         )  # fmt: skip
 
-    # The last block has what would be less than half of one, too.
-    blocks = f.most_of(f.op("udiv", f.op("add", positions, f.op("udiv", block, 2)), block), 1)
-    step_bytes = f.op("mul", steps.count, m.floats.itemsize)
-    lines = f.pick(is_whole, 0, f.op("add", f.op("udiv", step_bytes, LINE), 1))
-    with f.loop(blocks) as b:
-        start = f.op("mul", b, block)
-        is_end = f.compare("eq", b, f.op("sub", blocks, 1))
-        count = f.pick(is_end, f.op("sub", positions, start), block)
+    def each(self, wide: tuple[TileShape, ...], body: Callable[[TileShape, Value], None]) -> None:
+        """Go over all filters, as many at a time as a tile has: `body(shape, number of the first)`."""
+        f, first = self._f, word(0)
+        for shape in wide:
+            several = f.op("sdiv", f.op("sub", self._get["filters"], first), shape.filters)
+            with f.loop(several) as k:
+                body(shape, f.op("add", first, f.op("mul", k, shape.filters)))
+            first = f.op("add", first, f.op("mul", several, shape.filters))
+
+    def sum(self, shape: TileShape, number: Value, block: tuple[Value, Value, Value], lines_ahead: Value) -> None:
+        """The sums of some filters at a block of positions: its start, how many it has, whether it is the last."""
+        f, get, (start, count, is_end) = self._f, self._get, block
         at = f.bytes_of(start)
-        ahead = f.pick(f.compare("eq", b, 0), lines, 0)
-        own_columns = f.pick(is_end, left_over, NULL, "ptr")
-        first = word(0)
-        for shape in wide:
-            several = filters_of(shape, first)
-            with f.loop(several) as k:
-                number = f.op("add", first, f.op("mul", k, shape.filters))
-                weights = f.moved(w, f.op("mul", number, get["w_filter"]))
-                own, own_scale, own_shift = (
-                    f.pick(f.is_null(base), NULL, f.moved(base, f.bytes_of(number)), "ptr")
-                    for base in (bias, scale, shift)
-                )
-                own_sums = f.moved(sums, f.op("mul", number, sums_step), at)
-                direct = f.moved(y, f.op("mul", number, get["y_filter"]), at)
-                f.call(
-                    f"filters_{shape.filters}", words, f.moved(x, at), weights, own, own_sums, steps.table,
-                    steps.count, count, f.pick(is_direct, direct, own_sums, "ptr"),
-                    f.pick(is_direct, get["y_filter"], get["sums_bytes"]), own_scale, own_shift, own_columns,
-                    f.moved(weights, f.bytes_of(steps.first)), is_later, ahead,
-                )  # fmt: skip
-                with f.when(is_whole):
-                    finish(shape, number)
-            first = f.op("add", first, f.op("mul", several, shape.filters))
-    with f.when(f.all_of(is_last, f.negated(is_whole))):
-        first = word(0)
-        for shape in wide:
-            several = filters_of(shape, first)
-            with f.loop(several) as k:
-                finish(shape, f.op("add", first, f.op("mul", k, shape.filters)))
-            first = f.op("add", first, f.op("mul", several, shape.filters))
-    f.ret()
+        weights = f.moved(self._w, f.op("mul", number, get["w_filter"]))
+        bias, scale, shift = (
+            f.pick(f.is_null(base), NULL, f.moved(base, f.bytes_of(number)), "ptr")
+            for base in (self._bias, self._scale, self._shift)
+        )
+        sums = f.moved(self._sums, f.op("mul", number, self._sums_step), at)
+        direct = f.moved(self._y, f.op("mul", number, get["y_filter"]), at)
+        f.call(
+            f"filters_{shape.filters}", self._words, f.moved(self._x, at), weights, bias, sums, self._steps.table,
+            self._steps.count, count, f.pick(self._is_direct, direct, sums, "ptr"),
+            f.pick(self._is_direct, get["y_filter"], get["sums_bytes"]), scale, shift,
+            f.pick(is_end, self._left_over, NULL, "ptr"), f.moved(weights, f.bytes_of(self._steps.first)),
+            self._is_later, lines_ahead,
+        )  # fmt: skip
+
+    def finish(self, shape: TileShape, number: Value) -> None:
+        """Results of the sums of some filters."""
+        f, width = self._f, shape.vectors * self._m.floats.lanes
+        there = f.op("mul", f.op("sdiv", self.positions, width), f.pick(self._is_direct, width, 0))
+        f.call(
+            "finish_filters", self._words, self._y, f.moved(self._sums, f.op("mul", number, self._sums_step)),
+            self._residual, self._images, self.positions, self._row_count, self._length, shape.filters, number, there,
+        )  # fmt: skip
 
 
 def build_finish_filters(m: VectorModule) -> None:
