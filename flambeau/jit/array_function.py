@@ -103,6 +103,7 @@ class ArrayFunction(ScriptFunction):
         """The call by the variant for such arguments."""
         if thread.is_plain:
             return self._python(*args, **kwargs)
+        args, kwargs = self._with_arrays(args, kwargs)
         variant = self.variant_for(args, kwargs)
         try:
             result = variant(*args, **kwargs)
@@ -110,6 +111,17 @@ class ArrayFunction(ScriptFunction):
             raise array_error(error) from error.__cause__
         type_ = variant.script_function.result
         return result if type_ is None or thread.observer is not None else as_arrays(result, type_, args)
+
+    def _with_arrays(self, args: Sequence[Any], kwargs: dict[str, Any]) -> tuple[Sequence[Any], dict[str, Any]]:
+        """Arguments with arrays without dimensions in the place of NumPy's scalars, where no other type is declared."""
+        if not any(isinstance(a, np.generic) for a in (*args, *kwargs.values())):
+            return args, kwargs
+        open_names = [name for is_array, _, name in self._arrays if is_array]
+        names = dict(zip(self._names, args, strict=False))
+        converted = [_as_array(a) if name in open_names else a for name, a in names.items()]
+        return (*converted, *args[len(names) :]), {
+            name: _as_array(a) if name in open_names else a for name, a in kwargs.items()
+        }
 
     def variant_for(self, args: Sequence[Any], kwargs: dict[str, Any]) -> ScriptFunction[..., Any]:
         """The function as compiled for the dtypes and ranks of these arguments."""
@@ -189,6 +201,10 @@ class ArrayFunction(ScriptFunction):
         """The same function run another way."""
         names = [name for is_array, _, name in self._arrays if is_array]
         return ArrayFunction(self._python, self._template, names, options, self._generic)
+
+
+def _as_array(value: Any) -> Any:
+    return np.asarray(value) if isinstance(value, np.generic) else value
 
 
 def _pattern_of(value: Any) -> Any:

@@ -11,7 +11,9 @@ import functools
 from collections.abc import Callable, Sequence
 from typing import Any
 
-from flambeau.schema.array_type import ArrayType, holds_arrays
+import numpy as np
+
+from flambeau.schema.array_type import ArrayType, SpectrumType, holds_arrays
 from flambeau.schema.types import DictType, ListType, OptionalType, TupleType, Type
 from flambeau.tensor.tensor import Tensor
 
@@ -29,7 +31,7 @@ def as_arrays(result: Any, type_: Type, arguments: Sequence[Any] = ()) -> Any:
 def conversion_to_arrays(type_: Type) -> Conversion | None:
     """What makes arrays of what is in a result of a type; None for one without arrays."""
     if isinstance(type_, ArrayType):
-        return _array
+        return _spectrum if isinstance(type_, SpectrumType) else _array
     if not holds_arrays(type_):
         return None
     if isinstance(type_, OptionalType):
@@ -46,6 +48,12 @@ def _array(result: Any, arguments: Sequence[Any]) -> Any:
         return result
     array = result._array
     return next((a for a in arguments if a is array), array) if array.ndim else array[()]
+
+
+def _spectrum(result: Any, arguments: Sequence[Any]) -> Any:
+    """Real numbers if all are."""
+    array = _array(result, arguments)
+    return array if np.any(array.imag) else array.real
 
 
 def _perhaps(element: Type) -> Conversion:

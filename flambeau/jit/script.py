@@ -13,6 +13,7 @@ from flambeau.executor.executor import Executor
 from flambeau.executor.options import BackendName, Options
 from flambeau.frontend.source.python_source import innermost_function
 from flambeau.frontend.trees.function_conversion import get_tree
+from flambeau.jit.arrays_or_tensors import ArraysOrTensors, is_of_arrays_or_tensors
 from flambeau.jit.classes.script_class import define, let_instances_be_met, script_class
 from flambeau.jit.classes.script_instances import ScriptInstance
 from flambeau.jit.containers import ScriptDict, ScriptList
@@ -282,6 +283,11 @@ def script_function(
                 raise
             return function_by_call(fn, CLASSES, options)
     executor = None if options == Options() else Executor(function, options)
+    if is_open and is_of_arrays_or_tensors(fn):
+        return ArraysOrTensors(
+            function, innermost_function(fn), lambda: get_tree(fn), executor,
+            lambda: function_by_call(fn, CLASSES, options),
+        )  # fmt: skip
     scripted = ScriptFunction(function, innermost_function(fn), lambda: get_tree(fn), executor)
     if is_open:
         scripted.array_source = innermost_function(fn)

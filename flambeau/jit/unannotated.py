@@ -77,6 +77,7 @@ class ByCall:
         """Whether arguments that are none of a program on tensors bring a number where nothing is annotated."""
         classes = {type(value) for value, is_open in zip(args, self._is_open, strict=False) if is_open}
         classes |= {type(value) for name, value in kwargs.items() if name in self._names}
+        classes = {float if issubclass(cls, np.generic) else cls for cls in classes}
         if classes.isdisjoint(_NUMBERS) or not classes.issubset(_TAKEN):
             return False
         if not kwargs and len(args) == len(self._is_open) and len(self._taken) < REMEMBERED:

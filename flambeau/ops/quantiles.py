@@ -9,6 +9,7 @@ from flambeau.ops.families.opaque import declare
 from flambeau.ops.families.rules import reduced_shape, same_dtype
 from flambeau.ops.small_tensors import floats
 from flambeau.schema.opdef import ErrorSample, Sample, Sizes
+from flambeau.schema.traits import Traits
 from flambeau.schema.types import TensorType
 from flambeau.tensor.array_library import np
 
@@ -41,11 +42,11 @@ def _quantile(
     nans = np.isnan(ordered)
     count = (~nans).sum(axis=-1) if ignore_nan else np.full(ordered.shape[:-1], ordered.shape[-1])
     rows = [_ranked(ordered, count, nans, f, interpolation, ignore_nan) for f in np.atleast_1d(fractions)]
-    result = np.stack(rows).astype(array.dtype)
+    result = np.moveaxis(np.stack(rows, axis=-1).astype(array.dtype), -1, 0)
     if keepdim:
         shape = (1,) * array.ndim if dim is None else result.shape[1:]
         result = result.reshape(-1, *shape) if dim is None or array.ndim == 0 else np.expand_dims(result, axis + 1)
-    return contiguous(result[0] if fractions.ndim == 0 else result)
+    return contiguous(result[0]) if fractions.ndim == 0 else result
 
 
 def check_quantile(name: str, array: Array, q: Array | float, interpolation: str) -> Array:
@@ -111,6 +112,7 @@ for _name, _kernel in (("quantile", quantile_kernel), ("nanquantile", nanquantil
         + ("; nan does not count." if _name == "nanquantile" else "."),
         dtype=same_dtype,
         shape=_quantile_shape,
+        traits=Traits(swaps_axes_of_results=True),
         samples=lambda: [Sample(args=(floats(3, 1, 2), 0.25)), Sample(args=(floats(3, 1, 2), floats(0, 1)))],
         errors=lambda: [
             ErrorSample(args=(floats(1, 2), 1.5), error=RuntimeError, message="q must be in the range [0, 1]")

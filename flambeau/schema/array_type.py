@@ -37,6 +37,21 @@ class ArrayType(TensorType):
         return shown_array(self)
 
 
+@dataclass(frozen=True)
+class SpectrumType(ArrayType):
+    """An array of complex numbers that NumPy has as real ones if all of them are, which only the run tells."""
+
+
+def spectrum_of(dtype: DType, rank: int) -> SpectrumType:
+    """The type of the eigenvalues and eigenvectors of real matrices.
+
+    >>> from flambeau.schema.dtype import complex128
+    >>> spectrum_of(complex128, 1)
+    np.ndarray of complex128 with 1 dimension
+    """
+    return SpectrumType(dtype=dtype, sizes=(None,) * rank)
+
+
 def array_of(dtype: DType | None, rank: int | None) -> ArrayType:
     """The type of arrays of an element type and a number of dimensions."""
     return ArrayType(dtype=dtype, sizes=None if rank is None else (None,) * rank)

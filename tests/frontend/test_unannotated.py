@@ -130,3 +130,56 @@ def test_complex_numbers_with_others_are_complex(other: complex, sign: str) -> N
     assert str(unit.f.schema.returns[0].type) == "(complex, complex)"
     a = 1 + 2j
     assert unit.f(a, other) == ((a / other, other / a) if sign == "/" else (a**other, other**a))
+
+
+def length(x):
+    return np.linalg.norm(x, axis=-1), np.sum(x > 0) * np.arange(2)
+
+
+def scaled(x, by: float = 2.0):
+    return np.sqrt(x) * by
+
+
+def picked(rows, k):
+    return np.maximum(rows[0], rows[1])[k]
+
+
+def test_what_names_numpy_is_of_arrays_where_calls_bring_arrays() -> None:
+    x = np.array([[3.0, 4.0], [0.0, -1.0]])
+    scripted = flambeau.script(length)
+    for _ in range(4):
+        norms, counts = scripted(x)
+        assert type(norms) is np.ndarray
+        assert norms.tolist() == [5.0, 1.0]
+        assert type(counts) is np.ndarray
+        assert counts.tolist() == [0, 2]
+    assert "aten::linalg_norm" in str(scripted.graph)
+    assert scripted.explain().compilations
+    norms, _ = scripted(flambeau.from_numpy(x))
+    assert isinstance(norms, flambeau.Tensor)
+    assert norms.tolist() == [5.0, 1.0]
+    halves = flambeau.script(scaled)
+    assert halves(x[0], by=0.5).dtype == np.float64
+    assert halves(x[0].astype(np.float32)).dtype == np.float32
+    assert flambeau.func.grad(halves)(flambeau.tensor(4.0)).tolist() == 0.5
+    assert flambeau.script(picked)([x[0], x[1]], 0) == 3.0
+    assert flambeau.script(picked)((x[0], x[1]), 1) == 4.0
+
+
+def test_scalars_of_numpy_are_what_they_are_to_numpy() -> None:
+    def total(x, n):
+        s = 0.0
+        for i in range(n):
+            s += x[i]
+        return s
+
+    def mixed(x: np.ndarray, by):
+        return x * by, by + 1, by
+
+    assert flambeau.script(total)(np.arange(5.0), np.int64(3)) == 3.0
+    scripted, x = flambeau.script(mixed), np.ones(2, np.float32)
+    for by in (np.float64(0.5), np.float32(0.5), np.int8(3), np.bool_(True), 0.5, 2):
+        for _ in range(4):
+            for ours, numpys in zip(scripted(x, by), mixed(x, by), strict=True):
+                assert np.asarray(ours).dtype == np.asarray(numpys).dtype
+                assert np.array_equal(ours, numpys)

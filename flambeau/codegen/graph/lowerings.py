@@ -147,7 +147,9 @@ def _refuse_unlike(fn: EmittedFunction, node: Node) -> None:
 def _rule(fn: EmittedFunction, node: Node) -> Lowering | None:
     """The entry for a node, by its kind and by what its operands have become."""
     reps = [fn.values.get(v).rep for v in node.operands[:2]]
-    if any(isinstance(rep, Array | Element) for rep in reps) and complex_arrays.has_complex_operand(fn, node):
+    is_of_container = bool(reps) and isinstance(reps[0], Listed | Mapped | Tupled)
+    is_of_tensors = not is_of_container and any(isinstance(rep, Array | Element) for rep in reps)
+    if is_of_tensors and complex_arrays.has_complex_operand(fn, node):
         return _rule_for_complex_tensors(node)
     if complex_numbers.is_complex(fn, node) and node.op in lowers_on_complex:
         return lowers_on_complex[node.op]

@@ -57,8 +57,10 @@ def rule_argument(rep: Representation, literal: Any = UNKNOWN) -> Any:
 
 
 def result_types(definition: OpDef, arguments: Sequence[Any], count: int) -> list[tuple[DType, int] | None]:
-    """(dtype, rank) of each tensor result; None where the rules cannot tell."""
+    """(dtype, rank) of each tensor result; None where the rules cannot tell, as of what an empty list would give."""
     formals = [a.type for a in definition.schema.arguments]
+    if any(a is None and isinstance(formal, TensorType) for a, formal in zip(arguments, formals, strict=False)):
+        return [None] * count
     known = [_as_rules_take(a, formal) for a, formal in zip(arguments, formals, strict=False)]
     dtypes = asked(definition.dtype, known, count)
     shapes = asked(definition.shape, known, count)

@@ -14,6 +14,7 @@ from flambeau.frontend.emit.implicit_conversions import unpack_tuple
 from flambeau.frontend.emit.numpy import array_promotion as arrays
 from flambeau.frontend.emit.numpy import element_arithmetic as elements
 from flambeau.frontend.emit.numpy.array_promotion import as_number, is_array
+from flambeau.frontend.emit.numpy.spectra import ordered
 from flambeau.frontend.emit.schema_matching import call_operator
 from flambeau.frontend.emit.values import set_values as sets
 from flambeau.frontend.emit.values.magic_methods import MAGIC, emit_magic, is_magic
@@ -99,6 +100,8 @@ def _arrays(e: Emitter, where: SourceRange, op: str, left: Value, right: Value) 
         return None
     if any(not is_array(v) and not is_number(v.static_type) for v in (left, right)):
         return None
+    if op not in ("==", "!="):
+        left, right = ordered(e, where, left), ordered(e, where, right)
     left, right = arrays.promoted(e, where, [left, right], arrays.result_type(where, left, right))
     if is_number(left.static_type):
         return _plain(e, where, SWAPPED[op], right, left)

@@ -15,6 +15,7 @@ from flambeau.frontend.emit.container_subscripts import constant_int
 from flambeau.frontend.emit.implicit_conversions import pack_list, unpack_tuple
 from flambeau.frontend.emit.numpy.array_promotion import UNKNOWN_RANK, as_number, converted, is_array, known_rank
 from flambeau.frontend.emit.numpy.element_arithmetic import stored
+from flambeau.frontend.emit.numpy.spectra import with_spectrum
 from flambeau.frontend.emit.schema_matching import call_operator
 from flambeau.frontend.emit.values.slice_values import SliceValue
 from flambeau.frontend.emit.values.sugared import Emitter, Given, Sugared
@@ -68,8 +69,9 @@ def load_tensor_item(e: Emitter, where: SourceRange, tensor: Value, indices: Seq
     if is_array(tensor) and index is None and view is not tensor:
         if known_rank(view) is None and not all(isinstance(i, SliceExpr) for i in indices):
             raise CompileError(UNKNOWN_RANK, where)
-        return as_number(e, view)
-    return call_operator(e, where, "aten::alias", [tensor]) if index is None and view is tensor else item
+        return as_number(e, with_spectrum(view, tensor))
+    alias = index is None and view is tensor
+    return with_spectrum(call_operator(e, where, "aten::alias", [tensor]) if alias else item, tensor)
 
 
 def store_tensor_item(e: Emitter, target: Subscript, tensor: Value, value: Value) -> None:

@@ -76,17 +76,18 @@ def polyfit(x: Any, y: Any, deg: int) -> Any:
 
 
 def roots(p: Any) -> Any:
-    """The complex numbers at which a polynomial is 0."""
+    """The numbers at which a polynomial is 0: real ones if all are."""
     first, last = 0, len(p)
     while first < last and p[first] == 0:
         first += 1
     while last > first and p[last - 1] == 0:
         last -= 1
-    zeros = np.zeros(len(p) - last if last > first else 0, dtype=np.complex128)
+    count = len(p) - last if last > first else 0
+    zeros = np.linalg.eigvals(np.zeros((count, count), dtype=p.dtype))
     n = last - first - 1
     if n < 1:
         return zeros
     c = p[first:last] * 1.0
-    companion = np.diag(np.ones(n - 1), -1)
+    companion = np.diag(np.ones(n - 1, dtype=c.dtype), -1)
     companion[0, :] = -c[1:] / c[0]
     return np.concatenate((np.linalg.eigvals(companion), zeros))

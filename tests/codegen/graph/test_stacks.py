@@ -151,3 +151,20 @@ def test_copies_are_code_that_llvm_takes_without_passes() -> None:
     assert run.returncode == 0, run.stderr
     expected = functions(STACKS["more than a chunk"][0])["interpreter"](flambeau.ones(3), 4).tolist()
     assert run.stdout.split("\n")[:2] == [str(expected)] * 2
+
+
+def test_a_stack_of_complex_tensors_is_a_list() -> None:
+    source = """
+def f(x: Tensor, n: int) -> Tensor:
+    kept: List[Tensor] = []
+    y = x
+    for i in range(n):
+        kept.append(y)
+        y = y * (0.5 + 1j)
+    total = flambeau.real(y)
+    for i in range(n):
+        total = total * 0.5 + flambeau.real(kept.pop())
+    return total
+"""
+    agree(source, lambda: (floats(2, 3) + 1j, 4))
+    agree(source, lambda: (floats(2, 3) + 1j, 0))

@@ -16,6 +16,7 @@ from flambeau.frontend.emit.numpy.array_promotion import as_number, dtype_and_ra
 from flambeau.frontend.emit.numpy.dtype_names import dtype_named, with_dtype
 from flambeau.frontend.emit.numpy.folds import fold, scan, spread
 from flambeau.frontend.emit.numpy.method_calls import Call, Method, constant_int, constant_text
+from flambeau.frontend.emit.numpy.spectra import ORDERING, ordered
 from flambeau.frontend.emit.schema_matching import call_operator
 from flambeau.frontend.emit.values.sugared import Builtin, Emitter, Given, Iteration, Sugared
 from flambeau.frontend.trees.tree_views import Apply
@@ -280,6 +281,7 @@ def call_method(
     e: Emitter, where: SourceRange, name: str, array: Value, args: Sequence[Given], keywords: Sequence[Given]
 ) -> Value:
     """The call of a method of `METHODS`. Raises CompileError for arguments that it has not."""
+    array = ordered(e, where, array) if name in ORDERING else array
     parameters, emit = METHODS[name]
     values = [a.value for a in args]
     if name in _PACKED and len(values) > 1:

@@ -18,8 +18,10 @@ from flambeau.frontend.emit.numpy.array_lists import item_of, joined_list
 from flambeau.frontend.emit.numpy.array_promotion import dtype_and_rank, is_array, promoted
 from flambeau.frontend.emit.numpy.borders import BORDERS, with_borders
 from flambeau.frontend.emit.numpy.element_arithmetic import positive
+from flambeau.frontend.emit.numpy.matrix_functions import matrix_call
 from flambeau.frontend.emit.numpy.method_calls import Call, constant_int, constant_text
 from flambeau.frontend.emit.numpy.ndarray_methods import METHODS, SORTED, call_method, part_of, shape_of
+from flambeau.frontend.emit.numpy.spectra import ORDERING, ordered, with_spectrum
 from flambeau.frontend.emit.numpy.tensor_products import tensordot
 from flambeau.frontend.emit.schema_matching import call_operator
 from flambeau.frontend.emit.values.sugared import Emitter, Given
@@ -69,7 +71,7 @@ def array_call(
 ) -> Value:
     """A call of `np.name` where arrays take part. Raises CompileError for what has no form."""
     args, keywords = _named_result(name, args, keywords)
-    values = [a.value for a in args]
+    values = [ordered(e, where, a.value) if name in ORDERING else a.value for a in args]
     into = next((k for k in keywords if k.name == "out"), None)
     if into is not None:
         result = array_call(e, where, name, operator, args, [k for k in keywords if k is not into])
@@ -82,9 +84,7 @@ def array_call(
         rest = [Given(k.value, k.where, {"a_min": "min", "a_max": "max"}.get(k.name, k.name)) for k in keywords]
         return call_method(e, where, method, values[0], args[1:], rest)
     if operator.startswith(("aten::linalg", "aten::fft")):
-        values = [_floats(e, v, where) for v in values]
-        names = [Given(k.value, k.where, {"axis": "dim", "keepdims": "keepdim"}.get(k.name, k.name)) for k in keywords]
-        return call_operator(e, where, operator, values, names)
+        return matrix_call(e, where, name, operator, values, keywords)
     if keywords:
         raise CompileError(NO_KEYWORD.format(name=name, keyword=keywords[0].name), keywords[0].where)
     return _by_operands(e, where, name, operator, values)
@@ -224,7 +224,8 @@ class _Function:
         """`cat` or `stack` of arrays."""
         if item_of(self.values[0]) is not None and not self.is_literal():
             return joined_list(self.e, self.where, name, self.values[0], axis)
-        return self.op(name, pack_list(self.e, self.parts(), TENSOR), axis)
+        parts = self.parts()
+        return with_spectrum(self.op(name, pack_list(self.e, parts, TENSOR), axis), *parts)
 
 
 def _sign(f: _Function) -> Value:
