@@ -57,5 +57,6 @@ def loop_of(function: np.ufunc, dtypes: tuple[np.dtype[Any], ...]) -> Loop | Non
     for index, text in enumerate(function.types):
         if text.replace("->", "") == wanted:
             address = word(word(id(function) + _FUNCTIONS) + 8 * index)
-            return Loop(address, word(word(id(function) + _DATA) + 8 * index)) if address else None
+            data = word(id(function) + _DATA)
+            return Loop(address, word(data + 8 * index) if data else 0) if address else None
     return None

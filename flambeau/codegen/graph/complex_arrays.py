@@ -60,7 +60,7 @@ def group(fn: EmittedFunction, node: Node) -> bool:
     natives = [fn.values.get(v) for v in node.operands]
     nodes = [n for n in graph.nodes() if n.op not in ("prim::Constant", "prim::ListConstruct")]
     is_complex = any(isinstance(n, ArrayValue) and n.rep.dtype.is_complex for n in natives)
-    if not is_complex or len(node.results) != 1 or not all(n.op in lowers_on_complex_tensors for n in nodes):
+    if not is_complex or len(node.results) != 1 or not all(map(_goes_by_elements, nodes)):
         return False
     inputs = dict(zip(graph.parameters, map(as_rules_take, natives), strict=True))
     types = _types(nodes, inputs)
@@ -77,6 +77,11 @@ def group(fn: EmittedFunction, node: Node) -> bool:
 
     _loop(fn, node, natives, types[graph.returns[0]].dtype, meaning)
     return True
+
+
+def _goes_by_elements(node: Node) -> bool:
+    is_known = node.op in lowers_on_complex_tensors
+    return is_known and node.definition is not None and node.definition.scalar is not None
 
 
 def _types(nodes: list[Node], arguments: dict[Value, Any]) -> dict[Value, Any]:

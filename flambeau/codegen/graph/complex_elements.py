@@ -156,7 +156,8 @@ _OPERATIONS: dict[str, Callable[..., Operand]] = {
 
 def is_arithmetic(definition: OpDef) -> bool:
     """Whether an operator has native code on complex tensors that always gives a result."""
-    return definition.name in lowers_on_complex_tensors and definition.name.partition("::")[2] not in FORMULAS
+    is_known = definition.name in lowers_on_complex_tensors and definition.scalar is not None
+    return is_known and definition.name.partition("::")[2] not in FORMULAS
 
 
 def load(fn: EmittedFunction, address: Register, dtype: DType) -> Operand:

@@ -16,6 +16,7 @@ from flambeau.codegen.graph import (
     choices,
     complex_arrays,
     complex_functions,
+    complex_matrices,
     complex_numbers,
     copies,
     creation,
@@ -322,8 +323,8 @@ def _unwrap(fn: EmittedFunction, node: Node) -> None:
     fn.values.set_view(node.result(), optional)
 
 
-assert all((complex_functions, exact_functions, numpy_array_draws, running_folds, tensor_draws))  # they register
-assert all((text_numbers, text_parts))
+assert all((complex_functions, complex_matrices, exact_functions, numpy_array_draws, running_folds))  # they register
+assert all((tensor_draws, text_numbers, text_parts))
 only_moves(
     "aten::select", "aten::slice", "aten::transpose", "aten::t", "aten::permute", "aten::unsqueeze", "aten::squeeze",
     "aten::view", "aten::reshape", "aten::clone", "aten::contiguous", "aten::expand", "aten::unbind", "aten::size",

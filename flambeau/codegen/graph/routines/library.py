@@ -9,7 +9,7 @@ from flambeau.codegen.graph import memory
 from flambeau.codegen.graph.emitted_function import EmittedFunction
 from flambeau.codegen.graph.memory import number
 from flambeau.codegen.graph.native_values import ArrayValue
-from flambeau.codegen.graph.routines import matrices
+from flambeau.codegen.graph.routines import matrices, transforms
 from flambeau.codegen.graph.routines.copies import COPY, COPY_TYPE, add_copy
 from flambeau.codegen.graph.routines.ordered import FIRST, FIRST_TYPE, ORDER, ORDER_TYPE, add_order
 from flambeau.codegen.graph.routines.picked import PICK, PICK_TYPE, add_pick
@@ -31,6 +31,9 @@ ROUTINES = {
 DRAWING = {BEGIN: BEGIN_TYPE, END: END_TYPE, FILL: FILL_TYPE}
 """Those of Python's: that begin and end drawing from NumPy's generator, and that fill memory from the default one."""
 
+NUMPYS = matrices.TYPES | transforms.TYPES
+"""Those of NumPy's loops."""
+
 _lock = Lock()
 _compiled: dict[Engine, NativeCode] = {}
 
@@ -44,7 +47,9 @@ def routine_addresses() -> dict[str, int]:
             code = _compiled[jit] = jit.link_entry(
                 "routines", tuple(ROUTINES), lambda: (_text(), ()), lambda names: {}
             )
-    return {symbol: code.addresses[symbol] for symbol in ROUTINES} | matrices.loop_addresses()
+    return {symbol: code.addresses[symbol] for symbol in ROUTINES} | matrices.loop_addresses() | (
+        transforms.loop_addresses()
+    )
 
 
 def addresses_of(symbols: Iterable[str]) -> dict[str, int]:
@@ -67,9 +72,16 @@ def _text() -> str:
     return m.text()
 
 
+def routine_symbol(fn: EmittedFunction, symbol: str) -> Register:
+    """The address that a routine's symbol stands for, as an operand of another."""
+    fn.parts.routines[symbol] = None
+    fn.e.declare(Signature(NUMPYS[symbol]).declaration(symbol))
+    return Register(f"@{symbol}", "ptr", 1)
+
+
 def call_routine(fn: EmittedFunction, symbol: str, *arguments: Register) -> Register:
     """A call of a routine; what it gives, if that is anything."""
-    kind = Signature(ROUTINES.get(symbol) or DRAWING.get(symbol) or matrices.TYPES[symbol])
+    kind = Signature(ROUTINES.get(symbol) or DRAWING.get(symbol) or NUMPYS[symbol])
     fn.parts.routines[symbol] = None
     fn.e.declare(kind.declaration(symbol))
     listed = ", ".join(f"{t} {a}" for t, a in zip(kind.parameters, arguments, strict=True))

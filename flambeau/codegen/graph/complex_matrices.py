@@ -1,0 +1,205 @@
+"""Products of complex matrices and vectors, eigenvalues of real matrices, and transforms of signals along one axis, in
+native code: NumPy's loops, called as they are.
+
+Large operands are left to Python, and so is what has no result, for Python to say why.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from typing import Final
+
+from flambeau.codegen.graph import arrays, complex_elements, matrices, memory
+from flambeau.codegen.graph.arrays import array, view_on
+from flambeau.codegen.graph.emitted_function import EmittedFunction
+from flambeau.codegen.graph.interpreter_calls import attempt
+from flambeau.codegen.graph.literals import literal_of
+from flambeau.codegen.graph.lowering_tables import lowers_on_complex_tensors, lowers_on_tensors
+from flambeau.codegen.graph.memory import number
+from flambeau.codegen.graph.named_operands import operands_by_name
+from flambeau.codegen.graph.native_values import ArrayValue, CannotCompileError
+from flambeau.codegen.graph.representation import Array
+from flambeau.codegen.graph.routines.library import call_routine, routine_symbol
+from flambeau.codegen.graph.routines.transforms import DATA, PREFIX, loop_addresses
+from flambeau.codegen.llvm.emitter import Value as Register
+from flambeau.ir.graph import Node
+from flambeau.schema.dtype import DType, complex128, float64
+from flambeau.util.blas import SMALL, SMALL_WORK
+
+Operand = tuple[ArrayValue, int]
+"""A tensor, and how many of its last axes one call of the loop is about."""
+NULL: Final = Register("null", "ptr", 1)
+LONGEST: Final = 1 << 16
+"""Points of a signal up to which its transform is not left to Python, which polls for signals."""
+
+
+def _call(fn: EmittedFunction, name: str, sizes: Sequence[Register], operands: Sequence[Operand]) -> None:
+    """A call of a loop for operands without further axes; ``sizes`` are those that its signature names."""
+    e = fn.e
+    steps = [number(0)] * len(operands) + [s for x, rank in operands for s in (x.strides[-rank:] if rank else ())]
+    addresses = [e.define(f"ptrtoint ptr {x.data} to i64", "i64", 1) for x, _ in operands]
+    words = [memory.spilled(e, w) for w in (addresses, [number(1), *sizes], steps)]
+    has_data = PREFIX + name + DATA in loop_addresses()
+    call_routine(fn, PREFIX + name, *words, routine_symbol(fn, PREFIX + name + DATA) if has_data else NULL)
+
+
+def _require(fn: EmittedFunction, name: str) -> None:
+    if PREFIX + name not in loop_addresses():
+        raise CannotCompileError("NumPy has no such function over complex numbers")
+    if fn.e.lanes > 1:
+        raise CannotCompileError("complex tensors in several lanes")
+
+
+# -- products ---------------------------------------------------------------------------------------------------------
+
+
+@lowers_on_complex_tensors("aten::matmul", "aten::mm", "aten::mv", "aten::dot")
+def product(fn: EmittedFunction, node: Node) -> None:
+    """Of two complex matrices, or vectors, in double precision."""
+    left, right = (array(fn, v) for v in node.operands[:2])
+    _require(fn, "matmul")
+    if any(x.rep.dtype is not complex128 or x.rep.rank not in (1, 2) for x in (left, right)):
+        raise CannotCompileError("a product of other things than complex matrices and vectors in double precision")
+    e = fn.e
+    rows, columns = _matrix(left, at=0), _matrix(right, at=1)
+    (n, k), (inner, m) = rows.sizes, columns.sizes
+    usable = e.binary("and", e.icmp("eq", k, inner), e.icmp("ne", k, number(0)))
+    work = memory.multiply(e, memory.multiply(e, n, k), m)
+    usable = e.binary("and", usable, e.icmp("ule", work, number(min(SMALL, SMALL_WORK))))
+    usable = e.binary("and", usable, e.icmp("ne", work, number(0)))
+    sizes = [*([n] if left.rep.rank == 2 else []), *([m] if right.rep.rank == 2 else [])]
+
+    def native() -> tuple[list[ArrayValue], None]:
+        result = arrays.new(fn, complex128, sizes, node)
+        strides = (memory.multiply(e, m, number(complex128.itemsize)), number(complex128.itemsize))
+        whole = view_on(result, result.data, (n, m), strides, 0)
+        _call(fn, "matmul", [n, k, m], [(rows, 2), (columns, 2), (whole, 2)])
+        return [result], None
+
+    attempt(fn, node, usable, [Array(complex128, len(sizes), len(sizes))], native)
+
+
+def _matrix(x: ArrayValue, at: int) -> ArrayValue:
+    """A vector as a matrix that has one row, or with `at` 1 one column; a matrix as it is."""
+    if x.rep.rank == 2:
+        return x
+    (size,), (stride,) = x.sizes, x.strides
+    sizes, strides = [size], [stride]
+    sizes.insert(at, number(1))
+    strides.insert(at, number(complex128.itemsize))
+    return view_on(x, x.data, sizes, strides, 0)
+
+
+# -- eigenvalues ------------------------------------------------------------------------------------------------------
+
+
+@lowers_on_tensors("aten::linalg_eigvals")
+def spectrum(fn: EmittedFunction, node: Node) -> None:
+    """The eigenvalues of one real matrix."""
+    _spectrum(fn, node, "eigvals")
+
+
+@lowers_on_tensors("aten::linalg_eig")
+def spectrum_and_vectors(fn: EmittedFunction, node: Node) -> None:
+    """The eigenvalues of one real matrix, and its eigenvectors."""
+    _spectrum(fn, node, "eig")
+
+
+def _spectrum(fn: EmittedFunction, node: Node, name: str) -> None:
+    x = matrices.matrix_operand(fn, node)
+    _require(fn, name)
+    if x.rep.rank != 2 or x.rep.dtype is not float64:
+        raise CannotCompileError("several matrices, or one in single precision")
+    e, size = fn.e, x.sizes[0]
+    usable = e.binary("and", matrices.is_small(fn, x), matrices.is_square(fn, x))
+    usable = e.binary("and", usable, matrices.is_finite(fn, x))
+
+    def native() -> tuple[list[ArrayValue], Register]:
+        results = [(arrays.new(fn, complex128, [size], node), 1)]
+        if name == "eig":
+            results.append((matrices.turned(arrays.new(fn, complex128, [size, size], node)), 2))
+        _call(fn, name, [size], [(x, 2), *results])
+        first = memory.load_element(e, results[0][0].data, float64)
+        return [r for r, _ in results], e.define(f"fcmp ord double {first}, {first}", "i1", 1)
+
+    attempt(fn, node, usable, [Array(complex128, rank, 0) for rank in range(1, 2 + (name == "eig"))], native)
+
+
+# -- transforms -------------------------------------------------------------------------------------------------------
+
+
+@lowers_on_tensors("aten::fft_fft", "aten::fft_ifft")
+@lowers_on_complex_tensors("aten::fft_fft", "aten::fft_ifft")
+def transform(fn: EmittedFunction, node: Node) -> None:
+    """Of a complex signal."""
+    _transform(fn, node, complex128, complex128)
+
+
+@lowers_on_tensors("aten::fft_rfft")
+def transform_of_reals(fn: EmittedFunction, node: Node) -> None:
+    """Of a real signal, the half that determines it."""
+    _transform(fn, node, float64, complex128)
+
+
+@lowers_on_complex_tensors("aten::fft_irfft")
+def transform_to_reals(fn: EmittedFunction, node: Node) -> None:
+    """The real signal that such a half belongs to."""
+    _transform(fn, node, complex128, float64)
+
+
+def _transform(fn: EmittedFunction, node: Node, source: DType, target: DType) -> None:
+    options = operands_by_name(fn, node)
+    x, e = array(fn, node.operand(0)), fn.e
+    is_along_last = literal_of(options["dim"]) in (-1, x.rep.rank - 1)
+    is_plain = literal_of(options["n"]) is None and literal_of(options["norm"]) in (None, "backward")
+    is_real = source is complex128 and target is complex128 and x.rep.dtype is float64
+    if (x.rep.dtype is not source and not is_real) or x.rep.rank != 1 or not is_along_last or not is_plain:
+        raise CannotCompileError("a transform of several signals, of another dtype, or with options")
+    assert node.definition is not None
+    name = node.definition.name.partition("fft_")[2]
+    names = ["rfft_n_even", "rfft_n_odd"] if name == "rfft" else [name]
+    for one in names:
+        _require(fn, one)
+    (given,) = x.sizes
+    half = e.binary("add", e.binary("lshr", given, number(1)), number(1))
+    points = memory.multiply(e, number(2), e.binary("sub", given, number(1))) if name == "irfft" else given
+    size = half if name == "rfft" else points
+    usable = e.binary("and", e.icmp("sgt", points, number(0)), e.icmp("ule", points, number(LONGEST)))
+
+    def native() -> tuple[list[ArrayValue], None]:
+        result = arrays.new(fn, target, [size], node)
+        factor = e.slot("double", 8)
+        scale = Register("1.0", "double", 1)
+        if name.startswith("i"):
+            count = e.convert("uitofp", points, "double")
+            scale = e.define(f"fdiv double 1.0, {count}", "double", 1)
+        e.raw(f"store double {scale}, ptr {factor}")
+        number_ = ArrayValue(Array(float64, 0, 0), result.owner, factor, (), ())
+        signal = _complex(fn, node, x) if is_real else x
+        operands = [(signal, 1), (number_, 0), (result, 1)]
+        if len(names) == 1:
+            _call(fn, name, [given, size], operands)
+            if is_real:
+                e.raw(f"call void @drop_block(ptr {signal.owner})")
+            return [result], None
+        odd, even, after = e.label("odd"), e.label("even"), e.label("transformed")
+        e.branch_if(e.icmp("ne", e.binary("and", given, number(1)), number(0)), odd, even)
+        for label, one in ((even, names[0]), (odd, names[1])):
+            e.start(label)
+            _call(fn, one, [given, size], operands)
+            e.branch(after)
+        e.start(after)
+        return [result], None
+
+    attempt(fn, node, usable, [Array(target, 1, 1)], native)
+
+
+def _complex(fn: EmittedFunction, node: Node, x: ArrayValue) -> ArrayValue:
+    """Real numbers as complex ones, in memory of their own."""
+    copy, s = arrays.new(fn, complex128, x.sizes, node), complex_elements.ComplexRegisters(fn, node)
+
+    def one(at: list[Register]) -> None:
+        complex_elements.store(fn, at[0], s.cast(complex_elements.load(fn, at[1], float64), complex128))
+
+    arrays.each_element(fn, x.sizes, [copy, x], one)
+    return copy

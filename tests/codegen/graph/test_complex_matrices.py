@@ -1,0 +1,96 @@
+"""Products of complex matrices, eigenvalues of real ones and Fourier transforms in native code."""
+
+from __future__ import annotations
+
+import numpy as np
+import pytest
+
+import flambeau
+from tests.codegen.graph.one_meaning import Arguments, agree, functions
+
+PRODUCTS = """
+def f(x: Tensor, y: Tensor, n: int) -> Tensor:
+    for i in range(n):
+        x = (x @ y) * 0.5
+    return x
+"""
+OF_VECTORS = """
+def f(x: Tensor, y: Tensor, n: int) -> Tensor:
+    s = (x @ y) * 0
+    for i in range(n):
+        s = s + x @ y
+        y = y * 0.5
+    return s
+"""
+TRANSFORMS = """
+def f(x: Tensor, n: int) -> Tuple[Tensor, Tensor, Tensor]:
+    z = flambeau.fft.fft(x)
+    for i in range(n):
+        z = flambeau.fft.ifft(z) * 2
+        z = flambeau.fft.fft(z) * 0.5
+    return z, flambeau.fft.rfft(flambeau.real(z)), flambeau.fft.irfft(z)
+"""
+SPECTRA = """
+def f(x: Tensor, n: int) -> Tuple[Tensor, Tensor, Tensor]:
+    w, v = flambeau.linalg.eig(x)
+    for i in range(n):
+        x = x * 0.5
+        w, v = flambeau.linalg.eig(x)
+    return w, v, flambeau.linalg.eigvals(x)
+"""
+
+
+def numbers(*sizes: int, seed: int = 0, is_complex: bool = True) -> flambeau.Tensor:
+    rng = np.random.default_rng(seed)
+    x = rng.standard_normal(sizes)
+    return flambeau.from_numpy(x + 1j * rng.standard_normal(sizes) if is_complex else x)
+
+
+def with_nan(x: flambeau.Tensor) -> flambeau.Tensor:
+    x.reshape(-1)[1] = float("nan")
+    return x
+
+
+CASES: dict[str, tuple[str, Arguments]] = {
+    "matrices": (PRODUCTS, lambda: (numbers(2, 3), numbers(3, 3, seed=1), 4)),
+    "parts of matrices": (PRODUCTS, lambda: (numbers(4, 6)[::2, ::2], numbers(3, 3, seed=1).T, 4)),
+    "a vector and a matrix": (PRODUCTS, lambda: (numbers(6)[::2], numbers(3, 3, seed=1), 3)),
+    "a matrix and a vector": (OF_VECTORS, lambda: (numbers(3, 3), numbers(3, seed=1), 3)),
+    "vectors": (OF_VECTORS, lambda: (numbers(3), numbers(6, seed=1)[::2], 3)),
+    "nothing between": (PRODUCTS, lambda: (numbers(2, 0), numbers(0, 3), 1)),
+    "no rows": (PRODUCTS, lambda: (numbers(0, 3), numbers(3, 3), 2)),
+    "sizes that do not fit": (PRODUCTS, lambda: (numbers(2, 3), numbers(2, 3), 2)),
+    "nan in matrices": (PRODUCTS, lambda: (with_nan(numbers(2, 3)), numbers(3, 3), 2)),
+    "large matrices": (PRODUCTS, lambda: (numbers(3, 90), numbers(90, 90), 1)),
+    "an even signal": (TRANSFORMS, lambda: (numbers(8), 3)),
+    "an odd signal": (TRANSFORMS, lambda: (numbers(7), 3)),
+    "a real signal": (TRANSFORMS, lambda: (numbers(7, is_complex=False), 1)),
+    "every other point": (TRANSFORMS, lambda: (numbers(9)[::2], 1)),
+    "no point": (TRANSFORMS, lambda: (numbers(0), 1)),
+    "one point": (TRANSFORMS, lambda: (numbers(1), 1)),
+    "several signals": (TRANSFORMS, lambda: (numbers(2, 5), 1)),
+    "single precision": (TRANSFORMS, lambda: (numbers(6).to(flambeau.complex64), 1)),
+    "eigenvalues": (SPECTRA, lambda: (numbers(4, 4, is_complex=False), 3)),
+    "eigenvalues of a transpose": (SPECTRA, lambda: (numbers(4, 4, is_complex=False).T, 3)),
+    "eigenvalues of nothing": (SPECTRA, lambda: (numbers(0, 0, is_complex=False), 1)),
+    "no square": (SPECTRA, lambda: (numbers(2, 3, is_complex=False), 1)),
+    "nan has no eigenvalues": (SPECTRA, lambda: (with_nan(numbers(3, 3, is_complex=False)), 1)),
+    "complex eigenvalues": (SPECTRA, lambda: (numbers(3, 3), 1)),
+}
+
+
+OF_PYTHON = {"several signals", "single precision", "complex eigenvalues"}
+
+
+@pytest.mark.parametrize("name", CASES)
+def test_native_code_gives_what_the_operators_give(name: str) -> None:
+    agree(*CASES[name], is_native=name not in OF_PYTHON)
+
+
+@pytest.mark.parametrize("name", ["matrices", "an odd signal", "eigenvalues"])
+def test_loops_with_them_are_native(name: str) -> None:
+    source, arguments = CASES[name]
+    function = functions(source)["native"]
+    for _ in range(3):
+        function(*arguments())
+    assert not function.explain().compilations[0].interpreted
