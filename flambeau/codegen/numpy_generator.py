@@ -15,8 +15,13 @@ import numpy as np
 
 from flambeau.codegen.layouts import words_layout
 
-GENERATOR: Final = words_layout("ptr state, ptr double, ptr uint32, ptr uint64, i64 has_gauss, i64 gauss")
-"""What drawing needs: the generator's state, functions of it, and the second of two normal numbers drawn together."""
+GENERATOR: Final = words_layout("ptr state, ptr double, ptr uint32, ptr uint64, i64 has_gauss, i64 gauss, ptr words")
+"""What drawing needs: the generator's state, functions of it, the second of two normal numbers drawn together, and the
+words of a Mersenne twister: null for other generators."""
+WORDS: Final = 624
+"""Words of the twister's state."""
+PLACE: Final = WORDS
+"""The word behind them says how many were drawn."""
 BEGIN, END = "flambeau_draws_begin", "flambeau_draws_end"
 BEGIN_TYPE, END_TYPE = "ptr (i64)", "void (i64)"
 """Both are told whether normal numbers are drawn."""
@@ -51,6 +56,7 @@ class _Draws:
         """Note where a generator of bits, and what its owner keeps beside it, lies."""
         interface = bits.ctypes
         GENERATOR.write(self.address, "state", interface.state_address)
+        GENERATOR.write(self.address, "words", interface.state_address if _has_words(bits) else 0)
         for name in ("double", "uint32", "uint64"):
             function = ctypes.cast(getattr(interface, f"next_{name}"), ctypes.c_void_p).value
             GENERATOR.write(self.address, name, function or 0)
@@ -61,6 +67,15 @@ class _Draws:
             read = GENERATOR.read
             self.normals.write(read(self.address, "has_gauss"), read(self.address, "gauss"))
         self.lock.release()
+
+
+def _has_words(bits: Any) -> bool:
+    """Whether a generator of bits is a Mersenne twister whose words lie where its state begins."""
+    if type(bits) is not np.random.MT19937:
+        return False
+    lying = (ctypes.c_uint32 * (WORDS + 1)).from_address(bits.ctypes.state_address)[:]
+    state = bits.state["state"]
+    return lying == [*state["key"].tolist(), state["pos"]]
 
 
 class _NormalsByState:

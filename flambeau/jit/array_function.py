@@ -7,6 +7,7 @@ row, follows from the array of the call. Results that are arrays to the program 
 from __future__ import annotations
 
 import functools
+import inspect
 from collections.abc import Callable, Collection, Mapping, Sequence
 from typing import Any, Final
 
@@ -17,6 +18,7 @@ from flambeau.executor.executor import Executor, executor_of
 from flambeau.executor.options import Options
 from flambeau.frontend.closures.bound import Bound
 from flambeau.frontend.closures.template import Template, fitting_defaults
+from flambeau.jit.arguments import ArgumentError
 from flambeau.jit.array_errors import array_error
 from flambeau.jit.array_results import Conversion, as_arrays, conversion_to_arrays
 from flambeau.jit.compiling import compiling, tidy
@@ -73,6 +75,10 @@ class ArrayFunction(ScriptFunction):
         self._template = template
         self._tree = lambda: template.tree
         self._names = [p.name for p in template.tree.decl.params]
+        self._has_places = not python.__code__.co_kwonlyargcount
+        named = self._names[len(self._names) - len(python.__defaults__ or ()) :]
+        defaults = dict(zip(named, python.__defaults__ or (), strict=False))
+        self._defaults = {name: value for name, value in defaults.items() if type(value) in _NUMBERS}
         self._arrays = [(p.name in arrays, k, p.name) for k, p in enumerate(template.tree.decl.params)]
         self._options = options
         self._generic = generic
@@ -80,24 +86,48 @@ class ArrayFunction(ScriptFunction):
             f"functions of {template.tree.name} by arrays", MAX_VARIANTS, describe=str
         )
         self._latest: ScriptFunction[..., Any] | None = None
-        self._short_way: tuple[DispatchStub, Conversion | None] | None = None
-        """Of the latest variant, where its fast path is, and what makes arrays of what is in its result."""
+        self._numbers: list[int] = []
+        """Which arguments of the latest variant's calls are no arrays, but may be any."""
+        self._short_way: tuple[DispatchStub, Conversion | None, list[type] | None] | None = None
+        """Of the latest variant, where its fast path is, what makes arrays of what is in its result, and the classes of
+        these arguments, if there are some.
+        """
         functools.update_wrapper(self, python)
         self.__name__ = template.tree.name
 
     def __call__(self, *args: Any, **kwargs: Any) -> Any:
         """Run it, compiled for such arrays. Raises CompileError for what the program does not mean with them."""
+        if kwargs or len(args) < len(self._names):
+            args, kwargs = self._in_order(args, kwargs)
         short_way = self._short_way
         if short_way is not None and not kwargs and not watchers.count.value:
-            stub, conversion = short_way
+            stub, conversion, classes = short_way
             fast_path = stub.target
+            is_alike = classes is None or classes == [type(args[k]) for k in self._numbers if k < len(args)]
             try:
-                result = MISSED if fast_path is None else fast_path(*args)
+                result = fast_path(*args) if is_alike and fast_path is not None else MISSED
             except ExecutionError as error:
                 raise array_error(error) from error.__cause__
             if result is not MISSED:
                 return result if conversion is None else conversion(result, args)
         return self._call_by_pattern(args, kwargs)
+
+    def _in_order(self, args: tuple[Any, ...], kwargs: dict[str, Any]) -> tuple[tuple[Any, ...], dict[str, Any]]:
+        """The same arguments by their places, with defaults that are numbers or texts; as they are if any is wrong."""
+        rest = [kwargs.get(name, self._defaults.get(name, MISSED)) for name in self._names[len(args) :]]
+        is_incomplete = any(value is MISSED for value in rest)
+        if is_incomplete or not self._has_places or not kwargs.keys() <= set(self._names[len(args) :]):
+            self._check_names(args, kwargs)
+            return args, kwargs
+        return (*args, *rest), {}
+
+    def _check_names(self, args: tuple[Any, ...], kwargs: dict[str, Any]) -> None:
+        """Raise ArgumentError for arguments that are missing or unknown, before any of them says what is compiled."""
+        try:
+            inspect.signature(self._python).bind(*args, **kwargs)
+        except TypeError as error:
+            shown = f"{self.__name__}{inspect.signature(self._python)}"
+            raise ArgumentError(f"{self.__name__}() {error}. Declaration: {shown}") from None
 
     def _call_by_pattern(self, args: Sequence[Any], kwargs: dict[str, Any]) -> Any:
         """The call by the variant for such arguments."""
@@ -139,14 +169,18 @@ class ArrayFunction(ScriptFunction):
 
     def _short_way_of(
         self, variant: ScriptFunction[..., Any], pattern: Pattern
-    ) -> tuple[DispatchStub, Conversion | None] | None:
-        """What looks at arrays in native code alone; None where an argument is no array but may be one, as a number of
-        another class would be served as if it were of this one.
+    ) -> tuple[DispatchStub, Conversion | None, list[type] | None] | None:
+        """What looks at arrays in native code alone; None where an argument is a container. A number of another class
+        would be served as if it were of this one.
         """
-        if not all(isinstance(part, tuple) and isinstance(part[0], np.dtype) for part in pattern):
+        if any(isinstance(part, tuple) and not isinstance(part[0], np.dtype) for part in pattern):
             return None
+        places = [k for is_array, k, _ in self._arrays if is_array]
+        others = {k: part for k, part in zip(places, pattern, strict=True) if not isinstance(part, tuple)}
+        self._numbers = list(others)
         type_ = variant.script_function.result
-        return variant._executor.stub, None if type_ is None else conversion_to_arrays(type_)
+        conversion = None if type_ is None else conversion_to_arrays(type_)
+        return variant._executor.stub, conversion, list(others.values()) if others else None
 
     def _compiled(self, pattern: Pattern) -> ScriptFunction[..., Any]:
         if len(self.variants_cache) >= MAX_VARIANTS:

@@ -73,7 +73,7 @@ class Traits:
     draws_by: str = ""
     """The argument with the probability of a dropout within it: it draws random numbers unless that is 0."""
     draws_normals: bool = False
-    """Whether it may draw normal numbers from NumPy's generator, which makes two at a time and keeps one."""
+    """Whether it draws normal numbers from NumPy's generator, which makes two at a time, or drops the second."""
     may_copy: bool = False
     """Of a view: whether it gives a copy where no view shows what is asked for."""
     may_be_operand: bool = False

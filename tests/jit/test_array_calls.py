@@ -133,3 +133,22 @@ def test_weighed_counts_are_native(dtype: Any, count: int) -> None:
             scripted((x.astype(np.int8) - 9), w)
         with pytest.raises(RuntimeError, match="same length"):
             scripted(x, w[1:])
+
+
+def called_by_name(x: np.ndarray, by=2.0, times=3):
+    return x * by, times
+
+
+def test_calls_with_defaults_and_names_are_those_of_places() -> None:
+    fn, x = flambeau.script(called_by_name), np.arange(3.0)
+    calls = (((x,), {}), ((x, 3), {}), ((x,), {"times": 1}), ((), {"x": x, "by": True}), ((x, 1.5, 2), {}))
+    for arguments, named in calls:
+        for _ in range(3):
+            ours, theirs = fn(*arguments, **named), called_by_name(*arguments, **named)
+            np.testing.assert_array_equal(ours[0], theirs[0])
+            assert ours[1] == theirs[1]
+            assert ours[0].dtype == theirs[0].dtype
+    with pytest.raises(RuntimeError, match=r"called_by_name\(\) missing a required argument: 'x'"):
+        fn(by=2.0)
+    with pytest.raises(RuntimeError, match="got an unexpected keyword argument 'weight'"):
+        fn(x, weight=2.0)

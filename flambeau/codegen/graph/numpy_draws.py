@@ -11,6 +11,8 @@ from typing import Final
 
 from flambeau.codegen.graph import memory
 from flambeau.codegen.graph.emitted_function import EmittedFunction
+from flambeau.codegen.graph.generator_functions import generator_function
+from flambeau.codegen.graph.interpreter_calls import call_python
 from flambeau.codegen.graph.literals import literal_of
 from flambeau.codegen.graph.lowering_tables import Lowering, lowers
 from flambeau.codegen.graph.memory import number
@@ -52,6 +54,9 @@ class Draw:
 
     def next(self, generator: Register, name: str, kind: str) -> Register:
         """The next number of a kind."""
+        if name != "uint64":
+            symbol = generator_function(self.fn.parts.functions, name)
+            return self.e.define(f"call {kind} @{symbol}(ptr {generator})", kind, 1)
         function = memory.load_word(self.e, generator, GENERATOR.word(name), "ptr")
         state = memory.load_word(self.e, generator, GENERATOR.word("state"), "ptr")
         return self.e.define(f"call {kind} {function}(ptr {state})", kind, 1)
@@ -165,6 +170,24 @@ lowers("python::np_random_double")(_one("random_sample"))
 lowers("python::np_random_uniform")(_one("uniform"))
 lowers("python::np_random_exponential")(_one("exponential"))
 lowers("python::np_random_normal")(_one("normal"))
+
+
+@lowers("python::np_random_seed")
+def _seed(fn: EmittedFunction, node: Node) -> None:
+    """Begin the twister anew; Python does so with another generator, and says which seeds there are."""
+    d, e = Draw(fn, node), fn.e
+    seed, generator = fn.values.scalar(node.operand(0)).register, d.begin()
+    words = memory.load_word(e, generator, GENERATOR.word("words"), "ptr")
+    here, there, after = e.label("here"), e.label("there"), e.label("seeded")
+    is_twister = e.icmp("ne", words, Register("null", "ptr", 1))
+    e.branch_if(e.binary("and", is_twister, e.icmp("ule", seed, number(WHOLE_32))), here, there)
+    e.start(here)
+    e.raw(f"call void @{generator_function(fn.parts.functions, 'seed')}(ptr {generator}, i64 {seed})")
+    e.branch(after)
+    e.start(there)
+    call_python(fn, node, (), is_rare=True)
+    e.branch(after)
+    e.start(after)
 
 
 @lowers("python::np_random_integer")

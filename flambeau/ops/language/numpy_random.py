@@ -108,7 +108,10 @@ for _name, _parameters in (("uniform", "float low, float high"), ("normal", "flo
         f"python::np_random_{_name}({_parameters}) -> float", partial(_draw_one, _name), effect=Effect.WORLD,
         traits=Traits(draws_normals=_name == "normal"),
     )  # fmt: skip
-declare("python::np_random_seed(int seed) -> ()", lambda seed: np.random.seed(seed), effect=Effect.WORLD)
+declare(
+    "python::np_random_seed(int seed) -> ()", lambda seed: np.random.seed(seed), effect=Effect.WORLD,
+    traits=Traits(draws_normals=True),
+)  # fmt: skip
 declare("python::np_random_shuffle(Tensor(a!) x) -> ()", _shuffle, effect=Effect.WORLD)
 declare(
     "python::np_random_permutation(Tensor x) -> Tensor", _permutation, effect=Effect.WORLD,

@@ -105,7 +105,44 @@ def test_arrays_are_native_in_loops() -> None:
             np.testing.assert_array_equal(one, other)
             assert np.asarray(one).dtype == np.asarray(other).dtype
         assert following == (np.random.normal(), np.random.random())
-    assert len(fn.explain().interpreted) == 1  # the seed
+    assert not fn.explain().interpreted
+
+
+def seeded(seed: int, n: int):
+    np.random.seed(seed)
+    total = 0.0
+    for _ in range(n):
+        total += np.random.random()
+    one = np.random.normal()
+    np.random.seed(seed + 1)
+    return total, one, np.random.normal(), np.random.randint(0, 1 << 40), np.random.randint(1000)
+
+
+def test_seeds_begin_the_generator_anew() -> None:
+    fn = flambeau.script(seeded)
+    for seed in (0, 1, 2**31, 2**32 - 2):
+        for n in (0, 3, 311, 700):  # more than the words of one round
+            np.random.normal()  # one is kept that the seed drops
+            ours, state = fn(seed, n), np.random.get_state()
+            assert ours == seeded(seed, n)
+            theirs = np.random.get_state()
+            assert all(np.array_equal(a, b) for a, b in zip(state, theirs, strict=True))
+    for seed in (-1, 2**32 - 1):
+        with pytest.raises(ValueError, match="Seed must be between 0"):
+            fn(seed, 1)
+
+
+def test_other_generators_are_seeded_by_numpy() -> None:
+    fn, before = flambeau.script(seeded), np.random.get_bit_generator()
+    try:
+        numbers = []
+        for program in (fn, seeded):
+            np.random.set_bit_generator(np.random.PCG64(5))
+            numbers.append([program(3, 4) for _ in range(3)])
+        assert numbers[0] == numbers[1]
+    finally:
+        np.random.set_bit_generator(before)
+    assert fn(3, 4) == seeded(3, 4)
 
 
 def lines(n: int):

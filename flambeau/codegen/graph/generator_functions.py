@@ -1,0 +1,91 @@
+"""Functions of native code that draw from the Mersenne twister and begin it anew: added to a module that calls them.
+
+They read the words that NumPy's generator keeps, where these lie as expected; a new round of words, and the numbers of
+other generators, are NumPy's to make.
+"""
+
+from __future__ import annotations
+
+from typing import Final
+
+from flambeau.codegen.llvm.builder import FunctionBuilder, ModuleBuilder
+from flambeau.codegen.llvm.checked_emitter import NULL
+from flambeau.codegen.llvm.emitter import Value
+from flambeau.codegen.numpy_generator import GENERATOR, PLACE, WORDS
+
+_TYPES: Final = {"uint32": "i32 (ptr)", "double": "double (ptr)", "seed": "void (ptr, i64)"}
+_TEMPERS: Final = ((11, None), (-7, 0x9D2C5680), (-15, 0xEFC60000), (18, None))
+"""How a word becomes a number: shifted to the right, or to the left if below 0, masked, and added without carry."""
+_FACTOR: Final = 1812433253
+_LARGEST: Final = 0xFFFFFFFF
+
+
+def generator_function(functions: dict[str, str], name: str) -> str:
+    """The symbol of a function; its text, and that of what it calls, goes to ``functions``."""
+    symbol = f"draw_{name}"
+    if symbol not in functions:
+        callees = ("uint32",) if name == "double" else ()
+        for callee in callees:
+            generator_function(functions, callee)
+        m = ModuleBuilder({}, own={f"draw_{callee}": _TYPES[callee] for callee in callees})
+        _BUILDERS[name](m)
+        functions[symbol] = m.text()
+    return symbol
+
+
+def _uint32(m: ModuleBuilder) -> None:
+    """``i32 draw_uint32(generator)``."""
+    f = m.function("i32 draw_uint32", "ptr generator", attributes="alwaysinline")
+    (generator,) = f.parameters
+    words = f.get(generator, GENERATOR, "words", "ptr")
+    f.require(f.compare("ne", words, NULL), "ask")
+    address = f.at(words, PLACE, "i32")
+    place = f.load(address, "i32")
+    f.require(f.compare("ult", place, WORDS), "ask")
+    word = f.load(f.at(words, f.convert("zext", place, "i64"), "i32"), "i32")
+    f.store(address, f.op("add", place, 1))
+    for shift, mask in _TEMPERS:
+        turned = f.op("lshr" if shift > 0 else "shl", word, abs(shift))
+        word = f.op("xor", word, turned if mask is None else f.op("and", turned, _signed(mask)))
+    f.ret(word)
+    f.start("ask", falls_through=False)
+    function, state = (f.get(generator, GENERATOR, part, "ptr") for part in ("uint32", "state"))
+    f.ret(f.define(f"call i32 {function}(ptr {state})", "i32"))
+
+
+def _double(m: ModuleBuilder) -> None:
+    """``double draw_double(generator)``: 53 bits of two words, the first one's 27 above."""
+    f = m.function("double draw_double", "ptr generator", attributes="alwaysinline")
+    (generator,) = f.parameters
+    high, low = (_shifted(f, f.call("draw_uint32", generator), by) for by in (5, 6))
+    above = f.define(f"fmul double {high}, 67108864.0", "double")
+    whole = f.define(f"fadd double {above}, {low}", "double")
+    f.ret(f.define(f"fdiv double {whole}, 9007199254740992.0", "double"))
+
+
+def _shifted(f: FunctionBuilder, word: Value, by: int) -> Value:
+    return f.convert("uitofp", f.op("lshr", word, by), "double")
+
+
+def _seed(m: ModuleBuilder) -> None:
+    """``void draw_seed(generator, seed)``: the words that follow from a seed of 32 bits, none of them drawn."""
+    f = m.function("void draw_seed", "ptr generator", "i64 seed", attributes="noinline")
+    generator, seed = f.parameters
+    words = f.get(generator, GENERATOR, "words", "ptr")
+    filling = f.loop(WORDS, seed)
+    with filling as k:
+        (word,) = filling.values
+        f.store(f.at(words, k, "i32"), f.convert("trunc", word, "i32"))
+        mixed = f.op("mul", f.op("xor", word, f.op("lshr", word, 30)), _FACTOR)
+        following = f.op("add", f.op("add", mixed, k), 1)
+        filling.carry(f.op("and", following, _LARGEST))
+    f.store(f.at(words, PLACE, "i32"), f.typed(WORDS, "i32"))
+    f.put(generator, GENERATOR, has_gauss=0, gauss=0)
+    f.ret()
+
+
+def _signed(mask: int) -> int:
+    return mask - (1 << 32) if mask >= 1 << 31 else mask
+
+
+_BUILDERS: Final = {"uint32": _uint32, "double": _double, "seed": _seed}
