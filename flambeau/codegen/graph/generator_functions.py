@@ -49,18 +49,26 @@ def _uint32(m: ModuleBuilder) -> None:
         word = f.op("xor", word, turned if mask is None else f.op("and", turned, _signed(mask)))
     f.ret(word)
     f.start("ask", falls_through=False)
-    function, state = (f.get(generator, GENERATOR, part, "ptr") for part in ("uint32", "state"))
-    f.ret(f.define(f"call i32 {function}(ptr {state})", "i32"))
+    _ask(f, generator, "uint32", "i32")
+
+
+def _ask(f: FunctionBuilder, generator: Value, name: str, kind: str) -> None:
+    """Return the number that NumPy's own function gives."""
+    function, state = (f.get(generator, GENERATOR, part, "ptr") for part in (name, "state"))
+    f.ret(f.define(f"call {kind} {function}(ptr {state})", kind))
 
 
 def _double(m: ModuleBuilder) -> None:
     """``double draw_double(generator)``: 53 bits of two words, the first one's 27 above."""
     f = m.function("double draw_double", "ptr generator", attributes="alwaysinline")
     (generator,) = f.parameters
+    f.require(f.compare("ne", f.get(generator, GENERATOR, "words", "ptr"), NULL), "ask")
     high, low = (_shifted(f, f.call("draw_uint32", generator), by) for by in (5, 6))
     above = f.define(f"fmul double {high}, 67108864.0", "double")
     whole = f.define(f"fadd double {above}, {low}", "double")
     f.ret(f.define(f"fdiv double {whole}, 9007199254740992.0", "double"))
+    f.start("ask", falls_through=False)
+    _ask(f, generator, "double", "double")
 
 
 def _shifted(f: FunctionBuilder, word: Value, by: int) -> Value:
