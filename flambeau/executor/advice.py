@@ -37,7 +37,7 @@ Why = tuple[str, str]
 """What has no native form, and what has one."""
 DICT: Final = (
     "a dict has no native form unless its keys are ints, bools, texts or tuples of these, and its values numbers, "
-    "texts or lists of them",
+    "texts, lists of them or tensors",
     "let ints, or tuples of ints, be the keys, keep the numbers in a list or tensor that the keys index "
     + instead("(`{code}`, ", "counts = [0] * n", given="n: int", gives="counts")
     + instead("`{code}`), ", "counts[k] += 1", given="counts: list[int], k: int = 0", gives="counts")

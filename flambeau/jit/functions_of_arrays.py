@@ -118,19 +118,20 @@ def _check(function: ArrayFunction, declared: Mapping[str, Type]) -> None:
     """Compile a function for arrays of the usual dtypes and ranks until one is taken.
 
     Raises the refusal that comes last in the program if none is. Of several arrays, which may be of different dtypes
-    and ranks when it is called, that says nothing unless several get as far and are refused alike.
+    and ranks when it is called, that says nothing unless those of several ranks get as far and are refused alike.
     """
-    refusals = list[CompileError]()
+    refusals = list[tuple[int, CompileError]]()
     for dtype, rank in _USUAL:
         try:
             function.compiled_for({name: with_arrays(type_, dtype, rank) for name, type_ in declared.items()})
             return
         except CompileError as error:
-            refusals.append(error)
-    last = max(map(_place, refusals))  # what arrays of another rank are refused at says nothing of those that are meant
-    furthest = [error for error in refusals if _place(error) == last]
-    if len(declared) == 1 or (len(furthest) > 1 and len({error.message for error in furthest}) == 1):
-        raise furthest[0]
+            refusals.append((rank, error))
+    last = max(_place(error) for _, error in refusals)  # arrays of another rank than is meant are refused elsewhere
+    furthest = [(rank, error) for rank, error in refusals if _place(error) == last]
+    ranks, messages = ({rank for rank, _ in furthest}, {error.message for _, error in furthest})
+    if len(declared) == 1 or (len(ranks) > 1 and len(messages) == 1):
+        raise furthest[0][1]
 
 
 def with_arrays(type_: Type, dtype: DType, rank: int) -> Type:

@@ -20,6 +20,8 @@ _NUMBERS: Final = frozenset((bool, int, float, complex))
 _TAKEN: Final = frozenset((*_NUMBERS, str, type(None), list, tuple, dict, np.ndarray))
 _GATHERS_OR_YIELDS: Final = 0x2C
 """`CO_VARARGS`, `CO_VARKEYWORDS` and `CO_GENERATOR`."""
+_OF_NUMPY: Final = frozenset(("axis", "axes", "keepdims", "ddof", "astype", "ravel"))
+"""Keywords and methods of arrays that tensors do not have."""
 REMEMBERED: Final = 64
 """Kinds of arguments of which it is remembered that they fit nothing else."""
 
@@ -51,9 +53,14 @@ def reads_arrays(function: FunctionType) -> bool:
 
 
 def may_mean_arrays(fn: Any) -> bool:
-    """Whether a function without meaning for tensors may have one for arrays: NumPy or arrays are named."""
+    """Whether a function that has no meaning for tensors may have one for arrays: it names NumPy, what NumPy alone has,
+    or arrays, or has defaults.
+    """
     inner = innermost_function(fn)
-    names_numpy = any(inner.__globals__.get(name) is np for name in inner.__code__.co_names) or reads_arrays(inner)
+    code = inner.__code__
+    names_numpy = any(inner.__globals__.get(name) is np for name in code.co_names)
+    keywords = {name for constant in code.co_consts if isinstance(constant, tuple) for name in constant}
+    names_numpy = names_numpy or bool(_OF_NUMPY & {*code.co_names, *keywords}) or reads_arrays(inner)
     return bool(unannotated_parameters(fn)) and (names_numpy or any(d is None for d in parameter_defaults(fn).values()))
 
 

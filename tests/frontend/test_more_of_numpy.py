@@ -151,3 +151,36 @@ def test_ranges_against_their_step_are_empty() -> None:
         for one, other in zip((*ours[0], *ours[1:]), (*theirs[0], *theirs[1:]), strict=True):
             np.testing.assert_array_equal(one, other)
             assert one.dtype == other.dtype
+
+
+def windows(x: np.ndarray, a: np.ndarray):
+    rows = np.lib.stride_tricks.sliding_window_view(x, 3)
+    both = np.lib.stride_tricks.sliding_window_view(a, (2, 3)), np.lib.stride_tricks.sliding_window_view(a, 2, axis=-2)
+    return rows.max(axis=1), rows, both, np.lib.stride_tricks.sliding_window_view(a, (2, 2), axis=(1, 1)), np.frexp(x)
+
+
+def test_windows_are_views_with_their_axes_behind() -> None:
+    scripted = flambeau.script(windows)
+    hostile = np.array([np.inf, np.nan, -0.0]), np.ones((2, 4))
+    for x, a in ((np.arange(6.0) - 2, np.arange(20).reshape(4, 5)), hostile):
+        ours, theirs = ((*r[:2], *r[2], r[3], *r[4]) for r in (scripted(x, a), windows(x, a)))
+        for one, other in zip(ours, theirs, strict=True):
+            assert one.dtype == other.dtype
+            np.testing.assert_array_equal(one, other)
+
+
+def test_windows_need_a_size_for_each_axis() -> None:
+    def few(a: np.ndarray):
+        return np.lib.stride_tricks.sliding_window_view(a, 2)
+
+    with pytest.raises(CompileError, match="takes a size for each axis, or for those that axis= names"):
+        flambeau.script(few)(np.ones((3, 3)))
+
+
+def blocks(a):
+    return a.reshape(2, 2, 2, 2).swapaxes(1, 2).max(axis=(2, 3))
+
+
+def test_what_arrays_alone_have_makes_a_program_on_arrays() -> None:
+    a = np.arange(16).reshape(4, 4)
+    np.testing.assert_array_equal(flambeau.script(blocks)(a), blocks(a))

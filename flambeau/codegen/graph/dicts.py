@@ -29,13 +29,16 @@ from flambeau.codegen.graph.representation import (
     Optional,
     Representation,
     Tupled,
+    Unknown,
     holds_blocks,
+    is_key,
     llvm_words,
     word_count,
 )
 from flambeau.codegen.layouts import DICT, LIST, WORD
 from flambeau.codegen.llvm.emitter import Value as Register
 from flambeau.ir.graph import Node, Value
+from flambeau.schema.types import DictType, TensorType
 
 NULL = Register("null", "ptr", 1)
 
@@ -151,22 +154,37 @@ def construct(fn: EmittedFunction, node: Node) -> None:
     """`prim::DictConstruct`: what only leaves is its values, anything else a dict in memory."""
     if lists.construct_known_dict(fn, node):
         return
-    filled = new_dict(fn, _declared(node))
+    filled = new_dict(fn, _declared(node) or _of_tensors(fn, node))
     for key, value in zip(node.operands[::2], node.operands[1::2], strict=True):
         _assign(fn, filled, fn.values.get(key), fn.values.get(value))
     fn.values.set_new(node.result(), filled)
 
 
-def _declared(node: Node) -> Mapped:
+def _declared(node: Node) -> Mapped | None:
     rep = results.declared_rep(node.result().static_type)
-    if not isinstance(rep, Mapped):
+    return rep if isinstance(rep, Mapped) else None
+
+
+def _of_tensors(fn: EmittedFunction, node: Node) -> Mapped:
+    """A dict of tensors, whose first one says what dtype and rank they have."""
+    type_ = node.result().static_type
+    key = results.declared_rep(type_.key) if isinstance(type_, DictType) else None
+    if key is None or not is_key(key) or not isinstance(type_, DictType) or not isinstance(type_.value, TensorType):
         raise CannotCompileError(lists.NO_DICT)
-    return rep
+    value = fn.slots.learned(node.result()) or _first_put(node.result()) or Unknown(node.result())
+    return Mapped(key, value)
+
+
+def _first_put(mapping: Value) -> Representation | None:
+    """How the first value looks that is put into a dict, as far as its type says."""
+    puts = (user.operand(2) for user, offset in mapping.uses() if not offset and user.op == "aten::_set_item")
+    rep = next((rep for rep in (results.declared_rep(v.static_type) for v in puts) if rep is not None), None)
+    return None if rep is None else lists.in_memory(rep)
 
 
 def from_pairs(fn: EmittedFunction, node: Node) -> None:
     """`dict` of a list of pairs."""
-    filled = new_dict(fn, _declared(node))
+    filled = new_dict(fn, _declared(node) or _of_tensors(fn, node))
 
     def one(pair: Native) -> None:
         if not isinstance(pair, TupleValue):
@@ -191,6 +209,7 @@ def each_item(fn: EmittedFunction, sequence: Native, body: Callable[[Native], No
 
 def _assign(fn: EmittedFunction, mapping: DictValue, key: Native, value: Native) -> None:
     """`mapping[key] = value`."""
+    lists.settle(fn, mapping.rep.value, value.rep)
     new = fn.slots.converted(value, mapping.rep.value)
     at = place(fn, mapping, key)
     if holds_blocks(mapping.rep.value):

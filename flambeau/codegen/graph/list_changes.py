@@ -49,7 +49,7 @@ def _is_last(index: Value) -> bool:
 def insert(fn: EmittedFunction, node: Node) -> None:
     """`insert`: before an index that is clamped to the ends."""
     e, changed = fn.e, lists.changeable(fn, node.operand(0))
-    lists.settle(fn, changed.rep, fn.values.get(node.operand(2)).rep)
+    lists.settle(fn, changed.rep.item, fn.values.get(node.operand(2)).rep)
     new = fn.slots.converted(fn.values.get(node.operand(2)), changed.rep.item)
     fn.values.retain(new)
     size = length(fn, changed)
@@ -89,7 +89,7 @@ def extend(fn: EmittedFunction, node: Node) -> None:
     """`extend`, `+=`: the items that the other list has now, which may be the same list."""
     changed, other = lists.changeable(fn, node.operand(0)), fn.values.get(node.operand(1))
     for rep in _item_reps(other):
-        lists.settle(fn, changed.rep, rep)
+        lists.settle(fn, changed.rep.item, rep)
     _append_all(fn, changed, other)
     if node.results:
         fn.values.set_view(node.result(0), changed)

@@ -129,22 +129,21 @@ def item_rep(fn: EmittedFunction, value: Value, items: Sequence[Representation])
             raise CannotCompileError(f"a list of {value.static_type.element}")
     if rep is None:
         rep = fn.slots.learned(value) or Unknown(value)
-    return _in_memory(rep)
+    return in_memory(rep)
 
 
-def settle(fn: EmittedFunction, rep: Listed, item_rep: Representation) -> None:
-    """Learn what a list holds from the first item that is put into it, or that an item is wider than others."""
-    maker = rep.item
+def settle(fn: EmittedFunction, maker: Representation, item_rep: Representation) -> None:
+    """Learn what a list or dict holds from the first item that is put into it."""
     if isinstance(maker, Unknown):
         assert isinstance(maker.maker, Value)
-        fn.slots.learn(maker.maker, _in_memory(item_rep))
+        fn.slots.learn(maker.maker, in_memory(item_rep))
 
 
-def _in_memory(rep: Representation) -> Representation:
+def in_memory(rep: Representation) -> Representation:
     """How an item looks in a list: tensors without their density, which other items may not share."""
     match rep:
         case Tupled():
-            return Tupled(tuple(map(_in_memory, rep.items)))
+            return Tupled(tuple(map(in_memory, rep.items)))
         case Array():
             return Array(rep.dtype, rep.rank)
         case Element():
@@ -154,7 +153,7 @@ def _in_memory(rep: Representation) -> Representation:
         case Fixed() | OneOf():
             raise CannotCompileError(f"a list of {native_values.describe(rep)}")
         case Optional():
-            return Optional(_in_memory(rep.inner))
+            return Optional(in_memory(rep.inner))
         case _:
             return rep
 
@@ -312,7 +311,7 @@ def append(fn: EmittedFunction, node: Node) -> None:
     if sequence.rep.is_stack:
         stacks.settle(fn, node.operand(0), sequence.rep, new_rep)
     else:
-        settle(fn, sequence.rep, new_rep)
+        settle(fn, sequence.rep.item, new_rep)
     new = fn.slots.converted(fn.values.get(node.operand(1)), sequence.rep.item)
     if sequence.rep.is_stack:
         new = stacks.kept(fn, sequence, new)

@@ -43,9 +43,11 @@ _METHODS: Final = (
     "tile", "pad", "column_stack", "dstack", "nan_to_num", "flatnonzero", "argwhere", "ptp",
     "real", "imag", "angle", "select", "einsum", "kron", "inner", "take_along_axis", "broadcast_to",
     "ascontiguousarray", "cross", "moveaxis", "tensordot", "divmod", "i0", "flip",
-    "flipud", "fliplr", "rot90",
+    "flipud", "fliplr", "rot90", "frexp",
 )  # fmt: skip
-ARRAY_FUNCTIONS: Final[dict[Any, str]] = {getattr(np, name): name for name in _METHODS if hasattr(np, name)}
+ARRAY_FUNCTIONS: Final[dict[Any, str]] = {getattr(np, name): name for name in _METHODS if hasattr(np, name)} | {
+    np.lib.stride_tricks.sliding_window_view: "sliding_window_view"
+}
 """Functions that arrays alone have."""
 _LIKE: Final = {"zeros_like": 0, "ones_like": 1, "empty_like": 0}
 _COMPARISONS: Final = {
@@ -58,6 +60,7 @@ _SIGNS: Final = {
 }  # fmt: skip
 WIDTHS: Final = "np.pad takes one width, two for the ends of each axis, or a pair for each axis, written out"
 MODES: Final = "np.pad takes the modes constant, edge, reflect, symmetric and wrap here, written out"
+WINDOWS: Final = "sliding_window_view takes a size for each axis, or for those that axis= names, written out here"
 NO_KEYWORD: Final = "np.{name}: the keyword '{keyword}' has no form for arrays in programs"
 CAST: Final = (
     "Cannot cast ufunc '{name}' output from dtype('{found}') to dtype('{wanted}') with casting rule 'same_kind'"
@@ -425,6 +428,26 @@ def _argwhere(f: _Function) -> Value:
     return indices
 
 
+def _windows(f: _Function) -> Value:
+    """A view of the windows of one size for each axis that is named, in axes behind all others."""
+    axes = f.named.get("axis", f.values[2] if len(f.values) > 2 else None)
+    sizes = _counts(f, f.values[1])
+    is_for_all = axes is None or isinstance(axes.static_type, NoneType)
+    numbers = list(range(len(sizes))) if is_for_all else [constant_int(v) for v in _counts(f, axes)]
+    rank = dtype_and_rank(f.values[0], f.where)[1]
+    if len(numbers) != len(sizes) or None in numbers or (is_for_all and len(sizes) != rank):
+        raise CompileError(WINDOWS, f.where)
+    windows = f.values[0]
+    for number, size in zip(numbers, sizes, strict=True):
+        windows = f.op("unfold", windows, number if number is None or number >= 0 else number + rank, size, 1)
+    return windows
+
+
+def _frexp(f: _Function) -> Value:
+    """Parts from 0.5 up to 1, and powers of 2."""
+    return pack_tuple(f.e, unpack_tuple(f.e, f.op("frexp", _floats(f.e, f.values[0], f.where))))
+
+
 def _angle(f: _Function) -> Value:
     """Of ints, float64s."""
     if len(f.values) != 1 or f.named:
@@ -440,7 +463,7 @@ _TAKES: Final[dict[str, tuple[int, tuple[str, ...]]]] = {
     "pad": (3, ("pad_width", "mode", "constant_values")), "select": (3, ("default",)), "einsum": (9, ()),
     "kron": (2, ()), "cross": (2, ()), "moveaxis": (3, ()), "inner": (2, ()), "take_along_axis": (3, ("axis",)),
     "broadcast_to": (2, ()), "count_nonzero": (2, ("axis",)), "ptp": (2, ("axis",)),
-    "tensordot": (3, ("axes",)), "divmod": (2, ()),
+    "tensordot": (3, ("axes",)), "divmod": (2, ()), "sliding_window_view": (3, ("axis",)),
 }  # fmt: skip
 """How many arguments a rule looks at by their places, and which by name; of others it is the first alone."""
 _RULES: Final[dict[str, Callable[[_Function], Value]]] = {
@@ -464,6 +487,6 @@ _RULES: Final[dict[str, Callable[[_Function], Value]]] = {
     "invert": lambda f: f.op("bitwise_not", f.values[0]),
     "real": lambda f: part_of(f.e, f.where, f.values[0], "real"),
     "imag": lambda f: part_of(f.e, f.where, f.values[0], "imag"),
-    "angle": _angle,
+    "angle": _angle, "sliding_window_view": _windows, "frexp": _frexp,
     "conjugate": lambda f: f.op("conj_physical", f.values[0]),
 }  # fmt: skip
