@@ -86,7 +86,7 @@ class ArraysOrTensors(ScriptFunction):
         return self._of_arrays
 
     @property
-    def _executor(self) -> Executor:  # type: ignore[override]
+    def _executor(self) -> Executor:
         """What runs calls like the last one."""
         of_arrays = self._of_arrays if self._is_of_arrays else None
         return self._of_tensors_executor if of_arrays is None else of_arrays._executor

@@ -20,7 +20,7 @@ _NUMBERS: Final = frozenset((bool, int, float, complex))
 _TAKEN: Final = frozenset((*_NUMBERS, str, type(None), list, tuple, dict, np.ndarray))
 _GATHERS_OR_YIELDS: Final = 0x2C
 """`CO_VARARGS`, `CO_VARKEYWORDS` and `CO_GENERATOR`."""
-_OF_NUMPY: Final = frozenset(("axis", "axes", "keepdims", "ddof", "astype", "ravel"))
+_OF_NUMPY: Final = frozenset(("axis", "axes", "keepdims", "ddof", "astype", "copy", "fill"))
 """Keywords and methods of arrays that tensors do not have."""
 REMEMBERED: Final = 64
 """Kinds of arguments of which it is remembered that they fit nothing else."""

@@ -46,6 +46,12 @@ def solutions(x: np.ndarray):
     return np.linalg.solve(x, x[0]), np.linalg.solve(stacked, x[:, :2]), np.linalg.inv(stacked), np.linalg.pinv(x)
 
 
+def inverses(x: np.ndarray):
+    flat = x[:, :1] @ x[:1]
+    few = np.linalg.pinv(x, 0.5), np.linalg.pinv(x, rcond=1e-3), np.linalg.pinv(x + 1j * x.T)
+    return np.linalg.pinv(flat), np.linalg.pinv(x[:2]), np.linalg.pinv(x[:, :0]), np.linalg.pinv(np.stack((x, x))), few
+
+
 def same(ours: Any, numpys: Any) -> None:
     if isinstance(numpys, tuple):
         assert type(ours) is type(numpys)
@@ -61,7 +67,7 @@ def same(ours: Any, numpys: Any) -> None:
 
 
 @pytest.mark.parametrize("dtype", [np.float64, np.float32, np.int64])
-@pytest.mark.parametrize("function", [symmetric, parts, determinants, spectrum, in_order, solutions])
+@pytest.mark.parametrize("function", [symmetric, parts, determinants, spectrum, in_order, solutions, inverses])
 def test_matrices_are_what_they_are_to_numpy(function: Callable[..., Any], dtype: Any) -> None:
     scripted = flambeau.script(function)
     for matrix in ([[2, 1, 0], [1, 3, -1], [0, -1, 5]], [[0, -2, 1], [1, 0, 4], [3, 1, 1]]):

@@ -27,13 +27,15 @@ from flambeau.util.source import SourceRange
 
 NAMED: Final = {"axis": "dim", "keepdims": "keepdim", "a": "self"}
 PARAMETERS: Final = {
-    "svd": ("full_matrices", "compute_uv", "hermitian"), "qr": ("mode",), "eigh": ("UPLO",), "slogdet": (), "eig": (),
+    "svd": ("full_matrices", "compute_uv", "hermitian"), "pinv": ("rcond", "hermitian", "rtol"), "qr": ("mode",), "eigh": ("UPLO",), "slogdet": (), "eig": (),
 }  # fmt: skip
-"""What functions with several results take behind the matrices."""
+"""What functions that are made of several results take behind the matrices."""
 WRITTEN_OUT: Final = "np.linalg.{name}: '{keyword}' has to be written out here, since what comes back depends on it"
 MODES: Final = "np.linalg.qr takes the modes reduced, complete and r here"
 NO_KEYWORD: Final = "np.linalg.{name}: the keyword '{keyword}' has no form for arrays in programs"
-HERMITIAN: Final = "np.linalg.svd of Hermitian matrices has no form of its own: leave out hermitian=True"
+HERMITIAN: Final = "np.linalg.{name} of Hermitian matrices has no form of its own: leave out hermitian=True"
+LEAST: Final = 1e-15
+"""How small a singular value is to the largest that `np.linalg.pinv` takes for 0."""
 
 
 def matrix_call(
@@ -114,6 +116,11 @@ class _Decomposition:
             raise CompileError(WRITTEN_OUT.format(name=self.name, keyword=name), self.where)
         return bool(constant)
 
+    def refuse_hermitian(self) -> None:
+        """Raise CompileError for `hermitian=True`."""
+        if self.truth("hermitian", False):
+            raise CompileError(HERMITIAN.format(name=self.name), self.where)
+
     def result(self, cls: Any, parts: Sequence[Value], ranks: Sequence[int], dtypes: Sequence[DType]) -> Value:
         """An object of NumPy's own class of results, of arrays with so many axes less or more than the matrices."""
         rank = dtype_and_rank(self.matrices, self.where)[1]
@@ -132,12 +139,34 @@ class _Decomposition:
 
 
 def _svd(c: _Decomposition) -> Value:
-    if c.truth("hermitian", False):
-        raise CompileError(HERMITIAN, c.where)
+    c.refuse_hermitian()
     if not c.truth("compute_uv", True):
         return c.op("svdvals")
     parts = c.parts("svd", c.truth("full_matrices", True))
     return c.result(type(np.linalg.svd(_ONE)), parts, (0, -1, 0), (c.dtype, c.dtype.to_real(), c.dtype))
+
+
+def _pinv(c: _Decomposition) -> Value:
+    """The factors of singular values, the other way round; values that are too small have no part in it."""
+    c.refuse_hermitian()
+    given = c.arguments.get("rcond") or c.arguments.get("rtol") or c.e.constant(LEAST)
+
+    def op(name: str, *operands: Any) -> Value:
+        values = [o if isinstance(o, Value) else c.e.constant(o) for o in operands]
+        return call_operator(c.e, c.where, f"aten::{name}", values)
+
+    rank = dtype_and_rank(c.matrices, c.where)[1]
+    factors = c.parts("svd", False)
+    for part, less, dtype in zip(factors, (0, 1, 0), (c.dtype, c.dtype.to_real(), c.dtype), strict=True):
+        part.set_type(array_of(dtype, rank - less))
+    left, values, right = factors
+    small = op("le", values, op("mul", op("slice", values, -1, 0, 1, 1), given))
+    inverses = op("masked_fill", op("reciprocal", values), small, 0.0)
+    if c.dtype.is_complex:
+        left, right = op("conj_physical", left), op("conj_physical", right)
+        inverses = arrays.converted(c.e, inverses, c.dtype)
+    scaled = op("mul", op("unsqueeze", inverses, -1), op("transpose", left, -2, -1))
+    return op("matmul", op("transpose", right, -2, -1), scaled)
 
 
 def _qr(c: _Decomposition) -> Value:
@@ -154,7 +183,7 @@ def _qr(c: _Decomposition) -> Value:
 
 _ONE: Final = np.ones((1, 1))
 _RESULTS: Final[dict[str, Callable[[_Decomposition], Value]]] = {
-    "svd": _svd, "qr": _qr,
+    "svd": _svd, "qr": _qr, "pinv": _pinv,
     "eigh": lambda c: c.result(
         type(np.linalg.eigh(_ONE)), c.parts("eigh", c.arguments.get("UPLO", "L")), (-1, 0), (c.dtype.to_real(), c.dtype)
     ),

@@ -432,14 +432,17 @@ def _windows(f: _Function) -> Value:
     """A view of the windows of one size for each axis that is named, in axes behind all others."""
     axes = f.named.get("axis", f.values[2] if len(f.values) > 2 else None)
     sizes = _counts(f, f.values[1])
-    is_for_all = axes is None or isinstance(axes.static_type, NoneType)
-    numbers = list(range(len(sizes))) if is_for_all else [constant_int(v) for v in _counts(f, axes)]
     rank = dtype_and_rank(f.values[0], f.where)[1]
-    if len(numbers) != len(sizes) or None in numbers or (is_for_all and len(sizes) != rank):
+    if axes is None or isinstance(axes.static_type, NoneType):
+        numbers: list[int | None] = list(range(rank))
+    else:
+        numbers = [constant_int(v) for v in _counts(f, axes)]
+    if len(numbers) != len(sizes) or None in numbers:
         raise CompileError(WINDOWS, f.where)
     windows = f.values[0]
     for number, size in zip(numbers, sizes, strict=True):
-        windows = f.op("unfold", windows, number if number is None or number >= 0 else number + rank, size, 1)
+        assert number is not None
+        windows = f.op("unfold", windows, number if number >= 0 else number + rank, size, 1)
     return windows
 
 

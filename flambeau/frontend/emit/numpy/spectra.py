@@ -31,9 +31,10 @@ def is_spectrum(value: Value) -> bool:
 def with_spectrum(value: Value, *parts: Value) -> Value:
     """What was picked or joined from arrays all of which may be real: it may be, too."""
     type_ = value.static_type
-    is_of_numbers = isinstance(type_, ArrayType) and type_.dtype in (complex64, complex128) and type_.rank
-    if is_of_numbers and parts and all(map(is_spectrum, parts)):
-        value.set_type(spectrum_of(type_.dtype, type_.rank))  # type: ignore[union-attr,arg-type]
+    if not isinstance(type_, ArrayType) or not parts or not all(map(is_spectrum, parts)):
+        return value
+    if type_.dtype in (complex64, complex128) and type_.dtype is not None and type_.rank:
+        value.set_type(spectrum_of(type_.dtype, type_.rank))
     return value
 
 
