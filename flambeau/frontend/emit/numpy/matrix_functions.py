@@ -27,7 +27,8 @@ from flambeau.util.source import SourceRange
 
 NAMED: Final = {"axis": "dim", "keepdims": "keepdim", "a": "self"}
 PARAMETERS: Final = {
-    "svd": ("full_matrices", "compute_uv", "hermitian"), "pinv": ("rcond", "hermitian", "rtol"), "qr": ("mode",), "eigh": ("UPLO",), "slogdet": (), "eig": (),
+    "svd": ("full_matrices", "compute_uv", "hermitian"), "qr": ("mode",), "eigh": ("UPLO",), "slogdet": (), "eig": (),
+    "pinv": ("rcond", "hermitian", "rtol"),
 }  # fmt: skip
 """What functions that are made of several results take behind the matrices."""
 WRITTEN_OUT: Final = "np.linalg.{name}: '{keyword}' has to be written out here, since what comes back depends on it"
