@@ -86,11 +86,9 @@ class ArrayFunction(ScriptFunction):
             f"functions of {template.tree.name} by arrays", MAX_VARIANTS, describe=str
         )
         self._latest: ScriptFunction[..., Any] | None = None
-        self._numbers: list[int] = []
-        """Which arguments of the latest variant's calls are no arrays, but may be any."""
-        self._short_way: tuple[DispatchStub, Conversion | None, list[type] | None] | None = None
+        self._short_way: tuple[DispatchStub, Conversion | None, tuple[type, ...] | None] | None = None
         """Of the latest variant, where its fast path is, what makes arrays of what is in its result, and the classes of
-        these arguments, if there are some.
+        the arguments, where some are no arrays, but may be.
         """
         functools.update_wrapper(self, python)
         self.__name__ = template.tree.name
@@ -103,7 +101,7 @@ class ArrayFunction(ScriptFunction):
         if short_way is not None and not kwargs and not watchers.count.value:
             stub, conversion, classes = short_way
             fast_path = stub.target
-            is_alike = classes is None or classes == [type(args[k]) for k in self._numbers if k < len(args)]
+            is_alike = classes is None or classes == tuple(map(type, args))
             try:
                 result = fast_path(*args) if is_alike and fast_path is not None else MISSED
             except ExecutionError as error:
@@ -163,24 +161,26 @@ class ArrayFunction(ScriptFunction):
         variant = self.variants_cache.get(pattern)
         if variant is None:
             variant = self.variants_cache.get_or_make(pattern, lambda cause: self._compiled(pattern))
-        if variant is not self._latest:
-            self._latest, self._short_way = variant, self._short_way_of(variant, pattern)
+        if variant is not self._latest or self._meets_others(args):
+            self._latest, self._short_way = variant, self._short_way_of(variant, pattern, args)
         return variant
 
+    def _meets_others(self, args: Sequence[Any]) -> bool:
+        """Whether arguments are of other classes than the short way is for."""
+        short_way = self._short_way
+        return short_way is not None and short_way[2] is not None and short_way[2] != tuple(map(type, args))
+
     def _short_way_of(
-        self, variant: ScriptFunction[..., Any], pattern: Pattern
-    ) -> tuple[DispatchStub, Conversion | None, list[type] | None] | None:
+        self, variant: ScriptFunction[..., Any], pattern: Pattern, args: Sequence[Any]
+    ) -> tuple[DispatchStub, Conversion | None, tuple[type, ...] | None] | None:
         """What looks at arrays in native code alone; None where an argument is a container. A number of another class
         would be served as if it were of this one.
         """
         if any(isinstance(part, tuple) and not isinstance(part[0], np.dtype) for part in pattern):
             return None
-        places = [k for is_array, k, _ in self._arrays if is_array]
-        others = {k: part for k, part in zip(places, pattern, strict=True) if not isinstance(part, tuple)}
-        self._numbers = list(others)
+        classes = None if all(isinstance(part, tuple) for part in pattern) else tuple(map(type, args))
         type_ = variant.script_function.result
-        conversion = None if type_ is None else conversion_to_arrays(type_)
-        return variant._executor.stub, conversion, list(others.values()) if others else None
+        return variant._executor.stub, None if type_ is None else conversion_to_arrays(type_), classes
 
     def _compiled(self, pattern: Pattern) -> ScriptFunction[..., Any]:
         if len(self.variants_cache) >= MAX_VARIANTS:

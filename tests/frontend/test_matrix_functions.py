@@ -49,7 +49,8 @@ def solutions(x: np.ndarray):
 def inverses(x: np.ndarray):
     flat = x[:, :1] @ x[:1]
     few = np.linalg.pinv(x, 0.5), np.linalg.pinv(x, rcond=1e-3), np.linalg.pinv(x + 1j * x.T)
-    return np.linalg.pinv(flat), np.linalg.pinv(x[:2]), np.linalg.pinv((x * 1.0)[:, :0]), np.linalg.pinv(np.stack((x, x))), few
+    none, stacked = (x * 1.0)[:, :0], np.stack((x, x))
+    return np.linalg.pinv(flat), np.linalg.pinv(x[:2]), np.linalg.pinv(none), np.linalg.pinv(stacked), few
 
 
 def same(ours: Any, numpys: Any) -> None:
