@@ -170,3 +170,46 @@ def subsets(weights: np.ndarray, target: int):
         if total == target:
             found += 1
     return found
+
+
+def matrix_powers(m: np.ndarray, n: int) -> np.ndarray:
+    power = np.eye(len(m)) + 0j
+    for _ in range(n):
+        power = power @ m
+        power = power / np.abs(power).max()
+    return power
+
+
+def spectrogram(x: np.ndarray, size: int, step: int) -> np.ndarray:
+    window = np.hanning(size)
+    frames = (len(x) - size) // step + 1
+    out = np.zeros((frames, size // 2 + 1), dtype=np.complex128)
+    for i in range(frames):
+        out[i] = np.fft.rfft(x[i * step : i * step + size] * window)
+    return out
+
+
+def grouped(keys: np.ndarray, values: np.ndarray):
+    sums = {}
+    for k in range(keys.max() + 1):
+        sums[k] = np.zeros(values.shape[1])
+    for i in range(len(keys)):
+        sums[keys[i]] += values[i]
+    total = 0.0
+    for k in sums:
+        total += sums[k].max()
+    return total
+
+
+def spins(field: np.ndarray, steps: int, warmth: float, seed: int):
+    np.random.seed(seed)
+    field = field.copy()
+    n, energy = field.shape[0], 0
+    for _ in range(steps):
+        i, j = int(np.random.random() * n), int(np.random.random() * n)
+        around = field[(i + 1) % n, j] + field[i - 1, j] + field[i, (j + 1) % n] + field[i, j - 1]
+        change = 2 * field[i, j] * around
+        if change <= 0 or np.random.random() < np.exp(-change / warmth):
+            field[i, j] = -field[i, j]
+            energy += change
+    return energy

@@ -13,12 +13,13 @@ from benchmarks.programs import everyday as programs
 from benchmarks.workloads.elements import beside_python
 
 NO_QUEUES = "it has no deque"
+NO_TRANSFORMS = "it has no np.fft"
 NO_TABLES = "it takes no array of two dimensions as an index"
 UNKNOWN = "it does not know what a function that calls itself gives, unless its signature is written"
 
 
 def workloads(small: bool) -> Iterator[Workload]:
-    """Twelve programs."""
+    """Sixteen programs."""
     rng = np.random.default_rng(1)
     n = 40 if small else 5000
     graph = np.arange(0, 5 * n + 1, 5), rng.integers(0, n, 5 * n)
@@ -42,6 +43,15 @@ def workloads(small: bool) -> Iterator[Workload]:
     yield _row(programs.bits, "bits by v &= v - 1", 100 if small else 100_000)
     weights = np.arange(1, 6 if small else 15)
     yield _row(programs.subsets, f"sums of subsets of {len(weights)}", weights, 30)
+    m = rng.random((3, 3)) + 1j * rng.random((3, 3))
+    yield _row(programs.matrix_powers, "powers of a complex 3x3 matrix", m, 4 if small else 20)
+    sound = rng.random(64 if small else 4096)
+    sizes = (16, 8) if small else (256, 128)
+    yield _row(programs.spectrogram, f"spectrogram of {len(sound)}", sound, *sizes, left_out=NO_TRANSFORMS)
+    keys, values = rng.integers(0, 6, draws // 10), rng.random((draws // 10, 3))
+    yield _row(programs.grouped, f"a dict of arrays, {len(keys)} rows", keys, values)
+    field = np.where(rng.random((30, 30)) > 0.5, 1, -1)
+    yield _row(programs.spins, "spins on a torus, seeded", field, 10 if small else 1000, 2.0, 3)
 
 
 def _row(program: Callable[..., Any], name: str, *arguments: Any, left_out: str = "") -> Workload:
