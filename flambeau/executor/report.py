@@ -5,14 +5,14 @@ Times are in seconds where a name ends in `seconds`, in milliseconds where it en
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Sequence
+from collections.abc import Iterable, Iterator, Sequence
 from typing import NamedTuple
 
 from flambeau.ir.draw import to_html
 from flambeau.passes.pipeline import PassRecord
 from flambeau.specialise.cache import CacheStatistics
 from flambeau.util.markup import escape
-from flambeau.util.record import dataclass, field
+from flambeau.util.record import dataclass, field, replace
 from flambeau.util.source import SourceRange
 
 WIDTH = 100
@@ -282,6 +282,16 @@ class Explanation:
     def interpreted(self) -> list[Interpreted]:
         """What Python runs: (kind, reason, source range) of each node, of all compilations."""
         return [node for c in self.compilations for node in c.interpreted]
+
+    def joined(self, others: Iterable[Explanation]) -> Explanation:
+        """The same with what was compiled of the function for other ways of calling it."""
+        every = [self, *others]
+        return replace(
+            self, compilations=tuple([c for one in every for c in one.compilations]),
+            dropped=sum(one.dropped for one in every), notes=tuple(dict.fromkeys([n for o in every for n in o.notes])),
+            caches=tuple([cache for one in every for cache in one.caches]),
+            first_calls=sum(one.first_calls for one in every),
+        )  # fmt: skip
 
     def __str__(self) -> str:
         count = len(self.compilations)

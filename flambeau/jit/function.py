@@ -27,6 +27,7 @@ from flambeau.ir.clone import clone_graph
 from flambeau.ir.graph import Graph
 from flambeau.jit import saving
 from flambeau.jit.arguments import ArgumentError, Signature
+from flambeau.jit.structured_calls import StructuredCalls, gains_from_structure
 from flambeau.jit.unannotated import ByCall
 from flambeau.passes import inline
 from flambeau.program.function import Function
@@ -150,7 +151,30 @@ class ScriptFunction(NativeBase, Generic[P, R]):  # type: ignore[misc]  # made a
         if thread.handlers and thread.handlers.functions:
             with without_functions():
                 return self._executor(*self._first, *arguments)
+        if self.structured is not None and not thread.handlers and (call := self.structured.of(arguments)) is not None:
+            return call[0](*call[1])
         return self._executor(*self._first, *arguments)
+
+    @functools.cached_property
+    def structured(self) -> StructuredCalls | None:
+        """What calls with dicts and lists of tensors are, where code for their keys and lengths is quicker."""
+        function, options = self.script_function, self.options
+        if self._first or options.backend != "native" or not gains_from_structure(function):
+            return None
+        return StructuredCalls(function, lambda flat: ScriptFunction(flat, executor=Executor(flat, options)))
+
+    @property
+    def _executors(self) -> list[Executor]:
+        """What has code of it."""
+        flat = [] if "structured" not in vars(self) or self.structured is None else self.structured.scripts
+        own = [self._executor] if self._executor.plans or not flat else []
+        return [*own, *[script._executor for script in flat]]
+
+    def _running(self, args: Sequence[Any], kwargs: dict[str, Any]) -> tuple[Executor, Sequence[Any]]:
+        """What runs calls with arguments like these, and what it is called with."""
+        arguments = self._full(args, kwargs)
+        call = None if self.structured is None else self.structured.of(arguments)
+        return (self._executor, arguments) if call is None else (call[0]._executor, call[1])
 
     def _bound(self, args: tuple[Any, ...], kwargs: dict[str, Any]) -> tuple[Any, ...] | None:
         """The arguments, converted; None for those that another program than the one on tensors takes."""
@@ -260,17 +284,17 @@ class ScriptFunction(NativeBase, Generic[P, R]):  # type: ignore[misc]  # made a
     @property
     def llvm_ir(self) -> str:
         """The LLVM IR of the native code made so far, before LLVM's own passes; call the function first."""
-        return Listing(self._executor.llvm_ir())
+        return Listing("".join([executor.llvm_ir() for executor in self._executors]))
 
     @property
     def loops(self) -> str:
         """The loop nests of fused groups with their schedules, and native functions' loops; call the function first."""
-        return Listing(self._executor.loops())
+        return Listing("".join([executor.loops() for executor in self._executors]))
 
     @property
     def asm(self) -> str:
         """The machine instructions of the native code made so far. Raises RuntimeError without llvmlite."""
-        return Listing(self._executor.asm())
+        return Listing("".join([executor.asm() for executor in self._executors]))
 
     def ptx(self, *args: Any, arch: str = "sm_90", **kwargs: Any) -> str:
         """The PTX of the fused groups that run for arguments like these, as CUDA kernels; no GPU is needed.
@@ -287,8 +311,8 @@ class ScriptFunction(NativeBase, Generic[P, R]):  # type: ignore[misc]  # made a
         """
         from flambeau.executor.ptx import plan_ptx  # few programs ask for it, and its modules take time to load
 
-        arguments = self._full(args, kwargs)
-        return Listing(plan_ptx(self._executor.plan_for(arguments), arguments, arch))
+        executor, arguments = self._running(args, kwargs)
+        return Listing(plan_ptx(executor.plan_for(arguments), arguments, arch))
 
     def _full(self, args: Sequence[Any], kwargs: dict[str, Any]) -> tuple[Any, ...]:
         """All that the executor is called with. To be asked for first: a method may have another executor then."""
@@ -307,18 +331,18 @@ class ScriptFunction(NativeBase, Generic[P, R]):  # type: ignore[misc]  # made a
         >>> len(unit.f.explain().compilations)
         1
         """
-        arguments = self._full(args, kwargs)
-        self._executor.compile(arguments)
+        executor, arguments = self._running(args, kwargs)
+        executor.compile(arguments)
 
     def graph_for(self, *args: Any, **kwargs: Any) -> Graph:
         """The optimised graph that runs for arguments like these."""
-        arguments = self._full(args, kwargs)
-        return graph_for(self._executor, arguments)
+        executor, arguments = self._running(args, kwargs)
+        return graph_for(executor, arguments)
 
     def passes(self, *args: Any, **kwargs: Any) -> PassReport:
         """Each pass that runs for arguments like these: what it changed, as a diff, and how long it took."""
-        arguments = self._full(args, kwargs)
-        return self._executor.pass_report(arguments)
+        executor, arguments = self._running(args, kwargs)
+        return executor.pass_report(arguments)
 
     def get_debug_state(self) -> DebugState:
         """The graph as compiled and the plans made so far."""
@@ -346,8 +370,8 @@ class ScriptFunction(NativeBase, Generic[P, R]):  # type: ignore[misc]  # made a
         >>> all(kernel.after <= kernel.before for kernel in report.kernels)
         True
         """
-        arguments = self._full(args, kwargs)
-        return tune(self._executor, arguments)
+        executor, arguments = self._running(args, kwargs)
+        return tune(executor, arguments)
 
     def explain(self, *, measure: bool | None = None) -> Explanation:
         """What was compiled, why and how long it took; what became native, what did not and why; what kernels cost.
@@ -355,7 +379,8 @@ class ScriptFunction(NativeBase, Generic[P, R]):  # type: ignore[misc]  # made a
         Kernels are timed on arrays of their own for a few milliseconds each: with `measure=None` those that move up to
         64 MB, with False none, with True all.
         """
-        return self._executor.explain(measure)
+        others = [executor for executor in self._executors if executor is not self._executor]
+        return self._executor.explain(measure).joined([executor.explain(measure) for executor in others])
 
     def profile(self, *args: Any, **kwargs: Any) -> Profile:
         """Run it once, as a call does (it writes to what the program writes to), and tell what each line took.
@@ -374,8 +399,8 @@ class ScriptFunction(NativeBase, Generic[P, R]):  # type: ignore[misc]  # made a
         """
         from flambeau.executor.profile import profile  # few programs ask for it, and its modules take time to load
 
-        arguments = self._full(args, kwargs)
-        return profile(self._executor, arguments)
+        executor, arguments = self._running(args, kwargs)
+        return profile(executor, arguments)
 
     def __repr__(self) -> str:
         return f"<flambeau.ScriptFunction {self.script_function.schema}>"

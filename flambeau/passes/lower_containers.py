@@ -41,11 +41,12 @@ structure_reads: Final = RuleTable[Callable[["_Layout", Node], Value]]("what the
 """Registers what makes an answer that stays the same for as long as a dict keeps its keys."""
 
 
-def do(graph: Graph) -> bool:
-    """Lower every container that can be; whether there was any."""
+def do(graph: Graph, *, are_lists_open: bool = False) -> bool:
+    """Lower every container that can be; whether there was any. With `are_lists_open`, loops over any literal list are
+    written out."""
     changed = False
     while True:
-        is_changed = _write_out_loops(graph)
+        is_changed = _write_out_loops(graph, are_lists_open)
         for node in graph.listed_nodes():
             if node.op in KINDS and node.is_inserted and _lower(node):
                 is_changed = True
@@ -215,14 +216,14 @@ def _listed(layout: _Layout, items: list[Value], type_: Type) -> Value:
 # -- loops over keys and items ----------------------------------------------------------------------------------------
 
 
-def _write_out_loops(graph: Graph) -> bool:
+def _write_out_loops(graph: Graph, are_lists_open: bool) -> bool:
     """Write out the loops over the keys of a dict that keeps them, or over a list that keeps its length, if it is
-    changed or holds containers."""
+    changed or holds containers, or any list is to be open."""
     changed = False
     for kind in KINDS:
         for node in graph.find_all(kind):
             layout = _Layout(node)
-            is_wanted = layout.is_known and (_hides_items(layout) or _is_changed(node.result()))
+            is_wanted = layout.is_known and (are_lists_open or _hides_items(layout) or _is_changed(node.result()))
             if is_wanted and _keeps_slots(layout) and _has_unknown_slot(layout):
                 changed = _write_out_structure(layout) or changed
     if changed:
@@ -230,7 +231,8 @@ def _write_out_loops(graph: Graph) -> bool:
         constant_propagation.do(graph, values_only=True)
     is_over = True
     while is_over:
-        is_over = any(_goes_over_literal(loop) and loop_unrolling.write_out(loop) for loop in graph.find_all(LOOP))
+        loops = [loop for loop in graph.find_all(LOOP) if _goes_over_literal(loop, are_lists_open)]
+        is_over = any(map(loop_unrolling.write_out, loops))
         changed = changed or is_over
     if changed:
         peephole.do(graph)
@@ -271,7 +273,7 @@ def _has_unknown_slot(layout: _Layout) -> bool:
     return any(len(use.user.operands) > 1 and _key(use.user.operand(1)) is None for use in uses)
 
 
-def _goes_over_literal(loop: Node) -> bool:
+def _goes_over_literal(loop: Node, are_lists_open: bool) -> bool:
     """Whether a loop takes the items of keys that are written out, or of such a list, by its counter."""
     (body,) = loop.nested_blocks
     for use in body.parameters[0].uses():
@@ -279,7 +281,8 @@ def _goes_over_literal(loop: Node) -> bool:
         if literal is None or literal.op != LIST:
             continue
         layout = _Layout(literal)
-        if _are_keys(literal) or (_keeps_slots(layout) and (_hides_items(layout) or _is_changed(literal.result()))):
+        is_wanted = _hides_items(layout) or _is_changed(literal.result())
+        if are_lists_open or _are_keys(literal) or (is_wanted and _keeps_slots(layout)):
             return True
     return False
 

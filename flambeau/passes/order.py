@@ -39,6 +39,7 @@ from flambeau.passes import (
     remove_mutation,
     separate_ways,
     settle_attention,
+    settle_containers,
     settle_items,
     settle_numbers,
     settle_ways,
@@ -111,7 +112,7 @@ STEPS: tuple[Step, ...] = (
         before=(("shapes", "what comes out of a dict is what went in"),),
     ),
     Step(
-        phase="prepare", name="lower_containers", run=lower_containers.do, looks_for=lower_containers.KINDS,
+        phase="prepare", name="settle_containers", run=settle_containers.do, looks_for=lower_containers.KINDS,
         after=(
             ("constant_propagation", "places are constants by then"),
             ("lower_dicts", "empty dicts that are filled in order are written out"),

@@ -64,6 +64,11 @@ class GradientFunction(ScriptFunction):
             return self.plain(*args, **kwargs)
         return super()._call_slowly(*args, **kwargs)
 
+    def without_program(self, *args: Any) -> Any:
+        """The result by code for containers like these, or an operator at a time: the program may be who asks."""
+        result = NotImplemented if self.by_trees is None else self.by_trees.compiled(args, {})
+        return self.plain(*args) if result is NotImplemented else result
+
     def compile(self, *args: Any, **kwargs: Any) -> None:
         """Make the code of calls with arguments like these."""
         if self.by_trees is None or not self.by_trees.compile(*args, **kwargs):
@@ -321,7 +326,8 @@ def value_and_gradient(function: Function, argnums: tuple[int, ...], *, has_aux:
     script = _scripts.get(function)
     if script is None:
         script = _scripts[function] = ScriptFunction(function)
-    return transformed("value_and_grad", script, argnums=argnums, has_aux=has_aux)
+    transform = transformed("value_and_grad", script, argnums=argnums, has_aux=has_aux)
+    return transform.without_program if isinstance(transform, GradientFunction) else transform
 
 
 def _along(compiled: ScriptFunction, function: ScriptFunction, primals: Sequence[Any], tangents: Sequence[Any]) -> Any:

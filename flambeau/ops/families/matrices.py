@@ -9,8 +9,8 @@ from __future__ import annotations
 from collections.abc import Callable
 from typing import Any
 
-from flambeau.ops.families import ranks
 from flambeau.ops.families.arrays import Array, dtype_of, is_inexact
+from flambeau.ops.families.pointwise_layout import broadcast_known
 from flambeau.ops.families.rules import same_dtype
 from flambeau.schema.dtype import DType
 from flambeau.schema.opdef import Sample, Sizes
@@ -34,9 +34,7 @@ def check_square(name: str, array: Array, what: str = "A") -> None:
     check_matrix(name, array, what)
     rows, cols = array.shape[-2:]
     if rows != cols:
-        raise RuntimeError(
-            f"{name}: {what} must be batches of square matrices, but they are {rows} by {cols} matrices"
-        )
+        raise RuntimeError(f"{name}: {what} must be batches of square matrices, but they are {rows} by {cols} matrices")
 
 
 def check_floats(name: str, array: Array, *, halves: bool = False) -> None:
@@ -95,18 +93,27 @@ def first_of_batch(name: str, info: Array, text: Callable[[int], str]) -> None:
 
 
 def batch_rank(A: TensorType) -> Sizes | None:
-    """As many dimensions as the batch has."""
-    return None if A.sizes is None or len(A.sizes) < 2 else ranks.of_rank(len(A.sizes) - 2)
+    """The sizes of the batch."""
+    return None if A.sizes is None or len(A.sizes) < 2 else A.sizes[:-2]
 
 
 def vectors_rank(A: TensorType) -> Sizes | None:
     """A vector for each matrix."""
-    return None if A.sizes is None or len(A.sizes) < 2 else ranks.of_rank(len(A.sizes) - 1)
+    return None if A.sizes is None or len(A.sizes) < 2 else (*A.sizes[:-2], None)
 
 
 def matrices_rank(A: TensorType) -> Sizes | None:
-    """As many dimensions as the matrices have with their batch."""
-    return ranks.self_rank(A)
+    """A matrix for each matrix."""
+    return None if A.sizes is None or len(A.sizes) < 2 else (*A.sizes[:-2], None, None)
+
+
+def square_sizes(A: TensorType) -> Sizes | None:
+    """A matrix of the same sizes for each square matrix."""
+    if A.sizes is None or len(A.sizes) < 2:
+        return None
+    rows, cols = A.sizes[-2:]
+    size = cols if rows is None else rows
+    return (*A.sizes[:-2], size, size)
 
 
 def called_self(rule: Callable[[TensorType], Any]) -> Callable[[TensorType], Any]:
@@ -142,10 +149,12 @@ def larger_rank(A: TensorType, B: TensorType) -> Sizes | None:
 
 
 def solved_rank(A: TensorType, B: TensorType) -> Sizes | None:
-    """The rank of the solution of a system with matrices on the right, and its columns: theirs."""
-    if A.sizes is None or B.sizes is None or len(B.sizes) < 2:
+    """The sizes of the solution of systems with matrices on the right: theirs, in a batch of both."""
+    if A.sizes is None or B.sizes is None or len(A.sizes) < 2 or len(B.sizes) < 2:
         return None
-    return (*[None] * (max(len(A.sizes), len(B.sizes)) - 1), B.sizes[-1])
+    batch = broadcast_known([A.sizes[:-2], B.sizes[:-2]])
+    assert batch is not None
+    return (*batch, *B.sizes[-2:])
 
 
 # -- samples ----------------------------------------------------------------------------------------------------------

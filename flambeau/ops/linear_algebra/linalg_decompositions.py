@@ -24,6 +24,7 @@ from flambeau.ops.families.matrices import (
     rows,
     same,
     solved_rank,
+    square_sizes,
     symmetric,
     vectors_rank,
 )
@@ -209,16 +210,16 @@ def _indefinite(name: str) -> list[ErrorSample]:
 
 def _declare_cholesky() -> None:
     both = dtypes_of(same, lambda _: int32)
-    pair = lambda A: (matrices_rank(A), batch_rank(A))  # noqa: E731
+    pair = lambda A: (square_sizes(A), batch_rank(A))  # noqa: E731
     declare(
         "aten::linalg_cholesky(Tensor self, *, bool upper=False) -> Tensor",
-        outs=("out",), kernel=cholesky_kernel, dtype=same_dtype, shape=called_self(matrices_rank), samples=hermitian,
+        outs=("out",), kernel=cholesky_kernel, dtype=same_dtype, shape=called_self(square_sizes), samples=hermitian,
         errors=lambda: _indefinite("linalg.cholesky"), reference=np.linalg.cholesky, ulp=ULP, is_method=False,
         doc="A lower L with `A = L @ L.mH`, or an upper one. Raises LinAlgError unless A is positive-definite.",
     )  # fmt: skip
     declare(
         "aten::cholesky(Tensor self, bool upper=False) -> Tensor",
-        outs=("out",), kernel=old_cholesky_kernel, dtype=same_dtype, shape=called_self(matrices_rank),
+        outs=("out",), kernel=old_cholesky_kernel, dtype=same_dtype, shape=called_self(square_sizes),
         samples=lambda: [*hermitian(), Sample(args=(symmetric(), True), note="upper")],
         errors=lambda: _indefinite("cholesky"), ulp=ULP,
         traits=Traits(instead="linalg.cholesky(A), or linalg.cholesky(A).mH for upper=True"),
@@ -240,7 +241,7 @@ def _declare_cholesky() -> None:
     )  # fmt: skip
     declare(
         "aten::cholesky_inverse(Tensor self, bool upper=False) -> Tensor",
-        outs=("out",), kernel=cholesky_inverse_kernel, dtype=same_dtype, shape=called_self(matrices_rank),
+        outs=("out",), kernel=cholesky_inverse_kernel, dtype=same_dtype, shape=called_self(square_sizes),
         samples=lambda: [Sample(args=(wrap(cholesky_kernel(symmetric()._array)),))], ulp=ULP,
         doc="The inverse of A from its Cholesky factor.",
     )  # fmt: skip

@@ -18,10 +18,10 @@ from flambeau.ops.families.matrices import (
     columns,
     eye_like,
     larger_rank,
-    matrices_rank,
     rectangles,
     right,
     square,
+    square_sizes,
     symmetric,
     vectors,
 )
@@ -102,9 +102,7 @@ def _pade(a: Array) -> Array:
     return np.asarray(blas.linalg.solve(even - odd, even + odd))
 
 
-def pinv_kernel(
-    self: Array, rcond: Any = None, atol: Any = None, rtol: Any = None, hermitian: bool = False
-) -> Array:
+def pinv_kernel(self: Array, rcond: Any = None, atol: Any = None, rtol: Any = None, hermitian: bool = False) -> Array:
     """The pseudo-inverse, by the singular values (or eigenvalues) above a tolerance."""
     check_matrix("linalg.pinv", self)
     check_floats("linalg.pinv", self)
@@ -175,9 +173,7 @@ def _check_least_squares(self: Array, b: Array, driver: str) -> None:
         raise RuntimeError(f"{_LSTSQ}: other must have at least 1 dimension.")
     check_floats(_LSTSQ, self)
     if driver not in ("gels", "gelsy", "gelsd", "gelss"):
-        raise RuntimeError(
-            f"{_LSTSQ}: parameter `driver` should be one of (gels, gelsy, gelsd, gelss)"
-        )
+        raise RuntimeError(f"{_LSTSQ}: parameter `driver` should be one of (gels, gelsy, gelsd, gelss)")
     check_same_dtype(_LSTSQ, self, b, ("input", "other"))
 
 
@@ -256,7 +252,7 @@ def _diagonal(A: Tensor, offset: int, dim1: int, dim2: int) -> Any:
 for _name, _arguments in (("linalg_matrix_power", "Tensor self, int n"), ("matrix_power", "Tensor self, int n")):
     declare(
         f"aten::{_name}({_arguments}) -> Tensor",
-        outs=("out",), kernel=power_kernel, dtype=same_dtype, shape=called_self(matrices_rank), ulp=ULP,
+        outs=("out",), kernel=power_kernel, dtype=same_dtype, shape=called_self(square_sizes), ulp=ULP,
         samples=lambda: [Sample(args=(square(2), n), note=f"{n}") for n in (-2, -1, 0, 1, 2, 5)],
         errors=lambda: [ErrorSample(args=(right(), 2), error=RuntimeError,
                                     message="linalg.matrix_power: A must be batches of square matrices")],
@@ -267,7 +263,7 @@ for _name in ("linalg_matrix_exp", "matrix_exp"):
     declare(
         f"aten::{_name}(Tensor self) -> Tensor",
         kernel=exp_kernel, dtype=same_dtype,
-        shape=called_self(matrices_rank), ulp=ULP, is_method=_name == "matrix_exp",
+        shape=called_self(square_sizes), ulp=ULP, is_method=_name == "matrix_exp",
         samples=lambda: [Sample(args=(square(2),)), Sample(args=(wrap(np.zeros((2, 2), np.float32)),))],
         errors=lambda: [ErrorSample(args=(right(),), error=RuntimeError,
                                     message="linalg.matrix_exp: A must be batches of square matrices")],
@@ -276,7 +272,7 @@ for _name in ("linalg_matrix_exp", "matrix_exp"):
 
 
 def _pinv_shape(self: TensorType) -> Sizes | None:
-    return matrices_rank(self)
+    return None if self.sizes is None or len(self.sizes) < 2 else (*self.sizes[:-2], *self.sizes[:-3:-1])
 
 
 declare(
@@ -342,6 +338,8 @@ declare(
     errors=lambda: [ErrorSample(args=(right(),), error=RuntimeError, message="x must be a one-dimensional tensor.")],
     reference=np.vander, doc="Powers of the elements of a vector, a row each, the highest first.",
 )  # fmt: skip
+
+
 def _vander_rank(x: TensorType) -> Sizes | None:
     return None if x.sizes is None else ranks.of_rank(max(len(x.sizes), 1) + 1)
 

@@ -16,13 +16,13 @@ from flambeau.ops.families.matrices import (
     dtypes_of,
     eye_like,
     first_of_batch,
-    matrices_rank,
     real,
     right,
     rows,
     same,
     solved_rank,
     square,
+    square_sizes,
     vectors,
 )
 from flambeau.ops.families.opaque import declare
@@ -101,9 +101,7 @@ def solve_ex_kernel(A: Array, B: Array, left: bool = True, check_errors: bool = 
     if not fits:
         sizes = f"{A.shape[-2]}x{A.shape[-1]} and {b.shape[-2]}x{b.shape[-1]}"
         equation = "AX = B" if left else "XA = B"
-        raise RuntimeError(
-            f"{name}: Incompatible shapes of A and B for the equation {equation} ({sizes})"
-        )
+        raise RuntimeError(f"{name}: Incompatible shapes of A and B for the equation {equation} ({sizes})")
     a, right = (A, b) if left else (A.swapaxes(-1, -2), b.swapaxes(-1, -2))
     batch = broadcast(a.shape[:-2], right.shape[:-2])
     info = np.zeros(A.shape[:-2], np.int32)
@@ -163,7 +161,7 @@ def _solved_rank(A: TensorType, B: TensorType) -> Sizes | None:
         return None
     rank, other = len(A.sizes), len(B.sizes)
     if other == 1:
-        return (None,) * (rank - 1)
+        return (*A.sizes[:-2], *B.sizes)
     return None if rank - 1 == other else solved_rank(A, B)
 
 
@@ -203,20 +201,20 @@ def _squares() -> list[Sample]:
 
 declare(
     "aten::linalg_inv(Tensor A) -> Tensor",
-    outs=("out",), kernel=inverse_kernel, dtype=a_dtype, shape=matrices_rank, samples=_squares, errors=_singular,
+    outs=("out",), kernel=inverse_kernel, dtype=a_dtype, shape=square_sizes, samples=_squares, errors=_singular,
     reference=np.linalg.inv, ulp=ULP, is_method=False,
     doc="The inverse of square matrices. Raises LinAlgError for a singular one.",
 )  # fmt: skip
 declare(
     "aten::inverse(Tensor self) -> Tensor",
-    outs=("out",), kernel=lambda self: inverse_kernel(self), dtype=same_dtype, shape=called_self(matrices_rank),
+    outs=("out",), kernel=lambda self: inverse_kernel(self), dtype=same_dtype, shape=called_self(square_sizes),
     samples=_squares, errors=_singular, reference=np.linalg.inv, ulp=ULP,
     doc="The inverse of square matrices. Raises LinAlgError for a singular one.",
 )  # fmt: skip
 declare(
     "aten::linalg_inv_ex(Tensor A, *, bool check_errors=False) -> (Tensor inverse, Tensor info)",
     outs=("inverse(inverse, info)",), kernel=inverse_ex_kernel, dtype=dtypes_of(same, lambda _: int32),
-    shape=lambda A: (matrices_rank(A), batch_rank(A)), samples=_squares, ulp=ULP, is_method=False,
+    shape=lambda A: (square_sizes(A), batch_rank(A)), samples=_squares, ulp=ULP, is_method=False,
     doc="The inverse, and for each matrix 0 or which element of the diagonal was zero.",
 )  # fmt: skip
 declare(

@@ -23,6 +23,7 @@ from flambeau.ops.families.matrices import (
     right,
     rows,
     same,
+    square_sizes,
     symmetric,
     tall,
     vectors_rank,
@@ -36,9 +37,7 @@ from flambeau.tensor.tensor import wrap
 from flambeau.util import blas
 
 ULP: Final = {float32: 256.0, float64: 256.0}
-NO_DRIVER: Final = (
-    "{}: keyword argument `driver=` is only supported on CUDA inputs with cuSOLVER backend."
-)
+NO_DRIVER: Final = "{}: keyword argument `driver=` is only supported on CUDA inputs with cuSOLVER backend."
 
 # -- eigenvalues ------------------------------------------------------------------------------------------------------
 
@@ -156,7 +155,7 @@ def _not_square() -> list[ErrorSample]:
 
 def _declare_eigenvalues() -> None:
     real_and_same, complex_both = dtypes_of(real, same), dtypes_of(_complex, _complex)
-    pair = lambda self: (vectors_rank(self), matrices_rank(self))  # noqa: E731
+    pair = lambda self: (vectors_rank(self), square_sizes(self))  # noqa: E731
     declare(
         'aten::linalg_eigh(Tensor self, str UPLO="L") -> (Tensor eigenvalues, Tensor eigenvectors)',
         outs=("eigvals(eigvals, eigvecs)",), kernel=eigh_kernel, dtype=called_self(real_and_same), shape=pair,

@@ -1,0 +1,152 @@
+"""Give functions that are differentiated or run for batches what lies in lists and dicts that the graph builds.
+
+```
+%p : Dict(str, Tensor) = prim::DictConstruct(%k, %w)           %d : Tensor = prim::Gradient[function=g](%w, %x)
+%g : Dict(str, Tensor) = prim::Gradient[function=f](%p, %x) →  %g : Dict(str, Tensor) = prim::DictConstruct(%k, %d)
+```
+
+`g` makes the dict of its parameters and is `f` of it, so that the compiler knows the keys there too, and has gradients
+by tensors.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from typing import Final
+
+from flambeau.analysis.alias import AliasAnalysis
+from flambeau.analysis.manager import alias_analysis
+from flambeau.ir import constants
+from flambeau.ir.clone import clone_graph
+from flambeau.ir.graph import Graph, Node, Value
+from flambeau.passes import inline
+from flambeau.program.batches import VMAP
+from flambeau.program.containers import DICT, LIST, TUPLE, Leaf, Tree, holds_tensors, opened
+from flambeau.program.function import Function
+from flambeau.program.gradients import GRADIENT
+from flambeau.program.tangents import TANGENTS
+from flambeau.schema.types import DictType, ListType, TupleType, without_refinement
+from flambeau.util.kept_on import KeptOn
+
+MOST: Final = 256
+"""Leaves of the containers that a node is given."""
+FUNCTIONS: Final = {GRADIENT: ("function",), TANGENTS: ("function", "instead"), VMAP: ("function", "loop")}
+"""The attributes that are functions of the operands; those of tangents have their own behind them, or not."""
+NUMBERS: Final = {GRADIENT: "argnums", TANGENTS: "argnums", VMAP: "batched"}
+"""The attributes that name operands."""
+
+_changing: Final[KeptOn[Function, bool]] = KeptOn()
+
+
+def do(graph: Graph) -> bool:
+    """Open the containers that nodes of functions are given, where the graph builds them and nothing writes to them;
+    whether there were any."""
+    nodes = [node for op in FUNCTIONS for node in graph.find_all(op) if "function" in node.attributes]
+    nodes = [node for node in nodes if any(map(_is_container, node.operands))]
+    if any(_changes_arguments(node.attribute("function")) for node in nodes):
+        return False
+    changed = False
+    for node in nodes:
+        aliases = alias_analysis(graph)
+        with graph.inserting(node), graph.at_range(node.range):
+            trees = [_tree(value, aliases) for value in node.operands]
+        kept = set(node.attribute(NUMBERS[node.op])) if node.op != GRADIENT else set()
+        trees = [None if n in kept else tree for n, tree in enumerate(trees)]
+        if 0 < sum(len(list(tree.leaves())) for tree in trees if tree is not None) <= MOST:
+            _open(node, trees)
+            changed = True
+    return changed
+
+
+def takes_lists(graph: Graph) -> bool:
+    """Whether a node of a function is given a list."""
+    nodes = [node for op in FUNCTIONS for node in graph.find_all(op)]
+    return any(isinstance(v.static_type, ListType) for node in nodes for v in node.operands)
+
+
+def _tree(value: Value, aliases: AliasAnalysis) -> Tree | None:
+    """What lies in a list or dict that the graph builds and leaves as it is; None for other values."""
+    maker = value.defining_node
+    if maker is None or maker.op not in (LIST, DICT) or not maker.operands or not holds_tensors(value.static_type):
+        return None
+    if _is_written(value, aliases):
+        return None
+    items = maker.operands
+    keys, values = ((), items) if maker.op == LIST else (items[::2], items[1::2])
+    if not all(map(constants.is_constant, keys)) or len({constants.constant_value(k) for k in keys}) < len(keys):
+        return None
+    names = tuple([constants.constant_value(key) for key in keys])
+    return Tree(maker.op, without_refinement(value.static_type), names, _parts(values, aliases))
+
+
+def _parts(values: Sequence[Value], aliases: AliasAnalysis) -> tuple[Tree | Leaf, ...]:
+    parts: list[Tree | Leaf] = []
+    for value in values:
+        type_ = without_refinement(value.static_type)
+        if isinstance(type_, TupleType) and holds_tensors(type_):
+            parts.append(Tree(TUPLE, type_, (), _parts(_elements(value), aliases)))
+        else:
+            parts.append(_tree(value, aliases) or Leaf(value, type_))
+    return tuple(parts)
+
+
+def _elements(value: Value) -> Sequence[Value]:
+    """What is in a tuple, taken apart at the insertion point if need be."""
+    maker = value.defining_node
+    if maker is not None and maker.op == TUPLE:
+        return maker.operands
+    graph = value.owner_block.graph
+    return graph.insert("prim::TupleUnpack", [value], list(value.static_type.contained)).results
+
+
+def _is_container(value: Value) -> bool:
+    return isinstance(value.static_type, ListType | DictType)
+
+
+def _is_written(value: Value, aliases: AliasAnalysis) -> bool:
+    """Whether anything may write to a container itself, but for functions, which are asked themselves."""
+    locations = aliases.locations(value)
+    writers = [writer for writer in aliases.writers(value) if writer.op not in FUNCTIONS]
+    return any(not locations.isdisjoint(aliases.writes(writer)) for writer in writers)
+
+
+def _changes_arguments(function: Function) -> bool:
+    """Whether a function may write to a container that it is given."""
+    known = _changing.get(function)
+    if known is None:
+        graph = clone_graph(function.frozen_graph)
+        inline.do(graph, is_folding=True)
+        aliases = AliasAnalysis(graph)
+        inner = [n for op in FUNCTIONS for n in graph.find_all(op) if any(map(_is_container, n.operands))]
+        known = any(_is_container(v) and _is_written(v, aliases) for v in graph.parameters)
+        known = known or any(_changes_arguments(n.attribute("function")) for n in inner if "function" in n.attributes)
+        _changing[function] = known
+    return known
+
+
+def _open(node: Node, trees: Sequence[Tree | None]) -> None:
+    """Put the leaves in the place of containers, in the gradients too."""
+    graph = node.graph
+    operands: list[Value] = []
+    spans: list[range] = []
+    for value, tree in zip(node.operands, trees, strict=True):
+        first = len(operands)
+        operands += [value] if tree is None else [leaf.value for leaf in tree.leaves()]
+        spans.append(range(first, len(operands)))
+    numbers = node.attribute(NUMBERS[node.op])
+    types = [v.static_type for v in node.results]
+    by = [trees[n] for n in numbers] if node.op == GRADIENT else []
+    first_types = types[: len(types) - len(by)]
+    for tree, type_ in zip(by, types[len(first_types) :], strict=True):
+        first_types += [type_] if tree is None else [leaf.type_ for leaf in tree.leaves()]
+    with graph.inserting(node), graph.at_range(node.range):
+        new = graph.insert(node.op, operands, first_types)
+        new.attributes = {**node.attributes, NUMBERS[node.op]: [n for number in numbers for n in spans[number]]}
+        for name in FUNCTIONS[node.op]:
+            new.attributes[name] = opened(node.attribute(name), trees)
+        values = iter(new.results)
+        plain = [next(values) for _ in range(len(types) - len(by))]
+        plain += [next(values) if tree is None else tree.built(graph, values) for tree in by]
+    for old, value in zip(node.results, plain, strict=True):
+        old.replace_uses_with(value)
+    node.erase()

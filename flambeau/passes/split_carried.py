@@ -1,0 +1,231 @@
+"""Carry what lies in lists and dicts through loops, where each round builds one with the places of the one before.
+
+```
+%q = prim::Loop(%n, %true, %start)                  %w1, %b1 = prim::Loop(%n, %true, %w0, %b0)
+  block0(%i : int, %p : Dict(str, Tensor)):           block0(%i : int, %w : Tensor, %b : Tensor):
+    ... = aten::__getitem__(%p, %k)              →      ...
+    %r = prim::DictConstruct(%k, %w2, %j, %b2)          -> (%true, %w2, %b2)
+    -> (%true, %r)                                   %q = prim::DictConstruct(%k, %w1, %j, %b1)
+```
+
+Which places a round leaves is known once those that it begins with are: that is tried on a copy.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from typing import Any, Final
+
+from flambeau.ir import constants
+from flambeau.ir.clone import Copies, clone_graph
+from flambeau.ir.graph import Graph, Node, Value
+from flambeau.ir.walk import ancestor_in, nodes_within
+from flambeau.passes.lower_containers import MOST, container_accesses
+from flambeau.passes.open_containers import FUNCTIONS
+from flambeau.passes.remove_list_mutation import DICT, LIST
+from flambeau.passes.scalar_replacement import IF, LOOP
+from flambeau.schema.types import DictType, ListType, TensorType, without_refinement
+
+KINDS: Final = (LIST, DICT)
+RETURN: Final = "prim::Return"
+Settle = Callable[[Graph, Node], Any]
+READS: Final = frozenset({"aten::__getitem__", "aten::values", "aten::items", "aten::keys", "aten::len",
+                          "aten::__contains__", "aten::slice"})  # fmt: skip
+"""What only looks at a container."""
+
+
+def do(graph: Graph, settle: Settle, within: Node | None = None) -> bool:
+    """Split what loops carry, those within a node if one is named; whether there was anything to split. `settle` takes
+    away literal containers, and splits what loops within a loop carry."""
+    changed = False
+    inside = None if within is None else set(nodes_within(within)) - {within}
+    for node in [*graph.find_all(IF), *graph.find_all(LOOP)]:
+        if (inside is None or node in inside) and node.is_inserted:
+            is_split = _split_branches(graph, node) if node.op == IF else _split(graph, node, settle)
+            changed = is_split or changed
+    return changed
+
+
+def _split_branches(graph: Graph, node: Node) -> bool:
+    """Give what lies in the containers that both branches end with, where they have the same places."""
+    changed = False
+    for index in reversed(range(len(node.results))):
+        result, ends = node.result(index), [block.returns[index] for block in node.nested_blocks]
+        places = [_places(end) for end in ends]
+        if None in places or places[0] != places[1] or not _is_carried_on(result) or not _is_wanted(node, ends[0]):
+            continue
+        if not all(_is_carried_on(end) for end in ends):
+            continue
+        makers = [end.defining_node for end in ends if end.defining_node is not None]
+        type_, is_dict = without_refinement(result.static_type), makers[0].op == DICT
+        results = []
+        for items in zip(*[maker.operands[1::2] if is_dict else maker.operands for maker in makers], strict=True):
+            for block, item in zip(node.nested_blocks, items, strict=True):
+                block.add_return(item)
+            results.append(node.add_result(without_refinement(type_.contained[-1])))
+        with graph.inserting(node.next or node.owner_block):
+            keys = [constants.insert_constant(graph, place) for place in places[0] or ()]
+            together = graph.insert(makers[0].op, _written(is_dict, keys, results), [type_]).result()
+        result.replace_uses_with(together)
+        for block in node.nested_blocks:
+            block.remove_return(index)
+        node.remove_result(index)
+        changed = True
+    return changed
+
+
+def _split(graph: Graph, loop: Node, settle: Settle) -> bool:
+    (body,) = loop.nested_blocks
+    allowed = [p for p in body.parameters[1:] if isinstance(p.static_type, ListType | DictType)]
+    while any(_is_candidate(loop, p) for p in allowed):
+        copies: Copies = {}
+        trial = clone_graph(graph, copies)
+        copied = {copies[p]: p for p in allowed}
+        copy = next(iter(copied)).owner_block.owner_node
+        assert copy is not None
+        carried = _carry(trial, copy, list(copied), settle)
+        lost = {copied[p] for p in carried if not _keeps_places(copy, p)}
+        if not lost:
+            for parameter in _carry(graph, loop, allowed, settle):
+                _drop(loop, parameter)
+            return True
+        allowed = [p for p in allowed if p not in lost]
+    return False
+
+
+def _carry(graph: Graph, loop: Node, allowed: list[Value], settle: Settle) -> list[Value]:
+    """Carry what lies in containers beside them, until what that uncovers is carried too: the parameters they were."""
+    carried: list[Value] = []
+    while candidates := [p for p in allowed if _is_candidate(loop, p)]:
+        _carry_items(loop, candidates)
+        settle(graph, loop)
+        carried += candidates
+    return carried
+
+
+def _index(loop: Node, parameter: Value) -> int:
+    """Which result of a loop belongs to a parameter of its body."""
+    return list(loop.nested_blocks[0].parameters).index(parameter) - 1
+
+
+def _is_candidate(loop: Node, parameter: Value) -> bool:
+    """Whether a loop begins with a container that the graph builds, and all that it does with it is look."""
+    index = _index(loop, parameter)
+    start = loop.operand(index + 2)
+    if _places(start) is None or not parameter.is_used or not _is_wanted(loop, start):
+        return False
+    others = [use.user for use in start.uses() if use.user is not loop]
+    if loop.operands.count(start) > 1 or not all(_looks(user, start) for user in others):
+        return False
+    block = loop.owner_block
+    before = [ancestor_in(user, block) for user in others]
+    is_over = start.owner_block is block and all(node is not None and node.is_before(loop) for node in before)
+    if not (is_over or (not others and _is_only_looked_at(loop.result(index)))):
+        return False
+    return _is_only_looked_at(parameter)
+
+
+def _is_only_looked_at(value: Value) -> bool:
+    return all(_looks(use.user, value) for use in value.uses())
+
+
+def _is_carried_on(value: Value) -> bool:
+    return all(use.user.op == RETURN or _looks(use.user, value) for use in value.uses())
+
+
+def _looks(user: Node, value: Value) -> bool:
+    """Whether a node only looks at a container, and gives nothing by which what lies in it could be changed."""
+    if user.op in FUNCTIONS:
+        return True
+    if user.op == LOOP:
+        carried = [n - 2 for n, operand in enumerate(user.operands) if operand is value]
+        parameters = [user.nested_blocks[0].parameters[n + 1] for n in carried]
+        return all(map(_is_only_looked_at, parameters)) and all(_is_carried_on(user.result(n)) for n in carried)
+    inner = value.static_type.contained[-1]
+    return user.op in READS and (user.op in container_accesses) and (
+        isinstance(inner, TensorType) or user.op != "aten::__getitem__" or _is_only_looked_at_deep(user)
+    )
+
+
+def _is_only_looked_at_deep(read: Node) -> bool:
+    value = read.result()
+    return not isinstance(value.static_type, ListType | DictType) or _is_only_looked_at(value)
+
+
+def _is_wanted(around: Node, start: Value) -> bool:
+    """Whether values are better carried: native code has lists of tensors, but no dicts, and functions that are
+    differentiated are to know what is in them."""
+    if isinstance(start.static_type, DictType) or not isinstance(start.static_type.contained[-1], TensorType):
+        return True
+    return any(node.op in FUNCTIONS for node in nodes_within(around))
+
+
+def _places(value: Value) -> list[Any] | None:
+    """The keys of a dict or the indices of a list that the graph builds; None for other values."""
+    maker = value.defining_node
+    if maker is None or maker.op not in KINDS or not 0 < len(maker.operands) <= 2 * MOST:
+        return None
+    if maker.op == LIST:
+        return list(range(len(maker.operands)))
+    keys = maker.operands[::2]
+    if not all(map(constants.is_constant, keys)):
+        return None
+    places = [constants.constant_value(k) for k in keys]
+    return places if len(set(places)) == len(places) else None
+
+
+def _carry_items(loop: Node, carried: list[Value]) -> None:
+    """Carry what lies in containers beside them, and build them of it in each round and behind the loop."""
+    graph, (body,) = loop.graph, loop.nested_blocks
+    for parameter in carried:
+        index = _index(loop, parameter)
+        start, end = loop.operand(index + 2), body.returns[index + 1]
+        maker = start.defining_node
+        assert maker is not None
+        is_dict, type_ = maker.op == DICT, without_refinement(start.static_type)
+        items = maker.operands[1::2] if is_dict else maker.operands
+        places = _keys(graph, loop, maker)
+        parameters, results = [], []
+        for item, place in zip(items, places, strict=True):
+            element = without_refinement(type_.contained[-1])
+            loop.add_operand(item)
+            parameters.append(body.add_parameter(element))
+            with graph.inserting(body):
+                body.add_return(graph.insert("aten::__getitem__", [end, place], [element]).result())
+            results.append(loop.add_result(element))
+        with graph.inserting(body.first or body):
+            parameter.replace_uses_with(graph.insert(maker.op, _written(is_dict, places, parameters), [type_]).result())
+        with graph.inserting(loop.next or loop.owner_block):
+            loop.result(index).replace_uses_with(
+                graph.insert(maker.op, _written(is_dict, places, results), [type_]).result()
+            )
+
+
+def _keys(graph: Graph, loop: Node, maker: Node) -> list[Value]:
+    if maker.op == DICT:
+        return list(maker.operands[::2])
+    with graph.inserting(loop):
+        return [constants.insert_constant(graph, n) for n in range(len(maker.operands))]
+
+
+def _written(is_dict: bool, places: list[Value], items: list[Value]) -> list[Value]:
+    return [value for pair in zip(places, items, strict=True) for value in pair] if is_dict else items
+
+
+def _keeps_places(loop: Node, parameter: Value) -> bool:
+    """Whether a round leaves a container with the places of the one that it began with, which nothing else holds."""
+    (body,), index = loop.nested_blocks, _index(loop, parameter)
+    start, end = loop.operand(index + 2), body.returns[index + 1]
+    places = _places(end)
+    if places is None or places != _places(start) or end.owner_block is not body:
+        return False
+    others = [use.user for use in end.uses() if use.user is not body.return_node]
+    return body.returns.count(end) == 1 and all(_looks(user, end) for user in others)
+
+
+def _drop(loop: Node, parameter: Value) -> None:
+    (body,), index = loop.nested_blocks, _index(loop, parameter)
+    loop.remove_operand(index + 2)
+    body.remove_return(index + 1)
+    body.remove_parameter(index + 1)
+    loop.remove_result(index)
