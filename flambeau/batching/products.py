@@ -121,12 +121,18 @@ def _solve_columns(call: Call) -> Any:
 
 @batches("aten::triangular_solve")
 def _solve(call: Call) -> Any:
-    """Matrices in the last two axes of each."""
+    """Matrices in the last two axes of each; those that all share are repeated, as native code has no others."""
     operands = [a for a in call.arguments if isinstance(a, Operand)]
-    rank = max(o.rank for o in operands)
     if any(o.rank < 2 for o in operands) or len({o.rank for o in operands}) > 1:
         return None
-    return call.run([ranked(a, rank) if isinstance(a, Operand) else a for a in call.arguments])
+    return call.run([_for_each(a, call.size) if isinstance(a, Operand) else a for a in call.arguments])
+
+
+def _for_each(operand: Operand, size: Any) -> Any:
+    """A tensor for each example."""
+    if operand.is_batched:
+        return operand.value
+    return EITHER.expand(EITHER.unsqueeze(operand.value, 0), [size, *operand.value.shape])
 
 
 @batches("aten::einsum")

@@ -7,6 +7,7 @@ import inspect
 import pickle
 import sys
 from collections.abc import Callable, Mapping, Sequence
+from functools import partial
 from typing import TYPE_CHECKING, Any, Generic, Self
 
 from flambeau.codegen import available, native_call
@@ -118,6 +119,7 @@ class ScriptFunction(NativeBase, Generic[P, R]):  # type: ignore[misc]  # made a
     by_call: ByCall | None = None
     """What it is for calls that bring numbers for parameters without annotations."""
     _fork_site: ForkSite | None = None
+    _structured: tuple[StructuredCalls | None] | None = None
     _first: tuple[Any, ...] = ()
     """What goes before the arguments of a call."""
 
@@ -155,18 +157,25 @@ class ScriptFunction(NativeBase, Generic[P, R]):  # type: ignore[misc]  # made a
             return call[0](*call[1])
         return self._executor(*self._first, *arguments)
 
-    @functools.cached_property
+    @property
     def structured(self) -> StructuredCalls | None:
         """What calls with dicts and lists of tensors are, where code for their keys and lengths is quicker."""
-        function, options = self.script_function, self.options
-        if self._first or options.backend != "native" or not gains_from_structure(function):
-            return None
-        return StructuredCalls(function, lambda flat: ScriptFunction(flat, executor=Executor(flat, options)))
+        if self._structured is None:
+            function, options = self.script_function, self.options
+            gains = not self._first and options.backend == "native" and gains_from_structure(function)
+            script = partial(self._alike, options)
+            self._structured = (StructuredCalls(function, script) if gains else None,)
+        return self._structured[0]
+
+    @staticmethod
+    def _alike(options: Options, function: Function) -> ScriptFunction:
+        return ScriptFunction(function, executor=Executor(function, options))
 
     @property
     def _executors(self) -> list[Executor]:
         """What has code of it."""
-        flat = [] if "structured" not in vars(self) or self.structured is None else self.structured.scripts
+        calls = None if self._structured is None else self._structured[0]
+        flat = [] if calls is None else calls.scripts
         own = [self._executor] if self._executor.plans or not flat else []
         return [*own, *[script._executor for script in flat]]
 
@@ -196,7 +205,7 @@ class ScriptFunction(NativeBase, Generic[P, R]):  # type: ignore[misc]  # made a
         return watching.called(self.script_function, arguments, lambda plain: self._executor(*plain))
 
     def __get__(self, instance: Any, owner: Any = None) -> Any:
-        return self if instance is None else functools.partial(self, instance)
+        return self if instance is None else partial(self, instance)
 
     @property
     def options(self) -> Options:

@@ -127,26 +127,35 @@ def _changes_arguments(function: Function) -> bool:
 def _open(node: Node, trees: Sequence[Tree | None]) -> None:
     """Put the leaves in the place of containers, in the gradients too."""
     graph = node.graph
-    operands: list[Value] = []
     spans: list[range] = []
+    operands: list[Value] = []
     for value, tree in zip(node.operands, trees, strict=True):
-        first = len(operands)
-        operands += [value] if tree is None else [leaf.value for leaf in tree.leaves()]
-        spans.append(range(first, len(operands)))
+        leaves = [value] if tree is None else [leaf.value for leaf in tree.leaves()]
+        spans.append(range(len(operands), len(operands) + len(leaves)))
+        operands += leaves
     numbers = node.attribute(NUMBERS[node.op])
-    types = [v.static_type for v in node.results]
-    by = [trees[n] for n in numbers] if node.op == GRADIENT else []
-    first_types = types[: len(types) - len(by)]
-    for tree, type_ in zip(by, types[len(first_types) :], strict=True):
-        first_types += [type_] if tree is None else [leaf.type_ for leaf in tree.leaves()]
+    results = _result_trees(node, trees)
     with graph.inserting(node), graph.at_range(node.range):
-        new = graph.insert(node.op, operands, first_types)
+        new = graph.insert(node.op, operands, [leaf.type_ for tree in results for leaf in _leaves(tree)])
         new.attributes = {**node.attributes, NUMBERS[node.op]: [n for number in numbers for n in spans[number]]}
         for name in FUNCTIONS[node.op]:
             new.attributes[name] = opened(node.attribute(name), trees)
         values = iter(new.results)
-        plain = [next(values) for _ in range(len(types) - len(by))]
-        plain += [next(values) if tree is None else tree.built(graph, values) for tree in by]
-    for old, value in zip(node.results, plain, strict=True):
+        together = [tree.built(graph, values) if isinstance(tree, Tree) else next(values) for tree in results]
+    for old, value in zip(node.results, together, strict=True):
         old.replace_uses_with(value)
     node.erase()
+
+
+def _result_trees(node: Node, trees: Sequence[Tree | None]) -> list[Tree | Leaf]:
+    """How the results of a node lie: gradients as what they are by."""
+    results: list[Tree | Leaf] = [Leaf(v, v.static_type) for v in node.results]
+    if node.op == GRADIENT:
+        numbers = node.attribute(NUMBERS[GRADIENT])
+        first = len(results) - len(numbers)
+        results[first:] = [trees[n] or leaf for n, leaf in zip(numbers, results[first:], strict=True)]
+    return results
+
+
+def _leaves(part: Tree | Leaf) -> list[Leaf]:
+    return list(part.leaves()) if isinstance(part, Tree) else [part]

@@ -13,7 +13,7 @@ Which places a round leaves is known once those that it begins with are: that is
 
 from __future__ import annotations
 
-from collections.abc import Callable
+from collections.abc import Callable, Sequence
 from typing import Any, Final
 
 from flambeau.ir import constants
@@ -24,14 +24,13 @@ from flambeau.passes.lower_containers import MOST, container_accesses
 from flambeau.passes.open_containers import FUNCTIONS
 from flambeau.passes.remove_list_mutation import DICT, LIST
 from flambeau.passes.scalar_replacement import IF, LOOP
-from flambeau.schema.types import DictType, ListType, TensorType, without_refinement
+from flambeau.schema.types import DictType, ListType, TensorType, Type, without_refinement
 
 KINDS: Final = (LIST, DICT)
 RETURN: Final = "prim::Return"
+ITEM: Final = "aten::__getitem__"
+CHANGE: Final = "aten::_set_item"
 Settle = Callable[[Graph, Node], Any]
-READS: Final = frozenset({"aten::__getitem__", "aten::values", "aten::items", "aten::keys", "aten::len",
-                          "aten::__contains__", "aten::slice"})  # fmt: skip
-"""What only looks at a container."""
 
 
 def do(graph: Graph, settle: Settle, within: Node | None = None) -> bool:
@@ -48,30 +47,34 @@ def do(graph: Graph, settle: Settle, within: Node | None = None) -> bool:
 
 def _split_branches(graph: Graph, node: Node) -> bool:
     """Give what lies in the containers that both branches end with, where they have the same places."""
-    changed = False
-    for index in reversed(range(len(node.results))):
-        result, ends = node.result(index), [block.returns[index] for block in node.nested_blocks]
-        places = [_places(end) for end in ends]
-        if None in places or places[0] != places[1] or not _is_carried_on(result) or not _is_wanted(node, ends[0]):
-            continue
-        if not all(_is_carried_on(end) for end in ends):
-            continue
-        makers = [end.defining_node for end in ends if end.defining_node is not None]
-        type_, is_dict = without_refinement(result.static_type), makers[0].op == DICT
+    indices = [n for n in reversed(range(len(node.results))) if _ends_alike(node, n)]
+    for index in indices:
+        result = node.result(index)
+        makers = [end.returns[index].defining_node for end in node.nested_blocks]
+        items = [_items(maker) for maker in makers if maker is not None]
+        type_ = without_refinement(result.static_type)
         results = []
-        for items in zip(*[maker.operands[1::2] if is_dict else maker.operands for maker in makers], strict=True):
-            for block, item in zip(node.nested_blocks, items, strict=True):
+        for both in zip(*items, strict=True):
+            for block, item in zip(node.nested_blocks, both, strict=True):
                 block.add_return(item)
             results.append(node.add_result(without_refinement(type_.contained[-1])))
+        places = _places(node.nested_blocks[0].returns[index]) or []
         with graph.inserting(node.next or node.owner_block):
-            keys = [constants.insert_constant(graph, place) for place in places[0] or ()]
-            together = graph.insert(makers[0].op, _written(is_dict, keys, results), [type_]).result()
-        result.replace_uses_with(together)
+            keys = [constants.insert_constant(graph, place) for place in places]
+            result.replace_uses_with(_built(graph, type_, keys, results))
         for block in node.nested_blocks:
             block.remove_return(index)
         node.remove_result(index)
-        changed = True
-    return changed
+    return bool(indices)
+
+
+def _ends_alike(node: Node, index: int) -> bool:
+    """Whether both branches end with containers of the same places, and nobody could tell whether they are others."""
+    ends = [block.returns[index] for block in node.nested_blocks]
+    places = [_places(end) for end in ends]
+    if None in places or places[0] != places[1] or not _is_wanted(node, ends[0]):
+        return False
+    return all(map(_is_carried_on, [node.result(index), *ends]))
 
 
 def _split(graph: Graph, loop: Node, settle: Settle) -> bool:
@@ -141,10 +144,10 @@ def _looks(user: Node, value: Value) -> bool:
         carried = [n - 2 for n, operand in enumerate(user.operands) if operand is value]
         parameters = [user.nested_blocks[0].parameters[n + 1] for n in carried]
         return all(map(_is_only_looked_at, parameters)) and all(_is_carried_on(user.result(n)) for n in carried)
+    if user.op not in container_accesses or user.op == CHANGE:
+        return False
     inner = value.static_type.contained[-1]
-    return user.op in READS and (user.op in container_accesses) and (
-        isinstance(inner, TensorType) or user.op != "aten::__getitem__" or _is_only_looked_at_deep(user)
-    )
+    return isinstance(inner, TensorType) or user.op != ITEM or _is_only_looked_at_deep(user)
 
 
 def _is_only_looked_at_deep(read: Node) -> bool:
@@ -180,25 +183,26 @@ def _carry_items(loop: Node, carried: list[Value]) -> None:
     for parameter in carried:
         index = _index(loop, parameter)
         start, end = loop.operand(index + 2), body.returns[index + 1]
-        maker = start.defining_node
+        maker, type_ = start.defining_node, without_refinement(start.static_type)
         assert maker is not None
-        is_dict, type_ = maker.op == DICT, without_refinement(start.static_type)
-        items = maker.operands[1::2] if is_dict else maker.operands
-        places = _keys(graph, loop, maker)
+        items, places = _items(maker), _keys(graph, loop, maker)
         parameters, results = [], []
         for item, place in zip(items, places, strict=True):
             element = without_refinement(type_.contained[-1])
             loop.add_operand(item)
             parameters.append(body.add_parameter(element))
             with graph.inserting(body):
-                body.add_return(graph.insert("aten::__getitem__", [end, place], [element]).result())
+                body.add_return(graph.insert(ITEM, [end, place], [element]).result())
             results.append(loop.add_result(element))
         with graph.inserting(body.first or body):
-            parameter.replace_uses_with(graph.insert(maker.op, _written(is_dict, places, parameters), [type_]).result())
+            parameter.replace_uses_with(_built(graph, type_, places, parameters))
         with graph.inserting(loop.next or loop.owner_block):
-            loop.result(index).replace_uses_with(
-                graph.insert(maker.op, _written(is_dict, places, results), [type_]).result()
-            )
+            loop.result(index).replace_uses_with(_built(graph, type_, places, results))
+
+
+def _items(maker: Node) -> Sequence[Value]:
+    """What is put into a container that is built."""
+    return maker.operands[1::2] if maker.op == DICT else maker.operands
 
 
 def _keys(graph: Graph, loop: Node, maker: Node) -> list[Value]:
@@ -208,8 +212,12 @@ def _keys(graph: Graph, loop: Node, maker: Node) -> list[Value]:
         return [constants.insert_constant(graph, n) for n in range(len(maker.operands))]
 
 
-def _written(is_dict: bool, places: list[Value], items: list[Value]) -> list[Value]:
-    return [value for pair in zip(places, items, strict=True) for value in pair] if is_dict else items
+def _built(graph: Graph, type_: Type, places: list[Value], items: list[Value]) -> Value:
+    """A container of items, at the insertion point."""
+    is_dict = isinstance(type_, DictType)
+    operands = [value for pair in zip(places, items, strict=True) for value in pair] if is_dict else items
+    result: Value = graph.insert(DICT if is_dict else LIST, operands, [type_]).result()
+    return result
 
 
 def _keeps_places(loop: Node, parameter: Value) -> bool:

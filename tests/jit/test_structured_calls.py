@@ -170,9 +170,9 @@ def test_results_are_those_of_python(name: str) -> None:
     expected = function(*arguments())
     script = flambeau.script(function)
     for _ in range(3):
-        given = arguments()
-        assert_equal(script(*given), expected)
-        assert_equal(given, arguments())
+        operands = arguments()
+        assert_equal(script(*operands), expected)
+        assert_equal(operands, arguments())
 
 
 @pytest.mark.parametrize("name", ["steps", "moments", "pairs", "loops in loops", "a branch"])

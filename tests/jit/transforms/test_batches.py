@@ -160,6 +160,22 @@ def test_what_elements_choose_has_no_such_graph() -> None:
     close(vmap(script)(x, p), each(chosen, x, p))
 
 
+@pytest.mark.parametrize("upper", [False, True])
+@pytest.mark.parametrize("left", [False, True])
+def test_right_sides_that_all_share_are_native(upper: bool, left: bool) -> None:
+    @m.script
+    def solved(a: Tensor, b: Tensor) -> Tensor:
+        for _ in range(2):
+            b = m.linalg.solve_triangular(a + m.eye(3, dtype=a.dtype) * 4, b, upper=upper, left=left)
+        return b
+
+    a, b = numbers(5, 3, 3), numbers(3, 3, seed=1)
+    batch = vmap(solved, in_dims=(0, None))
+    for _ in range(3):
+        close(batch(a, b), [m.stack([solved(one, b) for one in a])])
+    assert batch.explain(measure=False).is_native
+
+
 @pytest.mark.parametrize("chunk", range(4))
 def test_operators(chunk: int) -> None:
     """Graphs of batches of one operator give what the operator gives for each element."""

@@ -224,3 +224,34 @@ def test_programs(backend: str) -> None:
     close(flambeau.trace(f, (a, b))(a, b), f(a, b))
     with pytest.raises(RuntimeError, match="must be batches of square matrices"):
         script(b, b)
+
+
+@pytest.mark.parametrize("states", [1, 2])
+@pytest.mark.parametrize("seen", [1, 3])
+def test_sizes_of_one_go_through_solutions(states: int, seen: int) -> None:
+    @flambeau.script
+    def filtered(p: flambeau.Tensor, h: flambeau.Tensor, e: flambeau.Tensor) -> flambeau.Tensor:
+        x = flambeau.zeros(p.shape[0], dtype=p.dtype)
+        for _ in range(3):
+            s = h @ p @ h.T + flambeau.eye(h.shape[0], dtype=p.dtype)
+            gain = flambeau.linalg.solve(s, h @ p).T
+            lower = flambeau.linalg.cholesky(s)
+            x = x + gain @ e + p @ h.T @ flambeau.linalg.inv(s) @ e
+            x = x + h.T @ flambeau.linalg.solve_triangular(lower, e[:, None], upper=False)[:, 0]
+            p = p - gain @ h @ p
+        return x
+
+    def once(p: np.ndarray, h: np.ndarray, e: np.ndarray) -> np.ndarray:
+        x = np.zeros(len(p))
+        for _ in range(3):
+            s = h @ p @ h.T + np.eye(len(h))
+            gain = np.linalg.solve(s, h @ p).T
+            x = x + gain @ e + p @ h.T @ np.linalg.inv(s) @ e + h.T @ np.linalg.solve(np.linalg.cholesky(s), e)
+            p = p - gain @ h @ p
+        return x
+
+    root, h, e = drawn(states, states), drawn(seen, states, seed=1), drawn(seen, seed=2)
+    p = root @ root.T + flambeau.eye(states, dtype=root.dtype)
+    for _ in range(4):
+        close(filtered(p, h, e), once(p._array, h._array, e._array))
+    assert filtered.explain(measure=False).is_native
