@@ -37,8 +37,8 @@ some, which are folded at the end of a band.
 """
 MOST_COPIED: Final = 1 << 20
 """Bytes of a band's copy, about, where the second cache has room for it."""
-FEWEST_POSITIONS, MOST_POSITIONS = 256, 4096
-"""Positions of a band whose sums of all filters are kept."""
+FEWEST_POSITIONS: Final = 256
+"""Positions of a band, at least, where sums of all filters are kept."""
 FILTERS_FOR_COPIES: Final = 32
 """Filters that make up for copying planes which could be read in place, but meet in the first cache."""
 MOST_COLUMNS: Final = 2048
@@ -159,7 +159,7 @@ def cut(
         if filters >= FILTERS_FOR_COPIES and meet(engine().target, x.planes, together, size):
             is_in_place = False
         if stage.planes < len(x.planes):
-            positions = min(MOST_POSITIONS, max(FEWEST_POSITIONS, second_cache() * 2 // 5 // (filters * size)))
+            positions = min(POSITIONS, max(FEWEST_POSITIONS, second_cache() * 2 // 5 // (filters * size)))
     row_bytes, most = _row_bytes(stage.planes, lines, pitch, size), min(MOST_COPIED, _cached())
     band = max(1, min(rows, positions // pitch, most // row_bytes - down.reach))
     band = -(-rows // -(-rows // band))

@@ -45,7 +45,7 @@ def stage_of(target: Target, planes: int, lines: tuple[Line, Line], pitch: int, 
         each = max(1, first_cache() // _plane_bytes(lines, positions, pitch, size))
         if each * steps >= FEWEST_STEPS:
             break
-    if planes <= each * 3 // 2:
+    if planes <= each * 5 // 4:
         return Stage(planes, 0)
     return Stage(-(-planes // -(-planes // each)), positions)
 
