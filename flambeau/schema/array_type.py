@@ -46,8 +46,8 @@ def spectrum_of(dtype: DType, rank: int) -> SpectrumType:
     """The type of the eigenvalues and eigenvectors of real matrices.
 
     >>> from flambeau.schema.dtype import complex128
-    >>> spectrum_of(complex128, 1)
-    np.ndarray of complex128 with 1 dimension
+    >>> str(spectrum_of(complex128, 1))
+    'np.ndarray of complex128 with 1 dimension'
     """
     return SpectrumType(dtype=dtype, sizes=(None,) * rank)
 

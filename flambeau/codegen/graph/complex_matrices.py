@@ -148,50 +148,61 @@ def transform_to_reals(fn: EmittedFunction, node: Node) -> None:
 
 
 def _transform(fn: EmittedFunction, node: Node, source: DType, target: DType) -> None:
-    options = operands_by_name(fn, node)
     x, e = array(fn, node.operand(0)), fn.e
-    is_along_last = literal_of(options["dim"]) in (-1, x.rep.rank - 1)
-    is_plain = literal_of(options["n"]) is None and literal_of(options["norm"]) in (None, "backward")
-    is_real = source is complex128 and target is complex128 and x.rep.dtype is float64
-    if (x.rep.dtype is not source and not is_real) or x.rep.rank != 1 or not is_along_last or not is_plain:
+    is_real = source is target and x.rep.dtype is float64
+    if (x.rep.dtype is not source and not is_real) or x.rep.rank != 1 or not _is_plain(fn, node):
         raise CannotCompileError("a transform of several signals, of another dtype, or with options")
     assert node.definition is not None
     name = node.definition.name.partition("fft_")[2]
     names = ["rfft_n_even", "rfft_n_odd"] if name == "rfft" else [name]
     for one in names:
         _require(fn, one)
-    (given,) = x.sizes
-    half = e.binary("add", e.binary("lshr", given, number(1)), number(1))
-    points = memory.multiply(e, number(2), e.binary("sub", given, number(1))) if name == "irfft" else given
-    size = half if name == "rfft" else points
+    (length,) = x.sizes
+    points = memory.multiply(e, number(2), e.binary("sub", length, number(1))) if name == "irfft" else length
+    size = e.binary("add", e.binary("lshr", length, number(1)), number(1)) if name == "rfft" else points
     usable = e.binary("and", e.icmp("sgt", points, number(0)), e.icmp("ule", points, number(LONGEST)))
 
     def native() -> tuple[list[ArrayValue], None]:
         result = arrays.new(fn, target, [size], node)
-        factor = e.slot("double", 8)
-        scale = Register("1.0", "double", 1)
-        if name.startswith("i"):
-            count = e.convert("uitofp", points, "double")
-            scale = e.define(f"fdiv double 1.0, {count}", "double", 1)
-        e.raw(f"store double {scale}, ptr {factor}")
-        number_ = ArrayValue(Array(float64, 0, 0), result.owner, factor, (), ())
         signal = _complex(fn, node, x) if is_real else x
-        operands = [(signal, 1), (number_, 0), (result, 1)]
-        if len(names) == 1:
-            _call(fn, name, [given, size], operands)
-            if is_real:
-                e.raw(f"call void @drop_block(ptr {signal.owner})")
-            return [result], None
-        odd, even, after = e.label("odd"), e.label("even"), e.label("transformed")
-        e.branch_if(e.icmp("ne", e.binary("and", given, number(1)), number(0)), odd, even)
-        for label, one in ((even, names[0]), (odd, names[1])):
-            e.start(label)
-            _call(fn, one, [given, size], operands)
-            e.branch(after)
-        e.start(after)
+        _of_parity(fn, names, [length, size], [(signal, 1), (_factor(fn, name, points, result), 0), (result, 1)])
+        if is_real:
+            e.raw(f"call void @drop_block(ptr {signal.owner})")
         return [result], None
 
     attempt(fn, node, usable, [Array(target, 1, 1)], native)
+
+
+def _is_plain(fn: EmittedFunction, node: Node) -> bool:
+    """Whether a transform is of all points along the last axis, with the factor that is usual."""
+    options = operands_by_name(fn, node)
+    is_along_last = literal_of(options["dim"]) in (-1, array(fn, node.operand(0)).rep.rank - 1)
+    return is_along_last and literal_of(options["n"]) is None and literal_of(options["norm"]) in (None, "backward")
+
+
+def _factor(fn: EmittedFunction, name: str, points: Register, result: ArrayValue) -> ArrayValue:
+    """What a transform is multiplied with: an inverse one with a part for each point."""
+    e, slot = fn.e, fn.e.slot("double", 8)
+    factor = Register("1.0", "double", 1)
+    if name.startswith("i"):
+        factor = e.define(f"fdiv double 1.0, {e.convert('uitofp', points, 'double')}", "double", 1)
+    e.raw(f"store double {factor}, ptr {slot}")
+    return ArrayValue(Array(float64, 0, 0), result.owner, slot, (), ())
+
+
+def _of_parity(fn: EmittedFunction, names: Sequence[str], sizes: Sequence[Register], operands: list[Operand]) -> None:
+    """A call of one loop, or of that for an even number of points, or of the other for an odd one."""
+    e = fn.e
+    if len(names) == 1:
+        _call(fn, names[0], sizes, operands)
+        return
+    odd, even, after = e.label("odd"), e.label("even"), e.label("transformed")
+    e.branch_if(e.icmp("ne", e.binary("and", sizes[0], number(1)), number(0)), odd, even)
+    for label, name in ((even, names[0]), (odd, names[1])):
+        e.start(label)
+        _call(fn, name, sizes, operands)
+        e.branch(after)
+    e.start(after)
 
 
 def _complex(fn: EmittedFunction, node: Node, x: ArrayValue) -> ArrayValue:

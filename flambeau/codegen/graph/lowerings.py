@@ -148,9 +148,7 @@ def _refuse_unlike(fn: EmittedFunction, node: Node) -> None:
 def _rule(fn: EmittedFunction, node: Node) -> Lowering | None:
     """The entry for a node, by its kind and by what its operands have become."""
     reps = [fn.values.get(v).rep for v in node.operands[:2]]
-    is_of_container = bool(reps) and isinstance(reps[0], Listed | Mapped | Tupled)
-    is_of_tensors = not is_of_container and any(isinstance(rep, Array | Element) for rep in reps)
-    if is_of_tensors and complex_arrays.has_complex_operand(fn, node):
+    if _is_of_tensors(reps) and complex_arrays.has_complex_operand(fn, node):
         return _rule_for_complex_tensors(node)
     if complex_numbers.is_complex(fn, node) and node.op in lowers_on_complex:
         return lowers_on_complex[node.op]
@@ -165,6 +163,12 @@ def _rule(fn: EmittedFunction, node: Node) -> Lowering | None:
     if reps and isinstance(reps[0], Array | Element):
         return lowers_on_tensors.get(node.op)
     return _rule_for_containers(node, reps)
+
+
+def _is_of_tensors(reps: Sequence[Representation]) -> bool:
+    """Whether one of the first operands is a tensor, and the first no container."""
+    is_of_container = bool(reps) and isinstance(reps[0], Listed | Mapped | Tupled)
+    return not is_of_container and any(isinstance(rep, Array | Element) for rep in reps)
 
 
 def _rule_for_complex_tensors(node: Node) -> Lowering | None:

@@ -31,7 +31,7 @@ PARAMETERS: Final = {
     "pinv": ("rcond", "hermitian", "rtol"),
 }  # fmt: skip
 """What functions that are made of several results take behind the matrices."""
-WRITTEN_OUT: Final = "np.linalg.{name}: '{keyword}' has to be written out here, since what comes back depends on it"
+NOT_LITERAL: Final = "np.linalg.{name}: '{keyword}' has to be written out here, since what comes back depends on it"
 MODES: Final = "np.linalg.qr takes the modes reduced, complete and r here"
 NO_KEYWORD: Final = "np.linalg.{name}: the keyword '{keyword}' has no form for arrays in programs"
 HERMITIAN: Final = "np.linalg.{name} of Hermitian matrices has no form of its own: leave out hermitian=True"
@@ -58,10 +58,10 @@ def matrix_call(
 
 def _floats(e: Emitter, where: SourceRange, values: Sequence[Value]) -> list[Value]:
     """Operands with arrays in the dtype of floats in which they meet: that of ints is float64."""
-    given = [v for v in values if is_array(v)]
-    if not given:
+    operands = [v for v in values if is_array(v)]
+    if not operands:
         return list(values)
-    wide = [v if _is_inexact(dtype_and_rank(v, where)[0]) else arrays.converted(e, v, float64) for v in given]
+    wide = [v if _is_inexact(dtype_and_rank(v, where)[0]) else arrays.converted(e, v, float64) for v in operands]
     left = iter(promoted(e, where, wide))
     return [next(left) if is_array(v) else v for v in values]
 
@@ -114,7 +114,7 @@ class _Decomposition:
         node = None if value is None else value.defining_node
         constant = default if value is None else None if node is None else node.attributes.get("value")
         if not isinstance(constant, int):
-            raise CompileError(WRITTEN_OUT.format(name=self.name, keyword=name), self.where)
+            raise CompileError(NOT_LITERAL.format(name=self.name, keyword=name), self.where)
         return bool(constant)
 
     def refuse_hermitian(self) -> None:
@@ -150,7 +150,7 @@ def _svd(c: _Decomposition) -> Value:
 def _pinv(c: _Decomposition) -> Value:
     """The factors of singular values, the other way round; values that are too small have no part in it."""
     c.refuse_hermitian()
-    given = c.arguments.get("rcond") or c.arguments.get("rtol") or c.e.constant(LEAST)
+    cutoff = c.arguments.get("rcond") or c.arguments.get("rtol") or c.e.constant(LEAST)
 
     def op(name: str, *operands: Any) -> Value:
         values = [o if isinstance(o, Value) else c.e.constant(o) for o in operands]
@@ -161,7 +161,7 @@ def _pinv(c: _Decomposition) -> Value:
     for part, less, dtype in zip(factors, (0, 1, 0), (c.dtype, c.dtype.to_real(), c.dtype), strict=True):
         part.set_type(array_of(dtype, rank - less))
     left, values, right = factors
-    small = op("le", values, op("mul", op("slice", values, -1, 0, 1, 1), given))
+    small = op("le", values, op("mul", op("slice", values, -1, 0, 1, 1), cutoff))
     inverses = op("masked_fill", op("reciprocal", values), small, 0.0)
     if c.dtype.is_complex:
         left, right = op("conj_physical", left), op("conj_physical", right)
@@ -171,8 +171,8 @@ def _pinv(c: _Decomposition) -> Value:
 
 
 def _qr(c: _Decomposition) -> Value:
-    given = c.arguments.get("mode")
-    mode = "reduced" if given is None else constant_text(given)
+    argument = c.arguments.get("mode")
+    mode = "reduced" if argument is None else constant_text(argument)
     if mode not in ("reduced", "complete", "r"):
         raise CompileError(MODES, c.where)
     parts = c.parts("qr", mode)
