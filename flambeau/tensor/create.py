@@ -98,9 +98,9 @@ def tensor(
     target = None if dtype is None else to_dtype(dtype)
     if isinstance(data, Tensor):
         warn_user(COPIES, UserWarning)
-        result = call("aten::_to_copy", data.detach(), dtype=target) if target else data.detach().clone()
+        result = _copied(data, target)
     elif is_foreign(data):
-        result = tensor(from_array(data), dtype=target)
+        result = _copied(from_array(data), target)
     elif isinstance(data, np.ndarray | np.generic):
         result = from_numpy_or_copy(np.array(data, copy=True))
         result = result if target is None or result.dtype is target else call("aten::_to_copy", result, dtype=target)
@@ -109,6 +109,11 @@ def tensor(
     if on_device is not None and on_device != result.device:
         result = call("aten::to", result, on_device)
     return result.asking_from_the_start() if requires_grad else result
+
+
+def _copied(source: Tensor, dtype: DType | None) -> Tensor:
+    copied: Tensor = call("aten::_to_copy", source.detach(), dtype=dtype) if dtype else source.detach().clone()
+    return copied
 
 
 tensor.operator_name = "aten::tensor"  # type: ignore[attr-defined]  # how the compiler knows it
