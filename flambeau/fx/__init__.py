@@ -14,7 +14,7 @@ from flambeau.fx.graph import Graph
 from flambeau.fx.graph_module import GraphModule
 from flambeau.fx.interpreter import Interpreter, Transformer
 from flambeau.fx.make_fx import make_fx
-from flambeau.fx.node import Node, map_arg
+from flambeau.fx.node import Node, has_side_effect, map_arg
 from flambeau.fx.proxy import Proxy, TraceError, TracerBase
 from flambeau.fx.python_code import PythonCode
 from flambeau.fx.rewriter import Match, replace_pattern, replace_pattern_with_filters
@@ -43,6 +43,7 @@ __all__ = [
     "Transformer",
     "functionalize",
     "functionalized",
+    "has_side_effect",
     "make_fx",
     "map_arg",
     "replace_pattern",

@@ -53,6 +53,8 @@ class GraphModule(Module):
     def __init__(self, root: Any, graph: Graph, class_name: str = "GraphModule") -> None:
         super().__init__()
         self.__dict__["_class_name"] = class_name
+        self.meta: dict[str, Any] = {}
+        """What passes want to remember of the whole."""
         if isinstance(root, Module):
             self.training = root.training
         for node in graph.nodes:

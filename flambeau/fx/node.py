@@ -5,7 +5,7 @@ from __future__ import annotations
 import builtins
 import operator
 from collections.abc import Callable
-from typing import Any, Final
+from typing import Any, Final, TypeVar
 
 from flambeau.fx import operator_schemas
 from flambeau.fx.immutable_collections import frozen
@@ -13,6 +13,7 @@ from flambeau.fx.names import qualified_name
 from flambeau.tensor.assertion import _assert
 from flambeau.tensor.size import Size
 
+F = TypeVar("F", bound=Callable[..., Any])
 KINDS: Final = ("placeholder", "get_attr", "call_function", "call_method", "call_module", "output")
 
 
@@ -39,6 +40,27 @@ def map_aggregate(value: Any, function: Callable[[Any], Any]) -> Any:
     if isinstance(value, slice):
         return slice(*[map_aggregate(one, function) for one in (value.start, value.stop, value.step)])
     return function(value)
+
+
+_WITH_EFFECTS: Final[set[Any]] = {operator.setitem, builtins.setattr, builtins.print, _assert}
+"""Functions that are called for what they do."""
+
+
+def has_side_effect(fn: F) -> F:
+    """A decorator: calls of the function stay in graphs, though nobody uses what they give.
+
+    >>> from flambeau import fx
+    >>> @has_side_effect
+    ... def note(x):
+    ...     print("seen", x)
+    >>> graph = fx.Graph()
+    >>> _ = graph.call_function(note, (graph.placeholder("x"),))
+    >>> _ = graph.output(None)
+    >>> graph.eliminate_dead_code()
+    False
+    """
+    _WITH_EFFECTS.add(fn)
+    return fn
 
 
 class Node:
@@ -191,7 +213,7 @@ class Node:
             return True
         if self.op == "call_function":
             schema = getattr(self.target, "_schema", None)
-            is_setter = self.target in (operator.setitem, builtins.setattr, builtins.print, _assert)
+            is_setter = self.target in _WITH_EFFECTS
             return is_setter or bool(schema is not None and schema.is_mutable)
         if self.op == "call_method":
             return bool(self.target.endswith("_") and not self.target.endswith("__"))

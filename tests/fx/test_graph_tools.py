@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import copy
 import pickle
 
 import pytest
@@ -133,3 +134,31 @@ def test_calls_of_modules_that_are_not_there_are_refused() -> None:
 
 def test_make_fx_from_its_usual_path() -> None:
     assert make_fx is fx.make_fx
+
+
+def test_calls_for_their_effect_stay() -> None:
+    seen: list[object] = []
+
+    @fx.node.has_side_effect
+    def note(x: object) -> None:
+        seen.append(x)
+
+    traced = fx.symbolic_trace(lambda x: x + 1)
+    x, add, _ = traced.graph.nodes
+    with traced.graph.inserting_after(x):
+        traced.graph.call_function(note, (x,))
+        traced.graph.call_function(flambeau.neg, (x,))
+    assert traced.graph.eliminate_dead_code()
+    traced.recompile()
+    assert (traced(3), seen) == (4, [3])
+    assert [n.target for n in traced.graph.find_nodes(op="call_function")] == [note, add.target]
+
+
+def test_what_passes_remember_of_a_module() -> None:
+    traced = fx.symbolic_trace(nn.ReLU())
+    assert traced.meta == {}
+    traced.meta["passes"] = ["fuse"]
+    copied = copy.deepcopy(traced)
+    copied.meta["passes"].append("drop")
+    assert traced.meta == {"passes": ["fuse"]}
+    assert flambeau.script(traced)(-flambeau.ones(1)).item() == 0
