@@ -55,6 +55,7 @@ def lacking() -> dict[str, set[str]]:
 
 
 MADE_ELSEWHERE = {
+    "jit.TopLevelTracedModule", "jit.TracedModule",
     "DType", "Layout", "MemoryFormat", "dtype", "layout", "memory_format", "Tensor", "nn.functional.Tensor",
     "nn.Module", "jit.Future", "jit.RecursiveScriptModule", "jit.ScriptModule", "QScheme",
 }  # fmt: skip
