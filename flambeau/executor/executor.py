@@ -58,7 +58,7 @@ from flambeau.tensor import below, defaults, dispatch, kernels
 from flambeau.tensor.grad_mode import is_grad_enabled
 from flambeau.tensor.subclasses import special
 from flambeau.util.depth import deep_recursion
-from flambeau.util.inversions import CALL_WITHIN_TRANSFORMS, GENERATOR_STEPS, TASK_EXECUTOR, TRY_RUNNER
+from flambeau.util.inversions import CALL_WITHIN_TRANSFORMS, GENERATOR_STEPS, LATE_RUNNER, TASK_EXECUTOR, TRY_RUNNER
 from flambeau.util.record import replace
 
 MOST_REPEATED = 4
@@ -479,6 +479,7 @@ def attach(function: Function, options: Options | None = None, *, is_noted: bool
     return executor
 
 
+@LATE_RUNNER.provide
 def attach_late(function: Function) -> None:
     """Give a function an executor once something calls it: of the functions of an archive, few ever run by themselves.
     """

@@ -99,7 +99,7 @@ def _split(graph: Graph, loop: Node, settle: Settle) -> bool:
 def _carry(graph: Graph, loop: Node, allowed: list[Value], settle: Settle) -> list[Value]:
     """Carry what lies in containers beside them, until what that uncovers is carried too: the parameters they were."""
     carried: list[Value] = []
-    while candidates := [p for p in allowed if _is_candidate(loop, p)]:
+    while candidates := [p for p in allowed if p not in carried and _is_candidate(loop, p)]:
         _carry_items(loop, candidates)
         settle(graph, loop)
         carried += candidates
@@ -115,10 +115,11 @@ def _is_candidate(loop: Node, parameter: Value) -> bool:
     """Whether a loop begins with a container that the graph builds, and all that it does with it is look."""
     index = _index(loop, parameter)
     start = loop.operand(index + 2)
-    if _places(start) is None or not parameter.is_used or not _is_wanted(loop, start):
+    if _places(start) is None or not _is_wanted(loop, start):
         return False
     others = [use.user for use in start.uses() if use.user is not loop]
-    if loop.operands.count(start) > 1 or not all(_looks(user, start) for user in others):
+    is_shared = loop.operands.count(start) > 1 and not _looks(loop, start)
+    if is_shared or not all(_looks(user, start) for user in others):
         return False
     block = loop.owner_block
     before = [ancestor_in(user, block) for user in others]

@@ -18,6 +18,7 @@ from flambeau.program.function import Function
 from flambeau.program.signature import schema_of
 from flambeau.schema.function import FunctionSchema
 from flambeau.schema.types import DictType, ListType, TensorType, TupleType, Type
+from flambeau.util.inversions import LATE_RUNNER
 from flambeau.util.record import dataclass
 
 LIST: Final = "prim::ListConstruct"
@@ -120,4 +121,7 @@ def opened(function: Function, trees: Sequence[Tree | None]) -> Function:
     for value in insert_graph(graph, function.graph, arguments):
         graph.add_return(value)
     plain = schema_of(function.name, graph, {})
-    return Function(function.name, graph, FunctionSchema(function.name, "", plain.arguments, function.schema.returns))
+    schema = FunctionSchema(function.name, "", plain.arguments, function.schema.returns)
+    result = Function(function.name, graph, schema)
+    LATE_RUNNER.implementation(result)
+    return result

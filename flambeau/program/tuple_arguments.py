@@ -16,6 +16,7 @@ from flambeau.program.function import Function
 from flambeau.program.signature import schema_of
 from flambeau.schema.function import FunctionSchema
 from flambeau.schema.types import DictType, ListType, TensorType, TupleType, Type
+from flambeau.util.inversions import LATE_RUNNER
 
 
 def is_of_tensors(type_: Type) -> bool:
@@ -64,7 +65,9 @@ def flattened(function: Function, numbers: Sequence[int]) -> tuple[Function, lis
         graph.add_return(value)
     plain = schema_of(function.name, graph, {})
     schema = FunctionSchema(function.name, "", plain.arguments, function.schema.returns)
-    return Function(function.name, graph, schema), spans
+    result = Function(function.name, graph, schema)
+    LATE_RUNNER.implementation(result)
+    return result, spans
 
 
 def tensor_types(type_: Type) -> list[Type]:

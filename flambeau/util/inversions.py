@@ -226,6 +226,10 @@ CONTAINER_GRADIENT: Final = Inversion[Callable[..., Any]](
     "the value and the gradients of a function by containers, as a function of all arguments: by code for what lies in "
     "them (`jit.transforms.transformed`)"
 )
+LATE_RUNNER: Final = Inversion[Callable[[Any], None]](
+    "gives a function that a pass makes what runs it, once something calls it (`executor.executor`)",
+    lambda function: None,
+)  # fmt: skip
 CALL_WITHIN_TRANSFORMS: Final = Inversion[Callable[[Any, Sequence[Any]], Any]](
     "calls a scripted function that goes by elements, within transforms; NotImplemented where it is to run an operator "
     "at a time (`jit.transforms.within`)", lambda function, arguments: NotImplemented,

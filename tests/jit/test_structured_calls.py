@@ -97,6 +97,21 @@ def of_a_branch(p: dict[str, Tensor], n: int):
     return p
 
 
+def seen_before(p: dict[str, Tensor], n: int):
+    def loss(p: dict[str, Tensor]):
+        return (flambeau.tanh(p["w"]) * p["b"]).sum()
+
+    old, s = p, flambeau.zeros(())
+    g = {"w": p["w"] * 0.0, "b": p["b"] * 0.0}
+    for i in range(n):
+        p = {"w": p["w"] + p["b"], "b": p["w"][0] * 0.5}
+        if float(p["w"].sum()) > 100.0:
+            break
+        s = s + old["b"].sum() * i
+        g = grad(loss)(p)
+    return p, old, g, s
+
+
 def nested(p: dict[str, dict[str, Tensor]], x: Tensor):
     def loss(p: dict[str, dict[str, Tensor]]):
         return (flambeau.tanh(x @ p["one"]["w"] + p["one"]["b"]) @ p["two"]["w"]).sum()
@@ -144,6 +159,7 @@ PROGRAMS = {
     "kept before, no round": (kept_before, lambda: (parameters(), 0)),
     "changed within": (changed_within, lambda: (parameters(), rows()[0, 0])),
     "a branch": (of_a_branch, lambda: (parameters(), 5)),
+    "seen before": (seen_before, lambda: (parameters(), 3)),
     "nested": (nested, lambda: ({"one": parameters(), "two": {"w": rows()[0]}}, rows()[1])),
     "loops in loops": (in_loops, lambda: (parameters(), rows(), 3)),
 }
