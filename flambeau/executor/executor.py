@@ -481,8 +481,7 @@ def attach(function: Function, options: Options | None = None, *, is_noted: bool
 
 @LATE_RUNNER.provide
 def attach_late(function: Function) -> None:
-    """Give a function an executor once something calls it: of the functions of an archive, few ever run by themselves.
-    """
+    """Give a function an executor once something calls it: of those of archives and passes few run by themselves."""
     function.runner = lambda *arguments: executor_of(function)(*arguments)
 
 
