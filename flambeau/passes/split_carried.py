@@ -60,7 +60,7 @@ def _split_branches(graph: Graph, node: Node) -> bool:
             results.append(node.add_result(without_refinement(type_.contained[-1])))
         places = _places(node.nested_blocks[0].returns[index]) or []
         with graph.inserting(node.next or node.owner_block):
-            keys = [constants.insert_constant(graph, place) for place in places]
+            keys = [constants.insert_constant(graph, slot) for slot in places]
             result.replace_uses_with(_built(graph, type_, keys, results))
         for block in node.nested_blocks:
             block.remove_return(index)
@@ -188,12 +188,12 @@ def _carry_items(loop: Node, carried: list[Value]) -> None:
         assert maker is not None
         items, places = _items(maker), _keys(graph, loop, maker)
         parameters, results = [], []
-        for item, place in zip(items, places, strict=True):
+        for item, slot in zip(items, places, strict=True):
             element = without_refinement(type_.contained[-1])
             loop.add_operand(item)
             parameters.append(body.add_parameter(element))
             with graph.inserting(body):
-                body.add_return(graph.insert(ITEM, [end, place], [element]).result())
+                body.add_return(graph.insert(ITEM, [end, slot], [element]).result())
             results.append(loop.add_result(element))
         with graph.inserting(body.first or body):
             parameter.replace_uses_with(_built(graph, type_, places, parameters))
