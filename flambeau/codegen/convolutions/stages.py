@@ -50,13 +50,11 @@ def stage_of(target: Target, planes: int, lines: tuple[Line, Line], pitch: int, 
     return Stage(-(-planes // -(-planes // each)), positions)
 
 
-
 def spread(size: int) -> int:
     """Bytes from one plane of so many to the next, so that planes do not meet in the same places of the first cache: an
     odd number of lines.
     """
     return (-(-size // LINE) | 1) * LINE
-
 
 
 def meet(target: Target, planes: Sequence[int], positions: int, size: int) -> bool:
