@@ -254,7 +254,7 @@ print(engine().link(text, ("test_ten",), {}, is_glue=True, optimise=True).is_fro
 
 @pytest.mark.parametrize(("end", "said"), [("", ["False\n", "True\n"]), ("leave_glue()", ["False\n", "False\n"])])
 def test_code_of_every_process_is_compiled_well_for_the_next_one(tmp_path: Path, end: str, said: list[str]) -> None:
-    environment = {**os.environ, "FLAMBEAU_CACHE_DIR": str(tmp_path)}
+    environment = {**os.environ, "FLAMBEAU_CACHE_DIR": str(tmp_path), "FLAMBEAU_OPT": "2"}
     command = [sys.executable, "-c", LATER + end]
     for expected in said:
         done = subprocess.run(command, env=environment, capture_output=True, text=True, check=True)
