@@ -56,10 +56,7 @@ def array_function(fn: Any, classes: ModuleClasses, options: Options) -> ArrayFu
     assert template is not None
     params = template.tree.decl.params
     named = [p.name for p in params if p.annotation is not None and names_array(p.annotation, template.resolver)]
-    makes_or_reads = _returns_array(template) or _makes_arrays(template) or (
-        reads_arrays(inner) and not _takes_tensors(template)
-    )
-    if not named and not makes_or_reads:
+    if not named and not _returns_array(template) and not _makes_or_reads(template, inner):
         return None
     if template.tree.decl.vararg is not None or template.tree.decl.kwarg is not None:
         return None
@@ -92,11 +89,13 @@ def _returns_array(template: Template) -> bool:
     return returns is not None and names_array(returns, template.resolver)
 
 
-def _makes_arrays(template: Template) -> bool:
-    """Whether a function has no tensors in its signature, and makes arrays with functions of NumPy."""
+def _makes_or_reads(template: Template, inner: types.FunctionType) -> bool:
+    """Whether a function has no tensors in its signature, and names arrays or makes some with functions of NumPy."""
     resolver = template.resolver
     if _takes_tensors(template):
         return False
+    if reads_arrays(inner):
+        return True
     calls = (node.callee for statement in template.tree.body for node in statement.walk() if isinstance(node, Apply))
     return any(isinstance(c, Select) and _may_make_array(python_value(c, resolver)) for c in calls)
 

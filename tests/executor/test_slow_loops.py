@@ -106,23 +106,8 @@ def fields(n: int) -> float:
     return total
 
 
-def totals(n: int) -> float:
-    sums: dict[int, Tensor] = {0: flambeau.zeros(1), 1: flambeau.zeros(1)}
-    for k in range(n):
-        sums[k % 2] = sums[k % 2] + 1
-    return float(sums[1])
-
-
-def totals_in_a_list(n: int) -> float:
-    sums = [0.0, 0.0]
-    for k in range(n):
-        sums[k % 2] += 1
-    return sums[1]
-
-
 PAIRS: dict[str, tuple[Callable[[int], Any], str, str, Callable[[int], Any]]] = {
     "dict": (counted, "a dict has no native form unless", "counts.get(i, 0)", counted_in_a_list),
-    "dict of tensors": (totals, "a dict has no native form unless", "sums[k % 2]", totals_in_a_list),
     "set": (kinds, "a set has no native form unless", "seen.add", kinds_in_a_list),
     "text": (letters, "text has a native form as far as", "text[at].title()", letters_as_numbers),
     "try": (divided, "a `try` block whose exception is looked at", "try:", divided_if),

@@ -61,3 +61,16 @@ print(fb.zeros(2, 2, device=fb.device("meta")).device)
 """
     found = subprocess.run([sys.executable, "-c", text], check=True, capture_output=True, text=True)
     assert found.stdout == "meta\n"
+
+
+def test_what_names_a_device() -> None:
+    cpu = flambeau.device("cpu")
+    assert flambeau.device(cpu) == cpu  # type: ignore[arg-type]
+    assert flambeau.device(2) == flambeau.device("cuda", 2) == flambeau.device("cuda:2")
+    with pytest.raises(RuntimeError, match="Device index must not be negative"):
+        flambeau.device(-1)
+    with pytest.raises(RuntimeError, match="Device string must not be empty"):
+        flambeau.device("")
+    for wrong in (None, 1.5, True):
+        with pytest.raises(TypeError, match=rf"got \({type(wrong).__name__}\), but expected a text such as 'cpu'"):
+            flambeau.device(wrong)  # type: ignore[arg-type]

@@ -20,14 +20,15 @@ import functools
 import inspect
 import linecache
 import textwrap
-import weakref
 from types import CodeType, FunctionType
 from typing import Any, Final, TypeVar
+
+from flambeau.util.kept_on import KeptOn
 
 _OF_LIBRARIES: Final = frozenset(("flambeau", "contextlib", "functools", "numba", "numpy", "torch", "jax", "jaxlib"))
 """Packages whose decorators are known to programs in other ways, or change no value."""
 _BARE: Final = "__flambeau_made_by_decorator__"
-_FORWARDERS: weakref.WeakKeyDictionary[Any, FunctionType] = weakref.WeakKeyDictionary()
+_MEANINGS: Final = KeptOn[Any, Any]()
 
 
 def beyond_decorator(value: Any) -> Any:
@@ -37,16 +38,19 @@ def beyond_decorator(value: Any) -> Any:
     >>> beyond_decorator(functools.lru_cache(beyond_decorator)) is beyond_decorator
     True
     """
+    if not _is_of_user(value):
+        return value.__wrapped__
+    if not hasattr(value, "__dict__"):
+        return _meaning(value)
+    meaning = _MEANINGS.get(value)
+    if meaning is None:
+        meaning = _MEANINGS[value] = _meaning(value)
+    return meaning
+
+
+def _meaning(value: Any) -> Any:
     below = value.__wrapped__
-    if not _is_of_user(value) or hands_on(value, below):
-        return below
-    known = _FORWARDERS.get(value)
-    if known is None:
-        known = _forwarder(value)
-        if known is None:
-            return below
-        _FORWARDERS[value] = known
-    return known
+    return below if hands_on(value, below) else _forwarder(value) or below
 
 
 def _is_of_user(value: Any) -> bool:

@@ -14,6 +14,7 @@ from flambeau.ops.families.pointwise_layout import broadcast_known
 from flambeau.ops.families.rules import same_dtype
 from flambeau.schema.dtype import DType
 from flambeau.schema.opdef import Sample, Sizes
+from flambeau.schema.traits import Traits
 from flambeau.schema.types import TensorType
 from flambeau.tensor.array_library import np
 from flambeau.tensor.tensor import Tensor, wrap
@@ -156,6 +157,8 @@ def solved_rank(A: TensorType, B: TensorType) -> Sizes | None:
     assert batch is not None
     return (*batch, *B.sizes[-2:])
 
+
+LAID_OUT_BY_LAPACK = Traits(layout_by_trial=True)
 
 # -- samples ----------------------------------------------------------------------------------------------------------
 

@@ -6,6 +6,7 @@ from typing import Any, Final
 
 from flambeau.ops.families.arrays import Array
 from flambeau.ops.families.matrices import (
+    LAID_OUT_BY_LAPACK,
     LinAlgError,
     adjoint,
     batch_rank,
@@ -215,6 +216,7 @@ def _declare_cholesky() -> None:
         "aten::linalg_cholesky(Tensor self, *, bool upper=False) -> Tensor",
         outs=("out",), kernel=cholesky_kernel, dtype=same_dtype, shape=called_self(square_sizes), samples=hermitian,
         errors=lambda: _indefinite("linalg.cholesky"), reference=np.linalg.cholesky, ulp=ULP, is_method=False,
+        traits=LAID_OUT_BY_LAPACK,
         doc="A lower L with `A = L @ L.mH`, or an upper one. Raises LinAlgError unless A is positive-definite.",
     )  # fmt: skip
     declare(
@@ -222,7 +224,7 @@ def _declare_cholesky() -> None:
         outs=("out",), kernel=old_cholesky_kernel, dtype=same_dtype, shape=called_self(square_sizes),
         samples=lambda: [*hermitian(), Sample(args=(symmetric(), True), note="upper")],
         errors=lambda: _indefinite("cholesky"), ulp=ULP,
-        traits=Traits(instead="linalg.cholesky(A), or linalg.cholesky(A).mH for upper=True"),
+        traits=Traits(layout_by_trial=True, instead="linalg.cholesky(A), or linalg.cholesky(A).mH for upper=True"),
         doc="A lower L with `A = L @ L.mH`, or an upper one; `linalg.cholesky` under its old name.",
     )  # fmt: skip
     declare(
@@ -230,6 +232,7 @@ def _declare_cholesky() -> None:
         "info)",
         outs=("L(L, info)",), kernel=cholesky_ex_kernel, dtype=called_self(both), shape=called_self(pair),
         samples=hermitian, ulp=ULP, is_method=False,
+        traits=LAID_OUT_BY_LAPACK,
         doc="The factor, and for each matrix 0 or which minor is not positive-definite.",
     )  # fmt: skip
     declare(
@@ -237,12 +240,14 @@ def _declare_cholesky() -> None:
         outs=("out",), kernel=cholesky_solve_kernel, dtype=same_dtype,
         shape=lambda self, input2: solved_rank(input2, self),
         samples=lambda: [Sample(args=(right(2), wrap(cholesky_kernel(symmetric(2)._array))))], ulp=ULP,
+        traits=LAID_OUT_BY_LAPACK,
         doc="X of `A @ X = self` from the Cholesky factor of A.",
     )  # fmt: skip
     declare(
         "aten::cholesky_inverse(Tensor self, bool upper=False) -> Tensor",
         outs=("out",), kernel=cholesky_inverse_kernel, dtype=same_dtype, shape=called_self(square_sizes),
         samples=lambda: [Sample(args=(wrap(cholesky_kernel(symmetric()._array)),))], ulp=ULP,
+        traits=LAID_OUT_BY_LAPACK,
         doc="The inverse of A from its Cholesky factor.",
     )  # fmt: skip
 

@@ -8,6 +8,7 @@ from typing import Any, Final
 from flambeau.ops.families import ranks
 from flambeau.ops.families.arrays import Array, at_least_1d, contiguous, dtype_of, one_dim, widened
 from flambeau.ops.families.matrices import (
+    LAID_OUT_BY_LAPACK,
     a_dtype,
     adjoint,
     called_self,
@@ -256,7 +257,7 @@ for _name, _arguments in (("linalg_matrix_power", "Tensor self, int n"), ("matri
         samples=lambda: [Sample(args=(square(2), n), note=f"{n}") for n in (-2, -1, 0, 1, 2, 5)],
         errors=lambda: [ErrorSample(args=(right(), 2), error=RuntimeError,
                                     message="linalg.matrix_power: A must be batches of square matrices")],
-        reference=np.linalg.matrix_power, is_method=_name == "matrix_power",
+        reference=np.linalg.matrix_power, is_method=_name == "matrix_power", traits=LAID_OUT_BY_LAPACK,
         doc="A matrix times itself so many times; negative powers are those of the inverse.",
     )  # fmt: skip
 for _name in ("linalg_matrix_exp", "matrix_exp"):

@@ -6,6 +6,7 @@ from typing import Any, Final
 
 from flambeau.ops.families.arrays import Array
 from flambeau.ops.families.matrices import (
+    LAID_OUT_BY_LAPACK,
     adjoint,
     batch_rank,
     check_floats,
@@ -237,6 +238,7 @@ declare(
     shape=lambda LU, B: solved_rank(LU, B),
     samples=lambda: [Sample(args=(*_factors(2), right(2))),
                      Sample(args=(*_factors(), right()), kwargs={"adjoint": True}, note="adjoint")],
+    traits=LAID_OUT_BY_LAPACK,
     doc="X of `A @ X = B` from the factors of A.",
 )  # fmt: skip
 declare(
@@ -244,7 +246,7 @@ declare(
     outs=("out",), kernel=lambda self, LU_data, LU_pivots: lu_solve_kernel(LU_data, LU_pivots, self), ulp=ULP,
     dtype=same_dtype, shape=lambda self, LU_data: solved_rank(LU_data, self),
     samples=lambda: [Sample(args=(right(2), *_factors(2)))],
-    traits=Traits(instead="linalg.lu_solve(LU, pivots, B)"),
+    traits=Traits(layout_by_trial=True, instead="linalg.lu_solve(LU, pivots, B)"),
     doc="X of `A @ X = self` from the factors of A.",
 )  # fmt: skip
 declare(
@@ -256,6 +258,7 @@ declare(
                      Sample(args=(square(), right()), kwargs={"upper": False, "unitriangular": True}, note="unit")],
     errors=lambda: [ErrorSample(args=(square(), vectors()), kwargs={"upper": True}, error=RuntimeError,
                                 message="linalg.solve_triangular: The input tensor B must have at least 2 dimensions")],
+    traits=LAID_OUT_BY_LAPACK,
     doc="X of `A @ X = B` for a triangular A, or of `X @ A = B` unless `left`.",
 )  # fmt: skip
 declare(

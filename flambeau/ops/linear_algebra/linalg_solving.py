@@ -6,6 +6,7 @@ from typing import Final
 
 from flambeau.ops.families.arrays import Array
 from flambeau.ops.families.matrices import (
+    LAID_OUT_BY_LAPACK,
     a_dtype,
     batch_rank,
     called_self,
@@ -203,18 +204,21 @@ declare(
     "aten::linalg_inv(Tensor A) -> Tensor",
     outs=("out",), kernel=inverse_kernel, dtype=a_dtype, shape=square_sizes, samples=_squares, errors=_singular,
     reference=np.linalg.inv, ulp=ULP, is_method=False,
+    traits=LAID_OUT_BY_LAPACK,
     doc="The inverse of square matrices. Raises LinAlgError for a singular one.",
 )  # fmt: skip
 declare(
     "aten::inverse(Tensor self) -> Tensor",
     outs=("out",), kernel=lambda self: inverse_kernel(self), dtype=same_dtype, shape=called_self(square_sizes),
     samples=_squares, errors=_singular, reference=np.linalg.inv, ulp=ULP,
+    traits=LAID_OUT_BY_LAPACK,
     doc="The inverse of square matrices. Raises LinAlgError for a singular one.",
 )  # fmt: skip
 declare(
     "aten::linalg_inv_ex(Tensor A, *, bool check_errors=False) -> (Tensor inverse, Tensor info)",
     outs=("inverse(inverse, info)",), kernel=inverse_ex_kernel, dtype=dtypes_of(same, lambda _: int32),
     shape=lambda A: (square_sizes(A), batch_rank(A)), samples=_squares, ulp=ULP, is_method=False,
+    traits=LAID_OUT_BY_LAPACK,
     doc="The inverse, and for each matrix 0 or which element of the diagonal was zero.",
 )  # fmt: skip
 declare(
@@ -232,6 +236,7 @@ declare(
         ErrorSample(args=(square(), wrap(np.ones(3))), error=RuntimeError,
                     message="linalg.solve: Expected A and B to have the same dtype, but found A of type Float and B"),
     ],
+    traits=LAID_OUT_BY_LAPACK,
     doc="X of `A @ X = B`, or of `X @ A = B` unless `left`. Raises LinAlgError for a singular matrix.",
 )  # fmt: skip
 declare(
@@ -240,6 +245,7 @@ declare(
     outs=("out(result, info)",), kernel=solve_ex_kernel, dtype=dtypes_of(same, lambda _: int32),
     shape=_solved_and_info, ulp=ULP, is_method=False,
     samples=lambda: [Sample(args=(square(), right()))],
+    traits=LAID_OUT_BY_LAPACK,
     doc="As `linalg.solve`, and for each matrix 0 or the place of a zero.",
 )  # fmt: skip
 for _schema in ("aten::linalg_det(Tensor A) -> Tensor", "aten::det(Tensor self) -> Tensor"):

@@ -43,7 +43,7 @@ def ordered(e: Emitter, where: SourceRange, value: Value) -> Value:
     type_ = value.static_type
     if not isinstance(type_, SpectrumType) or type_.dtype is None:
         return value
-    real, imaginary = (call_operator(e, where, f"aten::{part}", [value]) for part in ("real", "imag"))
+    real, imaginary = call_operator(e, where, "aten::real", [value]), call_operator(e, where, "aten::imag", [value])
     others = call_operator(e, where, "aten::any", [call_operator(e, where, "aten::ne", [imaginary, e.constant(0)])])
     node = e.graph.insert("prim::If", (call_operator(e, where, "aten::Bool", [others]),), ())
     with e.inside(node.add_block()):
