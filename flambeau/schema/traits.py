@@ -106,8 +106,7 @@ class Traits:
     """
 
     layout_by_trial: bool = False
-    """Whether only a run tells how results lie in memory, though a rule tells their sizes: LAPACK leaves some by columns.
-    """
+    """Whether only a run tells how results lie in memory, though a rule tells their sizes: LAPACK's lie by columns."""
     instead: str = ""
     """What to write in its place, if the name is an older one: Python's calls by it warn."""
     older_numbers: tuple[str, ...] = ()
