@@ -67,6 +67,27 @@ def through_a_socket(function: Any) -> Any:
     return inner
 
 
+def swapping(function: Any) -> Any:
+    @functools.wraps(function)
+    def inner(a: Tensor, b: Tensor) -> Any:
+        return function(b, a)
+
+    return inner
+
+
+def rebinding(function: Any) -> Any:
+    @functools.wraps(function)
+    def inner(x: Tensor) -> Any:
+        x = x * 10
+        return function(x)
+
+    return inner
+
+
+def by_a_lambda(function: Any) -> Any:
+    return functools.wraps(function)(lambda x: function(x) + 1)
+
+
 class Counting:
     """A decorator that is a class."""
 
@@ -122,6 +143,21 @@ def remote(x: Tensor) -> Tensor:
     return x
 
 
+@swapping
+def difference(a: Tensor, b: Tensor) -> Tensor:
+    return a - b
+
+
+@rebinding
+def same(x: Tensor) -> Tensor:
+    return x
+
+
+@by_a_lambda
+def above(x: Tensor) -> Tensor:
+    return x
+
+
 @Counting
 def counted(x: Tensor) -> Tensor:
     return x
@@ -140,7 +176,7 @@ X = flambeau.tensor([1.0, 2.0])
     [
         (scaled, (X,), {}), (scaled, (X, 0.5), {}), (scaled, (X,), {"by": 4.0}), (stacked, (X,), {}),
         (factorial, (4,), {}), (by_keyword, (X,), {"shift": 2.0}), (by_keyword, (X,), {}), (cached, (X,), {}),
-        (watched, (X,), {}),
+        (watched, (X,), {}), (difference, (X, X * X), {}), (same, (X,), {}),
         (of_arrays, (np.ones(2),), {}), (of_arrays, (np.ones(2),), {"n": 5}),
     ],
 )  # fmt: skip
@@ -206,6 +242,7 @@ def test_a_decorator_that_hands_on_is_no_part_of_the_program() -> None:
     ("function", "words"),
     [
         (remote, ("no objects of class 'socket'", "socket.socket().fileno()", "called from 'remote'")),
+        (above, ("got a lambda. Give it a name with def", "called from 'above'")),
         (counted, ("cannot call a python value of type 'Counting'", "decorator_of_counted(x)")),
     ],
 )
