@@ -23,7 +23,7 @@ from flambeau.codegen.llvm.c_interface import ALIGNED
 from flambeau.codegen.llvm.compiler import NativeError
 from flambeau.codegen.llvm.engine import NativeCode, engine
 from flambeau.codegen.llvm.entry import entry_module
-from flambeau.codegen.llvm.entry_forward import forward_module
+from flambeau.codegen.llvm.entry_forward import FORWARDS, forward_module
 from flambeau.codegen.llvm.entry_life import LIFE_EXPORTS, life_module
 from flambeau.codegen.llvm.entry_make import make_module
 from flambeau.codegen.llvm.entry_products import PRODUCTS, products_module
@@ -332,16 +332,24 @@ def _make(entry: str, inline_cache: InlineCache, slow: Callable[..., Any]) -> Ca
 @functools.cache
 def _forward() -> NativeCode | None:
     """The code that calls of scripted functions go to; None where there is none."""
-    m = forward_module(CALLABLE_LAYOUT)
+    layouts = object_layouts()
+    if layouts is None or numpy_functions() is None:
+        return None
+    m = forward_module(CALLABLE_LAYOUT, layouts.object)
     try:
-        code = engine().link(m.text(), ("forward",), imports_of(m, forward_objects()), is_glue=True)
+        code = engine().link(m.text(), FORWARDS, imports_of(m, forward_objects()), is_glue=True)
     except NativeError:
         return None
     return keep(code)
 
 
-def go_native(instance: Any) -> None:
-    """From now on, calls of an instance of `NativeBase` that was prepared go through native code."""
+def go_native(instance: Any, *, for_arrays: bool = True) -> None:
+    """From now on, calls of an instance of `NativeBase` that was prepared go through native code.
+
+    Args:
+        instance: the callable.
+        for_arrays: whether its fast paths may be given arrays of NumPy; its slow function is, if not.
+    """
     code = _forward() if is_supported() else None
     if code is not None:
-        direct(instance, code.addresses["forward"])
+        direct(instance, code.addresses[FORWARDS[not for_arrays]])

@@ -19,6 +19,7 @@ from flambeau.executor.options import Options
 from flambeau.frontend.closures.bound import Bound
 from flambeau.frontend.closures.template import Template, fitting_defaults
 from flambeau.jit.arguments import ArgumentError
+from flambeau.jit.array_arguments import CopiedArguments, lies_well
 from flambeau.jit.array_errors import array_error
 from flambeau.jit.array_results import Conversion, as_arrays, conversion_to_arrays
 from flambeau.jit.compiling import compiling, tidy
@@ -47,6 +48,8 @@ Pattern = tuple[Any, ...]
 """Dtypes and ranks of the arrays among the arguments: what a variant is compiled for."""
 _KEYS: Final[dict[Any, Type]] = {str: STRING, int: INT, float: FLOAT, bool: BOOL}
 _NUMBERS: Final[dict[Any, Type]] = {int: INT, float: FLOAT, bool: BOOL, str: STRING}
+_LIE_WELL: Final = frozenset((bool, int, float, complex, str, type(None), Tensor))
+"""Classes of arguments that are no arrays of NumPy."""
 MAX_VARIANTS: Final = 64
 """Combinations of dtypes and ranks for which a function is compiled."""
 NOT_CALLED: Final = (
@@ -132,7 +135,29 @@ class ArrayFunction(ScriptFunction):
         if thread.is_plain:
             return self._python(*args, **kwargs)
         args, kwargs = self._with_arrays(args, kwargs)
+        if not all(type(a) in _LIE_WELL or lies_well(a) for a in (*args, *kwargs.values())):
+            return self._call_with_copies(args, kwargs)
+        return self._call_variant(self.variant_for(args, kwargs), args, kwargs)
+
+    def _call_with_copies(self, args: Sequence[Any], kwargs: dict[str, Any]) -> Any:
+        """The call where some arguments may be arrays that no tensor can lie as."""
+        copied = CopiedArguments((*args, *kwargs.values()), (*self._names[: len(args)], *kwargs))
+        args, kwargs = copied.arguments[: len(args)], dict(zip(kwargs, copied.arguments[len(args) :], strict=True))
         variant = self.variant_for(args, kwargs)
+        copied.check_overlaps(variant.graph)
+        try:
+            return copied.own(self._call_variant(variant, args, kwargs))
+        finally:
+            copied.write_back()
+
+    def _running(self, args: Sequence[Any], kwargs: dict[str, Any]) -> tuple[Executor, Sequence[Any]]:
+        args, kwargs = self._with_arrays(*self._in_order(tuple(args), kwargs))
+        copied = CopiedArguments((*args, *kwargs.values()), (*self._names[: len(args)], *kwargs))
+        args, kwargs = copied.arguments[: len(args)], dict(zip(kwargs, copied.arguments[len(args) :], strict=True))
+        return self.variant_for(args, kwargs)._running(args, kwargs)
+
+    @staticmethod
+    def _call_variant(variant: ScriptFunction[..., Any], args: Sequence[Any], kwargs: dict[str, Any]) -> Any:
         try:
             result = variant(*args, **kwargs)
         except ExecutionError as error:

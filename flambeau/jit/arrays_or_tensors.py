@@ -1,4 +1,4 @@
-"""Scripted functions that annotate nothing and name NumPy: programs on what a call brings, arrays or tensors.
+"""Scripted functions that annotate nothing: programs on what a call brings, arrays or tensors (see `array_meaning`).
 
 >>> import numpy as np, flambeau
 >>> @flambeau.script
@@ -10,45 +10,24 @@
 
 from __future__ import annotations
 
-import types
-from collections.abc import Callable, Iterable
+from collections.abc import Callable, Iterable, Sequence
 from typing import Any, Final
 
 import numpy as np
 
+from flambeau.codegen import available, native_call
 from flambeau.executor.executor import Executor
 from flambeau.executor.options import Options
-from flambeau.frontend.source.python_source import innermost_function
 from flambeau.frontend.trees.tree_views import Def
 from flambeau.ir.graph import Graph
 from flambeau.jit.array_function import ArrayFunction
 from flambeau.jit.function import ScriptFunction
-from flambeau.jit.unannotated import unannotated_parameters
+from flambeau.jit.unannotated import ByCall
 from flambeau.program.function import Function
-from flambeau.tensor.tensor import Tensor
+from flambeau.util.native_type import let_instances_be_native
 
-_NUMBERS: Final = (bool, int, float, complex, np.float64, np.float32, np.int64, np.int32, np.bool_, np.complex128)
-_ITEMS: Final = frozenset((*_NUMBERS, np.ndarray, str, type(None)))
+_ITEMS: Final = frozenset((bool, int, float, complex, np.ndarray, np.float64, np.float32, str, type(None)))
 _CONTAINERS: Final = frozenset((list, tuple, dict))
-_OF_NUMBERS: Final = frozenset(str(kind) for cls in (bool, int, float, complex, str) for kind in (cls, cls.__name__))
-"""Annotations of what is no array, as classes and as texts."""
-_OTHERS: Final = ("flambeau", "torch")
-"""Libraries whose functions are of tensors."""
-
-
-def is_of_arrays_or_tensors(fn: Any) -> bool:
-    """Whether there are parameters without annotations, others are numbers or texts, and NumPy alone is named.
-
-    >>> import numpy as np
-    >>> is_of_arrays_or_tensors(lambda x: np.sqrt(x)), is_of_arrays_or_tensors(lambda x: x + 1)
-    (True, False)
-    """
-    inner = innermost_function(fn)
-    names = (inner.__globals__.get(name) for name in inner.__code__.co_names)
-    homes = {value.__name__.partition(".")[0] for value in names if isinstance(value, types.ModuleType)}
-    if "numpy" not in homes or not homes.isdisjoint(_OTHERS):
-        return False
-    return bool(unannotated_parameters(fn)) and _OF_NUMBERS.issuperset(map(str, inner.__annotations__.values()))
 
 
 class ArraysOrTensors(ScriptFunction):
@@ -63,33 +42,56 @@ class ArraysOrTensors(ScriptFunction):
         python: Callable[..., Any],
         tree: Callable[[], Def],
         executor: Executor | None,
-        arrays: Callable[[], ArrayFunction],
+        by_call: ByCall,
+        *,
+        takes_numbers: bool,
     ) -> None:
-        """`function` is the program on tensors, `arrays` makes the one on arrays when a call brings some."""
+        """`function` is the program on tensors, `by_call` the one on arrays when a call brings some; `takes_numbers`
+        says whether calls with numbers and lists alone are of that too.
+        """
         super().__init__(function, python, tree, executor)
         self.array_source = python
-        self._make_arrays = arrays
-        self._of_arrays: ArrayFunction | None = None
+        self.by_call = by_call
+        self._takes_numbers = takes_numbers
         self._of_tensors: ScriptFunction[..., Any] = ScriptFunction(function, python, tree, self._of_tensors_executor)
+        self._of_tensors.by_call = by_call
         self._is_of_arrays = False
 
     def __call__(self, *args: Any, **kwargs: Any) -> Any:
         """Run it as a program on arrays or on tensors. Raises what that does."""
-        if (not kwargs and _ITEMS.issuperset(map(type, args))) or not _has_tensors((*args, *kwargs.values())):
+        if self._is_for_arrays(args, kwargs):
             self._is_of_arrays = True
-            return (self._of_arrays or self._begin())(*args, **kwargs)
+            return self._of_arrays(*args, **kwargs)
         self._is_of_arrays = False
+        if self._of_tensors_executor.fast_path is not None and available():
+            native_call.go_native(self, for_arrays=False)
         return self._of_tensors(*args, **kwargs)
 
-    def _begin(self) -> ArrayFunction:
-        self._of_arrays = self._make_arrays()
-        return self._of_arrays
+    _call_slowly = __call__
+
+    def _is_for_arrays(self, args: tuple[Any, ...], kwargs: dict[str, Any]) -> bool:
+        """Whether a call is one of the program on arrays."""
+        if not kwargs and _ITEMS.issuperset(map(type, args)):
+            return self._takes_numbers or np.ndarray in map(type, args)
+        values = (*args, *kwargs.values())
+        return not _has_tensors(values) and (self._takes_numbers or _has_arrays(values))
+
+    def _running(self, args: Sequence[Any], kwargs: dict[str, Any]) -> tuple[Executor, Sequence[Any]]:
+        self._is_of_arrays = self._is_for_arrays(tuple(args), kwargs)
+        program: ScriptFunction[..., Any] = self._of_arrays if self._is_of_arrays else self._of_tensors
+        return program._running(args, kwargs)
+
+    @property
+    def _of_arrays(self) -> ArrayFunction:
+        assert self.by_call is not None
+        function = self.by_call.function()
+        assert isinstance(function, ArrayFunction)
+        return function
 
     @property
     def _executor(self) -> Executor:
         """What runs calls like the last one."""
-        of_arrays = self._of_arrays if self._is_of_arrays else None
-        return self._of_tensors_executor if of_arrays is None else of_arrays._executor
+        return self._of_arrays._executor if self._is_of_arrays else self._of_tensors_executor
 
     @_executor.setter
     def _executor(self, executor: Executor) -> None:
@@ -99,8 +101,7 @@ class ArraysOrTensors(ScriptFunction):
     @property
     def graph(self) -> Graph:
         """The graph as compiled for the last call, calls not inlined."""
-        of_arrays = self._of_arrays if self._is_of_arrays else None
-        return ScriptFunction.graph.fget(self) if of_arrays is None else of_arrays.graph  # type: ignore[attr-defined]
+        return self._of_arrays.graph if self._is_of_arrays else self._of_tensors.graph
 
     @property
     def options(self) -> Options:
@@ -108,12 +109,25 @@ class ArraysOrTensors(ScriptFunction):
         return self._of_tensors_executor.options
 
 
+let_instances_be_native(ArraysOrTensors)
+
+
+def _has_arrays(values: Iterable[Any]) -> bool:
+    """Whether a value is an array, or has some in it."""
+    for value in values:
+        kind = type(value)
+        inside = value.values() if kind is dict else value if kind in _CONTAINERS else ()
+        if isinstance(value, np.ndarray) or _has_arrays(inside):
+            return True
+    return False
+
+
 def _has_tensors(values: Iterable[Any]) -> bool:
     """Whether a value is a tensor or has some in it, or is of no class that programs on arrays take."""
     for value in values:
         kind = type(value)
-        if kind in _ITEMS:
+        if kind in _ITEMS or isinstance(value, np.ndarray | np.generic):
             continue
         if kind not in _CONTAINERS or _has_tensors(value.values() if kind is dict else value):
-            return not isinstance(value, np.generic) or isinstance(value, Tensor)
+            return True
     return False

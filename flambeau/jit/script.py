@@ -13,7 +13,8 @@ from flambeau.executor.executor import Executor
 from flambeau.executor.options import BackendName, Options
 from flambeau.frontend.source.python_source import innermost_function
 from flambeau.frontend.trees.function_conversion import get_tree
-from flambeau.jit.arrays_or_tensors import ArraysOrTensors, is_of_arrays_or_tensors
+from flambeau.jit.array_meaning import Meaning, meaning_of
+from flambeau.jit.arrays_or_tensors import ArraysOrTensors
 from flambeau.jit.classes.script_class import define, let_instances_be_met, script_class
 from flambeau.jit.classes.script_instances import ScriptInstance
 from flambeau.jit.containers import ScriptDict, ScriptList
@@ -283,13 +284,14 @@ def script_function(
                 raise
             return function_by_call(fn, CLASSES, options)
     executor = None if options == Options() else Executor(function, options)
-    if is_open and is_of_arrays_or_tensors(fn):
-        return ArraysOrTensors(
-            function, innermost_function(fn), lambda: get_tree(fn), executor,
-            lambda: function_by_call(fn, CLASSES, options),
-        )  # fmt: skip
-    scripted = ScriptFunction(function, innermost_function(fn), lambda: get_tree(fn), executor)
-    if is_open:
-        scripted.array_source = innermost_function(fn)
-        scripted.by_call = ByCall(fn, lambda: function_by_call(fn, CLASSES, options))
+    inner = innermost_function(fn)
+    if not is_open:
+        return ScriptFunction(function, inner, lambda: get_tree(fn), executor)
+    by_call = ByCall(fn, lambda: function_by_call(fn, CLASSES, options))
+    meaning = meaning_of(fn)
+    if meaning is not Meaning.TENSORS:
+        takes_numbers = meaning is Meaning.NUMPY
+        return ArraysOrTensors(function, inner, lambda: get_tree(fn), executor, by_call, takes_numbers=takes_numbers)
+    scripted = ScriptFunction(function, inner, lambda: get_tree(fn), executor)
+    scripted.array_source, scripted.by_call = inner, by_call
     return scripted

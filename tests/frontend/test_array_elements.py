@@ -155,11 +155,10 @@ def test_c07_a_list_of_one_number_is_a_tensor_of_one_dimension() -> None:
         assert listed(flambeau.ones(3), 3).tolist() == [3.0]
 
 
-def test_c07_what_depends_on_the_way_is_refused() -> None:
-    x = np.ones(3, np.float32)
-    assert flambeau.script(weak)(x.astype(np.float64)) == 1.0
-    with pytest.raises(CompileError, match=r"a Python float on one way here and np\.float32 on another.*np\.float32\("):
-        flambeau.script(weak)(x)
+def test_c07_what_begins_as_a_constant_is_a_scalar_from_the_start() -> None:
+    x = np.array([1, 1e-4, 3], np.float32)
+    assert flambeau.script(weak)(x) == weak(x) == flambeau.script(strong)(x)
+    assert flambeau.script(weak)(x.astype(np.float64)) == weak(x.astype(np.float64))
 
 
 def mixed(x: np.ndarray, many: bool):

@@ -113,8 +113,7 @@ def test_messages_of_shapes_types_and_graphs() -> None:
         flambeau.script(deeper)(np.arange(3))
     with pytest.raises(CompileError, match=r"'np\.ndarray' object has no attribute or method 'foo'"):
         flambeau.script(unknown)(np.arange(3))
-    with pytest.raises(CompileError, match=r"It is a float from here on: let it begin as one, total = 0\.0"):
-        flambeau.script(widening)(np.arange(3.0))
+    assert flambeau.script(widening)(np.arange(3.0)) == 3.0
     scripted = flambeau.script(converted)
     with pytest.raises(CompileError, match="converted is compiled for the dtypes and ranks of the arrays that a call"):
         _ = scripted.graph

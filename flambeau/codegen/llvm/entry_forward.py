@@ -8,24 +8,35 @@ from __future__ import annotations
 
 from flambeau.codegen.layouts import Layout
 from flambeau.codegen.llvm.builder import FunctionBuilder, ModuleBuilder
-from flambeau.codegen.llvm.c_interface import C_INTERFACE
+from flambeau.codegen.llvm.c_interface import C_INTERFACE, NUMPY_INTERFACE
 from flambeau.codegen.llvm.checked_emitter import NULL, word
 from flambeau.codegen.llvm.emitter import Value
 from flambeau.codegen.llvm.entry import ARGUMENT_COUNT
 
+FORWARDS = "forward", "forward_tensors"
+"""The functions of the module."""
 
-def forward_module(callable_: Layout) -> ModuleBuilder:
-    """A module with ``forward``, a function of the vectorcall signature on callables with these fields: ``cell``, the
-    array of fast paths, which ends with 0; ``slow``; ``first``, what goes before the arguments, or 0.
+
+def forward_module(callable_: Layout, object_: Layout) -> ModuleBuilder:
+    """A module with functions of the vectorcall signature on callables with these fields: ``cell``, the array of fast
+    paths, which ends with 0; ``slow``; ``first``, what goes before the arguments, or 0. ``forward`` tries the fast
+    paths for all arguments, ``forward_tensors`` where none is an array of NumPy.
     """
-    m = ModuleBuilder(C_INTERFACE)
-    f = m.function("ptr forward", "ptr self", "ptr args", "i64 nargsf", "ptr names", exported=True)
-    self, args, nargsf, names = f.parameters
-    count = f.op("and", nargsf, ARGUMENT_COUNT)
-    no_watchers = f.compare("eq", f.load(m.symbol("watchers", "i64")), 0)
-    with f.when(f.op("and", no_watchers, f.is_null(names))):
-        _try_fast_paths(f, self, callable_, args, count)
-    _call_slow(f, callable_, count)
+    m = ModuleBuilder(C_INTERFACE | NUMPY_INTERFACE)
+    for name in FORWARDS:
+        f = m.function(f"ptr {name}", "ptr self", "ptr args", "i64 nargsf", "ptr names", exported=True)
+        self, args, nargsf, names = f.parameters
+        count = f.op("and", nargsf, ARGUMENT_COUNT)
+        no_watchers = f.compare("eq", f.load(m.symbol("watchers", "i64")), 0)
+        with f.when(f.op("and", no_watchers, f.is_null(names))):
+            if name == "forward_tensors":
+                with f.loop(count) as k:
+                    kind = f.get(f.word_of(args, k, "ptr"), object_, "type")
+                    f.require(f.compare("ne", kind, m.symbol("ndarray")), "slow")
+            _try_fast_paths(f, self, callable_, args, count)
+        if name == "forward_tensors":
+            f.start("slow")
+        _call_slow(f, callable_, count)
     return m
 
 

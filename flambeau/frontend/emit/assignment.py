@@ -7,6 +7,7 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 
+from flambeau.frontend.emit.beginnings import as_begun, as_in_block_around
 from flambeau.frontend.emit.float_powers import about_power
 from flambeau.frontend.emit.frames import Absent, Variable
 from flambeau.frontend.emit.implicit_conversions import conversion_to, convert
@@ -161,6 +162,7 @@ def assign_name(e: Emitter, where: SourceRange, name: str, value: Sugared, annot
         raise CompileError(REASSIGNED_SELF.format(kind="module"), where)
     value = value.kept(e, where)
     stored = value.stored_value(e, where)
+    stored = None if stored is None else as_begun(e, where, name, stored)
     outside = e.scope.frame.find_outside(name)
     if outside is not None and not isinstance(outside, Absent):
         if annotation is not None and id(where) not in e.scope.annotated:
@@ -231,6 +233,7 @@ def _before_narrowing(e: Emitter, value: Value) -> Type | None:
 def _as_before(e: Emitter, where: SourceRange, name: str, value: Value, variable: Variable) -> Value:
     """The value as the type that the name has in the block around this one, or was declared as there."""
     before = variable.type
+    value = as_in_block_around(e, where, name, value, before)
     e.type_variables.unify(before, value.static_type)
     wanted = without_refinement(before)
     type_, conversion = conversion_to(value, wanted, implicit=True)

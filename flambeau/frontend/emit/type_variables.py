@@ -71,6 +71,8 @@ class TypeVariables:
     """Variables that have to be as wide as they were declared before a loop or `try`, by its tree."""
     numbers: dict[int, dict[Name, Type]] = field(default_factory=dict)
     """What numbers of variables may be from the start of a loop or `try` on, by its tree."""
+    beginnings: dict[Name, tuple[Type, CompileError | None]] = field(default_factory=dict)
+    """What numbers of variables are from their beginning on, and the refusal where they cannot be."""
     behind_loops: dict[Name, tuple[Type, CompileError]] = field(default_factory=dict)
     """Variables that loops bind and that are read behind them: their types, and the refusal if that has no form."""
     error: CompileError | None = None

@@ -16,6 +16,7 @@ from typing import Any, Final
 
 import numpy as np
 
+from flambeau.frontend.emit.beginnings import begin_as_scalars
 from flambeau.frontend.emit.numpy.array_promotion import BINARY as FUNCTIONS
 from flambeau.frontend.emit.numpy.array_promotion import asked, constant_number, element_sample, samples
 from flambeau.frontend.emit.schema_matching import call_operator
@@ -66,9 +67,9 @@ def arithmetic(e: Emitter, where: SourceRange, op: str, left: Value, right: Valu
     outcomes = _outcomes(where, function, left, right)
     dtypes = {d for d in outcomes if d is not None}
     if None in outcomes and any(not _is_wide(d) for d in dtypes):
-        raise CompileError(_ambiguous(left, right), where)
+        raise _ambiguous(e, where, left, right)
     if len(dtypes) > 1:
-        raise CompileError(_ambiguous(left, right), where)
+        raise _ambiguous(e, where, left, right)
     if not dtypes:
         return plain(e, where, op, left, right)
     (dtype,) = dtypes
@@ -80,7 +81,7 @@ def arithmetic(e: Emitter, where: SourceRange, op: str, left: Value, right: Valu
 def comparison(e: Emitter, where: SourceRange, op: str, left: Value, right: Value, plain: Emit) -> Value:
     """`left op right` for a comparison of two numbers: floats of Python give way to floats of 16 and 32 bits."""
     dtypes = {_common(where, k, m, left, right) for k, m in _pairs(left, right)}
-    narrow = _narrow_float(where, dtypes, left, right)
+    narrow = _narrow_float(e, where, dtypes, left, right)
     if narrow is not None:
         left, right = (_as_float(e, where, v, narrow) for v in (left, right))
     if not _both_bool(left, right):
@@ -91,12 +92,14 @@ def comparison(e: Emitter, where: SourceRange, op: str, left: Value, right: Valu
     return result
 
 
-def _narrow_float(where: SourceRange, dtypes: set[DType | None], left: Value, right: Value) -> DType | None:
+def _narrow_float(
+    e: Emitter, where: SourceRange, dtypes: set[DType | None], left: Value, right: Value
+) -> DType | None:
     """The dtype of 16 or 32 bits in which numbers are compared, if it is one. Raises CompileError if that is open."""
     narrow = {d for d in dtypes if d is not None and d.name in NARROW_FLOATS}
     is_certain = dtypes == narrow or all(_is_exact(v, d) for v in (left, right) for d in narrow)
     if len(narrow) > 1 or not is_certain:
-        raise CompileError(_ambiguous(left, right), where)
+        raise _ambiguous(e, where, left, right)
     return narrow.pop() if narrow and dtypes == narrow else None
 
 
@@ -118,7 +121,7 @@ def negative(e: Emitter, where: SourceRange, value: Value, name: str = "aten::ne
     is_cut = value.static_type == COMPLEX and result.static_type == FLOAT
     narrow = {d for d in dtypes if d.name in NARROW_INTS or (is_cut and d.name in NARROW_FLOATS)}
     if narrow and (len(dtypes) > 1 or None in kinds):
-        raise CompileError(_ambiguous(value, value), where)
+        raise _ambiguous(e, where, value, value)
     for dtype in narrow:
         result = call_operator(e, where, f"python::as_{dtype.name}", [result])
     result.set_type(element_of(result.static_type, *(dtypes | ({None} if None in kinds else set()))))
@@ -223,7 +226,9 @@ def _both_bool(left: Value, right: Value) -> bool:
     return left.static_type == BOOL and right.static_type == BOOL
 
 
-def _ambiguous(left: Value, right: Value) -> str:
+def _ambiguous(e: Emitter, where: SourceRange, left: Value, right: Value) -> CompileError:
+    """The refusal of numbers of which only the run tells what they are. Raises InferenceRestart if that can be settled.
+    """
     kinds = next(
         (kinds_of(v.static_type) for v in (left, right) if len(kinds_of(v.static_type)) > 1), kinds_of(left.static_type)
     )
@@ -231,7 +236,9 @@ def _ambiguous(left: Value, right: Value) -> str:
     python = type_.annotation
     named = [f"np.{k.name}" if k is not None else f"a Python {python}" for k in kinds]
     dtype = next((f"np.{k.name}" for k in reversed(kinds) if k is not None), "np.float64")
-    return AMBIGUOUS.format(first=named[0], second=named[-1], dtype=dtype, python=python)
+    refusal = CompileError(AMBIGUOUS.format(first=named[0], second=named[-1], dtype=dtype, python=python), where)
+    begin_as_scalars(e, refusal, left, right)
+    return refusal
 
 
 def _as_int(e: Emitter, where: SourceRange, value: Value) -> Value:

@@ -1,0 +1,125 @@
+"""What functions without annotations mean for a call that brings arrays of NumPy, as far as their names tell.
+
+np.sqrt(x) * 2                names NumPy: arrays in, arrays out
+x.std()                       names nothing: what a call brings, arrays or tensors
+flambeau.relu(x)              names what is of tensors: tensors, on the memory of arrays
+
+A function that runs as Python is one of arrays for arrays; so is what is compiled of it, unless it names what arrays do
+not have.
+"""
+
+from __future__ import annotations
+
+import types
+from collections.abc import Iterator, Mapping
+from enum import Enum
+from typing import Any, Final
+
+import numpy as np
+
+from flambeau.frontend.source.python_source import closure_variables, innermost_function
+from flambeau.frontend.trees.function_conversion import get_tree
+from flambeau.frontend.trees.tree_base import Tree
+from flambeau.frontend.trees.tree_views import Apply, Select, Var
+from flambeau.jit.function import ScriptFunction
+from flambeau.jit.unannotated import unannotated_parameters
+from flambeau.nn.module import Module
+from flambeau.tensor.tensor import Tensor
+from flambeau.util.errors import FrontendError
+
+_OF_NUMBERS: Final = frozenset(str(kind) for cls in (bool, int, float, complex, str) for kind in (cls, cls.__name__))
+"""Annotations of what is no array, as classes and as texts."""
+_TENSOR_LIBRARIES: Final = ("flambeau", "torch")
+_TENSOR_KEYWORDS: Final = frozenset(
+    ("dim", "keepdim", "unbiased", "correction", "dim0", "dim1", "requires_grad", "device")
+)
+_OF_THE_LANGUAGE: Final = frozenset(("prange", "annotate", "jit"))
+"""What of this library says nothing of tensors."""
+
+
+class Meaning(Enum):
+    """What a call with arrays is of."""
+
+    TENSORS = "tensors on the memory of arrays"
+    ANY = "arrays for arrays; tensors before, and for numbers what they are in Python"
+    NUMPY = "arrays for arrays and numbers"
+
+
+def meaning_of(fn: Any) -> Meaning:
+    """What a function of Python means for calls that bring arrays, or numbers.
+
+    >>> def roots(x): return np.sqrt(x)
+    >>> def spread(x): return x.std()
+    >>> def as_row(x): return x.unsqueeze(0)
+    >>> [meaning_of(f).name for f in (roots, spread, as_row)]
+    ['NUMPY', 'ANY', 'TENSORS']
+    """
+    inner = innermost_function(fn)
+    is_open = bool(unannotated_parameters(fn)) and _OF_NUMBERS.issuperset(map(str, inner.__annotations__.values()))
+    if not is_open or _is_of_tensors(inner, set()):
+        return Meaning.TENSORS
+    modules = (value.__name__ for value in _named(inner).values() if isinstance(value, types.ModuleType))
+    return Meaning.NUMPY if any(name.partition(".")[0] == "numpy" for name in modules) else Meaning.ANY
+
+
+def _named(fn: types.FunctionType) -> dict[str, Any]:
+    """What the names of a function stand for that is around it, those of functions inside included."""
+    names = {name for code in _codes(fn.__code__) for name in code.co_names}
+    return {name: fn.__globals__[name] for name in names if name in fn.__globals__} | closure_variables(fn)
+
+
+def _codes(code: types.CodeType) -> Iterator[types.CodeType]:
+    yield code
+    for constant in code.co_consts:
+        if isinstance(constant, types.CodeType):
+            yield from _codes(constant)
+
+
+def _is_of_tensors(fn: types.FunctionType, seen: set[types.FunctionType]) -> bool:
+    """Whether a function, or one that it calls, names what tensors have and arrays do not."""
+    if fn in seen:
+        return False
+    seen.add(fn)
+    named = _named(fn)
+    try:
+        trees = list(get_tree(fn).walk())
+    except FrontendError:  # what has no source says nothing
+        trees = []
+    if any(_says_tensor(tree, named) for tree in trees):
+        return True
+    return any(_stands_for_tensors(value, seen) for value in named.values() if not isinstance(value, types.ModuleType))
+
+
+def _says_tensor(tree: Tree, named: Mapping[str, Any]) -> bool:
+    """Whether a tree names a function of tensors, an attribute that arrays do not have, or such a keyword."""
+    if isinstance(tree, Apply):
+        return any(keyword.name in _TENSOR_KEYWORDS for keyword in tree.keywords)
+    if not isinstance(tree, Select):
+        return False
+    root = tree.value
+    while isinstance(root, Select):
+        root = root.value
+    module = named.get(root.name) if isinstance(root, Var) else None
+    if not isinstance(module, types.ModuleType):
+        return hasattr(Tensor, tree.name) and not hasattr(np.ndarray, tree.name)
+    return root is tree.value and _is_tensor_library(module) and tree.name not in _OF_THE_LANGUAGE
+
+
+def _is_tensor_library(module: types.ModuleType) -> bool:
+    return module.__name__.partition(".")[0] in _TENSOR_LIBRARIES
+
+
+def _stands_for_tensors(value: Any, seen: set[types.FunctionType]) -> bool:
+    """Whether an object around a function is of tensors."""
+    if isinstance(value, Tensor | Module) or value is Tensor:
+        return True
+    if isinstance(value, ScriptFunction):
+        return value.array_source is None or _is_of_tensors(innermost_function(value.array_source), seen)
+    if isinstance(value, types.FunctionType) and not _is_of_library(value):
+        annotated = any("Tensor" in str(annotation) for annotation in value.__annotations__.values())
+        return annotated or _is_of_tensors(value, seen)
+    return callable(value) and _is_of_library(value) and getattr(value, "__name__", "") not in _OF_THE_LANGUAGE
+
+
+def _is_of_library(value: Any) -> bool:
+    return str(getattr(value, "__module__", "")).partition(".")[0] in _TENSOR_LIBRARIES
