@@ -23,11 +23,10 @@ def missed(*arguments: Any) -> object:
 class DispatchStub:
     """The fast paths of the moment, where native code finds them: they may change at any time between calls."""
 
-    MOST = 4
-    """How many are kept: those that became the target last."""
-
-    def __init__(self) -> None:
-        self.cell = (ctypes.c_int64 * (self.MOST + 1))()
+    def __init__(self, most: int = 4) -> None:
+        """`most` are kept: those that became the target last."""
+        self._most = most
+        self.cell = (ctypes.c_int64 * (most + 1))()
         """Their addresses, in the order in which they are tried, then 0."""
         self._targets: list[Callable[..., Any]] = []
         self._lock = Lock()
@@ -44,8 +43,8 @@ class DispatchStub:
         with self._lock:
             before = self._targets  # alive until the cell has forgotten them
             others = [t for t in before if t is not target]
-            self._targets = [] if target is None else [target, *others][: self.MOST]
-            for index in range(self.MOST):
+            self._targets = [] if target is None else [target, *others][: self._most]
+            for index in range(self._most):
                 self.cell[index] = id(self._targets[index]) if index < len(self._targets) else 0
             del before
 

@@ -15,7 +15,7 @@ from typing import Any
 
 import numpy as np
 
-from flambeau.codegen.callable_type import CALLABLE_LAYOUT, forward_objects
+from flambeau.codegen.callable_type import CALLABLE_LAYOUT, MISSED, forward_objects
 from flambeau.codegen.inline_cache import InlineCache
 from flambeau.codegen.layouts import Field, Layout, ObjectLayouts, measured_layout
 from flambeau.codegen.llvm.builder import IMPORTED, ModuleBuilder
@@ -23,6 +23,7 @@ from flambeau.codegen.llvm.c_interface import ALIGNED
 from flambeau.codegen.llvm.compiler import NativeError
 from flambeau.codegen.llvm.engine import NativeCode, engine
 from flambeau.codegen.llvm.entry import entry_module
+from flambeau.codegen.llvm.entry_arrays import arrays_module
 from flambeau.codegen.llvm.entry_forward import FORWARDS, forward_module
 from flambeau.codegen.llvm.entry_life import LIFE_EXPORTS, life_module
 from flambeau.codegen.llvm.entry_make import make_module
@@ -195,7 +196,7 @@ _OBJECTS = {
     "tensor_type": Tensor, "storage_type": Storage, "float_type": float, "complex_type": complex, "int_type": int,
     "str_type": str,
     "tuple_type": tuple, "list_type": list, "dict_type": dict, "none": None, "true": True, "false": False, "zero": 0,
-    "grad_mode": grad_mode.mode, "first_version_name": "first_version",
+    "grad_mode": grad_mode.mode, "first_version_name": "first_version", "missed": MISSED,
 }  # fmt: skip
 
 
@@ -206,8 +207,10 @@ _MODULES: dict[str, Callable[[ObjectLayouts], ModuleBuilder]] = {
     "inner": inner_module,
     "products": functools.partial(products_module, most=SMALL, most_work=SMALL_WORK),
     "make": make_module,
+    "arrays": arrays_module,
 }
-"""What writes the modules of entries. "operators" is "tensors" with launches by rows, "inner" what plans call."""
+"""What writes the modules of entries. "operators" is "tensors" with launches by rows, "inner" what plans call,
+"arrays" what programs on arrays do."""
 
 
 def _entry_module(entry: str) -> ModuleBuilder | None:
@@ -327,6 +330,12 @@ def _make(entry: str, inline_cache: InlineCache, slow: Callable[..., Any]) -> Ca
     if code is None:
         return None
     return new_callable(code.addresses[entry], ctypes.addressof(inline_cache.cell), slow, (inline_cache, code))
+
+
+def make_for_arrays(cell: int, slow: Callable[..., Any], kept: tuple[Any, ...]) -> Callable[..., Any] | None:
+    """A callable of a program on arrays, by the address of its `layouts.ARRAY_CELL`."""
+    code = _support("arrays")
+    return None if code is None else new_callable(code.addresses["arrays"], cell, slow, (*kept, code))
 
 
 @functools.cache

@@ -13,15 +13,17 @@ from typing import Any, Final
 
 import numpy as np
 
-from flambeau.codegen.callable_type import MISSED, DispatchStub
+from flambeau.codegen import native_call
+from flambeau.codegen.callable_type import MISSED, DispatchStub, prepare
 from flambeau.executor.executor import Executor, executor_of
 from flambeau.executor.options import Options
 from flambeau.frontend.closures.bound import Bound
 from flambeau.frontend.closures.template import Template, fitting_defaults
 from flambeau.jit.arguments import ArgumentError
 from flambeau.jit.array_arguments import CopiedArguments, lies_well
+from flambeau.jit.array_calls import Classes, array_call
 from flambeau.jit.array_errors import array_error
-from flambeau.jit.array_results import Conversion, as_arrays, conversion_to_arrays
+from flambeau.jit.array_results import as_arrays
 from flambeau.jit.compiling import compiling, tidy
 from flambeau.jit.function import ScriptFunction
 from flambeau.program.function import Function
@@ -43,6 +45,7 @@ from flambeau.specialise.cache import SpecialisationCache
 from flambeau.tensor.observer import thread, watchers
 from flambeau.tensor.tensor import Tensor
 from flambeau.util.errors import CompileError, ExecutionError
+from flambeau.util.native_type import let_instances_be_native
 
 Pattern = tuple[Any, ...]
 """Dtypes and ranks of the arrays among the arguments: what a variant is compiled for."""
@@ -89,28 +92,30 @@ class ArrayFunction(ScriptFunction):
             f"functions of {template.tree.name} by arrays", MAX_VARIANTS, describe=str
         )
         self._latest: ScriptFunction[..., Any] | None = None
-        self._short_way: tuple[DispatchStub, Conversion | None, tuple[type, ...] | None] | None = None
-        """Of the latest variant, where its fast path is, what makes arrays of what is in its result, and the classes of
-        the arguments, where some are no arrays, but may be.
-        """
+        self.stub = DispatchStub(most=1)
+        """Where native code finds what serves calls like the last."""
+        prepare(self, self.stub, ArrayFunction._call_slowly)
         functools.update_wrapper(self, python)
         self.__name__ = template.tree.name
 
     def __call__(self, *args: Any, **kwargs: Any) -> Any:
         """Run it, compiled for such arrays. Raises CompileError for what the program does not mean with them."""
+        # CPython comes here until something serves calls; then it jumps into native code, which asks that first.
+        serve = self.stub.target
+        if serve is not None and not kwargs and not watchers.count.value:
+            result = serve(*args)
+            if result is not MISSED:
+                return result
+        return self._call_slowly(*args, **kwargs)
+
+    def _call_slowly(self, *args: Any, **kwargs: Any) -> Any:
         if kwargs or len(args) < len(self._names):
             args, kwargs = self._in_order(args, kwargs)
-        short_way = self._short_way
-        if short_way is not None and not kwargs and not watchers.count.value:
-            stub, conversion, classes = short_way
-            fast_path = stub.target
-            is_alike = classes is None or classes == tuple(map(type, args))
-            try:
-                result = fast_path(*args) if is_alike and fast_path is not None else MISSED
-            except ExecutionError as error:
-                raise array_error(error) from error.__cause__
-            if result is not MISSED:
-                return result if conversion is None else conversion(result, args)
+            serve = self.stub.target
+            if serve is not None and not kwargs and not watchers.count.value:
+                result = serve(*args)
+                if result is not MISSED:
+                    return result
         return self._call_by_pattern(args, kwargs)
 
     def _in_order(self, args: tuple[Any, ...], kwargs: dict[str, Any]) -> tuple[tuple[Any, ...], dict[str, Any]]:
@@ -163,7 +168,7 @@ class ArrayFunction(ScriptFunction):
         except ExecutionError as error:
             raise array_error(error) from error.__cause__
         type_ = variant.script_function.result
-        return result if type_ is None or thread.observer is not None else as_arrays(result, type_, args)
+        return result if type_ is None or thread.observer is not None else as_arrays(result, type_)
 
     def _with_arrays(self, args: Sequence[Any], kwargs: dict[str, Any]) -> tuple[Sequence[Any], dict[str, Any]]:
         """Arguments with arrays without dimensions in the place of NumPy's scalars, where no other type is declared."""
@@ -186,26 +191,26 @@ class ArrayFunction(ScriptFunction):
         variant = self.variants_cache.get(pattern)
         if variant is None:
             variant = self.variants_cache.get_or_make(pattern, lambda cause: self._compiled(pattern))
-        if variant is not self._latest or self._meets_others(args):
-            self._latest, self._short_way = variant, self._short_way_of(variant, pattern, args)
+        self._latest = variant
+        self._serve_by(variant, pattern, args)
         return variant
 
-    def _meets_others(self, args: Sequence[Any]) -> bool:
-        """Whether arguments are of other classes than the short way is for."""
-        short_way = self._short_way
-        return short_way is not None and short_way[2] is not None and short_way[2] != tuple(map(type, args))
+    def _serve_by(self, variant: ScriptFunction[..., Any], pattern: Pattern, args: Sequence[Any]) -> None:
+        """Have calls like this one go by the fast paths of a variant; not where an argument is a container."""
+        has_container = any(isinstance(part, tuple) and not isinstance(part[0], np.dtype) for part in pattern)
+        if has_container or len(args) != len(self._names):
+            self.stub.target = None
+            return
+        classes = tuple([type(args[k]) if is_array else None for is_array, k, _ in self._arrays])
+        if self._served is None or self._served[:2] != (variant, classes):
+            defaults = [self._defaults.get(name, MISSED) for name in self._names]
+            serve = array_call(variant._executor.stub, classes, defaults, variant.script_function.result)
+            self._served = (variant, classes, serve)
+            native_call.go_native(self)
+        self.stub.target = self._served[2]
 
-    def _short_way_of(
-        self, variant: ScriptFunction[..., Any], pattern: Pattern, args: Sequence[Any]
-    ) -> tuple[DispatchStub, Conversion | None, tuple[type, ...] | None] | None:
-        """What looks at arrays in native code alone; None where an argument is a container. A number of another class
-        would be served as if it were of this one.
-        """
-        if any(isinstance(part, tuple) and not isinstance(part[0], np.dtype) for part in pattern):
-            return None
-        classes = None if all(isinstance(part, tuple) for part in pattern) else tuple(map(type, args))
-        type_ = variant.script_function.result
-        return variant._executor.stub, None if type_ is None else conversion_to_arrays(type_), classes
+    _served: tuple[ScriptFunction[..., Any], Classes, Callable[..., Any]] | None = None
+    """What served calls last: of which variant, for which classes."""
 
     def _compiled(self, pattern: Pattern) -> ScriptFunction[..., Any]:
         if len(self.variants_cache) >= MAX_VARIANTS:
@@ -260,6 +265,9 @@ class ArrayFunction(ScriptFunction):
         """The same function run another way."""
         names = [name for is_array, _, name in self._arrays if is_array]
         return ArrayFunction(self._python, self._template, names, options, self._generic)
+
+
+let_instances_be_native(ArrayFunction)
 
 
 def _as_array(value: Any) -> Any:

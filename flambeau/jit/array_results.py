@@ -8,7 +8,7 @@ What is done to a result follows from its type, and is found out once for each:
 from __future__ import annotations
 
 import functools
-from collections.abc import Callable, Sequence
+from collections.abc import Callable
 from typing import Any
 
 import numpy as np
@@ -17,14 +17,14 @@ from flambeau.schema.array_type import ArrayType, SpectrumType, holds_arrays
 from flambeau.schema.types import DictType, ListType, OptionalType, TupleType, Type
 from flambeau.tensor.tensor import Tensor
 
-Conversion = Callable[[Any, Sequence[Any]], Any]
-"""Gives a result with arrays in it, of the result and the arguments: an argument that comes back is itself."""
+Conversion = Callable[[Any], Any]
+"""Gives a result with arrays in it: an argument that comes back is itself."""
 
 
-def as_arrays(result: Any, type_: Type, arguments: Sequence[Any] = ()) -> Any:
+def as_arrays(result: Any, type_: Type) -> Any:
     """A result with arrays of NumPy where the program has arrays; one without dimensions is NumPy's scalar."""
     conversion = conversion_to_arrays(type_)
-    return result if conversion is None else conversion(result, arguments)
+    return result if conversion is None else conversion(result)
 
 
 @functools.lru_cache(256)
@@ -43,38 +43,50 @@ def conversion_to_arrays(type_: Type) -> Conversion | None:
     return _parts(type_) if isinstance(type_, TupleType) else None
 
 
-def _array(result: Any, arguments: Sequence[Any]) -> Any:
+def is_array_itself(type_: Type | None) -> bool:
+    """Whether results of a type are what `_array` makes of them."""
+    return isinstance(type_, ArrayType) and not isinstance(type_, SpectrumType)
+
+
+def has_arrays_beside_others(type_: Type | None) -> bool:
+    """Whether results of a type are tuples, without names, of arrays and what has none in it."""
+    if not isinstance(type_, TupleType) or type_.name is not None:
+        return False
+    return all(is_array_itself(item) or conversion_to_arrays(item) is None for item in type_.elements)
+
+
+def _array(result: Any) -> Any:
     if not isinstance(result, Tensor):
         return result
     array = result._array
-    return next((a for a in arguments if a is array), array) if array.ndim else array[()]
+    return array if array.ndim else array[()]
 
 
-def _spectrum(result: Any, arguments: Sequence[Any]) -> Any:
+def _spectrum(result: Any) -> Any:
     """Real numbers if all are."""
-    array = _array(result, arguments)
+    array = _array(result)
     return array if np.any(array.imag) else array.real
 
 
 def _perhaps(element: Type) -> Conversion:
-    return lambda result, arguments: None if result is None else as_arrays(result, element, arguments)
+    return lambda result: None if result is None else as_arrays(result, element)
 
 
 def _values(value: Type) -> Conversion:
-    return lambda result, arguments: {key: as_arrays(item, value, arguments) for key, item in result.items()}
+    return lambda result: {key: as_arrays(item, value) for key, item in result.items()}
 
 
 def _items(element: Type) -> Conversion:
-    return lambda result, arguments: [as_arrays(item, element, arguments) for item in result]
+    return lambda result: [as_arrays(item, element) for item in result]
 
 
 def _parts(type_: TupleType) -> Conversion:
     conversions = tuple(map(conversion_to_arrays, type_.elements))
     is_plain = type_.name is None
 
-    def convert(result: Any, arguments: Sequence[Any]) -> Any:
+    def convert(result: Any) -> Any:
         pairs = zip(result, conversions, strict=True)
-        items = [item if conversion is None else conversion(item, arguments) for item, conversion in pairs]
+        items = [item if conversion is None else conversion(item) for item, conversion in pairs]
         return tuple(items) if is_plain else type(result)(*items)
 
     return convert

@@ -16,6 +16,7 @@ from typing import Any, Final
 import numpy as np
 
 from flambeau.codegen import available, native_call
+from flambeau.codegen.callable_type import DispatchStub, prepare
 from flambeau.executor.executor import Executor
 from flambeau.executor.options import Options
 from flambeau.frontend.trees.tree_views import Def
@@ -56,18 +57,26 @@ class ArraysOrTensors(ScriptFunction):
         self._of_tensors: ScriptFunction[..., Any] = ScriptFunction(function, python, tree, self._of_tensors_executor)
         self._of_tensors.by_call = by_call
         self._is_of_arrays = False
+        self._native_for: DispatchStub | None = None
+        prepare(self, self._of_tensors_executor.stub, ArraysOrTensors.__call__)
 
     def __call__(self, *args: Any, **kwargs: Any) -> Any:
         """Run it as a program on arrays or on tensors. Raises what that does."""
-        if self._is_for_arrays(args, kwargs):
-            self._is_of_arrays = True
-            return self._of_arrays(*args, **kwargs)
-        self._is_of_arrays = False
-        if self._of_tensors_executor.fast_path is not None and available():
-            native_call.go_native(self, for_arrays=False)
-        return self._of_tensors(*args, **kwargs)
+        self._is_of_arrays = is_of_arrays = self._is_for_arrays(args, kwargs)
+        program: ScriptFunction[..., Any] = self._of_arrays if is_of_arrays else self._of_tensors
+        stub = self._of_arrays.stub if is_of_arrays else self._of_tensors_executor.stub
+        if stub.target is not None and self._native_for is not stub and available():
+            self._go_native(stub, for_arrays=is_of_arrays)
+        return program(*args, **kwargs)
 
-    _call_slowly = __call__
+    def _go_native(self, stub: DispatchStub, *, for_arrays: bool) -> None:
+        """Have calls like this one served by fast paths, and others looked at."""
+        self._native_for = stub
+        if not for_arrays:  # before these fast paths are asked, which take arrays for tensors
+            native_call.go_native(self, for_arrays=False)
+        prepare(self, stub, ArraysOrTensors.__call__)
+        if for_arrays:
+            native_call.go_native(self)
 
     def _is_for_arrays(self, args: tuple[Any, ...], kwargs: dict[str, Any]) -> bool:
         """Whether a call is one of the program on arrays."""

@@ -97,7 +97,7 @@ class ScriptFunction(NativeBase, Generic[P, R]):  # type: ignore[misc]  # made a
     def __init_subclass__(cls) -> None:
         super().__init_subclass__()
         if cls.__call__ is ScriptFunction.__call__:
-            let_instances_be_native(cls)
+            let_instances_be_native(cls)  # others say so themselves
 
     def __call__(self, *args: P.args, **kwargs: P.kwargs) -> R:
         """Run it. Raises ArgumentError before anything runs, ScriptError for its own raise, else RuntimeError."""
@@ -199,7 +199,11 @@ class ScriptFunction(NativeBase, Generic[P, R]):  # type: ignore[misc]  # made a
 
     def _by_call(self, args: tuple[Any, ...], kwargs: dict[str, Any]) -> Any:
         assert self.by_call is not None
-        return self.by_call.function()(*args, **kwargs)
+        function = self.by_call.function()
+        result = function(*args, **kwargs)
+        if function.stub.target is not None:  # from now on it serves such calls
+            self._executor.stub.target = function.stub.target
+        return result
 
     def _watched(self, watching: observer.Observer, arguments: tuple[Any, ...]) -> Any:
         return watching.called(self.script_function, arguments, lambda plain: self._executor(*plain))

@@ -10,10 +10,11 @@ from __future__ import annotations
 
 from collections.abc import Callable, Mapping
 from types import FunctionType
-from typing import Any, Final
+from typing import Any, Final, Protocol
 
 import numpy as np
 
+from flambeau.codegen.callable_type import DispatchStub
 from flambeau.frontend.source.python_source import closure_variables, innermost_function, parameter_defaults
 
 _NUMBERS: Final = frozenset((bool, int, float, complex))
@@ -64,16 +65,24 @@ def may_mean_arrays(fn: Any) -> bool:
     return bool(unannotated_parameters(fn)) and (names_numpy or any(d is None for d in parameter_defaults(fn).values()))
 
 
+class ServedFunction(Protocol):
+    """A function that keeps what serves calls like its last."""
+
+    stub: DispatchStub
+
+    def __call__(self, *args: Any, **kwargs: Any) -> Any: ...
+
+
 class ByCall:
     """What a scripted function without annotations is for calls that bring numbers; made when one comes."""
 
-    def __init__(self, fn: Any, make: Callable[[], Callable[..., Any]]) -> None:
+    def __init__(self, fn: Any, make: Callable[[], ServedFunction]) -> None:
         """`make` gives the function that is compiled for what calls bring."""
         code = innermost_function(fn).__code__
         self._names = frozenset(unannotated_parameters(fn))
         self._is_open = [name in self._names for name in code.co_varnames[: code.co_argcount]]
         self._make = make
-        self._made: Callable[..., Any] | None = None
+        self._made: ServedFunction | None = None
         self._taken: set[tuple[type, ...]] = set()
 
     def takes(self, args: tuple[Any, ...]) -> bool:
@@ -91,7 +100,7 @@ class ByCall:
             self._taken.add(tuple(map(type, args)))
         return True
 
-    def function(self) -> Callable[..., Any]:
+    def function(self) -> ServedFunction:
         """The function that is compiled for what calls bring."""
         if self._made is None:
             self._made = self._make()

@@ -6,6 +6,8 @@ arguments: all else is for the slow function, which takes the callable itself be
 
 from __future__ import annotations
 
+from collections.abc import Callable
+
 from flambeau.codegen.layouts import Layout
 from flambeau.codegen.llvm.builder import FunctionBuilder, ModuleBuilder
 from flambeau.codegen.llvm.c_interface import C_INTERFACE, NUMPY_INTERFACE
@@ -41,9 +43,7 @@ def forward_module(callable_: Layout, object_: Layout) -> ModuleBuilder:
 
 
 def _try_fast_paths(f: FunctionBuilder, self: Value, callable_: Layout, args: Value, count: Value) -> None:
-    """Return what a fast path gives. There is a reference to it during the call: another thread, or the call itself,
-    may put another into its place.
-    """
+    """Return what a fast path gives."""
     cell, first = f.get(self, callable_, "cell"), f.get(self, callable_, "first")
     before, shift, ready = f.block, f.label("shift"), f.label("ready")
     f.branch_if(f.is_null(first), ready, shift)
@@ -53,18 +53,32 @@ def _try_fast_paths(f: FunctionBuilder, self: Value, callable_: Layout, args: Va
     f.start(ready)
     arguments = f.joined_value([(args, before), (shifted, shift)])
     number = f.joined_value([(count, before), (shifted_count, shift)])
+    try_each(f, cell, arguments, number, f.ret)
+
+
+def try_each(
+    f: FunctionBuilder, cell: Value, arguments: Value, count: Value, answered: Callable[[Value], None]
+) -> None:
+    """Call the fast paths of a cell until one serves the arguments: `answered` ends the function with what it gives.
+    There is a reference to a fast path during its call: another thread, or the call itself, may put another into its
+    place.
+    """
+    before = f.block
     head, call, missed, after = f.label("next"), f.label("call"), f.label("missed"), f.label("no_fast_path")
     f.start(head)
     slot, following = Value(f.name("place"), "ptr", 1), Value(f.name("place"), "ptr", 1)
-    f.phi(slot.text, slot, [(cell, ready), (following, missed)])
+    f.phi(slot.text, slot, [(cell, before), (following, missed)])
     fast_path = f.load(slot, "ptr")
     f.branch_if(f.is_null(fast_path), after, call)
     f.start(call)
     f.call("Py_IncRef", fast_path)
-    answer = f.call("PyObject_Vectorcall", fast_path, arguments, number, NULL)
+    answer = f.call("PyObject_Vectorcall", fast_path, arguments, count, NULL)
     f.call("Py_DecRef", fast_path)
-    f.return_unless(f.compare("eq", answer, f.module.symbol("missed")), answer)
-    f.start(missed)
+    served = f.label("served")
+    f.branch_if(f.compare("eq", answer, f.module.symbol("missed")), missed, served)
+    f.start(served)
+    answered(answer)
+    f.start(missed, falls_through=False)
     f.call("Py_DecRef", answer)
     f.raw(f"{following} = getelementptr ptr, ptr {slot}, i64 1")
     f.branch(head)

@@ -1,0 +1,76 @@
+"""What serves calls of programs on arrays that are like one before: native code, but for objects that look strange.
+
+    fast paths of the program on tensors  →  a callable of arrays, which gives arrays, or `MISSED` for other calls
+"""
+
+from __future__ import annotations
+
+import ctypes
+from collections.abc import Callable, Sequence
+from typing import Any, NoReturn
+
+from flambeau.codegen import available, native_call
+from flambeau.codegen.callable_type import MISSED, DispatchStub, missed
+from flambeau.codegen.layouts import ARRAY_CELL
+from flambeau.jit.array_errors import array_error
+from flambeau.jit.array_results import conversion_to_arrays, has_arrays_beside_others, is_array_itself
+from flambeau.schema.types import Type
+from flambeau.util.errors import ExecutionError
+
+Classes = tuple[type | None, ...]
+"""The class that each argument must have in calls like one; None where the program declares what it takes."""
+
+
+def array_call(
+    stub: DispatchStub, classes: Classes, defaults: Sequence[Any], type_: Type | None
+) -> Callable[..., Any]:
+    """A callable that serves calls by the fast paths of a program.
+
+    Args:
+        stub: has the fast paths.
+        classes: what arguments must be, None for what the program looks at.
+        defaults: of each parameter what stands for a missing argument, or `MISSED`.
+        type_: of the result, in which arrays are arrays of NumPy; None where there are none.
+    """
+    conversion = None if type_ is None else conversion_to_arrays(type_)
+    if available():
+        count = len(classes)
+        words = ctypes.c_int64 * max(1, count)
+        class_words = words(*[0 if cls is None else id(cls) for cls in classes])
+        default_words = words(*[0 if value is MISSED else id(value) for value in defaults])
+        cell = ARRAY_CELL.pack(
+            targets=ctypes.addressof(stub.cell), count=count, classes=ctypes.addressof(class_words),
+            defaults=ctypes.addressof(default_words), conversion=0 if conversion is None else id(conversion),
+            is_array=is_array_itself(type_), is_tuple=has_arrays_beside_others(type_), error=id(raise_for_arrays),
+        )  # fmt: skip
+        kept = (stub, classes, tuple(defaults), conversion, class_words, default_words, cell)
+        native = native_call.make_for_arrays(ctypes.addressof(cell), missed, kept)
+        if native is not None:
+            return native
+    return in_python(stub, classes, defaults, conversion)
+
+
+def in_python(
+    stub: DispatchStub, classes: Classes, defaults: Sequence[Any], conversion: Callable[[Any], Any] | None
+) -> Callable[..., Any]:
+    """What the native callable does, in Python."""
+
+    def serve(*args: Any) -> Any:
+        args = (*args, *defaults[len(args) :])
+        if len(args) > len(classes) or any(a is MISSED for a in args):
+            return MISSED
+        if any(cls is not None and type(a) is not cls for cls, a in zip(classes, args, strict=True)):
+            return MISSED
+        target = stub.target
+        try:
+            result = MISSED if target is None else target(*args)
+        except BaseException as error:
+            raise_for_arrays(error)
+        return result if conversion is None or result is MISSED else conversion(result)
+
+    return serve
+
+
+def raise_for_arrays(error: BaseException) -> NoReturn:
+    """Raise what an error of a program is to users of arrays."""
+    raise (array_error(error) if isinstance(error, ExecutionError) else error) from error.__cause__
