@@ -59,6 +59,9 @@ from flambeau.schema.dtype import (
     qint32,
     quint8,
     uint8,
+    uint16,
+    uint32,
+    uint64,
 )
 from flambeau.schema.dtype import bool_ as bool
 from flambeau.schema.dtype import complex32 as chalf
@@ -254,11 +257,6 @@ _NOT_HERE = {
     "lstsq": "write linalg.lstsq(A, B): here A is the first argument",
     "solve": "write linalg.solve(A, B): here A is the first argument",
     "matrix_rank": "write linalg.matrix_rank(A), in which `symmetric` is `hermitian`",
-    **{
-        f"uint{bits}": f"flambeau has no tensors of uint{bits}: take the next wider signed dtype, "
-        f"from_numpy(a.astype(np.int{min(2 * bits, 64)}))"
-        for bits in (16, 32, 64)
-    },
     "nested": "flambeau has no nested tensors: pad them (nn.utils.rnn.pad_sequence) beside their lengths, or pack them "
     "(pack_padded_sequence)",
     "masked": "flambeau has no masked tensors: keep the mask beside the values, x.masked_fill(~mask, 0), "

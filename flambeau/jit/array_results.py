@@ -13,7 +13,10 @@ from typing import Any
 
 import numpy as np
 
+from flambeau.ops.language.unsigned_scalars import value_of
 from flambeau.schema.array_type import ArrayType, SpectrumType, holds_arrays
+from flambeau.schema.dtype import uint64
+from flambeau.schema.element_type import Kinds, kinds_of
 from flambeau.schema.types import DictType, ListType, OptionalType, TupleType, Type
 from flambeau.tensor.tensor import Tensor
 
@@ -27,12 +30,21 @@ def as_arrays(result: Any, type_: Type) -> Any:
     return result if conversion is None else conversion(result)
 
 
-@functools.lru_cache(256)
 def conversion_to_arrays(type_: Type) -> Conversion | None:
-    """What makes arrays of what is in a result of a type; None for one without arrays."""
+    """What makes arrays of what is in a result of a type, and numbers without a sign of those of uint64; None for one
+    without either.
+    """
+    return _conversion(type_, tuple(map(kinds_of, type_.walk())))
+
+
+@functools.lru_cache(256)
+def _conversion(type_: Type, kinds: tuple[Kinds, ...]) -> Conversion | None:
+    """The same, by the type and which scalars its numbers are."""
+    if uint64 in kinds[0]:
+        return _unsigned
     if isinstance(type_, ArrayType):
         return _spectrum if isinstance(type_, SpectrumType) else _array
-    if not holds_arrays(type_):
+    if not holds_arrays(type_) and all(uint64 not in each for each in kinds):
         return None
     if isinstance(type_, OptionalType):
         return _perhaps(type_.element)
@@ -60,6 +72,10 @@ def _array(result: Any) -> Any:
         return result
     array = result._array
     return array if array.ndim else array[()]
+
+
+def _unsigned(result: Any) -> Any:
+    return value_of(result)
 
 
 def _spectrum(result: Any) -> Any:

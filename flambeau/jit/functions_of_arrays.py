@@ -30,7 +30,7 @@ from flambeau.jit.modules.module_classes import ModuleClasses
 from flambeau.jit.resolver import PythonResolver, compile_python_function
 from flambeau.jit.unannotated import reads_arrays
 from flambeau.schema.array_type import array_of, holds_tensors
-from flambeau.schema.dtype import DType, bool_, complex128, float64, int64
+from flambeau.schema.dtype import DType, bool_, complex128, float64, int64, uint8, uint32, uint64
 from flambeau.schema.types import NamedType, OptionalType, TensorType, Type
 from flambeau.util.errors import CompileError
 
@@ -38,7 +38,7 @@ _MAKERS: Final = frozenset(function.__name__ for function in (*PARAMETERS, *RAND
 """The functions of NumPy that make arrays, by name."""
 _USUAL: Final = (
     (float64, 1), (float64, 2), (int64, 1), (int64, 2), (float64, 3), (bool_, 2), (bool_, 1), (complex128, 1),
-    (complex128, 2),
+    (complex128, 2), (uint64, 1), (uint8, 1), (uint8, 2), (uint32, 1),
 )  # fmt: skip
 """Dtypes and ranks of arrays that a function with annotations is compiled for, to see whether it can be."""
 

@@ -31,7 +31,7 @@ CHANGES = frozenset({"scatter", "scatter_add", "index_add", "index_copy"})
 DTYPES = frozenset(
     {
         dtypes.float32, dtypes.float64, dtypes.int8, dtypes.int16, dtypes.int32, dtypes.int64, dtypes.uint8,
-        dtypes.bool_,
+        dtypes.bool_, dtypes.uint16, dtypes.uint32, dtypes.uint64,
     }
 )  # fmt: skip
 """Element types that kernels compute in."""

@@ -1,6 +1,6 @@
 """Element types of tensors, and how they promote.
 
-A `DType` is one of sixteen singletons. Promotion follows the lattice bool < integers < floats < complex of PyTorch
+A `DType` is one of nineteen singletons. Promotion follows the lattice bool < integers < floats < complex of PyTorch
 (measured tables in the tests): `promote(int32, float16)` is float16, `promote(uint8, int8)` is int16.
 
 >>> from flambeau.schema.dtype import float32, int64, promote
@@ -60,7 +60,7 @@ class DType:
         self.name, self.code, self.numpy, self.category = name, code, storage, category
         self.display, self.short = display, short
         self.itemsize = storage.itemsize
-        self.is_signed = category != Category.BOOL and name not in ("uint8", "quint8")
+        self.is_signed = category != Category.BOOL and storage.kind != "u" and name != "quint8"
 
     @property
     def is_floating_point(self) -> bool:
@@ -126,13 +126,19 @@ complex64: Final = _declare("complex64", 9, np.complex64, Category.COMPLEX, "Com
 complex128: Final = _declare("complex128", 10, np.complex128, Category.COMPLEX, "ComplexDouble", "c10::complex<double>")
 bool_: Final = _declare("bool", 11, np.bool_, Category.BOOL, "Bool", "bool")
 bfloat16: Final = _declare("bfloat16", 15, ml_dtypes.bfloat16, Category.FLOAT, "BFloat16", "c10::BFloat16")
+uint16: Final = _declare("uint16", 27, np.uint16, Category.INTEGER, "UInt16", "uint16_t")
+uint32: Final = _declare("uint32", 28, np.uint32, Category.INTEGER, "UInt32", "uint32_t")
+uint64: Final = _declare("uint64", 29, np.uint64, Category.INTEGER, "UInt64", "uint64_t")
 
 ALL: Final[tuple[DType, ...]] = (
     bool_, uint8, int8, int16, int32, int64, float16, bfloat16, float32, float64, complex32, complex64, complex128,
+    uint16, uint32, uint64,
 )  # fmt: skip
 qint8: Final = _declare("qint8", 12, [("qint8", np.int8)], Category.INTEGER, "QInt8", "c10::qint8")
 quint8: Final = _declare("quint8", 13, [("quint8", np.uint8)], Category.INTEGER, "QUInt8", "c10::quint8")
 qint32: Final = _declare("qint32", 14, [("qint32", np.int32)], Category.INTEGER, "QInt32", "c10::qint32")
+BARE_UNSIGNED: Final = frozenset((uint16, uint32, uint64))
+"""Unsigned integers of which PyTorch has no dtype that they share with other integers."""
 QUANTIZED: Final = (qint8, quint8, qint32)
 """Integers that stand for real numbers, by a scale and a zero point that the tensor has. They are stored as records,
 with which NumPy computes nothing by itself, and take no part in promotion."""
@@ -167,7 +173,7 @@ def by_display(display: str) -> DType | None:
 def from_numpy_dtype(dtype: np.dtype[Any]) -> DType:
     """The type that stores its elements as `dtype`.
 
-    Raises TypeError for the dtypes that no tensor has (objects, strings, unsigned words, big endian).
+    Raises TypeError for the dtypes that no tensor has (objects, strings, big endian).
     """
     match = _BY_NUMPY.get(dtype)
     if match is None:
@@ -179,9 +185,18 @@ def from_numpy_dtype(dtype: np.dtype[Any]) -> DType:
     return match
 
 
+NO_COMMON_UNSIGNED: Final = (
+    "Promotion for uint16, uint32, uint64 types is not supported, attempted to promote {a} and {b}: convert one of "
+    "them, with x.to(flambeau.int64)"
+)
+
+
 @cache
 def promote(a: DType, b: DType) -> DType:
-    """The smallest type that both convert to, as PyTorch's `promote_types`."""
+    """The smallest type that both convert to, as PyTorch's `promote_types`.
+
+    Raises RuntimeError for uint16, uint32 or uint64 with another type of integers.
+    """
     if a is b:
         return a
     if a.category < b.category:
@@ -208,6 +223,8 @@ def _promote_complex(a: DType, b: DType) -> DType:
 
 
 def _promote_integers(a: DType, b: DType) -> DType:
+    if a in BARE_UNSIGNED or b in BARE_UNSIGNED:
+        raise RuntimeError(NO_COMMON_UNSIGNED.format(a=a.display, b=b.display))
     if a.itemsize == b.itemsize:
         return int16
     larger, smaller = (a, b) if a.itemsize > b.itemsize else (b, a)

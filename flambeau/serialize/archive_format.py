@@ -31,6 +31,9 @@ from flambeau.schema.dtype import (
     qint32,
     quint8,
     uint8,
+    uint16,
+    uint32,
+    uint64,
 )
 from flambeau.util.names import in_root
 
@@ -94,6 +97,7 @@ STORAGES: Final[dict[str, DType]] = {
     "LongStorage": int64, "IntStorage": int32, "ShortStorage": int16, "CharStorage": int8, "ByteStorage": uint8,
     "BoolStorage": bool_, "ComplexHalfStorage": complex32, "ComplexFloatStorage": complex64,
     "ComplexDoubleStorage": complex128, "QInt8Storage": qint8, "QUInt8Storage": quint8, "QInt32Storage": qint32,
+    "UInt16Storage": uint16, "UInt32Storage": uint32, "UInt64Storage": uint64,
 }  # fmt: skip
 """The elements of a storage by its name in the module `torch`."""
 STORAGE_NAMES: Final[dict[DType, str]] = {dtype: name for name, dtype in STORAGES.items()}

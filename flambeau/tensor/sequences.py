@@ -49,7 +49,8 @@ def array_of(data: Any, target: DType | None = None) -> Array:
         elif dtype is dtypes.bool_:
             array = np.array([bool(v) for v in flat])
         elif dtype.is_integral:
-            array = np.array([int(v) for v in flat], np.int64).astype(dtype.numpy)
+            bits = (1 << 64) - 1
+            array = np.array([int(v) & bits for v in flat], np.uint64).astype(dtype.numpy)
         else:
             array = np.array(flat, np.complex128 if dtype.is_complex else np.float64).astype(dtype.numpy)
     return array.reshape(shape)
@@ -153,7 +154,7 @@ def _check_values(values: Sequence[Any], dtype: DType) -> None:
         return
     low, high = _RANGES[dtype]
     for value in values:
-        if isinstance(value, int) and not -(1 << 63) <= value < 1 << 63:
+        if isinstance(value, int) and not -(1 << 63) <= value < 1 << (64 if dtype is dtypes.uint64 else 63):
             raise ValueError("Overflow when unpacking long long")
         if not _fits_range(value, low, high):
             raise RuntimeError(f"value cannot be converted to type {dtype.name} without overflow")

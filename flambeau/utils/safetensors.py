@@ -23,7 +23,8 @@ from flambeau.tensor.tensor import Tensor, wrap
 NEEDED: Final = "safetensors files need the library of that name: pip install safetensors"
 NAMES: Final = {
     "bool": "BOOL", "uint8": "U8", "int8": "I8", "int16": "I16", "int32": "I32", "int64": "I64", "float16": "F16",
-    "bfloat16": "BF16", "float32": "F32", "float64": "F64", "complex64": "C64",
+    "bfloat16": "BF16", "float32": "F32", "float64": "F64", "complex64": "C64", "uint16": "U16", "uint32": "U32",
+    "uint64": "U64",
 }  # fmt: skip
 """What the format calls our dtypes."""
 SHARED: Final = (

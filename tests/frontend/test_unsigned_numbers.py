@@ -1,30 +1,11 @@
-"""Unsigned words, which programs do not have: what is said of them names what to write."""
+"""Ints of 64 bits without a sign in programs that have no arrays: what is said of them names what to write."""
 
 from __future__ import annotations
 
-import numpy as np
 import pytest
 
 import flambeau
 from flambeau.util.errors import CompileError
-
-
-@pytest.mark.parametrize(
-    ("dtype", "instead"), [("uint16", "np.int32 holds"), ("uint32", "np.int64 holds"), ("uint64", "the same bits")]
-)
-def test_a_dtype_that_arrays_have_not_says_which_one_to_take(dtype: str, instead: str) -> None:
-    kind = getattr(np, dtype)
-
-    def converted(x: np.ndarray):
-        return x.astype(kind)
-
-    def filled(x: np.ndarray):
-        return np.zeros(3, dtype=kind)
-
-    for program in (converted, filled):
-        with pytest.raises(CompileError, match=rf"no elements of {dtype} here: .*{instead}") as caught:
-            flambeau.script(program)(np.ones(3))
-        assert "<--- HERE" in str(caught.value)
 
 
 def test_an_int_of_64_bits_without_a_sign_says_which_has_the_same_bits() -> None:

@@ -307,6 +307,8 @@ def to_number(fn: EmittedFunction, node: Node, dtype: DType | None) -> None:
         dtype = operand.dtype if category == "bool" else _wide(category)
     if dtype == dtypes.int64 and operand.dtype.is_floating_point:
         refuse_what_no_int_is(fn, node, [s.cast(operand, dtypes.float64)])
+    if dtype == dtypes.int64 and operand.dtype is dtypes.uint64:
+        fn.exits.fail_if(fn.e.icmp("slt", operand.register, fn.e.like(operand.register, 0)), node)
     fn.values.set(node.result(), scalar_of(s.cast(operand, dtype), node.result().static_type))
 
 

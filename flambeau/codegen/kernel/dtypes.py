@@ -53,6 +53,9 @@ ELEMENT_TYPES: dict[str, ElementType] = {
         ElementType("int32", 32, "int", "i32", "i32"),
         ElementType("int64", 64, "int", "i64", "i64"),
         ElementType("uint8", 8, "uint", "i8", "i8"),
+        ElementType("uint16", 16, "uint", "i16", "i16"),
+        ElementType("uint32", 32, "uint", "i32", "i32"),
+        ElementType("uint64", 64, "uint", "i64", "i64"),
         ElementType("bool", 8, "bool", "i1", "i8"),
     )
 }

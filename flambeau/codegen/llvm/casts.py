@@ -31,6 +31,11 @@ def cast(e: Emitter, a: Value, source: ElementType, target: ElementType) -> Valu
 
 
 def _float_to_int(e: Emitter, a: Value, target: ElementType) -> Value:
+    if target.name == "uint64":
+        half = e.like(a, 2.0**63)
+        is_large = e.binary("and", e.fcmp("oge", a, half), e.fcmp("olt", a, e.like(a, 2.0**64)))
+        number = _float_to_int(e, e.select(is_large, e.binary("fsub", a, half), a), element_type("int64"))
+        return e.select(is_large, e.binary("xor", number, e.like(number, -(2**63))), number)
     wide = "i32" if target.kind == "int" and target.bits < 64 else "i64"
     bound = 2.0 ** (BITS[wide] - 1)
     above = e.fcmp("oge", a, e.like(a, -bound))

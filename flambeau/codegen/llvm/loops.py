@@ -28,7 +28,7 @@ COPY = {size: f"copy{8 * size}" for size in (1, 2, 4, 8)}
 """Loops that copy, by bytes of an element."""
 _TYPES = {
     "bool": "i8", "uint8": "i8", "int8": "i8", "int16": "i16", "int32": "i32", "int64": "i64", "float32": "float",
-    "float64": "double",
+    "float64": "double", "uint16": "i16", "uint32": "i32", "uint64": "i64",
 }  # fmt: skip
 _BITS = {"i8": 8, "i16": 16, "i32": 32, "i64": 64, "float": 32, "double": 64}
 _FLOATS = ("float32", "float64")
@@ -148,7 +148,7 @@ def _add_convert(m: ModuleBuilder, name: str, source: str, target: str) -> None:
 
 def _conversion(source: str, target: str) -> str:
     """The instruction that converts one dtype to another."""
-    is_unsigned = source in ("bool", "uint8")
+    is_unsigned = source == "bool" or source.startswith("uint")
     if source in _FLOATS:
         return "fpext" if target == "float64" else "fptrunc"
     if target in _FLOATS:

@@ -23,8 +23,8 @@ from flambeau.frontend.scopes.python_constants import out_of_range
 from flambeau.frontend.trees.tree_views import BinOp, Const, Expr, Invert, UnaryMinus
 from flambeau.ir.graph import Value
 from flambeau.schema import registry
-from flambeau.schema.dtype import DType
-from flambeau.schema.element_type import is_element
+from flambeau.schema.dtype import DType, uint64
+from flambeau.schema.element_type import element_of, is_element
 from flambeau.schema.types import (
     BOOL,
     COMPLEX,
@@ -239,6 +239,9 @@ def emit_const(e: Emitter, tree: Const, hint: Type | None) -> Sugared:
 
 def number(e: Emitter, value: complex, where: SourceRange) -> Value:
     """A constant number. Raises CompileError for an int beyond 64 bits."""
+    if isinstance(value, int) and e.arrays and 1 << 63 <= value < 1 << 64:  # NumPy's uint64 alone has such numbers
+        constant = e.constant(value - (1 << 64))
+        return e.emit("prim::unchecked_cast", (constant,), element_of(INT, uint64))
     if isinstance(value, int) and not -(1 << 63) <= value < 1 << 63:
         raise CompileError(out_of_range(value), where)
     return e.constant(value)

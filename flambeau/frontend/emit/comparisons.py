@@ -6,6 +6,7 @@
 from __future__ import annotations
 
 import operator
+from functools import partial
 from typing import Final
 
 from flambeau.frontend.emit.builtins.lazy_search import contains
@@ -14,6 +15,7 @@ from flambeau.frontend.emit.implicit_conversions import unpack_tuple
 from flambeau.frontend.emit.numpy import array_promotion as arrays
 from flambeau.frontend.emit.numpy import element_arithmetic as elements
 from flambeau.frontend.emit.numpy.array_promotion import as_number, is_array
+from flambeau.frontend.emit.numpy.exact_comparisons import SWAPPED, exact_comparison
 from flambeau.frontend.emit.numpy.spectra import ordered
 from flambeau.frontend.emit.schema_matching import call_operator
 from flambeau.frontend.emit.values import set_values as sets
@@ -42,9 +44,6 @@ from flambeau.schema.types import (
     is_number,
 )
 from flambeau.util.source import SourceRange
-
-SWAPPED: Final = {"<": ">", ">": "<", "<=": ">=", ">=": "<=", "==": "==", "!=": "!="}
-"""`number op tensor` as `tensor op number`."""
 
 SIMPLE_ITEMS: Final = (IntType, FloatType, StringType, TensorType)
 """What lists hold whose membership and equality TorchScript has operators for; lists of tensors have no membership."""
@@ -102,6 +101,9 @@ def _arrays(e: Emitter, where: SourceRange, op: str, left: Value, right: Value) 
         return None
     if op not in ("==", "!="):
         left, right = ordered(e, where, left), ordered(e, where, right)
+    exact = exact_comparison(e, where, op, left, right, partial(_plain, e, where))
+    if exact is not None:
+        return exact
     left, right = arrays.promoted(e, where, [left, right], arrays.result_type(where, left, right))
     if is_number(left.static_type):
         return _plain(e, where, SWAPPED[op], right, left)

@@ -29,7 +29,8 @@ from flambeau.frontend.scopes.python_constants import default_type
 from flambeau.ir.graph import Value
 from flambeau.program.function import Function
 from flambeau.schema import registry
-from flambeau.schema.array_type import holds_arrays
+from flambeau.schema.array_type import ArrayType, array_of, holds_arrays
+from flambeau.schema.dtype import uint64
 from flambeau.schema.element_type import is_element, kinds_of
 from flambeau.schema.function import Argument, FunctionSchema
 from flambeau.schema.match import Bindings, bind, fits, has_variables, result_types, substitute
@@ -52,7 +53,7 @@ from flambeau.schema.types import (
 )
 from flambeau.util.errors import CompileError
 from flambeau.util.instead import instead
-from flambeau.util.record import dataclass, field
+from flambeau.util.record import dataclass, field, replace
 from flambeau.util.source import SourceRange
 
 NO_VARIANT = "{cause}Arguments for call are not valid. {closest}:\n{variants}"
@@ -214,6 +215,11 @@ class _Attempt:
         return lambda e: e.constant(value, default_type(value, formal.type))
 
 
+MIXED_UNSIGNED = (
+    "this number is a Python int, or another, on one way here and a np.uint64 on another: start it as np.uint64(...)"
+)
+
+
 def match_schema(schema: FunctionSchema, args: Sequence[Given], keywords: Sequence[Given], *, implicit: bool) -> Match:
     """How the call fits the schema. Raises `Mismatch` if it does not."""
     return _Attempt(schema, args, keywords, implicit).run()
@@ -300,7 +306,7 @@ def _likeness(schema: FunctionSchema, args: Sequence[Given], keywords: Sequence[
 def emit_match(e: Emitter, kind: str, match: Match, where: SourceRange) -> Value:
     """The node that calls a matched operator; several results become a tuple, none None."""
     with e.graph.at_range(where):
-        operands = match.operands(e)
+        operands = [as_int(e, where, value, kind) for value in match.operands(e)]
         returns: Sequence[Type] = match.returns
         if e.type_variables.is_pending:
             inputs = [value.static_type for value in operands]
@@ -318,10 +324,10 @@ def call_operator(
     e: Emitter, where: SourceRange, name: str, args: Sequence[Given | Value], keywords: Sequence[Given] = ()
 ) -> Value:
     """Call a builtin operator by its qualified name. Raises CompileError if no overload fits or none exists."""
+    name, operands = _with_unsigned(e, name, [a if isinstance(a, Given) else Given(a, where) for a in args])
     schemas = [definition.schema for definition in registry.overloads(name)]
     if not schemas:
         raise CompileError(unknown_operator_text(name), where)
-    operands = [a if isinstance(a, Given) else Given(a, where) for a in args]
     e.type_variables.unify_operator(name, [g.value.static_type for g in operands])
     if operands and is_element(operands[-1].value.static_type) and any(s.stored for s in schemas):
         _check_keeps(operands[0].value.static_type, operands[-1].value.static_type, where)
@@ -332,6 +338,38 @@ def call_operator(
     except CompileError as error:
         raise explained(error, name, [g.value for g in operands]) from None
     return emit_match(e, name, match, where)
+
+
+def _with_unsigned(e: Emitter, name: str, operands: list[Given]) -> tuple[str, list[Given]]:
+    """An operator on numbers of uint64 that takes them as they are: beside arrays, and where a float is made of one."""
+    if all(kinds_of(g.value.static_type) != (uint64,) for g in operands):
+        return name, operands
+    if any(isinstance(g.value.static_type, ArrayType) for g in operands):
+        return name, [_as_array_of_one(e, g) for g in operands]
+    if name != "aten::Float":
+        return name, operands
+    bits = e.emit("prim::unchecked_cast", (operands[0].value,), INT)
+    return "python::uint64_float", [replace(operands[0], value=bits)]
+
+
+def _as_array_of_one(e: Emitter, operand: Given) -> Given:
+    """A number of uint64 beside arrays as an array without dimensions; other operands as they are."""
+    if kinds_of(operand.value.static_type) != (uint64,):
+        return operand
+    bits = e.emit("prim::unchecked_cast", (operand.value,), INT)
+    options = (e.constant(uint64.code), e.constant(None), e.constant(False))
+    return replace(operand, value=e.emit("aten::tensor", (bits, *options), array_of(uint64, 0)))
+
+
+def as_int(e: Emitter, where: SourceRange, value: Value, kind: str = "") -> Value:
+    """A number of uint64 as the int that operators take, which has to be below 2**63; other values as they are."""
+    kinds = kinds_of(value.static_type)
+    if uint64 not in kinds:
+        return value
+    if len(kinds) > 1:
+        raise CompileError(MIXED_UNSIGNED, where)
+    bits = e.emit("prim::unchecked_cast", (value,), INT)
+    return bits if kind == "aten::Bool" else e.emit("python::uint64_int", (bits,), INT)
 
 
 def _check_keeps(container: Type, item: Type, where: SourceRange) -> None:

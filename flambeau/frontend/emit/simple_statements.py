@@ -13,7 +13,7 @@ from flambeau.frontend.emit.generator_lists import no_value, returned
 from flambeau.frontend.emit.implicit_conversions import conversion_to
 from flambeau.frontend.emit.inlined import Expansion, emit_expanded_return
 from flambeau.frontend.emit.list_slices import delete_slice, has_slice
-from flambeau.frontend.emit.schema_matching import call_operator
+from flambeau.frontend.emit.schema_matching import MIXED_UNSIGNED, call_operator
 from flambeau.frontend.emit.subscripts import subscript_values
 from flambeau.frontend.emit.values.class_values import ExceptionClass, ExceptionValue
 from flambeau.frontend.emit.values.object_methods import has_method
@@ -41,6 +41,8 @@ from flambeau.ir.graph import Value
 from flambeau.program import protected
 from flambeau.program.classes import why_no_interface
 from flambeau.schema.array_type import holds_arrays, holds_tensors, plain
+from flambeau.schema.dtype import uint64
+from flambeau.schema.element_type import joined, kinds_of
 from flambeau.schema.shown_type import shown_type
 from flambeau.schema.subtype import is_subtype, unify
 from flambeau.schema.types import NONE, STRING, DictType, ListType, NamedType, Type
@@ -99,6 +101,20 @@ def emit_pass(e: Emitter, tree: Pass) -> bool:
     return True
 
 
+def _with_result(before: Type | None, type_: Type, tree: Return) -> Type | None:
+    """What a program on arrays gives, by the types of the returns before and of this one.
+
+    Raises CompileError for what may be a number of Python or one of uint64, which are kept as different ints.
+    """
+    both = type_ if before is None else unify(before, type_)
+    if both is None:
+        return None
+    both = joined(both, type_) if both == type_ else both
+    if any(uint64 in kinds and len(kinds) > 1 for kinds in map(kinds_of, both.walk())):
+        raise CompileError(MIXED_UNSIGNED, tree.range)
+    return both
+
+
 def emit_return(e: Emitter, tree: Return) -> bool:
     """`return value`: converted to what the signature or the returns before it say."""
     declared = e.flow.declared_return
@@ -119,9 +135,7 @@ def emit_return(e: Emitter, tree: Return) -> bool:
     value = e.value(tree.value, None if e.arrays and declared is not None and holds_tensors(declared) else declared)
     refuse_queues(value.static_type, tree.value.range)
     if e.arrays:
-        e.flow.array_result = (
-            value.static_type if e.flow.array_result is None else unify(e.flow.array_result, value.static_type)
-        )
+        e.flow.array_result = _with_result(e.flow.array_result, value.static_type, tree)
     if declared is not None:
         value = _as_declared(e, tree, value, declared)
         e.flow.merged_return = declared

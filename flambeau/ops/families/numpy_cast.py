@@ -1,8 +1,8 @@
 """Conversion of NumPy arrays between element types, with the results of x86 hardware.
 
 Floats truncate towards zero; what does not fit, nan included, becomes the smallest integer of the conversion's width
-(32 bits for signed targets up to 32 bits, else 64) and then wraps into the target. Complex numbers lose their
-imaginary part.
+(32 bits for signed targets up to 32 bits, else 64) and then wraps into the target; uint64 has its upper half too.
+Complex numbers lose their imaginary part.
 """
 
 from __future__ import annotations
@@ -13,7 +13,7 @@ from typing import Any, Final
 
 import ml_dtypes
 
-from flambeau.schema.dtype import ALL, Category, DType, bfloat16, complex32, float16, from_numpy_dtype
+from flambeau.schema.dtype import ALL, Category, DType, bfloat16, complex32, float16, from_numpy_dtype, uint64
 from flambeau.tensor.array_library import np, on_host
 from flambeau.util.inversions import LARGE_CONVERSION
 
@@ -24,7 +24,9 @@ _DTYPES: Final = {d.numpy: d for d in ALL}
 _BFLOAT16: Final = np.dtype(ml_dtypes.bfloat16)
 MANY: Final = 1 << 12
 """Elements from which on somebody else may convert them."""
-_WIDE: Final = {"i1": np.int32, "i2": np.int32, "i4": np.int32, "u1": np.int64, "i8": np.int64}
+_WIDE: Final = {
+    "i1": np.int32, "i2": np.int32, "i4": np.int32, "u1": np.int64, "u2": np.int64, "u4": np.int64, "i8": np.int64
+}  # fmt: skip
 
 
 def cast(array: Array, dtype: DType) -> Array:
@@ -54,8 +56,16 @@ def _convert(array: Array, dtype: DType) -> Array:
     if kind == "f" and dtype.is_integral:
         if array.dtype.itemsize < 4:
             array = array.astype(np.float32)
+        if dtype is uint64:
+            return _to_uint64(array)
         return array.astype(_WIDE[dtype.numpy.str[1:]]).astype(dtype.numpy, copy=False)
     return array.astype(dtype.numpy)
+
+
+def _to_uint64(array: Array) -> Array:
+    is_large = (array >= 2.0**63) & (array < 2.0**64)
+    number = np.where(is_large, array - array.dtype.type(2.0**63), array).astype(np.int64)
+    return np.where(is_large, number ^ np.int64(-(2**63)), number).view(np.uint64)
 
 
 def _to_complex32(array: Array) -> Array:

@@ -17,10 +17,11 @@ from flambeau.ops.language import (
     structural,
     tensor_lists,
     tensors,
+    unsigned_scalars,
     world,
 )
 
 __all__ = [
     "conversions", "dicts", "element_scalars", "formatting", "hashing", "lists", "mathematics", "numpy_random",
-    "python_types", "scalars", "sets", "sizes", "strings", "structural", "tensor_lists", "world",
+    "python_types", "scalars", "sets", "sizes", "strings", "structural", "tensor_lists", "unsigned_scalars", "world",
 ]  # fmt: skip

@@ -50,7 +50,7 @@ def _int_of_number(value: Any) -> int:
 
 def _int_of_tensor(tensor: Tensor) -> int:
     value = tensor.item()
-    if isinstance(value, float) and not -9223372036854775808.0 <= value < 9223372036854775808.0:
+    if not isinstance(value, complex) and not -9223372036854775808.0 <= value < 9223372036854775808.0:
         raise RuntimeError("value cannot be converted to type int64_t without overflow")
     return _int_of_number(value)
 

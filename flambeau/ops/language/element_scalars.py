@@ -66,7 +66,7 @@ for _name in ("float16", "float32"):
     declare(f"python::as_{_name}.int(int x) -> float", _rounding(_dtype), scalar=_to, traits=NEVER)
 declare("python::as_complex64(complex x) -> complex", lambda x: complex(np.complex64(x)))
 
-for _name in ("int8", "int16", "int32", "uint8"):
+for _name in ("int8", "int16", "int32", "uint8", "uint16", "uint32"):
     _dtype = getattr(dtypes, _name)
     _wrapped = _through(_dtype, dtypes.int64)
     declare(f"python::as_{_name}(int x) -> int", _wrapping(_dtype), scalar=_wrapped, traits=NEVER)

@@ -25,6 +25,7 @@ FIRST: Final = "flambeau_line_first"
 FIRST_TYPE: Final = "ptr (ptr, i64, i64, i64, i64, ptr, i64)"
 KINDS: Final = {
     "int8": 0, "int16": 1, "int32": 2, "int64": 3, "uint8": 4, "bool": 4, "float32": 5, "float64": 6,
+    "uint16": 7, "uint32": 8, "uint64": 9,
 }  # fmt: skip
 """Numbers of the dtypes whose elements have an order."""
 NAN: Final = {"float32": (1 << 32) - 1, "float64": -1}
@@ -67,7 +68,8 @@ def _each_key(f: FunctionBuilder, body: Callable[[Value, Value], None]) -> None:
     labels = {number: f.label("kind") for number in numbers}
     after = f.label("after")
     f.switch(kind, labels[numbers[-1]], {n: labels[n] for n in numbers[:-1]})
-    keys = {**{n: _whole(8 << n) for n in range(4)}, 4: _byte, 5: _float32, 6: _float64}
+    keys = {**{n: _whole(8 << n) for n in range(4)}, 4: _natural(8), 5: _float32, 6: _float64}
+    keys |= {7: _natural(16), 8: _natural(32), 9: _natural(64)}
     for number, label in labels.items():
         f.start(label, falls_through=False)
         with f.loop(count) as k:
@@ -87,8 +89,14 @@ def _whole(bits: int) -> Callable[[FunctionBuilder, Value], Value]:
     return key
 
 
-def _byte(f: FunctionBuilder, address: Value) -> Value:
-    return f.convert("zext", f.load(address, "i8", ", align 1"), "i64")
+def _natural(bits: int) -> Callable[[FunctionBuilder, Value], Value]:
+    """The key of an int without a sign."""
+
+    def key(f: FunctionBuilder, address: Value) -> Value:
+        value = f.load(address, f"i{bits}", ", align 1")
+        return value if bits == 64 else f.convert("zext", value, "i64")
+
+    return key
 
 
 def _float32(f: FunctionBuilder, address: Value) -> Value:

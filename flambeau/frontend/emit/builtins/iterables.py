@@ -8,7 +8,7 @@ from functools import partial
 from flambeau.frontend.emit.call_expressions import emit_arguments
 from flambeau.frontend.emit.float_powers import about_power
 from flambeau.frontend.emit.flow import LoopState
-from flambeau.frontend.emit.schema_matching import call_operator
+from flambeau.frontend.emit.schema_matching import as_int, call_operator
 from flambeau.frontend.emit.values.simple_value import ItemIteration, SimpleValue, UnrolledIteration
 from flambeau.frontend.emit.values.sugared import Emitter, Iteration, Sugared
 from flambeau.frontend.emit.values.tuple_values import TupleValue
@@ -241,7 +241,7 @@ def emit_range(e: Emitter, tree: Apply, hint: Type | None, name: str = "range") 
             actual = value.static_type.annotation
             text = f"all inputs of {name} must be ints, found {actual} in argument {index}{about_power(value)}"
             raise CompileError(text, tree.range)
-        values.append(value)
+        values.append(as_int(e, where, value))
     if len(values) == 1:
         return RangeValue(None, values[0], None)
     step = values[2] if len(values) == 3 else e.constant(1)

@@ -20,7 +20,7 @@ from flambeau.analysis.operator_rules import result_types
 from flambeau.frontend.emit.values.sugared import Emitter
 from flambeau.ir.graph import Node, Value
 from flambeau.schema.array_type import ArrayType, array_of, shown_array
-from flambeau.schema.dtype import DType, from_numpy_dtype
+from flambeau.schema.dtype import DType, from_numpy_dtype, int64, uint64
 from flambeau.schema.element_type import element_of, kinds_of
 from flambeau.schema.types import BOOL, COMPLEX, FLOAT, INT, ListType, TensorType, TupleType, Type
 from flambeau.util.errors import CompileError
@@ -128,6 +128,8 @@ def as_number(e: Emitter, value: Value) -> Value:
     if not isinstance(type_, ArrayType) or type_.rank != 0 or type_.dtype is None:
         return value
     kind, number = _number_of(type_.dtype)
+    if type_.dtype is uint64:
+        value = converted(e, value, int64)
     return e.emit(kind, (value,), element_of(number, type_.dtype))
 
 

@@ -17,14 +17,15 @@ from typing import Any, Final
 import numpy as np
 
 from flambeau.frontend.emit.beginnings import begin_as_scalars
+from flambeau.frontend.emit.numpy import unsigned_elements as unsigned
 from flambeau.frontend.emit.numpy.array_promotion import BINARY as FUNCTIONS
 from flambeau.frontend.emit.numpy.array_promotion import asked, constant_number, element_sample, samples
 from flambeau.frontend.emit.schema_matching import call_operator
 from flambeau.frontend.emit.values.sugared import Emitter
 from flambeau.ir.graph import Value
 from flambeau.schema import registry
-from flambeau.schema.dtype import DType, bool_, float64, int64
-from flambeau.schema.element_type import element_of, is_element, kinds_of
+from flambeau.schema.dtype import DType, bool_, float64, int64, uint64
+from flambeau.schema.element_type import PYTHON, element_of, is_element, kinds_of
 from flambeau.schema.rule_tables import RuleTable
 from flambeau.schema.types import BOOL, COMPLEX, FLOAT, INT, FloatType, IntType, NumberType, Type, is_number
 from flambeau.util.errors import CompileError
@@ -34,7 +35,7 @@ AMBIGUOUS: Final = (
     "this number is {first} on one way here and {second} on another, and NumPy computes otherwise with one than with "
     "the other: start it as {dtype}(...), or make it a number of Python each time, with {python}(...)"
 )
-NARROW_INTS: Final = frozenset({"int8", "int16", "int32", "uint8"})
+NARROW_INTS: Final = frozenset({"int8", "int16", "int32", "uint8", "uint16", "uint32"})
 NARROW_FLOATS: Final = frozenset({"float16", "float32"})
 _STAYS: Final = frozenset({"%", "&", "|", "^", ">>"})
 """Operators that do not leave the range of their operands."""
@@ -73,6 +74,10 @@ def arithmetic(e: Emitter, where: SourceRange, op: str, left: Value, right: Valu
     if not dtypes:
         return plain(e, where, op, left, right)
     (dtype,) = dtypes
+    if dtype is uint64:
+        if any(uint64 in kinds_of(v.static_type) and not unsigned.is_unsigned(v) for v in (left, right)):
+            raise _ambiguous(e, where, left, right)
+        return unsigned.arithmetic(e, where, op, left, right)
     result = _computed(e, where, op, left, right, dtype, plain)
     result.set_type(element_of(result.static_type, *outcomes))
     return result
@@ -80,6 +85,14 @@ def arithmetic(e: Emitter, where: SourceRange, op: str, left: Value, right: Valu
 
 def comparison(e: Emitter, where: SourceRange, op: str, left: Value, right: Value, plain: Emit) -> Value:
     """`left op right` for a comparison of two numbers: floats of Python give way to floats of 16 and 32 bits."""
+    if uint64 in (*kinds_of(left.static_type), *kinds_of(right.static_type)):
+        if not all(uint64 not in kinds_of(v.static_type) or unsigned.is_unsigned(v) for v in (left, right)):
+            raise _ambiguous(e, where, left, right)
+        if FLOAT not in (left.static_type, right.static_type):
+            result = unsigned.comparison(e, where, op, left, right)
+            result.set_type(element_of(BOOL, bool_))
+            return result
+        left, right = (unsigned.as_float(e, where, v) if unsigned.is_unsigned(v) else v for v in (left, right))
     dtypes = {_common(where, k, m, left, right) for k, m in _pairs(left, right)}
     narrow = _narrow_float(e, where, dtypes, left, right)
     if narrow is not None:
@@ -106,6 +119,8 @@ def _narrow_float(
 def negative(e: Emitter, where: SourceRange, value: Value, name: str = "aten::neg") -> Value:
     """`-x`, or another operator of one number that gives a number of the same kind."""
     kinds = kinds_of(value.static_type)
+    if unsigned.is_unsigned(value):
+        return unsigned.of_one(e, where, name, value)
     function = of_scalars[name]
     dtypes = {asked(where, function, element_sample(k, value)) for k in kinds if k is not None}
     if value.static_type == BOOL:
@@ -145,7 +160,9 @@ def positive(e: Emitter, where: SourceRange, array: Value) -> Value:
 
 def rounded(e: Emitter, where: SourceRange, value: Value, dtype: DType) -> Value:
     """A number that was computed in 64 bits, as a scalar of a dtype."""
-    if (dtype.name in NARROW_INTS and value.static_type == INT) or dtype.name in NARROW_FLOATS:
+    if dtype is uint64 and value.static_type == INT:
+        value = unsigned.of_bits(e, unsigned.bits_of(e, value))
+    elif (dtype.name in NARROW_INTS and value.static_type == INT) or dtype.name in NARROW_FLOATS:
         value = call_operator(e, where, f"python::as_{dtype.name}", [value])
     elif dtype.name == "complex64":
         value = call_operator(e, where, "python::as_complex64", [value])
@@ -170,9 +187,15 @@ def as_python(e: Emitter, value: Value) -> Value:
 def stored(e: Emitter, where: SourceRange, value: Value, dtype: DType | None) -> Value:
     """A number that is about to be stored in an array: scalars of NumPy wrap, ints of Python have to fit."""
     kinds = kinds_of(value.static_type)
-    if dtype is None or dtype.name not in NARROW_INTS or value.static_type != INT or None in kinds or kinds == (dtype,):
+    if unsigned.is_unsigned(value):
+        is_float = dtype is not None and not dtype.is_integral
+        value = unsigned.as_float(e, where, value) if is_float else unsigned.bits_of(e, value)
+        return rounded(e, where, value, dtype) if dtype is not None and dtype.name in NARROW_INTS else value
+    if dtype is None or not dtype.is_integral or value.static_type != INT or kinds == (dtype,):
         return value
-    return rounded(e, where, value, dtype)
+    if kinds == PYTHON:
+        return value if dtype.is_signed else call_operator(e, where, f"python::within_{dtype.name}", [value])
+    return value if dtype.name not in NARROW_INTS or None in kinds else rounded(e, where, value, dtype)
 
 
 def within(e: Emitter, where: SourceRange, value: Value, dtype: DType) -> Value:
@@ -247,7 +270,7 @@ def _as_int(e: Emitter, where: SourceRange, value: Value) -> Value:
 
 def _as_float(e: Emitter, where: SourceRange, value: Value, dtype: DType) -> Value:
     """An operand as a float of a dtype."""
-    value = _as_int(e, where, value)
+    value = unsigned.as_float(e, where, value) if unsigned.is_unsigned(value) else _as_int(e, where, value)
     if dtype.name in NARROW_FLOATS and not _is_exact(value, dtype):
         return call_operator(e, where, f"python::as_{dtype.name}", [value])
     return call_operator(e, where, "aten::Float", [value]) if value.static_type == INT else value
@@ -269,7 +292,8 @@ def _computed(
 def _float(e: Emitter, where: SourceRange, op: str, left: Value, right: Value, dtype: DType, plain: Emit) -> Value:
     """Arithmetic of floats; what is narrow is rounded behind each operation."""
     is_narrow = dtype.name in NARROW_FLOATS
-    if is_narrow or op == "**" or BOOL in (left.static_type, right.static_type):
+    has_unsigned = unsigned.is_unsigned(left) or unsigned.is_unsigned(right)
+    if is_narrow or op == "**" or has_unsigned or BOOL in (left.static_type, right.static_type):
         left, right = (_as_float(e, where, v, dtype) for v in (left, right))
     result = _float_power(e, where, left, right) if op == "**" else plain(e, where, op, left, right)
     return call_operator(e, where, f"python::as_{dtype.name}", [result]) if is_narrow else result
@@ -301,12 +325,16 @@ def number_as(e: Emitter, where: SourceRange, value: Value, dtype: DType) -> Val
     type_: Type = value.static_type
     if not is_number(type_):
         raise CompileError(f"np.{dtype.name}(...) takes a number or an array here", where)
+    if dtype is uint64:
+        return unsigned.from_number(e, where, value)
     if dtype is bool_:
         result = value if type_ == BOOL else call_operator(e, where, "aten::Bool", [value])
     elif dtype.is_complex:
         result = value if type_ == COMPLEX else call_operator(e, where, "aten::Complex", [value])
     elif dtype.is_floating_point:
         result = _as_float(e, where, value, dtype)
+    elif unsigned.is_unsigned(value):
+        result = unsigned.bits_of(e, value)
     else:
         result = value
         if isinstance(type_, IntType):

@@ -16,11 +16,10 @@ from flambeau.frontend.emit.schema_matching import call_operator
 from flambeau.frontend.emit.values.sugared import Given
 from flambeau.ir.graph import Value
 from flambeau.schema.array_type import ArrayType, array_of
-from flambeau.schema.dtype import DType, bool_, by_code
+from flambeau.schema.dtype import DType, bool_, by_code, uint64
 from flambeau.schema.types import INT, FloatType, is_number
 from flambeau.util.errors import CompileError
 
-UNSIGNED: Final = "{name} of unsigned integers: x.astype(np.int64) first, as sums of unsigned integers are uint64"
 DTYPE: Final = "{name} takes a dtype that is written out, as in dtype=np.float64, so that the result's is known"
 MEANS: Final = "a mean in whole numbers is rounded towards 0: np.trunc(x.mean()) says so"
 INITIAL: Final = "{name} takes a number as initial="
@@ -36,7 +35,8 @@ def fold(name: str, whole: str = "", *, floats: bool = False) -> Method:
 
     def emit(c: Call) -> Value:
         axes, dtype, initial, mask = c.axes(), named_dtype(c), _initial(c), _mask(c)
-        _check_dtype(c, name, axes, dtype)
+        dtype = unsigned_sum(c) if dtype is None and name in ("sum", "prod") else dtype
+        _check_dtype(c, name, dtype)
         array = c.floats() if floats and dtype is None else c.array
         array = array if dtype is None else arrays.converted(c.e, array, dtype)
         array = array if mask is None else _left(c, name, array, mask, initial)
@@ -54,10 +54,8 @@ def fold(name: str, whole: str = "", *, floats: bool = False) -> Method:
     return emit
 
 
-def _check_dtype(c: Call, name: str, axes: list[int] | None, dtype: DType | None) -> None:
-    """Raise CompileError for sums and means in dtypes that they have not here."""
-    if name in ("sum", "prod") and axes is not None and dtype is None:
-        check_signed(c)
+def _check_dtype(c: Call, name: str, dtype: DType | None) -> None:
+    """Raise CompileError for means in whole numbers."""
     if name == "mean" and dtype is not None and not (dtype.is_floating_point or dtype.is_complex):
         raise CompileError(MEANS, c.where)
 
@@ -160,19 +158,17 @@ def spread(name: str) -> Method:
     return emit
 
 
-def check_signed(c: Call) -> None:
-    """NumPy adds unsigned integers up in uint64, which arrays have not here."""
-    if dtype_and_rank(c.array, c.where)[0].name.startswith("uint"):
-        raise CompileError(UNSIGNED.format(name=c.name), c.where)
+def unsigned_sum(c: Call) -> DType | None:
+    """The dtype in which NumPy adds unsigned integers up; None for other elements."""
+    dtype, _ = dtype_and_rank(c.array, c.where)
+    return uint64 if dtype.is_integral and not dtype.is_signed else None
 
 
 def scan(name: str) -> Method:
     """`x.cumsum(axis=None, dtype=None)`."""
 
     def emit(c: Call) -> Value:
-        dtype, axis = named_dtype(c), c.number("axis")
-        if dtype is None:
-            check_signed(c)
+        dtype, axis = named_dtype(c) or unsigned_sum(c), c.number("axis")
         array = c.array if dtype is None else arrays.converted(c.e, c.array, dtype)
         array, axis = (c.op("reshape", array, [-1]), 0) if axis is None else (array, axis)
         options = {} if dtype is None else {"dtype": c.e.constant(dtype.code, INT)}

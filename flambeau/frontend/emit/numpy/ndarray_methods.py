@@ -12,7 +12,7 @@ import numpy as np
 
 from flambeau.frontend.emit.implicit_conversions import pack_list, pack_tuple, unpack_tuple
 from flambeau.frontend.emit.numpy import array_promotion as arrays
-from flambeau.frontend.emit.numpy.array_promotion import as_number, dtype_and_rank
+from flambeau.frontend.emit.numpy.array_promotion import as_number, dtype_and_rank, is_array
 from flambeau.frontend.emit.numpy.dtype_names import dtype_named, with_dtype
 from flambeau.frontend.emit.numpy.folds import fold, scan, spread
 from flambeau.frontend.emit.numpy.method_calls import Call, Method, constant_int, constant_text
@@ -214,6 +214,8 @@ def _take(c: Call) -> Value:
     if isinstance(indices.static_type, ListType):
         indices = c.op("tensor", indices)
         indices.set_type(array_of(int64, 1))
+    if is_array(indices) and dtype_and_rank(indices, c.where)[0].is_integral:
+        indices = arrays.converted(c.e, indices, int64)
     return c.op("index_select", array, 0 if axis is None else axis, indices)
 
 

@@ -338,9 +338,6 @@ def makes_array(value: Any) -> bool:
 
 NO_DTYPE: Final = "arrays have no elements of {dtype} here: {instead}"
 _INSTEAD: Final = {
-    "uint16": "np.int32 holds all of its numbers",
-    "uint32": "np.int64 holds all of its numbers",
-    "uint64": "np.int64 has the same bits, as long as nothing is divided, compared or shifted to the right",
     "longdouble": "np.float64 is the widest",
     "clongdouble": "np.complex128 is the widest",
 }  # fmt: skip
