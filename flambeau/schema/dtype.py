@@ -131,8 +131,8 @@ uint32: Final = _declare("uint32", 28, np.uint32, Category.INTEGER, "UInt32", "u
 uint64: Final = _declare("uint64", 29, np.uint64, Category.INTEGER, "UInt64", "uint64_t")
 
 ALL: Final[tuple[DType, ...]] = (
-    bool_, uint8, int8, int16, int32, int64, float16, bfloat16, float32, float64, complex32, complex64, complex128,
-    uint16, uint32, uint64,
+    bool_, uint8, int8, int16, int32, int64, uint16, uint32, uint64, float16, bfloat16, float32, float64,
+    complex32, complex64, complex128,
 )  # fmt: skip
 qint8: Final = _declare("qint8", 12, [("qint8", np.int8)], Category.INTEGER, "QInt8", "c10::qint8")
 quint8: Final = _declare("quint8", 13, [("quint8", np.uint8)], Category.INTEGER, "QUInt8", "c10::quint8")
