@@ -106,6 +106,8 @@ QUANTIZED_STORAGES: Final = frozenset(("QUInt4x2Storage", "QUInt2x4Storage"))
 
 QUANTIZED_GLOBAL: Final = ("torch._utils", "_rebuild_qtensor")
 """Applied to storage, offset, sizes, strides, the scheme with its scales and zero points, and as the one below."""
+BYTES_GLOBAL: Final = ("torch._utils", "_rebuild_tensor_v3")
+"""Applied to what the one below is, of a storage of bytes, and the dtype."""
 TENSOR_GLOBAL: Final = ("torch._utils", "_rebuild_tensor_v2")
 """Applied to storage, offset, sizes, strides, requires_grad, an empty OrderedDict, and maybe a dict of flags."""
 PICKLE_MODULE: Final = "torch.jit._pickle"

@@ -158,6 +158,22 @@ def test_archives_keep_them() -> None:
     assert theirs.uint16.dtype is torch.uint16
 
 
+def test_files_of_tensors_keep_them(tmp_path: Any) -> None:
+    path = str(tmp_path / "tensors.pt")
+    values = {d: flambeau.from_numpy(np.array([[1, np.iinfo(d).max], [3, 4]], d)).t() for d in DTYPES}
+    flambeau.save(values, path)
+    loaded = flambeau.load(path)
+    for d in DTYPES:
+        assert np.array_equal(loaded[d].numpy(), values[d].numpy())
+        assert loaded[d].stride() == (1, 2)
+    torch = pytest.importorskip("torch", reason="PyTorch is not installed")
+    for d, theirs in torch.load(path).items():
+        assert np.array_equal(theirs.numpy(), values[d].numpy())
+    torch.save({d: torch.from_numpy(v.numpy())[1:] for d, v in values.items()}, path)
+    for d, ours in flambeau.load(path).items():
+        assert np.array_equal(ours.numpy(), values[d].numpy()[1:])
+
+
 def torchs(torch: Any) -> dict[str, Callable[[Any], Any]]:
     """What PyTorch computes of them."""
     return {

@@ -24,9 +24,11 @@ from flambeau.serialize.archive_reader.container_reader import Container
 from flambeau.serialize.archive_reader.limits import exceeded
 from flambeau.serialize.archive_reader.pickle_machine import PickleError, PickleMachine, check_key, shown
 from flambeau.serialize.archive_reader.storage_reader import (
+    UNTYPED,
     MapLocation,
     Storages,
     StoredMemory,
+    as_elements,
     storage_kind,
     tensor_of,
 )
@@ -128,6 +130,13 @@ def _tensor(storage: Any, offset: Any, sizes: Any, strides: Any, grad: Any, hook
     return tensor_of(storage, offset, sizes, strides, grad, flags)
 
 
+def _tensor_of_bytes(
+    storage: Any, offset: Any, sizes: Any, strides: Any, grad: Any, hooks: Any, dtype: Any, flags: Any = None
+) -> Any:
+    """A tensor of elements whose storages have no class of their own."""
+    return tensor_of(as_elements(storage, dtype), offset, sizes, strides, grad, flags)
+
+
 NO_SCALE: Final = "its elements stand for numbers by a scale and a zero point, and the tensor has none"
 
 
@@ -217,6 +226,7 @@ _SPARSE = "it is a sparse tensor, and Flambeau has none: call to_dense() before 
 _TYPED_LISTS: Final = {"build_intlist": (int,), "build_doublelist": (float, int), "build_boollist": (bool,)}
 _FUNCTIONS: Final[dict[tuple[str, str], Function]] = {
     ("torch._utils", "_rebuild_tensor_v2"): Function("_rebuild_tensor_v2", _tensor, 6, 7),
+    ("torch._utils", "_rebuild_tensor_v3"): Function("_rebuild_tensor_v3", _tensor_of_bytes, 7, 8),
     ("torch._utils", "_rebuild_parameter"): Function("_rebuild_parameter", _parameter, 3, 3),
     ("torch._utils", "_rebuild_qtensor"): Function("_rebuild_qtensor", _quantized, 7, 7),
     ("torch._utils", "_rebuild_sparse_tensor"): Function("_rebuild_sparse_tensor", _refused(_SPARSE), 0, 99),
@@ -264,6 +274,8 @@ class Names:
                 raise PickleError(f"it holds an object of class {module}.{name}, which only archives of programs can")
             qualified = f"{module}.{name}"
             return ProgramClass(qualified, self._objects.named(qualified))
+        if module == "torch.storage" and name == UNTYPED.name:
+            return UNTYPED
         if module == "torch" and (name in STORAGES or name in QUANTIZED_STORAGES):
             return storage_kind(name)
         if module == "torch" and name in _QSCHEMES:

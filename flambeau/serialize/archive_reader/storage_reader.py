@@ -12,7 +12,7 @@ from flambeau.cuda.devices import numbered
 from flambeau.cuda.tensors import on_device
 from flambeau.ops.meta_tensors import empty
 from flambeau.schema.device import CPU, META, Device
-from flambeau.schema.dtype import DType
+from flambeau.schema.dtype import DType, uint8
 from flambeau.serialize.archive_format import STORAGES
 from flambeau.serialize.archive_reader.container_reader import Container
 from flambeau.serialize.archive_reader.limits import LoadLimits, exceeded
@@ -70,6 +70,23 @@ class TensorShape:
     strides: tuple[int, ...]
     device: Device
     requires_grad: bool
+
+
+UNTYPED: Final = StorageKind("UntypedStorage", uint8)
+"""The class of storages that are bytes: what elements they are is written beside each tensor."""
+
+
+def as_elements(storage: Any, dtype: Any) -> Any:
+    """The bytes of a storage as elements. Raises PickleError for another storage, and what is no dtype of tensors."""
+    if not isinstance(storage, StoredMemory) or storage.kind is not UNTYPED:
+        raise PickleError("a tensor whose dtype is written beside it is made of something that is no untyped storage")
+    if not isinstance(dtype, DType) or dtype.is_quantized or storage.count % dtype.itemsize:
+        raise PickleError(f"storage '{storage.key}' of {storage.count} bytes holds no elements of {shown(dtype)}")
+    row = None if storage.row is None else call("aten::view", storage.row, dtype)
+    return StoredMemory(
+        StorageKind(UNTYPED.name, dtype), storage.key, storage.count // dtype.itemsize, storage.device, row,
+        storage.limits,
+    )  # fmt: skip
 
 
 class Storages:

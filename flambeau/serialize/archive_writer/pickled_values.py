@@ -53,6 +53,9 @@ class Names(Protocol):
 class ValuePickler:
     """Writes the values of one pickle."""
 
+    is_program = True
+    """Whether they are those of a program."""
+
     def __init__(self, names: Names) -> None:
         self.stream = PickleStream()
         self.storages = StorageRecords()
@@ -137,7 +140,7 @@ class ValuePickler:
 
     def _anew(self, value: Any, type_: Type) -> None:
         if isinstance(value, Tensor):
-            write_tensor(self.stream, value, self.storages)
+            write_tensor(self.stream, value, self.storages, is_program=self.is_program)
         elif isinstance(value, list):
             self._list(value, self.type_within(type_, ListType, value))
         elif isinstance(value, dict):

@@ -3,8 +3,8 @@
 from __future__ import annotations
 
 from flambeau.schema.device import META
-from flambeau.schema.dtype import DType
-from flambeau.serialize.archive_format import QUANTIZED_GLOBAL, STORAGE_NAMES, TENSOR_GLOBAL
+from flambeau.schema.dtype import BARE_UNSIGNED, DType
+from flambeau.serialize.archive_format import BYTES_GLOBAL, QUANTIZED_GLOBAL, STORAGE_NAMES, TENSOR_GLOBAL
 from flambeau.serialize.archive_writer.container_writer import Bytes
 from flambeau.serialize.archive_writer.opcodes import PickleStream
 from flambeau.tensor.layout import contiguous_strides
@@ -32,14 +32,24 @@ class StorageRecords:
         return known
 
 
-def write_tensor(stream: PickleStream, tensor: Tensor, storages: StorageRecords) -> None:
-    """A tensor as the call that makes it again of its storage, or of a copy where its layout has no other form."""
+def write_tensor(
+    stream: PickleStream, tensor: Tensor, storages: StorageRecords, *, is_program: bool = True
+) -> None:
+    """A tensor as the call that makes it again of its storage, or of a copy where its layout has no other form.
+
+    Args:
+        stream: what is written to.
+        tensor: the tensor.
+        storages: those of the file.
+        is_program: whether it is one of a program. Elsewhere PyTorch writes unsigned words as bytes, with their dtype.
+    """
     if not _is_regular(tensor):
         tensor = _copied(tensor)
     is_quantized = isinstance(tensor, QuantizedTensor)
-    stream.name(*(QUANTIZED_GLOBAL if is_quantized else TENSOR_GLOBAL))
+    has_bytes = not is_program and tensor.dtype in BARE_UNSIGNED
+    stream.name(*(QUANTIZED_GLOBAL if is_quantized else BYTES_GLOBAL if has_bytes else TENSOR_GLOBAL))
     stream.begin_tuple()
-    _write_storage(stream, tensor, storages)
+    _write_storage(stream, tensor, storages, has_bytes=has_bytes)
     stream.plain(tensor.storage_offset())
     sizes = tuple(tensor._array.shape)
     _write_sizes(stream, sizes)
@@ -50,6 +60,8 @@ def write_tensor(stream: PickleStream, tensor: Tensor, storages: StorageRecords)
     stream.name("collections", "OrderedDict")
     stream.empty_tuple()
     stream.reduce()
+    if has_bytes:
+        stream.name("torch", tensor.dtype.name)
     stream.end_tuple()
     stream.reduce()
 
@@ -67,17 +79,20 @@ def _write_quantizer(stream: PickleStream, quantizer: Quantizer, storages: Stora
     stream.end_tuple()
 
 
-def _write_storage(stream: PickleStream, tensor: Tensor, storages: StorageRecords) -> None:
+def _write_storage(stream: PickleStream, tensor: Tensor, storages: StorageRecords, *, has_bytes: bool) -> None:
     storage, dtype = tensor._storage, tensor.dtype
     key = storages.key_of(storage, dtype)
     if stream.get(("storage", key)):
         return
     stream.begin_tuple()
     stream.plain("storage")
-    stream.name("torch", STORAGE_NAMES[dtype])
+    if has_bytes:
+        stream.name("torch.storage", "UntypedStorage")
+    else:
+        stream.name("torch", STORAGE_NAMES[dtype])
     stream.plain(key)
     stream.plain(str(tensor.device))
-    stream.plain(storage.nbytes() // dtype.itemsize)
+    stream.plain(storage.nbytes() // (1 if has_bytes else dtype.itemsize))
     stream.end_tuple()
     stream.persistent()
     stream.put(("storage", key))

@@ -76,6 +76,7 @@ class PlainPickler(ValuePickler):
     """Writes values without their types."""
 
     hint = HINT
+    is_program = False
 
     def __init__(self) -> None:
         super().__init__(_SameNames())
@@ -97,7 +98,7 @@ class PlainPickler(ValuePickler):
     def _anew(self, value: Any, type_: Type) -> None:
         if isinstance(value, Parameter):
             self.stream.name("torch._utils", "_rebuild_parameter")
-            write_tensor(self.stream, value.detach(), self.storages)
+            write_tensor(self.stream, value.detach(), self.storages, is_program=False)
             self.stream.plain(value.requires_grad)
             self._ordered()
             self.stream.close_tuple(3)
