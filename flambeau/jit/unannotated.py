@@ -16,6 +16,8 @@ import numpy as np
 
 from flambeau.codegen.callable_type import DispatchStub
 from flambeau.frontend.source.python_source import closure_variables, innermost_function, parameter_defaults
+from flambeau.frontend.trees.function_conversion import get_tree
+from flambeau.frontend.trees.tree_views import Apply, Select
 
 _NUMBERS: Final = frozenset((bool, int, float, complex))
 _TAKEN: Final = frozenset((*_NUMBERS, str, type(None), list, tuple, dict, np.ndarray))
@@ -53,15 +55,23 @@ def reads_arrays(function: FunctionType) -> bool:
     return any(isinstance(value, np.ndarray) for value in (*read, *around))
 
 
+def reads_size(fn: Any) -> bool:
+    """Whether a function reads `x.size` without calling it."""
+    trees = list(get_tree(fn).walk())
+    callees = {id(tree.callee) for tree in trees if isinstance(tree, Apply)}
+    return any(isinstance(tree, Select) and tree.name == "size" and id(tree) not in callees for tree in trees)
+
+
 def may_mean_arrays(fn: Any) -> bool:
     """Whether a function that has no meaning for tensors may have one for arrays: it names NumPy, what NumPy alone has,
-    or arrays, or has defaults.
+    or arrays, reads `x.size`, which tensors call, or has defaults.
     """
     inner = innermost_function(fn)
     code = inner.__code__
     names_numpy = any(inner.__globals__.get(name) is np for name in code.co_names)
     keywords = {name for constant in code.co_consts if isinstance(constant, tuple) for name in constant}
     names_numpy = names_numpy or bool(_OF_NUMPY & {*code.co_names, *keywords}) or reads_arrays(inner)
+    names_numpy = names_numpy or ("size" in code.co_names and reads_size(fn))
     return bool(unannotated_parameters(fn)) and (names_numpy or any(d is None for d in parameter_defaults(fn).values()))
 
 

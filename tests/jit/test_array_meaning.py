@@ -10,6 +10,7 @@ import pytest
 
 import flambeau
 from flambeau.jit.array_meaning import Meaning, meaning_of
+from flambeau.util.errors import CompileError
 
 
 def doubled(x):
@@ -180,3 +181,19 @@ def test_programs_on_declared_arrays_are_looked_at_before_a_call() -> None:
     scripted.compile(x[::-1])
     assert len(scripted.explain().compilations) == 1
     assert scripted.profile(x, n=3).result == doubled_deviation(x, 3)
+
+
+def mean_by_size(x):
+    s = 0
+    for i in range(x.shape[0]):
+        s += x[i]
+    return s / x.size
+
+
+def test_what_tensors_do_not_have_is_compiled_when_a_call_brings_arrays() -> None:
+    scripted = flambeau.script(mean_by_size)
+    for dtype in ("uint8", "int64", "float32"):
+        x = np.arange(5, dtype=dtype)
+        assert scripted(x) == mean_by_size(x)
+    with pytest.raises(CompileError, match="cannot be used as a value"):
+        flambeau.script(mean_by_size)(flambeau.ones(3))
