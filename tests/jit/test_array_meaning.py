@@ -196,4 +196,7 @@ def test_what_tensors_do_not_have_is_compiled_when_a_call_brings_arrays() -> Non
         x = np.arange(5, dtype=dtype)
         assert scripted(x) == mean_by_size(x)
     with pytest.raises(CompileError, match="cannot be used as a value"):
-        flambeau.script(mean_by_size)(flambeau.ones(3))
+
+        @flambeau.script
+        def of_tensors(x: flambeau.Tensor):
+            return x.sum() / x.size
