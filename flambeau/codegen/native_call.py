@@ -352,13 +352,8 @@ def _forward() -> NativeCode | None:
     return keep(code)
 
 
-def go_native(instance: Any, *, for_arrays: bool = True) -> None:
-    """From now on, calls of an instance of `NativeBase` that was prepared go through native code.
-
-    Args:
-        instance: the callable.
-        for_arrays: whether its fast paths may be given arrays of NumPy; its slow function is, if not.
-    """
+def go_native(instance: Any, way: str = "forward") -> None:
+    """From now on, calls of an instance of `NativeBase` that was prepared go through native code, one of `FORWARDS`."""
     code = _forward() if is_supported() else None
     if code is not None:
-        direct(instance, code.addresses[FORWARDS[not for_arrays]])
+        direct(instance, code.addresses[way])

@@ -6,7 +6,7 @@
 from __future__ import annotations
 
 import ctypes
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from typing import Any, NoReturn
 
 from flambeau.codegen import available, native_call
@@ -16,20 +16,46 @@ from flambeau.jit.array_errors import array_error
 from flambeau.jit.array_results import conversion_to_arrays, has_arrays_beside_others, is_array_itself
 from flambeau.schema.types import Type
 from flambeau.util.errors import ExecutionError
+from flambeau.util.record import dataclass
 
 Classes = tuple[type | None, ...]
 """The class that each argument must have in calls like one; None where the program declares what it takes."""
 
 
+@dataclass(frozen=True)
+class Parameters:
+    """What a program on arrays takes."""
+
+    names: tuple[str, ...]
+    """Interned, as those of calls are."""
+    positional: int
+    """How many may have arguments without names."""
+    defaults: tuple[Any, ...]
+    """What stands for each missing argument: a number, a text or None, or `MISSED` where there must be one."""
+
+    def by_place(self, args: Sequence[Any], named: Mapping[str, Any]) -> tuple[Any, ...] | None:
+        """All arguments by their places; None where one is missing, or none of these.
+
+        >>> Parameters(("x", "n"), 2, (MISSED, 3)).by_place([1], {})
+        (1, 3)
+        """
+        count = len(args)
+        if count > self.positional or not named.keys() <= set(self.names[count:]):
+            return None
+        pairs = zip(self.names[count:], self.defaults[count:], strict=True)
+        values = (*args, *[named.get(name, default) for name, default in pairs])
+        return None if any(value is MISSED for value in values) else values
+
+
 def array_call(
-    stub: DispatchStub, classes: Classes, defaults: Sequence[Any], type_: Type | None
+    stub: DispatchStub, parameters: Parameters, classes: Classes, type_: Type | None
 ) -> Callable[..., Any]:
     """A callable that serves calls by the fast paths of a program.
 
     Args:
         stub: has the fast paths.
+        parameters: of the program.
         classes: what arguments must be, None for what the program looks at.
-        defaults: of each parameter what stands for a missing argument, or `MISSED`.
         type_: of the result, in which arrays are arrays of NumPy; None where there are none.
     """
     conversion = None if type_ is None else conversion_to_arrays(type_)
@@ -37,29 +63,29 @@ def array_call(
         count = len(classes)
         words = ctypes.c_int64 * max(1, count)
         class_words = words(*[0 if cls is None else id(cls) for cls in classes])
-        default_words = words(*[0 if value is MISSED else id(value) for value in defaults])
+        default_words = words(*[0 if value is MISSED else id(value) for value in parameters.defaults])
+        names = words(*map(id, parameters.names))
         cell = ARRAY_CELL.pack(
-            targets=ctypes.addressof(stub.cell), count=count, classes=ctypes.addressof(class_words),
+            targets=ctypes.addressof(stub.cell), count=count, positional=parameters.positional,
+            names=ctypes.addressof(names), classes=ctypes.addressof(class_words),
             defaults=ctypes.addressof(default_words), conversion=0 if conversion is None else id(conversion),
             is_array=is_array_itself(type_), is_tuple=has_arrays_beside_others(type_), error=id(raise_for_arrays),
         )  # fmt: skip
-        kept = (stub, classes, tuple(defaults), conversion, class_words, default_words, cell)
+        kept = (stub, classes, parameters, conversion, class_words, default_words, names, cell)
         native = native_call.make_for_arrays(ctypes.addressof(cell), missed, kept)
         if native is not None:
             return native
-    return in_python(stub, classes, defaults, conversion)
+    return in_python(stub, parameters, classes, conversion)
 
 
 def in_python(
-    stub: DispatchStub, classes: Classes, defaults: Sequence[Any], conversion: Callable[[Any], Any] | None
+    stub: DispatchStub, parameters: Parameters, classes: Classes, conversion: Callable[[Any], Any] | None
 ) -> Callable[..., Any]:
     """What the native callable does, in Python."""
 
-    def serve(*args: Any) -> Any:
-        args = (*args, *defaults[len(args) :])
-        if len(args) > len(classes) or any(a is MISSED for a in args):
-            return MISSED
-        if any(cls is not None and type(a) is not cls for cls, a in zip(classes, args, strict=True)):
+    def serve(*passed: Any, **named: Any) -> Any:
+        args = parameters.by_place(passed, named)
+        if args is None or any(c is not None and type(a) is not c for c, a in zip(classes, args, strict=True)):
             return MISSED
         target = stub.target
         try:

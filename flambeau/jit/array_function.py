@@ -8,6 +8,7 @@ from __future__ import annotations
 
 import functools
 import inspect
+import sys
 from collections.abc import Callable, Collection, Mapping, Sequence
 from typing import Any, Final
 
@@ -21,7 +22,7 @@ from flambeau.frontend.closures.bound import Bound
 from flambeau.frontend.closures.template import Template, fitting_defaults
 from flambeau.jit.arguments import ArgumentError
 from flambeau.jit.array_arguments import CopiedArguments, lies_well
-from flambeau.jit.array_calls import Classes, array_call
+from flambeau.jit.array_calls import Classes, Parameters, array_call
 from flambeau.jit.array_errors import array_error
 from flambeau.jit.array_results import as_arrays
 from flambeau.jit.compiling import compiling, tidy
@@ -81,10 +82,7 @@ class ArrayFunction(ScriptFunction):
         self._template = template
         self._tree = lambda: template.tree
         self._names = [p.name for p in template.tree.decl.params]
-        self._has_places = not python.__code__.co_kwonlyargcount
-        named = self._names[len(self._names) - len(python.__defaults__ or ()) :]
-        defaults = dict(zip(named, python.__defaults__ or (), strict=False))
-        self._defaults = {name: value for name, value in defaults.items() if type(value) in _NUMBERS}
+        self._parameters = _parameters_of(python, self._names)
         self._arrays = [(p.name in arrays, k, p.name) for k, p in enumerate(template.tree.decl.params)]
         self._options = options
         self._generic = generic
@@ -102,30 +100,26 @@ class ArrayFunction(ScriptFunction):
         """Run it, compiled for such arrays. Raises CompileError for what the program does not mean with them."""
         # CPython comes here until something serves calls; then it jumps into native code, which asks that first.
         serve = self.stub.target
-        if serve is not None and not kwargs and not watchers.count.value:
-            result = serve(*args)
+        if serve is not None and not watchers.count.value:
+            result = serve(*args, **kwargs)
             if result is not MISSED:
                 return result
         return self._call_slowly(*args, **kwargs)
 
     def _call_slowly(self, *args: Any, **kwargs: Any) -> Any:
-        if kwargs or len(args) < len(self._names):
-            args, kwargs = self._in_order(args, kwargs)
-            serve = self.stub.target
-            if serve is not None and not kwargs and not watchers.count.value:
-                result = serve(*args)
-                if result is not MISSED:
-                    return result
-        return self._call_by_pattern(args, kwargs)
+        return self._call_by_pattern(*self._in_order(args, kwargs))
 
     def _in_order(self, args: tuple[Any, ...], kwargs: dict[str, Any]) -> tuple[tuple[Any, ...], dict[str, Any]]:
-        """The same arguments by their places, with defaults that are numbers or texts; as they are if any is wrong."""
-        rest = [kwargs.get(name, self._defaults.get(name, MISSED)) for name in self._names[len(args) :]]
-        is_incomplete = any(value is MISSED for value in rest)
-        if is_incomplete or not self._has_places or not kwargs.keys() <= set(self._names[len(args) :]):
-            self._check_names(args, kwargs)
+        """The same arguments by their places, with defaults, where all may be without names. Raises ArgumentError."""
+        count = self._parameters.positional
+        if not kwargs and len(args) == count == len(self._names):
             return args, kwargs
-        return (*args, *rest), {}
+        ordered = self._parameters.by_place(args, kwargs)
+        if ordered is None:
+            self._check_names(args, kwargs)
+        elif count == len(self._names):
+            return ordered, {}
+        return args, kwargs
 
     def _check_names(self, args: tuple[Any, ...], kwargs: dict[str, Any]) -> None:
         """Raise ArgumentError for arguments that are missing or unknown, before any of them says what is compiled."""
@@ -192,21 +186,22 @@ class ArrayFunction(ScriptFunction):
         if variant is None:
             variant = self.variants_cache.get_or_make(pattern, lambda cause: self._compiled(pattern))
         self._latest = variant
-        self._serve_by(variant, pattern, args)
+        self._serve_by(variant, pattern, self._parameters.by_place(args, kwargs))
         return variant
 
-    def _serve_by(self, variant: ScriptFunction[..., Any], pattern: Pattern, args: Sequence[Any]) -> None:
+    def _serve_by(
+        self, variant: ScriptFunction[..., Any], pattern: Pattern, args: tuple[Any, ...] | None
+    ) -> None:  # fmt: skip
         """Have calls like this one go by the fast paths of a variant; not where an argument is a container."""
         has_container = any(isinstance(part, tuple) and not isinstance(part[0], np.dtype) for part in pattern)
-        if has_container or len(args) != len(self._names):
+        if has_container or args is None:
             self.stub.target = None
             return
         classes = tuple([type(args[k]) if is_array else None for is_array, k, _ in self._arrays])
         if self._served is None or self._served[:2] != (variant, classes):
-            defaults = [self._defaults.get(name, MISSED) for name in self._names]
-            serve = array_call(variant._executor.stub, classes, defaults, variant.script_function.result)
+            serve = array_call(variant._executor.stub, self._parameters, classes, variant.script_function.result)
             self._served = (variant, classes, serve)
-            native_call.go_native(self)
+            native_call.go_native(self, "forward_named")
         self.stub.target = self._served[2]
 
     _served: tuple[ScriptFunction[..., Any], Classes, Callable[..., Any]] | None = None
@@ -268,6 +263,14 @@ class ArrayFunction(ScriptFunction):
 
 
 let_instances_be_native(ArrayFunction)
+
+
+def _parameters_of(python: Callable[..., Any], names: Sequence[str]) -> Parameters:
+    code, by_place = python.__code__, python.__defaults__ or ()
+    known = dict(zip(names[code.co_argcount - len(by_place) : code.co_argcount], by_place, strict=True))
+    known |= python.__kwdefaults__ or {}
+    defaults = [known[name] if type(known.get(name)) in _NUMBERS else MISSED for name in names]
+    return Parameters(tuple(map(sys.intern, names)), code.co_argcount, tuple(defaults))
 
 
 def _as_array(value: Any) -> Any:

@@ -73,10 +73,10 @@ class ArraysOrTensors(ScriptFunction):
         """Have calls like this one served by fast paths, and others looked at."""
         self._native_for = stub
         if not for_arrays:  # before these fast paths are asked, which take arrays for tensors
-            native_call.go_native(self, for_arrays=False)
+            native_call.go_native(self, "forward_tensors")
         prepare(self, stub, ArraysOrTensors.__call__)
         if for_arrays:
-            native_call.go_native(self)
+            native_call.go_native(self, "forward_named")
 
     def _is_for_arrays(self, args: tuple[Any, ...], kwargs: dict[str, Any]) -> bool:
         """Whether a call is one of the program on arrays."""

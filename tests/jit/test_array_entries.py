@@ -13,7 +13,7 @@ import pytest
 import flambeau
 from flambeau.codegen import native_call
 from flambeau.codegen.callable_type import MISSED, DispatchStub
-from flambeau.jit.array_calls import array_call, in_python
+from flambeau.jit.array_calls import Parameters, array_call, in_python
 from flambeau.jit.array_results import conversion_to_arrays
 from flambeau.schema.array_type import array_of
 from flambeau.schema.dtype import float64
@@ -24,13 +24,17 @@ CALLS = 6
 ARRAY = array_of(float64, 1)
 
 
-def both(target: Callable[..., Any], classes: Any, defaults: Any, type_: Type | None) -> list[Callable[..., Any]]:
+def both(
+    target: Callable[..., Any], classes: Any, defaults: Any, type_: Type | None, positional: int | None = None
+) -> list[Callable[..., Any]]:
     stub = DispatchStub()
     stub.target = target
     conversion = None if type_ is None else conversion_to_arrays(type_)
-    native = array_call(stub, classes, defaults, type_)
+    names = tuple(map(sys.intern, "xyz"[: len(classes)]))
+    parameters = Parameters(names, len(names) if positional is None else positional, defaults)
+    native = array_call(stub, parameters, classes, type_)
     assert isinstance(native, native_call._callable_type())
-    return [native, in_python(stub, classes, defaults, conversion)]
+    return [native, in_python(stub, parameters, classes, conversion)]
 
 
 def test_missing_arguments_are_defaults_and_other_classes_are_missed() -> None:
@@ -40,6 +44,16 @@ def test_missing_arguments_are_defaults_and_other_classes_are_missed() -> None:
         assert serve(ROW, 3, 1.5)[0] is ROW
         for wrong in ((), (ROW, 2.0), (ROW, True), (ROW, 2, 1), (ROW, 1, 0.5, 4)):
             assert serve(*wrong) is MISSED, wrong
+        assert serve(ROW, z=1.5)[1:] == (2, 1.5)
+        assert serve(z=1.5, x=ROW, y=4)[1:] == (4, 1.5)
+        for named in ({"z": 1.5}, {"x": ROW, "n": 1}, {"x": ROW, "y": 2.0}):
+            assert serve(**named) is MISSED, named
+        assert serve(ROW, x=ROW) is MISSED
+        assert serve(ROW, 2, y=2) is MISSED
+    for serve in both(lambda *args: args, (None, None), (MISSED, 2), None, positional=1):
+        assert serve(1) == (1, 2)
+        assert serve(1, y=3) == (1, 3)
+        assert serve(1, 3) is MISSED
     for serve in both(lambda: 7, (), (), None):
         assert serve() == 7
 
@@ -107,6 +121,28 @@ def test_functions_without_annotations_serve_numbers_and_tensors_in_turn() -> No
             assert isinstance(scripted(ROW, 3), np.ndarray)
         for _ in range(CALLS):
             assert isinstance(scripted(flambeau.tensor(ROW), flambeau.tensor(3.0)), flambeau.Tensor)
+
+
+@pytest.mark.parametrize("annotated", [False, True])
+def test_names_and_defaults(annotated: bool) -> None:
+    def plain(x, a=2.0, *, n=3):
+        return x * a + n
+
+    def declared(x: np.ndarray, a: float = 2.0, *, n: int = 3):
+        return x * a + n
+
+    python = declared if annotated else plain
+    scripted = flambeau.script(python)
+    for x in (ROW, ROW + 1) if annotated else (2, 3.0):
+        for _ in range(CALLS):
+            for named in ({}, {"a": 0.5}, {"n": 4}, {"n": 4, "a": 0.5}, {"n": 2.5} if not annotated else {}):
+                wanted, result = python(x, **named), scripted(x, **named)
+                assert type(result) is type(wanted)
+                assert np.array_equal(result, wanted)
+            assert np.array_equal(scripted(x, 1.5), python(x, 1.5))
+        for wrong, named in (((x, 1.0, 3), {}), ((x,), {"m": 1}), ((), {"a": 1.0}), ((x, 1.0), {"a": 1.0})):
+            with pytest.raises(TypeError):
+                scripted(*wrong, **named)
 
 
 def test_what_is_shown_is_of_the_last_call() -> None:

@@ -56,6 +56,36 @@ def span_of(fn: EmittedFunction, iterations: Iterations, trip: Register) -> Span
     return Span(functools.reduce(lambda a, b: e.intrinsic("smax", a, b), starts, number(0)), end)
 
 
+def all_fit(fn: EmittedFunction, iterations: Iterations, trip: Register, most: int) -> Register:
+    """Whether there are at most so many iterations, fewer than 2**23, and in all of them every index is within its
+    size: one comparison of what has a sign bit where one is not.
+
+    An index moves evenly, so that the first and the last say it for all. What the first leaves of the size, and how far
+    the last is from the first, are below 2**54 where it matters: so no difference is wrapped unless another term is
+    negative already.
+    """
+    e = fn.e
+    terms: dict[Register, None] = {memory.subtract(e, number(most), trip): None}
+    steps: dict[Register, None] = {}
+    last = e.binary("sub", trip, number(1))
+    for affine, size in iterations.needs:
+        first = first_of(e, affine)
+        left = memory.subtract(e, memory.subtract(e, size, number(1)), first)
+        terms |= dict.fromkeys((first, left))
+        if not affine.slope and affine.step is None:
+            continue
+        away = memory.multiply(e, last, number(affine.slope))
+        if affine.step is not None:
+            steps[affine.step] = None
+            away = memory.add(e, away, memory.multiply(e, last, affine.step))
+        if affine.slope > 0 or affine.step is not None:
+            terms[memory.subtract(e, left, away)] = None
+        if affine.slope < 0 or affine.step is not None:
+            terms[memory.add(e, first, away)] = None
+    fits = e.icmp("sge", functools.reduce(lambda a, b: e.binary("or", a, b), terms), number(0))
+    return e.binary("and", fits, are_small(e, list(steps))) if steps else fits
+
+
 def first_of(e: LaneEmitter, affine: Affine) -> Register:
     """The index of iteration 0."""
     first = number(affine.offset)

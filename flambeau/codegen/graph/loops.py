@@ -15,7 +15,7 @@ from flambeau.analysis.parallel_loops import is_parallel
 from flambeau.codegen.graph import bit_counts, counted_while, lanes_emit, meetings, memory
 from flambeau.codegen.graph.control import poll, rounds
 from flambeau.codegen.graph.emitted_function import EmittedFunction
-from flambeau.codegen.graph.hoisted_bounds_checks import Span, span_of
+from flambeau.codegen.graph.hoisted_bounds_checks import Span, all_fit, span_of
 from flambeau.codegen.graph.lanes import is_true, lane_schedule
 from flambeau.codegen.graph.lanes_emitter import Accesses
 from flambeau.codegen.graph.memory import number
@@ -55,21 +55,41 @@ def emit_loop(fn: EmittedFunction, node: Node) -> None:
     body = node.nested_blocks[0]
     trip, condition = fn.values.index(node.operand(0)), fn.values.truth(node.operand(1))
     carried = _start(fn, node, body)
-    counts = condition.text == "true" and is_true(body.returns[0])
     outer, fn.scope.iterations = fn.scope.iterations, None
     fn.scope.loop_depth += 1
     is_innermost, operators = _is_innermost(body), len(fn.parts.operators)
-    if counts and is_innermost:
-        _chunks(fn, body, carried, trip)
-    else:
-        first = _lanes_first(fn, node, carried, trip) if counts else None
-        further = _count_first(fn, node, carried) if is_innermost else None
-        _plain(fn, body, carried, trip, None if counts else further or condition, first or number(0))
+    _all_rounds(fn, node, carried, trip, condition, is_innermost=is_innermost)
     fn.scope.iterations = outer
     fn.scope.loop_depth -= 1
     fn.parts.tight_loops += is_innermost and len(fn.parts.operators) == operators
     for value, rep, slots in zip(node.results, carried.reps, carried.slots, strict=True):
         fn.values.set_new(value, fn.slots.load(slots, rep))
+
+
+def _all_rounds(
+    fn: EmittedFunction, node: Node, carried: _Carried, trip: Register, condition: Register, *, is_innermost: bool
+) -> None:
+    """The iterations of a loop, in the way that its kind has."""
+    body = node.nested_blocks[0]
+    begins = condition.text == "true"
+    counts = begins and is_true(body.returns[0])
+    if is_innermost and begins and (counts or memory.literal(trip) != counted_while.ENDLESS):
+        _counted(fn, body, carried, trip, may_stop=not counts)
+        return
+    first = _lanes_first(fn, node, carried, trip) if counts else None
+    further = _count_first(fn, node, carried) if is_innermost else None
+    _plain(fn, body, carried, trip, None if counts else further or condition, first or number(0))
+
+
+def _counted(fn: EmittedFunction, body: Block, carried: _Carried, trip: Register, *, may_stop: bool) -> None:
+    """An innermost loop of so many iterations, or fewer where it may stop."""
+    if not may_stop:
+        _chunks(fn, body, carried, trip)
+        return
+    stop = fn.e.label("stopped")
+    _chunks(fn, body, carried, trip, stop=stop)
+    fn.e.branch(stop)
+    fn.e.start(stop)
 
 
 def _lanes_first(fn: EmittedFunction, node: Node, carried: _Carried, trip: Register) -> Register | None:
@@ -188,17 +208,19 @@ def _plain(
 
 
 def _chunks(
-    fn: EmittedFunction, body: Block, carried: _Carried, trip: Register, moving: tuple[Value, Affine] | None = None
-) -> None:
+    fn: EmittedFunction, body: Block, carried: _Carried, trip: Register, moving: tuple[Value, Affine] | None = None,
+    stop: str = "",
+) -> None:  # fmt: skip
     """An innermost counted loop, in runs of many iterations with a poll before each; `moving` is a parameter of which
-    is known how it moves: then only the iterations that need no checks are run.
+    is known how it moves: then only the iterations that need no checks are run. A loop that may end earlier, by a
+    `break`, goes on at ``stop`` then.
     """
     e = fn.e
     lines_before, e.lines = e.lines, []
     iterations, accesses = Iterations(Register("", "i64", 1), e.counter, moving), Accesses()
-    fast = _copy(fn, body, carried, "fast", iterations, accesses)
+    fast = _copy(fn, body, carried, "fast", iterations, None if stop else accesses, stop)
     is_checked = bool(iterations.needs) and moving is None
-    checked = _copy(fn, body, carried, "checked", None, None) if is_checked else None
+    checked = _copy(fn, body, carried, "checked", None, None, stop) if is_checked else None
     e.lines = lines_before
     apart = meetings.iterations_of(e, accesses)
     span = span_of(fn, iterations, trip) if iterations.needs else Span(number(0), trip)
@@ -209,16 +231,18 @@ def _chunks(
     begins_fast = memory.literal(span.first) == 0
     if apart or (checked is not None and not begins_fast and len(checked.lines) > LARGEST_TWICE):
         _choosing(fn, fast, checked, span, trip, apart)
-        return
-    start = number(0)
-    if checked is not None and not begins_fast:
-        start = e.intrinsic("smax", e.intrinsic("smin", span.first, trip), number(0))
-        _run(fn, _copy(fn, body, carried, "before", None, None), number(0), start)
-    if checked is None:
-        _run(fn, fast, start, trip)
-        return
-    _run(fn, fast, start, span.end)
-    _run(fn, checked, e.intrinsic("smax", start, span.end), trip)
+    elif checked is None:
+        _run(fn, fast, number(0), trip)
+    else:
+        entry = _enter_whole(fn, all_fit(fn, iterations, trip, CHUNK), trip, fast.head)
+        start = number(0)
+        if not begins_fast:
+            start = e.intrinsic("smax", e.intrinsic("smin", span.first, trip), number(0))
+            _run(fn, _copy(fn, body, carried, "before", None, None, stop), number(0), start)
+        rest = e.intrinsic("smax", start, span.end)
+        _run(fn, checked, _run_entered(fn, fast, start, span.end, rest, entry), trip)
+        e.branch(entry.end)
+        e.start(entry.end)
 
 
 @dataclass(slots=True)
@@ -234,7 +258,7 @@ class _Copy:
 
 def _copy(
     fn: EmittedFunction, body: Block, carried: _Carried, stem: str, iterations: Iterations | None,
-    accesses: Accesses | None,
+    accesses: Accesses | None, stop: str = "",
 ) -> _Copy:  # fmt: skip
     """The iterations of an innermost loop, checked unless the fast ones are given."""
     e = fn.e
@@ -243,7 +267,7 @@ def _copy(
     copied = _Copy(e.label(stem), start, end, e.label("again"), e.lines)
     e.start(copied.head)
     fn.scope.iterations, e.accesses = iterations, accesses
-    _iterations(fn, body, carried, start, end, iterations)
+    _iterations(fn, body, carried, start, end, iterations, stop)
     e.branch(copied.again)
     fn.scope.iterations = e.accesses = None
     e.lines = before
@@ -269,6 +293,72 @@ def _run(fn: EmittedFunction, copied: _Copy, low: Register, high: Register) -> N
     e.start(copied.again)
     e.branch_if(e.icmp("slt", copied.end, high), chunk, after)
     e.start(after)
+
+
+@dataclass(slots=True)
+class _Entry:
+    """A way into the fast copy for all iterations at once."""
+
+    block: str
+    trip: Register
+    end: str
+    """Where the loop has done all."""
+
+
+def _enter_whole(fn: EmittedFunction, whole: Register, trip: Register, head: str) -> _Entry:
+    """Run all iterations by the fast copy, in one run, where they can be; else go on here. Short loops have little more
+    before their first iteration than one comparison then.
+    """
+    e = fn.e
+    all_, some, pieces, end = e.label("whole"), e.label("some"), e.label("pieces"), e.label("end")
+    e.raw(f"br i1 {whole}, label %{all_}, label %{pieces}, !prof !21")
+    e.start(all_)
+    e.branch_if(e.icmp("sgt", trip, number(0)), some, end)
+    e.start(some)
+    poll(fn, trip)
+    entry = _Entry(e.block, trip, end)
+    e.branch(head)
+    e.start(pieces)
+    return entry
+
+
+def _run_entered(
+    fn: EmittedFunction, copied: _Copy, low: Register, high: Register, rest: Register, entry: _Entry
+) -> Register:
+    """As `_run`, of a copy that has a way in for all iterations; gives from where on others run, which is ``rest``
+    unless nothing is left.
+    """
+    e = fn.e
+    chunk, more, after, before = e.label("chunk"), e.label("more"), e.label("after"), e.label("before")
+    start, until, limit, left = (Register(e.name(stem), "i64", 1) for stem in ("start", "until", "limit", "left"))
+    own_limit, own_left = Register(e.name("limit"), "i64", 1), Register(e.name("left"), "i64", 1)
+    e.branch(before)
+    e.start(before)
+    e.branch_if(e.icmp("slt", low, high), chunk, after)
+    e.start(chunk)
+    for register, first, later in ((start, low, copied.end), (own_limit, high, limit), (own_left, rest, left)):
+        e.raw(f"{register} = phi i64 [{first}, %{before}], [{later}, %{more}]")
+    _assume(fn, "sge", start)
+    size = e.intrinsic("smin", e.binary("sub nsw", own_limit, start), number(CHUNK))
+    _assume(fn, "sgt", size)
+    e.raw(f"{until} = add nuw nsw i64 {start}, {size}")
+    poll(fn, size)
+    here = e.block
+    e.branch(copied.head)
+    e.start(copied.head)
+    trip, zero = entry.trip, number(0)
+    ways = ((copied.start, zero, start), (copied.end, trip, until), (limit, trip, own_limit), (left, trip, own_left))
+    for register, whole, part in ways:
+        e.raw(f"{register} = phi i64 [{whole}, %{entry.block}], [{part}, %{here}]")
+    e.lines.extend(copied.lines[1:])
+    e.start(copied.again)
+    e.branch_if(e.icmp("slt", copied.end, entry.trip), more, entry.end)
+    e.start(more)
+    e.branch_if(e.icmp("slt", copied.end, limit), chunk, after)
+    e.start(after)
+    result = Register(e.name("rest"), "i64", 1)
+    e.raw(f"{result} = phi i64 [{rest}, %{before}], [{left}, %{more}]")
+    return result
 
 
 def _assume(fn: EmittedFunction, predicate: str, count: Register) -> None:
@@ -324,9 +414,12 @@ def _choosing(
 
 
 def _iterations(
-    fn: EmittedFunction, body: Block, carried: _Carried, start: Register, end: Register, iterations: Iterations | None
-) -> None:
-    """``for index in start..end`` with the body; falls out of it at the end."""
+    fn: EmittedFunction, body: Block, carried: _Carried, start: Register, end: Register, iterations: Iterations | None,
+    stop: str,
+) -> None:  # fmt: skip
+    """``for index in start..end`` with the body; falls out of it at the end, and goes to ``stop`` where the body ends
+    the loop.
+    """
     e = fn.e
     counter = e.slot("i64", 8)
     head, done = e.label("iteration"), e.label("done")
@@ -342,6 +435,10 @@ def _iterations(
     _round(fn, body, carried, index, affine)
     following = e.binary("add nuw nsw", index, number(1))
     e.raw(f"store i64 {following}, ptr {counter}")
+    if stop:
+        goes_on = e.label("goes_on")
+        e.branch_if(fn.values.truth(body.returns[0]), goes_on, stop)
+        e.start(goes_on)
     leaves = any(LEAVES in line for line in e.lines[first_line:])
     may_unroll = iterations is not None and (leaves or _is_chain(fn, carried))
     note = _noted(fn, "!22") if may_unroll and _is_plain(body, e.lines[first_line:]) else ""

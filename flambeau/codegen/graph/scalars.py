@@ -9,7 +9,7 @@ from flambeau.codegen.graph.emitted_function import EmittedFunction
 from flambeau.codegen.graph.native_values import Affine, CannotCompileError, Scalar
 from flambeau.codegen.graph.representation import Bool, Element, Float, Int
 from flambeau.codegen.graph.sincos import sine_or_cosine
-from flambeau.codegen.graph.whole_powers import whole_power
+from flambeau.codegen.graph.whole_powers import exponent_of, whole_power
 from flambeau.codegen.kernel.opset import OPS, result_dtype
 from flambeau.codegen.llvm.casts import cast
 from flambeau.codegen.llvm.emitter import Emitter, float_constant, int_constant
@@ -101,8 +101,10 @@ class Registers:
             return _OF_INTEGERS[op](self, args[0])
         if not supports(op, dtype.name):
             raise CannotCompileError(f"{op} on {dtype} has no native code")
-        if self._is_exact and op == "lgamma":
-            raise CannotCompileError("lgamma of a number is computed by Python")
+        power = self._power(*args) if op == "pow" else None
+        if power is not None:
+            return power
+        self._refuse_inexact(op)
         registers = [a.register for a in args]
         result = _folded(self._fn.e, op, registers)
         if result is None and self._fn.e.lanes > 1:
@@ -113,12 +115,27 @@ class Registers:
             result = lower(self._fn.e, op, registers, memory.element(dtype), self._trap)
         return Operand(result, dtype_named(result_dtype(op, tuple(a.dtype.name for a in args))), self._affine(op, args))
 
+    def _refuse_inexact(self, op: str) -> None:
+        if self._is_exact and op == "lgamma":
+            raise CannotCompileError("lgamma of a number is computed by Python")
+
+    def _power(self, base: Operand, exponent: Operand) -> Operand | None:
+        """A power by products, which of Python's floats are those that the C library gives; None for any exponent."""
+        known = exponent_of(exponent.register)
+        if known is None:
+            return None
+        if self._is_exact and memory.element(base.dtype).is_float:
+            power = whole_power(self._fn.e, base.register, exponent.register) if base.dtype.name == "float64" else None
+            return None if power is None else Operand(power, base.dtype)
+        result = base
+        for _ in range(known - 1):
+            result = self._apply("mul", result, base)
+        return result
+
     def _by_library(self, op: str, registers: list[Register]) -> Register:
         """A function of floats as Python's `math` computes it."""
         if op in ("sin", "cos"):
             return sine_or_cosine(self._fn.e, op, registers[0])
-        if op == "pow" and (power := whole_power(self._fn.e, *registers)) is not None:
-            return power
         return call_lanes(self._fn.e, op, tuple(registers))
 
     def _itself(self, x: Operand) -> Operand:

@@ -1,4 +1,4 @@
-"""The native entry of programs on arrays: missing arguments are defaults, tensors that come back are arrays.
+"""The native entry of programs on arrays: arguments may have names and defaults, tensors that come back are arrays.
 
 What a callable serves is data (`layouts.ARRAY_CELL`): arguments of the classes that the program was compiled for, which
 go to the fast paths of the program. It gives ``missed`` for others.
@@ -8,7 +8,7 @@ from __future__ import annotations
 
 from flambeau.codegen.layouts import ARRAY_CELL, ObjectLayouts
 from flambeau.codegen.llvm.builder import FunctionBuilder, ModuleBuilder
-from flambeau.codegen.llvm.checked_emitter import NULL
+from flambeau.codegen.llvm.checked_emitter import NULL, word
 from flambeau.codegen.llvm.emitter import Value
 from flambeau.codegen.llvm.entry import ARGUMENT_COUNT, new_module
 from flambeau.codegen.llvm.entry_forward import try_each
@@ -23,12 +23,12 @@ def arrays_module(layouts: ObjectLayouts) -> ModuleBuilder:
     _add_converted(m, layouts)
     _add_raise_error(m)
     f = m.function("ptr arrays", "ptr self", "ptr args", "i64 nargsf", "ptr names", exported=True)
-    self, args, nargsf, names = f.parameters
+    self, _, nargsf, _ = f.parameters
     cell = f.get(self, layouts.callable, "cell")
     count = f.get(cell, ARRAY_CELL, "count")
     passed = f.op("and", nargsf, ARGUMENT_COUNT)
-    f.require(f.op("and", f.is_null(names), f.compare("ule", passed, count)), "miss")
-    arguments = _with_defaults(f, cell, args, passed, count)
+    f.require(f.compare("ule", passed, f.get(cell, ARRAY_CELL, "positional")), "miss")
+    arguments = _by_place(f, cell, passed, count)
     with f.loop(count) as k:
         wanted = f.word_of(f.get(cell, ARRAY_CELL, "classes"), k, "ptr")
         actual = f.get(f.word_of(arguments, k, "ptr"), layouts.object, "type")
@@ -39,25 +39,37 @@ def arrays_module(layouts: ObjectLayouts) -> ModuleBuilder:
             f.ret(f.call("raise_error", f.get(cell, ARRAY_CELL, "error")))
         f.ret(f.call("converted", cell, answer))
 
-    try_each(f, f.get(cell, ARRAY_CELL, "targets", "ptr"), arguments, count, answered)
+    try_each(f, f.get(cell, ARRAY_CELL, "targets"), arguments, count, NULL, answered)
     f.start("miss")
     f.call("Py_IncRef", m.symbol("missed"))
     f.ret(m.symbol("missed"))
     return m
 
 
-def _with_defaults(f: FunctionBuilder, cell: Value, args: Value, passed: Value, count: Value) -> Value:
-    """The arguments, with defaults in the place of those that are missing."""
+def _by_place(f: FunctionBuilder, cell: Value, passed: Value, count: Value) -> Value:
+    """All arguments by place: those with names behind the others, and defaults for those that are missing."""
+    _, args, _, names = f.parameters
     before, fill, ready = f.block, f.label("fill"), f.label("ready")
-    f.branch_if(f.compare("eq", passed, count), ready, fill)
+    f.branch_if(f.op("and", f.is_null(names), f.compare("eq", passed, count)), ready, fill)
     f.start(fill)
     filled = f.array("ptr", count)
     f.copy(filled, args, f.op("mul", passed, 8), 8)
-    with f.loop(f.op("sub", count, passed)) as j:
-        k = f.op("add", passed, j)
-        default = f.word_of(f.get(cell, ARRAY_CELL, "defaults"), k, "ptr")
-        f.require(f.compare("ne", default, NULL), "miss")
-        f.store(f.at(filled, k, "ptr"), default)
+    missing = f.op("sub", count, passed)
+    defaults = f.at(f.get(cell, ARRAY_CELL, "defaults"), passed)
+    rest = f.at(filled, passed)
+    f.copy(rest, defaults, f.op("mul", missing, 8), 8)
+    named = f.choose(f.is_null(names), lambda: word(0), lambda: f.call("PyTuple_Size", names))
+    own_names = f.at(f.get(cell, ARRAY_CELL, "names"), passed)
+    with f.loop(named) as j:
+        name = f.call("PyTuple_GetItem", names, j)
+        search = f.loop(missing, word(-1))
+        with search as k:
+            is_it = f.compare("eq", f.word_of(own_names, k, "ptr"), name)
+            search.carry(f.pick(is_it, k, search.values[0]))
+        f.require(f.compare("sge", search.values[0], 0), "miss")
+        f.store(f.at(rest, search.values[0]), f.word_of(args, f.op("add", passed, j), "ptr"))
+    with f.loop(missing) as k:
+        f.require(f.compare("ne", f.word_of(rest, k, "ptr"), NULL), "miss")
     last = f.block
     f.start(ready)
     return f.joined_value([(args, before), (filled, last)])

@@ -1,7 +1,7 @@
 """Where calls of a scripted function go: to the fast paths of its dispatch stub, or else to its slow function.
 
-Nobody may be watching (tracers, interceptors of operators), there are no keywords, and a fast path serves the
-arguments: all else is for the slow function, which takes the callable itself before the arguments.
+Nobody may be watching (tracers, interceptors of operators), there are no keywords that fast paths do not know, and one
+of them serves the arguments: all else is for the slow function, which takes the callable itself before the arguments.
 """
 
 from __future__ import annotations
@@ -15,14 +15,15 @@ from flambeau.codegen.llvm.checked_emitter import NULL, word
 from flambeau.codegen.llvm.emitter import Value
 from flambeau.codegen.llvm.entry import ARGUMENT_COUNT
 
-FORWARDS = "forward", "forward_tensors"
+FORWARDS = "forward", "forward_tensors", "forward_named"
 """The functions of the module."""
 
 
 def forward_module(callable_: Layout, object_: Layout) -> ModuleBuilder:
     """A module with functions of the vectorcall signature on callables with these fields: ``cell``, the array of fast
     paths, which ends with 0; ``slow``; ``first``, what goes before the arguments, or 0. ``forward`` tries the fast
-    paths for all arguments, ``forward_tensors`` where none is an array of NumPy.
+    paths for all arguments, ``forward_tensors`` where none is an array of NumPy, ``forward_named`` for arguments with
+    names too; it is for callables that have nothing before the arguments.
     """
     m = ModuleBuilder(C_INTERFACE | NUMPY_INTERFACE)
     for name in FORWARDS:
@@ -30,12 +31,16 @@ def forward_module(callable_: Layout, object_: Layout) -> ModuleBuilder:
         self, args, nargsf, names = f.parameters
         count = f.op("and", nargsf, ARGUMENT_COUNT)
         no_watchers = f.compare("eq", f.load(m.symbol("watchers", "i64")), 0)
-        with f.when(f.op("and", no_watchers, f.is_null(names))):
+        takes_names = name == "forward_named"
+        with f.when(no_watchers if takes_names else f.op("and", no_watchers, f.is_null(names))):
             if name == "forward_tensors":
                 with f.loop(count) as k:
                     kind = f.get(f.word_of(args, k, "ptr"), object_, "type")
                     f.require(f.compare("ne", kind, m.symbol("ndarray")), "slow")
-            _try_fast_paths(f, self, callable_, args, count)
+            if takes_names:
+                try_each(f, f.get(self, callable_, "cell"), args, count, names, f.ret)
+            else:
+                _try_fast_paths(f, self, callable_, args, count)
         if name == "forward_tensors":
             f.start("slow")
         _call_slow(f, callable_, count)
@@ -53,11 +58,11 @@ def _try_fast_paths(f: FunctionBuilder, self: Value, callable_: Layout, args: Va
     f.start(ready)
     arguments = f.joined_value([(args, before), (shifted, shift)])
     number = f.joined_value([(count, before), (shifted_count, shift)])
-    try_each(f, cell, arguments, number, f.ret)
+    try_each(f, cell, arguments, number, NULL, f.ret)
 
 
 def try_each(
-    f: FunctionBuilder, cell: Value, arguments: Value, count: Value, answered: Callable[[Value], None]
+    f: FunctionBuilder, cell: Value, arguments: Value, count: Value, names: Value, answered: Callable[[Value], None]
 ) -> None:
     """Call the fast paths of a cell until one serves the arguments: `answered` ends the function with what it gives.
     There is a reference to a fast path during its call: another thread, or the call itself, may put another into its
@@ -72,7 +77,7 @@ def try_each(
     f.branch_if(f.is_null(fast_path), after, call)
     f.start(call)
     f.call("Py_IncRef", fast_path)
-    answer = f.call("PyObject_Vectorcall", fast_path, arguments, count, NULL)
+    answer = f.call("PyObject_Vectorcall", fast_path, arguments, count, names)
     f.call("Py_DecRef", fast_path)
     served = f.label("served")
     f.branch_if(f.compare("eq", answer, f.module.symbol("missed")), missed, served)

@@ -210,3 +210,67 @@ def test_c20_memory_that_may_not_be_written_is_not() -> None:
     assert outcome(native, (np.arange(40.0), 3.0)) == outcome(clipped, (np.arange(40.0), 3.0))
     with pytest.raises(RuntimeError, match="read"):
         native(flambeau.from_numpy(x), 3.0)
+
+
+def until(x: Tensor, start: int, n: int, limit: float) -> tuple[int, float]:
+    total, k = 0.0, -1
+    for i in range(n):
+        total += float(x[start + i])
+        if total > limit:
+            break
+        k = i
+    return k, total
+
+
+def first_of_rows(x: Tensor, by: int, rows: Tensor) -> int:
+    for i in range(x.size(0)):
+        if float(x[i]) * float(rows[i + by, i]) > 4.0:
+            return i
+        rows[i, i] = 0.5
+    return -1
+
+
+def skipping(x: Tensor, step: int, n: int) -> float:
+    total = 0.0
+    for i in range(n):
+        if float(x[i * step]) < -1.0:
+            continue
+        total = total * 0.5 + float(x[n - 1 - i])
+        if total < -3.0:
+            break
+    else:
+        total += 100.0
+    return total
+
+
+def test_loops_that_break_fail_and_stop_where_python_does() -> None:
+    x, large = RNG.standard_normal(40), (1 << 63) - 1
+    starts, counts = (0, 7, 39, -1, -40, -41), (0, 1, 33, 40, 41)
+    native = agree(until, *((x, s, n, limit) for s in starts for n in counts for limit in (1e9, 1.0)))
+    assert native_functions(native)
+    assert "goes_on" in native.llvm_ir
+    agree(until, *((x, s, 3, 1e9) for s in (large, large - 1, -large - 1)), python=False)
+    agree(until, (x[:0], 0, 3, 1.0), (x[:0], large, 2, 1.0), python=False)
+    rows = RNG.standard_normal((40, 40))
+    agree(first_of_rows, *((x, by, rows.copy()) for by in (0, 1, -1, 39, -40, -41)))
+    agree(skipping, *((x, step, n) for step in (0, 1, 2, -1, -2, 39, 1 << 40) for n in (0, 1, 2, 20, 40, 41)))
+
+
+def rows_between(pointers: Tensor, places: Tensor, values: Tensor, out: Tensor) -> None:
+    for i in range(out.size(0)):
+        total = 0.0
+        for k in range(int(pointers[i]), int(pointers[i + 1])):
+            total += float(values[k]) * float(values[int(places[k])])
+        out[i] = total
+
+
+def test_short_loops_run_whole_or_in_stretches() -> None:
+    values, places = RNG.standard_normal(30), RNG.integers(-30, 30, 30)
+    native = agree(
+        rows_between, (np.arange(0, 31, 5), places, values, np.zeros(6)),
+        (np.array([0, 0, 3, 3, 30, 30, 30]), places, values, np.zeros(6)),
+        (np.array([5, 2, -4, 9, 31, 2, 8]), places, values, np.zeros(6)),
+        (np.array([-30, -25, 5, 0, 0, 0, 0]), places, values, np.zeros(6)),
+        (np.array([0, 4, 9]), places + 60, values, np.zeros(2)),
+    )  # fmt: skip
+    assert "whole" in native.llvm_ir

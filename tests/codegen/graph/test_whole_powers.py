@@ -65,3 +65,42 @@ def test_powers_of_elements_are_those_of_numpy() -> None:
     function = flambeau.script(distances)
     for _ in range(3):
         assert function(x, y).tobytes() == distances(x, y).tobytes()
+
+
+def test_powers_of_tensors_elements_are_products() -> None:
+    def total(x: flambeau.Tensor, n: flambeau.Tensor):
+        s = 0.0
+        for i in range(len(x)):
+            s += float((x[i] - 0.5) ** 3)
+        k = 0
+        for i in range(len(n)):
+            k += int(n[i] ** 3)
+        return s, k
+
+    function = flambeau.script(total)
+    x = flambeau.randn(500, dtype=flambeau.float64)
+    n = flambeau.arange(-5, 60)
+    n[0] = 2**62 + 3
+    shifted = [v - 0.5 for v in x.tolist()]
+    wanted = 0.0
+    for v in shifted:
+        wanted += v * v * v
+    for _ in range(3):
+        assert function(x, n) == (wanted, sum(int(v**3) for v in n))
+    assert_native(function)
+
+
+def test_powers_side_by_side_are_those_of_python() -> None:
+    text = """
+def f(x: Tensor, y: Tensor):
+    for i in range(x.numel()):
+        y[i] = float(x[i]) ** {power}
+"""
+    rng = np.random.default_rng(4)
+    x = np.concatenate([rng.normal(size=3000), rng.normal(size=300) * 1e60, rng.normal(size=300) * 1e-60, [0.0, -0.0]])
+    for power in (2, 3):
+        function = flambeau.CompilationUnit(text.format(power=power)).f
+        for _ in range(3):
+            y = flambeau.zeros(len(x), dtype=flambeau.float64)
+            function(flambeau.tensor(x), y)
+            assert [v.hex() for v in y.tolist()] == [(v**power).hex() for v in x.tolist()]
