@@ -3,6 +3,9 @@
     python -m benchmarks.models FOLDER                          every archive whose first recorded call gives a value
     python -m benchmarks.models FOLDER --only 'nanogpt|lenet'   some of them
     python -m benchmarks.models FOLDER --gradients              calls that record gradients, which ONNX Runtime has not
+    python -m benchmarks.models FOLDER --kept figures.jsonl     goes on where a run was cut off, with its figures
+
+Each row is said (on stderr) as it comes; the table is printed at the end.
 
 `FOLDER` has `NAME.pt` and beside it `NAME.inputs.npz` (`flambeau.testing.archives`). Each model has a process of its
 own, in which its runners take turns on one thread. Figures are medians in microseconds of the processor's time, once
@@ -182,7 +185,9 @@ def measure(archive: Path, options: argparse.Namespace) -> dict[str, Any]:
     command += ["--rounds", str(options.rounds), "--seconds", str(options.seconds)]
     command += ["--gradients"] * options.gradients
     environment = {**os.environ, "OMP_NUM_THREADS": "1", "OPENBLAS_NUM_THREADS": "1", "FLAMBEAU_BACKGROUND": "off"}
-    done = subprocess.run(command, env=environment, capture_output=True, text=True, timeout=TIMEOUT, check=False)
+    done = subprocess.run(
+        command, env=environment, capture_output=True, text=True, timeout=options.timeout, check=False
+    )
     if done.returncode:
         raise RuntimeError((done.stderr.strip().splitlines() or ["it died"])[-1])
     figures: dict[str, Any] = json.loads(done.stdout.strip().splitlines()[-1])
@@ -191,6 +196,8 @@ def measure(archive: Path, options: argparse.Namespace) -> dict[str, Any]:
 
 def row(name: str, figures: dict[str, Any]) -> list[str]:
     """A line of the table."""
+    if "error" in figures:
+        return [name, figures["error"][:30], *["-"] * (len(HEAD) - 2)]
     engines = [figures.get(k) for k in ("flambeau", "torch.jit", "frozen", "onnxruntime")]
     ratios = [t and t / figures["flambeau"] for t in (engines[1], engines[3])]
     cells = [*(f"{t:,.1f}" if t else "-" for t in engines), *(f"{r:.2f}x" if r else "-" for r in ratios)]
@@ -206,6 +213,37 @@ def summary(rows: Sequence[dict[str, Any]], engine: str) -> str:
     return f"{engine}: geometric mean {mean:.2f}x over {len(ratios)} models, the least {min(ratios):.2f}x"
 
 
+def outcome(archive: Path, options: argparse.Namespace) -> dict[str, Any]:
+    """What becomes of one model: its figures, or why there are none."""
+    try:
+        return measure(archive, options)
+    except RuntimeError as error:
+        return {"error": str(error)}
+    except subprocess.TimeoutExpired:
+        return {"error": f"longer than {options.timeout:g} s"}
+
+
+def outcomes(options: argparse.Namespace) -> dict[str, dict[str, Any]]:
+    """What becomes of all models, by name, each said as it comes; those of the file of figures are not measured again,
+    but those without figures.
+    """
+    kept: Path | None = options.kept
+    lines = kept.read_text().splitlines() if kept is not None and kept.exists() else []
+    before = {name: figures for name, figures in map(json.loads, lines) if "error" not in figures}
+    known = {}
+    for archive in sorted(options.folder.glob("*.pt")):
+        name = archive.stem
+        recorded = archive.with_name(f"{name}.inputs.npz").exists()
+        if not recorded or (options.only and not re.fullmatch(options.only, name)):
+            continue
+        known[name] = before.get(name) or outcome(archive, options)
+        print("  ".join(row(name, known[name])), file=sys.stderr, flush=True)
+        if kept is not None and name not in before:
+            with kept.open("a") as file:
+                file.write(json.dumps([name, known[name]]) + "\n")
+    return known
+
+
 def main(arguments: Sequence[str] | None = None) -> int:
     """Measure and print."""
     parser = argparse.ArgumentParser(prog="python -m benchmarks.models", description=__doc__.partition("\n")[0])
@@ -215,6 +253,8 @@ def main(arguments: Sequence[str] | None = None) -> int:
     parser.add_argument("--seconds", type=float, default=0.05, help="seconds of a turn")
     parser.add_argument("--gradients", action="store_true", help="record gradients")
     parser.add_argument("--markdown", action="store_true", help="print Markdown")
+    parser.add_argument("--kept", type=Path, help="file of figures, a line a model, which is read first and added to")
+    parser.add_argument("--timeout", type=float, default=TIMEOUT, help="seconds that a model may take")
     parser.add_argument("--one", action="store_true", help="the folder is one archive: print its figures as JSON")
     options = parser.parse_args(arguments)
     if options.one:
@@ -222,20 +262,9 @@ def main(arguments: Sequence[str] | None = None) -> int:
         is_native, found = runners(options.folder, gradients=options.gradients)
         print(json.dumps({"native": is_native, **medians(found, options.rounds, options.seconds)}))
         return 0
-    table, known = [list(HEAD)], []
-    for archive in sorted(options.folder.glob("*.pt")):
-        recorded = archive.with_name(f"{archive.stem}.inputs.npz").exists()
-        if not recorded or (options.only and not re.fullmatch(options.only, archive.stem)):
-            continue
-        try:
-            figures = measure(archive, options)
-        except (RuntimeError, subprocess.TimeoutExpired) as error:
-            table.append([archive.stem, str(error)[:30], *["-"] * (len(HEAD) - 2)])
-            continue
-        known.append(figures)
-        table.append(row(archive.stem, figures))
-        if sys.stderr.isatty():
-            print(f"{len(known)} models", end="\r", file=sys.stderr)
+    by_name = outcomes(options)
+    table = [list(HEAD), *[row(name, figures) for name, figures in by_name.items()]]
+    known = [figures for figures in by_name.values() if "error" not in figures]
     print(printed(table, options.markdown))
     print()
     print(f"native from end to end: {sum(r['native'] for r in known)} of {len(known)}")

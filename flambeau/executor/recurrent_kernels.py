@@ -18,7 +18,7 @@ from flambeau.codegen.recurrent import launches, module
 from flambeau.codegen.recurrent import networks as networks
 from flambeau.codegen.recurrent.cells import CELLS
 from flambeau.codegen.recurrent.trained import LEAST_ROWS, TOGETHER_BYTES
-from flambeau.codegen.recurrent.words import BACKWARD, FORWARD, OUTER, PACK, PRODUCT, block
+from flambeau.codegen.recurrent.words import BACKWARD, FORWARD, OUTER, PACK, PRODUCT, PROJECTION, block
 from flambeau.util.at_hand import does_without
 from flambeau.util.inversions import RECURRENT_KERNELS
 
@@ -117,7 +117,8 @@ class Kernels:
         self._forward = module.forward(kind, dtype.name)
 
     def forward(
-        self, xs: Array, states: Sequence[Array], weights: Sequence[Array | None], table: Array, keeps: bool
+        self, xs: Array, states: Sequence[Array], weights: Sequence[Array | None], table: Array, keeps: bool,
+        projection: Array | None = None,
     ) -> tuple[Array, ...]:  # fmt: skip
         """All rows of all steps: outputs, hidden state and memory at the end; with `keeps`, also gates and the states
         before each step, for the way back.
@@ -128,8 +129,9 @@ class Kernels:
         w_ih, w_hh, b_ih, b_hh = weights
         assert w_ih is not None
         assert w_hh is not None
-        rows, units, cell, packing = len(xs), w_hh.shape[1], self.cell, self.packing
+        rows, shown, cell, packing = len(xs), w_hh.shape[1], self.cell, self.packing
         width, features = w_ih.shape
+        units = width // cell.gates
         hidden, memory = (np.array(s, order="C") for s in states)
         start, hidden_bias = self._biases(width, b_ih, b_hh)
         xs, start_step = rowwise(xs), 0
@@ -137,12 +139,13 @@ class Kernels:
             products = fresh((rows, width), self.dtype)
             packing.multiply(xs, packing.packed(w_ih), start, products)
             start, features, start_step = products, 0, products.strides[0]
-        folded = features + units
+        folded = features + shown
         panels = packing.panels(units, folded, cell.gates)
         if features:
             packing.fill(panels, w_ih, folded, cell.gates)
         packing.fill(panels, w_hh, folded, cell.gates, features)
-        output = fresh((rows, units), self.dtype)
+        output = fresh((rows, shown), self.dtype)
+        projected, words = self._projection(projection, len(hidden))
         kept = fresh((rows, cell.kept * units), self.dtype) if keeps else None
         self._forward(
             block(
@@ -150,9 +153,21 @@ class Kernels:
                 input_step=xs.strides[0], start=address(start), start_step=start_step,
                 hidden_bias=address(hidden_bias), panels=address(panels), hidden=address(hidden),
                 memory=address(memory), output=address(output), output_step=output.strides[0], kept=address(kept),
+                shown=shown, **words,
             )
         )  # fmt: skip
+        del projected  # which the words point to
         return output, hidden, memory, output[:0] if kept is None else kept
+
+    def _projection(self, weights: Array | None, batch: int) -> tuple[Any, dict[str, int]]:
+        """Words of a projection of hidden states, and what they point to."""
+        if weights is None:
+            return None, dict.fromkeys(PROJECTION, 0)
+        shown, units = weights.shape
+        arrays = self.packing.packed(weights), np.zeros(shown, self.dtype), fresh((batch, units), self.dtype)
+        code = module.code("product", self.dtype.name)
+        words = code.addresses["product"], *map(address, arrays)
+        return (code, arrays), dict(zip(PROJECTION, words, strict=True))
 
     def _biases(self, width: int, b_ih: Array | None, b_hh: Array | None) -> tuple[Array, Array | None]:
         """Where the sums of a row begin, and where the sum begins that is of the hidden state alone."""

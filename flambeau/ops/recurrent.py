@@ -84,22 +84,24 @@ def _as_one(
     F: Any, step: Step, xs: Tensor, batch_sizes: Tensor | None, state: State, weights: Weights, reverse: bool
 ) -> tuple[Tensor, State] | None:
     """The same by one loop over all steps, as one node of the tape if gradients are wanted. None where somebody watches
-    operators, for projections, and for what that loop does not compute.
+    operators, for gradients of projections, and for what that loop does not compute.
     """
-    if F is not OPERATORS or is_intercepted() or weights.w_hr is not None or not is_readable(xs):
+    if F is not OPERATORS or is_intercepted() or not is_readable(xs):
         return None
     kind, tensors = _KINDS[step], (weights.w_ih, weights.w_hh, weights.b_ih, weights.b_hh)
     arrays = [None if t is None else t._array for t in tensors]
-    starts = [s._array for s in state]
-    if not recurrent_arrays.fits(xs._array, starts, arrays, kind):
+    starts, projection = [s._array for s in state], None if weights.w_hr is None else weights.w_hr._array
+    if not recurrent_arrays.fits(xs._array, starts, arrays, kind, projection):
         return None
-    if is_grad_enabled() and is_asked((xs, *state, *tensors)):
+    if is_grad_enabled() and is_asked((xs, *state, *tensors, weights.w_hr)):
+        if projection is not None:
+            return None
         memory = state[1] if len(state) == 2 else wrap(np.empty(0, xs._array.dtype))
         operands = [xs, state[0], memory, *(t for t in tensors if t is not None)]
         outputs, *last = recurrent_layer(operands, kind, batch_sizes, reverse)[:3]
         return outputs, tuple(last[: len(state)])
     table = recurrent_layers.table_of(xs._array, None if batch_sizes is None else batch_sizes._array, reverse)
-    outputs, *last = recurrent_layers.run(kind, xs._array, starts, arrays, table, False)
+    outputs, *last = recurrent_layers.run(kind, xs._array, starts, arrays, table, False, projection)
     return wrap(outputs), tuple(map(wrap, last[: len(state)]))
 
 

@@ -21,6 +21,8 @@ from flambeau.util.record import dataclass
 FLOATS: Final = (np.dtype(np.float32), np.dtype(np.float64))
 GATES: Final = {"lstm": 4, "gru": 3, "rnn_tanh": 1, "rnn_relu": 1}
 """Blocks of rows of the weights, by the kind of cell."""
+PROJECTED: Final = "lstm"
+"""The kind of cell whose hidden state may be projected."""
 GRADIENTS: Final = {"lstm": 4, "gru": 4, "rnn_tanh": 1, "rnn_relu": 1}
 """Blocks of units that have gradients: of a gated unit, the two shares of the third gate."""
 STEP_ELEMENTS: Final = 1 << 11
@@ -99,11 +101,12 @@ class NumpyKernels:
     kind: str
 
     def forward(
-        self, xs: Array, states: Sequence[Array], weights: Sequence[Array | None], table: Array, keeps: bool
+        self, xs: Array, states: Sequence[Array], weights: Sequence[Array | None], table: Array, keeps: bool,
+        projection: Array | None = None,
     ) -> tuple[Array, ...]:  # fmt: skip
         """All rows of all steps: outputs, hidden state and memory at the end; with `keeps`, also gates and the states
         before each step, block by block, for the way back. `weights`: of the input and the hidden state, and their
-        biases, if any.
+        biases, if any. Nothing is kept with a `projection`.
         """
         w_ih, w_hh, b_ih, b_hh = weights
         assert w_ih is not None
@@ -117,8 +120,10 @@ class NumpyKernels:
                 here = slice(first, first + count)
                 old, old_memory = hidden[:count], memory[:count]
                 product = _biased(blas.dot(old, w_hh.T), b_hh)
-                output[here], following, gates = _FORWARD[self.kind](inputs[here], product, old, old_memory)
-                kept[here] = np.concatenate([*gates, old, *([old_memory] if memory.ndim == 2 else [])], axis=1)
+                shown, following, gates = _FORWARD[self.kind](inputs[here], product, old, old_memory)
+                output[here] = shown if projection is None else blas.dot(shown, projection.T)
+                if keeps:
+                    kept[here] = np.concatenate([*gates, old, *([old_memory] if memory.ndim == 2 else [])], axis=1)
                 hidden[:count], memory[:count] = output[here], following
         return output, hidden, memory, kept if keeps else output[:0]
 
@@ -198,17 +203,33 @@ def packed_table(sizes: Sequence[int], reverse: bool) -> Array:
     return np.ascontiguousarray(table[::-1]) if reverse else table
 
 
-def fits(xs: Array, states: Sequence[Array], weights: Sequence[Array | None], kind: str) -> bool:
+def fits(
+    xs: Array, states: Sequence[Array], weights: Sequence[Array | None], kind: str, projection: Array | None = None
+) -> bool:
     """Whether arrays are of one float dtype in which NumPy computes, and of sizes that belong together."""
-    dtype, w_hh = xs.dtype, weights[1]
+    w_hh = weights[1]
     assert w_hh is not None
-    if dtype not in FLOATS or any(a is not None and a.dtype != dtype for a in (*states, *weights)):
+    if not _are_alike((xs, *states, *weights, projection)) or (kind == "lstm" and len(states) != 2):
         return False
-    if (kind == "lstm" and len(states) != 2) or w_hh.ndim != 2 or xs.ndim not in (2, 3) or states[0].ndim != 2:
+    if w_hh.ndim != 2 or xs.ndim not in (2, 3) or states[0].ndim != 2:
         return False
-    units, width = w_hh.shape[1], GATES[kind] * w_hh.shape[1]
-    wanted = ((width, xs.shape[-1]), (width, units), (width,), (width,))
-    state = (states[0].shape[0], units)
+    if projection is not None and not _projects(projection, w_hh.shape[1], kind):
+        return False
+    shown, batch = w_hh.shape[1], len(states[0])
+    units = shown if projection is None else projection.shape[1]
+    width = GATES[kind] * units
+    wanted = ((width, xs.shape[-1]), (width, shown), (width,), (width,))
     return all(a is None or a.shape == shape for a, shape in zip(weights, wanted, strict=True)) and all(
-        s.shape == state for s in states
+        s.shape == shape for s, shape in zip(states, ((batch, shown), (batch, units)), strict=False)
     )
+
+
+def _are_alike(arrays: Sequence[Array | None]) -> bool:
+    """Whether those of some arrays that are there are of one float dtype in which NumPy computes."""
+    dtypes = {a.dtype for a in arrays if a is not None}
+    return len(dtypes) == 1 and dtypes <= set(FLOATS)
+
+
+def _projects(projection: Array, shown: int, kind: str) -> bool:
+    """Whether a matrix projects hidden states to so many numbers."""
+    return kind == PROJECTED and projection.ndim == 2 and len(projection) == shown

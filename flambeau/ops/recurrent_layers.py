@@ -55,12 +55,14 @@ def _rows(a: Array) -> Array:
 
 @np.errstate(all="ignore")
 def run(
-    kind: str, xs: Array, states: Sequence[Array], weights: Sequence[Array | None], table: Array, keeps: bool
+    kind: str, xs: Array, states: Sequence[Array], weights: Sequence[Array | None], table: Array, keeps: bool,
+    projection: Array | None = None,
 ) -> list[Array]:  # fmt: skip
-    """What the operator gives, on arrays that fit each other."""
+    """What the operator gives, on arrays that fit each other; nothing is kept with a projection of the hidden state."""
     complete = [*states, xs[:0]][:2] if len(states) < 2 else states
-    kernels = recurrent_arrays.kernels(kind, xs, states[0].shape[1], table)
-    output, *rest = kernels.forward(_rows(xs), complete, weights, table, keeps)
+    units = (states[0] if projection is None else projection).shape[1]
+    kernels = recurrent_arrays.kernels(kind, xs, units, table)
+    output, *rest = kernels.forward(_rows(xs), complete, weights, table, keeps, projection)
     return [output.reshape(*xs.shape[:-1], output.shape[1]), *rest]
 
 

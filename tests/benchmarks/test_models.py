@@ -43,6 +43,31 @@ def test_a_row_and_what_it_comes_to(folder: Path, capsys: pytest.CaptureFixture[
     assert "native from end to end: 1 of 1" in printed
 
 
+def test_rows_are_said_as_they_come_and_runs_go_on_where_they_were_cut_off(
+    folder: Path, tmp_path: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    kept = tmp_path / "figures.jsonl"
+    figures = {"native": True, "flambeau": 1.0, "torch.jit": 8.0}
+    kept.write_text(f"{json.dumps(['layers', {'error': 'it died'}])}\n{json.dumps(['layers', figures])}\n")
+    options = [str(folder), "--rounds", "1", "--seconds", "0.001", "--kept", str(kept)]
+    assert models.main(options) == 0
+    printed = capsys.readouterr()
+    assert "8.00x" in printed.out
+    assert printed.err.startswith("layers  yes")
+    assert len(kept.read_text().splitlines()) == 2
+    kept.unlink()
+    assert models.main(options) == 0
+    [line] = kept.read_text().splitlines()
+    name, measured = json.loads(line)
+    assert name == "layers"
+    assert measured["native"]
+
+
+def test_a_model_that_takes_too_long_says_so(folder: Path, capsys: pytest.CaptureFixture[str]) -> None:
+    assert models.main([str(folder), "--timeout", "0.01"]) == 0
+    assert "longer than 0.01 s" in capsys.readouterr().out
+
+
 def test_summaries_are_geometric_means() -> None:
     rows = [{"flambeau": 1.0, "torch.jit": 2.0}, {"flambeau": 4.0, "torch.jit": 2.0}, {"flambeau": 1.0}]
     assert models.summary(rows, "torch.jit") == "torch.jit: geometric mean 1.00x over 2 models, the least 0.50x"

@@ -3,17 +3,20 @@
 from __future__ import annotations
 
 import ctypes
+from collections.abc import Callable
 from functools import cache
-from typing import Final
+from math import prod
+from typing import Any, Final
 
 import numpy as np
 
 from flambeau.codegen.call_geometry import Output
-from flambeau.codegen.convolutions import channels
+from flambeau.codegen.convolutions import channel_rows, channels
 from flambeau.codegen.convolutions.activations import SYMBOL as ACTIVATED
 from flambeau.codegen.convolutions.followed import Followed
 from flambeau.codegen.convolutions.problem import LARGEST_OFFSET, Array, bits_of
 from flambeau.codegen.convolutions.run import linked, pieces_of
+from flambeau.codegen.convolutions.vectors import Floats
 from flambeau.codegen.convolutions.words import BLOCK_WORDS, CALL, CALL_AT, CHANNELS, NOTHING
 from flambeau.codegen.launches import Launch
 from flambeau.codegen.llvm.engine import NativeCode, engine
@@ -26,8 +29,10 @@ COPY_BYTES: Final = 160 << 10
 """Of a band's copy, about: it stays in the second cache."""
 PIXELS_TURNED: Final = 64
 """Results that are turned back at a time, at least."""
-NANOSECONDS_OF_PIXEL, NANOSECONDS_OF_TAP = 2.0, 0.2
-"""Of a vector, about."""
+NANOSECONDS_OF_PIXEL, NANOSECONDS_OF_VECTOR, NANOSECONDS_OF_TAP = 2.0, 0.5, 0.2
+"""Of a vector, about: of channels, which are turned, and of places."""
+FILLED: Final = 0.6
+"""How much of vectors is filled at least where places go in lanes."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -40,9 +45,9 @@ class WindowGeometry:
 
 
 @cache
-def _code(character: str) -> NativeCode:
+def _code(write: Callable[[Floats], str], symbol: str, character: str) -> NativeCode:
     """The code for a dtype."""
-    return linked(channels.channels_text, character, (channels.SYMBOL,))
+    return linked(write, character, (symbol,))
 
 
 def takes_channels(x: Array, w: Array, y: Array, groups: int) -> bool:
@@ -62,6 +67,8 @@ def channels_launch(
     followed: Followed, output: Output, x: Array, w: Array, y: Array, geometry: WindowGeometry
 ) -> Launch:  # fmt: skip
     """The launch for arrays that lie as these, which `takes_channels`."""
+    if goes_by_rows(x, w, y, geometry):
+        return _by_rows(followed, output, x, w, y, geometry)
     size, width = x.itemsize, engine().target.vector_bits // 8
     images, count, rows, columns = y.shape
     kernel = w.shape[2:]
@@ -95,16 +102,56 @@ def channels_launch(
         most=bits_of(followed.bounds[1], size),
         activation=0 if activation is None else activation.addresses[ACTIVATED],
     )  # fmt: skip
+    nanoseconds = images * blocks * rows * columns * (NANOSECONDS_OF_PIXEL + NANOSECONDS_OF_TAP * taps.size)
+    kept = words, where, taps, own, activation
+    code = _code(channels.channels_text, channels.SYMBOL, x.dtype.char)
+    return _launch(followed, output, size, count, (code, channels.SYMBOL, kept), images * blocks * bands, nanoseconds)
+
+
+def goes_by_rows(x: Array, w: Array, y: Array, geometry: WindowGeometry) -> bool:
+    """Whether places go in lanes: of windows that there is code for, where results fill vectors well enough."""
+    down, across = geometry.stride
+    is_known = w.shape[2:] == (channel_rows.SIZE,) * 2 and down == across and across in channel_rows.STEPS
+    lanes = engine().target.vector_bits // (8 * x.itemsize)
+    filled = y.shape[3] / (-(-y.shape[3] // lanes) * lanes)
+    return is_known and geometry.dilation == (1, 1) and y.shape[3] > lanes and filled >= FILLED
+
+
+def _by_rows(
+    followed: Followed, output: Output, x: Array, w: Array, y: Array, geometry: WindowGeometry
+) -> Launch:  # fmt: skip
+    """The launch for arrays of which places go in lanes."""
+    size, (images, count, rows, columns) = x.itemsize, y.shape
+    activation = followed.activation_code(x.dtype.char)
+    words = CHANNELS.pack(
+        channels=count, rows=rows, columns=columns, height=x.shape[2], width=x.shape[3], x_image=x.strides[0],
+        x_channel=x.strides[1], x_row=x.strides[2], before_rows=geometry.before[0], before_columns=geometry.before[1],
+        w_channel=w.strides[0], y_image=y.strides[0], y_channel=y.strides[1], y_row=y.strides[2],
+        least=bits_of(followed.bounds[0], size), most=bits_of(followed.bounds[1], size),
+        activation=0 if activation is None else activation.addresses[ACTIVATED],
+        step_columns=geometry.stride[1],
+    )  # fmt: skip
+    vectors = images * count * rows * -(-columns // (engine().target.vector_bits // (8 * size)))
+    nanoseconds = vectors * (NANOSECONDS_OF_VECTOR + NANOSECONDS_OF_TAP * prod(w.shape[2:]))
+    code = _code(channel_rows.channel_rows_text, channel_rows.SYMBOL, x.dtype.char)
+    symbol = channel_rows.SYMBOL
+    return _launch(followed, output, size, count, (code, symbol, (words, activation)), images * count, nanoseconds)
+
+
+def _launch(
+    followed: Followed, output: Output, size: int, count: int, run: tuple[NativeCode, str, tuple[Any, ...]],
+    units: int, nanoseconds: float,
+) -> Launch:  # fmt: skip
+    """The launch of some code, by its symbol, and what is kept for it, the words first."""
+    code, symbol, kept = run
     call = CALL.pack(
-        slices=ctypes.addressof(words), slice_count=1, eps=bits_of(followed.eps, size),
+        slices=ctypes.addressof(kept[0]), slice_count=1, eps=bits_of(followed.eps, size),
         is_scaled=int(followed.is_scaled), channels=count, y=1 + followed.inputs, **followed.places(1, NOTHING),
     )  # fmt: skip
     block = [0] * BLOCK_WORDS
     block[CALL_AT] = ctypes.addressof(call)
-    units = images * blocks * bands
-    nanoseconds = images * blocks * rows * columns * (NANOSECONDS_OF_PIXEL + NANOSECONDS_OF_TAP * taps.size)
     step, pieces = pieces_of(units, nanoseconds)
-    routine = Routine(_code(x.dtype.char), channels.SYMBOL, (words, call, where, taps, own, activation))
+    routine = Routine(code, symbol, (call, *kept))
     return Launch((output,), block, units, None, step, pieces, nanoseconds, routine=routine)
 
 

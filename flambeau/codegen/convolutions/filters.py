@@ -190,6 +190,12 @@ class _Part:
                 body(shape, f.op("add", first, f.op("mul", k, shape.filters)))
             first = f.op("add", first, f.op("mul", several, shape.filters))
 
+    def _is_put_directly(self, shape: TileShape) -> Value:
+        """Whether whole tiles put results where they go: those of blocks of positions are then those of all."""
+        f, width = self._f, shape.vectors * self._m.floats.lanes
+        is_even = f.compare("eq", f.op("urem", self._get["positions_each"], width), 0)
+        return f.all_of(self._is_direct, f.op("or", self.is_whole, is_even))
+
     def sum(self, shape: TileShape, number: Value, block: tuple[Value, Value, Value], lines_ahead: Value) -> None:
         """The sums of some filters at a block of positions: its start, how many it has, whether it is the last."""
         f, get, (start, count, is_end) = self._f, self._get, block
@@ -201,10 +207,11 @@ class _Part:
         )
         sums = f.moved(self._sums, f.op("mul", number, self._sums_step), at)
         direct = f.moved(self._y, f.op("mul", number, get["y_filter"]), at)
+        is_direct = self._is_put_directly(shape)
         f.call(
             f"filters_{shape.filters}", self._words, f.moved(self._x, at), weights, bias, sums, self._steps.table,
-            self._steps.count, count, f.pick(self._is_direct, direct, sums, "ptr"),
-            f.pick(self._is_direct, get["y_filter"], get["sums_bytes"]), scale, shift,
+            self._steps.count, count, f.pick(is_direct, direct, sums, "ptr"),
+            f.pick(is_direct, get["y_filter"], get["sums_bytes"]), scale, shift,
             f.pick(is_end, self._left_over, NULL, "ptr"), f.moved(weights, f.bytes_of(self._steps.first)),
             self._is_later, lines_ahead,
         )  # fmt: skip
@@ -212,7 +219,7 @@ class _Part:
     def finish(self, shape: TileShape, number: Value) -> None:
         """Results of the sums of some filters."""
         f, width = self._f, shape.vectors * self._m.floats.lanes
-        there = f.op("mul", f.op("sdiv", self.positions, width), f.pick(self._is_direct, width, 0))
+        there = f.op("mul", f.op("sdiv", self.positions, width), f.pick(self._is_put_directly(shape), width, 0))
         f.call(
             "finish_filters", self._words, self._y, f.moved(self._sums, f.op("mul", number, self._sums_step)),
             self._residual, self._images, self.positions, self._row_count, self._length, shape.filters, number, there,

@@ -11,6 +11,8 @@ SAVED, SAVED_BEYOND_CACHE = 1.05, 1.2
 """How many times as many vectors there must be otherwise, and where such copies do not stay in the second cache."""
 MOST_CHEAP = 8
 """Places left over behind whole vectors that take as long as a vector, about."""
+TILE_VECTORS, LEFT_OVER_COST, WEIGHTS_COST = 3, 1.4, 0.5
+"""Vectors of a whole tile, what one takes beside those, and what weights take, in vectors of whole tiles, about."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -91,3 +93,12 @@ def vectors_of(count: int, lanes: int) -> float:
     """How many vectors take as long as so many places: few left over are cheaper than one more."""
     left = count % lanes
     return count // lanes + (left / MOST_CHEAP if left <= lanes // 2 else 1)
+
+
+def vector_cost(count: int, lanes: int) -> float:
+    """What the tiles for so many places cost, in vectors of whole tiles, about: vectors that tiles leave over have the
+    weights for themselves, and each time weights come from a cache further away.
+    """
+    vectors = vectors_of(count, lanes)
+    over = vectors % TILE_VECTORS
+    return vectors - over + LEFT_OVER_COST * over + WEIGHTS_COST

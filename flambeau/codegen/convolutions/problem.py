@@ -22,8 +22,9 @@ from flambeau.codegen.convolutions.lines import (
     line_of,
     saved_by_shifts,
     shifted_line,
+    vector_cost,
 )
-from flambeau.codegen.convolutions.stages import POSITIONS_TOGETHER, Stage, meet, spread, stage_of
+from flambeau.codegen.convolutions.stages import Stage, meet, spread, stage_of
 from flambeau.codegen.convolutions.tile import AHEAD
 from flambeau.codegen.convolutions.words import PART, PROBLEM
 from flambeau.codegen.llvm.engine import engine
@@ -155,8 +156,7 @@ def cut(
     stage = Stage(len(x.planes), 0)
     if positions == POSITIONS and x.planes:
         stage = stage_of(engine().target, len(x.planes), lines, pitch, size)
-        together = stage.positions or POSITIONS_TOGETHER[-1]
-        if filters >= FILTERS_FOR_COPIES and meet(engine().target, x.planes, together, size):
+        if filters >= FILTERS_FOR_COPIES and meet(engine().target, x.planes, stage, size):
             is_in_place = False
         if stage.planes < len(x.planes):
             positions = min(POSITIONS, max(FEWEST_POSITIONS, second_cache() * 2 // 5 // (filters * size)))
@@ -167,7 +167,16 @@ def cut(
     images = 1
     if band == rows and chunk == columns and not is_in_place:
         images = max(1, min(x.images, positions // (copy_rows * pitch), most // (row_bytes * copy_rows)))
+        images = images_together(images, copy_rows * pitch, (band - 1) * pitch + chunk, size)
     return Bands(is_in_place, band, chunk, images, pitch, copy_rows, stage)
+
+
+def images_together(most: int, image: int, positions: int, size: int) -> int:
+    """How many images of so many positions, which lie `image` numbers apart in a copy, go together at least cost for
+    each: between them vectors sum what nobody reads.
+    """
+    lanes = engine().target.vector_bits // (8 * size)
+    return min(range(most, 0, -1), key=lambda n: vector_cost((n - 1) * image + positions, lanes) / n)
 
 
 def _row_bytes(planes: int, lines: tuple[Line, Line], pitch: int, size: int) -> int:

@@ -1,7 +1,8 @@
 """How many planes of the input a convolution takes at a time, and how many positions.
 
 With 16 vector registers a tile has few filters, so the numbers of the input are read again and again. They come from
-the first cache where those of some planes at some positions fit in there while all filters go over them.
+the first cache where those of some planes at some positions fit in there while all filters go over them. With 32 they
+are read half as often, and the second cache is quick enough but for windows, whose rows no step foresees.
 """
 
 from __future__ import annotations
@@ -17,8 +18,8 @@ from flambeau.util.record import dataclass
 
 POSITIONS_TOGETHER: Final = (96, 48)
 """Positions of a stage, the most first: multiples of the widths of all tiles."""
-FEWEST_STEPS: Final = 128
-"""Of a stage, so that reading and writing sums costs little."""
+FEWEST_STEPS, FEWEST_STEPS_OF_WIDE_TILES = 128, 256
+"""Of a stage, so that reading and writing sums costs little, with 16 vector registers and with 32."""
 LINE, PAGE = 64, 4096
 """Bytes of a cache's line, and between numbers that are at the same place of the first cache."""
 MOST_MEETING: Final = 16
@@ -37,15 +38,17 @@ def stage_of(target: Target, planes: int, lines: tuple[Line, Line], pitch: int, 
     """The stage of a convolution of so many planes, whose rows lie `pitch` numbers apart."""
     down, across = lines
     is_one_part = len(down.parts) == len(across.parts) == 1
-    if not _is_narrow(target) or not is_one_part:
+    if target.vector_bits <= 128 or not is_one_part:
         return Stage(planes, 0)
-    steps = len(down.parts[0]) * len(across.parts[0])
+    steps, is_narrow = len(down.parts[0]) * len(across.parts[0]), _is_narrow(target)
+    fewest = FEWEST_STEPS if is_narrow else FEWEST_STEPS_OF_WIDE_TILES
     each, positions = 1, POSITIONS_TOGETHER[0]
     for positions in POSITIONS_TOGETHER:
         each = max(1, first_cache() // _plane_bytes(lines, positions, pitch, size))
-        if each * steps >= FEWEST_STEPS:
+        if each * steps >= fewest:
             break
-    if planes <= each * 5 // 4:
+    is_worth_it = is_narrow or each * steps >= fewest
+    if planes <= each * 5 // 4 or not is_worth_it:
         return Stage(planes, 0)
     return Stage(-(-planes // -(-planes // each)), positions)
 
@@ -57,12 +60,14 @@ def spread(size: int) -> int:
     return (-(-size // LINE) | 1) * LINE
 
 
-def meet(target: Target, planes: Sequence[int], positions: int, size: int) -> bool:
-    """Whether what is taken at so many positions of planes that lie so far from their images would be in few places of
-    the first cache, as where images are a power of two.
+def meet(target: Target, planes: Sequence[int], stage: Stage, size: int) -> bool:
+    """Whether what a stage takes of planes that lie so far from their images would be in few places of the first
+    cache, as where images are a power of two, and be read from there.
     """
-    is_narrow = _is_narrow(target) and len(planes) >= MOST_MEETING
-    return is_narrow and gcd(planes[1] - planes[0], PAGE) > 2 * positions * size
+    is_read_again = _is_narrow(target) or stage.planes < len(planes)
+    positions = stage.positions or POSITIONS_TOGETHER[-1]
+    is_many = len(planes) >= MOST_MEETING
+    return is_read_again and is_many and gcd(planes[1] - planes[0], PAGE) > 2 * positions * size
 
 
 def _is_narrow(target: Target) -> bool:

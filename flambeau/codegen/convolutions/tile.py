@@ -19,6 +19,8 @@ STEP: int = 8
 AHEAD: int = 5
 """Steps ahead of which the vectors of positions are asked for, where tiles are wide; tables go on so far with anything.
 """
+WEIGHTS_AHEAD: int = 64
+"""Steps ahead of which weights are asked for, where tiles are wide."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -41,7 +43,7 @@ def shapes(floats: Floats) -> tuple[TileShape, ...]:
     vectors take fewer loads for each product than six by two, and all widths divide those of blocks of positions.
     """
     if floats.has_many_registers:
-        return TileShape(8, 3), TileShape(4, 5), TileShape(2, 8), TileShape(1, 8)
+        return TileShape(8, 3), TileShape(4, 6), TileShape(2, 8), TileShape(1, 8)
     return TileShape(4, 3), TileShape(2, 6), TileShape(1, 6)
 
 
@@ -49,7 +51,7 @@ def last_shapes(shape: TileShape) -> tuple[TileShape, ...]:
     """Of what whole tiles leave, the largest first: powers of two, each half of the one before. Sums of a single filter
     would wait for each other if they were a vector at a time.
     """
-    counts = [n for n in (4, 2, 1) if n < shape.vectors and n * shape.filters <= 8]
+    counts = [n for n in (4, 2, 1) if n < shape.vectors and n * shape.filters <= 16]
     return tuple([TileShape(shape.filters, n, is_last=True) for n in counts or [1]])
 
 
@@ -73,13 +75,18 @@ def build_tile(m: VectorModule, shape: TileShape) -> None:
     ]  # fmt: skip
     starts = _starts(f, shape, bias, addresses, is_later)
     thrice = f.op("mul", row, 3)
+    last = f.op("sub", steps, WEIGHTS_AHEAD)
+    ends = last, f.op("sub", f.op("mul", row, shape.filters), f.op("mul", last, size))
 
     def step(k: Value, state: Sequence[Value]) -> list[Value]:
         entry = f.at(table, f.op("mul", k, STEP), "i8")
-        if m.floats.has_many_registers and not shape.is_last:
+        if m.floats.has_many_registers:
             _ask_ahead(f, shape, f.at(entry, AHEAD * STEP, "i8"), x)
         from_w = f.define(f"sext i32 {f.read(f.at(entry, 4, 'i8'), 'i32')} to i64", "i64")
-        return _step(f, shape, (_moved_by(f, x, entry), f.moved(w, from_w)), (row, thrice), masks, state)
+        here = f.moved(w, from_w)
+        if not shape.is_last:
+            _ask_for_weight(f, shape, here, row, k, ends)
+        return _step(f, shape, (_moved_by(f, x, entry), here), (row, thrice), masks, state)
 
     done = f.fold(steps, starts, step)
     with f.when(f.is_null(scale)):
@@ -139,6 +146,21 @@ def _ask_ahead(f: VectorFunction, shape: TileShape, entry: Value, x: Value) -> N
     for v in range(shape.vectors + 1):
         address = f.at(here, v * f.floats.lanes * f.floats.itemsize, "i8")
         f.raw(f"call void @llvm.prefetch.p0(ptr {address}, i32 0, i32 3, i32 1)")
+
+
+def _ask_for_weight(
+    f: VectorFunction, shape: TileShape, here: Value, row: Value, k: Value, ends: tuple[Value, Value]
+) -> None:
+    """Have a line of one filter's weights brought to the first cache, those of the next filters at the last steps:
+    weights are read once where images are small, and a tile has too many streams of them for the processor to foresee.
+    It takes that weights lie side by side; else nothing is gained. `ends` are the first of the last steps, and how far
+    the weights of the next filters' first step lie from there.
+    """
+    last, beyond = ends
+    number = f.op("and", k, shape.filters - 1)
+    further = f.pick(f.compare("slt", k, last), WEIGHTS_AHEAD * f.floats.itemsize, beyond)
+    address = f.moved(here, f.op("mul", number, row), further)
+    f.raw(f"call void @llvm.prefetch.p0(ptr {address}, i32 0, i32 3, i32 1)")
 
 
 def _put_scaled(

@@ -85,12 +85,13 @@ CHANNELS: Final[Layout] = words_layout(
     "i64 x_image, i64 x_channel, i64 x_row, i64 is_dense, i64 step_rows, i64 step_columns, i64 before_rows, "
     "i64 copy_rows, i64 pitch, i64 copy_bytes, ptr places, i64 w_channel, ptr w_places, i64 w_at, i64 sums_at, "
     "i64 room, ptr taps, i64 tap_count, i64 row_step, i64 column_step, i64 y_image, i64 y_channel, i64 y_row, "
-    "i64 least, i64 most, ptr activation"
+    "i64 least, i64 most, ptr activation, i64 before_columns"
 )
 """A convolution of each channel by itself, in bands of ``band_rows`` rows of results, of as many channels as a vector
 has lanes. A band's copy has a vector for each pixel, ``pitch`` bytes a row. ``places`` says where each pixel of its
 rows goes, ``taps`` where each element of a window lies from the first, in bytes as ints of 32 bits. With ``is_dense``
-rows of the input follow each other in memory.
+rows of the input follow each other in memory. Where places lie in lanes, only sizes and
+steps count, the latter as numbers for windows, and ``before_columns``.
 """
 
 POINTS: Final[Layout] = words_layout(

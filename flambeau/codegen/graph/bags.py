@@ -13,7 +13,8 @@ from flambeau.codegen.graph.named_operands import operands_by_name
 from flambeau.codegen.graph.native_values import ArrayValue, CannotCompileError
 from flambeau.codegen.graph.picks import INTEGERS
 from flambeau.codegen.graph.representation import Array
-from flambeau.codegen.graph.scalars import constant
+from flambeau.codegen.graph.routines.bags import sum_of_bags
+from flambeau.codegen.graph.routines.library import call_routine
 from flambeau.codegen.llvm.emitter import Value as Register
 from flambeau.ir.graph import Node
 
@@ -27,21 +28,14 @@ def embedding_bag(fn: EmittedFunction, node: Node) -> None:
     table, rows, starts = _operands(fn, node)
 
     def summed() -> ArrayValue:
-        bags = new(fn, table.rep.dtype, (starts.sizes[0], table.sizes[1]), node)
-        arrays.fill(fn, bags, constant(0, table.rep.dtype))
-
-        def one(bag: Register) -> None:
-            start, end = _start(fn, starts, bag), _end(fn, starts, rows, bag)
-            target = arrays.selected(fn, bags, 0, bag)
-
-            def add(k: Register) -> None:
-                row = _number(fn, arrays.selected(fn, rows, 0, memory.add(e, start, k)))
-                fn.exits.fail_if(e.icmp("uge", row, table.sizes[0]), node)
-                _add(fn, target, arrays.selected(fn, table, 0, row))
-
-            each(fn, e.binary("sub", end, start), add)
-
-        each(fn, starts.sizes[0], one)
+        dtype, index = table.rep.dtype, rows.rep.dtype
+        bags = new(fn, dtype, (starts.sizes[0], table.sizes[1]), node)
+        symbol = sum_of_bags("float" if dtype.itemsize == 4 else "double", f"i{8 * index.itemsize}")
+        are_rows = call_routine(
+            fn, symbol, table.data, *table.strides, *table.sizes, rows.data, rows.strides[0], rows.sizes[0],
+            starts.data, starts.strides[0], number(starts.rep.dtype.itemsize), starts.sizes[0], bags.data,
+        )  # fmt: skip
+        fn.exits.fail_if(e.binary("xor", are_rows, Register("true", "i1", 1)), node)
         return bags
 
     either(fn, node, _are_in_order(fn, starts, rows), Array(table.rep.dtype, 2, 2), summed)
@@ -104,14 +98,3 @@ def _are_in_order(fn: EmittedFunction, starts: ArrayValue, rows: ArrayValue) -> 
 
     each(fn, starts.sizes[0], look)
     return e.define(f"load i1, ptr {answer}", "i1", 1)
-
-
-def _add(fn: EmittedFunction, total: ArrayValue, row: ArrayValue) -> None:
-    e, dtype = fn.e, row.rep.dtype
-
-    def one(j: Register) -> None:
-        at = arrays.selected(fn, total, 0, j).data
-        more = memory.load_element(e, arrays.selected(fn, row, 0, j).data, dtype)
-        memory.store_element(e, at, e.fadd(memory.load_element(e, at, dtype), more), dtype)
-
-    each(fn, row.sizes[0], one)

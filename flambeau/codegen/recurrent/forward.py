@@ -5,10 +5,11 @@ from __future__ import annotations
 from collections.abc import Sequence
 
 from flambeau.codegen.llvm.builder import ModuleBuilder
+from flambeau.codegen.llvm.checked_emitter import word
 from flambeau.codegen.llvm.emitter import Target, Value
 from flambeau.codegen.recurrent.cells import Cell
 from flambeau.codegen.recurrent.panels import PanelBuilder, Part, panel_function
-from flambeau.codegen.recurrent.words import FORWARD
+from flambeau.codegen.recurrent.words import FORWARD, PRODUCT, block
 
 
 def add_forward(m: ModuleBuilder, cell: Cell, dtype: str, target: Target) -> None:
@@ -24,10 +25,15 @@ class _Forward:
         self.places = {
             name: f.word_of(f.parameters[0], k, "ptr")
             for k, name in enumerate(FORWARD)
-            if name in ("table", "input", "start", "hidden_bias", "panels", "hidden", "memory", "output", "kept")
+            if name in (
+                "table", "input", "start", "hidden_bias", "panels", "hidden", "memory", "output", "kept", "product",
+                "cells",
+            )
         }  # fmt: skip
-        self.units = self.words["units"]
-        self.row_bytes = f.bytes_of(self.units)
+        self.units, self.shown = self.words["units"], self.words["shown"]
+        self.row_bytes, self.shown_bytes = f.bytes_of(self.units), f.bytes_of(self.shown)
+        self.is_projected = f.negated(f.is_null(self.places["product"]))
+        self.of_product = f.array("i64", len(PRODUCT))
 
     def emit(self) -> None:
         """Step after step."""
@@ -37,11 +43,26 @@ class _Forward:
             first, rows = f.word_of(entry, 0), f.word_of(entry, 1)
             self._keep_hidden(first, rows)
             self._panels(first, rows)
+            with f.when(self.is_projected):
+                self._project(first, rows)
             output = self._row("output", "output_step", first)
             with f.loop(rows) as row:
-                target = f.offset(self.places["hidden"], f.mul(row, self.row_bytes))
-                f.copy(target, f.offset(output, f.mul(row, self.words["output_step"])), self.row_bytes)
+                target = f.offset(self.places["hidden"], f.mul(row, self.shown_bytes))
+                f.copy(target, f.offset(output, f.mul(row, self.words["output_step"])), self.shown_bytes)
         f.ret()
+
+    def _project(self, first: Value, rows: Value) -> None:
+        """The outputs of a step: what its cells show, times the weights of the projection."""
+        f, words = self.f, self.words
+        result = f.op("add", words["output"], f.mul(first, words["output_step"]))
+        values = block(
+            PRODUCT, rows=rows, folded=self.units, columns=self.shown, left=words["cells"], left_step=self.row_bytes,
+            panels=words["projection"], start=words["nothing"], start_step=word(0), result=result,
+            result_step=words["output_step"],
+        )  # fmt: skip
+        for k, value in enumerate(values):
+            f.set_word(self.of_product, word(k), value)
+        f.call_address(self.places["product"], "void (ptr)", self.of_product)
 
     def _keep_hidden(self, first: Value, rows: Value) -> None:
         """The hidden state before the step."""
@@ -56,13 +77,19 @@ class _Forward:
         blocks = f.op("add", f.mul(row, self.cell.kept), block)
         return f.offset(self.places["kept"], f.mul(blocks, self.row_bytes))
 
+    def _shown_at(self, here: Value, row: Value) -> Value:
+        """Where what the cells of a row of a step show goes: to be projected, or to the outputs."""
+        f = self.f
+        of_cells = f.offset(self.places["cells"], f.mul(row, self.row_bytes))
+        return f.pick(self.is_projected, of_cells, self._row("output", "output_step", here), "ptr")
+
     def _row(self, name: str, step: str, row: Value) -> Value:
         return self.f.offset(self.places[name], self.f.mul(row, self.words[step]))
 
     def _panels(self, first: Value, rows: Value) -> None:
         """All units of a step."""
         f, cell = self.f, self.cell
-        folded = f.op("add", self.words["features"], self.units)
+        folded = f.op("add", self.words["features"], self.shown)
         if cell.gates == 1:
             f.by_panels(self.units, folded, self.places["panels"], lambda *at: self._panel(first, rows, *at))
             return
@@ -85,7 +112,7 @@ class _Forward:
                     self.words["features"], self.cell.from_input if width == 1 else wide,
                 ),
                 Part(
-                    f.offset(self.places["hidden"], f.mul(row, self.row_bytes)), self.row_bytes, self.units,
+                    f.offset(self.places["hidden"], f.mul(row, self.shown_bytes)), self.shown_bytes, self.shown,
                     self.cell.from_hidden if width == 1 else wide,
                 ),
             ]  # fmt: skip
@@ -120,7 +147,7 @@ class _Forward:
             is_read = not cell.has_memory and cell.gates > 1
             hidden = f.masked_read(f.offset(self.places["hidden"], of_state), mask) if is_read else None
             new_state = cell.forward(f, sums[v : v + 1] if len(masks) > 1 else sums, hidden, memory)
-            f.masked_write(new_state.hidden, f.offset(self._row("output", "output_step", here), offset), mask)
+            f.masked_write(new_state.hidden, f.offset(self._shown_at(here, row), offset), mask)
             if new_state.memory is not None:
                 f.masked_write(new_state.memory, f.offset(self.places["memory"], of_state), mask)
             with f.when(f.negated(f.is_null(self.places["kept"]))):

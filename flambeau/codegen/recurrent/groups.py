@@ -11,7 +11,7 @@ from flambeau.codegen.recurrent.launches import Placed
 from flambeau.codegen.routines.call_list import Address
 from flambeau.codegen.routines.table import Array, Operands, operands_of, results_wanted, single_node
 from flambeau.ir.graph import Graph
-from flambeau.ops.recurrent_arrays import fits
+from flambeau.ops.recurrent_arrays import PROJECTED, fits
 from flambeau.util.record import dataclass
 
 PER_NANOSECOND: Final = 16
@@ -36,7 +36,7 @@ class Group:
     def states(self, arrays: Sequence[Array], rank: int) -> list[Placed]:
         """The states at the start. Raises `KernelError` for another number of them, or ones of other sizes."""
         hx = self.placed("hx", arrays)
-        alike = {h.array.shape for h in hx}
+        alike = {h.array.shape[:-1] if self.kind == PROJECTED else h.array.shape for h in hx}
         if len(hx) != 1 + CELLS[self.kind].has_memory or len(alike) != 1 or hx[0].array.ndim != rank:
             raise KernelError("another number of states, or states of other sizes")
         if not hx[0].array.size:
@@ -49,10 +49,13 @@ def group_of(kind: str, graph: Graph) -> Group:
     return Group(kind, operands_of(graph, single_node(graph)), tuple(results_wanted(graph)))
 
 
-def check_layer(kind: str, xs: Placed, starts: Sequence[Placed], weights: Sequence[Placed | None]) -> None:
+def check_layer(
+    kind: str, xs: Placed, starts: Sequence[Placed], weights: Sequence[Placed | None], projection: Placed | None = None
+) -> None:
     """Raise `KernelError` for a layer whose arrays do not fit each other."""
     matrices = [None if w is None else w.array for w in weights]
     if any(w is not None and w.ndim != rank for w, rank in zip(matrices, (2, 2, 1, 1), strict=True)):
         raise KernelError("weights of other ranks")
-    if not xs.array.size or not fits(xs.array, [s.array for s in starts], matrices, kind):
+    by = None if projection is None else projection.array
+    if not xs.array.size or not fits(xs.array, [s.array for s in starts], matrices, kind, by):
         raise KernelError("arrays that do not fit each other")

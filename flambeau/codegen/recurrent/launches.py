@@ -12,7 +12,7 @@ from flambeau.codegen.call_geometry import Output
 from flambeau.codegen.llvm.launch_sizes import ALIGNED_FROM
 from flambeau.codegen.recurrent import module
 from flambeau.codegen.recurrent.cells import CELLS
-from flambeau.codegen.recurrent.words import ARRANGE, FORWARD, PACK, PRODUCT, TABLES, block
+from flambeau.codegen.recurrent.words import ARRANGE, FORWARD, PACK, PRODUCT, PROJECTION, TABLES, block
 from flambeau.codegen.routines.call_list import FLAG, Address, CallList, Word
 from flambeau.codegen.routines.table import Array
 from flambeau.util.record import dataclass
@@ -53,6 +53,8 @@ class Layer:
     """Where the last states go."""
     starts: tuple[Placed, ...]
     is_reversed: bool
+    projection: Placed | None = None
+    """What the hidden state of an LSTM is projected by, if it is."""
 
 
 class Layers:
@@ -121,7 +123,8 @@ class Layers:
         assert w_ih is not None
         assert w_hh is not None
         width, features = w_ih.array.shape
-        units, rows, size = w_hh.array.shape[1], prod(xs.array.shape[:-1]), self.dtype.itemsize
+        gates, shown = self.cell.gates, w_hh.array.shape[1]
+        units, rows, size = width // gates, prod(xs.array.shape[:-1]), self.dtype.itemsize
         batch = layer.states[0].array.shape[0]
         for start, state in zip(layer.starts, layer.states, strict=True):
             self.arrange(start, state)
@@ -137,7 +140,7 @@ class Layers:
                 panels=panels, start=sums, start_step=0, result=products.address, result_step=width * size,
             ))  # fmt: skip
             sums, start_step, features = products.address, width * size, 0
-        gates, folded = self.cell.gates, features + units
+        folded = features + shown
         panels = self.panels(units, folded, gates)
         if features:
             self.pack(panels, w_ih, folded, gates, 0)
@@ -146,8 +149,21 @@ class Layers:
         self.call("forward", block(
             FORWARD, steps=steps, table=table, units=units, features=features, input=xs.address, input_step=input_step,
             start=sums, start_step=start_step, hidden_bias=hidden_bias, panels=panels, hidden=layer.states[0].address,
-            memory=memory, output=output, output_step=output_step, kept=kept,
+            memory=memory, output=output, output_step=output_step, kept=kept, shown=shown,
+            **self._projection(layer.projection, batch),
         ), self.kind)  # fmt: skip
+
+    def _projection(self, weights: Placed | None, batch: int) -> dict[str, Word]:
+        """Words of a projection."""
+        if weights is None:
+            return dict.fromkeys(PROJECTION, 0)
+        shown, units = weights.array.shape
+        panels, nothing = self.panels(shown, units, 1), self.room(shown)
+        self.pack(panels, weights, units, 1, 0)
+        self.arrange(None, nothing)
+        function = self.calls.function(module.code("product", self.dtype.name), "product")
+        words = function, panels, nothing.address, self.room(batch, units).address
+        return dict(zip(PROJECTION, words, strict=True))
 
     def _biases(self, width: int, units: int, b_ih: Placed | None, b_hh: Placed | None) -> tuple[Address, Word]:
         """Where the sums of a row begin, and where the sum begins that is of the hidden state alone."""

@@ -61,17 +61,18 @@ class _Network:
         constants = group.operands.constants
         self.group, self.xs, self.hx = group, xs, hx
         self.directions, self.count = 2 if constants["bidirectional"] else 1, int(constants["num_layers"])
-        self.params, self.each = group.placed("params", arrays), 4 if constants["has_biases"] else 2
+        self.params, self.weights = group.placed("params", arrays), 4 if constants["has_biases"] else 2
+        self.each = self.weights + (hx[0].array.shape[-1] != hx[-1].array.shape[-1])
         self.calls = CallList(len(arrays), len(group.wanted))
         self.layers = Layers(self.calls, group.kind, xs.array.dtype)
         directed = self.count * self.directions
         if directed < 1 or len(self.params) != directed * self.each or len(hx[0].array) != directed:
-            raise KernelError("projections, or another number of weights or states")
+            raise KernelError("another number of weights or states")
 
     def launch(self, tables: Sequence[Word], steps: int, *, is_batch_first: bool) -> Launch:
         """The launch; `tables` are the steps by direction. With `is_batch_first` the outputs are seen so."""
         layers, wanted, xs, dtype = self.layers, self.group.wanted, self.xs, self.xs.array.dtype
-        units = self.hx[0].array.shape[2]
+        units, cells = self.hx[0].array.shape[2], self.hx[-1].array.shape[2]
         shape, step = (*xs.array.shape[:-1], self.directions * units), self.directions * units * dtype.itemsize
         states = [layers.result(wanted, 1 + k, h.array.shape) for k, h in enumerate(self.hx)]
         output, sums = layers.result(wanted, 0, shape), 0
@@ -82,17 +83,18 @@ class _Network:
                 layer = self._layer(number * self.directions + direction, xs, states, is_reversed=direction == 1)
                 address = layer_output.address.behind(direction * units * dtype.itemsize)
                 layers.run(layer, xs, address, step, tables[direction], steps)
-                sums += prod(shape[:-1]) * CELLS[self.group.kind].gates * units * (xs.array.shape[-1] + units)
+                sums += prod(shape[:-1]) * CELLS[self.group.kind].gates * cells * (xs.array.shape[-1] + units)
             xs = layer_output
         results = [shape, *(h.array.shape for h in self.hx)]
         outputs = [result_of(results[k], dtype, swaps_axes=is_batch_first and k == 0) for k in wanted]
         return self.calls.launch(tuple(outputs), sums / PER_NANOSECOND)
 
     def _layer(self, at: int, xs: Placed, states: Sequence[Placed], *, is_reversed: bool) -> Layer:
-        weights = (*self.params[at * self.each : (at + 1) * self.each], None, None)[:4]
+        own = self.params[at * self.each : (at + 1) * self.each]
+        weights, projection = (*own[: self.weights], None, None)[:4], next(iter(own[self.weights :]), None)
         starts = [h[at] for h in self.hx]
-        check_layer(self.group.kind, xs, starts, weights)
-        return Layer(weights, tuple([s[at] for s in states]), tuple(starts), is_reversed)
+        check_layer(self.group.kind, xs, starts, weights, projection)
+        return Layer(weights, tuple([s[at] for s in states]), tuple(starts), is_reversed, projection)
 
 
 # -- single steps -----------------------------------------------------------------------------------------------------

@@ -15,10 +15,14 @@ FORWARD = (
     "input", "input_step",
     "start", "start_step",  # biases, or biases with products of the input: where sums begin, and bytes from row to row
     "hidden_bias",  # of the gate whose product with the hidden state is a sum of its own
-    "panels", "hidden", "memory",  # states, (batch, units), updated
+    "panels", "hidden", "memory",  # states, (batch, shown) and (batch, units), updated
     "output", "output_step",
+    "shown",  # numbers of a hidden state: units, or those of a projection
+    "product", "projection", "nothing", "cells",  # the function, packed weights, as many zeros, (batch, units); or 0
     "kept",  # of all rows, for the way back: gates and the states before the step, one block after the other; or 0
 )  # fmt: skip
+PROJECTION = ("product", "projection", "nothing", "cells")
+"""Those of `FORWARD` that are of a projection."""
 BACKWARD = (
     "steps", "table", "units", "grad_output", "grad_output_step", "grad_hidden", "grad_memory", "kept",
     "grad_gates",  # written: of all rows from `first_row` on

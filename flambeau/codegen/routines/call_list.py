@@ -85,6 +85,11 @@ class CallList:
         self._kept.append(values)
         return int(values.__array_interface__["data"][0])
 
+    def function(self, code: NativeCode, symbol: str) -> int:
+        """The address of a function that others are told of."""
+        self._kept.append(code)
+        return code.addresses[symbol]
+
     def call(self, code: NativeCode, symbol: str, words: Sequence[Word]) -> None:
         """Call the function ``void (ptr words)``."""
         assert len(words) <= MOST_WORDS

@@ -9,7 +9,7 @@ from flambeau.codegen.graph import memory
 from flambeau.codegen.graph.emitted_function import EmittedFunction
 from flambeau.codegen.graph.memory import number
 from flambeau.codegen.graph.native_values import ArrayValue
-from flambeau.codegen.graph.routines import matrices, transforms
+from flambeau.codegen.graph.routines import bags, matrices, transforms
 from flambeau.codegen.graph.routines.copies import COPY, COPY_TYPE, add_copy
 from flambeau.codegen.graph.routines.ordered import FIRST, FIRST_TYPE, ORDER, ORDER_TYPE, add_order
 from flambeau.codegen.graph.routines.picked import PICK, PICK_TYPE, add_pick
@@ -24,7 +24,7 @@ from flambeau.util.locks import Lock
 
 ROUTINES = {
     COPY: COPY_TYPE, RESIZE: RESIZE_TYPE, PICK: PICK_TYPE, ORDER: ORDER_TYPE, FIRST: FIRST_TYPE, COUNT: COUNT_TYPE,
-    PLACES: PLACES_TYPE,
+    PLACES: PLACES_TYPE, **dict.fromkeys(bags.SYMBOLS, bags.SUM_TYPE),
 }  # fmt: skip
 """The types of the routines that are compiled, by symbol."""
 
@@ -69,6 +69,7 @@ def _text() -> str:
     add_pick(m)
     add_order(m)
     add_places(m)
+    bags.add_sums_of_bags(m, engine().target)
     return m.text()
 
 
