@@ -1,6 +1,8 @@
-"""For all tests: compiled code is kept in a directory of its own, which goes away, and Ctrl-C interrupts.
+"""For all tests: compiled code is kept in a directory of its own, in memory where it fits, which goes away, and Ctrl-C
+interrupts.
 
-All workers of a run share that directory: none compiles what another has.
+All workers of a run share that directory: none compiles what another has. Processes that tests start end quickly, by
+`startup/sitecustomize.py`.
 
 Calls make their plans themselves, so that it is known which call has one; `executor/test_background.py` is about the
 others.
@@ -21,14 +23,19 @@ import tempfile
 
 import pytest
 
+from flambeau.codegen.llvm.effort import OPT
 from flambeau.codegen.llvm.engine import available, leave_glue
 from flambeau.codegen.llvm.host import VARIABLE, ProcessorError, processor_of
 from flambeau.codegen.llvm.processor import LEVELS
+from tests.processes import STARTUP
 
 if "PYTEST_XDIST_WORKER" not in os.environ:  # workers inherit what is set here
-    _directory = tempfile.mkdtemp(prefix="flambeau-tests-")
+    _memory = "/dev/shm"
+    _has_memory = os.path.isdir(_memory) and shutil.disk_usage(_memory).free > 1 << 30
+    _directory = tempfile.mkdtemp(prefix="flambeau-tests-", dir=_memory if _has_memory else None)
     atexit.register(shutil.rmtree, _directory, ignore_errors=True)
     os.environ["FLAMBEAU_CACHE_DIR"] = _directory
+    os.environ["PYTHONPATH"] = os.pathsep.join(filter(None, [STARTUP, os.environ.get("PYTHONPATH")]))
 os.environ.pop("FLAMBEAU_CACHE", None)
 os.environ["FLAMBEAU_BACKGROUND"] = "off"
 
@@ -50,6 +57,12 @@ def pytest_collection_modifyitems(items: list[pytest.Item]) -> None:
             raise
         for item in items:
             item.add_marker(pytest.mark.skip(reason=str(error)))
+
+
+@pytest.fixture
+def all_passes(monkeypatch: pytest.MonkeyPatch) -> None:
+    """For tests whose code runs longer than it is compiled: LLVM does all it can for it, as for users."""
+    monkeypatch.delenv(OPT, raising=False)
 
 
 def pytest_sessionfinish() -> None:

@@ -131,7 +131,7 @@ OLD_NAMES = {"unbox": 1}
 def identifiers(name: str) -> set[str]:
     """The names that a module defines, assigns or asks for, and its own."""
     found = {name.rpartition(".")[2]}
-    for node in NODES[name]:
+    for node in NODES[name].of(ast.Name, ast.Attribute, ast.arg, ast.keyword, ast.FunctionDef, ast.ClassDef):
         match node:
             case ast.Name(id=text) | ast.Attribute(attr=text) | ast.arg(arg=text) | ast.keyword(arg=str(text)):
                 found.add(text)
@@ -159,7 +159,7 @@ messages about calls."""
 def test_names_that_say_nothing_become_fewer() -> None:
     seen: dict[str, list[str]] = {}
     for module in MODULES:
-        for node in NODES[module]:
+        for node in NODES[module].of(ast.Name, ast.arg):
             match node:
                 case ast.Name(id=text, ctx=ast.Store()) | ast.arg(arg=text) if text in VAGUE_NAMES:
                     seen.setdefault(text, []).append(f"{module}:{node.lineno}")
@@ -181,11 +181,10 @@ def test_sizes_and_docstrings(room: str) -> None:
         text = MODULES[name].read_text(encoding="utf-8")
         assert ast.get_docstring(TREES[name]), f"{name} has no docstring"
         assert text.count("\n") <= LONGEST_FILE, f"{name} is too long"
-        for node in NODES[name]:
-            if isinstance(node, ast.FunctionDef | ast.AsyncFunctionDef):
-                length = (node.end_lineno or node.lineno) - node.lineno + 1
-                is_allowed = f"{name}.{node.name}" in LONG_ON_PURPOSE
-                assert length <= LONGEST_FUNCTION or is_allowed, f"{name}.{node.name} is {length} lines"
+        for node in NODES[name].of(ast.FunctionDef, ast.AsyncFunctionDef):
+            length = (node.end_lineno or node.lineno) - node.lineno + 1
+            is_allowed = f"{name}.{node.name}" in LONG_ON_PURPOSE
+            assert length <= LONGEST_FUNCTION or is_allowed, f"{name}.{node.name} is {length} lines"
 
 
 @by_room
@@ -193,8 +192,8 @@ def test_nothing_is_left_open(room: str) -> None:
     for name in modules_of(room):
         left_open = re.search(r"\b(TODO|FIXME|XXX|HACK)\b", MODULES[name].read_text(encoding="utf-8"))
         assert not left_open, f"{name}: {left_open}"
-        for node in NODES[name]:
-            assert not (isinstance(node, ast.ExceptHandler) and node.type is None), f"{name}:{node.lineno}: bare except"
+        for node in NODES[name].of(ast.ExceptHandler):
+            assert node.type is not None, f"{name}:{node.lineno}: bare except"
 
 
 OWN_LOCKS = {
@@ -207,7 +206,8 @@ OWN_LOCKS = {
 
 @by_room
 def test_c10_locks_are_those_that_a_forked_process_finds_free(room: str) -> None:
-    for name, node in [(module, node) for module in modules_of(room) for node in NODES[module]]:
+    kinds = ast.ImportFrom, ast.Attribute, ast.Import
+    for name, node in [(module, node) for module in modules_of(room) for node in NODES[module].of(*kinds)]:
         match node:
             case ast.ImportFrom(module=str(module), names=names) if module in OWN_LOCKS:
                 used = {alias.name for alias in names}
@@ -226,15 +226,14 @@ def test_c10_locks_are_those_that_a_forked_process_finds_free(room: str) -> None
 @functools.cache
 def classes() -> set[str]:
     """The qualified names of all classes of the package."""
-    return {f"{name}.{n.name}" for name, nodes in NODES.items() for n in nodes if isinstance(n, ast.ClassDef)}
+    return {f"{name}.{n.name}" for name, nodes in NODES.items() for n in nodes.of(ast.ClassDef)}
 
 
 def imported_classes(name: str) -> set[str]:
     """The names under which a module has classes of others of the package."""
     return {
         alias.asname or alias.name
-        for node in NODES[name]
-        if isinstance(node, ast.ImportFrom)
+        for node in NODES[name].of(ast.ImportFrom)
         for alias in node.names
         if f"{node.module}.{alias.name}" in classes()
     }
@@ -242,7 +241,7 @@ def imported_classes(name: str) -> set[str]:
 
 def assigned_attributes(module: str) -> Iterator[tuple[ast.expr, str]]:
     """The names whose attributes a module assigns to or deletes: `C` of `C.f = g` and of `setattr(C, "f", g)`."""
-    for node in NODES[module]:
+    for node in NODES[module].of(ast.Attribute, ast.Call):
         match node:
             case ast.Attribute(value=ast.Name(id=name), ctx=ast.Store() | ast.Del()):
                 yield node, name
@@ -259,12 +258,12 @@ def test_nobody_assigns_to_classes_of_other_modules(room: str) -> None:
 
 
 def test_the_root_of_qualified_names_is_spelled_in_one_place() -> None:
-    docstrings = {id(node.value) for nodes in NODES.values() for node in nodes if isinstance(node, ast.Expr)}
+    docstrings = {id(node.value) for nodes in NODES.values() for node in nodes.of(ast.Expr)}
     spelled = {
         name
         for name, nodes in NODES.items()
-        for node in nodes
-        if isinstance(node, ast.Constant) and names.ROOT in str(node.value) and id(node) not in docstrings
+        for node in nodes.of(ast.Constant)
+        if names.ROOT in str(node.value) and id(node) not in docstrings
     }
     assert spelled == {"flambeau.util.names"}, "take what `util.names` has"
 
@@ -273,7 +272,7 @@ def test_inversions_are_declared_in_one_place_and_provided_once() -> None:
     """By name: where each is provided."""
     providers: dict[str, list[str]] = {name: [] for name, value in vars(inversions).items() if type(value) is Inversion}
     for module, nodes in NODES.items():
-        for node in nodes:
+        for node in nodes.of(ast.Attribute, ast.Call):
             match node:
                 case ast.Attribute(value=ast.Name(id=name), attr="provide") if name in providers:
                     providers[name].append(module)

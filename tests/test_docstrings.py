@@ -2,17 +2,21 @@
 
 from __future__ import annotations
 
+import contextlib
 import doctest
 import importlib
 import importlib.util
 import inspect
+import linecache
 import pkgutil
+from collections.abc import Iterator
 from pathlib import Path
 from types import FunctionType
 
 import pytest
 
 import flambeau
+from tests.together import together
 
 MODULES = ["flambeau", *(m.name for m in pkgutil.walk_packages(flambeau.__path__, "flambeau."))]
 FLAGS = doctest.NORMALIZE_WHITESPACE
@@ -20,12 +24,22 @@ CUDA_MODULES = [n for n in MODULES if f"{n}.".startswith("flambeau.cuda.")]
 """Modules whose examples need a device: `cuda/test_cuda_docstrings.py` runs them."""
 
 
+@contextlib.contextmanager
+def without_checks_of_files() -> Iterator[None]:
+    """Files of which lines are kept do not change here: each session's debugger would look at some thousand of them."""
+    check = linecache.checkcache
+    with pytest.MonkeyPatch.context() as patch:
+        patch.setattr(linecache, "checkcache", lambda filename=None: check(filename) if filename is not None else None)
+        yield
+
+
 def failures(name: str) -> str:
     """What the examples of a module print where that is not what they show."""
     finder, runner = doctest.DocTestFinder(exclude_empty=True), doctest.DocTestRunner(optionflags=FLAGS)
     report: list[str] = []
-    for example in finder.find(importlib.import_module(name)):
-        runner.run(example, out=report.append)
+    with without_checks_of_files():
+        for example in finder.find(importlib.import_module(name)):
+            runner.run(example, out=report.append)
     return "".join(report)
 
 
@@ -37,7 +51,7 @@ def has_examples(name: str) -> bool:
     return ">>> " in Path(spec.origin).read_text(encoding="utf-8")
 
 
-@pytest.mark.parametrize("name", [n for n in MODULES if n not in CUDA_MODULES and has_examples(n)])
+@together("name", [n for n in MODULES if n not in CUDA_MODULES and has_examples(n)])
 def test_examples(name: str) -> None:
     assert failures(name) == ""
 

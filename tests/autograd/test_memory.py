@@ -14,6 +14,7 @@ import pytest
 
 import flambeau
 from flambeau import Tensor
+from tests.processes import as_users_have
 
 
 def test_ten_thousand_steps_do_not_grow() -> None:
@@ -111,5 +112,6 @@ encodings.held = module, x, [sys.modules[name] for name in held]  # modules of P
 
 def test_the_end_of_a_process_is_quiet() -> None:
     """Modules are emptied before the last tensors go: whoever is told of these must need no name of a module."""
-    done = subprocess.run([sys.executable, "-c", AT_THE_END], capture_output=True, text=True, check=True)
+    command = [sys.executable, "-c", AT_THE_END]
+    done = subprocess.run(command, capture_output=True, text=True, check=True, env=as_users_have())
     assert not done.stderr

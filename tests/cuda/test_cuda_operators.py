@@ -10,13 +10,14 @@ import pytest
 from flambeau.executor import large_calls
 from flambeau.schema.opdef import Effect
 from tests.cuda import device_gradients, device_samples
+from tests.together import together
 
 REFUSED = frozenset(Path(__file__).with_name("refused.txt").read_text().split())
 """Operators that have no kernel for devices."""
 LOSSES = [f"aten::{name}_loss" for name in ("mse", "l1", "smooth_l1", "huber", "soft_margin", "nll")]
 
 
-@pytest.mark.parametrize("name", device_samples.names())
+@together("name", device_samples.names(), several=10)
 def test_samples(name: str, cuda: Any) -> None:
     for call in device_samples.calls_of(name):
         found = device_samples.outcome(call)
@@ -37,7 +38,7 @@ def test_samples_as_large_ones(cuda: Any, monkeypatch: pytest.MonkeyPatch) -> No
             assert found.state in ("ok", "skipped"), f"{call}: {found}"
 
 
-@pytest.mark.parametrize("name", device_samples.names())
+@together("name", device_samples.names(), several=10)
 def test_gradients(name: str, cuda: Any) -> None:
     for call in device_samples.calls_of(name):
         if call.definition.effect is Effect.RANDOM and "dropout" not in name:

@@ -45,20 +45,16 @@ PLACE = re.compile(r"\{[a-z_]*\}")
 
 def _texts_of(module: str) -> list[tuple[str, str]]:
     """The texts of a module that may be messages, with where they stand; fields of f-strings as `{}`."""
-    skipped: set[ast.AST] = set()
-    for node in NODES[module]:
-        for statement in body if isinstance(body := getattr(node, "body", None), list) else ():
-            if isinstance(statement, ast.Expr) and isinstance(statement.value, ast.Constant):
-                skipped.add(statement.value)
+    skipped: set[ast.AST] = {node.value for node in NODES[module].of(ast.Expr)}  # docstrings
     path = MODULES[module].relative_to(ROOT)
     texts = []
-    for node in NODES[module]:
-        if isinstance(node, ast.JoinedStr):
-            skipped.update(node.values)
-            text = "".join(str(v.value) if isinstance(v, ast.Constant) else "{}" for v in node.values)
-            texts.append((f"{path}:{node.lineno}", text))
-        elif isinstance(node, ast.Constant) and isinstance(node.value, str) and node not in skipped:
-            texts.append((f"{path}:{node.lineno}", node.value))
+    for node in NODES[module].of(ast.JoinedStr):
+        skipped.update(node.values)
+        text = "".join(str(v.value) if isinstance(v, ast.Constant) else "{}" for v in node.values)
+        texts.append((f"{path}:{node.lineno}", text))
+    for constant in NODES[module].of(ast.Constant):
+        if isinstance(constant.value, str) and constant not in skipped:
+            texts.append((f"{path}:{constant.lineno}", constant.value))
     return texts
 
 

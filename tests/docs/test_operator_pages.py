@@ -12,6 +12,7 @@ import flambeau
 from flambeau.ops.call_examples import LONGEST, examples, public_paths
 from flambeau.schema import registry
 from flambeau.schema.opdef import OpDef
+from tests.together import together
 from website import operators, topics
 
 OWN = registry.names()
@@ -70,7 +71,7 @@ CANNOT_RUN = {
 """Operators whose example in `help()` fails, and why: none may join them."""
 
 
-@pytest.mark.parametrize("name", [n for n in registry.names() if public_paths(registry.overloads(n))])
+@together("name", [n for n in registry.names() if public_paths(registry.overloads(n))])
 def test_c08_examples_in_help_run(name: str) -> None:
     definitions: list[OpDef] = list(registry.overloads(name))
     call = next(examples(definitions, LONGEST), None)

@@ -61,10 +61,10 @@ def test_c08_imports_are_read_as_the_syntax_trees_have_them() -> None:
     assert len(compared) > 100
     for name in compared:
         imported = []
-        for node in NODES[name]:
+        for node in NODES[name].of(ast.ImportFrom, ast.Import):
             if isinstance(node, ast.ImportFrom):
                 imported += [f"{node.module}.{alias.name}" for alias in node.names]
-            elif isinstance(node, ast.Import):
+            else:
                 imported += [alias.name for alias in node.names]
         rooms = {path.split(".")[1] for path in imported if path.startswith("flambeau.")}
         assert floors.rooms_of(MODULES[name].read_text(encoding="utf-8")) == rooms, name

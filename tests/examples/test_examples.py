@@ -83,6 +83,7 @@ def test_life_glider_and_pentomino(path: Path) -> None:
     assert int(run(life.place(12, 12, life.GLIDER, 1, 1), 48)[0].sum()) == 5
 
 
+@pytest.mark.usefixtures("all_passes")
 def test_life_pentomino_settles_as_published() -> None:
     """On a board too large for its gliders to come back within 1,103 generations, 116 cells are left."""
     board = life.place(640, 640, life.R_PENTOMINO, 320, 320).to(flambeau.int8)

@@ -27,6 +27,7 @@ from flambeau.executor.plan import ExecutionPlan
 from flambeau.ir import parse_ir
 from flambeau.util.errors import CompileError
 from flambeau.util.user_code import warn_user
+from tests.processes import as_users_have
 
 
 @pytest.fixture(autouse=True)
@@ -321,7 +322,7 @@ print("done")
 
 
 def ran(program: str, tmp_path: Path) -> tuple[int, str, str]:
-    environment = {**os.environ, "FLAMBEAU_CACHE_DIR": str(tmp_path / "cache")}
+    environment = as_users_have(FLAMBEAU_CACHE_DIR=str(tmp_path / "cache"))
     command = [sys.executable, "-W", "ignore::DeprecationWarning", "-c", program]  # Python 3.12 warns of each fork
     done = subprocess.run(command, env=environment, capture_output=True, text=True, timeout=60, check=False)
     return done.returncode, done.stdout, done.stderr

@@ -8,7 +8,6 @@ import subprocess
 import sys
 import threading
 from collections.abc import Iterator
-from pathlib import Path
 
 import numpy as np
 import pytest
@@ -17,6 +16,7 @@ import flambeau
 from flambeau import Tensor, jit, nn
 from flambeau.interpreter import tasks
 from flambeau.util.errors import ScriptError
+from tests.processes import as_users_have
 
 _meeting = threading.Barrier(2)
 
@@ -345,11 +345,8 @@ def test_c14_a_number_of_threads_is_positive() -> None:
 
 
 def _run(program: str, seconds: float = 60.0) -> subprocess.CompletedProcess[str]:
-    root = str(Path(__file__).resolve().parents[2])
-    return subprocess.run(
-        [sys.executable, "-c", program], env={**os.environ, "PYTHONPATH": root}, capture_output=True, text=True,
-        timeout=seconds, check=False,
-    )  # fmt: skip
+    command, environment = [sys.executable, "-c", program], as_users_have()
+    return subprocess.run(command, env=environment, capture_output=True, text=True, timeout=seconds, check=False)
 
 
 ENDLESS = """

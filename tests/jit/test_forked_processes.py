@@ -14,6 +14,7 @@ import pytest
 
 import flambeau
 from flambeau import Tensor
+from tests.processes import as_users_have
 
 pytestmark = pytest.mark.skipif(not hasattr(os, "fork"), reason="needs fork")
 
@@ -115,8 +116,7 @@ print("done")
 def _run(program: str, tmp_path: Path, **variables: str) -> str:
     path = tmp_path / "program.py"
     path.write_text(program)
-    root = Path(__file__).resolve().parents[2]
-    environment = {**os.environ, "PYTHONPATH": str(root), "OPENBLAS_NUM_THREADS": "1", **variables}
+    environment = as_users_have(OPENBLAS_NUM_THREADS="1", **variables)
     done = subprocess.run(
         [sys.executable, "-W", "ignore::DeprecationWarning", str(path)],
         env=environment, capture_output=True, text=True, timeout=300, check=False,

@@ -11,6 +11,7 @@ import pytest
 
 import flambeau
 from tests.language.rows import Row, load
+from tests.together import together
 
 SECTIONS = [
     importlib.import_module(f"tests.language.{path.stem}")
@@ -34,7 +35,7 @@ def outcome(call: str, namespace: dict[str, Any]) -> str:
             return f"raises {str(error).rpartition(': ')[2].strip()}"
 
 
-@pytest.mark.parametrize("row", marked([(s, r) for s, r in ROWS if not r.error]))
+@together("row", marked([(s, r) for s, r in ROWS if not r.error]))
 def test_accepted(row: Row) -> None:
     namespace = load(row.source)
     expected = row.differs or tuple(outcome(call, namespace) for call in row.calls)
@@ -59,7 +60,7 @@ def run(row: Row) -> None:
             eval(call, {**namespace, "f": script})
 
 
-@pytest.mark.parametrize("row", marked([(s, r) for s, r in ROWS if r.error]))
+@together("row", marked([(s, r) for s, r in ROWS if r.error]))
 def test_refused(row: Row) -> None:
     with pytest.raises(row.kind) as caught:
         run(row)

@@ -9,6 +9,7 @@ import pytest
 
 from tests.language.rows import Row, load
 from tests.language.test_rows import ROWS, marked, outcome
+from tests.together import together
 
 torch = pytest.importorskip("torch", reason="torch is a peer, not a dependency")
 
@@ -18,7 +19,7 @@ def comparable(text: str) -> str:
     return text.replace("torch.", "").replace("flambeau.", "")
 
 
-@pytest.mark.parametrize("row", marked([(s, r) for s, r in ROWS if r.torch and not r.error]))
+@together("row", marked([(s, r) for s, r in ROWS if r.torch and not r.error]))
 def test_torchscript_says_the_same(row: Row) -> None:
     with warnings.catch_warnings():
         warnings.simplefilter("ignore")
@@ -29,7 +30,7 @@ def test_torchscript_says_the_same(row: Row) -> None:
     assert list(map(comparable, found)) == list(map(comparable, expected))
 
 
-@pytest.mark.parametrize("row", marked([(s, r) for s, r in ROWS if r.torch and r.error]))
+@together("row", marked([(s, r) for s, r in ROWS if r.torch and r.error]))
 def test_torchscript_refuses_too(row: Row) -> None:
     def run() -> Any:
         with warnings.catch_warnings():

@@ -8,21 +8,22 @@ import pytest
 
 from flambeau.schema.opdef import ErrorSample, OpDef, Sample
 from tests.ops import peer
+from tests.together import together
 
 FOUND = peer.definitions()
 
 
-@pytest.mark.parametrize(("definition", "sample"), peer.cases(FOUND))
+@together(("definition", "sample"), peer.cases(FOUND))
 def test_rules_and_reference(definition: OpDef, sample: Sample) -> None:
     peer.check_sample(definition, sample)
 
 
-@pytest.mark.parametrize(("definition", "sample"), peer.cases(FOUND))
+@together(("definition", "sample"), peer.cases(FOUND))
 def test_same_as_torch(definition: OpDef, sample: Sample) -> None:
     peer.check_peer(definition, sample)
 
 
-@pytest.mark.parametrize(("definition", "sample"), peer.refusals(FOUND))
+@together(("definition", "sample"), peer.refusals(FOUND))
 def test_refused(definition: OpDef, sample: ErrorSample) -> None:
     peer.check_refusal(definition, sample)
 

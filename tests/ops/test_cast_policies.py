@@ -17,6 +17,7 @@ from flambeau.tensor import dispatch
 from flambeau.tensor.tensor import Tensor
 from tests.ops.matrix.matrix_columns import _as_graph
 from tests.ops.peer import bound, to_torch
+from tests.together import together
 
 AS_A_WHOLE = {
     # PyTorch writes these with products, and gives what those give; here they are computed in one go, in float32
@@ -69,7 +70,7 @@ def theirs(definition: OpDef, arguments: list[Any]) -> list[str]:
 
 
 @pytest.mark.parametrize("dtype", [float32, bfloat16], ids=str)
-@pytest.mark.parametrize(("definition", "sample"), CASES)
+@together(("definition", "sample"), CASES)
 def test_dtypes_are_those_of_pytorch(definition: OpDef, sample: Sample, dtype: Any) -> None:
     pytest.importorskip("torch", reason="torch is a peer, not a dependency")
     overload, arguments, _ = bound(definition, sample)
@@ -99,7 +100,7 @@ CAST = [case for case in CASES if policy_of(case.values[0].name, "cpu") is not N
 
 
 @pytest.mark.parametrize("dtype", [float32, bfloat16], ids=str)
-@pytest.mark.parametrize(("definition", "sample"), CAST)
+@together(("definition", "sample"), CAST)
 def test_programs_give_what_calls_give(definition: OpDef, sample: Sample, dtype: Any) -> None:
     overload, arguments, _ = bound(definition, sample)
     arguments = converted(arguments, dtype)

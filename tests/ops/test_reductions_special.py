@@ -9,6 +9,7 @@ import pytest
 
 import flambeau
 from tests.ops import peer
+from tests.together import together
 
 INF, NAN = np.inf, np.nan
 SPECIAL = np.array([[1, -2, NAN, INF], [-0.0, 0.0, -INF, 3], [5, 5, -7, 0.5]], np.float32)
@@ -64,14 +65,14 @@ def ours_and_theirs(name: str, array: Any, *args: Any, **kwargs: Any) -> None:
     peer.assert_same(getattr(flambeau, name)(mine, *args, **kwargs), wanted, rtol=rtol, atol=atol)
 
 
-@pytest.mark.parametrize("name", WHOLE)
+@together("name", WHOLE)
 @pytest.mark.parametrize("dtype", DTYPES)
 def test_whole(name: str, dtype: str) -> None:
     with np.errstate(all="ignore"):
         ours_and_theirs(name, PLAIN.astype(dtype))
 
 
-@pytest.mark.parametrize("name", ALONG)
+@together("name", ALONG)
 @pytest.mark.parametrize("dtype", DTYPES)
 @pytest.mark.parametrize("dim", [0, -1])
 def test_along(name: str, dtype: str, dim: int) -> None:
@@ -82,14 +83,14 @@ def test_along(name: str, dtype: str, dim: int) -> None:
     ours_and_theirs(name, array, dim)
 
 
-@pytest.mark.parametrize("name", ALONG)
+@together("name", ALONG)
 @pytest.mark.parametrize("dim", [0, 1])
 def test_nan_and_infinity(name: str, dim: int) -> None:
     ours_and_theirs(name, SPECIAL, dim)
 
 
 @pytest.mark.filterwarnings("ignore:(var|std):UserWarning")
-@pytest.mark.parametrize("name", ALONG)
+@together("name", ALONG)
 @pytest.mark.parametrize("shape", [(), (0,), (0, 3), (3, 0), (1, 1)])
 def test_small_and_empty(name: str, shape: tuple[int, ...]) -> None:
     ours_and_theirs(name, np.ones(shape, np.float32), 0)

@@ -15,6 +15,7 @@ from flambeau.schema.types import ListType, TensorType
 from flambeau.tensor import dispatch
 from flambeau.util.record import replace
 from tests.ops.test_rules_hold import ALL, LENGTHS, TYPES, told
+from tests.together import together
 
 CALLED = [d for d in registry.all_definitions() if d.samples is not None or d.errors is not None]
 Forget = Callable[[TensorType], TensorType]
@@ -58,7 +59,7 @@ def calls_of(definition: OpDef) -> Iterator[tuple[OpDef, tuple[Any, ...]]]:
 
 
 @pytest.mark.filterwarnings("ignore")
-@pytest.mark.parametrize("definition", CALLED, ids=lambda d: d.full_name)
+@together("definition", CALLED, ids=lambda d: d.full_name)
 def test_i14_rules_raise_nothing_but_refusals(definition: OpDef) -> None:
     for ran, arguments in calls_of(definition):
         for rule in filter(None, (ran.dtype, ran.shape, ran.compute)):

@@ -4,14 +4,13 @@ from __future__ import annotations
 
 from typing import Any
 
-import pytest
-
 from flambeau.analysis.operator_rules import asked
 from flambeau.schema import registry
 from flambeau.schema.opdef import UNKNOWN, OpDef
 from flambeau.schema.types import BOOL, COMPLEX, FLOAT, INT, ListType, NumberType, OptionalType, TensorType, Type
 from flambeau.tensor import dispatch
 from flambeau.tensor.tensor import Tensor
+from tests.together import together
 
 QUANTISED = "quantized"
 """Programs with such operators run an operator at a time, and nobody asks for their rules."""
@@ -71,7 +70,7 @@ def calls_of(definition: OpDef) -> list[tuple[OpDef, tuple[Any, ...], Any]]:
     return found
 
 
-@pytest.mark.parametrize("definition", SAMPLED, ids=lambda d: d.full_name)
+@together("definition", SAMPLED, ids=lambda d: d.full_name)
 def test_rules_hold_and_tell(definition: OpDef) -> None:
     for ran, (arguments, all_known), result in calls_of(definition):
         if ran.schema.is_mutable:

@@ -15,23 +15,24 @@ from flambeau.schema import registry
 from flambeau.schema.opdef import ErrorSample, OpDef, Sample
 from flambeau.tensor.tensor import wrap
 from tests.ops import peer
+from tests.together import together
 
 special = flambeau.special
 FOUND = [d for d in registry.all_definitions() if d.family == "special" and (d.samples or d.errors)]
 INF, NAN = math.inf, math.nan
 
 
-@pytest.mark.parametrize(("definition", "sample"), peer.cases(FOUND))
+@together(("definition", "sample"), peer.cases(FOUND))
 def test_rules(definition: OpDef, sample: Sample) -> None:
     peer.check_sample(definition, sample)
 
 
-@pytest.mark.parametrize(("definition", "sample"), peer.cases(FOUND))
+@together(("definition", "sample"), peer.cases(FOUND))
 def test_same_as_torch(definition: OpDef, sample: Sample) -> None:
     peer.check_peer(definition, sample)
 
 
-@pytest.mark.parametrize(("definition", "sample"), peer.refusals(FOUND))
+@together(("definition", "sample"), peer.refusals(FOUND))
 def test_refused(definition: OpDef, sample: ErrorSample) -> None:
     peer.check_refusal(definition, sample)
 

@@ -5,7 +5,6 @@ from __future__ import annotations
 import ast
 from collections.abc import Iterator
 from functools import cache
-from pathlib import Path
 
 import pytest
 
@@ -14,9 +13,9 @@ import flambeau.tools  # noqa: F401  (every room that registers rules)
 from flambeau.ir import kinds
 from flambeau.schema import registry
 from flambeau.schema.rule_tables import RuleLists, RuleTable, listing
+from tests.source_tree import MODULES, NODES, Nodes, walk
+from tests.together import together
 
-ROOT = Path(__file__).resolve().parents[2]
-FILES = [p for p in sorted((ROOT / "flambeau").rglob("*.py")) if (ROOT / "flambeau" / "ops") not in p.parents]
 UNREGISTERED = {"aten::backward", "aten::grad"}
 """Operators of archives that are written, but have no declaration: gradients are not here."""
 
@@ -41,33 +40,36 @@ def literals(node: ast.AST) -> Iterator[object]:
     yield from (i.value for i in items if isinstance(i, ast.Constant))
 
 
-def tables(tree: ast.AST) -> Iterator[tuple[int, set[str]]]:
+COMPREHENSIONS = ast.GeneratorExp, ast.SetComp, ast.ListComp, ast.DictComp
+
+
+def tables(nodes: Nodes) -> Iterator[tuple[int, set[str]]]:
     """Lines of tables with the operators that they name: two or more, or all that begin alike (f"aten::{name}")."""
-    for node in ast.walk(tree):
+    for node in nodes.of(ast.Dict, ast.Set, ast.Tuple, ast.List, ast.MatchOr):
         names = {str(value) for value in literals(node) if is_operator(value)}
         if len(names) > 1:
             yield node.lineno, names
-        if isinstance(node, ast.GeneratorExp | ast.SetComp | ast.ListComp | ast.DictComp):
-            built = [n.values[0] for n in ast.walk(node) if isinstance(n, ast.JoinedStr)]
-            listed = [v for n in ast.walk(node.generators[0].iter) for v in literals(n)]
-            for prefix in {str(n.value) for n in built if isinstance(n, ast.Constant)}:
-                names = {f"{prefix}{v}" for v in listed if is_operator(f"{prefix}{v}")}
-                if len(names) > 1:
-                    yield node.lineno, names
+    for comprehension in nodes.of(*COMPREHENSIONS):
+        built = [n.values[0] for n in walk(comprehension) if isinstance(n, ast.JoinedStr)]
+        listed = [v for n in walk(comprehension.generators[0].iter) for v in literals(n)]
+        for prefix in {str(n.value) for n in built if isinstance(n, ast.Constant)}:
+            names = {f"{prefix}{v}" for v in listed if is_operator(f"{prefix}{v}")}
+            if len(names) > 1:
+                yield comprehension.lineno, names
 
 
-@pytest.mark.parametrize("path", FILES, ids=lambda p: str(p.relative_to(ROOT)))
-def test_i14_no_table_names_operators(path: Path) -> None:
-    found = [f"line {line}: {', '.join(sorted(names))}" for line, names in tables(ast.parse(path.read_text()))]
+@together("module", [name for name in MODULES if not f"{name}.".startswith("flambeau.ops.")])
+def test_i14_no_table_names_operators(module: str) -> None:
+    found = [f"line {line}: {', '.join(sorted(names))}" for line, names in tables(NODES[module])]
     text = "a fact belongs into the declaration (schema.traits), a rule is registered (schema.rule_tables)"
     assert not found, f"{text}: {found}"
 
 
 def test_the_search_finds_tables() -> None:
     code = 'X = {"aten::add", "aten::mul"}\nif k in ("aten::add", "prim::If"): rewrites("aten::add", "aten::mul")'
-    assert list(tables(ast.parse(code))) == [(1, {"aten::add", "aten::mul"})]
+    assert list(tables(Nodes(ast.parse(code)))) == [(1, {"aten::add", "aten::mul"})]
     code = 'Y = frozenset(f"aten::{n}" for n in ("relu", "tanh"))'
-    assert list(tables(ast.parse(code))) == [(1, {"aten::relu", "aten::tanh"})]
+    assert list(tables(Nodes(ast.parse(code)))) == [(1, {"aten::relu", "aten::tanh"})]
 
 
 def test_i14_rules_are_for_operators_that_there_are() -> None:

@@ -9,6 +9,7 @@ import pytest
 
 import flambeau
 from flambeau.signal import windows
+from tests.together import together
 
 CASES: list[tuple[str, dict[str, Any]]] = [
     *((name, {}) for name in windows.__all__ if name != "general_cosine"),
@@ -24,7 +25,7 @@ CASES: list[tuple[str, dict[str, Any]]] = [
 @pytest.mark.parametrize("dtype", ["float32", "float64"])
 @pytest.mark.parametrize("sym", [True, False])
 @pytest.mark.parametrize("length", [0, 1, 2, 5, 8])
-@pytest.mark.parametrize(("name", "more"), CASES)
+@together(("name", "more"), CASES)
 def test_same_as_torch(name: str, more: dict[str, Any], length: int, sym: bool, dtype: str) -> None:
     torch = pytest.importorskip("torch", reason="torch is a peer, not a dependency")
     from torch.signal import windows as theirs

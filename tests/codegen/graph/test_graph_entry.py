@@ -38,6 +38,7 @@ from flambeau.codegen.graph.representation import (
 from flambeau.codegen.llvm.engine import NativeCode, engine
 from flambeau.schema import dtype as dtypes
 from flambeau.tensor.tensor import Tensor, view_of, wrap_number
+from tests.processes import as_users_have
 
 VECTOR, MATRIX = Array(dtypes.float32, 1), Array(dtypes.float32, 2)
 Call = Callable[..., Any]
@@ -544,7 +545,8 @@ def test_the_interpreter_exits_while_a_thread_is_in_native_code() -> None:
         print("leaving", flush=True)
     """)
     program_text = f"SOURCE = {SOURCE!r}\n{program_text}"
-    done = subprocess.run([sys.executable, "-c", program_text], capture_output=True, text=True, timeout=60, check=False)
+    command, environment = [sys.executable, "-c", program_text], as_users_have()
+    done = subprocess.run(command, capture_output=True, text=True, timeout=60, check=False, env=environment)
     assert (done.stdout, done.stderr, done.returncode) == ("leaving\n", "", 0)
 
 

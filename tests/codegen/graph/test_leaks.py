@@ -20,6 +20,7 @@ import pytest
 import flambeau
 from flambeau import Tensor
 from flambeau.util.errors import ExecutionError
+from tests.processes import as_users_have
 
 SOURCE = """
 def blocks(x: Tensor, n: int) -> Tuple[Tensor, List[Tensor], List[Tensor]]:
@@ -282,10 +283,9 @@ print("leaving", flush=True)
 
 
 def test_the_process_ends_while_threads_are_in_native_code() -> None:
-    environment = {**os.environ, "PYTHONPATH": os.pathsep.join(sys.path)}
     for _ in range(2):
         done = subprocess.run(
-            [sys.executable, "-c", EXITS], capture_output=True, text=True, timeout=60, check=False, env=environment
+            [sys.executable, "-c", EXITS], capture_output=True, text=True, timeout=60, check=False, env=as_users_have()
         )
         assert (done.stdout, done.stderr, done.returncode) == ("leaving\n", "", 0)
 

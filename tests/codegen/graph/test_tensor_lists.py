@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import os
 import subprocess
 import sys
 from typing import Any
@@ -13,6 +12,7 @@ import pytest
 import flambeau
 from flambeau import Tensor
 from tests.codegen.graph.one_meaning import Arguments, agree, assert_native, calls, functions
+from tests.processes import as_users_have
 
 INF, NAN = float("inf"), float("nan")
 
@@ -354,7 +354,7 @@ for count in (1, 1, 1, 1, 7, 40):
 
 def test_what_long_lists_were_read_into_is_not_read_once_it_was_freed() -> None:
     """The C library overwrites what is freed."""
-    environment = {**os.environ, "MALLOC_PERTURB_": "85"}
+    environment = as_users_have(MALLOC_PERTURB_="85")
     done = subprocess.run(
         [sys.executable, "-c", FREED], env=environment, capture_output=True, text=True, check=False, timeout=120
     )

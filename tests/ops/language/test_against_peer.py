@@ -10,6 +10,7 @@ import pytest
 
 import flambeau.ops
 from flambeau.schema import registry
+from tests.together import together
 
 torch = pytest.importorskip("torch", reason="torch is a peer, not a dependency")
 assert flambeau.ops is not None
@@ -85,7 +86,7 @@ def kills(name: str, arguments: tuple[Any, ...]) -> bool:
     return short in TRAPS and all(isinstance(a, int) for a in arguments) and arguments[1] in (0, -1)
 
 
-@pytest.mark.parametrize("definition", overloads(), ids=lambda d: d.full_name)
+@together("definition", overloads(), ids=lambda d: d.full_name)
 def test_same_as_peer(definition: Any) -> None:
     name, _, overload = definition.full_name.partition(".")
     packet = getattr(torch.ops, name.partition("::")[0])

@@ -4,11 +4,10 @@ from __future__ import annotations
 
 import inspect
 
-import pytest
-
 from flambeau.schema import registry
 from flambeau.schema.opdef import OpDef
 from tests.ops.matrix.matrix_cases import functional_names, is_functional
+from tests.together import together
 
 EXEMPT_FAMILIES = {
     "custom": "declared by users",
@@ -68,7 +67,7 @@ def firsts() -> list[OpDef]:
     return found
 
 
-@pytest.mark.parametrize("definition", firsts(), ids=lambda d: d.name)
+@together("definition", firsts(), ids=lambda d: d.name)
 def test_has_every_facet(definition: OpDef) -> None:
     lacking = []
     if not definition.doc:

@@ -14,6 +14,7 @@ from flambeau.tensor.tensor import Tensor
 from tests.ops.matrix.matrix_cases import Call, calls, functional_names, is_random, pointwise_calls
 from tests.ops.matrix.matrix_columns import COLUMNS, EAGER, SKIPPED, Column
 from tests.ops.matrix.matrix_compare import same_structure, ulp_of
+from tests.together import together
 
 REFERENCED = sorted({d.name for d in registry.all_definitions() if d.reference is not None and d.family == "pointwise"})
 
@@ -26,7 +27,7 @@ def outcome(column: Column, call: Call) -> tuple[Any, BaseException | None]:
 
 
 @pytest.mark.parametrize("column", COLUMNS[1:], ids=lambda c: c.name)
-@pytest.mark.parametrize("name", functional_names())
+@together("name", functional_names())
 def test_columns_agree(name: str, column: Column) -> None:
     for call in calls(name):
         if is_random(call.definition):
@@ -70,7 +71,7 @@ def arity(definition: OpDef) -> int:
     return sum(not a.has_default for a in definition.schema.arguments)
 
 
-@pytest.mark.parametrize("name", REFERENCED)
+@together("name", REFERENCED)
 def test_same_as_numpy(name: str) -> None:
     for definition in registry.overloads(name):
         if definition.family != "pointwise" or definition.reference is None:

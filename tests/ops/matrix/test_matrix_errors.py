@@ -8,13 +8,14 @@ import pytest
 
 from flambeau.schema import registry
 from flambeau.tensor import dispatch
+from tests.together import together
 
 REFUSING = sorted(
     {d.name for d in registry.all_definitions() if d.errors is not None and dispatch.concerns_tensors(d.schema)}
 )
 
 
-@pytest.mark.parametrize("name", REFUSING)
+@together("name", REFUSING)
 def test_declared_errors(name: str) -> None:
     for definition in registry.overloads(name):
         for sample in definition.errors() if definition.errors is not None else ():

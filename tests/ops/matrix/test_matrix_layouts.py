@@ -13,6 +13,7 @@ from flambeau.schema.dtype import float32, int64
 from flambeau.tensor.tensor import Tensor, wrap
 from tests.ops.matrix.matrix_cases import Call, copied, pointwise_calls, pointwise_names
 from tests.ops.matrix.matrix_compare import difference, ulp_of
+from tests.together import together
 
 SHAPE = (4, 3)
 
@@ -59,7 +60,7 @@ def at_shape(name: str) -> Iterator[tuple[Call, Any]]:
 
 
 @pytest.mark.parametrize("form", FORMS.values(), ids=FORMS)
-@pytest.mark.parametrize("name", pointwise_names())
+@together("name", pointwise_names())
 def test_strides_do_not_matter(name: str, form: Any) -> None:
     for call, _ in at_shape(name):
         arguments = [wrap(form(v._array)) if isinstance(v, Tensor) else v for v in call.arguments]
@@ -69,7 +70,7 @@ def test_strides_do_not_matter(name: str, form: Any) -> None:
         assert not found, f"{call} on {form.__name__} tensors: {found}"
 
 
-@pytest.mark.parametrize("name", pointwise_names())
+@together("name", pointwise_names())
 def test_no_elements_and_no_dimensions(name: str) -> None:
     for call, expected in at_shape(name):
         empty = [wrap(v._array[:0]) if isinstance(v, Tensor) else v for v in call.arguments]
@@ -83,7 +84,7 @@ def test_no_elements_and_no_dimensions(name: str) -> None:
         assert not found or point.dtype is not expected.dtype, f"{call} on 0-d tensors: {found}"
 
 
-@pytest.mark.parametrize("name", pointwise_names())
+@together("name", pointwise_names())
 def test_results_keep_the_order_of_dimensions(name: str) -> None:
     for call, expected in at_shape(name):
         arguments = [wrap(transposed(v._array)) if isinstance(v, Tensor) else v for v in call.arguments]

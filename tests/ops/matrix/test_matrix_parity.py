@@ -14,6 +14,7 @@ from flambeau.schema.function import parse_schema
 from flambeau.tensor.tensor import Tensor
 from tests.ops.matrix.matrix_cases import Call, calls, functional_names, is_random, shown
 from tests.ops.matrix.matrix_compare import difference, ulp_of
+from tests.together import together
 
 torch = pytest.importorskip("torch", reason="torch is a peer, not a dependency")
 
@@ -122,7 +123,7 @@ def compare_results(ours: Any, theirs: Any, ulp: float, of_largest: bool) -> str
     return "" if ours == theirs else f"{ours!r}, expected {theirs!r}"
 
 
-@pytest.mark.parametrize("name", functional_names())
+@together("name", functional_names())
 def test_same_as_torch(name: str) -> None:
     if name in DIFFERS:
         pytest.skip(DIFFERS[name])

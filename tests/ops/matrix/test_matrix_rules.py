@@ -11,6 +11,7 @@ from flambeau.schema.opdef import UNKNOWN
 from flambeau.schema.types import TensorType
 from flambeau.tensor.tensor import Tensor
 from tests.ops.matrix.matrix_cases import Call, as_types, calls, functional_names, tensors_in
+from tests.together import together
 
 MAY_BE_ITSELF = "returns its argument when there is nothing to do; its schema does not say so, as PyTorch's does not"
 UNDECLARED_ALIASES = {
@@ -45,7 +46,7 @@ def predicted(rule: Any, call: Call, count: int) -> list[Any]:
     return [found] if count == 1 else list(found) if found is not None else [None] * count
 
 
-@pytest.mark.parametrize("name", functional_names())
+@together("name", functional_names())
 def test_predicted_dtype_and_sizes(name: str) -> None:
     for call in calls(name):
         results = results_of(call)
@@ -63,7 +64,7 @@ def test_predicted_dtype_and_sizes(name: str) -> None:
                     assert agrees, f"{call}: predicted {sizes}, got {result.shape}"
 
 
-@pytest.mark.parametrize("name", functional_names())
+@together("name", functional_names())
 def test_rules_bear_ignorance(name: str) -> None:
     """A rule that is told nothing says nothing, or something that holds anyway."""
     for call in calls(name):
@@ -78,7 +79,7 @@ def test_rules_bear_ignorance(name: str) -> None:
                 rule(*unknown)
 
 
-@pytest.mark.parametrize("name", functional_names())
+@together("name", functional_names())
 def test_declared_aliases_are_shared_memory(name: str) -> None:
     if name in UNDECLARED_ALIASES:
         pytest.skip(UNDECLARED_ALIASES[name])

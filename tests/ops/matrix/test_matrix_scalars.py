@@ -10,7 +10,6 @@ from collections.abc import Callable
 from typing import Any
 
 import numpy as np
-import pytest
 
 from flambeau.ops.families.numpy_scalar import NUMPY
 from flambeau.schema import registry
@@ -18,6 +17,7 @@ from flambeau.schema import scalar as protocol
 from flambeau.schema.dtype import DType, bool_, float32, int64
 from flambeau.tensor.tensor import Tensor
 from tests.ops.matrix.matrix_cases import Call, as_types, is_tensor, pointwise_calls, pointwise_names
+from tests.together import together
 
 KNOWN = {
     *protocol.UNARY_FLOAT, *protocol.UNARY_ANY, *protocol.BINARY, *protocol.COMPARE, *protocol.LOGICAL,
@@ -108,7 +108,7 @@ def is_number(argument: Any) -> bool:
     return not is_tensor(argument) and str(argument.type).rstrip("?") in ("Scalar", "float")
 
 
-@pytest.mark.parametrize("name", pointwise_names())
+@together("name", pointwise_names())
 def test_meaning_can_be_recorded(name: str) -> None:
     for definition in registry.overloads(name):
         if definition.family != "pointwise":

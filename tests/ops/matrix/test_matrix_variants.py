@@ -5,13 +5,13 @@ from __future__ import annotations
 from typing import Any
 
 import numpy as np
-import pytest
 
 from flambeau.schema import registry
 from flambeau.schema.opdef import OpDef
 from flambeau.tensor.tensor import Tensor, wrap
 from tests.ops.matrix.matrix_cases import Call, calls, functional_names, is_random
 from tests.ops.matrix.matrix_compare import difference
+from tests.together import together
 
 REFUSED_IN_PLACE = {
     "aten::abs": "complex numbers have real moduli",
@@ -47,7 +47,7 @@ def outs_of(call: Call) -> list[OpDef]:
     ]
 
 
-@pytest.mark.parametrize("name", functional_names())
+@together("name", functional_names())
 def test_in_place_is_functional(name: str) -> None:
     for call in calls(name):
         definition = in_place_of(call)
@@ -70,7 +70,7 @@ def test_in_place_is_functional(name: str) -> None:
         assert not found, f"{call} in place: {found}"
 
 
-@pytest.mark.parametrize("name", functional_names())
+@together("name", functional_names())
 def test_out_is_functional(name: str) -> None:
     for call in calls(name):
         expected = run(call.definition, call.fresh())
