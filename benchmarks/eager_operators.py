@@ -25,12 +25,12 @@ UNTIL_NATIVE: Final = 17_000
 """Calls of a first operator from which on all have their native code."""
 
 
-def least(call: Callable[[], Any]) -> float:
-    """Microseconds of the processor's time that a call takes at least."""
-    for _ in range(BEFORE):
+def least(call: Callable[[], Any], before: int = BEFORE, rounds: int = ROUNDS) -> float:
+    """Microseconds of the processor's time that a call takes at least, after some that are not measured."""
+    for _ in range(before):
         call()
     best = float("inf")
-    for _ in range(ROUNDS):
+    for _ in range(rounds):
         start = time.process_time()
         for _ in range(CALLS_A_ROUND):
             call()

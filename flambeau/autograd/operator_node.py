@@ -116,7 +116,7 @@ class OperatorNode(Node):
 
     def _shows_one_of_several(self) -> bool:
         node: Any = self
-        while isinstance(node, OperatorNode):
+        while OperatorNode in type(node).__mro__:  # `isinstance` asks an abstract class in Python
             if not (node.is_single or node.gives_slices):
                 return True
             edge = node.edges[0] if node.shown is not None and node.edges else None
@@ -291,8 +291,14 @@ def fitted(gradient: Any, like: Shape) -> Any:
         return None
     sizes, dtype = like
     array = gradient._array
-    if array.shape != sizes:
-        gradient = OPERATORS.sum_to_size(gradient, list(sizes))
+    shape = array.shape
+    if shape != sizes:
+        more = len(shape) - len(sizes)
+        if more > 0 and shape[more:] == sizes and array.dtype.kind == "f" and array.size:
+            rows = gradient if more == 1 else OPERATORS.reshape(gradient, [-1, *sizes])
+            gradient = OPERATORS.sum(rows, 0)
+        else:
+            gradient = OPERATORS.sum_to_size(gradient, list(sizes))
     return gradient if array.dtype is dtype else fitted_dtype(gradient, dtype)
 
 

@@ -18,8 +18,10 @@ from collections.abc import Callable, Iterator
 from contextlib import contextmanager
 from typing import Any, Final
 
+from flambeau.autograd import views
 from flambeau.autograd.node import edge_of, next_number
 from flambeau.autograd.operator_node import CallFormulas
+from flambeau.autograd.quick_formulas import OPERAND, OPTIONAL, TENSORS
 from flambeau.autograd.rule import Rule, is_complex
 from flambeau.ops.families.entry_kernel import EntryKernel
 from flambeau.schema.types import (
@@ -34,6 +36,8 @@ from flambeau.schema.types import (
 )
 from flambeau.tensor import grad_mode
 from flambeau.tensor.below import Redirected
+from flambeau.tensor.grad_mode import refuse_writing
+from flambeau.tensor.recorder import refuse_write
 from flambeau.tensor.tensor import Tensor
 from flambeau.util.made_objects import Maker
 
@@ -60,6 +64,9 @@ _COMPLEX_TOO: Final = (TensorType, NumberType, ComplexType, AnyType)
 
 _TAKEN: Final = (TensorType, OptionalType, ListType, NumberType, FloatType, IntType, ComplexType)
 
+_ELEMENTS: Final = (OPERAND, OPTIONAL, TENSORS)
+"""How something is kept of which formulas read elements."""
+
 _NODE: Final = {"extras": None, "counts": None, "is_single": True, "shown": None}
 """What nodes of such calls have in other slots than those that differ."""
 
@@ -75,14 +82,14 @@ def quick(rule: Rule, slowly: Recorded) -> Recorded | None:
     types = [*[arguments[p].type for p in positions], *[r.type for r in returns]]
     if isinstance(definition.kernel, Redirected):
         return None  # results may be tensors of any class
-    if definition.schema.is_mutable or rule.flows is False or not positions or not all(map(_holds_tensors, types)):
+    if not positions or rule.flows is False or not all(map(_holds_tensors, types)):
         return None
     calls = _Calls(rule, positions, slowly)
+    if definition.schema.is_mutable:
+        return _in_place(calls) if _writes_first_alone(rule, positions) else None
     if len(returns) > 1 or rule.flows is not True or not all(isinstance(t, TensorType) for t in types):
         return _general(calls)
-    if positions == (0,):
-        return _unary(calls)
-    return _binary(calls) if positions == (0, 1) else _any_number(calls)
+    return {(0,): _unary, (0, 1): _binary}.get(positions, _any_number)(calls)
 
 
 class _Calls:
@@ -296,6 +303,59 @@ def _general(calls: _Calls) -> Recorded:
         return outcome
 
     return record
+
+
+def _in_place(calls: _Calls) -> Recorded:
+    """Calls that write their first operand, which is their result."""
+    mode, run, positions, new_node, slowly = grad_mode.mode, calls.run, calls.positions, calls.any_node, calls.slowly
+    takes_lists, kernel = calls.rule.takes_lists, calls.rule.definition.kernel
+
+    def record(*arguments: Any) -> Any:
+        if not mode.enabled:
+            return kernel(*arguments)
+        edges: list[Any] = []
+        shapes: list[Any] = []
+        key, bit = 0, 1
+        for position in positions:
+            key |= _look(arguments[position], bit, edges, shapes)
+            bit <<= 1
+        target = arguments[0]
+        if not key & ~_COMPLEX:  # a view may be refused all the same
+            return kernel(*arguments) if type(target) is Tensor and target._base is None else slowly(*arguments)
+        formulas = None if takes_lists or CAREFUL else calls.formulas(key, arguments)
+        if formulas is None or not _may_keep(formulas, arguments, target):
+            return slowly(*arguments)
+        refuse_writing(target._storage.version)
+        refuse_write(target)
+        behind = views.base_edge(target)
+        result = run(*arguments)
+        if formulas.steps and target._array.dtype.kind in "fcV":
+            kept = formulas.keep(arguments, result)
+            views.note_written(target, behind, new_node(edges, formulas, shapes, kept, next_number(), None, True))
+        return result
+
+    return record
+
+
+def _may_keep(formulas: CallFormulas, arguments: tuple[Any, ...], target: Any) -> bool:
+    """Whether what a write leaves is what formulas need: nothing of its target as it was, nor of what was made in
+    `inference_mode()`."""
+    if type(target) is not Tensor:
+        return False
+    for way, position in formulas.direct or ():
+        if way in _ELEMENTS:
+            value = arguments[position]
+            for one in (value or ()) if way == TENSORS else (value,):
+                if one is target or (one is not None and one._storage.version < 0):
+                    return False
+    return True
+
+
+def _writes_first_alone(rule: Rule, positions: tuple[int, ...]) -> bool:
+    """Whether calls write their first operand, which is their result, and nothing else."""
+    schema = rule.definition.schema
+    others = any(a.alias is not None and a.alias.is_write for a in schema.arguments[1:])
+    return rule.is_in_place and len(schema.returns) == 1 and positions[0] == 0 and rule.flows is True and not others
 
 
 def _look(operand: Any, bit: int, edges: list[Any], shapes: list[Any]) -> int:

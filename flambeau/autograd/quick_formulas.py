@@ -24,7 +24,7 @@ from flambeau.autograd.formula_kernels import PRODUCTS_OF_GRADIENTS, formula_ker
 from flambeau.autograd.saved import save
 from flambeau.schema.gradient import Formula, Part, Product
 from flambeau.tensor.grad_mode import refuse_saving
-from flambeau.tensor.tensor import plain
+from flambeau.tensor.tensor import Tensor, plain
 
 OPERAND, RESULT, SIZES, VALUE, OPTIONAL, LIST, TENSORS, PART, SIZES_OF_PARTS = range(9)
 """How something is kept: a tensor, the result, a tensor's sizes (of each, in a list), and what is none of these; a
@@ -71,7 +71,7 @@ def keeper(direct: Sequence[tuple[int, int]]) -> Callable[[Sequence[Any], Any], 
         t0 = arguments[1]
         v0 = t0._storage.version
         if v0 < 0: refuse_saving(v0)
-        return [(t0, v0), sizes(arguments[0])]
+        return [(t0, v0), [*arguments[0]._array.shape] if type(arguments[0]) is Tensor else sizes(arguments[0])]
     """
     lines, kept = [], []
     for k, (way, position) in enumerate(direct):
@@ -87,13 +87,13 @@ def keeper(direct: Sequence[tuple[int, int]]) -> Callable[[Sequence[Any], Any], 
             kept.append(_KEPT[way].format(position))
     body = [f"    {line}" for line in (*lines, f"return [{', '.join(kept)}]")]
     text = "\n".join(["def keep(arguments, result):", *body])
-    names = {"copied": _copied, "sizes": _sizes, "save": save, "tensors": _tensors}
+    names = {"Tensor": Tensor, "copied": _copied, "sizes": _sizes, "save": save, "tensors": _tensors}
     return _defined(text, "keep", {"refuse_saving": refuse_saving, **names})
 
 
 _KEPT: Final = {
     RESULT: "(result._array, result._storage, result._storage.version)",
-    SIZES: "sizes(arguments[{}])",
+    SIZES: "[*arguments[{0}]._array.shape] if type(arguments[{0}]) is Tensor else sizes(arguments[{0}])",
     VALUE: "arguments[{}]",
     LIST: "copied(arguments[{}])",
     TENSORS: "tensors(arguments[{}])",

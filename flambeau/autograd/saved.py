@@ -11,6 +11,7 @@ from __future__ import annotations
 import threading
 from collections.abc import Callable
 from typing import Any, Final
+from weakref import WeakKeyDictionary
 
 from flambeau.autograd.node import Edge, Gradients, Node, edge_of
 from flambeau.tensor.grad_mode import is_grad_enabled
@@ -89,7 +90,11 @@ class SavedTensor:
             raise RuntimeError(self._changed(tensor, node))
         if self.index >= 0 and is_grad_enabled():
             tensor = unrecorded(tensor)
-            tensor._node, tensor.output_nr = node, self.index
+            shown = None if node is None else SHOWN_RESULTS.get(node)
+            if shown is None:
+                tensor._node, tensor.output_nr = node, self.index
+            else:
+                tensor._node, tensor.output_nr = shown(), 0
         return tensor
 
     def _changed(self, tensor: Tensor, node: Node | None) -> str:
@@ -133,6 +138,11 @@ class SavedTensor:
             raise RuntimeError(CHANGED_BY_HOOK)
         self.edge = edge_of(tensor) if self.index < 0 else None
         self.tensor, self.unpack = packed, unpack_hook
+
+
+SHOWN_RESULTS: Final[WeakKeyDictionary[Node, Callable[[], Node]]] = WeakKeyDictionary()
+"""Of functions that wrote a part of a tensor through a view, and are part of another node: what makes the node of their
+result, as the view shows it."""
 
 
 class AliasBackward0(Node):

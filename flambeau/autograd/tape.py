@@ -230,7 +230,7 @@ class _Call:
         before = {
             name: self.arguments[position].clone()
             for name, position in self.known.kept
-            if position == 0 and isinstance(target, Tensor) and not name.endswith("_sizes")
+            if position >= 0 and self.arguments[position] is target and not name.endswith("_sizes")
         }
         behind = views.base_edge(target)
         result = kernel(*self.arguments)

@@ -17,65 +17,13 @@ tensor([5., 1.])
 from __future__ import annotations
 
 from typing import Any
-
-import numpy as np
+from weakref import ref
 
 from flambeau.autograd.node import Edge, Gradients, Node
-from flambeau.ops.derivatives.operators import OPERATORS
-from flambeau.tensor.dispatch import call
-from flambeau.tensor.settled import is_readable
-from flambeau.tensor.tensor import Tensor, wrap
+from flambeau.autograd.saved import SHOWN_RESULTS
+from flambeau.autograd.windows import Window
+from flambeau.tensor.tensor import Tensor
 from flambeau.util.inversions import VIEW_NODE
-
-
-class Window:
-    """Which elements of a base a view shows."""
-
-    def __init__(self, base: Tensor, view: Tensor) -> None:
-        if base._array.dtype != view._array.dtype:
-            raise NotImplementedError(
-                f"a view of {base.dtype} as {view.dtype} was written while gradients were recorded: write to the "
-                "tensor itself"
-            )
-        self.sizes = tuple(base._array.shape)
-        self.view_sizes = tuple(view._array.shape)
-        self._indices = _indices(base, view)
-
-    def read(self, whole: Tensor) -> Any:
-        """The view's elements of a tensor as large as the base."""
-        flat = OPERATORS.reshape(whole, [-1])
-        return OPERATORS.reshape(OPERATORS.index_select(flat, 0, self._indices), list(self.view_sizes))
-
-    def written(self, whole: Tensor, part: Tensor | None) -> Any:
-        """A tensor as large as the base with other elements, or zeros, in the place of the view's."""
-        flat = OPERATORS.reshape(whole, [-1])
-        if part is None:
-            return OPERATORS.reshape(OPERATORS.index_fill(flat, 0, self._indices, 0), list(self.sizes))
-        part = OPERATORS.reshape(part, [-1])
-        return OPERATORS.reshape(OPERATORS.index_copy(flat, 0, self._indices, part), list(self.sizes))
-
-    def spread(self, part: Tensor) -> Any:
-        """Zeros as large as the base with the view's elements added up where they are."""
-        flat = part.new_zeros([int(np.prod(self.sizes))])
-        return OPERATORS.reshape(
-            OPERATORS.index_add(flat, 0, self._indices, OPERATORS.reshape(part, [-1])), list(self.sizes)
-        )
-
-
-def _indices(base: Tensor, view: Tensor) -> Tensor:
-    """For each element of the view, which one of the base it is, counted in row-major order."""
-    item = base._array.itemsize
-    lowest = base._array.__array_interface__["data"][0]
-    first = (view._array.__array_interface__["data"][0] - lowest) // item
-    extent = 1 + sum((n - 1) * (s // item) for n, s in zip(base._array.shape, base._array.strides, strict=True))
-    numbers = np.zeros(max(extent, 1), np.int64)
-    lying = np.lib.stride_tricks.as_strided(numbers, base._array.shape, [s // item * 8 for s in base._array.strides])
-    lying[...] = np.arange(base._array.size).reshape(base._array.shape)
-    shown = np.lib.stride_tricks.as_strided(
-        numbers[first:], view._array.shape, [s // item * 8 for s in view._array.strides]
-    )
-    indices = wrap(np.ascontiguousarray(shown).reshape(-1))
-    return indices if is_readable(base) else call("aten::to", indices, base.device)
 
 
 class CopySlices(Node):
@@ -106,10 +54,10 @@ class AsStridedBackward0(Node):
 
     __slots__ = ("shown", "window")
 
-    def __init__(self, base: Tensor, view: Tensor) -> None:
-        super().__init__(((base._node, base.output_nr),))
-        self.shown = base._node
-        self.window = Window(base, view)
+    def __init__(self, base: Node, number: int, window: Window) -> None:
+        super().__init__(((base, number),))
+        self.shown = base
+        self.window = window
 
     def apply(self, gradients: Gradients) -> Gradients:
         """Zeros where the base has other elements."""
@@ -128,7 +76,7 @@ def current_node(view: Tensor) -> Any:
     if node is None or getattr(node, "shown", None) is not base._node:
         if node is not None:
             node.refuse_shown(view)
-        node = AsStridedBackward0(base, view)
+        node = AsStridedBackward0(base._node, base.output_nr, Window(base, view))
         _becomes_result(view, node)
     return node
 
@@ -146,9 +94,20 @@ def note_written(target: Tensor, before: Edge, node: Node) -> None:
     if base is None:
         _becomes_result(target, node)
         return
-    _becomes_result(base, CopySlices(before, Window(base, target), node))
+    window = Window(base, target)
+    slices = CopySlices(before, window, node)
+    behind: ref[Node] = ref(slices)
+    SHOWN_RESULTS[node] = lambda: AsStridedBackward0(_alive(behind), 0, window)
+    _becomes_result(base, slices)
     base._requires_grad = False
-    _becomes_result(target, AsStridedBackward0(base, target))
+    _becomes_result(target, AsStridedBackward0(slices, 0, window))
+
+
+def _alive(node: ref[Node]) -> Node:
+    """The node that a function is a part of: it lives while the function runs."""
+    alive = node()
+    assert alive is not None
+    return alive
 
 
 def base_edge(target: Tensor) -> Edge:

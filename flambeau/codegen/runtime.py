@@ -28,6 +28,7 @@ from flambeau.codegen.shapes import Span
 from flambeau.codegen.sized_launches import SizedLaunch, sized_launches
 from flambeau.codegen.variants import Variant
 from flambeau.specialise.cache import SpecialisationCache
+from flambeau.util.array_address import address_of
 
 Array = npt.NDArray[Any]
 Layout = tuple[np.dtype[Any], tuple[int, ...], tuple[int, ...]]
@@ -43,7 +44,7 @@ def block_of(launch: Launch, arrays: Sequence[Array], flag: ctypes.c_int32) -> a
     words = array("q", launch.words)
     words[0] = ctypes.addressof(flag)
     for at, a in enumerate(arrays, 1):
-        words[at] = a.__array_interface__["data"][0]
+        words[at] = address_of(a)
     return words
 
 

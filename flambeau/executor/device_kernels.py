@@ -16,7 +16,6 @@ from flambeau.codegen import available, native_call
 from flambeau.codegen.cuda.schedule import ACCESS_BYTES
 from flambeau.cuda.tensors import is_on_device
 from flambeau.executor.devices import place_checks as _place_checks  # noqa: F401  (places that arrays name there)
-from flambeau.executor.devices.addresses import address_of
 from flambeau.executor.devices.found_errors import GroupErrors
 from flambeau.executor.devices.groups import DeviceGroup, on_one_device
 from flambeau.executor.devices.launches import GroupLaunch
@@ -32,6 +31,7 @@ from flambeau.specialise.cache import SpecialisationCache
 from flambeau.tensor import below, layout
 from flambeau.tensor.below import is_plain_on_device
 from flambeau.tensor.tensor import Tensor
+from flambeau.util.array_address import address_of
 from flambeau.util.inversions import DEVICE_COPY, DEVICE_KERNEL
 from flambeau.util.made_objects import make_natively
 

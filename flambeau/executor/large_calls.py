@@ -213,7 +213,10 @@ def is_worthwhile(definition: OpDef, arguments: Sequence[Any]) -> bool:
 
 def _character(arguments: Sequence[Any]) -> str:
     """That of the dtype of the first tensor; empty where there is none."""
-    return next((a._array.dtype.char for a in arguments if isinstance(a, Tensor)), "")
+    for argument in arguments:
+        if isinstance(argument, Tensor):
+            return argument._array.dtype.char  # type: ignore[no-any-return]
+    return ""
 
 
 _calls: dict[Hashable, LargeCalls | None] = {}

@@ -19,6 +19,7 @@ from flambeau.codegen.recurrent import networks as networks
 from flambeau.codegen.recurrent.cells import CELLS
 from flambeau.codegen.recurrent.trained import LEAST_ROWS, TOGETHER_BYTES
 from flambeau.codegen.recurrent.words import BACKWARD, FORWARD, OUTER, PACK, PRODUCT, PROJECTION, block
+from flambeau.util.array_address import address_of
 from flambeau.util.at_hand import does_without
 from flambeau.util.inversions import RECURRENT_KERNELS
 
@@ -51,7 +52,7 @@ def _kernels(kind: str, dtype: np.dtype[Any]) -> Kernels | None:
 
 def address(a: Array | None) -> int:
     """Where an array lies; 0 for none."""
-    return 0 if a is None else a.__array_interface__["data"][0]
+    return 0 if a is None else address_of(a)
 
 
 class Packing:

@@ -8,13 +8,14 @@ from typing import Any
 from flambeau.ops.families.arrays import Array, dtype_of, reduce_with, shape_text, widened
 from flambeau.ops.families.opaque import declare
 from flambeau.ops.families.rules import same_dtype
-from flambeau.ops.product_checks import ULP, check_expands, check_inner, mixed_stacks, wide_product
+from flambeau.ops.product_checks import ULP, check_expands, check_inner, fits, mixed_stacks, wide_product
 from flambeau.ops.products import check_matrix_and_vector, check_stacked, grid, matmul_shape
 from flambeau.schema.opdef import ErrorSample, Sample, Sizes
 from flambeau.schema.traits import Traits
 from flambeau.schema.types import TensorType
 from flambeau.tensor.array_library import np
 from flambeau.tensor.tensor import wrap
+from flambeau.util import blas
 
 Number = complex
 
@@ -36,6 +37,10 @@ def as_number(value: Number, dtype: np.dtype[Any]) -> Any:
 
 def addmm_kernel(self: Array, mat1: Array, mat2: Array, beta: Number = 1, alpha: Number = 1) -> Array:
     """Raises RuntimeError for sizes or dtypes that do not fit."""
+    if beta == 1 and alpha == 1 and self.dtype is mat1.dtype and fits(mat1, mat2) and self.shape == mat2.shape[1:]:
+        product: Array = blas.small_matmul(mat1, mat2)
+        product += self
+        return product
     for name, array in (("mat1", mat1), ("mat2", mat2)):
         if array.ndim != 2:
             raise RuntimeError(f"{name} must be a matrix, got {array.ndim}-D tensor")

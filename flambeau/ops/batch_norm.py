@@ -10,8 +10,9 @@ from flambeau.ops.families.rules import input_dtype, input_shape
 from flambeau.ops.normalization import ULP, standardised, with_affine
 from flambeau.schema.opdef import ErrorSample, Sample
 from flambeau.schema.traits import ConditionalWrite, Role, Traits
-from flambeau.tensor.array_library import is_host_array, np
+from flambeau.tensor.array_library import is_host_array, is_on_device, np
 from flambeau.tensor.tensor import Tensor, wrap
+from flambeau.util.float_errors import begin, end
 from flambeau.util.inversions import CHANNEL_NORM
 
 Optional = Tensor | None
@@ -25,7 +26,7 @@ def check(input: Array, running_mean: Array | None, running_var: Array | None, *
             f"but got 1)"
         )
     channels = input.shape[1] if input.ndim > 1 else 0
-    for name, one in {"running_mean": running_mean, "running_var": running_var, **others}.items():
+    for name, one in (("running_mean", running_mean), ("running_var", running_var), *others.items()):
         if one is not None and one.size != channels:
             raise RuntimeError(f"{name} should contain {channels} elements not {one.size}")
     if not is_inexact(input):
@@ -41,6 +42,11 @@ def update(running: Optional, batch: Array, momentum: float) -> None:
     """Move a running statistic towards the batch's."""
     if running is not None:
         array = running._array
+        if array.dtype == batch.dtype and array.dtype.char in "fd" and not is_on_device():
+            array *= 1 - momentum
+            array += batch.reshape(-1) * momentum
+            running.bump_version()
+            return
         array[...] = (widened(array) * (1 - momentum) + batch.reshape(-1) * momentum).astype(array.dtype, copy=False)
         running.bump_version()
 
@@ -62,10 +68,8 @@ def native_batch_norm_kernel(
     if not training:
         if mean is None or var is None:
             raise RuntimeError("Expected running_mean and running_var to be defined when training is false")
-        centre, spread = per_channel(mean, array.ndim), per_channel(var, array.ndim)
-        result = (wide - centre) / np.sqrt(np.asarray(spread) + wide.dtype.type(eps))
         empty = np.empty(0, kept)
-        return wrap(with_affine(result, *affine).astype(array.dtype, copy=False)), wrap(empty), wrap(empty.copy())
+        return wrap(_evaluated(array, mean, var, scale, shift, eps)), wrap(empty), wrap(empty.copy())
     count = array.size // max(array.shape[1], 1)
     native = None
     if is_host_array(array):
@@ -75,12 +79,35 @@ def native_batch_norm_kernel(
     axes = (0, *range(2, array.ndim))
     result, centre, root = standardised(wide, axes, eps)
     if running_mean is not None or running_var is not None:
-        with np.errstate(divide="ignore", invalid="ignore"):
+        with np.errstate(all="ignore"):
             variance = reduce_with(np.add, (wide - centre) ** 2, axis=axes) / wide.dtype.type(count - 1)
         update(running_mean, centre, momentum)
         update(running_var, variance, momentum)
     normalised = with_affine(result, *affine).astype(array.dtype, copy=False)
     return wrap(normalised), wrap(centre.reshape(-1).astype(kept)), wrap(root.reshape(-1).astype(kept))
+
+
+def _evaluated(
+    array: Array, mean: Array, var: Array, scale: Array | None, shift: Array | None, eps: float
+) -> Array:
+    """The result by running statistics."""
+    wide = widened(array)
+    centre, spread = per_channel(mean, array.ndim), per_channel(var, array.ndim)
+    result: Array = wide - centre
+    root = np.sqrt(np.asarray(spread) + wide.dtype.type(eps))
+    if root.dtype == result.dtype:
+        result /= root
+    else:
+        result = result / root
+    factor, more = per_channel(scale, array.ndim), per_channel(shift, array.ndim)
+    if result.dtype == array.dtype and all(v is None or v.dtype == array.dtype for v in (factor, more)):
+        if factor is not None:
+            result *= factor
+        if more is not None:
+            result += more
+        return result
+    rounded: Array = with_affine(result, factor, more).astype(array.dtype, copy=False)
+    return rounded
 
 
 def as_vector(vector: Array | None, input: Array) -> Array | None:
@@ -95,7 +122,7 @@ def _from_native(
     """The three results, once running statistics have moved."""
     result, mean, variance, root = outputs
     update(running[0], mean, momentum)
-    with np.errstate(divide="ignore", invalid="ignore"):
+    with np.errstate(all="ignore"):
         update(running[1], variance * variance.dtype.type(count) / variance.dtype.type(count - 1), momentum)
     return wrap(result), wrap(mean.astype(kept, copy=False)), wrap(root.astype(kept, copy=False))
 
@@ -105,6 +132,15 @@ def batch_norm_kernel(
     momentum: float, eps: float,
 ) -> Tensor:  # fmt: skip
     """Only the result."""
+    array = input._array
+    if not training and array.ndim > 1 and running_mean is not None and running_var is not None:
+        scale, shift = unwrapped(weight), unwrapped(bias)
+        before = begin()
+        try:
+            check(array, running_mean._array, running_var._array, weight=scale, bias=shift)
+            return wrap(_evaluated(array, running_mean._array, running_var._array, scale, shift, eps))
+        finally:
+            end(before)
     return native_batch_norm_kernel(input, weight, bias, running_mean, running_var, training, momentum, eps)[0]
 
 

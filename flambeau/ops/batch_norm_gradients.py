@@ -30,7 +30,7 @@ def gradients_kernel(
     plain = widened(grad)
     slope = plain if weight is None else plain * per_channel(weight, input.ndim)
     count = plain.dtype.type(max(1, input.size // max(1, input.shape[1])))
-    with np.errstate(invalid="ignore"):
+    with np.errstate(all="ignore"):
         mean = reduce_with(np.add, slope, axis=axes, keepdims=True) / count
         along = reduce_with(np.add, slope * normal, axis=axes, keepdims=True) / count
         by_input = (slope - mean - normal * along) * root

@@ -37,8 +37,13 @@ def check_nll(self: Array, target: Array, weight: Array | None) -> None:
 
 def picked(self: Array, target: Array, weight: Array | None, ignore_index: int) -> tuple[Array, Array]:
     """Minus the chosen entries times their weights, and these weights; both zero where the target is ignored."""
-    used = target != ignore_index
     classes = self.shape[1]
+    is_plain = is_host_array(self) and target.dtype == np.int64 and target.ndim == 1
+    if is_plain and not 0 <= ignore_index < classes and not is_outside(target, 0, classes):
+        scale = np.ones(target.shape, self.dtype) if weight is None else weight[target]
+        chosen = self[np.arange(len(target)), target]
+        return -chosen if weight is None else -chosen * scale, scale
+    used = target != ignore_index
     labels = np.where(used, target, 0).astype(np.int64)
     if is_outside(labels, 0, classes):
         raise IndexError(f"Target {labels[(labels < 0) | (labels >= classes)].reshape(-1)[0]} is out of bounds.")
@@ -58,19 +63,21 @@ def nll_forward(
         return losses.astype(self.dtype, copy=False), np.zeros((), self.dtype)
     total = reduce_with(np.add, scale, axis=None, dtype=np.float64)
     loss = reduce_with(np.add, losses, axis=None, dtype=np.float64)
-    with np.errstate(divide="ignore", invalid="ignore"):
+    with np.errstate(all="ignore"):
         loss = loss / total if reduction == MEAN else loss
     return np.asarray(loss).astype(self.dtype), np.asarray(total).astype(self.dtype)
 
 
 def _of_rows(self: Array, target: Array, reduction: int, ignore_index: int) -> tuple[Array, Array]:
     """The same for rows of classes without weights: only the chosen elements are looked at."""
-    used = target != ignore_index
-    count = int(np.count_nonzero(used))
-    if count < target.size:
-        self, target = self[used], target[used]
-    if is_outside(target, 0, self.shape[1]):
-        raise IndexError(f"Target {target[(target < 0) | (target >= self.shape[1])][0]} is out of bounds.")
+    count = target.size
+    if 0 <= ignore_index < self.shape[1] or is_outside(target, 0, self.shape[1]):
+        used = target != ignore_index
+        count = int(np.count_nonzero(used))
+        if count < target.size:
+            self, target = self[used], target[used]
+        if is_outside(target, 0, self.shape[1]):
+            raise IndexError(f"Target {target[(target < 0) | (target >= self.shape[1])][0]} is out of bounds.")
     chosen = self[np.arange(count), target]
     with np.errstate(all="ignore"):
         loss = 0.0 - np.add.reduce(chosen, dtype=np.float64)
@@ -122,10 +129,18 @@ def nll_loss2d_kernel(
     return nll_forward(self, target, weight, reduction, ignore_index)[0]
 
 
+def _are_usual_rows(self: Array, target: Array) -> bool:
+    """Whether there are rows of classes, with a class for each."""
+    fits = self.ndim == 2 and self.shape[:1] == target.shape and target.dtype == np.int64
+    return fits and self.dtype in FLOATS and is_host_array(self)
+
+
 def nll_loss_nd_kernel(
     self: Array, target: Array, weight: Array | None = None, reduction: int = MEAN, ignore_index: int = -100
 ) -> Array:
     """Any number of dimensions after the classes. Raises ValueError for batches that differ."""
+    if weight is None and reduction != NONE and _are_usual_rows(self, target):
+        return _of_rows(self, target, reduction, ignore_index)[0]
     if self.ndim < 1:
         raise ValueError(f"Expected 1 or more dimensions (got {self.ndim})")
     if self.ndim != 1 and self.shape[0] != (target.shape[0] if target.ndim else 1):
@@ -236,11 +251,11 @@ def binary_cross_entropy_kernel(
     x, y = widened(self), widened(target)
     if x.size and may_look(x) and not ((x >= 0) & (x <= 1)).all():
         raise RuntimeError("all elements of input should be between 0 and 1")
-    with np.errstate(divide="ignore"):
+    with np.errstate(all="ignore"):
         loss = (y - 1) * np.maximum(np.log1p(-x), -100) - y * np.maximum(np.log(x), -100)
     loss = loss if weight is None else loss * widened(weight)
     if reduction != NONE:
-        with np.errstate(invalid="ignore", divide="ignore"):
+        with np.errstate(all="ignore"):
             added = reduce_with(np.add, loss, axis=None, dtype=np.float64)
             loss = added / np.float64(loss.size) if reduction == MEAN else added
     return np.asarray(loss).astype(self.dtype, copy=False)

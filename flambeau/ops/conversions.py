@@ -27,10 +27,12 @@ def to_kernel(
     memory_format: int | None = None,
 ) -> Tensor:
     """The tensor itself when nothing changes, else a converted copy."""
-    check_device(device)
-    target = self.dtype if dtype is None else by_code(dtype)
-    stays = memory_format is None or memory_format == PRESERVE or self.is_contiguous(memory_format)
-    if target is self.dtype and not copy and stays:
+    if device is not None:
+        check_device(device)
+    own = self.dtype
+    target = own if dtype is None else by_code(dtype)
+    stays = target is own and not copy
+    if stays and (memory_format is None or memory_format == PRESERVE or self.is_contiguous(memory_format)):
         return self
     return copied(self, target, memory_format)
 

@@ -28,9 +28,11 @@ def copied(self: Tensor, dtype: DType | None = None, memory_format: int | None =
     array = self._array
     target = self.dtype if dtype is None else dtype
     wanted = PRESERVE if memory_format is None else memory_format
-    if array.flags.c_contiguous and wanted <= PRESERVE:
-        converted = cast(array, target)
+    if wanted <= PRESERVE and array.flags.c_contiguous:
+        converted = array if array.dtype is target.numpy else cast(array, target)
         if converted is not array:
+            if type(converted) is np.ndarray and converted.flags.c_contiguous:
+                return wrap(converted)
             return wrap(np.ascontiguousarray(converted).reshape(array.shape))
         if array.nbytes < MANY:
             return wrap(array.copy())
@@ -63,7 +65,7 @@ def copy_kernel(self: Tensor, src: Tensor, non_blocking: bool = False) -> Tensor
     check_overlap(self, (src,))
     if target.shape != source.shape:
         layout.broadcast_into(target.shape, source.shape)
-    copy_into(target, cast(source, self.dtype))
+    copy_into(target, source if source.dtype is target.dtype else cast(source, self.dtype))
     self.bump_version()
     return self
 
@@ -72,7 +74,7 @@ def fill_kernel(self: Tensor, value: Any) -> Tensor:
     """Overwrite every element with a number. Integers wrap; a complex number in a real tensor is refused."""
     check_writeable(self)
     self._array[...] = exact_scalar(value, self.dtype)
-    self.bump_version()
+    self._storage.version += 1
     return self
 
 

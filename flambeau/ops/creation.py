@@ -34,12 +34,15 @@ from flambeau.tensor.tensor import Tensor, wrap
 
 def _filled(name: str, value: int) -> Callable[..., Tensor]:
     def kernel(size: Sequence[int], dtype: int | None = None, device: Device | None = None) -> Tensor:
-        check_device(device)
-        check_sizes(name, size)
+        if device is not None:
+            check_device(device)
+        if size and min(size) < 0:
+            check_sizes(name, size)
         target = chosen(dtype)
-        array = np.zeros(tuple(size), target.numpy)
-        if value:
-            array[...] = exact_scalar(value, target)
+        if not value:
+            return wrap(np.zeros(tuple(size), target.numpy))
+        array = np.empty(tuple(size), target.numpy)
+        array[...] = exact_scalar(value, target)
         return wrap(array)
 
     return kernel
@@ -50,7 +53,7 @@ def empty_kernel(
 ) -> Tensor:
     """Memory that nobody has written: zeros, so that a program's result never depends on old data."""
     check_device(device)
-    if any(s < 0 for s in size):
+    if size and min(size) < 0:
         raise RuntimeError(f"Trying to create tensor with negative dimension {min(size)}: {list(size)}")
     target = chosen(dtype)
     if memory_format in (None, 0):
@@ -98,7 +101,9 @@ def full_kernel(size: Sequence[int], fill_value: Any, dtype: int | None = None, 
     check_device(device)
     check_sizes("full", size)
     target = infer_dtype([fill_value]) if dtype is None else by_code(dtype)
-    return wrap(np.full(tuple(size), exact_scalar(fill_value, target), target.numpy))
+    array = np.empty(tuple(size), target.numpy)
+    array[...] = exact_scalar(fill_value, target)
+    return wrap(array)
 
 
 def like(self: Tensor, value: Any, dtype: int | None, device: Device | None, memory_format: int | None) -> Tensor:
@@ -107,7 +112,7 @@ def like(self: Tensor, value: Any, dtype: int | None, device: Device | None, mem
     target = chosen(dtype, self.dtype)
     array = self._array
     if memory_format in (None, 0, 1) and (array.flags.c_contiguous or memory_format == 0):
-        fresh = np.zeros(array.shape, target.numpy)
+        fresh = np.empty(array.shape, target.numpy) if value else np.zeros(array.shape, target.numpy)
     else:
         fresh = zeros_strided(array.shape, strides_for(array.shape, memory_format or 1, self.stride()), target)
     if value != 0:

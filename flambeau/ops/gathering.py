@@ -3,7 +3,8 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
-from typing import Any
+from functools import lru_cache
+from typing import Any, Final
 
 from flambeau.ops.families import ranks
 from flambeau.ops.families.opaque import declare
@@ -11,17 +12,32 @@ from flambeau.ops.families.rules import same_dtype
 from flambeau.ops.families.samples import longs, sample
 from flambeau.ops.indexing import Array
 from flambeau.schema.opdef import UNKNOWN, ErrorSample, Sample
-from flambeau.tensor.array_library import is_outside, np
+from flambeau.tensor.array_library import is_host_array, is_outside, np, on_host
 from flambeau.tensor.layout import wrap_dim
 from flambeau.tensor.tensor import wrap
 
 
 def along(index: Array, dim: int) -> tuple[Any, ...]:
     """The NumPy index that goes through `index` itself along `dim` and in step along the other dimensions."""
-    rank = index.ndim
-    grid = [np.arange(n).reshape([-1 if k == axis else 1 for k in range(rank)]) for axis, n in enumerate(index.shape)]
+    grid = list(_known_steps(index.shape) if index.size <= _FEW and is_host_array(index) else _steps(index.shape))
     grid[dim] = index
     return tuple(grid)
+
+
+def _steps(sizes: tuple[int, ...]) -> tuple[Array, ...]:
+    """Per dimension the numbers from 0 on, lying along it."""
+    rank = len(sizes)
+    return tuple([np.arange(n).reshape([-1 if k == axis else 1 for k in range(rank)]) for axis, n in enumerate(sizes)])
+
+
+_FEW: Final = 1 << 14
+"""Elements of an index up to which such numbers are kept."""
+
+
+@lru_cache(maxsize=64)
+def _known_steps(sizes: tuple[int, ...]) -> tuple[Array, ...]:
+    with on_host():
+        return _steps(sizes)
 
 
 def check_gather(name: str, shape: Sequence[int], dim: int, index: Array) -> int:
@@ -48,7 +64,9 @@ def gather_kernel(self: Array, dim: int, index: Array, sparse_grad: bool = False
     at = check_gather("gather", self.shape, dim, index)
     if index.size == 0:
         return np.empty(index.shape, self.dtype)
-    if any(index.shape[d] > self.shape[d] for d in range(self.ndim) if d != at and index.ndim):
+    if index.shape != self.shape and any(
+        index.shape[d] > self.shape[d] for d in range(self.ndim) if d != at and index.ndim
+    ):
         raise RuntimeError(
             "Size does not match at dimension "
             f"{next(d for d in range(self.ndim) if d != at and index.shape[d] > self.shape[d])} expected index "
@@ -57,7 +75,7 @@ def gather_kernel(self: Array, dim: int, index: Array, sparse_grad: bool = False
     source = self.reshape(1) if self.ndim == 0 else self
     flat = index.reshape(1) if index.ndim == 0 else index
     check_index_range(flat, source.shape[at], at)
-    return np.array(source[along(flat, at)].reshape(index.shape), order="C")
+    return np.ascontiguousarray(source[along(flat, at)]).reshape(index.shape)
 
 
 def take_kernel(self: Array, index: Array) -> Array:

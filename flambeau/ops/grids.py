@@ -113,7 +113,7 @@ def grid_sampler_kernel(
     sizes = input.shape[2:]
     flat = wide.reshape(*input.shape[:2], prod(sizes))
     rows = where.reshape(where.shape[0], prod(where.shape[1:-1]), dims)
-    with np.errstate(invalid="ignore"):
+    with np.errstate(all="ignore"):
         coordinates = [unnormalised(rows[..., dims - 1 - i], n, align_corners) for i, n in enumerate(sizes)]
         if interpolation_mode == BICUBIC:
             result = _cubic(flat, coordinates, sizes, padding_mode, align_corners)

@@ -41,11 +41,12 @@ def _is_mask(index: Array) -> bool:
     return index.dtype.kind == "b" or bool(index.dtype == np.uint8)
 
 
-def places(shape: Sequence[int], indices: Sequence[Array | None]) -> tuple[Any, ...]:
+def places(shape: Sequence[int], indices: Sequence[Array | None], *, checks: bool = True) -> tuple[Any, ...]:
     """The NumPy index for a list of index arrays, where None means all of a dimension and a mask counts for all of
     its own.
 
-    Raises IndexError for wrong dtypes, masks of other sizes, and places out of range.
+    Raises IndexError for wrong dtypes, masks of other sizes, and, with `checks`, places out of range: who reads or
+    writes by them on the host is told of these by NumPy, before anything is written.
     """
     result: list[Any] = []
     for position, index in enumerate(indices):
@@ -59,11 +60,17 @@ def places(shape: Sequence[int], indices: Sequence[Array | None]) -> tuple[Any, 
             raise IndexError(BAD_DTYPE)
     if len(result) > len(shape):
         raise IndexError(f"too many indices for tensor of dimension {len(shape)} (got {len(result)})")
-    for dim, index in enumerate(result):
-        if not isinstance(index, slice):
-            check_range(index, shape[dim], dim)
+    if checks:
+        check_places(shape, result)
     _check_broadcast([i for i in result if not isinstance(i, slice)])
     return tuple(result)
+
+
+def check_places(shape: Sequence[int], where: Sequence[Any]) -> None:
+    """Raise IndexError for a place out of range."""
+    for dim, index in enumerate(where):
+        if not isinstance(index, slice):
+            check_range(index, shape[dim], dim)
 
 
 def _mask_places(shape: Sequence[int], dim: int, position: int, mask: Array) -> tuple[Array, ...]:
@@ -103,15 +110,41 @@ def is_leading_mask(self: Array, index: Array) -> bool:
 
 def index_kernel(self: Array, indices: Sequence[Array | None]) -> Array:
     """NumPy's advanced indexing: index dimensions stay in place if neighbours, else they come first."""
-    if len(indices) == 1 and self.ndim and is_host_array(self):
-        [index] = indices
-        if index is not None and index.ndim and index.dtype == np.int64:
-            check_range(index, self.shape[0], 0)
-            return self.take(index, axis=0)
-        if index is not None and is_leading_mask(self, index):
-            return np.ascontiguousarray(self[index])
+    if not is_host_array(self):
+        self, indices = with_mask_axes(self, indices)
+        return np.array(self[places(self.shape, indices)], order="C")
+    along = _only_index(self, indices)
+    if along is not None:
+        return take_places(self, *along)
+    if len(indices) == 1 and indices[0] is not None and is_leading_mask(self, indices[0]):
+        return np.ascontiguousarray(self[indices[0]])
     self, indices = with_mask_axes(self, indices)
-    return np.array(self[places(self.shape, indices)], order="C")
+    where = places(self.shape, indices, checks=False)
+    try:
+        picked = self[where]
+    except IndexError:
+        check_places(self.shape, where)
+        raise
+    is_fresh = type(picked) is np.ndarray and picked.base is None and picked.flags.c_contiguous
+    return picked if is_fresh else np.array(picked, order="C")
+
+
+def _only_index(array: Array, indices: Sequence[Array | None]) -> tuple[Array, int] | None:
+    """The index of one of the first two dimensions, with which one, where others are taken as they are."""
+    dim = len(indices) - 1
+    index = indices[dim] if dim in (0, 1) else None
+    if index is None or not index.ndim or index.dtype != np.int64 or array.ndim <= dim:
+        return None
+    return (index, dim) if dim == 0 or (indices[0] is None and array.flags.c_contiguous) else None
+
+
+def take_places(array: Array, index: Array, dim: int) -> Array:
+    """The named ones along a dimension, counted from either end. Raises IndexError for places out of range."""
+    try:
+        return array.take(index, axis=dim)
+    except IndexError:
+        check_range(index, array.shape[dim], dim)
+        raise
 
 
 def index_select_kernel(self: Array, dim: int, index: Array) -> Array:

@@ -36,7 +36,10 @@ def cat_kernel(tensors: Arrays, dim: int = 0) -> Array:
     if not tensors:
         raise ValueError("torch.cat(): expected a non-empty list of Tensors")
     if _are_alike(tensors):
-        return contiguous(np.concatenate(tensors, axis=one_dim(dim, tensors[0].ndim)))
+        first = tensors[0]
+        rank = first.ndim
+        joined = np.concatenate(tensors, dim if 0 <= dim < rank else one_dim(dim, rank))
+        return joined if joined.flags.c_contiguous and joined.size else contiguous(joined)
     for i, one in enumerate(tensors):
         if one.ndim == 0:
             raise RuntimeError(f"zero-dimensional tensor (at position {i}) cannot be concatenated")
@@ -53,7 +56,7 @@ def cat_kernel(tensors: Arrays, dim: int = 0) -> Array:
 def _are_alike(tensors: Arrays) -> bool:
     """Whether all have one shape and dtype, and none of their dimensions may be channels that lie last."""
     first = tensors[0]
-    return first.ndim not in (0, 4) and all(t.shape == first.shape and t.dtype == first.dtype for t in tensors)
+    return first.ndim not in (0, 4) and len({(one.shape, one.dtype) for one in tensors}) == 1
 
 
 def check_sizes(tensors: Arrays, first: Array, axis: int) -> None:
@@ -80,6 +83,8 @@ def stack_kernel(tensors: Arrays, dim: int = 0) -> Array:
     if not tensors:
         raise RuntimeError("stack expects a non-empty TensorList")
     axis = one_dim(dim, tensors[0].ndim + 1)
+    if _are_alike(tensors):
+        return _stacked(tensors, axis)
     for i, one in enumerate(tensors):
         if one.shape != tensors[0].shape:
             raise RuntimeError(
@@ -87,6 +92,14 @@ def stack_kernel(tensors: Arrays, dim: int = 0) -> Array:
                 f"{list(one.shape)} at entry {i}"
             )
     return contiguous(np.stack(common(tensors), axis=axis))
+
+
+def _stacked(tensors: Arrays, axis: int) -> Array:
+    """Arrays of one shape and dtype, along a new axis, row-major."""
+    shape = tensors[0].shape
+    result = np.empty((*shape[:axis], len(tensors), *shape[axis:]), tensors[0].dtype)
+    np.concatenate([t.reshape(*shape[:axis], 1, *shape[axis:]) for t in tensors], axis, result)
+    return result
 
 
 def lined_up(name: str, shaped: Callable[[Array], Array], dim: int) -> Callable[[Arrays], Array]:

@@ -46,7 +46,7 @@ def gradients_kernel(
     wide, axes = widened(input), tuple(range(split, input.ndim))
     normal, _, root = standardised(wide, axes, eps)
     slope = widened(grad) if weight is None else widened(grad) * widened(weight)
-    with np.errstate(invalid="ignore", divide="ignore"):
+    with np.errstate(all="ignore"):
         count = wide.dtype.type(prod(inner))
         mean = reduce_with(np.add, slope, axis=axes, keepdims=True) / count
         along = reduce_with(np.add, slope * normal, axis=axes, keepdims=True) / count

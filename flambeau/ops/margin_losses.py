@@ -19,7 +19,7 @@ def _folded(losses: Array, reduction: int, dtype: np.dtype[Any], is_single: bool
     if reduction == NONE:
         return np.asarray(losses.reshape(()) if is_single else losses).astype(dtype)
     total = reduce_with(np.add, losses, axis=None, dtype=np.float64)
-    with np.errstate(invalid="ignore"):
+    with np.errstate(all="ignore"):
         return np.asarray(total / np.float64(losses.size) if reduction == MEAN else total).astype(dtype)
 
 

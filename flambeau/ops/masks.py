@@ -22,6 +22,8 @@ def _mask_for(name: str, self: Array, mask: Array) -> Array:
         raise RuntimeError(
             f"{name} only supports boolean masks, but got mask with dtype {from_numpy_dtype(mask.dtype).short}"
         )
+    if mask.shape == self.shape:
+        return mask
     shape = layout.broadcast(self.shape, mask.shape)
     if shape != self.shape:
         raise RuntimeError(f"output with shape {list(self.shape)} doesn't match the broadcast shape {list(shape)}")

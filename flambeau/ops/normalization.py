@@ -36,7 +36,7 @@ def standardised(array: Array, axes: tuple[int, ...], eps: float) -> tuple[Array
     """`(x - mean) / sqrt(variance + eps)`, the mean and the reciprocal of the root; the last two keep their
     dimensions.
     """
-    with np.errstate(divide="ignore", invalid="ignore"):
+    with np.errstate(all="ignore"):
         count = array.dtype.type(prod(array.shape[a] for a in axes))
         mean = reduce_with(np.add, array, axis=axes, keepdims=True) / count
         centred = array - mean
@@ -127,7 +127,7 @@ def rms_norm_kernel(
     square = reduce_with(np.add, wide * wide, axis=axes, keepdims=True)
     count = square.dtype.type(prod(normalized_shape))
     spacing = np.finfo(square.real.dtype).eps if eps is None else eps
-    with np.errstate(divide="ignore", invalid="ignore"):
+    with np.errstate(all="ignore"):
         result = wide / np.sqrt(square / count + square.dtype.type(spacing))
     if weight is not None:
         result = result * widened(weight)
@@ -247,7 +247,7 @@ def layer_norm_reference(input: Array, shape: Sequence[int], weight: Any = None,
     """By the definition, in float64."""
     wide = input.astype(np.float64)
     axes = tuple(range(-len(shape), 0))
-    with np.errstate(invalid="ignore", divide="ignore"):
+    with np.errstate(all="ignore"):
         result = (wide - wide.mean(axes, keepdims=True)) / np.sqrt(wide.var(axes, keepdims=True) + 1e-5)
     return np.asarray(result * (1 if weight is None else weight) + (0 if bias is None else bias))
 

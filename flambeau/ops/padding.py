@@ -52,7 +52,9 @@ def constant_pad_nd_kernel(self: Array, pad: Ints, value: complex = 0) -> Array:
     for dim, (size, (before, after)) in enumerate(zip(shape, around, strict=True)):
         if size < 0 or self.shape[dim] + min(before, 0) + min(after, 0) < 0:
             raise RuntimeError("narrow(): length must be non-negative.")
-    result = np.full(shape, np.asarray(value).astype(self.dtype), self.dtype)
+    result = np.empty(shape, self.dtype) if value else np.zeros(shape, self.dtype)
+    if value:
+        result[...] = np.asarray(value).astype(self.dtype)
     source, target = [], []
     for size, padded, (before, after) in zip(self.shape, shape, around, strict=True):
         source.append(slice(max(-before, 0), size - max(-after, 0)))
@@ -66,6 +68,17 @@ def constant_pad_nd_kernel(self: Array, pad: Ints, value: complex = 0) -> Array:
 def border_pad(self: Array, padding: Ints, mode: str) -> Array:
     """The last dimensions padded from what is inside. Raises RuntimeError for more than the dimension has."""
     around = per_dim(padding, self.ndim)
+    _check_borders(self, around, mode)
+    if mode == "reflect" and self.size and any(min(pair) < 0 < max(pair) for pair in around):
+        return _reflected(self, around)
+    cut = tuple(slice(max(-b, 0), s - max(-a, 0)) for s, (b, a) in zip(self.shape, around, strict=True))
+    if 0 in self[cut].shape:
+        return extended_from_outside(self, around)
+    return _extended(self[cut], [(max(b, 0), max(a, 0)) for b, a in around], mode)
+
+
+def _check_borders(self: Array, around: Sequence[tuple[int, int]], mode: str) -> None:
+    """Raise RuntimeError for borders that are larger than what is between them."""
     for dim, (before, after) in enumerate(around):
         size = self.shape[dim]
         if mode == "reflect" and (before >= size or after >= size) and (before or after):
@@ -77,11 +90,46 @@ def border_pad(self: Array, padding: Ints, mode: str) -> Array:
             )
         if mode == "circular" and (before > size or after > size):
             raise RuntimeError("Padding value causes wrapping around more than once.")
-    cut = tuple(slice(max(-b, 0), s - max(-a, 0)) for s, (b, a) in zip(self.shape, around, strict=True))
+
+
+def _extended(inner: Array, amounts: Sequence[tuple[int, int]], mode: str) -> Array:
     kind: Any = _NUMPY_MODES[mode]
-    if 0 in self[cut].shape:
-        return extended_from_outside(self, around)
-    return contiguous(np.pad(self[cut], [(max(b, 0), max(a, 0)) for b, a in around], mode=kind))
+    if all(max(pair) < size for pair, size in zip(amounts, inner.shape, strict=True)):
+        return _bordered(inner, amounts, mode)
+    return contiguous(np.pad(inner, amounts, mode=kind))
+
+
+def _reflected(self: Array, around: Sequence[tuple[int, int]]) -> Array:
+    """The same by indices, where one side of a dimension is cut off and the other reflects what was there."""
+    result = self
+    for dim, (before, after) in enumerate(around):
+        last = self.shape[dim] - 1
+        if before or after:
+            indices = np.abs(np.arange(-before, last + 1 + after))
+            result = np.take(result, last - np.abs(last - indices), axis=dim)
+    return contiguous(result)
+
+
+def _bordered(self: Array, around: Sequence[tuple[int, int]], mode: str) -> Array:
+    """The same for borders that are smaller than what is between them: copied from it, dimension by dimension."""
+    result = np.empty([s + b + a for s, (b, a) in zip(self.shape, around, strict=True)], self.dtype)
+    result[tuple([slice(b, b + s) for s, (b, _) in zip(self.shape, around, strict=True)])] = self
+    lead: tuple[slice, ...] = ()
+    for size, (before, after) in zip(self.shape, around, strict=True):
+        end = before + size
+        if mode == "reflect":
+            last = end - 2 - after
+            sources = slice(2 * before, before, -1), slice(end - 2, None if last < 0 else last, -1)
+        elif mode == "replicate":
+            sources = slice(before, before + 1), slice(end - 1, end)
+        else:
+            sources = slice(size, size + before), slice(before, before + after)
+        if before:
+            result[(*lead, slice(before))] = result[(*lead, sources[0])]
+        if after:
+            result[(*lead, slice(end, None))] = result[(*lead, sources[1])]
+        lead = (*lead, slice(None))
+    return result
 
 
 def extended_from_outside(self: Array, around: Sequence[tuple[int, int]]) -> Array:

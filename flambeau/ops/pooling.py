@@ -81,6 +81,8 @@ def max_pool(name: str, dims: int, has_places: bool = True) -> Any:
         known = _learn(key, self, geometry)
         if known is not None:
             return known.run(self, has_places)
+        if geometry.are_side_by_side(self):
+            return _with_places(self, geometry) if has_places else (geometry.largest_side_by_side(self), None)
         sizes = self.shape[-dims:]
         lowest = -np.inf if is_float(self) else np.iinfo(self.dtype).min
         flat = np.arange(prod(sizes)).reshape(sizes)
@@ -100,6 +102,17 @@ def max_pool(name: str, dims: int, has_places: bool = True) -> Any:
         return contiguous(values.astype(self.dtype, copy=False)), contiguous(chosen.astype(np.int64))
 
     return kernel
+
+
+def _with_places(array: Array, geometry: Geometry) -> tuple[Array, Array]:
+    """The largest elements of windows side by side, and their places in the flattened window plane."""
+    rows = geometry.rows_side_by_side(array)
+    best = place_of_largest(widened(rows))
+    values = rows.reshape(-1, rows.shape[-1])[np.arange(best.size), best.reshape(-1)].reshape(best.shape)
+    sizes = array.shape[-len(geometry.kernel) :]
+    numbers = geometry.rows_side_by_side(np.arange(prod(sizes)).reshape(sizes))
+    first = numbers[..., 0]
+    return values, first + (numbers.reshape(-1, numbers.shape[-1])[0] - first.reshape(-1)[0])[best]
 
 
 def only_values(kernel: Any) -> Any:

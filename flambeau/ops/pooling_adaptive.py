@@ -93,6 +93,10 @@ def adaptive_max(dims: int) -> Any:
         indices = np.empty((*lead, *sizes), np.int64)
         flat = np.arange(prod(spatial)).reshape(spatial)
         bounds = [adaptive_bounds(n, c) for n, c in zip(spatial, sizes, strict=True)]
+        if prod(sizes) > 1 and values.size:
+            reach = [max([b.stop - b.start for b in axis]) for axis in bounds]
+            if prod(reach) * values.size <= MOST_AT_ONCE:
+                return _largest_at_once(self, flat, bounds, reach)
         for index in np.ndindex(*sizes):
             window = tuple(b[i] for b, i in zip(bounds, index, strict=True))
             rows = self[(..., *window)].reshape(*lead, prod(w.stop - w.start for w in window))
@@ -102,6 +106,30 @@ def adaptive_max(dims: int) -> Any:
         return values, indices
 
     return kernel
+
+
+MOST_AT_ONCE = 1 << 20
+"""Elements up to which those of all windows are picked at once."""
+
+
+def _largest_at_once(self: Array, flat: Array, bounds: list[list[slice]], reach: list[int]) -> tuple[Array, Array]:
+    """The largest elements of windows and their places: windows are as large as the largest, whose last element counts
+    several times in smaller ones."""
+    dims = len(bounds)
+    grid: list[Array] = []
+    for axis, (slices, size) in enumerate(zip(bounds, reach, strict=True)):
+        positions = np.array([[min(b.start + k, b.stop - 1) for k in range(size)] for b in slices])
+        shape = [1] * (2 * dims)
+        shape[axis], shape[dims + axis] = positions.shape
+        grid.append(positions.reshape(shape))
+    where = flat[tuple(grid)].reshape(*[len(b) for b in bounds], prod(reach))
+    lead = self.shape[: self.ndim - dims]
+    rows = self.reshape(*lead, -1).take(where, axis=len(lead))
+    best = place_of_largest(widened(rows))
+    values = rows.reshape(-1, rows.shape[-1])[np.arange(best.size), best.reshape(-1)].reshape(best.shape)
+    inside = where.reshape(-1)
+    first = np.arange(0, inside.size, rows.shape[-1]).reshape(where.shape[:-1])
+    return values, inside.take(first + best)
 
 
 def adaptive_samples(dims: int) -> list[Sample]:

@@ -110,6 +110,36 @@ class Geometry:
                 f"kernel_size={kernel}"
             )
 
+    def are_side_by_side(self, array: Array) -> bool:
+        """Whether windows follow each other without gaps, from the first element on, in a row-major array."""
+        is_plain = self.kernel == self.stride and not any(self.padding) and all(d == 1 for d in self.dilation)
+        sizes = array.shape[-len(self.kernel) :]
+        fits = all(n * k <= size for n, k, size in zip(self.places, self.kernel, sizes, strict=True))
+        return is_plain and fits and array.size > 0 and array.dtype.kind in "fiu"
+
+    def rows_side_by_side(self, array: Array) -> Array:
+        """The elements of each of such windows as a row."""
+        dims = len(self.kernel)
+        ends: list[Any] = [slice(n * k) for n, k in zip(self.places, self.kernel, strict=True)]
+        lead = array.shape[: array.ndim - dims]
+        parts = [size for pair in zip(self.places, self.kernel, strict=True) for size in pair]
+        split = array[(..., *ends)].reshape(*lead, *parts)
+        first = len(lead)
+        order = [*range(first), *range(first, split.ndim, 2), *range(first + 1, split.ndim, 2)]
+        return split.transpose(order).reshape(*lead, *self.places, -1)
+
+    def largest_side_by_side(self, array: Array) -> Array:
+        """The largest elements of such windows, or nan where there is one: folded one dimension after the other."""
+        dims = len(self.kernel)
+        lead = array.ndim - dims
+        for axis, (count, size) in enumerate(zip(self.places, self.kernel, strict=True)):
+            before = (slice(None),) * (lead + axis)
+            parts = [array[(*before, slice(k, k + (count - 1) * size + 1, size))] for k in range(size)]
+            array = parts[0]
+            for part in parts[1:]:
+                array = np.maximum(array, part)
+        return np.ascontiguousarray(array)
+
     def windows(self, array: Array, fill: Any) -> Array:
         """A view (..., *places, *kernel) over the array with `fill` around it."""
         dims = len(self.kernel)

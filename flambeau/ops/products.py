@@ -39,6 +39,8 @@ def mm_kernel(self: Array, mat2: Array) -> Array:
 def bmm_kernel(self: Array, mat2: Array) -> Array:
     """Two stacks of matrices."""
     check_stacked(self, mat2)
+    if self.dtype.char in "fd" and blas.is_small(self, mat2):
+        return blas.small_matmul(self, mat2)  # type: ignore[no-any-return]
     return multiplied(self, mat2)
 
 
@@ -52,6 +54,8 @@ def check_stacked(self: Array, mat2: Array) -> None:
 def mv_kernel(self: Array, vec: Array) -> Array:
     """A matrix and a vector."""
     check_matrix_and_vector(self, vec)
+    if self.dtype.char in "fd" and blas.is_small(self, vec):
+        return blas.small_matmul(self, vec)  # type: ignore[no-any-return]
     return multiplied(self, vec)
 
 
@@ -84,7 +88,7 @@ def vdot_kernel(self: Array, other: Array) -> Array:
 
 def matmul_kernel(self: Array, other: Array) -> Array:
     """By rank: dot, matrix and vector, or matrices with broadcast leading dimensions."""
-    if fits(self, other):
+    if fits(self, other) or _are_small_stacks(self, other):
         return blas.small_matmul(self, other)  # type: ignore[no-any-return]
     if self.ndim == 0 or other.ndim == 0:
         raise RuntimeError(
@@ -105,8 +109,32 @@ def matmul_kernel(self: Array, other: Array) -> Array:
     return product
 
 
+def _are_small_stacks(a: Array, b: Array) -> bool:
+    """Whether two arrays are as many small matrices of floats, of which each can be multiplied by its partner."""
+    if a.ndim < 3 or a.ndim != b.ndim or a.dtype is not b.dtype or a.dtype.char not in "fd":
+        return False
+    return a.shape[-1] == b.shape[-2] and a.shape[:-2] == b.shape[:-2] and blas.is_small(a, b)
+
+
+def _small_layer(input: Array, weight: Array, bias: Array | None) -> Array | None:
+    """The same of few rows, as one product; None for what is not of the kind."""
+    if weight.ndim != 2 or input.ndim < 2 or not input.size or not (input.ndim == 2 or input.flags.c_contiguous):
+        return None
+    rows = input if input.ndim == 2 else input.reshape(-1, input.shape[-1])
+    is_plain = bias is None or (bias.dtype is rows.dtype and bias.shape == weight.shape[:1])
+    if not is_plain or not fits(rows, weight.T):
+        return None
+    product: Array = blas.small_matmul(rows, weight.T)
+    if bias is not None:
+        product += bias
+    return product if input.ndim == 2 else product.reshape(*input.shape[:-1], len(weight))
+
+
 def linear_kernel(input: Array, weight: Array, bias: Array | None = None) -> Array:
     """`input @ weight.T + bias` over the last dimension. Raises RuntimeError for no dimensions."""
+    small = _small_layer(input, weight, bias)
+    if small is not None:
+        return small
     if not input.ndim or not weight.ndim:
         raise RuntimeError(
             f"both arguments to linear need to be at least 1D, but they are {input.ndim}D and {weight.ndim}D"

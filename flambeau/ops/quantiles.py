@@ -87,7 +87,7 @@ def _ranked(ordered: Array, count: Array, nans: Array, fraction: Any, interpolat
     low = np.take_along_axis(ordered, below, axis=-1)[..., 0]
     high = np.take_along_axis(ordered, above, axis=-1)[..., 0]
     weight = ordered.dtype.type(0.5) if interpolation == "midpoint" else rank - below[..., 0]
-    with np.errstate(invalid="ignore"):
+    with np.errstate(all="ignore"):
         quantiles = np.where(weight < 0.5, low + weight * (high - low), high - (high - low) * (1 - weight))
     quantiles = np.where(below[..., 0] == above[..., 0], low, quantiles)
     spoiled = nans.all(axis=-1) if ignore_nan else nans.any(axis=-1)

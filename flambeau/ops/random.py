@@ -191,8 +191,7 @@ def multinomial_kernel(
         raise RuntimeError("invalid multinomial distribution (sum of probabilities <= 0)")
     draw = _with_replacement if replacement else _without_replacement
     with drawing(generator) as rng:
-        rows = [draw(rng, row, num_samples) for row in weights]
-    result = np.stack(rows).astype(np.int64) if rows else np.empty((0, num_samples), np.int64)
+        result = draw(rng, weights, num_samples)
     return result[0] if self.ndim == 1 else result
 
 
@@ -206,16 +205,28 @@ def _check_probabilities(array: Array) -> None:
 
 
 def _with_replacement(rng: np.random.Generator, weights: Array, count: int) -> Array:
-    edges = np.cumsum(weights / weights.sum())
-    indices = np.searchsorted(edges, rng.random(count) * edges[-1], side="right")
-    return np.asarray(np.minimum(indices, len(weights) - 1))
+    """Of each row so many places."""
+    edges = np.cumsum(weights / weights.sum(axis=1, keepdims=True), axis=1)
+    drawn = rng.random((len(weights), count)) * edges[:, -1:]
+    if weights.size * count <= _FEW:
+        indices = np.count_nonzero(edges[:, None, :] <= drawn[:, :, None], axis=2)
+    else:
+        rows = [np.searchsorted(e, one, side="right") for e, one in zip(edges, drawn, strict=True)]
+        indices = np.stack(rows) if rows else np.empty(drawn.shape, np.int64)
+    return np.asarray(np.minimum(indices, weights.shape[1] - 1)).astype(np.int64, copy=False)
+
+
+_FEW: Final = 1 << 18
+"""Comparisons up to which all weights are compared with what was drawn."""
 
 
 def _without_replacement(rng: np.random.Generator, weights: Array, count: int) -> Array:
-    """The first of events that happen at exponential times, each at the rate of its weight."""
-    with np.errstate(divide="ignore"):
-        times = rng.exponential(size=len(weights)) / weights
-    return np.argsort(times, kind="stable")[:count]
+    """Of each row the first of events that happen at exponential times, each at the rate of its weight."""
+    with np.errstate(all="ignore"):
+        times = rng.exponential(size=weights.shape) / weights
+    if count == 1:
+        return np.asarray(np.argmin(times, axis=1, keepdims=True))
+    return np.ascontiguousarray(np.argsort(times, axis=1, kind="stable")[:, :count])
 
 
 def poisson_kernel(self: Array, generator: Generator | None = None) -> Array:

@@ -27,16 +27,23 @@ from flambeau.tensor.create import check_device
 from flambeau.tensor.tensor import Tensor, wrap
 
 
+def _are_ints_ahead(start: Any, end: Any, step: Any) -> bool:
+    """Whether integers lead forward by several steps."""
+    return type(start) is int and type(end) is int and type(step) is int and 0 < step < end - start
+
+
 def arange_kernel(
     start: Any = 0, end: Any = 0, step: Any = 1, dtype: int | None = None, device: Device | None = None
 ) -> Tensor:
     """`start`, `start + step`, ... before `end`; integers give int64."""
+    if dtype is None and device is None and _are_ints_ahead(start, end, step):
+        return wrap(np.arange(start, end, step, dtype=np.int64))
     check_device(device)
     numbers = (start, end, step)
     if any(isinstance(n, complex) for n in numbers):
         raise RuntimeError('"arange" not implemented for complex numbers; take real bounds')
     asked = None if dtype is None else by_code(dtype)
-    if asked is not None and asked.is_integral and all(np.isfinite(float(n)) for n in numbers):
+    if asked is not None and asked.is_integral and np.isfinite(list(map(float, numbers))).all():
         start, end, step = numbers = (int(start), int(end), int(step))
     whole = all(isinstance(n, int) for n in numbers)
     target = asked or (int64 if whole else defaults.float_dtype())

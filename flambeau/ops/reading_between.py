@@ -156,7 +156,7 @@ def _runs(loop: Any, work: int, operands: tuple[Array, ...], result: Array, *siz
 def corners(coordinates: Array, height: int, width: int) -> tuple[Array, Array, Array]:
     """(batch, 4, points) each: the pixel of each corner, -1 outside; its weight; the signs of its slopes per axis."""
     offsets, weights, slopes = [], [], []
-    with np.errstate(invalid="ignore"):
+    with np.errstate(all="ignore"):
         below = np.floor(coordinates)
         for side in product((0, 1), repeat=2):
             index = below + np.array(side).reshape(2, 1)

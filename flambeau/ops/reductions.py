@@ -17,8 +17,8 @@ from flambeau.ops.families.arrays import (
     some_dims,
     widened,
 )
-from flambeau.ops.families.reduce import AS_IT_IS, LONG, ULP, folded_rows, reduction, total
-from flambeau.ops.families.rows import ANY_SIZE, EMPTY, Describe, Row, folded, is_usual
+from flambeau.ops.families.reduce import AS_IT_IS, LONG, SHORT, ULP, folded_rows, reduction, total
+from flambeau.ops.families.rows import EMPTY, Describe, Row, folded, is_usual
 from flambeau.ops.families.rules import accumulate_dtype, flag_dtype, given_dtype, reduced_shape, summed_dtype, to_int64
 from flambeau.schema.dtype import Category, DType
 from flambeau.schema.opdef import ErrorSample, Sample, Sizes
@@ -35,8 +35,28 @@ def sum_kernel(self: Array, dim: Dims = None, keepdim: bool = False, dtype: DTyp
     is_whole = dim is None and dtype is None and not keepdim and (self.size < LONG or self.flags.c_contiguous)
     if is_whole and self.dtype in AS_IT_IS:
         return _whole(self)
+    by_rows = _over_last(self, dim, keepdim) if dtype is None else None
+    if by_rows is not None:
+        return by_rows
     target = as_dtype(dtype) or accumulate_dtype(dtype_of(self))
     return total(self, some_dims(dim, self.ndim), keepdim, target.numpy)
+
+
+def _over_last(array: Array, dim: Dims, keepdim: bool) -> Array | None:
+    """The sum of few elements over several last dimensions, which are a row; None for other sums."""
+    if type(dim) is not list or len(dim) < 2 or not is_usual(array.dtype) or array.size >= LARGE:
+        return None
+    rank = array.ndim
+    first = rank - len(dim)
+    if sorted([d + rank if d < 0 else d for d in dim]) != [*range(first, rank)] or not array.flags.c_contiguous:
+        return None
+    lead = array.shape[:first]
+    length = product(array.shape[first:])
+    if length <= SHORT:
+        return None
+    with np.errstate(all="ignore"):
+        added = np.asarray(np.add.reduce(array.reshape(*lead, length), axis=-1))
+    return added.reshape(*lead, *[1] * len(dim)) if keepdim else added
 
 
 def _whole(array: Array) -> Array:
@@ -67,8 +87,11 @@ def prod_kernel(self: Array, dim: Dims = None, keepdim: bool = False, dtype: DTy
 def mean_kernel(self: Array, dim: Dims = None, keepdim: bool = False, dtype: DType | int | None = None) -> Array:
     """nan where nothing is averaged. Raises RuntimeError for integers."""
     if dim is None and dtype is None and not keepdim and self.flags.c_contiguous and is_usual(self.dtype):
-        with np.errstate(divide="ignore", invalid="ignore", over="ignore"):
+        with np.errstate(all="ignore"):
             return np.asarray(np.true_divide(_whole(self), self.dtype.type(self.size)))
+    by_rows = _over_last(self, dim, keepdim) if dtype is None else None
+    if by_rows is not None:
+        return np.asarray(np.true_divide(by_rows, self.dtype.type(self.size // by_rows.size)))
     target = mean_dtype(dtype_of(self), as_dtype(dtype))
     dims = some_dims(dim, self.ndim)
     return averaged(
@@ -85,7 +108,7 @@ def sum_type(target: DType) -> np.dtype[Any]:
 def averaged(added: Array, source: Array, dims: tuple[int, ...], target: DType) -> Array:
     """A sum divided by how many elements went into each entry."""
     count = product(source.shape[d] for d in dims)
-    with np.errstate(divide="ignore", invalid="ignore", over="ignore"):
+    with np.errstate(all="ignore"):
         return np.asarray(np.true_divide(added, added.dtype.type(count))).astype(target.numpy, copy=False)
 
 
@@ -114,8 +137,9 @@ def mean_rows(ndim: int, dtype: np.dtype[Any], dim: Dims = None, keepdim: bool =
 
 
 def _added(ndim: int, dtype: np.dtype[Any], dim: Dims, keepdim: bool, compute: Any) -> Row | None:
-    most = LONG - 1 if dtype == np.float32 else ANY_SIZE
-    return folded(ndim, dim, keepdim, compute, most_of_several=most) if is_usual(dtype) else None
+    if dtype != np.float32:
+        return folded(ndim, dim, keepdim, compute) if is_usual(dtype) else None
+    return folded(ndim, dim, keepdim, compute, most_of_several=LARGE - 1, longest=LONG - 1)
 
 
 def prod_rows(ndim: int, dtype: np.dtype[Any], dim: Dims = None, keepdim: bool = False) -> Row | None:

@@ -44,7 +44,7 @@ def _accumulated(fold: np.ufunc, array: Array, dim: int, dtype: DType | int | No
     target = as_dtype(dtype) or accumulate_dtype(dtype_of(array))
     axis = one_dim(dim, array.ndim)
     wide = widened(at_least_1d(cast(array, target)))
-    with np.errstate(over="ignore", invalid="ignore"):
+    with np.errstate(all="ignore"):
         return contiguous(rounded(fold.accumulate(wide, axis=axis), target.numpy).reshape(array.shape))
 
 

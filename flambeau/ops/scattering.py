@@ -12,11 +12,11 @@ from flambeau.ops.families.overwrite import overwrite
 from flambeau.ops.families.samples import longs, sample
 from flambeau.ops.families.scalars import exact_scalar
 from flambeau.ops.gathering import along, check_gather, check_index_range
-from flambeau.ops.indexing import is_leading_mask, places, with_mask_axes
+from flambeau.ops.indexing import check_places, is_leading_mask, places, with_mask_axes
 from flambeau.schema.dtype import from_numpy_dtype
 from flambeau.schema.opdef import ErrorSample, Sample
 from flambeau.schema.traits import Traits
-from flambeau.tensor.array_library import np
+from flambeau.tensor.array_library import is_host_array, np
 from flambeau.tensor.tensor import Tensor, share, wrap
 
 Array = np.ndarray[Any, Any]
@@ -39,8 +39,31 @@ def index_put(self: Array, indices: Sequence[Array | None], values: Array, accum
         _fill_masked(self, mask, values)
         return
     self, indices = with_mask_axes(self, indices)
+    if not accumulate and is_host_array(self):
+        _overwrite_named(self, places(self.shape, indices, checks=False), values)
+        return
     where = places(self.shape, indices)
-    shape = _shape_of_named(self.shape, where)
+    _check_fits(values, _shape_of_named(self.shape, where))
+    if accumulate:
+        fold_at(self, where, values, np.logical_or if self.dtype == np.bool_ else np.add)
+    else:
+        self[where] = values
+
+
+def _overwrite_named(self: Array, where: tuple[Any, ...], values: Array) -> None:
+    if values.ndim:
+        shape = _shape_of_named(self.shape, where)
+        if values.shape != shape:
+            _check_fits(values, shape)
+    try:
+        self[where] = values
+    except IndexError:
+        check_places(self.shape, where)
+        raise
+
+
+def _check_fits(values: Array, shape: tuple[int, ...]) -> None:
+    """Raise RuntimeError for values that are not broadcast to a shape."""
     try:
         np.broadcast_to(values, shape)
     except ValueError:
@@ -48,10 +71,6 @@ def index_put(self: Array, indices: Sequence[Array | None], values: Array, accum
             f"shape mismatch: value tensor of shape {list(values.shape)} cannot be broadcast to indexing result of "
             f"shape {list(shape)}"
         ) from None
-    if accumulate:
-        fold_at(self, where, values, np.logical_or if self.dtype == np.bool_ else np.add)
-    else:
-        self[where] = values
 
 
 def _fill_masked(self: Array, mask: Array, value: Array) -> None:
@@ -80,6 +99,8 @@ def _shape_of_named(shape: Sequence[int], where: tuple[Any, ...]) -> tuple[int, 
 
 def names_one_slice(indices: Sequence[Array | None]) -> bool:
     """Whether all indexes are integers without axes."""
+    if len(indices) == 1 and indices[0] is not None and indices[0].ndim:
+        return False
     named = [i for i in indices if i is not None]
     return bool(named) and all(i.ndim == 0 and i.dtype in (np.int64, np.int32) for i in named)
 
@@ -140,7 +161,7 @@ def _scatter(name: str, self: Array, dim: int, index: Array, src: Array, fold: n
     source = src.reshape(1) if src.ndim == 0 else src
     if not name.startswith("scatter_r"):
         check_index_range(flat, target.shape[at], at)
-    values = source[tuple(slice(n) for n in flat.shape)]
+    values = source if source.shape == flat.shape else source[tuple([slice(n) for n in flat.shape])]
     if fold is None:
         target[along(flat, at)] = values
     elif fold is not np.add or not add_along(target, flat, values, at):

@@ -59,7 +59,7 @@ def log_softmax_kernel(self: Array, dim: int, dtype: DType | int | None = None) 
     if not array.size:
         return np.empty(array.shape, array.dtype)
     shifted, axis = _shifted(array, own_axis)
-    with np.errstate(divide="ignore", invalid="ignore"):
+    with np.errstate(all="ignore"):
         shifted -= np.log(reduce_with(np.add, np.exp(shifted), axis=axis, keepdims=True))
     return contiguous(shifted.astype(array.dtype, copy=False).reshape(array.shape))
 
@@ -68,7 +68,7 @@ def _shifted(array: Array, axis: int) -> tuple[Array, int]:
     """A fresh copy with each row's largest element taken off, and the axis of the rows."""
     wide = widened(array)
     wide = wide.reshape(1) if wide.ndim == 0 else wide
-    with np.errstate(invalid="ignore"):
+    with np.errstate(all="ignore"):
         largest = reduce_with(np.maximum, wide, axis=axis, keepdims=True)
         return np.subtract(wide, largest, order="C") if is_host_array(wide) else wide - largest, axis
 

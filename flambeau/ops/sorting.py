@@ -238,9 +238,9 @@ def mode_kernel(self: Array, dim: int = -1, keepdim: bool = False) -> tuple[Arra
     def pick(array: Array, axis: int) -> Array:
         if not array.size:
             return np.empty((*array.shape[:axis], 1, *array.shape[axis + 1 :]), np.int64)
-        if not is_host_array(array):
+        if array.ndim > 1 or not is_host_array(array):
             return _most_frequent_together(widened(array), axis)
-        return np.apply_along_axis(most_frequent, axis, widened(array))
+        return most_frequent(widened(array))
 
     return along_one_dim(self, dim, keepdim, pick)
 

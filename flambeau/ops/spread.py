@@ -19,6 +19,7 @@ from flambeau.ops.families.arrays import (
 )
 from flambeau.ops.families.numpy_cast import cast
 from flambeau.ops.families.reduce import ULP, reduction
+from flambeau.ops.families.rows import is_usual
 from flambeau.ops.families.rules import real_dtype, reduced_pair, reduced_shape, to_float
 from flambeau.ops.reductions import errors, mean_kernel
 from flambeau.schema.dtype import Category, DType, complex128, float64
@@ -88,6 +89,8 @@ def vector_norm_kernel(
     self: Array, ord: float = 2, dim: Dims = None, keepdim: bool = False, dtype: DType | int | None = None
 ) -> Array:
     """`sum(|x|^ord)^(1/ord)`, the largest or smallest for +-inf, the number of non-zeros for 0."""
+    if ord == 2 and dtype is None and 0 < self.size < LARGE and is_usual(self.dtype):
+        return _roots_of_squares(self, dim, keepdim)
     asked = as_dtype(dtype)
     if not is_inexact(self):
         raise RuntimeError(
@@ -103,6 +106,16 @@ def vector_norm_kernel(
     array = np.abs(widened(self if asked is None else cast(self, asked)))
     result = rounded(folded_norm(array, dims, keepdim, float(ord)), (asked or dtype_of(self)).to_real().numpy)
     return contiguous(result)
+
+
+def _roots_of_squares(array: Array, dim: Dims, keepdim: bool) -> Array:
+    """The norms of few elements: as `folded_norm` has them."""
+    dims = None if dim is None or dim == [] else some_dims(dim, array.ndim)
+    with np.errstate(all="ignore"):
+        wide = array.astype(np.float64)
+        wide *= wide
+        norms = np.sqrt(reduce_with(np.add, wide, axis=dims, keepdims=keepdim))
+        return contiguous(np.asarray(norms).astype(array.dtype, copy=False))
 
 
 def _norms_of_rows(array: Array, dims: tuple[int, ...], keepdim: bool) -> Array | None:

@@ -22,6 +22,8 @@ def index_at(dim: int, index: int) -> Any:
 def select_kernel(self: Tensor, dim: int, index: int) -> Tensor:
     """One place along a dimension, which goes."""
     array = self._array
+    if dim == 0 and array.ndim and -len(array) <= index < len(array):
+        return share(self, array[index, ...])
     if array.ndim == 0:
         raise IndexError("select() cannot be applied to a 0-dim tensor.")
     at = wrap_dim(dim, array.ndim)
@@ -36,6 +38,8 @@ def select_kernel(self: Tensor, dim: int, index: int) -> Tensor:
 def slice_kernel(self: Tensor, dim: int = 0, start: int | None = None, end: int | None = None, step: int = 1) -> Tensor:
     """Every `step`-th place from `start` up to `end`; bounds out of range are clipped."""
     array = self._array
+    if dim == 0 and array.ndim and step > 0:
+        return share(self, array[start:end:step])
     if array.ndim == 0:
         raise RuntimeError("slice() cannot be applied to a 0-dim tensor.")
     at = wrap_dim(dim, array.ndim)

@@ -24,6 +24,7 @@ from flambeau.schema.dtype import DType
 from flambeau.tensor.grad_mode import refuse_writing
 from flambeau.tensor.settled import is_readable
 from flambeau.tensor.tensor import Tensor
+from flambeau.util.array_address import address_of
 
 _WORD: Final = ctypes.c_size_t
 Tensors = Sequence[Tensor | None]
@@ -240,4 +241,4 @@ def _flat(a: Any) -> Any:
 
 
 def _address(a: Any) -> int:
-    return a.__array_interface__["data"][0]  # type: ignore[no-any-return]
+    return address_of(a)

@@ -74,17 +74,9 @@ class CallBinding:
             full[index] = convert(full[index])
         return full
 
-    @property
-    def is_direct(self) -> bool:
-        """Whether arguments go into the kernel as they are."""
-        return self.finish is None and not self.converters and self.varargs_at < 0
-
-    def runner(self, count: int, kernel: Callable[..., Any] | None = None) -> Callable[..., Any]:
-        """What runs the kernel, or another in its place, on `count` positional arguments, as directly as may
-        be."""
-        if self.finish is not None or self.converters or self.varargs_at > 1:
-            return self._run
-        kernel, tail = kernel or self.kernel, self.tail
+    def runner(self, count: int, kernel: Callable[..., Any]) -> Callable[..., Any]:
+        """What runs a kernel on `count` positional arguments, of which none is converted, as directly as may be."""
+        tail = self.tail
         if self.varargs_at == 1 and not tail and 1 < count < 4:
             return (lambda first, a: kernel(first, [a])) if count == 2 else lambda first, a, b: kernel(first, [a, b])
         if self.varargs_at == 1:
@@ -92,10 +84,6 @@ class CallBinding:
         if self.varargs_at == 0:
             return lambda *rest: kernel(list(rest), *tail)
         return with_tail(kernel, count, tail)
-
-    def _run(self, *args: Any) -> Any:
-        result = self.kernel(*self.arguments(args, {}))
-        return result if self.finish is None else self.finish(result)
 
 
 def with_tail(kernel: Callable[..., Any], count: int, tail: tuple[Any, ...]) -> Callable[..., Any]:

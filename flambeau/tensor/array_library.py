@@ -18,6 +18,8 @@ from typing import TYPE_CHECKING, Any, Final
 
 import numpy
 
+from flambeau.util import array_address
+from flambeau.util.float_errors import errstate
 from flambeau.util.inversions import PLACES_ON_DEVICE
 
 __all__ = [
@@ -113,7 +115,7 @@ def address_of(array: Any) -> int:
     >>> address_of(rows[1]) - address_of(rows)
     16
     """
-    return int(array.ctypes.data) if isinstance(array, numpy.ndarray) else int(array.data.ptr)
+    return array_address.address_of(array) if isinstance(array, numpy.ndarray) else int(array.data.ptr)
 
 
 def copy_into(target: Any, source: Any) -> None:
@@ -136,7 +138,10 @@ def copy_into(target: Any, source: Any) -> None:
     target[...] = source
 
 
-_PAGE, _VECTORS, _LEAST_COPIED = 4096, 64, 1 << 12
+_UNSIGNED: Final[dict[Any, Any]] = {
+    numpy.dtype(numpy.int64): numpy.dtype(numpy.uint64), numpy.dtype(numpy.int32): numpy.dtype(numpy.uint32),
+}  # fmt: skip
+_PAGE, _VECTORS, _LEAST_COPIED = 4096, 64, 1 << 15
 
 
 def add_at(array: Any, indices: Any, values: Any) -> None:
@@ -171,7 +176,11 @@ def is_outside(indices: Any, low: int, high: int) -> bool:
     if not indices.size:
         return False
     if isinstance(indices, numpy.ndarray):
-        return int(indices.max()) >= high or int(indices.min()) < low
+        unsigned: Any = _UNSIGNED.get(indices.dtype) if low == 0 else None
+        if unsigned is not None:  # negative ones are large then
+            return int(numpy.maximum.reduce(indices.view(unsigned), axis=None)) >= high
+        largest, least = numpy.maximum.reduce(indices, axis=None), numpy.minimum.reduce(indices, axis=None)
+        return int(largest) >= high or int(least) < low
     if low < high and PLACES_ON_DEVICE.implementation(indices, low, high, _place.operator):
         return False
     return may_look(indices) and bool(((indices < low) | (indices >= high)).any())
@@ -224,3 +233,4 @@ else:
     np = _ArrayLibrary("numpy")
     np.__dict__.update({k: v for k, v in vars(numpy).items() if not k.startswith("__")})
     np.__dict__.update({name: _maker(name) for name in _MAKERS})
+    np.errstate = errstate

@@ -14,6 +14,7 @@ from flambeau.schema import registry
 from flambeau.schema.argument_rules import RuntimeTypes
 from flambeau.schema.bind import Binder, CallBinding
 from flambeau.schema.device import WHEN_NAMED, Device
+from flambeau.schema.direct_call import function_of
 from flambeau.schema.dtype import DType
 from flambeau.schema.function import FunctionSchema
 from flambeau.schema.opdef import OpDef
@@ -22,6 +23,7 @@ from flambeau.tensor import below, grad_mode, kernels, recorder
 from flambeau.tensor.autocast_calls import CONVERSION, cast_arguments
 from flambeau.tensor.below import AUTOGRAD
 from flambeau.tensor.bridge import from_array
+from flambeau.tensor.call_keys import INTEGERS, NUMBERS, call_key, kind_of, types_in
 from flambeau.tensor.interceptors import Interceptors, changed, set_stack, stack
 from flambeau.tensor.observer import current, thread
 from flambeau.tensor.older_calls import older_call, warning_of_name
@@ -156,7 +158,8 @@ class Operator:
     """All overloads of one name, with the bindings of the calls seen so far."""
 
     __slots__ = (
-        "_deep", "_function", "_named", "_older_numbers", "_on_devices", "_version", "candidates", "fast_path", "name",
+        "_deep", "_direct", "_function", "_named", "_older_numbers", "_on_devices", "_version", "candidates",
+        "fast_path", "name",
     )  # fmt: skip
 
     MAX_BINDINGS = 512
@@ -171,6 +174,8 @@ class Operator:
         self._function: Function | None = None
         self._named: dict[Any, CallBinding] = {}
         self._deep: dict[Any, CallBinding] = {}
+        self._direct: dict[Any, Callable[..., Any]] = {}
+        """What runs calls with lists or keywords where nobody intercepts them, by `call_key`."""
         self._on_devices: dict[tuple[type, ...], Callable[[Sequence[Any]], Any]] = {}
         """What runs calls of plain tensors on devices, numbers and lists of integers, where nobody intercepts it."""
         self.refresh()
@@ -206,6 +211,7 @@ class Operator:
         self.fast_path.clear()
         self._on_devices.clear()
         self._named.clear()
+        self._direct.clear()
         self._deep.clear()
 
     def __call__(self, *args: Any, **kwargs: Any) -> Any:
@@ -217,25 +223,20 @@ class Operator:
         return self.call_positional(args)
 
     def _runner(self, binding: CallBinding, count: int) -> Callable[..., Any]:
-        """What runs calls of so many arguments: it looks for tensors that ask for gradients once there are any."""
-        runner = binding.runner(count)
-        if not grad_mode.has_asked():
-            return runner
-        definition = binding.definition
-        recorded = recorder.recorded(definition)
-        beside = getattr(binding.kernel, "beside", None)
+        """What runs calls of so many arguments."""
+        kernel = self._kernel(binding)
         if binding.finish is not None or binding.converters or binding.varargs_at > 1:
-            return lambda *args: self._converted(binding, args)
-        if beside is not None and binding.is_direct:  # native code serves none that ask
-            return binding.runner(count, beside(definition.full_name, recorded))
-        return binding.runner(count, recorded)
+            return function_of(binding, count, 0, kernel)
+        return binding.runner(count, kernel)
 
     @staticmethod
-    def _converted(binding: CallBinding, args: tuple[Any, ...]) -> Any:
-        """A call whose arguments are converted, or whose result."""
-        arguments = binding.arguments(args, {})
-        result = recorder.recorded(binding.definition)(*arguments)
-        return result if binding.finish is None else binding.finish(result)
+    def _kernel(binding: CallBinding) -> Callable[..., Any]:
+        """What runs calls with all arguments: it looks for tensors that ask for gradients once there are any."""
+        if not grad_mode.has_asked():
+            return binding.kernel
+        recorded = recorder.recorded(binding.definition)
+        beside = getattr(binding.kernel, "beside", None)  # native code serves none that ask
+        return recorded if beside is None else beside(binding.definition.full_name, recorded)
 
     def call_positional(self, args: tuple[Any, ...], function: Function | None = None) -> Any:
         """A call that `fast_path` does not serve: new types, lists among the arguments, or somebody intercepts it.
@@ -245,8 +246,11 @@ class Operator:
         if self._older_numbers and (older := older_call(self.candidates[0].schema, self._older_numbers, args)):
             return self.call_with_keywords(*older, function)
         here = thread.handlers
+        direct = self._direct_of(args, _NO_KEYWORDS)
+        if direct is not None:
+            return direct(*args)
         if special.exists and (not here or here is below.UNRECORDED):
-            known = self._on_devices.get(tuple(map(_kind, args)))
+            known = self._on_devices.get(tuple(map(kind_of, args)))
             if known is not None:
                 return known(args)
         if special.exists or here:
@@ -267,8 +271,8 @@ class Operator:
         """Have calls of tensors of a device, and numbers, asked there first."""
         if not special.exists:
             return
-        kinds = tuple(map(_kind, args))
-        known = [k is _INTEGERS or k in _NUMBERS or below.is_plain_on_device(k) for k in kinds]
+        kinds = tuple(map(kind_of, args))
+        known = [k is INTEGERS or k in NUMBERS or below.is_plain_on_device(k) for k in kinds]
         if not all(known) or not self.name.startswith("aten::") or not any(map(below.is_plain_on_device, kinds)):
             return
         definition = binding.definition
@@ -284,13 +288,23 @@ class Operator:
             return below.redirected(definition).kernel(*arguments) if result is NotImplemented else result
 
         self._on_devices[kinds] = quickly
-        if _INTEGERS not in kinds:
+        if INTEGERS not in kinds:
             self.fast_path[kinds[0] if len(kinds) == 1 else kinds] = lambda *args: quickly(args)
+
+    def _direct_of(self, args: tuple[Any, ...], kwargs: Mapping[str, Any]) -> Callable[..., Any] | None:
+        return None if thread.handlers or not self._direct else self._direct.get(call_key(args, kwargs))
+
+    def direct(self, key: Any) -> Callable[..., Any] | None:
+        """What runs calls of a `call_key` that nobody intercepts; None if there was none yet."""
+        return self._direct.get(key)
 
     def call_with_keywords(
         self, args: tuple[Any, ...], kwargs: Mapping[str, Any], function: Function | None = None
     ) -> Any:
         """The same for a call with keywords."""
+        direct = self._direct_of(args, kwargs)
+        if direct is not None:
+            return direct(*args, *kwargs.values())
         if special.exists or thread.handlers:
             result = answer(function or self.function, args, kwargs)
             if result is not NOT_OVERRIDDEN:
@@ -319,25 +333,45 @@ class Operator:
             if len(self._deep) >= self.MAX_BINDINGS:
                 self._forget()
             self._deep[key] = binding
-            values = (*args, *kwargs.values())
-            if not any(isinstance(v, _SEQUENCES) or hasattr(v, "_wrapped") for v in values):
-                types = tuple(map(type, args))
-                may_be_elsewhere = any(isinstance(v, Device | str) for v in values) and (
-                    special.exists or _names_device(binding.definition)
-                )
-                if may_be_elsewhere or are_special(map(type, values)) or kernels.is_overridden(binding.definition):
-                    return binding
-                if kwargs:
-                    self._named[(*types, *kwargs, *map(type, kwargs.values()))] = binding
-                else:
-                    self.fast_path[types[0] if len(types) == 1 else types] = self._runner(binding, len(types))
+            self._note(binding, args, kwargs)
         return binding
+
+    def _note(self, binding: CallBinding, args: tuple[Any, ...], kwargs: Mapping[str, Any]) -> None:
+        """Have calls like one go to the kernel without a look at their arguments, where that is all that they need."""
+        if not _depends_on_types(binding.definition, args, kwargs):
+            return
+        types = tuple(map(type, args))
+        values = (*args, *kwargs.values())
+        has_lists = any(isinstance(v, list | tuple) for v in values)
+        if not kwargs and not has_lists:
+            self.fast_path[types[0] if len(types) == 1 else types] = self._runner(binding, len(types))
+            return
+        if not has_lists:
+            self._named[(*types, *kwargs, *map(type, kwargs.values()))] = binding
+        key = call_key(args, kwargs)
+        is_one = "out" not in kwargs or type(kwargs["out"]) is Tensor
+        if key is not None and binding.requires_grad_at < 0 and is_one:
+            self._direct[key] = function_of(binding, len(args), len(kwargs), self._kernel(binding))
+
+
+def _depends_on_types(definition: OpDef, args: tuple[Any, ...], kwargs: Mapping[str, Any]) -> bool:
+    """Whether types alone say how calls like one run: no device is named, nobody stands for a number or a tensor."""
+    values = (*args, *kwargs.values())
+    may_be_elsewhere = any(isinstance(v, Device | str) for v in values) and (
+        special.exists or _names_device(definition)
+    )
+    if may_be_elsewhere or any(hasattr(v, "_wrapped") for v in values) or kernels.is_overridden(definition):
+        return False
+    return not are_special(types_in(args, kwargs))
 
 
 def _names_device(definition: OpDef) -> bool:
     """Whether calls may name a device: which one, and whether it is the host, is not known of its type."""
     types = [a.type for a in definition.schema.arguments]
     return any(isinstance(t.element if isinstance(t, OptionalType) else t, DeviceType) for t in types)
+
+
+_NO_KEYWORDS: Final[Mapping[str, Any]] = {}
 
 
 def _foreign(function: Function, args: Sequence[Any], kwargs: Mapping[str, Any]) -> Any:
@@ -347,22 +381,6 @@ def _foreign(function: Function, args: Sequence[Any], kwargs: Mapping[str, Any])
         if result is not NOT_OVERRIDDEN:
             return result
     raise
-
-
-class _INTEGERS:
-    """What lists of integers count as where calls are told apart by types."""
-
-
-def _kind(argument: Any) -> type:
-    """The type of an argument; `_INTEGERS` for a list of integers."""
-    if type(argument) is list and argument and all(type(one) is int for one in argument):
-        return _INTEGERS
-    return type(argument)
-
-
-_NUMBERS: Final = frozenset({int, float, bool, type(None), DType})
-_SEQUENCES: Final = (list, tuple)
-"""Types of arguments whose elements decide too what a call means."""
 
 
 def concerns_tensors(schema: FunctionSchema) -> bool:
@@ -375,8 +393,7 @@ _operators: dict[str, Operator] = {}
 
 def _forget_runners() -> None:
     for operator_ in list(_operators.values()):
-        operator_.fast_path.clear()
-        operator_._deep.clear()
+        operator_.forget()
 
 
 grad_mode.when_asked(_forget_runners)

@@ -6,6 +6,7 @@ gathered and go together to `aten::index` or `aten::index_put_` on that view.
 
 from __future__ import annotations
 
+from collections.abc import Sequence
 from typing import Any, Final
 
 import numpy as np
@@ -17,7 +18,8 @@ from flambeau.tensor.bridge import from_numpy_or_copy
 from flambeau.tensor.dispatch import call
 from flambeau.tensor.levels import Wrapper
 from flambeau.tensor.observer import thread
-from flambeau.tensor.tensor import Tensor, share, wrap
+from flambeau.tensor.quick_index import picked, places_of, plain_view, shown
+from flambeau.tensor.tensor import Tensor, wrap
 from flambeau.util.user_code import warn_user
 
 NOT_AN_INDEX: Final = (
@@ -40,11 +42,19 @@ _PARTS: Final = (Tensor, list, tuple, range, slice, np.ndarray)
 
 def get_item(self: Tensor, key: Any) -> Tensor:
     """`self[key]`. Raises IndexError, TypeError or ValueError for what is no index of it."""
-    if not thread.handlers and not self.asks():
-        quick = _plain_view(self, key)
+    if not thread.handlers:
+        quick = None if self.asks() else plain_view(self, key)
+        if quick is None and type(self) is Tensor:
+            quick = shown(self, key) if type(key) in _VIEWS else None
+            if quick is None:
+                quick = picked(self, key)
         if quick is not None:
             return quick
     return get_item_by_operators(self, key)
+
+
+_VIEWS: Final = frozenset({int, slice, tuple, type(None), type(Ellipsis)})
+"""Classes of keys that may mean a view."""
 
 
 def get_item_by_operators(self: Tensor, key: Any) -> Tensor:
@@ -56,9 +66,23 @@ def get_item_by_operators(self: Tensor, key: Any) -> Tensor:
     return call("aten::alias", view) if view is self else view
 
 
+def _target(self: Tensor, key: Any) -> tuple[Tensor, Sequence[Tensor | None]]:
+    """The view that the basic items of a key make, and the places in it, which are None where it is all of it."""
+    if not thread.handlers and type(self) is Tensor:
+        view = None if self.asks() else plain_view(self, key)
+        if view is None and type(key) in _VIEWS:
+            view = shown(self, key)
+        if view is not None:
+            return view, ()
+        indices = places_of(key)
+        if indices is not None and len(indices) <= self._array.ndim:
+            return self, indices
+    return _apply(self, _items(key))
+
+
 def set_item(self: Tensor, key: Any, value: Any) -> None:
     """`self[key] = value`, converting numbers and views' sources to the dtype of `self`."""
-    view, indices = _apply(self, _items(key))
+    view, indices = _target(self, key)
     if isinstance(value, np.ndarray):
         value = from_numpy_or_copy(value)
     if isinstance(value, np.generic):
@@ -66,11 +90,11 @@ def set_item(self: Tensor, key: Any, value: Any) -> None:
     if not isinstance(value, Tensor):
         if not isinstance(value, int | float | complex):
             raise TypeError(f"can't assign a {type(value).__name__} to a torch.{self.dtype.display}Tensor")
-        if all(i is None for i in indices) and not _repeats(view):
+        if _are_none(indices) and not _repeats(view):
             call("aten::fill_", view, value)
             return
         value = call("aten::scalar_tensor", value, dtype=self.dtype)
-    if all(i is None for i in indices):
+    if _are_none(indices):
         source = _without_leading_ones(value, view._array.ndim)
         if source._array.shape != view._array.shape:
             source = call("aten::expand", source, list(view.shape))
@@ -78,48 +102,25 @@ def set_item(self: Tensor, key: Any, value: Any) -> None:
         return
     if value.dtype is not self.dtype and value.numel() == 1 and _is_one_mask(indices):
         value = call("aten::to", value, self.dtype)
-    call("aten::index_put_", view, indices, _without_leading_ones(value, _result_rank(view, indices)))
+    if value._array.ndim:
+        value = _without_leading_ones(value, _result_rank(view, indices))
+    call("aten::index_put_", view, list(indices), value)
 
 
-def _is_one_mask(indices: list[Tensor | None]) -> bool:
+def _are_none(indices: Sequence[Tensor | None]) -> bool:
+    return not indices or all(i is None for i in indices)
+
+
+def _is_one_mask(indices: Sequence[Tensor | None]) -> bool:
     """Whether elements are chosen by one mask alone: they are filled with a number of any dtype."""
     used = [index for index in indices if index is not None]
     return len(used) == 1 and _is_mask(used[0])
-
-
-_BOUNDS: Final = frozenset({int, type(None)})
 
 
 def _repeats(view: Tensor) -> bool:
     """Whether elements share memory: a write to such a tensor is left to `copy_`, which refuses it."""
     array = view._array
     return 0 in array.strides and any(s == 0 and n > 1 for s, n in zip(array.strides, array.shape, strict=True))
-
-
-def _plain_view(self: Tensor, key: Any) -> Tensor | None:
-    """The result for an integer, a slice or a tuple of these; None leaves the key, or its refusal, to the full way."""
-    array = self._array
-    kind = type(key)
-    try:
-        if kind is slice:
-            return share(self, array[key]) if _is_plain_slice(key) else None
-        if kind is int:
-            return share(self, array[key, ...])
-        if kind is not tuple or len(key) > array.ndim:
-            return None
-        for one in key:
-            if type(one) is not int and not (type(one) is slice and _is_plain_slice(one)):
-                return None
-        return share(self, array[(*key, ...)])
-    except IndexError:
-        return None
-
-
-def _is_plain_slice(part: slice) -> bool:
-    """Whether its bounds are integers and its step leads forward."""
-    step = part.step
-    leads_forward = step is None or (type(step) is int and step > 0)
-    return leads_forward and type(part.start) in _BOUNDS and type(part.stop) in _BOUNDS
 
 
 def _items(key: Any) -> list[Any]:
@@ -290,7 +291,7 @@ def _without_leading_ones(value: Tensor, rank: int) -> Tensor:
     return value
 
 
-def _result_rank(view: Tensor, indices: list[Tensor | None]) -> int:
+def _result_rank(view: Tensor, indices: Sequence[Tensor | None]) -> int:
     """The number of dimensions of `view[indices]`."""
     used = 0
     rank = 0

@@ -222,7 +222,15 @@ def data_of(tensor: Tensor) -> Tensor:
 
 
 def _cast(name: str, dtype: DType) -> Callable[..., Tensor]:
+    find = operator_of("aten::to").fast_path.get
+
     def method(self: Tensor, memory_format: Any = None) -> Tensor:
+        if memory_format is None and not thread.handlers:
+            fast_path = find((type(self), DType))
+            if fast_path is not None:
+                return fast_path(self, dtype)  # type: ignore[no-any-return]
+            converted: Tensor = call("aten::to", self, dtype)
+            return converted
         result: Tensor = call("aten::to", self, dtype, memory_format=memory_format)
         return result
 

@@ -88,12 +88,12 @@ def refuse_writes(definition: OpDef, arguments: Sequence[Any]) -> list[Tensor]:
                 refuse_writing(tensor._storage.version)
                 if formal.kwarg_only:
                     raise RuntimeError(OUT_WRITTEN.format(name=definition.name.rpartition("::")[2]))
-                _refuse_write(tensor)
+                refuse_write(tensor)
                 written.append(tensor)
     return written
 
 
-def _refuse_write(tensor: Tensor) -> None:
+def refuse_write(tensor: Tensor) -> None:
     """Raise RuntimeError for a leaf that asks, a view of one, and views that were made while nothing was recorded."""
     if tensor._made_in is not None:
         text = MADE_IN_INFERENCE if tensor._made_in == INFERENCE else MADE_IN.format(mode=tensor._made_in)

@@ -130,10 +130,13 @@ def _number(value: Any) -> Any:
     return value
 
 
+_FLOATS: Final = {float}
+
+
 def infer_dtype(values: Sequence[Any]) -> DType:
     """The dtype for Python numbers: the highest kind among them decides. float32 for none."""
     kinds = set(map(type, values))
-    if not kinds:
+    if not kinds or kinds == _FLOATS:
         return defaults.float_dtype()
     if any(issubclass(k, complex) for k in kinds):
         return defaults.float_dtype().to_complex()

@@ -430,7 +430,9 @@ def wrap_number(value: complex) -> Tensor:
 def share(base: Tensor, array: Array) -> Tensor:
     """A tensor on `base`'s storage, where `array` is a NumPy view of `base`'s memory with the wanted sizes and
     strides."""
-    return window(array, base._storage, base)
+    shown = base._base
+    made_in = None if mode.enabled else mode.unrecorded
+    return _view(array, base._storage, base if shown is None else shown, made_in)  # type: ignore[no-any-return]
 
 
 def window(array: Array, storage: Storage, shown: Tensor | None = None) -> Tensor:

@@ -139,11 +139,22 @@ def _nobody_calls() -> None:
     _callers.clear()
 
 
+def is_small(a: Any, b: Any) -> bool:
+    """Whether a product of two arrays takes so little that one thread is asked for it anyway."""
+    if type(a) is not np.ndarray or type(b) is not np.ndarray or a.size > SMALL or b.size > SMALL:
+        return False
+    if a.ndim < 2 or b.ndim < 2:
+        return True
+    return bool(max(a.size, b.size) * max(a.shape[-1], b.shape[-1]) <= SMALL_WORK)
+
+
 def _limited(function: Callable[..., Any]) -> Any:
     """A function of NumPy that calls BLAS."""
 
     @functools.wraps(function)
     def limited(*args: Any, **kwargs: Any) -> Any:
+        if len(args) == 2 and not kwargs and is_small(*args):
+            return function(*args)
         operands = args[0] if isinstance(args[0], list) else args
         arrays = [a for a in operands if isinstance(a, np.ndarray)]
         largest = max([a.size for a in arrays], default=0)

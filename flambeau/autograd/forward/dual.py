@@ -10,7 +10,7 @@ from collections.abc import Callable, Sequence
 from typing import Any, Final
 
 from flambeau.autograd.forward import tangents
-from flambeau.autograd.views import Window
+from flambeau.autograd.windows import Window
 from flambeau.ops.derivatives.operators import OPERATORS
 from flambeau.schema.gradient import Decomposed
 from flambeau.schema.opdef import OpDef

@@ -21,6 +21,7 @@ from flambeau.codegen.convolutions.words import BLOCK_WORDS, CALL, CALL_AT, CHAN
 from flambeau.codegen.launches import Launch
 from flambeau.codegen.llvm.engine import NativeCode, engine
 from flambeau.codegen.routines.table import Routine
+from flambeau.util.array_address import address_of
 from flambeau.util.record import dataclass
 
 FEWEST: Final = 4
@@ -162,4 +163,4 @@ def _band_rows(rows: int, step: int, reach: int, pitch: int) -> int:
 
 
 def _at(a: Array) -> int:
-    return int(a.__array_interface__["data"][0])
+    return address_of(a)

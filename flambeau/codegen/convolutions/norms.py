@@ -56,13 +56,13 @@ def has_planes(*arrays: Array) -> bool:
 
 def as_planes(array: Array) -> Array:
     """The same numbers as one image, (1, channels, numbers of a channel), row-major."""
-    return np.ascontiguousarray(np.moveaxis(array, 1, 0)).reshape(1, array.shape[1], -1)
+    return np.ascontiguousarray(array.swapaxes(0, 1)).reshape(1, array.shape[1], -1)
 
 
 def from_planes(planes: Array, like: Array) -> Array:
     """Such an image as an array of the sizes of another one, row-major."""
     batch, channels, *rest = like.shape
-    return np.ascontiguousarray(np.moveaxis(planes.reshape(channels, batch, *rest), 0, 1))
+    return np.ascontiguousarray(planes.reshape(channels, batch, *rest).swapaxes(0, 1))
 
 
 def run(code: Code, eps: float, vectors: dict[str, Array | None], **images: Array | None) -> None:

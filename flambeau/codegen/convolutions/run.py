@@ -28,6 +28,7 @@ from flambeau.codegen.convolutions.words import PROBLEM
 from flambeau.codegen.llvm.abi import OUT_OF_MEMORY
 from flambeau.codegen.llvm.engine import NativeCode, engine, memory_imports
 from flambeau.codegen.native_call import object_layouts
+from flambeau.util.array_address import address_of
 from flambeau.util.thread_count import ANY
 
 TYPES: Final = {"f": "float", "d": "double"}
@@ -158,7 +159,7 @@ class Convolution:
 
 def address(a: Array) -> int:
     """Of the first element of an array."""
-    return int(a.__array_interface__["data"][0])
+    return address_of(a)
 
 
 def prepare(

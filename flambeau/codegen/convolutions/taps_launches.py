@@ -20,6 +20,7 @@ from flambeau.codegen.kernel.dtypes import KernelError
 from flambeau.codegen.launches import Launch
 from flambeau.codegen.llvm.engine import NativeCode
 from flambeau.codegen.routines.table import Routine
+from flambeau.util.array_address import address_of
 from flambeau.util.record import dataclass
 
 MOST_AXES: Final = 3
@@ -146,7 +147,7 @@ def _table(axis: Axis, step: int, dtype: np.dtype[Any]) -> tuple[Array, Array]:
 
 
 def _at(a: Array) -> int:
-    return int(a.__array_interface__["data"][0])
+    return address_of(a)
 
 
 def _address(table: tuple[Array, Array]) -> int:

@@ -20,11 +20,11 @@ from flambeau.cuda.devices import device as using
 from flambeau.cuda.graphs import CUDAGraph
 from flambeau.cuda.storage import WITHIN, copy
 from flambeau.cuda.streams import Stream, stream
-from flambeau.executor.devices.addresses import address_of
 from flambeau.executor.devices.capturable import refuse_unsafe
 from flambeau.tensor import layout
 from flambeau.tensor.settled import settle
 from flambeau.tensor.tensor import Tensor, view_of, window
+from flambeau.util.array_address import address_of
 from flambeau.util.record import dataclass
 
 Run = Callable[[Sequence[Any]], tuple[Any, ...]]

@@ -21,7 +21,6 @@ from flambeau.codegen.kernel.dtypes import KernelError
 from flambeau.codegen.lower import lower_graph
 from flambeau.cuda import library
 from flambeau.cuda.numbers import number_on_device
-from flambeau.executor.devices.addresses import address_of
 from flambeau.executor.devices.device_code import on_devices
 from flambeau.executor.devices.found_errors import GroupErrors
 from flambeau.executor.devices.launches import GroupLaunch
@@ -35,6 +34,7 @@ from flambeau.specialise.cache import SpecialisationCache
 from flambeau.specialise.spec import Spec, describe, refine, spec_of
 from flambeau.tensor.tensor import Tensor
 from flambeau.util import log
+from flambeau.util.array_address import address_of
 from flambeau.util.record import dataclass
 
 MAX_KERNELS: Final = 16

@@ -21,11 +21,11 @@ from flambeau.codegen.kernel.dtypes import element_type
 from flambeau.cuda import capturing, late_errors, library
 from flambeau.cuda.devices import device as using
 from flambeau.cuda.fresh import NewTensors
-from flambeau.executor.devices.addresses import address_of
 from flambeau.executor.devices.found_errors import unnamed_error
 from flambeau.schema.device import Device
 from flambeau.tensor import layout
 from flambeau.tensor.tensor import Tensor
+from flambeau.util.array_address import address_of
 from flambeau.util.record import dataclass
 
 

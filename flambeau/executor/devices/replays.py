@@ -11,7 +11,6 @@ from flambeau.codegen import native_call
 from flambeau.codegen.callable_type import MISSED
 from flambeau.cuda import allocator, blame, capturing
 from flambeau.cuda.tensors import is_on_device
-from flambeau.executor.devices.addresses import address_of
 from flambeau.executor.devices.captured import (
     CapturedCall,
     CaptureError,
@@ -25,6 +24,7 @@ from flambeau.schema.dtype import DType
 from flambeau.specialise.cache import SpecialisationCache
 from flambeau.tensor.grad_mode import is_grad_enabled
 from flambeau.tensor.tensor import Tensor
+from flambeau.util.array_address import address_of
 from flambeau.util.made_objects import make_natively
 
 CALLS_BEFORE: Final = 2

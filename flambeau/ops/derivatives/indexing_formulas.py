@@ -7,7 +7,9 @@ from collections.abc import Sequence
 from typing import Any
 
 from flambeau.ops.derivatives.plain_arrays import embedded, scattered, spread_rows
+from flambeau.ops.derivatives.plain_views import at_indices, under_mask
 from flambeau.ops.derivatives.shapes import perhaps, scaled, zeros
+from flambeau.schema.dtype import bool_
 from flambeau.schema.gradient import decomposed, formulas, passed_on
 
 
@@ -21,9 +23,13 @@ def _put_back(f: Any, grad: Any, self_sizes: Sequence[int], indices: Sequence[An
 
 
 def _indexed(f: Any, grad: Any, self_sizes: Sequence[int], indices: Sequence[Any]) -> Any:
-    if len(indices) != 1:
-        return _put_back(f, grad, self_sizes, indices)
+    if len(indices) != 1 or indices[0].dtype is bool_:
+        return f.over_arrays(at_indices, _put_all_back, grad, self_sizes, *indices)
     return f.over_arrays(spread_rows, _put_rows_back, grad, self_sizes, indices[0])
+
+
+def _put_all_back(f: Any, grad: Any, self_sizes: Sequence[int], *indices: Any) -> Any:
+    return _put_back(f, grad, self_sizes, indices)
 
 
 def _put_rows_back(f: Any, grad: Any, self_sizes: Sequence[int], index: Any) -> Any:
@@ -79,7 +85,7 @@ def _take_along_dim(f: Any, self: Any, indices: Any, dim: int | None) -> Any:
 
 formulas(
     "aten::masked_select",
-    self=lambda f, grad, self_sizes, mask: _spread(f, grad, self_sizes, mask),
+    self=lambda f, grad, self_sizes, mask: f.over_arrays(under_mask, _spread, grad, self_sizes, mask),
 )
 
 

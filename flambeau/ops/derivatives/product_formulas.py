@@ -92,6 +92,8 @@ def _linear_input(f: Any, grad: Any, weight: Any) -> Any:
 
 
 def _linear_weight(f: Any, grad: Any, input: Any, weight_sizes: Sequence[int]) -> Any:
+    if input.dim() == 2 and len(weight_sizes) == 2:
+        return f.mm(f.transpose(grad, 0, 1), f.conj(input))
     number = math.prod(input.shape[:-1])
     rows = f.reshape(input, [number, input.shape[-1]])
     if len(weight_sizes) == 1:
@@ -99,7 +101,12 @@ def _linear_weight(f: Any, grad: Any, input: Any, weight_sizes: Sequence[int]) -
     return f.mm(f.transpose(f.reshape(grad, [number, grad.shape[-1]]), 0, 1), f.conj(rows))
 
 
-formulas("aten::linear", input=_linear_input, weight=_linear_weight, bias=passed_on)
+formulas(
+    "aten::linear",
+    input=_linear_input,
+    weight=Formula(_linear_weight, product=Product("grad", "input", True)),
+    bias=passed_on,
+)
 
 
 formulas(

@@ -6,6 +6,7 @@ from collections.abc import Sequence
 from typing import Any
 
 from flambeau.ops.derivatives import shapes
+from flambeau.ops.derivatives.plain_views import at_index, at_slice
 from flambeau.schema.gradient import decomposed, formulas, passed_on
 
 formulas(
@@ -57,27 +58,34 @@ formulas(
 formulas(
     "aten::select",
     "aten::select_copy",
-    self=lambda f, grad, self_sizes, dim, index: f.select_scatter(shapes.zeros(grad, self_sizes), grad, dim, index),
-)
+    self=lambda f, grad, self_sizes, dim, index: f.over_arrays(
+        at_index,
+        lambda f, grad, sizes, dim, index: f.select_scatter(shapes.zeros(grad, sizes), grad, dim, index),
+        grad, self_sizes, dim, index,
+    ),
+)  # fmt: skip
 formulas(
     "aten::slice",
     "aten::slice_copy",
-    self=lambda f, grad, self_sizes, dim, start, end, step: f.slice_scatter(
-        shapes.zeros(grad, self_sizes), grad, dim, start, end, step
-    ),
+    self=lambda f, grad, self_sizes, dim, start, end, step: _of_slice(f, grad, self_sizes, dim, start, end, step),
 )
 formulas(
     "aten::narrow",
     "aten::narrow_copy",
-    self=lambda f, grad, self_sizes, dim, start, length: f.slice_scatter(
-        shapes.zeros(grad, self_sizes),
-        grad,
-        dim,
-        _from_front(start, self_sizes, dim),
-        _from_front(start, self_sizes, dim) + length,
-        1,
+    self=lambda f, grad, self_sizes, dim, start, length: _of_slice(
+        f, grad, self_sizes, dim, _from_front(start, self_sizes, dim), _from_front(start, self_sizes, dim) + length, 1
     ),
 )
+
+
+def _of_slice(f: Any, grad: Any, sizes: Sequence[int], dim: int, start: Any, end: Any, step: int) -> Any:
+    return f.over_arrays(
+        at_slice,
+        lambda f, grad, sizes, *rest: f.slice_scatter(shapes.zeros(grad, sizes), grad, *rest),
+        grad, sizes, dim, start, end, step,
+    )  # fmt: skip
+
+
 formulas(
     "aten::transpose",
     "aten::transpose_copy",

@@ -27,7 +27,7 @@ def chosen(dtype: int | None, default: DType | None = None) -> DType:
 
 def check_sizes(name: str, size: Sequence[int]) -> None:
     """Raise RuntimeError for a negative size."""
-    if any(s < 0 for s in size):
+    if size and min(size) < 0:
         raise RuntimeError(f"{name}: Dimension size must be non-negative.")
 
 

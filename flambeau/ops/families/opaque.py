@@ -10,6 +10,7 @@ from __future__ import annotations
 
 import inspect
 from collections.abc import Callable, Iterable, Mapping, Sequence
+from operator import itemgetter
 from types import FunctionType
 from typing import Any, Final
 
@@ -26,12 +27,14 @@ from flambeau.schema.traits import PLAIN, Traits
 from flambeau.schema.types import TensorType
 from flambeau.tensor.array_library import np
 from flambeau.tensor.tensor import Tensor, wrap
+from flambeau.util.float_errors import begin, end
 from flambeau.util.record import replace
 
 ArrayKernel = Callable[..., Any]
 """Arrays, lists of arrays and Python values in; an array, a tuple or a list of arrays out."""
 
 _LETTERS: Final = "abcdefgh"
+_NUMBERS: Final = frozenset({int, float, bool})
 _PRODUCTS: Final = ("matmul", "mm")
 """Accumulators of operators that are the product of two matrices."""
 
@@ -52,15 +55,18 @@ class KernelOnArrays:
         """
 
     def __call__(self, *arguments: Any) -> Any:
-        with np.errstate(all="ignore"):  # infinities and nan are values like others
+        before = begin()
+        try:
             produced = self.arrays(
                 *[
                     a._array if type(a) is Tensor
-                    else a if a is None or type(a) is int or (type(a) is list and a and type(a[0]) is int)
+                    else a if a is None or type(a) in _NUMBERS or (type(a) is list and a and type(a[0]) is int)
                     else unwrapped(a)
                     for a in arguments
                 ]
             )  # fmt: skip
+        finally:
+            end(before)
         if type(produced) is np.ndarray and produced.size:
             return wrap(produced)
         if isinstance(produced, tuple):
@@ -80,7 +86,7 @@ def unwrapped(value: Any) -> Any:
     if isinstance(value, Tensor):
         return value._array
     if isinstance(value, (list, tuple)):
-        return [unwrapped(v) for v in value]
+        return [v._array if type(v) is Tensor else unwrapped(v) for v in value]
     return value
 
 
@@ -154,6 +160,9 @@ def _by_position(
     defaults = list(parameters.values())
     order = list(parameters)
     pairs = [(order.index(name), i) for i, name in chosen]
+    if sorted(position for position, _ in pairs) == list(range(len(pairs))) and len(pairs) > 1:
+        pick = itemgetter(*[i for _, i in sorted(pairs)])
+        return lambda *arguments: function(*pick(arguments))
 
     def call(*arguments: Any) -> Any:
         values = defaults.copy()

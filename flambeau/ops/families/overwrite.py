@@ -20,6 +20,7 @@ from flambeau.tensor.create import empty_strided
 from flambeau.tensor.grad_mode import refuse_writing
 from flambeau.tensor.layout import broadcast, preserved_strides
 from flambeau.tensor.tensor import Tensor, wrap
+from flambeau.util.float_errors import begin, end
 
 
 def overwrite(
@@ -101,8 +102,11 @@ def _functional(run: Callable[..., None], broadcasts: bool) -> Callable[..., Ten
         else:
             fresh = empty_strided(array.shape, preserved_strides(array.shape, _strides(array)), self.dtype)
             np.copyto(fresh, array)
-        with np.errstate(all="ignore"):
-            run(fresh, *[unwrapped(r) for r in rest])
+        before = begin()
+        try:
+            run(fresh, *[r._array if type(r) is Tensor else unwrapped(r) for r in rest])
+        finally:
+            end(before)
         return wrap(fresh)
 
     return call
@@ -118,19 +122,28 @@ def _in_place(
     def call(self: Tensor, *rest: Any) -> Tensor:
         check_writeable(self)
         check_overlap(*meets(self, *rest))
-        with np.errstate(all="ignore"):
-            run(self._array, *[unwrapped(r) for r in rest])
-        self.bump_version()
+        before = begin()
+        try:
+            run(self._array, *[r._array if type(r) is Tensor else unwrapped(r) for r in rest])
+        finally:
+            end(before)
+        self._storage.version += 1
         return self
 
     call.__name__ = schema.name.rpartition("::")[2] + "_"
     return call
 
 
+def _is_writeable(array: Any) -> bool:
+    return not is_host_array(array) or bool(array.flags.writeable)
+
+
 def check_writeable(target: Tensor) -> None:
     """Raise RuntimeError for a tensor on read-only memory, or one made in `inference_mode()` outside of it."""
-    refuse_writing(target._storage.version)
-    if is_host_array(target._array) and not target._array.flags.writeable:
+    if target._storage.version < 0:
+        refuse_writing(target._storage.version)
+    array = target._array
+    if not (array.flags.writeable if type(array) is np.ndarray else _is_writeable(array)):
         raise RuntimeError(
             "the tensor's memory is read-only (it was made from a read-only NumPy array). Write to a copy, "
             "tensor.clone()."

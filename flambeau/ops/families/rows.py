@@ -47,13 +47,19 @@ class RowsMeaning:
 
 
 def folded(
-    ndim: int, dim: Any, keepdim: bool, compute: Callable[[Any, Any], Any], *, most_of_several: int = ANY_SIZE
+    ndim: int,
+    dim: Any,
+    keepdim: bool,
+    compute: Callable[[Any, Any], Any],
+    *,
+    most_of_several: int = ANY_SIZE,
+    longest: int = ANY_SIZE,
 ) -> Row | None:
-    """A fold over `dim`, or over all if it is None or `EMPTY`;
-    `most_of_several` is for rows of several axes, and for columns."""
+    """A fold over `dim`, or over all if it is None or `EMPTY`; `most_of_several` is for rows of several axes, `longest`
+    for columns."""
     way = KEPT if keepdim else FOLDED
     if is_first(ndim, dim):
-        return Row(1, way, compute, longest=most_of_several)
+        return Row(1, way, compute, longest=longest)
     if type(dim) is int and -ndim <= dim < ndim and dim % ndim == ndim - 1:
         axes = 1
     elif dim is None or dim is EMPTY:

@@ -4,9 +4,13 @@ from __future__ import annotations
 
 from typing import Any, Final
 
-from flambeau.schema.dtype import Category, DType, complex32, complex64, float32
+from flambeau.schema.dtype import Category, DType, complex32, complex64, float32, float64
 from flambeau.tensor.array_library import np
 
+_SAFE: Final = 1e38
+"""Numbers below are within the range of single floats."""
+_PLAIN_FLOATS: Final = frozenset({float32, float64})
+_REALS: Final = frozenset({int, float})
 OVERFLOW: Final = "value cannot be converted to type {} without overflow"
 
 
@@ -16,6 +20,12 @@ def exact_scalar(value: Any, dtype: DType) -> Any:
     Raises RuntimeError where `dtype` cannot hold it: an imaginary part, an integer out of range, a finite number
     beyond float32.
     """
+    if dtype in _PLAIN_FLOATS and type(value) in _REALS and -_SAFE < value < _SAFE:
+        return dtype.numpy.type(value)
+    return _checked(value, dtype)
+
+
+def _checked(value: Any, dtype: DType) -> Any:
     if dtype.category == Category.BOOL:
         return np.bool_(bool(value))
     if isinstance(value, complex) and not dtype.is_complex:

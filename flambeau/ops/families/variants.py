@@ -72,11 +72,14 @@ def check_cast(result: DType, target: DType, *, is_short: bool = False) -> None:
 
 def check_overlap(target: Tensor, inputs: Sequence[Any]) -> None:
     """Raise RuntimeError if `target` may not be written, or not element by element while `inputs` are read."""
-    refuse_writing(target._storage.version)
+    if target._storage.version < 0:
+        refuse_writing(target._storage.version)
     array = target._array
     if array.size > 1 and not _is_dense(array) and _repeats(array):
         raise RuntimeError(INTERNAL_OVERLAP)
     for one in inputs:
+        if type(one) is Tensor and type(target) is Tensor and one._storage.base is not target._storage.base:
+            continue
         is_shared = isinstance(one, Tensor) and one is not target and one.shares_storage(target)
         if is_shared and _overlaps_partly(array, one._array):
             raise RuntimeError(PARTIAL_OVERLAP)
