@@ -40,9 +40,11 @@ def llvm_ir(name: str, plans: Iterable[ExecutionPlan]) -> str:
 def asm(name: str, plans: Iterable[ExecutionPlan]) -> str:
     """The machine instructions of kernels and native functions. Raises RuntimeError without llvmlite."""
     compile_ = engine().assembly
-    return _texts(
-        name, plans, lambda v: compile_(v.native.text), lambda f: compile_(f.code.text, optimise=f.is_optimised), "#"
-    )
+
+    def of_function(native: NativeFunction) -> str:
+        return compile_(native.code.text, optimise=native.is_optimised, tidies=native.is_tidied)
+
+    return _texts(name, plans, lambda v: compile_(v.native.text), of_function, "#")
 
 
 def log_eviction(name: str, most: int, spec: Spec) -> None:

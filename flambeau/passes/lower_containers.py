@@ -241,8 +241,9 @@ def _write_out_loops(graph: Graph, are_lists_open: bool) -> bool:
 
 def _write_out_structure(layout: _Layout) -> bool:
     """Put in what is known of a container's length and keys; whether that was asked."""
-    asking = [use.user for use in layout.construction.result().uses() if use.user.op in structure_reads]
-    for node in (n for n in asking if len(n.operands) == 1):
+    uses = layout.construction.result().uses()
+    asking = [use.user for use in uses if use.user.op in structure_reads and len(use.user.operands) == 1]
+    for node in asking:
         with layout.graph.inserting(node), layout.graph.at_range(node.range):
             node.result().replace_uses_with(structure_reads[node.op](layout, node))
         node.erase()

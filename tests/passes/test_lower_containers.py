@@ -144,10 +144,23 @@ def missing_place(k: int):
     return parts[2] if k > 3 else parts[1]
 
 
+def asked_for_a_key(k: int):
+    d = {"a": 1, "b": k}
+    return d["a"] + d["b"] if ("a" if k > 1 else "c") in d else 0
+
+
+def asked_for_an_item(k: int):
+    parts = [1, 2, 3]
+    parts[0] = 4
+    return k in parts
+
+
 LOWERED = [
     swapped, one_read_of_another, by_key, over_keys, equal_keys, table, rows_under_two_names, absent_at_first, tuples,
 ]  # fmt: skip
-KEPT = [grows, place_of_the_run, returned, another_name, new_key, missing_place]
+KEPT = [
+    grows, place_of_the_run, returned, another_name, new_key, missing_place, asked_for_a_key, asked_for_an_item,
+]  # fmt: skip
 
 
 def lowered(fn: Any) -> str:

@@ -84,7 +84,8 @@ def compile_callee(callee: Callee, module: Module, target: Target, around: tuple
     for _ in range(MOST_WALKS):
         callee_text = _CalleeText(callee, alias, assumed, target, module)
         try:
-            text, results = callee_text.emit()
+            with callee_text.fn.walking():
+                text, results = callee_text.emit()
         except WidenError:
             continue
         except NewCalleeError as new:

@@ -2,12 +2,14 @@
 
 The graph is walked once in order. A value that control flow merges lives in stack slots. What a slot holds is assumed
 from the first way it is reached; if a later way needs something wider, the walk starts again with that (`WidenError`),
-so that no separate inference has to say what the lowerings say already.
+so that no separate inference has to say what the lowerings say already. Of strides, and of what stacks hold, a walk
+learns all that it meets before it starts again.
 """
 
 from __future__ import annotations
 
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Iterator, Sequence
+from contextlib import contextmanager
 from typing import Protocol
 
 from flambeau.analysis.alias import AliasAnalysis
@@ -21,7 +23,7 @@ from flambeau.codegen.graph.lanes_emitter import LaneEmitter
 from flambeau.codegen.graph.lifetimes import SAME_VALUE
 from flambeau.codegen.graph.loops import emit_loop
 from flambeau.codegen.graph.lowerings import lower
-from flambeau.codegen.graph.module import Callee, Module, UnknownResultError
+from flambeau.codegen.graph.module import Callee, Module, NewCalleeError, UnknownResultError
 from flambeau.codegen.graph.native_values import CannotCompileError, OptionalValue, words_of
 from flambeau.codegen.graph.representation import Representation, llvm_words
 from flambeau.codegen.graph.runtime import METADATA, POLL_INTERVAL, PREFIX, ask_text, clock_text, runtime_text
@@ -30,6 +32,7 @@ from flambeau.codegen.graph.side_exits import SideExits
 from flambeau.codegen.graph.slots import Assumptions, Slots
 from flambeau.codegen.graph.tensor_constants import TensorConstant, refuse_shared
 from flambeau.codegen.graph.value_table import ValueTable
+from flambeau.codegen.kernel.dtypes import KernelError
 from flambeau.codegen.layouts import CONTEXT
 from flambeau.codegen.llvm.emitter import Target
 from flambeau.codegen.llvm.emitter import Value as Register
@@ -40,6 +43,10 @@ from flambeau.util.record import dataclass
 SYMBOL = "flambeau_function"
 NODES_PER_OPERATOR = 50
 """How many nodes native code must be for to make up for one that Python runs, where there are no loops."""
+NODES_PER_GROUP = 4
+"""Nodes that take no longer than the launch of a kernel."""
+LONG = 150_000
+"""Characters of text from which on all of LLVM's passes take half a second."""
 
 
 @dataclass(slots=True)
@@ -74,6 +81,15 @@ class FunctionText:
     """Loops whose iterations run at the same time."""
     element_loops: int = 0
     """Loops over elements, written by lowerings, for which LLVM's passes are worth their time."""
+
+    @property
+    def mostly_launches(self) -> bool:
+        """Whether loops spend their time in kernels: none computes with numbers or elements alone, and there is a group
+        for every few nodes, or so much text that LLVM's passes would take longer than they ever save.
+        """
+        has_work = self.tight_loops or self.element_loops or self.lanes or self.parallel or self.callees
+        are_many = len(self.groups) * NODES_PER_GROUP >= self.nodes or len(self.text) > LONG
+        return bool(self.groups) and not has_work and are_many
 
     @property
     def cost(self) -> str:
@@ -141,7 +157,23 @@ class FunctionEmitter:
             observer.begin(self)
 
     def run(self, parameters: Sequence[Representation]) -> FunctionText:
-        """The text of the function, for parameters that look like this."""
+        """The text of the function, for parameters that look like this. Raises `WidenError` where an assumption did not
+        hold, `CannotCompileError` with the reason where there is none.
+        """
+        with self.walking():
+            return self._run(parameters)
+
+    @contextmanager
+    def walking(self) -> Iterator[None]:
+        """Within a `with`, the graph is walked: what it ends in counts only if nothing was learned on the way."""
+        try:
+            yield
+        except (CannotCompileError, KernelError, NewCalleeError, UnknownResultError):
+            self.slots.start_again_with_what_was_learned()
+            raise
+        self.slots.start_again_with_what_was_learned()
+
+    def _run(self, parameters: Sequence[Representation]) -> FunctionText:
         e, parts = self.e, self.parts
         self.has_arguments = True
         refuse_shared(self.graph, self.alias)

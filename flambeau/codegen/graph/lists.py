@@ -208,6 +208,8 @@ def item_address(fn: EmittedFunction, sequence: ListValue, index: Register) -> R
 
 def item(fn: EmittedFunction, sequence: ListValue, index: Register) -> Native:
     """An item, without a reference of its own."""
+    if isinstance(sequence.rep.item, Unknown):
+        fn.slots.start_again_with_what_was_learned()
     address = item_address(fn, sequence, index)
     kinds = llvm_words(sequence.rep.item)
     words = [memory.load_word(fn.e, address, k, kind, tag(kind)) for k, kind in enumerate(kinds)]
@@ -308,10 +310,10 @@ def append(fn: EmittedFunction, node: Node) -> None:
     """`aten::append`."""
     e, sequence = fn.e, changeable(fn, node.operand(0))
     new_rep = fn.values.get(node.operand(1)).rep
-    if sequence.rep.is_stack:
-        stacks.settle(fn, node.operand(0), sequence.rep, new_rep)
-    else:
+    if not sequence.rep.is_stack:
         settle(fn, sequence.rep.item, new_rep)
+    elif not stacks.settle(fn, node.operand(0), sequence.rep, new_rep):
+        return
     new = fn.slots.converted(fn.values.get(node.operand(1)), sequence.rep.item)
     if sequence.rep.is_stack:
         new = stacks.kept(fn, sequence, new)

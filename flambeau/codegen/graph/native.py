@@ -125,14 +125,21 @@ class NativeFunction:
     def _link(self, imports: dict[str, int]) -> NativeCode:
         imports.update({code.symbol: code.address for code in self.emitted.foreign})
         return engine().link(
-            self.emitted.text, (SYMBOL,), imports, optimise=self.is_optimised, is_glue=not self.choices.optimise
-        )
+            self.emitted.text, (SYMBOL,), imports, optimise=self.is_optimised, tidies=self.is_tidied,
+            is_glue=not self.choices.optimise,
+        )  # fmt: skip
 
     @property
     def is_optimised(self) -> bool:
-        """Whether LLVM's passes run, which is worth their time for loops."""
-        has_loops = self.graph.find("prim::Loop") is not None or self.emitted.element_loops > 0
-        return self.choices.optimise and (has_loops or bool(self.emitted.callees))
+        """Whether LLVM's passes run, which is worth their time for loops that compute with numbers and elements."""
+        text = self.emitted
+        has_loops = self.graph.find("prim::Loop") is not None or text.element_loops > 0
+        return self.choices.optimise and (has_loops or bool(text.callees)) and not text.mostly_launches
+
+    @property
+    def is_tidied(self) -> bool:
+        """Whether a few passes run: in loops that mostly call kernels, all of them take longer than they ever save."""
+        return self.choices.optimise and not self.is_optimised and self.graph.find("prim::Loop") is not None
 
     def _target(self) -> Target:
         target = engine().target

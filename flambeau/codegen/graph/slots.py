@@ -51,6 +51,8 @@ class Slots:
         self.values = values
         self.exits = exits
         self._assumed = assumed
+        self.is_outdated = False
+        """Whether something was learned on this walk that what it has emitted does not know of."""
         self._in_memory: dict[Value, bool] = {}
 
     def new(self, rep: Representation) -> list[Register]:
@@ -103,6 +105,19 @@ class Slots:
         self._assumed[value] = rep
         raise WidenError
 
+    def note(self, value: Value, rep: Representation) -> None:
+        """Note what is now known of a value, and go on with the walk, whose text will not be used: more may be learned.
+        """
+        if self.is_outdated and value in self._assumed:
+            rep = native_values.join(self._assumed[value], rep)
+        self._assumed[value] = rep
+        self.is_outdated = True
+
+    def start_again_with_what_was_learned(self) -> None:
+        """Start the walk again if that tells more than was known when this one began."""
+        if self.is_outdated:
+            raise WidenError
+
     def learned(self, value: Value) -> Representation | None:
         """What an earlier walk found out about a value."""
         return self._assumed.get(value)
@@ -114,6 +129,9 @@ class Slots:
         if isinstance(native.rep, Fixed) and native.rep.value is UNINITIALIZED:
             return native_values.from_words(rep, native_values.unused(rep))
         wider = native.rep if _is_uninitialized(rep) else native_values.join(rep, native.rep)
+        if isinstance(rep, Array) and isinstance(native, ArrayValue) and wider != rep and _are_alike(rep, wider):
+            self.note(value, wider)  # only strides are taken for what they are not, by what is emitted from here on
+            return ArrayValue(rep, native.owner, native.data, native.sizes, native.strides)
         if wider != rep:
             self.learn(value, wider)
         return self.converted(native, rep)
@@ -189,8 +207,8 @@ class Slots:
         return ArrayValue(rep, block, data, (), ())
 
 
-def _are_alike(a: Array, b: Array) -> bool:
-    return (a.dtype, a.rank) == (b.dtype, b.rank)
+def _are_alike(a: Representation, b: Representation) -> bool:
+    return isinstance(a, Array) and isinstance(b, Array) and (a.dtype, a.rank) == (b.dtype, b.rank)
 
 
 def _is_uninitialized(rep: Representation) -> bool:

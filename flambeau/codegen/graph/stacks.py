@@ -58,13 +58,18 @@ def begin(fn: EmittedFunction, block: Register) -> None:
     memory.store_word(fn.e, block, STACK.word("room"), number(0))
 
 
-def settle(fn: EmittedFunction, value: Value, rep: Listed, new: Representation) -> None:
+def settle(fn: EmittedFunction, value: Value, rep: Listed, new: Representation) -> bool:
     """Learn what a stack holds: unlike in other lists, tensors without axes are their elements, and those without gaps
-    are known to be.
+    are known to be. Whether it was known.
     """
     wider = new if isinstance(rep.item, Unknown) else join(rep.item, new)
-    if wider != rep.item:
+    if wider == rep.item:
+        return True
+    if isinstance(rep.item, Unknown):
+        fn.slots.note(value, wider)
+    else:
         fn.slots.learn(value, wider)
+    return False
 
 
 def kept(fn: EmittedFunction, stack: ListValue, tensor: Native) -> Native:

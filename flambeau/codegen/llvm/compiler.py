@@ -1,7 +1,8 @@
 """LLVM itself: text to object code, and its linker for what our own does not know.
 
 Kernels with explicit vectors go straight to instruction selection: the mid-level pipeline costs half the compile time
-and makes them slower. Loops over single elements need it. What LLVM refuses is a `NativeError`.
+and makes them slower. Loops over single elements need it; functions that mostly call kernels are tidied. What LLVM
+refuses is a `NativeError`.
 """
 
 from __future__ import annotations
@@ -11,7 +12,7 @@ from collections.abc import Callable
 from typing import Any, TypeVar
 
 from flambeau.codegen.kernel.dtypes import KernelError
-from flambeau.codegen.llvm.pass_runs import run_passes
+from flambeau.codegen.llvm.pass_runs import run_passes, tidy
 from flambeau.codegen.llvm.processor import Processor
 from flambeau.util.cached import cached_property
 
@@ -64,19 +65,24 @@ class Compiler:
             cpu=processor.cpu, features=processor.features, opt=opt, reloc="pic", codemodel="default", jit=True
         )
 
-    def compile(self, text: str, *, is_glue: bool, optimise: bool) -> bytes:
-        """Object code of a module. Glue is compiled in a fifth of the time, and is slower; so is what is very large."""
+    def compile(self, text: str, *, is_glue: bool, optimise: bool, tidies: bool = False) -> bytes:
+        """Object code of a module. Glue is compiled in a fifth of the time, and is slower; so is what is very large.
+
+        `tidies`: a few of LLVM's passes run where not all do.
+        """
         is_small = len(text) <= ALL_PASSES_UP_TO
         if is_glue or len(text) > SOME_PASSES_UP_TO:
             machine = self._quick_machine
         else:
             machine = self._machine if is_small else self._plain_machine
-        content: bytes = _refused_as(lambda: machine.emit_object(self._module(text, optimise and is_small)))
+        tidies = tidies and machine is not self._quick_machine
+        module = _refused_as(lambda: self._module(text, optimise and is_small, tidies=tidies))
+        content: bytes = _refused_as(lambda: machine.emit_object(module))
         return content
 
-    def assembly(self, text: str, *, optimise: bool) -> str:
+    def assembly(self, text: str, *, optimise: bool, tidies: bool = False) -> str:
         """The machine instructions of a module."""
-        return _refused_as(lambda: str(self._machine.emit_assembly(self._module(text, optimise))))
+        return _refused_as(lambda: str(self._machine.emit_assembly(self._module(text, optimise, tidies=tidies))))
 
     def optimised_ir(self, text: str) -> str:
         """A module after LLVM's passes."""
@@ -92,7 +98,7 @@ class Compiler:
             builder = builder.export_symbol(name)
         return _refused_as(lambda: builder.link(self._jit, f"flambeau_library_{next(self._numbers)}"))
 
-    def _module(self, text: str, optimise: bool) -> Any:
+    def _module(self, text: str, optimise: bool, *, tidies: bool = False) -> Any:
         # A context of its own: what the global one interns of a text, types and constants, stays for ever.
         module = self._llvm.parse_assembly(text, self._llvm.create_context())
         module.verify()
@@ -100,6 +106,8 @@ class Compiler:
         module.data_layout = self._layout
         if optimise:
             run_passes(self._llvm, module, self._machine, vectorise=True)
+        elif tidies:
+            tidy(self._llvm, module, self._machine)
         return module
 
 

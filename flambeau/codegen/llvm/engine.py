@@ -87,22 +87,23 @@ class Engine:
         *,
         is_glue: bool = False,
         optimise: bool = False,
+        tidies: bool = False,
     ) -> NativeCode:
         """Compile and link ``text``; ``imports`` gives the address of every external symbol.
 
         Glue is compiled in a fifth of the time, and a call through it takes a few nanoseconds more. With ``optimise``,
         LLVM's passes run first: for scalar code, whose loops they turn into vectors. Both together mean code that every
         process needs: compiled as glue where the cache does not have it, and well at the end of the process, for the
-        next ones. Raises ``NativeError``.
+        next ones. ``tidies`` has a few passes run, for functions that mostly call others. Raises ``NativeError``.
         """
         start = time.perf_counter()
         cache = object_cache()
-        key = self._key(text, is_glue, optimise) if cache else ""
+        key = self._key(text, is_glue, optimise, tidies=tidies) if cache else ""
         content = cache.load(key, self.processor.name) if cache else None
         is_from_cache = content is not None
         if content is None:
             with self._lock, progress("making native code"):
-                content = self._compiled(text, is_glue=is_glue, optimise=optimise and not is_glue)
+                content = self._compiled(text, is_glue=is_glue, optimise=optimise and not is_glue, tidies=tidies)
             if cache and is_glue and optimise and not is_hasty():
                 atexit.register(self._compile_well, cache, key, text)
             elif cache:
@@ -225,12 +226,13 @@ class Engine:
         spent = (time.perf_counter() - start) * 1e3
         return NativeCode(addresses, "", len(content), spent, True, owner, key)
 
-    def _compiled(self, text: str, *, is_glue: bool = False, optimise: bool = False) -> bytes:
+    def _compiled(self, text: str, *, is_glue: bool = False, optimise: bool = False, tidies: bool = False) -> bytes:
         is_short = is_hasty()
-        return self._llvm().compile(text, is_glue=is_glue or is_short, optimise=optimise and not is_short)
+        optimise = optimise and not is_short
+        return self._llvm().compile(text, is_glue=is_glue or is_short, optimise=optimise, tidies=tidies)
 
-    def _key(self, text: str, is_glue: bool, optimise: bool) -> str:
-        return key_of(self.identity, f"glue={is_glue} optimise={optimise}", text)
+    def _key(self, text: str, is_glue: bool, optimise: bool, *, tidies: bool = False) -> str:
+        return key_of(self.identity, f"glue={is_glue} optimise={optimise}{' tidied' * tidies}", text)
 
     def is_cached(self, text: str, *, is_glue: bool = False, optimise: bool = False) -> bool:
         """Whether the cache has what ``link`` would make."""
@@ -254,10 +256,10 @@ class Engine:
             with contextlib.suppress(NativeError), self._lock:
                 cache.store(key, self._llvm().compile(text, is_glue=False, optimise=True), self.processor.name)
 
-    def assembly(self, text: str, *, optimise: bool = False) -> str:
+    def assembly(self, text: str, *, optimise: bool = False, tidies: bool = False) -> str:
         """The machine instructions of ``text``."""
         with self._lock:
-            return self._llvm().assembly(text, optimise=optimise)
+            return self._llvm().assembly(text, optimise=optimise, tidies=tidies)
 
     def optimised_ir(self, text: str) -> str:
         """``text`` after LLVM's passes, as ``link`` runs them with ``optimise``."""
