@@ -3,7 +3,7 @@ PYTHON ?= python3
 VENV ?= .venv
 PY := $(VENV)/bin/python
 READY := $(VENV)/.ready
-NATIVE := $(addprefix tests/codegen/,kernel lower products) $(addprefix tests/codegen/llvm/test_,accuracy.py bounds.py packing.py) $(addprefix tests/codegen/graph/test_,lanes.py loops.py writes.py) $(addprefix tests/executor/test_,fastmath.py whole_tensors.py) $(addprefix tests/codegen/test_,convolutions.py channel_convolutions.py)
+NATIVE := $(addprefix tests/codegen/,kernel lower products) $(addprefix tests/codegen/llvm/test_,accuracy.py bounds.py packing.py) $(addprefix tests/codegen/graph/test_,lanes.py loops.py writes.py) $(addprefix tests/executor/test_,fastmath.py whole_tensors.py) $(addprefix tests/codegen/test_,convolutions.py channel_convolutions.py channel_rows.py)
 
 unexport PYTHONDONTWRITEBYTECODE  # tests start many processes: without files of bytecode each compiles the package anew, for a second
 

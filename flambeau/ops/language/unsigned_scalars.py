@@ -11,7 +11,8 @@ import math
 from collections.abc import Callable
 from typing import Any, Final
 
-from flambeau.ops.language.declare import NEVER, Kernel, declare
+from flambeau.ops.language import int64 as int64s
+from flambeau.ops.language.declare import NEVER, ON_ZERO, Kernel, declare
 from flambeau.schema.dtype import float64, int64, uint64
 
 _SIZE: Final = 1 << 64
@@ -39,6 +40,17 @@ def bits_of(value: int) -> int:
 
 def _binary(function: Callable[[int, int], int]) -> Kernel:
     return lambda a, b: bits_of(function(value_of(a), value_of(b)))
+
+
+def _divided(signed: Callable[[int, int], int]) -> Kernel:
+    """A division without signs, which refuses a divisor of zero as that of ints does."""
+
+    def kernel(a: int, b: int) -> int:
+        if b == 0:
+            return signed(a, b)
+        return bits_of(value_of(a) // value_of(b) if signed is int64s.floordiv else value_of(a) % value_of(b))
+
+    return kernel
 
 
 def _meaning(name: str) -> Kernel:
@@ -73,8 +85,14 @@ def _from_float(x: float) -> int:
     return bits_of(math.trunc(x))
 
 
-declare("python::uint64_floordiv(int a, int b) -> int", _binary(lambda a, b: a // b), scalar=_meaning("floordiv"))
-declare("python::uint64_remainder(int a, int b) -> int", _binary(lambda a, b: a % b), scalar=_meaning("remainder"))
+declare(
+    "python::uint64_floordiv(int a, int b) -> int",
+    _divided(int64s.floordiv), scalar=_meaning("floordiv"), traits=ON_ZERO,
+)  # fmt: skip
+declare(
+    "python::uint64_remainder(int a, int b) -> int",
+    _divided(int64s.remainder), scalar=_meaning("remainder"), traits=ON_ZERO,
+)  # fmt: skip
 for _name, _operator, _is_left in (("lshift", "shl", True), ("rshift", "shr", False)):
     declare(
         f"python::uint64_{_name}(int a, int b) -> int",

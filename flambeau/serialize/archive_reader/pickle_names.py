@@ -280,10 +280,9 @@ class Names:
             return storage_kind(name)
         if module == "torch" and name in _QSCHEMES:
             return Plain(name)
-        if module == "torch" and isinstance(getattr(dtypes, name, None), DType):
-            return getattr(dtypes, name)
-        if module == "torch" and name == "bool":
-            return dtypes.bool_
+        dtype = getattr(dtypes, "bool_" if name == "bool" else name, None)
+        if module == "torch" and isinstance(dtype, DType):
+            return dtype
         raise PickleError(
             f"it names {module}.{name}, which is neither a tensor nor a plain value; of a module of Python's, save the "
             "state_dict, or script it and save that"

@@ -58,7 +58,7 @@ FORMS = {
 WORDS = ("multiply", "sum", "prod", "amax", "amin")
 NAMES = {
     "float32": "Float", "float64": "Double", "int8": "Char", "int16": "Short", "int32": "Int", "int64": "Long",
-    "uint8": "Byte", "bool": "Bool",
+    "uint8": "Byte", "bool": "Bool", "uint16": "UInt16", "uint32": "UInt32", "uint64": "UInt64",
 }  # fmt: skip
 
 
