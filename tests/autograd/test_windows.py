@@ -7,10 +7,11 @@ from typing import Any
 
 import numpy as np
 import pytest
-import torch
 
 import flambeau
 from flambeau.autograd.windows import Window, _repeats
+
+torch = pytest.importorskip("torch", reason="torch is a peer, not a dependency")
 
 BASES: dict[str, Callable[[Any], Any]] = {
     "row-major": lambda x: x * 1,

@@ -8,11 +8,12 @@ from typing import Any
 
 import numpy as np
 import pytest
-import torch
 
 import flambeau
 from benchmarks import eager_wide
 from benchmarks.programs.wide_operands import WideOperands
+
+torch = pytest.importorskip("torch", reason="torch is a peer, not a dependency")
 
 DRAWN = {
     "F.dropout .5", "normal_", "uniform_", "rand", "randn", "randn_like", "rand_like", "randint", "randperm",

@@ -7,13 +7,14 @@ from typing import Any
 
 import numpy as np
 import pytest
-import torch
 
 import flambeau as fb
 from flambeau.ops import pooling, pooling_adaptive
 from flambeau.ops.derivatives import plain_views
 from flambeau.ops.pooling_windows import Geometry
 from flambeau.tensor.random import Generator
+
+torch = pytest.importorskip("torch", reason="torch is a peer, not a dependency")
 
 ODD = (np.nan, np.inf, -np.inf, -0.0, 0.0)
 
