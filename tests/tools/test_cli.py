@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import gc
 import importlib.util
 import io
 import os
@@ -12,6 +13,7 @@ from pathlib import Path
 import pytest
 
 import flambeau
+from flambeau.__main__ import run
 from flambeau.codegen.llvm.engine import engine
 from flambeau.tools import cli
 
@@ -277,3 +279,15 @@ def test_cache_says_what_is_kept_and_deletes_it(
     monkeypatch.setenv("FLAMBEAU_CACHE", "off")
     assert cli.main(["cache", "info"]) == 1
     assert "there is no cache: FLAMBEAU_CACHE turns it off" in capsys.readouterr().err
+
+
+def test_a_process_of_the_command_line_ends_without_looking_for_cycles(
+    monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
+) -> None:
+    registered = []
+    monkeypatch.setattr("atexit.register", registered.append)
+    monkeypatch.setattr("sys.argv", ["flambeau", "--version"])
+    with pytest.raises(SystemExit):
+        run()
+    assert registered == [gc.freeze]
+    assert capsys.readouterr().out.startswith("flambeau ")
