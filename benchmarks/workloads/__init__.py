@@ -29,12 +29,14 @@ from benchmarks.workloads import (
     threads,
     training,
     transforms,
+    words,
 )  # fmt: skip
 
 KINDS = {
     "calls": calls, "pointwise": pointwise, "rows": rows, "places": places, "broadcasting": broadcasting,
     "products": products, "loops": loops, "elements": elements, "everyday": everyday,
-    "array loops": array_loops, "array programs": array_programs, "loops with tensors": loops_with_tensors,
+    "array loops": array_loops, "array programs": array_programs, "words": words,
+    "loops with tensors": loops_with_tensors,
     "operators": operators, "tasks": tasks, "matrix slices": matrix_slices, "threads": threads, "gradients": gradients,
     "loop gradients": loop_gradients, "training": training, "transforms": transforms,
     "images": images, "nests": nests, "generation": generation,

@@ -36,6 +36,7 @@ def test_torch(workload: Workload, peer: str) -> None:
         _check(workload, peer)
 
 
+@pytest.mark.filterwarnings("ignore:overflow encountered:RuntimeWarning")  # words wrap
 @pytest.mark.parametrize(("workload", "peer"), [e for e in _entries("numba") if e.values[0].kind != "threads"])
 def test_numba_programs_in_plain_python(workload: Workload, peer: str) -> None:
     program, *arguments = workload.peers[peer].args  # type: ignore[attr-defined]
