@@ -213,7 +213,7 @@ def by_function(s: Source, result: str) -> list[Node]:
     parts, n, i = s.name("parts"), s.name("n"), s.name("i")
     if s.chosen(["list", "recursion"]) == "recursion":
         return lines(f"{result} = descend({s.row()}, k) * 0.7")
-    fill = s.chosen([f"{parts} = [{s.row()} * {i} for {i} in range(k + 1)]", f"{parts} = [{s.row()}, {s.row()}.sin(), v]"])
+    fill = s.chosen([f"{parts} = [{s.row()} * {i} for {i} in range(abs(k) + 1)]", f"{parts} = [{s.row()}, {s.row()}.sin(), v]"])
     return lines(fill, f"{result}, {n} = folded({parts}, k)", f"{result} = {result} + {parts}[0] * 0.5 * {n}")
 
 
