@@ -9,27 +9,10 @@ import numpy as np
 import pytest
 
 import flambeau
+from benchmarks.programs.words import crc, fnv, splitmix, table_of_crc, xorshift
 from flambeau.util.errors import CompileError
 
 PRIME = np.uint64(1099511628211)
-
-
-def xorshift(seed, n):
-    out = np.empty(n, np.uint64)
-    x = np.uint64(seed)
-    for i in range(n):
-        x ^= x << np.uint64(13)
-        x ^= x >> np.uint64(7)
-        x ^= x << np.uint64(17)
-        out[i] = x
-    return out
-
-
-def fnv32(data: np.ndarray):
-    h = np.uint32(2166136261)
-    for b in data:
-        h = (h ^ np.uint32(b)) * np.uint32(16777619)
-    return h
 
 
 def fnv64(data: np.ndarray):
@@ -37,16 +20,6 @@ def fnv64(data: np.ndarray):
     for b in data:
         h = (h ^ np.uint64(b)) * PRIME
     return h
-
-
-def splitmix(x: np.ndarray):
-    out = np.empty_like(x)
-    for i in range(len(x)):
-        z = x[i] + np.uint64(0x9E3779B97F4A7C15)
-        z = (z ^ (z >> np.uint64(30))) * np.uint64(0xBF58476D1CE4E5B9)
-        z = (z ^ (z >> np.uint64(27))) * np.uint64(0x94D049BB133111EB)
-        out[i] = z ^ (z >> np.uint64(31))
-    return out
 
 
 def pcg(state, n):
@@ -171,7 +144,7 @@ X, Y = random_words(), random_words(1)
 Y[1], Y[3] = 7, X[3]
 BYTES = np.frombuffer(b"hello, world", np.uint8)
 CALLS = [
-    (xorshift, (88172645463325252, 9)), (fnv32, (BYTES,)), (fnv64, (BYTES,)), (splitmix, (X,)), (pcg, (12345, 9)),
+    (xorshift, (88172645463325252, 9)), (fnv, (BYTES,)), (fnv64, (BYTES,)), (splitmix, (X,)), (pcg, (12345, 9)),
     (of_whole_arrays, (X,)), (of_whole_arrays, (special_words(),)), (buckets, (X, 7)), (uniform, (X,)),
     (compared, (X, Y)), (compared, (special_words(), special_words()[::-1])),
     (mixed, (X, Y)), (popcount, (X,)), (folded, (X,)),
@@ -201,13 +174,6 @@ def test_words_of_64_bits(program: Callable[..., Any], arguments: tuple[Any, ...
     scripted = flambeau.script(program, backend=backend)
     for _ in range(3):
         assert is_same(scripted(*copies(arguments)), expected)
-
-
-def crc32(data: np.ndarray, table: np.ndarray):
-    c = np.uint32(0xFFFFFFFF)
-    for b in data:
-        c = table[(c ^ b) & np.uint32(0xFF)] ^ (c >> np.uint32(8))
-    return c ^ np.uint32(0xFFFFFFFF)
 
 
 def counted(x: np.ndarray):
@@ -248,17 +214,13 @@ def made(n: int):
     return np.full(n, 7, np.uint16), np.zeros(n, dtype="uint32"), counts, np.ones((n, 2), np.uint64)
 
 
-TABLE = np.array(
-    [(lambda c: [c := (c >> 1) ^ (0xEDB88320 if c & 1 else 0) for _ in range(8)][-1])(i) for i in range(256)], np.uint32
-)
-
-
 @pytest.mark.parametrize("dtype", ["uint8", "uint16", "uint32", "uint64"])
 def test_each_width(dtype: str) -> None:
     rng = np.random.default_rng(0)
     x, signed = rng.integers(0, 200, 30).astype(dtype), rng.integers(-9, 200, 30)
     calls = [
-        (crc32, (x, TABLE)), (counted, (x,)), (blurred, (x,)), (wrapped, (x,)), (with_numbers, (x,)), (told, (x,)),
+        (crc, (x, table_of_crc())), (counted, (x,)),
+        (blurred, (x,)), (wrapped, (x,)), (with_numbers, (x,)), (told, (x,)),
         (with_signed, (x, signed)), (with_signed, (x, signed.astype(np.int16))), (with_signed, (x, signed * 0.5)),
         (made, (3,)),
     ]  # fmt: skip
