@@ -30,9 +30,8 @@ from flambeau.util.errors import FrontendError
 _OF_NUMBERS: Final = frozenset(str(kind) for cls in (bool, int, float, complex, str) for kind in (cls, cls.__name__))
 """Annotations of what is no array, as classes and as texts."""
 _TENSOR_LIBRARIES: Final = ("flambeau", "torch")
-_TENSOR_KEYWORDS: Final = frozenset(
-    ("dim", "keepdim", "unbiased", "correction", "dim0", "dim1", "requires_grad", "device")
-)
+_TENSOR_KEYWORDS: Final = frozenset(("dim", "keepdim", "unbiased", "dim0", "dim1", "requires_grad"))
+"""Keywords of PyTorch's that functions of NumPy, which have `correction` and `device` too, do not have."""
 _OF_THE_LANGUAGE: Final = frozenset(("prange", "annotate", "jit"))
 """What of this library says nothing of tensors."""
 

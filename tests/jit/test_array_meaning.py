@@ -150,6 +150,14 @@ def runs_over(x):
     return s
 
 
+def corrected(x):
+    return np.std(x, correction=1)
+
+
+def test_keywords_that_numpy_has_too_say_nothing_of_tensors() -> None:
+    assert meaning_of(corrected) is Meaning.NUMPY
+
+
 def test_prange_says_nothing_of_tensors() -> None:
     assert meaning_of(runs_over) is Meaning.ANY
     assert meaning_of(spread_of_roots) is Meaning.NUMPY
