@@ -224,9 +224,11 @@ def _outputs(call: Call) -> tuple[tuple[int, ...], ...]:
 
 
 def memory_order(b: Buffer, order: tuple[str, ...]) -> list[int]:
-    """The dimensions of an output from the outermost in, as it lies in memory."""
+    """The dimensions of an output from the outermost in, as it lies in memory: row-major if those that move lie so,
+    else with those of one element outermost."""
     dims = list(range(len(b.axes)))
-    if order and all(a in order for a in b.moving_axes):
+    ranks = [order.index(a) for a in b.axes if a != ONE and a in order]
+    if len(ranks) == len(b.moving_axes) and ranks != sorted(ranks):
         dims.sort(key=lambda k: -1 if b.axes[k] == ONE else order.index(b.axes[k]))
     return dims
 

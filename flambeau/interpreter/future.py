@@ -23,7 +23,9 @@ from typing import Any, Self
 from flambeau.util.inversions import WAITING
 from flambeau.util.locks import Lock, in_child
 
-TWICE = "Future can only be marked completed once"
+TWICE = (
+    "Attempting to mark a completed Future as complete again. Note that a Future can only be marked completed once"
+)
 NO_FUTURE = "Future can't be None"
 CALLBACK_FAILED = "Got the following error when running the callback: {name}: {error}"
 NO_PICKLE = "Futures cannot be pickled: wait for the value and send that"

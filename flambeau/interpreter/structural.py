@@ -179,7 +179,7 @@ def container_item(node: Node) -> Function:
                 raise KeyError(index)
             return owner.get(index)
         if not -len(names) <= index < len(names):
-            raise IndexError(f"Index {index} out of range for a container of {len(names)} modules")
+            raise IndexError(f"Index {index} out of range of length {len(names)}")
         return owner.get(names[index])
 
     return item

@@ -17,6 +17,7 @@ from flambeau.frontend.scopes.type_annotations import try_type_of, type_of, type
 from flambeau.frontend.source.python_source import NameScope
 from flambeau.frontend.trees.function_conversion import get_tree
 from flambeau.frontend.trees.tree_views import Expr
+from flambeau.ir.torchscript.types import Type as ScriptType
 from flambeau.jit.resolver import PythonResolver
 from flambeau.jit.script import CLASSES
 from flambeau.schema.types import NONE, TENSOR, Type
@@ -48,7 +49,7 @@ __all__ = [
 
 def get_signature(
     fn: Callable[..., Any], rcb: Callable[[str], Any] | None = None, loc: Any = None, is_method: bool = False
-) -> tuple[list[Type], Type] | None:
+) -> tuple[list[ScriptType], ScriptType] | None:
     """The types of parameters and result that annotations or type comments give a function; None if it has none.
 
     What has no annotation is a Tensor. `rcb` gives the values of names, and None for unknown ones; without it they are
@@ -58,8 +59,8 @@ def get_signature(
     >>> def scaled(x, by: float):
     ...     return x
     >>> parameters, result = get_signature(scaled)
-    >>> [str(p) for p in parameters], str(result)
-    (['Tensor', 'float'], 'Tensor')
+    >>> parameters, result
+    ([Tensor, float], Tensor)
     """
     declared = get_tree(fn).decl
     params = declared.params[1:] if is_method else declared.params
@@ -68,13 +69,13 @@ def get_signature(
     scope = NameScope.of_function(fn) if rcb is None else _strict(rcb)
     resolver = PythonResolver(scope, CLASSES, getattr(fn, "__name__", ""))
 
-    def type_at(annotation: Expr | None) -> Type:
-        return TENSOR if annotation is None else type_of_tree(annotation, resolver)
+    def type_at(annotation: Expr | None) -> ScriptType:
+        return ScriptType.of(TENSOR if annotation is None else type_of_tree(annotation, resolver))
 
     return [type_at(p.annotation) for p in params], type_at(declared.returns)
 
 
-def try_ann_to_type(ann: Any, loc: Any = None, rcb: Callable[[str], Any] | None = None) -> Type | None:
+def try_ann_to_type(ann: Any, loc: Any = None, rcb: Callable[[str], Any] | None = None) -> ScriptType | None:
     """The type that an annotation means; None for one that means none.
 
     Args:
@@ -83,16 +84,21 @@ def try_ann_to_type(ann: Any, loc: Any = None, rcb: Callable[[str], Any] | None 
         rcb: what gives the values of names in annotations that are text.
 
     >>> from typing import List, Optional
-    >>> str(try_ann_to_type(List[int])), str(try_ann_to_type(Optional[float])), try_ann_to_type(3)
-    ('int[]', 'float?', None)
+    >>> try_ann_to_type(List[int]), try_ann_to_type(Optional[float]), try_ann_to_type(3)
+    (List[int], Optional[float], None)
     """
+    meant = _meaning(ann, loc, rcb)
+    return None if meant is None else ScriptType.of(meant)
+
+
+def _meaning(ann: Any, loc: Any, rcb: Callable[[str], Any] | None) -> Type | None:
     if ann is None:
         return NONE
     resolver = PythonResolver(NameScope({}) if rcb is None else _strict(rcb), CLASSES, "")
     return try_type_of(ann, resolver, loc if isinstance(loc, SourceRange) else None)
 
 
-def ann_to_type(ann: Any, loc: Any = None, rcb: Callable[[str], Any] | None = None) -> Type:
+def ann_to_type(ann: Any, loc: Any = None, rcb: Callable[[str], Any] | None = None) -> ScriptType:
     """The type that an annotation means. Raises ValueError for one that means none.
 
     Args:
@@ -100,11 +106,11 @@ def ann_to_type(ann: Any, loc: Any = None, rcb: Callable[[str], Any] | None = No
         loc: where it stands, for errors.
         rcb: what gives the values of names in annotations that are text.
 
-    >>> str(ann_to_type(dict[str, int]))
-    'Dict(str, int)'
+    >>> ann_to_type(dict[str, int])
+    Dict[str, int]
     """
-    meant = try_ann_to_type(ann, loc, rcb)
-    return type_of(ann) if meant is None else meant
+    meant = _meaning(ann, loc, rcb)
+    return ScriptType.of(type_of(ann) if meant is None else meant)
 
 
 def is_vararg(the_callable: Any) -> bool:

@@ -13,9 +13,8 @@ from flambeau.executor.options import Options
 from flambeau.ir.clone import clone_graph
 from flambeau.jit.disabled import is_disabled
 from flambeau.jit.modules.module_classes import ModuleClasses
-from flambeau.jit.modules.script_method import ScriptMethod
+from flambeau.jit.modules.script_method import ScriptMethod, without_module
 from flambeau.jit.modules.script_module import RecursiveScriptModule as ScriptModule
-from flambeau.jit.modules.script_module import without_module
 from flambeau.jit.script_registry import REGISTRY
 from flambeau.nn.hooks import Registered
 from flambeau.nn.module import Module

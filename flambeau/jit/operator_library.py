@@ -14,7 +14,7 @@ from __future__ import annotations
 import weakref
 from collections.abc import Callable, Iterator
 from contextlib import contextmanager
-from typing import Any, Final
+from typing import Any, Final, NoReturn
 
 from flambeau.executor.executor import forget_all_plans
 from flambeau.ops import operator_namespaces
@@ -22,7 +22,9 @@ from flambeau.schema import registry
 from flambeau.schema.function import FunctionSchema, parse_schema
 from flambeau.schema.opdef import Effect, OpDef
 from flambeau.tensor import below, dispatch, interceptors, kernels
-from flambeau.tensor.kernels import EXPLICIT, IMPLICIT, KEYS, OTHER_NAMES, table
+from flambeau.tensor.below import AUTOGRAD
+from flambeau.tensor.kernels import EXPLICIT, IMPLICIT, KEYS, OTHER_NAMES, key_of, table
+from flambeau.util.user_code import warn_user
 
 Function = Callable[..., Any]
 KINDS: Final = ("DEF", "IMPL", "FRAGMENT")
@@ -49,7 +51,14 @@ IMPL_TWICE: Final = (
     "dispatch key and {namespace} namespace."
 )
 
+OVERRIDDEN: Final = (
+    "Overriding a previously registered kernel for the same operator and the same dispatch key\n  operator: {schema}\n"
+    "  dispatch key: {key}\nWith allow_override=False that is refused."
+)
+
 _defined: Final[dict[str, weakref.ref[Library]]] = {}
+_registered: Final[dict[tuple[str, str], list[Function]]] = {}
+"""The kernels of libraries by operator and key, the one that runs last: those below it come back when it goes."""
 
 
 class _OwnKernel:
@@ -106,7 +115,7 @@ class Library:
         weakref.finalize(self, _destroy, self._definitions, self._kernels, self._fallbacks)
 
     def define(self, schema: str, alias_analysis: str = "", *, tags: Any = ()) -> str:
-        """Declare an operator, `blur(Tensor x, float by=1.0) -> Tensor`; its name.
+        """Declare an operator, `blur(Tensor x, float by=1.0) -> Tensor`; its name as it is written, without overload.
 
         Args:
             schema: name, arguments with types and defaults, results. What it writes is said by `Tensor(a!)`.
@@ -127,11 +136,12 @@ class Library:
             raise RuntimeError(DUPLICATE.format(schema=parsed))
         effect = Effect.WORLD if alias_analysis == "CONSERVATIVE" else Effect.NONE
         self._definitions.append(_declare(parsed, effect))
-        return parsed.name.partition("::")[2] + (f".{parsed.overload}" if parsed.overload else "")
+        return parsed.name if colons else parsed.name.partition("::")[2]
 
     def impl(
-        self, op_name: Any, fn: Function | None = None, dispatch_key: str = "", *, with_keyset: bool = False
-    ) -> Any:
+        self, op_name: Any, fn: Function | None = None, dispatch_key: str = "", *, with_keyset: bool = False,
+        allow_override: bool = True,
+    ) -> Any:  # fmt: skip
         """Give an operator a kernel for a dispatch key; a decorator without `fn`.
 
         Args:
@@ -142,18 +152,27 @@ class Library:
                 "Functionalize" for what `functionalize` records in its place: for an operator that writes, `fn` gives
                 what it writes as new tensors.
             with_keyset: whether `fn` takes the keys that are left first, for `op.redispatch(keyset, ...)`.
+            allow_override: whether `fn` takes the place of a kernel that is there, with a warning, while there is this
+                library.
 
-        Raises TypeError for what cannot be called, RuntimeError for an unknown key or operator, or a second kernel.
+        `fallthrough_kernel` in the place of `fn` has calls go on as if there were no kernel.
+
+        Raises TypeError for what cannot be called, RuntimeError for an unknown key or operator, and for a second kernel
+        without `allow_override`.
         """
         if fn is None:
-            return lambda function: self.impl(op_name, function, dispatch_key, with_keyset=with_keyset) or function
+            options: dict[str, Any] = {"with_keyset": with_keyset, "allow_override": allow_override}
+            return lambda function: self.impl(op_name, function, dispatch_key, **options) or function
         if not callable(fn):
             raise TypeError(f"Input function is required to be a callable but found type {type(fn)}")
         key = key_named(dispatch_key or self.dispatch_key)
         definition = self._definition(op_name)
+        if fn is fallthrough_kernel:
+            if key != AUTOGRAD:
+                return None
+            fn = _past_autograd(definition)
         if table.kernels.get(definition.full_name, {}).get(key) is not None:
-            name = definition.full_name.partition("::")[2]
-            raise RuntimeError(IMPL_TWICE.format(name=name, key=key, namespace=definition.full_name.partition("::")[0]))
+            _tell_of_another(definition, key, allow_override)
         kernel = fn
         if with_keyset:
             left = DispatchKeySet(KEYS[KEYS.index(key) :])
@@ -162,6 +181,7 @@ class Library:
                 return fn(left, *args, **kwargs)
 
         table.set(definition.full_name, key, kernel)
+        _registered.setdefault((definition.full_name, key), []).append(kernel)
         self._kernels.append((definition.full_name, key, kernel))
         _changed(definition)
         return None
@@ -199,12 +219,47 @@ but it is {self.ns}""")
         return f"Library(kind={self.kind}, ns={self.ns}, dispatch_key={self.dispatch_key})"
 
 
-def _destroy(
-    definitions: list[OpDef], own_kernels: list[tuple[str, str, Function | None]], fallbacks: list[str]
+def _tell_of_another(definition: OpDef, key: str, allow_override: bool) -> None:
+    """Warn of a kernel that is there already, or raise RuntimeError."""
+    namespace, _, name = definition.full_name.partition("::")
+    if not allow_override:
+        raise RuntimeError(IMPL_TWICE.format(name=name, key=key, namespace=namespace))
+    warn_user(OVERRIDDEN.format(schema=definition.schema, key=key), UserWarning)
+
+
+def fallthrough_kernel(*args: Any, **kwargs: Any) -> NoReturn:
+    """For `Library.impl`: a key passes calls on, as if there were no kernel for it. Raises NotImplementedError.
+
+    >>> lib = Library("doc_through", "DEF")
+    >>> lib.define("same(Tensor x) -> Tensor")
+    'same'
+    >>> lib.impl("same", fallthrough_kernel, "Autograd")
+    """
+    raise NotImplementedError("fallthrough_kernel() should never be called.")
+
+
+def _past_autograd(definition: OpDef) -> Function:
+    """What an operator does where nothing is recorded for it: its kernel runs, and what that calls is recorded."""
+
+    def kernel(*args: Any, **kwargs: Any) -> Any:
+        by_key = table.kernels.get(definition.full_name, {})
+        keys = (key_of((*args, *kwargs.values())), EXPLICIT, IMPLICIT)
+        below_it = next((by_key[key] for key in keys if key in by_key), None)
+        if below_it is None:
+            return kernels.run_own(definition, args)
+        return below_it(*args, **kwargs)
+
+    return kernel
+
+
+def _destroy(    definitions: list[OpDef], own_kernels: list[tuple[str, str, Function | None]], fallbacks: list[str]
 ) -> None:
     for full_name, key, kernel in own_kernels:
+        stacked = _registered.get((full_name, key), [])
+        if kernel in stacked:
+            stacked.remove(kernel)
         if table.kernels.get(full_name, {}).get(key) is kernel:
-            table.set(full_name, key, None)
+            table.set(full_name, key, stacked[-1] if stacked else None)
             definition = definition_named(full_name)
             if definition is not None:
                 _changed(definition)

@@ -24,7 +24,12 @@ def _name_of(op: Any) -> str:
     return str(name)
 
 
-def _definition(op: Any) -> OpDef:
+def definition_of(op: Any) -> OpDef:
+    """The overload that an operator, an overload, or a qualified name means. Raises RuntimeError if there is none.
+
+    >>> definition_of("aten::relu").name
+    'aten::relu'
+    """
     name = _name_of(op)
     definition = definition_named(name)
     if definition is None:
@@ -76,7 +81,7 @@ def impl(qualname: str, types: Any, func: Function | None = None, *, lib: Librar
         return lambda function: (impl(qualname, types, function, lib=lib), function)[1]
     for key in (types,) if isinstance(types, str) else types:
         name = "CompositeExplicitAutograd" if key == "default" else key
-        _library(_name_of(qualname), lib).impl(_definition(qualname).full_name, func, name)
+        _library(_name_of(qualname), lib).impl(definition_of(qualname).full_name, func, name)
     return None
 
 
@@ -104,7 +109,7 @@ def register_kernel(
     for device in device_types if isinstance(device_types, list | tuple) else (device_types,):
         if device not in _KEY_OF_DEVICE:
             raise ValueError(f"unknown device type {device!r}")
-        _library(_name_of(op), lib).impl(_definition(op).full_name, func, _KEY_OF_DEVICE[device])
+        _library(_name_of(op), lib).impl(definition_of(op).full_name, func, _KEY_OF_DEVICE[device])
     return None
 
 
@@ -125,9 +130,9 @@ def register_fake(op: Any, func: Function | None = None, *, lib: Library | None 
     flambeau.Size([2])
     """
     if func is None:
-        return lambda function: (register_fake(op, function, lib=lib), function)[1]
-    _library(_name_of(op), lib).impl(_definition(op).full_name, func, "Meta")
-    return None
+        return lambda function: register_fake(op, function, lib=lib)
+    _library(_name_of(op), lib).impl(definition_of(op).full_name, func, "Meta")
+    return func
 
 
 def register_autograd(
@@ -150,7 +155,7 @@ def register_autograd(
     >>> x.grad
     tensor([2., 2.])
     """
-    definition = _definition(op)
+    definition = definition_of(op)
     if definition.schema.is_mutable:
         raise RuntimeError(
             f"Cannot register autograd formula for non-functional operator {definition.full_name}: it writes its "
@@ -181,7 +186,7 @@ def register_vmap(op: Any, func: Function | None = None, /, *, lib: Library | No
     """
     if func is None:
         return lambda function: (register_vmap(op, function, lib=lib), function)[1]
-    _library(_name_of(op), lib).impl(_definition(op).full_name, func, "Batched")
+    _library(_name_of(op), lib).impl(definition_of(op).full_name, func, "Batched")
     return None
 
 

@@ -41,7 +41,7 @@ CLASSES = ModuleClasses(REGISTRY, PythonResolver)
 let_instances_be_met(CLASSES)
 ScriptModule._finish.append(lambda instance: RecursiveScriptModule.of(instance, CLASSES, Options()))
 MODULE_CLASS = (
-    "class '{0.__name__}' cannot be compiled since it inherits from nn.Module; make an instance and script that"
+    "Type '{0}' cannot be compiled since it inherits from nn.Module, pass an instance instead: make one and script it"
 )
 NO_OPTIMIZE = "script's `optimize` has no effect; with jit.optimized_execution(False): runs calls unoptimised"
 NO_EXAMPLES = "script's `example_inputs` have no effect: types come from annotations, which the functions need"

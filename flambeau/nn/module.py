@@ -158,7 +158,7 @@ class Module:
         self._check_name(name, "_buffers")
         if tensor is not None and not isinstance(tensor, Tensor):
             raise TypeError(
-                f"cannot assign '{type(tensor).__name__}' object to buffer '{name}' (Tensor or None required)"
+                f"cannot assign '{type(tensor).__name__}' object to buffer '{name}' (flambeau Tensor or None required)"
             )
         self._buffers[name] = hooks.registered("buffer", self, name, tensor)
         (self._transient.discard if persistent else self._transient.add)(name)
@@ -402,7 +402,7 @@ class Module:
         Raises RuntimeError listing all that does not fit.
         """
         if not isinstance(state_dict, Mapping):
-            raise TypeError(f"Expected state_dict to be dict-like, got {type(state_dict).__name__}.")
+            raise TypeError(f"Expected state_dict to be dict-like, got {type(state_dict)}.")
         loading = state.Loading(strict, assign, getattr(state_dict, "_metadata", {}))
         loading.visit(self, dict(state_dict), "", Module._load_from_state_dict)
         return loading.finish(type(self).__name__)

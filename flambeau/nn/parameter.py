@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from importlib import import_module
 from typing import Any
 
 import numpy as np
@@ -115,3 +116,13 @@ class Buffer(Tensor):
 
 def _buffer(data: Tensor, persistent: bool) -> Buffer:
     return Buffer(data, persistent=persistent)
+
+
+_OF_UNINITIALIZED = frozenset(("UninitializedBuffer", "UninitializedParameter", "is_lazy"))
+"""Names of `nn.uninitialized` that PyTorch has here."""
+
+
+def __getattr__(name: str) -> Any:
+    if name in _OF_UNINITIALIZED:
+        return getattr(import_module("flambeau.nn.uninitialized"), name)
+    raise AttributeError(f"module '{__name__}' has no attribute '{name}'")

@@ -7,6 +7,8 @@ from types import ModuleType
 from flambeau.ops.packets import OperatorPacket, packet_of
 from flambeau.schema import registry
 
+NO_OPERATOR = "'_OpNamespace' '{scope}' object has no attribute '{short}': there is no operator {name}{hint}"
+
 
 class OperatorNamespace(ModuleType):
     """The operators whose qualified names begin with `scope::`.
@@ -26,7 +28,8 @@ class OperatorNamespace(ModuleType):
             raise AttributeError(f"Invalid attribute '{short}' for the operators of '{self._scope}'")
         if not registry.overloads(name):
             similar = ", ".join(registry.similar(name))
-            raise AttributeError(f"there is no operator {name}{f'; similar: {similar}' if similar else ''}")
+            hint = f"; similar: {similar}" if similar else ""
+            raise AttributeError(NO_OPERATOR.format(scope=self._scope, short=short, name=name, hint=hint))
         packet = packet_of(name)
         setattr(self, short, packet)
         return packet

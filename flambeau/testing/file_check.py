@@ -11,7 +11,7 @@ from __future__ import annotations
 import re
 from collections.abc import Iterator
 from enum import StrEnum
-from typing import Any, Self
+from typing import Any, NoReturn, Self
 
 from flambeau.util.record import dataclass
 
@@ -59,6 +59,25 @@ class CheckError(RuntimeError, AssertionError):
     """
 
 
+class InvalidCheckError(RuntimeError, ValueError):
+    """Checks that are none: a line that cannot be read, a count of 0, or nothing to check.
+
+    >>> try:
+    ...     FileCheck().run("aten::add")
+    ... except InvalidCheckError as error:
+    ...     print(type(error).__name__)
+    InvalidCheckError
+    """
+
+
+ABSENT = 'Expected to find {asked}"{text}" but did not find it'
+PRESENT = 'Expected to not find "{text}" but found it'
+NOT_HIGHLIGHTED = 'Expected to find "{text}" highlighted but it is not.'
+NO_CHECKS = (
+    "No checks have been added to this instance of FileCheck! Check for bad input: call check(...) first, or give "
+    "lines such as `# CHECK: aten::mul`"
+)
+BAD_CHECK = "Could not parse check at: {line!r}; write CHECK, {kinds} or CHECK-COUNT-3, then a colon"
 _LINE = re.compile(
     r"^\s*#\s*CHECK(?:-(?P<kind>NEXT|SAME|NOT|DAG|SOURCE-HIGHLIGHTED|REGEX)"
     r"|-COUNT(?P<exactly>-EXACTLY)?-(?P<count>\d+))?:\s*(?P<text>.*?)\s*$"
@@ -105,10 +124,10 @@ class FileCheck:
     def check_count(self, text: str, count: int, exactly: bool = False) -> Self:
         """`text` occurs `count` times after; with `exactly`, not once more up to what is found next.
 
-        Raises ValueError for a count below 1, unless it is 0 and `exactly`, which is `check_not`.
+        Raises InvalidCheckError for a count below 1, unless it is 0 and `exactly`, which is `check_not`.
         """
         if count < 0 or (count == 0 and not exactly):
-            raise ValueError(f"a count of {count}: write check_not(...) for what must not occur")
+            raise InvalidCheckError(f"a count of {count}: write check_not(...) for what must not occur")
         if count == 0:
             return self.check_not(text)
         self.checks.append(Check(Kind.COUNT, text, count, exactly))
@@ -122,13 +141,13 @@ class FileCheck:
         """Apply the checks to a text, or to what an object such as a graph prints.
 
         With two arguments the first holds further checks, one in a line, as in ``# CHECK-NEXT: aten::mul``. Raises
-        CheckError for the first that does not hold, and ValueError if there is none at all.
+        CheckError for the first that does not hold, and InvalidCheckError if there is none at all.
         """
         if len(texts) not in (1, 2):
             raise TypeError(f"run takes a text, or checks and a text, got {len(texts)} arguments")
         checks = [*self.checks, *(parse_checks(str(texts[0])) if len(texts) == 2 else ())]
         if not checks:
-            raise ValueError("nothing to check: call check(...) first, or give lines such as `# CHECK: aten::mul`")
+            raise InvalidCheckError(NO_CHECKS)
         _Run(str(texts[-1])).all(checks)
 
     def __repr__(self) -> str:
@@ -136,7 +155,7 @@ class FileCheck:
 
 
 def parse_checks(text: str) -> Iterator[Check]:
-    """The checks in a text. Raises ValueError for a line that begins like one and is none."""
+    """The checks in a text. Raises InvalidCheckError for a line that begins like one and is none."""
     for line in text.splitlines():
         match = _LINE.match(line)
         if match is not None:
@@ -148,7 +167,7 @@ def parse_checks(text: str) -> Iterator[Check]:
             )
         elif re.match(r"^\s*#\s*CHECK", line):
             kinds = ", ".join(f"CHECK-{k}" for k in Kind if k not in (Kind.CHECK, Kind.COUNT))
-            raise ValueError(f"no check: {line.strip()!r}; write CHECK, {kinds} or CHECK-COUNT-3, then a colon")
+            raise InvalidCheckError(BAD_CHECK.format(line=line.strip(), kinds=kinds))
 
 
 Span = tuple[int, int]
@@ -186,7 +205,7 @@ class _Run:
         """Where what a check asks for is."""
         if check.kind is Kind.REGEX:
             match = re.compile(check.text).search(self.text, self.at)
-            return match.span() if match is not None else self.fail(check, "no match")
+            return match.span() if match is not None else self.fail(check, "no match", ABSENT)
         if check.kind is Kind.SOURCE_HIGHLIGHTED:
             return self.highlighted(check)
         if check.kind is Kind.COUNT:
@@ -195,21 +214,21 @@ class _Run:
         span = self.first(check, line_end if check.kind is Kind.NEXT and line_end >= 0 else self.at)
         breaks = self.text.count("\n", self.at, span[0])
         if check.kind is Kind.SAME and breaks:
-            self.fail(check, f"found {breaks} line(s) later, not on the same line")
+            self.fail(check, f"found {breaks} line(s) later, not on the same line", PRESENT, "\\n")
         if check.kind is Kind.NEXT and breaks != 1:
-            self.fail(check, f"found {breaks} line(s) later, not on the next line")
+            self.fail(check, f"found {breaks} line(s) later, not on the next line", PRESENT, "\\n")
         return span
 
     def first(self, check: Check, at: int) -> Span:
         start = self.text.find(check.text, at)
-        return (start, start + len(check.text)) if start >= 0 else self.fail(check, "not found")
+        return (start, start + len(check.text)) if start >= 0 else self.fail(check, "not found", ABSENT)
 
     def several(self, check: Check) -> Span:
         spans: list[Span] = []
         for _ in range(check.count):
             at = spans[-1][1] if spans else self.at
             if self.text.find(check.text, at) < 0:
-                self.fail(check, f"found {len(spans)} of {check.count}")
+                self.fail(check, f"found {len(spans)} of {check.count}", ABSENT)
             spans.append(self.first(check, at))
         return spans[0][0], spans[-1][1]
 
@@ -230,17 +249,22 @@ class _Run:
                 return start, below + 1 + width
             elsewhere = f"; below it stands {marks!r}"
             at = start + 1
-        return self.fail(check, f"not highlighted{elsewhere}" if elsewhere else "not found")
+        if elsewhere:
+            self.fail(check, f"not highlighted{elsewhere}", NOT_HIGHLIGHTED)
+        return self.fail(check, "not found", ABSENT)
 
     def absent(self, check: Check, start: int, end: int) -> None:
         position = self.text.find(check.text, start, end)
         if position >= 0:
             self.at = start
-            self.fail(check, f"found in line {self.line(position)}")
+            self.fail(check, f"found in line {self.line(position)}", PRESENT)
 
     def line(self, offset: int) -> int:
         return self.text.count("\n", 0, offset) + 1
 
-    def fail(self, check: Check, what: str) -> Span:
+    def fail(self, check: Check, what: str, expected: str, text: str | None = None) -> NoReturn:
+        """Raise CheckError: what was expected of `text`, by which check, and what was the case instead."""
+        asked = "regex " if check.kind is Kind.REGEX else ""
+        headline = expected.format(text=check.text if text is None else text, asked=asked)
         shown = self.text[self.at :]
-        raise CheckError(f"{check}\n{what}; searched from line {self.line(self.at)} on:\n{shown}")
+        raise CheckError(f"{headline}\nFrom {check}\n{what}; searched from line {self.line(self.at)} on:\n{shown}")

@@ -39,7 +39,7 @@ def test_what_is_in_containers_has_to_be_said(name: str, bare: Any) -> None:
 
 
 def test_types_of_annotations() -> None:
-    assert str(annotations.try_ann_to_type(Dict[str, List[int]])) == "Dict(str, int[])"  # noqa: UP006
+    assert str(annotations.try_ann_to_type(Dict[str, List[int]])) == "Dict[str, List[int]]"  # noqa: UP006
     assert str(annotations.try_ann_to_type(None)) == "NoneType"
     assert str(annotations.ann_to_type("Count", rcb={"Count": int}.get)) == "int"
     assert annotations.try_ann_to_type(3) is None

@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from typing import Any
+
 import pytest
 
 import flambeau
@@ -213,3 +215,21 @@ def test_tables_of_attributes() -> None:
     assert parameters.getattr("w").tolist() == [0.0]
     assert flambeau._C.BufferDict(flambeau.script(Net("buffer"))._c).contains("w")
     assert flambeau._C.BufferDict(c).items() == []
+
+
+def test_hooks_and_code_with_constants() -> None:
+    def before(self: Any, inputs: tuple[Tensor]) -> tuple[Tensor]:
+        return (inputs[0] * 2,)
+
+    def after(self: Any, inputs: tuple[Tensor], result: Tensor) -> Tensor:
+        return result + 1
+
+    module = nn.ReLU()
+    module.register_forward_pre_hook(before)
+    module.register_forward_hook(after)
+    scripted = flambeau.script(module)
+    assert [h.name for h in scripted._c._get_forward_hooks()] == ["after"]
+    assert [h.name for h in scripted._c._get_forward_pre_hooks()] == ["before"]
+    assert flambeau.script(nn.ReLU())._c._get_forward_hooks() == []
+    code, constants = scripted.code_with_constants
+    assert (code, vars(constants)) == (scripted.code, vars(scripted._c.code_with_constants[1]))

@@ -189,7 +189,7 @@ def test_signatures_by_annotation() -> None:
 
     found = jit.annotations.get_signature(f)
     assert found is not None
-    assert ([str(t) for t in found[0]], str(found[1])) == (["int", "str[]"], "float")
+    assert ([str(t) for t in found[0]], str(found[1])) == (["int", "List[str]"], "float")
 
 
 def test_signatures_by_type_comment_and_of_methods() -> None:
@@ -200,7 +200,7 @@ def test_signatures_by_type_comment_and_of_methods() -> None:
     class Counter:
         def add(self, n: int): ...  # type: ignore[no-untyped-def]
 
-    assert [str(t) for t in jit.annotations.get_signature(f)[0]] == ["int[]", "str"]  # type: ignore[index]
+    assert [str(t) for t in jit.annotations.get_signature(f)[0]] == ["List[int]", "str"]  # type: ignore[index]
     assert [str(t) for t in jit.annotations.get_signature(Counter.add, None, None, True)[0]] == ["int"]  # type: ignore[index]
     assert jit.annotations.get_signature(unannotated) is None
 

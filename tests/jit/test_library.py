@@ -128,7 +128,7 @@ def test_help_and_schema() -> None:
     assert str(definition.schema) == wanted
     assert (clipped.__doc__ or "").startswith("Within bounds.")
     assert str(flambeau.schema.registry.overloads("test_library::fill_up")[0].schema) == (
-        "test_library::fill_up(Tensor(a!) x, float value) -> ()"
+        "test_library::fill_up(Tensor(a0!) x, float value) -> ()"
     )
 
 
@@ -160,13 +160,13 @@ REFUSED = {
     "namespace": ("blur", plain, (), ValueError, r"an operator's name has a namespace, for example .* got 'blur'"),
     "ours": ("aten::relu", plain, (), ValueError, "the namespace 'aten' belongs to the package"),
     "taken": ("test_library::seen", plain, (), ValueError, "there is an operator test_library::seen already"),
-    "parameter": ("q::a", no_annotation, (), TypeError, "parameter 'x' has no annotation; write x: Tensor"),
-    "result": ("q::b", nothing_said, (), TypeError, "nothing_said does not say what it returns"),
-    "starred": ("q::c", starred, (), TypeError, r"parameter \*x: .* takes any number of arguments"),
-    "type": ("q::d", of_sets, (), TypeError, "parameter 'x' is annotated set"),
-    "any": ("q::e", odd_default, (), TypeError, "parameter 'y' is annotated Any"),
-    "mutates": ("q::f", plain, ("z",), TypeError, "mutates_args names 'z', which is no parameter of plain"),
-    "mutates a number": ("q::g", plain, ("n",), TypeError, "mutates_args names 'n', which is a int and no tensor"),
+    "parameter": ("q::a", no_annotation, (), ValueError, "Parameter x must have a type annotation: write x: Tensor"),
+    "result": ("q::b", nothing_said, (), ValueError, "No return type annotation was provided.*: nothing_said"),
+    "starred": ("q::c", starred, (), ValueError, r"parameter \*x: .* takes any number of arguments"),
+    "type": ("q::d", of_sets, (), ValueError, "Parameter x has unsupported type set"),
+    "any": ("q::e", odd_default, (), ValueError, "Parameter y has unsupported type Any"),
+    "mutates": ("q::f", plain, ("z",), ValueError, "it names 'z', which is no parameter of plain"),
+    "mutates a number": ("q::g", plain, ("n",), ValueError, "Parameter n is in mutable_args but only Tensors"),
 }
 
 

@@ -14,6 +14,7 @@ from flambeau.library import (
     custom_op,
     define,
     exclude_keys,
+    fallthrough_kernel,
     impl,
     include_keys,
     register_autograd,
@@ -81,11 +82,45 @@ def test_refused_definitions(lib) -> None:
         define("noqual", "() -> ()")
 
 
+def test_another_kernel_takes_the_place_while_there_is_its_library(lib) -> None:
+    lib.define("other(Tensor x) -> Tensor")
+    lib.impl("other", lambda x: x + 1, "CPU")
+    later = Library("test_lib", "IMPL")
+    with pytest.warns(UserWarning, match=r"Overriding a previously registered(.|\n)*dispatch key: CPU") as caught:
+        later.impl("other", lambda x: x + 2, "CPU")
+    assert caught[0].filename == __file__
+    assert fb.ops.test_lib.other(fb.ones(1)).item() == 3.0
+    later._destroy()
+    assert fb.ops.test_lib.other(fb.ones(1)).item() == 2.0
+
+
+def test_names_that_define_gives(lib) -> None:
+    assert lib.define("v.Tensor(Tensor x) -> Tensor") == "v"
+    assert lib.define("test_lib::w(Tensor x) -> Tensor") == "test_lib::w"
+
+
+def test_keys_that_fall_through(lib) -> None:
+    lib.define("through(Tensor x) -> Tensor")
+    lib.impl("through", fallthrough_kernel, "Autograd")
+    lib.impl("through", lambda x: x * 2, "CPU")
+    x = fb.ones(2, requires_grad=True)
+    fb.ops.test_lib.through(x).sum().backward()
+    assert x.grad.tolist() == [2.0, 2.0]
+    with pytest.raises(NotImplementedError, match=r"fallthrough_kernel\(\) should never be called"):
+        fallthrough_kernel()
+
+
+def test_operators_that_are_not_there(lib) -> None:
+    lib.define("there(Tensor x) -> Tensor")
+    with pytest.raises(AttributeError, match=r"'_OpNamespace' 'test_lib' object has no attribute 'ther'.*similar"):
+        _ = fb.ops.test_lib.ther
+
+
 def test_refused_kernels(lib) -> None:
     lib.define("one(Tensor x) -> Tensor")
     lib.impl("one", lambda x: x + 1, "CPU")
     with pytest.raises(RuntimeError, match="already a kernel registered from python overriding one's behavior for CPU"):
-        lib.impl("one", lambda x: x, "CPU")
+        lib.impl("one", lambda x: x, "CPU", allow_override=False)
     with pytest.raises(RuntimeError, match="could not parse dispatch key: Nope"):
         lib.impl("one", lambda x: x, "Nope")
     with pytest.raises(TypeError, match="Input function is required to be a callable but found type <class 'int'>"):

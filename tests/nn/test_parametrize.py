@@ -99,7 +99,7 @@ def test_buffers_too() -> None:
 def test_refusals() -> None:
     with pytest.raises(ValueError, match="does not have a parameter, a buffer, or a parametrized element"):
         parametrize.register_parametrization(layer(), "absent", Times())
-    with pytest.raises(ValueError, match="may not change the shape or dtype"):
+    with pytest.raises(ValueError, match=r"may not change the (shape|dtype) of the tensor"):
         parametrize.register_parametrization(layer(), "weight", Wider())
     module = parametrize.register_parametrization(layer(), "weight", Wider(), unsafe=True)
     assert module.weight.shape == (6, 3)

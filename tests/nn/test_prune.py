@@ -157,7 +157,7 @@ def linear() -> nn.Linear:
         (lambda: prune.ln_structured(linear(), "weight", 1, 2, 2), IndexError, "Invalid index 2 for tensor of size"),
         (lambda: prune.ln_structured(linear(), "bias", 1, 2, 0), ValueError, "only be applied to multidimensional"),
         (lambda: prune.custom_from_mask(linear(), "bias", flambeau.ones(3)), RuntimeError, "has to be of shape"),
-        (lambda: prune.l1_unstructured(linear(), "bias", 1, flambeau.ones(3)), ValueError, "should have the shape of"),
+        (lambda: prune.l1_unstructured(linear(), "bias", 1, flambeau.ones(3)), ValueError, "have the same shape as"),
         (lambda: prune.remove(linear(), "bias"), ValueError, "has to be pruned before pruning can be removed"),
         (lambda: prune.identity(nn.GRU(1, 1), "weight_hh_l0"), RuntimeError, "GRU reads all its weights at once"),
         (lambda: prune.global_unstructured([], prune.LnStructured), TypeError, "only methods of single entries"),

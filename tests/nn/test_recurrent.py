@@ -113,7 +113,7 @@ def test_a_new_parameter_is_used_and_copies_are_whole() -> None:
     ("run", "error", "text"),
     [
         (lambda: nn.LSTM(3, 2)(flambeau.ones(4, 4, 4)), RuntimeError, "must be equal to input_size. Expected 3, got 4"),
-        (lambda: nn.LSTM(3, 2)(flambeau.ones(4)), ValueError, "LSTM: Expected input to be 2D or 3D, got 1D instead"),
+        (lambda: nn.LSTM(3, 2)(flambeau.ones(4)), ValueError, "Expected input to be 2D or 3D, got 1D tensor instead"),
         (lambda: nn.GRU(3, 2)(flambeau.ones(4, 1, 3), flambeau.ones(1, 2)), RuntimeError, "hx should also be 3-D"),
         (lambda: nn.GRU(3, 2)(flambeau.ones(4, 1, 3), flambeau.ones(1, 2, 2)), RuntimeError, "Expected hidden size"),
         (lambda: nn.RNN(3, 2, nonlinearity="odd"), ValueError, "Unknown nonlinearity 'odd'"),

@@ -46,6 +46,27 @@ FAILS = {
 }
 
 
+EXPECTED = {
+    "order": 'Expected to find "load" but did not find it',
+    "next": 'Expected to not find "\\n" but found it',
+    "same": 'Expected to not find "\\n" but found it',
+    "not": 'Expected to not find "load" but found it',
+    "not, at the end": 'Expected to not find "return" but found it',
+    "count": 'Expected to find "load" but did not find it',
+    "exactly": 'Expected to not find "load" but found it',
+    "any order": 'Expected to find "store" but did not find it',
+    "pattern": 'Expected to find regex "add \\d" but did not find it',
+}
+
+
+@pytest.mark.parametrize("name", list(EXPECTED))
+def test_what_was_expected_is_said_first(name: str) -> None:
+    check, _ = FAILS[name]
+    with pytest.raises(CheckError) as caught:
+        check.run(TEXT)
+    assert str(caught.value).startswith(EXPECTED[name])
+
+
 @pytest.mark.parametrize("name", list(HOLDS))
 def test_what_holds(name: str) -> None:
     HOLDS[name].run(TEXT)
@@ -62,7 +83,7 @@ def test_what_does_not(name: str) -> None:
 def test_highlighted() -> None:
     FileCheck().check_source_highlighted("x.splork").run(HIGHLIGHTED)
     FileCheck().check("def f").check_source_highlighted("x.splork").check("other").run(HIGHLIGHTED)
-    with pytest.raises(CheckError, match="not highlighted; below it stands"):
+    with pytest.raises(CheckError, match=r'Expected to find "splork" highlighted(.|\n)*below it stands'):
         FileCheck().check_source_highlighted("splork").run(HIGHLIGHTED)
     with pytest.raises(CheckError, match="not found"):
         FileCheck().check_source_highlighted("nowhere").run(HIGHLIGHTED)
@@ -80,12 +101,12 @@ def test_checks_in_text() -> None:
     FileCheck().run(checks, TEXT)
     with pytest.raises(CheckError, match="CHECK-NOT: store"):
         FileCheck().run(checks, TEXT.replace("c = ", "store; c = "))
-    with pytest.raises(ValueError, match="no check: '# CHECK-NXT: add'; write CHECK, CHECK-NEXT"):
+    with pytest.raises(ValueError, match="Could not parse check at: '# CHECK-NXT: add'; write CHECK, CHECK-NEXT"):
         FileCheck().run("# CHECK-NXT: add", TEXT)
 
 
 def test_misuse() -> None:
-    with pytest.raises(ValueError, match="nothing to check"):
+    with pytest.raises(ValueError, match="No checks have been added"):
         FileCheck().run(TEXT)
     with pytest.raises(TypeError, match="got 3 arguments"):
         FileCheck().run(TEXT, TEXT, TEXT)

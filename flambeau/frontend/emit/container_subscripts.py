@@ -20,10 +20,10 @@ from flambeau.util.errors import CompileError
 from flambeau.util.source import SourceRange
 
 LIST_INDEX = (
-    "Expected integer literal for index. ModuleList/Sequential indexing is only supported with integer literals. For "
-    "example, 'i = 4; self.layers[i](x)' will fail because i is not a literal. Enumeration is supported, e.g. 'for "
-    "index, v in enumerate(self): out = v(inp)'. With an interface that all of the modules have, any index will do: "
-    "'layer: Interface = self.layers[i]'"
+    "Expected integer literal for index but got a variable or non-integer. ModuleList/Sequential indexing is only "
+    "supported with integer literals. For example, 'i = 4; self.layers[i](x)' will fail because i is not a literal. "
+    "Enumeration is supported, e.g. 'for index, v in enumerate(self): out = v(inp)'. With an interface that all of "
+    "the modules have, any index will do: 'layer: Interface = self.layers[i]'"
 )
 DICT_INDEX = (
     "Unable to extract string literal index. ModuleDict indexing is only supported with string literals. For example, "
@@ -76,7 +76,7 @@ def subscripted(e: Emitter, tree: Subscript, owner: Value, index: Sugared, hint:
         return modules[keys.index(str(constant))]
     assert isinstance(constant, int)
     if not -len(modules) <= constant < len(modules):
-        raise CompileError(f"Index {constant} out of range for a container of {len(modules)} modules", where)
+        raise CompileError(f"Index {constant} out of range of length {len(modules)}", where)
     return modules[constant]
 
 

@@ -20,6 +20,7 @@ from flambeau.schema.dtype import DType
 from flambeau.schema.subtype import is_subtype, union_of
 
 Text = str
+NO_CONSTRUCTOR = "{kind}: No constructor defined! Write {kind}.get()"
 NO_ELEMENT = "Can not create {kind} with None type"
 class Type:
     """A type. Two that stand for equal types are equal. `str(t)` is the annotation, `t.str()` the text in graphs."""
@@ -148,6 +149,10 @@ class _Single(Type):
 
     _ours: ClassVar[t.Type]
 
+    def __init__(self) -> None:
+        """Never: there is one of each. Raises TypeError."""
+        raise TypeError(NO_CONSTRUCTOR.format(kind=type(self).__name__))
+
     @classmethod
     def get(cls) -> Self:
         """The type."""
@@ -222,6 +227,12 @@ class DeviceObjType(_Single):
     """A device."""
 
     _ours = t.DEVICE
+
+
+class _GeneratorType(_Single):
+    """A generator of random numbers."""
+
+    _ours = t.GeneratorType()
 
 
 class StreamObjType(_Single):
@@ -456,6 +467,6 @@ _CLASSES: dict[type[t.Type], type[Type]] = {
     t.ComplexType: ComplexType, t.StringType: StringType, t.NumberType: NumberType, t.DeviceType: DeviceObjType,
     t.TensorType: TensorType, t.ListType: ListType, t.OptionalType: OptionalType, t.FutureType: FutureType,
     t.AwaitType: AwaitType, t.DictType: DictType, t.TupleType: TupleType, t.UnionType: UnionType,
-    t.RRefType: RRefType, t.StreamType: StreamObjType, t.EnumType: EnumType,
+    t.RRefType: RRefType, t.StreamType: StreamObjType, t.GeneratorType: _GeneratorType, t.EnumType: EnumType,
     t.ClassType: ClassType, t.InterfaceType: InterfaceType,
 }  # fmt: skip

@@ -28,7 +28,10 @@ INHERITS = (
     "from 'object' or 'nn.Module', and write all methods out"
 )
 NO_RETURN = "interface declarations must have a return type annotated: write `-> T` behind the parameters"
-BODY = "the body of an interface's method must be `pass`: what it does is up to the classes that have the method"
+BODY = (
+    "interfaces declarations should contain 'pass' statement and no more: what a method does is up to the classes that "
+    "have it"
+)
 
 
 def is_interface(cls: type) -> bool:
@@ -75,9 +78,9 @@ def _scope(cls: type, function: FunctionType) -> Callable[[str], Any]:
 
 def _signature(definition: InterfaceDefinition, function: FunctionType, resolver: Resolver) -> FunctionSchema:
     tree = get_tree(function, self_name=definition.name)
-    _check_body(tree)
     if tree.decl.returns is None:
         raise CompileError(NO_RETURN, tree.ident.range)
+    _check_body(tree)
     defaults = parameter_defaults(function)
     schema = declared_schema(tree, resolver, defaults=defaults, self_type=definition.type)
     assert schema is not None

@@ -20,7 +20,10 @@ from flambeau.jit.script_registry import REGISTRY
 
 C = TypeVar("C", bound=type)
 
-NOT_A_CLASS = "interface takes a class, not a {kind}: write @interface above a class whose methods only say their types"
+NOT_A_CLASS = (
+    "interface must be applied to a class, not a {kind}: write @interface above a class whose methods only say their "
+    "types"
+)
 
 
 def interface(cls: C) -> C:
@@ -52,7 +55,7 @@ def interface(cls: C) -> C:
     20
     """
     if not isinstance(cls, type):
-        raise TypeError(NOT_A_CLASS.format(kind=type(cls).__name__))
+        raise RuntimeError(NOT_A_CLASS.format(kind=type(cls).__name__))
     setattr(cls, INTERFACE, True)
     with REGISTRY.lock:
         define_interface(cls, REGISTRY, lambda scope, name: PythonResolver(scope, CLASSES, name))

@@ -16,6 +16,7 @@ from flambeau.serialize.archive_reader.limits import DEFAULT, LoadLimits
 from flambeau.serialize.archive_reader.permissions import Permissions
 from flambeau.serialize.archive_reader.pickle_names import read_pickle
 from flambeau.serialize.archive_reader.program import extra_files, is_program, read_program
+from flambeau.util.errors import ArchiveError
 from flambeau.util.no_collection import no_collection
 
 MapLocation = str | Device | Mapping[str, str] | Callable[[Any, str], Any] | None
@@ -25,7 +26,8 @@ WRONG_RESULT: Final = (
     "map_location gave {given!r} for a storage on {location!r}: return the storage moved (storage.cuda(1), "
     "storage.cpu()), the storage itself, or None to leave it where it was"
 )
-NO_FILE: Final = "The provided filename does not exist"
+NO_FILE: Final = "The provided filename {path} does not exist"
+NO_DIRECTORY: Final = "The provided filename {path} is a directory: expected a file, got a directory"
 
 
 class MissingArchiveError(FileNotFoundError, ValueError):
@@ -35,7 +37,18 @@ class MissingArchiveError(FileNotFoundError, ValueError):
     ...     load("nowhere.pt")
     ... except ValueError as error:
     ...     print(error)
-    [Errno 2] The provided filename does not exist: 'nowhere.pt'
+    [Errno 2] The provided filename nowhere.pt does not exist: 'nowhere.pt'
+    """
+
+
+class DirectoryError(ArchiveError, ValueError):
+    """There is a directory of the name that `jit.load` is given.
+
+    >>> try:
+    ...     load("/")
+    ... except ValueError as error:
+    ...     print(error)
+    The provided filename / is a directory: expected a file, got a directory
     """
 
 
@@ -84,10 +97,12 @@ def load(
     """
     device_of = _place(map_location)
     permissions = Permissions(allow)
+    if isinstance(f, str | os.PathLike) and os.path.isdir(f):
+        raise DirectoryError(NO_DIRECTORY.format(path=os.fspath(f)))
     try:
         container = Container.open(f, limits)
     except FileNotFoundError as error:
-        raise MissingArchiveError(error.errno, NO_FILE, error.filename) from None
+        raise MissingArchiveError(error.errno, NO_FILE.format(path=error.filename), error.filename) from None
     with no_collection():  # what is made stays
         program = read_program(container, device_of, permissions)
         module: RecursiveScriptModule = view(program.module)

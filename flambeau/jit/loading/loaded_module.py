@@ -6,13 +6,8 @@ from typing import Any
 
 from flambeau.executor.options import Options
 from flambeau.jit.modules.module_classes import ModuleClasses
-from flambeau.jit.modules.script_module import (
-    RecursiveScriptModule,
-    ScriptContainer,
-    ScriptTable,
-    forwarding,
-    without_module,
-)
+from flambeau.jit.modules.script_method import forwarding, without_module
+from flambeau.jit.modules.script_module import RecursiveScriptModule, ScriptContainer, ScriptTable
 from flambeau.nn.hooks import Registered
 from flambeau.program.classes import ClassDefinition
 from flambeau.program.object import ScriptObject

@@ -23,12 +23,17 @@ from flambeau.schema.types import BOOL, TENSOR, InterfaceType, OptionalType, Typ
 from flambeau.tensor.tensor import Tensor
 from flambeau.util.errors import CompileError
 from flambeau.util.names import python_name
+from flambeau.util.user_code import warn_user
 
 _OWN = frozenset(("_parameters", "_buffers", "_modules", "_transient", "training", TEXTS, DECLARED, *Module.HOOKS))
 _OF_CONTAINERS = frozenset(("_size", "_keys"))
 NOT_CONSTANT = (
-    "'{kind}' object in attribute '{owner}.{name}' is not a valid constant: constants are numbers, strings, bools, "
-    "None, dtypes, devices, and tuples and lists of those"
+    "'{kind}' object in attribute '{owner}.{name}' is not a valid constant.\nValid constants are: numbers, "
+    "strings, bools, None, dtypes, devices, and tuples and lists of those"
+)
+NO_CONSTANT = "'{name}' was found in ScriptModule constants,  but it is a non-constant {kind}. Consider removing it."
+UNSET_CONSTANT = (
+    "'{name}' was found in ScriptModule constants, but was not actually set in __init__. Consider removing it."
 )
 
 
@@ -87,6 +92,8 @@ class ModuleAttributes:
     def _add_plain(self, module: Module) -> None:
         """What is no tensor and no module: constants, those of the class too, functions and stored values."""
         constant_names = self._constant_names()
+        for name in sorted(constant_names):
+            _warn_of_constant(module, name)
         for name, value in vars(module).items():
             if name not in _OWN and not name.startswith("__") and name not in self.ignored:
                 self._plain(module, name, value, name in constant_names)
@@ -163,7 +170,7 @@ class ModuleAttributes:
     def _constant(self, name: str, value: Any) -> None:
         wrong = next(_no_constants(value), None)
         if wrong is not None:
-            kind = type(wrong).__name__ if type(wrong).__module__ != "numpy" else f"numpy.{type(wrong).__name__}"
+            kind = _constant_kind(wrong)
             raise TypeError(NOT_CONSTANT.format(kind=kind, owner=self.python.__name__, name=name))
         self.constants[name] = value
 
@@ -185,6 +192,23 @@ def _methods_of(cls: type) -> tuple[tuple[str, Any], ...]:
         if not base.__module__.startswith("flambeau.nn"):
             methods.update({n: v for n, v in vars(base).items() if inspect.isfunction(v) and n not in methods})
     return tuple(methods.items())
+
+
+def _constant_kind(value: Any) -> str:
+    """The name of a value's class, with the package of those that have one name in it."""
+    if isinstance(value, Tensor):
+        return "flambeau.Tensor"
+    return type(value).__name__ if type(value).__module__ != "numpy" else f"numpy.{type(value).__name__}"
+
+
+def _warn_of_constant(module: Module, name: str) -> None:
+    """Tell of a name in `__constants__` that is a parameter, a buffer, a submodule, or nothing."""
+    tables = (("submodule", module._modules), ("buffer", module._buffers), ("parameter", module._parameters))
+    kind = next((kind for kind, table in tables if table.get(name) is not None), None)
+    if kind is not None:
+        warn_user(NO_CONSTANT.format(name=name, kind=kind), UserWarning)
+    elif not hasattr(module, name):
+        warn_user(UNSET_CONSTANT.format(name=name), UserWarning)
 
 
 def _no_constants(value: Any, outer: tuple[Any, ...] = ()) -> Iterator[Any]:

@@ -26,7 +26,7 @@ from flambeau.program.classes import ClassDefinition
 from flambeau.program.object import ScriptObject
 from flambeau.schema.types import NONE, NamedType, Type
 from flambeau.util.kept_on import KeptOn, Recent
-from flambeau.util.names import qualified_name
+from flambeau.util.names import python_name, qualified_name
 from flambeau.util.record import dataclass, field
 
 ORDERED = (ModuleList, Sequential, ParameterList)
@@ -34,7 +34,9 @@ ORDERED = (ModuleList, Sequential, ParameterList)
 KEYED = (ModuleDict, ParameterDict)
 """Containers reached by name."""
 CONTAINERS = (*ORDERED, *KEYED)
-NOT_INITIALISED = "{name} has not been initialized: call super().__init__() in its __init__"
+NOT_INITIALISED = (
+    "'{name}' has not been initialized, did you forget to call 'super()'? Call super().__init__() first in its __init__"
+)
 CYCLE = (
     "module {name} contains itself: it is reached again as {path}. A scripted module is a tree, because its type says "
     "what it contains. Keep the reference out of the tree, for example inside a list, or pass what is needed to forward"
@@ -110,7 +112,7 @@ class ModuleClasses:
             objects[id(module)] = scripted
             return scripted
         if "_modules" not in vars(module):
-            raise RuntimeError(NOT_INITIALISED.format(name=type(module).__name__))
+            raise RuntimeError(NOT_INITIALISED.format(name=python_name(type(module))))
         children: dict[str, ScriptObject] = {}
         for name, child in module._modules.items():
             if child is None:

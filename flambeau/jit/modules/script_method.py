@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Callable
 from typing import Any
 
 from flambeau.codegen.callable_type import prepare
@@ -64,3 +65,17 @@ class ScriptMethod(ScriptFunction):
 
     def _watched(self, watching: observer.Observer, arguments: tuple[Any, ...]) -> Any:
         return watching.called_method(self, arguments, lambda plain: self._executor(*self._first, *plain))
+
+
+def forwarding(name: str) -> Callable[..., Any]:
+    """A method of a scripted module's class that runs the compiled one of this name."""
+
+    def call(self: Any, *args: Any) -> Any:
+        return self._method(name)(*args)
+
+    return call
+
+
+def without_module(method: ScriptMethod) -> Callable[..., Any]:
+    """A compiled hook as Python's calls of hooks want it: its object is bound already."""
+    return lambda module, *args: method(*args)

@@ -29,7 +29,7 @@ from flambeau.jit.modules.module_source import ModuleSource
 from flambeau.jit.modules.old_style import ScriptModule, compiled
 from flambeau.jit.modules.prepared import prepared
 from flambeau.jit.modules.promoted_method import method_of
-from flambeau.jit.modules.script_method import ScriptMethod, has_view, shown
+from flambeau.jit.modules.script_method import ScriptMethod, forwarding, has_view, shown, without_module
 from flambeau.jit.value_conversion import MismatchError, converter, outliving, type_name
 from flambeau.nn.hooks import Registered
 from flambeau.nn.module import Module
@@ -41,12 +41,17 @@ from flambeau.util.depth import deep_recursion
 from flambeau.util.hooks import add_hook
 from flambeau.util.no_collection import no_collection
 
-NOT_SCRIPTED = "Cannot re-assign '{name}' to a ScriptModule with non-scripted module: script it first"
 REASSIGNED = (
-    "Cannot re-assign modules in a ScriptModule with {what}, tried to replace existing module '{name}'. Script the "
-    "changed module, or annotate the attribute with an interface in the class body"
+    "Cannot re-assign modules in a ScriptModule with {what}, tried to replace existing module '{name}'. {instead}"
 )
-WRONG_MODULE = "Expected a value of type '{wanted}' for field '{name}', but found '{found}'. {reason}"
+SCRIPT_FIRST = "Script it first"
+SCRIPT_AGAIN = "Script the changed module, or annotate the attribute with an interface in the class body"
+WRONG_MODULE = (
+    "Expected a value of type '{wanted}' for field '{name}', but found '{found} (of Python class: {python})'. "
+    "Annotate the attribute with an interface that both have"
+)
+OTHER_INTERFACE = "Object of type {found} is not compatible with interface {wanted} of field '{name}'. {reason}"
+CONSTANT = "Can't set constant '{name}' which has value:{value}. It is a constant of {owner}: set it before scripting"
 
 
 class RecursiveScriptModule(FixedModule):
@@ -266,7 +271,8 @@ class RecursiveScriptModule(FixedModule):
             self._reconstruct(value)
             return
         if name in definition.constants:
-            raise RuntimeError(f"Cannot set '{name}': it is a constant of {self._original_name}")
+            value = definition.constants[name]
+            raise RuntimeError(CONSTANT.format(name=name, value=value, owner=self._original_name))
         if name in self._modules:
             self._swap(name, value)
             return
@@ -293,21 +299,22 @@ class RecursiveScriptModule(FixedModule):
         attribute = definition.attribute(name)
         before, value = compiled(self._modules[name]), compiled(value)
         if not isinstance(value, Module):
-            raise RuntimeError(REASSIGNED.format(name=name, what=f"a {type_name(value)}"))
+            raise RuntimeError(REASSIGNED.format(name=name, what=f"a {type_name(value)}", instead=SCRIPT_AGAIN))
         if not isinstance(value, RecursiveScriptModule):
             by_interface = attribute is not None and isinstance(attribute.type, InterfaceType)
-            text = NOT_SCRIPTED if by_interface else REASSIGNED
-            raise RuntimeError(text.format(name=name, what="non-scripted module"))
+            instead = SCRIPT_FIRST if by_interface else SCRIPT_AGAIN
+            raise RuntimeError(REASSIGNED.format(name=name, what="non-scripted module", instead=instead))
         if attribute is None or not isinstance(before, RecursiveScriptModule):
-            raise RuntimeError(REASSIGNED.format(name=name, what="another module"))
+            raise RuntimeError(REASSIGNED.format(name=name, what="another module", instead=SCRIPT_AGAIN))
         type_ = value.script_object.type
+        wanted = attribute.type.annotation
         if isinstance(attribute.type, InterfaceType):
             reason = attribute.type.definition.why_not(type_)
-        else:
-            reason = None if type_ == attribute.type else "Annotate the attribute with an interface that both have"
-        if reason is not None:
-            wanted, shown = attribute.type.annotation, f"{type_.name} (of Python class: {value.original_name})"
-            raise RuntimeError(WRONG_MODULE.format(wanted=wanted, name=name, found=shown, reason=reason))
+            if reason is not None:
+                raise RuntimeError(OTHER_INTERFACE.format(wanted=wanted, name=name, found=type_.name, reason=reason))
+        elif type_ != attribute.type:
+            text = WRONG_MODULE.format(wanted=wanted, name=name, found=type_.name, python=value.original_name)
+            raise RuntimeError(text)
         self.script_object.set(name, value.script_object)
         self._modules[name] = value
 
@@ -386,6 +393,11 @@ class RecursiveScriptModule(FixedModule):
         """`forward` as source again."""
         text: str = self._method("forward").code
         return text
+
+    @property
+    def code_with_constants(self) -> tuple[str, Any]:
+        """`code`, and the namespace of the constants it names `CONSTANTS.c0`."""
+        return self._method("forward").code_with_constants
 
     def graph_for(self, *args: Any, **kwargs: Any) -> Graph:
         """The optimised graph of `forward` for arguments like these."""
@@ -478,15 +490,3 @@ def _kind_for(base: type, module: Module, origin: Origin | None) -> Any:
     if not magic:
         return kind
     return type(kind.__name__, (kind,), {name: forwarding(name) for name in magic})
-
-
-def forwarding(name: str) -> Callable[..., Any]:
-    def call(self: RecursiveScriptModule, *args: Any) -> Any:
-        return self._method(name)(*args)
-
-    return call
-
-
-def without_module(method: ScriptMethod) -> Callable[..., Any]:
-    """A compiled hook as Python's calls of hooks want it: its object is bound already."""
-    return lambda module, *args: method(*args)

@@ -46,6 +46,7 @@ from flambeau.ir.torchscript.types import (
     TupleType,
     Type,
     UnionType,
+    _GeneratorType,
 )
 from flambeau.ir.uses import Use
 from flambeau.jit._state import _clear_class_state as _jit_clear_class_registry
@@ -108,6 +109,7 @@ from flambeau.jit.torch_names.torch_passes import (
     _jit_shape_compute_graph_for_node,
     _jit_try_infer_type,
     _propagate_shapes,
+    call_pass,
     parse_ir,
     run_pass,
 )
@@ -173,7 +175,7 @@ def __getattr__(name: str) -> Any:
     if name.removeprefix("_jit_pass_") not in PASSES or not name.startswith("_jit_pass_"):
         hint = SWITCH if name.startswith(SWITCHES) else ""
         raise AttributeError(f"flambeau._C has no '{name}'{hint}")
-    return partial(run_pass, name)
+    return partial(call_pass, name.removeprefix("_jit_pass_"))
 
 
 __all__ = [

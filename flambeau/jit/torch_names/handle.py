@@ -123,6 +123,19 @@ class ModuleHandle:
             raise RuntimeError(NO_METHOD.format(name=name))
         return self.ours._method(name)
 
+    def _get_forward_hooks(self) -> list[ScriptMethod]:
+        """The compiled hooks behind `forward`."""
+        return self._hooks("after")
+
+    def _get_forward_pre_hooks(self) -> list[ScriptMethod]:
+        """The compiled hooks before `forward`."""
+        return self._hooks("before")
+
+    def _hooks(self, when: str) -> list[ScriptMethod]:
+        origin = self.ours._classes.origin(self._object.type.definition)
+        compiled = None if origin is None else origin.source.hooks()
+        return [] if compiled is None else [self.ours._method(f.short_name) for f in getattr(compiled, when)]
+
     def _get_methods(self) -> list[ScriptMethod]:
         """All methods."""
         return [self.ours._method(name) for name in self._method_names()]

@@ -98,6 +98,15 @@ def _optimize_frozen(graph: graphs.Graph, optimize_numerics: bool = True) -> boo
     return _cleaned(graph, remove_dropout.do(graph) | (optimize_numerics and frozen_numerics.do(graph)))
 
 
+CHANGES: Final = frozenset((
+    "concat_frozen_linear", "constant_loop_unrolling", "constant_propagation", "constant_propagation_immutable_types",
+    "cse", "fold_frozen_conv_add_or_sub", "fold_frozen_conv_bn", "fold_frozen_conv_mul_or_div", "fold_frozen_linear_bn",
+    "functional_to_inplace_activation", "fuse_addmm", "inplace_to_functional_activation", "integer_value_refinement",
+    "loop_unrolling", "peephole", "peephole_list_idioms", "propagate_device", "propagate_dtype",
+    "refine_integer_values", "remove_mutation", "transpose_frozen_linear",
+))  # fmt: skip
+"""Those that say whether they changed the graph, by their names with `_jit_pass_`."""
+
 PASSES: Final[dict[str, Callable[..., Any]]] = {
     "autocast": autocast.do,
     "batch_mm": _batch_mm,

@@ -103,9 +103,9 @@ def _jit_get_schemas_for_operator(name: str) -> list[FunctionSchema]:
     return [FunctionSchema(d.schema) for d in registry.overloads(name)]
 
 
-def _jit_get_operation(name: str) -> tuple[Any, list[str]]:
-    """What runs an operator, and the names of its overloads. Raises RuntimeError for an unknown one."""
+def _jit_get_operation(name: str) -> tuple[Any, list[str] | None]:
+    """What runs an operator, and the names of its overloads; None twice for an unknown one."""
     overloads = registry.overloads(name)
     if not overloads:
-        raise RuntimeError(f"No such operator {name}; similar: {', '.join(registry.similar(name)) or 'none'}")
+        return None, None
     return dispatch.function(name), [d.schema.overload for d in overloads]

@@ -24,7 +24,7 @@ from flambeau.jit.infer import NoTypeError, shared_type
 from flambeau.jit.symbolic_shapes.compute import ShapeComputeGraphMapping, build_compute
 from flambeau.jit.symbolic_shapes.registry import register, shape_graph
 from flambeau.jit.torch_names.handle import ModuleHandle
-from flambeau.jit.torch_names.pass_table import PASSES
+from flambeau.jit.torch_names.pass_table import CHANGES, PASSES
 from flambeau.passes import canonicalize, lower_graph, retype, rewrite_patterns
 from flambeau.program.function import Function
 from flambeau.program.instances import definition_of
@@ -36,6 +36,7 @@ from flambeau.tensor.tensor import Tensor
 TENSOR_CONSTANT = "the graph has a tensor constant, {text}: parse_ir(text, parse_tensor_constants=True) reads it"
 NO_SIZES = "neither the tensor constant {text} nor its type says of which sizes it is"
 IN_TRAINING = "Dropout removal module in training mode is not yet supported: call .eval() on it first"
+NO_GRAPH = "_jit_pass_{name}(): incompatible function arguments: expected a Graph, but got a {kind}"
 UNKNOWN = "there is no pass '{name}' here; there are {names}"
 
 
@@ -48,23 +49,44 @@ def run_pass(name: str, graph: Any, *options: Any) -> Any:
     >>> [n.kind() for n in g.nodes()]
     []
     """
-    function = PASSES.get(name.removeprefix("_jit_pass_"))
-    if function is None:
+    name = name.removeprefix("_jit_pass_")
+    if name not in PASSES:
         raise RuntimeError(UNKNOWN.format(name=name, names=", ".join(PASSES)))
-    if isinstance(graph, ModuleHandle):
-        _run_on_module(name.removeprefix("_jit_pass_"), graph)
-    else:
-        function(graph, *options)
+    _run(name, graph, *options)
     return graph
 
 
-def _run_on_module(name: str, module: ModuleHandle) -> None:
+def call_pass(name: str, graph: Any, *options: Any, **named: Any) -> bool | None:
+    """Run a pass over a graph, or over `forward` of a module's handle: whether it changed anything, if it says that.
+
+    Raises TypeError for what is no graph.
+
+    >>> twice = "graph(%x):\\n  %y = aten::neg(%x)\\n  %z = aten::neg(%x)\\n"
+    >>> g = parse_ir(twice + "  %w = aten::mul(%y, %z)\\n  return (%w)")
+    >>> call_pass("cse", g), call_pass("cse", g), call_pass("dce", g)
+    (True, False, None)
+    """
+    changed = _run(name, graph, *options, **named)
+    return bool(changed) if name in CHANGES else None
+
+
+def _run(name: str, graph: Any, *options: Any, **named: Any) -> Any:
+    if isinstance(graph, ModuleHandle):
+        return _run_on_module(name, graph)
+    if not isinstance(graph, Graph):
+        raise TypeError(NO_GRAPH.format(name=name, kind=type(graph).__name__))
+    return PASSES[name](graph, *options, **named)
+
+
+def _run_on_module(name: str, module: ModuleHandle) -> bool:
     if name == "remove_dropout" and getattr(module.ours, "training", False):
         raise RuntimeError(IN_TRAINING)
     function = module._get_method("forward").script_function
     copy = clone_graph(function.graph)
-    if PASSES[name](copy):
+    changed = bool(PASSES[name](copy))
+    if changed:
         _put(module, function, copy)
+    return changed
 
 
 def _put(module: ModuleHandle, function: Function, graph: Graph) -> None:

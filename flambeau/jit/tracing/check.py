@@ -62,7 +62,7 @@ def _compare_graphs(first: Graph, again: Graph) -> None:
             problems.append(CONSTANTS_DIFFER.format(where=one.range or one))
             break
     if problems:
-        raise TracingCheckError("\n".join(problems))
+        raise TracingCheckError("\n".join(("Tracing failed sanity checks!", *problems)))
 
 
 @contextmanager

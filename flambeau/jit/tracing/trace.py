@@ -34,6 +34,7 @@ OTHER_METHOD = (
     "trace doesn't support compiling individual module's functions.\nPlease use trace_module with "
     "{{'{name}': example_inputs}}"
 )
+NO_INPUTS = "expected a dictionary of (method_name, input) pairs, got a {type}"
 NO_MODULE = "expected a module as the first argument of trace_module, got a {type}"
 
 
@@ -167,7 +168,8 @@ def trace_module(
 
     With `example_inputs_is_kwarg` they are dicts of arguments by keyword. The rest is as in `trace`.
 
-    Raises AttributeError for a method that the module does not have, and what `trace` raises.
+    Raises AttributeError for a method that the module does not have and for `inputs` that are no dict, and what `trace`
+    raises.
 
     >>> import flambeau
     >>> class Pair(flambeau.nn.Module):
@@ -183,6 +185,8 @@ def trace_module(
         return cast("TopLevelTracedModule", mod)
     if not isinstance(mod, Module):
         raise AttributeError(NO_MODULE.format(type=type(mod).__name__))
+    if not isinstance(inputs, Mapping):
+        raise AttributeError(NO_INPUTS.format(type=type(inputs).__name__))
 
     def call_of(name: str, examples: Any) -> Call:
         if example_inputs_is_kwarg:

@@ -70,12 +70,12 @@ class Convolution(Module):
             raise ValueError(f"out_channels must be divisible by groups, got {self.out_channels} and {self.groups}")
         if isinstance(self.padding, str):
             if self.padding not in ("same", "valid"):
-                raise ValueError(f"Invalid padding string {self.padding!r}, should be one of 'same', 'valid'")
+                raise ValueError(f"Invalid padding string {self.padding!r}, should be one of {{'same', 'valid'}}")
             if self.padding == "same" and any(s != 1 for s in self.stride):
                 raise ValueError("padding='same' is not supported for strided convolutions")
         if self.padding_mode not in PADDING_MODES:
             modes = ", ".join(map(repr, PADDING_MODES))
-            raise ValueError(f"padding_mode must be one of {modes}, but got padding_mode='{self.padding_mode}'")
+            raise ValueError(f"padding_mode must be one of {{{modes}}}, but got padding_mode='{self.padding_mode}'")
         for name in ("kernel_size", "stride", "dilation"):
             values = getattr(self, name)
             if len(values) != type(self).dims:

@@ -34,8 +34,8 @@ def padding_for(
         least = (size - 1) * stride[i] - 2 * padding[i] + dilation[i] * (kernel_size[i] - 1) + 1
         if wanted[i] < least or wanted[i] > least + stride[i] - 1:
             raise ValueError(
-                f"requested an output size of {wanted}, but valid sizes of dimension {i} range from {least} to "
-                f"{least + stride[i] - 1} (for an input of {list(input.size())})"
+                f"requested an output size of {wanted}, but valid sizes range from {least} to "
+                f"{least + stride[i] - 1} in dimension {i} (for an input of {list(input.size())})"
             )
         result.append(wanted[i] - least)
     return result

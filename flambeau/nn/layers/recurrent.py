@@ -69,8 +69,7 @@ class RNNBase(Module):
                 "dropout should be a number in range [0, 1] representing the probability of an element being zeroed, "
                 f"got {dropout}"
             )
-        if min(hidden_size, num_layers) <= 0:
-            raise ValueError(f"hidden_size and num_layers must be greater than zero, got {hidden_size}, {num_layers}")
+        check_positive(hidden_size=hidden_size, num_layers=num_layers)
         if not 0 <= proj_size < hidden_size:
             raise ValueError(f"proj_size has to be smaller than hidden_size, zero or positive, got {proj_size}")
         if dropout > 0 and num_layers == 1:
@@ -135,10 +134,17 @@ class RNNBase(Module):
         return F.zeros([rows, batch, size], dtype=input.dtype, device=input.device)
 
 
+def check_positive(**sizes: int) -> None:
+    """Raise ValueError for the first of some sizes, by their names, that is zero or less."""
+    for name, size in sizes.items():
+        if size <= 0:
+            raise ValueError(f"{name} must be greater than zero, got {size}")
+
+
 def check_input(name: str, input: Tensor) -> None:
     """Raise ValueError for other ranks than (time, batch, features) and (time, features)."""
     if input.dim() != 2 and input.dim() != 3:
-        raise ValueError(f"{name}: Expected input to be 2D or 3D, got {input.dim()}D instead")
+        raise ValueError(f"{name}: Expected input to be 2D or 3D, got {input.dim()}D tensor instead")
 
 
 def check_state(input: Tensor, state: Tensor) -> None:
@@ -260,7 +266,7 @@ class _Plain(RNNBase):
         """
         if isinstance(input, PackedSequence):
             return self._forward_packed(input, hx)  # in a program, the call itself is of that method
-        check_input(self.mode, input)
+        check_input("GRU" if self.mode == "GRU" else "RNN", input)
         is_batched = input.dim() == 3
         batch_dim = 0 if self.batch_first else 1
         x = input if is_batched else input.unsqueeze(batch_dim)

@@ -19,10 +19,11 @@ from flambeau.tensor import observer
 from flambeau.tensor.tensor import Tensor
 
 NOT_THERE = "Module '{module}' does not have a parameter, a buffer, or a parametrized element with name '{name}'"
-OTHER_SHAPE = (
-    "A parametrization may not change the shape or dtype of the parametrized tensor unless it is registered with "
-    "unsafe=True: {name} has shape {before}, and the parametrization gives {after}"
+CHANGED = (
+    "Registering a parametrization may not change the {what} of the tensor, unless it is registered with unsafe=True.\n"
+    "unparametrized {what}: {before}\nparametrized {what}: {after}"
 )
+NOT_PARAMETRIZED = "Module {module} does not have a parametrization on {name}"
 TRACED = "Cannot trace a model while caching the parametrizations: leave the cached() block first"
 COMPILED = "Caching is not implemented for script modules: script outside the cached() block"
 NO_INVERSE = "The parametrization {kind} has no right_inverse: '{name}' cannot be assigned"
@@ -146,7 +147,7 @@ def register_parametrization(
     """
     if is_parametrized(module, tensor_name):
         before = getattr(module, tensor_name)
-        _check(before, parametrization(before), tensor_name, unsafe)
+        _check(before, parametrization(before), unsafe)
         table: Any = module.parametrizations
         table[tensor_name].append(parametrization)
         return module
@@ -154,22 +155,22 @@ def register_parametrization(
     tensor = module._parameters.get(tensor_name)
     original: Tensor | None = tensor if tensor is not None else module._buffers.get(tensor_name)
     if original is None:
-        raise ValueError(NOT_THERE.format(module=type(module).__name__, name=tensor_name))
-    parts = _parts_of(original, parametrization, tensor_name, unsafe)
+        raise ValueError(NOT_THERE.format(module=module, name=tensor_name))
+    parts = _parts_of(original, parametrization, unsafe)
     delattr(module, tensor_name)
     _put(module, tensor_name, parts)
     parts.training = module.training
     return module
 
 
-def _parts_of(original: Tensor, parametrization: Module, name: str, unsafe: bool) -> ParametrizationList:
+def _parts_of(original: Tensor, parametrization: Module, unsafe: bool) -> ParametrizationList:
     start: Any = original
     with suppress(NotImplementedError):  # one that has none for its options
         start = parametrization.right_inverse(original) if hasattr(parametrization, "right_inverse") else original
     several = start if isinstance(start, Sequence) and not isinstance(start, Tensor) else None
     if several is not None and len(several) != 2:
         raise ValueError(f"right_inverse gives one tensor or two, got {len(several)}")
-    _check(original, parametrization(*(several or (start,))), name, unsafe)
+    _check(original, parametrization(*(several or (start,))), unsafe)
     if several is not None:
         if isinstance(original, Parameter):
             several = [Parameter(one.detach().clone(), original.requires_grad) for one in several]
@@ -184,12 +185,12 @@ def _parts_of(original: Tensor, parametrization: Module, name: str, unsafe: bool
     return parts
 
 
-def _check(before: Tensor, after: Any, name: str, unsafe: bool) -> None:
+def _check(before: Tensor, after: Any, unsafe: bool) -> None:
     if not isinstance(after, Tensor):
         raise ValueError(f"A parametrization must return a tensor. Got {type(after).__name__}.")
-    if not unsafe and (tuple(before.shape) != tuple(after.shape) or before.dtype != after.dtype):
-        shapes = {"before": (tuple(before.shape), before.dtype), "after": (tuple(after.shape), after.dtype)}
-        raise ValueError(OTHER_SHAPE.format(name=name, **shapes))
+    for what in ("dtype", "shape") if not unsafe else ():
+        if getattr(before, what) != getattr(after, what):
+            raise ValueError(CHANGED.format(what=what, before=getattr(before, what), after=getattr(after, what)))
 
 
 def _put(module: Module, name: str, parts: Module) -> None:
@@ -234,7 +235,7 @@ def remove_parametrizations(module: Module, tensor_name: str, leave_parametrized
     Raises ValueError if it is not parametrized.
     """
     if not is_parametrized(module, tensor_name):
-        raise ValueError(f"Module {type(module).__name__} does not have a parametrization on {tensor_name}")
+        raise ValueError(NOT_PARAMETRIZED.format(module=module, name=tensor_name))
     table: Any = module.parametrizations
     parts = table[tensor_name]
     original = parts.originals()[0]
@@ -272,7 +273,7 @@ def transfer_parametrizations_and_params(
     Raises ValueError if there are none.
     """
     if not is_parametrized(from_module, tensor_name):
-        raise ValueError(f"Module {type(from_module).__name__} does not have a parametrization on {tensor_name}")
+        raise ValueError(NOT_PARAMETRIZED.format(module=from_module, name=tensor_name))
     table: Any = from_module.parametrizations
     for name in list(table) if tensor_name is None else [tensor_name]:
         if name in vars(to_module).get("_parameters", {}) or name in vars(to_module).get("_buffers", {}):

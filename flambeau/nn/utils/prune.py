@@ -117,8 +117,8 @@ class BasePruningMethod:
         scores = tensor if importance_scores is None else importance_scores
         if tuple(scores.shape) != tuple(tensor.shape):
             raise ValueError(
-                f"importance_scores should have the shape of parameter {name}, {list(tensor.shape)}, not "
-                f"{list(scores.shape)}"
+                f"importance_scores should have the same shape as parameter {name} of {module}, got {scores.shape} vs "
+                f"{tensor.shape}"
             )
         method = cls(*args, **kwargs)
         method._tensor_name = name
@@ -188,22 +188,28 @@ class LnStructured(BasePruningMethod):
 
     def _order(self, scores: Tensor) -> np.ndarray[Any, Any]:
         others = [i for i in range(scores.dim()) if i != self.dim % scores.dim()]
-        norms = F.linalg_vector_norm(scores.detach(), float(self.n), others)
+        norms = F.linalg_vector_norm(scores.detach(), _order_of(self.n), others)
         return np.argsort(readable(norms)._array, kind="stable")
 
     def compute_mask(self, scores: Tensor, mask: Tensor) -> Tensor:
         """With that many slices less."""
         if mask.dim() < 2:
             raise ValueError(
-                f"Structured pruning can only be applied to multidimensional tensors, found one with {mask.dim()} dims"
+                f"Structured pruning can only be applied to multidimensional tensors. Found tensor of "
+                f"shape {mask.shape} with {mask.dim()} dims"
             )
         if not -mask.dim() <= self.dim < mask.dim():
-            raise IndexError(f"Invalid index {self.dim} for tensor of size {list(mask.shape)}")
+            raise IndexError(f"Invalid index {self.dim} for tensor of size {mask.shape}")
         channels: Any = np.moveaxis(readable(mask.detach())._array.copy(), self.dim, 0)
         left = channels.reshape(len(channels), -1).any(axis=1)
         order = [i for i in self._order(F.mul(scores, mask)) if left[i]]
         channels[order[: count(self.amount, int(left.sum()))]] = 0
         return wrap(np.ascontiguousarray(np.moveaxis(channels, 0, self.dim))).to(mask.device)
+
+
+def _order_of(n: Any) -> float:
+    """The order of a norm of vectors: those of matrices with names, over all that is not `dim`, are of vectors too."""
+    return 2.0 if n == "fro" else float(n)
 
 
 class RandomStructured(LnStructured):
@@ -352,7 +358,7 @@ def global_unstructured(
 def remove(module: M, name: str) -> M:
     """Make a pruned parameter a plain one, with zeros in it. Raises ValueError for one that is not pruned."""
     if computed_as(module, name) != PRUNED:
-        raise ValueError(NOT_PRUNED.format(name=name, module=type(module).__name__))
+        raise ValueError(NOT_PRUNED.format(name=name, module=module))
     value, original = getattr(module, name).detach(), getattr(module, f"{name}_orig")
     drop(module, name)
     delattr(module, f"{name}_orig")

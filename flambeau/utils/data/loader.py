@@ -123,7 +123,7 @@ class DataLoader:
             self.worker_init_fn, self.num_workers,
         )  # fmt: skip
         if self.num_workers == 0:
-            return self._here(order)
+            return _BatchesHere(self, self._here(order))
         seed = int(F.randint(SEEDS, [], generator=self.generator, dtype=int64).item())
         if not self.persistent_workers:
             return _Batches(self, Workers(order, seed, self.multiprocessing_context), ends=True)
@@ -150,6 +150,22 @@ class DataLoader:
         if self.batch_size is None:
             return count
         return count // self.batch_size if self.drop_last else -(-count // self.batch_size)
+
+
+class _BatchesHere:
+    """The batches that this process makes."""
+
+    def __init__(self, loader: DataLoader, batches: Iterator[Any]) -> None:
+        self._loader, self._batches = loader, batches
+
+    def __iter__(self) -> _BatchesHere:
+        return self
+
+    def __next__(self) -> Any:
+        return next(self._batches)
+
+    def __len__(self) -> int:
+        return len(self._loader)
 
 
 class _Batches:

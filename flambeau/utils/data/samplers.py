@@ -218,7 +218,7 @@ class DistributedSampler(Sampler[int]):
         if num_replicas is None or rank is None:
             raise ValueError("DistributedSampler: flambeau knows of no other processes: give num_replicas= and rank=")
         if not 0 <= rank < num_replicas:
-            raise ValueError(f"DistributedSampler: rank is 0 to {num_replicas - 1}, but got {rank}")
+            raise ValueError(f"Invalid rank {rank}, rank should be in the interval [0, {num_replicas - 1}]")
         self.dataset, self.num_replicas, self.rank, self.epoch = dataset, num_replicas, rank, 0
         self.shuffle, self.seed, self.drop_last = shuffle, seed, drop_last
         size = len(dataset)

@@ -663,3 +663,48 @@ def test_modules_as_results_are_scripted_modules(backend: Any) -> None:
     first, [second], three = scripted.parts()
     assert first is second is scripted.part
     assert three == 3
+
+
+class NamesOther(nn.Module):
+    __constants__ = ("absent", "part", "count", "weight", "k")
+
+    def __init__(self) -> None:
+        super().__init__()
+        self.part = nn.ReLU()
+        self.register_buffer("count", flambeau.zeros(1))
+        self.weight = nn.Parameter(flambeau.ones(1))
+        self.k = 3
+
+    def forward(self, x: Tensor) -> Tensor:
+        return x * self.k
+
+
+def test_names_among_constants_that_are_none() -> None:
+    with warnings.catch_warnings(record=True) as caught:
+        warnings.simplefilter("always")
+        flambeau.script(NamesOther())
+    texts = [str(w.message) for w in caught]
+    assert texts == [
+        "'absent' was found in ScriptModule constants, but was not actually set in __init__. Consider removing it.",
+        "'count' was found in ScriptModule constants,  but it is a non-constant buffer. Consider removing it.",
+        "'part' was found in ScriptModule constants,  but it is a non-constant submodule. Consider removing it.",
+        "'weight' was found in ScriptModule constants,  but it is a non-constant parameter. Consider removing it.",
+    ]
+    assert all(w.filename == __file__ for w in caught)
+
+
+class TensorConstant(nn.Module):
+    __constants__ = ("k",)
+
+    def __init__(self) -> None:
+        super().__init__()
+        self.k = flambeau.ones(1)
+
+    def forward(self, x: Tensor) -> Tensor:
+        return x
+
+
+def test_what_constants_may_be_is_said() -> None:
+    text = r"'flambeau\.Tensor' object in attribute 'TensorConstant\.k' is not a valid constant\.\nValid constants are:"
+    with pytest.raises(TypeError, match=text):
+        flambeau.script(TensorConstant())

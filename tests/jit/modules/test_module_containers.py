@@ -164,7 +164,7 @@ def test_any_index_among_modules_of_one_class(i: int, key: str) -> None:
     agree(AnyLayer, X, i, key)
     scripted = flambeau.script(AnyLayer())
     assert "prim::ModuleContainerIndex" in str(scripted.graph)
-    with pytest.raises(RuntimeError, match="Index 9 out of range for a container of 4 modules"):
+    with pytest.raises(RuntimeError, match="Index 9 out of range of length 4"):
         scripted(X, 9, key)
 
 
@@ -353,3 +353,24 @@ def test_dir_has_names_alone() -> None:
     for one in (module, flambeau.script(module)):
         assert not [name for name in dir(one) if name.isdigit()]
         assert "forward" in dir(one)
+
+
+class AsksForClasses(nn.Module):
+    def __init__(self) -> None:
+        super().__init__()
+        self.layers = nn.ModuleList([nn.ReLU(), nn.Linear(2, 2)])
+
+    def forward(self, x: Tensor) -> list[bool]:
+        answers = [isinstance(self, nn.Module), isinstance(self, AsksForClasses), isinstance(self.layers, nn.ReLU)]
+        for layer in self.layers:
+            answers.append(isinstance(layer, nn.ReLU))
+            answers.append(isinstance(layer, (nn.Linear, nn.Tanh)))
+            if isinstance(layer, nn.Linear):
+                answers.append(layer.in_features == 2)
+        return answers
+
+
+def test_classes_of_modules() -> None:
+    module = AsksForClasses()
+    assert flambeau.script(module)(flambeau.ones(1)) == module(flambeau.ones(1))
+    assert module(flambeau.ones(1)) == [True, True, False, True, False, False, True, True]

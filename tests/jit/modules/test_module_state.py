@@ -108,7 +108,7 @@ class NotInitialised(nn.Module):
 
 
 def test_a_submodule_that_is_not_initialised_is_named() -> None:
-    with pytest.raises(RuntimeError, match="NotInitialised has not been initialized"):
+    with pytest.raises(RuntimeError, match=r"NotInitialised' has not been initialized, did you forget"):
         flambeau.script(nn.Sequential(NotInitialised()))
 
 

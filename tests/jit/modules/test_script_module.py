@@ -547,7 +547,7 @@ class CallsForeign(nn.Module):
         (lambda: Missing("a"), ["Module 'Missing' has no attribute 'absent'"]),
         (OfClass, ["Module 'OfClass' has no attribute 'limit'", "List it in __constants__"]),
         (Recursive, ["is called recursively. Recursive calls are not supported"]),
-        (Uninitialised, ["Uninitialised has not been initialized: call super().__init__()"]),
+        (Uninitialised, ["Uninitialised' has not been initialized, did you forget to call 'super()'?"]),
         (DynamicIndex, ["Expected integer literal for index", "will fail because i is not a literal"]),
         (DynamicSlice, ["Expected integer literal for index"]),
         (FarIndex, ["Index -11 out of range"]),
@@ -587,7 +587,7 @@ def test_writes_from_python() -> None:
     assert scripted.count == 42
     with pytest.raises(RuntimeError, match=r"Wrong type for attribute assignment of 'count'. Expected int"):
         scripted.count = "many"
-    with pytest.raises(RuntimeError, match=r"Cannot set .k.: it is a constant of Everything"):
+    with pytest.raises(RuntimeError, match=r"Can't set constant 'k' which has value:.*It is a constant of Everything"):
         scripted.k = 8
     with pytest.raises(RuntimeError, match="Cannot re-assign modules in a ScriptModule"):
         scripted.down = nn.ReLU()
@@ -600,7 +600,7 @@ def test_writes_from_python() -> None:
 def test_scripting_twice_and_a_class() -> None:
     scripted = flambeau.script(Counter())
     assert flambeau.script(scripted) is scripted
-    with pytest.raises(RuntimeError, match="make an instance and script that"):
+    with pytest.raises(RuntimeError, match=r"since it inherits from nn\.Module, pass an instance instead"):
         flambeau.script(Counter)
     with pytest.raises(pickle.PickleError, match="cannot be pickled"):
         pickle.dumps(scripted.forward)

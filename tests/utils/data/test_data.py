@@ -42,6 +42,12 @@ def test_batches_of_a_data_set() -> None:
     assert list(data.DataLoader(Squares(), batch_size=4, collate_fn=sum)) == [14, 126, 145]
 
 
+@pytest.mark.parametrize("workers", [0, 1])
+def test_iterators_have_the_length_of_their_loader(workers: int) -> None:
+    batches = iter(data.DataLoader([1, 2, 3], 2, num_workers=workers))
+    assert (len(batches), [b.tolist() for b in batches]) == (2, [[1, 2], [3]])
+
+
 def test_shuffled_orders_differ_and_come_again_with_the_seed() -> None:
     def order(seed: int) -> list[list[int]]:
         loader = data.DataLoader(Squares(), 1, shuffle=True, generator=flambeau.Generator().manual_seed(seed))
@@ -133,7 +139,7 @@ def test_shares_of_processes_are_as_long_as_pytorchs() -> None:
     first = list(shuffled[0])
     shuffled[0].set_epoch(1)
     assert first != list(shuffled[0])
-    with pytest.raises(ValueError, match="rank is 0 to 1, but got 2"):
+    with pytest.raises(ValueError, match=r"Invalid rank 2, rank should be in the interval \[0, 1\]"):
         data.DistributedSampler(range(6), 2, 2)
     with pytest.raises(ValueError, match="give num_replicas= and rank="):
         data.DistributedSampler(range(6))

@@ -64,9 +64,27 @@ def emit_isinstance(e: Emitter, tree: Apply, hint: Type | None) -> Sugared:
     if len(tree.args) != 2 or tree.keywords:
         raise CompileError(f"isinstance expected 2 arguments, got {len(tree.args)}", tree.callee.range)
     value = asked(e, tree.args[0]).as_value(e, tree.args[0].range)
+    module_class = _class_of_module(value.static_type)
+    if module_class is not None:
+        return ConditionValue(Condition(known=_is_of(e, module_class, tree.args[1])))
     types = tested_types(e, tree.args[1])
     name = tree.args[0].name if isinstance(tree.args[0], Var) else path_of(e, tree.args[0])
     return ConditionValue(instance_condition(e, value, types, name))
+
+
+def _class_of_module(type_: Type) -> type | None:
+    """The Python class of a module that is known by it, not by an interface or from an archive."""
+    definition = type_.definition if isinstance(type_, ClassType) else None
+    python = getattr(definition, "python", None)
+    return python if getattr(definition, "is_module", False) and isinstance(python, type) else None
+
+
+def _is_of(e: Emitter, cls: type, tree: Expr) -> bool:
+    """Whether a module's class is one of those on the right side of an isinstance, or inherits from one."""
+    if isinstance(tree, TupleLiteral):
+        return any(_is_of(e, cls, item) for item in tree.items)
+    wanted = getattr(e.sugared(tree), "python", None)
+    return isinstance(wanted, type) and issubclass(cls, wanted)
 
 
 def tested_types(e: Emitter, tree: Expr) -> list[Type]:
