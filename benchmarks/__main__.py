@@ -35,6 +35,7 @@ def parser() -> argparse.ArgumentParser:
     found.add_argument("--peers", default="", help="comma-separated peers; default all that are installed")
     found.add_argument("--rounds", type=int, default=9, help="rounds; the median of them counts (9)")
     found.add_argument("--seconds", type=float, default=0.2, help="seconds per peer and row (0.2)")
+    found.add_argument("--processor-time", action="store_true", help="the process's time, not the clock's")
     found.add_argument("--json", type=Path, help="append a line per row to this file")
     found.add_argument("--page", type=Path, help="write the page here; docs/benchmarks.md where all rows are run")
     found.add_argument("--child", type=Path, help=argparse.SUPPRESS)
@@ -64,6 +65,7 @@ def child(options: argparse.Namespace) -> None:
     from benchmarks.report import as_dict
     from benchmarks.workloads import workloads
 
+    clock = time.process_time if options.processor_time else time.perf_counter
     wanted = set(options.peers.split(",")) | {OURS} if options.peers else None
     chosen = [w for w in workloads() if (w.kind == "threads") == options.at_once]
     chosen = [w for w in chosen if re.search(options.only, f"{w.kind}: {w.name}")]
@@ -78,7 +80,7 @@ def child(options: argparse.Namespace) -> None:
             for entries in (workload.peers, workload.left_out):
                 for peer in [p for p in entries if wanted is not None and family(p) not in wanted]:
                     del entries[peer]
-            row = measure(workload, options.rounds, options.seconds)
+            row = measure(workload, options.rounds, options.seconds, clock)
             lines.write(json.dumps(as_dict(row)) + "\n")
             lines.flush()
         lines.write(json.dumps({"limits": limits.measure(threads).as_dict()}) + "\n")

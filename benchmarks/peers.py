@@ -72,17 +72,29 @@ def numpy(program: Program, *arguments: Any) -> Call:
 
 
 def numba(program: Program, *arguments: Any, **options: Any) -> Call:
-    """Numba's njit, with `parallel=True`, `fastmath=True` or `nogil=True` where asked for."""
+    """Numba's njit, with `parallel=True`, `fastmath=True` or `nogil=True` where asked for.
+
+    So are the programs that it calls, itself among them.
+    """
     import numba as nb
 
+    def compiled(function: Program) -> Program:
+        again = rebound(function, prange=nb.prange)
+        result: Program = nb.njit(**options)(again)
+        done[function.__name__] = result
+        scope = again.__globals__
+        for name in again.__code__.co_names:
+            called = scope.get(name)
+            if isinstance(called, types.FunctionType) and called.__module__.startswith("benchmarks.programs."):
+                scope[name] = done.get(name) or compiled(called)
+        return result
+
+    done: dict[str, Program] = {}
     with warnings.catch_warnings():
         warnings.simplefilter("ignore")  # that strided products are slow, that a parallel region found nothing
-        function = rebound(program, prange=nb.prange)
-        compiled = nb.njit(**options)(function)
-        if function.__globals__.get(program.__name__) is program:
-            function.__globals__[program.__name__] = compiled  # what calls itself calls what is compiled
-        compiled(*arguments)
-    return Call(compiled, arguments)
+        call = Call(compiled(program), arguments)
+        call()
+    return call
 
 
 def numexpr(expression: str, **arrays: np.ndarray) -> Call:

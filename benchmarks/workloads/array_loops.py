@@ -8,10 +8,10 @@ from typing import Any
 
 import numpy as np
 
-from benchmarks import peers
-from benchmarks.harness import Call, Cost, Goal, Workload
+from benchmarks.harness import Workload
 from benchmarks.programs import array_loops as programs
 from benchmarks.programs import numpy_loops
+from benchmarks.workloads.one_text import beside_numba
 
 
 def workloads(small: bool) -> Iterator[Workload]:
@@ -77,22 +77,4 @@ def _row(
     program: Callable[..., Any], name: str, *arguments: Any, expected: Callable[[], Any], tolerance: float = 1e-8
 ) -> Workload:
     """A row whose programs write to their last argument."""
-    return Workload(
-        name=name,
-        kind="array loops",
-        peers={
-            "flambeau": partial(_flambeau, program, *arguments),
-            "numba": partial(peers.numba, program, *arguments),
-        },
-        expected=expected,
-        tolerance=tolerance,
-        cost=Cost(flops=1, wide=True),
-        goal=Goal(against="numba"),
-    )
-
-
-def _flambeau(program: Callable[..., Any], *arguments: Any) -> Call:
-    """Ours, of arrays as they are."""
-    import flambeau
-
-    return Call(flambeau.script(program), arguments)
+    return beside_numba("array loops", program, name, *arguments, expected=expected, tolerance=tolerance)

@@ -3,14 +3,13 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Iterator
-from functools import partial
 from typing import Any
 
 import numpy as np
 
-from benchmarks import peers
-from benchmarks.harness import Call, Cost, Goal, Workload
+from benchmarks.harness import Workload
 from benchmarks.programs import array_programs as programs
+from benchmarks.workloads.one_text import beside_numba
 
 
 def workloads(small: bool) -> Iterator[Workload]:
@@ -31,22 +30,4 @@ def workloads(small: bool) -> Iterator[Workload]:
 
 
 def _row(program: Callable[..., Any], name: str, *arguments: Any) -> Workload:
-    return Workload(
-        name=name,
-        kind="array programs",
-        peers={
-            "flambeau": partial(_flambeau, program, *arguments),
-            "numba": partial(peers.numba, program, *arguments),
-        },
-        expected=lambda: program(*arguments),
-        tolerance=1e-6,
-        cost=Cost(flops=1, wide=True),
-        goal=Goal(against="numba"),
-    )
-
-
-def _flambeau(program: Callable[..., Any], *arguments: Any) -> Call:
-    """Ours, of arrays as they are."""
-    import flambeau
-
-    return Call(flambeau.script(program), arguments)
+    return beside_numba("array programs", program, name, *arguments, tolerance=1e-6)

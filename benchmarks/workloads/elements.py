@@ -3,14 +3,14 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Iterator
-from functools import partial
 from typing import Any
 
 import numpy as np
 
 from benchmarks import peers
-from benchmarks.harness import Cost, Goal, Workload
+from benchmarks.harness import Workload
 from benchmarks.programs import elements as programs
+from benchmarks.workloads.one_text import beside_numba
 
 
 def workloads(small: bool) -> Iterator[Workload]:
@@ -41,26 +41,6 @@ def workloads(small: bool) -> Iterator[Workload]:
 
 
 def _row(program: Callable[..., Any], name: str, *arguments: Any, left_out: str = "") -> Workload:
-    return beside_python("elements", peers.flambeau, program, name, *arguments, left_out=left_out)
-
-
-def beside_python(
-    kind: str, ours: Callable[..., Any], program: Callable[..., Any], name: str, *arguments: Any, left_out: str = ""
-) -> Workload:
-    """A row of one source that we, CPython and, unless it is left out for a reason, Numba run."""
-    sources: dict[str, Callable[[], Any]] = {
-        "flambeau": partial(ours, program, *arguments),
-        "python": partial(peers.numpy, program, *arguments),
-    }
-    if not left_out:
-        sources["numba"] = partial(peers.numba, program, *arguments)
-    return Workload(
-        name=name,
-        kind=kind,
-        peers=sources,
-        expected=lambda: program(*arguments),
-        tolerance=1e-8,
-        cost=Cost(flops=1, wide=True),
-        goal=Goal() if left_out else Goal(against="numba"),
-        left_out={"numba": left_out} if left_out else {},
-    )
+    return beside_numba(
+        "elements", program, name, *arguments, ours=peers.flambeau, python=True, left_out=left_out
+    )  # fmt: skip

@@ -7,10 +7,9 @@ from typing import Any
 
 import numpy as np
 
-from benchmarks import peers
 from benchmarks.harness import Workload
 from benchmarks.programs import everyday as programs
-from benchmarks.workloads.elements import beside_python
+from benchmarks.workloads.one_text import beside_numba
 
 NO_QUEUES = "it has no deque"
 NO_TRANSFORMS = "it has no np.fft"
@@ -55,4 +54,4 @@ def workloads(small: bool) -> Iterator[Workload]:
 
 
 def _row(program: Callable[..., Any], name: str, *arguments: Any, left_out: str = "") -> Workload:
-    return beside_python("everyday", peers.flambeau_arrays, program, name, *arguments, left_out=left_out)
+    return beside_numba("everyday", program, name, *arguments, python=True, left_out=left_out)

@@ -8,9 +8,9 @@ from typing import Any
 
 import numpy as np
 
-from benchmarks import peers
-from benchmarks.harness import Call, Cost, Goal, Workload
+from benchmarks.harness import Workload
 from benchmarks.programs import words as programs
+from benchmarks.workloads.one_text import beside_numba
 
 
 def workloads(small: bool) -> Iterator[Workload]:
@@ -30,27 +30,10 @@ def workloads(small: bool) -> Iterator[Workload]:
 
 
 def _row(program: Callable[..., Any], name: str, *arguments: Any) -> Workload:
-    return Workload(
-        name=name,
-        kind="words",
-        peers={
-            "flambeau": partial(_flambeau, program, *arguments),
-            "numba": partial(peers.numba, program, *arguments),
-        },
-        expected=lambda: _quietly(program, *arguments),
-        tolerance=1e-5,
-        cost=Cost(flops=1, wide=True),
-        goal=Goal(against="numba"),
-    )
+    expected = partial(_quietly, program, *arguments)
+    return beside_numba("words", program, name, *arguments, expected=expected, tolerance=1e-5)
 
 
 def _quietly(program: Callable[..., Any], *arguments: Any) -> Any:
     with np.errstate(over="ignore"):
         return program(*arguments)
-
-
-def _flambeau(program: Callable[..., Any], *arguments: Any) -> Call:
-    """Ours, of arrays as they are."""
-    import flambeau
-
-    return Call(flambeau.script(program), arguments)

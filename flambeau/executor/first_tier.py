@@ -141,7 +141,8 @@ class FirstTier:
         self.operators = sum(map(_gives_tensor, nodes))
         if Recursion(callee_of).is_recursive(self._function):
             return False
-        is_loaded = self._function.provenance is not None
+        provenance = self._function.provenance
+        is_loaded = provenance is not None and provenance.is_loaded
         least = LONG if not is_loaded else LONG_OF_ARCHIVES if _has_loop(nodes) else 0
         if self.operators < least or any(map(_may_take_long, nodes)):
             self.is_trial = is_loaded and _can_be_tried(self._function, nodes)
@@ -227,7 +228,9 @@ def _number(value: Value) -> int | None:
 
 
 def _is_short(count: Value) -> bool:
-    """Whether a number of iterations follows from lengths of lists, ranks, and small constants."""
+    """Whether a number of iterations follows from lengths of lists, ranks, and small constants; those of tensors may be
+    any.
+    """
     waiting = [count]
     for value in waiting:
         node = value.defining_node
@@ -245,5 +248,6 @@ def _is_short(count: Value) -> bool:
 
 
 _followed_from = RuleTable[Callable[[Node], Sequence[Value]]]("small numbers: which operands have to be small as well")
-_followed_from("aten::len", "aten::dim")(lambda node: ())
+_followed_from("aten::dim")(lambda node: ())
+_followed_from("aten::len")(lambda node: node.operands if isinstance(node.operand(0).static_type, TensorType) else ())
 _followed_from("aten::add", "aten::sub", "aten::__range_length", "prim::min", "prim::max")(lambda node: node.operands)

@@ -57,7 +57,7 @@ from flambeau.util.record import fields
 from flambeau.util.source import Source, SourceRange
 
 PROTOCOL: Final = 5
-OWN_OPERATORS: Final = ("aten::", "prim::", "prims::", "flambeau::")
+OWN_OPERATORS: Final = ("aten::", "prim::", "prims::", "python::", "flambeau::")
 """Beginnings of the names of operators that are the same in every process."""
 LARGEST_TENSOR: Final = 1 << 16
 """Bytes of a constant tensor in a record: what is larger is a weight, and is where the program is."""

@@ -17,6 +17,7 @@ import numpy as np
 from flambeau.codegen import native_call
 from flambeau.codegen.callable_type import MISSED, DispatchStub, prepare
 from flambeau.executor.executor import Executor, executor_of
+from flambeau.executor.graph_origin import provenance_of_graph
 from flambeau.executor.options import Options
 from flambeau.frontend.closures.bound import Bound
 from flambeau.frontend.closures.template import Template, fitting_defaults
@@ -214,6 +215,7 @@ class ArrayFunction(ScriptFunction):
         compiled = {n: _type_of(part) for n, part in zip(names, pattern, strict=True)}
         types = {n: t for n, t in compiled.items() if t is not None}
         function = self.compiled_for(types)
+        function.provenance = provenance_of_graph(function)
         executor = executor_of(function) if self._options == Options() else Executor(function, self._options)
         return ScriptFunction(function, executor=executor)
 

@@ -32,6 +32,9 @@ _OF_NUMBERS: Final = frozenset(str(kind) for cls in (bool, int, float, complex, 
 _TENSOR_LIBRARIES: Final = ("flambeau", "torch")
 _TENSOR_KEYWORDS: Final = frozenset(("dim", "keepdim", "unbiased", "dim0", "dim1", "requires_grad"))
 """Keywords of PyTorch's that functions of NumPy, which have `correction` and `device` too, do not have."""
+_SETS: Final = frozenset(("set", "Counter"))
+_OF_SETS: Final = frozenset(("add", "subtract"))
+"""Methods that sets and counters have, and tensors."""
 _OF_THE_LANGUAGE: Final = frozenset(("prange", "annotate", "jit"))
 """What of this library says nothing of tensors."""
 
@@ -84,6 +87,9 @@ def _is_of_tensors(fn: types.FunctionType, seen: set[types.FunctionType]) -> boo
         trees = list(get_tree(fn).walk())
     except FrontendError:  # what has no source says nothing
         trees = []
+    makes_sets = any(not _SETS.isdisjoint(code.co_names) for code in _codes(fn.__code__))
+    if makes_sets:
+        trees = [tree for tree in trees if not (isinstance(tree, Select) and tree.name in _OF_SETS)]
     if any(_says_tensor(tree, named) for tree in trees):
         return True
     return any(_stands_for_tensors(value, seen) for value in named.values() if not isinstance(value, types.ModuleType))

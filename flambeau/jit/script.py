@@ -29,8 +29,9 @@ from flambeau.jit.overloads import refuse_direct
 from flambeau.jit.resolver import PythonResolver, compile_python_function
 from flambeau.jit.script_registry import REGISTRY
 from flambeau.jit.torch_counterparts import MODULE_OF_TORCH, is_torch_module
-from flambeau.jit.unannotated import ByCall, may_mean_arrays, unannotated_parameters
+from flambeau.jit.unannotated import ByCall, is_refused_as_tensor, may_mean_arrays, unannotated_parameters
 from flambeau.nn.module import Module
+from flambeau.program.function import Function
 from flambeau.util.errors import CompileError, without_frames
 
 T = TypeVar("T")
@@ -277,21 +278,34 @@ def script_function(
         if of_arrays is not None:
             return of_arrays
         is_open = names is None and inspect.isfunction(fn) and bool(unannotated_parameters(fn))
+        meaning = meaning_of(fn) if is_open else Meaning.TENSORS
         try:
-            function = compile_python_function(fn, CLASSES, names=names)
-        except CompileError:
-            if not is_open or not may_mean_arrays(fn):
-                raise
-            return function_by_call(fn, CLASSES, options)
+            function = _of_tensors(fn, meaning, names)
+        except CompileError as error:
+            if is_open and _is_by_call_alone(fn, meaning, error):
+                return function_by_call(fn, CLASSES, options)
+            raise
     executor = None if options == Options() else Executor(function, options)
     inner = innermost_function(fn)
     if not is_open:
         return ScriptFunction(function, inner, lambda: get_tree(fn), executor)
     by_call = ByCall(fn, lambda: function_by_call(fn, CLASSES, options))
-    meaning = meaning_of(fn)
     if meaning is not Meaning.TENSORS:
         takes_numbers = meaning is Meaning.NUMPY
         return ArraysOrTensors(function, inner, lambda: get_tree(fn), executor, by_call, takes_numbers=takes_numbers)
     scripted = ScriptFunction(function, inner, lambda: get_tree(fn), executor)
     scripted.array_source, scripted.by_call = inner, by_call
     return scripted
+
+
+def _of_tensors(fn: Callable[..., Any], meaning: Meaning, names: Callable[[str], Any] | None) -> Function:
+    """The function as one on tensors, if nothing else is annotated."""
+    with warnings.catch_warnings():
+        if meaning is not Meaning.TENSORS:  # what is said of tensors does not hold for what calls bring
+            warnings.simplefilter("ignore")
+        return compile_python_function(fn, CLASSES, names=names)
+
+
+def _is_by_call_alone(fn: Callable[..., Any], meaning: Meaning, error: CompileError) -> bool:
+    """Whether a function without annotations that is refused for tensors may be one of what calls bring."""
+    return may_mean_arrays(fn) or (meaning is not Meaning.TENSORS and is_refused_as_tensor(fn, error))

@@ -71,7 +71,11 @@ class Provenance:
     All functions of one program share what is around them: once one of them may have been changed, no origin holds.
     """
 
-    def __init__(self, find: Callable[[], Origin | None], whole: Provenance | None = None) -> None:
+    def __init__(
+        self, find: Callable[[], Origin | None], whole: Provenance | None = None, *, is_loaded: bool = True
+    ) -> None:
+        """`is_loaded` says whether the code comes from an archive, and not from a function of Python."""
+        self.is_loaded: bool = is_loaded if whole is None else whole.is_loaded
         self._find = find
         self._whole = whole or self
         self._known: tuple[Origin | None] | None = None

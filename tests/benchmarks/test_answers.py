@@ -56,3 +56,10 @@ def test_the_rows_are_told_apart_and_complete() -> None:
     assert {w.kind for w in SMALL} == {*KINDS, "softmax"}
     assert all("flambeau" in w.peers for w in SMALL)
     assert set(vars(numba_loops)) >= numba_loops.PARALLEL
+
+
+@pytest.mark.parametrize("name", ["queens", "quicksort", "multigrid"])
+def test_numba_compiles_the_programs_that_a_program_calls(name: str) -> None:
+    pytest.importorskip("numba", reason="numba is a peer, not a dependency")
+    workload = next(w for w in SMALL if w.kind == "numba programs" and w.name.startswith(name))
+    _check(workload, "numba")

@@ -168,3 +168,12 @@ def test_any_result_becomes_arrays() -> None:
 
     assert [a.tolist() for a in as_arrays((Foreign(), [1.0], 2))] == [[1.0, 1.0], 1.0, 2]
     assert harness.disagreement((1.0, 2.0), (1.0, 2.0), _workload({})) is None
+
+
+def test_what_is_no_number_agrees_with_itself_alone() -> None:
+    want = np.array([np.nan, np.inf, -np.inf, 1.0])
+    assert harness.disagreement(want.copy(), want, _workload({})) is None
+    for i, wrong in enumerate((0.0, -np.inf, np.nan, np.inf)):
+        got = want.copy()
+        got[i] = wrong
+        assert harness.disagreement(got, want, _workload({}))

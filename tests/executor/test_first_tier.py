@@ -223,6 +223,7 @@ def short(count: int) -> str:
 
 
 LOOP = "def f(x: Tensor, n: int):\n for _ in range(n):\n  x = x + 1\n" + STEP * 12 + " return x\n"
+BY_SIZE = "def f(x: Tensor):\n for _ in range(len(x)):\n  x = x + 1\n" + STEP * 12 + " return x\n"
 OVER_LIST = "def f(x: Tensor, n: List[int]):\n for _ in n:\n  x = x + 1\n" + STEP * 12 + " return x\n"
 WHILE = "def f(x: Tensor, n: int):\n while n > 0:\n  n -= 1\n  x = x + 1\n" + STEP * 12 + " return x\n"
 
@@ -244,6 +245,7 @@ NUMBERS = "def f(x: int):\n" + " x = x * 3 % 7 + 1\n" * 30 + " return x\n"
         (short(31), (X,), False),
         (short(32), (X,), True),
         (LOOP, (X, 3), False),
+        (BY_SIZE, (X,), False),
         (OVER_LIST, (X, [1, 2]), True),
         (WHILE, (X, 3), False),
         (NUMBERS, (3,), False),
@@ -257,8 +259,9 @@ NUMBERS = "def f(x: int):\n" + " x = x * 3 % 7 + 1\n" * 30 + " return x\n"
         (counting("(k < most) | (n[0] < 0)"), (X, [1, 2]), False),
     ],
     ids=[
-        "31", "32", "loop", "over list", "while", "numbers", "counted", "may end early", "below an item",
-        "below a length of each round", "by an item", "by too much", "from an item", "or",
+        "31", "32", "loop", "by the size of a tensor", "over list", "while", "numbers", "counted",
+        "may end early", "below an item", "below a length of each round", "by an item", "by too much",
+        "from an item", "or",
     ],
 )
 def test_what_is_long(text: str, arguments: tuple[Any, ...], is_long: bool) -> None:

@@ -101,3 +101,18 @@ def test_additions_at_indexes_say_what_they_take() -> None:
         with pytest.raises(CompileError) as caught:
             flambeau.script(function)(np.zeros(3) if function is three else flambeau.zeros(3))
         assert "np.add.at takes an array, its indexes and what is added, written out:" in str(caught.value)
+
+
+def test_conjugates_of_elements() -> None:
+    def norms(z: np.ndarray, x: np.ndarray):
+        s, t = 0.0, 0j
+        for i in range(len(z)):
+            s += (z[i] * z[i].conj()).real + x[i].conjugate()
+            t += z[i].conjugate() * x[i].conj()
+        return s, t
+
+    z, x = np.array([1 + 2j, 3j, complex(-0.0, np.inf)]), np.array([0.5, -2.0, 3.0])
+    scripted = flambeau.script(norms)
+    for _ in range(2):
+        np.testing.assert_equal(scripted(z[:2], x), norms(z[:2], x))
+    assert "interpreted" not in str(scripted.explain())

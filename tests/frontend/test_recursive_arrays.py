@@ -83,3 +83,67 @@ def test_lists_of_lists_beside_dicts_of_floats_are_told_of() -> None:
         scripted({0.5: 1}, 60)
     texts = [str(w.message) for w in caught if issubclass(w.category, PerformanceWarning)]
     assert any("lists of lists have no native form in a part of a function. Instead, give the loop" in t for t in texts)
+
+
+def test_what_it_gives_follows_from_the_returns_before() -> None:
+    def fibonacci(n):
+        if n < 2:
+            return n
+        return fibonacci(n - 1) + fibonacci(n - 2)
+
+    def total(n, x):
+        if n < 0:
+            return 0.0
+        return x[n] + total(n - 1, x)
+
+    def turned(x):
+        if len(x) <= 1:
+            return x
+        m = len(x) // 2
+        return np.concatenate((turned(x[m:]), turned(x[:m])))
+
+    def remembered(x):
+        memo = {}
+
+        def count(n):
+            if n < 2:
+                return n
+            if n not in memo:
+                memo[n] = count(n - 1) + count(n - 2)
+            return memo[n]
+
+        return count(len(x))
+
+    x = np.arange(8) * 0.5
+    scripted = flambeau.script(fibonacci)
+    assert [scripted(n) for n in range(8)] == [0, 1, 1, 2, 3, 5, 8, 13]
+    assert "interpreted" not in str(scripted.explain())
+    assert flambeau.script(total)(7, x) == total(7, x)
+    assert flambeau.script(total)(7, x.astype(np.float32)) == total(7, x.astype(np.float32))
+    assert flambeau.script(turned)(x).tolist() == turned(x).tolist()
+    assert flambeau.script(remembered)(x) == 21
+
+
+def test_returns_of_two_types_around_a_call_of_itself_are_refused() -> None:
+    def total(n, x):
+        if n < 0:
+            return 0
+        return x[n] + total(n - 1, x)
+
+    with pytest.raises(CompileError, match="Previous return statement returned a value of type int"):
+        flambeau.script(total)(3, np.ones(4))
+
+    def counted(n):
+        if n == 0:
+            return None
+        counted(n - 1)
+        return 1
+
+    with pytest.raises(CompileError, match=r"gives NoneType in the returns before that, int\? with those behind"):
+        flambeau.script(counted)(3)
+
+    def endless(n):
+        return endless(n - 1)
+
+    with pytest.raises(CompileError, match=r"'endless' is called recursively.*or returns something before that"):
+        flambeau.script(endless)(3)

@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+import warnings
+
 import numpy as np
 import pytest
 
@@ -182,3 +184,46 @@ def test_scalars_of_numpy_are_what_they_are_to_numpy() -> None:
             for ours, numpys in zip(scripted(x, by), mixed(x, by), strict=True):
                 assert np.asarray(ours).dtype == np.asarray(numpys).dtype
                 assert np.array_equal(ours, numpys)
+
+
+def test_numbers_beside_what_a_call_brings_are_no_mixed_list() -> None:
+    def turned(x, angle):
+        return np.array([[1.0, angle], [-angle, 1.0]]) @ x
+
+    with warnings.catch_warnings():
+        warnings.simplefilter("error")
+        scripted = flambeau.script(turned)
+        assert scripted(np.ones(2), 0.5).tolist() == [1.5, 0.5]
+
+
+def test_what_has_no_meaning_for_tensors_is_compiled_for_what_a_call_brings() -> None:
+    def distinct(pairs):
+        seen = set()
+        for i in range(len(pairs)):
+            seen.add((pairs[i, 0], pairs[i, 1]))
+        return len(seen)
+
+    def element(x, i):
+        try:
+            return x[i]
+        except IndexError:
+            return -1.0
+
+    def total(x):
+        s = 0.0
+        for v in x.flat:
+            s += v
+        return s
+
+    assert flambeau.script(distinct)(np.array([[1, 2], [2, 1], [1, 2]])) == 2
+    assert flambeau.script(element)(np.ones(2), 1) == 1.0
+    assert flambeau.script(element)(np.ones(2), 2) == -1.0
+    assert flambeau.script(total)(np.ones((2, 3))) == 6.0
+
+
+def test_what_neither_has_is_refused_at_once() -> None:
+    def flat(x):
+        return x.fiat
+
+    with pytest.raises(CompileError, match="no attribute or method 'fiat'"):
+        flambeau.script(flat)

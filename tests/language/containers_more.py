@@ -10,7 +10,9 @@ ORDER = 41
 ROWS = [
     refused("defaultdict", "from collections import defaultdict\ndef f(x: List[str]):\n    d = defaultdict(int)\n    for w in x:\n        d[w] += 1\n    return d", "programs have no collections.defaultdict: write a dict: d[k] = d.get(k, 0) + 1, or d.setdefault(k, []).append(v)"),
     refused("Counter", "from collections import Counter\ndef f(x: List[str]):\n    return Counter(x)", "programs have no collections.Counter: write a dict: counts[k] = counts.get(k, 0) + 1"),
-    refused("itertools", "import itertools\ndef f(x: List[int]):\n    return [a * b for a, b in itertools.product(x, x)]", "programs have no itertools.product: write a loop in a loop"),
+    refused("itertools", "import itertools\ndef f(x: List[int]):\n    return list(itertools.chain(x, x))", "programs have no itertools.chain: write one loop after the other, or a + b of two lists"),
+    accepted("itertools.product, combinations, permutations", "from itertools import combinations, permutations, product\ndef f(x: List[int], n: int):\n    a = [p * q for p, q in product(x, range(n))]\n    b = [(i, j) for i, j in combinations(range(n), 2)]\n    return a, b, list(permutations(x, 2)), list(product(x, repeat=2))", "f([1, 2], 3)", "f([5], 0)", torch=False),
+    refused("combinations of so many", "import itertools\ndef f(x: List[int], k: int):\n    return list(itertools.combinations(x, k))", "itertools.combinations takes what it picks from, and how many, 2 or 3, written out, in programs: write loops within each other"),
     accepted("assignment to a slice of a list", "def f(x: List[int]):\n    x[1:3] = [7, 8, 9]\n    x[::2] = x[::2][::-1]\n    x[:0] = (5, 6)\n    x[-1:] = range(2)\n    return x", "f([1, 2, 3, 4])", "f([1])", torch=False),
     accepted("augmented slice of a list", "def f(x: List[int]):\n    x[1:2] += [5, 6]\n    x[-1:] *= 2\n    return x", "f([1, 2, 3, 4])", torch=False),
     accepted("del with a slice", "def f(x: List[int]):\n    del x[1:3], x[-1]\n    s = slice(0, 1)\n    del x[s]\n    return x", "f([1, 2, 3, 4, 5])", torch=False),

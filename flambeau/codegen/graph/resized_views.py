@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Mapping, Sequence
 
 from flambeau.codegen.graph import memory
-from flambeau.codegen.graph.arrays import array, axis_of, new, number_in_memory, product, view_on
+from flambeau.codegen.graph.arrays import array, axis_of, known_int, new, number_in_memory, product, view_on
 from flambeau.codegen.graph.emitted_function import EmittedFunction
 from flambeau.codegen.graph.exit_points import RARE
 from flambeau.codegen.graph.memory import number
@@ -15,14 +15,35 @@ from flambeau.codegen.graph.routines.library import call_routine, copy_by_routin
 from flambeau.codegen.graph.routines.resized import RESIZE
 from flambeau.codegen.llvm.emitter import Value as Register
 from flambeau.ir.graph import Node
+from flambeau.schema.dtype import bool_, by_code
+from flambeau.schema.types import IntType
 
 
 def view(fn: EmittedFunction, node: Node) -> None:
     """`view`: Python says what is wrong where only a copy could do it."""
+    if isinstance(node.operand(1).static_type, IntType):
+        _reread(fn, node)
+        return
     if _set_number(fn, node):
         return
     x = _whole(fn, node)
     _set_view(fn, node, x, _wanted(fn, node, x, fn.values.get(node.operand(1))))
+
+
+def _reread(fn: EmittedFunction, node: Node) -> None:
+    """`view` as another dtype; where elements are of another size, Python says what is wrong with the last axis."""
+    x, target, e = array(fn, node.operand(0)), by_code(known_int(fn, node.operand(1))), fn.e
+    if not x.rep.rank or (target == bool_) != (x.rep.dtype == bool_) or e.lanes > 1:
+        raise CannotCompileError("a tensor without axes, or bytes as bools")
+    old, new_size, sizes, strides = x.rep.dtype.itemsize, target.itemsize, list(x.sizes), list(x.strides)
+    if old != new_size:
+        fn.exits.fail_if(e.icmp("ne", strides[-1], number(old)), node)
+        bytes_ = e.binary("mul", sizes[-1], number(old))
+        for measure in (bytes_, *strides[:-1]):
+            fn.exits.fail_if(e.icmp("ne", e.binary("and", measure, number(new_size - 1)), number(0)), node)
+        sizes[-1], strides[-1] = e.binary("udiv", bytes_, number(new_size)), number(new_size)
+    rep = Array(target, x.rep.rank, x.rep.dense)
+    fn.values.set_view(node.result(), ArrayValue(rep, x.owner, x.data, tuple(sizes), tuple(strides)))
 
 
 def reshape(fn: EmittedFunction, node: Node) -> None:

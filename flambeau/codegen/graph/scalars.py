@@ -120,11 +120,14 @@ class Registers:
             raise CannotCompileError("lgamma of a number is computed by Python")
 
     def _power(self, base: Operand, exponent: Operand) -> Operand | None:
-        """A power by products, which of Python's floats are those that the C library gives; None for any exponent."""
+        """A power by products, which of Python's floats are those that the C library gives, but for `fastmath=True`;
+        None for any exponent.
+        """
         known = exponent_of(exponent.register)
         if known is None:
             return None
-        if self._is_exact and memory.element(base.dtype).is_float:
+        is_exact = self._is_exact and not self._fn.e.target.user_flags
+        if is_exact and memory.element(base.dtype).is_float:
             power = whole_power(self._fn.e, base.register, exponent.register) if base.dtype.name == "float64" else None
             return None if power is None else Operand(power, base.dtype)
         result = base

@@ -193,4 +193,7 @@ def _param(name: str, where: SourceRange) -> Param:
 
 def _given_so_far(e: Emitter, template: Template) -> Type | None:
     """What the returns of the function have given up to here, if it is itself that is called."""
-    return e.flow.array_result if e.scope.name == template.tree.name else None
+    if e.scope.name != template.tree.name:
+        return None
+    result = e.flow.array_result if e.arrays else e.flow.merged_return
+    return None if result is None or e.type_variables.ids([result]) else result

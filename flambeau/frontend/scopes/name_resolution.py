@@ -57,7 +57,8 @@ class Resolver(Protocol):
 def recursion_error(name: str, where: SourceRange | None) -> CompileError:
     """The refusal of a function that is reached again while it is being compiled."""
     text = f"function '{name}' is called recursively. Recursive calls are not supported"
-    return CompileError(f"{text} unless the function declares what it returns: `def {name}(...) -> int:`", where)
+    hint = f"unless the function declares what it returns: `def {name}(...) -> int:`, or returns something before that"
+    return CompileError(f"{text} {hint}", where)
 
 
 class Names:

@@ -96,3 +96,24 @@ def test_in_loops_memory_is_given_back() -> None:
     for _ in range(3):
         np.testing.assert_allclose(beams(x, 50).numpy(), expected.numpy(), rtol=1e-6)
     assert beams.explain(measure=False).is_native
+
+
+@pytest.mark.parametrize("count", [33, 300, 5000])
+def test_keys_that_differ_in_their_last_bytes_alone_are_in_order(count: int) -> None:
+    def ordered(x: np.ndarray):
+        return np.argsort(x, kind="stable")
+
+    rng = np.random.default_rng(0)
+    near = np.arange(count - 1)[::-1]
+    cases = [
+        np.concatenate([1.0 + near * 2.0**-50, [1e300]]), np.concatenate([[-1e300], 1.0 + near // 3 * 2.0**-50]),
+        np.concatenate([near % 50 + 2**40, [0]]), np.concatenate([near - 2**62, [2**62]]),
+        rng.random(count), rng.standard_normal(count), np.exp(rng.uniform(-700, 700, count)),
+        np.where(rng.random(count) < 0.3, np.nan, rng.random(count)), np.where(rng.random(count) < 0.5, -0.0, 0.0),
+        np.where(rng.random(count) < 0.1, -np.inf, rng.integers(0, 5, count) * 1e-320),
+        rng.integers(0, 2**63, count).astype(np.uint64) * np.uint64(2), np.arange(count)[::-1] * 1.0,
+        rng.standard_normal(count).astype(np.float32), rng.integers(-(2**62), 2**62, count),
+    ]  # fmt: skip
+    scripted = flambeau.script(ordered)
+    for x in cases:
+        assert np.array_equal(scripted(x), np.argsort(x, kind="stable"))

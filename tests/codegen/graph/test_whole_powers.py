@@ -104,3 +104,16 @@ def f(x: Tensor, y: Tensor):
             y = flambeau.zeros(len(x), dtype=flambeau.float64)
             function(flambeau.tensor(x), y)
             assert [v.hex() for v in y.tolist()] == [(v**power).hex() for v in x.tolist()]
+
+
+def test_squares_are_products_where_exactness_is_not_asked_for() -> None:
+    def squares(x: np.ndarray):
+        y = np.empty_like(x)
+        for i in range(len(x)):
+            y[i] = (x[i] - 0.5) ** 2
+        return y
+
+    x = np.random.default_rng(5).random(20_000)  # of so many, `pow` gives a dozen that are no products
+    function = flambeau.script(squares, fastmath=True)
+    for _ in range(3):
+        assert np.array_equal(function(x), (x - 0.5) * (x - 0.5))

@@ -2,7 +2,8 @@
 
 Elements become keys, which are compared as ints without a sign: equal elements have equal keys, and nan has one
 above all. Lines are sorted by the bytes of their keys, the lowest first, short ones by insertion; equal keys keep
-their order.
+their order. Of the bytes the upper ones come first, as many as tell most of so many keys apart: what is left is done by
+insertion, and all over again with every byte where that would take long.
 """
 
 from __future__ import annotations
@@ -33,11 +34,15 @@ NAN: Final = {"float32": (1 << 32) - 1, "float64": -1}
 FEW: Final = 32
 """Elements that are sorted by insertion, and as many that are picked out of others one by one."""
 _LOWEST: Final = -(1 << 63)
+_SPARE_BITS: Final = 8
+"""Bits of a key beside those that so many keys need at least, before the rest is left to insertion."""
 
 
 def add_order(m: ModuleBuilder) -> None:
     """Add `ORDER` and `FIRST`."""
     _add_insert(m)
+    _add_by_bytes(m)
+    _add_settle(m)
     f = m.function(
         f"ptr {ORDER}", "ptr line", "i64 step", "i64 count", "i64 kind", "i64 flip", "ptr scratch", exported=True
     )
@@ -57,8 +62,25 @@ def add_order(m: ModuleBuilder) -> None:
             pair = f.at(scratch, f.op("shl", k, 1))
             f.call("insert_pair", scratch, k, f.word_of(pair, 0), f.word_of(pair, 1))
         f.ret(scratch)
-    _sort_by_bytes(f, f.load(differing))
+    _sort(f, f.load(differing))
     _add_first(m)
+
+
+def _sort(f: FunctionBuilder, differing: Value) -> None:
+    """Sort the pairs by the upper bytes in which keys differ, then by insertion, and return them."""
+    *_, count, _, _, scratch = f.parameters
+    second = f.at(scratch, f.op("shl", count, 1))
+    f.return_if(f.compare("eq", differing, 0), scratch)
+    f.declare("declare i64 @llvm.ctlz.i64(i64, i1)")
+    above, absent = (f.define(f"call i64 @llvm.ctlz.i64(i64 {v}, i1 true)", "i64") for v in (differing, count))
+    spare = f.op("sub", f.op("add", absent, -1 - _SPARE_BITS), above)
+    first = f.op("lshr", f.pick(f.compare("sgt", spare, 0), spare, 0), 3)
+    below = f.op("sub", f.op("shl", f.typed(1, "i64"), f.op("shl", first, 3)), 1)
+    upper = f.call("sort_by_bytes", scratch, second, count, differing, first)
+    f.return_if(f.compare("eq", f.op("and", differing, below), 0), upper)
+    f.return_if(f.call("settle_pairs", upper, count, f.op("shl", count, 1)), upper)
+    other = f.pick(f.compare("eq", upper, scratch), second, scratch, "ptr")
+    f.ret(f.call("sort_by_bytes", upper, other, count, differing, 0))
 
 
 def _each_key(f: FunctionBuilder, body: Callable[[Value, Value], None]) -> None:
@@ -140,18 +162,54 @@ def _add_insert(m: ModuleBuilder) -> None:
     f.ret()
 
 
-def _sort_by_bytes(f: FunctionBuilder, differing: Value) -> None:
-    """Sort the pairs by each byte in which keys differ, and return them."""
-    *_, count, _, _, scratch = f.parameters
-    source = f.variable(scratch)
-    target = f.variable(f.at(scratch, f.op("shl", count, 1)))
+def _add_settle(m: ModuleBuilder) -> None:
+    """``settle_pairs(pairs, count, most)``: whether pairs that nearly are in order could be put so by moving about so
+    many; equal keys keep their order.
+    """
+    f = m.function("i1 settle_pairs", "ptr pairs", "i64 count", "i64 most")
+    pairs, count, most = f.parameters
+    moved = f.variable(0)
+    with f.loop(f.op("sub", count, 1)) as before:
+        here = f.at(pairs, f.op("shl", f.op("add", before, 1), 1))
+        key = f.word_of(here, 0)
+        with f.when(f.compare("ugt", f.word_of(here, -2), key)):
+            index, at = f.word_of(here, 1), f.variable(before)
+            head, test, down, done = (f.label(n) for n in ("down", "test", "shift", "settled"))
+            f.start(head)
+            to = f.at(pairs, f.op("shl", f.load(at), 1))
+            f.set_word(to, 2, f.word_of(to, 0))
+            f.set_word(to, 3, f.word_of(to, 1))
+            f.store(moved, f.op("add", f.load(moved), 1))
+            f.branch_if(f.compare("sgt", f.load(at), 0), test, down)
+            f.start(down, falls_through=False)
+            f.store(at, f.op("sub", f.load(at), 1))
+            f.branch(done)
+            f.start(test, falls_through=False)
+            f.store(at, f.op("sub", f.load(at), 1))
+            above = f.word_of(f.at(pairs, f.op("shl", f.load(at), 1)), 0)
+            f.branch_if(f.compare("ugt", above, key), head, done)
+            f.start(done, falls_through=False)
+            freed = f.at(pairs, f.op("shl", f.op("add", f.load(at), 1), 1))
+            f.set_word(freed, 0, key)
+            f.set_word(freed, 1, index)
+            f.return_if(f.compare("ugt", f.load(moved), most), 0)
+    f.ret(1)
+
+
+def _add_by_bytes(m: ModuleBuilder) -> None:
+    """``sort_by_bytes(pairs, other, count, differing, first)``: the pairs in order of the bytes of their keys from one
+    on, there or in other memory of that size; ``differing``: the bits in which keys differ.
+    """
+    f = m.function("ptr sort_by_bytes", "ptr pairs", "ptr other", "i64 count", "i64 differing", "i64 first")
+    pairs, other, count, differing, first = f.parameters
+    source, target = f.variable(pairs), f.variable(other)
     counters = f.slot("[256 x i64]", 16)
 
     def place_of(pair: Value, shift: Value) -> Value:
         return f.at(counters, f.op("and", f.op("lshr", f.word_of(pair, 0), shift), 255))
 
-    with f.loop(8) as number:
-        shift = f.op("shl", number, 3)
+    with f.loop(f.op("sub", f.typed(8, "i64"), first)) as number:
+        shift = f.op("shl", f.op("add", number, first), 3)
         with f.when(f.compare("ne", f.op("and", f.op("lshr", differing, shift), 255), 0)):
             old, new = f.load(source, "ptr"), f.load(target, "ptr")
             f.clear(counters, 256)

@@ -16,6 +16,7 @@ from flambeau.frontend.emit.builtins import builtin_ordering as ordering
 from flambeau.frontend.emit.builtins import iterables, mapped_iterables, reversed_iterables
 from flambeau.frontend.emit.builtins.builtin_types import CASTS, DeviceClass
 from flambeau.frontend.emit.builtins.class_tests import emit_issubclass
+from flambeau.frontend.emit.builtins.combinatorics_forms import COMBINATORICS
 from flambeau.frontend.emit.builtins.decorators import DECORATORS
 from flambeau.frontend.emit.builtins.functional_forms import FUNCTIONAL_FORMS
 from flambeau.frontend.emit.builtins.lazy_search import ALL_FORM, ANY_FORM
@@ -188,6 +189,7 @@ BUILTINS: Final[dict[Any, Sugared]] = {
     **{cls: AutocastClass(cls) for cls in (autocast, CpuAutocast, CudaAutocast)},
     OrderedDict: FormValue("dict", forms.emit_dict),
     **NOT_IN_PROGRAMS,
+    **COMBINATORICS,
     deque: DEQUE,
     cmath.polar: OperatorValue("python::polar"),
     cmath.rect: OperatorValue("python::rect"),

@@ -40,7 +40,7 @@ INSTEAD: Final[dict[str, tuple[ModuleType, dict[str, str]]]] = {
         "{code}", "sorted(a + b)", of="list(heapq.merge(sorted(a), sorted(b)))", given="a: list[int], b: list[int]",
     )}),
     "itertools": (itertools, {
-        "product": "a loop in a loop", "chain": instead(
+        "chain": instead(
             "one loop after the other, or {code} of two lists", "a + b", of="list(itertools.chain(a, b))",
             given="a: list[int], b: list[int]",
         ),
@@ -49,8 +49,7 @@ INSTEAD: Final[dict[str, tuple[ModuleType, dict[str, str]]]] = {
             given="x: list[int], a: int = 0, b: int = 2",
         ),
         "count": "while True with a number that grows",
-        "combinations": "loops over indexes: for i in range(n), for j in range(i + 1, n)",
-        "permutations": "loops over indexes, with a test that they differ",
+        "combinations_with_replacement": "loops over indexes: for i in range(n), for j in range(i, n)",
         "accumulate": "a loop that appends what it has so far",
         "zip_longest": "a loop over the indexes of the longer one",
     }),

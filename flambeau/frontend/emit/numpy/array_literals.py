@@ -20,7 +20,8 @@ from flambeau.frontend.trees.tree_views import Expr, ListLiteral, Starred, Tuple
 from flambeau.ir.graph import Value
 from flambeau.schema.dtype import DType, bool_, complex128, float64, from_numpy_dtype, int64
 from flambeau.schema.element_type import kinds_of
-from flambeau.schema.types import BOOL, COMPLEX, FLOAT, INT, ListType, Type
+from flambeau.schema.subtype import unify_all
+from flambeau.schema.types import BOOL, COMPLEX, FLOAT, INT, ListType, Type, UnionType
 from flambeau.util.errors import CompileError
 from flambeau.util.record import dataclass
 from flambeau.util.source import SourceRange
@@ -128,4 +129,6 @@ def _as_written(e: Emitter, tree: Expr, items: Nested) -> Value:
     values: Sequence[Value] = [_as_written(e, t, item) for t, item in zip(tree.items, items, strict=True)]
     if isinstance(tree, TupleLiteral):
         return pack_tuple(e, values)
-    return list_of(e, tree.range, values, None)
+    element = unify_all([v.static_type for v in values], default_to_union=True)
+    # numbers beside what may be one are no list of mixed items, of which `list_of` would warn
+    return list_of(e, tree.range, values, ListType(element) if isinstance(element, UnionType) else None)

@@ -31,8 +31,6 @@ from flambeau.util.source import SourceRange
 
 NOT_HERE: Final = "arrays have no {name} in programs: {instead}"
 INSTEAD: Final = {
-    "view": instead("{code} converts, ", "x.astype(np.int64)", given="x: np.ndarray", shown="x.astype(dtype)")
-    + instead("{code} gives other sizes", "x.reshape(1, -1)", given="x: np.ndarray", shown="x.reshape(...)"),
     "resize": "write x = np.zeros(...), and copy what is kept",
     "partition": instead("write {code}", "x.sort()", of="np.partition(x, (0, 1, 2))", given="x: np.ndarray", gives="x"),
     "tobytes": "return the array, and call it outside",
@@ -41,6 +39,9 @@ INSTEAD: Final = {
     ),
     "ptp": instead("write {code}", "x.max() - x.min()", of="np.ptp(x)", given="x: np.ndarray"),
 }
+VIEWED: Final = (
+    "view takes a dtype that is written out: x.view(np.int64) reads the same bytes, x.astype(np.int64) converts"
+)
 FLAT: Final = "x.flat is gone over by loops and read by places here: write x.ravel() for the array of all elements"
 OUTSIDE: Final = "call it outside and pass the result in"
 _NUMPYS_KEYWORDS: Final = {"dim": "axis", "keepdim": "keepdims", "unbiased": "ddof", "correction": "ddof"}
@@ -146,6 +147,19 @@ def _astype(c: Call) -> Value:
     return result
 
 
+def _view(c: Call) -> Value:
+    """The same memory, read as another dtype where one is given."""
+    code = c.arguments.get("dtype")
+    if code is None:
+        return c.op("alias", c.array)
+    constant = constant_int(code)
+    if constant is None or not is_number(code.static_type):
+        raise CompileError(VIEWED, c.where)
+    result = call_operator(c.e, c.where, "aten::view", [c.array], [Given(code, c.where, "dtype")])
+    result.set_type(array_of(by_code(constant), dtype_and_rank(c.array, c.where)[1]))
+    return result
+
+
 def _dot(c: Call) -> Value:
     left, right = arrays.promoted(c.e, c.where, [c.array, c.arguments["b"]])
     ranks = [0 if is_number(v.static_type) else dtype_and_rank(v, c.where)[1] for v in (left, right)]
@@ -247,7 +261,7 @@ METHODS: Final[dict[str, tuple[tuple[str, ...], Method]]] = {
     "diagonal": ((), lambda c: c.op("diagonal", c.array)),
     "conj": ((), _conj), "conjugate": ((), _conj),
     "searchsorted": (("v", "side"), _searchsorted),
-    "take": (("indices", "axis"), _take),
+    "take": (("indices", "axis"), _take), "view": (("dtype",), _view),
 }  # fmt: skip
 """Each method with its parameters in order, and what it is."""
 SORTED: Final = _sorted
@@ -266,10 +280,10 @@ class ArrayMethod(Builtin):
     name: str
 
     def call_tree(self, e: Emitter, tree: Apply, hint: Type | None) -> Sugared | None:
-        """`x.astype(float)`, `x.sum(dtype=int)`: Python's types name dtypes."""
+        """`x.astype(float)`, `x.view("int32")`, `x.sum(dtype=int)`: Python's types name dtypes."""
         if any(k.name == "dtype" for k in tree.keywords):
             return with_dtype(e, tree, self.call)
-        if self.name != "astype" or len(tree.args) != 1 or tree.keywords:
+        if self.name not in ("astype", "view") or len(tree.args) != 1 or tree.keywords:
             return None
         code = dtype_named(e, tree.args[0])
         return None if code is None else self.call(e, tree.callee.range, [Given(code, tree.args[0].range)], ())

@@ -30,6 +30,7 @@ from flambeau.program.classes import ClassDefinition
 from flambeau.schema import registry
 from flambeau.schema.array_type import ArrayType
 from flambeau.schema.device import CPU
+from flambeau.schema.element_type import holds_elements
 from flambeau.schema.match import fits
 from flambeau.schema.opaque_type import OpaqueType
 from flambeau.schema.set_type import SetType
@@ -52,6 +53,7 @@ from flambeau.schema.types import (
     TensorType,
     TupleType,
     Type,
+    is_number,
 )
 from flambeau.tensor.opaque_objects import METHODS
 from flambeau.util.source import SourceRange
@@ -251,7 +253,9 @@ def _operator(where: SourceRange, value: Value, name: str) -> Sugared | None:
     type_ = value.static_type
     if any(_takes(definition.schema.arguments, type_) for definition in registry.overloads(kind)):
         return OperatorValue(kind, Given(value, where))
-    if name in PYTHON_METHODS.get(type(type_), ()):
+    if name == "conj" and is_number(type_) and holds_elements(type_):  # a method of NumPy's numbers alone
+        name = "conjugate"
+    if any(name in names for kind, names in PYTHON_METHODS.items() if isinstance(type_, kind)):
         return OperatorValue(f"python::{name}", Given(value, where))
     return None
 

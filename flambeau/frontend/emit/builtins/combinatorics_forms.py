@@ -1,0 +1,95 @@
+"""`itertools.product`, `combinations` and `permutations` in programs: generators of `library.combinatorics`.
+
+for i, j in product(range(n), range(m))     →    library.index_loops.ndindex_2(n, m), inlined where the loop is
+for a, b in combinations(x, 2)              →    library.combinatorics.combinations_2 of a list of the items
+"""
+
+from __future__ import annotations
+
+import itertools
+from functools import partial
+from typing import Any, Final
+
+from flambeau.frontend.emit.builtins.iterables import RangeValue
+from flambeau.frontend.emit.schema_matching import call_operator
+from flambeau.frontend.emit.values.container_methods import listed
+from flambeau.frontend.emit.values.simple_value import SimpleValue
+from flambeau.frontend.emit.values.sugared import Emitter, FormValue, Given, Sugared
+from flambeau.frontend.library import combinatorics, index_loops
+from flambeau.frontend.trees.tree_views import Apply, Const, Expr, Starred
+from flambeau.ir.graph import Value
+from flambeau.schema.types import ListType, Type
+from flambeau.util.errors import CompileError
+from flambeau.util.source import SourceRange
+
+MOST: Final = 3
+ARGUMENTS: Final = "itertools.{name} takes {wanted} in programs: write loops within each other"
+_SEVERAL: Final = f"one to {MOST} things to go over, or repeat=2 of one, written out,"
+_SUBSETS: Final = f"what it picks from, and how many, 2 or {MOST}, written out,"
+
+
+def _emit_product(e: Emitter, tree: Apply, hint: Type | None) -> Sugared:
+    where, times = tree.callee.range, _times(tree)
+    sources = [e.sugared(a) for a in tree.args] * times
+    ends = [end for end in map(_end, sources) if end is not None]
+    if len(ends) == len(sources):
+        return _generator(e, where, f"ndindex_{len(ends)}", ends)
+    pools = [_pool(e, a.range, source) for a, source in zip(tree.args, sources, strict=False)]
+    return _generator(e, where, f"product_{len(sources)}", pools * times)
+
+
+def _times(tree: Apply) -> int:
+    """How often a product goes over its arguments. Raises CompileError where these are not written out."""
+    keywords = {k.name: k.value for k in tree.keywords}
+    repeat = _literal(keywords.pop("repeat", None), 1)
+    is_written = not keywords and not any(isinstance(a, Starred) for a in tree.args)
+    if repeat is None or not is_written or not 1 <= len(tree.args) * repeat <= MOST:
+        raise CompileError(ARGUMENTS.format(name="product", wanted=_SEVERAL), tree.callee.range)
+    return repeat
+
+
+def _emit_subsets(name: str, e: Emitter, tree: Apply, hint: Type | None) -> Sugared:
+    where, keywords = tree.callee.range, {k.name: k.value for k in tree.keywords}
+    count = _literal(tree.args[1] if len(tree.args) == 2 else keywords.pop("r", None), None)
+    is_written = len(tree.args) in (1, 2) and not isinstance(tree.args[0], Starred)
+    if keywords or not is_written or count is None or not 2 <= count <= MOST:
+        raise CompileError(ARGUMENTS.format(name=name, wanted=_SUBSETS), where)
+    source = e.sugared(tree.args[0])
+    end = _end(source)
+    if end is not None and name == "combinations":
+        return _generator(e, where, f"index_combinations_{count}", [end])
+    return _generator(e, where, f"{name}_{count}", [_pool(e, tree.args[0].range, source)])
+
+
+def _literal(tree: Expr | None, absent: int | None) -> int | None:
+    """The int that a tree is; None for another tree."""
+    if tree is None:
+        return absent
+    return tree.value if isinstance(tree, Const) and type(tree.value) is int else None
+
+
+def _end(source: Sugared) -> Value | None:
+    """Where a range from 0 by 1 ends; None for anything else."""
+    return source.stop if isinstance(source, RangeValue) and source.start is None and source.step is None else None
+
+
+def _pool(e: Emitter, where: SourceRange, source: Sugared) -> Value:
+    """The items as they are now, in a list of their own."""
+    items = listed(e, where, source)
+    assert isinstance(items.static_type, ListType)
+    is_own = not isinstance(source, SimpleValue) or source.value is not items
+    return items if is_own else call_operator(e, where, "aten::list", [items])
+
+
+def _generator(e: Emitter, where: SourceRange, name: str, values: list[Value]) -> Sugared:
+    python: Any = getattr(combinatorics, name, None) or getattr(index_loops, name)
+    result: Sugared = e.wrap(python, where).call(e, where, [Given(v, where) for v in values], ())
+    return result
+
+
+COMBINATORICS: Final[dict[Any, Sugared]] = {
+    itertools.product: FormValue("product", _emit_product),
+    itertools.combinations: FormValue("combinations", partial(_emit_subsets, "combinations")),
+    itertools.permutations: FormValue("permutations", partial(_emit_subsets, "permutations")),
+}
+"""What these are in a program."""
