@@ -33,7 +33,7 @@ from flambeau.autodiff.list_values import (
 from flambeau.autodiff.not_differentiable import NotDifferentiableError
 from flambeau.autodiff.operator_gradients import list_gradients
 from flambeau.autodiff.scope import Saved
-from flambeau.autodiff.writes import Writes
+from flambeau.autodiff.writes import CAST, Writes, is_list_cast
 from flambeau.ir import constants
 from flambeau.ir.graph import Graph, Node, Value
 from flambeau.schema.rule_tables import RuleTable
@@ -64,8 +64,10 @@ class Lists:
         self._roots: dict[Value, Value] = {}
         self.start: Node | None = None
         """Before it go the shadows of what the outermost block makes."""
-        for value in relevant:
-            if isinstance(value.static_type, ListType) and (writes.has_writers(value) or _has_items_read(value)):
+        lists = [value for value in relevant if isinstance(value.static_type, ListType)]
+        read = {_before_casts(value) for value in lists if _has_items_read(value)}
+        for value in lists:
+            if writes.has_writers(value) or _before_casts(value) in read:
                 self._roots[value] = _root_of(value, writes)
 
     def __contains__(self, value: Value) -> bool:
@@ -134,10 +136,21 @@ def _has_items_read(value: Value) -> bool:
     return any(use.user.op == "aten::__getitem__" and use.offset == 0 for use in value.uses())
 
 
+def _before_casts(value: Value) -> Value:
+    """The list that casts give as it is."""
+    node = value.defining_node
+    while node is not None and is_list_cast(node):
+        value = node.operand(0)
+        node = value.defining_node
+    return value
+
+
 def _root_of(value: Value, writes: Writes) -> Value:
     """Where a list is made. Raises NotDifferentiableError for one that is changed in ways that are not known here."""
     node = value.defining_node
-    while node is not None and node.op in list_changes and value.static_type == node.operand(0).static_type:
+    while node is not None and (
+        is_list_cast(node) or (node.op in list_changes and value.static_type == node.operand(0).static_type)
+    ):
         value = node.operand(0)
         node = value.defining_node
     if not has_real_items(value.static_type):
@@ -159,6 +172,11 @@ def _place(value: Value) -> int | None:
     """The place that a constant says, counted from the front, or -1."""
     index = constants.constant_value(value) if constants.is_constant(value) else None
     return index if isinstance(index, int) and index >= -1 else None
+
+
+@list_changes(CAST)
+def _seen_differently(lists: Lists, node: Node, totals: Totals) -> None:
+    """The list and what it is seen as have one shadow."""
 
 
 @list_changes("aten::append")

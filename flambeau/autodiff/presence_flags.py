@@ -34,7 +34,7 @@ from flambeau.autodiff.writes import writes_first
 from flambeau.ir import constants
 from flambeau.ir.constants import insert_constant
 from flambeau.ir.graph import Block, Graph, Node, Value
-from flambeau.schema.types import BOOL, ListType
+from flambeau.schema.types import BOOL, INT, ListType
 from flambeau.util.record import dataclass
 
 Flag = bool | Value
@@ -171,13 +171,27 @@ class _Flags:
         bools, graph = self._lists[self._presences.place(node.operand(0))], self._graph
         operands = [bools, *node.operands[1:]]
         if takes_item(node):
-            operands[-1] = self._inserted(self.of(operands[-1]))
+            added = operands[-1]
+            is_list = added.static_type == node.operand(0).static_type
+            operands[-1] = self._bools(added) if is_list else self._inserted(self.of(added))
             graph.insert(node.op, operands, [_BOOLS] if node.results else [])
         elif not node.results:
             graph.insert(node.op, operands, [])
         else:
             self._set(node.result(), graph.insert(node.op, operands, [BOOL]).result())
         return True
+
+    def _bools(self, items: Value) -> Value:
+        """The list of bools of a list whose items are put into another."""
+        own, maker = self._lists.get(self._presences.place(items)), constructed(items, self._presences)
+        if own is not None:
+            return own
+        if maker is not None:
+            flags = [self._inserted(self.of(v)) for v in maker.operands]
+            return self._graph.insert("prim::ListConstruct", flags, [_BOOLS]).result()
+        one = self._graph.insert("prim::ListConstruct", [self._inserted(self.of(items))], [_BOOLS]).result()
+        count = self._graph.insert("aten::len", [items], [INT]).result()
+        return self._graph.insert("aten::mul", [one, count], [_BOOLS]).result()
 
     def _branch(self, node: Node) -> None:
         start, ends, results = self._memory, [], node.results

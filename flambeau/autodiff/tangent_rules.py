@@ -36,8 +36,7 @@ of_lists(
     "aten::Delete", "aten::sum",
 )(_no_names)  # fmt: skip
 linear(
-    "prim::ListConstruct", "prim::ListUnpack", "prim::TupleConstruct", "prim::TupleUnpack", "prim::unchecked_cast",
-    "prim::tolist",
+    "prim::ListConstruct", "prim::ListUnpack", "prim::TupleConstruct", "prim::TupleUnpack", "prim::tolist",
 )(_no_names)  # fmt: skip
 
 
@@ -48,6 +47,7 @@ def _declare(table: RuleTable[Callable[[], tuple[str, ...]]], names: tuple[str, 
     table(*operators)(operand_names)
 
 
+_declare(linear, ("x",), "prim::unchecked_cast")
 _declare(linear, ("tensors",), "aten::cat", "aten::concat", "aten::concatenate", "aten::stack")
 _declare(linear, ("self", "values"), "aten::index_put", "aten::index_put_")
 _declare(

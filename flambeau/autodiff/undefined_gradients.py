@@ -62,11 +62,12 @@ def without(graph: Graph, seeds: int, missing: Collection[int]) -> WayBack:
 
 
 def _replace(graph: Graph, missing: list[Value], present: list[Value]) -> None:
-    """Put `prim::AutogradZero` in the place of what comes from missing gradients, where it is added or given."""
+    """Put `prim::AutogradZero` in the place of what comes from missing gradients, where it is added to what comes from
+    others, or given. Sums of nothing else stay: other operators may take them, which know of numbers alone."""
     gone = dependent(graph, missing) - dependent(graph, present)
-    sums: list[Node] = [n for n in graph.listed_nodes() if n.op == ADD]
+    sums: list[Node] = [n for n in graph.listed_nodes() if n.op == ADD and n.result() not in gone]
     for node in [*sums, graph.body.return_node]:
         for number, value in enumerate(node.operands):
-            if value in gone and value.defining_node not in sums:
+            if value in gone:
                 with graph.inserting(node):
                     node.replace_operand(number, undefined(graph))

@@ -22,6 +22,8 @@ from flambeau.ir.walk import ancestor_in
 from flambeau.schema.rule_tables import RuleTable
 from flambeau.schema.types import ListType, TensorType, without_refinement
 
+CAST: Final = "prim::unchecked_cast"
+
 
 class Writes:
     """The writes of a graph."""
@@ -171,9 +173,16 @@ def list_root(value: Value) -> Value:
     return value
 
 
+def is_list_cast(node: Node | None) -> bool:
+    """Whether a node gives a list as it is, seen as one that is no None or no list of others."""
+    return node is not None and node.op == CAST and isinstance(node.operand(0).static_type, ListType)
+
+
 def _gives_back(node: Node) -> bool:
-    """Whether a node changes a list, its first operand, and gives it back."""
+    """Whether a node gives a list, its first operand, back, as it is or changed."""
     definition = node.definition
+    if is_list_cast(node):
+        return True
     if definition is None or not definition.schema.is_mutable or len(node.results) != 1:
         return False
     type_ = node.operand(0).static_type

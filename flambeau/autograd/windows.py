@@ -85,7 +85,7 @@ class Window:
     def _shown(self, array: Any) -> Any:
         """The view's elements of an array as large as the base, which lies row-major."""
         item = array.itemsize
-        if not array.size:
+        if not array.size or 0 in self.view_sizes:
             return array.reshape(-1)[:0].reshape(self.view_sizes)
         strides = [s * item for s in self._view_strides]
         return np.ndarray(self.view_sizes, array.dtype, array, self._first * item, strides)

@@ -18,24 +18,30 @@ import numpy as np
 
 from flambeau.executor.options import Options
 from flambeau.frontend.closures.template import Template
+from flambeau.frontend.emit.builtins.library_functions import ARRAY_LIBRARY, ARRAY_MAKERS
+from flambeau.frontend.emit.numpy.index_tricks import index_trick
 from flambeau.frontend.emit.numpy.numpy_creation import PARAMETERS, makes_array
 from flambeau.frontend.emit.numpy.random_functions import RANDOM_FUNCTIONS
 from flambeau.frontend.scopes.array_annotations import may_name_arrays, names_array
 from flambeau.frontend.scopes.named_objects import python_value
 from flambeau.frontend.scopes.type_annotations import type_of_tree
 from flambeau.frontend.source.python_source import NameScope, innermost_function
-from flambeau.frontend.trees.tree_views import Apply, Select
+from flambeau.frontend.trees.tree_views import Apply, Select, Subscript
 from flambeau.jit.array_function import ArrayFunction
 from flambeau.jit.modules.module_classes import ModuleClasses
 from flambeau.jit.resolver import PythonResolver, compile_python_function
 from flambeau.jit.unannotated import reads_arrays
 from flambeau.schema.array_type import array_of, holds_tensors
 from flambeau.schema.dtype import DType, bool_, complex128, float64, int64, uint8, uint32, uint64
-from flambeau.schema.types import NamedType, OptionalType, TensorType, Type
+from flambeau.schema.types import FLOAT, INT, NamedType, OptionalType, TensorType, Type
 from flambeau.util.errors import CompileError
 
-_MAKERS: Final = frozenset(function.__name__ for function in (*PARAMETERS, *RANDOM_FUNCTIONS))
-"""The functions of NumPy that make arrays, by name."""
+_MAKERS: Final = frozenset(
+    function.__name__
+    for function in (*PARAMETERS, *RANDOM_FUNCTIONS, *ARRAY_MAKERS, *ARRAY_LIBRARY)
+    if not any(hasattr(kind, function.__name__) for kind in (list, str, dict, set))
+) | {"r_", "c_", "mgrid", "ogrid", "ix_"}
+"""The functions of NumPy that give arrays, by name, but those whose names are methods of Python's containers."""
 _USUAL: Final = (
     (float64, 1), (float64, 2), (int64, 1), (int64, 2), (float64, 3), (bool_, 2), (bool_, 1), (complex128, 1),
     (complex128, 2), (uint64, 1), (uint8, 1), (uint8, 2), (uint32, 1),
@@ -96,8 +102,10 @@ def _makes_or_reads(template: Template, inner: types.FunctionType) -> bool:
         return False
     if reads_arrays(inner):
         return True
-    calls = (node.callee for statement in template.tree.body for node in statement.walk() if isinstance(node, Apply))
-    return any(isinstance(c, Select) and _may_make_array(python_value(c, resolver)) for c in calls)
+    nodes = [node for statement in template.tree.body for node in statement.walk()]
+    named = [node.callee for node in nodes if isinstance(node, Apply)]
+    named += [node.value for node in nodes if isinstance(node, Subscript)]
+    return any(isinstance(tree, Select) and _may_make_array(python_value(tree, resolver)) for tree in named)
 
 
 def _takes_tensors(template: Template) -> bool:
@@ -110,7 +118,10 @@ def _takes_tensors(template: Template) -> bool:
 
 
 def _may_make_array(value: Any) -> bool:
-    return makes_array(value) or (callable(value) and value in RANDOM_FUNCTIONS and value is not np.random.seed)
+    if makes_array(value) or index_trick(value) is not None:
+        return True
+    is_of_library = callable(value) and (value in ARRAY_MAKERS or value in ARRAY_LIBRARY)
+    return is_of_library or (callable(value) and value in RANDOM_FUNCTIONS and value is not np.random.seed)
 
 
 def _check(function: ArrayFunction, declared: Mapping[str, Type]) -> None:
@@ -131,6 +142,21 @@ def _check(function: ArrayFunction, declared: Mapping[str, Type]) -> None:
     ranks, messages = ({rank for rank, _ in furthest}, {error.message for _, error in furthest})
     if len(declared) == 1 or (len(ranks) > 1 and len(messages) == 1):
         raise furthest[0][1]
+
+
+def means_arrays(function: ArrayFunction) -> bool:
+    """Whether a function without annotations has a meaning where its first argument is an array, of the usual dtypes
+    and ranks, and the others are arrays too, or numbers.
+    """
+    first, *rest = [p.name for p in function.tree.decl.params if p.annotation is None]
+    for dtype, rank in _USUAL[:4]:
+        for other in (array_of(dtype, rank), FLOAT, INT) if rest else (INT,):
+            try:
+                function.compiled_for({first: array_of(dtype, rank), **dict.fromkeys(rest, other)})
+            except CompileError:
+                continue
+            return True
+    return False
 
 
 def with_arrays(type_: Type, dtype: DType, rank: int) -> Type:

@@ -13,6 +13,7 @@ from flambeau.executor.executor import Executor
 from flambeau.executor.options import BackendName, Options
 from flambeau.frontend.source.python_source import innermost_function
 from flambeau.frontend.trees.function_conversion import get_tree
+from flambeau.jit.array_function import ArrayFunction
 from flambeau.jit.array_meaning import Meaning, meaning_of
 from flambeau.jit.arrays_or_tensors import ArraysOrTensors
 from flambeau.jit.classes.script_class import define, let_instances_be_met, script_class
@@ -20,7 +21,7 @@ from flambeau.jit.classes.script_instances import ScriptInstance
 from flambeau.jit.containers import ScriptDict, ScriptList
 from flambeau.jit.disabled import is_disabled
 from flambeau.jit.function import ScriptFunction
-from flambeau.jit.functions_of_arrays import array_function, function_by_call
+from flambeau.jit.functions_of_arrays import array_function, function_by_call, means_arrays
 from flambeau.jit.modules.module_classes import ModuleClasses
 from flambeau.jit.modules.old_style import ScriptModule
 from flambeau.jit.modules.prepared import METHOD as SUBSTITUTE
@@ -282,8 +283,9 @@ def script_function(
         try:
             function = _of_tensors(fn, meaning, names)
         except CompileError as error:
-            if is_open and _is_by_call_alone(fn, meaning, error):
-                return function_by_call(fn, CLASSES, options)
+            of_calls = function_by_call(fn, CLASSES, options) if is_open else None
+            if of_calls is not None and _is_by_call_alone(fn, meaning, error, of_calls):
+                return of_calls
             raise
     executor = None if options == Options() else Executor(function, options)
     inner = innermost_function(fn)
@@ -306,6 +308,10 @@ def _of_tensors(fn: Callable[..., Any], meaning: Meaning, names: Callable[[str],
         return compile_python_function(fn, CLASSES, names=names)
 
 
-def _is_by_call_alone(fn: Callable[..., Any], meaning: Meaning, error: CompileError) -> bool:
+def _is_by_call_alone(
+    fn: Callable[..., Any], meaning: Meaning, error: CompileError, of_calls: ArrayFunction
+) -> bool:
     """Whether a function without annotations that is refused for tensors may be one of what calls bring."""
-    return may_mean_arrays(fn) or (meaning is not Meaning.TENSORS and is_refused_as_tensor(fn, error))
+    if may_mean_arrays(fn):
+        return True
+    return meaning is not Meaning.TENSORS and (is_refused_as_tensor(fn, error) or means_arrays(of_calls))

@@ -12,7 +12,7 @@ from typing import Any
 from flambeau.ops.families.opaque import declare
 from flambeau.ops.families.rules import same_dtype
 from flambeau.ops.families.samples import longs, sample
-from flambeau.ops.indexing import BAD_DTYPE, index_kernel, index_shape
+from flambeau.ops.indexing import BAD_DTYPE, index_shape
 from flambeau.ops.language.declare import declare as declare_of_lists
 from flambeau.schema.dtype import Category, bool_, uint8
 from flambeau.schema.opdef import ErrorSample, Sample, Sizes
@@ -28,7 +28,8 @@ def item_kernel(self: Tensor, indices: Sequence[Tensor | None]) -> Tensor:
     view, rest = part_kernel(self, indices), places_kernel(indices)
     if all(index is None for index in rest):
         return view
-    return wrap(index_kernel(view._array, [None if i is None else i._array for i in rest]))
+    items: Tensor = call("aten::index", view, rest)
+    return items
 
 
 def part_kernel(self: Tensor, indices: Sequence[Tensor | None]) -> Tensor:
@@ -96,7 +97,7 @@ def _part(self: TensorType, indices: Any) -> tuple[Sizes, list[Any]] | None:
 declare(
     "python::item(Tensor(a) self, Tensor?[] indices) -> Tensor(a)",
     kernel=item_kernel,
-    family="indexing",
+    family="composite",
     on_tensors=True,
     dtype=same_dtype,
     shape=_item_shape,
@@ -121,7 +122,7 @@ declare(
 declare(
     "python::part(Tensor(a) self, Tensor?[] indices) -> Tensor(a)",
     kernel=part_kernel,
-    family="indexing",
+    family="composite",
     on_tensors=True,
     dtype=same_dtype,
     shape=_part_shape,

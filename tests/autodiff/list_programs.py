@@ -128,8 +128,31 @@ def sizes_of_numbers(x: Tensor) -> Tensor:
     return y.sum()
 
 
+def _joined(parts: list[Tensor] | None) -> Tensor:
+    if parts is None:
+        return flambeau.zeros(1, dtype=flambeau.float64)
+    return flambeau.stack(parts).sum(0) * parts[-1].sin()
+
+
+def lists_that_may_be_none(x: Tensor) -> Tensor:
+    parts = [x]
+    for _ in range(3):
+        parts.append(_joined(parts).cos() * 0.5)
+    return flambeau.cat(parts).sum()
+
+
+def seen_differently(x: Tensor) -> Tensor:
+    parts = [x.sin()]
+    seen = flambeau.jit.annotate(list[Tensor] | None, parts)
+    assert seen is not None
+    y = flambeau.cat(seen, 0) * 2
+    parts.append(y)
+    seen.append(y * x)
+    return flambeau.cat(seen, 0).sum() + (parts[0] * parts[2]).sum()
+
+
 PROGRAMS = (
     appended_numbers, summed_numbers, repeated_reads, changed_numbers, nested_numbers, as_numbers, parts_of_numbers,
     put_elsewhere, numbers_of_rounds, carried_numbers, chosen_numbers, tensors_read_twice, tensors_chosen,
-    nested_lists_that_grow, sizes_of_numbers,
+    nested_lists_that_grow, sizes_of_numbers, lists_that_may_be_none, seen_differently,
 )  # fmt: skip

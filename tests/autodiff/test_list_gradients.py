@@ -52,3 +52,30 @@ def test_second_derivatives_and_tangents_are_those_of_differences(program: Calla
     np.testing.assert_allclose(value.numpy(), program(x).numpy(), rtol=1e-12)
     np.testing.assert_allclose(tangent.numpy(), differences(program, point).sum(), rtol=1e-6)
     np.testing.assert_allclose(flambeau.jacfwd(scripted)(x).numpy(), differences(program, point), rtol=1e-6, atol=1e-7)
+
+
+def neighbours(x: Tensor, v: Tensor, w: Tensor) -> Tensor:
+    total = (x * v).sum() * 0.1
+    m = v * 1.1
+    u = m[::2]
+    u += w.sum()
+    if x.size(0) > 2:
+        y = m.clone()
+        for i in range(1, m.size(0)):
+            y[i] = (m[i - 1] - m[i]) * w[0]
+        total = total + (y * v.cos()).sum()
+    return total
+
+
+def test_loops_without_rounds_leave_lists_into_which_nothing_goes() -> None:
+    for sizes in ((2, 1), (3, 1), (3, 2)):
+        found = []
+        for function in (neighbours, flambeau.script(neighbours)):
+            draw = np.random.default_rng(4)
+            shapes = (sizes, sizes[1:], sizes[:1])
+            leaves = [flambeau.from_numpy(draw.normal(size=shape)).requires_grad_() for shape in shapes]
+            gradients = grad(function(*leaves), leaves, allow_unused=True)
+            found.append([None if g is None else g.tolist() for g in gradients])
+        assert [g is None for g in found[0]] == [g is None for g in found[1]]
+        for one, other in zip(*found, strict=True):
+            np.testing.assert_allclose(0 if one is None else one, 0 if other is None else other, rtol=1e-12)

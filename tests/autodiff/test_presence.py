@@ -64,6 +64,24 @@ def picked(x: Tensor, w: Tensor, v: Tensor, n: int) -> Tensor:
     return xs[min(n, 2)] * x
 
 
+def extended(x: Tensor, w: Tensor, v: Tensor, n: int) -> Tensor:
+    xs = [x, x.sin()]
+    xs.extend([xs[0] * w, x])
+    joined = flambeau.cat(xs).reshape(-1, x.size(0)).sum(0)
+    for i in range(n):
+        return x * 0.5 + w if i == 1 else x * 0.5
+    return joined * v
+
+
+def added(x: Tensor, w: Tensor, v: Tensor, n: int) -> Tensor:
+    xs = [x]
+    ys = [w, v] if n > 1 else [x]
+    xs += ys
+    if n == 3:
+        return xs[0] * 2.0
+    return flambeau.stack(xs).sum(0)
+
+
 def collected(x: Tensor, w: Tensor, v: Tensor, n: int) -> Tensor:
     xs = [x]
     for i in range(n):
@@ -90,7 +108,7 @@ def pieces(x: Tensor, w: Tensor, v: Tensor, n: int) -> Tensor:
 
 
 PROGRAMS: list[Callable[..., Tensor]] = [
-    branch, early, rounds, nested, turns, picked, collected, elements, pieces,
+    branch, early, rounds, nested, turns, picked, extended, added, collected, elements, pieces,
 ]  # fmt: skip
 
 

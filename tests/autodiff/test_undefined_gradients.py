@@ -153,3 +153,28 @@ with prim::DifferentiableGraph_0 = """
     )
     with pytest.raises(ValueError, match="the node takes 1 values and gives 1, the function of the derivative takes 3"):
         pack_gradient(gradient, next(short.nodes()))
+
+
+def left_early(x: Tensor, v: Tensor, w: Tensor) -> Tensor:
+    m = w * 1.1
+    m.sub_(w.exp())
+    t = v * v
+    for _ in range(x.size(0)):
+        for _ in range(v.size(0)):
+            return (t * t).sum()
+        t = t + w[0] * 0.1
+    return (m * w.cos()).sum()
+
+
+def test_second_derivatives_where_a_gradient_was_not_there() -> None:
+    found = []
+    for function in (left_early, flambeau.script(left_early), flambeau.script(left_early, backend="interpreter")):
+        draw = np.random.default_rng(2)
+        leaves = [flambeau.tensor(draw.uniform(0.2, 1.0, 3), requires_grad=True) for _ in range(3)]
+        first = flambeau.autograd.grad(function(*leaves), leaves, create_graph=True, allow_unused=True)
+        assert [g is None for g in first] == [True, False, True]
+        second = flambeau.autograd.grad((first[1] ** 2).sum(), leaves, allow_unused=True)
+        assert [g is None for g in second] == [True, False, True]
+        found.append(second[1].tolist())
+    assert found[0] == pytest.approx(found[1], rel=1e-12)
+    assert found[0] == pytest.approx(found[2], rel=1e-12)

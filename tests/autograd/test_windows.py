@@ -21,7 +21,7 @@ BASES: dict[str, Callable[[Any], Any]] = {
 VIEWS: dict[str, Callable[[Any], Any]] = {
     "row": lambda y: y[1], "column": lambda y: y[:, 2], "part": lambda y: y[1:3, ::2], "element": lambda y: y[3, 0],
     "all": lambda y: y[...], "turned": lambda y: y.t(), "diagonal": lambda y: y[:3].diagonal(), "none": lambda y: y[4:],
-    "added": lambda y: y[:, None, 1],
+    "added": lambda y: y[:, None, 1], "no columns": lambda y: y[:, 3:], "none of them": lambda y: y[:, 3:].unsqueeze(1),
 }  # fmt: skip
 WRITES: dict[str, Callable[[Any, Any], Any]] = {
     "number": lambda v, w: v.fill_(2.0), "product": lambda v, w: v.mul_(3.0), "sum": lambda v, w: v.add_(w),

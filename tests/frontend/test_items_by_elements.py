@@ -113,3 +113,33 @@ def test_places_out_of_range(backend: str) -> None:
         flambeau.script(write, backend=backend)(flambeau.zeros(2, 2), flambeau.tensor(5))
     with pytest.raises(IndexError, match="index 5 is out of bounds for dimension 0 with size 2"):
         write(flambeau.zeros(2, 2), flambeau.tensor(5))
+
+
+class Kept:
+    """An object that keeps a tensor: whether it writes to it is seen only where its methods are."""
+
+    def __init__(self, first: Tensor):
+        self.first = first
+
+
+def test_items_that_objects_keep_have_gradients() -> None:
+    def reversed_(v: Tensor, i: Tensor) -> Tensor:
+        taken = v[i].sin()
+        kept = Kept(v[i])
+        return (taken * v.cos() + kept.first * 2).sum()
+
+    def one(v: Tensor, i: Tensor) -> Tensor:
+        kept = Kept(v[i[0]])
+        return kept.first * kept.first + v.sum()
+
+    for function in (reversed_, one):
+        for options in ({}, {"backend": "interpreter"}):
+            scripted = flambeau.script(function, **options)
+            assert "python::item" in str(scripted.graph)
+            for _ in range(3):
+                gradients = []
+                for run in (scripted, function):
+                    v = flambeau.tensor([0.5, -1.0, 2.0], dtype=flambeau.float64, requires_grad=True)
+                    total = run(v, flambeau.tensor([2, 0, 1]))
+                    gradients.append(flambeau.autograd.grad(total, v)[0].tolist())
+                assert gradients[0] == pytest.approx(gradients[1], rel=1e-14)

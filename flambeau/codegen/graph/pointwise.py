@@ -71,6 +71,8 @@ def element(definition: OpDef, s: Meaning, arguments: Sequence[Any], types: Sequ
             converted.append(s.cast(value, compute))
         elif value is not None and value is not UNKNOWN and _takes_value(argument.type):
             converted.append(s.const(value, compute))
+        elif value is None and isinstance(argument.type, TensorType):  # an item of a list into which nothing ever goes
+            raise CannotCompileError(f"{definition.name}: nothing is known of argument {argument.name}")
         else:
             converted.append(value)
     value = definition.scalar(s, *converted)

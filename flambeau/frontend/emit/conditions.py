@@ -8,14 +8,14 @@ from __future__ import annotations
 
 import operator
 from collections.abc import Callable
-from typing import Final
+from typing import Any, Final
 
 from flambeau.analysis.effects import own_effect, own_writes
 from flambeau.frontend.emit.attribute_refinement import asked, note, path_of
-from flambeau.frontend.emit.container_subscripts import constant_int
 from flambeau.frontend.emit.frames import Variable
 from flambeau.frontend.emit.schema_matching import call_operator
 from flambeau.frontend.emit.values import magic_methods as magic
+from flambeau.frontend.emit.values.literal_value import LiteralValue, literal_of
 from flambeau.frontend.emit.values.simple_value import SimpleValue
 from flambeau.frontend.emit.values.sugared import Emitter, Sugared
 from flambeau.frontend.scopes.captured_names import Name
@@ -55,6 +55,7 @@ from flambeau.schema.types import (
     OptionalType,
     StringType,
     TensorType,
+    TupleType,
     Type,
     UnionType,
 )
@@ -82,7 +83,7 @@ class Condition:
         if self.value is not None:
             return self.value
         return e.constant(bool(self.known))
-_COMPARED: Final[dict[str, Callable[[int, int], bool]]] = {
+_COMPARED: Final[dict[str, Callable[[Any, Any], bool]]] = {
     "==": operator.eq, "!=": operator.ne, "<": operator.lt, "<=": operator.le, ">": operator.gt, ">=": operator.ge,
 }  # fmt: skip
 """The comparisons that are known where both numbers are."""
@@ -104,18 +105,23 @@ def emit_condition(e: Emitter, tree: Expr) -> Condition:
         sugared = e.sugared(tree)
         if isinstance(sugared, ConditionValue):
             return sugared.condition
+        if isinstance(sugared, LiteralValue):
+            return Condition(known=bool(sugared.literal))
         value = sugared.as_value(e, tree.range)
         known = _known_comparison(tree, value) if e.arrays and isinstance(tree, Compare) else None
+        if e.arrays and isinstance(value.static_type, TupleType):
+            known = bool(value.static_type.contained)
         return Condition(known=known) if known is not None else Condition(to_bool(e, tree.range, value))
 
 
 def _known_comparison(tree: Compare, value: Value) -> bool | None:
-    """What a comparison of two known integers is, as of an array's `ndim` and a literal; None for any other."""
+    """What a comparison of two known integers or texts is, as of an array's `ndim` and a literal; None for others."""
     node = value.defining_node
     if tree.op not in _COMPARED or node is None or len(node.operands) != 2:
         return None
-    left, right = map(constant_int, node.operands)
-    return None if left is None or right is None else bool(_COMPARED[tree.op](left, right))
+    left, right = (None if known is None else known.literal for known in map(literal_of, node.operands))
+    are_alike = type(left) is type(right) and isinstance(left, int | str) and not isinstance(left, bool)
+    return bool(_COMPARED[tree.op](left, right)) if are_alike else None
 
 
 def emit_logical(e: Emitter, tree: Not | And | Or, hint: Type | None) -> Sugared:

@@ -42,7 +42,7 @@ def emit_subscript(e: Emitter, tree: Subscript, hint: Type | None) -> Sugared:
         owner = SimpleValue(owner.as_value(e, tree.value.range))
     if not isinstance(owner, SimpleValue):
         if isinstance(owner, IndexTrick):
-            owner.refuse(tree.range)
+            return owner.subscript(e, tree.range, tree.indices)
         if isinstance(owner, RangeValue) or len(tree.indices) == 1:
             return owner.item(e, tree.range, e.value(tree.indices[0]))
         raise CompileError(f"'{owner.kind}' object is not subscriptable", tree.range)

@@ -6,6 +6,8 @@ from typing import Any
 
 import numpy as np
 
+from flambeau.frontend.library.static import Static
+
 
 def append(arr: Any, values: Any, axis: Any = None) -> Any:
     """The elements of one array, and behind them those of another, or a number; along an axis, if one is said."""
@@ -74,17 +76,20 @@ def isin(element: Any, test_elements: Any, assume_unique: bool = False, invert: 
     return out.reshape(element.shape)
 
 
-def array_equal(a1: Any, a2: Any) -> bool:
-    """Whether two arrays have one shape and equal elements."""
+def array_equal(a1: Any, a2: Any, equal_nan: Static = False) -> bool:
+    """Whether two arrays have one shape and equal elements, with `equal_nan` nans being equal."""
     if a1.ndim != a2.ndim:
         return False
+    elif equal_nan:
+        return a1.shape == a2.shape and bool(((a1 == a2) | (np.isnan(a1) & np.isnan(a2))).all())
     else:
         return a1.shape == a2.shape and bool((a1 == a2).all())
 
 
-def allclose(a: Any, b: Any, rtol: float = 1e-05, atol: float = 1e-08) -> bool:
-    """Whether all elements are about equal."""
-    return bool(((np.abs(a - b) <= atol + rtol * np.abs(b)) | (a == b)).all())
+def allclose(a: Any, b: Any, rtol: float = 1e-05, atol: float = 1e-08, equal_nan: Static = False) -> bool:
+    """Whether all elements are about equal, with `equal_nan` nans too."""
+    close = (np.abs(a - b) <= atol + rtol * np.abs(b)) | (a == b)
+    return bool((close | (np.isnan(a) & np.isnan(b)) if equal_nan else close).all())
 
 
 def digitize(x: Any, bins: Any, right: bool = False) -> Any:
@@ -125,7 +130,7 @@ def polyval(p: Any, x: Any) -> Any:
 
 def union1d(ar1: Any, ar2: Any) -> Any:
     """The distinct elements of both, in order."""
-    return np.unique(np.concatenate((ar1.reshape(-1), ar2.reshape(-1))))
+    return np.unique(np.concatenate((np.asarray(ar1).reshape(-1), np.asarray(ar2).reshape(-1))))
 
 
 def intersect1d(ar1: Any, ar2: Any) -> Any:
@@ -173,9 +178,10 @@ def ediff1d(ary: Any) -> Any:
     return np.diff(ary.reshape(-1))
 
 
-def compress(condition: Any, a: Any) -> Any:
-    """The elements of a flat array where a condition holds."""
-    return a.reshape(-1)[condition != 0]
+def compress(condition: Any, a: Any, axis: Static = None) -> Any:
+    """The elements of a flat array, or the lines along an axis, where a condition holds; it may be shorter."""
+    indices = np.nonzero(np.asarray(condition))[0]
+    return a.reshape(-1)[indices] if axis is None else np.take(a, indices, axis=axis)
 
 
 def extract(condition: Any, arr: Any) -> Any:
@@ -219,37 +225,35 @@ def trim_zeros(filt: Any) -> Any:
     return filt[first:last]
 
 
-def split(ary: Any, indices_or_sections: int) -> Any:
-    """Parts of equal length along the first axis, views of the array. Raises ValueError where that leaves a rest."""
-    size = len(ary) // indices_or_sections
-    if size * indices_or_sections != len(ary):
-        raise ValueError("array split does not result in an equal division")
-    return [ary[k * size : (k + 1) * size] for k in range(indices_or_sections)]
-
-
-def array_split(ary: Any, indices_or_sections: int) -> Any:
-    """Parts along the first axis whose lengths differ by one at most, the longer ones first: views of the array."""
-    size, rest = len(ary) // indices_or_sections, len(ary) % indices_or_sections
-    parts = [ary[k * (size + 1) : (k + 1) * (size + 1)] for k in range(rest)]
-    start = rest * (size + 1)
-    parts += [ary[start + k * size : start + (k + 1) * size] for k in range(indices_or_sections - rest)]
-    return parts
-
-
 def atleast_1d(a: Any) -> Any:
     """An array with one axis or more."""
-    if a.ndim == 0:
-        return a.reshape(1)
+    x = np.asarray(a)
+    if x.ndim == 0:
+        return x.reshape(1)
     else:
-        return a
+        return x
 
 
 def atleast_2d(a: Any) -> Any:
     """An array with two axes or more: of one axis, a row."""
-    if a.ndim < 2:
-        return a.reshape(1, -1)
+    x = np.asarray(a)
+    if x.ndim < 2:
+        return x.reshape(1, -1)
     else:
-        return a
+        return x
+
+
+def atleast_3d(a: Any) -> Any:
+    """An array with three axes or more: of one axis in the middle, of two axes first."""
+    x = np.asarray(a)
+    if x.ndim == 0:
+        return x.reshape(1, 1, 1)
+    elif x.ndim == 1:
+        return x[None, :, None]
+    elif x.ndim == 2:
+        return x[:, :, None]
+    else:
+        return x
 
 
 def fill_diagonal(a: Any, val: Any) -> None:

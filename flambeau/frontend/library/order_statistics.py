@@ -6,23 +6,19 @@ from typing import Any
 
 import numpy as np
 
-
-def median(a: Any, axis: Any = None) -> Any:
-    """The middle of the elements, or the mean of the middle two; nan if there is one, or nothing."""
-    if axis is None:
-        return middle(np.sort(a.reshape(-1)) * 1.0)
-    else:
-        return middle(np.sort(np.moveaxis(a, axis, -1)) * 1.0)
+from flambeau.frontend.library.static import Static
 
 
-def median_kept(a: Any, axis: Any = None) -> Any:
-    """The median, with the axes it was taken along as axes of one element; of all axes, for up to three.
+def median(a: Any, axis: Static = None, keepdims: Static = False) -> Any:
+    """The middle of the elements, or the mean of the middle two; nan if there is one, or nothing.
 
-    Raises ValueError for all of more.
+    Raises ValueError for `keepdims` of all of more than three axes.
     """
     if axis is not None:
         lines = np.sort(np.moveaxis(a, axis, -1)) * 1.0
-        return np.moveaxis(middle(lines[None])[..., None][0], -1, axis)
+        return np.moveaxis(middle(lines[None])[..., None][0], -1, axis) if keepdims else middle(lines)
+    elif not keepdims:
+        return middle(np.sort(a.reshape(-1)) * 1.0)
     elif a.ndim == 1:
         return middle(np.sort(a.reshape(1, -1)) * 1.0)
     elif a.ndim == 2:
@@ -47,30 +43,53 @@ def middle(x: Any) -> Any:
         return np.where(np.isnan(x[..., n - 1]), x[..., n - 1], both)
 
 
-def quantile(a: Any, q: Any, axis: Any = None) -> Any:
-    """The element that a fraction `q` of the others is below, between its neighbours by their distance."""
-    if axis is None:
-        x = np.sort(a.reshape(-1)) * 1.0
-        if isinstance(q, np.ndarray | list):
-            levels = np.asarray(q) * 1.0
-            out = np.empty(len(levels), dtype=x.dtype)
-            for i in range(len(levels)):
-                out[i] = between(x, float(levels[i]))
-            return out
-        return between(x, float(q))
+def quantile(a: Any, q: Any, axis: Static = None, method: Static = "linear", keepdims: Static = False) -> Any:
+    """The element that a fraction `q` of the others is below: between its neighbours by their distance, or one of them
+    by the method `lower`, `higher` or `nearest`, or halfway, `midpoint`.
+
+    Raises ValueError for other methods, and for `keepdims` of all axes.
+    """
+    x = np.sort(a.reshape(-1) if axis is None else np.moveaxis(a, axis, -1)) * 1.0
+    if keepdims and axis is None:
+        raise ValueError("np.quantile with keepdims takes axis= here")
+    elif isinstance(q, np.ndarray | list):
+        levels = np.asarray(q) * 1.0
+        out = np.empty((len(levels), *x.shape[:-1]), dtype=x.dtype)
+        for i in range(len(levels)):
+            out[i] = between(x, float(levels[i]), method)
+        return out
+    elif keepdims:
+        return np.moveaxis(between(x[None], float(q), method)[..., None][0], -1, axis)
     else:
-        return between(np.sort(np.moveaxis(a, axis, -1)) * 1.0, float(q))
+        return between(x, float(q), method)
 
 
-def percentile(a: Any, q: Any, axis: Any = None) -> Any:
+def percentile(a: Any, q: Any, axis: Static = None, method: Static = "linear", keepdims: Static = False) -> Any:
     """`quantile` in hundredths."""
     if isinstance(q, list):
-        return quantile(a, np.asarray(q) / 100, axis)
+        return quantile(a, np.asarray(q) / 100, axis, method, keepdims)
     else:
-        return quantile(a, q / 100, axis)
+        return quantile(a, q / 100, axis, method, keepdims)
 
 
-def between(x: Any, q: float) -> Any:
+def share_of(position: float, method: Static) -> float:
+    """How much of the gap behind the element before a position counts. Raises ValueError for an unknown method."""
+    part = position - int(position)
+    if method == "linear":
+        return part
+    elif method == "lower":
+        return 0.0
+    elif method == "higher":
+        return 0.0 if part == 0.0 else 1.0
+    elif method == "midpoint":
+        return 0.0 if part == 0.0 else 0.5
+    elif method == "nearest":  # of two as near, the one whose place is even
+        return 1.0 if part > 0.5 or (part == 0.5 and int(position) % 2 == 1) else 0.0
+    else:
+        raise ValueError("np.quantile takes the methods linear, lower, higher, midpoint and nearest here")
+
+
+def between(x: Any, q: float, method: Static = "linear") -> Any:
     """The quantile of elements that ascend along the last axis. Raises ValueError for a fraction that is none, and
     IndexError for nothing.
     """
@@ -82,7 +101,7 @@ def between(x: Any, q: float) -> Any:
     position = q * last
     low = min(int(position), last)
     high = min(low + 1, last)
-    part = position - low
+    part = share_of(position, method)
     if x.ndim == 1:
         if np.isnan(x[last]):
             return x[last]
@@ -92,6 +111,25 @@ def between(x: Any, q: float) -> Any:
         above, below = x[..., high], x[..., low]
         value = above - (above - below) * (1.0 - part) if part >= 0.5 else below + (above - below) * part
         return np.where(np.isnan(x[..., last]), x[..., last], value)
+
+
+def partition(a: Any, kth: Any, axis: Static = -1) -> Any:
+    """The elements in order, all of them: those before the places `kth` are not above those behind."""
+    check_places(kth, a.size if axis is None else a.shape[axis])
+    return np.sort(a.reshape(-1)) if axis is None else np.sort(a, axis=axis)
+
+
+def argpartition(a: Any, kth: Any, axis: Static = -1) -> Any:
+    """Where the elements are in order, all of them."""
+    check_places(kth, a.size if axis is None else a.shape[axis])
+    return np.argsort(a.reshape(-1)) if axis is None else np.argsort(a, axis=axis)
+
+
+def check_places(kth: Any, size: int) -> None:
+    """Raise ValueError for places that are not there."""
+    for index in (kth,) if isinstance(kth, int) else kth:
+        if index >= size or index < -size:
+            raise ValueError(f"kth(={index}) out of bounds ({size})")
 
 
 def unique(ar: Any) -> Any:

@@ -17,7 +17,7 @@ def lexsort(keys: Any) -> Any:
 
 def setxor1d(ar1: Any, ar2: Any) -> Any:
     """The distinct elements that one of both has, in order."""
-    ours, theirs = np.unique(ar1), np.unique(ar2)
+    ours, theirs = np.unique(np.asarray(ar1)), np.unique(np.asarray(ar2))
     return np.sort(np.concatenate((ours[~np.isin(ours, theirs)], theirs[~np.isin(theirs, ours)])))
 
 
@@ -69,23 +69,6 @@ def place(arr: Any, mask: Any, vals: Any) -> None:
         if where[i]:
             flat[i] = vals[k % len(vals)]
             k += 1
-
-
-def hsplit(ary: Any, indices_or_sections: int) -> Any:
-    """Parts of equal length side by side, views of the array. Raises ValueError where that leaves a rest."""
-    axis = 0 if ary.ndim == 1 else 1
-    size = ary.shape[axis] // indices_or_sections
-    if size * indices_or_sections != ary.shape[axis]:
-        raise ValueError("array split does not result in an equal division")
-    if ary.ndim == 1:
-        return [ary[k * size : (k + 1) * size] for k in range(indices_or_sections)]
-    else:
-        return [ary[:, k * size : (k + 1) * size] for k in range(indices_or_sections)]
-
-
-def vsplit(ary: Any, indices_or_sections: int) -> Any:
-    """Parts of equal length below each other, views of the array. Raises ValueError where that leaves a rest."""
-    return np.split(ary, indices_or_sections)
 
 
 def diag_indices_from(arr: Any) -> Any:

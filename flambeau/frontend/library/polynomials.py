@@ -9,26 +9,27 @@ import numpy as np
 
 def polyadd(a1: Any, a2: Any) -> Any:
     """The sum of two polynomials."""
-    if len(a1) >= len(a2):
-        return np.concatenate((a1[: len(a1) - len(a2)], a1[len(a1) - len(a2) :] + a2))
-    return np.concatenate((a2[: len(a2) - len(a1)], a1 + a2[len(a2) - len(a1) :]))
+    x, y = np.asarray(a1), np.asarray(a2)
+    if len(x) >= len(y):
+        return np.concatenate((x[: len(x) - len(y)], x[len(x) - len(y) :] + y))
+    return np.concatenate((y[: len(y) - len(x)], x + y[len(y) - len(x) :]))
 
 
 def polysub(a1: Any, a2: Any) -> Any:
     """The difference of two polynomials."""
-    return polyadd(a1, -a2)
+    return polyadd(a1, -np.asarray(a2))
 
 
 def polymul(a1: Any, a2: Any) -> Any:
     """The product of two polynomials."""
-    return np.convolve(a1, a2)
+    return np.convolve(np.asarray(a1), np.asarray(a2))
 
 
 def polyder(p: Any, m: int = 1) -> Any:
     """The derivative of a polynomial, taken `m` times. Raises ValueError for a number below 0."""
     if m < 0:
         raise ValueError("Order of derivative must be positive (see polyint)")
-    y = p * 1
+    y = np.asarray(p) * 1
     for _ in range(m):
         n = len(y) - 1
         y = y[:n] * np.arange(n, 0, -1)
@@ -41,7 +42,7 @@ def polyint(p: Any, m: int = 1) -> Any:
     """
     if m < 0:
         raise ValueError("Order of integral must be positive (see polyder)")
-    y = p * 1.0
+    y = np.asarray(p) * 1.0
     for _ in range(m):
         y = np.concatenate((y / np.arange(len(y), 0, -1), np.zeros(1)))
     return y

@@ -6,10 +6,12 @@ from typing import Any
 
 import numpy as np
 
+from flambeau.frontend.library.static import Static
 
-def spaced(start: Any, stop: Any, num: int = 50, endpoint: bool = True) -> Any:
-    """Numbers at one distance from the first to the last, which is left out without `endpoint`. Raises ValueError for
-    fewer than none.
+
+def spaced(start: Any, stop: Any, num: int = 50, endpoint: bool = True, retstep: Static = False) -> Any:
+    """Numbers at one distance from the first to the last, which is left out without `endpoint`; with `retstep` the
+    distance too. Raises ValueError for fewer than none.
     """
     if num < 0:
         raise ValueError(f"Number of samples, {num}, must be non-negative.")
@@ -24,7 +26,10 @@ def spaced(start: Any, stop: Any, num: int = 50, endpoint: bool = True) -> Any:
         y = y * delta + first
     if endpoint and num > 1:
         y[num - 1] = float(stop)
-    return y
+    if retstep:
+        return y, delta / parts if parts > 0 else np.nan
+    else:
+        return y
 
 
 def logspace(start: Any, stop: Any, num: int = 50, endpoint: bool = True, base: float = 10.0) -> Any:

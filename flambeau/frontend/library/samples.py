@@ -6,31 +6,38 @@ from typing import Any
 
 import numpy as np
 
+from flambeau.frontend.library.static import Static
 
-def interp(x: Any, xp: Any, fp: Any) -> Any:
-    """The value at `x` of the line through points whose abscissas ascend. Raises ValueError without points."""
+
+def interp(x: Any, xp: Any, fp: Any, left: Any = None, right: Any = None) -> Any:
+    """The value at `x` of the line through points whose abscissas ascend, and below and above them `left` and `right`,
+    or the value of the nearest. Raises ValueError without points.
+    """
     if len(xp) == 0:
         raise ValueError("array of sample points is empty")
     if len(xp) != len(fp):
         raise ValueError("fp and xp are not of the same length.")
-    if isinstance(x, np.ndarray):
-        flat = x.reshape(-1) * 1.0
+    low = float(fp[0]) if left is None else float(left)
+    high = float(fp[len(fp) - 1]) if right is None else float(right)
+    if isinstance(x, np.ndarray | list):
+        places = np.asarray(x) * 1.0
+        flat = places.reshape(-1)
         out = np.empty(len(flat))
         for i in range(len(flat)):
-            out[i] = on_line(float(flat[i]), xp, fp)
-        return out.reshape(x.shape)
-    return on_line(float(x), xp, fp)
+            out[i] = on_line(float(flat[i]), xp, fp, low, high)
+        return out.reshape(places.shape)
+    return on_line(float(x), xp, fp, low, high)
 
 
-def on_line(x: float, xp: Any, fp: Any) -> float:
-    """The value at one place; outside of the points that of the nearest."""
+def on_line(x: float, xp: Any, fp: Any, below: float, above: float) -> float:
+    """The value at one place, and those outside of the points."""
     last = len(xp) - 1
     if np.isnan(x):
         return x
     if x > float(xp[last]):
-        return float(fp[last])
+        return above
     if x < float(xp[0]):
-        return float(fp[0])
+        return below
     low = 0
     high = last + 1
     while high - low > 1:
@@ -101,30 +108,39 @@ def trapezoid(y: Any, x: Any = None, dx: Any = 1.0, axis: Any = None) -> Any:
         return ((coordinates[..., 1:] - coordinates[..., :-1]) * sums / 2.0).sum(axis=-1)
 
 
-def gradient(f: Any, h: Any = 1.0, *, axis: Any = None) -> Any:
-    """Half of the difference of the neighbours of each, one-sided at the ends, over the distance `h`, or between
-    places `h`: along an axis, or in a tuple along each.
+def gradient(f: Any, *varargs: Any, axis: Static = None, edge_order: Static = 1) -> Any:
+    """Half of the difference of the neighbours of each, one-sided at the ends, over the distance that follows, or
+    between places that do: along an axis, or in a tuple along each, of distances of their own. With `edge_order` 2 the
+    ends are as exact as the rest.
 
-    Raises ValueError for fewer than two elements, and for each of more than three axes.
+    Raises ValueError for fewer elements than it takes, and for each of more than three axes.
     """
     if axis is not None:
-        return np.moveaxis(slopes(np.moveaxis(f, axis, -1), h), -1, axis)
+        return np.moveaxis(slopes(np.moveaxis(f, axis, -1), varargs[0] if varargs else 1.0, edge_order), -1, axis)
     elif f.ndim == 1:
-        return slopes(f, h)
+        return slopes(f, varargs[0] if varargs else 1.0, edge_order)
     elif f.ndim == 2:
-        return gradient(f, h, axis=0), slopes(f, h)
+        return (
+            gradient(f, varargs[0] if varargs else 1.0, axis=0, edge_order=edge_order),
+            slopes(f, varargs[-1] if varargs else 1.0, edge_order),
+        )
     elif f.ndim == 3:
-        return gradient(f, h, axis=0), gradient(f, h, axis=1), slopes(f, h)
+        return (
+            gradient(f, varargs[0] if varargs else 1.0, axis=0, edge_order=edge_order),
+            gradient(f, varargs[1 if len(varargs) == 3 else 0] if varargs else 1.0, axis=1, edge_order=edge_order),
+            slopes(f, varargs[-1] if varargs else 1.0, edge_order),
+        )
     else:
         raise ValueError("np.gradient of an array with more than three axes takes axis= here")
 
 
-def slopes(f: Any, h: Any) -> Any:
+def slopes(f: Any, h: Any, edge_order: Static) -> Any:
     """The gradient along the last axis."""
     n = f.shape[-1]
-    if n < 2:
+    if n < edge_order + 1:
         raise ValueError(
-            "Shape of array too small to calculate a numerical gradient, at least 2 elements are required."
+            f"Shape of array too small to calculate a numerical gradient, at least {edge_order + 1} elements are "
+            "required."
         )
     x = f * 1.0
     out = np.empty_like(x)
@@ -134,27 +150,58 @@ def slopes(f: Any, h: Any) -> Any:
         below, above = -right / (left * (left + right)), left / (right * (left + right))
         at = (right - left) / (left * right)
         out[..., 1:-1] = below * x[..., :-2] + at * x[..., 1:-1] + above * x[..., 2:]
-        out[..., 0] = (x[..., 1] - x[..., 0]) / gaps[0]
-        out[..., n - 1] = (x[..., n - 1] - x[..., n - 2]) / gaps[n - 2]
+        if edge_order == 1:
+            out[..., 0] = (x[..., 1] - x[..., 0]) / gaps[0]
+            out[..., n - 1] = (x[..., n - 1] - x[..., n - 2]) / gaps[n - 2]
+        else:
+            out[..., 0] = at_end(x[..., 0], x[..., 1], x[..., 2], gaps[0], gaps[1])
+            out[..., n - 1] = -at_end(x[..., n - 1], x[..., n - 2], x[..., n - 3], gaps[n - 2], gaps[n - 3])
     else:
         out[..., 1:-1] = (x[..., 2:] - x[..., :-2]) / (2.0 * h)
-        out[..., 0] = (x[..., 1] - x[..., 0]) / h
-        out[..., n - 1] = (x[..., n - 1] - x[..., n - 2]) / h
+        if edge_order == 1:
+            out[..., 0] = (x[..., 1] - x[..., 0]) / h
+            out[..., n - 1] = (x[..., n - 1] - x[..., n - 2]) / h
+        else:
+            out[..., 0] = (-1.5 * x[..., 0] + 2.0 * x[..., 1] - 0.5 * x[..., 2]) / h
+            out[..., n - 1] = (0.5 * x[..., n - 3] - 2.0 * x[..., n - 2] + 1.5 * x[..., n - 1]) / h
     return out
 
 
-def histogram(a: Any, bins: Any = 10, range: Any = None) -> Any:
-    """How many elements are in each of so many bins of one width, or between edges, and the edges of the bins."""
-    if isinstance(bins, np.ndarray):
-        return counted(a.reshape(-1), bins), bins
+def at_end(first: Any, second: Any, third: Any, near: Any, far: Any) -> Any:
+    """The slope at the first of three places, of the parabola through them."""
+    both = near + far
+    return -(near + both) / (near * both) * first + both / (near * far) * second - near / (far * both) * third
+
+
+def histogram(a: Any, bins: Any = 10, range: Any = None, density: Static = False, weights: Any = None) -> Any:
+    """How many elements, or how much of their weights, are in each of so many bins of one width, or between edges, and
+    the edges; with `density` what part of all, over the width of the bin.
+    """
+    if isinstance(bins, np.ndarray | list):
+        edges = np.asarray(bins)
+        counts = counted(a.reshape(-1), edges) if weights is None else weighed(a.reshape(-1), weights, edges)
+        return over_widths(counts, edges) if density else counts, edges
     else:
-        return histogram_of_width(a, bins, range)
+        of_width, borders = histogram_of_width(a, bins, range)
+        amounts = of_width if weights is None else weighed(a.reshape(-1) * 1.0, weights, borders)
+        return over_widths(amounts, borders) if density else amounts, borders
 
 
-def histogram_density(a: Any, bins: Any = 10, range: Any = None) -> Any:
-    """What part of the elements is in each bin, over its width, and the edges of the bins."""
-    counts, edges = histogram(a, bins, range)
-    return counts / (edges[1:] - edges[:-1]) / counts.sum(), edges
+def over_widths(counts: Any, edges: Any) -> Any:
+    """What part of all is in each bin, over its width."""
+    return counts / (edges[1:] - edges[:-1]) / counts.sum()
+
+
+def weighed(x: Any, weights: Any, edges: Any) -> Any:
+    """How much of the weights is between each two edges; the last bin has its upper edge too."""
+    last = len(edges) - 1
+    flat = weights.reshape(-1)
+    sums = np.zeros(last, dtype=weights.dtype)
+    for i, v in enumerate(x):
+        if edges[0] <= v <= edges[last]:
+            k = min(int(np.searchsorted(edges, v, side="right")) - 1, last - 1)
+            sums[k] += flat[i]
+    return sums
 
 
 def counted(x: Any, edges: Any) -> Any:
@@ -225,43 +272,62 @@ def count_between(x: Any, low: Any, high: Any, edges: Any) -> Any:
     return counts
 
 
-def meshgrid(x: Any, y: Any, indexing: str = "xy") -> Any:
-    """The columns and rows of a grid: `x` in each row, `y` in each column; with `indexing` "ij" the other way round.
+def meshgrid(x: Any, y: Any, z: Any = None, *, indexing: Static = "xy", sparse: Static = False) -> Any:
+    """The columns and rows of a grid, and its depths: `x` in each row, `y` in each column; with `indexing` "ij" the
+    other way round; with `sparse` arrays that only broadcast to that.
 
-    Raises ValueError for another one.
+    Raises ValueError for another indexing.
     """
-    if indexing == "ij":
-        down, across = np.empty((len(x), len(y)), dtype=x.dtype), np.empty((len(x), len(y)), dtype=y.dtype)
-        down[:] = x[:, None]
-        across[:] = y
-        return down, across
-    if indexing != "xy":
+    if indexing != "xy" and indexing != "ij":
         raise ValueError("Valid values for `indexing` are 'xy' and 'ij'.")
-    columns = np.empty((len(y), len(x)), dtype=x.dtype)
-    rows = np.empty((len(y), len(x)), dtype=y.dtype)
-    columns[:] = x
-    rows[:] = y[:, None]
-    return columns, rows
+    elif z is not None:
+        across = x.reshape(1, -1, 1) if indexing == "xy" else x.reshape(-1, 1, 1)
+        down = y.reshape(-1, 1, 1) if indexing == "xy" else y.reshape(1, -1, 1)
+        deep = z.reshape(1, 1, -1)
+        if sparse:
+            return across, down, deep
+        else:
+            rows, columns = (len(y), len(x)) if indexing == "xy" else (len(x), len(y))
+            return spread_over(across, rows, columns, len(z)), spread_over(down, rows, columns, len(z)), spread_over(
+                deep, rows, columns, len(z)
+            )
+    else:
+        first = x.reshape(1, -1) if indexing == "xy" else x.reshape(-1, 1)
+        second = y.reshape(-1, 1) if indexing == "xy" else y.reshape(1, -1)
+        if sparse:
+            return first, second
+        else:
+            height, width = (len(y), len(x)) if indexing == "xy" else (len(x), len(y))
+            return np.broadcast_to(first, (height, width)).copy(), np.broadcast_to(second, (height, width)).copy()
 
 
-def cov(m: Any, y: Any = None) -> Any:
-    """The covariance of variables, one a row, or of two."""
+def spread_over(x: Any, rows: int, columns: int, depth: int) -> Any:
+    """An array repeated to sizes."""
+    return np.broadcast_to(x, (rows, columns, depth)).copy()
+
+
+def cov(m: Any, y: Any = None, rowvar: Static = True, bias: Static = False, ddof: Any = None) -> Any:
+    """The covariance of variables, one a row, or with `rowvar` False one a column, or of two: over one less than their
+    elements, or with `bias` over all, or over `ddof` less.
+    """
     if y is not None:
-        return cov(np.stack((m, y)))
-    n = m.shape[m.ndim - 1]
-    if m.ndim == 1:
-        d = m - m.mean()
-        return (d * d).sum() / (n - 1)
-    rows = m - m.mean(axis=1, keepdims=True)
-    return rows @ rows.T / (n - 1)
+        return cov(np.stack((m, y)), None, True, bias, ddof)
+    else:
+        x = m.reshape(1, -1) if m.ndim == 1 else (m if rowvar else m.T)
+        n = x.shape[1]
+        over = n - (ddof if ddof is not None else (0 if bias else 1))
+        apart = x - x.mean(axis=1, keepdims=True)
+        products = apart @ np.conj(apart.T) / over
+        return products[0, 0] if m.ndim == 1 else products
 
 
-def corrcoef(x: Any, y: Any = None) -> Any:
-    """The correlation of variables, one a row, or of two."""
+def corrcoef(x: Any, y: Any = None, rowvar: Static = True) -> Any:
+    """The correlation of variables, one a row, or with `rowvar` False one a column, or of two."""
     if y is not None:
         return corrcoef(np.stack((x, y)))
-    if x.ndim == 1:
+    elif x.ndim == 1:
         return x[0] * 0.0 + 1.0
-    c = cov(x)
-    d = np.sqrt(c.diagonal())
-    return np.clip(c / d[:, None] / d[None, :], -1.0, 1.0)
+    else:
+        c = cov(x, None, rowvar)
+        d = np.sqrt(c.diagonal())
+        return np.clip(c / d[:, None] / d[None, :], -1.0, 1.0)

@@ -88,6 +88,8 @@ def views(s: Source, result: str) -> list[Node]:
     header = s.chosen([f"for {i} in range(k):", f"if {s.decision()}:", "if k >= 0:"])
     if first == "[1:]":
         second = s.chosen(["[..., 0]", "[..., ::2]", ".t()"])
+    if (first, second) == ("[:, 1:]", "[..., 0]"):  # of one column nothing is left
+        second = "[..., ::2]"
     before = s.chosen([f"{m} = x * 0.8", f"{m} = (x + {s.row()}).clone()"])
     seen = s.chosen([f"total = total + ({u} * {u}).sum()", f"total = total + ({z}.sin()).sum()"])
     return [

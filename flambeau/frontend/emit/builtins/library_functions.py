@@ -8,13 +8,16 @@ from __future__ import annotations
 import bisect
 import heapq
 import types
+from collections.abc import Mapping, Sequence
 from typing import Any, Final
 
 import numpy as np
 
-from flambeau.frontend.closures.call_arguments import emit_all
+from flambeau.frontend.closures.call_arguments import Argument, emit_all
 from flambeau.frontend.closures.instantiation import instantiate
 from flambeau.frontend.closures.template import TemplateResolver
+from flambeau.frontend.emit.values.literal_value import LiteralValue, literal_of
+from flambeau.frontend.emit.values.simple_value import SimpleValue
 from flambeau.frontend.emit.values.sugared import Builtin, Emitter, Sugared
 from flambeau.frontend.library import (
     array_functions,
@@ -22,11 +25,13 @@ from flambeau.frontend.library import (
     heaps,
     numbers,
     order_statistics,
+    parts,
     places,
     polynomials,
     ranges,
     samples,
     signals,
+    ufunc_loops,
     without_nans,
 )
 from flambeau.frontend.trees.tree_views import Apply, Def, Expr, FalseLit, TrueLit, Var
@@ -34,6 +39,7 @@ from flambeau.schema.array_type import holds_arrays
 from flambeau.schema.types import Type
 from flambeau.util.errors import CompileError
 from flambeau.util.record import dataclass, replace
+from flambeau.util.source import SourceRange
 
 _PAIRS: Final = (
     (heapq, heaps, ("heappush", "heappop", "heapify", "heapreplace", "heappushpop", "nsmallest", "nlargest")),
@@ -42,19 +48,22 @@ _PAIRS: Final = (
 _OF_MATRICES: Final = ("lstsq",)
 """Functions of `np.linalg`."""
 _OF_ARRAYS: Final = (
-    (order_statistics, ("median", "quantile", "percentile", "unique", "unique_counts")),
+    (order_statistics, ("median", "quantile", "percentile", "unique", "unique_counts", "partition", "argpartition")),
     (samples, ("interp", "convolve", "correlate", "trapezoid", "gradient", "histogram", "meshgrid", "cov", "corrcoef")),
     (array_functions, (
         "append", "insert", "delete", "isin", "array_equal", "allclose", "digitize", "sinc", "heaviside", "polyval",
-        "union1d", "intersect1d", "setdiff1d", "average", "split", "array_split", "fill_diagonal", "copyto",
-        "atleast_1d", "atleast_2d", "ediff1d", "compress", "extract", "vdot", "fix", "putmask", "trim_zeros", "modf",
-        "diagflat",
+        "union1d", "intersect1d", "setdiff1d", "average", "fill_diagonal", "copyto",
+        "atleast_1d", "atleast_2d", "atleast_3d", "ediff1d", "compress", "extract", "vdot", "fix", "putmask",
+        "trim_zeros", "modf", "diagflat",
     )),
     (without_nans, ("nansum", "nanmean", "nanmax", "nanmin", "nanstd", "nanvar", "nanprod", "nanmedian", "nancumsum",
         "nanargmax", "nanargmin", "nancumprod", "nanquantile", "nanpercentile")),
     (polynomials, ("polyadd", "polysub", "polymul", "polyder", "polyint", "polyfit", "roots", "vander")),
+    (parts, (
+        "split", "array_split", "hsplit", "vsplit", "dsplit", "apply_along_axis", "resize", "piecewise",
+    )),
     (places, (
-        "lexsort", "setxor1d", "put", "place", "hsplit", "vsplit", "diag_indices_from", "tril_indices_from",
+        "lexsort", "setxor1d", "put", "place", "diag_indices_from", "tril_indices_from",
         "triu_indices_from", "histogram2d", "histogram_bin_edges", "cbrt", "isneginf", "isposinf", "array_equiv",
         "choose",
     )),
@@ -80,8 +89,8 @@ ARRAY_MAKERS: Final[dict[Any, types.FunctionType]] = {
 }
 """What stands for those that make arrays, where a program has arrays."""
 _ROOMS: Final = (
-    array_functions, heaps, bisection, numbers, order_statistics, places, polynomials, ranges, samples, signals,
-    without_nans,
+    array_functions, heaps, bisection, numbers, order_statistics, parts, places, polynomials, ranges, samples, signals,
+    ufunc_loops, without_nans,
 )  # fmt: skip
 _OWN: Final = frozenset(
     value for ours in _ROOMS for value in vars(ours).values() if isinstance(value, types.FunctionType)
@@ -94,8 +103,6 @@ MAKES_ARRAY: Final = "np.{name} makes an array, and this program has none: write
 FOR_ARRAYS: Final = "np.{name} is for arrays: annotate what it is given as np.ndarray, or write {instead}"
 REFUSED = "{name}: {reason}"
 _WITH: Final[dict[Any, dict[frozenset[str], Any]]] = {
-    order_statistics.median: {frozenset({"keepdims"}): order_statistics.median_kept},
-    samples.histogram: {frozenset({"density"}): samples.histogram_density},
     order_statistics.unique: {
         frozenset({"return_counts"}): order_statistics.unique_counts,
         frozenset({"return_inverse"}): order_statistics.unique_inverse,
@@ -123,22 +130,35 @@ class LibraryFunction(Builtin):
 
     def call_tree(self, e: Emitter, tree: Apply, hint: Type | None) -> Sugared:
         """A call of the function as compiled for the arguments. Raises CompileError where they do not fit."""
-        assert isinstance(e.scope.resolver, TemplateResolver)
         python, tree = _with_more(self.python, tree)
-        template = e.scope.resolver.template(python)
-        assert template is not None
-        template.tree = _open(template.tree)
         args, keywords = emit_all(e, tree)
-        values = (*args, *keywords.values())
         makes = self.python in _MAKERS and not e.arrays
-        if makes or (self.is_of_arrays and not any(a.is_value and holds_arrays(a.type) for a in values)):
+        brings = any(a.is_value and holds_arrays(a.type) for a in (*args, *keywords.values()))
+        if makes or (self.is_of_arrays and not e.arrays and not brings):
             text = MAKES_ARRAY if makes else FOR_ARRAYS
             raise CompileError(text.format(name=self.room + python.__name__, instead=self.instead), tree.callee.range)
         try:
-            return instantiate(e, tree.callee.range, template, args, keywords)
+            return call_library(e, tree.callee.range, python, args, keywords)
         except CompileError as error:
             text = REFUSED.format(name=self.python.__name__, reason=error.message)
             raise CompileError(text, tree.callee.range) from None
+
+
+def call_library(
+    e: Emitter,
+    where: SourceRange,
+    python: types.FunctionType,
+    args: Sequence[Argument],
+    keywords: Mapping[str, Argument],
+) -> Sugared:
+    """A call of a function of the library, as compiled for what it is given. Raises CompileError where that does not
+    fit.
+    """
+    assert isinstance(e.scope.resolver, TemplateResolver)
+    template = e.scope.resolver.template(python)
+    assert template is not None
+    template.tree = _open(template.tree)
+    return instantiate(e, where, template, *_with_literals(python, template.defaults, args, keywords))
 
 
 def _with_more(python: types.FunctionType, tree: Apply) -> tuple[types.FunctionType, Apply]:
@@ -170,8 +190,31 @@ def library_function(value: Any) -> LibraryFunction | None:
     return LibraryFunction(ours) if isinstance(ours, types.FunctionType) else None
 
 
+def _with_literals(
+    python: types.FunctionType, defaults: Mapping[str, Any], args: Sequence[Argument], keywords: Mapping[str, Argument]
+) -> tuple[list[Argument], dict[str, Argument]]:
+    """The arguments, those of parameters that say `Static` as literals where they are known, or left out."""
+    names = python.__code__.co_varnames[: python.__code__.co_argcount + python.__code__.co_kwonlyargcount]
+    static = [name for name in names if python.__annotations__.get(name) == "Static"]
+    by_place = [_literal(a) if name in static else a for name, a in zip(names, args, strict=False)]
+    by_name = {name: _literal(a) if name in static else a for name, a in keywords.items()}
+    where = args[0].where if args else None
+    for name in static:
+        if name not in by_name and name not in names[: len(args)] and where is not None:
+            by_name[name] = Argument(LiteralValue(defaults[name]), where)
+    return [*by_place, *args[len(by_place) :]], by_name
+
+
+def _literal(argument: Argument) -> Argument:
+    if not argument.is_value:
+        return argument
+    assert isinstance(argument.sugared, SimpleValue)
+    literal = literal_of(argument.sugared.value)
+    return argument if literal is None else Argument(literal, argument.where)
+
+
 def _open(tree: Def) -> Def:
-    """The function with no types where it says Any."""
+    """The function with no types where it says Any or Static."""
     decl = tree.decl
     params = tuple(replace(p, annotation=None) if _is_any(p.annotation) else p for p in decl.params)
     returned = None if _is_any(decl.returns) else decl.returns
@@ -179,4 +222,4 @@ def _open(tree: Def) -> Def:
 
 
 def _is_any(annotation: Expr | None) -> bool:
-    return isinstance(annotation, Var) and annotation.name == "Any"
+    return isinstance(annotation, Var) and annotation.name in ("Any", "Static")

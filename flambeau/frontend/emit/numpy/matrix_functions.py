@@ -25,7 +25,7 @@ from flambeau.util.errors import CompileError
 from flambeau.util.record import dataclass
 from flambeau.util.source import SourceRange
 
-NAMED: Final = {"axis": "dim", "keepdims": "keepdim", "a": "self"}
+NAMED: Final = {"axis": "dim", "axes": "dim", "keepdims": "keepdim", "a": "self"}
 PARAMETERS: Final = {
     "svd": ("full_matrices", "compute_uv", "hermitian"), "qr": ("mode",), "eigh": ("UPLO",), "slogdet": (), "eig": (),
     "pinv": ("rcond", "hermitian", "rtol"),

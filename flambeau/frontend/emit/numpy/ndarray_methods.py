@@ -53,14 +53,41 @@ UNPACKED: Final = "expected {size} items to unpack: the array has more or fewer"
 
 def _index_of(name: str) -> Method:
     def emit(c: Call) -> Value:
-        axis = c.number("axis")
+        axis, keeps = c.number("axis"), c.arguments.get("keepdims")
+        if keeps is not None:
+            return c.op(name, c.array, axis, keeps)
         return c.op(name, c.array) if axis is None else c.op(name, c.array, axis)
 
     return emit
 
 
 def _reshape(c: Call) -> Value:
-    return c.op("reshape", c.array, _sizes(c, c.arguments["shape"]))
+    sizes = _sizes(c, c.arguments["shape"])
+    maker = sizes.defining_node
+    if not _is_by_columns(c):
+        return c.op("reshape", c.array, sizes)
+    if maker is None or maker.op != "prim::ListConstruct":
+        raise CompileError("reshape with order='F' takes sizes that are written out here", c.where)
+    turned = c.op("reshape", _turned(c, c.array), pack_list(c.e, list(reversed(maker.operands)), INT))
+    return _turned(c, turned)
+
+
+def _is_by_columns(c: Call) -> bool:
+    """Whether elements are taken column by column: order "F". Raises CompileError for orders but that and "C"."""
+    order = c.arguments.get("order")
+    text = "C" if order is None else constant_text(order)
+    if text not in ("C", "F"):
+        raise CompileError(f"{c.name} takes order='C' or order='F' here, written out", c.where)
+    return text == "F"
+
+
+def _turned(c: Call, array: Value) -> Value:
+    _, rank = dtype_and_rank(array, c.where)
+    return c.op("permute", array, list(reversed(range(rank))))
+
+
+def _ravel(c: Call) -> Value:
+    return c.op("reshape", _turned(c, c.array) if _is_by_columns(c) else c.array, [-1])
 
 
 def _sizes(c: Call, shape: Value) -> Value:
@@ -74,7 +101,7 @@ def _copy(c: Call) -> Value:
 
 
 def _flatten(c: Call) -> Value:
-    return c.op("clone", c.op("reshape", c.array, [-1]))
+    return c.op("clone", _ravel(c))
 
 
 def _transpose(c: Call) -> Value:
@@ -115,7 +142,11 @@ def _nonzero(c: Call) -> Value:
 def _repeat(c: Call) -> Value:
     axis = c.number("axis")
     array = c.op("reshape", c.array, [-1]) if axis is None else c.array
-    return c.op("repeat_interleave", array, c.arguments["repeats"], 0 if axis is None else axis)
+    repeats = c.arguments["repeats"]
+    if isinstance(repeats.static_type, ListType):  # of each element so many
+        repeats = c.op("tensor", repeats)
+        repeats.set_type(array_of(int64, 1))
+    return c.op("repeat_interleave", array, repeats, 0 if axis is None else axis)
 
 
 def _round(c: Call) -> Value:
@@ -230,7 +261,37 @@ def _take(c: Call) -> Value:
         indices.set_type(array_of(int64, 1))
     if is_array(indices) and dtype_and_rank(indices, c.where)[0].is_integral:
         indices = arrays.converted(c.e, indices, int64)
-    return c.op("index_select", array, 0 if axis is None else axis, indices)
+    axis = 0 if axis is None else axis
+    return c.op("index_select", array, axis, _in_range(c, indices, c.op("size", array, axis)))
+
+
+def _in_range(c: Call, indices: Value, size: Value) -> Value:
+    """Indices as the mode of `take` means them: "wrap" counts on from the start, "clip" stays at the ends."""
+    mode = c.given("mode")
+    text = "raise" if mode is None else constant_text(mode)
+    if text not in ("raise", "wrap", "clip") or (text != "raise" and not is_array(indices)):
+        raise CompileError("take has the modes raise, wrap and clip, of arrays of indices, written out here", c.where)
+    if text == "wrap":
+        return c.op("remainder", indices, size)
+    return c.op("clamp", indices, 0, c.op("sub", size, 1)) if text == "clip" else indices
+
+
+def _diagonal(c: Call) -> Value:
+    defaults = (("offset", 0), ("axis1", 0), ("axis2", 1))
+    return c.op("diagonal", c.array, *(c.arguments.get(name, c.value(default)) for name, default in defaults))
+
+
+def _trace(c: Call) -> Value:
+    lines = _diagonal(c)
+    return c.op("sum", lines) if dtype_and_rank(c.array, c.where)[1] == 2 else c.op("sum", lines, [-1])
+
+
+def _compress(c: Call) -> Value:
+    """The elements, or the lines along an axis, where a condition holds."""
+    indices = c.op("reshape", c.op("nonzero", c.arguments["condition"]), [-1])
+    indices.set_type(array_of(int64, 1))
+    c.arguments = {"indices": indices, **{k: v for k, v in c.arguments.items() if k == "axis"}}
+    return _take(c)
 
 
 def _conj(c: Call) -> Value:
@@ -247,25 +308,26 @@ METHODS: Final[dict[str, tuple[tuple[str, ...], Method]]] = {
     "any": (("axis", "keepdims", "where"), fold("any")), "all": (("axis", "keepdims", "where"), fold("all")),
     "max": (_EXTREME, fold("amax", "max")), "min": (_EXTREME, fold("amin", "min")),
     "std": (("axis", "ddof", "keepdims"), spread("std")), "var": (("axis", "ddof", "keepdims"), spread("var")),
-    "argmax": (("axis",), _index_of("argmax")), "argmin": (("axis",), _index_of("argmin")),
+    "argmax": (("axis", "out", "keepdims"), _index_of("argmax")),
+    "argmin": (("axis", "out", "keepdims"), _index_of("argmin")),
     "cumsum": (("axis", "dtype"), scan("cumsum")), "cumprod": (("axis", "dtype"), scan("cumprod")),
-    "reshape": (("shape",), _reshape), "copy": ((), _copy), "flatten": ((), _flatten),
-    "ravel": ((), lambda c: c.op("reshape", c.array, [-1])),
+    "reshape": (("shape", "order"), _reshape), "copy": ((), _copy), "flatten": (("order",), _flatten),
+    "ravel": (("order",), _ravel),
     "transpose": (("axes",), _transpose), "sort": (("axis", "kind"), _sort),
     "argsort": (("axis", "kind"), _argsort),
     "swapaxes": (("axis1", "axis2"), lambda c: c.op("transpose", c.array, c.arguments["axis1"], c.arguments["axis2"])),
     "fill": (("value",), _fill), "nonzero": ((), _nonzero), "repeat": (("repeats", "axis"), _repeat),
     "round": (("decimals",), _round), "clip": (("min", "max"), _clip), "astype": (("dtype",), _astype),
     "dot": (("b",), _dot), "tolist": ((), _tolist), "item": (("args",), _item), "squeeze": (("axis",), _squeeze),
-    "trace": ((), lambda c: c.op("sum", c.op("diagonal", c.array))),
-    "diagonal": ((), lambda c: c.op("diagonal", c.array)),
+    "trace": (("offset", "axis1", "axis2"), _trace), "diagonal": (("offset", "axis1", "axis2"), _diagonal),
+    "compress": (("condition", "axis"), _compress),
     "conj": ((), _conj), "conjugate": ((), _conj),
     "searchsorted": (("v", "side"), _searchsorted),
-    "take": (("indices", "axis"), _take), "view": (("dtype",), _view),
+    "take": (("indices", "axis", "out", "mode"), _take), "view": (("dtype",), _view),
 }  # fmt: skip
 """Each method with its parameters in order, and what it is."""
 SORTED: Final = _sorted
-_REQUIRED: Final = frozenset({"reshape", "fill", "repeat", "astype", "dot", "take", "searchsorted"})
+_REQUIRED: Final = frozenset({"reshape", "fill", "repeat", "astype", "dot", "take", "searchsorted", "compress"})
 """Methods that need their first argument."""
 _PACKED: Final = {"reshape": "shape", "transpose": "axes", "item": "args"}
 """Methods that take what is one argument also as several."""

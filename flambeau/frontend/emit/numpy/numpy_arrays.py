@@ -14,21 +14,22 @@ from flambeau.frontend.emit.binary_operators import binary
 from flambeau.frontend.emit.comparisons import compare
 from flambeau.frontend.emit.implicit_conversions import pack_list, pack_tuple, unpack_tuple
 from flambeau.frontend.emit.numpy import array_promotion as arrays
-from flambeau.frontend.emit.numpy.array_lists import item_of, joined_list
 from flambeau.frontend.emit.numpy.array_promotion import dtype_and_rank, is_array, promoted
-from flambeau.frontend.emit.numpy.borders import BORDERS, with_borders
+from flambeau.frontend.emit.numpy.array_shapes import SHAPES, TAKEN
 from flambeau.frontend.emit.numpy.element_arithmetic import positive
+from flambeau.frontend.emit.numpy.function_calls import NO_KEYWORD, FunctionCall
 from flambeau.frontend.emit.numpy.matrix_functions import matrix_call
-from flambeau.frontend.emit.numpy.method_calls import Call, constant_int, constant_text
+from flambeau.frontend.emit.numpy.method_calls import Call, constant_int
 from flambeau.frontend.emit.numpy.ndarray_methods import METHODS, SORTED, call_method, part_of, shape_of
-from flambeau.frontend.emit.numpy.spectra import ORDERING, ordered, with_spectrum
+from flambeau.frontend.emit.numpy.spectra import ORDERING, ordered
 from flambeau.frontend.emit.numpy.tensor_products import tensordot
 from flambeau.frontend.emit.schema_matching import call_operator
+from flambeau.frontend.emit.values.literal_value import literal_of
 from flambeau.frontend.emit.values.sugared import Emitter, Given
 from flambeau.ir.graph import Value
 from flambeau.schema.array_type import array_of
 from flambeau.schema.dtype import by_code, float64, int64
-from flambeau.schema.types import FLOAT, INT, TENSOR, NoneType, TupleType, is_number
+from flambeau.schema.types import FLOAT, INT, TENSOR, NoneType, is_number
 from flambeau.util.errors import CompileError
 from flambeau.util.source import SourceRange
 
@@ -43,7 +44,8 @@ _METHODS: Final = (
     "tile", "pad", "column_stack", "dstack", "nan_to_num", "flatnonzero", "argwhere", "ptp",
     "real", "imag", "angle", "select", "einsum", "kron", "inner", "take_along_axis", "broadcast_to",
     "ascontiguousarray", "cross", "moveaxis", "tensordot", "divmod", "i0", "flip",
-    "flipud", "fliplr", "rot90", "frexp",
+    "flipud", "fliplr", "rot90", "frexp", "rollaxis", "broadcast_arrays", "isreal", "iscomplex", "isrealobj",
+    "iscomplexobj", "bitwise_count", "ldexp", "asfortranarray",
 )  # fmt: skip
 ARRAY_FUNCTIONS: Final[dict[Any, str]] = {getattr(np, name): name for name in _METHODS if hasattr(np, name)} | {
     np.lib.stride_tricks.sliding_window_view: "sliding_window_view"
@@ -58,10 +60,6 @@ _SIGNS: Final = {
     "remainder": "%", "mod": "%", "power": "**", "bitwise_and": "&", "bitwise_or": "|", "bitwise_xor": "^",
     "left_shift": "<<", "right_shift": ">>", "matmul": "@",
 }  # fmt: skip
-WIDTHS: Final = "np.pad takes one width, two for the ends of each axis, or a pair for each axis, written out"
-MODES: Final = "np.pad takes the modes constant, edge, reflect, symmetric and wrap here, written out"
-WINDOWS: Final = "sliding_window_view takes a size for each axis, or for those that axis= names, written out here"
-NO_KEYWORD: Final = "np.{name}: the keyword '{keyword}' has no form for arrays in programs"
 CAST: Final = (
     "Cannot cast ufunc '{name}' output from dtype('{found}') to dtype('{wanted}') with casting rule 'same_kind'"
 )
@@ -81,7 +79,7 @@ def array_call(
         return _written_into(e, where, name, result, into)
     if name in _RULES:
         _check_arguments(where, name, len(args), keywords)
-        return _RULES[name](_Function(e, where, name, values, {k.name: k.value for k in keywords}))
+        return _RULES[name](FunctionCall(e, where, name, values, {k.name: k.value for k in keywords}))
     method = _SPELLED.get(name, name)
     if values and method in METHODS and is_array(values[0]):
         rest = [Given(k.value, k.where, {"a_min": "min", "a_max": "max"}.get(k.name, k.name)) for k in keywords]
@@ -183,55 +181,7 @@ def _full(e: Emitter, where: SourceRange, number: Value, code: int) -> Value:
     return scalar
 
 
-class _Function:
-    """A call of a function that has a rule of its own."""
-
-    def __init__(self, e: Emitter, where: SourceRange, name: str, values: Sequence[Value], named: dict[str, Value]):
-        self.e, self.where, self.name, self.values, self.named = e, where, name, list(values), named
-
-    def axis(self, position: int, default: int) -> int:
-        """The axis, which has to be a literal number."""
-        value = self.named.pop("axis", self.values[position] if len(self.values) > position else None)
-        number = default if value is None else constant_int(value)
-        if number is None:
-            raise CompileError(NO_KEYWORD.format(name=self.name, keyword="axis"), self.where)
-        return number
-
-    def along(self, position: int) -> int | None:
-        """The axis, if there is one that is not None."""
-        value = self.named.get("axis", self.values[position] if len(self.values) > position else None)
-        return None if value is None or isinstance(value.static_type, NoneType) else self.axis(position, 0)
-
-    def op(self, name: str, *operands: Any) -> Value:
-        """An operator on values and constants."""
-        operands_ = [o if isinstance(o, Value) else self.e.constant(o) for o in operands]
-        return call_operator(self.e, self.where, f"aten::{name}", operands_)
-
-    def parts(self) -> list[Value]:
-        """The arrays of a tuple or list, in one dtype."""
-        value = self.values[0]
-        if isinstance(value.static_type, TupleType):
-            return promoted(self.e, self.where, unpack_tuple(self.e, value))
-        if value.defining_node is not None and value.defining_node.op == "prim::ListConstruct":
-            return promoted(self.e, self.where, list(value.defining_node.operands))
-        raise CompileError(f"np.{self.name} takes a tuple of arrays that is written out here", self.where)
-
-    def is_literal(self) -> bool:
-        """Whether the arrays are in a tuple, or in a literal list."""
-        value = self.values[0]
-        node = value.defining_node
-        is_list = node is not None and node.op == "prim::ListConstruct" and bool(node.operands)  # else a comprehension
-        return isinstance(value.static_type, TupleType) or is_list
-
-    def joined(self, name: str, axis: int) -> Value:
-        """`cat` or `stack` of arrays."""
-        if item_of(self.values[0]) is not None and not self.is_literal():
-            return joined_list(self.e, self.where, name, self.values[0], axis)
-        parts = self.parts()
-        return with_spectrum(self.op(name, pack_list(self.e, parts, TENSOR), axis), *parts)
-
-
-def _sign(f: _Function) -> Value:
+def _sign(f: FunctionCall) -> Value:
     """Of nan, nan."""
     (array,) = f.values
     signs = f.op("sign", array)
@@ -239,14 +189,14 @@ def _sign(f: _Function) -> Value:
     return f.op("where", f.op("isnan", array), array, signs) if is_float else signs
 
 
-def _outer(f: _Function) -> Value:
+def _outer(f: FunctionCall) -> Value:
     """Arrays of any shape are taken as lists of numbers."""
     left, right = promoted(f.e, f.where, f.values)
     column = f.op("reshape", left, pack_list(f.e, [f.e.constant(-1), f.e.constant(1)], INT))
     return binary(f.e, f.where, "*", column, f.op("reshape", right, pack_list(f.e, [f.e.constant(-1)], INT)))
 
 
-def _where(f: _Function) -> Value:
+def _where(f: FunctionCall) -> Value:
     condition, *sides = f.values
     if not sides:
         return call_method(f.e, f.where, "nonzero", condition, (), ())
@@ -264,232 +214,177 @@ def _where(f: _Function) -> Value:
     return f.op("where", condition, *sides)
 
 
-def _stacked(rank_one: str, axis: int, otherwise: int) -> Callable[[_Function], Value]:
-    def emit(f: _Function) -> Value:
-        item = item_of(f.values[0])
-        is_flat = (dtype_and_rank(f.parts()[0], f.where)[1] if item is None or f.is_literal() else item.rank) == 1
-        return f.joined(rank_one if is_flat else "cat", axis if is_flat else otherwise)
-
-    return emit
-
-
-def _like(f: _Function) -> Value:
+def _like(f: FunctionCall) -> Value:
     array = f.values[0]
     value = f.values[1] if f.name == "full_like" else f.e.constant(_LIKE[f.name])
     code = f.named.pop("dtype", f.e.constant(dtype_and_rank(array, f.where)[0].code, INT))
-    return call_operator(f.e, f.where, "aten::full_like", [array, value], [Given(code, f.where, "dtype")])
+    keywords = [Given(code, f.where, "dtype")]
+    if "shape" in f.named:
+        counts, number = f.counts(f.named["shape"]), constant_int(code)
+        filled = call_operator(f.e, f.where, "aten::full", [pack_list(f.e, counts, INT), value], keywords)
+        filled.set_type(array_of(None if number is None else by_code(number), len(counts)))
+        return filled
+    return call_operator(f.e, f.where, "aten::full_like", [array, value], keywords)
 
 
-def _expand(f: _Function) -> Value:
-    return f.op("unsqueeze", f.values[0], f.axis(1, 0))
-
-
-def _sort(f: _Function) -> Value:
+def _sort(f: FunctionCall) -> Value:
+    if f.is_none(1):
+        flat = f.op("reshape", f.values[0], pack_list(f.e, [f.e.constant(-1)], INT))
+        return SORTED(Call(f.e, f.where, f.name, flat, {}))
     named = {"axis": f.e.constant(f.axis(1, -1))}
     return SORTED(Call(f.e, f.where, f.name, f.values[0], named))
 
 
-def _dot(f: _Function) -> Value:
+def _dot(f: FunctionCall) -> Value:
     return call_method(f.e, f.where, "dot", f.values[0], [Given(f.values[1], f.where)], ())
 
 
-def _count(f: _Function) -> Value:
-    nonzero = compare(f.e, f.where, "!=", f.values[0], f.e.constant(0))
-    axis = f.along(1)
-    return f.op("sum", nonzero) if axis is None else f.op("sum", nonzero, pack_list(f.e, [f.e.constant(axis)], INT))
+def _folded(f: FunctionCall, array: Value, whole: str, along: str) -> Value:
+    """A fold of all elements, or along the axis, or axes, of a call."""
+    axes = f.axes(1)
+    if axes is None and "keepdims" not in f.named:
+        return f.op(whole, array)
+    rank = dtype_and_rank(f.values[0], f.where)[1]
+    numbers = [f.e.constant(axis) for axis in (range(rank) if axes is None else axes)]
+    return f.op(along, array, pack_list(f.e, numbers, INT), f.keeps())
 
 
-def _range(f: _Function) -> Value:
-    axis = f.along(1)
-    ends = [f.op(name, f.values[0]) for name in ("max", "min")] if axis is None else [
-        f.op(name, f.values[0], pack_list(f.e, [f.e.constant(axis)], INT)) for name in ("amax", "amin")
-    ]  # fmt: skip
+def _count(f: FunctionCall) -> Value:
+    return _folded(f, compare(f.e, f.where, "!=", f.values[0], f.e.constant(0)), "sum", "sum")
+
+
+def _range(f: FunctionCall) -> Value:
+    ends = [_folded(f, f.values[0], *names) for names in (("max", "amax"), ("min", "amin"))]
     return binary(f.e, f.where, "-", *ends)
 
 
-def _diff(f: _Function) -> Value:
-    times = f.named.get("n", f.values[1] if len(f.values) > 1 else f.e.constant(1))
-    return f.op("diff", f.values[0], times, f.axis(2, -1))
+def _is_close(f: FunctionCall) -> Value:
+    """Whether elements are about equal, as far as `rtol` of the second and `atol` say."""
+    operands = promoted(f.e, f.where, [_floats(f.e, value, f.where) for value in f.values[:2]])
+    dtype = dtype_and_rank(next(v for v in operands if is_array(v)), f.where)[0]
+    left, right = (v if is_array(v) else _full(f.e, f.where, v, dtype.code) for v in operands)
+    bounds = [f.argument(name, position) for name, position in (("rtol", 2), ("atol", 3))]
+    tolerances = [f.e.constant(default) if v is None else v for v, default in zip(bounds, (1e-05, 1e-08), strict=True)]
+    return f.op("isclose", left, right, *tolerances, f.named.get("equal_nan", f.e.constant(False)))
 
 
-def _roll(f: _Function) -> Value:
-    value = f.named.get("axis", f.values[2] if len(f.values) > 2 else None)
-    if value is None:
-        return f.op("roll", f.values[0], f.values[1])
-    shifts = pack_list(f.e, [f.values[1]], INT)
-    return f.op("roll", f.values[0], shifts, pack_list(f.e, [f.e.constant(f.axis(2, 0))], INT))
+def _without_nans(f: FunctionCall) -> Value:
+    """Numbers in the place of nans and infinities."""
+    array = f.values[0]
+    numbers = [f.named.get(name, f.e.constant(None)) for name in ("nan", "posinf", "neginf")]
+    return f.op("nan_to_num", array, *numbers)
 
 
-def _bincount(f: _Function) -> Value:
+def _size(f: FunctionCall) -> Value:
+    """How many elements, or how many along an axis."""
+    axis = f.along(1)
+    return f.op("numel", f.values[0]) if axis is None else f.op("size", f.values[0], axis)
+
+
+def _times_power(f: FunctionCall) -> Value:
+    """Numbers times powers of 2."""
+    left, right = f.values
+    power = right if is_array(right) else _full(f.e, f.where, right, int64.code)
+    return f.op("ldexp", _floats(f.e, left, f.where), power)
+
+
+def _bincount(f: FunctionCall) -> Value:
     weights = f.named.get("weights", f.values[1] if len(f.values) > 1 else f.e.constant(None))
     least = f.named.get("minlength", f.values[2] if len(f.values) > 2 else f.e.constant(0))
     return f.op("bincount", f.values[0], _doubles(f, weights), least)
 
 
-def _doubles(f: _Function, value: Value) -> Value:
+def _doubles(f: FunctionCall, value: Value) -> Value:
     """An array as float64s; None as it is."""
     return arrays.converted(f.e, value, float64) if is_array(value) else value
 
 
-def _select(f: _Function) -> Value:
+def _select(f: FunctionCall) -> Value:
     """The first choice whose condition holds, element by element."""
-    conditions, choices = (_items(f, value) for value in f.values[:2])
+    conditions, choices = (f.items(value) for value in f.values[:2])
     if len(conditions) != len(choices):
         raise CompileError("np.select takes as many conditions as choices", f.where)
     result = f.named.get("default", f.values[2] if len(f.values) > 2 else f.e.constant(0))
     for condition, choice in zip(reversed(conditions), reversed(choices), strict=True):
-        result = _where(_Function(f.e, f.where, "where", [condition, choice, result], {}))
+        result = _where(FunctionCall(f.e, f.where, "where", [condition, choice, result], {}))
     return result
 
 
-def _items(f: _Function, value: Value) -> list[Value]:
-    """The items of a literal tuple or list."""
-    if isinstance(value.static_type, TupleType):
-        return unpack_tuple(f.e, value)
-    if value.defining_node is not None and value.defining_node.op == "prim::ListConstruct":
-        return list(value.defining_node.operands)
-    raise CompileError(f"np.{f.name} takes lists that are written out here", f.where)
-
-
-def _einsum(f: _Function) -> Value:
+def _einsum(f: FunctionCall) -> Value:
     text, *operands = f.values
     return f.op("einsum", text, pack_list(f.e, promoted(f.e, f.where, operands), TENSOR))
 
 
-def _of_two(f: _Function) -> Value:
+def _of_two(f: FunctionCall) -> Value:
     """An operator of the same name on two arrays of one dtype."""
     return f.op(f.name, *promoted(f.e, f.where, f.values))
 
 
-def _tensordot(f: _Function) -> Value:
+def _tensordot(f: FunctionCall) -> Value:
     axes = f.named.get("axes", f.values[2] if len(f.values) > 2 else None)
     return tensordot(f.e, f.where, f.values[0], f.values[1], axes)
 
 
-def _take_along(f: _Function) -> Value:
+def _take_along(f: FunctionCall) -> Value:
     return f.op("gather", f.values[0], f.axis(2, -1), f.values[1])
 
 
-def _broadcast_to(f: _Function) -> Value:
-    return f.op("expand", f.values[0], pack_list(f.e, _counts(f, f.values[1]), INT))
-
-
-def _counts(f: _Function, value: Value) -> list[Value]:
-    """A number, or the numbers of a literal tuple."""
-    is_tuple = isinstance(value.static_type, TupleType)
-    return unpack_tuple(f.e, value) if is_tuple else [value]
-
-
-def _tile(f: _Function) -> Value:
-    repeats = f.named.pop("reps", f.values[-1])
-    return f.op("tile", f.values[0], pack_list(f.e, _counts(f, repeats), INT))
-
-
-def _pad(f: _Function) -> Value:
-    """`constant_pad_nd`, which begins at the last axis, or the elements of borders."""
-    mode = f.named.pop("mode", f.values[2] if len(f.values) > 2 else None)
-    text = "constant" if mode is None else constant_text(mode)
-    if text != "constant" and text not in BORDERS:
-        raise CompileError(MODES, f.where)
-    value = f.named.pop("constant_values", f.e.constant(0))
-    pairs = _widths(f)
-    if text in BORDERS:
-        return with_borders(f.e, f.where, f.values[0], pairs, text)
-    ends = [end for pair in reversed(pairs) for end in pair]
-    return f.op("constant_pad_nd", f.values[0], pack_list(f.e, ends, INT), value)
-
-
-def _widths(f: _Function) -> list[list[Value]]:
-    """The two ends of each axis: of one width, of one for each of two ends, or of a pair an axis."""
-    _, rank = dtype_and_rank(f.values[0], f.where)
-    widths = _counts(f, f.named.pop("pad_width", f.values[1] if len(f.values) > 1 else f.e.constant(0)))
-    pairs = [_counts(f, width) for width in widths]
-    if len(pairs) <= 2 and all(len(pair) == 1 for pair in pairs):
-        pairs = [[*pairs[0], *pairs[-1]]]
-    if len(pairs) == 1:
-        pairs *= rank
-    if len(pairs) != rank or any(len(pair) != 2 for pair in pairs):
-        raise CompileError(WIDTHS, f.where)
-    return pairs
-
-
-def _column_stack(f: _Function) -> Value:
-    return f.op(f.name, pack_list(f.e, f.parts(), TENSOR))
-
-
-def _flatnonzero(f: _Function) -> Value:
+def _flatnonzero(f: FunctionCall) -> Value:
     flat = f.op("reshape", f.values[0], pack_list(f.e, [f.e.constant(-1)], INT))
     return unpack_tuple(f.e, call_method(f.e, f.where, "nonzero", flat, (), ()))[0]
 
 
-def _argwhere(f: _Function) -> Value:
+def _argwhere(f: FunctionCall) -> Value:
     indices = f.op("nonzero", f.values[0])
     indices.set_type(array_of(int64, 2))
     return indices
 
 
-def _windows(f: _Function) -> Value:
-    """A view of the windows of one size for each axis that is named, in axes behind all others."""
-    axes = f.named.get("axis", f.values[2] if len(f.values) > 2 else None)
-    sizes = _counts(f, f.values[1])
-    rank = dtype_and_rank(f.values[0], f.where)[1]
-    if axes is None or isinstance(axes.static_type, NoneType):
-        numbers: list[int | None] = list(range(rank))
-    else:
-        numbers = [constant_int(v) for v in _counts(f, axes)]
-    if len(numbers) != len(sizes) or None in numbers:
-        raise CompileError(WINDOWS, f.where)
-    windows = f.values[0]
-    for number, size in zip(numbers, sizes, strict=True):
-        assert number is not None
-        windows = f.op("unfold", windows, number if number >= 0 else number + rank, size, 1)
-    return windows
-
-
-def _frexp(f: _Function) -> Value:
+def _frexp(f: FunctionCall) -> Value:
     """Parts from 0.5 up to 1, and powers of 2."""
     return pack_tuple(f.e, unpack_tuple(f.e, f.op("frexp", _floats(f.e, f.values[0], f.where))))
 
 
-def _angle(f: _Function) -> Value:
-    """Of ints, float64s."""
-    if len(f.values) != 1 or f.named:
-        raise CompileError("np.angle takes one argument here: degrees are np.rad2deg(np.angle(z))", f.where)
-    return f.op("angle", _floats(f.e, f.values[0], f.where))
+def _angle(f: FunctionCall) -> Value:
+    """Of ints, float64s; in degrees where `deg` says so, which has to be written out."""
+    said = f.argument("deg", 1)
+    in_degrees = None if said is None else literal_of(said)
+    if said is not None and in_degrees is None:
+        raise CompileError("np.angle takes deg=True or deg=False here, written out", f.where)
+    angles = f.op("angle", _floats(f.e, f.values[0], f.where))
+    return f.op("rad2deg", angles) if in_degrees is not None and in_degrees.literal else angles
 
 
 _TAKES: Final[dict[str, tuple[int, tuple[str, ...]]]] = {
-    "where": (3, ()), "concatenate": (2, ("axis",)), "stack": (2, ("axis",)), "zeros_like": (1, ("dtype",)),
-    "ones_like": (1, ("dtype",)), "empty_like": (1, ("dtype",)), "full_like": (2, ("dtype",)),
-    "expand_dims": (2, ("axis",)), "sort": (3, ("axis", "kind")), "dot": (2, ()), "diff": (3, ("n", "axis")),
-    "roll": (3, ("axis",)), "bincount": (3, ("weights", "minlength")), "outer": (2, ()), "tile": (2, ("reps",)),
-    "pad": (3, ("pad_width", "mode", "constant_values")), "select": (3, ("default",)), "einsum": (9, ()),
-    "kron": (2, ()), "cross": (2, ()), "moveaxis": (3, ()), "inner": (2, ()), "take_along_axis": (3, ("axis",)),
-    "broadcast_to": (2, ()), "count_nonzero": (2, ("axis",)), "ptp": (2, ("axis",)),
-    "tensordot": (3, ("axes",)), "divmod": (2, ()), "sliding_window_view": (3, ("axis",)),
+    **TAKEN, "where": (3, ()), "zeros_like": (1, ("dtype", "shape")), "ones_like": (1, ("dtype", "shape")),
+    "empty_like": (1, ("dtype", "shape")), "full_like": (2, ("dtype", "shape")), "sort": (3, ("axis", "kind")),
+    "dot": (2, ()), "bincount": (3, ("weights", "minlength")), "outer": (2, ()), "select": (3, ("default",)),
+    "einsum": (9, ("optimize",)), "kron": (2, ()), "cross": (2, ()), "inner": (2, ()),
+    "take_along_axis": (3, ("axis",)), "count_nonzero": (2, ("axis", "keepdims")), "ptp": (2, ("axis", "keepdims")),
+    "tensordot": (3, ("axes",)), "divmod": (2, ()), "isclose": (4, ("rtol", "atol", "equal_nan")),
+    "nan_to_num": (2, ("copy", "nan", "posinf", "neginf")), "angle": (2, ("deg",)), "ldexp": (2, ()),
+    "size": (2, ("axis",)),
 }  # fmt: skip
 """How many arguments a rule looks at by their places, and which by name; of others it is the first alone."""
-_RULES: Final[dict[str, Callable[[_Function], Value]]] = {
-    "where": _where, "concatenate": lambda f: f.joined("cat", f.axis(1, 0)),
-    "stack": lambda f: f.joined("stack", f.axis(1, 0)),
-    "vstack": _stacked("stack", 0, 0), "hstack": _stacked("cat", 0, 1),
-    "zeros_like": _like, "ones_like": _like, "empty_like": _like, "full_like": _like, "expand_dims": _expand,
-    "sort": _sort, "dot": _dot, "count_nonzero": _count, "diff": _diff, "roll": _roll,
+_RULES: Final[dict[str, Callable[[FunctionCall], Value]]] = {
+    **SHAPES, "where": _where, "zeros_like": _like, "ones_like": _like, "empty_like": _like, "full_like": _like,
+    "sort": _sort, "dot": _dot, "count_nonzero": _count, "isclose": _is_close,
     "cross": lambda f: f.op("linalg_cross", *promoted(f.e, f.where, f.values)),
-    "moveaxis": lambda f: f.op("movedim", *f.values),
     "select": _select, "einsum": _einsum, "kron": _of_two, "inner": _of_two, "take_along_axis": _take_along,
-    "broadcast_to": _broadcast_to, "ascontiguousarray": lambda f: f.op("contiguous", f.values[0]),
-    "bincount": _bincount, "shape": lambda f: shape_of(f.e, f.where, f.values[0]),
-    "size": lambda f: f.op("numel", f.values[0]),
+    "ascontiguousarray": lambda f: f.op("contiguous", f.values[0]),
+    "bincount": _bincount, "shape": lambda f: shape_of(f.e, f.where, f.values[0]), "size": _size,
     "ndim": lambda f: f.e.constant(dtype_and_rank(f.values[0], f.where)[1]),
-    "sign": _sign, "outer": _outer, "tile": _tile, "pad": _pad, "column_stack": _column_stack, "dstack": _column_stack,
-    "nan_to_num": lambda f: f.op("nan_to_num", f.values[0]), "flatnonzero": _flatnonzero, "argwhere": _argwhere,
+    "sign": _sign, "outer": _outer, "nan_to_num": _without_nans, "flatnonzero": _flatnonzero, "argwhere": _argwhere,
     "ptp": _range, "i0": lambda f: f.op("i0", _floats(f.e, f.values[0], f.where)),
     "divmod": lambda f: pack_tuple(f.e, [binary(f.e, f.where, sign, *f.values) for sign in ("//", "%")]),
     "tensordot": _tensordot,
     "invert": lambda f: f.op("bitwise_not", f.values[0]),
     "real": lambda f: part_of(f.e, f.where, f.values[0], "real"),
     "imag": lambda f: part_of(f.e, f.where, f.values[0], "imag"),
-    "angle": _angle, "sliding_window_view": _windows, "frexp": _frexp,
-    "conjugate": lambda f: f.op("conj_physical", f.values[0]),
+    "isreal": lambda f: compare(f.e, f.where, "==", part_of(f.e, f.where, f.values[0], "imag"), f.e.constant(0)),
+    "iscomplex": lambda f: compare(f.e, f.where, "!=", part_of(f.e, f.where, f.values[0], "imag"), f.e.constant(0)),
+    "isrealobj": lambda f: f.e.constant(not dtype_and_rank(f.values[0], f.where)[0].is_complex),
+    "iscomplexobj": lambda f: f.e.constant(dtype_and_rank(f.values[0], f.where)[0].is_complex),
+    "angle": _angle, "frexp": _frexp, "conjugate": lambda f: f.op("conj_physical", f.values[0]),
+    "ldexp": _times_power,
 }  # fmt: skip

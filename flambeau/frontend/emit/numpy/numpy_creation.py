@@ -19,6 +19,7 @@ from flambeau.frontend.emit.numpy.dtype_names import dtype_named
 from flambeau.frontend.emit.numpy.method_calls import constant_int
 from flambeau.frontend.emit.numpy.ndarray_methods import call_method
 from flambeau.frontend.emit.schema_matching import call_operator
+from flambeau.frontend.emit.values.literal_value import literal_of
 from flambeau.frontend.emit.values.simple_value import SimpleValue
 from flambeau.frontend.emit.values.sugared import Emitter, Given, Sugared
 from flambeau.frontend.trees.tree_views import Apply, Const
@@ -59,7 +60,8 @@ _SHAPED: Final = ("shape", "dtype")
 PARAMETERS: Final[dict[Any, tuple[str, ...]]] = {
     np.zeros: _SHAPED, np.ones: _SHAPED, np.empty: _SHAPED, np.full: ("shape", "fill_value", "dtype"),
     np.eye: ("N", "M", "k", "dtype"), np.identity: ("n", "dtype"), np.arange: ("start", "stop", "step", "dtype"),
-    np.linspace: ("start", "stop", "num", "dtype"), np.array: ("object", "dtype"), np.asarray: ("a", "dtype"),
+    np.linspace: ("start", "stop", "num", "dtype"), np.array: ("object", "dtype", "copy"),
+    np.asarray: ("a", "dtype", "copy"),
 }  # fmt: skip
 """Each function with the parameters that it has in programs; those of `linspace` after `num` by name only."""
 
@@ -156,12 +158,12 @@ def _with_code(e: Emitter, tree: Apply, code: Value | None) -> list[Given]:
 
 def _spaced(e: Emitter, name: str, tree: Apply) -> Sugared | None:
     """`np.linspace` that is told whether the last number is in it, whole numbers rounded down; None for others."""
-    if name != "linspace" or not e.arrays or all(k.name != "endpoint" for k in tree.keywords):
+    if name != "linspace" or not e.arrays or all(k.name not in ("endpoint", "retstep") for k in tree.keywords):
         return None
     rest = tuple(k for k in tree.keywords if k.name != "dtype")
     numbers = LibraryFunction(SPACED).call_tree(e, replace(tree, keywords=rest), None)
     asked = next((k.value for k in tree.keywords if k.name == "dtype"), None)
-    if asked is None:
+    if asked is None or any(k.name == "retstep" for k in tree.keywords):
         return numbers
     where, value = tree.callee.range, numbers.as_value(e, tree.range)
     code = dtype_named(e, asked) or e.value(asked)
@@ -267,13 +269,23 @@ _MAKERS: Final[dict[str, Callable[[Emitter, SourceRange, Bound, Value | None], V
 }  # fmt: skip
 
 
+def _array_again(e: Emitter, where: SourceRange, array: Value, dtype: Value | None, *, copies: bool) -> Value:
+    """An array in a dtype, itself where it has that and nothing asks for a copy."""
+    assert isinstance(array.static_type, ArrayType)
+    if dtype is not None and (copies or not _names(dtype, array.static_type)):
+        array = call_method(e, where, "astype", array, [Given(dtype, where)], ())
+    return call_method(e, where, "copy", array, (), ()) if copies else array
+
+
+COPY: Final = "np.{name} takes copy=True, copy=False or copy=None here, written out"
+
+
 def _array_of(e: Emitter, where: SourceRange, name: str, bound: Bound, dtype: Value | None) -> Value:
     """What the function gives as an array, whose dtype and rank are known where the call says them."""
+    copies = _copies(e, where, name, bound)
     first = next(iter(bound.values()))
     if isinstance(first.static_type, ArrayType):
-        if dtype is not None and not (name == "asarray" and _names(dtype, first.static_type)):
-            first = call_method(e, where, "astype", first, [Given(dtype, where)], ())
-        return first if name == "asarray" else call_method(e, where, "copy", first, (), ())
+        return _array_again(e, where, first, dtype, copies=copies)
     if isinstance(first.static_type, ListType | TupleType) and holds_arrays(first.static_type):
         stacked = joined_list(e, where, "stack", first, 0)
         return stacked if dtype is None else call_method(e, where, "astype", stacked, [Given(dtype, where)], ())
@@ -289,6 +301,14 @@ def _array_of(e: Emitter, where: SourceRange, name: str, bound: Bound, dtype: Va
         rank = _count(bound["shape"].static_type, rank)
     result.set_type(array_of(element, rank))
     return result
+
+
+def _copies(e: Emitter, where: SourceRange, name: str, bound: Bound) -> bool:
+    """Whether the call makes a copy of an array. Raises CompileError where only the run says it."""
+    copies = literal_of(bound.pop("copy", e.constant(name == "array")))
+    if copies is None:
+        raise CompileError(COPY.format(name=name), where)
+    return bool(copies.literal)
 
 
 def _depth(type_: Type) -> int:

@@ -65,7 +65,10 @@ _LINALG: Final = (
     "cholesky", "cond", "det", "eig", "eigh", "eigvals", "eigvalsh", "inv", "matrix_norm", "matrix_power",
     "matrix_rank", "multi_dot", "norm", "pinv", "qr", "slogdet", "solve", "svd", "vecdot", "vector_norm",
 )  # fmt: skip
-_FFT: Final = ("fft", "ifft", "rfft", "irfft", "fft2", "ifft2", "fftn", "ifftn", "fftshift", "ifftshift")
+_FFT: Final = (
+    "fft", "ifft", "rfft", "irfft", "hfft", "ihfft", "fft2", "ifft2", "rfft2", "irfft2", "fftn", "ifftn", "rfftn",
+    "irfftn", "fftshift", "ifftshift",
+)
 _METHODS: Final = (types.BuiltinMethodType, types.MethodType)
 _REFUSED: Final = ("dtype", "where", "initial", "order", "casting", "out")
 NO_METHOD: Final = "np.{name}.{method} has no form in programs, where a loop over the elements is native code"

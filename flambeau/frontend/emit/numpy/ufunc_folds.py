@@ -10,11 +10,17 @@ from __future__ import annotations
 from collections.abc import Callable, Sequence
 from typing import Final
 
+import numpy as np
+
+from flambeau.frontend.closures.call_arguments import Argument
+from flambeau.frontend.emit.builtins.library_functions import call_library
 from flambeau.frontend.emit.implicit_conversions import unpack_tuple
 from flambeau.frontend.emit.numpy.array_promotion import as_number, dtype_and_rank, is_array
 from flambeau.frontend.emit.schema_matching import call_operator
+from flambeau.frontend.emit.values.literal_value import LiteralValue
 from flambeau.frontend.emit.values.simple_value import SimpleValue
 from flambeau.frontend.emit.values.sugared import Emitter, Given, Sugared
+from flambeau.frontend.library import ufunc_loops
 from flambeau.ir.graph import Value
 from flambeau.util.errors import CompileError
 from flambeau.util.record import dataclass
@@ -26,14 +32,22 @@ REDUCED: Final = {
 }  # fmt: skip
 """The functions whose fold has a name of its own."""
 ACCUMULATED: Final = {"add": "cumsum", "multiply": "cumprod", "maximum": "cummax", "minimum": "cummin"}
-OUTER: Final = ("add", "subtract", "multiply", "divide", "maximum", "minimum", "power", "equal", "less", "greater")
+LOOPED: Final = {
+    "bitwise_or": 0, "bitwise_and": -1, "bitwise_xor": 0, "logical_xor": False, "gcd": 0, "lcm": None, "fmax": None,
+    "fmin": None, "hypot": 0, "subtract": None, "divide": None, "logaddexp": None,
+}  # fmt: skip
+"""The functions whose folds are loops, by what they give of nothing; None where that is an error."""
 FORMS: Final = "np.{name}.{method} takes {arguments} here"
 
 
 def has_fold(name: str, method: str) -> bool:
     """Whether a function has a method in programs."""
-    names = {"reduce": REDUCED, "accumulate": ACCUMULATED, "outer": OUTER}.get(method, ())
-    return name in names
+    if method == "outer":
+        function = getattr(np, name, None)
+        return isinstance(function, np.ufunc) and (function.nin, function.nout) == (2, 1)
+    return name in {"reduce": REDUCED, "accumulate": ACCUMULATED}.get(method, ()) or (
+        name in LOOPED and method in ("reduce", "accumulate")
+    )
 
 
 @dataclass(slots=True)
@@ -58,6 +72,8 @@ class UfuncFold(Sugared):
         is_known = set(names) <= {"axis", "keepdims"} and (self.method == "reduce" or "keepdims" not in names)
         if not args or len(args) > 2 or not is_array(args[0].value) or not is_known:
             self._refuse(where, "an array and an axis")
+        if self.name in LOOPED:
+            return self._by_loop(e, where, args, keywords)
         if len(args) == 1 and "axis" not in names:
             keywords = [*keywords, Given(e.constant(0), where, "axis")]
         elif len(args) == 2:
@@ -67,6 +83,17 @@ class UfuncFold(Sugared):
             pair = call_operator(e, where, f"aten::{name}", [args[0].value, keywords[-1].value])
             return SimpleValue(unpack_tuple(e, pair)[0])
         return SimpleValue(as_number(e, self.function(e, where, name, args[:1], keywords)))
+
+    def _by_loop(
+        self, e: Emitter, where: SourceRange, args: Sequence[Given], keywords: Sequence[Given]
+    ) -> Sugared:
+        """The fold as a loop that calls the function."""
+        function = Argument(e.wrap(getattr(np, self.name), where), where)
+        identity = [Argument(LiteralValue(LOOPED[self.name]), where)] if self.method == "reduce" else []
+        values = [Argument(SimpleValue(a.value), a.where) for a in args]
+        named = {k.name: Argument(SimpleValue(k.value), k.where) for k in keywords}
+        python = vars(ufunc_loops)["reduced" if self.method == "reduce" else "accumulated"]
+        return call_library(e, where, python, [function, *identity, *values], named)
 
     def _each_by_each(
         self, e: Emitter, where: SourceRange, args: Sequence[Given], keywords: Sequence[Given]
