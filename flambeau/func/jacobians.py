@@ -183,11 +183,13 @@ def hvp(func: Function, primals: Any, tangents: Any) -> tuple[Any, Any]:
     argnums: ArgNums = 0 if len(primals) == 1 else tuple(range(len(primals)))
     compiled = SCRIPTED_TRANSFORM.implementation("hvp", func, argnums=argnums)
     goes = getattr(compiled, "takes_containers", False) or all(isinstance(p, Tensor) for p in primals)
-    if compiled is not None and goes and flatten(primals)[1] == flatten(tangents)[1]:
-        for primal, tangent in zip(flatten(primals)[0], flatten(tangents)[0], strict=True):
-            check_tangent(primal, as_tensor(tangent))
-        products: tuple[Any, Any] = compiled(primals, tangents)
-        return products
+    if compiled is not None and goes:
+        (values, structure), (directions, of_tangents) = flatten(primals), flatten(tangents)
+        if structure == of_tangents:
+            for primal, tangent in zip(values, directions, strict=True):
+                check_tangent(primal, as_tensor(tangent))
+            products: tuple[Any, Any] = compiled(primals, tangents)
+            return products
     gradient, product = jvp(grad(func, argnums), tuple(primals), tuple(tangents))
     return gradient, product
 

@@ -11,6 +11,7 @@ from __future__ import annotations
 
 from collections import OrderedDict, defaultdict, deque
 from collections.abc import Callable, Iterator, Sequence
+from functools import lru_cache
 from typing import Any, Final
 
 from flambeau.util.record import dataclass
@@ -67,7 +68,7 @@ class Structure:
         return self.count
 
     def __eq__(self, other: object) -> bool:
-        return (
+        return self is other or (
             isinstance(other, Structure)
             and self.kind is other.kind
             and self.keys == other.keys
@@ -141,8 +142,17 @@ def _opened(value: Any) -> tuple[Any, Any, Sequence[Any]]:
 
 def flatten(value: Any, is_leaf: IsLeaf | None = None) -> tuple[list[Any], Structure]:
     """The leaves of a value and how they lie: what is no container, or of which `is_leaf` says so, is a leaf itself."""
+    kind: Any = type(value)
+    if is_leaf is None and kind in (tuple, list) and not any(map(is_container, value)):
+        return list(value), _of_leaves(kind, len(value))
     leaves: list[Any] = []
     return leaves, _flattened(value, leaves, is_leaf)
+
+
+@lru_cache(256)
+def _of_leaves(kind: Any, count: int) -> Structure:
+    """That of a tuple or a list of leaves alone."""
+    return Structure(kind, None, [LEAF] * count)
 
 
 def _flattened(value: Any, leaves: list[Any], is_leaf: IsLeaf | None) -> Structure:

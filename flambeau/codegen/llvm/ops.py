@@ -6,12 +6,18 @@ from collections.abc import Callable
 
 from flambeau.codegen.kernel.dtypes import ELEMENT_TYPES, HALVES, ElementType
 from flambeau.codegen.kernel.opset import OPS
-from flambeau.codegen.llvm import vecmath_erf, vecmath_gamma, vecmath_hyperbolic, vecmath_pow, vecmath_trig
+from flambeau.codegen.llvm import (
+    vecmath_erf,
+    vecmath_gamma,
+    vecmath_hyperbolic,
+    vecmath_plane,
+    vecmath_pow,
+    vecmath_trig,
+)
 from flambeau.codegen.llvm import vecmath_exp_log as explog
 from flambeau.codegen.llvm.arith_float import lower_float
 from flambeau.codegen.llvm.arith_int import Trap, lower_bool, lower_int
 from flambeau.codegen.llvm.emitter import Emitter, Value
-from flambeau.codegen.llvm.lanes import call_lanes
 
 VECTOR_MATH: dict[str, Callable[[Emitter, Value], Value]] = {
     "exp": explog.exp,
@@ -42,8 +48,8 @@ VECTOR_MATH: dict[str, Callable[[Emitter, Value], Value]] = {
 }
 """Functions with vector code of our own."""
 
-BY_LANE = frozenset({"atan2", "hypot"})
-"""Functions called in the C library lane by lane where there is no vector code."""
+PLANE_MATH = {"atan2": vecmath_plane.atan2, "hypot": vecmath_plane.hypot}
+"""The same of two operands."""
 
 
 def supports(op: str, dtype: str) -> bool:
@@ -72,7 +78,6 @@ def lower(e: Emitter, op: str, args: list[Value], operand: ElementType, trap: Tr
         return plain
     if op == "pow":
         return vecmath_pow.pow(e, args[0], args[1])
-    if op in VECTOR_MATH:
-        return VECTOR_MATH[op](e, args[0])
-    assert op in BY_LANE, op
-    return call_lanes(e, op, tuple(args))
+    if op in PLANE_MATH:
+        return PLANE_MATH[op](e, args[0], args[1])
+    return VECTOR_MATH[op](e, args[0])

@@ -60,7 +60,7 @@ def _subtract(e: Emitter, x: Value, n: Value, scale: float) -> Value:
     return r
 
 
-def _odd(e: Emitter, r: Value, coefficients: list[float]) -> Value:
+def odd_series(e: Emitter, r: Value, coefficients: list[float]) -> Value:
     """``r + r^3 P(r^2)``."""
     z = e.fmul(r, r)
     return e.fma(e.fmul(z, r), e.polynomial(z, coefficients), r)
@@ -122,7 +122,7 @@ def atan(e: Emitter, x: Value) -> Value:
     a, one = e.fabs(x), e.like(x, 1.0)
     inverted = e.fcmp("ogt", a, one)
     t = e.select(inverted, e.fdiv(one, a), a)
-    y = _odd(e, t, ATAN_P[x.type])
+    y = odd_series(e, t, ATAN_P[x.type])
     far = e.fadd(e.fsub(e.like(x, math.pi / 2), y), e.like(x, PI_PARTS[x.type][1] / 2))
     return e.intrinsic("copysign", e.select(inverted, far, y), x)
 
@@ -133,7 +133,7 @@ def _asin_parts(e: Emitter, x: Value) -> tuple[Value, Value, Value]:
     large = e.fcmp("ogt", a, half)
     root = e.intrinsic("sqrt", e.fmul(e.fsub(e.like(x, 1.0), a), half))
     t = e.select(large, root, a)
-    return large, t, _odd(e, t, ASIN_P[x.type])
+    return large, t, odd_series(e, t, ASIN_P[x.type])
 
 
 def asin(e: Emitter, x: Value) -> Value:

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import functools
+import math
 from collections.abc import Callable
 from typing import Any
 
@@ -71,11 +72,8 @@ def _simplified(op: str, args: tuple[Expr, ...]) -> Expr | None:
         for one, other in (args, args[::-1]):
             if one.op == "const" and one.data == 1:
                 return other
-    if op == "pow" and args[1].op == "const" and args[1].data in (1, 2, 3):
-        power = args[0]
-        for _ in range(int(args[1].data) - 1):
-            power = apply("mul", power, args[0])
-        return power
+    if op == "pow" and args[1].op == "const":
+        return _power(args[0], args[1])
     is_float = element_type(args[0].dtype).is_float
     if op in _KEEPS_INTEGERS and not is_float:
         return args[0]
@@ -83,6 +81,37 @@ def _simplified(op: str, args: tuple[Expr, ...]) -> Expr | None:
         return apply(_ON_INTEGERS[op], args[0], args[0])
     if op == "signbit" and not is_float:
         return apply("lt", args[0], constant(0, args[0].dtype))
+    return None
+
+
+def _power(base: Expr, exponent: Expr) -> Expr | None:
+    """A power with an exponent for which there is something quicker that gives the same; None for others."""
+    number, one = exponent.data, constant(1, base.dtype)
+    if number == 0:  # of what is not a number too; the answer has a value per element
+        return apply("select", apply("eq", base, base), one, one)
+    if number in (1, 2, 3):
+        power = base
+        for _ in range(int(number) - 1):
+            power = apply("mul", power, base)
+        return power
+    if number == 4:
+        return apply("pow", apply("mul", base, base), constant(2, base.dtype))
+    return _power_of_float(base, number) if element_type(base.dtype).is_float else None
+
+
+def _power_of_float(base: Expr, number: object) -> Expr | None:
+    one = constant(1, base.dtype)
+    if number in (-1, -2):  # the square of an inverse: neither is out of range where the power is not
+        inverse = apply("div", one, base)
+        return inverse if number == -1 else apply("mul", inverse, inverse)
+    if number == 0.5 and base.dims:  # as an operator at a time has it: of -0.0 that is -0.0, and of -inf nan
+        return apply("sqrt", base)
+    if number in (-0.5, 1.5):  # of -0.0 as of 0.0, and of -inf as of inf
+        positive, infinite = apply("add", base, constant(0.0, base.dtype)), constant(math.inf, base.dtype)
+        root = apply("sqrt", positive)
+        power = apply("mul", positive, root) if number == 1.5 else apply("div", one, root)
+        limit = infinite if number == 1.5 else constant(0.0, base.dtype)
+        return apply("select", apply("eq", base, constant(-math.inf, base.dtype)), limit, power)
     return None
 
 

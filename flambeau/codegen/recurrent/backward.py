@@ -36,15 +36,18 @@ class _Backward:
         with f.loop(self.words["steps"]) as step:
             entry = f.at(self.places["table"], f.op("shl", step, 1))
             first, rows = f.word_of(entry, 0), f.word_of(entry, 1)
-            with f.loop(f.vectors_of(self.units)) as vector:
-                self._through_cell(first, rows, vector)
+            whole = f.op("udiv", self.units, f.lanes)
+            with f.loop(whole) as vector:
+                self._through_cell(first, rows, vector, None)
+            with f.when(f.compare("slt", f.mul(whole, f.lanes), self.units)):
+                self._through_cell(first, rows, whole, f.mask(self.units, whole))
             self._through_weights(first, rows)
         f.ret()
 
-    def _through_cell(self, first: Value, rows: Value, vector: Value) -> None:
-        """A vector of units of all rows of a step."""
+    def _through_cell(self, first: Value, rows: Value, vector: Value, mask: Value | None) -> None:
+        """A vector of units of all rows of a step: all of its lanes, or those of a mask, which takes longer."""
         f, cell = self.f, self.cell
-        mask, column = f.mask(self.units, vector), f.mul(vector, f.lanes * f.size)
+        column = f.mul(vector, f.lanes * f.size)
         loop = f.loop(rows, *[f.zero] * cell.grads)
         with loop as row:
             here = f.op("add", first, row)
@@ -71,7 +74,7 @@ class _Backward:
             address = f.offset(self.places["grad_bias"], f.op("add", f.mul(self.row_bytes, k), column))
             f.masked_write(f.fadd(f.masked_read(address, mask), total), address, mask)
 
-    def _arriving(self, here: Value, of_state: Value, column: Value, mask: Value) -> Value:
+    def _arriving(self, here: Value, of_state: Value, column: Value, mask: Value | None) -> Value:
         """The gradient of a step's output: from outside, and from the step behind it."""
         f = self.f
         own = f.masked_read(f.offset(self.places["grad_hidden"], of_state), mask)

@@ -7,6 +7,7 @@ A panel holds some vectors of columns, for each number of the folded axis one af
 from __future__ import annotations
 
 from collections.abc import Callable, Iterator, Sequence
+from contextlib import contextmanager
 
 from flambeau.codegen.kernel.dtypes import element_type
 from flambeau.codegen.llvm.builder import FunctionBuilder, ModuleBuilder
@@ -82,16 +83,21 @@ class PanelBuilder(FunctionBuilder):
         left = self.op("sub", columns, self.mul(vector, self.lanes))
         return self.icmp("slt", iota(self.lanes), self.splat(left, self.lanes))
 
-    def masked_read(self, address: Value, mask: Value) -> Value:
-        """A vector from memory, 0 in the other lanes."""
+    def masked_read(self, address: Value, mask: Value | None) -> Value:
+        """A vector from memory, 0 in the other lanes; with None, all of it."""
+        if mask is None:
+            return self.read(address, self.element, self.lanes, align=self.size)
         kind = self.zero.full_type
         name = f"llvm.masked.load.v{self.lanes}f{8 * self.size}.p0"
         self.declare(f"declare {kind} @{name}(ptr, i32, {mask.full_type}, {kind})")
         text = f"call {kind} @{name}(ptr {address}, i32 {self.size}, {mask.full_type} {mask}, {kind} zeroinitializer)"
         return self.define(text, self.element, self.lanes)
 
-    def masked_write(self, value: Value, address: Value, mask: Value) -> None:
-        """Write the lanes of a mask."""
+    def masked_write(self, value: Value, address: Value, mask: Value | None) -> None:
+        """Write the lanes of a mask, or with None all."""
+        if mask is None:
+            self.write(value, address, align=self.size)
+            return
         kind = value.full_type
         name = f"llvm.masked.store.v{self.lanes}f{8 * self.size}.p0"
         self.declare(f"declare void @{name}({kind}, ptr, i32, {mask.full_type})")
@@ -111,6 +117,26 @@ class PanelBuilder(FunctionBuilder):
                 body(self.op("add", first, self.mul(tile, count)), count)
             first = self.op("add", first, self.mul(tiles, count))
             count = 1 << (count - 1).bit_length() - 1 if count > 1 else 0
+
+    @contextmanager
+    def even_pieces(self, count: Value, most: int) -> Iterator[tuple[Value, Value]]:
+        """A loop over pieces of at most so many, about as long as each other, that fill tiles of rows: the first number
+        of each, and how many it has.
+        """
+        pieces = self.op("udiv", self.op("add", count, most - 1), most)
+        least_one = self.intrinsic("smax", pieces, word(1))
+        each = self.op("udiv", self.op("add", count, self.op("sub", least_one, 1)), least_one)
+        tiles = self.op("udiv", self.op("add", each, self.tile_rows - 1), self.tile_rows)
+        filled = self.mul(tiles, self.tile_rows)
+        with self.loop(pieces) as piece:
+            first = self.mul(piece, filled)
+            left = self.intrinsic("smax", self.op("sub", count, first), word(0))
+            yield first, self.intrinsic("smin", left, filled)
+
+    def prefetch(self, address: Value) -> None:
+        """Ask for a line that is read, and written, soon; it need not exist."""
+        self.declare("declare void @llvm.prefetch.p0(ptr, i32, i32, i32)")
+        self.raw(f"call void @llvm.prefetch.p0(ptr {address}, i32 0, i32 3, i32 1)")
 
     def add_products(self, sums: Sums, parts: Sequence[Part], panel: Value) -> Sums:
         """The sums with the products of a tile's rows and a panel."""

@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from functools import partial
+
 from flambeau.codegen.llvm.builder import ModuleBuilder
 from flambeau.codegen.llvm.checked_emitter import word
 from flambeau.codegen.llvm.emitter import Target, Value
@@ -11,6 +13,10 @@ from flambeau.codegen.recurrent.words import OUTER, PACK, PRODUCT
 
 ROWS_AT_ONCE = 96
 """Rows that go past all panels before the next ones: they stay in the second cache."""
+BYTES_AT_ONCE = 768
+"""Of a row of the left factor of a product whose factors are copied: those of as many rows stay in the second cache."""
+LINE = 64
+"""Bytes that come from memory together."""
 
 
 def add_product(m: ModuleBuilder, dtype: str, target: Target) -> None:
@@ -20,10 +26,7 @@ def add_product(m: ModuleBuilder, dtype: str, target: Target) -> None:
     left, panels, start, result = (
         f.word_of(f.parameters[0], PRODUCT.index(name), "ptr") for name in ("left", "panels", "start", "result")
     )
-    chunks = f.op("udiv", f.op("add", words["rows"], ROWS_AT_ONCE - 1), ROWS_AT_ONCE)
-    with f.loop(chunks) as chunk:
-        first = f.mul(chunk, ROWS_AT_ONCE)
-        rows = f.intrinsic("smin", f.op("sub", words["rows"], first), word(ROWS_AT_ONCE))
+    with f.even_pieces(words["rows"], ROWS_AT_ONCE) as (first, rows):
 
         def panel(weights: Value, vector: Value, width: int) -> None:
             masks = [f.mask(words["columns"], f.op("add", vector, k)) for k in range(width)]
@@ -55,44 +58,81 @@ def add_product(m: ModuleBuilder, dtype: str, target: Target) -> None:
 def add_outer(m: ModuleBuilder, dtype: str, target: Target) -> None:
     """``outer(block)``: result += left.T @ right, of (rows, left columns) and (rows, columns)."""
     f = panel_function(m, "outer", dtype, target)
-    words = {name: f.word_of(f.parameters[0], k) for k, name in enumerate(OUTER)}
-    left, right, result = (f.word_of(f.parameters[0], OUTER.index(name), "ptr") for name in ("left", "right", "result"))
-    vector_bytes = f.lanes * f.size
-    panel = f.slot(f"[{ROWS_AT_ONCE * WIDTH * f.lanes} x {f.element}]")
-    chunks = f.op("udiv", f.op("add", words["rows"], ROWS_AT_ONCE - 1), ROWS_AT_ONCE)
-    with f.loop(chunks) as chunk:
-        first = f.mul(chunk, ROWS_AT_ONCE)
-        rows = f.intrinsic("smin", f.op("sub", words["rows"], first), word(ROWS_AT_ONCE))
-        own = f.offset(left, f.mul(first, words["left_step"]))
-        other = f.offset(right, f.mul(first, words["right_step"]))
+    _Outer(f).emit()
 
-        def panel_of(_: Value, vector: Value, width: int) -> None:
-            masks = [f.mask(words["columns"], f.op("add", vector, k)) for k in range(width)]
-            column = f.mul(vector, vector_bytes)
-            with f.loop(rows) as row:
-                source = f.offset(other, f.op("add", f.mul(row, words["right_step"]), column))
-                address = f.offset(panel, f.mul(row, width * vector_bytes))
-                for k, mask in enumerate(masks):
-                    value = f.masked_read(f.offset(source, k * vector_bytes), mask)
-                    f.write(value, f.offset(address, k * vector_bytes), align=vector_bytes)
 
-            def tile(row: Value, count: int) -> None:
-                start = f.offset(result, f.op("add", f.mul(row, words["result_step"]), column))
-                addresses = [
-                    [f.offset(f.offset(start, f.mul(words["result_step"], r)), k * vector_bytes) for k in range(width)]
-                    for r in range(count)
-                ]
-                sums = [[f.masked_read(p, mask) for p, mask in zip(of, masks, strict=True)] for of in addresses]
-                numbers = f.offset(own, f.bytes_of(row))
-                part = Part(numbers, word(f.size), rows, tuple(range(width)), words["left_step"])
-                for of, row_sums in zip(addresses, f.add_products(sums, [part], panel), strict=True):
-                    for p, value, mask in zip(of, row_sums, masks, strict=True):
-                        f.masked_write(value, p, mask)
+class _Outer:
+    """A product that is added to its result, for some rows and some left columns at a time.
 
-            f.by_rows(words["left_columns"], tile)
+    Both factors are copied: rows of many columns lie as far apart as a page, and would share few sets of a cache.
+    """
 
-        f.by_panels(words["columns"], word(0), panel, panel_of)
-    f.ret()
+    def __init__(self, f: PanelBuilder) -> None:
+        self.f = f
+        self.words = {name: f.word_of(f.parameters[0], k) for k, name in enumerate(OUTER)}
+        self.left, self.right, self.result = (
+            f.word_of(f.parameters[0], OUTER.index(name), "ptr") for name in ("left", "right", "result")
+        )
+        self.panel = f.slot(f"[{ROWS_AT_ONCE * WIDTH * f.lanes} x {f.element}]")
+        self.copied = f.slot(f"[{ROWS_AT_ONCE * BYTES_AT_ONCE} x i8]")
+
+    def emit(self) -> None:
+        """All of it."""
+        f, words = self.f, self.words
+        with f.even_pieces(words["rows"], ROWS_AT_ONCE) as (first, rows):
+            left = f.offset(self.left, f.mul(first, words["left_step"]))
+            right = f.offset(self.right, f.mul(first, words["right_step"]))
+            with f.even_pieces(words["left_columns"], BYTES_AT_ONCE // f.size) as (column, count):
+                self._copy_left(f.offset(left, f.bytes_of(column)), rows, count)
+                result = f.offset(self.result, f.mul(column, words["result_step"]))
+                f.by_panels(
+                    words["columns"], word(0), self.panel, partial(self._panel, right, rows, result, count)
+                )  # fmt: skip
+        f.ret()
+
+    def _copy_left(self, left: Value, rows: Value, count: Value) -> None:
+        f = self.f
+        with f.loop(rows) as row:
+            source = f.offset(left, f.mul(row, self.words["left_step"]))
+            f.copy(f.offset(self.copied, f.mul(row, word(BYTES_AT_ONCE))), source, f.bytes_of(count))
+
+    def _panel(
+        self, right: Value, rows: Value, result: Value, count: Value, _: Value, vector: Value, width: int
+    ) -> None:  # fmt: skip
+        """What some vectors of columns add to."""
+        f, words, vector_bytes = self.f, self.words, self.f.lanes * self.f.size
+        masks = [f.mask(words["columns"], f.op("add", vector, k)) for k in range(width)]
+        column = f.mul(vector, vector_bytes)
+        with f.loop(rows) as row:
+            source = f.offset(right, f.op("add", f.mul(row, words["right_step"]), column))
+            address = f.offset(self.panel, f.mul(row, width * vector_bytes))
+            for k, mask in enumerate(masks):
+                value = f.masked_read(f.offset(source, k * vector_bytes), mask)
+                f.write(value, f.offset(address, k * vector_bytes), align=vector_bytes)
+
+        def tile(row: Value, tile_rows: int) -> None:
+            start = f.offset(result, f.op("add", f.mul(row, words["result_step"]), column))
+            addresses = [
+                [f.offset(f.offset(start, f.mul(words["result_step"], r)), k * vector_bytes) for k in range(width)]
+                for r in range(tile_rows)
+            ]
+            sums = [[f.masked_read(p, mask) for p, mask in zip(of, masks, strict=True)] for of in addresses]
+            self._prefetch(start, tile_rows, width)
+            numbers = f.offset(self.copied, f.bytes_of(row))
+            part = Part(numbers, word(f.size), rows, tuple(range(width)), word(BYTES_AT_ONCE))
+            for of, row_sums in zip(addresses, f.add_products(sums, [part], self.panel), strict=True):
+                for p, value, mask in zip(of, row_sums, masks, strict=True):
+                    f.masked_write(value, p, mask)
+
+        f.by_rows(count, tile)
+
+    def _prefetch(self, start: Value, tile_rows: int, width: int) -> None:
+        """Ask for what the next tile adds to."""
+        f = self.f
+        for r in range(tile_rows, 2 * tile_rows):
+            row = f.offset(start, f.mul(self.words["result_step"], r))
+            for at in range(0, width * f.lanes * f.size, LINE):
+                f.prefetch(f.offset(row, at))
 
 
 def add_pack(m: ModuleBuilder, dtype: str, target: Target) -> None:
