@@ -4,11 +4,13 @@ arrays, one thread.
     python -m benchmarks.eager_wide [PATTERN]
 
 For each call the time of the processor, of tensors that ask for nothing and of ones that ask, and of that with the way
-back. Both libraries run in one process, in turn; the least of some rounds. Needs torch.
+back, once native code is made for what comes often. Both libraries run in one process, in turn; the least of some
+rounds. Needs torch.
 """
 
 from __future__ import annotations
 
+import os
 import re
 import statistics
 import sys
@@ -22,8 +24,10 @@ from benchmarks.programs.wide_operands import WideOperands
 
 MODULES: Final = (wide_calls_of_layers, wide_calls_of_numbers, wide_calls_of_memory)
 ROUNDS: Final = 12
-BEFORE: Final = 80
+BEFORE: Final = 160
 """Calls of each that are not measured."""
+OFTEN: Final = 16
+"""Calls that are often here: what is measured are calls that have their native code, if they ever do."""
 Times = tuple[float, float]
 
 
@@ -41,7 +45,7 @@ def and_back(call: Callable[[Any], Any], operands: Sequence[Any]) -> Times | Non
         if not getattr(result, "requires_grad", False):
             return None
         gradient = one.L.ones_like(result)
-        times.append(least(lambda o=one, g=gradient: call(o).backward(g), BEFORE // 4, ROUNDS))
+        times.append(least(lambda o=one, g=gradient: call(o).backward(g), BEFORE // 2, ROUNDS))
     return times[0], times[1]
 
 
@@ -66,8 +70,14 @@ def main(arguments: Sequence[str]) -> None:
     import torch
 
     import flambeau
+    from flambeau.executor import background, repeated_operators
+    from flambeau.tensor import repeated_kernels
 
     warnings.simplefilter("ignore")
+    os.environ[background.VARIABLE] = "off"
+    repeated_kernels.LOOKED_AT = OFTEN  # type: ignore[misc]
+    repeated_operators.FROM_LLVM = OFTEN  # type: ignore[misc]
+    repeated_operators.MOST_PLANS = 1 << 12  # type: ignore[misc]  # no program has so many kinds of calls
     torch.set_num_threads(1)
     flambeau.set_num_threads(1)
     x = flambeau.ones(4)

@@ -38,6 +38,7 @@ from flambeau.tensor import grad_mode
 from flambeau.tensor.below import Redirected
 from flambeau.tensor.grad_mode import refuse_writing
 from flambeau.tensor.recorder import refuse_write
+from flambeau.tensor.repeated_kernels import repeated
 from flambeau.tensor.tensor import Tensor
 from flambeau.util.made_objects import Maker
 
@@ -105,7 +106,7 @@ class _Calls:
         self.any_node: Recorded = Maker(rule.node_type, parts, {"extras": None, "shown": None})
         """Makes one of a call with lists of operands, or of results."""
         self.positions = positions
-        self.run: Recorded = kernel.unrecorded if isinstance(kernel, EntryKernel) else kernel
+        self.run: Recorded = kernel.unrecorded if isinstance(kernel, EntryKernel) else repeated(rule.definition)
         self.slowly = slowly
         self.is_pointwise = rule.definition.family == "pointwise"
         self.known: dict[int, CallFormulas] = {}
@@ -154,6 +155,22 @@ def _edge(operand: Any) -> Any:
     if operand._node is not None:
         return (operand._node, operand.output_nr)
     return (operand, 0) if operand._requires_grad else None
+
+
+def _is_unasked(arguments: tuple[Any, ...], positions: tuple[int, ...]) -> bool:
+    """Whether nothing is recorded, or the operands are plain tensors that ask for nothing, or lists of such; False
+    where that is not seen at a glance, of views and numbers."""
+    if not grad_mode.mode.enabled:
+        return True
+    try:
+        for position in positions:
+            value = arguments[position]
+            for one in value if type(value) is list else (value,):
+                if one is not None and (one._requires_grad or one._node is not None or one._base is not None):
+                    return False
+    except AttributeError:
+        return False
+    return True
 
 
 def _attached(result: Any, node: Any) -> Any:
@@ -269,11 +286,11 @@ def _any_number(calls: _Calls) -> Recorded:
 
 def _general(calls: _Calls) -> Recorded:
     """Calls with operands that may be None or lists, or with several results."""
-    mode, run, positions, new_node, flows = grad_mode.mode, calls.run, calls.positions, calls.any_node, calls.rule.flows
+    run, positions, new_node, flows = calls.run, calls.positions, calls.any_node, calls.rule.flows
     takes_lists = calls.rule.takes_lists
 
     def record(*arguments: Any) -> Any:
-        if not mode.enabled:
+        if _is_unasked(arguments, positions):
             return run(*arguments)
         edges: list[Any] = []
         shapes: list[Any] = []

@@ -18,13 +18,16 @@ def quick(kept, grad):
 from __future__ import annotations
 
 from collections.abc import Callable, Mapping, Sequence
+from functools import partial
 from typing import Any, Final
 
 from flambeau.autograd.formula_kernels import PRODUCTS_OF_GRADIENTS, formula_kernel
 from flambeau.autograd.saved import save
 from flambeau.schema.gradient import Formula, Part, Product
 from flambeau.tensor.grad_mode import refuse_saving
+from flambeau.tensor.repeated_kernels import Often
 from flambeau.tensor.tensor import Tensor, plain
+from flambeau.util.inversions import REPEATED_GRADIENTS
 
 OPERAND, RESULT, SIZES, VALUE, OPTIONAL, LIST, TENSORS, PART, SIZES_OF_PARTS = range(9)
 """How something is kept: a tensor, the result, a tensor's sizes (of each, in a list), and what is none of these; a
@@ -41,6 +44,8 @@ def quick(
     positions: Mapping[str, int],
     direct: Sequence[tuple[int, int]],
     edges: int,
+    *,
+    is_view: bool = False,
 ) -> Callable[[Sequence[Any], Any], Any] | None:
     """The function of a call whose operands and single result are kept as `direct` says; None where formulas are parts
     of one.
@@ -51,6 +56,7 @@ def quick(
         steps: the same as functions of the gradient and all that was kept.
         positions: where among these each name is.
         edges: how many operands there are.
+        is_view: whether the operator shows its operand, so that gradients are shown, too, and take no loop.
     """
     if not all("grad" in formula.needs and not isinstance(formula, Part) for _, formula in formulas):
         return None
@@ -58,7 +64,10 @@ def quick(
     text.take_apart(direct)
     for (number, formula), (_, step) in zip(formulas, steps, strict=True):
         text.compute(number, formula, step)
-    numbers = {number for number, _ in formulas}
+    numbers = [number for number, _ in formulas]
+    if text.has_steps and formulas and not is_view:
+        indexed = [(f, [(need, positions[need]) for need in f.needs if need in positions]) for _, f in formulas]
+        text.look_up(indexed, numbers, direct)
     return text.function([f"g{k}" if k in numbers else "None" for k in range(edges)])
 
 
@@ -122,7 +131,7 @@ def _sizes(value: Any) -> Any:
 
 def _defined(text: str, name: str, names: dict[str, Any]) -> Callable[..., Any]:
     """The function that a text defines, which is its documentation."""
-    exec(compile(text, f"<{name}>", "exec"), names)
+    exec(compile(text, f"{__file__}, {name}", "exec"), names)  # no code of users: see `warn_user`
     function: Callable[..., Any] = names[name]
     function.__doc__ = text
     return function
@@ -137,6 +146,10 @@ class _Text:
         self._lines: list[str] = []
         self._globals: dict[str, Any] = {"plain": plain, "REALS": _REALS}
         self._values = ["grad", *[f"v{k}" for k in range(count)]]
+        self._apart = 0
+        """How many of the lines take apart what was kept."""
+        self.has_steps = False
+        """Whether a gradient takes several operators, each called by itself."""
 
     def take_apart(self, direct: Sequence[tuple[int, int]]) -> None:
         """Give a name to each thing that was kept, and look whether it was written since."""
@@ -159,10 +172,37 @@ class _Text:
                 ]  # fmt: skip
             else:
                 self._lines.append(f"v{k} = a{k}")
+        self._apart = len(self._lines)
+
+    def look_up(self, formulas: Any, numbers: Sequence[int], direct: Sequence[tuple[int, int]]) -> None:
+        """Have gradients for values that come often computed by native code: the lines that compute them become a
+        function of their own."""
+        values, results = ", ".join(self._values), "".join([f"g{number}, " for number in numbers])
+        lines = [*self._lines[self._apart :], f"return [{results}]"]
+        text = "\n".join([f"def run({values}):", *[f"    {line}" for line in lines]])
+        often = Often(_defined(text, "run", self._globals), partial(_ask, self._name, formulas))
+        often.scope |= self._globals
+        often.scope["run"] = often.run
+        self._globals = often.scope
+        ways = [_KEYS[OPERAND].format("grad"), *[_KEYS[way].format(f"v{k}") for k, (way, _) in enumerate(direct)]]
+        kinds = (OPERAND, RESULT, OPTIONAL)
+        tensors = ["grad", *[f"v{k}" for k, (way, _) in enumerate(direct) if way in kinds]]
+        is_given = any(way == OPTIONAL for way, _ in direct)
+        passed = f"*tensors(({', '.join(tensors)},))" if is_given else ", ".join(tensors)
+        self._lines[self._apart :] = [
+            f"if is_off: gradients = run({values})",
+            "else:", "    try:", f"        key = ({', '.join(ways)},)", "        native = find(key)",
+            "    except (AttributeError, TypeError, RuntimeError): native = missed",
+            f"    if native is None: gradients = count(key, ({values},))",
+            "    else:", f"        try: gradients = native({passed})", "        except Exception: gradients = MISSED",
+            f"        if gradients is MISSED: gradients = run({values})",
+            f"{results}= gradients",
+        ]  # fmt: skip
 
     def compute(self, number: int, formula: Formula, step: Step) -> None:
         """The gradient of one operand."""
         self._globals[f"s{number}"] = step
+        self.has_steps = self.has_steps or not (formula.is_elementwise or formula.is_passed_on or formula.product)
         whole = f"s{number}([{', '.join(self._values)}])"
         if formula.product is not None:
             multiply = PRODUCTS_OF_GRADIENTS[_entry(formula.product)]
@@ -200,6 +240,22 @@ class _Text:
         lines = [*self._lines, f"return [{', '.join(results)}]"]
         text = "\n".join(["def quick(kept, grad):", *[f"    {line}" for line in lines]])
         return _defined(text, "quick", self._globals)
+
+
+_LOOK: Final = "{0}._array.dtype, {0}._array.shape, {0}._array.strides"
+_KEYS: Final = {
+    OPERAND: _LOOK,
+    RESULT: _LOOK,
+    OPTIONAL: "None if {0} is None else look({0})",
+    SIZES: "repr({0})",
+    LIST: "repr({0})",
+    VALUE: "{0}.__class__, {0} or repr({0})",
+}
+"""The text for what of a value tells calls apart."""
+
+
+def _ask(name: str, formulas: Any, run: Callable[..., Any], values: tuple[Any, ...], count: int) -> Any:
+    return REPEATED_GRADIENTS.implementation(name, formulas, run, values, count)
 
 
 def _entry(product: Product) -> str:

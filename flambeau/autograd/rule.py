@@ -87,7 +87,9 @@ class Rule:
         name = self.definition.schema.name.partition("::")[2]
         has_lists = self.takes_lists or any(way in _OF_LISTS for way, _ in keeps)
         is_quick = direct is not None and not has_lists and len(self.definition.schema.returns) == 1
-        work = quick(name, formulas, steps, positions, keeps, len(self.operands)) if is_quick else None
+        is_view = self.definition.family == "view"
+        count = len(self.operands)
+        work = quick(name, formulas, steps, positions, keeps, count, is_view=is_view) if is_quick else None
         folds, least = self._folds, self._least(formulas)
         slots = tuple([slot for slot, (needed, _) in enumerate(kept) if needed in self._tensor_names])
         return CallFormulas(

@@ -28,6 +28,7 @@ from flambeau.schema.own_gradient import is_spelling
 from flambeau.tensor import recorder
 from flambeau.tensor.grad_mode import is_grad_enabled, refuse_saving
 from flambeau.tensor.interceptors import changed
+from flambeau.tensor.repeated_kernels import repeated
 from flambeau.tensor.subclasses import special
 from flambeau.tensor.tensor import Tensor
 from flambeau.util.inversions import LEVEL_TAPE, TAPE
@@ -58,12 +59,12 @@ def recorded(definition: OpDef) -> Recorded:
     """
     gradient = gradient_of(definition)
     if definition.is_about_tensor or is_spelling(definition):
-        return definition.kernel  # the parts of a composite one are recorded
+        return repeated(definition)  # the parts of a composite one are recorded
     if isinstance(gradient, Decomposed):
         return _decomposed(definition, gradient)
     rule = rule_of(definition)
     if rule is None and definition.differentiable is False and not definition.schema.is_mutable:
-        return definition.kernel  # nothing asks of what it gives
+        return repeated(definition)  # nothing asks of what it gives
 
     def slowly(*arguments: Any) -> Any:
         if not is_grad_enabled() or not recorder.is_asked(arguments):
@@ -76,10 +77,11 @@ def recorded(definition: OpDef) -> Recorded:
 
 def _decomposed(definition: OpDef, gradient: Decomposed) -> Recorded:
     names = [gradient.first, *[a.name for a in definition.schema.arguments[1:]]]
+    run = repeated(definition)
 
     def record(*arguments: Any) -> Any:
         if not is_grad_enabled() or not recorder.is_asked(arguments):
-            return definition.kernel(*arguments)
+            return run(*arguments)
         written = recorder.refuse_writes(definition, arguments)
         _admit(definition, arguments)
         values = list(arguments)

@@ -4,20 +4,14 @@ from __future__ import annotations
 
 import ctypes
 from collections.abc import Callable
-from typing import Any, Final
+from typing import Any
 
 from flambeau.codegen.layouts import measured_layout
 from flambeau.tensor.observer import watchers
 from flambeau.util.locks import Lock
+from flambeau.util.missed import MISSED as MISSED
+from flambeau.util.missed import missed as missed
 from flambeau.util.native_type import CELL, FIRST, SLOW, tell
-
-MISSED: Final = object()
-"""What a fast path gives for a call that must be made the long way."""
-
-
-def missed(*arguments: Any) -> object:
-    """A fast path that serves nothing."""
-    return MISSED
 
 
 class DispatchStub:

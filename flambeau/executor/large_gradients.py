@@ -80,7 +80,7 @@ class LargeGradients:
         if not available():
             return Refused("there is no native code")
         try:
-            graph, passed = _traced(self._formulas, values, self._are_fixed)
+            graph, passed = traced(self._formulas, values, self._are_fixed)
         except UntraceableError as error:
             self._are_fixed = self._are_fixed or float in map(type, values)
             return Refused(f"a formula asks for {error}")
@@ -126,7 +126,7 @@ def _laid_out(value: Any) -> Any:
     return wrap(np.ascontiguousarray(value._array)) if isinstance(value, Tensor) else value
 
 
-def _traced(formulas: IndexedFormulas, values: Values, are_fixed: bool) -> tuple[Graph, list[int | None]]:
+def traced(formulas: IndexedFormulas, values: Values, are_fixed: bool) -> tuple[Graph, list[int | None]]:
     """All formulas as one graph; for each the value that it gives as it is, None where the graph gives the result.
 
     Raises UntraceableError for what only a run tells.

@@ -3,6 +3,8 @@
 from typing import Final
 
 from flambeau.executor import large_gradients as _large_gradients  # the tape asks for it
+from flambeau.executor import repeated_gradients as _repeated_gradients  # for this too
+from flambeau.executor import repeated_operators as _repeated_operators  # and kernels for this
 from flambeau.interpreter.awaiting import Await as _Await
 from flambeau.interpreter.future import Future
 from flambeau.jit import _logging, _pickle, _recursive, _script, _state, annotations, frontend

@@ -26,14 +26,13 @@ _MANY: Final = 3
 def call_key(args: Sequence[Any], kwargs: Mapping[str, Any]) -> tuple[Any, ...] | None:
     """The types of arguments, those of elements for lists and tuples, and names; None where what lies in lists is
     none of numbers, texts and tensors."""
-    kinds: list[Any] = []
-    for value in args:
-        kind: Any = type(value)
+    kinds: list[Any] = [*map(type, args)]
+    for number, kind in enumerate(kinds):
         if kind in SEQUENCES:
-            kind = _listed(kind, value)
-            if kind is None:
+            listed = _listed(kind, args[number])
+            if listed is None:
                 return None
-        kinds.append(kind)
+            kinds[number] = listed
     for name, value in kwargs.items():
         kind = type(value)
         if kind in SEQUENCES:

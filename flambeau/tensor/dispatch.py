@@ -30,6 +30,7 @@ from flambeau.tensor.older_calls import older_call, warning_of_name
 from flambeau.tensor.overrides import NOT_OVERRIDDEN, answer, are_special, overriding
 from flambeau.tensor.random import Generator
 from flambeau.tensor.recorder import is_asked
+from flambeau.tensor.repeated_kernels import repeated
 from flambeau.tensor.subclasses import special
 from flambeau.tensor.tensor import Tensor, wrap_number
 
@@ -232,11 +233,12 @@ class Operator:
     @staticmethod
     def _kernel(binding: CallBinding) -> Callable[..., Any]:
         """What runs calls with all arguments: it looks for tensors that ask for gradients once there are any."""
+        definition = binding.definition
         if not grad_mode.has_asked():
-            return binding.kernel
-        recorded = recorder.recorded(binding.definition)
+            return repeated(definition) if binding.kernel is definition.kernel else binding.kernel
+        recorded = recorder.recorded(definition)
         beside = getattr(binding.kernel, "beside", None)  # native code serves none that ask
-        return recorded if beside is None else beside(binding.definition.full_name, recorded)
+        return recorded if beside is None else beside(definition.full_name, recorded)
 
     def call_positional(self, args: tuple[Any, ...], function: Function | None = None) -> Any:
         """A call that `fast_path` does not serve: new types, lists among the arguments, or somebody intercepts it.

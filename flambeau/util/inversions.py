@@ -69,6 +69,18 @@ EAGER_CALL: Final = Inversion[Callable[[Any, Sequence[Any], Any], None]](
     "told of each call of a kernel that ran in Python: kernel, arguments, result (`executor.eager`)",
     lambda kernel, arguments, result: None,
 )
+REPEATED_CALL: Final = Inversion[Callable[[Any, Callable[..., Any], Sequence[Any], int], Any]](
+    "gives what runs calls of an operator like one that was made often by native code, given the operator, what runs "
+    "them so far, the arguments and how often it did; None where there is nothing yet, MISSED where there will be "
+    "nothing (`executor.repeated_operators`)",
+    lambda definition, run, arguments, count: None,
+)
+REPEATED_GRADIENTS: Final = Inversion[Callable[[str, Any, Callable[..., Any], Sequence[Any], int], Any]](
+    "gives what computes the gradients of an operator for values like some that came often, by native code: given the "
+    "operator's name, each formula with where its values are, what computes the gradients so far, the values and how "
+    "often it did; None where there is nothing yet, MISSED where there will be nothing (`executor.repeated_gradients`)",
+    lambda name, formulas, run, values, count: None,
+)
 LARGE_CALL: Final = Inversion[Callable[[Any, Sequence[Any]], Any]](
     "runs a call of a kernel on large arrays as one native loop, given the kernel and its arguments; None where there "
     "is no such loop (`executor.eager`, with `executor.large_calls`)",

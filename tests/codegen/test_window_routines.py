@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from typing import Any
+
 import numpy as np
 import pytest
 
@@ -131,3 +133,22 @@ def test_channels_become_places_and_parts_are_joined() -> None:
         shuffled(flambeau.ones(1, 6, 2, 2), 0.5)
     with pytest.raises(ValueError, match="dropout probability has to be between 0 and 1"):
         shuffled(flambeau.ones(1, 4, 2, 2), 1.5)
+
+
+@pytest.mark.parametrize(
+    "call",
+    [
+        lambda x: flambeau.nn.functional.pad(x, (1, 1), mode="reflect"),
+        lambda x: flambeau.nn.functional.pad(x, (1, 1), mode="replicate"),
+        lambda x: flambeau.nn.functional.pad(x, (1, 1)),
+        lambda x: flambeau.nn.functional.interpolate(x, scale_factor=2.0),
+        lambda x: flambeau.nn.functional.interpolate(x, scale_factor=2.0, mode="linear"),
+    ],
+    ids=["reflect", "replicate", "constant", "nearest", "linear"],
+)
+def test_zeros_keep_their_signs(call: Any) -> None:
+    x = flambeau.tensor([[[0.0, -0.0, 1.0, -0.0]]])
+    expected = call(x).numpy()
+    program = flambeau.jit.trace(call, (x,))
+    for _ in range(4):
+        np.testing.assert_array_equal(np.signbit(program(x).numpy()), np.signbit(expected))

@@ -49,8 +49,12 @@ def taps_text(floats: Floats) -> str:
     return m.builder.text()
 
 
+_FIRST: Final = {Kind.LARGEST: -float("inf"), Kind.SUM: -0.0, Kind.MEAN: 0.0}
+"""What is known before the first element. A sum of -0.0 alone is that; means begin at 0, as PyTorch's do."""
+
+
 def _first_of(f: VectorFunction, kind: Kind, lanes: int) -> Value:
-    return float_constant(-float("inf") if kind is Kind.LARGEST else 0.0, f.floats.type, lanes)
+    return float_constant(_FIRST[kind], f.floats.type, lanes)
 
 
 def _taken(f: VectorFunction, kind: Kind, so_far: Value, value: Value, weight: Value | None) -> Value:

@@ -52,6 +52,8 @@ class Signature:
     """One is the result, several are a tuple, none is None."""
     record_words: int = 0
     """Words that a failed exit point stores into the context's record."""
+    takes_asking: bool = False
+    """Whether tensors that ask for gradients, and parameters, are tensors like others: who calls looks after these."""
 
 
 def ones_of(representation: Representation, value: Any) -> Any:

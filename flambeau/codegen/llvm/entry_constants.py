@@ -22,6 +22,7 @@ class StubConstants:
 
     def __init__(self, m: ModuleBuilder, layouts: ObjectLayouts, signature: Signature) -> None:
         self.m, self.layouts = m, layouts
+        self.takes_asking = signature.takes_asking
         self._fixed = [*fixed_values(signature)]
         self._functions: dict[tuple[str, str, tuple[int, ...]], str] = {}
 

@@ -16,7 +16,7 @@ from flambeau.codegen.llvm.checked_emitter import FALSE, NULL, TRUE
 from flambeau.codegen.llvm.emitter import Value
 from flambeau.codegen.llvm.entry_blocks import add_blocks
 from flambeau.codegen.llvm.entry_results import add_results
-from flambeau.codegen.llvm.tensor_objects import add_may_write, add_note_write, plain_array
+from flambeau.codegen.llvm.tensor_objects import add_may_write, add_note_write, any_array, plain_array
 
 EXPORTS = {
     "unmarshal_array": "i1 (ptr, ptr, ptr, ptr, i64, ptr, i64, i64, i64, i64, i64)",
@@ -30,6 +30,8 @@ EXPORTS = {
 }  # fmt: skip
 """What it offers, with LLVM types."""
 ELEMENT_SIZES = (1, 2, 4, 8)
+ASKING = 1 << 30
+"""Beside the flags of an array that must be set: tensors that ask for gradients, and parameters, are taken too."""
 
 
 def objects_module(layouts: ObjectLayouts) -> ModuleBuilder:
@@ -52,7 +54,9 @@ def objects_module(layouts: ObjectLayouts) -> ModuleBuilder:
 
 
 def _add_array_of(m: ModuleBuilder, layouts: ObjectLayouts) -> None:
-    """``array_of(object)``: the array of a tensor that may be taken apart, or an array itself; null for all else."""
+    """``array_of(object)``: the array of a tensor that may be taken apart, or an array itself; null for all else. And
+    ``array_of_asking(object)``, which takes tensors that ask for gradients, and those of derived classes, too.
+    """
     f = m.function("ptr array_of", "ptr object")
     (object_,) = f.parameters
     kind, ndarray = f.get(object_, layouts.object, "type"), m.symbol("ndarray")
@@ -62,13 +66,22 @@ def _add_array_of(m: ModuleBuilder, layouts: ObjectLayouts) -> None:
         is_exact = f.compare("eq", f.get(array, layouts.object, "type"), ndarray)
         f.ret(f.pick(is_exact, array, NULL, "ptr"))
     f.ret(f.pick(f.compare("eq", kind, ndarray), object_, NULL, "ptr"))
+    f = m.function("ptr array_of_asking", "ptr object")
+    (object_,) = f.parameters
+    kind, tensor = f.get(object_, layouts.object, "type"), m.symbol("tensor_type")
+    is_derived = f.compare("eq", f.get(kind, layouts.type, "base"), tensor)
+    f.return_unless(f.op("or", f.compare("eq", kind, tensor), is_derived), NULL)
+    array, is_plain = any_array(f, layouts, object_)
+    f.return_unless(is_plain, NULL)
+    is_exact = f.compare("eq", f.get(array, layouts.object, "type"), m.symbol("ndarray"))
+    f.ret(f.pick(is_exact, array, NULL, "ptr"))
 
 
 def _add_unmarshal_array(m: ModuleBuilder, layouts: ObjectLayouts) -> None:
     """``unmarshal_array(context, object, words, leaf, origin, descr, rank, itemsize, flags, dense, ones)``: if it fits.
 
-    ``flags`` must all be set. Of the last ``dense`` axes each lies in the one before it without gaps. ``ones`` has a
-    bit for each axis that is 1, and the sign bit if that was not asked for.
+    ``flags`` must all be set, but for ``ASKING``. Of the last ``dense`` axes each lies in the one before it without
+    gaps. ``ones`` has a bit for each axis that is 1, and the sign bit if that was not asked for.
     """
     m.own("start_leaf", "void (ptr, ptr, i64, ptr, ptr)")
     f = m.function(
@@ -76,9 +89,10 @@ def _add_unmarshal_array(m: ModuleBuilder, layouts: ObjectLayouts) -> None:
         "i64 rank", "i64 itemsize", "i64 flags", "i64 dense", "i64 ones", exported=True,
     )  # fmt: skip
     context, object_, words, leaf, origin, descr, rank, itemsize, flags, dense, ones = f.parameters
-    array = f.call("array_of", object_)
+    asks = f.compare("ne", f.op("and", flags, ASKING), 0)
+    array = f.choose(asks, lambda: f.call("array_of_asking", object_), lambda: f.call("array_of", object_))
     f.return_if(f.is_null(array), FALSE)
-    wanted = f.convert("trunc", flags, "i32")
+    wanted = f.convert("trunc", f.op("and", flags, ASKING - 1), "i32")
     fits = f.all_of(
         f.compare("eq", f.get(array, layouts.array, "descr"), descr),
         f.compare("eq", f.convert("sext", f.get(array, layouts.array, "rank"), "i64"), rank),

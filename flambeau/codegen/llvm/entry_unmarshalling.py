@@ -13,6 +13,7 @@ from flambeau.codegen.llvm.c_interface import ALIGNED, WRITEABLE
 from flambeau.codegen.llvm.checked_emitter import NULL, word
 from flambeau.codegen.llvm.emitter import Value
 from flambeau.codegen.llvm.entry_constants import StubConstants
+from flambeau.codegen.llvm.entry_objects import ASKING
 
 
 def leaves_of(r: Representation) -> int:
@@ -96,7 +97,8 @@ class Unmarshalling:
         f.start(done)
 
     def _unmarshal_array(self, p: Parameter, r: forms.Array, object_: Value, words: Value, leaf: Value) -> None:
-        flags = ALIGNED | (WRITEABLE if p.is_written else 0)
+        asking = ASKING if self.constants.takes_asking else 0
+        flags = ALIGNED | (WRITEABLE if p.is_written else 0) | asking
         ones = -1 if p.ones is None else sum(1 << k for k, is_one in enumerate(p.ones) if is_one)
         looks = (self.constants.descr(r.dtype), r.rank, r.dtype.itemsize, flags, r.dense, ones)
         self.require(self.f.call("unmarshal_array", self.context, object_, words, leaf, self.origin, *looks))

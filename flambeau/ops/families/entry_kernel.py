@@ -9,7 +9,9 @@ from __future__ import annotations
 from collections.abc import Callable
 from typing import Any
 
+from flambeau.schema import registry
 from flambeau.tensor.array_library import is_on_device
+from flambeau.tensor.repeated_kernels import with_native
 from flambeau.tensor.tensor import Tensor
 from flambeau.util.inversions import EAGER_CALL, LARGE_CALL
 from flambeau.util.native_type import NativeBase, let_instances_be_native
@@ -22,7 +24,7 @@ class MatrixProduct:
 class EntryKernel(NativeBase):  # type: ignore[misc]  # made at run time
     """The kernel of an overload whose work is loops over elements: all arguments in schema order."""
 
-    __slots__ = ("besides", "entry", "meaning", "name", "run", "target", "unrecorded_")
+    __slots__ = ("besides", "entry", "meaning", "name", "often", "run", "target", "unrecorded_")
 
     def __init__(self, name: str, meaning: Any, run: Callable[..., Tensor], target: int | None = None) -> None:
         """`meaning` says what is computed, to whoever makes native code of it, or is None; `run` computes it with
@@ -36,10 +38,19 @@ class EntryKernel(NativeBase):  # type: ignore[misc]  # made at run time
         """What native code reads, alive as long as the kernel."""
         self.besides: dict[Any, Beside] = {}
         self.unrecorded_: Beside | None = None
+        self.often: Callable[..., Any] | None = None
+        """Runs calls that native code leaves to Python, those that come often by a plan."""
 
     def __call__(self, *arguments: Any) -> Tensor:
         if is_on_device():
             return self.run(*arguments)
+        if self.often is None:
+            definition = registry.find(self.name) if self.target is None else None
+            self.often = self.in_python if definition is None else with_native(definition, self.in_python)
+        return self.often(*arguments)
+
+    def in_python(self, *arguments: Any) -> Tensor:
+        """Run a call by NumPy's loops, or a kernel for large arrays."""
         if self.target is None:
             result = LARGE_CALL.implementation(self, arguments)
             if result is not None:
