@@ -66,7 +66,6 @@ _declare(
     linear, ("self",), "aten::index", "aten::index_select", "aten::gather", "aten::take", "aten::take_along_dim",
     "aten::masked_select",
 )  # fmt: skip
-_declare(linear, ("weight",), "aten::embedding")
 _declare(linear, ("fill_value",), "aten::full", "aten::full_like", "aten::new_full")
 _declare(linear, ("start", "end"), "aten::linspace")
 _declare(

@@ -67,6 +67,8 @@ def _of_numbers(call: Call) -> Any:
     changed = {name: shifted(call[name], 0) for name in AXES if name in call.names and call[name] is not None}
     value = EITHER.unsqueeze(call.arguments[0].value, 1)
     result = call.run([value, *call.arguments[1:]], **changed)
+    if call.get("keepdim") is False:
+        return result
     if isinstance(result, list | tuple):
         return tuple([EITHER.squeeze(r, 1) for r in result])
     return EITHER.squeeze(result, 1)

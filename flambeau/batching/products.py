@@ -119,6 +119,20 @@ def _solve_columns(call: Call) -> Any:
     return EITHER.permute(EITHER.unflatten(call.run(arguments), 1, [call.size, right.value.shape[2]]), [1, 0, 2])
 
 
+@batches("aten::linalg_lstsq")
+def _least_squares(call: Call) -> Any:
+    """By the driver that gives no residuals: whether others do depends on the ranks of all."""
+    own, right = call["self"], call["b"]
+    if call.get("driver") not in (None, "gelsy") or own.rank != 2 or right.rank not in (1, 2):
+        return None
+    sides = _for_each(right, call.size)
+    sides = EITHER.unsqueeze(sides, -1) if right.rank == 1 else sides
+    solution, residuals, rank, values = call.run([_for_each(own, call.size), sides, *call.arguments[2:]])
+    solution = EITHER.squeeze(solution, -1) if right.rank == 1 else solution
+    nothing = [EITHER.expand(EITHER.unsqueeze(one, 0), [call.size, 0]) for one in (residuals, values)]
+    return solution, nothing[0], rank, nothing[1]
+
+
 @batches("aten::triangular_solve")
 def _solve(call: Call) -> Any:
     """Matrices in the last two axes of each; those that all share are repeated, as native code has no others."""

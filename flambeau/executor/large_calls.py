@@ -90,6 +90,7 @@ class LargeCalls:
         self._is_always = is_always
         self._is_read_anyhow = is_read_anyhow or definition.scalar is not None or definition.accumulator in PRODUCTS
         self._numbers = [is_for_numbers(a.type) and not has_fixed_numbers for a in definition.schema.arguments]
+        self._simple = definition.traits.simple_numbers
         self.entries: SpecialisationCache[Hashable, Served | Refused] = SpecialisationCache(
             f"kernels of {definition.full_name}", MAX_PATTERNS, describe=str
         )
@@ -104,7 +105,16 @@ class LargeCalls:
 
     def inputs(self, arguments: Sequence[Any]) -> list[Any]:
         """The arguments that kernels are given."""
-        return [a for a, t in zip(arguments, self._numbers, strict=True) if _is_input(a, t)]
+        return [a for a, t in zip(arguments, self._open(arguments), strict=True) if _is_input(a, t)]
+
+    def _open(self, arguments: Sequence[Any]) -> Sequence[bool]:
+        """Of each argument whether it may be a number that kernels are given."""
+        simple = self._simple
+        if not simple:
+            return self._numbers
+        return [
+            t and (type(a) is not float or a not in simple) for a, t in zip(arguments, self._numbers, strict=True)
+        ]
 
     def find(self, arguments: Sequence[Any]) -> Served | None:
         """What serves calls like one; None where nothing does."""
@@ -125,16 +135,16 @@ class LargeCalls:
         """Launches for calls like one of any number of elements, whose inputs come before all other arguments; None
         for others."""
         served = self.find(arguments)
-        are_inputs = list(map(_is_input, arguments, self._numbers))
+        are_inputs = list(map(_is_input, arguments, self._open(arguments)))
         count = sum(are_inputs)
-        if served is None or not all(are_inputs[:count]):
+        if served is None or not all(are_inputs[:count]) or float in map(type, arguments[count:]):
             return None
         inputs = [plain(a) for a in arguments[:count]]
         return SizedCalls(served.kernel.sized(inputs), inputs, arguments[count:])
 
     def pattern(self, arguments: Sequence[Any]) -> tuple[Any, ...]:
         """What decides which kernel a call has; with a None for a call that has none."""
-        return tuple([self._pattern(a, t) for a, t in zip(arguments, self._numbers, strict=True)])
+        return tuple([self._pattern(a, t) for a, t in zip(arguments, self._open(arguments), strict=True)])
 
     def _pattern(self, argument: Any, takes_numbers: bool) -> Any:
         """What of an argument decides which kernel a call has; None where there is none for such an argument."""
@@ -152,7 +162,7 @@ class LargeCalls:
         """What runs calls of a pattern natively."""
         if not self._is_always and not is_worthwhile(self._definition, arguments):
             return Refused("NumPy goes over the elements once, too")
-        graph = graph_of_call(self._definition, arguments, self._numbers)
+        graph = graph_of_call(self._definition, arguments, self._open(arguments))
         if graph is None:
             return Refused("no kernel computes it")
         kernel = FusedKernel(self._definition.schema.name.partition("::")[2], graph)

@@ -52,7 +52,7 @@ GAIN: Final = 0.8
 """Of the kernel's time, what a plan may take."""
 RUNS: Final = 4
 """Runs after which a plan has the native code that it will have."""
-MOST_PLANS: Final = 192
+MOST_PLANS: Final = 96
 """Plans of operators that are kept."""
 SHOWN: Final = "results lie in the memory of operands"
 Native = Callable[..., Any]

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import math
 from functools import partial
-from typing import Any
+from typing import Any, Final
 
 from flambeau.ops.derivatives.network_formulas import SELU_ALPHA, SELU_SCALE
 from flambeau.ops.families.pointwise import CATEGORIES, FLOATS, FRACTIONAL, NUMERIC, literal, unary
@@ -14,6 +14,8 @@ from flambeau.tensor.array_library import np
 
 _SQRT_HALF = 0.70710678118654752440
 _SQRT_TWO_OVER_PI = 0.79788456080286535588
+_SATURATED: Final = 32.0
+"""Behind it the tangent of `gelu` is 1 to the last digit, and squares need not be numbers of half precision."""
 
 
 activation = partial(
@@ -76,7 +78,8 @@ def _gelu(s: Any, x: Any, approximate: str) -> Any:
     half, one = literal(s, x, 0.5), literal(s, x, 1)
     if approximate == "none":
         return s.mul(s.mul(x, half), s.add(one, s.erf(s.mul(x, literal(s, x, _SQRT_HALF)))))
-    cubic = s.add(x, s.mul(literal(s, x, 0.044715), s.mul(s.mul(x, x), x)))
+    bounded = s.minimum(s.maximum(x, literal(s, x, -_SATURATED)), literal(s, x, _SATURATED))
+    cubic = s.add(bounded, s.mul(literal(s, x, 0.044715), s.mul(s.mul(bounded, bounded), bounded)))
     return s.mul(s.mul(half, x), s.add(one, s.tanh(s.mul(literal(s, x, _SQRT_TWO_OVER_PI), cubic))))
 
 

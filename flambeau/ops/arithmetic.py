@@ -202,7 +202,9 @@ pointwise(
     "aten::pow.Scalar(Scalar self, Tensor exponent) -> Tensor",
     operands=("self", "exponent"),
     scalar=lambda s, x, y: s.pow(x, y),
-    traits=Traits(spelling="**", spelling_in_place="**="),
+    traits=Traits(
+        spelling="**", spelling_in_place="**=", simple_numbers=frozenset((-2.0, -1.0, -0.5, 0.5, 1.0, 2.0, 3.0))
+    ),
     check=_check_pow,
     errors=lambda: [_refused(_ints(), -1, message="Integers to negative integer powers are not allowed.")],
     ulp=4,

@@ -40,7 +40,7 @@ def _log_of_sum(s: Any, x: Any, y: Any, exp: str, log1p: Any) -> Any:
     return s.select(both_infinite, x, s.add(larger, rest))
 
 
-def _complex_log_of_sum(s: Any, x: Any, y: Any) -> Any:
+def complex_log_of_sum(s: Any, x: Any, y: Any) -> Any:
     """The number with the larger real part, and the logarithm of 1 plus the exponential of how far the other is off."""
     is_less = s.lt(s.real(x), s.real(y))
     larger, smaller = s.select(is_less, y, x), s.select(is_less, x, y)
@@ -51,7 +51,7 @@ def _complex_log_of_sum(s: Any, x: Any, y: Any) -> Any:
 
 def _logaddexp(s: Any, x: Any, y: Any) -> Any:
     if s.dtype_of(x).is_complex:
-        return _complex_log_of_sum(s, x, y)
+        return complex_log_of_sum(s, x, y)
     return _log_of_sum(s, x, y, "exp", s.log1p)
 
 

@@ -9,8 +9,8 @@ from flambeau.ops.distance_losses import cosines
 from flambeau.ops.families import ranks
 from flambeau.ops.families.composite import composite
 from flambeau.ops.families.promotion import common_dtype
-from flambeau.ops.loss import NONE, OTHER_RANKS, _pair, reduced
-from flambeau.schema.dtype import float32, float64
+from flambeau.ops.loss import NONE, OTHER_RANKS, _pair, fractional_dtype, reduced
+from flambeau.schema.dtype import DType, float32, float64
 from flambeau.schema.opdef import UNKNOWN, Sample, Sizes
 from flambeau.schema.types import TensorType
 from flambeau.tensor.array_library import np
@@ -83,6 +83,11 @@ def dist(F: Any, self: Tensor, other: Tensor, p: float) -> Any:
     return F.norm(F.sub(self, other), p)
 
 
+def _norm_dtype(dtype: DType | None) -> DType | None:
+    """The dtype of the norm of numbers."""
+    return dtype and dtype.to_real()
+
+
 def _distance_shape(sizes: Sizes | None, keepdim: Any) -> Sizes | None:
     if not sizes or keepdim is UNKNOWN:
         return None
@@ -109,7 +114,7 @@ composite(
     "aten::cosine_embedding_loss(Tensor input1, Tensor input2, Tensor target, float margin=0., int reduction=1)"
     " -> Tensor",
     body=cosine_embedding,
-    dtype=lambda input1, input2: common_dtype((input1, input2)),
+    dtype=lambda input1, input2: fractional_dtype(input1, input2),
     shape=lambda reduction: None if reduction is UNKNOWN or reduction == NONE else (),
     samples=lambda: [Sample(args=(*_pair(), wrap(np.array([1, -1], np.float32))))],
     is_expanded=True,
@@ -119,7 +124,7 @@ composite(
     "aten::pairwise_distance(Tensor x1, Tensor x2, float p=2., float eps=9.9999999999999995e-07, bool keepdim=False)"
     " -> Tensor",
     body=pairwise_distance,
-    dtype=lambda x1, x2: common_dtype((x1, x2)),
+    dtype=lambda x1, x2: _norm_dtype(fractional_dtype(x1, x2)),
     shape=lambda x1, x2, keepdim: _distance_shape(ranks.both(x1, x2), keepdim),
     doc="The norm of the differences of vectors along the last dimension.",
     samples=lambda: [Sample(args=_pair())],
@@ -132,7 +137,7 @@ composite(
     "aten::triplet_margin_loss(Tensor anchor, Tensor positive, Tensor negative, float margin=1., float p=2., "
     "float eps=9.9999999999999995e-07, bool swap=False, int reduction=1) -> Tensor",
     body=triplet_margin,
-    dtype=lambda anchor, positive, negative: common_dtype((anchor, positive, negative)),
+    dtype=lambda anchor, positive, negative: _norm_dtype(fractional_dtype(anchor, positive, negative)),
     shape=lambda reduction: None if reduction is UNKNOWN or reduction == NONE else (),
     samples=lambda: [
         Sample(args=(*_pair(), _pair(1.0)[1])),
@@ -145,7 +150,7 @@ composite(
     "aten::dist(Tensor self, Tensor other, Scalar p=2) -> Tensor",
     outs=("out",),
     body=dist,
-    dtype=lambda self, other: common_dtype((self, other)),
+    dtype=lambda self, other: _norm_dtype(common_dtype((self, other))),
     shape=ranks.no_dims,
     doc="The norm of the difference.",
     samples=lambda: [Sample(args=_pair())],

@@ -9,6 +9,7 @@ from typing import Any, Final
 from flambeau.ops.distance_losses import bounded, by_loop, of_odds, smoothed, squares
 from flambeau.ops.families.arrays import not_implemented
 from flambeau.ops.families.composite import composite
+from flambeau.ops.families.pointwise import to_float
 from flambeau.ops.families.pointwise_layout import broadcast_known
 from flambeau.ops.families.promotion import common_dtype
 from flambeau.schema.dtype import Category, DType
@@ -169,6 +170,18 @@ def loss_dtype(self: TensorType, target: TensorType) -> DType | None:
     return common_dtype((self, target))
 
 
+def fractional_dtype(*operands: TensorType) -> DType | None:
+    """The promoted dtype, of integers that of fractions."""
+    common = common_dtype(operands)
+    return common and to_float(common)
+
+
+def _distance_dtype(self: TensorType, target: TensorType) -> DType | None:
+    """The promoted dtype, of complex numbers that of their distances."""
+    common = common_dtype((self, target))
+    return common and common.to_real()
+
+
 def _ranking_shape(input1: TensorType, input2: TensorType, target: TensorType, reduction: Any) -> Sizes | None:
     if reduction is UNKNOWN:
         return None
@@ -200,19 +213,23 @@ def _numpy(loss: Any) -> Any:
     return lambda self, target, reduction=MEAN: folds[reduction](loss(self.astype(np.float64), target))
 
 
-for _name, _body, _loop, _options, _doc, _reference in (
-    ("mse_loss", mse, squares, "", "The squared difference.", lambda x, y: (x - y) ** 2),
-    ("l1_loss", l1, None, "", "The distance.", lambda x, y: np.abs(x - y)),
+for _name, _body, _loop, _dtype, _options, _doc, _reference in (
+    ("mse_loss", mse, squares, loss_dtype, "", "The squared difference.", lambda x, y: (x - y) ** 2),
+    ("l1_loss", l1, None, _distance_dtype, "", "The distance.", lambda x, y: np.abs(x - y)),
     (
-        "smooth_l1_loss", smooth_l1, smoothed, ", float beta=1.", "The distance, squared (and scaled) below `beta`.",
+        "smooth_l1_loss", smooth_l1, smoothed, loss_dtype, ", float beta=1.",
+        "The distance, squared (and scaled) below `beta`.",
         lambda x, y: np.where(np.abs(x - y) < 1, (x - y) ** 2 / 2, np.abs(x - y) - 0.5),
     ),
     (
-        "huber_loss", huber, bounded, ", float delta=1.",
+        "huber_loss", huber, bounded, loss_dtype, ", float delta=1.",
         "Half the square of the distance, a straight line from `delta` on.",
         lambda x, y: np.where(np.abs(x - y) < 1, (x - y) ** 2 / 2, np.abs(x - y) - 0.5),
     ),
-    ("soft_margin_loss", soft_margin, None, "", "log(1 + exp(-target * x)).", lambda x, y: np.log1p(np.exp(-y * x))),
+    (
+        "soft_margin_loss", soft_margin, None, lambda self, target: fractional_dtype(self, target), "",
+        "log(1 + exp(-target * x)).", lambda x, y: np.log1p(np.exp(-y * x)),
+    ),
 ):  # fmt: skip
     composite(
         f"aten::{_name}(Tensor self, Tensor target, int reduction=1{_options}) -> Tensor",
@@ -221,7 +238,7 @@ for _name, _body, _loop, _options, _doc, _reference in (
         body=_body,
         quickly=None if _loop is None else by_loop(_loop),
         doc=_doc,
-        dtype=loss_dtype,
+        dtype=_dtype,
         shape=loss_shape,
         samples=samples,
         errors=errors,
@@ -248,7 +265,7 @@ composite(
     "aten::kl_div(Tensor self, Tensor target, int reduction=1, *, bool log_target=False) -> Tensor",
     body=kl_div,
     doc="target * (log(target) - x): x is the logarithm of a probability.",
-    dtype=loss_dtype,
+    dtype=lambda self, target: fractional_dtype(self, target),
     shape=loss_shape,
     samples=lambda: [Sample(args=_pair(2.0), kwargs={"reduction": NONE}), Sample(args=_pair(2.0))],
     errors=errors,
@@ -259,7 +276,7 @@ composite(
     "aten::poisson_nll_loss(Tensor input, Tensor target, bool log_input, bool full, float eps, int reduction) -> "
     "Tensor",
     body=poisson_nll,
-    dtype=lambda input, target: common_dtype((input, target)),
+    dtype=lambda input, target: fractional_dtype(input, target),
     shape=lambda input, target, reduction: loss_shape(input, target, reduction),
     samples=lambda: [Sample(args=(*_pair(2.0), True, full, 1e-8, MEAN)) for full in (True, False)],
     is_expanded=True,
@@ -268,7 +285,7 @@ composite(
 composite(
     "aten::hinge_embedding_loss(Tensor self, Tensor target, float margin=1., int reduction=1) -> Tensor",
     body=hinge_embedding,
-    dtype=loss_dtype,
+    dtype=lambda self, target: fractional_dtype(self, target),
     shape=loss_shape,
     samples=lambda: [Sample(args=(_pair()[0], wrap(np.array([1, -1, 1], np.float32))))],
     is_expanded=True,
@@ -278,7 +295,7 @@ composite(
     "aten::margin_ranking_loss(Tensor input1, Tensor input2, Tensor target, float margin=0., int reduction=1) -> "
     "Tensor",
     body=margin_ranking,
-    dtype=lambda input1, input2, target: common_dtype((input1, input2, target)),
+    dtype=lambda input1, input2, target: fractional_dtype(input1, input2, target),
     shape=_ranking_shape,
     samples=lambda: [Sample(args=(*_pair(), wrap(np.array([1, -1, 1], np.float32))))],
     is_expanded=True,

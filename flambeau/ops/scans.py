@@ -6,6 +6,7 @@ from collections.abc import Callable, Iterable
 from math import prod
 from typing import Any
 
+from flambeau.ops.derived_math import complex_log_of_sum
 from flambeau.ops.families.arrays import (
     Array,
     as_dtype,
@@ -17,12 +18,12 @@ from flambeau.ops.families.arrays import (
     is_inexact,
     not_implemented,
     one_dim,
-    reduce_with,
     rounded,
     widened,
 )
 from flambeau.ops.families.element_loops import FLOATS, loop_for
 from flambeau.ops.families.numpy_cast import cast
+from flambeau.ops.families.numpy_scalar import NUMPY
 from flambeau.ops.families.opaque import declare
 from flambeau.ops.families.reduce import ULP
 from flambeau.ops.families.rules import (
@@ -154,9 +155,10 @@ def logcumsumexp_kernel(self: Array, dim: int) -> Array:
         if is_float(wide):
             result = accumulated(np.logaddexp, wide, axis) if wide.size else wide.copy()
         else:
-            largest = reduce_with(np.maximum, wide.real, axis=axis, keepdims=True, initial=-np.inf)
-            largest = np.where(np.isfinite(largest), largest, 0)
-            result = np.log(accumulated(np.add, np.exp(wide - largest), axis)) + largest
+            result = wide.copy()
+            rows = np.moveaxis(result, axis, 0)
+            for i in range(1, len(rows)):
+                rows[i] = complex_log_of_sum(NUMPY, rows[i - 1], rows[i])
     return contiguous(rounded(result, self.dtype).reshape(self.shape))
 
 

@@ -203,8 +203,9 @@ unary(
 
 
 def _sinc(s: Any, x: Any) -> Any:
+    """1 where the square of x is no number above 0, by which the derivative divides."""
     angle = s.mul(literal(s, x, math.pi), x)
-    return s.select(s.eq(x, literal(s, x, 0)), literal(s, x, 1), s.div(s.sin(angle), angle))
+    return s.select(s.eq(s.mul(x, x), literal(s, x, 0)), literal(s, x, 1), s.div(s.sin(angle), angle))
 
 
 def _logit(s: Any, x: Any, eps: Any) -> Any:

@@ -109,6 +109,8 @@ class Traits:
     """Whether only a run tells how results lie in memory, though a rule tells their sizes: LAPACK's lie by columns."""
     instead: str = ""
     """What to write in its place, if the name is an older one: Python's calls by it warn."""
+    simple_numbers: frozenset[float] = frozenset()
+    """Values of its number for which a kernel is much simpler than for any: such a one is a constant of the kernel."""
     older_numbers: tuple[str, ...] = ()
     """Numbers with names that calls may also pass by position, between the tensors, as they once did."""
 

@@ -62,8 +62,16 @@ def chunked(x: Tensor) -> Tensor:
     return first * second + third.sum()
 
 
-FUNCTIONS = (chunked, convolved, transposed, pooled, attended, normalised, folded, scattered, transformed, apart,
-             factored, ranked)  # fmt: skip
+def orthonormal(x: Tensor) -> Tensor:
+    tall, wide = flambeau.linalg.qr(x[..., :3]), flambeau.linalg.qr(x[..., :3, :])
+    columns = flambeau.linalg.qr(x[..., :2])[0]
+    return (tall[0].sum() + tall[1] ** 2).sum() + (wide[0] * 2).sum() * wide[1].sum() + (columns**3).sum()
+
+
+FUNCTIONS = (
+    chunked, orthonormal, convolved, transposed, pooled, attended, normalised, folded, scattered, transformed,
+    apart, factored, ranked,
+)  # fmt: skip
 
 
 @pytest.mark.parametrize("function", FUNCTIONS, ids=lambda f: f.__name__)

@@ -14,6 +14,7 @@ from tests.autograd.operator_samples import calls, like, operators
 m = flambeau
 UNDEFINED = {
     "aten::cdist": "points that coincide: the distance has no derivative there",
+    "aten::embedding": "a row that no gradient goes back to has tangents",
     "aten::mean": "of nothing, 0 / 0",
 }
 """Operators of whose samples one has no derivative."""
@@ -123,4 +124,22 @@ def test_statistics_that_move_beside_the_results_have_no_tangent() -> None:
         return m._native_batch_norm_legit(x, None, None, mean, var, True, 0.5, 0.0)[0]
 
     assert np.allclose(jvp(normalised, (x,), (x,))[1].numpy(), 0.0, atol=1e-12)  # scaling changes nothing
+    assert mean.item() == pytest.approx(7 / 6)
+
+
+def test_rows_of_a_table_have_its_tangents_though_no_gradient_goes_back_to_one() -> None:
+    rows, table = m.tensor([0, 1, 1]), m.tensor([[1.0], [2.0]])
+    looked_up = lambda t: m.nn.functional.embedding(rows, t, padding_idx=1)  # noqa: E731
+    assert jvp(looked_up, (table,), (table * 10,))[1].tolist() == [[10.0], [20.0], [20.0]]
+    assert m.func.vjp(looked_up, table)[1](m.ones(3, 1))[0].tolist() == [[1.0], [0.0]]
+
+
+def test_running_statistics_with_tangents_move_without_them() -> None:
+    x = m.tensor([[[1.0, 2.0, 4.0]]], dtype=m.float64)
+    mean, var = m.zeros(1, dtype=m.float64), m.ones(1, dtype=m.float64)
+
+    def normalised(x: Any, mean: Any, var: Any) -> Any:
+        return m.nn.functional.instance_norm(x, mean, var, None, None, True, 0.5, 0.0)
+
+    assert np.allclose(jvp(normalised, (x, mean, var), (x, mean, var))[1].numpy(), 0.0, atol=1e-12)
     assert mean.item() == pytest.approx(7 / 6)

@@ -148,3 +148,49 @@ def test_indices_that_differ_by_element() -> None:
     assert flambeau.vmap(lambda x, i: x[i, None])(rows, places).tolist() == [[3.0], [4.0]]
     slopes = flambeau.vmap(flambeau.func.grad(lambda x, i: x[i] ** 2))(rows, places)
     assert slopes.tolist() == [[6.0, 0.0, 0.0], [0.0, 0.0, 8.0]]
+
+
+def test_slices_repeated_of_a_batch_that_lies_last() -> None:
+    x = flambeau.arange(24.0).reshape(2, 3, 4)
+    result = vmap(lambda v: flambeau.repeat_interleave(v, 2), in_dims=-1)(x)
+    np.testing.assert_array_equal(result.numpy(), np.repeat(x.numpy().reshape(6, 4), 2, axis=0).T)
+
+
+def test_ranks_and_modes_of_numbers() -> None:
+    x = flambeau.tensor([3.0, 1.0, 2.0])
+    for choose in (
+        lambda v: flambeau.mode(v, 0), lambda v: flambeau.kthvalue(v, 1, 0), lambda v: flambeau.kthvalue(v, 1, 0, True),
+    ):  # fmt: skip
+        values, indices = vmap(choose)(x)
+        assert (values.tolist(), indices.tolist()) == ([3, 1, 2], [0, 0, 0])
+
+
+@pytest.mark.parametrize("in_dims", [(0, 0), (0, None), (None, 0)])
+@pytest.mark.parametrize("is_vector", [True, False])
+def test_least_squares_of_a_batch_run_at_once(in_dims: tuple[Any, Any], is_vector: bool, recwarn: Any) -> None:
+    rng = np.random.default_rng(0)
+    left, right = rng.standard_normal((4, 6, 3)), rng.standard_normal((4, 6) if is_vector else (4, 6, 2))
+    operands = [
+        flambeau.tensor(x if d == 0 else x[0]) for x, d in zip((left, right), in_dims, strict=True)
+    ]  # fmt: skip
+    singles = [[x[i] if d == 0 else x for x, d in zip(operands, in_dims, strict=True)] for i in range(4)]
+
+    def size(a: Any, b: Any) -> Any:
+        return (flambeau.linalg.lstsq(a, b).solution ** 2).sum()
+
+    for function in (flambeau.linalg.lstsq, grad(size, argnums=(0, 1))):
+        together = vmap(function, in_dims=in_dims)(*operands)
+        apart = [function(*single) for single in singles]
+        for number, result in enumerate(together):
+            expected = flambeau.stack([one[number] for one in apart])
+            np.testing.assert_allclose(result.numpy(), expected.numpy(), rtol=1e-8, atol=1e-10)
+    assert not [w for w in recwarn if "batching rule" in str(w.message)]
+
+
+def test_least_squares_by_drivers_with_residuals() -> None:
+    rng = np.random.default_rng(0)
+    left, right = flambeau.tensor(rng.standard_normal((4, 6, 3))), flambeau.tensor(rng.standard_normal((4, 6, 2)))
+    with pytest.warns(UserWarning, match="no batching rule"):
+        residuals = vmap(lambda a, b: flambeau.linalg.lstsq(a, b, driver="gelsd").residuals)(left, right)
+    expected = ((left @ flambeau.linalg.lstsq(left, right).solution - right) ** 2).sum(1)
+    np.testing.assert_allclose(residuals.numpy(), expected.numpy())

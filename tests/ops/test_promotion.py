@@ -90,3 +90,15 @@ def test_default_dtype_decides_for_numbers() -> None:
     finally:
         flambeau.set_default_dtype(d.float32)
     assert (x * 2.5).dtype is d.float32
+
+
+@pytest.mark.parametrize("name", ["atan2", "bitwise_and", "fmod", "remainder", "copysign", "bitwise_left_shift"])
+def test_what_a_target_cannot_hold_is_said_before_what_no_kernel_computes(name: str) -> None:
+    whole, plane = flambeau.tensor([1, 2]), flambeau.tensor([1j, 2.0])
+    with pytest.raises(RuntimeError, match="result type ComplexFloat can't be cast to the desired output type Long"):
+        getattr(whole, name + "_")(plane)
+    with pytest.raises(RuntimeError, match="result type ComplexFloat can't be cast to the desired output type Float"):
+        getattr(flambeau, name)(whole, plane, out=flambeau.empty(2))
+    with pytest.raises(NotImplementedError, match="not implemented for 'ComplexFloat'"):
+        getattr(flambeau, name)(whole, plane, out=flambeau.empty(2, dtype=flambeau.complex64))
+    assert whole.tolist() == [1, 2]

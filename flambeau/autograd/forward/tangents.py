@@ -69,9 +69,10 @@ _by_hand(
 _by_hand("aten::cat", "aten::concat", "aten::concatenate", "aten::stack")(linear)
 
 
-@_by_hand("aten::max_unpool2d", "aten::max_unpool3d")
-def _unpooled(definition: OpDef, values: Sequence[Any], operands: Sequence[Any], result: Any) -> Any:
-    """Where two elements go to one place, of the same one as the value is: the formula goes back to both."""
+@_by_hand("aten::max_unpool2d", "aten::max_unpool3d", "aten::embedding")
+def _of_the_first(definition: OpDef, values: Sequence[Any], operands: Sequence[Any], result: Any) -> Any:
+    """The operator on the tangent of its first operand. Where two elements go to one place, the tangent is that of the
+    value, while the formula goes back to both; rows of a table have tangents though no gradient goes back to one."""
     return out_of_place(definition, [operands[0], *values[1:]])
 
 

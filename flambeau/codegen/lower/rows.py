@@ -33,7 +33,7 @@ def variance(arguments: Arguments, result: DType, *, is_root: bool) -> Expr:
     axes = dims_over(x, arguments.get("dim"))
     correction = arguments.get("correction", 1 if arguments.get("unbiased", True) else 0)
     total = reduce(_deviation(x, axes)[1], "sum", axes, bool(arguments.get("keepdim", False)))
-    freedom = apply("sub", count(x, axes, x.dtype), constant(1 if correction is None else correction, x.dtype))
+    freedom = apply("sub", count(x, axes, x.dtype), number(1 if correction is None else correction, x.dtype))
     value = apply("div", total, apply("maximum", freedom, constant(0, x.dtype)))
     return apply("sqrt", value) if is_root else value
 

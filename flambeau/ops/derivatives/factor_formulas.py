@@ -173,29 +173,30 @@ def _triangular_solve(f: Any, self: Any, A: Any, upper: bool, transpose: bool, u
 
 
 def _qr(f: Any, grads: Sequence[Any], results: Sequence[Any], mode: str) -> Any:
-    """Of a wide matrix, the columns behind are R_2 = Q^H A_2."""
+    """Of a wide matrix, the columns behind are R_2 = Q^H A_2; what may be wide goes back as if it were."""
     q, r = results
     grad_q, grad_r = [*grads, None][:2]
-    rows, columns = q.shape[-2], r.shape[-1]
     if mode == "r":
         raise RuntimeError(
             "The derivative of linalg.qr depends on Q, which is not computed when mode='r'. Please use "
             "linalg.qr(A, mode='reduced') if you are going to require gradients."
         )
-    if mode == "complete" and rows > columns:
+    count, columns = q.shape[-1], r.shape[-1]
+    if mode == "complete" and count > columns:
         raise RuntimeError("The QR decomposition is not differentiable when mode='complete' and nrows > ncols")
-    if rows >= columns:
+    if not shapes.perhaps(columns > count):
         return _qr_tall(f, grad_q, grad_r, q, r)
-    behind = None
+    further = columns - count
+    behind = f.zeros_like(f.narrow(r, -1, count, further))
     if grad_r is not None:
-        rest = f.narrow(grad_r, -1, rows, columns - rows)
+        rest = f.narrow(grad_r, -1, count, further)
+        by_q = f.matmul(q, f.matmul(f.narrow(r, -1, count, further), adjoint(f, rest)))
         behind = f.matmul(q, rest)
-        by_q = f.matmul(q, f.matmul(f.narrow(r, -1, rows, columns - rows), adjoint(f, rest)))
         grad_q = by_q if grad_q is None else grad_q + by_q
-        grad_r = f.narrow(grad_r, -1, 0, rows)
-    front = _qr_tall(f, grad_q, grad_r, q, f.narrow(r, -1, 0, rows))
-    behind = f.zeros_like(f.narrow(r, -1, rows, columns - rows)) if behind is None else behind
-    return f.cat([front, behind], -1)
+        grad_r = f.narrow(grad_r, -1, 0, count)
+    else:
+        behind = f.matmul(q, behind)
+    return f.cat([_qr_tall(f, grad_q, grad_r, q, f.narrow(r, -1, 0, count)), behind], -1)
 
 
 def _qr_tall(f: Any, grad_q: Any, grad_r: Any, q: Any, r: Any) -> Any:

@@ -261,7 +261,7 @@ def _repeat_each(f: Any, self: Any, repeats: int, dim: int | None, output_size: 
         return f.index_select(self, dim, f.repeat_interleave(f.arange(self.shape[dim]), repeats))
     sizes, dim = list(self.shape), dim % self.dim()
     each = f.expand(f.unsqueeze(self, dim + 1), [*sizes[: dim + 1], repeats, *sizes[dim + 1 :]])
-    return f._unsafe_view(f.clone(each), [*sizes[:dim], sizes[dim] * repeats, *sizes[dim + 1 :]])
+    return f.reshape(f.clone(each), [*sizes[:dim], sizes[dim] * repeats, *sizes[dim + 1 :]])
 
 
 @decomposed("aten::repeat_interleave.self_Tensor")

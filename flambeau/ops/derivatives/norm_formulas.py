@@ -220,9 +220,8 @@ def _instance_norm(
     if not use_input_stats:
         return f.batch_norm(input, weight, bias, running_mean, running_var, False, momentum, eps, cudnn_enabled)
     if running_mean is not None:
-        f.instance_norm(
-            input.detach(), None, None, running_mean, running_var, True, momentum, eps, cudnn_enabled
-        )  # moves the running statistics
+        moved = [x.detach() for x in (running_mean, running_var)]  # which have no derivatives
+        f.instance_norm(input.detach(), None, None, *moved, True, momentum, eps, cudnn_enabled)
     return f.in_a_loop("instance_norm_alone", _each_normalised, input, weight, bias, eps)
 
 

@@ -36,17 +36,24 @@ formulas("aten::nansum", self=_nansum)
 formulas("aten::nanmean", self=_nanmean)
 
 
-def _extreme(f: Any, grad: Any, self: Any, result: Any, dim: Any = None, keepdim: bool = False) -> Any:
-    """Each element that is the extreme gets the same share."""
+def _extreme(f: Any, grad: Any, self: Any, result: Any) -> Any:
+    """Each element that is the extreme gets the same share; where that is nan, each that is nan."""
+    if self.dim() == 0:
+        return grad
+    is_best = f.logical_or(f.eq(self, result), f.logical_and(f.isnan(self), f.isnan(result)))
+    return is_best * (grad / f.sum(is_best))
+
+
+def _extreme_along(f: Any, grad: Any, self: Any, result: Any, dim: Any = None, keepdim: bool = False) -> Any:
+    """Each element that is the extreme gets the same share: nan where the extreme is, which equals none."""
     rank = self.dim()
     if rank == 0:
         return grad
-    best = kept(f, result, dim, keepdim, rank)
-    is_best = f.logical_or(f.eq(self, best), f.logical_and(f.isnan(self), f.isnan(best)))
+    is_best = f.eq(self, kept(f, result, dim, keepdim, rank))
     return is_best * (kept(f, grad, dim, keepdim, rank) / f.sum(is_best, axes(dim, rank), True))
 
 
-formulas("aten::amax", "aten::amin", self=_extreme)
+formulas("aten::amax", "aten::amin", self=_extreme_along)
 
 
 def _chosen(f: Any, grads: Any, self_sizes: Sequence[int], result1: Any, dim: int = -1, keepdim: bool = False) -> Any:
@@ -285,7 +292,7 @@ def _norm(f: Any, grad: Any, self: Any, result: Any, p: Any, dim: Any, keepdim: 
         return self * f.where(is_zero, 0, grad / divisor)
     size = f.abs(self)
     if math.isinf(p):
-        is_best = f.logical_or(f.eq(size, result), f.isnan(result))
+        is_best = f.logical_or(f.eq(size, result), f.logical_and(f.isnan(size), f.isnan(result)))
         number = f.sum(is_best, axes(dim, rank), True) if rank else 1
         return f.where(is_best, f.sgn(self) * (grad / number), 0)
     if p < 2.0:  # a slope of 0 where it would be infinite

@@ -172,7 +172,7 @@ RULES: Final[dict[str, Rule]] = {
     "atan2": _atan2,
     "hypot": _hypot,
     "copysign": _copysign,
-    "nextafter": lambda s, g, y, a, b: (g, None),
+    "nextafter": lambda s, g, y, a, b: (s.select(s.eq(a, b), s.const(0), g), None),
     "real": lambda s, g, y, x: (g,),
     "imag": lambda s, g, y, x: (s.complex(s.const(0), g),),
     "conj": lambda s, g, y, x: (s.conj(g),),

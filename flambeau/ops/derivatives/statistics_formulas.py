@@ -124,5 +124,6 @@ def _combinations(f: Any, self: Any, r: int, with_replacement: bool) -> Any:
 @decomposed("aten::renorm")
 def _renorm(f: Any, self: Any, p: Any, dim: int, maxnorm: Any) -> Any:
     others = [d for d in range(self.dim()) if d != dim % self.dim()]
-    norms = f.linalg_vector_norm(self, p, others, True)
-    return self * f.where(norms > maxnorm, maxnorm / (norms + 1e-7), 1)
+    is_over = f.linalg_vector_norm(self, p, others, True) > maxnorm
+    norms = f.linalg_vector_norm(f.where(is_over, self, 0), p, others, True)
+    return self * f.where(is_over, maxnorm / (norms + 1e-7), 1)

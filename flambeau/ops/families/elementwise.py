@@ -82,7 +82,7 @@ class Pointwise:
             if common.category in self.accepts:
                 cached = Recipe(common, self.compute(common, args), self.result(common, args), "")
             else:
-                cached = Recipe(common, common, common, self.refusal.format(common.display))
+                cached = Recipe(common, common, self.result(common, args), self.refusal.format(common.display))
             self.recipes[key] = cached
         return cached
 
@@ -134,9 +134,12 @@ class Pointwise:
 
     def _write(self, target: Tensor, args: Sequence[Any]) -> Tensor:
         recipe = self.recipe(args)
-        self.admit(recipe, args)
+        if self.check is not None:
+            self.check(recipe.common, *args)
         if recipe.result is not bool_ or recipe.common is bool_:
             variants.check_cast(recipe.result, target.dtype)
+        if recipe.refusal:
+            raise NotImplementedError(recipe.refusal)
         if recipe.result is target.dtype and LARGE_WRITE.implementation(self, target, args):
             target.bump_version()
             return target

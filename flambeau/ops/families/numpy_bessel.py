@@ -62,7 +62,7 @@ def i1(x: Array) -> Array:
 
 def _scaled_second_kind(x: Array, order: int) -> Array:
     """exp(x) K(x); inf at zero and nan below."""
-    inner, outer = np.clip(x, 1e-300, 2), np.maximum(x, 2)
+    inner, outer = np.clip(x, 5e-324, 2), np.maximum(x, 2)
     if order == 0:
         near = chebyshev(tables.K0_NEAR, inner * inner / 2 - 1) - np.log(inner / 2) * _i0e(inner) * np.exp(inner)
         far = chebyshev(tables.K0_FAR, 4 / outer - 1)
@@ -146,7 +146,7 @@ def j1(x: Array) -> Array:
 
 def _second_kind(x: Array, order: int) -> Array:
     """Y; -inf at zero and nan below."""
-    inner = np.clip(x, 1e-300, 8)
+    inner = np.clip(x, 5e-324, 8)
     t = inner * inner / 32 - 1
     if order == 0:
         near = chebyshev(tables.Y0_NEAR, t) + 2 / math.pi * np.log(inner) * _j0(inner)

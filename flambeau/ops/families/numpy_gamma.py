@@ -125,7 +125,7 @@ def polygamma(n: int, x: Array) -> Array:
     def derivative(x: Array) -> Array:
         is_pole = (x <= 0) & (np.floor(x) == x)
         size = np.where(is_pole, np.inf, _zeta(np.full(x.shape, n + 1.0), x)) * float(math.gamma(min(n, 170) + 1))
-        return np.where(np.isnan(x), x, size if n % 2 else -size)
+        return np.where(np.isnan(x) | (x == -np.inf), np.nan, size if n % 2 else -size)
 
     return derivative(x)
 

@@ -16,6 +16,7 @@ from flambeau.frontend.emit.values.sugared import Emitter, Given, Sugared
 from flambeau.ir.graph import Value
 from flambeau.ops.python_forms import norm, unique, unique_consecutive
 from flambeau.schema.types import INT, NONE, STRING
+from flambeau.tensor.python_forms import nonzero
 from flambeau.util.errors import CompileError
 from flambeau.util.record import dataclass
 from flambeau.util.source import SourceRange
@@ -117,6 +118,24 @@ class NormFunction(Sugared):
         )
 
 
+@dataclass(slots=True)
+class NonzeroFunction(Sugared):
+    """`nonzero(x)`: rows of places, or with `as_tuple=True` a list with a vector for each dimension."""
+
+    @property
+    def kind(self) -> str:
+        """Its name."""
+        return "nonzero"
+
+    def call(self, e: Emitter, where: SourceRange, args: Sequence[Given], keywords: Sequence[Given]) -> Sugared:
+        """A tensor, or a list of tensors."""
+        bound = _bound(e, where, nonzero, args, keywords)
+        if _flag(where, nonzero, "as_tuple", bound["as_tuple"]):
+            return SimpleValue(call_operator(e, where, "aten::nonzero_numpy", [bound["input"]]))
+        options = [Given(bound["out"], where, "out")] if bound["out"].static_type != NONE else []
+        return SimpleValue(call_operator(e, where, "aten::nonzero", [bound["input"]], options))
+
+
 FUNCTIONAL_FORMS: Final[dict[Any, Sugared]] = {
     unique: FlaggedFunction(
         unique, "aten::_unique2", "aten::unique_dim", ("input", "dim", "sorted", "return_inverse", "return_counts")
@@ -126,5 +145,6 @@ FUNCTIONAL_FORMS: Final[dict[Any, Sugared]] = {
         ("input", "return_inverse", "return_counts", "dim"),
     ),
     norm: NormFunction(),
+    nonzero: NonzeroFunction(),
 }  # fmt: skip
 """Each by its Python function."""

@@ -13,6 +13,7 @@ from flambeau.frontend.emit.values.sugared import Builtin, Emitter, Given, Sugar
 from flambeau.ir.graph import Value
 from flambeau.ops.python_forms import norm, unique, unique_consecutive
 from flambeau.schema.types import INT
+from flambeau.tensor.python_forms import nonzero
 from flambeau.util.errors import CompileError
 from flambeau.util.record import dataclass
 from flambeau.util.source import SourceRange
@@ -22,7 +23,7 @@ Wrap = Callable[[Value], Sugared]
 OTHER_NAMES: Final = {"ndimension": "dim", "nelement": "numel"}
 """Methods that are others under a second name."""
 FUNCTIONS: Final[dict[str, Callable[..., Any]]] = {
-    "unique": unique, "unique_consecutive": unique_consecutive, "norm": norm,
+    "unique": unique, "unique_consecutive": unique_consecutive, "norm": norm, "nonzero": nonzero,
 }  # fmt: skip
 """Methods that are functions of the package whose results depend on flags, or that take words."""
 
