@@ -136,6 +136,7 @@ from flambeau.tensor.typed import (
 )
 from flambeau.tensor.typed_storage import TypedStorage, is_storage
 from flambeau.util.errors import GuardError, PerformanceWarning
+from flambeau.util.import_paths import also as _also
 from flambeau.util.import_paths import path_of as _path_of
 from flambeau.util.import_paths import provide as _provide
 from flambeau.util.inversions import PACKAGE
@@ -164,14 +165,9 @@ from flambeau import (
     fft,
     func,
     fx,
-    ir,
-    jit,
-    library,
     linalg,
     nn,
-    optim,
     return_types,
-    serialization,
     special,
 )
 from flambeau.autograd import profiler
@@ -187,7 +183,6 @@ from flambeau.backends.reproducibility import (
     set_flush_denormal,
     use_deterministic_algorithms,
 )
-from flambeau.codegen import get_num_threads, set_num_threads
 from flambeau.func import (
     grad,
     hessian,
@@ -200,19 +195,6 @@ from flambeau.func import (
     vjp,
     vmap,
 )
-from flambeau.interpreter.tasks import get_num_interop_threads, set_num_interop_threads
-from flambeau.jit import futures
-from flambeau.jit import internal_names as _internal_names
-from flambeau.jit import torch_names as _C  # noqa: N812
-from flambeau.jit.classes.interfaces import interface
-from flambeau.jit.compilation_unit import CompilationUnit
-from flambeau.jit.disabled import disabled
-from flambeau.jit.loading.load import load_values as load
-from flambeau.jit.script import script
-from flambeau.jit.tracing.trace import trace
-from flambeau.jit.vectorize import vectorize
-from flambeau.program.prange import prange
-from flambeau.serialize.archive_writer.values_file import save
 
 mps, mtia, xpu = map(_absent_device, ("mps", "mtia", "xpu"))
 _provide(
@@ -224,10 +206,23 @@ _provide(
     },
 )
 _provide(__name__, {"storage": "TypedStorage UntypedStorage"})
-_provide(__name__, {"_jit_internal": _internal_names.NAMES}, "flambeau.jit.internal_names")
+_provide(
+    __name__,
+    {
+        "_jit_internal": "Any BroadcastingList1 BroadcastingList2 BroadcastingList3 BroadcastingList4 "
+        "BroadcastingList5 BroadcastingList6 Dict Final Future List Optional Tuple Union _IgnoreContextManager _drop "
+        "_isinstance _overload _overload_method _qualified_name boolean_dispatch "
+        "createResolutionCallbackFromClosure createResolutionCallbackFromFrame export "
+        "get_callable_argument_names ignore is_dict is_final is_future is_ignored_fn is_list is_optional "
+        "is_scripting is_tuple is_union should_drop unused"
+    },
+    "flambeau.jit.internal_names",
+)
 _provide(__name__, {"overrides": _function_calls.NAMES}, "flambeau.tensor.function_calls")
 _provide(__name__, {"version": "__version__ cuda debug git_version hip"}, "flambeau.util.version")
-for _name in ("futures", "profiler", "random"):
+_also(f"{__name__}.futures", f"{__name__}.jit.futures")
+_also(f"{__name__}._C", f"{__name__}.jit.torch_names")
+for _name in ("profiler", "random"):
     _sys.modules[f"{__name__}.{_name}"] = globals()[_name]  # for `import flambeau.profiler`
 PACKAGE.provide(_sys.modules[__name__])
 del PACKAGE
@@ -235,7 +230,35 @@ _importing.__exit__(None, None, None)
 
 
 _LATER = ("distributions", "signal", "te", "testing", "utils")
-"""Packages that are imported when they are first asked for."""
+"""Packages that are imported when they are first asked for, and by no star."""
+_COMPILER = ("ir", "jit", "library", "optim", "serialization")
+"""Modules of the compiler, or over it, which are imported when one of their names is first asked for."""
+_ROOMS = (
+    "analysis", "autodiff", "codegen", "executor", "frontend", "interpreter", "passes", "program", "serialize",
+    "specialise",
+)  # fmt: skip
+"""What the compiler consists of."""
+_FROM_COMPILER = {
+    "CompilationUnit": "jit.compilation_unit:CompilationUnit",
+    "_C": "jit.torch_names",
+    "disabled": "jit.disabled:disabled",
+    "futures": "jit.futures",
+    "get_num_interop_threads": "interpreter.tasks:get_num_interop_threads",
+    "get_num_threads": "codegen.threads:get_num_threads",
+    "interface": "jit.classes.interfaces:interface",
+    "load": "jit.loading.load:load_values",
+    "prange": "program.prange:prange",
+    "save": "serialize.archive_writer.values_file:save",
+    "script": "jit.script:script",
+    "set_num_interop_threads": "interpreter.tasks:set_num_interop_threads",
+    "set_num_threads": "codegen.threads:set_num_threads",
+    "trace": "jit.tracing.trace:trace",
+    "vectorize": "jit.vectorize:vectorize",
+}
+"""Modules of the compiler that have another name here, and what others have: `module:name`."""
+__all__ = [  # what a star imports: operators are asked for one by one
+    _name for _name in (*globals(), *_COMPILER, *_ROOMS, *_FROM_COMPILER) if not _name.startswith("_")
+]
 _SPARSE = (
     "flambeau has no sparse tensors: keep the values beside their indices (x.index_add(0, rows, values), scatter_add, "
     "embedding_bag), or compute with scipy.sparse outside of programs"
@@ -274,9 +297,12 @@ _NOT_HERE = {
 
 
 def __getattr__(name: str) -> _Any:
-    """The function of an operator, made when it is first asked for; a package that is not imported before."""
+    """The function of an operator, made when it is first asked for; what is not imported before."""
     if name in _LATER:
         return _import_module(f"flambeau.{name}")
+    if name in _COMPILER or name in _ROOMS or name in _FROM_COMPILER:
+        value = globals()[name] = _of_compiler(name)
+        return value
     if (path := _path_of(__name__, name)) is not None:
         return path
     if name in _NOT_HERE:
@@ -285,5 +311,15 @@ def __getattr__(name: str) -> _Any:
     return operator
 
 
+def _of_compiler(name: str) -> _Any:
+    """A module of the compiler, or what one has. All of it is imported first, by the same module in all threads: what
+    two threads import by different ones, each may wait for the other."""
+    with _no_collection():
+        _import_module("flambeau.jit")
+        path, _, theirs = _FROM_COMPILER.get(name, name).partition(":")
+        module = _import_module(f"flambeau.{path}")
+        return getattr(module, theirs) if theirs else module
+
+
 def __dir__() -> list[str]:
-    return sorted({*globals(), *_surface.function_names()})
+    return sorted({*globals(), *_COMPILER, *_ROOMS, *_FROM_COMPILER, *_surface.function_names()})

@@ -148,6 +148,7 @@ from flambeau.tensor.typed_storage import TypedStorage as TypedStorage
 from flambeau.tensor.typed_storage import is_storage as is_storage
 from flambeau.util.errors import GuardError as GuardError
 from flambeau.util.errors import PerformanceWarning as PerformanceWarning
+from flambeau.util.import_paths import also as _also
 from flambeau.util.import_paths import path_of as _path_of
 from flambeau.util.import_paths import provide as _provide
 from flambeau.util.inversions import PACKAGE as PACKAGE
@@ -172,14 +173,9 @@ from flambeau import cuda as cuda
 from flambeau import fft as fft
 from flambeau import func as func
 from flambeau import fx as fx
-from flambeau import ir as ir
-from flambeau import jit as jit
-from flambeau import library as library
 from flambeau import linalg as linalg
 from flambeau import nn as nn
-from flambeau import optim as optim
 from flambeau import return_types as return_types
-from flambeau import serialization as serialization
 from flambeau import special as special
 from flambeau.autograd import profiler as profiler
 from flambeau.autograd.anomaly_mode import is_anomaly_check_nan_enabled as is_anomaly_check_nan_enabled
@@ -193,8 +189,6 @@ from flambeau.backends.reproducibility import set_deterministic_debug_mode as se
 from flambeau.backends.reproducibility import set_float32_matmul_precision as set_float32_matmul_precision
 from flambeau.backends.reproducibility import set_flush_denormal as set_flush_denormal
 from flambeau.backends.reproducibility import use_deterministic_algorithms as use_deterministic_algorithms
-from flambeau.codegen import get_num_threads as get_num_threads
-from flambeau.codegen import set_num_threads as set_num_threads
 from flambeau.func import grad as grad
 from flambeau.func import hessian as hessian
 from flambeau.func import hvp as hvp
@@ -205,25 +199,33 @@ from flambeau.func import linearize as linearize
 from flambeau.func import value_and_grad as value_and_grad
 from flambeau.func import vjp as vjp
 from flambeau.func import vmap as vmap
-from flambeau.interpreter.tasks import get_num_interop_threads as get_num_interop_threads
-from flambeau.interpreter.tasks import set_num_interop_threads as set_num_interop_threads
-from flambeau.jit import futures as futures
-from flambeau.jit import internal_names as _internal_names
-from flambeau.jit import torch_names as _C
-from flambeau.jit.classes.interfaces import interface as interface
-from flambeau.jit.compilation_unit import CompilationUnit as CompilationUnit
-from flambeau.jit.disabled import disabled as disabled
-from flambeau.jit.loading.load import load_values as load
-from flambeau.jit.script import script as script
-from flambeau.jit.tracing.trace import trace as trace
-from flambeau.jit.vectorize import vectorize as vectorize
-from flambeau.program.prange import prange as prange
-from flambeau.serialize.archive_writer.values_file import save as save
 mps, mtia, xpu = map(_absent_device, ('mps', 'mtia', 'xpu'))
 _LATER = ('distributions', 'signal', 'te', 'testing', 'utils')
+from flambeau import ir as ir
+from flambeau import jit as jit
+from flambeau import library as library
+from flambeau import optim as optim
+from flambeau import serialization as serialization
+_ROOMS = ('analysis', 'autodiff', 'codegen', 'executor', 'frontend', 'interpreter', 'passes', 'program', 'serialize', 'specialise')
+from flambeau.jit.compilation_unit import CompilationUnit as CompilationUnit
+from flambeau.jit import torch_names as _C
+from flambeau.jit.disabled import disabled as disabled
+from flambeau.jit import futures as futures
+from flambeau.interpreter.tasks import get_num_interop_threads as get_num_interop_threads
+from flambeau.codegen.threads import get_num_threads as get_num_threads
+from flambeau.jit.classes.interfaces import interface as interface
+from flambeau.jit.loading.load import load_values as load
+from flambeau.program.prange import prange as prange
+from flambeau.serialize.archive_writer.values_file import save as save
+from flambeau.jit.script import script as script
+from flambeau.interpreter.tasks import set_num_interop_threads as set_num_interop_threads
+from flambeau.codegen.threads import set_num_threads as set_num_threads
+from flambeau.jit.tracing.trace import trace as trace
+from flambeau.jit.vectorize import vectorize as vectorize
 _SPARSE = 'flambeau has no sparse tensors: keep the values beside their indices (x.index_add(0, rows, values), scatter_add, embedding_bag), or compute with scipy.sparse outside of programs'
 _QUANTIZATION = 'flambeau chooses no scales for a model: quantise it with PyTorch, and load the archive (flambeau.jit.load): quantised tensors and layers are here'
 _NOT_HERE = {**dict.fromkeys(('sparse', 'sparse_coo_tensor', 'sparse_csr_tensor'), _SPARSE), **dict.fromkeys(('quantization', 'ao'), _QUANTIZATION), **dict.fromkeys(('compile', 'export', 'compiler', '_dynamo'), 'flambeau follows no Python bytecode: flambeau.script(f) compiles what a function says, flambeau.trace(f, x) what it did with an example, and script(f).explain() tells what became native'), 'symeig': 'write linalg.eigh(A), whose eigenvectors come from the lower triangle, or linalg.eigvalsh(A)', 'eig': 'write linalg.eig(A), whose results are complex, or linalg.eigvals(A)', 'lstsq': 'write linalg.lstsq(A, B): here A is the first argument', 'solve': 'write linalg.solve(A, B): here A is the first argument', 'matrix_rank': 'write linalg.matrix_rank(A), in which `symmetric` is `hermitian`', 'nested': 'flambeau has no nested tensors: pad them (nn.utils.rnn.pad_sequence) beside their lengths, or pack them (pack_padded_sequence)', 'masked': 'flambeau has no masked tensors: keep the mask beside the values, x.masked_fill(~mask, 0), where(mask, x, y)', 'distributed': 'flambeau computes in one process: utils.data.DistributedSampler shares batches out, and what processes exchange are NumPy arrays, x.numpy(), by mpi4py or another library', 'hub': 'flambeau downloads nothing: fetch the file, then flambeau.load(path), or utils.safetensors.load_file', 'package': 'flambeau writes no packages of source: flambeau.jit.save(script(model), path) keeps code and values', 'multiprocessing': "use Python's multiprocessing, which pickles tensors; utils.data.DataLoader(num_workers=n) has processes of its own", 'onnx': 'flambeau writes no ONNX files: fn.save(path) writes an archive, which torch.jit.load reads and torch.onnx.export makes a file of'}
+def _of_compiler(name: str) -> _Any: ...
 
 @_overload
 def _adaptive_avg_pool2d(input: _Tensor, output_size: _Sequence[_int] | _int) -> _Tensor: ...

@@ -23,6 +23,7 @@ import tempfile
 
 import pytest
 
+import flambeau.jit  # noqa: F401  (the compiler, which programs import when they first need it)
 from flambeau.codegen.llvm.effort import OPT
 from flambeau.codegen.llvm.engine import available, leave_glue
 from flambeau.codegen.llvm.host import VARIABLE, ProcessorError, processor_of

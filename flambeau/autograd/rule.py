@@ -40,6 +40,21 @@ _OF_LISTS: Final = (TENSORS, PART, SIZES_OF_PARTS)
 Together = Callable[[Sequence[Any]], Sequence[Any] | None]
 
 
+class _TogetherWhenLarge:
+    """What computes all gradients of calls of an operator on large arrays: asked for when there is such a call."""
+
+    __slots__ = ("_formulas", "_name", "_run")
+
+    def __init__(self, name: str, formulas: Sequence[tuple[Formula, Sequence[tuple[str, int]]]]) -> None:
+        self._name, self._formulas = name, formulas
+        self._run: Together | None = None
+
+    def __call__(self, values: Sequence[Any]) -> Sequence[Any] | None:
+        if self._run is None:
+            self._run = LARGE_GRADIENTS.implementation(self._name, self._formulas)
+        return self._run(values)
+
+
 class Rule:
     """How calls of one overload are recorded."""
 
@@ -113,7 +128,7 @@ class Rule:
     def _together(self, formulas: Sequence[tuple[int, Formula]], positions: Mapping[str, int]) -> Together:
         """What computes all gradients of a call on large arrays."""
         placed = [(f, [(name, positions[name]) for name in f.needs if name in positions]) for _, f in formulas]
-        return LARGE_GRADIENTS.implementation(self.definition.schema.name.partition("::")[2], placed)
+        return _TogetherWhenLarge(self.definition.schema.name.partition("::")[2], placed)
 
     def _direct(self, kept: Sequence[tuple[str, int]]) -> tuple[tuple[int, int], ...] | None:
         ways = []

@@ -19,11 +19,12 @@ from flambeau.executor.devices import place_checks as _place_checks  # noqa: F40
 from flambeau.executor.devices.found_errors import GroupErrors
 from flambeau.executor.devices.groups import DeviceGroup, on_one_device
 from flambeau.executor.devices.launches import GroupLaunch
-from flambeau.executor.large_calls import graph_of_call, is_worthwhile
+from flambeau.executor.large_calls import graph_of_call
 from flambeau.ops.cuda_devices.cuda_rules import overwrite
 from flambeau.ops.derivatives.meaning_steps import is_for_numbers
 from flambeau.ops.families.overwrite import check_writeable
 from flambeau.ops.families.variants import check_overlap
+from flambeau.ops.large import is_worthwhile
 from flambeau.passes.fusible import CHANGES, GATHERS
 from flambeau.schema import registry
 from flambeau.schema.opdef import OpDef

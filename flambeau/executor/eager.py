@@ -33,7 +33,7 @@ from flambeau.ops.families.entry_kernel import EntryKernel, MatrixProduct
 from flambeau.ops.families.rows import EMPTY, RowsMeaning
 from flambeau.tensor.defaults import when_changed
 from flambeau.tensor.tensor import Tensor, wrap
-from flambeau.util.inversions import EAGER_CALL, LARGE_CALL, LARGE_WRITE
+from flambeau.util.inversions import EAGER_CALL, LARGE_KERNEL, LARGE_WRITING_KERNEL
 from flambeau.util.made_objects import make_natively
 from flambeau.util.native_type import direct, tell
 from flambeau.util.record import replace
@@ -158,14 +158,14 @@ class EagerEntry:
         """Have large calls like one that a kernel served from Python run natively, whatever their sizes."""
         if len(self._tried) >= MAX_PATTERNS or not all(map(_is_usual, arguments)):
             return
-        if self._is_new((LARGE_CALL, *[_look(a, False) for a in arguments])):
+        if self._is_new((LARGE_KERNEL, *[_look(a, False) for a in arguments])):
             self._add_sized(sized(kernel, arguments), first_large(kernel, arguments))
 
     def learn_write(self, kernel: EntryKernel, arguments: Sequence[Any]) -> None:
         """The same for large calls that write into their first argument."""
         if len(self._tried) >= MAX_PATTERNS or not all(map(_is_usual, arguments)):
             return
-        if self._is_new((LARGE_WRITE, *[_look(a, False) for a in arguments])):
+        if self._is_new((LARGE_WRITING_KERNEL, *[_look(a, False) for a in arguments])):
             self._add_sized(sized_writes(kernel.meaning, arguments), first_large(kernel, arguments), is_written=True)
 
     def _add_sized(self, calls: SizedCalls | None, least: int, *, is_written: bool = False) -> None:
@@ -340,7 +340,7 @@ def _note(kernel: EntryKernel, arguments: Sequence[Any], result: Any) -> None:
     kernel.entry.learn(kernel, arguments, result)
 
 
-@LARGE_CALL.provide
+@LARGE_KERNEL.provide
 def _large(kernel: EntryKernel, arguments: Sequence[Any]) -> Any:
     result = large_call(kernel, arguments)
     is_ready = result is not None and (machine.loops is not None or machine.is_ready())

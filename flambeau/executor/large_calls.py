@@ -1,6 +1,5 @@
 """Operators by themselves on large arrays: one native loop over all elements, where NumPy would go over them once for
-each step of the operator's meaning. What is large is less for several steps, and for those that NumPy takes tens of
-loops for (`least_large`).
+each step of the operator's meaning. What is large is in `ops.large`.
 
 Which calls these are follows from the call alone, so that equal calls give equal bits from the first on; a program's
 first answer alone may be given by NumPy, rather than wait for a kernel (`util.at_hand`). What is one loop of NumPy's
@@ -19,8 +18,6 @@ from __future__ import annotations
 from collections.abc import Callable, Hashable, Sequence
 from typing import Any, Final
 
-import numpy as np
-
 from flambeau.analysis.operator_rules import result_types
 from flambeau.codegen import available
 from flambeau.codegen.kernel.dtypes import KernelError
@@ -29,11 +26,20 @@ from flambeau.codegen.sized_launches import SizedLaunch
 from flambeau.executor.fused import FusedKernel, Refused
 from flambeau.ir.constants import insert_constant
 from flambeau.ir.graph import Graph, Value
-from flambeau.ops.derivatives.meaning_steps import FEW, SINGLE, SLOW_FOLDS, is_for_numbers, least_large, steps_of
+from flambeau.ops.derivatives.meaning_steps import is_for_numbers
 from flambeau.ops.families.entry_kernel import EntryKernel
-from flambeau.passes.fusible import PRODUCTS, Fusible
+from flambeau.ops.large import (
+    NEVER,
+    PRODUCTS,
+    USUAL,
+    character_of,
+    is_decided_by_dtypes,
+    is_large,
+    is_worthwhile,
+    least_elements,
+)
+from flambeau.passes.fusible import Fusible
 from flambeau.schema import registry
-from flambeau.schema.dtype import float64
 from flambeau.schema.opdef import OpDef
 from flambeau.schema.types import FLOAT, TensorType
 from flambeau.specialise.cache import SpecialisationCache
@@ -44,17 +50,6 @@ from flambeau.util.record import dataclass
 
 MAX_PATTERNS: Final = 32
 """Patterns of arguments of one operator that kernels are made for; calls of others run as small ones do."""
-_FOLDS: Final = SLOW_FOLDS | {"softmax", "log_softmax", "scatter_add", "index_add", "norm"}
-"""What other operators declare to fold with where NumPy needs several passes, or a slow one. Sums and means are its
-own, which are more exact."""
-CONVERTED: Final = "eE"
-"""Characters of dtypes of half precision."""
-USUAL: Final = "fd"
-"""Those of dtypes that are decided about together."""
-LARGE_HALVES: Final = 1 << 12
-"""Elements of half precision from which on a call is large."""
-LARGE_FACTOR: Final = 1 << 13
-"""Elements of a matrix of integers from which on products with it are large."""
 Entry = Callable[..., Any]
 
 
@@ -170,8 +165,6 @@ class LargeCalls:
 
 
 _UNKNOWN: Final[Any] = object()
-NEVER: Final = 1 << 62
-"""More elements than there are."""
 
 
 def _is_input(argument: Any, takes_numbers: bool) -> bool:
@@ -210,62 +203,28 @@ def graph_of_call(definition: OpDef, arguments: Sequence[Any], numbers: Sequence
     return graph if fusible.is_fusible(node) or fusible.is_product(node) else None
 
 
-def is_worthwhile(definition: OpDef, arguments: Sequence[Any]) -> bool:
-    """Whether NumPy goes over the elements more than once. What is no number may choose the steps of a meaning."""
-    character = _character(arguments)
-    if character in CONVERTED:
-        return True
-    if definition.scalar is None:
-        return definition.accumulator in _FOLDS or (definition.accumulator in PRODUCTS and character not in USUAL)
-    steps = steps_of(definition, arguments, float64)
-    return len(steps) > 1 or not {t.name for t in steps} <= SINGLE
-
-
-def _character(arguments: Sequence[Any]) -> str:
-    """That of the dtype of the first tensor; empty where there is none."""
-    for argument in arguments:
-        if isinstance(argument, Tensor):
-            return argument._array.dtype.char  # type: ignore[no-any-return]
-    return ""
-
-
 _calls: dict[Hashable, LargeCalls | None] = {}
 """By the full name of the operator, and the character of a dtype that is not usual; None where NumPy is as good."""
-_least: dict[Hashable, int] = {}
-"""By the same, from how many elements on its calls are large."""
 
 
 def large_call(kernel: EntryKernel, arguments: Sequence[Any]) -> Tensor | None:
-    """The result of a call on large arrays by one native loop; None for other calls."""
+    """The result of a call on large arrays by one native loop; None where NumPy is as good."""
     calls = _calls_for(kernel, arguments)
     return None if calls is None else calls(arguments)
 
 
 def sized(kernel: EntryKernel, arguments: Sequence[Any]) -> SizedCalls | None:
-    """Launches for large calls like one, of any number of elements; None where they depend on more than that."""
-    calls = _calls_for(kernel, arguments)
+    """Launches for large calls like one, of any number of elements; None where they depend on more than that, and for
+    other calls."""
+    calls = _calls_for(kernel, arguments) if is_large(kernel, arguments) else None
     return None if calls is None else calls.sized(arguments)
 
 
 def _calls_for(kernel: EntryKernel, arguments: Sequence[Any]) -> LargeCalls | None:
-    """What may run a call: None for one that is not large, or where NumPy is as good."""
-    character = _character(arguments)
+    """What may run a call on large arrays: None where NumPy is as good."""
+    character = character_of(arguments)
     key: Hashable = kernel.name if character in USUAL else (kernel.name, character)
     calls = _calls.get(key, _UNKNOWN)
-    if calls is _UNKNOWN and kernel.meaning is None:  # it takes no time to see whether NumPy is as good
-        calls = _calls[key] = _new_calls(kernel, arguments)
-    if calls is None:
-        return None
-    least = _least.get(key)
-    if least is None:
-        least = _least[key] = _least_of(registry.get(kernel.name), character)
-    for argument in arguments:
-        if isinstance(argument, Tensor) and argument._array.size >= least:
-            if type(argument._array) is not np.ndarray:  # a device's, lent to a kernel over arrays
-                return None
-            break
-    else:
-        return None
     if calls is _UNKNOWN:
         calls = _calls[key] = _new_calls(kernel, arguments)
     large: LargeCalls | None = calls
@@ -275,13 +234,13 @@ def _calls_for(kernel: EntryKernel, arguments: Sequence[Any]) -> LargeCalls | No
 def first_large(kernel: EntryKernel, arguments: Sequence[Any]) -> int:
     """From how many elements on calls of a kernel like one on usual floats are large, and not NumPy's any more; those
     that write an argument are as large as those that do not."""
-    character = _character(arguments)
+    character = character_of(arguments)
     is_written = kernel.target is not None
     definition = registry.find(kernel.meaning.schema.full_name if is_written else kernel.name)
     if definition is None or character not in USUAL or not available():  # a formula is no operator
         return NEVER
     inputs = arguments[: len(definition.schema.arguments)]
-    least = _least_of(definition, character)
+    least = least_elements(definition, character)
     return least if least >= LARGE or _has_kernel(definition, inputs) else NEVER
 
 
@@ -296,20 +255,10 @@ def _has_kernel(definition: OpDef, arguments: Sequence[Any]) -> bool:
         return False
 
 
-def _least_of(definition: OpDef, character: str) -> int:
-    """From how many elements of a dtype on calls of an operator are large."""
-    if definition.accumulator in SLOW_FOLDS:
-        return FEW
-    if character in CONVERTED:
-        return LARGE_HALVES
-    return LARGE_FACTOR if definition.accumulator in PRODUCTS else least_large(definition)
-
-
 def _new_calls(kernel: EntryKernel, arguments: Sequence[Any]) -> LargeCalls | None:
     """The kernels of an operator, unless NumPy is as good for all its calls."""
     definition = registry.get(kernel.name)
-    is_decided_here = all(is_for_numbers(a.type) for a in definition.schema.arguments)
-    if not available() or (is_decided_here and not is_worthwhile(definition, arguments)):
+    if not available() or (is_decided_by_dtypes(definition) and not is_worthwhile(definition, arguments)):
         return None
     return LargeCalls(definition, has_fixed_numbers=_looks_at_numbers(definition, arguments))
 

@@ -14,11 +14,11 @@ from typing import Any, Final
 import numpy as np
 
 from flambeau.codegen import available
-from flambeau.executor.large_calls import CONVERTED, LARGE_HALVES, USUAL, LargeCalls
+from flambeau.executor.large_calls import LargeCalls
 from flambeau.schema import registry
 from flambeau.schema.dtype import DType
 from flambeau.tensor.tensor import wrap
-from flambeau.util.inversions import LARGE, LARGE_CONVERSION
+from flambeau.util.inversions import LARGE_CONVERSION
 
 CONVERSION: Final = "prims::convert_element_type"
 _calls: list[LargeCalls] = []
@@ -26,10 +26,8 @@ _calls: list[LargeCalls] = []
 
 @LARGE_CONVERSION.provide
 def _converted(array: np.ndarray[Any, Any], dtype: DType) -> np.ndarray[Any, Any] | None:
-    """The elements as another dtype; None where NumPy is to do it: for few of them, and those that are no floats."""
-    source = array.dtype.char
-    least = LARGE_HALVES if source in CONVERTED or dtype.numpy.char in CONVERTED else LARGE
-    if array.size < least or source not in CONVERTED + USUAL or type(array) is not np.ndarray or not available():
+    """The elements of a large array of floats as another dtype; None where NumPy is to do it."""
+    if type(array) is not np.ndarray or not available():
         return None
     if not _calls:
         _calls.append(LargeCalls(registry.get(CONVERSION), is_always=True))

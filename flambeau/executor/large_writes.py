@@ -21,13 +21,14 @@ from flambeau.codegen import available
 from flambeau.codegen.kernel.dtypes import KernelError
 from flambeau.codegen.llvm.compiler import NativeError
 from flambeau.codegen.runtime import CompiledKernel
-from flambeau.executor.large_calls import USUAL, LargeCalls, SizedCalls, plain
+from flambeau.executor.large_calls import LargeCalls, SizedCalls, plain
 from flambeau.ops.derivatives.meaning_steps import SEVERAL, least_large
 from flambeau.ops.families.elementwise import Pointwise
+from flambeau.ops.large import USUAL
 from flambeau.schema import registry
 from flambeau.schema.opdef import OpDef
 from flambeau.tensor.tensor import Tensor, wrap
-from flambeau.util.inversions import LARGE_WRITE
+from flambeau.util.inversions import LARGE_WRITING_KERNEL
 
 PIECE: Final = 1 << 18
 """Elements that a kernel writes at a time: they come from the cache, and go there."""
@@ -84,7 +85,7 @@ def _flat(argument: Any) -> Any:
 _writes: dict[str, LargeWrites] = {}
 
 
-@LARGE_WRITE.provide
+@LARGE_WRITING_KERNEL.provide
 def _write(meaning: Pointwise, target: Tensor, arguments: Sequence[Any]) -> bool:
     writes = _writes_for(meaning, target)
     if writes is None or not all(_is_apart(a, target) for a in arguments if isinstance(a, Tensor)):

@@ -1,6 +1,13 @@
 """What users type: `script`, `trace`, units of functions from text, and the objects and errors they give back."""
 
+# ruff: noqa: E402  (what is imported stays, so no collection goes over it)
+
 from typing import Final
+
+from flambeau.util.no_collection import no_collection as _no_collection
+
+_importing = _no_collection()
+_importing.__enter__()
 
 from flambeau.executor import large_gradients as _large_gradients  # the tape asks for it
 from flambeau.executor import repeated_gradients as _repeated_gradients  # for this too
@@ -59,6 +66,7 @@ from flambeau.jit.tracing.trace_helpers import allow, dynamic, script_if_tracing
 from flambeau.jit.tracing.traced import TopLevelTracedModule, TracedModule
 from flambeau.jit.transforms import within as _within
 from flambeau.serialize.archive_reader.limits import LoadLimits
+from flambeau.serialize.archive_writer import values_file as _values_file
 from flambeau.util.errors import (
     ArchiveError,
     CompileError,
@@ -72,6 +80,8 @@ from flambeau.util.errors import (
     TracingCheckError,
 )
 from flambeau.util.import_paths import provide as _provide
+
+_importing.__exit__(None, None, None)
 
 __getattr__ = _provide(
     __name__,

@@ -83,13 +83,3 @@ def boolean_dispatch(
 
     call.__module__, call.__name__ = module_name or call.__module__, func_name or call.__name__
     return call
-
-
-NAMES: Final = (
-    "Any BroadcastingList1 BroadcastingList2 BroadcastingList3 BroadcastingList4 BroadcastingList5 BroadcastingList6 "
-    "Dict Final Future List Optional Tuple Union _IgnoreContextManager _drop _isinstance _overload _overload_method "
-    "_qualified_name boolean_dispatch createResolutionCallbackFromClosure createResolutionCallbackFromFrame export "
-    "get_callable_argument_names ignore is_dict is_final is_future is_ignored_fn is_list is_optional is_scripting "
-    "is_tuple is_union should_drop unused"
-)
-"""What `flambeau._jit_internal` has."""

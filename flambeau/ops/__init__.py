@@ -57,6 +57,7 @@ from flambeau.ops import instance_norm_alone as _instance_norm_alone
 from flambeau.ops import items as _items
 from flambeau.ops import joining as _joining
 from flambeau.ops import language as _language
+from flambeau.ops import large as _large
 from flambeau.ops import layer_norm_gradients as _layer_norm_gradients
 from flambeau.ops import layout_changes as _layout_changes
 from flambeau.ops import logic as _logic

@@ -15,7 +15,13 @@
 True
 """
 
+# ruff: noqa: E402  (what is imported stays, so no collection goes over it)
 from __future__ import annotations
+
+from flambeau.util.no_collection import no_collection as _no_collection
+
+_importing = _no_collection()
+_importing.__enter__()
 
 from flambeau.optim import formulas, lr_scheduler, swa_utils
 from flambeau.optim.adam import Adam, Adamax, AdamW, NAdam, RAdam
@@ -31,6 +37,8 @@ from flambeau.optim.optimizer import (
 from flambeau.optim.sgd import SGD
 from flambeau.optim.signs_and_averages import ASGD, Rprop
 from flambeau.util.import_paths import provide as _provide
+
+_importing.__exit__(None, None, None)
 
 __getattr__ = _provide(
     __name__,

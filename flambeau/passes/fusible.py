@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from flambeau.ir import constants
 from flambeau.ir.graph import Graph, Node, Value
+from flambeau.ops.large import PRODUCTS
 from flambeau.passes.static_operands import can_be_static
 from flambeau.schema import dtype as dtypes
 from flambeau.schema.dtype import DType
@@ -20,8 +21,6 @@ ACCUMULATORS = frozenset(
 """Folds that kernels know, by what operators declare."""
 PAIRS = frozenset({"max_at", "min_at", "var_mean", "std_mean"})
 """Those that give two results."""
-PRODUCTS = frozenset({"matmul", "mm", "bmm", "mv", "dot", "outer", "linear", "addmm", "addmv", "baddbmm"})
-"""Matrix products that kernels know, by what operators declare."""
 NORMALISATIONS = {"layer_norm": 1, "rms_norm": 1}
 """Operators that name the sizes they work over: which input is the list of them."""
 GATHERS = {"embedding": 0, "index_select": 0, "gather": 0}

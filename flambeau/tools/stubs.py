@@ -185,13 +185,36 @@ def _explicit_names(source: str) -> tuple[set[str], list[str]]:
                 names.add(public)
                 lines.append(f"from {statement.module} import {alias.name} as {public}")
         elif isinstance(statement, ast.Assign):
-            names.update(n.id for n in ast.walk(statement) if isinstance(n, ast.Name) and isinstance(n.ctx, ast.Store))
-            lines.append(ast.unparse(statement))
+            assigned, imports = _assigned(statement)
+            names |= assigned
+            lines += imports
         elif isinstance(statement, ast.FunctionDef) and not statement.name.startswith("__"):
             names.add(statement.name)
             lines.append(f"def {statement.name}({ast.unparse(statement.args)}) -> "
                          f"{ast.unparse(statement.returns) if statement.returns else '_Any'}: ...")  # fmt: skip
     return names, lines
+
+
+def _assigned(statement: ast.Assign) -> tuple[set[str], list[str]]:
+    """The names that an assignment in a package gives a value, with the lines of the stub: of a table of what the
+    package imports when it is first asked for, the imports."""
+    match statement:
+        case ast.Assign(targets=[ast.Name(id="__all__")]):
+            return set(), []
+        case ast.Assign(targets=[ast.Name(id="_COMPILER")], value=value):
+            later = {name: ("flambeau", name) for name in ast.literal_eval(value)}
+        case ast.Assign(targets=[ast.Name(id="_FROM_COMPILER")], value=value):
+            later = {public: _module_and_name(path) for public, path in ast.literal_eval(value).items()}
+        case _:
+            names = {n.id for n in ast.walk(statement) if isinstance(n, ast.Name) and isinstance(n.ctx, ast.Store)}
+            return names, [ast.unparse(statement)]
+    return set(later), [f"from {module} import {name} as {public}" for public, (module, name) in later.items()]
+
+
+def _module_and_name(path: str) -> tuple[str, str]:
+    """Of `jit.script:script`, or of a module, `jit.futures`."""
+    module, _, name = f"flambeau.{path}".rpartition(":" if ":" in path else ".")
+    return module, name
 
 
 def special_method_stub(name: str, method: Callable[..., object]) -> str:

@@ -12,19 +12,9 @@ from typing import Any, Final
 import flambeau
 from flambeau.jit.function import ScriptFunction
 from flambeau.jit.modules.script_module import RecursiveScriptModule
-from flambeau.util.errors import CompileError, FrontendError, InternalError, ParseError, VerifyError
+from flambeau.tools.command_errors import REPORTED, CommandError
 
 EXPECTED: Final = "expected FILE.py:FN or model.pt, got {target!r}; for example examples/nbody.py:energy"
-
-
-class CommandError(Exception):
-    """A command that cannot be carried out; the text says why and what to do."""
-
-
-REPORTED = (
-    CommandError, CompileError, FrontendError, InternalError, ParseError, VerifyError, OSError, UnicodeDecodeError,
-)  # fmt: skip
-"""Errors whose text says all: they are printed without a Python traceback."""
 
 
 def load_target(target: str) -> tuple[ScriptFunction, ModuleType]:

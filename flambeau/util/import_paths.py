@@ -35,6 +35,8 @@ class _Path:
     names: tuple[str, ...]
 
 
+_WHOLE: Final[dict[str, str]] = {}
+"""Modules by further names that they are imported by."""
 _PATHS: Final[dict[str, _Path]] = {}
 """By the whole name of the module that is imported."""
 
@@ -58,12 +60,20 @@ class _Paths(MetaPathFinder, Loader):
     """Finds and makes the modules of paths."""
 
     def find_spec(self, fullname: str, path: Any, target: Any = None) -> ModuleSpec | None:
-        return ModuleSpec(fullname, self) if fullname in _PATHS else None
+        return ModuleSpec(fullname, self) if fullname in _PATHS or fullname in _WHOLE else None
 
     def create_module(self, spec: ModuleSpec) -> ModuleType:
+        if spec.name in _WHOLE:
+            module = import_module(_WHOLE[spec.name])
+            spec.loader_state = module.__spec__
+            return module
         return _PathModule(spec.name, f"Names of `{_PATHS[spec.name].home}`, where others import them from.")
 
     def exec_module(self, module: ModuleType) -> None:
+        spec = module.__spec__
+        if spec is not None and spec.name in _WHOLE:
+            module.__spec__ = spec.loader_state  # it stays the module that it is
+            return
         module.__all__ = list(_PATHS[module.__name__].names)  # type: ignore[attr-defined]
 
 
@@ -73,6 +83,11 @@ sys.meta_path.append(_Paths())
 def path_of(package: str, name: str) -> ModuleType | None:
     """The module of a path of a package, imported; None where it has no such path."""
     return import_module(f"{package}.{name}") if f"{package}.{name}" in _PATHS else None
+
+
+def also(name: str, module: str) -> None:
+    """Let programs import a module by another name, too: it is the same one."""
+    _WHOLE[name] = module
 
 
 def provide(package: str, paths: Mapping[str, str], home: str = "") -> Callable[[str], Any]:

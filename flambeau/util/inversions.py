@@ -6,14 +6,16 @@ False
 >>> doubled.provide(lambda n: 2 * n)(3), doubled.implementation(4)
 (6, 8)
 
-Whoever provides one is imported with the package. Nobody else gives a class of another module attributes.
+Whoever provides one is imported with the package, or is part of the compiler, which is imported when a program first
+compiles something, or calls what runs natively (`import_compiler`). Nobody else gives a class of another module
+attributes.
 """
 
 from __future__ import annotations
 
 from collections.abc import Callable, Iterator, Sequence
 from contextlib import AbstractContextManager, nullcontext
-from typing import Any, Final, Generic, TypeVar
+from typing import Any, Final, Generic, TypeVar, cast
 
 T = TypeVar("T")
 
@@ -21,19 +23,32 @@ T = TypeVar("T")
 class Inversion(Generic[T]):
     """A function, or an object of a protocol, that somebody above provides."""
 
-    __slots__ = ("implementation", "purpose")
+    __slots__ = ("_default", "_is_later", "implementation", "purpose")
     implementation: T
     """What was provided; until then there is none, or one for programs without whoever provides it."""
 
-    def __init__(self, purpose: str, default: T | None = None) -> None:
+    def __init__(self, purpose: str, default: T | None = None, *, is_later: bool = False) -> None:
+        """`is_later`: whoever provides it is part of the compiler, which is imported when somebody asks for this."""
         self.purpose = purpose
-        if default is not None:
+        self._default, self._is_later = default, is_later
+        if default is not None and not is_later:
             self.implementation = default
+
+    def __getattr__(self, name: str) -> Any:
+        """The implementation, where nobody has provided it yet."""
+        if name != "implementation" or not self._is_later:
+            raise AttributeError(f"nobody provides what {self.purpose}")
+        import_compiler()
+        for_now: Any = self._default
+        implementation = _provided(self, for_now)
+        if implementation is None:
+            raise AttributeError(f"nobody provides what {self.purpose}")
+        return implementation
 
     @property
     def is_provided(self) -> bool:
         """Whether there is an implementation."""
-        return hasattr(self, "implementation")
+        return _provided(self, None) is not None
 
     def provide(self, implementation: T) -> T:
         """Let this be the implementation. A decorator, for functions."""
@@ -41,33 +56,69 @@ class Inversion(Generic[T]):
         return implementation
 
 
+def _provided(inversion: Inversion[T], default: T | None) -> T | None:
+    """What was provided, without importing anything."""
+    try:
+        return cast("T", object.__getattribute__(inversion, "implementation"))
+    except AttributeError:
+        return default
+
+
 PACKAGE: Final = Inversion[Any]("the package as its users see it, where names of PyTorch are looked up (`flambeau`)")
+
+
+def import_compiler() -> None:
+    """Import all that compiles and runs programs, unless it is there; before the package is, nothing happens."""
+    package = _provided(PACKAGE, None)
+    if package is not None:
+        _ = package.jit
+
+
+class OftenCalled:
+    """Stands for what is told of calls that repeat: the compiler is imported once there were many of them."""
+
+    FIRST: Final = 256
+    """Calls before that: they take as long as a hundredth of the import."""
+
+    def __init__(self) -> None:
+        self.calls = 0
+
+    def __call__(self, kernel: Any, arguments: Sequence[Any], result: Any) -> None:
+        self.calls += kernel.meaning is not None
+        if self.calls >= self.FIRST:
+            import_compiler()
+
+
+OFTEN_CALLED: Final = OftenCalled()
 TYPE_TEXT: Final = Inversion[Callable[[Any, bool], str]](
     "the text of a type, or its spelling in source code: the printer (`schema.type_text`) needs every class of types"
 )
 GRAPH_TOOLS: Final = Inversion[Any](
-    "what methods of graphs compute with modules above graphs: a `GraphTools` (`analysis.graph_tools`)"
+    "what methods of graphs compute with modules above graphs: a `GraphTools` (`analysis.graph_tools`)",
+    is_later=True,
 )
 CLASS_COMPILER: Final = Inversion[Callable[[type], Any]](
     "the definition of a class that no program has named and whose instance is met; None for one that programs cannot "
     "have (`jit.classes.script_class`)"
 )
 TRY_RUNNER: Final = Inversion[Callable[[Any], Any]](
-    "gives the body of a `try`, a `Function`, what runs it (`executor.executor`)"
+    "gives the body of a `try`, a `Function`, what runs it (`executor.executor`)",
+    is_later=True,
 )
 TASK_EXECUTOR: Final = Inversion[Callable[..., Any]](
     "gives a `Function` that is part of another, a forked task or what is differentiated, run with `Options`, its "
-    "executor (`executor.executor`)"
+    "executor (`executor.executor`)",
+    is_later=True,
 )
 GENERATOR_STEPS: Final = Inversion[Callable[[Any, tuple[Any, ...]], Iterator[Any]]](
-    "goes through the body of a generator, giving what it yields (`executor.executor`, with `interpreter.suspended`)"
+    "goes through the body of a generator, giving what it yields (`executor.executor`, with `interpreter.suspended`)",
+    is_later=True,
 )
 WAITING: Final = Inversion[Callable[[], AbstractContextManager[None]]](
     "a block for a thread that can do nothing but wait for a task (`interpreter.tasks`)", nullcontext
 )
 EAGER_CALL: Final = Inversion[Callable[[Any, Sequence[Any], Any], None]](
-    "told of each call of a kernel that ran in Python: kernel, arguments, result (`executor.eager`)",
-    lambda kernel, arguments, result: None,
+    "told of each call of a kernel that ran in Python: kernel, arguments, result (`executor.eager`)", OFTEN_CALLED
 )
 REPEATED_CALL: Final = Inversion[Callable[[Any, Callable[..., Any], Sequence[Any], int], Any]](
     "gives what runs calls of an operator like one that was made often by native code, given the operator, what runs "
@@ -82,55 +133,74 @@ REPEATED_GRADIENTS: Final = Inversion[Callable[[str, Any, Callable[..., Any], Se
     lambda name, formulas, run, values, count: None,
 )
 LARGE_CALL: Final = Inversion[Callable[[Any, Sequence[Any]], Any]](
-    "runs a call of a kernel on large arrays as one native loop, given the kernel and its arguments; None where there "
-    "is no such loop (`executor.eager`, with `executor.large_calls`)",
+    "runs a call of a kernel as one native loop if it is on large arrays, given the kernel and its arguments; None for "
+    "other calls (`ops.large`)",
     lambda kernel, arguments: None,
 )
+LARGE_KERNEL: Final = Inversion[Callable[[Any, Sequence[Any]], Any]](
+    "runs a call of a kernel that is on large arrays; None where NumPy is as good (`executor.eager`, with "
+    "`executor.large_calls`)",
+    lambda kernel, arguments: None,
+    is_later=True,
+)
 LARGE_WRITE: Final = Inversion[Callable[[Any, Any, Sequence[Any]], bool]](
-    "writes the result of a call on large arrays into a tensor by one native loop, given the operator's meaning, the "
-    "tensor and the arguments; whether there is such a loop (`executor.large_writes`)",
+    "writes the result of a call into a tensor by one native loop if it is large, given the operator's meaning, the "
+    "tensor and the arguments; whether there is such a loop (`ops.large`)",
     lambda meaning, target, arguments: False,
+)
+LARGE_WRITING_KERNEL: Final = Inversion[Callable[[Any, Any, Sequence[Any]], bool]](
+    "the same for a tensor that is large (`executor.large_writes`)",
+    lambda meaning, target, arguments: False,
+    is_later=True,
 )
 LARGE_CONVERSION: Final = Inversion[Callable[[Any, Any], Any]](
     "gives a large array as another dtype by one native loop; None where NumPy is to do it "
     "(`executor.large_conversions`)",
     lambda array, dtype: None,
+    is_later=True,
 )
 ROW_FOLDS: Final = Inversion[Callable[[str, Any], Any]](
     "gives the sums, products or norms along the last axis of an array by native code, as its name says; None where "
     "there is none (`executor.row_folds`)",
     lambda fold, rows: None,
+    is_later=True,
 )
 DEVICE_KERNEL: Final = Inversion[Callable[[Any, Sequence[Any]], Any]](
     "runs an operator on tensors of a device by a kernel of our own, given its declaration and its arguments; "
     "NotImplemented where there is none (`executor.device_kernels`)",
     lambda definition, arguments: NotImplemented,
+    is_later=True,
 )
 DEVICE_COPY: Final = Inversion[Callable[[Any, Any], bool]](
     "writes the elements of a tensor, converted, into another of the same device and sizes by a kernel of our own; "
     "whether there is one (`executor.device_kernels`)",
     lambda target, source: False,
+    is_later=True,
 )
 PLACES_ON_DEVICE: Final = Inversion[Callable[[Any, int, int, str], bool]](
     "has a device look whether places of an array lie within bounds, for an operator of that name; whether it can "
     "(`executor.devices.place_checks`)",
     lambda indices, low, high, operator: False,
+    is_later=True,
 )
 LARGE_GRADIENTS: Final = Inversion[Callable[[str, Any], Callable[[Sequence[Any]], Any]]](
     "gives what computes the gradients of all operands of a call on large arrays together, from the operator's name "
     "and each formula with where its values are: it answers None for calls that it does not serve "
     "(`executor.large_gradients`)",
     lambda name, formulas: lambda values: None,
+    is_later=True,
 )
 RECURRENT_KERNELS: Final = Inversion[Callable[[str, Any, int], Any]](
     "gives what runs the layers of a kind of cell on arrays of a dtype natively, there and back, for gates of so many "
     "elements; None where there is no native code (`executor.recurrent_kernels`)",
     lambda kind, dtype, elements: None,
+    is_later=True,
 )
 ATTENTION: Final = Inversion[Callable[..., Any]](
     "gives scaled dot-product attention of arrays by native code that never has all scores in memory; None where there "
     "is none for them (`executor.attention_kernels`)",
     lambda arrays, is_causal, scale, has_groups: None,
+    is_later=True,
 )
 CUDNN_VERSION: Final = Inversion[Callable[[], int | None]](
     "the version of cuDNN where it can be used; None elsewhere (`cuda.cudnn.binding`)", lambda: None
@@ -139,50 +209,60 @@ CONVOLUTION: Final = Inversion[Callable[..., Any]](
     "gives what fills an array with the convolution of two others, transposed or not, by native code, for arrays that "
     "lie as those given; None where there is no such code (`executor.convolution_kernels`)",
     lambda *arguments: None,
+    is_later=True,
 )
 CONVOLUTION_WEIGHT: Final = Inversion[Callable[..., Any]](
     "gives what fills an array with the gradient of a convolution's weight by native code, for arrays that lie as "
     "those given; None where there is none (`executor.convolution_kernels`)",
     lambda *arguments: None,
+    is_later=True,
 )
 LARGEST_OF_WINDOWS: Final = Inversion[Callable[..., Any]](
     "gives what fills arrays with the largest numbers of windows and their places by native code, for arrays that lie "
     "as those given; None where there is none (`executor.convolution_kernels`)",
     lambda *arguments: None,
+    is_later=True,
 )
 WINDOWS: Final = Inversion[Callable[..., Any]](
     "gives what runs an operator on windows of an array (an average, an interpolation, a padding) by native code, for "
     "arrays that lie as the one given; None where there is none for such calls (`executor.convolution_kernels`)",
     lambda *arguments: None,
+    is_later=True,
 )
 GRID_SAMPLING: Final = Inversion[Callable[..., Any]](
     "reads an image at the places of a grid by native code; None where there is none for the arrays, or for the way to "
     "read (`executor.convolution_kernels`)",
     lambda *arguments: None,
+    is_later=True,
 )
 ELEMENT_LOOPS: Final = Inversion[Callable[[Callable[..., None]], "Callable[..., None] | None"]](
     "gives the native form of a loop over elements of arrays, a function of the language; None where there is no "
     "native code (`jit.element_loops`)",
     lambda function: None,
+    is_later=True,
 )
 CHANNEL_NORM: Final = Inversion[Callable[..., Any]](
     "normalises the channels of an array by native code, and gives the result with means, variances and reciprocal "
     "roots; None where there is no such code (`executor.convolution_kernels`)",
     lambda *arguments: None,
+    is_later=True,
 )
 GROUP_NORM: Final = Inversion[Callable[..., Any]](
     "normalises groups of channels of an array by native code; None where there is no such code "
     "(`executor.convolution_kernels`)", lambda *arguments: None,
+    is_later=True,
 )  # fmt: skip
 LAYER_NORM_GRADIENTS: Final = Inversion[Callable[..., Any]](
     "gives the gradients of a norm over trailing dimensions, of weight and bias in parts, by native code; None where "
     "there is none (`executor.convolution_kernels`)",
     lambda *arguments: None,
+    is_later=True,
 )
 NORM_GRADIENTS: Final = Inversion[Callable[..., Any]](
     "gives the gradients of a norm of channels, of its input, weight and bias, by native code; None where there is "
     "none (`executor.convolution_kernels`)",
     lambda *arguments: None,
+    is_later=True,
 )
 LARGE: Final = 1 << 16
 """Elements of an array from which on calls of operators by themselves are large: a loop over them takes longer than
@@ -228,7 +308,8 @@ OPERATOR_EXPANSION: Final = Inversion[Callable[[Any], bool]](
     lambda graph: False,
 )
 TRANSFORM_PROGRAM: Final = Inversion[Callable[..., Any]](
-    "the transform of a function, named by its kind, as a function with a graph (`jit.transforms.programs`)"
+    "the transform of a function, named by its kind, as a function with a graph (`jit.transforms.programs`)",
+    is_later=True,
 )
 SCRIPTED_TRANSFORM: Final = Inversion[Callable[..., Any]](
     "the transform of a scripted function as a scripted function; None for other functions, and for what has no such "
@@ -236,7 +317,8 @@ SCRIPTED_TRANSFORM: Final = Inversion[Callable[..., Any]](
 )  # fmt: skip
 CONTAINER_GRADIENT: Final = Inversion[Callable[..., Any]](
     "the value and the gradients of a function by containers, as a function of all arguments: by code for what lies in "
-    "them (`jit.transforms.transformed`)"
+    "them (`jit.transforms.transformed`)",
+    is_later=True,
 )
 LATE_RUNNER: Final = Inversion[Callable[[Any], None]](
     "gives a function that a pass makes what runs it, once something calls it (`executor.executor`)",

@@ -9,6 +9,7 @@ import pytest
 
 import flambeau
 from flambeau.executor import large_calls, large_conversions
+from flambeau.ops.large import LARGE_HALVES
 from flambeau.util.inversions import LARGE
 
 FLOATS = [flambeau.float16, flambeau.bfloat16, flambeau.float32, flambeau.float64]
@@ -30,7 +31,7 @@ def values() -> Any:
 def test_numbers_are_those_of_small_conversions(source: Any, target: Any) -> None:
     x = flambeau.from_numpy(values()).to(source)
     parts = [one.to(target) for one in x.split(1000)]
-    assert all(len(one) < large_calls.LARGE_HALVES for one in parts)
+    assert all(len(one) < LARGE_HALVES for one in parts)
     small, large = flambeau.cat(parts), x.to(target)
     assert large.dtype is target
     assert flambeau.equal(large.isnan(), small.isnan())

@@ -15,7 +15,7 @@ import pytest
 import flambeau
 from flambeau.__main__ import run
 from flambeau.codegen.llvm.engine import engine
-from flambeau.tools import cli
+from flambeau.tools import cli, commands
 
 PROGRAM = """
 import flambeau
@@ -100,6 +100,7 @@ def test_stages_that_need_arguments(capsys: pytest.CaptureFixture[str], program:
 
 def test_all_stages_in_order(capsys: pytest.CaptureFixture[str], program: Path) -> None:
     text = out_of(capsys, "show", f"{program}:halve", "--args", "flambeau.ones(3), 2")
+    assert tuple(commands.STAGES) == cli.STAGES
     places = [text.index(f"── {stage} ") for stage in cli.STAGES]
     assert places == sorted(places)
     assert "── llvm" not in out_of(capsys, "show", f"{program}:halve")

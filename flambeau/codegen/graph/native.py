@@ -24,6 +24,7 @@ from flambeau.codegen.graph.representation import Representation
 from flambeau.codegen.graph.results import with_names
 from flambeau.codegen.graph.routines.library import addresses_of
 from flambeau.codegen.graph.runtime import SERVE
+from flambeau.codegen.graph.shared_runtime import shared_addresses, sharing
 from flambeau.codegen.graph.shown_tensors import shown
 from flambeau.codegen.graph.taken_results import take
 from flambeau.codegen.graph.teams import RUN_ALONE, RUN_PIECES
@@ -111,6 +112,7 @@ class NativeFunction:
         imports, linkage = python_imports(), self.linkage
         if linkage.cells:
             imports[RUN_GROUP] = group_runner_address()
+        imports.update(shared_addresses())
         imports.update(addresses_of(linkage.routines))
         imports[SERVE] = id(self._serve)
         if linkage.is_parallel:
@@ -125,7 +127,7 @@ class NativeFunction:
     def _link(self, imports: dict[str, int]) -> NativeCode:
         imports.update({code.symbol: code.address for code in self.emitted.foreign})
         return engine().link(
-            self.emitted.text, (SYMBOL,), imports, optimise=self.is_optimised, tidies=self.is_tidied,
+            sharing(self.emitted.text), (SYMBOL,), imports, optimise=self.is_optimised, tidies=self.is_tidied,
             is_glue=not self.choices.optimise,
         )  # fmt: skip
 

@@ -120,12 +120,13 @@ class Engine:
         addresses_of: Callable[[Sequence[str]], dict[str, int]],
         *,
         optimise: bool = True,
+        is_glue: bool = True,
     ) -> NativeCode:
         """``link`` code that every process needs, for ``what`` a text says, without writing it where the cache has it.
 
         ``write`` gives the text and the names of what it imports, ``addresses_of`` where these are by symbol. The cache
         notes for each such text under which key its code lies: with ``optimise`` that becomes better at the end of a
-        process.
+        process, unless it is no glue, which is compiled well at once.
         """
         start = time.perf_counter()
         cache = object_cache()
@@ -137,8 +138,8 @@ class Engine:
             return NativeCode(addresses, "", len(content), (time.perf_counter() - start) * 1e3, True, owner)
         text, names = write()
         if cache:
-            cache.store(path, json.dumps([self._key(text, True, optimise), *names]).encode(), self.processor.name)
-        return self.link(text, exports, addresses_of(names), is_glue=True, optimise=optimise)
+            cache.store(path, json.dumps([self._key(text, is_glue, optimise), *names]).encode(), self.processor.name)
+        return self.link(text, exports, addresses_of(names), is_glue=is_glue, optimise=optimise)
 
     def has_entry(self, what: str) -> bool:
         """Whether the cache has what ``link_entry`` would make."""

@@ -10,6 +10,7 @@ from collections.abc import Callable
 from typing import Any
 
 from flambeau.program.object import ScriptObject
+from flambeau.util.inversions import PACKAGE
 
 _views: weakref.WeakKeyDictionary[ScriptObject, weakref.ref[Any]] = weakref.WeakKeyDictionary()
 _makers: list[Callable[[ScriptObject], Any]] = []
@@ -35,6 +36,8 @@ def handles_by(maker: Callable[[Any], Any]) -> None:
 
 def handle_of(module: Any) -> Any:
     """`module._c`."""
+    if not _handles:
+        _ = PACKAGE.implementation._C  # which is imported when a program asks for it, and says how
     return _handles[0](module)
 
 

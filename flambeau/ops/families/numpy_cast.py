@@ -15,7 +15,7 @@ import ml_dtypes
 
 from flambeau.schema.dtype import ALL, Category, DType, bfloat16, complex32, float16, from_numpy_dtype, uint64
 from flambeau.tensor.array_library import np, on_host
-from flambeau.util.inversions import LARGE_CONVERSION
+from flambeau.util.inversions import LARGE, LARGE_CONVERSION
 
 Array = Any
 """A NumPy array, or the NumPy scalar that an operation on 0-dim arrays gives."""
@@ -23,7 +23,9 @@ Array = Any
 _DTYPES: Final = {d.numpy: d for d in ALL}
 _BFLOAT16: Final = np.dtype(ml_dtypes.bfloat16)
 MANY: Final = 1 << 12
-"""Elements from which on somebody else may convert them."""
+"""Elements from which on somebody else may convert those of half precision, one number at a time for NumPy."""
+_HALVES, _FLOATS = "eE", "eEfd"
+"""Characters of the dtypes of half precision, and of those whose numbers somebody else converts."""
 _WIDE: Final = {
     "i1": np.int32, "i2": np.int32, "i4": np.int32, "u1": np.int64, "u2": np.int64, "u4": np.int64, "i8": np.int64
 }  # fmt: skip
@@ -37,12 +39,18 @@ def cast(array: Array, dtype: DType) -> Array:
         return _to_complex32(array)
     if array.dtype == complex32.numpy:
         array = _from_complex32(array)
-    if array.size >= MANY:
+    if array.size >= MANY and _is_large_conversion(array, dtype):
         converted = LARGE_CONVERSION.implementation(array, dtype)
         if converted is not None:
             return converted
     with np.errstate(all="ignore"):
         return _convert(array, dtype)
+
+
+def _is_large_conversion(array: Array, dtype: DType) -> bool:
+    """Whether floats are so many that one native loop takes less than NumPy's."""
+    character = array.dtype.char
+    return character in _FLOATS and (array.size >= LARGE or character in _HALVES or dtype.numpy.char in _HALVES)
 
 
 def _convert(array: Array, dtype: DType) -> Array:
