@@ -125,12 +125,14 @@ REPEATED_CALL: Final = Inversion[Callable[[Any, Callable[..., Any], Sequence[Any
     "them so far, the arguments and how often it did; None where there is nothing yet, MISSED where there will be "
     "nothing (`executor.repeated_operators`)",
     lambda definition, run, arguments, count: None,
+    is_later=True,
 )
 REPEATED_GRADIENTS: Final = Inversion[Callable[[str, Any, Callable[..., Any], Sequence[Any], int], Any]](
     "gives what computes the gradients of an operator for values like some that came often, by native code: given the "
     "operator's name, each formula with where its values are, what computes the gradients so far, the values and how "
     "often it did; None where there is nothing yet, MISSED where there will be nothing (`executor.repeated_gradients`)",
     lambda name, formulas, run, values, count: None,
+    is_later=True,
 )
 LARGE_CALL: Final = Inversion[Callable[[Any, Sequence[Any]], Any]](
     "runs a call of a kernel as one native loop if it is on large arrays, given the kernel and its arguments; None for "

@@ -79,6 +79,16 @@ def test_what_runs_natively_imports_the_compiler(use: str) -> None:
     assert runs(f"{USES[use]}\nprint(is_there())") == "True"
 
 
+def test_calls_of_python_kernels_that_come_often_import_the_compiler() -> None:
+    code = """
+x = flambeau.ones(2, 2)
+for _ in range(600):
+    flambeau.kron(x, x)
+print(is_there())
+"""
+    assert runs(code) == "True"
+
+
 def test_names_of_the_compiler_are_there_before_it_is() -> None:
     code = """
 names = dir(flambeau)
