@@ -7,7 +7,7 @@ from typing import Any
 
 import pytest
 
-from flambeau.executor import large_calls
+from flambeau.ops import large
 from flambeau.schema.opdef import Effect
 from tests.cuda import device_gradients, device_samples
 from tests.together import together
@@ -30,8 +30,8 @@ def test_samples(name: str, cuda: Any) -> None:
 
 def test_samples_as_large_ones(cuda: Any, monkeypatch: pytest.MonkeyPatch) -> None:
     """What kernels of the host do from some size on, they do not do on devices."""
-    monkeypatch.setattr(large_calls, "least_large", lambda definition: 1)
-    monkeypatch.setattr(large_calls, "_least", {})
+    monkeypatch.setattr(large, "least_large", lambda definition: 1)
+    monkeypatch.setattr(large, "_least", {})
     for name in LOSSES:
         for call in device_samples.calls_of(name):
             found = device_samples.outcome(call)

@@ -23,6 +23,7 @@ MODULES = {
 BUILTINS = {"open", "print", "input", "exec", "eval", "compile", "__import__", "setattr", "delattr", "globals"}
 HARMLESS = {
     "flambeau.ops.families.variants.fit_out": "warns, through the filters that the process has",
+    "flambeau.tensor.repeated_kernels.with_native": "makes a function of the names in a schema, once for an operator",
     "flambeau.tensor.bridge._writable": "writes to memory that a capsule lends, which nobody else names",
     "flambeau.tensor.random.Generator.seed": "asks the system for a number",
     "flambeau.ops.language.world.print_values": "standard output",

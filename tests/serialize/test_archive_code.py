@@ -72,7 +72,7 @@ def test_words_of_printed_code() -> None:
     assert '_0 = getattr(self, "0")' in loaded.code
     assert "fork(__forked_function)" in loaded.code
     assert "-inf, 1.+2.j)" in loaded.code
-    with pytest.raises(RuntimeError, match="it is a constant"):
+    with pytest.raises(RuntimeError, match="It is a constant of M"):
         loaded.k = 3
 
 

@@ -29,6 +29,7 @@ from flambeau.frontend.trees.tree_views import (
     Or,
     Select,
     TrueLit,
+    TupleLiteral,
     Var,
     Walrus,
 )
@@ -109,7 +110,7 @@ def emit_condition(e: Emitter, tree: Expr) -> Condition:
             return Condition(known=bool(sugared.literal))
         value = sugared.as_value(e, tree.range)
         known = _known_comparison(tree, value) if e.arrays and isinstance(tree, Compare) else None
-        if e.arrays and isinstance(value.static_type, TupleType):
+        if e.arrays and isinstance(value.static_type, TupleType) and not isinstance(tree, TupleLiteral):
             known = bool(value.static_type.contained)
         return Condition(known=known) if known is not None else Condition(to_bool(e, tree.range, value))
 
