@@ -31,6 +31,7 @@ def _soon(monkeypatch: pytest.MonkeyPatch) -> Iterator[None]:
     monkeypatch.setattr(repeated_kernels, "LOOKED_AT", OFTEN)
     monkeypatch.setattr(repeated_operators, "FROM_LLVM", OFTEN)
     monkeypatch.setattr(repeated_operators, "GAIN", 1e9)
+    monkeypatch.setattr(repeated_operators, "MOST_PLANS", 1 << 20)  # whatever ran before in this process
     repeated_kernels._forget_all()
     yield
     repeated_kernels._forget_all()

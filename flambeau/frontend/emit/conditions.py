@@ -109,10 +109,16 @@ def emit_condition(e: Emitter, tree: Expr) -> Condition:
         if isinstance(sugared, LiteralValue):
             return Condition(known=bool(sugared.literal))
         value = sugared.as_value(e, tree.range)
-        known = _known_comparison(tree, value) if e.arrays and isinstance(tree, Compare) else None
-        if e.arrays and isinstance(value.static_type, TupleType) and not isinstance(tree, TupleLiteral):
-            known = bool(value.static_type.contained)
+        known = _known_truth(tree, value) if e.arrays else None
         return Condition(known=known) if known is not None else Condition(to_bool(e, tree.range, value))
+
+
+def _known_truth(tree: Expr, value: Value) -> bool | None:
+    """What a comparison of literals is, and a tuple that is not written out; None for any other."""
+    if isinstance(tree, Compare):
+        return _known_comparison(tree, value)
+    is_tuple = isinstance(value.static_type, TupleType) and not isinstance(tree, TupleLiteral)
+    return bool(value.static_type.contained) if is_tuple else None
 
 
 def _known_comparison(tree: Compare, value: Value) -> bool | None:
