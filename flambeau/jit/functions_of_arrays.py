@@ -11,6 +11,7 @@
 from __future__ import annotations
 
 import types
+import warnings
 from collections.abc import Mapping
 from typing import Any, Final
 
@@ -144,18 +145,21 @@ def _check(function: ArrayFunction, declared: Mapping[str, Type]) -> None:
         raise furthest[0][1]
 
 
-def means_arrays(function: ArrayFunction) -> bool:
+def has_meaning(function: ArrayFunction) -> bool:
     """Whether a function without annotations has a meaning where its first argument is an array, of the usual dtypes
-    and ranks, and the others are arrays too, or numbers.
+    and ranks, and the others are arrays too, or numbers, or the other way round, or all are numbers.
     """
     first, *rest = [p.name for p in function.tree.decl.params if p.annotation is None]
-    for dtype, rank in _USUAL[:4]:
-        for other in (array_of(dtype, rank), FLOAT, INT) if rest else (INT,):
-            try:
-                function.compiled_for({first: array_of(dtype, rank), **dict.fromkeys(rest, other)})
-            except CompileError:
-                continue
-            return True
+    arrays = [array_of(dtype, rank) for dtype, rank in _USUAL[:4]]
+    kinds = [(array, other) for array in arrays for other in ((array, FLOAT, INT) if rest else (INT,))]
+    for own, other in (*kinds, *((INT, array) for array in arrays if rest), (INT, INT), (FLOAT, FLOAT)):
+        try:
+            with warnings.catch_warnings():
+                warnings.simplefilter("ignore")  # what is said of these does not hold for what calls bring
+                function.compiled_for({first: own, **dict.fromkeys(rest, other)})
+        except CompileError:
+            continue
+        return True
     return False
 
 

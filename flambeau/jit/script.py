@@ -21,7 +21,7 @@ from flambeau.jit.classes.script_instances import ScriptInstance
 from flambeau.jit.containers import ScriptDict, ScriptList
 from flambeau.jit.disabled import is_disabled
 from flambeau.jit.function import ScriptFunction
-from flambeau.jit.functions_of_arrays import array_function, function_by_call, means_arrays
+from flambeau.jit.functions_of_arrays import array_function, function_by_call, has_meaning
 from flambeau.jit.modules.module_classes import ModuleClasses
 from flambeau.jit.modules.old_style import ScriptModule
 from flambeau.jit.modules.prepared import METHOD as SUBSTITUTE
@@ -30,7 +30,7 @@ from flambeau.jit.overloads import refuse_direct
 from flambeau.jit.resolver import PythonResolver, compile_python_function
 from flambeau.jit.script_registry import REGISTRY
 from flambeau.jit.torch_counterparts import MODULE_OF_TORCH, is_torch_module
-from flambeau.jit.unannotated import ByCall, is_refused_as_tensor, may_mean_arrays, unannotated_parameters
+from flambeau.jit.unannotated import ByCall, may_mean_arrays, unannotated_parameters
 from flambeau.nn.module import Module
 from flambeau.program.function import Function
 from flambeau.util.errors import CompileError, without_frames
@@ -282,9 +282,9 @@ def script_function(
         meaning = meaning_of(fn) if is_open else Meaning.TENSORS
         try:
             function = _of_tensors(fn, meaning, names)
-        except CompileError as error:
+        except CompileError:
             of_calls = function_by_call(fn, CLASSES, options) if is_open else None
-            if of_calls is not None and _is_by_call_alone(fn, meaning, error, of_calls):
+            if of_calls is not None and _is_by_call_alone(fn, meaning, of_calls):
                 return of_calls
             raise
     executor = None if options == Options() else Executor(function, options)
@@ -308,10 +308,6 @@ def _of_tensors(fn: Callable[..., Any], meaning: Meaning, names: Callable[[str],
         return compile_python_function(fn, CLASSES, names=names)
 
 
-def _is_by_call_alone(
-    fn: Callable[..., Any], meaning: Meaning, error: CompileError, of_calls: ArrayFunction
-) -> bool:
-    """Whether a function without annotations that is refused for tensors may be one of what calls bring."""
-    if may_mean_arrays(fn):
-        return True
-    return meaning is not Meaning.TENSORS and (is_refused_as_tensor(fn, error) or means_arrays(of_calls))
+def _is_by_call_alone(fn: Callable[..., Any], meaning: Meaning, of_calls: ArrayFunction) -> bool:
+    """Whether a function without annotations that is refused for tensors is one of what calls bring."""
+    return may_mean_arrays(fn) or (meaning is not Meaning.TENSORS and has_meaning(of_calls))

@@ -8,7 +8,6 @@ who annotate nothing, would be refused where a call brings one: they are program
 
 from __future__ import annotations
 
-import re
 from collections.abc import Callable, Mapping
 from types import FunctionType
 from typing import Any, Final, Protocol
@@ -18,8 +17,7 @@ import numpy as np
 from flambeau.codegen.callable_type import DispatchStub
 from flambeau.frontend.source.python_source import closure_variables, innermost_function, parameter_defaults
 from flambeau.frontend.trees.function_conversion import get_tree
-from flambeau.frontend.trees.tree_views import Apply, Return, Select, Subscript
-from flambeau.util.errors import CompileError
+from flambeau.frontend.trees.tree_views import Apply, Select
 
 _NUMBERS: Final = frozenset((bool, int, float, complex))
 _TAKEN: Final = frozenset((*_NUMBERS, str, type(None), list, tuple, dict, np.ndarray))
@@ -27,9 +25,6 @@ _GATHERS_OR_YIELDS: Final = 0x2C
 """`CO_VARARGS`, `CO_VARKEYWORDS` and `CO_GENERATOR`."""
 _OF_NUMPY: Final = frozenset(("axis", "axes", "keepdims", "ddof", "astype", "copy", "fill"))
 """Keywords and methods of arrays that tensors do not have."""
-_OF_TENSORS: Final = re.compile(r"must be hashable, not .*Tensor|called recursively|Union\[[^]]*\bTensor\b")
-_NO_ATTRIBUTE: Final = re.compile(r"'Tensor(?: \(inferred\))?' object has no attribute or method '(\w+)'")
-"""Messages of what Tensors are not, and of an attribute that they do not have."""
 REMEMBERED: Final = 64
 """Kinds of arguments of which it is remembered that they fit nothing else."""
 
@@ -78,21 +73,6 @@ def may_mean_arrays(fn: Any) -> bool:
     names_numpy = names_numpy or bool(_OF_NUMPY & {*code.co_names, *keywords}) or reads_arrays(inner)
     names_numpy = names_numpy or ("size" in code.co_names and reads_size(fn))
     return bool(unannotated_parameters(fn)) and (names_numpy or any(d is None for d in parameter_defaults(fn).values()))
-
-
-def is_refused_as_tensor(fn: Any, error: CompileError) -> bool:
-    """Whether a function was refused since something is a Tensor, which numbers and arrays may not be.
-
-    A set of Tensors, an element beside a number in two returns, a call of itself, which of numbers says what it gives;
-    `x.flat`, which arrays have, but no `x.fiat`.
-    """
-    attribute = _NO_ATTRIBUTE.match(error.message)
-    if attribute:
-        return hasattr(np.ndarray, attribute[1])
-    if error.message.startswith("Previous return statement"):
-        returns = [tree for tree in get_tree(fn).walk() if isinstance(tree, Return)]
-        return any(isinstance(part, Subscript) for tree in returns for part in tree.walk())
-    return bool(_OF_TENSORS.search(error.message))
 
 
 class ServedFunction(Protocol):

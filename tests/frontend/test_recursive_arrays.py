@@ -139,8 +139,17 @@ def test_returns_of_two_types_around_a_call_of_itself_are_refused() -> None:
         counted(n - 1)
         return 1
 
-    with pytest.raises(CompileError, match=r"gives NoneType in the returns before that, int\? with those behind"):
+    with pytest.raises(CompileError, match=r"'counted' is called recursively.*unless the function declares what it"):
         flambeau.script(counted)(3)
+
+    def taken(x: np.ndarray):
+        if len(x) == 0:
+            return None
+        taken(x[1:])
+        return 1
+
+    with pytest.raises(CompileError, match=r"gives NoneType in the returns before that, int\? with those behind"):
+        flambeau.script(taken)(np.ones(3))
 
     def endless(n):
         return endless(n - 1)

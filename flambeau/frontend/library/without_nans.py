@@ -47,28 +47,25 @@ def nanstd(a: Any, axis: Static = None, ddof: Static = 0, keepdims: Static = Fal
 
 def nanmax(a: Any, axis: Static = None, keepdims: Static = False) -> Any:
     """The largest of the others; nan if there is none."""
-    if (a * 1.0).dtype != a.dtype:  # whole numbers
-        return np.max(a, axis=axis, keepdims=keepdims)
-    elif axis is None and not keepdims:
-        x = present(a)
-        return x.max() if len(x) > 0 or a.size == 0 else a.max()
-    else:
-        none = np.all(np.isnan(a), axis=axis, keepdims=keepdims)
-        most = np.max(np.where(np.isnan(a), -np.inf, a).astype(a.dtype), axis=axis, keepdims=keepdims)
-        return np.where(none, np.nan, most).astype(a.dtype)
+    return extreme(np.max, -np.inf, a, axis, keepdims)
 
 
 def nanmin(a: Any, axis: Static = None, keepdims: Static = False) -> Any:
     """The smallest of the others; nan if there is none."""
+    return extreme(np.min, np.inf, a, axis, keepdims)
+
+
+def extreme(fold: Any, neutral: float, a: Any, axis: Static, keepdims: Static) -> Any:
+    """What a fold, to which one number is neutral, gives of the others."""
     if (a * 1.0).dtype != a.dtype:  # whole numbers
-        return np.min(a, axis=axis, keepdims=keepdims)
+        return fold(a, axis=axis, keepdims=keepdims)
     elif axis is None and not keepdims:
         x = present(a)
-        return x.min() if len(x) > 0 or a.size == 0 else a.min()
+        return fold(x) if len(x) > 0 or a.size == 0 else fold(a)
     else:
         none = np.all(np.isnan(a), axis=axis, keepdims=keepdims)
-        least = np.min(np.where(np.isnan(a), np.inf, a).astype(a.dtype), axis=axis, keepdims=keepdims)
-        return np.where(none, np.nan, least).astype(a.dtype)
+        most = fold(np.where(np.isnan(a), neutral, a).astype(a.dtype), axis=axis, keepdims=keepdims)
+        return np.where(none, np.nan, most).astype(a.dtype)
 
 
 def nanargmax(a: Any, axis: Static = None) -> Any:
