@@ -33,7 +33,7 @@ from flambeau.autodiff.list_values import (
 from flambeau.autodiff.not_differentiable import NotDifferentiableError
 from flambeau.autodiff.operator_gradients import list_gradients
 from flambeau.autodiff.scope import Saved
-from flambeau.autodiff.writes import CAST, Writes, is_list_cast
+from flambeau.autodiff.writes import CAST, Writes, is_list_cast, source_of
 from flambeau.ir import constants
 from flambeau.ir.graph import Graph, Node, Value
 from flambeau.schema.rule_tables import RuleTable
@@ -65,9 +65,9 @@ class Lists:
         self.start: Node | None = None
         """Before it go the shadows of what the outermost block makes."""
         lists = [value for value in relevant if isinstance(value.static_type, ListType)]
-        read = {_before_casts(value) for value in lists if _has_items_read(value)}
+        read = {source_of(value, is_list_cast) for value in lists if _has_items_read(value)}
         for value in lists:
-            if writes.has_writers(value) or _before_casts(value) in read:
+            if writes.has_writers(value) or source_of(value, is_list_cast) in read:
                 self._roots[value] = _root_of(value, writes)
 
     def __contains__(self, value: Value) -> bool:
@@ -136,29 +136,23 @@ def _has_items_read(value: Value) -> bool:
     return any(use.user.op == "aten::__getitem__" and use.offset == 0 for use in value.uses())
 
 
-def _before_casts(value: Value) -> Value:
-    """The list that casts give as it is."""
-    node = value.defining_node
-    while node is not None and is_list_cast(node):
-        value = node.operand(0)
-        node = value.defining_node
-    return value
-
-
 def _root_of(value: Value, writes: Writes) -> Value:
     """Where a list is made. Raises NotDifferentiableError for one that is changed in ways that are not known here."""
+    value = source_of(value, _gives_list_back)
     node = value.defining_node
-    while node is not None and (
-        is_list_cast(node) or (node.op in list_changes and value.static_type == node.operand(0).static_type)
-    ):
-        value = node.operand(0)
-        node = value.defining_node
     if not has_real_items(value.static_type):
         raise NotDifferentiableError(f"%{value.name} is a list of other than tensors, floats and such lists")
     for writer in writes.writers(value):
         if writer.op not in list_changes or node is None or not _makes_list(node):
             raise NotDifferentiableError(f"%{value.name} is a list that is changed in a way without derivative")
     return value
+
+
+def _gives_list_back(node: Node) -> bool:
+    """Whether a node gives its first operand, as it is or changed."""
+    return is_list_cast(node) or (
+        node.op in list_changes and bool(node.results) and node.result().static_type == node.operand(0).static_type
+    )
 
 
 def _makes_list(node: Node) -> bool:

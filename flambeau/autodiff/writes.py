@@ -88,8 +88,13 @@ def shows_first(node: Node) -> bool:
 
 def root_of(value: Value) -> Value:
     """The tensor whose memory a value shows."""
+    return source_of(value, shows_first)
+
+
+def source_of(value: Value, hands_on: Callable[[Node], bool]) -> Value:
+    """What a value was before nodes that hand their first operand on."""
     node = value.defining_node
-    while node is not None and shows_first(node):
+    while node is not None and hands_on(node):
         value = node.operand(0)
         node = value.defining_node
     return value
@@ -166,16 +171,12 @@ def outermost(node: Node) -> Node:
 
 def list_root(value: Value) -> Value:
     """Where a list is made: what changes it and gives it back left out."""
-    node = value.defining_node
-    while node is not None and _gives_back(node):
-        value = node.operand(0)
-        node = value.defining_node
-    return value
+    return source_of(value, _gives_back)
 
 
-def is_list_cast(node: Node | None) -> bool:
+def is_list_cast(node: Node) -> bool:
     """Whether a node gives a list as it is, seen as one that is no None or no list of others."""
-    return node is not None and node.op == CAST and isinstance(node.operand(0).static_type, ListType)
+    return node.op == CAST and isinstance(node.operand(0).static_type, ListType)
 
 
 def _gives_back(node: Node) -> bool:
