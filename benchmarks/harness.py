@@ -19,6 +19,8 @@ LONGEST = 20.0
 """Seconds after which one call is too long for the table."""
 LONG = 2.0
 """Seconds after which one call counts as it is, without more rounds."""
+SHORT, WARMED = 1e-4, 0.2
+"""Calls of fewer seconds are made for so many before the clock counts: compilers take over what is called thousands of times."""
 
 
 @dataclass(frozen=True)
@@ -239,6 +241,9 @@ def measure(
         once = timer.timeit(1)
         if once <= LONG:
             once = min(once, *(timer.timeit(1) for _ in range(2 if once > 0.1 else 5)))
+        if once < SHORT:
+            calls_to_warm = int(WARMED / max(once, 1e-9))
+            once = min(once, timer.timeit(calls_to_warm) / calls_to_warm)
         samples[peer] = [once] if once > LONG else []
         iterations[peer] = 0 if once > LONG else max(3, min(rounds, int(2 * seconds / max(once, 1e-9))))
         repeats[peer] = max(1, min(1_000_000, int(seconds / rounds / max(once, 1e-9))))

@@ -7,7 +7,7 @@ from collections.abc import Callable, Iterable, Iterator
 from flambeau.codegen.graph.native import NativeFunction
 from flambeau.codegen.kernel.printer import print_kernel
 from flambeau.codegen.launches import Launch
-from flambeau.codegen.llvm.engine import engine
+from flambeau.codegen.llvm.engine import available, engine
 from flambeau.codegen.runtime import CompiledKernel
 from flambeau.codegen.variants import Variant
 from flambeau.executor.compiled_graph import CompiledGraph
@@ -39,6 +39,8 @@ def llvm_ir(name: str, plans: Iterable[ExecutionPlan]) -> str:
 
 def asm(name: str, plans: Iterable[ExecutionPlan]) -> str:
     """The machine instructions of kernels and native functions. Raises RuntimeError without llvmlite."""
+    if not available():
+        raise RuntimeError(f"{name} has no machine instructions: llvmlite is not installed; pip install llvmlite")
     compile_ = engine().assembly
 
     def of_function(native: NativeFunction) -> str:

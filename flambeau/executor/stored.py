@@ -32,6 +32,8 @@ from flambeau.util.record import dataclass, replace
 from flambeau.util.source_stamps import source_stamps
 
 PACKAGE: Final = str(Path(__file__).parents[1])
+INTERPRETED: Final = "interpreted"
+"""What stands for the processor where there is no LLVM."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -105,7 +107,7 @@ def entry_under(origin: Origin, *what: str) -> CacheEntry | None:
     if cache is None:
         return None
     try:
-        processor = host.chosen_processor().name
+        processor = host.chosen_processor().name if available() else INTERPRETED
     except host.ProcessorError:
         return None
     around = (str(defaults.float_dtype()), np.__version__, str(available()), _sources(), stamp())

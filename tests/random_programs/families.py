@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Callable, Mapping
 from dataclasses import dataclass
+from functools import partial
 from typing import Any
 
 from tests.random_programs import check, generate
@@ -109,6 +110,14 @@ FAMILIES: Mapping[str, Family] = {
             generate=gradients_generate.generate,
             disagreement=gradients_check.disagreement,
             report=gradients_check.report,
+            paths=gradients_check.paths_for,
+        ),
+        Family(
+            name="second-derivatives",
+            doc="the programs of `gradients`, each to second order",
+            generate=gradients_generate.generate,
+            disagreement=gradients_check.second_disagreement,
+            report=partial(gradients_check.report, disagree=gradients_check.second_disagreement),
             paths=gradients_check.paths_for,
         ),
     )

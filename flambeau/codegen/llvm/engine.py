@@ -300,9 +300,11 @@ def using(other: Engine) -> Iterator[None]:
 
 
 def engine() -> Engine:
-    """The process's engine, made at first use for what `FLAMBEAU_CPU` says then."""
+    """The process's engine, made at first use for what `FLAMBEAU_CPU` says then. Raises NativeError without llvmlite."""
     with _engine_lock:
         if not _engines:
+            if not is_installed():
+                raise NativeError("there is no native code: llvmlite is not installed")
             keep_what_is_freed()
             _engines.append(Engine())
         return _engines[0]

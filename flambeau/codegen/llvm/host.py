@@ -31,6 +31,7 @@ class ProcessorError(ValueError):
     """`FLAMBEAU_CPU` names what is no level, or one that this machine does not have."""
 
 
+@cache
 def is_installed() -> bool:
     """Whether LLVM can be loaded here; it is not loaded if the library is where it should be."""
     if _library() is not None:

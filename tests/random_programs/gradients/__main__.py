@@ -15,11 +15,12 @@ def main(arguments: list[str] | None = None) -> int:
     parser.add_argument("--seeds", type=_range, default=(0, 1000), metavar="A:B", help="from A up to and without B")
     parser.add_argument("--jobs", type=int, default=1, help="processes")
     parser.add_argument("--state", type=Path, help="a file to keep progress in; a run that finds it goes on from there")
+    parser.add_argument("--second", action="store_true", help="every program to second order, not every tenth")
     parser.add_argument("--small", type=int, default=20, help="at most so many differences are made small")
     given = parser.parse_args(arguments)
     first, end = given.seeds
     progress = run(
-        "gradients", seed=first, count=end - first, jobs=given.jobs, state=given.state,
+        "second-derivatives" if given.second else "gradients", seed=first, count=end - first, jobs=given.jobs, state=given.state,
         tell=lambda text: print(text, flush=True), limit=given.small,
     )  # fmt: skip
     print(f"{end - first} programs, {len(progress.found)} differ, {progress.seconds:.0f} s")
