@@ -20,7 +20,7 @@ LONGEST = 20.0
 LONG = 2.0
 """Seconds after which one call counts as it is, without more rounds."""
 SHORT, WARMED = 1e-4, 0.2
-"""Calls of fewer seconds are made for so many before the clock counts: compilers take over what is called thousands of times."""
+"""Calls of fewer seconds are made for so many before the clock counts: compilers take over what is called often."""
 
 
 @dataclass(frozen=True)

@@ -66,16 +66,26 @@ from flambeau.schema.dtype import uint8 as uint8
 from flambeau.schema.dtype import uint16 as uint16
 from flambeau.schema.dtype import uint32 as uint32
 from flambeau.schema.dtype import uint64 as uint64
-from flambeau.schema.dtype import bool_ as bool
-from flambeau.schema.dtype import complex32 as chalf
-from flambeau.schema.dtype import complex64 as cfloat
-from flambeau.schema.dtype import complex128 as cdouble
-from flambeau.schema.dtype import float16 as half
-from flambeau.schema.dtype import float32 as float
-from flambeau.schema.dtype import float64 as double
-from flambeau.schema.dtype import int16 as short
-from flambeau.schema.dtype import int32 as int
-from flambeau.schema.dtype import int64 as long
+from flambeau.schema.dtype import bool_ as _bool_
+bool = _bool_
+from flambeau.schema.dtype import complex32 as _chalf_
+chalf = _chalf_
+from flambeau.schema.dtype import complex64 as _cfloat_
+cfloat = _cfloat_
+from flambeau.schema.dtype import complex128 as _cdouble_
+cdouble = _cdouble_
+from flambeau.schema.dtype import float16 as _half_
+half = _half_
+from flambeau.schema.dtype import float32 as _float_
+float = _float_
+from flambeau.schema.dtype import float64 as _double_
+double = _double_
+from flambeau.schema.dtype import int16 as _short_
+short = _short_
+from flambeau.schema.dtype import int32 as _int_
+int = _int_
+from flambeau.schema.dtype import int64 as _long_
+long = _long_
 from flambeau.schema.dtype_limits import finfo as finfo
 from flambeau.schema.dtype_limits import iinfo as iinfo
 from flambeau.tensor import element_calls as _element_calls
@@ -130,7 +140,8 @@ from flambeau.tensor.random import manual_seed as manual_seed
 from flambeau.tensor.random import seed as seed
 from flambeau.tensor.random import set_rng_state as set_rng_state
 from flambeau.tensor.size import Size as Size
-from flambeau.tensor.storage import Storage as UntypedStorage
+from flambeau.tensor.storage import Storage as _UntypedStorage_
+UntypedStorage = _UntypedStorage_
 from flambeau.tensor.tensor import Tensor as Tensor
 from flambeau.tensor.text_form import set_printoptions as set_printoptions
 from flambeau.tensor.typed import BFloat16Tensor as BFloat16Tensor
@@ -200,13 +211,26 @@ from flambeau.func import value_and_grad as value_and_grad
 from flambeau.func import vjp as vjp
 from flambeau.func import vmap as vmap
 mps, mtia, xpu = map(_absent_device, ('mps', 'mtia', 'xpu'))
-_LATER = ('distributions', 'signal', 'te', 'testing', 'utils')
+from flambeau import distributions as distributions
+from flambeau import signal as signal
+from flambeau import te as te
+from flambeau import testing as testing
+from flambeau import utils as utils
 from flambeau import ir as ir
 from flambeau import jit as jit
 from flambeau import library as library
 from flambeau import optim as optim
 from flambeau import serialization as serialization
-_ROOMS = ('analysis', 'autodiff', 'codegen', 'executor', 'frontend', 'interpreter', 'passes', 'program', 'serialize', 'specialise')
+from flambeau import analysis as analysis
+from flambeau import autodiff as autodiff
+from flambeau import codegen as codegen
+from flambeau import executor as executor
+from flambeau import frontend as frontend
+from flambeau import interpreter as interpreter
+from flambeau import passes as passes
+from flambeau import program as program
+from flambeau import serialize as serialize
+from flambeau import specialise as specialise
 from flambeau.jit.compilation_unit import CompilationUnit as CompilationUnit
 from flambeau.jit import torch_names as _C
 from flambeau.jit.disabled import disabled as disabled
@@ -214,7 +238,8 @@ from flambeau.jit import futures as futures
 from flambeau.interpreter.tasks import get_num_interop_threads as get_num_interop_threads
 from flambeau.codegen.threads import get_num_threads as get_num_threads
 from flambeau.jit.classes.interfaces import interface as interface
-from flambeau.jit.loading.load import load_values as load
+from flambeau.jit.loading.load import load_values as _load_
+load = _load_
 from flambeau.program.prange import prange as prange
 from flambeau.serialize.archive_writer.values_file import save as save
 from flambeau.jit.script import script as script

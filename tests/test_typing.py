@@ -9,6 +9,8 @@ from pathlib import Path
 
 import pytest
 
+import flambeau
+
 ROOT = Path(__file__).resolve().parent.parent
 RIGHT = """
 from typing import assert_type
@@ -77,6 +79,16 @@ assert_type(F.softmax(F.hardswish(x, inplace=False), dim=-1), Tensor)
 assert_type(det(x), Tensor)
 assert_type(transforms.fft(x), Tensor)
 assert issubclass(LinAlgError, Exception)
+assert_type(F.relu(x) * F.linear(x, x), Tensor)
+assert_type(x.float().long().T, Tensor)
+assert_type([row.sum() for row in x], list[Tensor])
+assert_type(flambeau.einsum("ij->i", x), Tensor)
+assert_type(F.layer_norm(x, x.shape[1:]), Tensor)
+x.requires_grad_().sum().backward()
+x.register_hook(lambda g: g * 2).remove()
+wide = x.to(flambeau.float, copy=True).type(flambeau.double)
+loader = flambeau.utils.data.DataLoader(flambeau.utils.data.TensorDataset(x), batch_size=2)
+print(wide, loader, flambeau.load("weights.pt"), isinstance(x.untyped_storage(), flambeau.UntypedStorage))
 print(halve(x, 2), halve.graph, halve.explain(), plain(x))
 print(parse_ir(str(halve.graph)), flambeau.trace(halve, x))
 """
@@ -90,6 +102,7 @@ flambeau.no_such_function(x)
 x.sum(dim="rows")
 flambeau.script(3)
 flambeau.script(lambda v: v)(1, 2)
+x.sum().backwards()
 """
 
 
@@ -109,4 +122,16 @@ def test_right_and_wrong_uses(tmp_path: Path) -> None:
     status, text = check(tmp_path, WRONG)
     lines = {int(number) for number in re.findall(r"user_file\.py:(\d+): error", text)}
     assert status == 1, text
-    assert lines == {5, 6, 7, 8, 9, 10}, text
+    assert lines == {5, 6, 7, 8, 9, 10, 11}, text
+
+
+def test_every_public_name_is_known(tmp_path: Path) -> None:
+    """What `import *` and completion offer is there for a type checker too."""
+    modules = (flambeau, flambeau.nn.functional, flambeau.linalg)
+    lines = [*(f"import {module.__name__}" for module in modules), "x = flambeau.ones(3)"]
+    for module in modules:
+        public_names = getattr(module, "__all__", None) or [n for n in dir(module) if not n.startswith("_")]
+        lines += [f"{module.__name__}.{public}" for public in sorted(public_names) if public != "annotations"]
+    lines += [f"x.{public}" for public in dir(flambeau.Tensor) if not public.startswith("_")]
+    status, text = check(tmp_path, "\n".join(lines))
+    assert status == 0, text

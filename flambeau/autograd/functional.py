@@ -36,6 +36,8 @@ from flambeau.tensor.grad_mode import enable_grad, note_asked
 from flambeau.tensor.levels import variable
 from flambeau.tensor.tensor import Tensor
 
+__all__ = ["hessian", "hvp", "jacobian", "jvp", "vhp", "vjp"]
+
 Function = Callable[..., Any]
 Tensors = tuple[Tensor, ...]
 REVERSE, FORWARD = "reverse-mode", "forward-mode"

@@ -17,6 +17,13 @@ from flambeau.tensor.tensor import Tensor, wrap
 from flambeau.util import blas
 from flambeau.util.user_code import warn_user
 
+__all__ = [
+    "calculate_gain", "constant", "constant_", "dirac", "dirac_", "eye", "eye_", "kaiming_normal",
+    "kaiming_normal_", "kaiming_uniform", "kaiming_uniform_", "normal", "normal_", "ones_", "orthogonal",
+    "orthogonal_", "sparse", "sparse_", "trunc_normal_", "uniform", "uniform_", "xavier_normal",
+    "xavier_normal_", "xavier_uniform", "xavier_uniform_", "zeros_",
+]  # fmt: skip
+
 GAINS: Final = {
     **dict.fromkeys(
         ("linear", "conv1d", "conv2d", "conv3d", "conv_transpose1d", "conv_transpose2d", "conv_transpose3d", "sigmoid"),
@@ -65,13 +72,23 @@ def calculate_gain(nonlinearity: str, param: float | None = None) -> float:
 
 
 def uniform_(tensor: Tensor, a: float = 0.0, b: float = 1.0, generator: Generator | None = None) -> Tensor:
-    """Fill with draws from the uniform distribution on [a, b)."""
+    """Fill with draws from the uniform distribution on [a, b).
+
+    >>> import flambeau
+    >>> bool(((draws := uniform_(flambeau.empty(3, 4), -1.0, 1.0)).abs() <= 1).all())
+    True
+    """
     with no_grad():
         return tensor.uniform_(a, b, generator=generator)
 
 
 def normal_(tensor: Tensor, mean: float = 0.0, std: float = 1.0, generator: Generator | None = None) -> Tensor:
-    """Fill with draws from the normal distribution."""
+    """Fill with draws from the normal distribution.
+
+    >>> import flambeau
+    >>> normal_(flambeau.empty(100, 100), 5.0, 0.1).mean().round().item()
+    5.0
+    """
     with no_grad():
         return tensor.normal_(mean, std, generator=generator)
 
@@ -80,7 +97,12 @@ def trunc_normal_(
     tensor: Tensor, mean: float = 0.0, std: float = 1.0, a: float = -2.0, b: float = 2.0,
     generator: Generator | None = None,
 ) -> Tensor:  # fmt: skip
-    """Fill with draws from the normal distribution that lie in [a, b]. Warns where few of its draws do."""
+    """Fill with draws from the normal distribution that lie in [a, b]. Warns where few of its draws do.
+
+    >>> import flambeau
+    >>> bool((trunc_normal_(flambeau.empty(100), a=-1.0, b=1.0).abs() <= 1).all())
+    True
+    """
     if mean < a - 2 * std or mean > b + 2 * std:
         warn_user(FAR_MEAN, UserWarning)
 
@@ -95,23 +117,43 @@ def trunc_normal_(
 
 
 def constant_(tensor: Tensor, val: float) -> Tensor:
-    """Fill with one value."""
+    """Fill with one value.
+
+    >>> import flambeau
+    >>> constant_(flambeau.empty(2), 0.5)
+    tensor([0.5000, 0.5000])
+    """
     with no_grad():
         return tensor.fill_(val)
 
 
 def zeros_(tensor: Tensor) -> Tensor:
-    """Fill with 0."""
+    """Fill with 0.
+
+    >>> import flambeau
+    >>> zeros_(flambeau.empty(2))
+    tensor([0., 0.])
+    """
     return constant_(tensor, 0.0)
 
 
 def ones_(tensor: Tensor) -> Tensor:
-    """Fill with 1."""
+    """Fill with 1.
+
+    >>> import flambeau
+    >>> ones_(flambeau.empty(2))
+    tensor([1., 1.])
+    """
     return constant_(tensor, 1.0)
 
 
 def eye_(tensor: Tensor) -> Tensor:
-    """A matrix with ones on its diagonal. Raises ValueError for another number of dimensions."""
+    """A matrix with ones on its diagonal. Raises ValueError for another number of dimensions.
+
+    >>> import flambeau
+    >>> eye_(flambeau.empty(2, 3)).tolist()
+    [[1.0, 0.0, 0.0], [0.0, 1.0, 0.0]]
+    """
     if tensor.dim() != 2:
         raise ValueError(f"Only tensors with 2 dimensions are supported, got {tensor.dim()}")
     return _fill("copy_", tensor, wrap(np.eye(*tensor.shape)))
@@ -121,6 +163,11 @@ def dirac_(tensor: Tensor, groups: int = 1) -> Tensor:
     """The weight of a convolution that passes channels through, as many as there are, within each group.
 
     Raises ValueError for a tensor that is no such weight.
+
+    >>> import flambeau
+    >>> weight = dirac_(flambeau.empty(2, 2, 3))
+    >>> flambeau.nn.functional.conv1d(flambeau.ones(2, 4), weight, padding=1).tolist()
+    [[1.0, 1.0, 1.0, 1.0], [1.0, 1.0, 1.0, 1.0]]
     """
     if tensor.dim() not in (3, 4, 5):
         raise ValueError(f"Only tensors with 3, 4, or 5 dimensions are supported, got {tensor.dim()}")
@@ -147,13 +194,23 @@ def fans(tensor: Tensor) -> tuple[int, int]:
 
 
 def xavier_uniform_(tensor: Tensor, gain: float = 1.0, generator: Generator | None = None) -> Tensor:
-    """Uniform with variance 2 gain^2 / (fan_in + fan_out): Glorot and Bengio (2010)."""
+    """Uniform with variance 2 gain^2 / (fan_in + fan_out): Glorot and Bengio (2010).
+
+    >>> import flambeau
+    >>> bool((xavier_uniform_(flambeau.empty(3, 3)).abs() <= 1).all())
+    True
+    """
     bound = gain * math.sqrt(6.0 / sum(fans(tensor)))
     return uniform_(tensor, -bound, bound, generator)
 
 
 def xavier_normal_(tensor: Tensor, gain: float = 1.0, generator: Generator | None = None) -> Tensor:
-    """Normal with variance 2 gain^2 / (fan_in + fan_out)."""
+    """Normal with variance 2 gain^2 / (fan_in + fan_out).
+
+    >>> import flambeau
+    >>> xavier_normal_(flambeau.empty(3, 5), gain=2.0).shape
+    flambeau.Size([3, 5])
+    """
     return normal_(tensor, 0.0, gain * math.sqrt(2.0 / sum(fans(tensor))), generator)
 
 
@@ -175,6 +232,10 @@ def kaiming_uniform_(
     """Uniform with variance gain^2 / fan: He et al. (2015), by default for leaky rectifiers of slope `a`.
 
     Raises ValueError for another mode or nonlinearity. A tensor without elements stays as it is.
+
+    >>> import flambeau
+    >>> bool((kaiming_uniform_(flambeau.empty(4, 6), nonlinearity="relu").abs() <= 1).all())
+    True
     """
     if _is_empty(tensor):
         return tensor
@@ -186,7 +247,12 @@ def kaiming_normal_(
     tensor: Tensor, a: float = 0, mode: str = "fan_in", nonlinearity: str = "leaky_relu",
     generator: Generator | None = None,
 ) -> Tensor:  # fmt: skip
-    """Normal with variance gain^2 / fan. Raises ValueError as `kaiming_uniform_`."""
+    """Normal with variance gain^2 / fan. Raises ValueError as `kaiming_uniform_`.
+
+    >>> import flambeau
+    >>> kaiming_normal_(flambeau.empty(4, 8), mode="fan_out").shape
+    flambeau.Size([4, 8])
+    """
     if _is_empty(tensor):
         return tensor
     return normal_(tensor, 0.0, _kaiming_std(tensor, a, mode, nonlinearity), generator)
@@ -196,6 +262,11 @@ def orthogonal_(tensor: Tensor, gain: float = 1.0, generator: Generator | None =
     """Rows, or columns if there are more of them than rows, at right angles: Saxe et al. (2013).
 
     Dimensions behind the first count as columns. Raises ValueError for fewer than two dimensions.
+
+    >>> import flambeau
+    >>> q = orthogonal_(flambeau.empty(2, 3))
+    >>> bool((q @ q.T - flambeau.eye(2)).abs().max() < 1e-5)
+    True
     """
     if tensor.dim() < 2:
         raise ValueError("Only tensors with 2 or more dimensions are supported")
@@ -211,7 +282,12 @@ def orthogonal_(tensor: Tensor, gain: float = 1.0, generator: Generator | None =
 
 
 def sparse_(tensor: Tensor, sparsity: float, std: float = 0.01, generator: Generator | None = None) -> Tensor:
-    """Normal, but this share of every column is zero: Martens (2010). Raises ValueError for what is no matrix."""
+    """Normal, but this share of every column is zero: Martens (2010). Raises ValueError for what is no matrix.
+
+    >>> import flambeau
+    >>> (sparse_(flambeau.empty(10, 3), sparsity=0.2) == 0).sum(0).tolist()
+    [2, 2, 2]
+    """
     if tensor.dim() != 2:
         raise ValueError(f"Only tensors with 2 dimensions are supported, got {tensor.dim()}")
     rows, columns = tensor.shape

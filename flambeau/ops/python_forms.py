@@ -12,6 +12,7 @@ from typing import Any
 from flambeau.ops.language.declare import declare
 from flambeau.ops.language.sizes import broadcast_sizes
 from flambeau.ops.older_forms import meeting_dtype
+from flambeau.ops.surface import Kind
 from flambeau.schema.argument_rules import to_dtype
 from flambeau.schema.dtype import DType
 from flambeau.tensor.dispatch import call
@@ -33,10 +34,10 @@ _COMPUTE_MODES = {
 }
 
 
-def form_of(operator_name: str) -> Callable[[Callable[..., Any]], Callable[..., Any]]:
+def form_of(operator_name: str) -> Callable[[Kind], Kind]:
     """Mark a Python function with the operator that it runs, which the compiler then calls."""
 
-    def note(function: Callable[..., Any]) -> Callable[..., Any]:
+    def note(function: Kind) -> Kind:
         function.operator_name = operator_name  # type: ignore[attr-defined]
         function.__module__ = "flambeau"
         return function
@@ -50,7 +51,7 @@ def listed(tensors: tuple[Any, ...]) -> list[Tensor]:
 
 
 @form_of("aten::broadcast_tensors")
-def broadcast_tensors(*tensors: Tensors) -> Any:
+def broadcast_tensors(*tensors: Tensors) -> tuple[Tensor, ...]:
     """Views of all tensors with their common shape.
 
     Args:
@@ -60,7 +61,8 @@ def broadcast_tensors(*tensors: Tensors) -> Any:
     >>> [t.shape for t in flambeau.broadcast_tensors(flambeau.ones(2, 1), flambeau.ones(3))]
     [flambeau.Size([2, 3]), flambeau.Size([2, 3])]
     """
-    return call("aten::broadcast_tensors", listed(tensors))
+    views: tuple[Tensor, ...] = call("aten::broadcast_tensors", listed(tensors))
+    return views
 
 
 @form_of("aten::broadcast_shapes")
@@ -98,7 +100,7 @@ def result_type(tensor1: Tensor | complex, tensor2: Tensor | complex) -> DType:
 
 
 @form_of("aten::meshgrid")
-def meshgrid(*tensors: Tensors, indexing: str | None = None) -> Any:
+def meshgrid(*tensors: Tensors, indexing: str | None = None) -> tuple[Tensor, ...]:
     """Views that hold the coordinates of a grid; `indexing` is 'ij' (the default) or 'xy'.
 
     Args:
@@ -112,12 +114,14 @@ def meshgrid(*tensors: Tensors, indexing: str | None = None) -> Any:
     """
     if indexing is None:
         warn_user(NO_INDEXING, UserWarning)
-        return call("aten::meshgrid", listed(tensors))
-    return call("aten::meshgrid", listed(tensors), indexing=indexing)
+        views: tuple[Tensor, ...] = call("aten::meshgrid", listed(tensors))
+        return views
+    views = call("aten::meshgrid", listed(tensors), indexing=indexing)
+    return views
 
 
 @form_of("aten::block_diag")
-def block_diag(*tensors: Tensors) -> Any:
+def block_diag(*tensors: Tensors) -> Tensor:
     """Matrices along the diagonal of a matrix of zeros.
 
     Args:
@@ -128,11 +132,12 @@ def block_diag(*tensors: Tensors) -> Any:
     tensor([[1., 0., 0.],
             [0., 2., 3.]])
     """
-    return call("aten::block_diag", listed(tensors))
+    result: Tensor = call("aten::block_diag", listed(tensors))
+    return result
 
 
 @form_of("aten::cartesian_prod")
-def cartesian_prod(*tensors: Tensors) -> Any:
+def cartesian_prod(*tensors: Tensors) -> Tensor:
     """Every choice of one element from each vector, a row each.
 
     Args:
@@ -142,11 +147,12 @@ def cartesian_prod(*tensors: Tensors) -> Any:
     >>> flambeau.cartesian_prod(flambeau.tensor([1, 2]), flambeau.tensor([3, 4])).tolist()
     [[1, 3], [1, 4], [2, 3], [2, 4]]
     """
-    return call("aten::cartesian_prod", listed(tensors))
+    result: Tensor = call("aten::cartesian_prod", listed(tensors))
+    return result
 
 
 @form_of("aten::chain_matmul")
-def chain_matmul(*matrices: Tensors, out: Tensor | None = None) -> Any:
+def chain_matmul(*matrices: Tensors, out: Tensor | None = None) -> Tensor:
     """The product of several matrices in the cheapest order.
 
     Args:
@@ -158,11 +164,12 @@ def chain_matmul(*matrices: Tensors, out: Tensor | None = None) -> Any:
     flambeau.Size([2, 1])
     """
     warn_user(CHAIN, UserWarning)
-    return call("aten::chain_matmul", listed(matrices), out=out)
+    result: Tensor = call("aten::chain_matmul", listed(matrices), out=out)
+    return result
 
 
 @form_of("aten::einsum")
-def einsum(equation: str | Tensor, *operands: Any) -> Any:
+def einsum(equation: str | Tensor, *operands: Any) -> Tensor:
     """Products of operands whose dimensions `equation` names, summed over the names that the result lacks.
 
     Names may be numbers from 0 to 51 instead, in a list behind each tensor: `einsum(x, [0, 1], y, [1, 2], [0, 2])`.
@@ -177,8 +184,9 @@ def einsum(equation: str | Tensor, *operands: Any) -> Any:
     """
     if isinstance(equation, Tensor):
         inputs = [equation, *operands]
-        return call("aten::einsum", equation_of(inputs[1::2], inputs[2::2]), inputs[: len(inputs) // 2 * 2 : 2])
-    return call("aten::einsum", equation, listed(operands))
+        equation, operands = equation_of(inputs[1::2], inputs[2::2]), tuple(inputs[: len(inputs) // 2 * 2 : 2])
+    result: Tensor = call("aten::einsum", equation, listed(operands))
+    return result
 
 
 def equation_of(terms: Sequence[Any], following: Sequence[Any]) -> str:
@@ -204,7 +212,7 @@ def _letters(term: Any) -> str:
 
 
 @form_of("aten::tensordot")
-def tensordot(a: Tensor, b: Tensor, dims: Any = 2, out: Tensor | None = None) -> Any:
+def tensordot(a: Tensor, b: Tensor, dims: Any = 2, out: Tensor | None = None) -> Tensor:
     """Products summed over the last `dims` dimensions of `a` and the first ones of `b`, or over two lists of them.
 
     Raises RuntimeError for a number of dimensions that the tensors do not have.
@@ -229,7 +237,8 @@ def tensordot(a: Tensor, b: Tensor, dims: Any = 2, out: Tensor | None = None) ->
         first, second = list(range(a.ndim - dims, a.ndim)), list(range(dims))
     else:
         first, second = (list(d) if isinstance(d, list | tuple) else [d] for d in dims)
-    return call("aten::tensordot", a, b, first, second, out=out)
+    result: Tensor = call("aten::tensordot", a, b, first, second, out=out)
+    return result
 
 
 declare("aten::tensordot.count(Tensor a, Tensor b, int dims=2) -> Tensor", tensordot)
@@ -383,7 +392,7 @@ install_method("norm", norm)
 
 
 @form_of("aten::cdist")
-def cdist(x1: Tensor, x2: Tensor, p: float = 2.0, compute_mode: str = "use_mm_for_euclid_dist_if_necessary") -> Any:
+def cdist(x1: Tensor, x2: Tensor, p: float = 2.0, compute_mode: str = "use_mm_for_euclid_dist_if_necessary") -> Tensor:
     """The distance of every row of the first from every row of the second. `compute_mode` makes no difference here.
 
     Args:
@@ -398,4 +407,5 @@ def cdist(x1: Tensor, x2: Tensor, p: float = 2.0, compute_mode: str = "use_mm_fo
     """
     if compute_mode not in _COMPUTE_MODES:
         raise ValueError(f"{compute_mode} is not a valid value for compute_mode")
-    return call("aten::cdist", x1, x2, float(p), _COMPUTE_MODES[compute_mode])
+    result: Tensor = call("aten::cdist", x1, x2, float(p), _COMPUTE_MODES[compute_mode])
+    return result

@@ -6,7 +6,7 @@ No operator is named here. Python's own operators (`+`, `x[i]`) are in `tensor.p
 from __future__ import annotations
 
 from collections.abc import Callable, Iterator
-from typing import Any
+from typing import Any, TypeVar
 
 from flambeau.ops import describe
 from flambeau.ops.call_examples import PREFIXES as PREFIXES
@@ -22,6 +22,8 @@ from flambeau.tensor.tensor import Tensor, install_method
 from flambeau.util.choice import Shortcut
 
 Function = Callable[..., Any]
+Kind = TypeVar("Kind", bound=Function)
+"""A function of a kind of its own, which a decorator gives back."""
 
 
 def install() -> None:
@@ -155,13 +157,13 @@ def _method(name: str, short: str, position: int) -> Function:
     return method
 
 
-def runs(name: str, unless: Shortcut | None = None) -> Callable[[Function], Function]:
+def runs(name: str, unless: Shortcut | None = None) -> Callable[[Kind], Kind]:
     """Says of a Python function that it runs one operator with its own arguments: programs may call that directly.
 
     With `unless`, calls that use that parameter, which the operator does not have, call the function.
     """
 
-    def mark(function: Function) -> Function:
+    def mark(function: Kind) -> Kind:
         function.operator_name = name  # type: ignore[attr-defined]
         function.shortcut = unless  # type: ignore[attr-defined]
         return function

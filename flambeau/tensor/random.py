@@ -22,6 +22,11 @@ from flambeau.tensor.device_draws import DeviceDraws
 from flambeau.tensor.tensor import Tensor, wrap
 from flambeau.util.locks import NoForkLock
 
+__all__ = [
+    "Generator", "default_generator", "fork_rng", "get_rng_state", "initial_seed", "manual_seed", "seed",
+    "set_rng_state",
+]  # fmt: skip
+
 _LOW_64 = (1 << 64) - 1
 _STATE = Struct("<11Q3q")
 """A position: the seed, Philox's counter, key and words that were not taken, how many of them were, half a word."""

@@ -54,12 +54,34 @@ _Number = _builtins.int | _builtins.float | _builtins.complex
 SPECIAL_RESULTS = {
     "__bool__": "_bool", "__len__": "_int", "__int__": "_int", "__index__": "_int", "__float__": "_float",
     "__complex__": "_complex", "__repr__": "str", "__str__": "str", "__format__": "str", "__contains__": "_bool",
-    "__iter__": "_Any", "__setitem__": "None", "__array__": "_Any", "__dlpack__": "_Any", "__dlpack_device__": "_Any",
+    "__iter__": "_Iterator[_Tensor]", "__setitem__": "None", "__array__": "_Any", "__dlpack__": "_Any",
+    "__dlpack_device__": "_Any",
     "__deepcopy__": "_Tensor", "__reduce_ex__": "_Any", "__reduce__": "_Any", "__dir__": "list[str]",
     "__hash__": "_int",
 }  # fmt: skip
 """What Python's own methods return where that is no tensor."""
-INHERITED = {"__class__", "__init__", "__new__", "__subclasshook__", "__init_subclass__", "__getstate__", "__doc__"}
+INHERITED = {
+    "__class__", "__init__", "__new__", "__subclasshook__", "__init_subclass__", "__getattr__", "__getstate__",
+    "__doc__",
+}  # fmt: skip
+"""Special methods that say nothing to a type checker; what `__getattr__` has is an error."""
+PYTHON_NAMES = {
+    "Any": "_Any", "Callable": "_Callable", "RemovableHandle": "_RemovableHandle", "Sequence": "_Sequence", "T": "_T",
+    "Tensor": "_Tensor", "TypedStorage": "_TypedStorage", "bool": "_bool", "float": "_float", "int": "_int",
+    "str": "str", "type": "_builtins.type",
+}  # fmt: skip
+"""Names in annotations of methods that are written in Python, as the stub of the methods has them."""
+PROPERTIES = {"name": "None"}
+METHOD_IMPORTS = """
+from collections.abc import Callable as _Callable
+from collections.abc import Iterator as _Iterator
+from typing import TypeVar as _TypeVar
+
+from flambeau.tensor.typed_storage import TypedStorage as _TypedStorage
+from flambeau.util.hooks import RemovableHandle as _RemovableHandle
+
+_T = _TypeVar("_T")
+"""
 
 
 def python_type(type_: Type, declared: str = "", broadcast: int | None = None) -> str:
@@ -183,7 +205,7 @@ def _explicit_names(source: str) -> tuple[set[str], list[str]]:
             for alias in statement.names:
                 public = alias.asname or alias.name
                 names.add(public)
-                lines.append(f"from {statement.module} import {alias.name} as {public}")
+                lines += _exported(statement.module or "", alias.name, public)
         elif isinstance(statement, ast.Assign):
             assigned, imports = _assigned(statement)
             names |= assigned
@@ -201,14 +223,22 @@ def _assigned(statement: ast.Assign) -> tuple[set[str], list[str]]:
     match statement:
         case ast.Assign(targets=[ast.Name(id="__all__")]):
             return set(), []
-        case ast.Assign(targets=[ast.Name(id="_COMPILER")], value=value):
+        case ast.Assign(targets=[ast.Name(id="_COMPILER" | "_LATER" | "_ROOMS")], value=value):
             later = {name: ("flambeau", name) for name in ast.literal_eval(value)}
         case ast.Assign(targets=[ast.Name(id="_FROM_COMPILER")], value=value):
             later = {public: _module_and_name(path) for public, path in ast.literal_eval(value).items()}
         case _:
             names = {n.id for n in ast.walk(statement) if isinstance(n, ast.Name) and isinstance(n.ctx, ast.Store)}
             return names, [ast.unparse(statement)]
-    return set(later), [f"from {module} import {name} as {public}" for public, (module, name) in later.items()]
+    exports = [_exported(module, name, public) for public, (module, name) in later.items()]
+    return set(later), [line for lines in exports for line in lines]
+
+
+def _exported(module: str, name: str, public: str) -> list[str]:
+    """The lines that import a name for others: those that a stub imports under another name are its own."""
+    if name == public or public.startswith("_"):
+        return [f"from {module} import {name} as {public}"]
+    return [f"from {module} import {name} as _{public}_", f"{public} = _{public}_"]
 
 
 def _module_and_name(path: str) -> tuple[str, str]:
@@ -224,18 +254,59 @@ def special_method_stub(name: str, method: Callable[..., object]) -> str:
     return f"def {name}(self{others}) -> {SPECIAL_RESULTS.get(name, '_Tensor')}: ..."
 
 
+def python_method_stub(name: str, method: Callable[..., object]) -> str:
+    """A method that is no operator, with the annotations of its source."""
+    listed, is_starred = ["self"], False
+    for parameter in list(inspect.signature(method).parameters.values())[1:]:
+        if parameter.kind is parameter.KEYWORD_ONLY and not is_starred:
+            listed.append("*")
+        is_starred = is_starred or parameter.kind in (parameter.KEYWORD_ONLY, parameter.VAR_POSITIONAL)
+        star = "*" if parameter.kind is parameter.VAR_POSITIONAL else ""
+        default = "" if parameter.default is parameter.empty else " = ..."
+        listed.append(f"{star}{parameter.name}: {_translated(parameter.annotation)}{default}")
+    result = _translated(inspect.signature(method).return_annotation)
+    return f"def {name}({', '.join(listed)}) -> {result}: ..."
+
+
+def _translated(annotation: object) -> str:
+    """The text of an annotation with the stub's names; `_Any` if it has others."""
+    if not isinstance(annotation, str):
+        return "_Any"
+    tree = ast.parse(annotation, mode="eval")
+    for node in ast.walk(tree):
+        if isinstance(node, ast.Name):
+            if node.id not in PYTHON_NAMES:
+                return "_Any"
+            node.id = PYTHON_NAMES[node.id]
+    return ast.unparse(tree)
+
+
+def property_stub(name: str, value: property) -> str:
+    """A property: what its source says, a tensor where an operator computes it, else an answer yes or no."""
+    annotation = getattr(value.fget, "__annotations__", {}).get("return", "")
+    stated = PROPERTIES.get(name, "") if annotation in ("", "Any") else _translated(annotation)
+    result = stated or ("_bool" if name.startswith("is_") else "_Tensor")
+    text = f"    @property\n    def {name}(self) -> {result}: ...\n"
+    return text + (f"    @{name}.setter\n    def {name}(self, value: _Any) -> None: ...\n" if value.fset else "")
+
+
 def methods_stub(own: set[str]) -> str:
-    """The stub of the base of `Tensor`: every operator that is a method, and Python's operators."""
-    text = HEADER.format(title="The derived methods of `Tensor`.") + COMMON_IMPORTS + "\nclass TensorMethods:\n"
-    for name, method in sorted(vars(Tensor).items()):
-        if name.startswith("__") and callable(method) and name not in own | INHERITED:
+    """The stub of the base of `Tensor`: every operator that is a method, Python's operators, what else is installed."""
+    text = HEADER.format(title="The derived methods of `Tensor`.") + COMMON_IMPORTS + METHOD_IMPORTS
+    text += "\nclass TensorMethods:\n"
+    members = {n: v for n, v in sorted(vars(Tensor).items()) if n not in own}
+    for name, method in members.items():
+        if name.startswith("__") and callable(method) and name not in INHERITED:
             text += f"    {special_method_stub(name, method)}\n"
-    properties = sorted(n for n, v in vars(Tensor).items() if isinstance(v, property) and n not in own)
-    text += "".join(f"    @property\n    def {name}(self) -> _Any: ...\n" for name in properties)
+    text += "".join(property_stub(name, value) for name, value in members.items() if isinstance(value, property))
+    operators = {}
     for name, short in sorted(surface.public_names()):
-        if short not in own and short not in properties and short.isidentifier():
-            text += method_stub(short, surface.definitions(name))
-    return text
+        if short not in own and not isinstance(members.get(short), property) and short.isidentifier():
+            operators[short] = method_stub(short, surface.definitions(name))
+    for name, method in members.items():
+        if not name.startswith("_") and inspect.isfunction(method) and not operators.get(name):
+            operators[name] = f"    {python_method_stub(name, method)}\n"
+    return text + "".join(operators.values())
 
 
 def own_names(source: str) -> set[str]:

@@ -300,7 +300,7 @@ def using(other: Engine) -> Iterator[None]:
 
 
 def engine() -> Engine:
-    """The process's engine, made at first use for what `FLAMBEAU_CPU` says then. Raises NativeError without llvmlite."""
+    """The process's engine, made at first use for what `FLAMBEAU_CPU` says then. Raises NativeError without LLVM."""
     with _engine_lock:
         if not _engines:
             if not is_installed():

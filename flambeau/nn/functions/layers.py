@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from collections.abc import Sequence
+
 from flambeau.ops.families.composite import F
 from flambeau.ops.surface import runs
 from flambeau.tensor.observer import is_tracing
@@ -93,7 +95,7 @@ def embedding(
 
 @runs("aten::layer_norm")
 def layer_norm(
-    input: Tensor, normalized_shape: list[int], weight: Tensor | None = None, bias: Tensor | None = None,
+    input: Tensor, normalized_shape: Sequence[int], weight: Tensor | None = None, bias: Tensor | None = None,
     eps: float = 1e-5,
 ) -> Tensor:  # fmt: skip
     """Trailing dimensions shifted and scaled to mean 0 and variance 1, then times weight plus bias.
@@ -118,7 +120,7 @@ def layer_norm(
 
 @runs("aten::rms_norm")
 def rms_norm(
-    input: Tensor, normalized_shape: list[int], weight: Tensor | None = None, eps: float | None = None
+    input: Tensor, normalized_shape: Sequence[int], weight: Tensor | None = None, eps: float | None = None
 ) -> Tensor:
     """Trailing dimensions divided by the root of their mean square, then times weight.
 

@@ -36,7 +36,7 @@ class AdaptiveAvgPool1d(_AdaptiveAvg):
 
     def forward(self, input: Tensor) -> Tensor:
         """To `output_size`."""
-        return functional.adaptive_avg_pool1d(input, self.output_size)
+        return functional.adaptive_avg_pool1d(input, self.output_size)  # type: ignore[arg-type]  # never None: it has one size
 
 
 class AdaptiveAvgPool2d(_AdaptiveAvg):

@@ -18,6 +18,11 @@ from flambeau.nn.utils.computed import SCRIPT, drop, put, refuse_flat
 from flambeau.tensor import observer
 from flambeau.tensor.tensor import Tensor
 
+__all__ = [
+    "ParametrizationList", "cached", "is_parametrized", "register_parametrization", "remove_parametrizations",
+    "transfer_parametrizations_and_params", "type_before_parametrizations",
+]  # fmt: skip
+
 NOT_THERE = "Module '{module}' does not have a parameter, a buffer, or a parametrized element with name '{name}'"
 CHANGED = (
     "Registering a parametrization may not change the {what} of the tensor, unless it is registered with unsafe=True.\n"
@@ -65,7 +70,13 @@ def is_caching() -> bool:
 
 
 class ParametrizationList(ModuleList):
-    """The modules that make a tensor of `original`, applied in order."""
+    """The modules that make a tensor of `original`, applied in order.
+
+    >>> import flambeau
+    >>> layer = flambeau.nn.utils.parametrizations.weight_norm(flambeau.nn.Linear(2, 2))
+    >>> isinstance(layer.parametrizations.weight, ParametrizationList)
+    True
+    """
 
     NAMES: ClassVar[tuple[str, ...]] = ("original",)
 
@@ -222,7 +233,12 @@ def _property(name: str) -> property:
 
 
 def is_parametrized(module: Module, tensor_name: str | None = None) -> bool:
-    """Whether a module has parametrizations, or one for that tensor."""
+    """Whether a module has parametrizations, or one for that tensor.
+
+    >>> import flambeau
+    >>> is_parametrized(flambeau.nn.utils.parametrizations.weight_norm(flambeau.nn.Linear(2, 2)), "weight")
+    True
+    """
     table = module._modules.get("parametrizations") if "_modules" in vars(module) else None
     if not isinstance(table, ModuleDict):
         return False
@@ -233,6 +249,11 @@ def remove_parametrizations(module: Module, tensor_name: str, leave_parametrized
     """Make the tensor a plain one again: with the value it has now, or with that of its original.
 
     Raises ValueError if it is not parametrized.
+
+    >>> import flambeau
+    >>> layer = flambeau.nn.utils.parametrizations.weight_norm(flambeau.nn.Linear(2, 2))
+    >>> is_parametrized(remove_parametrizations(layer, "weight"))
+    False
     """
     if not is_parametrized(module, tensor_name):
         raise ValueError(NOT_PARAMETRIZED.format(module=module, name=tensor_name))
@@ -261,7 +282,13 @@ def remove_parametrizations(module: Module, tensor_name: str, leave_parametrized
 
 
 def type_before_parametrizations(module: Module) -> type:
-    """The class of a module, as it was before its first parametrization."""
+    """The class of a module, as it was before its first parametrization.
+
+    >>> import flambeau
+    >>> layer = flambeau.nn.utils.parametrizations.weight_norm(flambeau.nn.Linear(2, 2))
+    >>> type(layer).__name__, type_before_parametrizations(layer).__name__
+    ('ParametrizedLinear', 'Linear')
+    """
     return type(module).__mro__[1] if is_parametrized(module) else type(module)
 
 
@@ -271,6 +298,11 @@ def transfer_parametrizations_and_params(
     """Copy parametrizations and originals of `from_module` to `to_module`: all, or those of one tensor.
 
     Raises ValueError if there are none.
+
+    >>> import flambeau
+    >>> layer = flambeau.nn.utils.parametrizations.orthogonal(flambeau.nn.Linear(2, 2))
+    >>> is_parametrized(transfer_parametrizations_and_params(layer, flambeau.nn.Linear(2, 2)))
+    True
     """
     if not is_parametrized(from_module, tensor_name):
         raise ValueError(NOT_PARAMETRIZED.format(module=from_module, name=tensor_name))

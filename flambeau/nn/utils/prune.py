@@ -23,6 +23,12 @@ from flambeau.ops.families.composite import F
 from flambeau.tensor.settled import readable
 from flambeau.tensor.tensor import Tensor, wrap
 
+__all__ = [
+    "BasePruningMethod", "CustomFromMask", "Identity", "L1Unstructured", "LnStructured", "PruningContainer",
+    "RandomStructured", "RandomUnstructured", "custom_from_mask", "global_unstructured", "identity",
+    "is_pruned", "l1_unstructured", "ln_structured", "random_structured", "random_unstructured", "remove",
+]  # fmt: skip
+
 M = TypeVar("M", bound=Module)
 Amount = int | float
 PRUNED = "prune"
@@ -136,7 +142,12 @@ def mask_of(module: Module, name: str) -> Tensor:
 
 
 class Identity(BasePruningMethod):
-    """Nothing goes."""
+    """Nothing goes.
+
+    >>> import flambeau
+    >>> Identity().compute_mask(flambeau.ones(2), flambeau.ones(2))
+    tensor([1., 1.])
+    """
 
     PRUNING_TYPE = "unstructured"
 
@@ -166,11 +177,21 @@ class _Entries(BasePruningMethod):
 
 
 class L1Unstructured(_Entries):
-    """The entries closest to zero go."""
+    """The entries closest to zero go.
+
+    >>> import flambeau
+    >>> L1Unstructured(2).compute_mask(flambeau.tensor([3.0, -1.0, 2.0]), flambeau.ones(3))
+    tensor([1., 0., 0.])
+    """
 
 
 class RandomUnstructured(_Entries):
-    """Any entries go."""
+    """Any entries go.
+
+    >>> import flambeau
+    >>> RandomUnstructured(2).compute_mask(flambeau.ones(5), flambeau.ones(5)).sum().item()
+    3.0
+    """
 
     def _order(self, scores: np.ndarray[Any, Any]) -> np.ndarray[Any, Any]:
         return np.asarray(F.randperm(scores.size).numpy())
@@ -178,7 +199,13 @@ class RandomUnstructured(_Entries):
 
 class LnStructured(BasePruningMethod):
     """The slices of `dim` with the smallest norms of order `n` go. Raises IndexError for a dimension that is not
-    there, ValueError for vectors."""
+    there, ValueError for vectors.
+
+    >>> import flambeau
+    >>> scores = flambeau.tensor([[3.0, 4.0], [1.0, 1.0]])
+    >>> LnStructured(1, n=2, dim=0).compute_mask(scores, flambeau.ones(2, 2)).tolist()
+    [[1.0, 1.0], [0.0, 0.0]]
+    """
 
     PRUNING_TYPE = "structured"
 
@@ -213,7 +240,12 @@ def _order_of(n: Any) -> float:
 
 
 class RandomStructured(LnStructured):
-    """Any slices of `dim` go."""
+    """Any slices of `dim` go.
+
+    >>> import flambeau
+    >>> RandomStructured(1, dim=0).compute_mask(flambeau.ones(3, 2), flambeau.ones(3, 2)).sum().item()
+    4.0
+    """
 
     def __init__(self, amount: Amount, dim: int = -1) -> None:
         super().__init__(amount, 2.0, dim)
@@ -223,7 +255,12 @@ class RandomStructured(LnStructured):
 
 
 class CustomFromMask(BasePruningMethod):
-    """The entries go where a mask is zero."""
+    """The entries go where a mask is zero.
+
+    >>> import flambeau
+    >>> CustomFromMask(flambeau.tensor([1.0, 0.0])).compute_mask(flambeau.ones(2), flambeau.ones(2))
+    tensor([1., 0.])
+    """
 
     def __init__(self, mask: Tensor) -> None:
         self.mask = mask
@@ -285,34 +322,65 @@ class PruningContainer(BasePruningMethod):
 
 
 def identity(module: M, name: str) -> M:
-    """A mask of ones."""
+    """A mask of ones.
+
+    >>> import flambeau
+    >>> is_pruned(identity(flambeau.nn.Linear(2, 2), "weight"))
+    True
+    """
     return Identity.apply(module, name)
 
 
 def random_unstructured(module: M, name: str, amount: Amount) -> M:
-    """Prune any entries."""
+    """Prune any entries.
+
+    >>> import flambeau
+    >>> int((random_unstructured(flambeau.nn.Linear(2, 2), "weight", amount=3).weight == 0).sum())
+    3
+    """
     return RandomUnstructured.apply(module, name, amount)
 
 
 def l1_unstructured(module: M, name: str, amount: Amount, importance_scores: Tensor | None = None) -> M:
-    """Prune the entries closest to zero, or those with the lowest scores."""
+    """Prune the entries closest to zero, or those with the lowest scores.
+
+    >>> import flambeau
+    >>> int((l1_unstructured(flambeau.nn.Linear(4, 1), "weight", amount=0.5).weight == 0).sum())
+    2
+    """
     return L1Unstructured.apply(module, name, amount, importance_scores=importance_scores)
 
 
 def random_structured(module: M, name: str, amount: Amount, dim: int) -> M:
-    """Prune any slices of a dimension."""
+    """Prune any slices of a dimension.
+
+    >>> import flambeau
+    >>> int((random_structured(flambeau.nn.Linear(3, 2), "weight", amount=1, dim=0).weight == 0).sum())
+    3
+    """
     return RandomStructured.apply(module, name, amount, dim)
 
 
 def ln_structured(
     module: M, name: str, amount: Amount, n: float, dim: int, importance_scores: Tensor | None = None
 ) -> M:
-    """Prune the slices of a dimension with the smallest norms of order `n`."""
+    """Prune the slices of a dimension with the smallest norms of order `n`.
+
+    >>> import flambeau
+    >>> int((ln_structured(flambeau.nn.Linear(3, 2), "weight", amount=1, n=2, dim=1).weight == 0).sum())
+    2
+    """
     return LnStructured.apply(module, name, amount, n, dim, importance_scores=importance_scores)
 
 
 def custom_from_mask(module: M, name: str, mask: Tensor) -> M:
-    """Prune the entries where a mask is zero. Raises RuntimeError for a mask of another shape."""
+    """Prune the entries where a mask is zero. Raises RuntimeError for a mask of another shape.
+
+    >>> import flambeau
+    >>> mask = flambeau.tensor([[1.0, 0.0]])
+    >>> (custom_from_mask(flambeau.nn.Linear(2, 1), "weight", mask).weight == 0).tolist()
+    [[False, True]]
+    """
     refuse_flat(module, name)
     before = mask_of(module, name)
     if tuple(mask.shape) != tuple(before.shape):
@@ -338,7 +406,14 @@ def global_unstructured(
     importance_scores: Mapping[tuple[Module, str], Tensor] | None = None, **kwargs: Any,
 ) -> None:  # fmt: skip
     """Prune several parameters, given as module and name, as if they were one. Raises TypeError for methods of slices:
-    those of your own say `PRUNING_TYPE = "unstructured"`."""
+    those of your own say `PRUNING_TYPE = "unstructured"`.
+
+    >>> import flambeau
+    >>> first, second = flambeau.nn.Linear(2, 2), flambeau.nn.Linear(2, 2)
+    >>> global_unstructured([(first, "weight"), (second, "weight")], L1Unstructured, amount=3)
+    >>> int((first.weight == 0).sum() + (second.weight == 0).sum())
+    3
+    """
     if pruning_method.PRUNING_TYPE != "unstructured":
         raise TypeError(f"{pruning_method.__name__} prunes slices: only methods of single entries prune globally")
     listed, known_scores = list(parameters), importance_scores or {}
@@ -356,7 +431,13 @@ def global_unstructured(
 
 
 def remove(module: M, name: str) -> M:
-    """Make a pruned parameter a plain one, with zeros in it. Raises ValueError for one that is not pruned."""
+    """Make a pruned parameter a plain one, with zeros in it. Raises ValueError for one that is not pruned.
+
+    >>> import flambeau
+    >>> layer = remove(l1_unstructured(flambeau.nn.Linear(2, 2), "weight", amount=1), "weight")
+    >>> is_pruned(layer), int((layer.weight == 0).sum())
+    (False, 1)
+    """
     if computed_as(module, name) != PRUNED:
         raise ValueError(NOT_PRUNED.format(name=name, module=module))
     value, original = getattr(module, name).detach(), getattr(module, f"{name}_orig")
@@ -369,5 +450,10 @@ def remove(module: M, name: str) -> M:
 
 
 def is_pruned(module: Module) -> bool:
-    """Whether a module, or one below it, has a pruned parameter."""
+    """Whether a module, or one below it, has a pruned parameter.
+
+    >>> import flambeau
+    >>> is_pruned(flambeau.nn.Linear(2, 2))
+    False
+    """
     return any(computed_as(one, name) == PRUNED for one in module.modules() for name in dir(type(one)))

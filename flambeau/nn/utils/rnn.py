@@ -9,12 +9,22 @@ from flambeau.schema import dtype as dtypes
 from flambeau.tensor.create import tensor
 from flambeau.tensor.tensor import Tensor
 
+__all__ = [
+    "PackedSequence", "invert_permutation", "pack_padded_sequence", "pack_sequence", "pad_packed_sequence",
+    "pad_sequence", "unpack_sequence", "unpad_sequence",
+]  # fmt: skip
+
 
 class PackedSequence(NamedTuple):
     """The steps of several sequences, longest first, time step after time step.
 
     `sorted_indices` says which sequence of the batch each of the sorted ones is, `unsorted_indices` the reverse; None
     where the batch came sorted.
+
+    >>> import flambeau
+    >>> packed = pack_sequence([flambeau.tensor([1, 2]), flambeau.tensor([3])])
+    >>> packed.data.tolist(), packed.batch_sizes.tolist()
+    ([1, 3, 2], [2, 1])
     """
 
     data: Tensor
@@ -79,7 +89,12 @@ class PackedSequence(NamedTuple):
 
 
 def invert_permutation(permutation: Tensor | None) -> Tensor | None:
-    """The permutation that undoes one."""
+    """The permutation that undoes one.
+
+    >>> import flambeau
+    >>> invert_permutation(flambeau.tensor([2, 0, 1])).tolist()
+    [1, 2, 0]
+    """
     return None if permutation is None else F.argsort(permutation)
 
 
@@ -111,6 +126,11 @@ def pad_packed_sequence(
     """The padded batch and the lengths, in the order before packing.
 
     Raises ValueError for a `total_length` that is too short.
+
+    >>> import flambeau
+    >>> padded, lengths = pad_packed_sequence(pack_sequence([flambeau.tensor([1, 2]), flambeau.tensor([3])]))
+    >>> padded.tolist(), lengths.tolist()
+    ([[1, 3], [2, 0]], [2, 1])
     """
     longest = sequence.batch_sizes.size(0)
     if total_length is not None and total_length < longest:
@@ -135,6 +155,10 @@ def pad_sequence(
     """Sequences (length, ...) as one batch (time, batch, ...), or (batch, time, ...) with `batch_first`.
 
     Raises RuntimeError for an empty list, ValueError for a side that is neither 'left' nor 'right'.
+
+    >>> import flambeau
+    >>> pad_sequence([flambeau.tensor([1, 2]), flambeau.tensor([3])], batch_first=True).tolist()
+    [[1, 2], [3, 0]]
     """
     if padding_side not in ("left", "right"):
         raise ValueError(f"padding_side must be 'left' or 'right', got {padding_side!r}")
@@ -151,18 +175,34 @@ def pad_sequence(
 
 
 def unpad_sequence(padded_sequences: Tensor, lengths: Tensor, batch_first: bool = False) -> list[Tensor]:
-    """The sequences of a padded batch, each with its length."""
+    """The sequences of a padded batch, each with its length.
+
+    >>> import flambeau
+    >>> padded = flambeau.tensor([[1, 2], [3, 0]])
+    >>> [t.tolist() for t in unpad_sequence(padded, flambeau.tensor([2, 1]), batch_first=True)]
+    [[1, 2], [3]]
+    """
     rows = F.unbind(padded_sequences, 0 if batch_first else 1)
     return [F.narrow(rows[i], 0, 0, int(lengths[i])) for i in range(len(rows))]
 
 
 def pack_sequence(sequences: list[Tensor], enforce_sorted: bool = True) -> PackedSequence:
-    """Sequences (length, ...) packed. Raises RuntimeError as `pack_padded_sequence`."""
+    """Sequences (length, ...) packed. Raises RuntimeError as `pack_padded_sequence`.
+
+    >>> import flambeau
+    >>> pack_sequence([flambeau.tensor([1]), flambeau.tensor([2, 3])], enforce_sorted=False).data.tolist()
+    [2, 1, 3]
+    """
     lengths = tensor([sequence.size(0) for sequence in sequences])
     return pack_padded_sequence(pad_sequence(sequences), lengths, False, enforce_sorted)
 
 
 def unpack_sequence(packed_sequences: PackedSequence) -> list[Tensor]:
-    """The sequences of a packed batch, in the order before packing."""
+    """The sequences of a packed batch, in the order before packing.
+
+    >>> import flambeau
+    >>> [t.tolist() for t in unpack_sequence(pack_sequence([flambeau.tensor([1, 2]), flambeau.tensor([3])]))]
+    [[1, 2], [3]]
+    """
     padded, lengths = pad_packed_sequence(packed_sequences, batch_first=True)
     return unpad_sequence(padded, lengths, batch_first=True)
