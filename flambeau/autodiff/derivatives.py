@@ -9,13 +9,15 @@ from flambeau.autodiff import decompose, decompose_losses, expanded_operators, u
 from flambeau.autodiff.activity import relevant
 from flambeau.autodiff.differentiate import Derivative
 from flambeau.ir.graph import Graph, Value
-from flambeau.passes import dce, settle_numbers
+from flambeau.passes import dce, settle_items, settle_numbers
 
 
 def settled(graph: Graph) -> None:
-    """Say of numbers of elements what they are, and of what depends on them which dtype it has."""
+    """Say of numbers of elements what they are, and of what depends on them which dtype it has; of items whether they
+    are views, which hand gradients on in another way than copies."""
     if settle_numbers.do(graph):
         shapes.propagate(graph)
+    settle_items.do(graph)
 
 
 def ready(graph: Graph, sources: Sequence[Value]) -> None:

@@ -16,6 +16,7 @@ from flambeau.ops.indexing import BAD_DTYPE, index_shape
 from flambeau.ops.language.declare import declare as declare_of_lists
 from flambeau.schema.dtype import Category, bool_, uint8
 from flambeau.schema.opdef import ErrorSample, Sample, Sizes
+from flambeau.schema.traits import Traits
 from flambeau.schema.types import TensorType
 from flambeau.tensor.array_library import np
 from flambeau.tensor.dispatch import call
@@ -99,6 +100,7 @@ declare(
     kernel=item_kernel,
     family="composite",
     on_tensors=True,
+    traits=Traits(may_copy=True),
     dtype=same_dtype,
     shape=_item_shape,
     is_method=False,

@@ -143,3 +143,42 @@ def test_items_that_objects_keep_have_gradients() -> None:
                     total = run(v, flambeau.tensor([2, 0, 1]))
                     gradients.append(flambeau.autograd.grad(total, v)[0].tolist())
                 assert gradients[0] == pytest.approx(gradients[1], rel=1e-14)
+
+
+def loop_beside(v: Tensor, i: Tensor) -> Tensor:
+    """The gradient of `v` has memory from the loop on, which only views show."""
+    taken = v[i]
+    kept = Kept(v)
+    kept.first = taken
+    m = v * 1.0
+    for k in range(1, v.size(0)):
+        m[k] = m[k - 1] * 0.5 + v[k]
+    return (m.sin() + kept.first * v.cos()).sum()
+
+
+def written_item(v: Tensor, i: Tensor) -> Tensor:
+    x = v * 2.0
+    kept = Kept(x[i[0]])
+    kept.first.mul_(3.0)
+    for k in range(v.size(0)):
+        x[k] = x[k] + v[k] * v[k]
+    return (x * v).sum() + kept.first
+
+
+@pytest.mark.parametrize("function", [loop_beside, written_item])
+@pytest.mark.parametrize("backend", ["native", "interpreter"])
+def test_items_beside_loops_over_elements_have_gradients(function: Callable[..., Tensor], backend: str) -> None:
+    scripted = flambeau.script(function, backend=backend)
+    assert "python::item" in str(scripted.graph)
+    places = flambeau.tensor([2, 0, 1])
+    start = flambeau.tensor([0.5, -1.0, 2.0], dtype=flambeau.float64)
+    for _ in range(3):
+        gradients = []
+        for run in (scripted, function):
+            v = start.clone().requires_grad_()
+            gradients.append(flambeau.autograd.grad(run(v, places), v)[0].tolist())
+        assert gradients[0] == pytest.approx(gradients[1], rel=1e-14)
+    want = flambeau.func.jvp(lambda v: function(v, places), (start,), (start,))[1]
+    got = flambeau.func.jvp(lambda v: scripted(v, places), (start,), (start,))[1]
+    assert float(got) == pytest.approx(float(want), rel=1e-14)
+    assert flambeau.grad(scripted)(start, places).tolist() == pytest.approx(gradients[1], rel=1e-14)
