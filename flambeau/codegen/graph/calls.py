@@ -41,6 +41,7 @@ def call(fn: EmittedFunction, node: Node) -> None:
         key = (function, reps)
         callee = Callee(key, f"flambeau_callee_{len(fn.module.callees)}", graph, reps, _declared(graph.returns))
         fn.module.callees[key] = callee
+    if not callee.is_begun:
         raise NewCalleeError(callee)
     if callee.results is None:
         fn.has_unknown = True

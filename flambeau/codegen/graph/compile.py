@@ -78,6 +78,7 @@ def compile_callee(callee: Callee, module: Module, target: Target, around: tuple
     `around` are the functions that are being emitted when it is met.
     """
     around = (*around, callee)
+    callee.is_begun = True
     assumed: Assumptions = {}
     alias = AliasAnalysis(callee.graph)
     before = module.copied()

@@ -1,7 +1,8 @@
 """How long values that hold blocks are kept, and which views need not hold any.
 
 A value ends after the node of its own block that uses it, or anything that looks into it, for the last time. A view
-that is only looked at, never kept, returned or carried, holds nothing: whatever it shows is kept alive instead.
+that is only looked at, never kept, returned or carried, holds nothing: whatever it shows is kept alive instead. So it
+is with a list that operators only read, as `x[i, j]` reads its places: its items are kept alive.
 """
 
 from __future__ import annotations
@@ -86,13 +87,16 @@ class Lifetimes:
         self._alias = alias
         self._used: dict[Node, tuple[Value, ...]] = {}
         self._shown: dict[Value, Value] = {}
+        self._listing = {
+            n.result(): n.operands for n in graph.find_all("prim::ListConstruct") if self._is_only_read(n.result())
+        }
         for node in graph.listed_nodes():
             if (node.op in SAME_VALUE and node.operands) or self._is_look(node):
                 self._shown[node.result(0)] = node.operand(0)
 
     def is_borrowed(self, value: Value) -> bool:
         """Whether the value holds nothing of its own."""
-        return value in self._shown
+        return value in self._shown or value in self._listing
 
     def root(self, value: Value) -> Value:
         """What must be kept alive for the value."""
@@ -120,7 +124,22 @@ class Lifetimes:
             if user.op in SAME_VALUE:
                 if not self._only_looked_at(user.result(0)):
                     return False
-            elif user.op in _PASSES_ON or _is_stored(user, offset):
+            elif user.op in _PASSES_ON or (_is_stored(user, offset) and not self._is_listed(user)):
+                return False
+        return True
+
+    def _is_listed(self, user: Node) -> bool:
+        return user.op == "prim::ListConstruct" and user.result() in self._listing
+
+    def _is_only_read(self, listed: Value) -> bool:
+        """Whether nobody changes a list of tensors, and it is only given to operators that look at its items."""
+        if not isinstance(listed.static_type, ListType) or self._alias.is_written(listed):
+            return False
+        for user, offset in listed.uses():
+            definition = user.definition
+            if definition is None or definition.family == "language" or offset >= len(definition.schema.arguments):
+                return False
+            if definition.schema.arguments[offset].alias is not None:
                 return False
         return True
 
@@ -153,6 +172,8 @@ class Lifetimes:
             if root in open_:
                 del open_[root]
                 ended.append(root)
+            for item in self._listing.get(root, ()):
+                close(item, ended)
 
         for value in block.returns:
             close(value, at_return)

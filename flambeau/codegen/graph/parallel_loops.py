@@ -83,6 +83,7 @@ def emit_parallel(fn: EmittedFunction, node: Node) -> bool:
         name = f"flambeau_callee_{len(fn.module.callees)}"
         callee = Callee((outlined.function, reps), name, graph, reps, results, origins)
         fn.module.callees[callee.key] = callee
+    if not callee.is_begun:
         raise NewCalleeError(callee)
     if callee.results is None:
         fn.has_unknown = True

@@ -395,3 +395,27 @@ def test_c17_many_calls_without_a_name_for_what_they_return() -> None:
         return nested(nested(nested(nested(n - 1) - 1) - 1) - 1)
 
     assert flambeau.script(nested)(2) == nested(2)
+
+
+def lowered(g: Tensor, i: int) -> Tensor:
+    if i >= g.size(0):
+        return g
+    g[i:] -= 1
+    return lowered(g, i + 1)
+
+
+@pytest.mark.parametrize("sizes", [(5, 3), (0, 3), (2, 0), (1, 1)])
+def test_functions_met_on_a_walk_that_begins_again_are_emitted(sizes: tuple[int, int]) -> None:
+    """What a branch before the call gives is learned on the walk that meets the function first."""
+
+    def main(x: Tensor, v: Tensor, mask: Tensor) -> tuple[Tensor, Tensor]:
+        if bool((~mask).all()):
+            v = (v - v).clamp(-50, 50)
+        return v, lowered(x.clone(), 0)
+
+    function = flambeau.script(main)
+    x, v = flambeau.ones(*sizes), flambeau.ones(sizes[1])
+    for _ in range(4):
+        got = function(x, v, v > 0)
+        assert [t.tolist() for t in got] == [t.tolist() for t in main(x, v, v > 0)]
+    assert function.explain(measure=False).is_native

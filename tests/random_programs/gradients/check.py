@@ -100,12 +100,12 @@ def second_along(function: Callable[..., Any], point: Point, one: Any, other: An
 
 
 def is_smooth(function: Callable[..., Any], point: Point, directions: Any) -> bool:
-    """Whether the point is no corner: differences to both sides agree."""
+    """Whether the point is no corner, nor near one or a jump: differences to both sides, near and far, agree."""
     arrays, rest = point
     middle = called(function, arrays, rest)
     slopes = [
         (called(function, [a + step * d for a, d in zip(arrays, directions, strict=True)], rest) - middle) / step
-        for step in (20 * STEP, -20 * STEP, STEP)
+        for step in (20 * STEP, -20 * STEP, STEP, -STEP)
     ]
     return max(slopes) - min(slopes) <= 1e-2 * (1 + abs(slopes[0]))
 
