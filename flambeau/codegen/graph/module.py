@@ -46,7 +46,7 @@ class Callee:
     """By address among the words of the parameters: 0 for memory of which nothing is known, else a number that is the
     same where it may be the same tensor, which the caller made."""
     is_begun: bool = False
-    """Whether anybody has begun to emit it: one that a walk only met, which then began again, is new to the next walk."""
+    """Whether anybody has begun to emit it: one that was met by a walk which began again is new to the next walk."""
     is_open: bool = True
     """Whether it is being emitted, or has to be once more is known."""
 
