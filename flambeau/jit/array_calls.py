@@ -12,10 +12,9 @@ from typing import Any, NoReturn
 from flambeau.codegen import available, native_call
 from flambeau.codegen.callable_type import MISSED, DispatchStub, missed
 from flambeau.codegen.layouts import ARRAY_CELL
-from flambeau.jit.array_errors import array_error
+from flambeau.jit.array_errors import FAILED, array_error
 from flambeau.jit.array_results import conversion_to_arrays, has_arrays_beside_others, is_array_itself
 from flambeau.schema.types import Type
-from flambeau.util.errors import ExecutionError
 from flambeau.util.record import dataclass
 
 Classes = tuple[type | None, ...]
@@ -99,4 +98,4 @@ def in_python(
 
 def raise_for_arrays(error: BaseException) -> NoReturn:
     """Raise what an error of a program is to users of arrays."""
-    raise (array_error(error) if isinstance(error, ExecutionError) else error) from error.__cause__
+    raise (array_error(error) if isinstance(error, FAILED) else error) from error.__cause__

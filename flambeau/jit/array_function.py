@@ -24,7 +24,7 @@ from flambeau.frontend.closures.template import Template, fitting_defaults
 from flambeau.jit.arguments import ArgumentError
 from flambeau.jit.array_arguments import CopiedArguments, lies_well
 from flambeau.jit.array_calls import Classes, Parameters, array_call
-from flambeau.jit.array_errors import array_error
+from flambeau.jit.array_errors import FAILED, array_error
 from flambeau.jit.array_results import as_arrays
 from flambeau.jit.compiling import compiling, tidy
 from flambeau.jit.function import ScriptFunction
@@ -46,7 +46,7 @@ from flambeau.schema.types import (
 from flambeau.specialise.cache import SpecialisationCache
 from flambeau.tensor.observer import thread, watchers
 from flambeau.tensor.tensor import Tensor
-from flambeau.util.errors import CompileError, ExecutionError
+from flambeau.util.errors import CompileError
 from flambeau.util.native_type import let_instances_be_native
 
 Pattern = tuple[Any, ...]
@@ -60,6 +60,10 @@ MAX_VARIANTS: Final = 64
 NOT_CALLED: Final = (
     "{name} is compiled for the dtypes and ranks of the arrays that a call brings, and was not called yet: call it, "
     "and look at it then"
+)
+NO_ARRAY: Final = (
+    "{function}() Expected a value of type 'np.ndarray' for argument '{name}' but instead found type '{kind}': "
+    "write np.array({name})"
 )
 TOO_MANY: Final = "{name} was compiled for {count} combinations of dtypes and ranks of its arrays: split it"
 
@@ -108,7 +112,12 @@ class ArrayFunction(ScriptFunction):
         return self._call_slowly(*args, **kwargs)
 
     def _call_slowly(self, *args: Any, **kwargs: Any) -> Any:
-        return self._call_by_pattern(*self._in_order(args, kwargs))
+        args, kwargs = self._in_order(args, kwargs)
+        try:
+            return self._call_by_pattern(args, kwargs)
+        except ArgumentError:
+            self._refuse_lists(args, kwargs)
+            raise
 
     def _in_order(self, args: tuple[Any, ...], kwargs: dict[str, Any]) -> tuple[tuple[Any, ...], dict[str, Any]]:
         """The same arguments by their places, with defaults, where all may be without names. Raises ArgumentError."""
@@ -139,6 +148,15 @@ class ArrayFunction(ScriptFunction):
             return self._call_with_copies(args, kwargs)
         return self._call_variant(self.variant_for(args, kwargs), args, kwargs)
 
+    def _refuse_lists(self, args: Sequence[Any], kwargs: dict[str, Any]) -> None:
+        """Raise ArgumentError for a list in place of an array, which was refused."""
+        passed = dict(zip(self._names, args, strict=False)) | kwargs
+        for is_array, _, name in self._arrays:
+            value = passed.get(name)
+            if is_array and isinstance(value, list | tuple | range):
+                text = NO_ARRAY.format(function=self.__name__, name=name, kind=type(value).__name__)
+                raise ArgumentError(text) from None
+
     def _call_with_copies(self, args: Sequence[Any], kwargs: dict[str, Any]) -> Any:
         """The call where some arguments may be arrays that no tensor can lie as."""
         copied = CopiedArguments((*args, *kwargs.values()), (*self._names[: len(args)], *kwargs))
@@ -160,7 +178,7 @@ class ArrayFunction(ScriptFunction):
     def _call_variant(variant: ScriptFunction[..., Any], args: Sequence[Any], kwargs: dict[str, Any]) -> Any:
         try:
             result = variant(*args, **kwargs)
-        except ExecutionError as error:
+        except FAILED as error:
             raise array_error(error) from error.__cause__
         type_ = variant.script_function.result
         return result if type_ is None or thread.observer is not None else as_arrays(result, type_)

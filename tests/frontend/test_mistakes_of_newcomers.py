@@ -119,7 +119,7 @@ def test_the_truth_of_an_array_says_any_all_and_ampersand() -> None:
     def between(x: np.ndarray) -> np.ndarray:
         return x[(x > 0) and (x < 3)]
 
-    with pytest.raises(RuntimeError, match=r"is ambiguous: write x.any\(\) or x.all\(\), and & and \| in place of"):
+    with pytest.raises(ValueError, match=r"is ambiguous. Use a.any\(\) or a.all\(\), and & and \| in place of"):
         flambeau.script(between)(ARRAY)
     with pytest.raises(RuntimeError, match=r"write x.any\(\) or x.all\(\)"):
         bool(flambeau.ones(2))

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import pickle
 from collections.abc import Callable
 from typing import Any
 
@@ -10,7 +11,7 @@ import pytest
 
 import flambeau
 from flambeau import Tensor
-from flambeau.util.errors import ExecutionError
+from flambeau.util.errors import CompileError, ExecutionError
 
 
 def added(x: np.ndarray, y: np.ndarray):
@@ -108,3 +109,147 @@ def test_other_errors_of_arrays_stay_what_they_are() -> None:
         flambeau.script(element)(np.ones(3), 7)
     with pytest.raises(np.linalg.LinAlgError):
         np.linalg.inv(np.zeros((2, 2)))
+
+
+def past_the_end(x: np.ndarray):
+    return x[5]
+
+
+def in_a_loop_past_the_end(x: np.ndarray):
+    total = 0.0
+    for i in range(10):
+        total += x[i]
+    return total
+
+
+def by_places(x: np.ndarray):
+    return x[np.array([0, 7])]
+
+
+def too_many(x: np.ndarray):
+    return x[0, 0]
+
+
+def along_no_axis(x: np.ndarray):
+    return x.sum(axis=3)
+
+
+def swapped(x: np.ndarray):
+    return np.swapaxes(x, 0, 2)
+
+
+def inverse(x: np.ndarray):
+    return np.linalg.inv(x.reshape(3, 1) * x)
+
+
+def solution(x: np.ndarray):
+    return np.linalg.solve(x.reshape(3, 1) * x, x)
+
+
+def decomposed(x: np.ndarray):
+    return np.linalg.cholesky(-np.eye(2) * x[0])
+
+
+def not_square(x: np.ndarray):
+    return np.linalg.inv(np.ones((2, 3)) * x[0])
+
+
+def of_nothing(x: np.ndarray):
+    return x[:0].max()
+
+
+def place_of_nothing(x: np.ndarray):
+    return np.argmax(x[:0])
+
+
+def reordered(x: np.ndarray):
+    return np.transpose(x, (1, 0))
+
+
+def of_other_rank(x: np.ndarray):
+    return np.concatenate((x, x.reshape(3, 1)))
+
+
+def less_than_nothing(x: np.ndarray):
+    return np.full(-len(x), 1.0)
+
+
+def as_number(x: np.ndarray):
+    return int(x)
+
+
+def as_truth(x: np.ndarray):
+    if x > 0:
+        return 1
+    return 2
+
+
+def counted(x: np.ndarray):
+    return np.bincount(-x.astype(np.int64) - 1)
+
+
+def repeated(x: np.ndarray):
+    return np.repeat(x, -1)
+
+
+def split(x: np.ndarray):
+    return np.split(x, 2)
+
+
+def raised(x: np.ndarray):
+    if len(x) > 2:
+        raise KeyError("too long")
+    return x
+
+
+@pytest.mark.parametrize("backend", ["native", "interpreter"])
+@pytest.mark.parametrize(
+    "program",
+    [
+        past_the_end, in_a_loop_past_the_end, by_places, too_many, along_no_axis, swapped, inverse, solution,
+        decomposed, not_square, of_nothing, place_of_nothing, reordered, of_other_rank, less_than_nothing, as_number, as_truth,
+        counted, repeated, split, raised,
+    ],
+)  # fmt: skip
+def test_errors_are_of_numpys_classes(program: Callable[..., Any], backend: Any) -> None:
+    with pytest.raises(Exception) as theirs:  # noqa: PT011
+        program(np.ones(3))
+    function = flambeau.script(program, backend=backend)
+    for _ in range(4):
+        with pytest.raises(type(theirs.value)) as ours:
+            function(np.ones(3))
+        assert isinstance(ours.value, IndexError) == isinstance(theirs.value, IndexError)
+        assert "builtins." not in str(ours.value)
+        assert "<--- HERE" in str(ours.value)
+        again = pickle.loads(pickle.dumps(ours.value))
+        assert (type(again), str(again)) == (type(ours.value), str(ours.value))
+    if program in (past_the_end, in_a_loop_past_the_end, by_places, along_no_axis, inverse, decomposed, not_square):
+        assert str(ours.value).endswith(str(theirs.value))
+
+
+def test_a_list_in_place_of_an_array_says_how_to_make_one() -> None:
+    def added(x: np.ndarray, y: np.ndarray):
+        return x + y
+
+    with pytest.raises(TypeError, match=r"argument 'y' but instead found type 'list': write np.array\(y\)"):
+        flambeau.script(added)(np.ones(2), [1.0, 2.0])
+
+
+def test_names_that_numpy_does_not_have_are_told_with_what_was_meant() -> None:
+    def mistyped(x: np.ndarray):
+        return np.linspce(x, x)
+
+    with pytest.raises(CompileError, match=r"the module numpy has none of that name\. Did you mean linspace\?"):
+        flambeau.script(mistyped)(np.ones(2))
+
+
+def test_an_object_without_annotation_says_to_name_its_class() -> None:
+    class Point:
+        def __init__(self) -> None:
+            self.height_above = 1.0
+
+    def moved(x: np.ndarray, p):
+        return x + p.height_above
+
+    with pytest.raises(CompileError, match="What has no annotation is a Tensor: say what it is, as p: Point"):
+        flambeau.script(moved)(np.ones(2), Point())

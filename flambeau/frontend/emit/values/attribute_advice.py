@@ -88,14 +88,26 @@ def advice(type_: Type, name: str) -> str:
         return MAY_BE_NONE
     if isinstance(type_, ClassType):
         return NOT_INITIALISED
-    text = ADVICE.get(type(type_), {}).get(name)
-    if text is None and isinstance(type_, TensorType) and type_.inferred and not name.startswith("_"):
-        text = next((NOT_ANNOTATED.format(shown) for kind, shown in _ANNOTATIONS if hasattr(kind, name)), None)
+    text = ADVICE.get(type(type_), {}).get(name) or _without_annotation(type_, name)
     if text is None and type(type_) in _IN_PYTHON:
         names = [n for n in dir(_IN_PYTHON[type(type_)]) if not n.startswith("_")]
         alike = get_close_matches(name, names, 1, _ALIKE)
         text = f"Did you mean '{alike[0]}'?" if alike and alike[0] != name else None
+    if text is None and _is_inferred(type_) and not hasattr(Tensor, name):
+        text = NOT_ANNOTATED.format("p: Point of a class Point")
     return "" if text is None else f" {text}"
+
+
+def _is_inferred(type_: Type) -> bool:
+    """Whether a tensor is one because nothing else was said."""
+    return isinstance(type_, TensorType) and type_.inferred
+
+
+def _without_annotation(type_: Type, name: str) -> str | None:
+    """What annotation is missing where an attribute is one of lists, dicts or texts."""
+    if not _is_inferred(type_) or name.startswith("_"):
+        return None
+    return next((NOT_ANNOTATED.format(shown) for kind, shown in _ANNOTATIONS if hasattr(kind, name)), None)
 
 
 def advice_on_assigning(type_: Type, name: str) -> str:

@@ -9,6 +9,7 @@ import functools
 import inspect
 import types
 from collections.abc import Mapping, Sequence
+from difflib import get_close_matches
 from typing import Any, Final
 
 import numpy as np
@@ -111,8 +112,16 @@ class PythonValue(Sugared):
         """What the attribute of the Python value is in a program."""
         value = e.scope.resolver.member(self.python, name)
         if value is MISSING:
-            raise CompileError(f"object has no attribute {name}", where)
+            raise CompileError(f"object has no attribute {name}{self._instead(name)}", where)
         return e.wrap(value, where)
+
+    def _instead(self, name: str) -> str:
+        """What goes behind the message that a module has no such name."""
+        if not isinstance(self.python, types.ModuleType):
+            return ""
+        alike = get_close_matches(name, dir(self.python), 1)
+        meant = f". Did you mean {alike[0]}?" if alike else ""
+        return f": the module {self.python.__name__} has none of that name{meant}"
 
     def _refuse_containers(self, e: Emitter, where: SourceRange) -> None:
         if isinstance(self.python, list | dict | set):
