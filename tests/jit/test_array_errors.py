@@ -207,8 +207,8 @@ def raised(x: np.ndarray):
     "program",
     [
         past_the_end, in_a_loop_past_the_end, by_places, too_many, along_no_axis, swapped, inverse, solution,
-        decomposed, not_square, of_nothing, place_of_nothing, reordered, of_other_rank, less_than_nothing, as_number, as_truth,
-        counted, repeated, split, raised,
+        decomposed, not_square, of_nothing, place_of_nothing, reordered, of_other_rank, less_than_nothing, as_number,
+        as_truth, counted, repeated, split, raised,
     ],
 )  # fmt: skip
 def test_errors_are_of_numpys_classes(program: Callable[..., Any], backend: Any) -> None:
