@@ -15,7 +15,7 @@ Where control flow meets, a result depends on what either way depends on.
 
 from __future__ import annotations
 
-from collections.abc import Callable, Container, Sequence
+from collections.abc import Callable, Container, Iterator, Sequence
 
 from flambeau.analysis.alias import AliasAnalysis
 from flambeau.analysis.effects import hidden_writes, may_draw, own_effect
@@ -24,6 +24,7 @@ from flambeau.ir.graph import Graph, Node, Value
 from flambeau.ir.printer import SUBGRAPH
 from flambeau.schema.opdef import Effect
 from flambeau.schema.rule_tables import RuleTable
+from flambeau.schema.traits import Role
 from flambeau.schema.types import ComplexType, FloatType, NumberType, TensorType, Type
 from flambeau.util.record import dataclass
 
@@ -201,8 +202,9 @@ class _Walk:
         results = [v for v in self._graph.returns if v in self._needs and holds_tensors(v.static_type)]
         outside = [*self._graph.parameters, *(n.result() for n in self._nodes if n.op == "prim::Constant")]
         return not any(
-            value in results[:number] or alias.may_contain_alias(value, [*outside, *results[:number]])
+            value in results[:number] or alias.may_contain_alias(shown, [*outside, *results[:number]])
             for number, value in enumerate(results)
+            for shown in _handed_on(value)
         )
 
     def _marks(self, value: Value) -> Marks:
@@ -313,3 +315,12 @@ def is_open(node: Node) -> bool:
     if node.definition is not None:
         return is_about_tensor(node)
     return node.op in kinds.OPAQUE or node.op.startswith("^") or SUBGRAPH in node.attributes
+
+
+def _handed_on(value: Value) -> Iterator[Value]:
+    """A value, and what it may be as it is: dropouts give back what they are given where they leave nothing out."""
+    yield value
+    node = value.defining_node
+    while node is not None and node.definition is not None and node.definition.traits.role is Role.DROPOUT:
+        yield node.operand(0)
+        node = node.operand(0).defining_node

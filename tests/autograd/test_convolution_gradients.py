@@ -16,6 +16,7 @@ CASES: list[tuple[str, tuple[int, ...], tuple[int, ...], dict[str, Any]]] = [
     ("conv2d", (1, 2, 3, 2), (2, 2, 3, 2), {"padding": 2}),
     ("conv2d", (1, 2, 4, 3), (2, 2, 2, 2), {"stride": 2, "dilation": 2}),
     ("conv2d", (3, 3, 2), (3, 1, 2, 2), {"groups": 3, "padding": 1}),
+    ("conv2d", (2, 9, 1, 1), (2, 9, 1, 3), {"stride": (2, 1), "padding": 1, "dilation": (2, 1)}),
     ("conv3d", (1, 1, 2, 2, 2), (1, 1, 2, 2, 2), {"padding": 1}),
     ("conv_transpose1d", (2, 4, 3), (4, 3, 3), {"padding": 1}),
     ("conv_transpose2d", (1, 2, 3, 2), (2, 2, 2, 3), {"stride": 2, "output_padding": 1}),

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from pathlib import Path
 from typing import Any
 
 import pytest
@@ -207,3 +208,18 @@ def test_gradients_reach_arguments_of_programs_that_ask() -> None:
     calls_who_asks(x).sum().backward()
     assert x.grad is not None
     assert x.grad.tolist() == [1.0, 2.0]
+
+
+@pytest.mark.parametrize("rates", [(0.0,), (0.5, 0.5), (0.0, 0.5)])
+def test_dropouts_that_give_back_what_they_are_given(rates: tuple[float, ...], tmp_path: Path) -> None:
+    """Which of several calls that is, only the flag and the rate say: the result is then the argument itself."""
+    path = tmp_path / "model.pt"
+    flambeau.script(nn.Sequential(*map(nn.Dropout, rates))).save(path)
+    model = flambeau.jit.load(path)
+    for training in (True, False, True):
+        model.train(training)
+        for _ in range(4):
+            x = flambeau.ones(2, 3, requires_grad=True)
+            y = model(x)
+            y.sum().backward()
+            assert x.grad.tolist() == y.tolist()

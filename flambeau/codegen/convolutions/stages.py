@@ -41,6 +41,8 @@ def stage_of(target: Target, planes: int, lines: tuple[Line, Line], pitch: int, 
     if target.vector_bits <= 128 or not is_one_part:
         return Stage(planes, 0)
     steps, is_narrow = len(down.parts[0]) * len(across.parts[0]), _is_narrow(target)
+    if not steps:  # all that windows show is padding
+        return Stage(planes, 0)
     fewest = FEWEST_STEPS if is_narrow else FEWEST_STEPS_OF_WIDE_TILES
     each, positions = 1, POSITIONS_TOGETHER[0]
     for positions in POSITIONS_TOGETHER:
