@@ -8,6 +8,8 @@ from functools import partial
 from typing import Any
 
 from tests.random_programs import check, generate
+from tests.random_programs.arrays import check as arrays_check
+from tests.random_programs.arrays import generate as arrays_generate
 from tests.random_programs.flow import check as flow_check
 from tests.random_programs.flow import generate as flow_generate
 from tests.random_programs.gradients import check as gradients_check
@@ -103,6 +105,14 @@ FAMILIES: Mapping[str, Family] = {
             disagreement=tensors_check.disagreement,
             report=tensors_check.report,
             paths=tensors_check.native_paths_for,
+        ),
+        Family(
+            name="arrays",
+            doc="arrays as NumPy's users write them: functions, folds, views, masks, writes, loops; values and dtypes of NumPy",
+            generate=arrays_generate.generate,
+            disagreement=arrays_check.disagreement,
+            report=arrays_check.report,
+            paths=arrays_check.paths_for,
         ),
         Family(
             name="gradients",

@@ -1,0 +1,1 @@
+"""Random programs on arrays as NumPy users write them, compared with NumPy."""
