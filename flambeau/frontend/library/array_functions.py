@@ -201,8 +201,9 @@ def fix(x: Any) -> Any:
 
 def modf(x: Any) -> Any:
     """The parts behind and before the point, both with the sign; behind infinity there is 0."""
-    whole = np.trunc(x)
-    return np.copysign(np.where(np.isinf(x), 0.0, x - whole), x), whole * 1.0
+    parts = np.copysign(x, x)  # in the dtype of floats that ints have
+    whole = np.trunc(parts)
+    return np.copysign(np.where(np.isinf(parts), 0.0, parts - whole), parts), whole
 
 
 def diagflat(v: Any, k: int = 0) -> Any:

@@ -121,8 +121,9 @@ def histogram_bin_edges(a: Any, bins: int = 10, range: Any = None) -> Any:
 
 def cbrt(x: Any) -> Any:
     """The real number whose third power is an element."""
-    root = np.copysign(np.abs(x * 1.0) ** (1.0 / 3.0), x * 1.0)
-    return np.where((x == 0) | ~np.isfinite(root), root, root - (root - x / (root * root)) / 3.0)
+    cube = np.copysign(x, x)  # in the dtype of floats that ints have
+    root = np.copysign(np.abs(cube) ** (1.0 / 3.0), cube)
+    return np.where((cube == 0) | ~np.isfinite(root), root, root - (root - cube / (root * root)) / 3.0)
 
 
 def isneginf(x: Any) -> Any:

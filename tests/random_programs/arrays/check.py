@@ -17,8 +17,13 @@ from tests.random_programs.model import Program
 TOLERANCE = {"float32": 3e-4, "float64": 1e-9}
 PATHS: Mapping[str, dict[str, Any]] = {"native": {}, "interpreter": {"backend": "interpreter"}}
 SIZES = ((4, 3), (1, 1), (5, 2), (3, 7))
-FLOATS, INTS = (np.float64, np.float64, np.float32), (np.int64, np.int64, np.int32)
-REFUSED = ("an array and the same array backwards are one memory",)
+FLOATS, INTS = (np.float64, np.float64, np.float32), (np.int64, np.int64, np.int32, np.int16, np.uint8)
+REFUSED = (
+    "an array and the same array backwards are one memory",
+    "the dtype of this array is not known here",
+    "one of Python on one way and one of NumPy on another",
+    "NumPy: Python integer -2 out of bounds for uint8",
+)
 """Words of errors that say what programs may not do."""
 CALLS = 3
 """Each call is made so often: plans are made by and by."""
@@ -33,7 +38,7 @@ def arguments(seed: int, call: int) -> dict[str, Any]:
     """Arrays for a call: small numbers, some of them equal, some of them lying apart."""
     draw = np.random.default_rng([seed, call])
     n, m = SIZES[(seed + call) % len(SIZES)]
-    floats, ints = FLOATS[(seed + call) % 3], INTS[(seed // 3 + call) % 3]
+    floats, ints = FLOATS[(seed + call) % 3], INTS[(seed // 3 + call) % 5]
 
     def of(*sizes: int) -> Any:
         numbers = np.round(draw.normal(size=sizes) * 3, int(draw.integers(0, 3))).astype(floats)
@@ -41,7 +46,7 @@ def arguments(seed: int, call: int) -> dict[str, Any]:
 
     return {
         "x": of(n, m), "y": of(n, m), "v": of(m), "w": of(2 * n)[::2] if draw.random() < 0.3 else of(n),
-        "q": draw.integers(-6, 7, (n, m)).astype(ints), "idx": draw.integers(0, n, n), "c": float(draw.choice([0.25, -1.5, 1.0])),
+        "q": np.abs(draw.integers(-6, 7, (n, m))).astype(ints) if ints is np.uint8 else draw.integers(-6, 7, (n, m)).astype(ints), "idx": draw.integers(0, n, n), "c": float(draw.choice([0.25, -1.5, 1.0])),
         "k": int(draw.integers(0, 6)),
     }  # fmt: skip
 
@@ -65,6 +70,11 @@ def outcome(function: Callable[..., Any], passed: Mapping[str, Any]) -> Any:
     return [*results, *[a for a in own.values() if isinstance(a, np.ndarray)]]
 
 
+def _kind_of(number: Any) -> str:
+    """Floats, ints, bools: numbers are those of Python."""
+    return "i" if number.dtype.kind == "u" else number.dtype.kind
+
+
 def difference(want: Any, got: Any) -> str | None:
     """How two outcomes differ; None if they do not."""
     if isinstance(got, CompileError) and any(words in str(got) for words in REFUSED):
@@ -81,7 +91,8 @@ def difference(want: Any, got: Any) -> str | None:
         return f"expected {len(want)} results, got {len(got)}"
     for number, (a, b) in enumerate(zip(want, got, strict=True)):
         one, other = np.asarray(a), np.asarray(b)
-        if one.shape != other.shape or (one.ndim and one.dtype != other.dtype) or one.dtype.kind != other.dtype.kind:
+        are_alike = one.dtype == other.dtype if one.ndim else _kind_of(one) == _kind_of(other)
+        if one.shape != other.shape or not are_alike:
             return f"result {number}: expected {one.dtype}{one.shape}, got {other.dtype}{other.shape}"
         tolerance = TOLERANCE.get(one.dtype.name, 0.0)
         size = float(np.nanmax(np.abs(one), initial=1.0, where=np.isfinite(one))) if one.dtype.kind == "f" else 1.0

@@ -37,6 +37,29 @@ FLOAT_FOLDS = (
 )
 PLACES = ("{0}.argmax({1})", "np.argmin({0}, {1})")
 TRUTHS = ("{0}.any({1})", "np.all({0}, {1})", "np.count_nonzero({0}, {1})")
+LIBRARY = (
+    ("np.gradient(v, 0.5)", ("m",), FLOATS), ("np.interp(w, np.sort(v), v)", ("n",), FLOATS), ("np.convolve(v, w)", ("?",), FLOATS),
+    ("np.cov(x)", ("n", "n"), FLOATS), ("np.polyval(w, v)", ("m",), FLOATS), ("np.digitize(w, np.sort(v))", ("n",), INTS),
+    ("np.pad({0}, 1)", ("?",), FLOATS), ("np.nansum({0})", (), FLOATS), ("np.nanmax({0})", (), FLOATS), ("np.quantile({0}, 0.25)", (), FLOATS),
+    ("np.argwhere(x > 0)[:, 0]", ("?",), INTS), ("np.nonzero(q)[0]", ("?",), INTS), ("np.linalg.det(x.T @ x)", (), FLOATS),
+    ("np.linalg.solve(x.T @ x + 10 * np.eye(x.shape[1]), v)", ("m",), FLOATS), ("np.linalg.eigvalsh(x.T @ x)", ("m",), FLOATS),
+    ("np.meshgrid(v, w)[0]", ("n", "m"), FLOATS), ("np.histogram(v, bins=3, range=(-4, 4))[0]", ("3",), INTS), ("np.triu(x)", ("n", "m"), FLOATS),
+    ("np.tril(q, -1)", ("n", "m"), INTS), ("np.average(x, axis=0)", ("m",), FLOATS), ("np.average(v, weights=np.abs(v) + 1)", (), FLOATS),
+    ("np.isclose({0}, 1.0)", ("same",), BOOLS), ("np.allclose(x, y)", (), BOOLS), ("np.array_equal(x, y)", (), BOOLS), ("np.trapezoid(v)", (), FLOATS),
+    ("np.cumprod(np.sign(v))", ("m",), FLOATS), ("np.ediff1d(w)", ("n-1",), FLOATS), ("np.logaddexp({0}, 1.0)", ("same",), FLOATS),
+    ("np.mod({0}, 2.5)", ("same",), FLOATS), ("np.float_power(np.abs({0}), 0.5)", ("same",), FLOATS), ("np.rint({0})", ("same",), FLOATS),
+    ("np.fmax({0}, 0.5)", ("same",), FLOATS), ("np.heaviside({0}, 0.5)", ("same",), FLOATS), ("np.degrees({0})", ("same",), FLOATS),
+    ("np.expm1({0} * 0.1)", ("same",), FLOATS), ("np.cbrt({0})", ("same",), FLOATS), ("np.sinc({0})", ("same",), FLOATS), ("np.trunc({0})", ("same",), FLOATS),
+    ("np.unique(idx, return_counts=True)[1]", ("?",), INTS), ("np.lexsort((idx, w))", ("n",), INTS), ("np.apply_along_axis(np.sum, 1, x)", ("n",), FLOATS),
+    ("np.vander(v, 3)", ("m", "3"), FLOATS), ("np.tensordot(x, y, axes=([0], [0]))", ("m", "m"), FLOATS), ("np.inner(x, y)", ("n", "n"), FLOATS),
+    ("np.expand_dims(v, 0)", ("1", "m"), FLOATS), ("np.squeeze(x[:, :1])", ("?",), FLOATS), ("np.moveaxis(x, 0, 1)", ("m", "n"), FLOATS),
+    ("np.swapaxes(q, 0, 1)", ("m", "n"), INTS), ("np.broadcast_to(v, x.shape)", ("n", "m"), FLOATS), ("np.atleast_2d(v)", ("1", "m"), FLOATS),
+    ("np.delete(v, 0)", ("m-1",), FLOATS), ("np.insert(v, 0, c)", ("m+1",), FLOATS), ("np.append(v, c)", ("m+1",), FLOATS), ("np.rot90(x)", ("m", "n"), FLOATS),
+    ("np.fliplr(x)", ("n", "m"), FLOATS), ("np.select([x > 1, x < -1], [x, y], 0.0)", ("n", "m"), FLOATS), ("np.choose(idx % 2, [w, -w])", ("n",), FLOATS),
+    ("np.partition(v, 0)[:1]", ("1",), FLOATS), ("np.bincount(idx, weights=w)", ("?",), FLOATS), ("np.nanmean(x, axis=0)", ("m",), FLOATS),
+    ("np.corrcoef(w, w * 2)[0, 1]", (), FLOATS), ("np.fft.fft(v).real", ("m",), FLOATS), ("np.abs(np.fft.rfft(v))", ("?",), FLOATS),
+    ("(v + 1j * v).imag", ("m",), FLOATS), ("np.angle(v + 1j)", ("m",), FLOATS),
+)  # fmt: skip
 Choose = Callable[[Sequence[str]], str]
 
 
@@ -55,7 +78,7 @@ class Expressions:
         """Any of what follows."""
         makers = (
             self.pointwise, self.pair, self.pair, self.fold, self.fold, self.view, self.view, self.compared, self.masked,
-            self.made, self.put_together, self.product, self.ordered, self.running, self.converted, self.by_places,
+            self.made, self.put_together, self.product, self.ordered, self.running, self.converted, self.by_places, self.of_library, self.of_library,
         )  # fmt: skip
         return self.draw.choice(makers)()
 
@@ -212,3 +235,9 @@ class Expressions:
             ("x[::-1][idx]", ("n", "m"), FLOATS),
         ])  # fmt: skip
         return Value(text, axes, kind)
+
+    def of_library(self) -> Value:
+        """What NumPy has a function for."""
+        text, axes, kind = self.draw.choice(LIBRARY)
+        a = self.pick(FLOATS)
+        return Value(text.format(a.text), a.axes if axes == ("same",) else axes, kind)

@@ -31,6 +31,8 @@ PARAMETERS: Final = {
     "pinv": ("rcond", "hermitian", "rtol"),
 }  # fmt: skip
 """What functions that are made of several results take behind the matrices."""
+KEEPS_INTS: Final = ("fftshift", "ifftshift")
+"""What moves elements, of whatever dtype they are."""
 NOT_LITERAL: Final = "np.linalg.{name}: '{keyword}' has to be written out here, since what comes back depends on it"
 MODES: Final = "np.linalg.qr takes the modes reduced, complete and r here"
 NO_KEYWORD: Final = "np.linalg.{name}: the keyword '{keyword}' has no form for arrays in programs"
@@ -43,7 +45,7 @@ def matrix_call(
     e: Emitter, where: SourceRange, name: str, operator: str, values: Sequence[Value], keywords: Sequence[Given]
 ) -> Value:
     """A call of `np.linalg.name`, or of `np.fft`'s. Raises CompileError for keywords that have no form."""
-    operands = _floats(e, where, values)
+    operands = list(values) if name in KEEPS_INTS else _floats(e, where, values)
     if operator == "aten::linalg_solve" and len(operands) == 2:
         operands = [operands[0], _columns(e, where, *operands)]
     if name in PARAMETERS and operator.startswith("aten::linalg"):

@@ -163,6 +163,8 @@ def _ufunc(e: Emitter, where: SourceRange, function: np.ufunc, operator: str, va
     common = arrays.result_type(where, *values)
     target = common if result.name == "bool" or (common.is_complex and not result.is_complex) else result
     operands = promoted(e, where, values, target)
+    if function is np.reciprocal and result.is_integral:
+        return _whole_reciprocal(e, where, operands[0])
     if function in (np.maximum, np.minimum) and not all(map(is_array, operands)):
         array, number = operands if is_array(operands[0]) else reversed(operands)
         bound = Given(number, where, "min" if function is np.maximum else "max")
@@ -275,6 +277,13 @@ def _without_nans(f: FunctionCall) -> Value:
     return f.op("nan_to_num", array, *numbers)
 
 
+def _whole_reciprocal(e: Emitter, where: SourceRange, ints: Value) -> Value:
+    """1 divided by ints, without what is behind the point. 0 has none, which is an error here."""
+    one = call_operator(e, where, "aten::ones_like", [ints])
+    towards_zero = Given(e.constant("trunc"), where, "rounding_mode")
+    return call_operator(e, where, "aten::div", [one, ints], [towards_zero])
+
+
 def _size(f: FunctionCall) -> Value:
     """How many elements, or how many along an axis."""
     axis = f.along(1)
@@ -285,7 +294,8 @@ def _times_power(f: FunctionCall) -> Value:
     """Numbers times powers of 2."""
     left, right = f.values
     power = right if is_array(right) else _full(f.e, f.where, right, int64.code)
-    return f.op("ldexp", _floats(f.e, left, f.where), power)
+    floats = promoted(f.e, f.where, [left], arrays.dtype_of(f.where, np.ldexp, left, power))
+    return f.op("ldexp", floats[0], power)
 
 
 def _bincount(f: FunctionCall) -> Value:

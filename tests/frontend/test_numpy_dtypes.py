@@ -1,0 +1,49 @@
+"""NumPy's functions in programs give NumPy's dtypes for ints and narrow floats."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from typing import Any
+
+import numpy as np
+import pytest
+
+import flambeau
+
+
+def roots(x: np.ndarray):
+    return np.cbrt(x)
+
+
+def whole(x: np.ndarray):
+    return np.modf(x)
+
+
+def doubled(x: np.ndarray):
+    return np.ldexp(x, 2)
+
+
+def shifted(x: np.ndarray):
+    return np.fft.fftshift(x), np.fft.ifftshift(x)
+
+
+def inverted(x: np.ndarray):
+    return np.reciprocal(x)
+
+
+DTYPES = (np.int8, np.int16, np.int32, np.int64, np.uint8, np.float16, np.float32, np.float64)
+
+
+@pytest.mark.parametrize("dtype", DTYPES, ids=lambda d: np.dtype(d).name)
+@pytest.mark.parametrize("program", [roots, whole, doubled, shifted, inverted])
+def test_results_have_numpys_dtypes(program: Callable[..., Any], dtype: Any) -> None:
+    x = np.array([1, 2, 8, 27, 3], dtype)
+    if np.dtype(dtype).kind == "f":
+        x = x * dtype(0.5) - dtype(3)
+    want = program(x)
+    function = flambeau.script(program)
+    for _ in range(3):
+        got = function(x)
+        for one, other in zip(*([r] if isinstance(r, np.ndarray) else r for r in (want, got)), strict=True):
+            assert one.dtype == other.dtype
+            assert np.allclose(one, other, rtol=1e-2 if one.dtype == np.float16 else 1e-6, equal_nan=True)
