@@ -47,3 +47,26 @@ def test_results_have_numpys_dtypes(program: Callable[..., Any], dtype: Any) -> 
         for one, other in zip(*([r] if isinstance(r, np.ndarray) else r for r in (want, got)), strict=True):
             assert one.dtype == other.dtype
             assert np.allclose(one, other, rtol=1e-2 if one.dtype == np.float16 else 1e-6, equal_nan=True)
+
+
+def filled(q: np.ndarray, k: int):
+    q.fill(k)
+    return q
+
+
+def full(q: np.ndarray, k: int):
+    return np.full(3, k, dtype=np.uint8)
+
+
+def full_like(q: np.ndarray, k: int):
+    return np.full_like(q, k)
+
+
+@pytest.mark.parametrize("program", [filled, full, full_like])
+def test_ints_that_a_dtype_has_no_room_for_are_refused(program: Callable[..., Any]) -> None:
+    function = flambeau.script(program)
+    for number in (-2, 256):
+        for run in (program, function):
+            with pytest.raises(OverflowError, match=f"Python integer {number} out of bounds for uint8"):
+                run(np.array([1, 2, 3], np.uint8), number)
+    assert function(np.array([1, 2, 3], np.uint8), 255).tolist() == [255] * 3

@@ -206,6 +206,14 @@ def within(e: Emitter, where: SourceRange, value: Value, dtype: DType) -> Value:
     return call_operator(e, where, f"python::within_{dtype.name}", [value])
 
 
+def filling(e: Emitter, where: SourceRange, value: Value, dtype: DType) -> Value:
+    """A number that fills an array: an int of Python for which its dtype has no room is refused, as by NumPy."""
+    is_python = value.static_type == INT and None in kinds_of(value.static_type)
+    if not is_python or (dtype.name not in NARROW_INTS and dtype.name != "uint64"):
+        return value
+    return call_operator(e, where, f"python::within_{dtype.name}", [value])
+
+
 def _pairs(left: Value, right: Value) -> Iterator[tuple[DType | None, DType | None]]:
     return product(kinds_of(left.static_type), kinds_of(right.static_type))
 

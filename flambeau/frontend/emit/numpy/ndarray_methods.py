@@ -14,6 +14,7 @@ from flambeau.frontend.emit.implicit_conversions import pack_list, pack_tuple, u
 from flambeau.frontend.emit.numpy import array_promotion as arrays
 from flambeau.frontend.emit.numpy.array_promotion import as_number, dtype_and_rank, is_array
 from flambeau.frontend.emit.numpy.dtype_names import dtype_named, with_dtype
+from flambeau.frontend.emit.numpy.element_arithmetic import filling
 from flambeau.frontend.emit.numpy.folds import fold, scan, spread
 from flambeau.frontend.emit.numpy.method_calls import Call, Method, constant_int, constant_text
 from flambeau.frontend.emit.numpy.spectra import ORDERING, ordered
@@ -125,10 +126,9 @@ def _argsort(c: Call) -> Value:
 
 def _fill(c: Call) -> Value:
     dtype, _ = dtype_and_rank(c.array, c.where)
-    filled = call_operator(
-        c.e, c.where, "aten::tensor", [c.arguments["value"]], [Given(c.e.constant(dtype.code, INT), c.where, "dtype")]
-    )
-    c.op("copy_", c.array, filled)
+    value = filling(c.e, c.where, c.arguments["value"], dtype)
+    in_dtype = Given(c.e.constant(dtype.code, INT), c.where, "dtype")
+    c.op("copy_", c.array, call_operator(c.e, c.where, "aten::tensor", [value], [in_dtype]))
     return c.value(None)
 
 

@@ -16,7 +16,7 @@ from flambeau.frontend.emit.implicit_conversions import pack_list, pack_tuple, u
 from flambeau.frontend.emit.numpy import array_promotion as arrays
 from flambeau.frontend.emit.numpy.array_promotion import dtype_and_rank, is_array, promoted
 from flambeau.frontend.emit.numpy.array_shapes import SHAPES, TAKEN
-from flambeau.frontend.emit.numpy.element_arithmetic import positive
+from flambeau.frontend.emit.numpy.element_arithmetic import filling, positive
 from flambeau.frontend.emit.numpy.function_calls import NO_KEYWORD, FunctionCall
 from flambeau.frontend.emit.numpy.matrix_functions import matrix_call
 from flambeau.frontend.emit.numpy.method_calls import Call, constant_int
@@ -220,9 +220,10 @@ def _like(f: FunctionCall) -> Value:
     array = f.values[0]
     value = f.values[1] if f.name == "full_like" else f.e.constant(_LIKE[f.name])
     code = f.named.pop("dtype", f.e.constant(dtype_and_rank(array, f.where)[0].code, INT))
-    keywords = [Given(code, f.where, "dtype")]
+    keywords, number = [Given(code, f.where, "dtype")], constant_int(code)
+    value = value if number is None else filling(f.e, f.where, value, by_code(number))
     if "shape" in f.named:
-        counts, number = f.counts(f.named["shape"]), constant_int(code)
+        counts = f.counts(f.named["shape"])
         filled = call_operator(f.e, f.where, "aten::full", [pack_list(f.e, counts, INT), value], keywords)
         filled.set_type(array_of(None if number is None else by_code(number), len(counts)))
         return filled

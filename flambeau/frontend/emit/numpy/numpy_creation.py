@@ -16,6 +16,7 @@ from flambeau.frontend.emit.implicit_conversions import pack_list, unpack_tuple
 from flambeau.frontend.emit.numpy.array_lists import joined_list
 from flambeau.frontend.emit.numpy.array_literals import ArrayLiteral, array_literal
 from flambeau.frontend.emit.numpy.dtype_names import dtype_named
+from flambeau.frontend.emit.numpy.element_arithmetic import filling
 from flambeau.frontend.emit.numpy.method_calls import constant_int
 from flambeau.frontend.emit.numpy.ndarray_methods import call_method
 from flambeau.frontend.emit.schema_matching import call_operator
@@ -197,9 +198,9 @@ def _full(e: Emitter, where: SourceRange, bound: Bound, dtype: Value | None) -> 
     value = bound.get("fill_value")
     if value is None:
         raise CompileError("np.full() is missing 'fill_value'", where)
-    return _operator(
-        e, where, "full", [_sizes(e, bound["shape"]), value], dtype, _usual(where, value.static_type, dtype)
-    )
+    usual, number = _usual(where, value.static_type, dtype), None if dtype is None else constant_int(dtype)
+    value = value if number is None else filling(e, where, value, by_code(number))
+    return _operator(e, where, "full", [_sizes(e, bound["shape"]), value], dtype, usual)
 
 
 def _usual(where: SourceRange, type_: Type, dtype: Value | None) -> DType | None:
