@@ -140,6 +140,7 @@ from flambeau.util.import_paths import also as _also
 from flambeau.util.import_paths import path_of as _path_of
 from flambeau.util.import_paths import provide as _provide
 from flambeau.util.inversions import PACKAGE
+from flambeau.util.late_signals import late_signals as _late_signals
 from flambeau.util.version import __version__
 
 dtype, device, layout, memory_format = DType, Device, Layout, MemoryFormat
@@ -313,8 +314,9 @@ def __getattr__(name: str) -> _Any:
 
 def _of_compiler(name: str) -> _Any:
     """A module of the compiler, or what one has. All of it is imported first, by the same module in all threads: what
-    two threads import by different ones, each may wait for the other."""
-    with _no_collection():
+    two threads import by different ones, each may wait for the other. Nobody could import again what is left half
+    imported, with rules that are registered."""
+    with _no_collection(), _late_signals():
         _import_module("flambeau.jit")
         path, _, theirs = _FROM_COMPILER.get(name, name).partition(":")
         module = _import_module(f"flambeau.{path}")

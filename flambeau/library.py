@@ -5,7 +5,12 @@
 Library(kind=DEF, ns=doc_library, dispatch_key=)
 """
 
+# ruff: noqa: E402  (the compiler as a whole is imported before parts of it)
 from __future__ import annotations
+
+from flambeau.util.inversions import import_compiler as _import_compiler
+
+_import_compiler()
 
 from flambeau.jit.library import (
     DispatchKeySet,

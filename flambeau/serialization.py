@@ -8,9 +8,14 @@
 (True, 0, [1, 2])
 """
 
+# ruff: noqa: E402  (the compiler as a whole is imported before parts of it)
 from __future__ import annotations
 
 from typing import IO, Final
+
+from flambeau.util.inversions import import_compiler as _import_compiler
+
+_import_compiler()
 
 from flambeau.jit.loading.load import load_values as load
 from flambeau.serialize.archive_writer.values_file import save

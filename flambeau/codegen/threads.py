@@ -81,6 +81,11 @@ def set_num_threads(count: int) -> None:
     >>> flambeau.set_num_threads(flambeau.get_num_threads())
     """
     thread_count.put(count)
+
+
+@thread_count.when_put
+def _run_on(count: int) -> None:
+    """Have launches run on so many threads."""
     with _lock:
         if _setting.value:
             _setting.value = _run_address(count)

@@ -18,10 +18,12 @@ True
 # ruff: noqa: E402  (what is imported stays, so no collection goes over it)
 from __future__ import annotations
 
+from flambeau.util.inversions import import_compiler as _import_compiler
 from flambeau.util.no_collection import no_collection as _no_collection
 
 _importing = _no_collection()
 _importing.__enter__()
+_import_compiler()
 
 from flambeau.optim import formulas, lr_scheduler, swa_utils
 from flambeau.optim.adam import Adam, Adamax, AdamW, NAdam, RAdam

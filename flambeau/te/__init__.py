@@ -19,7 +19,12 @@ for i in range(n):
 array([4., 4.], dtype=float32)
 """
 
+# ruff: noqa: E402  (the compiler as a whole is imported before parts of it)
 from __future__ import annotations
+
+from flambeau.util.inversions import import_compiler as _import_compiler
+
+_import_compiler()
 
 from flambeau.te.compiled import Interpreted, NativeCode
 from flambeau.te.device.compiled import CudaCode

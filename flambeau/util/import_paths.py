@@ -64,7 +64,7 @@ class _Paths(MetaPathFinder, Loader):
 
     def create_module(self, spec: ModuleSpec) -> ModuleType:
         if spec.name in _WHOLE:
-            module = import_module(_WHOLE[spec.name])
+            module = _with_packages(_WHOLE[spec.name])
             spec.loader_state = module.__spec__
             return module
         return _PathModule(spec.name, f"Names of `{_PATHS[spec.name].home}`, where others import them from.")
@@ -75,6 +75,15 @@ class _Paths(MetaPathFinder, Loader):
             module.__spec__ = spec.loader_state  # it stays the module that it is
             return
         module.__all__ = list(_PATHS[module.__name__].names)  # type: ignore[attr-defined]
+
+
+def _with_packages(name: str) -> ModuleType:
+    """A module whose packages are imported before it, each as a whole: a thread that imports a part of one first keeps
+    the part from others, which import the package."""
+    package, _, _ = name.rpartition(".")
+    if package:
+        _with_packages(package)
+    return import_module(name)
 
 
 sys.meta_path.append(_Paths())

@@ -136,6 +136,63 @@ print(results)
     assert runs(code) == "[True, True, True, True]"
 
 
+def test_threads_that_import_parts_of_it_at_once_all_find_them() -> None:
+    """Each by a statement, which keeps what it imports from others: parts of the compiler, and those who rest on it."""
+    code = """
+import importlib, os, threading
+DOORS = "optim", "library", "serialization", "te", "futures", "_C", "utils.data", "testing"
+def trial():
+    errors, start = [], threading.Barrier(len(DOORS) + 1)
+    def ask(import_it):
+        start.wait()
+        try:
+            import_it()
+        except BaseException as error:
+            errors.append(error)
+    asks = [lambda door=door: importlib.import_module(f"flambeau.{door}") for door in DOORS]
+    asks.append(lambda: flambeau.nn.functional.gelu(flambeau.ones(1 << 14)))
+    threads = [threading.Thread(target=ask, args=(one,)) for one in asks]
+    [t.start() for t in threads], [t.join() for t in threads]
+    return errors
+sys.setswitchinterval(1e-5)
+for _ in range(4):
+    child = os.fork()
+    if not child:
+        errors = trial()
+        print(*errors, flush=True)
+        os._exit(len(errors))
+    assert os.waitpid(child, 0)[1] == 0
+"""
+    assert runs(code) == ""
+
+
+def test_signals_wait_until_the_compiler_is_there() -> None:
+    code = """
+import os, signal
+class Finder:
+    def find_spec(self, name, path, target=None):
+        if name == "flambeau.jit.transforms":
+            print("asked for")
+            os.kill(os.getpid(), signal.SIGINT)
+sys.meta_path.insert(0, Finder())
+try:
+    flambeau.jit
+    print("no signal came")
+except KeyboardInterrupt:
+    print(flambeau.jit.CompilationUnit("def f(x):\\n    return x + 1").f(flambeau.ones(1)).tolist())
+try:
+    os.kill(os.getpid(), signal.SIGINT)
+    print("no signal came")
+except KeyboardInterrupt:
+    print("signals come")
+"""
+    assert runs(code).splitlines() == ["asked for", "[2.0]", "signals come"]
+
+
+def test_tools_for_training_import_no_compiler() -> None:
+    assert runs("from flambeau.utils import benchmark, checkpoint, data\nprint(is_there())") == "False"
+
+
 def test_the_package_is_few_objects_until_something_compiles() -> None:
     """A collection of cyclic garbage looks at each of them, and so does the end of the process."""
     assert int(runs("import gc; gc.collect(); gc.collect(); print(len(gc.get_objects()))")) < 95_000

@@ -10,7 +10,7 @@ from collections.abc import Callable, Mapping
 from enum import Enum
 from typing import Any, Final
 
-from flambeau.codegen import get_num_threads, set_num_threads
+from flambeau.util import thread_count
 from flambeau.utils.benchmark.measurement import Measurement, TaskSpec
 
 timer: Final = time.perf_counter
@@ -79,12 +79,12 @@ class Timer:
 
     def _run(self, number: int) -> float:
         """Seconds of so many executions."""
-        threads, collects = get_num_threads(), gc.isenabled()
-        set_num_threads(self._task_spec.num_threads)
+        threads, collects = thread_count.get(), gc.isenabled()
+        thread_count.put(self._task_spec.num_threads)
         try:
             return self._timer.timeit(number)
         finally:
-            set_num_threads(threads)
+            thread_count.put(threads)
             if collects:
                 gc.enable()
 

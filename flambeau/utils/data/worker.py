@@ -12,8 +12,8 @@ from typing import Any, Final
 
 import numpy as np
 
-from flambeau.codegen import set_num_threads
 from flambeau.tensor.random import manual_seed
+from flambeau.util import thread_count
 from flambeau.util.record import dataclass
 from flambeau.utils.data import parcels
 
@@ -131,7 +131,7 @@ def work(order: Order, number: int, seed: int, tasks: connection.Connection, res
     signal.signal(signal.SIGINT, signal.SIG_IGN)  # Ctrl-C is for the process that waits; it then ends this one
     parent = parent_process()
     assert parent is not None
-    set_num_threads(1)
+    thread_count.put(1)
     fetcher: Fetcher | None = None
     failure = _begin(order, number, seed)
     while True:
