@@ -34,6 +34,7 @@ from flambeau.frontend.emit import (
     subscripts,
     with_statements,
 )
+from flambeau.frontend.emit.beginnings import as_begun
 from flambeau.frontend.emit.builtins.stepwise import emit_joined
 from flambeau.frontend.emit.cells import open_cell
 from flambeau.frontend.emit.emission import Emission
@@ -392,7 +393,8 @@ def _parameter(e: Emitter, param: t.Param, defaults: Mapping[str, Any], self_typ
     """Add a parameter to the graph; its schema."""
     type_, name = _declared_type(param, e.scope.resolver, self_type, defaults), param.name
     with e.graph.at_range(param.range):
-        e.store(name, e.graph.add_parameter(type_, name if name.isascii() else ""))
+        value = e.graph.add_parameter(type_, name if name.isascii() else "")
+        e.store(name, as_begun(e, param.range, name, value))
     count = None if param.annotation is None else broadcast_count(param.annotation, e.scope.resolver)
     default = as_declared(defaults.get(name, NO_DEFAULT), type_)
     return replace(_argument(param, type_, default), broadcast=count)

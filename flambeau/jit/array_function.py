@@ -29,7 +29,7 @@ from flambeau.jit.array_results import as_arrays
 from flambeau.jit.compiling import compiling, tidy
 from flambeau.jit.function import ScriptFunction
 from flambeau.program.function import Function
-from flambeau.schema.array_type import array_of, holds_arrays
+from flambeau.schema.array_type import array_of, holds_arrays, scalar_of
 from flambeau.schema.dtype import from_numpy_dtype
 from flambeau.schema.subtype import unify
 from flambeau.schema.types import (
@@ -143,10 +143,10 @@ class ArrayFunction(ScriptFunction):
         """The call by the variant for such arguments."""
         if thread.is_plain:
             return self._python(*args, **kwargs)
-        args, kwargs = self._with_arrays(args, kwargs)
+        args, kwargs, scalars = self._with_arrays(args, kwargs)
         if not all(type(a) in _LIE_WELL or lies_well(a) for a in (*args, *kwargs.values())):
-            return self._call_with_copies(args, kwargs)
-        return self._call_variant(self.variant_for(args, kwargs), args, kwargs)
+            return self._call_with_copies(args, kwargs, scalars)
+        return self._call_variant(self.variant_for(args, kwargs, scalars), args, kwargs)
 
     def _refuse_lists(self, args: Sequence[Any], kwargs: dict[str, Any]) -> None:
         """Raise ArgumentError for a list in place of an array, which was refused."""
@@ -157,11 +157,11 @@ class ArrayFunction(ScriptFunction):
                 text = NO_ARRAY.format(function=self.__name__, name=name, kind=type(value).__name__)
                 raise ArgumentError(text) from None
 
-    def _call_with_copies(self, args: Sequence[Any], kwargs: dict[str, Any]) -> Any:
+    def _call_with_copies(self, args: Sequence[Any], kwargs: dict[str, Any], scalars: Collection[str]) -> Any:
         """The call where some arguments may be arrays that no tensor can lie as."""
         copied = CopiedArguments((*args, *kwargs.values()), (*self._names[: len(args)], *kwargs))
         args, kwargs = copied.arguments[: len(args)], dict(zip(kwargs, copied.arguments[len(args) :], strict=True))
-        variant = self.variant_for(args, kwargs)
+        variant = self.variant_for(args, kwargs, scalars)
         copied.check_overlaps(variant.graph)
         try:
             return copied.own(self._call_variant(variant, args, kwargs))
@@ -169,10 +169,10 @@ class ArrayFunction(ScriptFunction):
             copied.write_back()
 
     def _running(self, args: Sequence[Any], kwargs: dict[str, Any]) -> tuple[Executor, Sequence[Any]]:
-        args, kwargs = self._with_arrays(*self._in_order(tuple(args), kwargs))
+        args, kwargs, scalars = self._with_arrays(*self._in_order(tuple(args), kwargs))
         copied = CopiedArguments((*args, *kwargs.values()), (*self._names[: len(args)], *kwargs))
         args, kwargs = copied.arguments[: len(args)], dict(zip(kwargs, copied.arguments[len(args) :], strict=True))
-        return self.variant_for(args, kwargs)._running(args, kwargs)
+        return self.variant_for(args, kwargs, scalars)._running(args, kwargs)
 
     @staticmethod
     def _call_variant(variant: ScriptFunction[..., Any], args: Sequence[Any], kwargs: dict[str, Any]) -> Any:
@@ -183,24 +183,32 @@ class ArrayFunction(ScriptFunction):
         type_ = variant.script_function.result
         return result if type_ is None or thread.observer is not None else as_arrays(result, type_)
 
-    def _with_arrays(self, args: Sequence[Any], kwargs: dict[str, Any]) -> tuple[Sequence[Any], dict[str, Any]]:
-        """Arguments with arrays without dimensions in the place of NumPy's scalars, where no other type is declared."""
+    def _with_arrays(
+        self, args: Sequence[Any], kwargs: dict[str, Any]
+    ) -> tuple[Sequence[Any], dict[str, Any], Collection[str]]:
+        """Arguments with arrays without dimensions in the place of NumPy's scalars, where no other type is declared;
+        and the names of the parameters that are given these."""
         if not any(isinstance(a, np.generic) for a in (*args, *kwargs.values())):
-            return args, kwargs
-        open_names = [name for is_array, _, name in self._arrays if is_array]
-        names = dict(zip(self._names, args, strict=False))
-        converted = [_as_array(a) if name in open_names else a for name, a in names.items()]
-        return (*converted, *args[len(names) :]), {
-            name: _as_array(a) if name in open_names else a for name, a in kwargs.items()
-        }
+            return args, kwargs, ()
+        values = dict(zip(self._names, args, strict=False)) | kwargs
+        scalars = {n for is_array, _, n in self._arrays if is_array and isinstance(values.get(n), np.generic)}
+        converted = [np.asarray(a) if n in scalars else a for n, a in zip(self._names, args, strict=False)]
+        by_name = {n: np.asarray(a) if n in scalars else a for n, a in kwargs.items()}
+        return (*converted, *args[len(converted) :]), by_name, scalars
 
-    def variant_for(self, args: Sequence[Any], kwargs: dict[str, Any]) -> ScriptFunction[..., Any]:
-        """The function as compiled for the dtypes and ranks of these arguments."""
+    def variant_for(
+        self, args: Sequence[Any], kwargs: dict[str, Any], scalars: Collection[str] = ()
+    ) -> ScriptFunction[..., Any]:
+        """The function as compiled for the dtypes and ranks of these arguments, of which some were `scalars`."""
         count = len(args)
         pattern = tuple([
             _pattern_of(args[k] if k < count else kwargs.get(name, self._template.defaults.get(name)))
             for is_array, k, name in self._arrays if is_array
         ])  # fmt: skip
+        if scalars:
+            names = [name for is_array, _, name in self._arrays if is_array]
+            parts = zip(names, pattern, strict=True)
+            pattern = tuple([(np.generic, part[0]) if name in scalars else part for name, part in parts])
         variant = self.variants_cache.get(pattern)
         if variant is None:
             variant = self.variants_cache.get_or_make(pattern, lambda cause: self._compiled(pattern))
@@ -293,10 +301,6 @@ def _parameters_of(python: Callable[..., Any], names: Sequence[str]) -> Paramete
     return Parameters(tuple(map(sys.intern, names)), code.co_argcount, tuple(defaults))
 
 
-def _as_array(value: Any) -> Any:
-    return np.asarray(value) if isinstance(value, np.generic) else value
-
-
 def _pattern_of(value: Any) -> Any:
     """What is known of an argument: of an array its dtype and rank, of a list or dict those of what is in it."""
     if isinstance(value, np.ndarray):
@@ -328,6 +332,8 @@ def _type_of(pattern: Any) -> Type | None:
         key = {k for k, _ in inner}
         known = _KEYS.get(key.pop()) if len(key) == 1 else None
         return None if element is None or known is None else DictType(known, element)
+    if kind is np.generic:
+        return scalar_of(from_numpy_dtype(inner))
     return array_of(from_numpy_dtype(kind), inner)
 
 

@@ -52,6 +52,27 @@ def spectrum_of(dtype: DType, rank: int) -> SpectrumType:
     return SpectrumType(dtype=dtype, sizes=(None,) * rank)
 
 
+@dataclass(frozen=True)
+class ScalarType(ArrayType):
+    """A scalar of NumPy, which lies as an array without dimensions does, and which nothing changes in place."""
+
+    def merge(self, other: TensorType) -> TensorType:
+        """What holds of both: a scalar if both are."""
+        merged = super().merge(other)
+        return scalar_of(merged.dtype) if isinstance(other, ScalarType) else merged
+
+
+def scalar_of(dtype: DType | None) -> ScalarType:
+    """The type of NumPy's scalars of an element type.
+
+    >>> from flambeau.schema.dtype import float32
+    >>> half, whole = scalar_of(float32), scalar_of(float32)
+    >>> str(half.merge(whole)), type(half.merge(array_of(float32, 0))).__name__
+    ('np.ndarray of float32 with 0 dimensions', 'ArrayType')
+    """
+    return ScalarType(dtype=dtype, sizes=())
+
+
 def array_of(dtype: DType | None, rank: int | None) -> ArrayType:
     """The type of arrays of an element type and a number of dimensions."""
     return ArrayType(dtype=dtype, sizes=None if rank is None else (None,) * rank)

@@ -38,7 +38,7 @@ def late_signals() -> Iterator[None]:
         arrived[number] = frame
 
     try:
-        for number in signal.valid_signals():
+        for number in map(int, signal.valid_signals()):  # some have no name
             handler = signal.getsignal(number)
             if callable(handler):
                 handlers[number] = handler

@@ -25,6 +25,7 @@ from flambeau.frontend.emit.values.sugared import Emitter, Given
 from flambeau.frontend.trees.tree_views import AugAssign, Select, Subscript, Var
 from flambeau.ir.graph import Value
 from flambeau.schema import registry
+from flambeau.schema.array_type import ScalarType
 from flambeau.schema.set_type import SetType
 from flambeau.schema.types import NONE, DictType, ListType, NamedType, TensorType, TupleType
 from flambeau.util.errors import CompileError
@@ -65,6 +66,8 @@ def _in_place(e: Emitter, tree: AugAssign, left: Value, right: Value) -> Value:
 def _combined(e: Emitter, tree: AugAssign, left: Value, right: Value) -> Value:
     """The new value of what was `left`, which is itself changed if it is a tensor, a list or an object that can be."""
     where = tree.range
+    if isinstance(left.static_type, ScalarType):
+        return binary(e, where, tree.op, left, right)
     if is_array(left) and _writes(tree) and not isinstance(right.static_type, ListType | TupleType):
         arrays.check_in_place(where, tree.op, left, right)
     changed: Value | None = None

@@ -9,6 +9,10 @@ for v in x:
     s += v
 return s / len(x)
 
+s = n              →    s = float(n), if a call brings np.float32(1.0) as `n`, and `x` has float64s
+for v in x:
+    s += v
+
 Only programs on arrays have such variables: for others, TorchScript's rule is that a variable has one type. The
 function is emitted again with what its loop told.
 """
@@ -19,15 +23,16 @@ from collections.abc import Iterator
 
 import numpy as np
 
-from flambeau.frontend.emit.numpy.array_promotion import constant_number
+from flambeau.frontend.emit.numpy.array_promotion import as_number, constant_number, element_type
 from flambeau.frontend.emit.schema_matching import call_operator
 from flambeau.frontend.emit.type_variables import InferenceRestart
 from flambeau.frontend.emit.values.sugared import Emitter
 from flambeau.frontend.scopes.captured_names import Name
 from flambeau.ir.graph import Node, Value
+from flambeau.schema.array_type import ArrayType, ScalarType
 from flambeau.schema.dtype import DType
 from flambeau.schema.element_type import PYTHON, element_of, kinds_of
-from flambeau.schema.types import FLOAT, INT, Type
+from flambeau.schema.types import FLOAT, INT, Type, is_number
 from flambeau.util.errors import CompileError
 from flambeau.util.source import SourceRange
 
@@ -43,7 +48,18 @@ def as_in_block_around(e: Emitter, where: SourceRange, name: Name, value: Value,
         return _as_float(e, where, value)
     if before == INT and value.static_type == FLOAT and name not in e.type_variables.beginnings:
         _begin(e, name, FLOAT, None)
+    _check_scalar(e, name, value.static_type, before)
     return value
+
+
+def _check_scalar(e: Emitter, name: Name, type_: Type, before: Type) -> None:
+    """Raise InferenceRestart if a scalar of NumPy goes on as one of another dtype: it is to begin as a number."""
+    if not isinstance(before, ScalarType) or name in e.type_variables.beginnings:
+        return
+    if isinstance(type_, ArrayType) and type_.rank == 0 and type_.dtype not in (None, before.dtype):
+        _begin(e, name, element_of(element_type(type_.dtype)), None)
+    if is_number(type_):
+        _begin(e, name, element_of(type_), None)
 
 
 def begin_as_scalars(e: Emitter, refusal: CompileError, *values: Value) -> None:
@@ -69,6 +85,8 @@ def as_begun(e: Emitter, where: SourceRange, name: Name, value: Value) -> Value:
     type_, refusal = e.type_variables.beginnings.get(name, (None, None))
     if type_ is None or not e.arrays:
         return value
+    if isinstance(value.static_type, ScalarType):
+        value = as_number(e, value)
     if type_ == FLOAT and value.static_type == INT:
         value = _as_float(e, where, value)
     dtypes = [kind for kind in kinds_of(type_) if kind is not None]

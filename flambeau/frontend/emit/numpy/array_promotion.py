@@ -19,7 +19,7 @@ import numpy as np
 from flambeau.analysis.operator_rules import result_types
 from flambeau.frontend.emit.values.sugared import Emitter
 from flambeau.ir.graph import Node, Value
-from flambeau.schema.array_type import ArrayType, array_of, shown_array
+from flambeau.schema.array_type import ArrayType, array_of, scalar_of, shown_array
 from flambeau.schema.dtype import DType, from_numpy_dtype, int64, uint64
 from flambeau.schema.element_type import element_of, kinds_of
 from flambeau.schema.types import BOOL, COMPLEX, FLOAT, INT, ListType, TensorType, TupleType, Type
@@ -94,8 +94,12 @@ def note_results(node: Node, operands: Sequence[Value]) -> None:
     results = [v for v in node.results if any(isinstance(t, TensorType) for t in v.static_type.walk())]
     if definition is None or not results:
         return
+    is_computed = definition.family == "pointwise" and not definition.schema.is_mutable
     for value, inferred in zip(results, result_types(node, definition, results), strict=True):
-        value.set_type(_as_array(inferred))
+        type_ = _as_array(inferred)
+        if is_computed and isinstance(type_, ArrayType) and type_.rank == 0:  # NumPy gives no array there
+            type_ = scalar_of(type_.dtype)
+        value.set_type(type_)
 
 
 def _note_pick(node: Node, operands: Sequence[Value]) -> None:

@@ -201,7 +201,7 @@ def stored(e: Emitter, where: SourceRange, value: Value, dtype: DType | None) ->
 def within(e: Emitter, where: SourceRange, value: Value, dtype: DType) -> Value:
     """An int of Python that meets a dtype: one that does not fit is refused when the program runs, as NumPy does."""
     is_open = value.static_type == INT and None in kinds_of(value.static_type) and constant_number(value) is None
-    if not is_open or dtype.name not in NARROW_INTS:
+    if not is_open or (dtype.name not in NARROW_INTS and dtype is not uint64):
         return value
     return call_operator(e, where, f"python::within_{dtype.name}", [value])
 

@@ -16,7 +16,7 @@ from flambeau.frontend.emit.implicit_conversions import pack_list, pack_tuple, u
 from flambeau.frontend.emit.numpy import array_promotion as arrays
 from flambeau.frontend.emit.numpy.array_promotion import dtype_and_rank, is_array, promoted
 from flambeau.frontend.emit.numpy.array_shapes import SHAPES, TAKEN
-from flambeau.frontend.emit.numpy.element_arithmetic import filling, positive
+from flambeau.frontend.emit.numpy.element_arithmetic import filling, positive, within
 from flambeau.frontend.emit.numpy.function_calls import NO_KEYWORD, FunctionCall
 from flambeau.frontend.emit.numpy.matrix_functions import matrix_call
 from flambeau.frontend.emit.numpy.method_calls import Call, constant_int
@@ -167,6 +167,7 @@ def _ufunc(e: Emitter, where: SourceRange, function: np.ufunc, operator: str, va
         return _whole_reciprocal(e, where, operands[0])
     if function in (np.maximum, np.minimum) and not all(map(is_array, operands)):
         array, number = operands if is_array(operands[0]) else reversed(operands)
+        number = within(e, where, number, target)
         bound = Given(number, where, "min" if function is np.maximum else "max")
         return call_operator(e, where, "aten::clamp", [array], [bound])
     if operands and not is_array(operands[0]):
