@@ -264,6 +264,8 @@ def solve(fn: EmittedFunction, node: Node) -> None:
     """`linalg.solve` of one right side for one system, or batches of the same sizes: a vector each, or a matrix."""
     x, right = matrix_operand(fn, node), array(fn, node.operand(1))
     is_vector = right.rep.rank == 1 if x.rep.rank == 2 else right.rep.rank == x.rep.rank - 1
+    if right.rep.rank > 1 and is_vector and [*right.sizes] != [*x.sizes[:-1]]:
+        raise CannotCompileError("right sides of which sizes tell whether they are vectors or a matrix for all")
     if literal_of(operands_by_name(fn, node)["left"]) is not True or right.rep.dtype is not x.rep.dtype:
         raise CannotCompileError("an equation from the right, or one of two dtypes")
     if right.rep.rank != x.rep.rank - is_vector:

@@ -3,6 +3,8 @@ to the letter."""
 
 from __future__ import annotations
 
+import itertools
+
 import numpy as np
 import pytest
 
@@ -63,6 +65,30 @@ def test_what_has_no_result_and_what_is_not_finite(name: str) -> None:
 @pytest.mark.parametrize("name", PROGRAMS)
 def test_large_ones(name: str) -> None:
     agree(name, flambeau.from_numpy(definite("float32", 91, 91)))
+
+
+def test_right_sides_that_are_vectors_or_a_matrix_by_their_sizes() -> None:
+    x = definite("float64", 3, 3)
+    for batch, right in itertools.product(
+        ((), (2,), (1,), (4, 2)),
+        ((3,), (3, 2), (3, 3), (2, 3), (2, 3, 1), (1, 3, 2), (2, 1, 3, 2), (2, 3, 3), (1, 3, 1), (4, 2, 3)),
+    ):
+        a, b = np.broadcast_to(x, (*batch, 3, 3)).copy(), np.random.default_rng(1).normal(size=right)
+        scripted = flambeau.script(solved)
+        try:
+            expected = solved(flambeau.from_numpy(a), flambeau.from_numpy(b))
+        except (RuntimeError, ValueError):
+            for _ in range(2):
+                with pytest.raises((RuntimeError, ValueError)):
+                    scripted(flambeau.from_numpy(a), flambeau.from_numpy(b))
+            continue
+        for _ in range(3):
+            result = scripted(flambeau.from_numpy(a), flambeau.from_numpy(b))
+            np.testing.assert_allclose(result.numpy(), expected.numpy(), rtol=1e-12)
+
+
+def solved(a: Tensor, b: Tensor) -> Tensor:
+    return flambeau.linalg.solve(a, b) * 2.0
 
 
 def test_of_rectangles() -> None:
