@@ -18,6 +18,7 @@ from typing import Any, Final
 from flambeau.frontend.scopes.type_annotations import try_type_of
 from flambeau.schema.device import Device
 from flambeau.schema.dtype import DType
+from flambeau.schema.lexer import escape
 from flambeau.schema.types import (
     BoolType,
     ComplexType,
@@ -134,7 +135,7 @@ class _Declaration:
         if isinstance(value, bool | int | float | None):
             return f"={value!r}"
         if isinstance(value, str | Device):
-            return f'="{value}"'
+            return f"={escape(str(value))}"
         raise self.refusal(NO_DEFAULT, name=parameter.name, kind=type(value).__name__, default=value)
 
     def results(self) -> str:

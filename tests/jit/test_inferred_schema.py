@@ -10,6 +10,7 @@ import pytest
 import flambeau
 from flambeau import Tensor
 from flambeau.library import custom_op, infer_schema
+from flambeau.schema.function import parse_schema
 
 
 def everything(
@@ -31,6 +32,16 @@ def test_texts() -> None:
     assert infer_schema(fills, mutates_args={"y"}) == "(Tensor x, Tensor(a1!) y, float value) -> ()"
     unknown = infer_schema(fills, mutates_args="unknown", op_name="mine::fills")
     assert unknown == "mine::fills(Tensor(a0!) x, Tensor(a1!) y, float value) -> ()"
+
+
+@pytest.mark.parametrize("text", ['a"b', "a\\b", "it's", "x\ny", "", "é"])
+def test_texts_as_defaults_are_kept(text: str) -> None:
+    def named(x: Tensor, name: str = text) -> Tensor:
+        return x.clone() if name == text else -x
+
+    operator = custom_op(f"schema_texts::of_{len(text)}_{sum(map(ord, text))}", named, mutates_args=())
+    assert operator(flambeau.ones(1)).item() == 1.0
+    assert parse_schema(f"own::f{infer_schema(named, mutates_args=())}").arguments[1].default == text
 
 
 def by_place(x: Tensor, /) -> Tensor:

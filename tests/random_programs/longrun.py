@@ -194,10 +194,9 @@ class Run:
                 if now - told > 10 or not self.workers:
                     told = now
                     rate = self.done / (now - start)
-                    self.tell(
-                        f"{self.done} of {self.total} programs, {len(self.progress.found)} differ, {rate:.1f}/s, "
-                        f"{(self.total - self.done) / max(rate, 1e-9) / 60:.0f} min left"
-                    )
+                    left = f", {(self.total - self.done) / rate / 60:.0f} min left" if rate else ""
+                    differ = len(self.progress.found)
+                    self.tell(f"{self.done} of {self.total} programs, {differ} differ, {rate:.1f}/s{left}")
                     self.progress.save(state)
         finally:
             for worker in self.workers:
