@@ -116,15 +116,15 @@ def sinc(x: Any) -> Any:
 
 def heaviside(x1: Any, x2: Any) -> Any:
     """0 below 0, 1 above, and `x2` at 0; of nan, nan."""
-    steps = np.where(x1 < 0, 0.0, np.where(x1 > 0, 1.0, x2))
-    return np.where(np.isnan(x1), x1, steps)
+    return np.where(x1 < 0, 0.0, np.where(x1 > 0, 1.0, np.where(x1 == 0, x2, x1)))
 
 
 def polyval(p: Any, x: Any) -> Any:
     """A polynomial whose coefficients begin with that of the highest power."""
-    result = x * 0 + p[0] * 0
-    for k in range(len(p)):
-        result = result * x + p[k]
+    factors = np.asarray(p)
+    result = x * 0 + factors[0] * 0
+    for k in range(len(factors)):
+        result = result * x + factors[k]
     return result
 
 
@@ -156,7 +156,7 @@ def average(a: Any, axis: Any = None, weights: Any = None) -> Any:
             total = weights.sum()
             if total == 0:
                 raise ZeroDivisionError("Weights sum to zero, can't be normalized")
-            return (a * weights).sum() / total
+            return (a * 1.0 * weights).sum() / total
     else:
         x = np.moveaxis(a, axis, -1)
         if weights is None:
@@ -170,7 +170,7 @@ def weighed(x: Any, weights: Any) -> Any:
     total = weights.sum(axis=-1)
     if np.count_nonzero(weights.sum(axis=-1, keepdims=True) == 0) > 0:
         raise ZeroDivisionError("Weights sum to zero, can't be normalized")
-    return (x * weights).sum(axis=-1) / total
+    return (x * 1.0 * weights).sum(axis=-1) / total
 
 
 def ediff1d(ary: Any) -> Any:

@@ -49,19 +49,21 @@ def quantile(a: Any, q: Any, axis: Static = None, method: Static = "linear", kee
 
     Raises ValueError for other methods, and for `keepdims` of all axes.
     """
-    x = np.sort(a.reshape(-1) if axis is None else np.moveaxis(a, axis, -1)) * 1.0
+    x = np.sort(a.reshape(-1) if axis is None else np.moveaxis(a, axis, -1))
     if keepdims and axis is None:
         raise ValueError("np.quantile with keepdims takes axis= here")
     elif isinstance(q, np.ndarray | list):
         levels = np.asarray(q) * 1.0
-        out = np.empty((len(levels), *x.shape[:-1]), dtype=x.dtype)
+        lines = as_numbers_between(x, np.ones(1, dtype=levels.dtype), method)
+        out = np.empty((len(levels), *lines.shape[:-1]), dtype=lines.dtype)
         for i in range(len(levels)):
-            out[i] = between(x, float(levels[i]), method)
+            out[i] = between(lines, float(levels[i]), method)
         return out
     elif keepdims:
-        return np.moveaxis(between(x[None], float(q), method)[..., None][0], -1, axis)
+        lines = as_numbers_between(x, 1.0, method)
+        return np.moveaxis(between(lines[None], float(q), method)[..., None][0], -1, axis)
     else:
-        return between(x, float(q), method)
+        return between(as_numbers_between(x, 1.0, method), float(q), method)
 
 
 def percentile(a: Any, q: Any, axis: Static = None, method: Static = "linear", keepdims: Static = False) -> Any:
@@ -70,6 +72,14 @@ def percentile(a: Any, q: Any, axis: Static = None, method: Static = "linear", k
         return quantile(a, np.asarray(q) / 100, axis, method, keepdims)
     else:
         return quantile(a, q / 100, axis, method, keepdims)
+
+
+def as_numbers_between(x: Any, one: Any, method: Static) -> Any:
+    """Elements of a dtype that has what lies between them and `one`, where the method gives that."""
+    if method == "lower" or method == "higher" or method == "nearest":
+        return x
+    else:
+        return x * one
 
 
 def share_of(position: float, method: Static) -> float:
@@ -102,7 +112,13 @@ def between(x: Any, q: float, method: Static = "linear") -> Any:
     low = min(int(position), last)
     high = min(low + 1, last)
     part = share_of(position, method)
-    if x.ndim == 1:
+    if method == "lower" or method == "higher" or method == "nearest":
+        place = high if part > 0.5 else low
+        if x.ndim == 1:
+            return x[last] if x[last] != x[last] else x[place]
+        else:
+            return np.where(x[..., last] != x[..., last], x[..., last], x[..., place])
+    elif x.ndim == 1:
         if np.isnan(x[last]):
             return x[last]
         distance = x[high] - x[low]

@@ -51,12 +51,13 @@ def polyint(p: Any, m: int = 1) -> Any:
 def vander(x: Any, N: Any = None, increasing: bool = False) -> Any:  # noqa: N803
     """The powers of numbers, a number a row: from the highest down, or with `increasing` from 0 up."""
     columns = len(x) if N is None else N
-    v = np.ones((len(x), columns), dtype=x.dtype)
+    numbers = x * np.ones(1, dtype=np.int64)
+    v = np.ones((len(x), columns), dtype=numbers.dtype)
     for k in range(1, columns):
         if increasing:
-            v[:, k] = v[:, k - 1] * x
+            v[:, k] = v[:, k - 1] * numbers
         else:
-            v[:, columns - 1 - k] = v[:, columns - k] * x
+            v[:, columns - 1 - k] = v[:, columns - k] * numbers
     return v
 
 

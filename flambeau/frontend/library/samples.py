@@ -315,8 +315,9 @@ def cov(m: Any, y: Any = None, rowvar: Static = True, bias: Static = False, ddof
     else:
         x = m.reshape(1, -1) if m.ndim == 1 else (m if rowvar else m.T)
         n = x.shape[1]
-        over = n - (ddof if ddof is not None else (0 if bias else 1))
-        apart = x - x.mean(axis=1, keepdims=True)
+        over = max(n - (ddof if ddof is not None else (0 if bias else 1)), 0)
+        numbers = x * np.ones((1, 1))
+        apart = numbers - numbers.mean(axis=1, keepdims=True)
         products = apart @ np.conj(apart.T) / over
         return products[0, 0] if m.ndim == 1 else products
 
@@ -326,7 +327,8 @@ def corrcoef(x: Any, y: Any = None, rowvar: Static = True) -> Any:
     if y is not None:
         return corrcoef(np.stack((x, y)))
     elif x.ndim == 1:
-        return x[0] * 0.0 + 1.0
+        own = cov(x)
+        return own / own
     else:
         c = cov(x, None, rowvar)
         d = np.sqrt(c.diagonal())

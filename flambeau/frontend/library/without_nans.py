@@ -62,6 +62,9 @@ def extreme(fold: Any, neutral: float, a: Any, axis: Static, keepdims: Static) -
     elif axis is None and not keepdims:
         x = present(a)
         return fold(x) if len(x) > 0 or a.size == 0 else fold(a)
+    elif a.ndim == 1 and not keepdims:
+        x = present(a)
+        return fold(x, axis=axis) if len(x) > 0 or a.size == 0 else fold(a, axis=axis)
     else:
         none = np.all(np.isnan(a), axis=axis, keepdims=keepdims)
         most = fold(np.where(np.isnan(a), neutral, a).astype(a.dtype), axis=axis, keepdims=keepdims)
@@ -119,9 +122,9 @@ def nanpercentile(a: Any, q: Any, axis: Static = None, keepdims: Static = False)
 def nanquantile(a: Any, q: Any, axis: Static = None, keepdims: Static = False) -> Any:
     """`np.quantile` of the others; nan if there is none."""
     if axis is None and not keepdims:
-        flat = a.reshape(-1)
+        flat = a.reshape(-1) * 1.0
         known = flat[~np.isnan(flat)]
-        return np.quantile(known if len(known) > 0 else flat, q)
+        return np.quantile(known if len(known) > 0 else np.full(1, np.nan, dtype=flat.dtype), q)
     elif axis is None:
         raise ValueError("np.nanquantile with keepdims takes axis= here")
     elif isinstance(q, np.ndarray | list):

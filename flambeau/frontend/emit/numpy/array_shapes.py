@@ -8,9 +8,11 @@ from __future__ import annotations
 from collections.abc import Callable
 from typing import Final
 
+import numpy as np
+
 from flambeau.frontend.emit.implicit_conversions import pack_list
 from flambeau.frontend.emit.numpy.array_lists import item_of
-from flambeau.frontend.emit.numpy.array_promotion import dtype_and_rank, is_array, promoted
+from flambeau.frontend.emit.numpy.array_promotion import converted, dtype_and_rank, dtype_of, is_array, promoted
 from flambeau.frontend.emit.numpy.borders import BORDERS, with_borders
 from flambeau.frontend.emit.numpy.function_calls import NO_KEYWORD, FunctionCall
 from flambeau.frontend.emit.numpy.method_calls import constant_int, constant_text
@@ -64,7 +66,10 @@ def _like_lines(f: FunctionCall, value: Value, axis: int) -> Value:
     """A number as an array of one place along an axis, as large as another across it."""
     if is_array(value):
         return value
-    return f.op("full_like", f.op("narrow", f.values[0], axis, 0, 1), value)
+    array, rank = f.values[0], dtype_and_rank(f.values[0], f.where)[1]
+    sizes = [f.e.constant(1) if k == axis % rank else f.op("size", array, k) for k in range(rank)]
+    alike = converted(f.e, array, dtype_of(f.where, np.asarray, value))
+    return f.op("new_full", alike, pack_list(f.e, sizes, INT), value)
 
 
 def _rolled(f: FunctionCall) -> Value:

@@ -13,7 +13,7 @@ import numpy as np
 
 from flambeau.frontend.emit.builtins.library_functions import MAKES_ARRAY
 from flambeau.frontend.emit.implicit_conversions import pack_list, pack_tuple
-from flambeau.frontend.emit.numpy.array_promotion import dtype_and_rank, is_array, promoted
+from flambeau.frontend.emit.numpy.array_promotion import dtype_and_rank, is_array, promoted, result_type
 from flambeau.frontend.emit.numpy.numpy_creation import numpy_creation
 from flambeau.frontend.emit.schema_matching import call_operator
 from flambeau.frontend.emit.values.simple_value import SimpleValue
@@ -113,11 +113,16 @@ def _dense_grid(e: Emitter, where: SourceRange, name: str, indices: Sequence[Exp
     return call_operator(e, where, "aten::stack", [pack_list(e, spread, TENSOR), e.constant(0)])
 
 
-def _part(e: Emitter, where: SourceRange, name: str, tree: Expr) -> Value:
-    """A part of `np.r_` or `np.c_` as an array."""
-    if isinstance(tree, SliceExpr):
-        return _numbers(e, where, name, tree)
-    value = e.value(tree)
+def _parts(e: Emitter, where: SourceRange, name: str, indices: Sequence[Expr]) -> list[Value]:
+    """The parts of `np.r_` or `np.c_` as arrays of one dtype, to which numbers of Python give way."""
+    values = [_numbers(e, where, name, i) if isinstance(i, SliceExpr) else e.value(i) for i in indices]
+    parts = [_part(e, where, name, value, tree) for value, tree in zip(values, indices, strict=True)]
+    deciding = [p if isinstance(v.static_type, ListType) else v for v, p in zip(values, parts, strict=True)]
+    return promoted(e, where, parts, result_type(where, *deciding))
+
+
+def _part(e: Emitter, where: SourceRange, name: str, value: Value, tree: Expr) -> Value:
+    """A part as an array."""
     if is_array(value):
         return value
     part = _made(e, where, np.asarray, [value])
@@ -128,13 +133,13 @@ def _part(e: Emitter, where: SourceRange, name: str, tree: Expr) -> Value:
 
 def _in_a_row(e: Emitter, where: SourceRange, name: str, indices: Sequence[Expr]) -> Value:
     """Parts behind each other."""
-    parts = promoted(e, where, [_part(e, where, name, index) for index in indices])
+    parts = _parts(e, where, name, indices)
     return call_operator(e, where, "aten::cat", [pack_list(e, parts, TENSOR), e.constant(0)])
 
 
 def _in_columns(e: Emitter, where: SourceRange, name: str, indices: Sequence[Expr]) -> Value:
     """Parts side by side: those of one axis are columns."""
-    parts = promoted(e, where, [_part(e, where, name, index) for index in indices])
+    parts = _parts(e, where, name, indices)
     columns = [_as_axis(e, where, p, 0, 2) if dtype_and_rank(p, where)[1] == 1 else p for p in parts]
     return call_operator(e, where, "aten::cat", [pack_list(e, columns, TENSOR), e.constant(1)])
 
