@@ -321,20 +321,23 @@ def _type_of(pattern: Any) -> Type | None:
     if not isinstance(pattern, tuple):
         return NONE if pattern is type(None) else _NUMBERS.get(pattern)
     kind, inner = pattern
+    if kind is np.generic:
+        return scalar_of(from_numpy_dtype(inner))
+    return _container_type(kind, inner) if isinstance(kind, type) else array_of(from_numpy_dtype(kind), inner)
+
+
+def _container_type(kind: type, inner: Any) -> Type | None:
+    """That of a tuple, a list or a dict, by what is known of what is in it."""
     if kind is tuple:
         types = [_type_of(item) for item in inner]
         return None if None in types else TupleType(tuple([t for t in types if t is not None]))
     if kind is list:
         element = _common(inner)
         return None if element is None else ListType(element)
-    if kind is dict:
-        element = _common({item for _, item in inner})
-        key = {k for k, _ in inner}
-        known = _KEYS.get(key.pop()) if len(key) == 1 else None
-        return None if element is None or known is None else DictType(known, element)
-    if kind is np.generic:
-        return scalar_of(from_numpy_dtype(inner))
-    return array_of(from_numpy_dtype(kind), inner)
+    element = _common({item for _, item in inner})
+    key = {k for k, _ in inner}
+    known = _KEYS.get(key.pop()) if len(key) == 1 else None
+    return None if element is None or known is None else DictType(known, element)
 
 
 def _common(patterns: Collection[Any]) -> Type | None:

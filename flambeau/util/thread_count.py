@@ -17,7 +17,7 @@ MOST = 64
 ANY = 0
 """Stands for the number that is set, for whoever has none of its own."""
 _setting: list[int] = []
-_told: list[Callable[[int], None]] = []
+_listeners: list[Callable[[int], None]] = []
 
 
 def processors() -> int:
@@ -38,11 +38,11 @@ def put(count: int) -> None:
     if count < 1:
         raise ValueError(f"set_num_threads expects a positive number, got {count}")
     _setting[:] = [count]
-    for tell in _told:
-        tell(count)
+    for listener in _listeners:
+        listener(count)
 
 
-def when_put(tell: Callable[[int], None]) -> Callable[[int], None]:
+def when_put(listener: Callable[[int], None]) -> Callable[[int], None]:
     """Have a function told of each new number. A decorator."""
-    _told.append(tell)
-    return tell
+    _listeners.append(listener)
+    return listener

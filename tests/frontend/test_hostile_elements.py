@@ -35,7 +35,8 @@ CALLS = {
     "np.r_[x, [1.0, 2.0]]": ("rows", "single rows"), "np.c_[x, x]": (),
     "np.vander(x)": ("rows", "single rows"), "np.vander(x, 3, increasing=True)": ("rows", "single rows"),
     "np.polyval([1.0, 2.0], x)": (), "np.polyval([3, -2, 1], x)": ("bools",), "np.nanmax(x, axis=0)": (),
-    "np.nanmin(x, axis=-1)": (), "np.nanquantile(x, 0.4)": ("bools",), "np.nanquantile(x, [0.4, 1.0])": ("bools", "none"),
+    "np.nanmin(x, axis=-1)": (), "np.nanquantile(x, 0.4)": ("bools",),
+    "np.nanquantile(x, [0.4, 1.0])": ("bools", "none"),
 }  # fmt: skip
 
 

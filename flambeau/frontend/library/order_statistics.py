@@ -113,11 +113,11 @@ def between(x: Any, q: float, method: Static = "linear") -> Any:
     high = min(low + 1, last)
     part = share_of(position, method)
     if method == "lower" or method == "higher" or method == "nearest":
-        place = high if part > 0.5 else low
+        index = high if part > 0.5 else low
         if x.ndim == 1:
-            return x[last] if x[last] != x[last] else x[place]
+            return x[last] if x[last] != x[last] else x[index]
         else:
-            return np.where(x[..., last] != x[..., last], x[..., last], x[..., place])
+            return np.where(x[..., last] != x[..., last], x[..., last], x[..., index])
     elif x.ndim == 1:
         if np.isnan(x[last]):
             return x[last]

@@ -97,9 +97,12 @@ def note_results(node: Node, operands: Sequence[Value]) -> None:
     is_computed = definition.family == "pointwise" and not definition.schema.is_mutable
     for value, inferred in zip(results, result_types(node, definition, results), strict=True):
         type_ = _as_array(inferred)
-        if is_computed and isinstance(type_, ArrayType) and type_.rank == 0:  # NumPy gives no array there
-            type_ = scalar_of(type_.dtype)
-        value.set_type(type_)
+        value.set_type(_as_scalar(type_) if is_computed else type_)
+
+
+def _as_scalar(type_: Type) -> Type:
+    """What NumPy gives where arrays have no dimensions: no array."""
+    return scalar_of(type_.dtype) if isinstance(type_, ArrayType) and type_.rank == 0 else type_
 
 
 def _note_pick(node: Node, operands: Sequence[Value]) -> None:
