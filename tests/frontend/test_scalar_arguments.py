@@ -145,3 +145,53 @@ def test_constants_that_bind_everything_are_refused() -> None:
 
     with pytest.raises(flambeau.jit.CompileError, match="Python integer 300 out of bounds for uint8"):
         flambeau.script(above)(np.zeros(3, np.uint8))
+
+
+LARGEST = np.array([2**64 - 1, 5], np.uint64)
+
+
+def as_an_int(x):
+    return int(x[0])
+
+
+def as_an_int_of_all(x):
+    return int(x.max())
+
+
+def ints_of_all(x):
+    s = 0
+    for v in x.flat:
+        s += int(v)
+    return s
+
+
+@pytest.mark.parametrize("function", [as_an_int, as_an_int_of_all, ints_of_all])
+def test_ints_of_large_unsigned_numbers_are_refused(function: Callable[..., Any]) -> None:
+    scripted = flambeau.script(function)
+    for _ in range(3):
+        with pytest.raises(OverflowError, match=r"a np\.uint64 of 18446744073709551615 does not fit into an int"):
+            scripted(LARGEST)
+        assert scripted(LARGEST[1:]) == 5
+
+
+def truths(x):
+    return x.any(), np.all(x), x.any(axis=0), np.all(x, axis=0, keepdims=True), np.logical_or.reduce(x)
+
+
+def test_truths_of_bytes_are_bools() -> None:
+    scripted = flambeau.script(truths)
+    for x in (np.array([[250, 3], [7, 0]], np.uint8), np.zeros((0, 2), np.uint8), np.array([[2.5, 0.0]])):
+        for expected, result in zip(truths(x), scripted(x), strict=True):
+            assert np.asarray(result).dtype == np.bool_
+            assert np.array_equal(result, expected)
+
+
+def test_reciprocals_of_integers_are_refused() -> None:
+    def inverse(x):
+        return np.reciprocal(x)
+
+    scripted = flambeau.script(inverse)
+    assert scripted(np.array([4.0])).tolist() == [0.25]
+    for dtype in (np.int64, np.uint8):
+        with pytest.raises(flambeau.jit.CompileError, match=r"is 0 but for 1 and -1: write 1\.0 / x for the floats"):
+            scripted(np.array([4], dtype))

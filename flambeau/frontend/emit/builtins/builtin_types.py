@@ -8,7 +8,7 @@ from typing import Final
 from flambeau.frontend.emit.conditions import to_bool
 from flambeau.frontend.emit.implicit_conversions import to_device
 from flambeau.frontend.emit.numpy.element_arithmetic import as_python
-from flambeau.frontend.emit.schema_matching import call_operator
+from flambeau.frontend.emit.schema_matching import as_int, call_operator
 from flambeau.frontend.emit.values.object_methods import as_text, has_method
 from flambeau.frontend.emit.values.simple_value import SimpleValue
 from flambeau.frontend.emit.values.sugared import Emitter, Given, Sugared
@@ -49,7 +49,7 @@ class CastValue(Sugared):
         if len(args) == 1 and not keywords:
             value = args[0].value
             if value.static_type == self.type:
-                return SimpleValue(as_python(e, value))
+                return SimpleValue(as_python(e, as_int(e, where, value)))
             if isinstance(value.static_type, NamedType) and has_method(e, value.static_type, self.magic, where):
                 return SimpleValue(value).attribute(e, where, self.magic).call(e, where, (), ())
             if self.type == STRING:

@@ -16,7 +16,7 @@ from flambeau.frontend.emit.schema_matching import call_operator
 from flambeau.frontend.emit.values.sugared import Given
 from flambeau.ir.graph import Value
 from flambeau.schema.array_type import ArrayType, array_of
-from flambeau.schema.dtype import DType, bool_, by_code, uint64
+from flambeau.schema.dtype import DType, bool_, by_code, uint8, uint64
 from flambeau.schema.types import INT, FloatType, is_number
 from flambeau.util.errors import CompileError
 
@@ -39,6 +39,8 @@ def fold(name: str, whole: str = "", *, floats: bool = False) -> Method:
         _check_dtype(c, name, dtype)
         array = c.floats() if floats and dtype is None else c.array
         array = array if dtype is None else arrays.converted(c.e, array, dtype)
+        if name in ("any", "all") and dtype_and_rank(array, c.where)[0] is uint8:  # of bytes, the operator gives bytes
+            array = arrays.converted(c.e, array, bool_)
         array = array if mask is None else _left(c, name, array, mask, initial)
         if initial is not None and name not in _NEUTRAL:
             array = _with_place(c, array, axes, initial)

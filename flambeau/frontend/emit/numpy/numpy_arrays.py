@@ -64,6 +64,7 @@ CAST: Final = (
     "Cannot cast ufunc '{name}' output from dtype('{found}') to dtype('{wanted}') with casting rule 'same_kind'"
 )
 SIZES: Final = "np.{name}: the array of out= has other sizes than the result"
+RECIPROCAL: Final = "np.reciprocal of integers is 0 but for 1 and -1: write 1.0 / x for the floats, 1 // x for integers"
 NOT_ON_ARRAYS: Final = "np.{name} has no form for such arrays in programs: call it outside and pass the result in"
 
 
@@ -162,6 +163,8 @@ def _ufunc(e: Emitter, where: SourceRange, function: np.ufunc, operator: str, va
     result = arrays.dtype_of(where, function, *values)
     common = arrays.result_type(where, *values)
     target = common if result.name == "bool" or (common.is_complex and not result.is_complex) else result
+    if function is np.reciprocal and target.is_integral:
+        raise CompileError(RECIPROCAL, where)
     operands = promoted(e, where, values, target)
     if function is np.reciprocal and result.is_integral:
         return _whole_reciprocal(e, where, operands[0])
