@@ -36,6 +36,7 @@ from flambeau.codegen.kernel.dtypes import KernelError
 from flambeau.codegen.layouts import CONTEXT
 from flambeau.codegen.llvm.emitter import Target
 from flambeau.codegen.llvm.emitter import Value as Register
+from flambeau.codegen.llvm.late_functions import late_text
 from flambeau.ir.graph import Block, Graph, Node, Value
 from flambeau.schema.opdef import Effect
 from flambeau.util.record import dataclass
@@ -270,7 +271,7 @@ class FunctionEmitter:
         e.fresh = max(e.fresh, parts.fresh)
         runtime = (runtime_text(), clock_text(), asks, groups)
         texts = (*runtime, cells, symbols, *declared, *parts.functions.values(), *calls, *pieces, body)
-        return "\n".join((*texts, METADATA, HINTS, *parts.notes, *e.scopes(), ""))
+        return "\n".join((*texts, METADATA, HINTS, *parts.notes, *e.scopes(), late_text(parts.late)))
 
     # -- blocks -------------------------------------------------------------------------------------------------------
 

@@ -6,6 +6,7 @@ from flambeau.codegen.graph.exit_points import ExitPoint
 from flambeau.codegen.graph.foreign_code import ForeignCode
 from flambeau.codegen.graph.teams import ParallelLoop
 from flambeau.codegen.graph.tensor_constants import TensorConstant
+from flambeau.codegen.llvm.late_functions import LateText
 from flambeau.ir.graph import Node
 from flambeau.util.record import dataclass, field, replace
 
@@ -24,6 +25,8 @@ class Parts:
     functions: dict[str, str] = field(default_factory=dict)
     """Text of helper functions, by name."""
     declarations: dict[str, None] = field(default_factory=dict)
+    late: dict[str, LateText] = field(default_factory=dict)
+    """Functions whose bodies LLVM gets behind its passes, by symbol."""
     libm: dict[str, None] = field(default_factory=dict)
     foreign: dict[str, ForeignCode] = field(default_factory=dict)
     lanes: list[Node] = field(default_factory=list)

@@ -6,10 +6,10 @@ from collections.abc import Callable
 
 from flambeau.codegen.graph import hoisted_bounds_checks, memory
 from flambeau.codegen.graph.emitted_function import EmittedFunction
+from flambeau.codegen.graph.exact_powers import exact_power, exponent_of
 from flambeau.codegen.graph.native_values import Affine, CannotCompileError, Scalar
 from flambeau.codegen.graph.representation import Bool, Element, Float, Int
 from flambeau.codegen.graph.sincos import sine_or_cosine
-from flambeau.codegen.graph.whole_powers import exponent_of, whole_power
 from flambeau.codegen.kernel.opset import OPS, result_dtype
 from flambeau.codegen.llvm.casts import cast
 from flambeau.codegen.llvm.emitter import Emitter, float_constant, int_constant
@@ -120,16 +120,16 @@ class Registers:
             raise CannotCompileError("lgamma of a number is computed by Python")
 
     def _power(self, base: Operand, exponent: Operand) -> Operand | None:
-        """A power by products, which of Python's floats are those that the C library gives, but for `fastmath=True`;
-        None for any exponent.
+        """A power by products and roots, which of Python's floats is what the C library gives, but for squares and
+        cubes with `fastmath=True`; None for any exponent.
         """
         known = exponent_of(exponent.register)
+        is_product = known is not None and self._fn.e.target.user_flags
+        if self._is_exact and memory.element(base.dtype).is_float and not is_product:
+            power = exact_power(self._fn, base.register, exponent.register) if base.dtype.name == "float64" else None
+            return None if power is None else Operand(power, base.dtype)
         if known is None:
             return None
-        is_exact = self._is_exact and not self._fn.e.target.user_flags
-        if is_exact and memory.element(base.dtype).is_float:
-            power = whole_power(self._fn.e, base.register, exponent.register) if base.dtype.name == "float64" else None
-            return None if power is None else Operand(power, base.dtype)
         result = base
         for _ in range(known - 1):
             result = self._apply("mul", result, base)

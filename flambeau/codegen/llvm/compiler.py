@@ -12,6 +12,7 @@ from collections.abc import Callable
 from typing import Any, TypeVar
 
 from flambeau.codegen.kernel.dtypes import KernelError
+from flambeau.codegen.llvm.late_functions import split_late
 from flambeau.codegen.llvm.pass_runs import run_passes, tidy
 from flambeau.codegen.llvm.processor import Processor
 from flambeau.util.cached import cached_property
@@ -100,14 +101,22 @@ class Compiler:
 
     def _module(self, text: str, optimise: bool, *, tidies: bool = False) -> Any:
         # A context of its own: what the global one interns of a text, types and constants, stays for ever.
-        module = self._llvm.parse_assembly(text, self._llvm.create_context())
+        context = self._llvm.create_context()
+        early, late = split_late(text)
+        module = self._parsed(early, context)
+        if optimise:
+            run_passes(self._llvm, module, self._machine, vectorise=True)
+        if late:
+            module.link_in(self._parsed(late, context))
+        if (tidies and not optimise) or (late and optimise):
+            tidy(self._llvm, module, self._machine)
+        return module
+
+    def _parsed(self, text: str, context: Any) -> Any:
+        module = self._llvm.parse_assembly(text, context)
         module.verify()
         module.triple = self._processor.triple
         module.data_layout = self._layout
-        if optimise:
-            run_passes(self._llvm, module, self._machine, vectorise=True)
-        elif tidies:
-            tidy(self._llvm, module, self._machine)
         return module
 
 
