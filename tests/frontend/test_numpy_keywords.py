@@ -180,14 +180,10 @@ def test_what_is_refused_says_what_there_is() -> None:
 
 
 def test_what_arrays_have_not_says_what_to_write() -> None:
-    def blocks(x: np.ndarray):
-        return np.block([[x, x], [x, x]])
-
     def row(x: flambeau.Tensor):
         return np.r_[x, x]
 
     for program, text in (
-        (blocks, r"no np.block: write np.vstack"),
         (row, r"np.r_ makes an array, and this program has none: write flambeau.cat"),
     ):
         with pytest.raises(CompileError, match=text):

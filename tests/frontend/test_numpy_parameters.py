@@ -39,7 +39,10 @@ np.percentile(x, [25, 75], axis=0); np.percentile(v, 40, method="linear"); np.pe
 np.percentile(v, 40, method="nearest"); np.quantile(v, 0.5, method="midpoint"); np.quantile(v, 0.3, method="higher")
 np.quantile(x, 0.3, axis=1, keepdims=True); np.quantile(x, [0.0, 1.0]); np.median(x, axis=1, keepdims=True)
 np.quantile(v[:3], 0.25, method="nearest"); np.quantile(v[:3], 0.75, method="nearest"); np.partition(v, 3)[3]
-np.sort(np.partition(v, 3)[:3]); np.sort(v[np.argpartition(v, 3)[:3]]); np.sort(x, axis=None)
+np.unique(j % 2, axis=0); np.unique(j % 2, axis=1); np.unique(b, axis=0, return_counts=True)
+np.unique(j % 2, axis=0, return_index=True, return_inverse=True); np.unique(c, axis=1)
+np.unique(j, axis=-1, return_inverse=True)
+np.unique(e, axis=0); np.sort(np.partition(v, 3)[:3]); np.sort(v[np.argpartition(v, 3)[:3]]); np.sort(x, axis=None)
 """,
     "samples": """
 np.cov(x, rowvar=False); np.cov(x, bias=True); np.cov(x, ddof=0); np.cov(v, w); np.cov(v)
@@ -80,9 +83,19 @@ np.atleast_3d(x); np.atleast_3d(v); np.atleast_2d(v)
 np.bitwise_or.reduce(i); np.bitwise_and.reduce(i); np.bitwise_xor.reduce(j, axis=1); np.logical_xor.reduce(b, axis=1)
 np.bitwise_or.reduce(j, axis=None); np.bitwise_or.reduce(i[:0]); np.gcd.reduce(i); np.fmax.reduce(n, axis=1)
 np.fmin.reduce(v); np.bitwise_xor.reduce(j, axis=1, keepdims=True); np.subtract.reduce(v); np.gcd.accumulate(i)
-np.bitwise_xor.accumulate(j, axis=1); np.hypot.outer(v, w); np.arctan2.outer(v, w); np.not_equal.outer(i, i)
+np.add.reduceat(v, [0, 3, 3, 5]); np.add.reduceat(x, [0, 2], axis=1); np.maximum.reduceat(v, i[:3])
+np.multiply.reduceat(j, [0, 2])
+np.bitwise_or.reduceat(i, [0, 4]); np.bitwise_xor.accumulate(j, axis=1); np.hypot.outer(v, w)
+np.arctan2.outer(v, w); np.not_equal.outer(i, i)
 """,
     "made": """
+np.block([[x, y], [y, x]]); np.block([v, w]); np.block([[v, w], [w, v]]); np.block([[c, c]]); np.packbits(b)
+np.packbits(i)
+np.packbits(b, axis=1); np.packbits(b, axis=0, bitorder="little"); np.unpackbits(u); np.unpackbits(u, bitorder="little")
+np.unpackbits(u, count=11); np.unpackbits(u, count=-3); np.unpackbits(u, count=30)
+np.unpackbits(u.reshape(1, 3), axis=0)
+np.fromfunction(lambda k, m: k + 2 * m, (3, 4)); np.fromfunction(lambda k, m: k * m, (3, 2), dtype=int)
+np.fromfunction(lambda k: k % 3, (5,)); np.fromfunction(lambda k, m, n: k - m + n, (2, 3, 2))
 np.r_[v, 1.0, w]; np.r_[0:5]; np.r_[1.0, 2.0]; np.r_[i, 0:3, [7, 8]]; np.c_[v, w]; np.c_[x, y]; np.c_[i, v[:7]]
 np.mgrid[0:2, 0:3]; np.mgrid[0:3]; np.mgrid[0:1:5j, 1:4]; np.mgrid[0:6:2, -1:1, 0:2]; np.ogrid[0:2, 0:3]
 np.ogrid[0:1:3j]; np.ix_([0, 1], [2, 3]); x[np.ix_([0, 1], [2, 3])]
@@ -92,7 +105,13 @@ np.linspace(0, 1, 4, endpoint=False, retstep=True); np.hanning(5); np.tri(3); np
 np.geomspace(1, 100, 3); np.fft.fftfreq(8, d=0.1); np.unravel_index(7, (2, 4)); np.polyadd([1.0], [1.0, 2.0])
 np.polyder([1.0, 2.0, 3.0]); np.polyint([1.0, 2.0]); np.polysub([1, 2], [3])
 """,
+    "layout": """
+x.strides; x.T.strides; x[:, ::2].strides; f.strides; b.strides; x.flags.c_contiguous; x.T.flags.c_contiguous
+x.T.flags.f_contiguous; x.flags["F_CONTIGUOUS"]; x[:, :2].flags.forc; x.T.flags["C_CONTIGUOUS"]; v.flags["F"]
+""",
     "elements": """
+np.vectorize(lambda a: a if a > 0 else 0.0)(x); np.vectorize(lambda a, b: a if a > b else b)(v, 0.5)
+np.vectorize(lambda a, b: a - b)(x, v[:6]); np.vectorize(lambda a, b, k: a + b * k)(x, y, 2.0)
 np.isreal(z); np.iscomplex(z * [1, 0, 1, 0, 1]) if False else np.iscomplex(z); np.isreal(x); np.isrealobj(z)
 np.iscomplexobj(z); np.angle(z, deg=True); np.angle(z, True); np.angle(z, False); np.ldexp(x, 2); np.ldexp(v[:7], i)
 np.fft.rfft2(x); np.fft.irfft2(np.fft.rfft2(x)); np.fft.hfft(v); np.fft.rfftn(c); np.fft.fft2(c, axes=(0, 1))

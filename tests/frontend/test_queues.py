@@ -254,3 +254,29 @@ def test_saved_programs_have_queues(tmp_path: Any) -> None:
     fn = flambeau.script(passed_on)
     fn.save(str(tmp_path / "queue.pt"))
     assert flambeau.jit.load(str(tmp_path / "queue.pt"))(20) == passed_on(20)
+
+
+def test_texts_are_gone_over_letter_by_letter() -> None:
+    def program(s: str):
+        q = deque(["z"])
+        q.extend(s)
+        q += s
+        q.extendleft(s)
+        q.append(s)
+        return list(q)
+
+    for backend in ("native", "interpreter"):
+        function = flambeau.script(program, **({} if backend == "native" else {"backend": backend}))
+        assert function("abc") == program("abc")
+
+
+def test_queues_of_tensors_and_texts_are_known_by_what_is_put_in() -> None:
+    def tensors(x: flambeau.Tensor):
+        q = deque()
+        q.append(x)
+        q.append(x + 1)
+        return q.popleft(), len(q)
+
+    x = flambeau.ones(2)
+    first, count = flambeau.script(tensors)(x)
+    assert (first.tolist(), count) == ([1.0, 1.0], 1)

@@ -8,8 +8,9 @@ TITLE = "Containers as in Python"
 ORDER = 41
 
 ROWS = [
-    refused("defaultdict", "from collections import defaultdict\ndef f(x: List[str]):\n    d = defaultdict(int)\n    for w in x:\n        d[w] += 1\n    return d", "programs have no collections.defaultdict: write a dict: d[k] = d.get(k, 0) + 1, or d.setdefault(k, []).append(v)"),
-    refused("Counter", "from collections import Counter\ndef f(x: List[str]):\n    return Counter(x)", "programs have no collections.Counter: write a dict: counts[k] = counts.get(k, 0) + 1"),
+    accepted("defaultdict", "from collections import defaultdict\ndef f(x: List[str]):\n    d, places = defaultdict(int), defaultdict(list)\n    for i, w in enumerate(x):\n        d[w] += 1\n        places[w].append(i)\n    return dict(d), dict(places), d['absent']", "f(['a', 'b', 'a'])", "f(['c'])", torch=False),
+    accepted("Counter", "from collections import Counter\ndef f(x: List[str]):\n    c = Counter(x)\n    c.update('ab')\n    return c.most_common(2), c['absent'], dict(c)", "f(['a', 'b', 'a'])", torch=False),
+    refused("a defaultdict as a result", "from collections import defaultdict\ndef f(x: List[str]):\n    d = defaultdict(int)\n    for w in x:\n        d[w] += 1\n    return d", "a defaultdict stays in the function that makes it: return dict(...) of it, and make a defaultdict of that outside"),
     refused("itertools", "import itertools\ndef f(x: List[int]):\n    return list(itertools.chain(x, x))", "programs have no itertools.chain: write one loop after the other, or a + b of two lists"),
     accepted("itertools.product, combinations, permutations", "from itertools import combinations, permutations, product\ndef f(x: List[int], n: int):\n    a = [p * q for p, q in product(x, range(n))]\n    b = [(i, j) for i, j in combinations(range(n), 2)]\n    return a, b, list(permutations(x, 2)), list(product(x, repeat=2))", "f([1, 2], 3)", "f([5], 0)", torch=False),
     refused("combinations of so many", "import itertools\ndef f(x: List[int], k: int):\n    return list(itertools.combinations(x, k))", "itertools.combinations takes what it picks from, and how many, 2 or 3, written out, in programs: write loops within each other"),

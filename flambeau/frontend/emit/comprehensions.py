@@ -20,11 +20,12 @@ from flambeau.frontend.emit.implicit_conversions import convert, pack_list
 from flambeau.frontend.emit.loop_iterations import emit_for
 from flambeau.frontend.emit.schema_matching import call_operator
 from flambeau.frontend.emit.values.keyword_values import KeywordsValue
+from flambeau.frontend.emit.values.object_methods import has_method
 from flambeau.frontend.emit.values.simple_value import SimpleValue
 from flambeau.frontend.emit.values.sugared import Emitter, Given, Sugared
 from flambeau.frontend.trees.tree_views import Apply, DictComp, Expr, ListComp, ListLiteral, NoneLit, TupleLiteral
 from flambeau.ir.graph import Value
-from flambeau.schema.types import STRING, TENSOR, AnyType, DictType, ListType, Type, UnionType
+from flambeau.schema.types import STRING, TENSOR, AnyType, DictType, ListType, NamedType, Type, UnionType
 from flambeau.util.errors import CompileError
 from flambeau.util.source import SourceRange
 
@@ -188,6 +189,10 @@ def _copy_or_collect(e: Emitter, tree: Apply, arg: Expr, wanted: DictType | None
         flat = [part for both in zip(keys, values, strict=True) for part in both]
         return e.emit("prim::DictConstruct", flat, dict_type(e, tree.range, keys, values, wanted))
 
+    type_ = source.value.static_type if isinstance(source, SimpleValue) else None
+    if isinstance(type_, NamedType) and has_method(e, type_, "keys", arg.range):
+        return _of_object(e, arg.range, source, wanted)
+
     def pair(each: Sugared) -> tuple[Value, Value]:
         items = each.as_tuple(e, arg.range, 2)
         if len(items) != 2:
@@ -195,3 +200,15 @@ def _copy_or_collect(e: Emitter, tree: Apply, arg: Expr, wanted: DictType | None
         return items[0].as_value(e, arg.range), items[1].as_value(e, arg.range)
 
     return _collect_pairs(e, arg.range, source, wanted, pair)
+
+
+def _of_object(e: Emitter, where: SourceRange, source: Sugared, wanted: DictType | None) -> Value:
+    """A dict of what an object that has `keys()` gives for each of them."""
+
+    def pair(each: Sugared) -> tuple[Value, Value]:
+        key = each.as_value(e, where)
+        item = source.attribute(e, where, "__getitem__").call(e, where, [Given(key, where)], ())
+        return key, item.as_value(e, where)
+
+    keys = source.attribute(e, where, "keys").call(e, where, (), ())
+    return _collect_pairs(e, where, keys, wanted, pair)

@@ -20,7 +20,7 @@ from flambeau.frontend.emit.values.object_methods import has_method
 from flambeau.frontend.emit.values.simple_value import SimpleValue
 from flambeau.frontend.emit.values.sugared import Emitter, Given
 from flambeau.frontend.emit.with_statements import leave_contexts
-from flambeau.frontend.emit.wrong_results import about_result, refuse_queues
+from flambeau.frontend.emit.wrong_results import about_result, refuse_objects_of_library
 from flambeau.frontend.scopes.array_annotations import ARRAYS_NOT_HERE, VARIABLES, names_array
 from flambeau.frontend.scopes.type_annotations import type_of_tree
 from flambeau.frontend.trees.tree_views import (
@@ -133,7 +133,7 @@ def emit_return(e: Emitter, tree: Return) -> bool:
         e.insert("prim::ReturnStmt", (returned(e, tree.value),))
         return False
     value = e.value(tree.value, None if e.arrays and declared is not None and holds_tensors(declared) else declared)
-    refuse_queues(value.static_type, tree.value.range)
+    refuse_objects_of_library(value.static_type, tree.value.range)
     if e.arrays:
         e.flow.array_result = _with_result(e.flow.array_result, value.static_type, tree)
     if declared is not None:

@@ -64,6 +64,8 @@ class TypeVariables:
     """By the tree they are of, and their part in it."""
     open: dict[int, Type] = field(default_factory=dict)
     """Those that are not known yet, by identity."""
+    of_classes: set[int] = field(default_factory=set)
+    """Those that a class is chosen by, once they are known."""
     learned: dict[int, Type] = field(default_factory=dict)
     as_written: Callable[[Type], Type] | None = None
     """What the source of an inherited method means by a type."""
@@ -84,23 +86,29 @@ class TypeVariables:
     own_defaults: bool = False
     """Whether open types are taken for their defaults, as nothing else told what they are."""
 
-    def list_of(self, tree: Tree) -> ListType:
-        """The type of an empty list."""
-        return ListType(self._part(tree, "element", TensorType))
+    def list_of(self, tree: Tree, *, of_class: bool = False) -> ListType:
+        """The type of an empty list; `of_class`: what is emitted depends on it, whatever it turns out to be."""
+        return ListType(self._part(tree, "element", TensorType, of_class))
 
     def dict_of(self, tree: Tree) -> DictType:
         """The type of an empty dict."""
         return DictType(self._part(tree, "key", StringType), self._part(tree, "value", TensorType))
 
+    def dict_to(self, tree: Tree, value: Type) -> DictType:
+        """The type of an empty dict whose values are known, on which what is emitted depends."""
+        return DictType(self._part(tree, "key", StringType, True), value)
+
     def none_of(self, tree: Tree) -> Type:
         """The type of a variable that a None is assigned to."""
         return self._part(tree, "none", NoneType)
 
-    def _part(self, tree: Tree, role: str, default: type[Type]) -> Type:
+    def _part(self, tree: Tree, role: str, default: type[Type], of_class: bool = False) -> Type:
         key = (id(tree), role)
         if key not in self.created:
             self.created[key] = default()
             self.open[id(self.created[key])] = self.created[key]
+            if of_class:
+                self.of_classes.add(id(self.created[key]))
         return self.resolved(self.created[key])
 
     def resolved(self, type_: Type) -> Type:
@@ -164,6 +172,8 @@ class TypeVariables:
             self._hand_over(other, owner)
             owner.learn(mine, other)
         elif _agrees(mine, other) and self.owner(other) is None:
+            if id(mine) in owner.of_classes:
+                owner.learn(mine, other)
             del owner.open[id(mine)]  # it is what it was taken for
             return True
         return False

@@ -8,7 +8,8 @@ from __future__ import annotations
 
 from typing import Final
 
-from flambeau.frontend.library import queues
+from flambeau.frontend.library import mappings, queues
+from flambeau.frontend.library.mappings import is_mapping
 from flambeau.frontend.library.queues import item_of
 from flambeau.frontend.trees.tree_base import Tree
 from flambeau.frontend.trees.tree_views import Apply, Select
@@ -23,22 +24,27 @@ _QUOTIENT: Final = instead(
     ". `{text}` is a float, as in Python: write {code}", "n // 2", of="int(n / 2)", given="n: int", shown="{whole}"
 )
 _IN_PLACE: Final = ". `{call}()` works in place and gives None: return what it changed in a line of its own"
-QUEUE: Final = "a deque stays in the function that makes it: return list(...) of it, and make a deque of that outside"
+STAYS: Final = (
+    "a {kind} stays in the function that makes it: return {copy}(...) of it, and make a {kind} of that outside"
+)
 _MAY_BE_NONE: Final = ". It may be None: write `assert {name} is not None` before, or say what is to come back then"
 
 
-def _is_queue(type_: Type) -> bool:
+def _kind_that_stays(type_: Type) -> str:
+    """The name of a class of the library that stays in programs, and of which callers get a copy; else nothing."""
     python = getattr(type_.definition, "python", None) if isinstance(type_, NamedType) else None
-    return python is not None and item_of(python) is not None
+    return "" if python is None or not (item_of(python) is not None or is_mapping(python)) else python.__name__
 
 
-def refuse_queues(type_: Type, where: SourceRange) -> None:
-    """Raise CompileError for a result that is a queue, or holds one: callers would get another class than Python's.
+def refuse_objects_of_library(type_: Type, where: SourceRange) -> None:
+    """Raise CompileError for a result that is a queue or a defaultdict, or holds one: callers would get another class
+    than Python's.
 
-    A queue's own methods may give queues.
+    The methods of such classes may give some.
     """
-    if any(map(_is_queue, type_.walk())) and where.source.filename != queues.__file__:
-        raise CompileError(QUEUE, where)
+    kind = next(filter(None, map(_kind_that_stays, type_.walk())), "")
+    if kind and where.source.filename not in (queues.__file__, mappings.__file__):
+        raise CompileError(STAYS.format(kind=kind, copy="list" if kind == "deque" else "dict"), where)
 
 
 def about_result(value: Value, tree: Tree, declared: Type) -> str:

@@ -266,3 +266,12 @@ def fill_diagonal(a: Any, val: Any) -> None:
 def copyto(dst: Any, src: Any) -> None:
     """Elements written over those of another array."""
     dst[...] = src
+
+
+def block(arrays: Any) -> Any:
+    """Arrays side by side, and of lists of them below each other."""
+    if isinstance(arrays[0], list):
+        rows = [np.concatenate([np.asarray(a) for a in row], axis=-1) for row in arrays]
+        return np.concatenate([np.atleast_2d(row) for row in rows], axis=-2)
+    else:
+        return np.concatenate([np.asarray(a) for a in arrays], axis=-1)

@@ -6,6 +6,7 @@ from typing import Any
 
 import numpy as np
 
+from flambeau.frontend.library.distinct_lines import unique_lines
 from flambeau.frontend.library.static import Static
 
 
@@ -148,22 +149,29 @@ def check_places(kth: Any, size: int) -> None:
             raise ValueError(f"kth(={index}) out of bounds ({size})")
 
 
-def unique(ar: Any) -> Any:
+def unique(ar: Any, axis: Static = None) -> Any:
     """The distinct elements in order; nans are one."""
-    x = np.sort(ar.reshape(-1))
-    out = np.empty_like(x)
-    count = 0
-    for i in range(len(x)):
-        if i == 0 or (x[i] != x[i - 1] and not (x[i] != x[i] and x[i - 1] != x[i - 1])):
-            out[count] = x[i]
-            count += 1
-    return out[:count].copy()
+    if axis is not None:
+        return unique_lines(ar, axis)[0]
+    else:
+        x = np.sort(ar.reshape(-1))
+        out = np.empty_like(x)
+        count = 0
+        for i in range(len(x)):
+            if i == 0 or (x[i] != x[i - 1] and not (x[i] != x[i] and x[i - 1] != x[i - 1])):
+                out[count] = x[i]
+                count += 1
+        return out[:count].copy()
 
 
-def unique_counts(ar: Any) -> Any:
+def unique_counts(ar: Any, axis: Static = None) -> Any:
     """The distinct elements in order, and how often each is there."""
-    values = unique(ar)
-    return values, counts_of(np.sort(ar.reshape(-1)), len(values))
+    if axis is not None:
+        parts = unique_lines(ar, axis)
+        return parts[0], parts[3]
+    else:
+        values = unique(ar)
+        return values, counts_of(np.sort(ar.reshape(-1)), len(values))
 
 
 def counts_of(x: Any, count: int) -> Any:
@@ -177,54 +185,78 @@ def counts_of(x: Any, count: int) -> Any:
     return counts
 
 
-def unique_inverse(ar: Any) -> Any:
+def unique_inverse(ar: Any, axis: Static = None) -> Any:
     """The distinct elements in order, and for each element its position among them."""
-    flat = ar.reshape(-1)
-    order = np.argsort(flat)
-    x = flat[order]
-    positions = np.zeros(len(x), dtype=np.int64)
-    at = -1
-    for i in range(len(x)):
-        if i == 0 or (x[i] != x[i - 1] and not (x[i] != x[i] and x[i - 1] != x[i - 1])):
-            at += 1
-        positions[order[i]] = at
-    return unique(ar), positions.reshape(ar.shape)
+    if axis is not None:
+        parts = unique_lines(ar, axis)
+        return parts[0], parts[2]
+    else:
+        flat = ar.reshape(-1)
+        order = np.argsort(flat)
+        x = flat[order]
+        positions = np.zeros(len(x), dtype=np.int64)
+        at = -1
+        for i in range(len(x)):
+            if i == 0 or (x[i] != x[i - 1] and not (x[i] != x[i] and x[i - 1] != x[i - 1])):
+                at += 1
+            positions[order[i]] = at
+        return unique(ar), positions.reshape(ar.shape)
 
 
-def unique_index(ar: Any) -> Any:
+def unique_index(ar: Any, axis: Static = None) -> Any:
     """The distinct elements in order, and where each is first."""
-    flat = ar.reshape(-1)
-    order = np.argsort(flat)
-    x = flat[order]
-    values = unique(ar)
-    firsts = np.zeros(len(values), dtype=np.int64)
-    at = -1
-    for i in range(len(x)):
-        if i == 0 or (x[i] != x[i - 1] and not (x[i] != x[i] and x[i - 1] != x[i - 1])):
-            at += 1
-            firsts[at] = order[i]
-    return values, firsts
+    if axis is not None:
+        parts = unique_lines(ar, axis)
+        return parts[0], parts[1]
+    else:
+        flat = ar.reshape(-1)
+        order = np.argsort(flat)
+        x = flat[order]
+        values = unique(ar)
+        firsts = np.zeros(len(values), dtype=np.int64)
+        at = -1
+        for i in range(len(x)):
+            if i == 0 or (x[i] != x[i - 1] and not (x[i] != x[i] and x[i - 1] != x[i - 1])):
+                at += 1
+                firsts[at] = order[i]
+        return values, firsts
 
 
-def unique_index_inverse(ar: Any) -> Any:
+def unique_index_inverse(ar: Any, axis: Static = None) -> Any:
     """The distinct elements in order, where each is first, and for each element its position among them."""
-    values, firsts = unique_index(ar)
-    return values, firsts, unique_inverse(ar)[1]
+    if axis is not None:
+        parts = unique_lines(ar, axis)
+        return parts[0], parts[1], parts[2]
+    else:
+        values, firsts = unique_index(ar)
+        return values, firsts, unique_inverse(ar)[1]
 
 
-def unique_index_counts(ar: Any) -> Any:
+def unique_index_counts(ar: Any, axis: Static = None) -> Any:
     """The distinct elements in order, where each is first, and how often it is there."""
-    values, firsts = unique_index(ar)
-    return values, firsts, unique_counts(ar)[1]
+    if axis is not None:
+        parts = unique_lines(ar, axis)
+        return parts[0], parts[1], parts[3]
+    else:
+        values, firsts = unique_index(ar)
+        return values, firsts, unique_counts(ar)[1]
 
 
-def unique_inverse_counts(ar: Any) -> Any:
+def unique_inverse_counts(ar: Any, axis: Static = None) -> Any:
     """The distinct elements in order, for each element its position among them, and how often each is there."""
-    values, inverse = unique_inverse(ar)
-    return values, inverse, unique_counts(ar)[1]
+    if axis is not None:
+        parts = unique_lines(ar, axis)
+        return parts[0], parts[2], parts[3]
+    else:
+        values, inverse = unique_inverse(ar)
+        return values, inverse, unique_counts(ar)[1]
 
 
-def unique_all(ar: Any) -> Any:
+def unique_all(ar: Any, axis: Static = None) -> Any:
     """The distinct elements in order, where each is first, for each element its place, and how often each is there."""
-    values, firsts = unique_index(ar)
-    return values, firsts, unique_inverse(ar)[1], unique_counts(ar)[1]
+    if axis is not None:
+        parts = unique_lines(ar, axis)
+        return parts[0], parts[1], parts[2], parts[3]
+    else:
+        values, firsts = unique_index(ar)
+        return values, firsts, unique_inverse(ar)[1], unique_counts(ar)[1]

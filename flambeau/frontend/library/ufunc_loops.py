@@ -37,3 +37,41 @@ def accumulated(function: Any, a: Any, axis: Static = 0) -> Any:
     for i in range(len(lines)):
         totals[i] = lines[i] if i == 0 else function(totals[i - 1], lines[i])
     return np.moveaxis(totals, 0, axis)
+
+
+def reduced_parts(function: Any, array: Any, indices: Any, axis: Static = 0) -> Any:
+    """The folds of the parts of an array along an axis that begin at indices, each up to the next: one line where the
+    next is not behind it. Raises IndexError for an index that is not there.
+    """
+    lines = np.moveaxis(array, axis, 0)
+    begins = np.asarray(indices)
+    totals = np.zeros((len(begins), *lines.shape[1:]), dtype=array.dtype)
+    for k in range(len(begins)):
+        begin, end = part(begins, k, len(lines))
+        totals[k] = lines[begin]
+        for i in range(begin + 1, end):
+            totals[k] = function(totals[k], lines[i])
+    return np.moveaxis(totals, 0, axis)
+
+
+def summed_parts(function: Any, array: Any, indices: Any, axis: Static = 0) -> Any:
+    """The sums of parts, whose elements are added as `np.sum` adds them."""
+    if array.ndim == 1:
+        begins = np.asarray(indices)
+        totals = np.zeros(len(begins), dtype=array.dtype)
+        for k in range(len(begins)):
+            begin, end = part(begins, k, len(array))
+            totals[k] = array[begin]
+            if end > begin + 1:
+                totals[k] += array[begin + 1 : end].sum()
+        return totals
+    else:
+        return reduced_parts(function, array, indices, axis)
+
+
+def part(begins: Any, k: int, size: int) -> Any:
+    """Where a part begins and ends. Raises IndexError for one that is not there."""
+    begin = int(begins[k])
+    if begin < 0 or begin >= size:
+        raise IndexError(f"index {begin} out-of-bounds in reduceat [0, {size})")
+    return begin, int(begins[k + 1]) if k + 1 < len(begins) else size

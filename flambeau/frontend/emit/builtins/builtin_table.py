@@ -6,7 +6,7 @@ import cmath
 import functools
 import math
 import warnings
-from collections import OrderedDict, deque
+from collections import Counter, OrderedDict, defaultdict, deque
 from typing import Any, Final
 
 import numpy as np
@@ -21,6 +21,7 @@ from flambeau.frontend.emit.builtins.decorators import DECORATORS
 from flambeau.frontend.emit.builtins.functional_forms import FUNCTIONAL_FORMS
 from flambeau.frontend.emit.builtins.lazy_search import ALL_FORM, ANY_FORM
 from flambeau.frontend.emit.builtins.limits_of_dtypes import LimitsClass
+from flambeau.frontend.emit.builtins.mapping_classes import COUNTER, DEFAULTDICT
 from flambeau.frontend.emit.builtins.operator_functions import OPERATOR_FUNCTIONS
 from flambeau.frontend.emit.builtins.printing import PrintFunction
 from flambeau.frontend.emit.builtins.queue_classes import DEQUE
@@ -191,6 +192,8 @@ BUILTINS: Final[dict[Any, Sugared]] = {
     **NOT_IN_PROGRAMS,
     **COMBINATORICS,
     deque: DEQUE,
+    defaultdict: DEFAULTDICT,
+    Counter: COUNTER,
     cmath.polar: OperatorValue("python::polar"),
     cmath.rect: OperatorValue("python::rect"),
     **OPERATOR_FUNCTIONS,

@@ -22,6 +22,8 @@ from flambeau.frontend.emit.values.sugared import Builtin, Emitter, Sugared
 from flambeau.frontend.library import (
     array_functions,
     bisection,
+    bits,
+    distinct_lines,
     heaps,
     numbers,
     order_statistics,
@@ -32,6 +34,7 @@ from flambeau.frontend.library import (
     samples,
     signals,
     ufunc_loops,
+    vectorized,
     without_nans,
 )
 from flambeau.frontend.trees.tree_views import Apply, Def, Expr, FalseLit, TrueLit, Var
@@ -54,7 +57,7 @@ _OF_ARRAYS: Final = (
         "append", "insert", "delete", "isin", "array_equal", "allclose", "digitize", "sinc", "heaviside", "polyval",
         "union1d", "intersect1d", "setdiff1d", "average", "fill_diagonal", "copyto",
         "atleast_1d", "atleast_2d", "atleast_3d", "ediff1d", "compress", "extract", "vdot", "fix", "putmask",
-        "trim_zeros", "modf", "diagflat",
+        "trim_zeros", "modf", "diagflat", "block",
     )),
     (without_nans, ("nansum", "nanmean", "nanmax", "nanmin", "nanstd", "nanvar", "nanprod", "nanmedian", "nancumsum",
         "nanargmax", "nanargmin", "nancumprod", "nanquantile", "nanpercentile")),
@@ -68,12 +71,14 @@ _OF_ARRAYS: Final = (
         "choose",
     )),
     (signals, ("unwrap",)),
+    (bits, ("packbits", "unpackbits")),
 )  # fmt: skip
 _OF_NUMBERS: Final = (
     (np, ranges, ("logspace", "geomspace", "tri", "tril_indices", "triu_indices", "diag_indices")),
     (np, signals, ("hanning", "hamming", "blackman", "bartlett")),
     (np.fft, signals, ("fftfreq", "rfftfreq")),
     (np, places, ("indices", "unravel_index", "ravel_multi_index")),
+    (np, vectorized, ("fromfunction",)),
 )
 """Functions that make arrays of numbers."""
 LIBRARY: Final[dict[Any, types.FunctionType]] = {
@@ -89,8 +94,8 @@ ARRAY_MAKERS: Final[dict[Any, types.FunctionType]] = {
 }
 """What stands for those that make arrays, where a program has arrays."""
 _ROOMS: Final = (
-    array_functions, heaps, bisection, numbers, order_statistics, parts, places, polynomials, ranges, samples, signals,
-    ufunc_loops, without_nans,
+    array_functions, heaps, bisection, bits, distinct_lines, numbers, order_statistics, parts, places, polynomials,
+    ranges, samples, signals, ufunc_loops, vectorized, without_nans,
 )  # fmt: skip
 _OWN: Final = frozenset(
     value for ours in _ROOMS for value in vars(ours).values() if isinstance(value, types.FunctionType)

@@ -26,7 +26,7 @@ def _emit_deque(e: Emitter, tree: Apply, hint: Type | None) -> Sugared:
     source, limit = _arguments(tree)
     where, declared = tree.callee.range, _declared(hint)
     if source is None or (isinstance(source, ListLiteral) and not source.items):
-        value = e.emit("prim::ListConstruct", (), declared or e.type_variables.list_of(tree))
+        value = e.emit("prim::ListConstruct", (), declared or e.type_variables.list_of(tree, of_class=True))
         if e.type_variables.ids([value.static_type]):
             return SimpleValue(value)
     else:

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import collections
 import copy
 import heapq
 import itertools
@@ -17,19 +16,10 @@ from flambeau.schema.types import Type
 from flambeau.util.errors import CompileError
 from flambeau.util.instead import instead
 
-A_DICT = instead(
-    "a dict: {code}, or ", "d[k] = d.get(k, 0) + 1", given="d: dict[str, int], k: str", gives="d"
-) + instead("{code}", "d.setdefault(k, []).append(v)", given="d: dict[str, list[int]], k: str, v: int", gives="d")
 OF_THE_PACKAGE = "flambeau.rand, flambeau.randn or flambeau.randint, which draw from this package's generator"
 A_CLOCK = "the call outside of the program; fn.profile(*args) measures what is inside"
 
 INSTEAD: Final[dict[str, tuple[ModuleType, dict[str, str]]]] = {
-    "collections": (collections, {
-        "defaultdict": A_DICT, "Counter": instead(
-            "a dict: {code}", "counts[k] = counts.get(k, 0) + 1", given="counts: dict[str, int], k: str",
-            gives="counts",
-        ),
-    }),
     "copy": (copy, {
         "copy": instead("{code} of a list or dict, ", "x.copy()", of="copy.copy(x)", given="x: list[int]")
         + instead("{code} of a tensor", "x.clone()", of="copy.copy(x)", given="x: Tensor"),

@@ -16,6 +16,7 @@ from flambeau.frontend.emit.numpy.array_promotion import as_number, dtype_and_ra
 from flambeau.frontend.emit.numpy.dtype_names import dtype_named, with_dtype
 from flambeau.frontend.emit.numpy.element_arithmetic import filling
 from flambeau.frontend.emit.numpy.folds import fold, scan, spread
+from flambeau.frontend.emit.numpy.memory_layout import ArrayFlags, strides_of
 from flambeau.frontend.emit.numpy.method_calls import Call, Method, constant_int, constant_text
 from flambeau.frontend.emit.numpy.spectra import ORDERING, ordered
 from flambeau.frontend.emit.schema_matching import call_operator
@@ -493,6 +494,10 @@ def array_attribute(
         return wrap(e.constant(dtype_and_rank(array, where)[0].code, INT))
     if name in ("real", "imag"):
         return wrap(part_of(e, where, array, name))
+    if name == "strides":
+        return wrap(strides_of(e, where, array))
+    if name == "flags":
+        return ArrayFlags(wrap, array)
     if name in ("itemsize", "nbytes"):
         return None
     if hasattr(np.ndarray, name) and not name.startswith("__"):

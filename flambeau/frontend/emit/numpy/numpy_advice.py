@@ -58,19 +58,6 @@ MEANS_THE_SAME: Final = {
 """By a function of NumPy without a form in programs: what to write."""
 
 
-_OF_ARRAYS: Final = {
-    "np.block": (
-        "np.vstack((np.hstack((x, x)), np.hstack((x, x))))", "np.block([[x, x], [x, x]])",
-        "np.vstack((np.hstack((a, b)), np.hstack((c, d))))", "",
-    ),
-}  # fmt: skip
-"""Functions whose arrays programs make otherwise, with what statements leave."""
-FOR_ARRAYS: Final = {
-    name: instead("{code}", code, of=of, given="x: np.ndarray", shown=shown, gives=gives)
-    for name, (code, of, shown, gives) in _OF_ARRAYS.items()
-}
-
-
 def name_of(function: Any, module: str) -> str:
     """A function of NumPy by the name that users call it by: `np.linalg.cross`."""
     parts = module.split(".")
@@ -78,8 +65,6 @@ def name_of(function: Any, module: str) -> str:
     return f"{room}.{getattr(function, '__name__', '')}"
 
 
-def advice_on(name: str, *, arrays: bool = False) -> str:
-    """What to write in the place of a function of NumPy, in a program of arrays or of tensors."""
-    if arrays and name in FOR_ARRAYS:
-        return FOR_ARRAYS[name]
+def advice_on(name: str) -> str:
+    """What to write in the place of a function of NumPy."""
     return MEANS_THE_SAME.get(name, OUTSIDE)

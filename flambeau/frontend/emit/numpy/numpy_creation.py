@@ -205,10 +205,11 @@ def _full(e: Emitter, where: SourceRange, bound: Bound, dtype: Value | None) -> 
 
 def _usual(where: SourceRange, type_: Type, dtype: Value | None) -> DType | None:
     """The dtype of an array of such numbers. Raises CompileError where it depends on the way which numbers they are."""
-    kinds = kinds_of(type_)
+    own = _DTYPES.get(type(element_of(type_, None)))
+    kinds = dict.fromkeys(kind or own for kind in kinds_of(type_))
     if dtype is None and (len(kinds) > 1 or isinstance(type_, UnionType | NumberType)):
         raise CompileError(MIXED, where)
-    return kinds[0] or _DTYPES.get(type(element_of(type_, None)))
+    return next(iter(kinds))
 
 
 def _eye(e: Emitter, where: SourceRange, bound: Bound, dtype: Value | None) -> Value:

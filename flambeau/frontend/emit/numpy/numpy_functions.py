@@ -30,6 +30,7 @@ from flambeau.frontend.emit.numpy.random_functions import RANDOM_FUNCTIONS
 from flambeau.frontend.emit.numpy.reversed_views import FLIPS, flipped_view
 from flambeau.frontend.emit.numpy.ufunc_at import SIGNS, UfuncAt
 from flambeau.frontend.emit.numpy.ufunc_folds import UfuncFold, has_fold
+from flambeau.frontend.emit.numpy.vectorized_functions import vectorized_function
 from flambeau.frontend.emit.schema_matching import call_operator
 from flambeau.frontend.emit.values.simple_value import SimpleValue
 from flambeau.frontend.emit.values.sugared import Emitter, FormValue, Given, Sugared
@@ -199,6 +200,9 @@ def numpy_function(value: Any) -> Sugared | None:
         return None
     if operator is not None:
         return NumpyFunction(value.__name__, operator)
+    vectorized = vectorized_function(value)
+    if vectorized is not None:
+        return vectorized
     in_language = array_library_function(value)
     if in_language is not None:
         full_name = name_of(value, value.__module__)
@@ -225,7 +229,6 @@ def _refused(name: str, full_name: str) -> FormValue:
     """A function that programs have not: a call says what to write, with arrays or with tensors."""
 
     def emit(e: Emitter, tree: Apply, hint: Type | None) -> Sugared:
-        advice = advice_on(full_name, arrays=e.arrays)
-        raise CompileError(NOT_HERE.format(name=full_name, instead=advice), tree.callee.range)
+        raise CompileError(NOT_HERE.format(name=full_name, instead=advice_on(full_name)), tree.callee.range)
 
     return FormValue(name, emit)

@@ -1,4 +1,4 @@
-"""`np.add.reduce(x)`, `np.maximum.accumulate(x)`, `np.multiply.outer(x, y)`: folds of a function of two.
+"""Folds of a function of two: `np.add.reduce(x)`, `np.maximum.accumulate(x)`, `np.add.reduceat(x, i)`, `outer`.
 
 They go along the first axis unless another one is named.
 
@@ -42,7 +42,7 @@ FORMS: Final = "np.{name}.{method} takes {arguments} here"
 
 def has_fold(name: str, method: str) -> bool:
     """Whether a function has a method in programs."""
-    if method == "outer":
+    if method in ("outer", "reduceat"):
         function = getattr(np, name, None)
         return isinstance(function, np.ufunc) and (function.nin, function.nout) == (2, 1)
     return name in {"reduce": REDUCED, "accumulate": ACCUMULATED}.get(method, ()) or (
@@ -68,6 +68,14 @@ class UfuncFold(Sugared):
         """The fold of an array, or each element by each of two. Raises CompileError for anything else."""
         if self.method == "outer":
             return SimpleValue(self._each_by_each(e, where, args, keywords))
+        if self.method == "reduceat":
+            return self._by_parts(e, where, args, keywords)
+        return self._whole(e, where, args, keywords)
+
+    def _whole(
+        self, e: Emitter, where: SourceRange, args: Sequence[Given], keywords: Sequence[Given]
+    ) -> Sugared:
+        """`reduce` or `accumulate` along an axis."""
         names = [k.name for k in keywords]
         is_known = set(names) <= {"axis", "keepdims"} and (self.method == "reduce" or "keepdims" not in names)
         if not args or len(args) > 2 or not is_array(args[0].value) or not is_known:
@@ -84,9 +92,7 @@ class UfuncFold(Sugared):
             return SimpleValue(unpack_tuple(e, pair)[0])
         return SimpleValue(as_number(e, self.function(e, where, name, args[:1], keywords)))
 
-    def _by_loop(
-        self, e: Emitter, where: SourceRange, args: Sequence[Given], keywords: Sequence[Given]
-    ) -> Sugared:
+    def _by_loop(self, e: Emitter, where: SourceRange, args: Sequence[Given], keywords: Sequence[Given]) -> Sugared:
         """The fold as a loop that calls the function."""
         function = Argument(e.wrap(getattr(np, self.name), where), where)
         identity = [Argument(LiteralValue(LOOPED[self.name]), where)] if self.method == "reduce" else []
@@ -95,9 +101,17 @@ class UfuncFold(Sugared):
         python = vars(ufunc_loops)["reduced" if self.method == "reduce" else "accumulated"]
         return call_library(e, where, python, [function, *identity, *values], named)
 
-    def _each_by_each(
-        self, e: Emitter, where: SourceRange, args: Sequence[Given], keywords: Sequence[Given]
-    ) -> Value:
+    def _by_parts(self, e: Emitter, where: SourceRange, args: Sequence[Given], keywords: Sequence[Given]) -> Sugared:
+        """The folds of parts as a loop that calls the function."""
+        named = {k.name: Argument(SimpleValue(k.value), k.where) for k in keywords}
+        if not args or not is_array(args[0].value) or not set(named) <= {"indices", "axis"}:
+            self._refuse(where, "an array, the indices where parts begin, and an axis")
+        function = Argument(e.wrap(getattr(np, self.name), where), where)
+        values = [Argument(SimpleValue(a.value), a.where) for a in args]
+        python = vars(ufunc_loops)["summed_parts" if self.name == "add" else "reduced_parts"]
+        return call_library(e, where, python, [function, *values], named)
+
+    def _each_by_each(self, e: Emitter, where: SourceRange, args: Sequence[Given], keywords: Sequence[Given]) -> Value:
         if len(args) != 2 or keywords or not all(is_array(a.value) for a in args):
             self._refuse(where, "two arrays")
         left, right = args

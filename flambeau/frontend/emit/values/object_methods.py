@@ -4,8 +4,9 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 
-from flambeau.frontend.emit.schema_matching import Mismatch, call_method, match_schema
+from flambeau.frontend.emit.schema_matching import Mismatch, call_method, call_operator, match_schema
 from flambeau.frontend.emit.values.sugared import Emitter, Given
+from flambeau.frontend.library import mappings, queues
 from flambeau.frontend.scopes.name_resolution import ObjectResolver
 from flambeau.ir.graph import Value
 from flambeau.program.classes import ClassDefinition, Property
@@ -14,6 +15,7 @@ from flambeau.schema.function import FunctionSchema
 from flambeau.schema.subtype import is_subtype
 from flambeau.schema.types import (
     BOOL,
+    STRING,
     ComplexType,
     DictType,
     ListType,
@@ -22,8 +24,10 @@ from flambeau.schema.types import (
     Type,
 )
 from flambeau.util.errors import CompileError
+from flambeau.util.record import replace
 from flambeau.util.source import SourceRange
 
+_OF_LIBRARY = (mappings.__name__, queues.__name__)
 UNHASHABLE = "unhashable type: '{type}' has no __hash__ of its own. Write one, of what makes two objects equal"
 NOT_SORTABLE = (
     "Only values that have an order can be sorted: numbers, texts, tensors of one element, objects with __lt__, and "
@@ -41,6 +45,25 @@ def find_method(e: Emitter, type_: NamedType, name: str, where: SourceRange) -> 
     if method is None and isinstance(e.scope.resolver, ObjectResolver):
         method = e.scope.resolver.compile_method(type_, name, where)
     return method
+
+
+def as_items(
+    e: Emitter, where: SourceRange, owner: Type, method: Function | FunctionSchema, args: Sequence[Given]
+) -> Sequence[Given]:
+    """The arguments of a method; a text as the list of its letters where a class of Python's library takes what it goes
+    over: `counter.update("abc")`.
+    """
+    python = getattr(owner.definition, "python", None) if isinstance(owner, NamedType) else None
+    if getattr(python, "__module__", "") not in _OF_LIBRARY:
+        return args
+    schema = method if isinstance(method, FunctionSchema) else method.schema
+    wanted = [parameter.type for parameter in schema.arguments[1:]]
+    return [
+        replace(argument, value=call_operator(e, where, "aten::list", [argument.value]))
+        if isinstance(type_, ListType) and argument.value.static_type == STRING
+        else argument
+        for argument, type_ in zip(args, wanted, strict=False)
+    ] + list(args[len(wanted) :])
 
 
 def find_property(e: Emitter, type_: NamedType, name: str, where: SourceRange) -> Property | None:

@@ -13,6 +13,7 @@ from flambeau.frontend.emit.values import set_values as sets
 from flambeau.frontend.emit.values.attribute_advice import advice, advice_on_assigning
 from flambeau.frontend.emit.values.module_containers import module_count, module_keys
 from flambeau.frontend.emit.values.object_methods import (
+    as_items,
     find_property,
     fitting,
     has_method,
@@ -226,6 +227,7 @@ class MethodValue(Sugared):
         name, function = self.name, self.function
         if self.others:
             name, function = fitting(e, where, self.owner, (name, function), self.others, args, keywords)
+        args = as_items(e, where, self.owner.static_type, function, args)
         return SimpleValue(call_method(e, where, function, name, self.owner, args, keywords))
 
 
