@@ -29,6 +29,7 @@ from flambeau.jit.array_results import as_arrays
 from flambeau.jit.compiling import compiling, tidy
 from flambeau.jit.function import ScriptFunction
 from flambeau.program.function import Function
+from flambeau.program.named_tuples import register_class
 from flambeau.schema.array_type import array_of, holds_arrays, scalar_of
 from flambeau.schema.dtype import from_numpy_dtype
 from flambeau.schema.subtype import unify
@@ -47,6 +48,7 @@ from flambeau.specialise.cache import SpecialisationCache
 from flambeau.tensor.observer import thread, watchers
 from flambeau.tensor.tensor import Tensor
 from flambeau.util.errors import CompileError
+from flambeau.util.names import qualified_name
 from flambeau.util.native_type import let_instances_be_native
 
 Pattern = tuple[Any, ...]
@@ -312,7 +314,7 @@ def _pattern_of(value: Any) -> Any:
     if isinstance(value, dict):
         return dict, frozenset((type(k), _pattern_of(v)) for k, v in value.items())
     if isinstance(value, tuple):
-        return tuple, tuple(map(_pattern_of, value))
+        return type(value), tuple(map(_pattern_of, value))
     return type(value)
 
 
@@ -328,9 +330,9 @@ def _type_of(pattern: Any) -> Type | None:
 
 def _container_type(kind: type, inner: Any) -> Type | None:
     """That of a tuple, a list or a dict, by what is known of what is in it."""
-    if kind is tuple:
+    if issubclass(kind, tuple):
         types = [_type_of(item) for item in inner]
-        return None if None in types else TupleType(tuple([t for t in types if t is not None]))
+        return None if None in types else _tuple_type(kind, tuple([t for t in types if t is not None]))
     if kind is list:
         element = _common(inner)
         return None if element is None else ListType(element)
@@ -338,6 +340,17 @@ def _container_type(kind: type, inner: Any) -> Type | None:
     key = {k for k, _ in inner}
     known = _KEYS.get(key.pop()) if len(key) == 1 else None
     return None if element is None or known is None else DictType(known, element)
+
+
+def _tuple_type(cls: type, types: tuple[Type, ...]) -> TupleType:
+    """The type of tuples of a class, whose fields have names where the class says some."""
+    fields: tuple[str, ...] = getattr(cls, "_fields", ())
+    if not fields:
+        return TupleType(types)
+    defaults = tuple(getattr(cls, "_field_defaults", {}).items())
+    type_ = TupleType(types, qualified_name(cls), fields, defaults)
+    register_class(type_, cls)
+    return type_
 
 
 def _common(patterns: Collection[Any]) -> Type | None:

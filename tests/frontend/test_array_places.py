@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 from collections.abc import Callable
-from typing import NamedTuple
 
 import numpy as np
 import pytest
@@ -51,18 +50,12 @@ class Said:
         self.x = x
 
 
-class Pair(NamedTuple):
-    a: np.ndarray
-    b: int
-
-
 @pytest.mark.parametrize(
     ("make", "place"),
     [
         (lambda: flambeau.script(Layer()), "methods"), (lambda: flambeau.script(Held()), "attributes"),
         (lambda: flambeau.script(Boxed), "methods"),
         (lambda: flambeau.jit.CompilationUnit("def f(x: np.ndarray):\n    return x\n").f, "texts of CompilationUnit"),
-        (lambda: flambeau.script(_of_pair), "attributes"),
         (lambda: flambeau.script(_variable), "variables of a program"),
     ],
 )  # fmt: skip
@@ -75,10 +68,6 @@ def test_c07_other_places_are_refused(make: Callable[[], object], place: str) ->
 
 def test_c07_what_to_write_instead_compiles() -> None:
     assert flambeau.script(Instead())(flambeau.ones(2)).tolist() == [2.0, 2.0]
-
-
-def _of_pair(p: Pair):
-    return p.a
 
 
 def _variable(x: Tensor):

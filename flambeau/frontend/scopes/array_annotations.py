@@ -6,9 +6,11 @@ class Net(nn.Module):
 
 from __future__ import annotations
 
+import functools
 import re
+import sys
 import typing
-from collections.abc import Callable
+from collections.abc import Callable, Mapping
 from typing import Any, Final, ForwardRef
 
 from flambeau.frontend.scopes.name_resolution import Resolver
@@ -42,14 +44,31 @@ def names_array(tree: Expr, resolver: Resolver) -> bool:
             inner = items[0].items if len(items) == 1 and isinstance(items[0], TupleLiteral) else items
             return names_array(tree.value, resolver) or any(names_array(i, resolver) for i in inner)
         case Var() | Select():
-            return is_array(python_value(tree, resolver))
+            value = python_value(tree, resolver)
+            return is_array(value) or has_array_fields(value)
     return False
+
+
+def has_array_fields(value: Any) -> bool:
+    """Whether it is a class of named tuples with a field that is annotated as an array, or as such a tuple."""
+    if not isinstance(value, type) or not issubclass(value, tuple) or not hasattr(value, "_fields"):
+        return False
+    names = vars(sys.modules[value.__module__]) if value.__module__ in sys.modules else {}
+    return any(_is_array_field(a, names) for a in getattr(value, "__annotations__", {}).values())
+
+
+def _is_array_field(annotation: Any, names: Mapping[str, Any]) -> bool:
+    if isinstance(annotation, str | ForwardRef):
+        text = annotation if isinstance(annotation, str) else annotation.__forward_arg__
+        first, *rest = text.partition("[")[0].strip().split(".")
+        annotation = functools.reduce(lambda value, name: getattr(value, name, None), rest, names.get(first))
+    return is_array(annotation) or has_array_fields(annotation)
 
 
 def may_name_arrays(annotation: Any, resolve: Callable[[str], Any]) -> bool:
     """Whether an annotation may be of arrays, as its text tells, and what its names stand for."""
     text = str(annotation)
-    if "ndarray" in text or "NDArray" in text:
+    if "ndarray" in text or "NDArray" in text or has_array_fields(annotation):
         return True
     return isinstance(annotation, str) and any(is_array_annotation(resolve(n), None) for n in _NAME.findall(text))
 
@@ -62,7 +81,8 @@ def is_array_annotation(annotation: Any, resolver: Resolver | None) -> bool:
             return False
         where = SourceRange.at("<annotation>", 1, 0)
         return names_array(parse_annotation(text, StringLiteral(where, text)), resolver)
-    return is_array(annotation) or any(is_array_annotation(part, resolver) for part in typing.get_args(annotation))
+    whole = is_array(annotation) or has_array_fields(annotation)
+    return whole or any(is_array_annotation(part, resolver) for part in typing.get_args(annotation))
 
 
 def refuse_arrays(tree: Def, resolver: Resolver, where: str) -> None:

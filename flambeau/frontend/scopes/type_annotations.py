@@ -19,7 +19,6 @@ import numpy.typing as npt
 
 from flambeau.frontend.emit.values.named_tuple_types import named_tuple_type
 from flambeau.frontend.library.queues import queue_class
-from flambeau.frontend.scopes.array_annotations import refuse_array_attribute
 from flambeau.frontend.scopes.name_resolution import MISSING, Resolver
 from flambeau.frontend.scopes.named_objects import is_array, python_value
 from flambeau.frontend.scopes.python_constants import enum_type
@@ -345,12 +344,6 @@ def _forward_reference(annotation: str | ForwardRef, resolver: Resolver | None) 
     return type_of_tree(parse_annotation(text, StringLiteral(where, text)), resolver)
 
 
-def _type_of_field(annotation: Any, resolver: Resolver | None, where: SourceRange | None) -> Type | None:
-    """The type of a named tuple's field. Raises CompileError for one that is annotated as an array."""
-    refuse_array_attribute(annotation, resolver, where)
-    return try_type_of(annotation, resolver, where)
-
-
 def _generic(origin: Any, args: tuple[Any, ...], resolver: Resolver | None, where: SourceRange | None) -> Type | None:
     if is_array(origin):
         return TENSOR
@@ -387,5 +380,5 @@ def _class(cls: type, resolver: Resolver | None, where: SourceRange | None) -> T
         except TypeError as error:
             raise CompileError(str(error), where) from None
     if issubclass(cls, tuple) and hasattr(cls, "_fields"):
-        return named_tuple_type(cls, _type_of_field, resolver, where)
+        return named_tuple_type(cls, try_type_of, resolver, where)
     return None

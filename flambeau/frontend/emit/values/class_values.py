@@ -5,21 +5,29 @@ from __future__ import annotations
 import enum
 import inspect
 from collections.abc import Sequence
+from typing import Final
 
 from flambeau.frontend.emit.implicit_conversions import pack_list, pack_tuple
 from flambeau.frontend.emit.schema_matching import match_single
 from flambeau.frontend.emit.values.simple_value import ItemIteration, SimpleValue
 from flambeau.frontend.emit.values.sugared import Emitter, Given, Iteration, Sugared
+from flambeau.frontend.scopes.array_annotations import has_array_fields
 from flambeau.frontend.scopes.name_resolution import ObjectResolver
 from flambeau.frontend.scopes.python_constants import enum_type
 from flambeau.frontend.scopes.type_annotations import try_type_of
 from flambeau.ir.graph import Value
 from flambeau.program import protected
+from flambeau.schema.array_type import holds_arrays
 from flambeau.schema.function import NO_DEFAULT, Argument, FunctionSchema
 from flambeau.schema.types import EnumType, TupleType
 from flambeau.util.errors import CompileError
 from flambeau.util.record import dataclass, replace
 from flambeau.util.source import SourceRange
+
+OF_ARRAYS: Final = (
+    "{name} has fields that are annotated as np.ndarray, and this program has tensors: annotate its parameters as "
+    "np.ndarray too, or the fields as Tensor"
+)
 
 
 @dataclass(slots=True)
@@ -94,14 +102,20 @@ class NamedTupleClass(Sugared):
     def call(self, e: Emitter, where: SourceRange, args: Sequence[Given], keywords: Sequence[Given]) -> Sugared:
         """A new tuple, its fields given by position or name."""
         name = (self.type.name or "").rpartition(".")[2]
+        if not e.arrays and has_array_fields(self.python):
+            raise CompileError(OF_ARRAYS.format(name=name), where)
         defaults = dict(self.type.defaults)
         fields = [
             Argument(field, type_, default=defaults.get(field, NO_DEFAULT))
             for field, type_ in zip(self.type.fields, self.type.elements, strict=True)
         ]
         schema = FunctionSchema(name, "", tuple(fields), (Argument("", self.type),))
-        match = match_single(schema, args, keywords, where)
-        return SimpleValue(pack_tuple(e, match.operands(e), replace(self.type)))
+        operands = match_single(schema, args, keywords, where).operands(e)
+        types = [
+            operand.static_type if e.arrays and holds_arrays(operand.static_type) else declared
+            for operand, declared in zip(operands, self.type.elements, strict=True)
+        ]
+        return SimpleValue(pack_tuple(e, operands, replace(self.type, elements=tuple(types))))
 
 
 @dataclass(slots=True)
