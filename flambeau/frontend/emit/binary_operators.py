@@ -9,6 +9,7 @@ import re
 from typing import Final
 
 from flambeau.frontend.emit.implicit_conversions import pack_list, pack_tuple, unpack_tuple
+from flambeau.frontend.emit.literal_arithmetic import literal_start, whole_number
 from flambeau.frontend.emit.numpy import array_promotion as arrays
 from flambeau.frontend.emit.numpy import element_arithmetic as elements
 from flambeau.frontend.emit.numpy.array_promotion import is_array
@@ -54,7 +55,12 @@ def emit_binary(e: Emitter, tree: BinOp, hint: Type | None) -> Sugared:
     while isinstance(left, BinOp) and id(left) not in e.shared:
         spine.append(left)
         left = left.left
-    first = e.sugared(left)
+    exact, count = literal_start(left, spine) if e.arrays else (None, 0)
+    if exact is not None and count:
+        first: Sugared = SimpleValue(number(e, exact, spine[-count].range))
+        del spine[-count:]
+    else:
+        first = e.sugared(left)
     value = None if isinstance(first, ReversedView) else first.as_value(e, left.range)
     for node in reversed(spine):
         second = e.sugared(node.right)
@@ -210,6 +216,9 @@ _RULES: Final = (
 
 def emit_minus(e: Emitter, tree: UnaryMinus, hint: Type | None) -> Sugared:
     """`-a`; of a literal it is a literal, so that the smallest int can be written."""
+    exact = whole_number(tree) if e.arrays else None
+    if exact is not None:
+        return SimpleValue(number(e, exact, tree.range))
     if isinstance(tree.value, Const):
         return SimpleValue(number(e, -tree.value.value, tree.range))
     value = e.value(tree.value)
