@@ -13,11 +13,11 @@ from flambeau.passes import dce, settle_items, settle_numbers
 
 
 def settled(graph: Graph) -> None:
-    """Say of numbers of elements what they are, and of what depends on them which dtype it has; of items whether they
-    are views, which hand gradients on in another way than copies."""
-    if settle_numbers.do(graph):
+    """Say of numbers of elements what they are, of items that tensors name whether they are views, which hand gradients
+    on in another way than copies, and of what depends on them which dtype it has."""
+    changed = settle_items.do(graph)
+    if settle_numbers.do(graph) or changed:
         shapes.propagate(graph)
-    settle_items.do(graph)
 
 
 def ready(graph: Graph, sources: Sequence[Value]) -> None:

@@ -57,16 +57,26 @@ def _numbered(size: int, indices: Sequence[Any], rank: int, device: Device) -> l
 
 @batches("aten::index_put", "aten::_unsafe_index_put")
 def _index_put(call: Call) -> Any:
-    """Where the indices are those of the first axes."""
-    own, indices, values = call["self"], list(call["indices"]), call["values"]
+    own, indices = call["self"], list(call["indices"])
     used = [i for i in indices if i is not None]
-    first, is_adjacent = _places(indices)
-    if first or not is_adjacent or any(map(_is_mask, used)):
+    if any(map(_is_mask, used)):
         return None
+    first, is_adjacent = _places(indices)
     rank = max(i.rank for i in used)
-    shown = rank + own.rank - len(used)
-    arguments = [in_front(own, call.size), _numbered(call.size, used, rank, own.value.device), ranked(values, shown)]
+    values = _put(call["values"], rank + own.rank - len(used), first if is_adjacent else 0, rank)
+    arguments = [in_front(own, call.size), _numbered(call.size, indices, rank, own.value.device), values]
     return call.run([*arguments, *call.arguments[3:]])
+
+
+def _put(values: Operand, shown: int, first: int, rank: int) -> Any:
+    """What is put where the numbers of the batch are among the indices, of which the first comes behind `first` axes
+    that are taken whole: with these behind the `rank` axes of the places, in all `shown`."""
+    value = ranked(values, shown)
+    if first == 0 or values.rank == 0:
+        return value
+    while value.ndim <= shown:
+        value = EITHER.unsqueeze(value, 0)
+    return EITHER.movedim(value, list(range(first + 1, first + rank + 1)), list(range(1, rank + 1)))
 
 
 @batches("aten::embedding")

@@ -76,3 +76,30 @@ def test_rolls_without_axes() -> None:
     x = np.arange(24.0).reshape(2, 3, 4)
     got = vmap(lambda one: flambeau.roll(one, 5))(flambeau.tensor(x))
     np.testing.assert_array_equal(got.numpy(), np.stack([np.roll(one, 5) for one in x]))
+
+
+@pytest.mark.parametrize("batched", [(1, 1, 1), (1, 0, 1), (0, 0, 1), (0, 1, 0), (1, 0, 0)])
+@pytest.mark.parametrize("named", [(0,), (1,), (2,), (0, 1), (1, 2), (0, 2), (0, 1, 2)])
+def test_writes_at_places_of_any_axes(named: tuple[int, ...], batched: tuple[int, int, int]) -> None:
+    draw, sizes = np.random.default_rng(0), (3, 5, 6)
+    own, places, values = batched
+
+    def put(x: flambeau.Tensor, value: flambeau.Tensor, *at: flambeau.Tensor) -> flambeau.Tensor:
+        indices: list[flambeau.Tensor | None] = [None] * 3
+        for axis, index in zip(named, at, strict=True):
+            indices[axis] = index
+        return x.index_put(tuple(indices), value, accumulate=True)
+
+    x = flambeau.tensor(draw.standard_normal((2,) * own + sizes))
+    at = [flambeau.tensor(draw.integers(0, sizes[axis], (2,) * places + (4,))) for axis in named]
+    slices: list[flambeau.Tensor | slice] = [slice(None)] * 3
+    for axis, index in zip(named, at, strict=True):
+        slices[axis] = index[0] if places else index
+    shown = (x[0] if own else x)[tuple(slices)].shape
+    for shape in (shown, shown[1:], ()):
+        value = flambeau.tensor(draw.standard_normal((2,) * values + tuple(shape)))
+        dims = (0 if own else None, 0 if values else None, *[0 if places else None for _ in at])
+        got = vmap(put, in_dims=dims)(x, value, *at)
+        for n in range(2):
+            want = put(x[n] if own else x, value[n] if values else value, *[i[n] if places else i for i in at])
+            np.testing.assert_allclose(got[n].numpy(), want.numpy())

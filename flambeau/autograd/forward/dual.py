@@ -233,7 +233,7 @@ class DualLevel(Level):
             if result is value:
                 return argument
         shown = next((a for a in arguments if self._shows(result, a)), None)
-        if tangent is None and shown is None:
+        if tangent is None and shown is None and not self._asks(arguments):
             return result
         dual = self.dual(result, tangent)
         if shown is not None:
