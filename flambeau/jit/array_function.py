@@ -145,6 +145,9 @@ class ArrayFunction(ScriptFunction):
         """The call by the variant for such arguments."""
         if thread.is_plain:
             return self._python(*args, **kwargs)
+        if self.by_types is not None and (of_tensors := self.by_types.of(args, kwargs)) is not None:
+            self._latest = of_tensors
+            return of_tensors(*args, **kwargs)
         args, kwargs, scalars = self._with_arrays(args, kwargs)
         if not all(type(a) in _LIE_WELL or lies_well(a) for a in (*args, *kwargs.values())):
             return self._call_with_copies(args, kwargs, scalars)

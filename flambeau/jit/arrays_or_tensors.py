@@ -22,6 +22,7 @@ from flambeau.executor.options import Options
 from flambeau.frontend.trees.tree_views import Def
 from flambeau.ir.graph import Graph
 from flambeau.jit.array_function import ArrayFunction
+from flambeau.jit.by_types import ByTypes
 from flambeau.jit.function import ScriptFunction
 from flambeau.jit.unannotated import ByCall
 from flambeau.program.function import Function
@@ -59,6 +60,10 @@ class ArraysOrTensors(ScriptFunction):
         self._is_of_arrays = False
         self._native_for: DispatchStub | None = None
         prepare(self, self._of_tensors_executor.stub, ArraysOrTensors.__call__)
+
+    def take_types(self, by_types: ByTypes) -> None:
+        """Have calls with more than tensors, beside tensors, be those of functions compiled for their types."""
+        self.by_types = self._of_tensors.by_types = by_types
 
     def __call__(self, *args: Any, **kwargs: Any) -> Any:
         """Run it as a program on arrays or on tensors. Raises what that does."""

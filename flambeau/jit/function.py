@@ -28,6 +28,7 @@ from flambeau.ir.clone import clone_graph
 from flambeau.ir.graph import Graph
 from flambeau.jit import saving
 from flambeau.jit.arguments import ArgumentError, Signature
+from flambeau.jit.by_types import ByTypes, ByTypesOfTransform
 from flambeau.jit.structured_calls import StructuredCalls, gains_from_structure
 from flambeau.jit.unannotated import ByCall
 from flambeau.passes import inline
@@ -37,6 +38,7 @@ from flambeau.serialize.python_print import print_code, print_code_with_constant
 from flambeau.tensor import observer
 from flambeau.tensor.interceptors import without_functions
 from flambeau.tensor.observer import thread
+from flambeau.util.errors import CompileError
 from flambeau.util.inversions import CALL_WITHIN_TRANSFORMS
 from flambeau.util.markup import Listing
 from flambeau.util.native_type import NativeBase, let_instances_be_native
@@ -118,6 +120,8 @@ class ScriptFunction(NativeBase, Generic[P, R]):  # type: ignore[misc]  # made a
     """The Python function, where programs on arrays compile it for what they call it with."""
     by_call: ByCall | None = None
     """What it is for calls that bring numbers for parameters without annotations."""
+    by_types: ByTypes | ByTypesOfTransform | None = None
+    """What it is for calls that bring more than tensors for such parameters, beside tensors."""
     _fork_site: ForkSite | None = None
     _structured: tuple[StructuredCalls | None] | None = None
     _first: tuple[Any, ...] = ()
@@ -193,11 +197,21 @@ class ScriptFunction(NativeBase, Generic[P, R]):  # type: ignore[misc]  # made a
         try:
             return self._signature.bind(args, kwargs)
         except ArgumentError:
-            if by_call is None or not by_call.may_take(args, kwargs):
+            if self._for_types(args, kwargs) is None and (by_call is None or not by_call.may_take(args, kwargs)):
                 raise
             return None
 
+    def _for_types(self, args: tuple[Any, ...], kwargs: dict[str, Any]) -> Any:
+        """What runs calls that bring more than tensors where nothing is annotated; None for others, and where the
+        program does not mean anything with them."""
+        try:
+            return None if self.by_types is None else self.by_types.of(args, kwargs)
+        except CompileError:
+            return None
+
     def _by_call(self, args: tuple[Any, ...], kwargs: dict[str, Any]) -> Any:
+        if (variant := self._for_types(args, kwargs)) is not None:
+            return variant(*args, **kwargs)
         assert self.by_call is not None
         function = self.by_call.function()
         result = function(*args, **kwargs)

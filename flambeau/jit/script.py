@@ -11,11 +11,12 @@ from typing import Any, Final, ParamSpec, Protocol, TypeVar, overload
 
 from flambeau.executor.executor import Executor
 from flambeau.executor.options import BackendName, Options
-from flambeau.frontend.source.python_source import innermost_function
+from flambeau.frontend.closures.template import Template
+from flambeau.frontend.source.python_source import NameScope, innermost_function
 from flambeau.frontend.trees.function_conversion import get_tree
-from flambeau.jit.array_function import ArrayFunction
 from flambeau.jit.array_meaning import Meaning, meaning_of
 from flambeau.jit.arrays_or_tensors import ArraysOrTensors
+from flambeau.jit.by_types import ByTypes, reads_dicts
 from flambeau.jit.classes.script_class import define, let_instances_be_met, script_class
 from flambeau.jit.classes.script_instances import ScriptInstance
 from flambeau.jit.containers import ScriptDict, ScriptList
@@ -26,6 +27,7 @@ from flambeau.jit.modules.module_classes import ModuleClasses
 from flambeau.jit.modules.old_style import ScriptModule
 from flambeau.jit.modules.prepared import METHOD as SUBSTITUTE
 from flambeau.jit.modules.script_module import RecursiveScriptModule
+from flambeau.jit.open_function import OpenFunction
 from flambeau.jit.overloads import refuse_direct
 from flambeau.jit.resolver import PythonResolver, compile_python_function
 from flambeau.jit.script_registry import REGISTRY
@@ -163,7 +165,7 @@ def script(
     the last with a warning.
 
     Scripting the same function again gives the same graph. Types come from annotations; a parameter without one is a
-    Tensor. With the environment variable FLAMBEAU_DISABLE=1 `obj` comes back unchanged.
+    Tensor, or what a call brings beside tensors (a dict of them, a number). FLAMBEAU_DISABLE=1 has `obj` come back.
 
     Raises:
         CompileError: the source cannot be had or is not of the language; the message shows the place.
@@ -282,11 +284,11 @@ def script_function(
         meaning = meaning_of(fn) if is_open else Meaning.TENSORS
         try:
             function = _of_tensors(fn, meaning, names)
-        except CompileError:
-            of_calls = function_by_call(fn, CLASSES, options) if is_open else None
-            if of_calls is not None and _is_by_call_alone(fn, meaning, of_calls):
-                return of_calls
-            raise
+        except CompileError as error:
+            of_calls = _of_calls(fn, meaning, options, error) if is_open else None
+            if of_calls is None:
+                raise
+            return of_calls
     executor = None if options == Options() else Executor(function, options)
     inner = innermost_function(fn)
     if not is_open:
@@ -294,10 +296,31 @@ def script_function(
     by_call = ByCall(fn, lambda: function_by_call(fn, CLASSES, options))
     if meaning is not Meaning.TENSORS:
         takes_numbers = meaning is Meaning.NUMPY
-        return ArraysOrTensors(function, inner, lambda: get_tree(fn), executor, by_call, takes_numbers=takes_numbers)
+        either = ArraysOrTensors(function, inner, lambda: get_tree(fn), executor, by_call, takes_numbers=takes_numbers)
+        either.take_types(_by_types(fn, options))
+        return either
     scripted = ScriptFunction(function, inner, lambda: get_tree(fn), executor)
     scripted.array_source, scripted.by_call = inner, by_call
+    scripted.by_types = _by_types(fn, options)
     return scripted
+
+
+def _by_types(fn: Any, options: Options) -> ByTypes:
+    """What a function without annotations is for the types of calls."""
+    return ByTypes(fn, lambda: _template_of(fn), partial(_alike, options, innermost_function(fn)))
+
+
+def _template_of(fn: Any) -> Template:
+    """A function, to be compiled for the types of a call."""
+    inner = innermost_function(fn)
+    template = PythonResolver(NameScope.of_function(fn), CLASSES, inner.__name__).template(fn)
+    assert template is not None
+    return template
+
+
+def _alike(options: Options, python: Callable[..., Any], function: Function) -> ScriptFunction:
+    executor = None if options == Options() else Executor(function, options)
+    return ScriptFunction(function, python, None, executor)
 
 
 def _of_tensors(fn: Callable[..., Any], meaning: Meaning, names: Callable[[str], Any] | None) -> Function:
@@ -308,6 +331,10 @@ def _of_tensors(fn: Callable[..., Any], meaning: Meaning, names: Callable[[str],
         return compile_python_function(fn, CLASSES, names=names)
 
 
-def _is_by_call_alone(fn: Callable[..., Any], meaning: Meaning, of_calls: ArrayFunction) -> bool:
-    """Whether a function without annotations that is refused for tensors is one of what calls bring."""
-    return may_mean_arrays(fn) or (meaning is not Meaning.TENSORS and has_meaning(of_calls))
+def _of_calls(fn: Callable[..., Any], meaning: Meaning, options: Options, refusal: CompileError) -> Any:
+    """What a function without annotations that is refused for tensors is of what calls bring; None for nothing."""
+    of_arrays = function_by_call(fn, CLASSES, options)
+    if may_mean_arrays(fn) or (meaning is not Meaning.TENSORS and has_meaning(of_arrays)):
+        of_arrays.by_types = _by_types(fn, options)
+        return of_arrays
+    return OpenFunction(fn, _template_of(fn), options, refusal) if reads_dicts(fn) else None

@@ -196,3 +196,13 @@ def mapped(function: Callable[[Any], Any], value: Any) -> Any:
     """
     leaves, structure = flatten(value)
     return structure.unflatten([function(leaf) for leaf in leaves])
+
+
+def hashable(value: Any) -> Any:
+    """A key for a value in lists and dictionaries: equal where these are of the same types, keys and values.
+
+    >>> hashable({"a": [0, None]}) == hashable({"a": [0, None]}), hashable([0]) == hashable((0,))
+    (True, False)
+    """
+    leaves, structure = flatten(value)
+    return value if structure is LEAF else (structure, *leaves)

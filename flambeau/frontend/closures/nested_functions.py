@@ -68,7 +68,7 @@ class ClosureValue(Sugared):
             return closure_object(e, where, self, self.template)
         raise CompileError(f"{self.kind} cannot be used as a value: {INSTEAD}", where)
 
-    def transformed(self, transform: Transform) -> ClosureValue:
+    def transformed(self, e: Emitter, transform: Transform) -> ClosureValue:
         """The same with one more transform."""
         return replace(self, transforms=(*self.transforms, transform))
 

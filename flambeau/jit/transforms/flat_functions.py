@@ -16,7 +16,7 @@ from collections.abc import Callable, Hashable, Sequence
 from typing import Any, Final
 
 from flambeau.executor.executor import attach
-from flambeau.jit.transforms.outlines import compiled_text, header_of, names_of
+from flambeau.jit.transforms.outlines import compiled_text
 from flambeau.program.function import Function
 from flambeau.schema.types import DictType, ListType, OptionalType, TensorType, TupleType, Type
 from flambeau.specialise.cache import SpecialisationCache
@@ -222,38 +222,3 @@ class FlatFunctions:
         function = flat_function(self._function, opened)
         attach(function)
         return function, opened
-
-
-def flat_results(function: Function) -> tuple[Function, Structure] | None:
-    """A function whose results, tensors in tuples of tuples, are given as one tuple, and how they lay; None for other
-    results."""
-    returns = function.schema.returns
-    structure = _structure(returns[0].type) if len(returns) == 1 else None
-    if structure is None:
-        return None
-    if all(child.is_leaf for child in structure.children):
-        return function, structure
-    names = names_of(function.schema, f"{MARK}_a")
-    header = header_of(function.schema, names)
-    values = [f"{MARK}_r{n}" for n in range(structure.count)]
-    target = _written(structure, iter(values))
-    lines = [
-        f"def flat({header}):", f"    {target} = {MARK}_f({', '.join(names)})", f"    return ({', '.join(values)},)"
-    ]  # fmt: skip
-    return compiled_text(f"{function.name}_listed", lines, {f"{MARK}_f": function}), structure
-
-
-def _structure(declared: Type) -> Structure | None:
-    if isinstance(declared, TensorType):
-        return LEAF
-    if not isinstance(declared, TupleType) or declared.name is not None:
-        return None
-    children = [child for child in map(_structure, declared.elements) if child is not None]
-    return Structure(tuple, None, children) if len(children) == len(declared.elements) > 0 else None
-
-
-def _written(structure: Structure, names: Any) -> str:
-    if structure.is_leaf:
-        return str(next(names))
-    parts = [_written(child, names) for child in structure.children]
-    return f"({', '.join(parts)}{',' * (len(parts) == 1)})"

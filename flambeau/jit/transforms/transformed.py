@@ -16,9 +16,12 @@ from flambeau.batching.vmap import vmap
 from flambeau.codegen.callable_type import MISSED
 from flambeau.executor.report import Explanation
 from flambeau.func import forward, jacobians, reverse
+from flambeau.jit.by_types import ByTypesOfTransform
 from flambeau.jit.function import ScriptFunction
+from flambeau.jit.open_function import OpenFunction
 from flambeau.jit.script_registry import REGISTRY
 from flambeau.jit.transforms.batches import Batches
+from flambeau.jit.transforms.open_transforms import OpenTransform, eager_open
 from flambeau.jit.transforms.programs import in_dims_of, program_of
 from flambeau.jit.transforms.staging import NotStagedError, Staged, goes_by_elements, has_effects, runs_whole
 from flambeau.jit.transforms.tree_transforms import TreeProducts, TreeTransform, goes_by_trees
@@ -34,6 +37,7 @@ from flambeau.tensor.tensor import Tensor
 from flambeau.util.inversions import CONTAINER_GRADIENT, SCRIPTED_TRANSFORM
 from flambeau.util.kept_on import KeptOn
 from flambeau.util.record import replace
+from flambeau.util.trees import hashable
 
 Plain = Callable[..., Any]
 ALONG: Final = ("jvp", "hvp", "jacfwd", "hessian")
@@ -58,6 +62,8 @@ class GradientFunction(ScriptFunction):
         """The transform of the function that runs an operator at a time."""
 
     def _call_slowly(self, *args: Any, **kwargs: Any) -> Any:
+        if self.by_types is not None and (other := self._for_types(args, kwargs)) is not None:
+            return other(*args, **kwargs)
         if self.by_trees is not None and (result := self.by_trees.compiled(args, kwargs)) is not NotImplemented:
             return result
         if thread.is_plain or _is_within(self.base):
@@ -186,6 +192,8 @@ class TransformedFunction(ScriptFunction):
         return self._call_slowly(*args, **kwargs)
 
     def _call_slowly(self, *args: Any, **kwargs: Any) -> Any:
+        if self.by_types is not None and (other := self._for_types(args, kwargs)) is not None:
+            return other(*args, **kwargs)
         if self.by_trees is not None and (result := self.by_trees.compiled(args, kwargs)) is not NotImplemented:
             return result
         if thread.is_plain:
@@ -303,14 +311,14 @@ PLAIN: Final[dict[str, Callable[..., Plain]]] = {
 def transformed(kind: str, function: Any, **options: Any) -> Any:
     """The transform of a scripted function, the same one each time that it is asked for: as a scripted function, or,
     where there is no program of it, as a Python function that runs compiled code. None for other functions."""
-    if not isinstance(function, ScriptFunction | TreeTransform):
+    if not isinstance(function, ScriptFunction | TreeTransform | OpenTransform):
         return None
     if isinstance(function, ScriptFunction) and function._first:
         return None
-    key = (kind, *options.items())
+    key = (kind, *[(name, hashable(option)) for name, option in options.items()])
     try:
         is_known = key in function.transforms
-    except TypeError:  # axes in a list or a dictionary
+    except TypeError:  # what is no axis, and refused by name
         return None
     if not is_known:
         function.transforms[key] = _new(kind, function, options)
@@ -352,7 +360,20 @@ def _covered(function: Function, in_dims: Any) -> Callable[[Any, Any], bool]:
     return covers
 
 
-def _new(kind: str, function: ScriptFunction | TreeTransform, options: dict[str, Any]) -> Callable[..., Any]:
+def _new(
+    kind: str, function: ScriptFunction | TreeTransform | OpenTransform, options: dict[str, Any]
+) -> Callable[..., Any]:
+    if isinstance(function, OpenFunction | OpenTransform):
+        return OpenTransform(kind, function, options, PLAIN[kind](eager_open(function), **options), transformed)
+    new = _of_structures(kind, function, options)
+    if isinstance(function, ScriptFunction) and function.by_types is not None and isinstance(new, ScriptFunction):
+        new.by_types = ByTypesOfTransform(function.by_types, partial(transformed, kind, **options))
+    return new
+
+
+def _of_structures(
+    kind: str, function: ScriptFunction | TreeTransform, options: dict[str, Any]
+) -> Callable[..., Any]:  # fmt: skip
     if isinstance(function, TreeTransform):
         alone = PLAIN[kind](function.eager, **options)
         return _of_trees(kind, function, options, alone, _without_graph(function.base, alone, kind))

@@ -17,7 +17,8 @@ from flambeau.executor.report import Explanation
 from flambeau.func.arguments import positions
 from flambeau.jit.function import ScriptFunction
 from flambeau.jit.script_registry import REGISTRY
-from flambeau.jit.transforms.flat_functions import OTHERS, FlatFunctions, Opened, flat_results, holds_tensors
+from flambeau.jit.transforms.flat_functions import OTHERS, FlatFunctions, Opened, holds_tensors
+from flambeau.jit.transforms.flat_results import flat_results
 from flambeau.jit.transforms.programs import in_dims_of
 from flambeau.jit.transforms.staging import has_effects
 from flambeau.program.function import Function

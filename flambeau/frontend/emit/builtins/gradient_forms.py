@@ -2,10 +2,11 @@
 
 from __future__ import annotations
 
+from types import FunctionType
 from typing import Any, Final
 
 from flambeau.frontend.emit.values.sugared import Emitter, FormValue, Sugared, Transform
-from flambeau.frontend.trees.tree_views import Apply, Def, Expr, Lambda, Var
+from flambeau.frontend.trees.tree_views import Apply, Def, Expr, Lambda, Select, Var
 from flambeau.ir import constants
 from flambeau.program.function import Function
 from flambeau.program.gradients import gradient_of
@@ -51,8 +52,8 @@ def gradient_form(name: str, *, with_value: bool) -> FormValue:
 def _applied(e: Emitter, tree: Apply, name: str, transform: Transform) -> Sugared:
     """What a transform makes of the function that it is called with: one that the program defines, or names."""
     callee = tree.args[0]
-    if is_own(e, callee):
-        transformed = e.sugared(callee).transformed(transform)
+    if is_own(e, callee) or names_function(e, callee):
+        transformed = e.sugared(callee).transformed(e, transform)
         if transformed is not None:
             return transformed
     function = named_function(e, callee, name)
@@ -67,6 +68,14 @@ def is_own(e: Emitter, tree: Expr) -> bool:
     while isinstance(tree, Apply) and tree.args:
         tree = tree.args[0]
     return isinstance(tree, Lambda) or (isinstance(tree, Var) and e.lookup(tree.name, tree.range) is not None)
+
+
+def names_function(e: Emitter, tree: Expr) -> bool:
+    """Whether what a tree names, or calls transform, is a function of Python, scripted or not."""
+    while isinstance(tree, Apply) and tree.args:
+        tree = tree.args[0]
+    python = e.python_value(tree) if isinstance(tree, Var | Select) else None
+    return isinstance(getattr(python, "array_source", None) or python, FunctionType)
 
 
 def _own(argnums: Any, count: int) -> Any:

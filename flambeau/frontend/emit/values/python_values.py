@@ -43,12 +43,20 @@ from flambeau.frontend.emit.schema_matching import call_function
 from flambeau.frontend.emit.values.chosen_functions import wrap_choice
 from flambeau.frontend.emit.values.class_values import wrap_class
 from flambeau.frontend.emit.values.function_groups import wrap_group
+from flambeau.frontend.emit.values.functions_for_types import (
+    TransformedFunction,
+    brings_types,
+    call_for_types,
+    is_open,
+    source_of,
+    template_of,
+)
 from flambeau.frontend.emit.values.future_methods import FUTURE_FUNCTIONS, FutureFunction
 from flambeau.frontend.emit.values.generator_calls import generator_call
 from flambeau.frontend.emit.values.operator_value import OperatorValue
 from flambeau.frontend.emit.values.python_calls import PythonFunction
 from flambeau.frontend.emit.values.simple_value import SimpleValue
-from flambeau.frontend.emit.values.sugared import Emitter, Given, Iteration, Sugared
+from flambeau.frontend.emit.values.sugared import Emitter, Given, Iteration, Sugared, Transform
 from flambeau.frontend.scopes.array_annotations import may_name_arrays
 from flambeau.frontend.scopes.name_resolution import MISSING
 from flambeau.frontend.scopes.python_constants import constant_type, constant_value
@@ -155,7 +163,7 @@ class PythonValue(Sugared):
     def call_tree(self, e: Emitter, tree: Apply, hint: Type | None) -> Sugared | None:
         """A call of a function that may have to be compiled for it: that gathers arguments, or takes functions."""
         where = tree.callee.range
-        template = _template(e, self.python)
+        template = template_of(e, self.python)
         if template is None or not _is_compiled_for(e, template, self.python, tree):
             return None
         args, keywords = emit_all(e, tree)
@@ -180,10 +188,10 @@ class PythonValue(Sugared):
         generated = self._generated(e, where, args, keywords)
         if generated is not None:
             return generated
-        if e.arrays or any(holds_arrays(g.value.static_type) for g in (*args, *keywords)):
-            compiled = _for_arrays(e, where, self.python, args, keywords)
-            if compiled is not None:
-                return compiled
+        template = template_of(e, source_of(self.python))
+        has_arrays = e.arrays or any(holds_arrays(g.value.static_type) for g in (*args, *keywords))
+        if template is not None and (has_arrays or brings_types(template, args, keywords)):
+            return call_for_types(e, where, template, args, keywords)
         if (
             not e.arrays
             and any(holds_tensors(g.value.static_type) for g in (*args, *keywords))
@@ -198,6 +206,13 @@ class PythonValue(Sugared):
         if isinstance(self.python, type):
             raise CompileError(NO_OBJECT.format(kind=self.kind, name=self.python.__name__), where)
         raise CompileError(f"cannot call a {self.kind}", where)
+
+    def transformed(self, e: Emitter, transform: Transform) -> Sugared | None:
+        """What a transform makes of a function that may have to be compiled for a call; None for others."""
+        template = template_of(e, source_of(self.python))
+        if template is None or not is_open(template):
+            return None
+        return TransformedFunction(self.python, template, (transform,))
 
     def _generated(
         self, e: Emitter, where: SourceRange, args: Sequence[Given], keywords: Sequence[Given]
@@ -227,27 +242,12 @@ class PythonValue(Sugared):
 
 def _takes_arrays(python: Any) -> bool:
     """Whether a function is annotated for arrays of NumPy."""
-    source = getattr(python, "array_source", None) or python
+    source = source_of(python)
     if not isinstance(source, types.FunctionType):
         return False
     function = innermost_function(source)
     annotations = [a for name, a in function.__annotations__.items() if name != "return"]
     return any(may_name_arrays(a, function.__globals__.get) for a in annotations)
-
-
-def _for_arrays(
-    e: Emitter, where: SourceRange, fn: Any, args: Sequence[Given], keywords: Sequence[Given]
-) -> Sugared | None:
-    """A call of a function as compiled for the dtypes and ranks of its arrays; None for what has no source."""
-    template = _template(e, getattr(fn, "array_source", None) or fn)
-    if template is None:
-        return None
-    positional = [Argument(SimpleValue(a.value), a.where) for a in args]
-    named = {k.name: Argument(SimpleValue(k.value), k.where) for k in keywords}
-    try:
-        return instantiate(e, where, template, positional, named)
-    except CompileError as error:
-        raise error.with_caller(template.tree.name, e.scope.name, where) from None
 
 
 def _generator(
@@ -261,16 +261,6 @@ def _generator(
     return generator_call(
         e, template.tree, template.resolver, template.defaults, args, keywords, listed, template.compile
     )
-
-
-def _template(e: Emitter, python: Any) -> Template | None:
-    """A Python function, to be compiled for a call; None for anything else."""
-    if not isinstance(python, types.FunctionType | Def) or not isinstance(e.scope.resolver, TemplateResolver):
-        return None
-    try:
-        return e.scope.resolver.template(python)
-    except CompileError:
-        return None  # which the call itself says better
 
 
 def _is_compiled_for(e: Emitter, template: Template, python: Any, tree: Apply) -> bool:

@@ -175,7 +175,7 @@ class Sugared:
         """A call that is emitted from its tree; None if the values of its arguments are all it needs."""
         return None
 
-    def transformed(self, transform: Transform) -> Sugared | None:
+    def transformed(self, e: Emitter, transform: Transform) -> Sugared | None:
         """What a transform makes of it, if it is a function that is compiled for each call; None for anything else."""
         return None
 

@@ -1,0 +1,178 @@
+"""Scripted functions whose parameters have no annotations, called with more than tensors: compiled for the types that a
+call brings.
+
+def loss(p, x): return (x @ p["w"] + p["b"]).sum()      loss({"w": ..., "b": ...}, x)    →    p : dict[str, Tensor]
+
+Without an annotation a parameter is a Tensor. A call that brings tensors and, where nothing is annotated, containers of
+them, numbers or texts, has a meaning all the same: that of the function with these types written out.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Hashable, Mapping, Sequence
+from types import FunctionType
+from typing import Any, Final
+
+from flambeau.executor.executor import attach
+from flambeau.frontend.closures.bound import Bound
+from flambeau.frontend.closures.template import Template, fitting_defaults
+from flambeau.frontend.source.python_source import closure_variables, innermost_function, parameter_defaults
+from flambeau.frontend.trees.function_conversion import get_tree
+from flambeau.frontend.trees.tree_views import Select, StringLiteral, Subscript, Var
+from flambeau.jit.compiling import compiling, tidy
+from flambeau.jit.infer import NoTypeError, shared_type
+from flambeau.jit.unannotated import unannotated_parameters
+from flambeau.program.function import Function
+from flambeau.schema.types import Type
+from flambeau.specialise.cache import SpecialisationCache
+from flambeau.tensor.tensor import Tensor
+from flambeau.util.errors import CompileError, FrontendError
+
+MOST: Final = 16
+"""Combinations of types that a function is compiled for."""
+TOO_MANY: Final = "{name} was compiled for {count} combinations of types of its arguments: annotate them, or split it"
+NO_TYPE: Final = (
+    "what a call of {function} brings for '{name}' has no type in programs: {reason}; a NamedTuple, or several "
+    "arguments, hold values of different types"
+)
+_SIMPLE: Final = frozenset((bool, int, float, complex, str, type(None)))
+_OF_DICTS: Final = frozenset(("items", "keys", "values"))
+
+
+class OtherArgumentsError(Exception):
+    """Arguments of which no program says anything, or that do not fit the parameters."""
+
+
+class ByTypes:
+    """The functions that one stands for, by the types of calls."""
+
+    def __init__(self, fn: Any, template: Callable[[], Template], script: Callable[[Function], Any]) -> None:
+        """`template` gives its tree, to be compiled for a call; `script` makes what runs a function."""
+        inner = innermost_function(fn)
+        code = inner.__code__
+        self._python, self._template, self._script = inner, template, script
+        defaults = parameter_defaults(fn)
+        self._open = frozenset([name for name in unannotated_parameters(fn) if defaults.get(name) is None])
+        """Parameters of which nothing says a type: not even a default."""
+        self._absent = [name for name, value in defaults.items() if name in self._open and value is None]
+        self._places = code.co_varnames[: code.co_argcount]
+        self._names = frozenset(code.co_varnames[: code.co_argcount + code.co_kwonlyargcount])
+        self._scripts: SpecialisationCache[Hashable, Any] = SpecialisationCache(
+            f"functions of {inner.__name__} by types", MOST, describe=str
+        )
+
+    @property
+    def scripts(self) -> list[Any]:
+        """What was compiled."""
+        return list(self._scripts.values)
+
+    def of(self, args: Sequence[Any], kwargs: Mapping[str, Any]) -> Any:
+        """What runs calls with arguments like these; None where they bring tensors alone, none, or what has no type.
+
+        Raises CompileError for what the program does not mean with them.
+        """
+        passed = dict(zip(self._places, args, strict=False)) | dict(kwargs)
+        values = {name: None for name in self._absent if name not in passed}
+        values |= {name: value for name, value in passed.items() if name in self._open}
+        if all(isinstance(value, Tensor) for value in values.values()) or not self._names.issuperset(passed):
+            return None
+        try:
+            key = tuple([(name, _kind(value)) for name, value in values.items()])
+        except OtherArgumentsError:
+            return None
+        if not any(map(_has_tensors, passed.values())):
+            return None
+        script = self._scripts.get(key)
+        if script is None:
+            types = {n: self._type(n, value) for n, value in values.items() if not isinstance(value, Tensor)}
+            script = self._scripts.get_or_make(key, lambda cause: self._script(self._compiled(types)))
+        return script
+
+    def _type(self, name: str, value: Any) -> Type:
+        try:
+            return shared_type(value)
+        except NoTypeError as error:
+            text = NO_TYPE.format(name=name, function=self._python.__name__, reason=error)
+            raise CompileError(text, self._template().tree.range) from None
+
+    def _compiled(self, types: dict[str, Type]) -> Function:
+        template = self._template()
+        if len(self._scripts) >= MOST:
+            name = self._python.__name__
+            raise CompileError(TOO_MANY.format(name=name, count=MOST), template.tree.range)
+        bound = Bound(types=types)
+        with compiling((self._python, tuple(types.items())), self._python.__name__, None):
+            defaults = fitting_defaults(template, bound)
+            function = template.compile(template.tree, template.resolver, defaults=defaults, bound=bound)
+        tidy(function)
+        attach(function)
+        return function
+
+
+class ByTypesOfTransform:
+    """A transform of what a function stands for, by the types of calls."""
+
+    def __init__(self, inner: Any, transform: Callable[[Any], Any]) -> None:
+        """`inner` is a ByTypes, or one of these; `transform` makes one of what that gives."""
+        self._inner, self._transform = inner, transform
+
+    def of(self, args: Sequence[Any], kwargs: Mapping[str, Any]) -> Any:
+        """As of the function itself."""
+        script = self._inner.of(args, kwargs)
+        return None if script is None else self._transform(script)
+
+
+def _kind(value: Any) -> Hashable:
+    """What decides which type a value has. Raises OtherArgumentsError."""
+    kind: Any = type(value)
+    key: Hashable = kind
+    if isinstance(value, Tensor):
+        key = Tensor
+    elif kind is dict:
+        key = (dict, frozenset(map(type, value)), frozenset(map(_kind, value.values())))
+    elif kind is list:
+        key = (list, frozenset(map(_kind, value)))
+    elif isinstance(value, tuple):
+        key = (kind, tuple(map(_kind, value)))
+    elif kind not in _SIMPLE:
+        raise OtherArgumentsError
+    return key
+
+
+def _has_tensors(value: Any) -> bool:
+    """Whether a value is a tensor, or has some in it."""
+    if isinstance(value, dict):
+        return any(map(_has_tensors, value.values()))
+    return isinstance(value, Tensor) or (isinstance(value, list | tuple) and any(map(_has_tensors, value)))
+
+
+def reads_dicts(fn: Any, seen: set[Any] | None = None) -> bool:
+    """Whether a function, or one that it calls, reads a parameter without annotation as a dict: by a text, or its
+    `items`, `keys` or `values`."""
+    seen = set() if seen is None else seen
+    inner = innermost_function(fn)
+    if inner in seen:
+        return False
+    seen.add(inner)
+    names = frozenset(unannotated_parameters(fn))
+    if any(_reads_dict(tree, names) for tree in get_tree(fn).walk()):
+        return True
+    called = [*map(inner.__globals__.get, inner.__code__.co_names), *closure_variables(inner).values()]
+    return any(isinstance(one, FunctionType) and _reads_dicts_inside(one, seen) for one in called)
+
+
+def _reads_dicts_inside(fn: FunctionType, seen: set[Any]) -> bool:
+    try:
+        return reads_dicts(fn, seen)
+    except FrontendError:  # what has no source says nothing
+        return False
+
+
+def _reads_dict(tree: Any, names: frozenset[str]) -> bool:
+    if isinstance(tree, Subscript):
+        named = isinstance(tree.value, Var) and tree.value.name in names
+        return named and any(isinstance(index, StringLiteral) for index in tree.indices)
+    return (
+        isinstance(tree, Select) and tree.name in _OF_DICTS
+        and isinstance(tree.value, Var) and tree.value.name in names
+    )  # fmt: skip
