@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Sequence
 
 from flambeau.analysis import shapes
-from flambeau.autodiff import decompose, decompose_losses, expanded_operators, uninitialised_values
+from flambeau.autodiff import copied_items, decompose, decompose_losses, expanded_operators, uninitialised_values
 from flambeau.autodiff.activity import relevant
 from flambeau.autodiff.differentiate import Derivative
 from flambeau.ir.graph import Graph, Value
@@ -22,6 +22,7 @@ def settled(graph: Graph) -> None:
 
 def ready(graph: Graph, sources: Sequence[Value]) -> None:
     """Make of a graph one whose operators have formulas and whose values have elements."""
+    copied_items.do(graph)
     if expanded_operators.for_gradients(graph):
         shapes.propagate(graph)
     depending = relevant(graph, sources, graph.returns)

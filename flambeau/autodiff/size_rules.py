@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Sequence
 
 from flambeau.analysis.constant_evaluation import known
-from flambeau.autodiff.symbolic_sizes import ONE, Size, Sizes, broadcast, listed_rules, named_sizes, size_rules
+from flambeau.autodiff.symbolic_sizes import ONE, Size, Sizes, broadcast, listed_rules, met, named_sizes, size_rules
 from flambeau.ir.graph import Node, Value
 from flambeau.schema.opdef import UNKNOWN
 
@@ -36,6 +36,20 @@ def _transpose(node: Node, operands: Sequence[Sizes]) -> Sizes:
 @size_rules("aten::t", "aten::numpy_T")
 def _turned(node: Node, operands: Sequence[Sizes]) -> Sizes:
     return None if operands[0] is None else operands[0][::-1]
+
+
+@size_rules("aten::mT", "aten::mH", "aten::adjoint")
+def _turned_matrices(node: Node, operands: Sequence[Sizes]) -> Sizes:
+    sizes = operands[0]
+    return None if sizes is None or len(sizes) < 2 else (*sizes[:-2], sizes[-1], sizes[-2])
+
+
+@size_rules("aten::permute")
+def _permuted(node: Node, operands: Sequence[Sizes]) -> Sizes:
+    sizes, axes = operands[0], known(node.operand(1))
+    if sizes is None or not isinstance(axes, list) or len(axes) != len(sizes):
+        return None
+    return tuple([sizes[axis] for axis in axes])
 
 
 @size_rules("aten::unsqueeze")
@@ -105,6 +119,21 @@ def _joined(node: Node, items: Sequence[tuple[Size, ...]]) -> Sequence[Sizes]:
         return [None]
     own_axis = axis % len(first)
     return [(*first[:own_axis], Size(), *first[own_axis + 1 :])]
+
+
+@listed_rules("aten::einsum")
+def _einsum(node: Node, items: Sequence[tuple[Size, ...]]) -> Sequence[Sizes]:
+    equation = known(node.operand(0))
+    if not isinstance(equation, str) or "." in equation or "->" not in equation:
+        return [None]
+    left, _, right = equation.replace(" ", "").partition("->")
+    sizes: dict[str, Size] = {}
+    for term, item in zip(left.split(","), items, strict=False):
+        if len(term) != len(item):
+            return [None]
+        for letter, size in zip(term, item, strict=True):
+            sizes[letter] = met(sizes[letter], size) if letter in sizes else size
+    return [tuple([sizes[letter] for letter in right]) if set(right) <= set(sizes) else None]
 
 
 @listed_rules("flambeau::recurrent_layer")

@@ -24,7 +24,7 @@ from flambeau.analysis.constant_evaluation import known
 from flambeau.analysis.effects import is_only_read
 from flambeau.ir.graph import Block, Graph, Node, Value
 from flambeau.schema.rule_tables import RuleTable
-from flambeau.schema.types import IntType, TensorType
+from flambeau.schema.types import IntType, ListType, TensorType
 
 
 class Size:
@@ -45,7 +45,7 @@ size_rules: Final = RuleTable[Callable[[Node, Sequence[Sizes]], Sizes]]("which s
 cut_axes: Final = RuleTable[Callable[[Node], Value]]("along which axis a list of equal parts is cut, but for the last")
 named_sizes: Final = RuleTable[Callable[[Node], Value]]("which operand lists the sizes of the result")
 listed_rules: Final = RuleTable[Callable[[Node, Sequence[tuple[Size, ...]]], Sequence[Sizes]]](
-    "which sizes of the tensors in the first operand, a list, each result has"
+    "which sizes of the tensors in the first operand that is a list each result has"
 )
 
 
@@ -145,7 +145,8 @@ class SymbolicSizes:
 
     def _of_listed(self, node: Node) -> bool:
         """The sizes of results, from those of the tensors of a list. Whether these are known."""
-        maker = _made(node.operand(0))
+        lists = [v for v in node.operands if isinstance(v.static_type, ListType)]
+        maker = _made(lists[0]) if lists else None
         if maker is None or maker.op != "prim::ListConstruct":
             return False
         items = [sizes for sizes in map(self.of, maker.operands) if sizes is not None]
@@ -233,12 +234,13 @@ def broadcast(operands: Sequence[Sizes]) -> Sizes:
         size = ONE
         for sizes in known_sizes:
             if -axis <= len(sizes):
-                size = _meet(size, sizes[axis])
+                size = met(size, sizes[axis])
         result.append(size)
     return tuple(result)
 
 
-def _meet(a: Size, b: Size) -> Size:
+def met(a: Size, b: Size) -> Size:
+    """The size of what two are broadcast to."""
     if a is b or b is ONE:
         return a
     if a is ONE or b.is_one is False:

@@ -331,7 +331,9 @@ def _of_tensors(fn: Callable[..., Any], meaning: Meaning, names: Callable[[str],
         return compile_python_function(fn, CLASSES, names=names)
 
 
-def _of_calls(fn: Callable[..., Any], meaning: Meaning, options: Options, refusal: CompileError) -> Any:
+def _of_calls(
+    fn: Callable[..., Any], meaning: Meaning, options: Options, refusal: CompileError
+) -> ScriptFunction | None:
     """What a function without annotations that is refused for tensors is of what calls bring; None for nothing."""
     of_arrays = function_by_call(fn, CLASSES, options)
     if may_mean_arrays(fn) or (meaning is not Meaning.TENSORS and has_meaning(of_arrays)):
