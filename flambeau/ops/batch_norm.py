@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from typing import Any, Final
 
-from flambeau.ops.families.arrays import Array, dtype_of, is_inexact, not_implemented, reduce_with, widened
+from flambeau.ops.families.arrays import Array, dtype_of, is_inexact, not_implemented, reduce_with, rounded, widened
 from flambeau.ops.families.opaque import declare, unwrapped
 from flambeau.ops.families.rules import input_dtype, input_shape
 from flambeau.ops.normalization import ULP, standardised, with_affine
@@ -73,8 +73,9 @@ def native_batch_norm_kernel(
     count = array.size // max(array.shape[1], 1)
     native = None
     if is_host_array(array):
-        native = CHANNEL_NORM.implementation(array, as_vector(scale, array), as_vector(shift, array), eps)
+        native = CHANNEL_NORM.implementation(wide, as_vector(scale, wide), as_vector(shift, wide), eps)
     if native is not None:
+        native = rounded(native[0], array.dtype), *native[1:]
         return _from_native(native, count, (running_mean, running_var), momentum, kept)
     axes = (0, *range(2, array.ndim))
     result, centre, root = standardised(wide, axes, eps)
@@ -83,7 +84,7 @@ def native_batch_norm_kernel(
             variance = reduce_with(np.add, (wide - centre) ** 2, axis=axes) / wide.dtype.type(count - 1)
         update(running_mean, centre, momentum)
         update(running_var, variance, momentum)
-    normalised = with_affine(result, *affine).astype(array.dtype, copy=False)
+    normalised = rounded(with_affine(result, *affine), array.dtype)
     return wrap(normalised), wrap(centre.reshape(-1).astype(kept)), wrap(root.reshape(-1).astype(kept))
 
 
@@ -106,8 +107,7 @@ def _evaluated(
         if more is not None:
             result += more
         return result
-    rounded: Array = with_affine(result, factor, more).astype(array.dtype, copy=False)
-    return rounded
+    return rounded(with_affine(result, factor, more), array.dtype)
 
 
 def as_vector(vector: Array | None, input: Array) -> Array | None:
@@ -166,7 +166,7 @@ def instance_norm_kernel(
         update(running_mean, mean.reshape(array.shape[:2]).mean(axis=0), momentum)
         update(running_var, variance.mean(axis=0), momentum)
     normalised = with_affine(result, per_channel(scale, array.ndim), per_channel(shift, array.ndim))
-    return wrap(np.ascontiguousarray(normalised).astype(array.dtype, copy=False))
+    return wrap(rounded(np.ascontiguousarray(normalised), array.dtype))
 
 
 _STATISTICS: Final = ("running_mean", "running_var")

@@ -5,9 +5,9 @@ from __future__ import annotations
 from typing import Any
 
 from flambeau.ops.batch_norm import as_vector, per_channel
-from flambeau.ops.families.arrays import Array, reduce_with, widened
+from flambeau.ops.families.arrays import Array, reduce_with, rounded, widened
 from flambeau.ops.families.opaque import declare
-from flambeau.ops.normalization import ULP, standardised
+from flambeau.ops.normalization import ULP, standardised, three_dtypes
 from flambeau.schema.opdef import Sample, Sizes
 from flambeau.schema.traits import Traits
 from flambeau.tensor.array_library import is_host_array, np
@@ -21,13 +21,14 @@ def gradients_kernel(
     """Of the input (batch, channels, ...), or (0), of the weight and of the bias, from that of the result."""
     if input.ndim < 2:
         return tuple([np.zeros(input.shape, input.dtype) for _ in range(3)])  # type: ignore[return-value]
-    scale = as_vector(weight, input)
-    native = NORM_GRADIENTS.implementation(grad, input, scale, eps) if is_host_array(input) else None
-    if native is not None:
-        return native  # type: ignore[no-any-return]
+    kept = (input if weight is None else weight).dtype
+    wide, plain = widened(input), widened(grad)
+    if is_host_array(input):
+        native = NORM_GRADIENTS.implementation(plain, wide, as_vector(weight, wide), eps)
+        if native is not None:
+            return rounded(native[0], input.dtype), rounded(native[1], kept), rounded(native[2], kept)
     axes = _others(input)
-    normal, _, root = standardised(widened(input), axes, eps)
-    plain = widened(grad)
+    normal, _, root = standardised(wide, axes, eps)
     slope = plain if weight is None else plain * per_channel(weight, input.ndim)
     count = plain.dtype.type(max(1, input.size // max(1, input.shape[1])))
     with np.errstate(all="ignore"):
@@ -35,8 +36,7 @@ def gradients_kernel(
         along = reduce_with(np.add, slope * normal, axis=axes, keepdims=True) / count
         by_input = (slope - mean - normal * along) * root
         sums = [reduce_with(np.add, a, axis=axes) for a in (plain * normal, plain)]
-    by_weight, by_bias = (np.asarray(a).astype(input.dtype, copy=False) for a in sums)
-    return np.ascontiguousarray(by_input).astype(input.dtype, copy=False), by_weight, by_bias
+    return rounded(np.ascontiguousarray(by_input), input.dtype), rounded(sums[0], kept), rounded(sums[1], kept)
 
 
 def _others(array: Array) -> tuple[int, ...]:
@@ -57,7 +57,7 @@ declare(
     kernel=gradients_kernel,
     traits=Traits(has_routine=True),
     doc="The gradients of a norm over batches that trains, from that of its result: of its input, weight and bias.",
-    dtype=lambda input: (input.dtype, input.dtype, input.dtype),
+    dtype=three_dtypes,
     shape=lambda input: (input.sizes, _vector(input), _vector(input)),
     samples=lambda: [
         Sample(args=(_image(3, 2, 5).abs(), _image(3, 2, 5) * 0.5 + 1, None, 1e-5)),

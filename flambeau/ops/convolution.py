@@ -12,6 +12,7 @@ from flambeau.ops.convolution_checks import Ints, check_channels, check_numbers,
 from flambeau.ops.convolution_windows import convolved, scattered
 from flambeau.ops.families import ranks
 from flambeau.ops.families.arrays import Array, contiguous, widened
+from flambeau.ops.families.half_precision import in_float32
 from flambeau.ops.families.opaque import declare
 from flambeau.ops.families.rules import input_dtype, known
 from flambeau.ops.product_checks import ULP
@@ -22,6 +23,7 @@ from flambeau.tensor.array_library import np
 from flambeau.tensor.tensor import Tensor, wrap
 
 
+@in_float32
 def convolution_kernel(
     input: Array, weight: Array, bias: Array | None, stride: Ints, padding: Ints, dilation: Ints, transposed: bool,
     output_padding: Ints, groups: int,
@@ -88,6 +90,7 @@ def check_rank(name: str, input: Array, dims: int) -> None:
 def forward_kernel(dims: int) -> Any:
     """The kernel of `conv1d`, `conv2d` or `conv3d`."""
 
+    @in_float32
     def kernel(
         input: Array, weight: Array, bias: Array | None = None, stride: Ints = (1,), padding: Ints | str = (0,),
         dilation: Ints = (1,), groups: int = 1,

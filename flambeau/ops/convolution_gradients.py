@@ -11,6 +11,7 @@ from flambeau.ops.convolution_calls import KnownCalls, look
 from flambeau.ops.convolution_checks import spread
 from flambeau.ops.convolution_windows import COLUMNS, padded, windows
 from flambeau.ops.families.arrays import Array, widened
+from flambeau.ops.families.half_precision import in_float32
 from flambeau.ops.families.opaque import declare
 from flambeau.ops.families.rules import input_dtype, known
 from flambeau.ops.product_checks import ULP
@@ -24,6 +25,7 @@ from flambeau.util.inversions import CONVOLUTION_WEIGHT
 Ints = Sequence[int]
 
 
+@in_float32
 def weight_gradient_kernel(
     input: Array, slope: Array, kernel: Ints, stride: Ints, padding: Ints, dilation: Ints, groups: int
 ) -> Array:

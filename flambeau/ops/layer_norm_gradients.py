@@ -10,7 +10,7 @@ from collections.abc import Sequence
 from math import prod
 from typing import Any, Final
 
-from flambeau.ops.families.arrays import Array, reduce_with, widened
+from flambeau.ops.families.arrays import Array, reduce_with, rounded, widened
 from flambeau.ops.families.opaque import declare
 from flambeau.ops.families.rules import known
 from flambeau.ops.normalization import ULP, standardised
@@ -38,9 +38,12 @@ def gradients_kernel(
     grad: Array, input: Array, weight: Array | None, dims: int, eps: float
 ) -> tuple[Array, Array, Array]:
     """Those of the input, of the weight in parts, and of the bias in parts."""
-    native = LAYER_NORM_GRADIENTS.implementation(grad, input, weight, dims, eps) if is_host_array(input) else None
-    if native is not None:
-        return native  # type: ignore[no-any-return]
+    kept = (input if weight is None else weight).dtype
+    if is_host_array(input):
+        factor = None if weight is None else rounded(widened(weight), widened(input).dtype)
+        native = LAYER_NORM_GRADIENTS.implementation(widened(grad), widened(input), factor, dims, eps)
+        if native is not None:
+            return rounded(native[0], input.dtype), rounded(native[1], kept), rounded(native[2], kept)
     split = input.ndim - dims
     inner = input.shape[split:]
     wide, axes = widened(input), tuple(range(split, input.ndim))
@@ -52,10 +55,7 @@ def gradients_kernel(
         along = reduce_with(np.add, slope * normal, axis=axes, keepdims=True) / count
         by_input = (slope - mean - normal * along) * root
         by_weight, by_bias = (_in_parts(a, prod(input.shape[:split]), inner) for a in (widened(grad) * normal, grad))
-    kept = (input if weight is None else weight).dtype
-    return (
-        np.ascontiguousarray(by_input.astype(input.dtype, copy=False)), by_weight.astype(kept), by_bias.astype(kept),
-    )  # fmt: skip
+    return rounded(np.ascontiguousarray(by_input), input.dtype), rounded(by_weight, kept), rounded(by_bias, kept)
 
 
 def _in_parts(array: Array, rows: int, inner: tuple[int, ...]) -> Array:

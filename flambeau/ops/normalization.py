@@ -7,6 +7,7 @@ Statistics are taken in two passes, in float32 for small floats, so that a large
 from __future__ import annotations
 
 from collections.abc import Iterable, Sequence
+from functools import partial
 from math import prod
 from typing import Any, Final, cast
 
@@ -17,8 +18,10 @@ from flambeau.ops.families.arrays import (
     is_inexact,
     not_implemented,
     reduce_with,
+    rounded,
     widened,
 )
+from flambeau.ops.families.half_precision import in_float32
 from flambeau.ops.families.opaque import declare
 from flambeau.ops.families.rules import input_dtype, input_shape
 from flambeau.schema.dtype import DType, bfloat16, float16, float32, float64
@@ -92,7 +95,7 @@ def native_layer_norm_kernel(
     result = with_affine(result, weight, bias)
     kept = dtype_of(input if weight is None else weight).numpy
     return (
-        contiguous(result.astype(input.dtype, copy=False)),
+        contiguous(rounded(result, input.dtype)),
         contiguous(mean.astype(kept, copy=False)),
         contiguous(scale.astype(kept, copy=False)),
     )
@@ -131,7 +134,7 @@ def rms_norm_kernel(
         result = wide / np.sqrt(square / count + square.dtype.type(spacing))
     if weight is not None:
         result = result * widened(weight)
-    return contiguous(result.astype(input.dtype, copy=False))
+    return contiguous(rounded(result, input.dtype))
 
 
 def _standardised_rows(rows: Array, eps: float) -> tuple[Array, Array, Array]:
@@ -176,7 +179,7 @@ def native_group_norm_kernel(
     )
     kept = dtype_of(input if weight is None else weight).numpy
     return (
-        contiguous(result.astype(input.dtype, copy=False)),
+        contiguous(rounded(result, input.dtype)),
         mean.reshape(N, group).astype(kept, copy=False),
         scale.reshape(N, group).astype(kept, copy=False),
     )
@@ -194,11 +197,18 @@ def group_norm_kernel(
     if not input.size:
         return np.empty(input.shape, input.dtype)
     if is_host_array(input):
-        native = GROUP_NORM.implementation(input, weight, bias, num_groups, eps)
+        native = _native_groups(input, weight, bias, num_groups, eps)
         if native is not None:
             return cast(Array, native)
     rest = prod(input.shape[2:])
     return native_group_norm_kernel(input, weight, bias, samples, channels, rest, num_groups, eps)[0]
+
+
+@partial(in_float32, mixed=True)
+def _native_groups(input: Array, weight: Array | None, bias: Array | None, groups: int, eps: float) -> Array | None:
+    """The result by native code; None where there is none for such arrays."""
+    result: Array | None = GROUP_NORM.implementation(input, weight, bias, groups, eps)
+    return result
 
 
 def layer_norm_shapes(input: TensorType, normalized_shape: Any) -> tuple[Sizes | None, ...]:

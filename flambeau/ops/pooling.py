@@ -10,6 +10,7 @@ from typing import Any, Final, NamedTuple
 from flambeau.ops.convolution_calls import KnownCalls, look
 from flambeau.ops.families import ranks
 from flambeau.ops.families.arrays import Array, contiguous, dtype_of, is_float, not_implemented, reduce_with, widened
+from flambeau.ops.families.half_precision import in_float32
 from flambeau.ops.families.opaque import declare
 from flambeau.ops.families.rules import same_dtype, value_and_index
 from flambeau.ops.native_windows import natively
@@ -64,6 +65,7 @@ def _learn(key: tuple[Any, ...], array: Array, geometry: Geometry) -> _Known | N
 def max_pool(name: str, dims: int, has_places: bool = True) -> Any:
     """The kernel that returns the largest elements and, if asked, their indices in the flattened window plane."""
 
+    @in_float32
     def kernel(
         self: Array, kernel_size: Ints, stride: Ints = (), padding: Ints = (0,), dilation: Ints = (1,),
         ceil_mode: bool = False,
@@ -245,7 +247,7 @@ for _d in (1, 2, 3):
         f"aten::avg_pool{_d}d(Tensor self, {_windows}, bool ceil_mode=False, bool count_include_pad=True"
         + (") -> Tensor" if _d == 1 else ", int? divisor_override=None) -> Tensor"),
         outs=("out",),
-        kernel=natively(f"aten::avg_pool{_d}d", avg_pool(_d)),
+        kernel=in_float32(natively(f"aten::avg_pool{_d}d", avg_pool(_d))),
         traits=Traits(has_routine=True),
         doc="The average of every window.",
         dtype=same_dtype,

@@ -8,6 +8,7 @@ from typing import Any
 
 from flambeau.ops.families import ranks
 from flambeau.ops.families.arrays import Array, contiguous, dtype_of, is_float, not_implemented, reduce_with, widened
+from flambeau.ops.families.half_precision import in_float32
 from flambeau.ops.families.opaque import declare
 from flambeau.ops.families.rules import same_dtype, value_and_index
 from flambeau.ops.native_windows import natively
@@ -141,7 +142,7 @@ for _d in (1, 2, 3):
     declare(
         f"aten::adaptive_avg_pool{_d}d(Tensor self, {'SymInt' if _d > 1 else 'int'}[{_d}] output_size) -> Tensor",
         outs=("out",),
-        kernel=natively(f"aten::adaptive_avg_pool{_d}d", adaptive_avg(_d)),
+        kernel=in_float32(natively(f"aten::adaptive_avg_pool{_d}d", adaptive_avg(_d))),
         traits=Traits(has_routine=True),
         doc="The average of windows that divide the input evenly into `output_size` parts.",
         dtype=same_dtype,
@@ -154,7 +155,7 @@ for _d in (1, 2, 3):
     declare(
         f"aten::adaptive_max_pool{_d}d(Tensor self, int[{_d}] output_size) -> (Tensor, Tensor)",
         outs=() if _d == 1 else ("out(out, indices)",),
-        kernel=adaptive_max(_d),
+        kernel=in_float32(adaptive_max(_d)),
         dtype=value_and_index,
         shape=ranks.self_values_and_places,
         samples=partial(adaptive_samples, _d),

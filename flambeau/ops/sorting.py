@@ -17,6 +17,7 @@ from flambeau.ops.families.arrays import (
     widened,
 )
 from flambeau.ops.families.element_loops import FLOATS, LEAST, loop_for
+from flambeau.ops.families.half_precision import in_float32
 from flambeau.ops.families.opaque import declare
 from flambeau.ops.families.reduce import along_one_dim, take_along
 from flambeau.ops.families.rules import (
@@ -66,6 +67,7 @@ def argsort_kernel(self: Array, dim: int = -1, descending: bool = False, stable:
     return sort_kernel(self, dim, descending, stable)[1]
 
 
+@in_float32
 def topk_kernel(self: Array, k: int, dim: int = -1, largest: bool = True, sorted: bool = True) -> tuple[Array, Array]:
     """The `k` largest or smallest, in order. Raises RuntimeError for a `k` that the dimension does not have."""
     axis = one_dim(dim, self.ndim)

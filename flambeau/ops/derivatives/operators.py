@@ -11,7 +11,9 @@ from __future__ import annotations
 from collections.abc import Callable
 from typing import Any, Final
 
+from flambeau.ops.families.arrays import is_half
 from flambeau.ops.families.composite import F, Operators, brought, placed
+from flambeau.ops.families.half_precision import in_float32
 from flambeau.tensor.array_library import np
 from flambeau.tensor.dispatch import call, caller
 from flambeau.tensor.dispatch import operator as operator_named
@@ -114,7 +116,8 @@ class FormulaOperators(Operators):
                 operands.append(argument._array)
             else:
                 return body(self, *arguments)
-        result = kernel(*operands)
+        is_of_halves = operands and isinstance(operands[0], np.ndarray) and is_half(operands[0])
+        result = (in_float32(kernel) if is_of_halves else kernel)(*operands)
         return body(self, *arguments) if result is None else wrap(result)
 
     def convolution_weight(self, *arguments: Any) -> Any:

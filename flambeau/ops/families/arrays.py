@@ -9,13 +9,17 @@ import ml_dtypes
 
 from flambeau.schema.dtype import Category, DType, by_code, from_numpy_dtype
 from flambeau.tensor.array_folds import reduced
-from flambeau.tensor.array_library import np
+from flambeau.tensor.array_library import is_host_array, np
 from flambeau.tensor.layout import contiguous_strides
+from flambeau.util.inversions import LARGE_CONVERSION
 
 Array = np.ndarray[Any, Any]
 
 BFLOAT16: Final = np.dtype(ml_dtypes.bfloat16)
 _HALVES: Final = (np.dtype(np.float16), BFLOAT16)
+_SINGLE: Final = np.dtype(np.float32)
+MANY_HALVES: Final = 1 << 12
+"""Elements from which on one native loop converts them."""
 
 
 def dtype_of(array: Array) -> DType:
@@ -74,14 +78,33 @@ def at_least_1d(array: Array) -> Array:
     return array.reshape(1) if array.ndim == 0 else array
 
 
+def is_half(array: Array) -> bool:
+    """Whether elements are of half precision, float16 or bfloat16."""
+    return array.dtype.itemsize == 2 and array.dtype in _HALVES
+
+
 def widened(array: Array) -> Array:
     """float16 and bfloat16 as float32, in which they are computed; others as they are."""
-    return array.astype(np.float32) if array.dtype.itemsize == 2 and array.dtype in _HALVES else array
+    return _converted(array, _SINGLE) if is_half(array) else array
 
 
 def rounded(array: Array, dtype: np.dtype[Any]) -> Array:
     """`array` as `dtype` without a copy when it is that already."""
-    return np.asarray(array).astype(dtype, copy=False)
+    array = np.asarray(array)
+    if array.dtype == _SINGLE and dtype.itemsize == 2 and dtype in _HALVES:
+        return _converted(array, dtype)
+    return array.astype(dtype, copy=False)
+
+
+def _converted(array: Array, dtype: np.dtype[Any]) -> Array:
+    """Halves as float32, or float32 as halves: NumPy converts one number at a time, and takes ten times as long where
+    some of them are next to zero."""
+    if array.size >= MANY_HALVES and is_host_array(array) and array.flags.c_contiguous:
+        converted: Array | None = LARGE_CONVERSION.implementation(array, from_numpy_dtype(dtype))
+        if converted is not None:
+            return converted
+    with np.errstate(all="ignore"):
+        return array.astype(dtype)
 
 
 def contiguous(array: Array) -> Array:

@@ -4,17 +4,13 @@ from __future__ import annotations
 
 from typing import Any, Final
 
-import ml_dtypes
-
+from flambeau.ops.families.arrays import is_half, rounded, widened
 from flambeau.ops.families.element_loops import add_at
 from flambeau.schema.dtype import from_numpy_dtype
 from flambeau.tensor.array_folds import fold_into
 from flambeau.tensor.array_library import np
 
 Array = np.ndarray[Any, Any]
-
-
-_HALVES: Final = (np.dtype(np.float16), np.dtype(ml_dtypes.bfloat16))
 
 
 def display(array: Array) -> str:
@@ -24,10 +20,10 @@ def display(array: Array) -> str:
 
 def fold_at(target: Array, index: Any, values: Any, fold: np.ufunc) -> None:
     """`target[index] = fold(target[index], values)` where places that are named twice count twice."""
-    if target.dtype in _HALVES:
-        wide = target.astype(np.float32)
-        fold_into(fold, wide, index, np.asarray(values).astype(np.float32))
-        target[...] = wide.astype(target.dtype)
+    if is_half(target):
+        wide, added = widened(target), np.asarray(values)
+        fold_at(wide, index, widened(added) if is_half(added) else added.astype(np.float32), fold)
+        target[...] = rounded(wide, target.dtype)
     elif fold is not np.add or not add_at(target, index, values):
         with np.errstate(all="ignore"):
             fold_into(fold, target, index, values)
@@ -65,5 +61,5 @@ def reduce_at(self: Array, where: tuple[Any, ...], values: Array, reduce: str, i
         if self.dtype.kind in "iu":
             self[...] = np.floor_divide(self, divisor).astype(self.dtype)
         else:
-            wide = self.astype(np.float32) if self.dtype in _HALVES else self
+            wide = widened(self)
             np.copyto(self, (wide / divisor).astype(self.dtype))
