@@ -84,7 +84,7 @@ class LargeGradients:
         except UntraceableError as error:
             self._are_fixed = self._are_fixed or float in map(type, values)
             return Refused(f"a formula asks for {error}")
-        if not _pays(graph):
+        if not (_pays(graph) or any(formula.is_whole for formula, _ in self._formulas)):
             return Refused("NumPy is as good")
         name = f"gradients_of_{self._name}"
         executor = attach(Function(name, graph, schema_of(name, graph)), Options(), is_noted=False)

@@ -93,6 +93,7 @@ from flambeau.ops import random_expansions as _random_expansions
 from flambeau.ops import random_fill as _random_fill
 from flambeau.ops import ranges as _ranges
 from flambeau.ops import rearranging as _rearranging
+from flambeau.ops import recorded_attention as _recorded_attention
 from flambeau.ops import recurrent as _recurrent
 from flambeau.ops import recurrent_cells as _recurrent_cells
 from flambeau.ops import recurrent_expansions as _recurrent_expansions

@@ -9,7 +9,7 @@ from typing import Any
 from flambeau.ops.families import ranks
 from flambeau.ops.families.composite import F as OPERATORS
 from flambeau.ops.families.composite import composite
-from flambeau.schema.dtype import bool_, float32
+from flambeau.schema.dtype import bool_, float32, float64
 from flambeau.schema.opdef import ErrorSample, Sample, Sizes
 from flambeau.schema.traits import Traits
 from flambeau.schema.types import TensorType
@@ -56,11 +56,10 @@ def attention(
 ) -> Any:  # fmt: skip
     """Rows that may look at nothing give zeros."""
     check(query, key, value, attn_mask, is_causal)
-    tensors = [query, key, value, *([] if attn_mask is None else [attn_mask])]
-    if F is OPERATORS and not dropout_p and _are_arrays(tensors):
-        result = ATTENTION.implementation([t._array for t in tensors], is_causal, scale, enable_gqa)
+    if F is OPERATORS and not dropout_p:
+        result = _in_one(query, key, value, attn_mask, is_causal, scale, enable_gqa)
         if result is not None:
-            return wrap(result)
+            return result
     q, k, v = (tuple(t.shape) for t in (query, key, value))
     if enable_gqa:
         key = F.repeat_interleave(key, q[-3] // k[-3], -3)
@@ -72,6 +71,22 @@ def attention(
     if dropout_p > 0:
         weights = F.dropout(weights, dropout_p, True)
     return F.matmul(weights, value)
+
+
+def _in_one(
+    query: Tensor, key: Tensor, value: Tensor, mask: Tensor | None, is_causal: bool, scale: float | None,
+    enable_gqa: bool,
+) -> Tensor | None:  # fmt: skip
+    """The result by one call of native code, or of an operator that is one node; None for other calls."""
+    tensors = [query, key, value, *([] if mask is None else [mask])]
+    if _are_arrays(tensors):
+        result = ATTENTION.implementation([t._array for t in tensors], is_causal, scale, enable_gqa)
+        if result is not None:
+            return wrap(result)
+    if not enable_gqa and _are_recorded(query, key, value, mask):
+        arguments = (query, key, value, mask, is_causal, scale)
+        return call("flambeau::scaled_dot_product_attention", *arguments)  # type: ignore[no-any-return]
+    return None
 
 
 def _weights(F: Any, scores: Tensor, mask: Tensor | None, is_causal: bool) -> Any:
@@ -86,6 +101,16 @@ def _are_arrays(tensors: list[Tensor]) -> bool:
     """Whether nobody watches what is done with tensors."""
     is_recorded = is_grad_enabled() and is_asked(tensors)
     return not is_intercepted() and not is_recorded and all(map(is_readable, tensors))
+
+
+def _are_recorded(query: Tensor, key: Tensor, value: Tensor, mask: Tensor | None) -> bool:
+    """Whether gradients of these by nothing but the operands are all that somebody asks for, and they are one node."""
+    operands = (query, key, value)
+    if not is_grad_enabled() or not is_asked(operands) or is_intercepted() or query.dtype not in (float32, float64):
+        return False
+    if mask is not None and (is_asked([mask]) or not is_readable(mask)):
+        return False
+    return all(map(is_readable, operands)) and query.shape[:-2] == key.shape[:-2] == value.shape[:-2]
 
 
 def masked_softmax(F: Any, scores: Tensor, mask: Tensor | None) -> Any:

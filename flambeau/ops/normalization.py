@@ -9,7 +9,7 @@ from __future__ import annotations
 from collections.abc import Iterable, Sequence
 from functools import partial
 from math import prod
-from typing import Any, Final, cast
+from typing import Any, Final
 
 from flambeau.ops.families.arrays import (
     Array,
@@ -199,7 +199,7 @@ def group_norm_kernel(
     if is_host_array(input):
         native = _native_groups(input, weight, bias, num_groups, eps)
         if native is not None:
-            return cast(Array, native)
+            return native
     rest = prod(input.shape[2:])
     return native_group_norm_kernel(input, weight, bias, samples, channels, rest, num_groups, eps)[0]
 

@@ -46,7 +46,7 @@ class Formula:
     """A function with the names of what it is computed from."""
 
     __slots__ = (
-        "factor", "function", "is_elementwise", "is_passed_on", "needs", "optional", "product", "source",
+        "factor", "function", "is_elementwise", "is_passed_on", "is_whole", "needs", "optional", "product", "source",
         "takes_operators", "unscaled",
     )  # fmt: skip
 
@@ -72,6 +72,8 @@ class Formula:
         """Whether it computes each element from those at its place, by operators of which none is of numbers alone."""
         self.is_passed_on = False
         """Whether it is the gradient as it is."""
+        self.is_whole = False
+        """Whether it is compiled as a whole, products of matrices too."""
         self.factor = ""
         """A number that the gradient is multiplied by in the end; empty if there is none."""
         self.unscaled: Formula | None = None
@@ -90,25 +92,26 @@ class Part(Formula):
 
     __slots__ = ("index",)
 
-    def __init__(self, function: Callable[..., Any], index: int) -> None:
+    def __init__(self, function: Callable[..., Any], index: int, *, is_whole: bool = False) -> None:
         super().__init__(function)
         self.index = index
         """Which of them."""
+        self.is_whole = is_whole
 
     def __call__(self, operators: Any, values: Mapping[str, Any]) -> Any:
         """The gradient, where `values` has what is needed."""
         return super().__call__(operators, values)[self.index]
 
 
-def together(function: Callable[..., Any], *names: str) -> dict[str, Formula]:
+def together(function: Callable[..., Any], *names: str, is_whole: bool = False) -> dict[str, Formula]:
     """Formulas of operands whose gradients one function gives, in this order: where several are asked for, an operator
-    that computes all of them runs once.
+    that computes all of them runs once. `is_whole`: compiled, they are one function with its products of matrices.
 
     >>> parts = together(lambda grad, self, other: (grad * other, grad * self), "self", "other")
     >>> parts["other"](None, {"grad": 3, "self": 5, "other": 4})
     15
     """
-    return {name: Part(function, index) for index, name in enumerate(names)}
+    return {name: Part(function, index, is_whole=is_whole) for index, name in enumerate(names)}
 
 
 class Gradient(ABC):

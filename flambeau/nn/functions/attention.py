@@ -8,6 +8,7 @@ from flambeau.ops.families.composite import F
 from flambeau.schema.dtype import bool_
 from flambeau.tensor.observer import is_tracing
 from flambeau.tensor.tensor import Tensor
+from flambeau.util.scripting import is_scripting
 
 
 def as_added(mask: Tensor | None, like: Tensor) -> Tensor | None:
@@ -56,6 +57,28 @@ def split_heads(x: Tensor, heads: int) -> Tensor:
     return F.permute(F.reshape(x, [length, batch, heads, width // heads]), [1, 2, 0, 3])
 
 
+def swapped(query: Tensor, key: Tensor, value: Tensor) -> tuple[Tensor, Tensor, Tensor]:
+    """The first two dimensions of each the other way round; what is one tensor stays one, as long as it is Python."""
+    if not is_scripting() and query is key and key is value:
+        x = F.transpose(query, 0, 1)
+        return x, x, x
+    return F.transpose(query, 0, 1), F.transpose(key, 0, 1), F.transpose(value, 0, 1)
+
+
+def projected(
+    query: Tensor, key: Tensor, value: Tensor, weight: Tensor, bias: Tensor | None
+) -> tuple[Tensor, Tensor, Tensor]:
+    """All three times their third of a weight (3 features, features), plus that of the bias. Of one sequence that is a
+    single product, as long as it runs as Python: the plan of a program sees three.
+    """
+    if not is_scripting() and not is_tracing() and query is key and key is value:
+        q, k, v = F.chunk(F.linear(query, weight, bias), 3, -1)
+        return q, k, v
+    w_q, w_k, w_v = F.chunk(weight, 3, 0)
+    bias_q, bias_key, bias_value = _thirds(bias)
+    return F.linear(query, w_q, bias_q), F.linear(key, w_k, bias_key), F.linear(value, w_v, bias_value)
+
+
 def multi_head_attention_forward(
     query: Tensor, key: Tensor, value: Tensor, embed_dim_to_check: int, num_heads: int, in_proj_weight: Tensor | None,
     in_proj_bias: Tensor | None, bias_k: Tensor | None, bias_v: Tensor | None, add_zero_attn: bool, dropout_p: float,
@@ -93,14 +116,13 @@ def multi_head_attention_forward(
         query, key, value = F.unsqueeze(query, 1), F.unsqueeze(key, 1), F.unsqueeze(value, 1)
         key_padding_mask = None if key_padding_mask is None else F.unsqueeze(key_padding_mask, 0)
     batch = query.size(1)
-    bias_q, bias_key, bias_value = _thirds(in_proj_bias)
     if use_separate_proj_weight:
+        bias_q, bias_key, bias_value = _thirds(in_proj_bias)
         q = F.linear(query, _given(q_proj_weight, "q_proj_weight"), bias_q)
         k = F.linear(key, _given(k_proj_weight, "k_proj_weight"), bias_key)
         v = F.linear(value, _given(v_proj_weight, "v_proj_weight"), bias_value)
     else:
-        w_q, w_k, w_v = F.chunk(_given(in_proj_weight, "in_proj_weight"), 3, 0)
-        q, k, v = F.linear(query, w_q, bias_q), F.linear(key, w_k, bias_key), F.linear(value, w_v, bias_value)
+        q, k, v = projected(query, key, value, _given(in_proj_weight, "in_proj_weight"), in_proj_bias)
     mask, padding = as_added(attn_mask, q), as_added(key_padding_mask, q)
     if bias_k is not None and bias_v is not None:
         k = F.cat([k, F.repeat(bias_k, [1, batch, 1])], 0)

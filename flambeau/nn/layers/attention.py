@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from flambeau.nn import init
-from flambeau.nn.functions.attention import multi_head_attention_forward
+from flambeau.nn.functions.attention import multi_head_attention_forward, swapped
 from flambeau.nn.layers import fresh
 from flambeau.nn.layers.linear import NonDynamicallyQuantizableLinear
 from flambeau.nn.module import Module
@@ -119,7 +119,7 @@ class MultiheadAttention(Module):
         """
         swaps = self.batch_first and query.dim() == 3
         if swaps:
-            query, key, value = query.transpose(0, 1), key.transpose(0, 1), value.transpose(0, 1)
+            query, key, value = swapped(query, key, value)
         output, weights = multi_head_attention_forward(
             query, key, value, self.embed_dim, self.num_heads, self.in_proj_weight, self.in_proj_bias, self.bias_k,
             self.bias_v, self.add_zero_attn, self.dropout, self.out_proj.weight, self.out_proj.bias,
