@@ -12,6 +12,8 @@ import pytest
 import flambeau
 from flambeau import Tensor
 from flambeau.autograd import grad
+from flambeau.ops.derivatives import bag_formulas
+from flambeau.ops.derivatives.plain_arrays import of_bags
 
 F: Any = flambeau.nn.functional
 
@@ -23,6 +25,10 @@ def numbers(*sizes: int, dtype: Any = flambeau.float64) -> Tensor:
 
 def places(most: int, *sizes: int) -> Tensor:
     return flambeau.tensor(np.random.default_rng(5).integers(0, most, sizes))
+
+
+def bounds(*offsets: int) -> Tensor:
+    return flambeau.tensor(offsets)
 
 
 CALLS: dict[str, tuple[Callable[[Tensor], Tensor], tuple[int, ...]]] = {
@@ -46,6 +52,20 @@ CALLS: dict[str, tuple[Callable[[Tensor], Tensor], tuple[int, ...]]] = {
     "x[0]": (lambda x: x[flambeau.tensor(2)], (6, 5)),
     "embedding": (lambda x: F.embedding(places(6, 4, 30), x), (6, 5)),
     "embedding with padding": (lambda x: F.embedding(places(6, 4, 30), x, padding_idx=2), (6, 5)),
+    "bags": (lambda x: F.embedding_bag(places(6, 40), x, bounds(0, 7, 7, 30), mode="sum"), (6, 5)),
+    "bags, means": (lambda x: F.embedding_bag(places(6, 40), x, bounds(0, 7, 7, 30), padding_idx=2), (6, 5)),
+    "bags, the last bound too": (
+        lambda x: F.embedding_bag(places(6, 40), x, bounds(0, 7, 40), include_last_offset=True), (6, 5)
+    ),
+    "bags, weighted": (
+        lambda x: F.embedding_bag(
+            places(6, 40), x, bounds(0, 7, 30), mode="sum", per_sample_weights=numbers(40), padding_idx=-1
+        ), (6, 5),
+    ),
+    "embedding in bags, by frequency": (
+        lambda x: F.embedding_bag(places(6, 40), x, bounds(0, 7, 30), scale_grad_by_freq=True), (6, 5)
+    ),
+    "bags of a table": (lambda x: F.embedding_bag(places(6, 4, 3), x), (6, 5)),
     "embedding by frequency": (lambda x: F.embedding(places(6, 4), x, scale_grad_by_freq=True), (6, 5)),
     "reflected": (lambda x: F.pad(x, [3, 2], mode="reflect"), (2, 3, 7)),
     "reflected at three sides": (lambda x: F.pad(x, [3, 0, 1, 2], mode="reflect"), (2, 3, 5, 7)),
@@ -154,3 +174,18 @@ def test_gradients_that_lie_in_another_order_add_up(dtype: Any) -> None:
     version = x.grad._version
     x.t().backward(numbers(4, 3, dtype=dtype))
     assert x.grad._version > version
+
+
+@pytest.mark.parametrize("mode", ["sum", "mean"])
+def test_bags_are_spread_over_the_table_at_once(mode: str, monkeypatch: pytest.MonkeyPatch) -> None:
+    results: list[Any] = []
+
+    def spread(*arguments: Any) -> Any:
+        results.append(of_bags(*arguments))
+        return results[-1]
+
+    monkeypatch.setattr(bag_formulas, "of_bags", spread)
+    table = numbers(6, 5).requires_grad_()
+    F.embedding_bag(places(6, 40), table, bounds(0, 7, 30), mode=mode).sum().backward()
+    [result] = results
+    assert np.shares_memory(result, table.grad.numpy())

@@ -5,6 +5,7 @@ from __future__ import annotations
 from collections.abc import Sequence
 from typing import Any
 
+from flambeau.ops.derivatives.plain_arrays import of_bags
 from flambeau.ops.derivatives.shapes import perhaps, zeros
 from flambeau.schema.dtype import int64
 from flambeau.schema.gradient import formulas
@@ -55,12 +56,30 @@ def _weight(
         is_filled = f.unsqueeze(result2 > 0, 1)
         max_indices = f.to(result3, int64)
         return f.scatter_add(zeros(grad, weight_sizes), 0, max_indices, f.where(is_filled, grad, 0))
-    if mode == _MEAN:
-        grad = grad / f.unsqueeze(f.clamp_min(result2, 1), 1)
-    rows = _rows(f, grad, _Bags(f, indices, offsets, include_last_offset, padding_idx))
+    lengths = result2 if mode == _MEAN else None
+    operands = indices, offsets, lengths, per_sample_weights, include_last_offset, padding_idx, scale_grad_by_freq
+    return f.over_arrays(of_bags, _spread, grad, weight_sizes, *operands)
+
+
+def _spread(
+    f: Any,
+    grad: Any,
+    weight_sizes: Sequence[int],
+    indices: Any,
+    offsets: Any,
+    lengths: Any,
+    per_sample_weights: Any,
+    has_last: bool,
+    padding: int | None,
+    by_frequency: bool,
+) -> Any:
+    """Zeros with the gradient of each bag added to the rows that are in it; a share of it, where there are lengths."""
+    if lengths is not None:
+        grad = grad / f.unsqueeze(f.clamp_min(lengths, 1), 1)
+    rows = _rows(f, grad, _Bags(f, indices, offsets, has_last, padding))
     if per_sample_weights is not None:
         rows = rows * f.unsqueeze(per_sample_weights, 1)
-    if scale_grad_by_freq:
+    if by_frequency:
         often = f.index_add(zeros(grad, [weight_sizes[0]]), 0, indices, f.ones_like(indices, dtype=grad.dtype))
         rows = rows / f.unsqueeze(f.index_select(often, 0, indices), 1)
     return f.index_add(zeros(grad, weight_sizes), 0, indices, rows)

@@ -76,6 +76,27 @@ def embedded(grad: Array, sizes: Sequence[int], index: Array, padding: int) -> A
     return result
 
 
+def of_bags(
+    grad: Array, sizes: Sequence[int], indices: Array, offsets: Array, lengths: Array | None, factors: Array | None,
+    has_last: bool, padding: int | None, by_frequency: bool,
+) -> Array | None:  # fmt: skip
+    """The same for rows of a table that are added up in bags, each times its factor; a share of it, of means."""
+    if by_frequency or grad.dtype not in FLOATS or grad.ndim != 2 or not grad.size or not indices.size:
+        return None
+    bounds = offsets if has_last else np.append(offsets, len(indices))
+    counts = np.diff(bounds)
+    if bounds[0] != 0 or bounds[-1] != len(indices) or counts.min() < 0:
+        return None
+    if lengths is not None:
+        grad = grad / np.maximum(lengths, 1).astype(grad.dtype)[:, None]
+    rows = grad.repeat(counts, axis=0)
+    if factors is not None:
+        rows *= factors[:, None]
+    if padding is not None:
+        rows[indices == padding] = 0
+    return spread_rows(rows, sizes, indices)
+
+
 def of_classes(
     grad: Array, sizes: Sequence[int], target: Array, is_mean: bool, ignored: int, dim: int
 ) -> Array | None:
