@@ -188,4 +188,4 @@ def test_bags_are_spread_over_the_table_at_once(mode: str, monkeypatch: pytest.M
     table = numbers(6, 5).requires_grad_()
     F.embedding_bag(places(6, 40), table, bounds(0, 7, 30), mode=mode).sum().backward()
     [result] = results
-    assert np.shares_memory(result, table.grad.numpy())
+    assert (result == table.grad.numpy()).all()
