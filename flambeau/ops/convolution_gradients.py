@@ -30,6 +30,8 @@ def weight_gradient_kernel(
     input: Array, slope: Array, kernel: Ints, stride: Ints, padding: Ints, dilation: Ints, groups: int
 ) -> Array:
     """(outputs, inputs / groups, *kernel), of a convolution of `input` whose result has the gradient `slope`."""
+    if groups == 1 and type(input) is np.ndarray and _is_one_product(input, slope, len(kernel)):
+        return _by_one_product(input, slope, kernel, *_spread_all(stride, padding, dilation, len(kernel)))
     key = (*look(input, slope), *kernel, None, *stride, None, *padding, None, *dilation, groups)
     known = _known.get(key)
     if known is not None:
@@ -42,10 +44,7 @@ def weight_gradient_kernel(
         )
     dims = len(kernel)
     if input.ndim == slope.ndim == dims + 2:
-        strides, pads, dilations = (
-            spread(name, values, dims)
-            for name, values in (("stride", stride), ("padding", padding), ("dilation", dilation))
-        )
+        strides, pads, dilations = _spread_all(stride, padding, dilation, dims)
         sizes = (slope.shape[1], input.shape[1] // groups, *kernel)
         find = CONVOLUTION_WEIGHT.implementation if type(input) is np.ndarray else cudnn_weight_gradient
         add = find(input, slope, np.zeros(sizes, input.dtype), strides, pads, dilations, groups)
@@ -53,6 +52,57 @@ def weight_gradient_kernel(
             _known.put(key, _Known(sizes, add))
             return weight_gradient_kernel(input, slope, kernel, stride, padding, dilation, groups)
     return _by_columns(input, slope, kernel, stride, padding, dilation, groups)
+
+
+def _spread_all(stride: Ints, padding: Ints, dilation: Ints, dims: int) -> tuple[Ints, Ints, Ints]:
+    """One number for each dimension."""
+    return spread("stride", stride, dims), spread("padding", padding, dims), spread("dilation", dilation, dims)
+
+
+FEW_PLACES: Final = 100
+"""Places of an image up to which vectors along them are short, and one product over all images goes faster."""
+MANY_PAIRS: Final = 1 << 12
+"""Pairs of an output and an input from which on a product makes up for laying out what it multiplies."""
+MOST_COLUMNS: Final = 1 << 24
+"""Bytes of windows that are laid out for one product."""
+
+
+def _is_one_product(input: Array, slope: Array, dims: int) -> bool:
+    """Whether images are so small, and channels so many, that windows are laid out for a product over all images."""
+    if input.ndim != dims + 2 or slope.ndim != dims + 2 or input.dtype.char not in "fd":
+        return False
+    places = prod(slope.shape[2:])
+    return 0 < places <= FEW_PLACES and slope.shape[1] * input.shape[1] >= MANY_PAIRS and len(input) > 0
+
+
+def _by_one_product(input: Array, slope: Array, kernel: Ints, stride: Ints, padding: Ints, dilation: Ints) -> Array:
+    """The gradient of what has small images: their places in a row, those of all images behind one another."""
+    inner, places = input.shape[1], prod(slope.shape[2:])
+    each = max(1, MOST_COLUMNS // (places * inner * prod(kernel) * input.itemsize))
+    total: Array | None = None
+    for start in range(0, len(input), each):
+        part = slice(start, start + each)
+        product = _product_of_images(input[part], slope[part], kernel, stride, padding, dilation)
+        total = product if total is None else np.add(total, product, out=total)
+    assert total is not None
+    return total
+
+
+def _product_of_images(input: Array, slope: Array, kernel: Ints, stride: Ints, padding: Ints, dilation: Ints) -> Array:
+    dims, (batch, inner), outer = len(kernel), input.shape[:2], slope.shape[1]
+    rows = batch * prod(slope.shape[2:])
+    x = padded(input, padding, padding)
+    counts, taps = range(2 + dims, 2 + 2 * dims), range(2, 2 + dims)
+    in_planes = rows < outer  # else what is turned is the result, whose channels are innermost as those of windows are
+    if not in_planes:
+        x = np.moveaxis(np.ascontiguousarray(np.moveaxis(x, 1, -1)), -1, 1)
+    used: tuple[Any, ...] = (..., *[slice(n) for n in slope.shape[2:]])
+    seen = windows(x, kernel, stride, dilation)[used]
+    columns = seen.transpose(0, *counts, 1, *taps) if in_planes else seen.transpose(0, *counts, *taps, 1)
+    product = blas.matmul(slope.swapaxes(0, 1).reshape(outer, rows), columns.reshape(rows, -1))
+    if in_planes:
+        return np.asarray(product.reshape(outer, inner, *kernel))
+    return np.ascontiguousarray(np.moveaxis(product.reshape(outer, *kernel, inner), -1, 1))
 
 
 class _Known(NamedTuple):
@@ -73,10 +123,7 @@ def _by_columns(
     """
     dims = len(kernel)
     x, gradient = (widened(a if a.ndim == dims + 2 else a[None]) for a in (input, slope))
-    strides, pads, dilations = (
-        spread(name, values, dims)
-        for name, values in (("stride", stride), ("padding", padding), ("dilation", dilation))
-    )
+    strides, pads, dilations = _spread_all(stride, padding, dilation, dims)
     batch, inner, outer = x.shape[0], x.shape[1] // groups, gradient.shape[1] // groups
     # Padding of a transposed convolution's output leaves more positions than there are gradients.
     used: tuple[Any, ...] = (..., *[slice(n) for n in gradient.shape[2:]])
