@@ -124,6 +124,9 @@ def scattered(
             x.shape[2:], stride, dilation, weight.shape[2:], output_padding, padding, strict=True
         )
     ]
+    if groups == 1 and min(*sizes, *[o + 1 for o in output_padding]) > 0 and _is_one_product(x, weight):
+        folded = _by_one_product(x, weight, stride, padding, output_padding, dilation)
+        return _with_bias(folded, bias), None
     if min(sizes) > 0:
         result = np.empty((len(x), weight.shape[1] * groups, *sizes), x.dtype)
         fill = fill_for(x, weight, result, stride, padding, dilation, groups, True)
@@ -132,6 +135,55 @@ def scattered(
             return result, fill
     spread_out = contiguous(_spread_out(x, weight, stride, padding, output_padding, dilation, groups))
     return _with_bias(spread_out, bias), None
+
+
+FEW_PLACES: Final = 16
+"""Places of an image up to which a product over all images, whose parts are added up, goes faster."""
+LEAST_ROWS: Final = 64
+"""Places of all images from which on it makes up for reading the weight once more."""
+MANY_PAIRS: Final = 1 << 14
+"""Pairs of an input and an output from which on it makes up for adding the parts up."""
+
+
+def _is_one_product(x: Array, weight: Array) -> bool:
+    """Whether images are so small, and so many, and have so many channels, that one product is the quickest."""
+    places = prod(x.shape[2:])
+    if type(x) is not np.ndarray or prod(weight.shape[2:]) == 1 or x.dtype.char not in "fd":
+        return False
+    return places <= FEW_PLACES and len(x) * places >= LEAST_ROWS and prod(weight.shape[:2]) >= MANY_PAIRS
+
+
+def _by_one_product(
+    x: Array, weight: Array, stride: Ints, padding: Ints, output_padding: Ints, dilation: Ints
+) -> Array:
+    """The transposed convolution of small images, which lie innermost so that whole rows of parts are added."""
+    inner, outputs, *kernel = weight.shape
+    rows = np.ascontiguousarray(np.moveaxis(x, 0, -1)).reshape(inner, -1)
+    parts = blas.matmul(weight.reshape(inner, -1).T, rows).reshape(outputs, prod(kernel), *x.shape[2:], len(x))
+    full = _full_sizes(x, kernel, stride, output_padding, dilation)
+    result = _added_up(parts, np.zeros((outputs, *full, len(x)), parts.dtype), kernel, stride, dilation)
+    cut = tuple(slice(p, f - p) for p, f in zip(padding, full, strict=True))
+    return np.ascontiguousarray(np.moveaxis(result[(slice(None), *cut)], -1, 0))
+
+
+def _full_sizes(x: Array, kernel: Ints, stride: Ints, output_padding: Ints, dilation: Ints) -> list[int]:
+    """The sizes of what elements spread over, before padding is cut off."""
+    return [
+        (n - 1) * s + d * (k - 1) + 1 + max(o, 0)
+        for n, s, d, k, o in zip(x.shape[2:], stride, dilation, kernel, output_padding, strict=True)
+    ]
+
+
+def _added_up(parts: Array, result: Array, kernel: Ints, stride: Ints, dilation: Ints) -> Array:
+    """`result` (outputs, *full, images) with what each element of the kernel gives added, (outputs, taps, *sizes,
+    images)."""
+    sizes = parts.shape[2:-1]
+    with np.errstate(all="ignore"):
+        for i, offset in enumerate(product(*map(range, kernel))):
+            numbers = zip(offset, dilation, sizes, stride, strict=True)
+            target = [slice(p * d, p * d + (n - 1) * s + 1, s) for p, d, n, s in numbers]
+            result[(slice(None), *target)] += parts[:, i]
+    return result
 
 
 def _spread_out(
@@ -146,10 +198,7 @@ def _spread_out(
         turned = np.flip(by_output, tuple(range(3, 3 + len(kernel)))).reshape(groups * outputs, inner, *kernel)
         behind = [a + o for a, o in zip(around, output_padding, strict=True)]
         return _by_columns(x, np.ascontiguousarray(turned), stride, around, behind, dilation, groups)
-    full = [
-        (n - 1) * s + d * (k - 1) + 1 + max(o, 0)
-        for n, s, d, k, o in zip(x.shape[2:], stride, dilation, kernel, output_padding, strict=True)
-    ]
+    full = _full_sizes(x, kernel, stride, output_padding, dilation)
     rows = x.reshape(batch, groups, inner, prod(x.shape[2:]))
     filters = weight.reshape(groups, inner, outputs * prod(kernel)).transpose(0, 2, 1)
     parts = blas.matmul(filters, rows).reshape(batch, groups * outputs, prod(kernel), *x.shape[2:])
