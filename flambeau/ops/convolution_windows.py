@@ -150,7 +150,7 @@ def _is_one_product(x: Array, weight: Array) -> bool:
     places = prod(x.shape[2:])
     if type(x) is not np.ndarray or prod(weight.shape[2:]) == 1 or x.dtype.char not in "fd":
         return False
-    return places <= FEW_PLACES and len(x) * places >= LEAST_ROWS and prod(weight.shape[:2]) >= MANY_PAIRS
+    return bool(places <= FEW_PLACES and len(x) * places >= LEAST_ROWS and prod(weight.shape[:2]) >= MANY_PAIRS)
 
 
 def _by_one_product(
