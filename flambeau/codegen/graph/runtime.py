@@ -149,21 +149,19 @@ def _keep_error(f: FunctionBuilder, context: Value) -> None:
     f.call("fetch_error", *(f.field(context, CONTEXT, name) for name in ("error", "error_value", "error_trace")))
 
 
-def _ask(m: ModuleBuilder) -> tuple[FunctionBuilder, FunctionBuilder]:
-    serve = f = m.function(
-        "i64 ask_serve", "ptr context", "i64 exit_point", "ptr inputs", "ptr outputs", attributes="noinline"
-    )  # fmt: skip
-    context, exit_point, inputs, outputs = f.parameters
+def _ask(m: ModuleBuilder) -> tuple[FunctionBuilder, ...]:
+    """``ask_python`` is the same for all modules, given their ``serve``, and ``ask`` calls it with the module's own."""
+    asked = ("ptr context", "i64 exit_point", "ptr inputs", "ptr outputs")
+    served = f = m.function("i64 ask_serve", "ptr serve", *asked, attributes="noinline")
+    serve, context, exit_point, inputs, outputs = f.parameters
     addresses = [f.convert("ptrtoint", p, "i64") for p in (context, inputs, outputs)]
-    answer = call_with_numbers(f, m.symbol("serve"), [addresses[0], exit_point, *addresses[1:]])
+    answer = call_with_numbers(f, serve, [addresses[0], exit_point, *addresses[1:]])
     f.return_if(f.is_null(answer), INTERRUPTED)
     code = f.call("value_of", answer)
     f.call("drop_reference", answer)
     f.ret(code)
-    f = m.function(
-        "i64 ask", "ptr context", "i64 exit_point", "ptr inputs", "ptr outputs", attributes="noinline"
-    )  # fmt: skip
-    context = f.parameters[0]
+    by_python = f = m.function("i64 ask_python", "ptr serve", *asked, attributes="noinline")
+    context = f.parameters[1]
     with f.when(f.compare("ne", f.get(context, CONTEXT, "team"), NULL)):
         state = f.call("ensure_gil")
         code = f.call("ask_serve", *f.parameters)
@@ -176,7 +174,9 @@ def _ask(m: ModuleBuilder) -> tuple[FunctionBuilder, FunctionBuilder]:
         f.call("restore_thread", thread)
         f.put(context, CONTEXT, thread=NULL)
     f.ret(f.call("ask_serve", *f.parameters))
-    return serve, f
+    f = m.function("i64 ask", *asked, attributes="alwaysinline")
+    f.ret(f.call("ask_python", m.symbol("serve"), *f.parameters))
+    return served, by_python, f
 
 
 def call_with_numbers(f: FunctionBuilder, function: Value, numbers: Sequence[Value]) -> Value:

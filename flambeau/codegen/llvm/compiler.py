@@ -13,6 +13,7 @@ from typing import Any, TypeVar
 
 from flambeau.codegen.kernel.dtypes import KernelError
 from flambeau.codegen.llvm.late_functions import split_late
+from flambeau.codegen.llvm.llvm_switches import without_strength_reduction
 from flambeau.codegen.llvm.pass_runs import run_passes, tidy
 from flambeau.codegen.llvm.processor import Processor
 from flambeau.util.cached import cached_property
@@ -78,12 +79,15 @@ class Compiler:
             machine = self._machine if is_small else self._plain_machine
         tidies = tidies and machine is not self._quick_machine
         module = _refused_as(lambda: self._module(text, optimise and is_small, tidies=tidies))
-        content: bytes = _refused_as(lambda: machine.emit_object(module))
+        with without_strength_reduction(self._llvm):
+            content: bytes = _refused_as(lambda: machine.emit_object(module))
         return content
 
     def assembly(self, text: str, *, optimise: bool, tidies: bool = False) -> str:
         """The machine instructions of a module."""
-        return _refused_as(lambda: str(self._machine.emit_assembly(self._module(text, optimise, tidies=tidies))))
+        module = _refused_as(lambda: self._module(text, optimise, tidies=tidies))
+        with without_strength_reduction(self._llvm):
+            return _refused_as(lambda: str(self._machine.emit_assembly(module)))
 
     def optimised_ir(self, text: str) -> str:
         """A module after LLVM's passes."""

@@ -8,7 +8,7 @@ import pytest
 
 import flambeau
 from flambeau import Tensor
-from flambeau.codegen.graph.runtime import clock_text, runtime_text
+from flambeau.codegen.graph.runtime import ask_text, clock_text, runtime_text
 from flambeau.codegen.graph.shared_runtime import SHARED, shared_addresses, sharing
 from flambeau.codegen.llvm.engine import available
 
@@ -33,8 +33,8 @@ def test_a_function_is_linked_with_what_is_shared() -> None:
     text = grown.llvm_ir
     assert "call ptr @new_block(" in text
     assert "call i64 @look_at_clock(" in text
-    assert defined(text).isdisjoint({*SHARED, "fresh_block"})
-    assert defined(text) >= {"retain", "release"}  # which are inlined
+    assert defined(text).isdisjoint({*SHARED, "fresh_block", "ask_serve"})
+    assert defined(text) >= {"retain", "release", "ask"}  # which are inlined
 
 
 def test_what_is_shared_is_compiled_once() -> None:
@@ -43,10 +43,10 @@ def test_what_is_shared_is_compiled_once() -> None:
 
 
 def test_only_what_begins_with_all_of_it_shares() -> None:
-    whole = "\n".join((runtime_text(), clock_text(), "; behind"))
+    whole = "\n".join((runtime_text(), clock_text(), ask_text(), "; behind"))
     shared = sharing(whole)
     assert shared.endswith("; behind")
     assert "declare i64 @look_at_clock(ptr) cold" in shared
-    assert defined(whole) - defined(shared) == {*SHARED, "fresh_block"}
+    assert defined(whole) - defined(shared) == {*SHARED, "fresh_block", "ask_serve"}
     assert sharing(runtime_text()) == runtime_text()  # as of a shim, with another look at the clock
     assert sharing(shared) == shared
