@@ -71,7 +71,8 @@ def sharing(text: str) -> str:
 
 
 def _text() -> tuple[str, tuple[str, ...]]:
-    text = "\n".join((_heads()[0], ask_text()))
+    asks = _definition("ask").sub("", ask_text())  # a module's own, with its callable
+    text = "\n".join((_heads()[0], asks))
     for name in SHARED:
         text = re.sub(rf"^define internal ([^@\n]*@{name}\()", r"define \1", text, count=1, flags=re.MULTILINE)
     return text + METADATA, ()

@@ -8,8 +8,10 @@ import pytest
 
 import flambeau
 from flambeau import Tensor
+from flambeau.codegen.graph import shared_runtime
 from flambeau.codegen.graph.runtime import ask_text, clock_text, runtime_text
 from flambeau.codegen.graph.shared_runtime import SHARED, shared_addresses, sharing
+from flambeau.codegen.llvm.effort import OPT
 from flambeau.codegen.llvm.engine import available
 
 pytestmark = pytest.mark.skipif(not available(), reason="there is no native code")
@@ -40,6 +42,14 @@ def test_a_function_is_linked_with_what_is_shared() -> None:
 def test_what_is_shared_is_compiled_once() -> None:
     assert set(shared_addresses()) == set(SHARED)
     assert shared_addresses() is shared_addresses()
+
+
+@pytest.mark.parametrize("opt", ["0", "2"])
+def test_what_is_shared_needs_nothing_of_a_module(opt: str, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setenv(OPT, opt)
+    monkeypatch.setenv("FLAMBEAU_CACHE", "off")
+    monkeypatch.setattr(shared_runtime, "_compiled", {})
+    assert all(shared_addresses().values())
 
 
 def test_only_what_begins_with_all_of_it_shares() -> None:
