@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import re
 from collections.abc import Sequence
 
 from flambeau.codegen.graph import abi, memory
@@ -32,6 +33,8 @@ class SideExits:
         self.exit = self.e.label("exit")
         self.current: Node | None = None
         """What is being lowered."""
+        self._blocks: dict[tuple[tuple[Node, ...], str], tuple[int, str]] = {}
+        """Blocks that leave, by what failed and what they do: the line that each began with, and its label."""
 
     def point(self, nodes: Sequence[Node], inputs: Sequence[Value], *, repeats: bool = False) -> ExitPoint:
         """A place that Python may be asked to run. `repeats`: an input for each time that a value is among them."""
@@ -78,13 +81,35 @@ class SideExits:
             e.bail_if(condition)
             return
         failed, fine = e.label("failed"), e.label("fine")
-        e.raw(f"br i1 {condition}, label %{failed}, label %{fine}, {RARE}")
+        before, exit_points = len(e.lines), len(self.parts.exit_points)
         e.start(failed)
         if isinstance(node, Node):
             self._store_record(self.point((node,), node.operands))
         else:
             self.leave_at(node)
+        nodes = (node,) if isinstance(node, Node) else node
+        earlier = self._equal_block(nodes, before)
+        if earlier:
+            del e.lines[before:], self.parts.exit_points[exit_points:]
+        e.lines.insert(before, f"  br i1 {condition}, label %{earlier or failed}, label %{fine}, {RARE}")
         e.start(fine)
+
+    def _equal_block(self, nodes: tuple[Node, ...], start: int) -> str:
+        """The label of an earlier block that leaves for the same nodes with the same values as the one that begins on a
+        line; "" if there is none. Checks of one node differ in their conditions alone.
+        """
+        lines = self.e.lines
+        told = [line for line in lines[start + 1 :] if not line.endswith(f", ptr {self.code_slot}")]
+        key = nodes, _without_names(told)
+        at, label = self._blocks.get(key, (0, ""))
+        if label:
+            try:  # unless what it was emitted with was taken back, or is kept apart
+                lines.index(f"{label}:", at, start)
+            except ValueError:
+                label = ""
+        if not label:
+            self._blocks[key] = start, lines[start].removesuffix(":")
+        return label
 
     def leave_unless_zero(self, code: Register) -> None:
         """Leave the function with a code unless it is 0."""
@@ -113,6 +138,23 @@ class SideExits:
         self.leave_with(memory.number(abi.NO_MEMORY_AT - len(self.parts.allocating)))
         self.parts.allocating.append(self.current)
         e.start(fine)
+
+
+_NAME = re.compile(r"%[\w.]+")
+
+
+def _without_names(lines: Sequence[str]) -> str:
+    """The text of a block, its own values called by number.
+
+    >>> _without_names(["  %v7 = load i64, ptr %x", "  store i64 %v7, ptr %y"])
+    '  %0 = load i64, ptr %x\\n  store i64 %0, ptr %y'
+    """
+    own: dict[str, str] = {}
+    for line in lines:
+        name, is_definition, _ = line.strip().partition(" = ")
+        if is_definition:
+            own[name] = f"%{len(own)}"
+    return _NAME.sub(lambda match: own.get(match[0], match[0]), "\n".join(lines))
 
 
 def _is_constant(value: Value) -> bool:
