@@ -7,6 +7,7 @@ refuses is a `NativeError`.
 
 from __future__ import annotations
 
+import contextlib
 import itertools
 from collections.abc import Callable
 from typing import Any, TypeVar
@@ -79,15 +80,19 @@ class Compiler:
             machine = self._machine if is_small else self._plain_machine
         tidies = tidies and machine is not self._quick_machine
         module = _refused_as(lambda: self._module(text, optimise and is_small, tidies=tidies))
-        with without_strength_reduction(self._llvm):
+        with self._emission(all_passes=optimise and is_small):
             content: bytes = _refused_as(lambda: machine.emit_object(module))
         return content
 
     def assembly(self, text: str, *, optimise: bool, tidies: bool = False) -> str:
         """The machine instructions of a module."""
         module = _refused_as(lambda: self._module(text, optimise, tidies=tidies))
-        with without_strength_reduction(self._llvm):
+        with self._emission(all_passes=optimise):
             return _refused_as(lambda: str(self._machine.emit_assembly(module)))
+
+    def _emission(self, *, all_passes: bool) -> contextlib.AbstractContextManager[None]:
+        """What holds while instructions are chosen."""
+        return contextlib.nullcontext() if all_passes else without_strength_reduction(self._llvm)
 
     def optimised_ir(self, text: str) -> str:
         """A module after LLVM's passes."""

@@ -287,12 +287,6 @@ class Emitter:
         """The address so many elements behind another; bytes where nothing else is said."""
         return self.define(f"getelementptr {element}, ptr {base}, i64 {index}", "ptr", 1)
 
-    def opaque(self, value: Value) -> Value:
-        """The same value, of which LLVM does not see how it was computed. Its reduction of strengths, the longest of
-        its passes, otherwise weighs how addresses in a loop could follow from those around it.
-        """
-        return self.define(f"freeze {value.full_type} {value}", value.type, value.lanes)
-
     def read(self, address: Value, element: str, lanes: int = 1, *, align: int = 0) -> Value:
         """A value in memory, at a multiple of ``align`` if that is not the usual for its type."""
         note = f", align {align}" if align else ""

@@ -472,7 +472,6 @@ class NestEmitter(ValueEmitter):
             index, ahead = e.binary("sub nsw", last, index), -ahead
         scope.index[axis] = index
         used = {s.buffer for s in walk(loop.body) if isinstance(s, Load | Store)}
-        is_around = any(isinstance(s, Loop) for s in walk(loop.body))
         for name in self.buffers:
             buffer = self.buffers[name]
             if name not in used or axis not in buffer.axes:
@@ -486,8 +485,6 @@ class NestEmitter(ValueEmitter):
                 continue
             stride = self.strides[name, axis]
             offset = e.binary("mul nsw", index, stride)
-            if is_around:
-                offset = e.opaque(offset)
             scope.pointers[name] = e.define(f"getelementptr i8, ptr {base}, i64 {offset}", "ptr", 1)
             pass_order.ask_ahead(self, loop, buffer, ahead, scope)
             if axis == self.schedule.vector_axis:

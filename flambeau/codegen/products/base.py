@@ -76,7 +76,6 @@ class ProductEmitter(NestEmitter):
     def repeat(self, iterations: Value, state: list[Value], body: Callable[[list[Value]], list[Value]]) -> list[Value]:
         """A state after `body` was applied to it so many times."""
         e, before = self.e, self.e.block
-        state = [e.opaque(v) if v.type == "ptr" else v for v in state]
         head, iteration, after = e.label("fold"), e.label("step"), e.label("folded")
         e.branch(head)
         e.start(head)

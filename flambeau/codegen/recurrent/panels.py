@@ -152,7 +152,7 @@ class PanelBuilder(FunctionBuilder):
         state = [part.rows, panel, *flat]
         whole = self.op("udiv", part.count, UNROLLED)
         for iterations, each in ((whole, UNROLLED), (self.op("urem", part.count, UNROLLED), 1)):
-            loop = self.loop(iterations, *map(self.opaque, state[:2]), *state[2:])
+            loop = self.loop(iterations, *state)
             with loop:
                 loop.carry(*self._step(loop.values, part, offsets, len(sums[0]), each, chains))
             state = loop.values

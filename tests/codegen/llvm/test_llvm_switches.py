@@ -44,13 +44,16 @@ def _multiplies(assembly):
     return "imul" in assembly
 
 
-def test_a_loop_is_made_as_it_is_written_and_as_ever_for_others():
+def test_a_loop_is_made_as_it_is_written_unless_all_passes_ran_and_as_ever_for_others():
     compiler = Compiler(chosen_processor())
     before = _assembly()
     assert not _multiplies(before)
     with without_strength_reduction(llvm):
         assert _multiplies(_assembly())
     assert _multiplies(compiler.assembly(SUMS, optimise=False))
+    reduced = compiler.assembly(SUMS, optimise=True)
+    with without_strength_reduction(llvm):
+        assert compiler.assembly(SUMS, optimise=True) != reduced
     assert _assembly() == before
     compiler.compile(SUMS, is_glue=False, optimise=True)
     assert _assembly() == before
