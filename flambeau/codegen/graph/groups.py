@@ -86,9 +86,9 @@ def _by_launches(
         f"call i64 @run_group(ptr {fn.exits.context}, i64 {exit_point.number}, ptr @{exit_point.cell}, ptr {inputs}, "
         f"i64 {len(exit_point.inputs)}, ptr {outputs})", "i64", 1,
     )  # fmt: skip
-    fn.exits.fail_if(e.icmp("eq", code, memory.number(1)), node)
-    fn.exits.leave_without_memory_if(e.icmp("eq", code, memory.number(NO_MEMORY)))
-    fn.exits.leave_unless_zero(code)
+    with fn.exits.leaving_unless_zero(code):
+        fn.exits.fail_if(e.icmp("eq", code, memory.number(1)), node)
+        fn.exits.leave_without_memory_if(e.icmp("eq", code, memory.number(NO_MEMORY)))
     return [_result_of(fn, rep, words) for rep, words in zip(reps, room, strict=True)]
 
 

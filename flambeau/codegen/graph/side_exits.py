@@ -3,7 +3,8 @@
 from __future__ import annotations
 
 import re
-from collections.abc import Sequence
+from collections.abc import Iterator, Sequence
+from contextlib import contextmanager
 
 from flambeau.codegen.graph import abi, memory
 from flambeau.codegen.graph.exit_points import RARE, ExitPoint
@@ -113,10 +114,17 @@ class SideExits:
 
     def leave_unless_zero(self, code: Register) -> None:
         """Leave the function with a code unless it is 0."""
+        with self.leaving_unless_zero(code):
+            pass
+
+    @contextmanager
+    def leaving_unless_zero(self, code: Register) -> Iterator[None]:
+        """The same, behind what is emitted meanwhile: other ways out for some codes."""
         e = self.e
         failed, fine = e.label("failed"), e.label("fine")
         e.raw(f"br i1 {e.icmp('ne', code, memory.number(0))}, label %{failed}, label %{fine}, {RARE}")
         e.start(failed)
+        yield
         self.leave_with(code)
         e.start(fine)
 

@@ -83,3 +83,19 @@ def test_programs_on_arrays():
     for bad in (np.array([0, 0, 4]), np.array([-5, 0, 0])):
         with pytest.raises(IndexError, match="out of range for tensor of size"):
             program(x, rows, bad)
+
+
+def test_a_group_that_succeeded_is_asked_once():
+    def halved(x: Tensor, n: int) -> Tensor:
+        for _ in range(n):
+            x = (x.exp() + 1.0).log().sum(0, keepdim=True) * x
+        return x
+
+    function, slowly = flambeau.script(halved), flambeau.script(halved, backend="interpreter")
+    x = flambeau.ones(600, 600)
+    np.testing.assert_allclose(function(x, 2).numpy(), slowly(x, 2).numpy(), rtol=1e-5)
+    text = function.llvm_ir
+    calls = re.findall(r"(%v\d+) = call i64 @run_group\(.*\n  (%v\d+) = icmp ne i64 (%v\d+), 0\n  br i1 (%v\d+), ", text)
+    assert calls
+    assert len(calls) == text.count("call i64 @run_group(")
+    assert all(code == compared and test == asked for code, test, compared, asked in calls)
