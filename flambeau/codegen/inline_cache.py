@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import ctypes
 from collections.abc import Sequence
+from math import prod
 from typing import Any
 
 import numpy as np
@@ -271,7 +272,7 @@ class InlineCache:
             strides = (
                 0 if o.permutation is None else self._numbers(_strides_of(o.shape, o.permutation, o.dtype.itemsize))
             )
-            size = int(np.prod(o.shape, dtype=np.int64)) * o.dtype.itemsize
+            size = prod(o.shape) * o.dtype.itemsize
             row = self._row(o) if size <= READY_UP_TO else 0
             outputs += [self._object(o.dtype), len(o.shape), self._numbers(o.shape), strides, size, int(o.large), row]
         inputs: list[int] = []

@@ -205,7 +205,7 @@ class CompiledGraph:
         with contextlib.suppress(NativeError):
             return ReadFunction(
                 lambda: self.graph, kept.parameters, kept.linkage, kept.key, self._run_exit_point, caches,
-                choices=self._choices, prepare=self._prepare,
+                choices=self._choices, prepare=self._prepare, image=kept.image,
             )  # fmt: skip
         return None
 

@@ -17,6 +17,7 @@ from flambeau.codegen.inline_cache import MAX_CHAIN, InlineCache, Published
 from flambeau.codegen.kept_codes import CodeWriter, NotKeptError
 from flambeau.codegen.kept_launches import KeptLaunch, LaunchReader, kept_launch
 from flambeau.codegen.llvm.compiler import NativeError
+from flambeau.codegen.llvm.engine import engine
 from flambeau.executor.compiled_graph import CompiledGraph, Density
 from flambeau.executor.fused import FusedKernel, kernel_of
 from flambeau.executor.native_records import KeptGraph, KeptNative
@@ -126,7 +127,8 @@ def _kept_native(density: Density, native: NativeFunction, names: dict[FusedKern
     if text.operators or text.foreign or text.callees or not native.code.key:
         raise NotKeptError("it calls what is not in the cache")
     groups = tuple([names[kernel_of(exit_point.nodes[0])] for exit_point in text.groups])
-    return KeptNative(density, _shared(native.parameters), native.linkage, native.code.key, groups)
+    key = native.code.key
+    return KeptNative(density, _shared(native.parameters), native.linkage, key, engine().arranged(key), groups)
 
 
 def _shared(values: Sequence[Representation]) -> tuple[Representation, ...]:

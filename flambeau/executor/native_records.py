@@ -6,6 +6,7 @@ from flambeau.codegen.graph.native import Linkage
 from flambeau.codegen.graph.representation import Representation
 from flambeau.codegen.kept_codes import KeptCodes
 from flambeau.codegen.kept_launches import KeptLaunch
+from flambeau.codegen.llvm.loader import Prelinked
 from flambeau.schema.types import Type
 from flambeau.util.record import dataclass
 
@@ -31,6 +32,8 @@ class KeptNative:
     linkage: Linkage
     key: str
     """Under which the cache has its code."""
+    image: Prelinked | None
+    """The code as it lies in memory; None where our own linker does not know it."""
     groups: tuple[str, ...]
     """The groups that it runs by their launches, in the order of the linkage."""
 

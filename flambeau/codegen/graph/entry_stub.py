@@ -128,7 +128,7 @@ def _entry_code(signature: Signature) -> NativeCode | None:
         return native_call.addresses(names, known | more | {f"{FIXED}{k}": id(value) for k, value in enumerate(fixed)})
 
     try:
-        about = native_call.about(f"graph {signature!r} {_shared_values(fixed)}")
+        about = native_call.about(f"graph {signature.described()} {_shared_values(fixed)}")
         return engine().link_entry(about, ("entry",), write, addresses, optimise=False)
     except NativeError:
         return None

@@ -13,6 +13,7 @@ from flambeau.codegen.graph.representation import Representation
 from flambeau.codegen.inline_cache import InlineCache
 from flambeau.codegen.llvm.compiler import NativeError
 from flambeau.codegen.llvm.engine import NativeCode, engine
+from flambeau.codegen.llvm.loader import Prelinked, is_supported
 from flambeau.ir.graph import Graph
 from flambeau.util.cached import cached_property
 
@@ -24,11 +25,12 @@ class ReadFunction(NativeFunction):
     def __init__(
         self, graph: Callable[[], Graph], parameters: Sequence[Representation], linkage: Linkage, key: str,
         run_exit_point: ExitHandler, inline_caches: Sequence[InlineCache],
-        *, choices: Choices = USUAL, prepare: Prepare | None = None,
+        *, choices: Choices = USUAL, prepare: Prepare | None = None, image: Prelinked | None = None,
     ) -> None:  # fmt: skip
-        """`key`: under which the cache has the code. Raises NativeError where it has it no more."""
+        """`key`: under which the cache has the code; `image`: the code as it lies in memory, where that was kept.
+        Raises NativeError where there is none and the cache has the code no more."""
         start = time.perf_counter()
-        self._graph, self._key = graph, key
+        self._graph, self._key, self._image = graph, key, image
         self.prepare = prepare
         self.choices = choices
         self.parameters = tuple(parameters)
@@ -40,6 +42,8 @@ class ReadFunction(NativeFunction):
         return self._graph()
 
     def _link(self, imports: dict[str, int]) -> NativeCode:
+        if self._image is not None and is_supported():
+            return engine().link_arranged(self._key, self._image, (SYMBOL,), imports)
         code = engine().link_known(self._key, (SYMBOL,), imports, is_kernel=False)
         if code is None:
             raise NativeError(f"{self._key} is not in the cache any more")

@@ -55,6 +55,20 @@ class Signature:
     takes_asking: bool = False
     """Whether tensors that ask for gradients, and parameters, are tensors like others: who calls looks after these."""
 
+    def described(self) -> str:
+        """All of it as a text, another one for each signature. What several parameters share is written once.
+
+        >>> from flambeau.codegen.graph.representation import Int
+        >>> Signature((Parameter(Int()), Parameter(Int(), True)), ()).described()
+        "['Int() False None', 'Int() True None'] () 0 False"
+        """
+        texts: dict[int, str] = {}
+        for one in self.parameters:
+            if id(one.representation) not in texts:
+                texts[id(one.representation)] = repr(one.representation)
+        listed = [f"{texts[id(one.representation)]} {one.is_written} {one.ones}" for one in self.parameters]
+        return f"{listed} {self.results} {self.record_words} {self.takes_asking}"
+
 
 def ones_of(representation: Representation, value: Any) -> Any:
     """`Parameter.ones` for arguments that are to look like a value, an example of them.

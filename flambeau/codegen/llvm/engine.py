@@ -18,6 +18,7 @@ from functools import cache
 from typing import Any
 
 from flambeau.codegen.llvm import loader
+from flambeau.codegen.llvm.arranged import arranged_of, written
 from flambeau.codegen.llvm.c_memory import keep_what_is_freed
 from flambeau.codegen.llvm.compiler import Compiler, NativeError
 from flambeau.codegen.llvm.effort import is_hasty
@@ -132,10 +133,10 @@ class Engine:
         cache = object_cache()
         path = self._entry_place(what) if cache else ""
         note = _read_note(cache.load(path, self.processor.name)) if cache else None
-        content = cache.load(note[0], self.processor.name) if cache and note else None
-        if note is not None and content is not None:
-            addresses, owner = self._linked(content, exports, addresses_of(note[1]))
-            return NativeCode(addresses, "", len(content), (time.perf_counter() - start) * 1e3, True, owner)
+        again = self._linked_again(cache, note[0], exports, addresses_of(note[1])) if cache and note else None
+        if again is not None:
+            addresses, owner, size = again
+            return NativeCode(addresses, "", size, (time.perf_counter() - start) * 1e3, True, owner)
         text, names = write()
         if cache:
             cache.store(path, json.dumps([self._key(text, is_glue, optimise), *names]).encode(), self.processor.name)
@@ -215,6 +216,24 @@ class Engine:
         kept = unpacked(content)
         return None if kept is None else kept[1]
 
+    def arranged(self, key: str) -> loader.Prelinked | None:
+        """How the object that the cache has under a key lies in memory; None where it has none, or our own linker does
+        not know it."""
+        content = self.content(key, is_kernel=False)
+        return None if content is None else _arranged(content)
+
+    def link_arranged(
+        self, key: str, arranged: loader.Prelinked, exports: tuple[str, ...], imports: dict[str, int]
+    ) -> NativeCode:
+        """Put into memory what `arranged` gave for a key, in this process or in another. Raises NativeError."""
+        start = time.perf_counter()
+        try:
+            image = loader.load(arranged, [exports], [_finder(imports)])
+        except NotLinkedError as error:
+            raise NativeError(str(error)) from error
+        spent = (time.perf_counter() - start) * 1e3
+        return NativeCode(image.addresses, "", len(arranged.content), spent, True, image, key)
+
     def link_known(
         self, key: str, exports: tuple[str, ...], imports: dict[str, int], *, is_kernel: bool
     ) -> NativeCode | None:
@@ -243,7 +262,7 @@ class Engine:
     def _linked(self, content: bytes, exports: tuple[str, ...], imports: dict[str, int]) -> tuple[dict[str, int], Any]:
         if loader.is_supported():
             try:
-                image = loader.link(content, exports, lambda name: imports.get(name) or c_address(name))
+                image = loader.link(content, exports, _finder(imports))
             except NotLinkedError:
                 pass
             else:
@@ -251,6 +270,25 @@ class Engine:
         with self._lock:
             tracker = self._llvm().link(content, exports, imports)
         return {name: tracker[name] for name in exports}, tracker
+
+    def _linked_again(
+        self, cache: ObjectCache, key: str, exports: tuple[str, ...], imports: dict[str, int]
+    ) -> tuple[dict[str, int], Any, int] | None:
+        """The addresses of what the cache has under a key, who owns the code, and its size; None where there is
+        nothing. How the object lies in memory is kept beside it, so that it is arranged once for all processes."""
+        path = key_of(key, "arranged")
+        kept = cache.load(path, self.processor.name) if loader.is_supported() and cache.has(path) else None
+        arranged = None if kept is None else arranged_of(kept)
+        if arranged is None:
+            content = cache.load(key, self.processor.name)
+            if content is None:
+                return None
+            arranged = _arranged(content)
+            if arranged is None:
+                return *self._linked(content, exports, imports), len(content)
+            cache.store(path, written(arranged), self.processor.name)
+        image = loader.load(arranged, [exports], [_finder(imports)])
+        return image.addresses, image, len(arranged.content)
 
     def _compile_well(self, cache: ObjectCache, key: str, text: str) -> None:
         if not cache.has(key):
@@ -280,6 +318,18 @@ def _read_note(note: bytes | None) -> tuple[str, list[str]] | None:
     except (ValueError, TypeError):
         return None
     return str(key), list(map(str, names))
+
+
+def _finder(imports: dict[str, int]) -> loader.Find:
+    return lambda name: imports.get(name) or c_address(name)
+
+
+def _arranged(content: bytes) -> loader.Prelinked | None:
+    """An object as it lies in memory; None where our own linker does not know it."""
+    try:
+        return loader.prelinked([content]) if loader.is_supported() else None
+    except NotLinkedError:
+        return None
 
 
 _engine_lock = NoForkLock()

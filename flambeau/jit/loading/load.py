@@ -16,6 +16,7 @@ from flambeau.serialize.archive_reader.limits import DEFAULT, LoadLimits
 from flambeau.serialize.archive_reader.permissions import Permissions
 from flambeau.serialize.archive_reader.pickle_names import read_pickle
 from flambeau.serialize.archive_reader.program import extra_files, is_program, read_program
+from flambeau.serialize.archive_reader.storage_reader import AllTo, as_written
 from flambeau.util.errors import ArchiveError
 from flambeau.util.no_collection import no_collection
 
@@ -197,17 +198,12 @@ def _by_function(function: Callable[[Any, str], Any]) -> Callable[[str], str]:
 def _place(map_location: MapLocation) -> Callable[[str], str]:
     match map_location:
         case None:
-            return _itself
+            return as_written
         case str() | Device():
-            device = str(Device(map_location) if isinstance(map_location, str) else map_location)
-            return lambda location: device
+            return AllTo(str(Device(map_location) if isinstance(map_location, str) else map_location))
         case Mapping():
             table = {str(k): str(v) for k, v in map_location.items()}
             return lambda location: table.get(location, location)
         case _ if callable(map_location):
             return _by_function(map_location)
     raise ValueError(WRONG_PLACE.format(kind=type(map_location)))
-
-
-def _itself(location: str) -> str:
-    return location

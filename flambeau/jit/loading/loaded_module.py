@@ -5,6 +5,8 @@ from __future__ import annotations
 from typing import Any
 
 from flambeau.executor.options import Options
+from flambeau.jit.loading.submodules import Submodules
+from flambeau.jit.modules import python_view
 from flambeau.jit.modules.module_classes import ModuleClasses
 from flambeau.jit.modules.script_method import forwarding, without_module
 from flambeau.jit.modules.script_module import RecursiveScriptModule, ScriptContainer, ScriptTable
@@ -13,9 +15,12 @@ from flambeau.program.classes import ClassDefinition
 from flambeau.program.object import ScriptObject
 from flambeau.program.unit import demangle
 from flambeau.util.hooks import add_hook
+from flambeau.util.locks import NoForkLock
 
 _ORDERED = ("Sequential", "ModuleList", "ParameterList")
 _KEYED = ("ModuleDict", "ParameterDict")
+_LOCK = NoForkLock()
+"""While it is held nobody else makes the module of an object."""
 
 
 class LoadedModule(RecursiveScriptModule):
@@ -23,29 +28,30 @@ class LoadedModule(RecursiveScriptModule):
 
     @classmethod
     def around(
-        cls,
-        script_object: ScriptObject,
-        classes: ModuleClasses,
-        options: Options,
-        modules: dict[int, RecursiveScriptModule],
+        cls, script_object: ScriptObject, classes: ModuleClasses, options: Options
     ) -> RecursiveScriptModule:
-        """The module for an object; the same one for the same object."""
-        module = modules.get(id(script_object))
-        if module is not None:
+        """The module for an object; the same one for the same object, while one is there."""
+        with _LOCK:
+            known = python_view.known(script_object)
+            if isinstance(known, LoadedModule):
+                return known
+            definition: ClassDefinition = script_object.type.definition
+            _find_properties(definition)
+            kind: type[LoadedModule] = _kind_for(definition)
+            module = kind(script_object, classes, options, definition.name.rpartition(".")[2])
+            parameters = [a.name for a in definition.attributes if a.is_parameter]
+            buffers = [a.name for a in definition.attributes if a.is_buffer]
+            module._stand_for_object(parameters, buffers)
+            object.__setattr__(module, "_modules", Submodules(module._inner_modules))
+            module._take_hooks()
             return module
-        definition: ClassDefinition = script_object.type.definition
-        _find_properties(definition)
-        kind: type[LoadedModule] = _kind_for(definition)
-        module = modules[id(script_object)] = kind(script_object, classes, options, definition.name.rpartition(".")[2])
-        parameters = [a.name for a in definition.attributes if a.is_parameter]
-        buffers = [a.name for a in definition.attributes if a.is_buffer]
-        module._stand_for_object(parameters, buffers)
-        for attribute in definition.attributes:
-            value = script_object.get(attribute.name) if script_object.has(attribute.name) else None
-            if isinstance(value, ScriptObject) and value.type.definition.is_module:
-                module._modules[attribute.name] = cls.around(value, classes, options, modules)
-        module._take_hooks()
-        return module
+
+    def _inner_modules(self) -> dict[str, Any]:
+        """The modules among the attributes, for each object one."""
+        own = self.script_object
+        names = {a.name: own.get(a.name) for a in own.type.definition.attributes if own.has(a.name)}
+        inner = {n: v for n, v in names.items() if isinstance(v, ScriptObject) and v.type.definition.is_module}
+        return {n: LoadedModule.around(v, self._classes, self._options) for n, v in inner.items()}
 
     def _take_hooks(self) -> None:
         definition: ClassDefinition = self.script_object.type.definition

@@ -96,7 +96,7 @@ def view(script_object: ScriptObject) -> Any:
     """What an object of a program is in Python."""
     definition: ClassDefinition = script_object.type.definition
     if definition.is_module:
-        return LoadedModule.around(script_object, CLASSES, Options(), {})
+        return LoadedModule.around(script_object, CLASSES, Options())
     view_object = _kind_for(frozenset(n for n in CALLED_BY_PYTHON if n in definition.methods))(script_object)
     python_view.register(script_object, view_object)
     return view_object

@@ -21,6 +21,12 @@ def register(script_object: ScriptObject, view: Any) -> None:
     _views[script_object] = weakref.ref(view)
 
 
+def known(script_object: ScriptObject) -> Any:
+    """What stands for an object; None while nothing does."""
+    view = _views.get(script_object)
+    return None if view is None else view()
+
+
 def made_by(maker: Callable[[ScriptObject], Any]) -> None:
     """Let `maker` make the views of objects whose view is gone."""
     _makers[:] = [maker]
@@ -45,6 +51,5 @@ def view_of(script_object: Any) -> Any:
     """What stands for an object in Python; the value itself if it is no object of a program."""
     if not isinstance(script_object, ScriptObject):
         return script_object
-    known = _views.get(script_object)
-    view = None if known is None else known()
+    view = known(script_object)
     return _makers[0](script_object) if view is None else view

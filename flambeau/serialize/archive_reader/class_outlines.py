@@ -13,15 +13,17 @@ nothing was to be said against it. An outline is an attribute's or a parameter's
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+from collections.abc import Callable, Mapping
 from typing import Any, Final
 
 from flambeau.executor.records import RecordError, dumps, loads
 from flambeau.executor.stored import CacheEntry, entry_under
 from flambeau.program.classes import ClassDefinition
+from flambeau.program.function import Function
 from flambeau.program.origin import NO_NAMES, Names, Origin
 from flambeau.schema.function import Argument, FunctionSchema
 from flambeau.schema.types import ClassType, EnumType, InterfaceType, TupleType, Type
+from flambeau.util.locks import NoForkLock
 from flambeau.util.record import dataclass
 
 WHAT: Final = "classes"
@@ -39,6 +41,35 @@ class Outline:
     methods: tuple[tuple[str, tuple[tuple[Any, ...], ...], int], ...]
     """Name; of each parameter the name, the type, whether it is given by name, and the default if it has one; result.
     """
+
+
+class OutlinedClass(ClassDefinition):
+    """A class of which only the outline was read, whose methods are made when something asks for them.
+
+    >>> from flambeau.schema.types import INT
+    >>> asked = []
+    >>> counter = OutlinedClass("__torch__.Counter", False, lambda: asked.append("methods") or {}, NoForkLock())
+    >>> _ = counter.add_attribute("n", INT)
+    >>> asked[:], counter.methods, asked
+    ([], {}, ['methods'])
+    """
+
+    def __init__(
+        self, name: str, is_module: bool, methods: Callable[[], dict[str, Function]], lock: NoForkLock
+    ) -> None:
+        """`methods` makes them, while the lock is held."""
+        super().__init__(name, is_module=is_module)
+        del self.methods
+        self._make_methods = methods
+        self._lock = lock
+
+    def __getattr__(self, name: str) -> Any:
+        if name != "methods":
+            raise AttributeError(f"'{type(self).__name__}' object has no attribute '{name}'")
+        with self._lock:
+            if name not in self.__dict__:
+                self.methods = self._make_methods()
+        return self.__dict__[name]
 
 
 class Outlines:

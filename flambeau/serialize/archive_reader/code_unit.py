@@ -29,7 +29,7 @@ from flambeau.schema.function import NO_DEFAULT, Argument, FunctionSchema
 from flambeau.schema.opaque_type import OpaqueType
 from flambeau.schema.types import TENSOR, ClassType, TensorType, TupleType, Type
 from flambeau.serialize.archive_format import CODE, code_record
-from flambeau.serialize.archive_reader.class_outlines import Outline, Outlines, StoredOutlines
+from flambeau.serialize.archive_reader.class_outlines import Outline, OutlinedClass, Outlines, StoredOutlines
 from flambeau.serialize.archive_reader.code_file import CodeFile
 from flambeau.serialize.archive_reader.code_names import ArchiveNames, known_enum
 from flambeau.serialize.archive_reader.code_origin import code_key, origin_of
@@ -75,6 +75,8 @@ class CodeUnit(CompilationUnit):
         self._graphs = StoredGraphs()
         self._equal_code = EqualCode(self.types)
         key = code_key(texts, version, permissions, container.limits)
+        self.key = key
+        """A hash over the code, and over what its reader allows."""
         self.outlines = StoredOutlines(Origin(key, self))
         self.names = ArchiveNames(self.constants, self, version)
         self._literals = LiteralReader(self.constants, self)
@@ -190,19 +192,28 @@ class CodeUnit(CompilationUnit):
 
     def _outlined(self, name: str, outlines: Outlines, outline: Outline) -> Type:
         """A class of which only the outline was read."""
-        definition = ClassDefinition(name, is_module=outline.is_module)
+        methods = partial(self._outlined_methods, name, outlines, outline)
+        definition = OutlinedClass(name, outline.is_module, methods, self._lock)
         self.types[name] = definition.type
+        for method, *_ in outline.methods:
+            self._equal_code.count(f"{name}.{method}")
         for attribute, type_, is_parameter, is_buffer in outline.attributes:
             outlined = outlines.type(type_, self)
             definition.add_attribute(attribute, outlined, is_parameter=is_parameter, is_buffer=is_buffer)
         for constant, value in outline.constants:
             definition.add_constant(constant, value)
         definition.hooks = outline.hooks
-        for method, parameters, result in outline.methods:
-            schema = outlines.signature(method, parameters, result, self)
-            code = partial(self._method, name, method)
-            definition.add_method(method, self._function(f"{name}.{method}", schema, code, definition.type))
         return definition.type
+
+    def _outlined_methods(self, name: str, outlines: Outlines, outline: Outline) -> dict[str, Function]:
+        """The methods of such a class."""
+        type_ = self.types[name]
+        try:
+            schemas = [outlines.signature(*method, self) for method in outline.methods]
+        except RecordError:  # something else lies where the outline should: the code says what they take
+            schemas = [self._schema(*self._method(name, method), type_) for method, *_ in outline.methods]
+        codes = {schema.name: partial(self._method, name, schema.name) for schema in schemas}
+        return {s.name: self._function(f"{name}.{s.name}", s, codes[s.name], type_) for s in schemas}
 
     def _class(self, name: str, file: CodeFile, node: ast.ClassDef, *, is_module: bool) -> Type:
         definition = ClassDefinition(name, is_module=is_module)
@@ -231,6 +242,7 @@ class CodeUnit(CompilationUnit):
         for method in methods:
             schema, code = self._schema(file, method, definition.type), partial(_given, file, method)
             function = self._function(f"{name}.{method.name}", schema, code, definition.type)
+            self._equal_code.count(f"{name}.{method.name}")
             try:
                 definition.add_method(method.name, function)
             except RuntimeError as error:
@@ -396,8 +408,6 @@ class CodeUnit(CompilationUnit):
         function = Function(name, graph, schema)
         function.provenance = self._provenance.part(name)
         attach_late(function)
-        if self_type is not None:
-            self._equal_code.count(name)
         return function
 
     def _body(self, name: str, file: CodeFile, node: ast.FunctionDef, self_type: Type | None) -> Graph:

@@ -43,6 +43,8 @@ class Objects:
         self._fitted: dict[tuple[int, int], tuple[Any, t.Type, Any]] = {}
         """What was made of lists, dicts and tuples as some type, by both: they may be named any number of times."""
         self._failures = 0
+        self.are_as_written = True
+        """Whether all attributes are what the pickles say, and none is what code or C++ made of that."""
 
     def named(self, name: str) -> t.Type:
         """A class or enum. Raises ArchiveError."""
@@ -72,6 +74,7 @@ class Objects:
     def build(self, instance: Any, state: Any) -> None:
         """Give an object its attributes, or its state to its own `__setstate__`. Raises PickleError."""
         if isinstance(instance, OpaqueObject):
+            self.are_as_written = False
             try:
                 set_state(instance, state)
             except ValueError as error:
@@ -82,6 +85,7 @@ class Objects:
         definition: ClassDefinition = instance.type.definition
         restore = definition.methods.get("__setstate__")
         if restore is not None and "__getstate__" in definition.methods:
+            self.are_as_written = False
             arguments = restore.schema.arguments
             if len(arguments) != 2:
                 raise PickleError(f"__setstate__ of {definition.name} takes something besides a state")

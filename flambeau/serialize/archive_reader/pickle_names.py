@@ -330,6 +330,11 @@ def read_pickle(
 ) -> Any:  # fmt: skip
     """The value in the record `name.pkl`, with the storages in the folder `name`. Raises ArchiveError."""
     storages = Storages(container, name, map_location, shapes_only=shapes_only)
+    return read_with_storages(container, name, objects, storages)
+
+
+def read_with_storages(container: Container, name: str, objects: ObjectMaker | None, storages: Storages) -> Any:
+    """The value in the record `name.pkl`, whose tensors lie in storages. Raises ArchiveError."""
     return _read(container, f"{name}.pkl", Names(storages, objects))
 
 

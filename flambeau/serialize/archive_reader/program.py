@@ -25,8 +25,9 @@ from flambeau.serialize.archive_reader.object_reader import Objects
 from flambeau.serialize.archive_reader.operators import Named, objections
 from flambeau.serialize.archive_reader.permissions import REFUSED, Permissions
 from flambeau.serialize.archive_reader.pickle_machine import is_expandable
-from flambeau.serialize.archive_reader.pickle_names import read_pickle
-from flambeau.serialize.archive_reader.storage_reader import MapLocation
+from flambeau.serialize.archive_reader.pickle_names import read_pickle, read_with_storages
+from flambeau.serialize.archive_reader.storage_reader import MapLocation, Storages
+from flambeau.serialize.archive_reader.stored_objects import StoredObjects
 from flambeau.util.depth import deep_recursion
 from flambeau.util.record import dataclass
 
@@ -114,17 +115,24 @@ def _listed(named: Mapping[str, Named]) -> str:
 
 
 def _read(container: Container, unit: CodeUnit, map_location: MapLocation) -> ScriptObject:
+    stored = StoredObjects(container, unit, map_location)
+    known = stored.read()
+    if known is not None:
+        return known
     objects = Objects(unit)
-    constants = read_pickle(container, CONSTANTS, objects, map_location)
+    storages = [Storages(container, name, map_location) for name in (CONSTANTS, DATA)]
+    constants = read_with_storages(container, CONSTANTS, objects, storages[0])
     if not isinstance(constants, tuple | list):
         raise container.error(f"expected a tuple of constants, got {type(constants).__name__}", f"{CONSTANTS}.pkl")
     if not is_expandable(constants, container.limits.pickle_opcodes):
         why = "it repeats its values too often: written out, they are"
         raise container.error(f"{why} {exceeded(container.limits, 'pickle_opcodes')}", f"{CONSTANTS}.pkl")
     unit.constants.extend(constants)
-    module = read_pickle(container, DATA, objects, map_location)
+    module = read_with_storages(container, DATA, objects, storages[1])
     if not isinstance(module, ScriptObject) or not module.type.definition.is_module:
         raise container.error(f"expected a module, got {type(module).__name__}", f"{DATA}.pkl")
+    if objects.are_as_written:
+        stored.keep(constants, module, storages)
     return module
 
 

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import math
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Iterator, Sequence
 from typing import Any, Final
 
 import numpy as np
@@ -18,14 +18,32 @@ from flambeau.serialize.archive_reader.container_reader import Container
 from flambeau.serialize.archive_reader.limits import LoadLimits, exceeded
 from flambeau.serialize.archive_reader.pickle_machine import PickleError, shown
 from flambeau.tensor.dispatch import call
+from flambeau.tensor.grad_mode import note_asked
 from flambeau.tensor.settled import settle
-from flambeau.tensor.tensor import Tensor, view_of, wrap
+from flambeau.tensor.tensor import Tensor, view_of, window, wrap
 from flambeau.util.record import dataclass
 
 SIZE_LIMIT: Final = 1 << 62
 MAX_AXES: Final = 64
 MapLocation = Callable[[str], str]
 """From the device that a storage was written on to the one that it is to be on."""
+
+
+def as_written(location: str) -> str:
+    """Storages go where they were."""
+    return location
+
+
+@dataclass(frozen=True, slots=True)
+class AllTo:
+    """All storages go to one device."""
+
+    device: str
+
+    def __call__(self, location: str) -> str:
+        return self.device
+
+
 NO_DEVICE = (
     "the storage was on device '{device}', which Flambeau cannot load to: pass map_location='cpu' to load everything "
     "into the memory of the machine ({reason})"
@@ -126,7 +144,7 @@ class Storages:
             return StoredMemory(kind, key, count, device, None, limits)
         if device == META:
             return StoredMemory(kind, key, count, META, empty((count,), kind.dtype), limits)
-        row = wrap(self._elements(f"{self._folder}/{key}", kind.dtype, count))
+        row = wrap(elements_of(self._container, self.record(key), kind.dtype, count))
         if device.type == "cpu" and not device.index:
             return StoredMemory(kind, key, count, CPU, row, limits)
         try:
@@ -141,16 +159,40 @@ class Storages:
             known = self._devices[name] = Device(name)
         return known
 
-    def _elements(self, record: str, dtype: DType, count: int) -> np.ndarray[Any, Any]:
-        if count == 0:
-            return np.empty(0, dtype.numpy)
-        expected, size = count * dtype.itemsize, self._container.size(record)
-        if expected != size:
-            raise self._container.error(
-                f"expected {expected} bytes for {count} elements of {dtype.name}, got {size}", record
-            )
-        elements = np.frombuffer(self._container.view(record, is_data=True), dtype.numpy)
-        return elements if elements.flags.aligned else elements.copy()
+    def record(self, key: str) -> str:
+        """The record of a storage."""
+        return f"{self._folder}/{key}"
+
+    def rows(self) -> Iterator[tuple[str, StoredMemory]]:
+        """The storages that were read so far, each with its record."""
+        for (_, key), memory in self._known.items():
+            yield self.record(key), memory
+
+
+def elements_of(container: Container, record: str, dtype: DType, count: int) -> np.ndarray[Any, Any]:
+    """The elements of a storage, as a row. Raises ArchiveError where the record has more or fewer."""
+    if count == 0:
+        return np.empty(0, dtype.numpy)
+    expected, size = count * dtype.itemsize, container.size(record)
+    if expected != size:
+        raise container.error(f"expected {expected} bytes for {count} elements of {dtype.name}, got {size}", record)
+    elements = np.frombuffer(container.view(record, is_data=True), dtype.numpy)
+    return elements if elements.flags.aligned else elements.copy()
+
+
+def part_of(row: Tensor, offset: int, sizes: tuple[int, ...], strides: tuple[int, ...], asks: bool) -> Tensor:
+    """A tensor of its own on the memory of a row; `asks` says whether it has gradients. Raises ValueError where it
+    would leave the row."""
+    memory = row._array
+    item = memory.dtype.itemsize
+    if 0 in sizes:
+        array = view_of(row, sizes, strides, offset)._array
+    else:
+        array = np.ndarray(sizes, memory.dtype, memory, offset * item, [s * item for s in strides])
+    tensor = window(array, row._storage)
+    if asks:
+        tensor._requires_grad = note_asked()
+    return tensor
 
 
 def tensor_of(
@@ -166,7 +208,10 @@ def tensor_of(
     _check_extent(storage, offset, sizes, strides)
     if storage.row is None:
         return TensorShape(dtype, sizes, strides, storage.device, requires_grad is True)
-    tensor = settle(view_of(_flagged(storage.row, flags), sizes, strides, offset))
+    row = _flagged(storage.row, flags)
+    if storage.device is CPU:
+        return part_of(row, offset, sizes, strides, requires_grad is True)
+    tensor = settle(view_of(row, sizes, strides, offset))
     return tensor.requires_grad_(True) if requires_grad is True else tensor
 
 

@@ -15,6 +15,7 @@ import pytest
 import flambeau
 from flambeau.codegen.kernel.dtypes import KernelError
 from flambeau.codegen.llvm import loader
+from flambeau.codegen.llvm.arranged import arranged_of, written
 from flambeau.codegen.llvm.compiler import Compiler, NativeError
 from flambeau.codegen.llvm.engine import engine
 from flambeau.codegen.llvm.object_cache import object_cache
@@ -282,3 +283,65 @@ def test_a_text_is_written_once_for_what_it_is_for(tmp_path: Path, monkeypatch: 
     monkeypatch.setenv("FLAMBEAU_CACHE", "off")
     engine().link_written("add one", ("test_add_one",), write, {})
     assert len(written) == 3
+
+
+USES = """
+@seen = internal global i64 5
+declare i64 @labs(i64)
+define i64 @test_use(i64 %n) {
+  %was = load i64, ptr @seen
+  store i64 %n, ptr @seen
+  %size = call i64 @labs(i64 %n)
+  %sum = add i64 %size, %was
+  ret i64 %sum
+}
+"""
+
+
+def entry_of_uses() -> int:
+    """What `test_use(-3)` gives, of an entry that lies in the cache after the first call."""
+    imports = {"labs": ctypes.cast(ctypes.CDLL(None).labs, ctypes.c_void_p).value or 0}
+
+    def link() -> int:
+        code = engine().link_entry(
+            "uses", ("test_use",), lambda: (USES, ["labs"]), lambda names: {n: imports[n] for n in names},
+            optimise=False, is_glue=False,
+        )  # fmt: skip
+        function = ctypes.CFUNCTYPE(ctypes.c_int64, ctypes.c_int64)(code.addresses["test_use"])
+        assert function(-3) == 8
+        return int(function(2))
+
+    return link()
+
+
+def test_entries_are_arranged_once(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setenv("FLAMBEAU_CACHE_DIR", str(tmp_path))
+    assert entry_of_uses() == -1
+    before = set(tmp_path.rglob("*.object"))
+    assert entry_of_uses() == -1
+    (arranged,) = set(tmp_path.rglob("*.object")) - before
+
+    def refuse(contents: object) -> None:
+        raise AssertionError("an object was arranged again")
+
+    with monkeypatch.context() as patch:
+        patch.setattr(loader, "prelinked", refuse)
+        assert entry_of_uses() == -1
+    arranged.write_bytes(arranged.read_bytes()[:-3])
+    assert entry_of_uses() == -1
+    arranged.chmod(0o666)
+    assert entry_of_uses() == -1
+
+
+def test_what_is_arranged_lies_in_memory_as_the_object_does() -> None:
+    key = engine().link(USES, ("test_use",), {}).key
+    arranged = engine().arranged(key)
+    assert arranged is not None
+    again = arranged_of(written(arranged))
+    assert again == arranged
+    assert arranged_of(written(arranged)[:40]) is None
+    code = engine().link_arranged(key, again, ("test_use",), {})
+    assert ctypes.CFUNCTYPE(ctypes.c_int64, ctypes.c_int64)(code.addresses["test_use"])(-4) == 9
+    with pytest.raises(NativeError, match="there is no symbol test_other"):
+        engine().link_arranged(key, again, ("test_other",), {})
+    assert engine().arranged("0" * 64) is None
