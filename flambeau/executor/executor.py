@@ -374,7 +374,7 @@ class Executor:
             is_shared = any(part in SHARED for part in spec)
             options = replace(self.options, backend="interpreter") if is_shared else self.options
             prepared = self._prepared.take(spec, options)
-            return make_plan(self.function, arguments, options, cause, prepared=prepared)
+            return make_plan(self.function, arguments, options, cause, prepared=prepared, spec=spec)
 
         return self._plans.get_or_make(spec, make, partial(listing.log_eviction, self.name, self.options.max_plans))
 

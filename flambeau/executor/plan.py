@@ -281,13 +281,14 @@ def make_plan(
     cause: str,
     record: Callable[[PassRecord], None] | None = None,
     prepared: Graph | None = None,
+    spec: specs.Spec | None = None,
 ) -> ExecutionPlan:
-    """A plan for arguments like these; `record` is told of every pass. `prepared`, if there is one, becomes the graph
-    of the plan: it has the first passes behind it. Raises CompileError for too deep a program.
+    """A plan for arguments like these, whose spec may be known; `record` is told of every pass. `prepared`, if there is
+    one, becomes the graph of the plan: it has the first passes behind it. Raises CompileError for too deep a program.
     """
     try:
         with deep_recursion():
-            spec = specs.spec_of(arguments)
+            spec = specs.spec_of(arguments) if spec is None else spec
             request = _Request(function, arguments, spec, options, cause, record, prepared)
             return _device_plan(request) if is_for_device(function, spec) else _host_plan(request)
     except RecursionError:
@@ -321,7 +322,7 @@ def _host_plan(request: _Request) -> ExecutionPlan:
     """A plan for tensors of the host: as an earlier process left it, or made now."""
     function, arguments, spec, options, cause, record, prepared = request
     clock = Clock()
-    entry = plan_entry(function, arguments, options) if record is None else None
+    entry = plan_entry(function, spec, options) if record is None else None
     plan = _read_plan(function, spec, entry, options, cause, clock)
     if plan is not None:
         return plan

@@ -25,7 +25,7 @@ from flambeau.ir.frozen import is_frozen
 from flambeau.ir.graph import Graph
 from flambeau.program.function import Function
 from flambeau.program.origin import Origin
-from flambeau.specialise.spec import describe, spec_of
+from flambeau.specialise.spec import Spec, describe, spec_of
 from flambeau.tensor import defaults, kernels
 from flambeau.util import log
 from flambeau.util.record import dataclass, replace
@@ -114,17 +114,17 @@ def entry_under(origin: Origin, *what: str) -> CacheEntry | None:
     return CacheEntry(cache, key_of("program", origin.key, *what, *around), processor, origin)
 
 
-def plan_entry(function: Function, arguments: Sequence[Any], options: Options) -> CacheEntry | None:
-    """Where the optimised graph for arguments like these is kept between processes; None where it is not."""
+def plan_entry(function: Function, spec: Spec, options: Options) -> CacheEntry | None:
+    """Where the optimised graph for arguments of a spec is kept between processes; None where it is not."""
     if options.verify or log.level("passes"):
         return None
     about = (options.backend, sorted(options.without), options.num_threads, options.fastmath)
-    return entry_of(function, "plan", describe(spec_of(arguments)), repr(about))
+    return entry_of(function, "plan", describe(spec), repr(about))
 
 
 def is_kept(function: Function, arguments: Sequence[Any], options: Options) -> bool:
     """Whether an earlier process has left the plan for arguments like these."""
-    entry = plan_entry(function, arguments, options)
+    entry = plan_entry(function, spec_of(arguments), options)
     return entry is not None and entry.is_there()
 
 

@@ -14,11 +14,9 @@ from __future__ import annotations
 import os
 from collections.abc import Iterator
 from functools import cache
-from glob import escape, glob
-from typing import Final
 
-RECORDS: Final = "-*.dist-info/RECORD"
-"""Where an installer leaves the list of the files that it put there, beside a package and behind its name."""
+INFORMATION, RECORD = ".dist-info", "RECORD"
+"""How the folder ends that an installer leaves beside a package, behind its name, and the list of files in it."""
 
 
 @cache
@@ -40,7 +38,11 @@ def source_stamps(folder: str, below: str = "") -> str:
 def _record_of(folder: str) -> str:
     """Name, size and age of the installer's record of a package; empty where there is none, or not one alone."""
     beside, name = os.path.split(folder)
-    records = glob(os.path.join(escape(beside), escape(name) + RECORDS))
+    try:
+        folders = [one for one in os.listdir(beside) if one.startswith(f"{name}-") and one.endswith(INFORMATION)]
+    except OSError:  # in an archive
+        return ""
+    records = [path for path in (os.path.join(beside, one, RECORD) for one in folders) if os.path.exists(path)]
     if len(records) != 1:
         return ""
     status = os.stat(records[0])

@@ -19,7 +19,7 @@ from flambeau.executor import stored
 from flambeau.jit import LoadLimits
 from flambeau.jit.modules.script_module import RecursiveScriptModule
 from flambeau.nn import Parameter
-from flambeau.serialize.archive_reader import stored_objects
+from flambeau.serialize.archive_reader import program, stored_objects
 from flambeau.serialize.archive_reader.pickle_machine import PickleMachine
 from flambeau.util.errors import ArchiveError
 
@@ -367,3 +367,31 @@ def test_methods_of_classes_are_made_when_something_asks(monkeypatch: pytest.Mon
     assert again(x).tolist() == expected
     with pytest.raises(AttributeError, match="has no attribute 'other'"):
         inner.other  # noqa: B018
+
+
+class Mine(nn.Module):
+    def forward(self, x: flambeau.Tensor) -> flambeau.Tensor:
+        return flambeau.ops.stored_objects.twice(x)
+
+
+def test_operators_of_users_are_looked_for_each_time() -> None:
+    library = flambeau.library.Library("stored_objects", "DEF")
+    library.define("twice(Tensor x) -> Tensor")
+    library.impl("twice", lambda x: x * 2, "CompositeExplicitAutograd")
+    content = saved(Mine())
+    for _ in range(2):
+        assert loaded(content)(flambeau.ones(1)).tolist() == [2.0]
+    library._destroy()
+    with pytest.raises(ArchiveError, match="stored_objects::twice"):
+        loaded(content)
+
+
+def test_code_is_not_looked_at_again(monkeypatch: pytest.MonkeyPatch) -> None:
+    content = saved(Outer())
+    loaded(content)
+
+    def refuse(*_: Any) -> Any:
+        raise AssertionError("code was looked at")
+
+    monkeypatch.setattr(program, "objections", refuse)
+    assert loaded(content).pair == (3, "x")

@@ -65,6 +65,8 @@ class Objections:
     """Modules that it would import, and statements that it would have run by Python."""
     unclear: set[tuple[str, int]] = field(default_factory=set)
     """Records and lines where only compiling tells whether such an operator is called: `x.save(path)`."""
+    users: set[str] = field(default_factory=set)
+    """Operators of users and classes of C++, which another process may not have."""
 
 
 def objections(container: Container, texts: Mapping[str, str], permissions: Permissions) -> Objections:
@@ -78,7 +80,11 @@ def objections(container: Container, texts: Mapping[str, str], permissions: Perm
         names.update(f"{space}::{name}" for space, name in _OTHERS.findall(plain))
         names -= known
         known.update(filter(_is_there, names))
-        if not names <= known or _CUSTOM_CLASS.search(plain):
+        noted.users.update(name for name in names & known if _is_of_user(name))
+        has_classes = _CUSTOM_CLASS.search(plain) is not None
+        if has_classes:
+            noted.users.add(record)
+        if not names <= known or has_classes:
             _note_missing(plain, record, container, noted)
         if any(word in plain for word in words) or any(odd.search(plain) for odd in _ODD):
             _look(text, record, permissions, noted, words)
@@ -104,6 +110,10 @@ def _mentions(node: ast.AST, words: frozenset[str]) -> bool:
     """Whether it may be such an operator of a namespace that the program has under another name."""
     name = node.attr if isinstance(node, ast.Attribute) else node.value if isinstance(node, ast.Constant) else None
     return isinstance(name, str) and name in words
+
+
+def _is_of_user(name: str) -> bool:
+    return any(definition.family == "custom" for definition in registry.overloads(name))
 
 
 def _is_there(name: str) -> bool:

@@ -91,6 +91,12 @@ def read_program(container: Container, map_location: MapLocation, permissions: P
         what = "a file of values: flambeau.load reads it" if container.has(f"{DATA}.pkl") else "no TorchScript archive"
         raise container.error(f"expected the archive of a module, got {what}")
     texts = code_texts(container)
+    unit = CodeUnit(container, version, texts, permissions)
+    stored = StoredObjects(container, unit, map_location)
+    with deep_recursion():
+        known = stored.read()
+    if known is not None:  # nothing is to be said against such code
+        return Program(known, unit, version, container)
     objected = objections(container, texts, permissions)
     if objected.missing:
         raise container.error(MISSING.format(missing=_listed(objected.missing)))
@@ -98,9 +104,9 @@ def read_program(container: Container, map_location: MapLocation, permissions: P
         raise container.error(OF_PYTHON.format(places=_listed(objected.of_python)))
     if objected.refused:
         raise container.error(REFUSED.format(places=_listed(objected.refused), names=sorted(objected.refused)))
-    unit = CodeUnit(container, version, texts, permissions)
+    is_clear = not (objected.unclear or objected.users)
     with deep_recursion():
-        program = Program(_read(container, unit, map_location), unit, version, container)
+        program = Program(_read(container, unit, map_location, stored if is_clear else None), unit, version, container)
         for record, line in sorted(objected.unclear):
             unit.check_around(record, line)
     if not objected.unclear:
@@ -114,11 +120,10 @@ def _listed(named: Mapping[str, Named]) -> str:
     return "; ".join([*shown, *more])
 
 
-def _read(container: Container, unit: CodeUnit, map_location: MapLocation) -> ScriptObject:
-    stored = StoredObjects(container, unit, map_location)
-    known = stored.read()
-    if known is not None:
-        return known
+def _read(
+    container: Container, unit: CodeUnit, map_location: MapLocation, stored: StoredObjects | None
+) -> ScriptObject:
+    """The module, which is kept in `stored`."""
     objects = Objects(unit)
     storages = [Storages(container, name, map_location) for name in (CONSTANTS, DATA)]
     constants = read_with_storages(container, CONSTANTS, objects, storages[0])
@@ -131,7 +136,7 @@ def _read(container: Container, unit: CodeUnit, map_location: MapLocation) -> Sc
     module = read_with_storages(container, DATA, objects, storages[1])
     if not isinstance(module, ScriptObject) or not module.type.definition.is_module:
         raise container.error(f"expected a module, got {type(module).__name__}", f"{DATA}.pkl")
-    if objects.are_as_written:
+    if stored is not None and objects.are_as_written:
         stored.keep(constants, module, storages)
     return module
 

@@ -1,7 +1,8 @@
 """What the pickles of an archive give, kept in the cache on disk: later processes make the objects without them.
 
 An entry lies under a hash over the pickles, over all of the code and over what its reader allows, so that whoever finds
-one knows that the pickles were read in full before and that every value was what its class declares. It says which
+one knows that the pickles were read in full before, that every value was what its class declares, and that nothing was
+to be said against the code, which names no operators of users. It says which
 classes the objects are of, what each attribute is, and where in which record of the file a tensor's elements lie; the
 elements themselves are the file's, and are looked at as they are when pickles are read.
 
