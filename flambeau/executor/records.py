@@ -52,6 +52,7 @@ from flambeau.schema.dtype import DType
 from flambeau.schema.types import Type
 from flambeau.tensor.tensor import Tensor, wrap
 from flambeau.util.depth import deep_recursion
+from flambeau.util.late_range import LateRange
 from flambeau.util.names import qualified_name
 from flambeau.util.record import fields
 from flambeau.util.source import Source, SourceRange
@@ -73,13 +74,14 @@ class RecordError(ValueError):
 
 
 @deep_recursion()
-def dumps(value: Any, names: Names = NO_NAMES) -> bytes:
-    """The record of a value; `names` are the classes and functions that a reader will find by name.
+def dumps(value: Any, names: Names = NO_NAMES, *, keeps_known: bool = False) -> bytes:
+    """The record of a value; `names` are the classes and functions that a reader will find by name. With `keeps_known`
+    ranges that are looked up late are kept as what stands for them, which the reader has to look up.
 
     Raises RecordError for what cannot be in a record.
     """
     stream = io.BytesIO()
-    _Writer(stream, names).dump(value)
+    _Writer(stream, names, keeps_known=keeps_known).dump(value)
     return stream.getvalue()
 
 
@@ -112,13 +114,16 @@ _OF_FIELDS: Final[frozenset[type]] = frozenset(
 
 
 class _Writer(pickle.Pickler):
-    def __init__(self, stream: io.BytesIO, names: Names) -> None:
+    def __init__(self, stream: io.BytesIO, names: Names, *, keeps_known: bool) -> None:
         super().__init__(stream, PROTOCOL)
         self._by_name = names
+        self._keeps_known = keeps_known
         self._types: dict[tuple[Type, bool], Type] = {}
 
     def reducer_override(self, value: Any) -> Any:
         kind = value.__class__
+        if kind is LateRange:
+            return self._late(value)
         if kind in _OF_FIELDS:
             return kind, tuple([self._shared(getattr(value, f.name)) for f in fields(value)])
         if isinstance(value, Graph):
@@ -136,6 +141,9 @@ class _Writer(pickle.Pickler):
         if kind in (DType, complex) or (isinstance(value, _CALLABLE) and _NAMES.get(_name(value)) is value):
             return NotImplemented
         raise RecordError(f"{value!r} cannot be in a record")
+
+    def _late(self, value: LateRange) -> Any:
+        return self.reducer_override(value.known if self._keeps_known else value.settled())
 
     def _shared(self, value: Any) -> Any:
         """One of all equal types: a graph has thousands."""

@@ -62,7 +62,8 @@ class CacheEntry:
         try:
             value = loads(content, self.origin.names)
         except RecordError as error:
-            log.write("cache", f"{self.key} is ignored: {error}")
+            if log.level("cache"):
+                log.write("cache", f"{self.key} is ignored: {error}")
             return None
         if self.function is not None and self.function.provenance is not None:
             self.function.provenance.read_by(self.function)
@@ -72,10 +73,10 @@ class CacheEntry:
         """Whether something seems to be kept there, without reading it."""
         return self.cache.has(self.key)
 
-    def keep(self, value: Any) -> None:
-        """Keep a value; one that no record can hold is left out."""
+    def keep(self, value: Any, *, keeps_known: bool = False) -> None:
+        """Keep a value; one that no record can hold is left out. `keeps_known` as for `records.dumps`."""
         try:
-            content = dumps(value, self.origin.names)
+            content = dumps(value, self.origin.names, keeps_known=keeps_known)
         except RecordError as error:
             self.say_why_not(error)
             return

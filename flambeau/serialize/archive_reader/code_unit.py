@@ -46,6 +46,7 @@ from flambeau.util.depth import deep_recursion
 from flambeau.util.errors import ArchiveError, CompileError
 from flambeau.util.locks import NoForkLock
 from flambeau.util.names import OPAQUE_CLASSES, is_qualified, without_root
+from flambeau.util.source import Source
 
 TYPE_SIZE: Final = 10_000
 """Types that a named tuple may consist of: a few short definitions can double it each."""
@@ -156,8 +157,16 @@ class CodeUnit(CompilationUnit):
         if file is None and text is not None:
             with self._located():
                 file = self._files[record] = CodeFile(text, record, self.container.limits)
-            self._ranges[record] = SourceRanges(self.container, record)
         return file
+
+    def _ranges_of(self, source: Source) -> SourceRanges | None:
+        """Where the text of a code record came from; None for a text that is no such record."""
+        record = source.filename
+        if record not in self._texts or source.is_local:
+            return None
+        if record not in self._ranges:
+            self._ranges[record] = SourceRanges(self.container, record)
+        return self._ranges[record]
 
     def _method(self, name: str, method: str) -> tuple[CodeFile, ast.FunctionDef]:
         """The code of a method, and the file that it is in. Raises ArchiveError if there is none."""
@@ -382,8 +391,6 @@ class CodeUnit(CompilationUnit):
         self_type: Type | None,
     ) -> Function:
         """A function whose body is compiled when something asks for its graph."""
-        record = code_record(name if self_type is None else name.rpartition(".")[0])
-
         compiled: list[Graph] = []
         function: Function
 
@@ -393,13 +400,21 @@ class CodeUnit(CompilationUnit):
                     return compiled[0]
                 known = self._graphs.read(function)
                 if known is not None:
+                    to_original(known, self._ranges_of)
                     compiled.append(known)
                     return known
                 with self._located():
                     file, node = code()
-                body = self._body(name, file, node, self_type)
-                to_original(body, self._ranges[record])
-                self._permissions.check(body, self.container.title)
+                comparable = self._comparable(name, file, node, self_type)
+                body = None if comparable is None else self._equal_code.copy(*comparable)
+                is_copy = body is not None  # of one that was looked at
+                if body is None:
+                    body = self._body(name, file, node, self_type)
+                to_original(body, self._ranges_of)
+                if not is_copy:
+                    self._permissions.check(body, self.container.title)
+                    if comparable is not None:
+                        self._equal_code.keep(*comparable, body)
                 compiled.append(body)
                 with self._graphs.compiling(function):
                     compile_callees(body, name)
@@ -410,16 +425,19 @@ class CodeUnit(CompilationUnit):
         attach_late(function)
         return function
 
+    def _comparable(
+        self, name: str, file: CodeFile, node: ast.FunctionDef, self_type: Type | None
+    ) -> tuple[Any, MethodCode] | None:
+        """What a method shares with equal ones, and its code; None where there is no other, or none that may be copied.
+        """
+        if self._equal_code.is_single(name) or self._provenance.is_over or not isinstance(self_type, ClassType):
+            return None
+        where = file.range(node)
+        code = MethodCode(name, where.text, where.source, where.start, self_type)
+        return self._equal_code.key(code), code
+
     def _body(self, name: str, file: CodeFile, node: ast.FunctionDef, self_type: Type | None) -> Graph:
         """The graph of a body, whose nodes are where the archive has them. Raises CompileError."""
-        code = key = None
-        if isinstance(self_type, ClassType) and not self._equal_code.is_single(name) and not self._provenance.is_over:
-            where = file.range(node)
-            code = MethodCode(name, where.text, where.source, where.start, self_type)
-            key = self._equal_code.key(code)
-            body = self._equal_code.copy(key, code)
-            if body is not None:
-                return body
         with self._located():
             file.check_nesting(node)
         try:
@@ -429,8 +447,6 @@ class CodeUnit(CompilationUnit):
             error.message = f"{self.container.title}: {error.message}"
             raise
         finish(body)
-        if code is not None:
-            self._equal_code.keep(key, code, body)
         return body
 
     # -- errors -------------------------------------------------------------------------------------------------------

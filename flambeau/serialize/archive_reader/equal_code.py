@@ -19,6 +19,7 @@ from flambeau.ir.graph import Graph, Node, Value
 from flambeau.ir.walk import blocks, subgraphs
 from flambeau.program.unit import demangle
 from flambeau.schema.types import ClassType, Type
+from flambeau.util.late_range import LateRange
 from flambeau.util.names import ROOT
 from flambeau.util.source import Source, SourceRange
 
@@ -88,7 +89,7 @@ class EqualCode:
             return None
 
     def keep(self, key: Any, code: MethodCode, graph: Graph) -> None:
-        """Have copies of a graph whose nodes still stand where the code is."""
+        """Have copies of a graph that was looked at, whose nodes stand where the code is or know where they stood."""
         if key is not None and key not in self._compiled and not any(map(_names_classes, _nodes(graph))):
             spans = [_span(node.range, code.source) for node in _nodes(graph)]
             self._compiled[key] = _Compiled(code, graph, spans)
@@ -253,4 +254,5 @@ def _names_classes(node: Node) -> bool:
 
 
 def _span(where: SourceRange | None, source: Source) -> tuple[int, int] | None:
+    where = where.known if isinstance(where, LateRange) else where
     return None if where is None or where.source is not source else (where.start, where.end)

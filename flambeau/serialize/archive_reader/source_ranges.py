@@ -10,6 +10,7 @@ Lines and files are numbers of strings. Older files have the entries alone, with
 from __future__ import annotations
 
 from bisect import bisect_right
+from collections.abc import Callable
 from itertools import accumulate
 from typing import Any, Final
 
@@ -19,6 +20,9 @@ from flambeau.serialize.archive_format import DEBUG_FORMAT, DEBUG_SUFFIX
 from flambeau.serialize.archive_reader.container_reader import Container
 from flambeau.serialize.archive_reader.limits import exceeded
 from flambeau.serialize.archive_reader.pickle_names import read_plain
+from flambeau.util.errors import ArchiveError
+from flambeau.util.late_range import LateRange
+from flambeau.util.locks import NoForkLock
 from flambeau.util.source import Source, SourceRange
 
 _NAMING: Final = {int, str, type(None)}
@@ -38,14 +42,21 @@ class SourceRanges:
         """The same by the identity of what is written in an entry: most of the entries share it."""
         self._counted: tuple[Source | None, list[int]] = None, []
         """The code's source, and where in its UTF-8 bytes each line begins."""
+        self._lock = NoForkLock()
         self._length = 0
         """Characters of sources that were put together from lines, which may be named any number of times."""
 
     def original(self, source_range: SourceRange) -> SourceRange:
-        """The place in the user's file that a place in the code came from; the place itself if that is not known.
-
-        Raises ArchiveError for a broken table.
+        """The place in the user's file that a place in the code came from; the place itself if that is not known, or if
+        the table is broken.
         """
+        with self._lock:
+            try:
+                return self._original(source_range)
+            except ArchiveError:  # the code itself is as good a place
+                return source_range
+
+    def _original(self, source_range: SourceRange) -> SourceRange:
         if self._offsets is None:
             self._read()
         assert self._offsets is not None
@@ -118,15 +129,21 @@ def _is_entry(entry: Any) -> bool:
     return isinstance(entry, tuple) and len(entry) in (2, 3) and type(entry[0]) is int and isinstance(entry[1], tuple)
 
 
-def to_original(graph: Graph, ranges: SourceRanges) -> None:
-    """Let the nodes of a graph that was compiled from an archive's code say where the user wrote them."""
+def to_original(graph: Graph, ranges_of: Callable[[Source], SourceRanges | None]) -> None:
+    """Let the nodes of a graph that was compiled from an archive's code say where the user wrote them, once something
+    asks. `ranges_of` gives what knows that of a source."""
     known: dict[tuple[int, int, int], SourceRange] = {}
+    of_sources: dict[int, SourceRanges | None] = {}
     for block in (b for part in subgraphs(graph) for b in blocks(part.body)):
         for node in block:
             where = node.range
-            if where is None:
+            if where is None or type(where) is LateRange:
                 continue
-            key = id(where.source), where.start, where.end
+            source = where.source
+            key = id(source), where.start, where.end
             if key not in known:
-                known[key] = ranges.original(where)
+                if id(source) not in of_sources:
+                    of_sources[id(source)] = ranges_of(source)
+                ranges = of_sources[id(source)]
+                known[key] = where if ranges is None else LateRange(where, ranges.original)
             node.range = known[key]

@@ -25,7 +25,7 @@ class StoredGraphs:
         """What was compiled since the outermost function was begun; None while nothing is compiled."""
 
     def read(self, function: Function) -> Graph | None:
-        """The graph of a function, if an earlier process made it."""
+        """The graph of a function, if an earlier process made it, whose nodes are where they are in the code."""
         known = self._read.pop(function.name, None)
         if known is not None or self._compiling is not None:
             return known
@@ -50,4 +50,4 @@ class StoredGraphs:
             self._compiling = None
         entry = entry_of(function, WHAT)
         if entry is not None:
-            entry.keep({one.name: one.graph for one in compiled})
+            entry.keep({one.name: one.graph for one in compiled}, keeps_known=True)
