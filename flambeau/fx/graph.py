@@ -16,9 +16,11 @@ from __future__ import annotations
 
 from collections.abc import Callable, Iterator
 from contextlib import contextmanager
+from copy import copy
 from typing import Any
 
 from flambeau.fx import python_code
+from flambeau.fx.code_generation import CodeGen, RegisteredTransform, Transform
 from flambeau.fx.names import Namespace, snake_case
 from flambeau.fx.node import Node, argument_text, map_arg
 
@@ -71,6 +73,8 @@ class Graph:
         """The module whose submodules and parameters nodes name."""
         self._names = Namespace()
         self._insert_before: Node = self.root
+        self.codegen = CodeGen()
+        """Writes the function around its code."""
 
     @property
     def nodes(self) -> NodeList:
@@ -231,6 +235,36 @@ class Graph:
         """The source of the function, with what its global names mean."""
         return python_code.python_code(self, root_module)
 
+    def set_codegen(self, codegen: CodeGen) -> None:
+        """Have the function around the code written by `codegen`; see `code_generation`. Recompile the module then."""
+        self.codegen = codegen
+
+    def on_generate_code(self, make_transformer: Callable[[Transform | None], Transform]) -> RegisteredTransform:
+        """Have the lines of the code changed before they are compiled: from now on, or within a block of the result.
+
+        Args:
+            make_transformer: given what changes them so far, or None, what changes them then: lines to lines.
+
+        >>> from flambeau.fx import symbolic_trace
+        >>> module = symbolic_trace(lambda x: x + 1)
+        >>> _ = module.graph.on_generate_code(lambda before: lambda lines: ["print('begins')", *lines])
+        >>> _ = module.recompile()
+        >>> module(1)
+        begins
+        2
+        """
+        before = self.codegen._body_transformer
+        self.codegen._body_transformer = make_transformer(before)
+        return RegisteredTransform(self.codegen, before)
+
+    def process_inputs(self, *args: Any) -> Any:
+        """The values of the placeholders, from the arguments of a call."""
+        return self.codegen.process_inputs(*args)
+
+    def process_outputs(self, out: Any) -> Any:
+        """What a call gives, from what the graph returns."""
+        return self.codegen.process_outputs(out)
+
     def lint(self) -> None:
         """Check that nodes use only what is before them, that names differ, and that what they name is there.
 
@@ -270,6 +304,7 @@ class Graph:
 
     def __deepcopy__(self, memo: Any = None) -> Graph:
         copied = Graph(self.owning_module)
+        copied.codegen = copy(self.codegen)
         values: dict[Node, Any] = {}
         output = copied.graph_copy(self, values, return_output_node=True)
         if output is not None:

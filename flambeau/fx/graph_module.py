@@ -15,15 +15,24 @@ import itertools
 import linecache
 from collections.abc import Mapping
 from copy import deepcopy
+from pathlib import Path
 from typing import Any, ClassVar, Final
 
 from flambeau.fx.graph import Graph
 from flambeau.fx.names import qualified_name
 from flambeau.fx.node import Node
+from flambeau.fx.package_writer import write_package
 from flambeau.nn.module import Module
 from flambeau.tensor.tensor import Tensor
 
+NO_ROOT: Final = "Unsupported type {root} passed for root! It is a module, or a dict from names to what they mean"
+NO_GRAPH: Final = "Expected a Graph instance, but got {kind}"
+NOT_IN_ROOT: Final = "Node {node} referenced target {target} but that target was not provided in ``root``!"
 _numbers: Final = itertools.count()
+
+
+class NoGraphError(TypeError, AssertionError):
+    """Raised where a module is given what is no graph."""
 
 
 class GraphModule(Module):
@@ -45,12 +54,15 @@ class GraphModule(Module):
 
     __jit_unused_properties__: ClassVar[list[str]] = ["graph", "code"]
 
-    def __new__(cls, root: Any, graph: Graph, class_name: str = "GraphModule") -> Any:
-        """Each has a class of its own, whose `forward` is its code."""
-        own = type(class_name if class_name.isidentifier() else "GraphModule", (_base_of(cls),), {})
+    def __new__(cls, root: Any, graph: Graph, class_name: Any = "GraphModule", *args: Any, **kwargs: Any) -> Any:
+        """Each has a class of its own, whose `forward` is its code; subclasses may take other arguments."""
+        is_name = isinstance(class_name, str) and class_name.isidentifier()
+        own = type(class_name if is_name else "GraphModule", (_base_of(cls),), {})
         return super().__new__(own)
 
     def __init__(self, root: Any, graph: Graph, class_name: str = "GraphModule") -> None:
+        if not isinstance(root, Module | Mapping):
+            raise RuntimeError(NO_ROOT.format(root=root))
         super().__init__()
         self.__dict__["_class_name"] = class_name
         self.meta: dict[str, Any] = {}
@@ -59,7 +71,7 @@ class GraphModule(Module):
             self.training = root.training
         for node in graph.nodes:
             if node.op in ("get_attr", "call_module"):
-                _copy_attribute(root, self, node.target)
+                _copy_attribute(root, self, node)
         self.__dict__["_graph"] = graph
         graph.owning_module = self
         self.recompile()
@@ -72,6 +84,8 @@ class GraphModule(Module):
 
     @graph.setter
     def graph(self, graph: Graph) -> None:
+        if not isinstance(graph, Graph):
+            raise NoGraphError(NO_GRAPH.format(kind=type(graph)))
         self.__dict__["_graph"] = graph
         graph.owning_module = self
         self.recompile()
@@ -107,6 +121,17 @@ class GraphModule(Module):
         if print_output:
             print(text)
         return text
+
+    def to_folder(self, folder: Any, module_name: str = "FxModule") -> None:
+        """Write a package that makes the module again: `from folder import FxModule; model = FxModule()`.
+
+        Args:
+            folder: where; it is made, where it is not there.
+            module_name: what the class is called.
+
+        Its state lies in `state_dict.pt`, submodules beside it. Raises ValueError for a name that is none.
+        """
+        write_package(self, Path(folder), module_name)
 
     def add_submodule(self, target: str, m: Module) -> bool:
         """Add a module under a qualified name; whether that could be."""
@@ -247,13 +272,14 @@ def _rebuilt(attributes: Mapping[str, Any], class_name: str, rows: list[tuple[An
     return module
 
 
-def _copy_attribute(root: Any, module: Module, target: str) -> None:
-    """Give a module what a graph names: the same object that `root` has there."""
+def _copy_attribute(root: Any, module: Module, node: Node) -> None:
+    """Give a module what a node names: the same object that `root` has there."""
+    target = node.target
     *path, name = target.split(".")
     source: Any = root
     if isinstance(root, Mapping):
         if target not in root:
-            raise RuntimeError(f"Node referenced target {target} but that target was not provided in `root`!")
+            raise RuntimeError(NOT_IN_ROOT.format(node=node, target=target))
         value = root[target]
     else:
         for part in (*path, name):

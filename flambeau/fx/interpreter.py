@@ -47,13 +47,17 @@ class Interpreter:
         self.garbage_collect_values = garbage_collect_values
         self._args: Iterator[Any] = iter(())
 
-    def run(self, *args: Any, initial_env: dict[Node, Any] | None = None) -> Any:
+    def run(self, *args: Any, initial_env: dict[Node, Any] | None = None, enable_io_processing: bool = True) -> Any:
         """Run the graph on arguments. Raises RuntimeError for too few.
 
         Args:
             args: the arguments of the graph.
             initial_env: values of nodes that are not run.
+            enable_io_processing: whether arguments and result go through the graph's `process_inputs` and
+                `process_outputs`, as a call of its code has them.
         """
+        if enable_io_processing:
+            args = self.graph.process_inputs(*args)
         self.env = dict(initial_env or {})
         self._args = iter(args)
         last = self._last_uses() if self.garbage_collect_values else {}
@@ -64,7 +68,7 @@ class Interpreter:
             for dead in last.get(node, ()):
                 self.env.pop(dead, None)
             if node.op == "output":
-                return value
+                return self.graph.process_outputs(value) if enable_io_processing else value
         return None
 
     def boxed_run(self, args_list: list[Any]) -> Any:
@@ -201,7 +205,7 @@ class Transformer(Interpreter):
             self.new_graph.output(map_proxies(result))
         return GraphModule(self.module, self.new_graph)
 
-    def run(self, *args: Any, initial_env: dict[Node, Any] | None = None) -> Any:
+    def run(self, *args: Any, initial_env: dict[Node, Any] | None = None, enable_io_processing: bool = True) -> Any:
         """As an interpreter does; arguments are those of the new graph."""
         return super().run(*args, initial_env=initial_env)
 

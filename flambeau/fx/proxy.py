@@ -88,7 +88,7 @@ class Proxy:
         return self.tracer.keys(self)
 
     def __contains__(self, element: Any) -> bool:
-        raise TraceError("whether a traced value contains something is not known while tracing")
+        raise TraceError(f"{NO_ITER} Whether it contains something is not known while tracing.")
 
     def __getitem__(self, key: Any) -> Any:
         return self.tracer.create_proxy("call_function", operator.getitem, (self, key), {})
@@ -210,6 +210,45 @@ class TracerBase:
     def keys(self, proxy: Proxy) -> Any:
         """Raises TraceError: what is in a dictionary is not known."""
         raise TraceError(NO_KEYS)
+
+
+class ParameterProxy(Proxy):
+    """Stands for a parameter whose sizes are known: code sees them as numbers.
+
+    >>> import flambeau
+    >>> from flambeau import fx
+    >>> graph = fx.Graph()
+    >>> ParameterProxy(graph.get_attr("weight"), fx.Tracer(), flambeau.ones(2, 3)).shape[1]
+    3
+    """
+
+    def __init__(self, node: Node, tracer: Any, param: Tensor) -> None:
+        super().__init__(node, tracer)
+        self.param = param
+
+    @property
+    def shape(self) -> Any:
+        """Its sizes."""
+        return self.param.shape
+
+    @property
+    def ndim(self) -> int:
+        """How many dimensions it has."""
+        return self.param.ndim
+
+    def size(self, *dim: int) -> Any:
+        """Its sizes, or one."""
+        return self.param.size(*dim)
+
+    def dim(self) -> int:
+        """How many dimensions it has."""
+        return self.param.dim()
+
+    def numel(self) -> int:
+        """How many elements it has."""
+        return self.param.numel()
+
+    nelement = numel
 
 
 class GraphAppendingTracer(TracerBase):

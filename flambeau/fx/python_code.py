@@ -14,8 +14,10 @@ import builtins
 import enum
 import math
 from collections.abc import Callable
+from textwrap import indent
 from typing import Any, NamedTuple
 
+from flambeau.fx.code_generation import Written
 from flambeau.fx.names import IN_PLACE, MAGIC, Namespace, is_magic, qualified_name
 from flambeau.fx.node import Node, map_arg, type_text
 from flambeau.schema.device import Device
@@ -121,7 +123,7 @@ class _Writer:
     def statement(self, node: Node) -> str:
         """The line of a node."""
         if node.op == "output":
-            return f"return {self.argument(node.args[0])}"
+            return str(self.graph.codegen.generate_output(Written(self.argument(node.args[0]))))
         shown = "" if node.type is None else f" : {self.annotation(node.type)}"
         if node.op == "call_function" and is_magic(node.target) and node.target.__name__ in IN_PLACE:
             changed = IN_PLACE[node.target.__name__].format(*map(self.argument, node.args))
@@ -180,7 +182,8 @@ def python_code(graph: Any, root: str = "self") -> PythonCode:
     """The source of `forward`, with what its global names mean."""
     writer = _Writer(graph, root)
     last = _last_uses(graph)
-    parameters, lines = [root], []
+    parameters: list[str] = []
+    lines: list[str] = []
     renamed = ""
     for node in graph.nodes:
         if node.op == "placeholder":
@@ -198,6 +201,8 @@ def python_code(graph: Any, root: str = "self") -> PythonCode:
         lines.append(line)
     output = graph.output_node_or_none()
     returned = "" if output is None or output.type is None else f" -> {writer.annotation(output.type)}"
-    body = "\n".join(f"    {line}" for line in lines) or "    pass"
-    head = f"def forward({', '.join(parameters)}){returned}:"
+    writer.globals.update(graph.codegen.additional_globals())
+    lines = graph.codegen.transformed([f"{line}\n" for line in lines])
+    body = indent("".join(lines).rstrip("\n"), "    ") or "    pass"
+    head = graph.codegen.gen_fn_def(parameters, returned)
     return PythonCode(f"\n\n\n{head}\n{renamed}{body}\n    ", writer.globals)

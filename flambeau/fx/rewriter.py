@@ -10,12 +10,14 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterator, Sequence
-from typing import Any, Final, NamedTuple
+from collections.abc import Callable, Sequence
+from typing import Any, NamedTuple
 
 from flambeau.fx.graph import Graph
 from flambeau.fx.graph_module import GraphModule
-from flambeau.fx.node import Node
+from flambeau.fx.node import Node, map_arg
+from flambeau.fx.passes.tools_common import legalize_graph
+from flambeau.fx.passes.utils.matcher_utils import InternalMatch, SubgraphMatcher
 from flambeau.fx.tracer import Tracer
 
 
@@ -45,54 +47,10 @@ class Match(NamedTuple):
         return {v for p, v in self.nodes_map.items() if p.op != "placeholder" and isinstance(v, Node)}
 
 
-_LITERALS: Final = (bool, int, float, complex, str)
-
-
-class _Mapping(dict[Node, Any]):
-    """What nodes of a pattern stand for, and how that is found out."""
-
-    def __init__(self, ignore_literals: bool) -> None:
-        super().__init__()
-        self.ignore_literals = ignore_literals
-        """Whether numbers and texts stand for any others."""
-
-
 def _graph_of(value: Any) -> Graph:
     if isinstance(value, Graph):
         return value
     return value.graph if isinstance(value, GraphModule) else Tracer().trace(value)
-
-
-def _matched(pattern: Any, value: Any, mapping: dict[Node, Any]) -> bool:
-    """Whether a value of the graph is as the pattern says; notes what stands for what."""
-    if isinstance(pattern, Node):
-        return _node_matched(pattern, value, mapping)
-    if isinstance(pattern, tuple | list):
-        is_same = type(pattern) is type(value) and len(pattern) == len(value)
-        return is_same and all(_matched(p, v, mapping) for p, v in zip(pattern, value, strict=True))
-    if isinstance(pattern, dict):
-        is_same = isinstance(value, dict) and pattern.keys() == value.keys()
-        return is_same and all(_matched(pattern[key], value[key], mapping) for key in pattern)
-    is_literal = isinstance(mapping, _Mapping) and mapping.ignore_literals and isinstance(pattern, _LITERALS)
-    return bool((is_literal and isinstance(value, _LITERALS)) or (type(pattern) is type(value) and pattern == value))
-
-
-def _node_matched(pattern: Node, value: Any, mapping: dict[Node, Any]) -> bool:
-    if pattern in mapping:
-        return mapping[pattern] is value
-    if pattern.op == "placeholder":
-        mapping[pattern] = value
-        return True
-    if not isinstance(value, Node) or pattern.op != value.op or pattern.target != value.target:
-        return False
-    mapping[pattern] = value
-    return _matched(pattern.args, value.args, mapping) and _matched(pattern.kwargs, value.kwargs, mapping)
-
-
-def _is_closed(pattern: Graph, mapping: dict[Node, Any], anchor: Node) -> bool:
-    """Whether nobody besides uses what the pattern computes in between."""
-    inside = {v for p, v in mapping.items() if p.op != "placeholder" and isinstance(v, Node)}
-    return all(node is anchor or set(node.users) <= inside for node in inside)
 
 
 def replace_pattern(gm: GraphModule, pattern: Any, replacement: Any) -> list[Match]:
@@ -100,7 +58,7 @@ def replace_pattern(gm: GraphModule, pattern: Any, replacement: Any) -> list[Mat
 
     Args:
         gm: the module whose graph is changed.
-        pattern: a function, module or graph; its arguments stand for anything.
+        pattern: a function, module or graph; its arguments stand for anything, each for something else.
         replacement: what comes in its place, with as many arguments.
 
     Raises ValueError for a replacement with other arguments.
@@ -113,11 +71,13 @@ def replace_pattern(gm: GraphModule, pattern: Any, replacement: Any) -> list[Mat
     >>> module(flambeau.ones(1))
     tensor([3.])
     """
-    return _replaced(gm, pattern, replacement, ())
+    return [Match(places.anchor, places.nodes_map) for places in _replaced(gm, pattern, replacement, ())]
 
 
-Filter = Callable[[Match, Graph, Graph], bool]
+Filter = Callable[[InternalMatch, Graph, Graph], bool]
 """Called with a match, the graph it is in, and the pattern's."""
+Callback = Callable[[InternalMatch, Graph, Graph], Any]
+"""Called with the same; gives what comes in the place of the match."""
 
 
 class ReplacedPatterns(NamedTuple):
@@ -132,74 +92,78 @@ class ReplacedPatterns(NamedTuple):
 
 
 def replace_pattern_with_filters(
-    gm: GraphModule, pattern: Any, replacement: Any, match_filters: Sequence[Filter] = (),
-    ignore_literals: bool = False,
+    gm: GraphModule, pattern: Any, replacement: Any = None, match_filters: Sequence[Filter] | None = None,
+    ignore_literals: bool = False, replacement_callback: Callback | None = None,
 ) -> list[ReplacedPatterns]:  # fmt: skip
     """`replace_pattern` in those places that all filters let pass; with the new nodes of each.
 
     Args:
         gm: the module whose graph is changed.
-        pattern: a function, module or graph; its arguments stand for anything.
+        pattern: a function, module or graph; its arguments stand for anything, each for something else.
         replacement: what comes in its place, with as many arguments.
-        match_filters: called with a match, the graph and the pattern's graph; whether the place is replaced.
+        match_filters: called with a match (`passes.utils.matcher_utils.InternalMatch`), the graph and the pattern's
+            graph; whether the place is replaced.
         ignore_literals: whether numbers and texts in the pattern stand for any others.
+        replacement_callback: gives the replacement of each place instead, called with the same.
+
+    Raises ValueError without a replacement, or for one with other arguments.
 
     >>> from flambeau.fx import symbolic_trace
     >>> module = symbolic_trace(lambda x: x.neg().relu())
     >>> len(replace_pattern_with_filters(module, lambda x: x.neg(), lambda x: x * 3, [lambda match, *graphs: False]))
     0
     """
-    before = set(gm.graph.nodes)
-    places: list[ReplacedPatterns] = []
-
-    def note(match: Match) -> None:
-        fresh = [node for node in gm.graph.nodes if node not in before]
-        before.update(fresh)
-        places.append(ReplacedPatterns(match.anchor, match.nodes_map, fresh))
-
-    _replaced(gm, pattern, replacement, match_filters, ignore_literals, note)
-    return places
+    return _replaced(gm, pattern, replacement, match_filters or (), ignore_literals, replacement_callback)
 
 
 def _replaced(
     gm: GraphModule, pattern: Any, replacement: Any, filters: Sequence[Filter], ignore_literals: bool = False,
-    note: Callable[[Match], Any] = lambda match: None,
-) -> list[Match]:  # fmt: skip
-    pattern_graph, new_graph = _graph_of(pattern), _graph_of(replacement)
-    inputs = [n for n in pattern_graph.nodes if n.op == "placeholder"]
-    new_inputs = [n for n in new_graph.nodes if n.op == "placeholder"]
-    if len(inputs) != len(new_inputs):
-        raise ValueError(f"the pattern takes {len(inputs)} arguments, its replacement {len(new_inputs)}")
-    wanted = pattern_graph.output_node().args[0]
-    if not isinstance(wanted, Node):
-        raise ValueError("a pattern returns one value")
-    matches: list[Match] = []
-    taken: set[Node] = set()
-    for match in _places(gm.graph, pattern_graph, wanted, ignore_literals):
-        inside = match.inside()
-        if not taken & inside and all(passes(match, gm.graph, pattern_graph) for passes in filters):
-            taken |= inside
-            matches.append(match)
+    callback: Callback | None = None,
+) -> list[ReplacedPatterns]:  # fmt: skip
+    if replacement is None and callback is None:
+        raise ValueError("a replacement is wanted, or a replacement_callback that gives one for each place")
+    pattern_graph = _graph_of(pattern)
+    fixed = None if replacement is None else _graph_of(replacement)
+    matcher = SubgraphMatcher(pattern_graph, remove_overlapping_matches=True, ignore_literals=ignore_literals)
+    matches = [m for m in matcher.match(gm.graph) if all(passes(m, gm.graph, pattern_graph) for passes in filters)]
+    done: list[ReplacedPatterns] = []
+    now: dict[Node, Any] = {}
     for match in matches:
-        _replace(gm.graph, match, dict(zip(new_inputs, (match.nodes_map[n] for n in inputs), strict=True)), new_graph)
-        note(match)
+        new_graph = fixed
+        if callback is not None:
+            new_graph = _graph_of(callback(match, gm.graph, pattern_graph))
+        assert new_graph is not None
+        match.placeholder_nodes = [now.get(v, v) if isinstance(v, Node) else v for v in match.placeholder_nodes]
+        done.append(_replace(gm.graph, match, new_graph, now))
+    if matches and len(matcher.pattern_returning_nodes) > 1:
+        legalize_graph(gm)
     gm.recompile()
-    return matches
+    return done
 
 
-def _places(graph: Graph, pattern: Graph, wanted: Node, ignore_literals: bool) -> Iterator[Match]:
-    """Wherever a pattern is found, whether places overlap or not."""
-    for node in list(graph.nodes):
-        mapping = _Mapping(ignore_literals)
-        if not node.is_erased and _matched(wanted, node, mapping) and _is_closed(pattern, mapping, node):
-            yield Match(node, mapping)
-
-
-def _replace(graph: Graph, match: Match, values: dict[Node, Any], new_graph: Graph) -> None:
-    with graph.inserting_before(match.anchor):
-        result = graph.graph_copy(new_graph, values)
-    match.anchor.replace_all_uses_with(result)
+def _replace(graph: Graph, match: InternalMatch, new_graph: Graph, now: dict[Node, Any]) -> ReplacedPatterns:
+    """Put a graph in the place of a match. `now` is told which nodes stand where others were."""
+    inputs = [n for n in new_graph.nodes if n.op == "placeholder"]
+    if len(inputs) != len(match.placeholder_nodes):
+        raise ValueError(f"the pattern takes {len(match.placeholder_nodes)} arguments, its replacement {len(inputs)}")
+    values = dict(zip(inputs, match.placeholder_nodes, strict=True))
     order = {node: k for k, node in enumerate(graph.nodes)}
-    for node in sorted(match.inside(), key=lambda one: -order[one]):
+    inside = sorted(match.inside(), key=lambda one: order[one])
+    anchor = match.returning_nodes[0]
+    users = [user for node in match.returning_nodes for user in node.users if user not in match.inside()]
+    with graph.inserting_before(min(users, key=lambda one: order[one], default=inside[-1])):
+        result = graph.graph_copy(new_graph, values)
+    fresh: list[Node] = [node for node in graph.nodes if node not in order]
+    results: list[Any] = []
+    map_arg(result, results.append)
+    if not results:
+        results = list(result) if isinstance(result, tuple | list) else [result]
+    if len(results) != len(match.returning_nodes):
+        raise ValueError(f"the pattern returns {len(match.returning_nodes)} values, its replacement {len(results)}")
+    for node, new in zip(match.returning_nodes, results, strict=True):
+        node.replace_all_uses_with(new)
+        now[node] = new
+    for node in reversed(inside):
         if not node.users:
             graph.erase_node(node)
+    return ReplacedPatterns(anchor, match.nodes_map, fresh)

@@ -26,11 +26,12 @@ from flambeau.fx.concrete_arguments import specialized
 from flambeau.fx.graph import Graph
 from flambeau.fx.graph_module import GraphModule
 from flambeau.fx.node import Node, map_aggregate
-from flambeau.fx.proxy import Proxy, TraceError, TracerBase
+from flambeau.fx.proxy import ParameterProxy, Proxy, TraceError, TracerBase
 from flambeau.nn import functional
 from flambeau.nn.container import Sequential
 from flambeau.nn.module import Module
 from flambeau.nn.modules_called import intercepting_calls
+from flambeau.nn.parameter import Parameter
 from flambeau.tensor.tensor import Tensor
 
 NO_VARIABLE: Final = (
@@ -75,12 +76,15 @@ class Tracer(TracerBase):
     Args:
         autowrap_modules: modules whose functions become nodes.
         autowrap_functions: functions that become nodes.
-        param_shapes_constant: accepted; sizes of parameters are constants.
+        param_shapes_constant: whether sizes of parameters are constants, and not nodes.
 
     >>> graph = Tracer().trace(lambda x: x + 1)
     >>> [node.op for node in graph.nodes]
     ['placeholder', 'call_function', 'output']
     """
+
+    proxy_buffer_attributes: bool = False
+    """Whether code that reads buffers gets what stands for them, too."""
 
     def __init__(
         self, autowrap_modules: tuple[ModuleType, ...] = (math,),
@@ -147,10 +151,11 @@ class Tracer(TracerBase):
         else:
             self.root, function, takes_self = Module(), root, False
         self.graph = Graph(self.root)
+        self._parameter_proxies: dict[str, Any] = {}
         self._specializations = 0
         args, kwargs = self._arguments(function, takes_self, dict(concrete_args or {}))
         with ExitStack() as block:
-            block.enter_context(intercepting_calls(self._called))
+            block.enter_context(intercepting_calls(self._called, self._read))
             block.enter_context(self._patched(function))
             result = _taking_rest_as_one(function)(*args, **kwargs)
         hints = getattr(function, "__annotations__", {})
@@ -158,8 +163,36 @@ class Tracer(TracerBase):
         graph: Graph = self.graph
         return graph
 
+    def getattr(self, attr: str, attr_val: Any, parameter_proxy_cache: dict[str, Any]) -> Any:
+        """What code gets that reads a parameter, buffer or submodule of a module: of a parameter what stands for it.
+
+        Args:
+            attr: the name, in the module that has it.
+            attr_val: what is there.
+            parameter_proxy_cache: what stands for those that were read, by qualified name.
+        """
+        if isinstance(attr_val, Parameter):
+            return self._standing_for(attr_val, self.root.named_parameters(), parameter_proxy_cache)
+        if self.proxy_buffer_attributes and isinstance(attr_val, Tensor):
+            return self._standing_for(attr_val, self.root.named_buffers(), parameter_proxy_cache)
+        return attr_val
+
+    def _standing_for(self, value: Tensor, named: Iterator[tuple[str, Tensor]], cache: dict[str, Any]) -> Any:
+        """The proxy of a parameter or buffer of the root; itself where it is none."""
+        name = next((n for n, one in named if one is value), None)
+        if name is None:
+            return value
+        if name not in cache:
+            node = self.create_node("get_attr", name, (), {})
+            cache[name] = ParameterProxy(node, self, value) if self.param_shapes_constant else self.proxy(node)
+        return cache[name]
+
+    def _read(self, name: str, value: Any) -> Any:
+        return self.getattr(name, value, self._parameter_proxies)
+
     def _called(self, module: Module, args: tuple[Any, ...], kwargs: dict[str, Any], run: Callable[..., Any]) -> Any:
-        if not any(isinstance(one, Proxy) for one in _leaves((args, kwargs))):
+        is_fixed = not any(isinstance(one, Proxy) for one in _leaves((args, kwargs)))
+        if is_fixed and not any(one is module for one in self.root.modules()):
             return run(args, kwargs)
         return self.call_module(module, lambda *a, **k: run(a, k), args, kwargs)
 

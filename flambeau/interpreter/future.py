@@ -29,6 +29,9 @@ TWICE = (
 NO_FUTURE = "Future can't be None"
 CALLBACK_FAILED = "Got the following error when running the callback: {name}: {error}"
 NO_PICKLE = "Futures cannot be pickled: wait for the value and send that"
+NO_EXCEPTION = "{value!r} is of type {kind}, not an Exception."
+NOT_CALLABLE = "{name}(): expected a function that takes the future, got {kind}"
+NO_FUTURES = "expected futures, got {kind}: fork and Future() make them"
 NOT_READY = "the future has no value yet: wait for it"
 
 
@@ -125,7 +128,7 @@ class Future:
     def set_exception(self, error: Exception) -> None:
         """Complete it with an error, which `wait` raises."""
         if not isinstance(error, Exception):
-            raise TypeError(f"{error!r} is of type {type(error).__name__}, not an Exception.")
+            raise NotAnExceptionError(NO_EXCEPTION.format(value=error, kind=type(error)))
         self._complete(None, error)
 
     def _complete(self, result: Any, error: BaseException | None) -> None:
@@ -149,6 +152,7 @@ class Future:
 
     def then(self, callback: Callable[[Future], Any]) -> Future:
         """A future of what `callback`, called with this one when it is complete, returns or raises."""
+        _check_callable("then", callback)
         after = type(self)()
 
         def run() -> None:
@@ -165,6 +169,7 @@ class Future:
 
     def add_done_callback(self, callback: Callable[[Future], Any]) -> None:
         """Call `callback` with this future when it is complete. What it raises becomes a warning."""
+        _check_callable("add_done_callback", callback)
 
         def run() -> None:
             try:
@@ -201,6 +206,10 @@ def _wait_anew() -> None:
             future._ready = threading.Event()
 
 
+class NotAnExceptionError(TypeError, AssertionError):
+    """Raised where a future is to end in what is no exception."""
+
+
 class _PicklingError(pickle.PickleError, RuntimeError):
     """Raised where a future is pickled."""
 
@@ -217,7 +226,7 @@ class _Subscripted:
         return self.__origin__(*args, **kwargs)
 
     def __repr__(self) -> str:
-        return f"{self.__name__}[{', '.join(getattr(a, '__name__', repr(a)) for a in self.__args__)}]"
+        return f"flambeau.jit.{self.__name__}[{', '.join(getattr(a, '__name__', repr(a)) for a in self.__args__)}]"
 
 
 def collect_all(futures: Iterable[Future]) -> Future:
@@ -271,7 +280,17 @@ wait_all.language_form = "wait_all"  # type: ignore[attr-defined]
 
 
 def _checked(futures: Iterable[Future]) -> list[Future]:
+    if not isinstance(futures, Iterable):
+        raise TypeError(NO_FUTURES.format(kind=type(futures).__name__))
     members = list(futures)
     if any(future is None for future in members):
         raise RuntimeError(NO_FUTURE)
+    for future in members:
+        if not isinstance(future, Future):
+            raise TypeError(NO_FUTURES.format(kind=type(future).__name__))
     return members
+
+
+def _check_callable(name: str, callback: Any) -> None:
+    if not callable(callback):
+        raise TypeError(NOT_CALLABLE.format(name=name, kind=type(callback).__name__))

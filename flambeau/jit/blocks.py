@@ -5,7 +5,7 @@ from __future__ import annotations
 import warnings
 from typing import Final, Self
 
-ONLY_SCRIPTED = "strict_fusion only works in scripted functions: in Python there is nothing to fuse"
+ONLY_SCRIPTED = "Only works in script mode: strict_fusion has nothing to look at in Python"
 
 
 class _Context:

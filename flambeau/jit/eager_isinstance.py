@@ -20,8 +20,8 @@ BARE = "Attempted to use {name} without a contained type. Please add a contained
 BARE_DICT = "Attempted to use Dict without contained types. Please add contained type, e.g. Dict[int, int]"
 NOT_A_TYPE = "isinstance's second argument must be a type or a tuple of types, not {given!r}"
 EMPTY = (
-    "The inner type of a container is lost when isinstance looks at it in Python: an empty container has every element "
-    "type. In a compiled program its declared type decides"
+    "The inner type of a container is lost when calling flambeau.jit.isinstance in eager mode: an empty container has "
+    "every element type. In a compiled program its declared type decides"
 )
 _BARE = {
     list: "List", typing.List: "List", tuple: "Tuple", typing.Tuple: "Tuple",  # noqa: UP006

@@ -31,14 +31,15 @@ from flambeau.util.hooks import add_hook
 from flambeau.util.record import replace
 
 NOT_SCRIPTED = (
-    "Freezing expects a ScriptModule as input. Please use flambeau.script or flambeau.trace to script your "
+    "Freezing expects a ScriptModule as input. Please use flambeau.jit.script or flambeau.jit.trace to script your "
     "'nn.Module', not a {type}"
 )
 TRAINING = (
     "Freezing is currently only implemented for modules in eval mode. "
     "Please call .eval() on your module before freezing"
 )
-NOT_THERE = "{type} does not have a field with name '{name}', which preserved_attrs wants kept"
+NOT_THERE = "Unknown name: {name}. {type} does not have a field with name '{name}', which preserved_attrs wants kept"
+NO_METHOD = "{type} has no method '{name}', which preserved_methods names: freeze with preserved_attrs=['{name}']"
 GONE = (
     "{type} (a frozen module) does not have a field with name '{name}': freezing keeps forward, what it changes, and "
     "what preserved_attrs names"
@@ -265,7 +266,9 @@ class _Wanted:
                 raise AttributeError(NOT_THERE.format(type=self.root._original_name, name=path)) from None
 
 
-def run_frozen_optimizations(mod: ScriptModule, optimize_numerics: bool = True) -> None:
+def run_frozen_optimizations(
+    mod: ScriptModule, optimize_numerics: bool = True, preserved_methods: Sequence[str] | None = None
+) -> None:
     """Make the methods of a frozen module faster, in place: without dropouts, and with what is constant folded.
 
     With `optimize_numerics`, batch norms go into the convolutions and linears before them, and sums and products with
@@ -274,6 +277,8 @@ def run_frozen_optimizations(mod: ScriptModule, optimize_numerics: bool = True) 
     Args:
         mod: a frozen module.
         optimize_numerics: whether weights are changed.
+        preserved_methods: methods that freezing kept; all that there are become faster, named or not. Raises
+            AttributeError for one that is not there.
 
     >>> import flambeau
     >>> frozen = flambeau.jit.freeze(flambeau.script(flambeau.nn.Linear(2, 1).eval()), optimize_numerics=False)
@@ -283,6 +288,9 @@ def run_frozen_optimizations(mod: ScriptModule, optimize_numerics: bool = True) 
     """
     if is_disabled():
         return
+    for name in preserved_methods or ():
+        if name not in mod.script_object.type.definition.methods:
+            raise AttributeError(NO_METHOD.format(type=mod._original_name, name=name))
     for definition in set(map(definition_of, objects_below([mod.script_object]))) & set(_own):
         for function in definition.methods.values():
             graph = clone_graph(function.graph)

@@ -102,7 +102,7 @@ def ignore(drop: Any = False, **options: Any) -> Any:
     if options:
         raise TypeError(f"ignore() got an unexpected keyword argument '{next(iter(options))}'")
     if not isinstance(drop, bool):
-        raise RuntimeError(f"Argument to ignore must be a bool or a function but got {drop}")
+        raise RuntimeError(f"Argument to @flambeau.jit.ignore must be a bool or a function but got {drop}")
     if drop_on_export:
         warnings.warn(DROPPED, FutureWarning, stacklevel=2)
     return lambda fn: _marked(fn, UNUSED if drop or drop_on_export else IGNORE)

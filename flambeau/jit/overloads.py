@@ -25,15 +25,20 @@ from flambeau.frontend.trees.function_conversion import get_tree
 from flambeau.frontend.trees.tree_views import Def, Param, StringLiteral
 from flambeau.program.function import Function
 from flambeau.util.errors import CompileError
+from flambeau.util.names import qualified_name
 from flambeau.util.record import dataclass, replace
 from flambeau.util.source import SourceRange
 
 F = TypeVar("F", bound=Callable[..., Any])
 
-BODY = "Only `pass` statement or `...` can be the body of overload declaration, but '{name}' has more"
+BODY = "Only `pass` statement or `...` can be the body of overload declaration: '{name}' has more"
 MISSING = (
     'Implementation for the function "{name}" is missing. Please make sure a definition is provided and defined after '
     "all overload declarations"
+)
+MORE = (
+    "Overload should not have more parameters than implementation function: {name} is declared with {declared}, and "
+    "defined with {defined}"
 )
 DIRECT = (
     "Function {name} cannot be directly compiled because it is overloaded. It must be used in a context of a function "
@@ -88,7 +93,7 @@ def declarations(fn: Any) -> list[Callable[..., Any]]:
     if not inspect.isfunction(fn):
         return []
     if getattr(fn, "__flambeau_overload__", False):
-        raise RuntimeError(MISSING.format(name=fn.__name__))
+        raise RuntimeError(MISSING.format(name=qualified_name(fn)))
     declared = _declared.get(qualified(fn), [])
     return [d for d in declared if d.__code__.co_filename == fn.__code__.co_filename]
 
@@ -107,6 +112,9 @@ def signature_tree(declaration: Any, implementation: Any, self_name: str | None 
     Raises RuntimeError for a declaration without types, or with defaults of its own that differ.
     """
     tree, signature = get_tree(implementation, None, self_name), get_tree(declaration, None, self_name).decl
+    declared, defined = len(signature.params), len(tree.decl.params)
+    if declared > defined:
+        raise RuntimeError(MORE.format(name=declaration.__name__, declared=declared, defined=defined))
     if any(p.annotation is None for p in signature.params):
         raise RuntimeError(UNTYPED.format(name=declaration.__name__))
     own, defaults = parameter_defaults(declaration), parameter_defaults(implementation)

@@ -114,7 +114,7 @@ class Module:
         for slot in _SLOTS:
             table = self.__dict__.get(slot)
             if table is not None and name in table:
-                return table[name]
+                return modules_called.read(name, table[name]) if modules_called.readers else table[name]
         raise AttributeError(f"'{type(self).__name__}' object has no attribute '{name}'")
 
     def __delattr__(self, name: str) -> None:

@@ -1036,8 +1036,8 @@ CASES: list[tuple[str, str, int, str, str]] = [
         "x @ y",
         "Arguments for call are not valid. The ",
     ),
-    ("enum member", "def f(x: int):\n    return Color.PURPLE\n", 2, "Color.PURPLE", "Color has no attribute 'PURPLE'"),
-    ("enum call", "def f(x: int):\n    return Color(1)\n", 2, "Color", "cannot call a enum class"),
+    ("enum member", "def f(x: int):\n    return Color.PURPLE\n", 2, "Color.PURPLE", "Color>' has no attribute 'PURPLE'"),
+    ("enum call", "def f(x: int):\n    return Color(1)\n", 2, "Color", "cannot call a EnumClass"),
     (
         "named tuple field",
         'def f(x: int):\n    return Point("a", 2)\n',

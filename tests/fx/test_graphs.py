@@ -63,7 +63,7 @@ def test_calls_of_wrapped_functions_are_nodes() -> None:
         (lambda x: 1 if x else 2, "symbolically traced variables cannot be used as inputs to control flow"),
         (lambda x: [one + 1 for one in x], "Proxy object cannot be iterated"),
         (lambda x: dict(**x), "has no keys"),
-        (lambda x: 3 in x, "whether a traced value contains something is not known"),
+        (lambda x: 3 in x, "Proxy object cannot be iterated.* Whether it contains something is not known"),
         (lambda *xs: [-x for x in xs], "Proxy object cannot be iterated"),
         (functools.partial(lambda n, *xs: xs[0], 1), "'xs' of partial cannot be traced as one value: only functions"),
     ],
@@ -123,7 +123,10 @@ def test_patterns_where_filters_let_them() -> None:
 
     traced = fx.symbolic_trace(lambda x: (x + 1).relu() + (x + 2).relu())
     places = replace_pattern_with_filters(
-        traced, lambda x: (x + 5).relu(), lambda x: x * 3, [lambda match, *graphs: match.anchor.args[0].args[1] == 2],
+        traced,
+        lambda x: (x + 5).relu(),
+        lambda x: x * 3,
+        [lambda match, *graphs: match.returning_nodes[0].args[0].args[1] == 2],
         ignore_literals=True,
     )
     assert [[node.name for node in place.replacements] for place in places] == [["mul"]]
@@ -189,7 +192,7 @@ def test_changes_that_break_a_graph_are_refused() -> None:
         module.graph.create_node("call", "x")
     graph = fx.Graph()
     graph.output(graph.get_attr("missing"))
-    with pytest.raises(RuntimeError, match="Node referenced target missing but that target was not provided"):
+    with pytest.raises(RuntimeError, match="Node missing referenced target missing but that target was not provided"):
         fx.GraphModule({}, graph)
     add.append(next(iter(module.graph.nodes)))
     with pytest.raises(RuntimeError, match="Argument 'x' of Node 'add' was used before it has been defined!"):

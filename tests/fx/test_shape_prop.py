@@ -27,7 +27,7 @@ def test_every_node_knows_its_value() -> None:
     x = flambeau.ones(1, 2, 5, 5).to(memory_format=flambeau.channels_last)
     result = ShapeProp(traced).propagate(x)
     metas = {node.name: node.meta.get("tensor_meta") for node in traced.graph.nodes}
-    assert metas["x"] == TensorMetadata(x.shape, flambeau.float32, False, x.stride(), flambeau.channels_last, False)
+    assert metas["x"] == TensorMetadata(x.shape, flambeau.float32, False, x.stride(), flambeau.channels_last, False, {})
     assert metas["conv"].shape == (1, 4, 3, 3)
     assert metas["conv"].requires_grad
     assert [part.shape for part in metas["chunk"]] == [(1, 2, 3, 3)] * 2

@@ -68,7 +68,7 @@ def test_ignore_takes_options_and_refuses_others() -> None:
     assert marked(3) == 3
     with pytest.raises(TypeError, match="unexpected keyword argument 'dropp'"):
         jit.ignore(dropp=True)  # type: ignore[call-overload]
-    with pytest.raises(RuntimeError, match="must be a bool or a function but got 3"):
+    with pytest.raises(RuntimeError, match=r"to @flambeau\.jit\.ignore must be a bool or a function but got 3"):
         jit.ignore(3)  # type: ignore[call-overload]
 
 
@@ -100,6 +100,19 @@ def test_errors_come_out_of_wait_as_they_are() -> None:
         future.wait()
     with pytest.raises(TypeError, match="not an Exception"):
         jit.Future().set_exception(3)  # type: ignore[arg-type]
+    with pytest.raises(AssertionError, match="3 is of type <class 'int'>, not an Exception"):
+        jit.Future().set_exception(3)  # type: ignore[arg-type]
+
+
+def test_callbacks_are_functions_and_futures_are_futures() -> None:
+    future: Any = jit.Future()
+    for name in ("then", "add_done_callback"):
+        with pytest.raises(TypeError, match=rf"{name}\(\): expected a function that takes the future, got int"):
+            getattr(future, name)(3)
+    for wrong in (3, [3]):
+        with pytest.raises(TypeError, match="expected futures, got int"):
+            flambeau.futures.collect_all(wrong)
+    assert repr(jit.Future[int]) == "flambeau.jit.Future[int]"
 
 
 def test_callbacks_run_in_order_and_chain() -> None:

@@ -26,8 +26,10 @@ from flambeau.schema.types import (
 from flambeau.util.names import qualified_name
 
 BAD_ENUM_VALUE = (
-    "Cannot create Enum with value type '{kind}': the values of enum {name} must all be int, all float or all str"
+    "Cannot create Enum with value type '{kind}', only int, float and string are supported: those of enum {name} must "
+    "all be int, all float or all str"
 )
+NO_MEMBERS = "No enum values defined for: {name}. A program's enum has at least one member"
 MIXED_ENUM = (
     "Could not unify type list: the values of enum {name} are {kinds}; they must all be int, all float or all str"
 )
@@ -99,10 +101,12 @@ def enum_type(cls: type[enum.Enum]) -> EnumType:
     for python, type_ in ((bool, None), (int, INT), (float, FLOAT), (str, STRING)):
         if members and all(isinstance(v, python) for _, v in members) and type_ is not None:
             return EnumType(qualified_name(cls), type_, members, cls)
+    if not members:
+        raise TypeError(NO_MEMBERS.format(name=cls.__name__))
     kinds = dict.fromkeys(type(v) for _, v in members)
     if len(kinds) == 1:
         raise TypeError(BAD_ENUM_VALUE.format(kind=next(iter(kinds)).__name__, name=cls.__name__))
-    raise TypeError(MIXED_ENUM.format(name=cls.__name__, kinds=", ".join(k.__name__ for k in kinds) or "no members"))
+    raise TypeError(MIXED_ENUM.format(name=cls.__name__, kinds=", ".join(k.__name__ for k in kinds)))
 
 
 def default_type(value: Any, formal: Type) -> Type:

@@ -37,6 +37,8 @@ class TensorMetadata(NamedTuple):
     memory_format: MemoryFormat | None
     """None for a tensor that is dense in none of them."""
     is_quantized: bool
+    qparams: dict[str, Any]
+    """Empty: for what a quantised tensor is scaled by."""
 
 
 def metadata_of(tensor: Tensor) -> TensorMetadata:
@@ -52,8 +54,9 @@ def metadata_of(tensor: Tensor) -> TensorMetadata:
     formats = {4: (MemoryFormat.channels_last,), 5: (MemoryFormat.channels_last_3d,)}.get(tensor.dim(), ())
     fitting = (f for f in (MemoryFormat.contiguous_format, *formats) if tensor.is_contiguous(memory_format=f))
     return TensorMetadata(
-        tensor.shape, tensor.dtype, tensor.requires_grad, tensor.stride(), next(fitting, None), tensor.is_quantized
-    )
+        tensor.shape, tensor.dtype, tensor.requires_grad, tensor.stride(), next(fitting, None),
+        tensor.is_quantized, {},
+    )  # fmt: skip
 
 
 class ShapeProp(Interpreter):

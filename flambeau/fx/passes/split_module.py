@@ -29,9 +29,9 @@ _OUTSIDE: Final = ("placeholder", "get_attr", "output")
 class _Part:
     """Nodes that go together."""
 
-    def __init__(self, key: Any) -> None:
+    def __init__(self, key: Any, name: str) -> None:
         self.key = key
-        self.name = f"submod_{key}"
+        self.name = name
         self.nodes: list[Node] = []
         self.inputs: dict[Node, None] = {}
         """What comes from outside, in the order of its use."""
@@ -56,6 +56,7 @@ class _Part:
 def split_module(
     m: GraphModule, root_m: Module | None, split_callback: Callable[[Node], Any],
     qualname_map: dict[str, str] | None = None, keep_original_order: bool = False,
+    partition_affix: str | None = None,
 ) -> GraphModule:  # fmt: skip
     """Cut the graph of a module into parts, each of which is then a submodule `submod_<key>`.
 
@@ -65,6 +66,7 @@ def split_module(
         split_callback: called with each node; which part it belongs to: a number or a name.
         qualname_map: is told, by the names of submodules in the result, what they were called.
         keep_original_order: have the parts called in the order of their first nodes.
+        partition_affix: comes into the names: `submod_<affix>_<key>`.
 
     Raises RuntimeError if parts need results of each other.
 
@@ -82,8 +84,17 @@ def split_module(
     >>> names
     {'submod_0.0': '0', 'submod_1.1': '1'}
     """
+    prefix = "submod_" if partition_affix is None else f"submod_{partition_affix}_"
+    return split(m, root_m, split_callback, lambda key: f"{prefix}{key}", qualname_map, keep_original_order)
+
+
+def split(
+    m: GraphModule, root_m: Module | None, split_callback: Callable[[Node], Any], name_of: Callable[[Any], str],
+    qualname_map: dict[str, str] | None = None, keep_original_order: bool = False,
+) -> GraphModule:  # fmt: skip
+    """`split_module`, with parts called by their keys as `name_of` says."""
     root = m if root_m is None else root_m
-    parts = _parts_of(m.graph, split_callback)
+    parts = _parts_of(m.graph, split_callback, name_of)
     order = _in_order(parts, keep_original_order)
     outer, values = Graph(), dict[Node, Any]()
     attributes: dict[str, Any] = {}
@@ -107,7 +118,7 @@ def split_module(
     return GraphModule(attributes, outer)
 
 
-def _parts_of(graph: Graph, split_callback: Callable[[Node], Any]) -> dict[Any, _Part]:
+def _parts_of(graph: Graph, split_callback: Callable[[Node], Any], name_of: Callable[[Any], str]) -> dict[Any, _Part]:
     """The parts by their keys, as nodes come, with what goes in and out."""
     parts: dict[Any, _Part] = {}
     part_of: dict[Node, _Part] = {}
@@ -115,7 +126,7 @@ def _parts_of(graph: Graph, split_callback: Callable[[Node], Any]) -> dict[Any, 
         if node.op in _OUTSIDE:
             continue
         key = split_callback(node)
-        part = part_of[node] = parts.setdefault(key, _Part(key))
+        part = part_of[node] = parts.setdefault(key, _Part(key, name_of(key)))
         part.nodes.append(node)
     for node in graph.nodes:
         own = part_of.get(node)

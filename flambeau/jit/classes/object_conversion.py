@@ -22,8 +22,8 @@ from flambeau.util.errors import CompileError
 Converter = Callable[[Any], Any]
 INT_MIN, INT_MAX = -(1 << 63), (1 << 63) - 1
 NO_OBJECT = (
-    "{value} is no object that has the methods of '{name}': the value is not a TorchScript compatible type. Pass an "
-    "instance of a class that has them"
+    "Assigning the object {value} to an interface fails because the value is not a TorchScript compatible type, did "
+    "you forget to turn it into a user defined TorchScript class? It has not the methods of '{name}'"
 )
 NOT_COMPATIBLE = "Object of type {found} is not compatible with interface {wanted}: {why}"
 A_QUEUE = "a deque stays in the program that makes it: declare a list, pass list(...) of it, and make a deque inside"

@@ -216,7 +216,9 @@ class PromotedMethod(ScriptMethod):
     def __init__(self, function: Function, owner: ScriptObject, executor: Executor) -> None:
         super().__init__(function, owner, executor)
         self._with_object = executor
-        self._count = len(function.schema.arguments) - 1
+        arguments = function.schema.arguments[1:]
+        self._count = -1 if any(a.kwarg_only for a in arguments) else len(arguments)
+        """How many arguments by position are all of them; -1 where some have to be given by name."""
         self._natives: dict[Function, ScriptFunction] = {}
         self._seen: _Seen | None = None
         """None before the first call: only what is called is worth promotion."""
@@ -255,10 +257,11 @@ class PromotedMethod(ScriptMethod):
                 return self._assigning(seen, seen.native, args)
             return seen.native(*args, *seen.hidden)
         except ArgumentError:
-            self._signature.bind(args, {})  # raises it in the words of this method
+            by_place, by_name = self._as_given(args)
+            self._signature.bind(by_place, by_name)  # raises it in the words of this method
             raise
         except NeedsObjectError:
-            return self._call_slowly(*args)
+            return self._call_again(args)
 
     def _is_watched(self, seen: _Seen) -> bool:
         """Whether the method runs with its object for who looks on; within `autocast`, if it has blocks of its own."""
@@ -319,7 +322,7 @@ class PromotedMethod(ScriptMethod):
             return native._executor.on_tape(flow, (*args, *seen.taken), lambda: native(*plain))
         if seen.cells:
             with intercepting(gradients.one_by_one):
-                return self._call_slowly(*args)
+                return self._call_again(args)
         reason = lost_numbers.OPEN if flow.is_open else lost_numbers.EFFECTS
         return native._executor.recorded((*args, *seen.taken), reason)
 
@@ -329,7 +332,7 @@ class PromotedMethod(ScriptMethod):
         for at, stored, slot in seen.cells:
             value = hidden[at] = stored[slot]
             if isinstance(value, Tensor) and (type(value) is not Tensor or value.requires_grad):
-                return self._call_slowly(*args)
+                return self._call_again(args)
         try:
             results = native(*args, *hidden)
         except ArgumentError:
@@ -337,7 +340,7 @@ class PromotedMethod(ScriptMethod):
         except Exception as error:
             if is_foreign(error):
                 raise
-            return self._call_slowly(*args)  # fails as well, and leaves what was assigned before
+            return self._call_again(args)  # fails as well, and leaves what was assigned before
         first = len(results) - len(seen.cells)
         for (_, stored, slot), value in zip(seen.cells, results[first:], strict=True):
             stored[slot] = value
@@ -352,6 +355,17 @@ class PromotedMethod(ScriptMethod):
             return self._watched(thread.observer, bound)
         result = self._with_object(self.owner, *bound)
         return shown(result) if self._gives_objects else result
+
+    def _call_again(self, args: tuple[Any, ...]) -> Any:
+        """The call as a method of the object, of arguments in the order of the schema."""
+        by_place, by_name = self._as_given(args)
+        return self._call_slowly(*by_place, **by_name)
+
+    def _as_given(self, args: tuple[Any, ...]) -> tuple[tuple[Any, ...], dict[str, Any]]:
+        """Arguments in the order of the schema as a call gives them: by position, and those that have to be by name."""
+        names = [a.name for a in self.schema.arguments[1:] if a.kwarg_only]
+        first = len(self.schema.arguments) - 1 - len(names)
+        return args[:first], dict(zip(names, args[first:], strict=False))
 
     def _watched(self, watching: Any, arguments: tuple[Any, ...]) -> Any:
         return watching.called_method(self, arguments, lambda plain: self._with_object(self.owner, *plain))

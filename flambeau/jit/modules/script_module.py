@@ -42,7 +42,8 @@ from flambeau.util.hooks import add_hook
 from flambeau.util.no_collection import no_collection
 
 REASSIGNED = (
-    "Cannot re-assign modules in a ScriptModule with {what}, tried to replace existing module '{name}'. {instead}"
+    "Cannot re-assign modules in a ScriptModule with {what}, tried to replace existing module '{name}': {value}. "
+    "{instead}"
 )
 SCRIPT_FIRST = "Script it first"
 SCRIPT_AGAIN = "Script the changed module, or annotate the attribute with an interface in the class body"
@@ -299,13 +300,14 @@ class RecursiveScriptModule(FixedModule):
         attribute = definition.attribute(name)
         before, value = compiled(self._modules[name]), compiled(value)
         if not isinstance(value, Module):
-            raise RuntimeError(REASSIGNED.format(name=name, what=f"a {type_name(value)}", instead=SCRIPT_AGAIN))
+            what = f"a {type_name(value)}"
+            raise RuntimeError(REASSIGNED.format(name=name, value=value, what=what, instead=SCRIPT_AGAIN))
         if not isinstance(value, RecursiveScriptModule):
             by_interface = attribute is not None and isinstance(attribute.type, InterfaceType)
             instead = SCRIPT_FIRST if by_interface else SCRIPT_AGAIN
-            raise RuntimeError(REASSIGNED.format(name=name, what="non-scripted module", instead=instead))
+            raise RuntimeError(REASSIGNED.format(name=name, value=value, what="non-scripted module", instead=instead))
         if attribute is None or not isinstance(before, RecursiveScriptModule):
-            raise RuntimeError(REASSIGNED.format(name=name, what="another module", instead=SCRIPT_AGAIN))
+            raise RuntimeError(REASSIGNED.format(name=name, value=value, what="another module", instead=SCRIPT_AGAIN))
         type_ = value.script_object.type
         wanted = attribute.type.annotation
         if isinstance(attribute.type, InterfaceType):

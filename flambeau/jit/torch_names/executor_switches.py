@@ -16,6 +16,7 @@ True
 
 from __future__ import annotations
 
+import threading
 import warnings
 from collections.abc import Callable, Sequence
 from typing import Any, Final
@@ -29,10 +30,11 @@ DEPTH_IS_OLD: Final = (
     "Use _jit_set_fusion_strategy, bailout depth is deprecated. Setting to (STATIC, {depth}): {depth} guards on sizes, "
     "one within the fallback of another"
 )
-NOT_HERE: Final = "{name}({value}): {why}"
+NOT_HERE: Final = "{name}({value}) changes nothing: {why}"
 _NO_OTHER: Final = "there is one fuser, and it makes code for the host and for CUDA devices"
 _ALWAYS: Final = "what a kernel refuses, and what a guard lets through to no group, always runs otherwise"
 _DYNAMIC: Final = "kernels are made for any sizes; which sizes a guard asks for, _jit_set_fusion_strategy says"
+_CALLS: Final = "functions keep their calls, and fn.inlined_graph shows them inlined"
 _INLINED: Final = "graphs show their groups as nodes with subgraphs"
 
 
@@ -181,7 +183,7 @@ def _getter(value: bool) -> Callable[[], bool]:
 def _setter(name: str, value: bool, why: str) -> Callable[[bool], bool]:
     def put(wanted: bool) -> bool:
         if bool(wanted) is not value:
-            raise RuntimeError(NOT_HERE.format(name=name, value=bool(wanted), why=why))
+            warnings.warn(NOT_HERE.format(name=name, value=bool(wanted), why=why), UserWarning, stacklevel=2)
         return value
 
     return put
@@ -194,6 +196,7 @@ _FIXED: Final = (
     ("_jit_llga_enabled", "_jit_set_llga_enabled", False, _NO_OTHER),
     ("_jit_texpr_fallback_allowed", "_jit_texpr_set_fallback_allowed", True, _ALWAYS),
     ("_jit_texpr_dynamic_shape_enabled", "_jit_set_texpr_dynamic_shape_enabled", True, _DYNAMIC),
+    ("_jit_get_inline_everything_mode", "_jit_set_inline_everything_mode", False, _CALLS),
     ("_debug_get_fusion_group_inlining", "_debug_set_fusion_group_inlining", False, _INLINED),
     ("_debug_get_autodiff_subgraph_inlining", "_debug_set_autodiff_subgraph_inlining", False, _INLINED),
 )
@@ -201,4 +204,30 @@ FIXED: Final[dict[str, Callable[..., Any]]] = {
     **{getter: _getter(value) for getter, _, value, _ in _FIXED},
     **{setter: _setter(setter, value, why) for _, setter, value, why in _FIXED},
 }
-"""Switches that cannot be turned: they say how they stand, and take no other value (RuntimeError, with the reason)."""
+"""Switches that cannot be turned: they say how they stand, and warn, with the reason, where they are to stand
+otherwise."""
+
+
+class _Wish:
+    """A switch of what is so in any case, whichever way it stands: it is kept for who asks."""
+
+    def __init__(self, value: bool) -> None:
+        self._kept = threading.local()
+        self._first = value
+
+    def get(self) -> bool:
+        """How it stands in this thread."""
+        return getattr(self._kept, "value", self._first)
+
+    def put(self, value: bool) -> None:
+        """Have it stand so in this thread."""
+        self._kept.value = bool(value)
+
+
+_MUST_USE_LLVM: Final = _Wish(True)
+"""Kernels on the host are LLVM's, whether they must be or may."""
+
+FIXED.update(
+    _jit_get_te_must_use_llvm_cpu=_MUST_USE_LLVM.get,
+    _jit_set_te_must_use_llvm_cpu=_MUST_USE_LLVM.put,
+)

@@ -27,7 +27,7 @@ NOT_TRACEABLE = (
 )
 EMPTY_LIST = "List trace inputs must have elements"
 HOLDS_ITSELF = "a list or dict that holds itself cannot be traced"
-EMPTY_DICT = "Dict trace inputs must have entries"
+EMPTY_DICT = "Dictionary inputs must have entries: an empty dict tells nothing of its types"
 BAD_KEYS = "the keys of a dict that is traced must all be strings, or all ints, floats or bools"
 _KEYS: Final[dict[type, t.Type]] = {str: t.STRING, int: t.INT, float: t.FLOAT, bool: t.BOOL}
 BAD_OUTPUT = (

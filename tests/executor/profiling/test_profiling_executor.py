@@ -383,8 +383,14 @@ def test_switches_say_what_they_do() -> None:
     assert _C._get_graph_executor_optimize() is True
     assert (_C._jit_can_fuse_on_cpu(), _C._jit_nvfuser_enabled(), _C._jit_can_fuse_on_gpu()) == (True, False, True)
     assert _C._jit_set_nvfuser_enabled(False) is False
-    with pytest.raises(RuntimeError, match=r"_jit_set_nvfuser_enabled\(True\): there is one fuser"):
-        _C._jit_set_nvfuser_enabled(True)
+    with pytest.warns(UserWarning, match=r"_jit_set_nvfuser_enabled\(True\) changes nothing: there is one fuser"):
+        assert _C._jit_set_nvfuser_enabled(True) is False
+    with pytest.warns(UserWarning, match=r"_jit_set_inline_everything_mode\(True\) changes nothing: functions keep"):
+        _C._jit_set_inline_everything_mode(True)
+    must = _C._jit_get_te_must_use_llvm_cpu()
+    _C._jit_set_te_must_use_llvm_cpu(False)
+    assert (must, _C._jit_get_te_must_use_llvm_cpu()) == (True, False)
+    _C._jit_set_te_must_use_llvm_cpu(must)
     with pytest.raises(ValueError, match="only supported 'STATIC' or 'DYNAMIC', got: OTHER"):
         jit.set_fusion_strategy([("OTHER", 2)])
     with pytest.raises(ValueError, match="STATIC guards are made 0 or more times, not -1"):

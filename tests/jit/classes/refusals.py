@@ -118,7 +118,7 @@ def unknown_keyword(c: C):
     return c.method(z=1)
 
 
-@refused("c.fixed = 4", "cannot assign to 'fixed': it is a property without a setter")
+@refused("c.fixed = 4", "Tried to set read-only attribute: fixed. It is a property without a setter")
 def no_setter(c: C):
     c.fixed = 4
 

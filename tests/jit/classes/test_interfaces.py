@@ -118,7 +118,7 @@ REFUSED = {
     "count": (Fewer(), "is not compatible with interface __torch__.*Op: it takes 1 arguments"),
     "result": (OtherResult(), "is not compatible with interface .*: it returns int, which is no Tensor"),
     "parameter": (OtherParameter(), "is not compatible with interface .*: argument 'x' has type int"),
-    "no object": (3, "is no object that has the methods of"),
+    "no object": (3, "is not a TorchScript compatible type, did you forget to"),
 }
 
 

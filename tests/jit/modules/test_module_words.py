@@ -41,7 +41,10 @@ def test_plain_modules_outside_of_the_program_stay_python() -> None:
 @pytest.mark.parametrize(
     ("value", "text"),
     [
-        (nn.Tanh(), "Cannot re-assign modules in a ScriptModule with non-scripted module, tried to replace existing"),
+        (
+            nn.Tanh(),
+            r"a ScriptModule with non-scripted module, tried to replace existing module '0': Tanh\(\)",
+        ),
         (3, "Cannot re-assign modules in a ScriptModule with a int"),
         (flambeau.script(nn.Tanh()), "but found"),
     ],
@@ -151,3 +154,70 @@ def test_a_hook_whose_input_is_no_tuple() -> None:
 def test_inputs_that_cannot_be_traced(inputs: Any, shown: str) -> None:
     with pytest.raises(RuntimeError, match=f"Type '{shown}' cannot be traced. Only Tensors and"):
         flambeau.trace(lambda *args: args[0], inputs)
+
+
+class ByName(nn.Module):
+    def __init__(self) -> None:
+        super().__init__()
+        self.scale = nn.Parameter(flambeau.full((1,), 2.0))
+
+    def forward(self, x: int, *, y: int, z: int = 1) -> Tensor:
+        return self.scale * (x - y) + z
+
+
+def test_arguments_by_name_alone() -> None:
+    scripted = flambeau.script(ByName())
+    with pytest.raises(RuntimeError, match=r"forward\(\) takes 1 positional argument\(s\) but 3 was/were given"):
+        scripted(5, 2, 1)
+    for _ in range(4):
+        assert scripted(5, y=2).item() == 7
+        assert scripted(5, y=2, z=3).item() == 9
+        with pytest.raises(RuntimeError, match=r"takes 1 positional argument\(s\) but 3 was/were given"):
+            scripted(5, 2, 1)
+        with pytest.raises(RuntimeError, match="missing value for argument 'y'"):
+            scripted(5)
+        with pytest.raises(RuntimeError, match="Expected a value of type 'int' for argument 'y'"):
+            scripted(5, y="a")
+        with flambeau.no_grad():
+            assert scripted(5, y=2).item() == 7
+
+
+def test_methods_that_need_their_object_take_arguments_by_name() -> None:
+    class Counting(nn.Module):
+        seen: list[int]
+
+        def __init__(self) -> None:
+            super().__init__()
+            self.seen = [0]
+            self.total = 0
+
+        def forward(self, x: int, *, y: int) -> int:
+            self.seen.append(x)
+            self.total = self.total + y
+            return self.total
+
+    scripted = flambeau.script(Counting())
+    assert [scripted(k, y=2) for k in range(4)] == [2, 4, 6, 8]
+    assert scripted.seen == [0, 0, 1, 2, 3]
+    with pytest.raises(RuntimeError, match="takes 1 positional"):
+        scripted(1, 2)
+
+
+def test_frozen_methods_become_faster_by_name() -> None:
+    class Two(nn.Module):
+        def forward(self, x: Tensor) -> Tensor:
+            return x + 1
+
+        @flambeau.jit.export
+        def other(self, x: Tensor) -> Tensor:
+            return flambeau.dropout(x, 0.5, False)
+
+    frozen = flambeau.jit.freeze(flambeau.script(Two().eval()), ["other"])
+    flambeau.jit.run_frozen_optimizations(frozen, preserved_methods=["other"])
+    assert frozen.other(flambeau.ones(1)).item() == 1
+    with pytest.raises(AttributeError, match="Two has no method 'nothing', which preserved_methods names"):
+        flambeau.jit.run_frozen_optimizations(frozen, preserved_methods=["nothing"])
+    with pytest.raises(AttributeError, match="Unknown name: nothing"):
+        flambeau.jit.freeze(flambeau.script(Two().eval()), ["nothing"])
+    with pytest.raises(RuntimeError, match=r"Please use flambeau\.jit\.script or flambeau\.jit\.trace"):
+        flambeau.jit.freeze(Two())  # type: ignore[arg-type]

@@ -58,7 +58,7 @@ def test_named_tuples_have_their_fields() -> None:
         ((X, 3), r"Type 'Tuple\[Tensor, int\]' cannot be traced"),
         (("text",), r"Type 'Tuple\[str\]' cannot be traced"),
         (([],), "List trace inputs must have elements"),
-        (({},), "Dict trace inputs must have entries"),
+        (({},), "Dictionary inputs must have entries"),
         (([X, (X,)],), "consistent"),
         (({"a": X, "b": [X]},), "consistent"),
         (({None: X},), "must all be strings"),

@@ -21,6 +21,7 @@ from flambeau.schema.array_type import holds_arrays
 from flambeau.schema.function import NO_DEFAULT, Argument, FunctionSchema
 from flambeau.schema.types import EnumType, TupleType
 from flambeau.util.errors import CompileError
+from flambeau.util.names import qualified_name
 from flambeau.util.record import dataclass, replace
 from flambeau.util.source import SourceRange
 
@@ -127,7 +128,7 @@ class EnumClass(Sugared):
     @property
     def kind(self) -> str:
         """The name of this kind of value in error messages."""
-        return "enum class"
+        return "EnumClass"
 
     def attribute(self, e: Emitter, where: SourceRange, name: str) -> Sugared:
         """A member."""
@@ -152,7 +153,8 @@ def _class_function(e: Emitter, where: SourceRange, cls: type, name: str) -> Sug
         e.scope.resolver.object_attribute(cls, name, where) if isinstance(e.scope.resolver, ObjectResolver) else None
     )
     if function is None:
-        raise CompileError(f"{cls.__name__} has no attribute '{name}'", where)
+        kind = "Enum<{}>" if issubclass(cls, enum.Enum) else "{}"
+        raise CompileError(f"'{kind.format(qualified_name(cls))}' has no attribute '{name}'", where)
     return e.wrap(function, where)
 
 

@@ -33,6 +33,7 @@ from flambeau.schema.types import (
     NONE,
     AnyTupleType,
     DictType,
+    InterfaceType,
     ListType,
     NamedType,
     StringType,
@@ -45,7 +46,10 @@ from flambeau.util.record import dataclass
 from flambeau.util.source import SourceRange
 
 NO_ATTRIBUTE = "'{type}' object has no attribute or method '{name}'."
-NO_SETTER = "cannot assign to '{name}': it is a property without a setter"
+NO_SETTER = "Tried to set read-only attribute: {name}. It is a property without a setter"
+NO_CLASS = (
+    "Tried to set an attribute: {name} on a non-class: {type}. An interface has methods alone: declare one that sets it"
+)
 NOT_NAMED = "hasattr's first argument must be an object or NamedTuple, but got {found} instead"
 NO_STATIC_LENGTH = (
     "Can not iterate over a module list or tuple with a value that does not have a statically determinable length"
@@ -124,6 +128,8 @@ class SimpleValue(Sugared):
         if not isinstance(definition, ClassDefinition) or definition.attribute(name) is None:
             if isinstance(definition, ClassDefinition) and definition.constants.get(name, name) is None:
                 raise CompileError(receivers.ALWAYS_NONE.format(found=shown_type(value.static_type), name=name), where)
+            if isinstance(type_, InterfaceType):
+                raise CompileError(NO_CLASS.format(name=name, type=shown_type(type_)), where)
             hint = "Did you forget to initialize it in __init__()?"
             raise CompileError(f"Tried to set nonexistent attribute: {name}. {hint}", where)
         receivers.assign(e, where, self.value, definition, name, value)

@@ -1,0 +1,1 @@
+"""Passes for graphs of operators of one kind."""

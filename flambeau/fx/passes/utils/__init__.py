@@ -1,0 +1,1 @@
+"""Pieces of graphs: where they are found, and how they become one."""
