@@ -19,6 +19,7 @@ from flambeau.jit.library import (
     define,
     exclude_keys,
     fallthrough_kernel,
+    get_ctx,
     impl,
     include_keys,
     infer_schema,
@@ -26,8 +27,12 @@ from flambeau.jit.library import (
     register_autograd,
     register_fake,
     register_kernel,
+    register_torch_dispatch,
     register_vmap,
+    triton_op,
+    wrap_triton,
 )
+from flambeau.jit.library import _scoped_library as _scoped_library
 
 __all__ = [
     "DispatchKeySet",
@@ -36,6 +41,7 @@ __all__ = [
     "define",
     "exclude_keys",
     "fallthrough_kernel",
+    "get_ctx",
     "impl",
     "include_keys",
     "infer_schema",
@@ -43,5 +49,8 @@ __all__ = [
     "register_autograd",
     "register_fake",
     "register_kernel",
+    "register_torch_dispatch",
     "register_vmap",
+    "triton_op",
+    "wrap_triton",
 ]

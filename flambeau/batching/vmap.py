@@ -183,7 +183,7 @@ def _out_dims(name: str, out_dims: Any, outputs: Structure) -> list[Any]:
         )
     flat = outputs.broadcast(out_dims, _is_dim)
     if flat is None and isinstance(out_dims, tuple) and len(out_dims) == 1:
-        flat = outputs.broadcast(out_dims[0], _is_dim) if outputs.is_leaf else None
+        flat = outputs.broadcast(out_dims[0], _is_dim) if outputs.is_leaf() else None
     if flat is None:
         raise ValueError(
             f"vmap({name}, ..., out_dims={out_dims})(<inputs>): out_dims is not compatible with the structure of "

@@ -12,14 +12,19 @@ from flambeau.interpreter.conform import conforms, kind_of
 from flambeau.jit.inferred_schema import infer_schema
 from flambeau.jit.operator_checks import opcheck
 from flambeau.jit.operator_library import DispatchKeySet, Library, exclude_keys, fallthrough_kernel, include_keys
+from flambeau.jit.operator_registration import _scoped_library as _scoped_library
 from flambeau.jit.operator_registration import (
     define,
+    get_ctx,
     give_methods,
     impl,
     register_autograd,
     register_fake,
     register_kernel,
+    register_torch_dispatch,
     register_vmap,
+    triton_op,
+    wrap_triton,
 )
 from flambeau.schema import registry
 from flambeau.schema.function import FunctionSchema, parse_schema
@@ -35,6 +40,7 @@ __all__ = [
     "define",
     "exclude_keys",
     "fallthrough_kernel",
+    "get_ctx",
     "impl",
     "include_keys",
     "infer_schema",
@@ -42,7 +48,10 @@ __all__ = [
     "register_autograd",
     "register_fake",
     "register_kernel",
+    "register_torch_dispatch",
     "register_vmap",
+    "triton_op",
+    "wrap_triton",
 ]
 Function = Callable[..., Any]
 _NAME = re.compile(r"[A-Za-z_]\w*::[A-Za-z_]\w*")

@@ -183,7 +183,7 @@ class Library:
         table.set(definition.full_name, key, kernel)
         _registered.setdefault((definition.full_name, key), []).append(kernel)
         self._kernels.append((definition.full_name, key, kernel))
-        _changed(definition)
+        kernels_changed(definition)
         return None
 
     def fallback(self, fn: Function, dispatch_key: str = "", *, with_keyset: bool = False) -> None:
@@ -262,7 +262,7 @@ def _destroy(    definitions: list[OpDef], own_kernels: list[tuple[str, str, Fun
             table.set(full_name, key, stacked[-1] if stacked else None)
             definition = definition_named(full_name)
             if definition is not None:
-                _changed(definition)
+                kernels_changed(definition)
     for key in fallbacks:
         table.fallbacks.pop(key, None)
     for definition in definitions:
@@ -286,7 +286,7 @@ def _declare(schema: FunctionSchema, effect: Effect) -> OpDef:
     return definition
 
 
-def _changed(definition: OpDef) -> None:
+def kernels_changed(definition: OpDef) -> None:
     """The kernels of an operator are others than before: nobody may remember them."""
     below.forget(definition)
     dispatch.operator_of(definition.name).forget()

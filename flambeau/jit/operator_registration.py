@@ -3,17 +3,25 @@
 from __future__ import annotations
 
 import functools
-from collections.abc import Callable
-from typing import Any, Final
+from collections.abc import Callable, Iterator
+from contextlib import contextmanager
+from typing import Any, Final, NoReturn
 
 from flambeau.autograd.registered import autograd_kernel
-from flambeau.jit.operator_library import QUALIFIED, Library, definition_named
+from flambeau.jit.operator_library import QUALIFIED, Library, definition_named, kernels_changed
+from flambeau.ops.packets import packet_of
 from flambeau.schema.opdef import OpDef
+from flambeau.tensor import below
+from flambeau.tensor.kernels import table
 
 Function = Callable[..., Any]
 _libraries: Final[dict[str, Library]] = {}
 """By namespace: what was registered without naming a library."""
-NO_OPERATOR: Final = "there is no operator {name}: define it before something is registered for it"
+NO_OPERATOR: Final = "operator {name} does not exist: define it before something is registered for it"
+NO_TRITON: Final = (
+    "{name}: there is no Triton here. Write the kernel as a loop nest (flambeau.te), as a function of arrays that is "
+    "compiled (flambeau.script), or in NumPy, and declare it with flambeau.library.custom_op"
+)
 _KEY_OF_DEVICE: Final = {None: "CompositeExplicitAutograd", "cpu": "CPU", "cuda": "CUDA", "meta": "Meta"}
 
 
@@ -190,7 +198,125 @@ def register_vmap(op: Any, func: Function | None = None, /, *, lib: Library | No
     return None
 
 
+@contextmanager
+def _scoped_library(ns: str, kind: str, dispatch_key: str = "") -> Iterator[Library]:
+    """A library for a block; what it registered is gone behind it.
+
+    >>> import flambeau
+    >>> with _scoped_library("docs_scoped", "DEF") as lib:
+    ...     _ = lib.define("same(Tensor x) -> Tensor")
+    ...     hasattr(flambeau.ops.docs_scoped, "same")
+    True
+    >>> hasattr(flambeau.ops.docs_scoped, "same")
+    False
+    """
+    library = Library(ns, kind, dispatch_key)
+    try:
+        yield library
+    finally:
+        library._destroy()
+
+
+def register_torch_dispatch(op: Any, torch_dispatch_class: type, func: Function | None = None, /) -> Any:
+    """Say what a dispatch mode, or a class of tensors below the tape, does for one operator.
+
+    Args:
+        op: the operator or its name.
+        torch_dispatch_class: the class of modes, whose `func` is given the mode first, or of tensors.
+        func: `func(mode, op, types, args, kwargs)`, or `func(op, types, args, kwargs)` for a class of tensors. A
+            decorator without.
+
+    Raises TypeError for another class.
+
+    >>> import flambeau
+    >>> define("docs_rule::same", "(Tensor x) -> Tensor")
+    >>> impl("docs_rule::same", "cpu", lambda x: x.clone())
+    >>> class Mode(flambeau.DispatchMode):
+    ...     def __flambeau_dispatch__(self, func, types, args=(), kwargs=None):
+    ...         return func(*args, **(kwargs or {}))
+    >>> @register_torch_dispatch("docs_rule::same", Mode)
+    ... def same(mode, op, types, args, kwargs):
+    ...     return op(*args, **kwargs) * 2
+    >>> with Mode():
+    ...     flambeau.ops.docs_rule.same(flambeau.ones(1))
+    tensor([2.])
+    """
+    if func is None:
+        return lambda function: register_torch_dispatch(op, torch_dispatch_class, function) or function
+    below.add_rule(definition_of(op).full_name, torch_dispatch_class, func)
+    return None
+
+
+class FakeContext:
+    """What `register_fake`'s functions ask about results: see `get_ctx`."""
+
+    def new_dynamic_size(self, *, min: int = 0, max: int | None = None) -> NoReturn:
+        """Raises NotImplementedError: sizes of tensors without data are numbers."""
+        raise NotImplementedError(NO_DYNAMIC)
+
+    new_unbacked_symint = create_unbacked_symint = new_dynamic_size
+
+
+NO_DYNAMIC: Final = (
+    "a size that depends on data is not known of tensors without data, whose sizes are numbers: call the operator on "
+    "tensors with data, or give its result the size that it has at most"
+)
+
+
+def get_ctx() -> FakeContext:
+    """What the function of `register_fake` that runs may ask about its results.
+
+    >>> type(get_ctx()).__name__
+    'FakeContext'
+    """
+    return FakeContext()
+
+
+def triton_op(name: str, fn: Function | None = None, /, *, mutates_args: Any = (), schema: Any = None) -> NoReturn:
+    """Raises RuntimeError: kernels of Triton do not run here; the text says what to write instead.
+
+    >>> try:
+    ...     triton_op("mylib::add", mutates_args=())
+    ... except RuntimeError as error:
+    ...     print(str(error).partition(".")[0])
+    triton_op: there is no Triton here
+    """
+    raise RuntimeError(NO_TRITON.format(name="triton_op"))
+
+
+def wrap_triton(triton_kernel: Function, /) -> NoReturn:
+    """Raises RuntimeError: kernels of Triton do not run here; the text says what to write instead.
+
+    >>> try:
+    ...     wrap_triton(len)
+    ... except RuntimeError as error:
+    ...     print(str(error).partition(".")[0])
+    wrap_triton: there is no Triton here
+    """
+    raise RuntimeError(NO_TRITON.format(name="wrap_triton"))
+
+
+@contextmanager
+def _kernel_enabled(name: str, device_type: str, enabled: bool = True) -> Iterator[None]:
+    """Within the block, the kernel that was registered for devices runs, or the function of the operator."""
+    full_name, key = definition_of(name).full_name, _KEY_OF_DEVICE[device_type]
+    kernel = table.kernels.get(full_name, {}).get(key)
+    if kernel is None or enabled:
+        yield
+        return
+    table.set(full_name, key, None)
+    kernels_changed(definition_of(name))
+    try:
+        yield
+    finally:
+        table.set(full_name, key, kernel)
+        kernels_changed(definition_of(name))
+
+
 def give_methods(operator: Any, name: str) -> None:
-    """Let an operator made of a function have `register_fake`, `register_autograd` and `register_kernel` itself."""
-    for method in (register_fake, register_autograd, register_kernel, register_vmap):
+    """Let an operator made of a function have `register_fake`, `register_autograd` and their like itself."""
+    for method in (register_fake, register_autograd, register_kernel, register_vmap, register_torch_dispatch):
         setattr(operator, method.__name__, functools.partial(method, name))
+    operator.set_kernel_enabled = functools.partial(_kernel_enabled, name)
+    operator._qualname, operator._name, operator._namespace = name, name.rpartition("::")[2], name.partition("::")[0]
+    operator._opoverload = packet_of(name).default

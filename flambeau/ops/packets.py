@@ -52,7 +52,7 @@ WRONG_TYPE = (
     "{name}() Expected a value of type '{wanted}' for argument '{argument}' but instead found type '{found}'.\n"
     "Position: {position}\nDeclaration: {schema}"
 )
-NO_OVERLOAD = "the operator {name} has no overload '{overload}'; it has {known}"
+NO_OVERLOAD = "The underlying op of '{name}' has no overload name '{overload}'; it has {known}"
 DEFAULT: Final = "default"
 """The name in Python of an overload that has none."""
 

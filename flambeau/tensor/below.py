@@ -6,6 +6,7 @@ declaration whose kernel asks them; everything else about the operator is the sa
 
 from __future__ import annotations
 
+import functools
 from collections.abc import Callable, Iterator, Sequence
 from contextlib import contextmanager
 from typing import Any, Final, Protocol
@@ -24,6 +25,9 @@ from flambeau.util.record import replace
 AUTOGRAD: Final = "Autograd"
 ALL_REFUSED: Final = (
     "Multiple dispatch failed for '{name}'; all __torch_dispatch__ handlers returned NotImplemented:\n\n{asked}"
+)
+NO_RULE: Final = (
+    "a rule is for a class of dispatch modes, or of tensors with __torch_dispatch__, and {cls} is neither of them"
 )
 
 
@@ -162,6 +166,21 @@ def redirected(definition: OpDef) -> OpDef:
     return other
 
 
+_rules: Final[dict[tuple[str, type], Callable[..., Any]]] = {}
+"""What classes of modes and of tensors do for an operator of that full name, if it is not what they do for all."""
+
+
+def add_rule(full_name: str, cls: type, rule: Callable[..., Any]) -> None:
+    """Have a class of modes, or of tensors, do something else for one operator. Raises TypeError for another class."""
+    if not hasattr(cls, DISPATCH):
+        raise TypeError(NO_RULE.format(cls=cls))
+    _rules[full_name, cls] = rule
+
+
+def _rule(definition: OpDef, cls: type) -> Callable[..., Any] | None:
+    return next((_rules[definition.full_name, c] for c in cls.__mro__ if (definition.full_name, c) in _rules), None)
+
+
 def run(definition: OpDef, arguments: Sequence[Any]) -> Any:
     """Run an operator below the recording of gradients. Its parts run by themselves if it is a spelling of others."""
     if is_spelling(definition):
@@ -173,7 +192,9 @@ def run(definition: OpDef, arguments: Sequence[Any]) -> Any:
         func, args, kwargs = presented(definition, arguments)
         mode = here.modes[-1]
         with changed(functions=(), handlers=(), modes=here.modes[:-1], excluded=excluded):
-            result = mode.__flambeau_dispatch__(func, tuple(map(type, asked)), args, kwargs)
+            types, rule = tuple(map(type, asked)), _rules and _rule(definition, type(mode))
+            ask = functools.partial(rule, mode) if rule else mode.__flambeau_dispatch__
+            result = ask(func, types, args, kwargs)
         if result is not NotImplemented:
             return unwrapped_results(definition, result)
     if asked:
@@ -193,7 +214,8 @@ def _by_classes(
     types = tuple(map(type, asked))
     with changed(functions=(), handlers=(), modes=(), excluded=excluded):
         for value in asked:
-            result = getattr(type(value), DISPATCH)(func, types, args, kwargs)
+            rule = _rules and _rule(definition, type(value))
+            result = (rule or getattr(type(value), DISPATCH))(func, types, args, kwargs)
             if result is not NotImplemented:
                 return result
     lines = [f"  - mode object {m!r}" for m in here.modes[-1:]] + [f"  - tensor subclass {t}" for t in types]

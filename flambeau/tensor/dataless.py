@@ -48,6 +48,7 @@ class DatalessStorage(Storage):
     """An extent without memory, on a device that need not exist."""
 
     __slots__ = ("_device",)
+    has_data = False
 
     def __init__(self, device: Device, nbytes: int) -> None:
         pages = _reserved()

@@ -22,6 +22,14 @@ from typing import Any, Final, TypeVar
 from flambeau.tensor.interceptors import stack
 from flambeau.tensor.modes import FunctionMode as TorchFunctionMode  # noqa: F401
 from flambeau.tensor.observer import thread
+from flambeau.tensor.overridable import (  # noqa: F401
+    get_default_nowrap_functions,
+    get_ignored_functions,
+    get_overridable_functions,
+    get_testing_overrides,
+    is_tensor_method_or_property,
+    resolve_name,
+)
 from flambeau.tensor.overrides import NOT_OVERRIDDEN, answer, overriding
 from flambeau.tensor.subclasses import FUNCTION
 from flambeau.tensor.tensor import Tensor
@@ -102,7 +110,8 @@ def is_tensor_like(inp: Any) -> bool:
 
 
 NAMES: Final = (
-    "TorchFunctionMode handle_torch_function has_torch_function has_torch_function_unary has_torch_function_variadic "
-    "is_tensor_like wrap_torch_function"
+    "TorchFunctionMode get_default_nowrap_functions get_ignored_functions get_overridable_functions "
+    "get_testing_overrides handle_torch_function has_torch_function has_torch_function_unary "
+    "has_torch_function_variadic is_tensor_like is_tensor_method_or_property resolve_name wrap_torch_function"
 )
 """What `flambeau.overrides` has."""

@@ -23,6 +23,12 @@ NOT_OVERRIDDEN: Final = object()
 ALL_REFUSED: Final = (
     "Multiple dispatch failed for '{name}'; all __torch_function__ handlers returned NotImplemented:\n\n{asked}"
 )
+NO_DATA: Final = (
+    ".{name}() is not supported for tensor subclasses, got {cls}: its tensors stand for others, and have no memory of "
+    "their own. Read those that they stand for"
+)
+READS: Final = ("numpy", "tolist", "item", "__dlpack__", "__array__")
+"""Methods that read elements."""
 _SEQUENCES: Final = (list, tuple)
 
 
@@ -103,6 +109,13 @@ def subclasses_ignored() -> Iterator[None]:
         thread.ignores_subclasses = before
 
 
+@contextmanager
+def nobody_asked() -> Iterator[None]:
+    """Within the block, neither subclasses of tensors nor function modes answer calls: `DisableTorchFunction`."""
+    with subclasses_ignored(), without_functions():
+        yield
+
+
 def default_function(cls: type, func: Any, types: Any, args: Any = (), kwargs: Any = None) -> Any:
     """`Tensor.__flambeau_function__`: run the call on plain tensors; tensors that come out are of the subclass."""
     if not all(issubclass(cls, t) for t in types) or is_torch_function(func):
@@ -174,6 +187,25 @@ def wrap_members(cls: type) -> None:
     for _, name, member in members(root):
         if getattr(cls, name, None) is getattr(root, name):
             setattr(cls, name, wrapped_member(root, name, member))
+
+
+def guard_reads(cls: type) -> None:
+    """Have what reads elements of a subclass of `Tensor` refuse those that have none: that stand for other tensors."""
+    for name in READS:
+        member = getattr(cls, name, None)
+        if member is not None and not getattr(member, "looks_for_data", False):
+            setattr(cls, name, _guarded(member, name))
+
+
+def _guarded(member: Any, name: str) -> Any:
+    @functools.wraps(member)
+    def method(self: Any, *args: Any, **kwargs: Any) -> Any:
+        if not self._storage.has_data:
+            raise RuntimeError(NO_DATA.format(name=name, cls=type(self).__name__))
+        return member(self, *args, **kwargs)
+
+    method.looks_for_data = True  # type: ignore[attr-defined]
+    return method
 
 
 class _WatchedMembers:

@@ -7,7 +7,7 @@ tell that it changed.
 
 from __future__ import annotations
 
-from typing import Any, Final
+from typing import Any, ClassVar, Final
 
 import numpy as np
 
@@ -50,6 +50,8 @@ class Storage:
     """
 
     __slots__ = ("__weakref__", "_bytes", "base", "version")
+    has_data: ClassVar[bool] = True
+    """Whether there are elements."""
 
     base: np.ndarray[Any, Any]
     """The array this storage was made from: it owns the memory or refers to its owner."""

@@ -2,7 +2,8 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+import functools
+from collections.abc import Callable, Sequence
 from typing import Any, TypeVar
 
 from flambeau.schema.argument_rules import to_dtype
@@ -13,7 +14,12 @@ from flambeau.tensor.overrides import subclasses_ignored
 from flambeau.tensor.tensor import Tensor, install_method
 
 T = TypeVar("T", bound=Tensor)
+NO_DISPATCH = "{name} must define __torch_dispatch__ to be created with _make_wrapper_subclass"
 NO_SUBCLASS = "as_subclass(): argument 'cls' must be a class that inherits from Tensor, not {cls!r}"
+
+
+class NoDispatchError(TypeError, RuntimeError):
+    """Raised for a class whose tensors no operator could run on."""
 
 
 def _like(cls: type[T], source: Tensor) -> T:
@@ -99,12 +105,10 @@ def make_wrapper_subclass(
         device: the device it names, which need not exist; the CPU if None.
         requires_grad: whether it asks for gradients.
 
-    Raises RuntimeError unless the subclass has `__flambeau_dispatch__`: operators could not run.
+    Raises TypeError unless the subclass has `__flambeau_dispatch__`: operators could not run.
     """
     if not hasattr(cls, "__flambeau_dispatch__"):
-        raise RuntimeError(
-            f"Tensor subclass {cls.__name__} must define __torch_dispatch__ to be created with _make_wrapper_subclass"
-        )
+        raise NoDispatchError(NO_DISPATCH.format(name=cls.__name__))
     target = defaults.float_dtype() if dtype is None else to_dtype(dtype)
     on_device = CPU if device is None else Device(device) if isinstance(device, str) else device
     array, storage = dataless.window(tuple(size), strides, target, on_device, storage_offset or 0)
@@ -117,5 +121,19 @@ def make_wrapper_subclass(
 
 install_method("as_subclass", as_subclass)
 install_method("_of_new_result", _of_new_result)
+
+
+def _of_class(make: Callable[..., Any]) -> Any:
+    """The class method of tensors that makes one of a class: its own, or the first argument, as in
+    `Tensor._make_subclass(cls, data)`."""
+
+    @functools.wraps(make)
+    def method(owner: Any, *args: Any, **kwargs: Any) -> Any:
+        cls, rest = (args[0], args[1:]) if args and isinstance(args[0], type) else (owner, args)
+        return make(cls, *rest, **kwargs)
+
+    return classmethod(method)
+
+
 for _name, _method in (("_make_subclass", make_subclass), ("_make_wrapper_subclass", make_wrapper_subclass)):
-    install_method(_name, classmethod(_method))  # type: ignore[arg-type]
+    install_method(_name, _of_class(_method))

@@ -31,8 +31,9 @@ def disabled_function(func: Any, types: Any, args: Any = (), kwargs: Any = None)
     return func(*args, **(kwargs or {}))
 
 
-def adopt(cls: type, wrap_members: Callable[[type], None]) -> None:
-    """Take notice of a new subclass of `Tensor`; `wrap_members` has what is no operator ask it."""
+def adopt(cls: type, wrap_members: Callable[[type], None], guard_reads: Callable[[type], None]) -> None:
+    """Take notice of a new subclass of `Tensor`; `wrap_members` has what is no operator ask it, `guard_reads` has what
+    reads elements look whether there are any."""
     for other, name in OTHER_NAMES.items():
         if other in cls.__dict__ and name not in cls.__dict__:
             setattr(cls, name, cls.__dict__[other])
@@ -42,6 +43,8 @@ def adopt(cls: type, wrap_members: Callable[[type], None]) -> None:
         wrap_members(cls)
     elif not overrides_dispatch(cls):
         return
+    if overrides_dispatch(cls):
+        guard_reads(cls)
     special.exists = True
 
 

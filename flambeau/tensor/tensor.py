@@ -89,7 +89,7 @@ class Tensor(GradientState, TensorMethods):
 
     def __init_subclass__(cls, **options: Any) -> None:
         super().__init_subclass__(**options)
-        subclasses.adopt(cls, overrides.wrap_members)
+        subclasses.adopt(cls, overrides.wrap_members, overrides.guard_reads)
 
     @classmethod
     def __flambeau_function__(cls, func: Any, types: Any, args: Any = (), kwargs: Any = None) -> Any:

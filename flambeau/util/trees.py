@@ -17,6 +17,14 @@ from typing import Any, Final
 from flambeau.util.record import dataclass
 
 IsLeaf = Callable[[Any], bool]
+OTHER_TYPE: Final = "Node type mismatch; expected {wanted}, but got {got}."
+OTHER_COUNT: Final = "Node arity mismatch; expected {wanted}, but got {got}."
+OTHER_KEYS: Final = "Node context mismatch; expected {wanted}, but got {got}."
+OTHER_DICT: Final = "Node keys mismatch; missing key(s): {missing}, extra key(s): {extra}."
+WRONG_COUNT: Final = (
+    "treespec.unflatten(leaves): `leaves` has length {got} but the spec refers to a pytree that holds {wanted} items "
+    "({spec})"
+)
 
 
 @dataclass(frozen=True, slots=True)
@@ -57,7 +65,6 @@ class Structure:
         self.count: int = 1 if kind is None else sum(child.count for child in children)
         """How many leaves there are."""
 
-    @property
     def is_leaf(self) -> bool:
         """Whether it is no container."""
         return self.kind is None
@@ -66,6 +73,61 @@ class Structure:
     def num_leaves(self) -> int:
         """How many leaves there are."""
         return self.count
+
+    @property
+    def num_nodes(self) -> int:
+        """How many leaves and containers there are."""
+        return 1 + sum(child.num_nodes for child in self.children)
+
+    @property
+    def num_children(self) -> int:
+        """How many values the container has."""
+        return len(self.children)
+
+    @property
+    def type(self) -> Any:
+        """The container's type; None of a leaf."""
+        return self.kind
+
+    @property
+    def context(self) -> Any:
+        """What it is made of besides its values: keys; of a named tuple its class."""
+        is_named = self.kind is not None and issubclass(self.kind, tuple) and self.kind is not tuple
+        return self.kind if is_named else self.keys
+
+    def child(self, index: int) -> Structure:
+        """That of one of its values."""
+        return self.children[index]
+
+    @property
+    def children_specs(self) -> list[Structure]:
+        """Those of its values."""
+        return list(self.children)
+
+    def flatten_up_to(self, value: Any) -> list[Any]:
+        """What a value has in the places of the leaves, whatever that is. Raises ValueError where it has other
+        containers."""
+        if self.kind is None:
+            return [value]
+        kind, keys, values = _opened(value)
+        if kind is not self.kind:
+            raise ValueError(OTHER_TYPE.format(wanted=self.kind, got=type(value)))
+        if isinstance(value, dict) and kind not in REGISTERED:
+            return self._of_dict(value)
+        if len(values) != len(self.children):
+            raise ValueError(OTHER_COUNT.format(wanted=len(self.children), got=len(values)))
+        if keys != self.keys:
+            raise ValueError(OTHER_KEYS.format(wanted=self.keys, got=keys))
+        pairs = zip(self.children, values, strict=True)
+        return [part for child, one in pairs for part in child.flatten_up_to(one)]
+
+    def _of_dict(self, value: dict[Any, Any]) -> list[Any]:
+        """`flatten_up_to` of a dictionary, whose keys may come in another order."""
+        missing, extra = [k for k in self.keys if k not in value], [k for k in value if k not in self.keys]
+        if missing or extra:
+            raise ValueError(OTHER_DICT.format(missing=missing, extra=extra))
+        pairs = zip(self.children, self.keys, strict=True)
+        return [part for child, key in pairs for part in child.flatten_up_to(value[key])]
 
     def __eq__(self, other: object) -> bool:
         return self is other or (
@@ -94,7 +156,7 @@ class Structure:
     def unflatten(self, leaves: Sequence[Any]) -> Any:
         """The containers with these leaves. Raises ValueError if there are too few or too many."""
         if len(leaves) != self.count:
-            raise ValueError(f"{len(leaves)} values for a structure of {self.count}: {self}")
+            raise ValueError(WRONG_COUNT.format(got=len(leaves), wanted=self.count, spec=self))
         return self._built(iter(leaves))
 
     def _built(self, leaves: Iterator[Any]) -> Any:

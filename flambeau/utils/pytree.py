@@ -19,16 +19,17 @@ import dataclasses
 from collections.abc import Callable, Iterable, Sequence
 from typing import Any, Final
 
-from flambeau.util.trees import REGISTERED, Container, IsLeaf, flatten
+from flambeau.util.trees import LEAF, REGISTERED, Container, IsLeaf, flatten
 from flambeau.util.trees import Structure as TreeSpec
 
 __all__ = [
-    "GetAttrKey", "MappingKey", "SequenceKey", "TreeSpec", "keystr", "register_dataclass", "register_pytree_node",
-    "tree_all", "tree_any", "tree_flatten", "tree_flatten_with_path", "tree_iter", "tree_leaves", "tree_map",
-    "tree_map_", "tree_map_only", "tree_map_with_path", "tree_structure", "tree_unflatten",
+    "GetAttrKey", "LeafSpec", "MappingKey", "SequenceKey", "TreeSpec", "arg_tree_leaves", "keystr",
+    "register_dataclass", "register_pytree_node", "tree_all", "tree_all_only", "tree_any", "tree_any_only",
+    "tree_flatten", "tree_flatten_with_path", "tree_is_leaf", "tree_iter", "tree_leaves", "tree_leaves_with_path",
+    "tree_map", "tree_map_", "tree_map_only", "tree_map_only_", "tree_map_with_path", "tree_structure",
+    "tree_unflatten",
 ]  # fmt: skip
-TWICE: Final = "{cls} is already registered as pytree node"
-OTHER_STRUCTURE: Final = "the trees differ: {first} and {other} have other containers, sizes or keys"
+TWICE: Final = "{cls} is already registered as pytree node."
 NO_DATACLASS: Final = "register_dataclass takes a dataclass, got {cls}: register it with register_pytree_node"
 
 
@@ -146,7 +147,8 @@ def tree_structure(tree: Any, is_leaf: IsLeaf | None = None) -> TreeSpec:
 def tree_map(func: Callable[..., Any], tree: Any, *rests: Any, is_leaf: IsLeaf | None = None) -> Any:
     """The tree with `func` of each leaf, and of the leaves in the same places of further trees.
 
-    Raises ValueError if a further tree has other containers, sizes or keys.
+    Further trees may have containers where the first one has leaves. Raises ValueError if one has other containers,
+    sizes or keys besides.
 
     >>> tree_map(lambda a, b: a + b, {"x": 1, "y": [2]}, {"x": 10, "y": [20]})
     {'x': 11, 'y': [22]}
@@ -154,10 +156,7 @@ def tree_map(func: Callable[..., Any], tree: Any, *rests: Any, is_leaf: IsLeaf |
     leaves, spec = flatten(tree, is_leaf)
     columns = [leaves]
     for rest in rests:
-        others, other = flatten(rest, is_leaf)
-        if other != spec:
-            raise ValueError(OTHER_STRUCTURE.format(first=spec, other=other))
-        columns.append(others)
+        columns.append(spec.flatten_up_to(rest))
     return spec.unflatten([func(*row) for row in zip(*columns, strict=True)])
 
 
@@ -186,8 +185,24 @@ def tree_map_only(
     >>> tree_map_only(int, lambda n: -n, [1, "a"])
     [-1, 'a']
     """
-    meant = kinds if callable(kinds) and not isinstance(kinds, type) else lambda leaf: isinstance(leaf, kinds)
+    meant = _of_kinds(kinds)
     return tree_map(lambda leaf: func(leaf) if meant(leaf) else leaf, tree, is_leaf=is_leaf)
+
+
+def tree_map_only_(kinds: Any, func: Callable[[Any], Any], tree: Any, is_leaf: IsLeaf | None = None) -> Any:
+    """Call `func` for each leaf of some kinds, for what it does. The tree itself is returned.
+
+    >>> seen = []
+    >>> tree_map_only_(int, seen.append, [1, "a"]), seen
+    ([1, 'a'], [1])
+    """
+    tree_map_only(kinds, func, tree, is_leaf=is_leaf)
+    return tree
+
+
+def _of_kinds(kinds: Any) -> Callable[[Any], bool]:
+    """Whether a leaf is of a class, of one of several, or as a function says."""
+    return kinds if callable(kinds) and not isinstance(kinds, type) else lambda leaf: isinstance(leaf, kinds)
 
 
 def tree_all(pred: Callable[[Any], bool], tree: Any, is_leaf: IsLeaf | None = None) -> bool:
@@ -206,6 +221,53 @@ def tree_any(pred: Callable[[Any], bool], tree: Any, is_leaf: IsLeaf | None = No
     True
     """
     return any(map(pred, flatten(tree, is_leaf)[0]))
+
+
+def tree_all_only(kinds: Any, pred: Callable[[Any], bool], tree: Any, is_leaf: IsLeaf | None = None) -> bool:
+    """Whether something holds of all leaves of some kinds.
+
+    >>> tree_all_only(int, lambda n: n > 0, [1, ("a",)])
+    True
+    """
+    meant = _of_kinds(kinds)
+    return all(pred(leaf) for leaf in flatten(tree, is_leaf)[0] if meant(leaf))
+
+
+def tree_any_only(kinds: Any, pred: Callable[[Any], bool], tree: Any, is_leaf: IsLeaf | None = None) -> bool:
+    """Whether something holds of a leaf of some kinds.
+
+    >>> tree_any_only(int, lambda n: n > 1, [1, ("a",)])
+    False
+    """
+    meant = _of_kinds(kinds)
+    return any(pred(leaf) for leaf in flatten(tree, is_leaf)[0] if meant(leaf))
+
+
+def tree_is_leaf(tree: Any, is_leaf: IsLeaf | None = None) -> bool:
+    """Whether a value is no container that is taken apart.
+
+    >>> tree_is_leaf(3), tree_is_leaf([3])
+    (True, False)
+    """
+    return flatten(tree, is_leaf)[1].is_leaf()
+
+
+def arg_tree_leaves(*args: Any, **kwargs: Any) -> list[Any]:
+    """The leaves of the arguments of a call, in order.
+
+    >>> arg_tree_leaves(1, [2], k=3)
+    [1, 2, 3]
+    """
+    return [leaf for one in (*args, *kwargs.values()) for leaf in flatten(one)[0]]
+
+
+def LeafSpec() -> TreeSpec:  # noqa: N802  # a class, to its callers
+    """That of a value that is no container.
+
+    >>> LeafSpec() == tree_structure(3)
+    True
+    """
+    return LEAF
 
 
 @dataclasses.dataclass(frozen=True)
@@ -276,7 +338,7 @@ def tree_flatten_with_path(tree: Any, is_leaf: IsLeaf | None = None) -> tuple[li
 
 def _walk(value: Any, spec: TreeSpec, path: KeyPath, paths: list[KeyPath]) -> None:
     """Collect the ways to the leaves below a value."""
-    if spec.is_leaf:
+    if spec.is_leaf():
         paths.append(path)
         return
     children, _ = flatten(value, lambda one: one is not value)
@@ -291,6 +353,15 @@ def _keys(value: Any, spec: TreeSpec) -> Sequence[SequenceKey | MappingKey | Get
     if isinstance(names, list | tuple):
         return [GetAttrKey(name) for name in names]
     return [SequenceKey(index) for index in range(len(spec.children))]
+
+
+def tree_leaves_with_path(tree: Any, is_leaf: IsLeaf | None = None) -> list[tuple[KeyPath, Any]]:
+    """The leaves of a tree, each with the way to it.
+
+    >>> [(keystr(path), leaf) for path, leaf in tree_leaves_with_path((1,))]
+    [('[0]', 1)]
+    """
+    return tree_flatten_with_path(tree, is_leaf)[0]
 
 
 def tree_map_with_path(func: Callable[[KeyPath, Any], Any], tree: Any, is_leaf: IsLeaf | None = None) -> Any:

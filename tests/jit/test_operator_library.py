@@ -354,5 +354,5 @@ def test_functions_for_one_operator() -> None:
         return x + 2
 
     assert fb.ops.test_lib_plain.two(fb.ones(1)).tolist() == [3.0]
-    with pytest.raises(RuntimeError, match="there is no operator test_lib_plain::three"):
+    with pytest.raises(RuntimeError, match="operator test_lib_plain::three does not exist"):
         impl("test_lib_plain::three", "cpu", two)

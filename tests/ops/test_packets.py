@@ -64,7 +64,7 @@ def test_what_fits_no_overload(call: Callable[[], Any], message: str) -> None:
 
 
 def test_what_is_not_there() -> None:
-    with pytest.raises(AttributeError, match=r"the operator aten.add has no overload 'nope'; it has Tensor, "):
+    with pytest.raises(AttributeError, match=r"op of 'aten.add' has no overload name 'nope'; it has Tensor, "):
         _ = ops.aten.add.nope
     with pytest.raises(AttributeError, match="Invalid attribute '__origin__' for the operators of 'aten'"):
         _ = ops.aten.__origin__

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import collections
 from collections import OrderedDict, defaultdict, deque
 from dataclasses import dataclass, field
 from typing import Any, NamedTuple
@@ -98,10 +99,10 @@ def test_transforms_take_what_is_registered() -> None:
 @pytest.mark.parametrize(
     ("make", "error", "text"),
     [
-        (lambda: pytree.tree_map(max, [1, 2], [1]), ValueError, r"the trees differ: \[\*, \*\] and \[\*\]"),
-        (lambda: pytree.tree_map(max, {"a": 1}, {"b": 1}), ValueError, "the trees differ"),
-        (lambda: pytree.tree_map(max, Box(1, "red"), Box(1, "blue")), ValueError, "the trees differ"),
-        (lambda: pytree.tree_unflatten([1], pytree.tree_structure([1, 2])), ValueError, "1 values for a structure"),
+        (lambda: pytree.tree_map(max, [1, 2], [1]), ValueError, r"Node arity mismatch; expected 2, but got 1\."),
+        (lambda: pytree.tree_map(max, {"a": 1}, {"b": 1}), ValueError, r"missing key\(s\): \['a'\], extra .*: \['b'\]"),
+        (lambda: pytree.tree_map(max, Box(1, "red"), Box(1, "blue")), ValueError, "Node context mismatch; expected"),
+        (lambda: pytree.tree_unflatten([1], pytree.tree_structure([1, 2])), ValueError, "`leaves` has length 1 but"),
         (lambda: pytree.register_pytree_node(Box, vars, vars), ValueError, "is already registered as pytree node"),
         (lambda: pytree.register_pytree_node(dict, vars, vars), ValueError, "is already registered"),
         (lambda: pytree.register_dataclass(int), TypeError, "register_dataclass takes a dataclass, got <class 'int'>"),
@@ -110,3 +111,26 @@ def test_transforms_take_what_is_registered() -> None:
 def test_refused(make: Any, error: type[Exception], text: str) -> None:
     with pytest.raises(error, match=text):
         make()
+
+
+def test_further_trees_may_have_containers_where_the_first_has_leaves() -> None:
+    assert pytree.tree_map(lambda a, b: (a, b), {"x": 1, "y": 2}, {"y": [3], "x": (4, 5)}) == {
+        "x": (1, (4, 5)), "y": (2, [3]),
+    }  # fmt: skip
+    with pytest.raises(ValueError, match="Node type mismatch; expected <class 'list'>, but got <class 'tuple'>"):
+        pytree.tree_map(max, [1], (1,))
+
+
+def test_what_structures_say() -> None:
+    Pair = collections.namedtuple("Pair", "a b")
+    spec = pytree.tree_structure({"x": [1, Pair(2, 3)], "y": None})
+    assert (spec.num_leaves, spec.num_nodes, spec.num_children, spec.type, spec.context) == (4, 7, 2, dict, ["x", "y"])
+    assert (spec.child(0).type, spec.children_specs[0].child(1).context) == (list, Pair)
+    assert (spec.is_leaf(), spec.child(1).is_leaf(), spec.child(1) == pytree.LeafSpec()) == (False, True, True)
+    assert spec.flatten_up_to({"y": [1], "x": [2, Pair(3, 4)]}) == [2, 3, 4, [1]]
+
+
+def test_questions_about_leaves_of_some_kinds() -> None:
+    assert (pytree.tree_all_only(int, bool, [1, ""]), pytree.tree_any_only(str, bool, [1, ""])) == (True, False)
+    assert (pytree.tree_is_leaf(None), pytree.tree_is_leaf(())) == (True, False)
+    assert pytree.tree_leaves_with_path((1,)) == [((pytree.SequenceKey(0),), 1)]

@@ -118,6 +118,7 @@ from flambeau.ops.operator_namespaces import OperatorNamespace
 from flambeau.ops.python_forms import form_of
 from flambeau.ops.python_forms import infer_size as _infer_size
 from flambeau.tensor import observer
+from flambeau.tensor.overrides import nobody_asked as DisableTorchFunction  # noqa: N812
 from flambeau.tensor.overrides import subclasses_ignored as DisableTorchFunctionSubclass  # noqa: N812
 from flambeau.tensor.subclasses import disabled_function as _disabled_torch_function_impl
 from flambeau.tensor.tensor import Tensor as TensorBase

@@ -48,7 +48,7 @@ def _flat_results(function: Function) -> tuple[Function, Structure] | None:
         structure = _built(_settled_result(function))
     if structure is None:
         return None
-    if structure.kind is not dict and all(child.is_leaf for child in structure.children):
+    if structure.kind is not dict and all(child.is_leaf() for child in structure.children):
         return function, structure
     names = names_of(function.schema, f"{MARK}_a")
     header = header_of(function.schema, names)
@@ -101,7 +101,7 @@ def _built(value: Value) -> Structure | None:
 
 def _items(structure: Structure, text: str) -> Iterator[str]:
     """The texts of the tensors in a value."""
-    if structure.is_leaf:
+    if structure.is_leaf():
         yield text
         return
     keys: Any = range(len(structure.children)) if structure.keys is None else structure.keys

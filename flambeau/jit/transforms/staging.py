@@ -145,4 +145,4 @@ class Staged:
         """The transform's result for arguments like those it was made for."""
         computed = self.script(*self.leaves(arguments))
         assert self._outputs is not None
-        return computed[0] if self._outputs.is_leaf else self._outputs.unflatten(list(computed))
+        return computed[0] if self._outputs.is_leaf() else self._outputs.unflatten(list(computed))

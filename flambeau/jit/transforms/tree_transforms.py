@@ -172,7 +172,7 @@ class TreeTransform:
             return flat
         function = flat.script.script_function
         listed = flat_results(function)
-        if listed is None or listed[1].is_leaf:
+        if listed is None or listed[1].is_leaf():
             return flat
         script = flat.script if listed[0] is function else ScriptFunction(listed[0])
         if listed[0] is not function:
@@ -223,7 +223,7 @@ def _leaf_options(kind: str, inner: Flat, options: dict[str, Any], base: Functio
         return None
     spans = opened.spans
     leaves = [n for number in numbers for n in spans[number]]
-    if kind != "jvp" and isinstance(options["argnums"], int) and opened.structures[numbers[0]].is_leaf:
+    if kind != "jvp" and isinstance(options["argnums"], int) and opened.structures[numbers[0]].is_leaf():
         return {**options, "argnums": leaves[0]}
     return {**options, "argnums": tuple(leaves)}
 
