@@ -38,6 +38,10 @@ def ends_trace(action: ProfilerAction) -> bool:
     return action is ProfilerAction.RECORD_AND_SAVE
 
 
+class ScheduleError(ValueError, AssertionError):
+    """Raised for a schedule that records nothing."""
+
+
 def always(step: int) -> ProfilerAction:
     """All steps are of one trace."""
     return ProfilerAction.RECORD
@@ -64,7 +68,7 @@ def schedule(
     """
     if min(wait, warmup, repeat, skip_first) < 0 or active < 1:
         settings = {"wait": wait, "warmup": warmup, "active": active, "repeat": repeat, "skip_first": skip_first}
-        raise ValueError(NO_STEPS.format(**settings))
+        raise ScheduleError(NO_STEPS.format(**settings))
     cycle = wait + warmup + active
 
     def action(step: int) -> ProfilerAction:

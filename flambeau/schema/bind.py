@@ -16,7 +16,7 @@ from typing import Any, Final
 from flambeau.schema.argument_rules import Converter, Rule, RuntimeTypes, rule_of, varargs_position
 from flambeau.schema.bind_errors import FailedCall
 from flambeau.schema.function import FunctionSchema
-from flambeau.schema.named_results import class_of, fields_of
+from flambeau.schema.named_results import class_of, fields_of, name_of
 from flambeau.schema.opdef import OpDef
 from flambeau.schema.parameter_names import parameter_name
 from flambeau.schema.types import ListType, TensorType
@@ -274,7 +274,7 @@ def finisher(schema: FunctionSchema) -> Callable[[Any], Any] | None:
     names = fields_of(schema)
     if names is None:
         return None
-    short = schema.name.rpartition("::")[2]
+    short = name_of(schema)
     finish = _finishers.get((short, names))
     if finish is None:
         named = class_of(short, names)

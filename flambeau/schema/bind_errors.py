@@ -152,7 +152,7 @@ def _type_text(value: Any, runtime: RuntimeTypes) -> str:
 def _call_text(args: Sequence[Any], kwargs: Mapping[str, Any], runtime: RuntimeTypes) -> str:
     """The types of all arguments, as a call would have them."""
     parts = [_type_text(a, runtime) for a in args] + [f"{k}={_type_text(v, runtime)}" for k, v in kwargs.items()]
-    return f"({', '.join(parts)}{', ' if kwargs else ''})"
+    return f"({', '.join(parts)})"
 
 
 def _form(schema: FunctionSchema, rules: Rules) -> str:

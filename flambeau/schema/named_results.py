@@ -42,9 +42,17 @@ def fields_of(schema: FunctionSchema) -> tuple[str, ...] | None:
     ('min', 'max')
     """
     fields = tuple(r.name for r in schema.returns)
-    if len(fields) < 2 or not all(fields) or any(a.is_out for a in schema.arguments):
-        return None
-    return fields
+    return fields if len(fields) > 1 and all(fields) else None
+
+
+def name_of(schema: FunctionSchema) -> str:
+    """What the class of the results of an operator is called: of those that go into given tensors, with `_out`.
+
+    >>> name_of(registry.get("aten::sort").schema), name_of(registry.get("aten::sort.values").schema)
+    ('sort', 'sort_out')
+    """
+    short = schema.name.rpartition("::")[2]
+    return f"{short}_out" if any(a.is_out for a in schema.arguments) else short
 
 
 def named(name: str) -> Any:
@@ -53,8 +61,9 @@ def named(name: str) -> Any:
     >>> named("sort")._fields
     ('values', 'indices')
     """
-    for definition in registry.overloads(f"aten::{name}"):
+    short = name.removesuffix("_out")
+    for definition in (*registry.overloads(f"aten::{name}"), *registry.overloads(f"aten::{short}")):
         fields = fields_of(definition.schema)
-        if fields is not None:
+        if fields is not None and name_of(definition.schema) == name:
             return class_of(name, fields)
     return None

@@ -58,6 +58,7 @@ def _binary(special: str, name: str) -> Callable[[Tensor, Any], Any]:
     target = operator_of(name)
     find = target.fast_path.get
     short = name.removeprefix("aten::")
+    takes_numbers = special != "__matmul__"
 
     def method(self: Tensor, other: Any) -> Any:
         fast_path = find((type(self), type(other)))
@@ -68,7 +69,8 @@ def _binary(special: str, name: str) -> Callable[[Tensor, Any], Any]:
             result = answer(asked, (self, other), {}, is_operator=True)
             if result is not _NOBODY:
                 return result
-        return target.call_positional((self, other)) if _is_operand(other) else NotImplemented
+        can_be = _is_operand(other) and (takes_numbers or isinstance(other, Tensor))
+        return target.call_positional((self, other)) if can_be else NotImplemented
 
     return _named(method, special)
 
@@ -76,6 +78,7 @@ def _binary(special: str, name: str) -> Callable[[Tensor, Any], Any]:
 def _reflected(special: str, name: str) -> Callable[[Tensor, Any], Any]:
     """The method for a tensor that stands behind; a number before it stays a number, in a trace too, where it can."""
     target = operator_of(name)
+    takes_numbers = special != "__rmatmul__"
 
     def method(self: Tensor, other: Any) -> Any:
         if isinstance(other, SymbolicNumber):
@@ -86,7 +89,8 @@ def _reflected(special: str, name: str) -> Callable[[Tensor, Any], Any]:
                 return result
         if isinstance(other, _NUMBERS) and target.candidates[0].traits.commutes:
             return target(self, other)
-        return call(name, other, self) if _is_operand(other) else NotImplemented
+        can_be = _is_operand(other) and (takes_numbers or isinstance(other, Tensor))
+        return call(name, other, self) if can_be else NotImplemented
 
     return _named(method, special)
 
@@ -167,6 +171,11 @@ def _iter(self: Tensor) -> Iterator[Tensor]:
     if self._array.ndim == 0:
         raise TypeError("iteration over a 0-d tensor")
     return iter(call("aten::unbind", self, 0))
+
+
+def _no_deletion(self: Tensor, key: Any) -> None:
+    """Elements stay where they are."""
+    raise TypeError("Tensor does not support deleting items: make another one, x[kept] or cat of what stays")
 
 
 def _contains(self: Tensor, element: Any) -> bool:
@@ -308,7 +317,7 @@ def _install() -> None:
         "__getattr__": _missing, "__getitem__": index.get_item, "__setitem__": index.set_item, "__repr__": _repr,
         "__format__": _format,
         "new": _new, "new_tensor": _new_tensor, "type": _type, "nonzero": nonzero,
-        "__iter__": _iter, "__contains__": _contains, "__reversed__": _reversed,
+        "__iter__": _iter, "__delitem__": _no_deletion, "__contains__": _contains, "__reversed__": _reversed,
         "T": _attribute("aten::numpy_T", "The dimensions in reverse order; a view."),
         "mT": _attribute("aten::mT", "The last two dimensions swapped; a view."),
         "H": _attribute("aten::matrix_H", "The conjugate of a matrix's transpose."),

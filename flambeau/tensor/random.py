@@ -10,6 +10,7 @@ from __future__ import annotations
 import os
 from collections.abc import Iterator
 from contextlib import contextmanager
+from operator import index
 from struct import Struct
 from typing import Any
 
@@ -27,9 +28,14 @@ __all__ = [
     "set_rng_state",
 ]  # fmt: skip
 
+NO_SEED = "manual_seed expected a long, but got {kind}"
 _LOW_64 = (1 << 64) - 1
 _STATE = Struct("<11Q3q")
 """A position: the seed, Philox's counter, key and words that were not taken, how many of them were, half a word."""
+
+
+class SeedError(RuntimeError, ValueError, TypeError):
+    """Raised for what is no seed."""
 
 
 class Generator:
@@ -52,9 +58,16 @@ class Generator:
         self.manual_seed(67280421310721)
 
     def manual_seed(self, seed: int) -> Generator:
-        """Begin the stream of this seed (any signed or unsigned 64-bit number) and return the generator."""
+        """Begin the stream of this seed (any signed or unsigned 64-bit number) and return the generator.
+
+        Raises RuntimeError, which is a ValueError too, for another one.
+        """
+        try:
+            seed = index(seed)
+        except TypeError:
+            raise SeedError(NO_SEED.format(kind=type(seed).__name__)) from None
         if not -(1 << 63) <= seed <= _LOW_64:
-            raise RuntimeError(f"Overflow when unpacking long long: a seed has 64 bits, got {seed}")
+            raise SeedError(f"Overflow when unpacking long long: a seed has 64 bits, got {seed}")
         with self.lock:
             self._seed = seed & _LOW_64
             self._rng: np.random.Generator | None = None

@@ -90,7 +90,7 @@ def test_overload_of_a_call(call, overload) -> None:
             "view() received an invalid combination of arguments - got (Tensor, float), but expected",
         ),
         (lambda x: x.view(2.0), "didn't match because some of the arguments have invalid types: (Tensor, !float!)"),
-        (lambda x: x.sum(dim="x"), "invalid combination of arguments - got (Tensor, dim=str, ), but expected one of:"),
+        (lambda x: x.sum(dim="x"), "invalid combination of arguments - got (Tensor, dim=str), but expected one of:"),
         (lambda x: x.sum(foo=1), "didn't match because some of the keywords were incorrect: foo"),
         (lambda x: x.repeat(), 'repeat() missing 1 required positional arguments: "repeats"'),
         (lambda x: fb.linspace(0, 1), "linspace() received an invalid combination of arguments - got (int, int)"),

@@ -75,8 +75,8 @@ def load(
         map_location: the device that tensors go to, a dict from the one that they were on to the one they go to, or a
             function of a storage and the name of the device that it was on, which gives the storage moved
             (`lambda storage, location: storage.cuda(1)`), or None to leave it where it was.
-        _extra_files: names of files in the archive; their contents are put in as values, as bytes where the dict has
-            bytes, else as text if they are text. Those of files that are not there stay as they are.
+        _extra_files: names of files in the archive; their contents are put in as values, as bytes. Those of files that
+            are not there stay as they are.
         _restore_shapes: give the parameters of traced methods the sizes of the example inputs, in their graphs.
 
         allow: operators that the code may call although they reach what is outside of its memory: `["aten::save"]`.
@@ -109,7 +109,7 @@ def load(
         module: RecursiveScriptModule = view(program.module)
     if _extra_files is not None:
         for name, data in extra_files(container, _extra_files).items():
-            _extra_files[name] = data if isinstance(_extra_files[name], bytes) else _as_text(data)
+            _extra_files[name] = data
     if _restore_shapes:
         restore_shapes(module, program.traced_inputs())
     return module
@@ -149,15 +149,7 @@ def load_values(
 def get_extra_files(source: Any, wanted: MutableMapping[str, Any]) -> None:
     """Put the contents of files of an archive, by their names, into a dict; of those that are there."""
     for name, data in extra_files(Container.open(source), wanted).items():
-        wanted[name] = data if isinstance(wanted[name], bytes) else _as_text(data)
-
-
-def _as_text(data: bytes) -> str | bytes:
-    """A file as text if it is one."""
-    try:
-        return data.decode()
-    except UnicodeDecodeError:
-        return data
+        wanted[name] = data
 
 
 class MovedStorage:

@@ -202,6 +202,8 @@ def out_kernel(schema: FunctionSchema, kernel: Callable[..., Any], count: int) -
         produced = kernel(*inputs)
         results = produced if count > 1 else [produced]
         for target, result in zip(targets, results, strict=True):
+            if count > 1:
+                variants.check_same(result.dtype, target.dtype)
             variants.check_cast(result.dtype, target.dtype)
             variants.check_overlap(target, inputs)
         for target, result in zip(targets, results, strict=True):

@@ -70,6 +70,12 @@ def check_cast(result: DType, target: DType, *, is_short: bool = False) -> None:
         raise RuntimeError(f"result type {result.display} can't be cast to the desired output type {name}")
 
 
+def check_same(result: DType, target: DType) -> None:
+    """Raise RuntimeError if one of several tensors that results go to has another dtype than its result."""
+    if result is not target:
+        raise RuntimeError(f"Expected out tensor to have dtype {result.short}, but got {target.short} instead")
+
+
 def check_overlap(target: Tensor, inputs: Sequence[Any]) -> None:
     """Raise RuntimeError if `target` may not be written, or not element by element while `inputs` are read."""
     if target._storage.version < 0:
