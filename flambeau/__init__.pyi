@@ -163,6 +163,7 @@ from flambeau.util.import_paths import also as _also
 from flambeau.util.import_paths import path_of as _path_of
 from flambeau.util.import_paths import provide as _provide
 from flambeau.util.inversions import PACKAGE as PACKAGE
+from flambeau.util.late_signals import late_signals as _late_signals
 from flambeau.util.version import __version__ as __version__
 dtype, device, layout, memory_format = (DType, Device, Layout, MemoryFormat)
 strided = layout.strided

@@ -106,7 +106,6 @@ declare(
     is_method=False,
     is_function=False,
     doc="What tensors name in brackets: a view where they are integers without axes, else elements at those places.",
-    traits=Traits(may_copy=True),
     samples=lambda: (
         Sample(args=(sample(3, 4), [wrap(np.array(1)), wrap(np.array(-1))])),
         Sample(args=(sample(3, 4), [None, wrap(np.array(1))])),
