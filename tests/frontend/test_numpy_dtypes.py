@@ -27,15 +27,11 @@ def shifted(x: np.ndarray):
     return np.fft.fftshift(x), np.fft.ifftshift(x)
 
 
-def inverted(x: np.ndarray):
-    return np.reciprocal(x)
-
-
 DTYPES = (np.int8, np.int16, np.int32, np.int64, np.uint8, np.float16, np.float32, np.float64)
 
 
 @pytest.mark.parametrize("dtype", DTYPES, ids=lambda d: np.dtype(d).name)
-@pytest.mark.parametrize("program", [roots, whole, doubled, shifted, inverted])
+@pytest.mark.parametrize("program", [roots, whole, doubled, shifted])
 def test_results_have_numpys_dtypes(program: Callable[..., Any], dtype: Any) -> None:
     x = np.array([1, 2, 8, 27, 3], dtype)
     if np.dtype(dtype).kind == "f":
@@ -62,11 +58,26 @@ def full_like(q: np.ndarray, k: int):
     return np.full_like(q, k)
 
 
-@pytest.mark.parametrize("program", [filled, full, full_like])
+def added(q: np.ndarray, k: int):
+    q += k
+    return q
+
+
+def anded(q: np.ndarray, k: int):
+    q &= k
+    return q
+
+
+def added_to_a_row(q: np.ndarray, k: int):
+    q[1:] -= k
+    return q
+
+
+@pytest.mark.parametrize("program", [filled, full, full_like, added, anded, added_to_a_row])
 def test_ints_that_a_dtype_has_no_room_for_are_refused(program: Callable[..., Any]) -> None:
     function = flambeau.script(program)
     for number in (-2, 256):
         for run in (program, function):
             with pytest.raises(OverflowError, match=f"Python integer {number} out of bounds for uint8"):
                 run(np.array([1, 2, 3], np.uint8), number)
-    assert function(np.array([1, 2, 3], np.uint8), 255).tolist() == [255] * 3
+    assert function(np.array([1, 2, 3], np.uint8), 255).tolist() == program(np.array([1, 2, 3], np.uint8), 255).tolist()

@@ -13,7 +13,8 @@ from flambeau.frontend.emit.binary_operators import binary
 from flambeau.frontend.emit.item_targets import as_item
 from flambeau.frontend.emit.list_slices import has_slice, slice_of
 from flambeau.frontend.emit.numpy import array_promotion as arrays
-from flambeau.frontend.emit.numpy.array_promotion import as_number, is_array
+from flambeau.frontend.emit.numpy.array_promotion import as_number, dtype_and_rank, is_array
+from flambeau.frontend.emit.numpy.element_arithmetic import filling
 from flambeau.frontend.emit.numpy.reversed_views import forward_view, reversed_dimensions, turned
 from flambeau.frontend.emit.schema_matching import call_operator
 from flambeau.frontend.emit.subscripts import subscript_values
@@ -70,6 +71,7 @@ def _combined(e: Emitter, tree: AugAssign, left: Value, right: Value) -> Value:
         return binary(e, where, tree.op, left, right)
     if is_array(left) and _writes(tree) and not isinstance(right.static_type, ListType | TupleType):
         arrays.check_in_place(where, tree.op, left, right)
+        right = filling(e, where, right, dtype_and_rank(left, where)[0])
     changed: Value | None = None
     match left.static_type:
         case TensorType() if _writes(tree):

@@ -166,8 +166,6 @@ def _ufunc(e: Emitter, where: SourceRange, function: np.ufunc, operator: str, va
     if function is np.reciprocal and target.is_integral:
         raise CompileError(RECIPROCAL, where)
     operands = promoted(e, where, values, target)
-    if function is np.reciprocal and result.is_integral:
-        return _whole_reciprocal(e, where, operands[0])
     if function in (np.maximum, np.minimum) and not all(map(is_array, operands)):
         array, number = operands if is_array(operands[0]) else reversed(operands)
         number = within(e, where, number, target)
@@ -280,13 +278,6 @@ def _without_nans(f: FunctionCall) -> Value:
     array = f.values[0]
     numbers = [f.named.get(name, f.e.constant(None)) for name in ("nan", "posinf", "neginf")]
     return f.op("nan_to_num", array, *numbers)
-
-
-def _whole_reciprocal(e: Emitter, where: SourceRange, ints: Value) -> Value:
-    """1 divided by ints, without what is behind the point. 0 has none, which is an error here."""
-    one = call_operator(e, where, "aten::ones_like", [ints])
-    towards_zero = Given(e.constant("trunc"), where, "rounding_mode")
-    return call_operator(e, where, "aten::div", [one, ints], [towards_zero])
 
 
 def _size(f: FunctionCall) -> Value:
