@@ -30,9 +30,9 @@ def test_programs_reach_what_they_are_for() -> None:
 
 
 def test_arguments_differ_in_size_and_dtype() -> None:
-    passed = [arguments(seed, call) for seed in range(6) for call in range(3)]
+    passed = [arguments(seed, call) for seed in range(15) for call in range(3)]
     assert {a["x"].dtype.name for a in passed} == {"float64", "float32"}
-    assert {a["q"].dtype.name for a in passed} == {"int64", "int32"}
+    assert {a["q"].dtype.name for a in passed} == {"int64", "int32", "int16", "uint8"}
     assert len({a["x"].shape for a in passed}) == 4
 
 
