@@ -195,3 +195,31 @@ def test_reciprocals_of_integers_are_refused() -> None:
     for dtype in (np.int64, np.uint8):
         with pytest.raises(flambeau.jit.CompileError, match=r"is 0 but for 1 and -1: write 1\.0 / x for the floats"):
             scripted(np.array([4], dtype))
+
+
+def powers(x, n):
+    return x**n, np.power(2, n), np.power(x, n)
+
+
+def raised_in_place(x, n):
+    x **= n
+    return x
+
+
+@pytest.mark.parametrize("function", [powers, raised_in_place])
+def test_whole_powers_below_zero_are_refused(function: Callable[..., Any]) -> None:
+    scripted = flambeau.script(function)
+    for dtype in (np.int64, np.int8):
+        x, n = np.array([2, -1, 3], dtype), np.array([0, 1, 2], dtype)
+        for _ in range(3):
+            for expected, result in zip(numbers(function(x.copy(), n)), numbers(scripted(x.copy(), n)), strict=True):
+                assert (result.dtype, result.tolist()) == (expected.dtype, expected.tolist())
+            with pytest.raises(ValueError, match="Integers to negative integer powers are not allowed"):
+                scripted(x.copy(), n - 1)
+
+
+def test_powers_of_floats_may_be_below_zero() -> None:
+    def inverse(x, n):
+        return x**n
+
+    assert flambeau.script(inverse)(np.array([2.0, 4.0]), np.array([-1, -2])).tolist() == [0.5, 0.0625]

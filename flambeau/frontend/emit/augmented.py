@@ -9,7 +9,7 @@ from typing import Final
 
 from flambeau.frontend.emit.assignment import assign_name
 from flambeau.frontend.emit.attribute_refinement import assigned, narrowed
-from flambeau.frontend.emit.binary_operators import binary
+from flambeau.frontend.emit.binary_operators import binary, check_exponents
 from flambeau.frontend.emit.item_targets import as_item
 from flambeau.frontend.emit.list_slices import has_slice, slice_of
 from flambeau.frontend.emit.numpy import array_promotion as arrays
@@ -71,7 +71,9 @@ def _combined(e: Emitter, tree: AugAssign, left: Value, right: Value) -> Value:
         return binary(e, where, tree.op, left, right)
     if is_array(left) and _writes(tree) and not isinstance(right.static_type, ListType | TupleType):
         arrays.check_in_place(where, tree.op, left, right)
-        right = filling(e, where, right, dtype_and_rank(left, where)[0])
+        dtype, _ = dtype_and_rank(left, where)
+        check_exponents(e, where, tree.op, right, dtype)
+        right = filling(e, where, right, dtype)
     changed: Value | None = None
     match left.static_type:
         case TensorType() if _writes(tree):

@@ -6,7 +6,7 @@
 from __future__ import annotations
 
 import re
-from typing import Final
+from typing import Any, Final
 
 from flambeau.frontend.emit.implicit_conversions import pack_list, pack_tuple, unpack_tuple
 from flambeau.frontend.emit.literal_arithmetic import literal_start, whole_number
@@ -19,7 +19,8 @@ from flambeau.frontend.emit.values import set_values as sets
 from flambeau.frontend.emit.values.magic_methods import call_unary, emit_magic, is_magic
 from flambeau.frontend.emit.values.object_methods import as_text
 from flambeau.frontend.emit.values.simple_value import SimpleValue
-from flambeau.frontend.emit.values.sugared import Emitter, Given, Sugared
+from flambeau.frontend.emit.values.sugared import Emitter, FormValue, Given, Sugared
+from flambeau.frontend.library import numbers
 from flambeau.frontend.scopes.python_constants import out_of_range
 from flambeau.frontend.trees.tree_views import BinOp, Const, Expr, Invert, UnaryMinus
 from flambeau.ir.graph import Value
@@ -121,9 +122,17 @@ def _of_arrays(e: Emitter, where: SourceRange, op: str, left: Value, right: Valu
     if dtype is None:
         return None
     left, right = (elements.within(e, where, v, dtype) for v in arrays.promoted(e, where, [left, right], dtype))
+    check_exponents(e, where, op, right, dtype)
     if is_number(left.static_type):
         return _number_and_array(e, where, op, left, right, dtype)
     return call_operator(e, where, _operator(op, left, right), [left, right])
+
+
+def check_exponents(e: Emitter, where: SourceRange, op: str, exponents: Value, dtype: DType) -> None:
+    """Have the run refuse exponents below 0 among those of an array, where powers are whole numbers of a dtype."""
+    if op == "**" and is_array(exponents) and dtype.is_integral and dtype.is_signed:
+        check: Any = e.wrap(numbers.check_exponents, where)
+        FormValue(check.kind, check.call_tree).call(e, where, [Given(exponents, where)], ())
 
 
 def _number_and_array(e: Emitter, where: SourceRange, op: str, left: Value, right: Value, dtype: DType) -> Value:

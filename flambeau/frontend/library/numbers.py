@@ -25,3 +25,8 @@ def isclose(a: Any, b: Any, rtol: float = 1e-05, atol: float = 1e-08) -> bool:
     """Whether two numbers are equal, or finite and apart by no more than the tolerances say."""
     return bool(a == b) or (bool(np.isfinite(b)) and bool(np.abs(a - b) <= atol + rtol * np.abs(b)))
 
+
+def check_exponents(n: Any) -> None:
+    """Raise ValueError for whole exponents below 0, of which whole numbers have no powers."""
+    if np.any(n < 0):
+        raise ValueError("Integers to negative integer powers are not allowed.")

@@ -37,10 +37,7 @@ def fold(name: str, whole: str = "", *, floats: bool = False) -> Method:
         axes, dtype, initial, mask = c.axes(), named_dtype(c), _initial(c), _mask(c)
         dtype = unsigned_sum(c) if dtype is None and name in ("sum", "prod") else dtype
         _check_dtype(c, name, dtype)
-        array = c.floats() if floats and dtype is None else c.array
-        array = array if dtype is None else arrays.converted(c.e, array, dtype)
-        if name in ("any", "all") and dtype_and_rank(array, c.where)[0] is uint8:  # of bytes, the operator gives bytes
-            array = arrays.converted(c.e, array, bool_)
+        array = _folded_array(c, name, dtype, floats=floats)
         array = array if mask is None else _left(c, name, array, mask, initial)
         if initial is not None and name not in _NEUTRAL:
             array = _with_place(c, array, axes, initial)
@@ -54,6 +51,15 @@ def fold(name: str, whole: str = "", *, floats: bool = False) -> Method:
         return result
 
     return emit
+
+
+def _folded_array(c: Call, name: str, dtype: DType | None, *, floats: bool) -> Value:
+    """The array in the dtype that is folded."""
+    if dtype is not None:
+        return arrays.converted(c.e, c.array, dtype)
+    if name in ("any", "all") and dtype_and_rank(c.array, c.where)[0] is uint8:  # of bytes, the operator gives bytes
+        return arrays.converted(c.e, c.array, bool_)
+    return c.floats() if floats else c.array
 
 
 def _check_dtype(c: Call, name: str, dtype: DType | None) -> None:
