@@ -145,7 +145,7 @@ def slopes(f: Any, h: Any, edge_order: Static) -> Any:
     x = f * 1.0
     out = np.empty_like(x)
     if isinstance(h, np.ndarray):
-        gaps = h[1:] - h[:-1]
+        gaps = h[1:] * 1.0 - h[:-1] * 1.0
         left, right = gaps[:-1], gaps[1:]
         below, above = -right / (left * (left + right)), left / (right * (left + right))
         at = (right - left) / (left * right)
