@@ -334,8 +334,7 @@ def _type_of(pattern: Any) -> Type | None:
 def _container_type(kind: type, inner: Any) -> Type | None:
     """That of a tuple, a list or a dict, by what is known of what is in it."""
     if issubclass(kind, tuple):
-        types = [_type_of(item) for item in inner]
-        return None if None in types else _tuple_type(kind, tuple([t for t in types if t is not None]))
+        return _tuple_type(kind, inner)
     if kind is list:
         element = _common(inner)
         return None if element is None else ListType(element)
@@ -345,8 +344,13 @@ def _container_type(kind: type, inner: Any) -> Type | None:
     return None if element is None or known is None else DictType(known, element)
 
 
-def _tuple_type(cls: type, types: tuple[Type, ...]) -> TupleType:
-    """The type of tuples of a class, whose fields have names where the class says some."""
+def _tuple_type(cls: type, inner: Sequence[Any]) -> TupleType | None:
+    """The type of tuples of a class, whose fields have names where the class says some; None where an item is as
+    declared.
+    """
+    types = tuple(t for t in map(_type_of, inner) if t is not None)
+    if len(types) != len(inner):
+        return None
     fields: tuple[str, ...] = getattr(cls, "_fields", ())
     if not fields:
         return TupleType(types)

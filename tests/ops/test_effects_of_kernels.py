@@ -10,6 +10,7 @@ from collections.abc import Iterator
 from typing import Any
 
 import flambeau
+from flambeau.ops.language.numpy_generators import COUNTS, FLOATS
 from flambeau.schema import registry
 from flambeau.schema.opdef import Effect
 from flambeau.tensor import defaults, random
@@ -143,5 +144,10 @@ def test_c01_what_reaches_the_world_is_known_by_name() -> None:
         for name in (
             "double", "exponential", "float", "floats", "int", "integer", "integers", "ints", "normal", "permutation",
             "place", "places", "seed", "shuffle", "uniform",
+        )
+    } | {"python::np_generator"} | {
+        f"python::generator_{name}"
+        for name in (
+            *FLOATS, *COUNTS, "floats", "integer", "integers", "ints", "permutation", "place", "places", "shuffle",
         )
     }  # fmt: skip

@@ -28,6 +28,7 @@ from flambeau.codegen.graph import (
     exact_functions,
     factors,
     gather,
+    generator_draws,
     groups,
     hoisted_bounds_checks,
     list_changes,
@@ -328,7 +329,7 @@ def _unwrap(fn: EmittedFunction, node: Node) -> None:
 
 
 assert all((complex_functions, complex_matrices, exact_functions, numpy_array_draws, running_folds))  # they register
-assert all((tensor_draws, text_numbers, text_parts))
+assert all((generator_draws, tensor_draws, text_numbers, text_parts))
 only_moves(
     "aten::select", "aten::slice", "aten::transpose", "aten::t", "aten::permute", "aten::unsqueeze", "aten::squeeze",
     "aten::view", "aten::reshape", "aten::clone", "aten::contiguous", "aten::expand", "aten::unbind", "aten::size",

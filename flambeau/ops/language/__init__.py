@@ -8,6 +8,7 @@ from flambeau.ops.language import (
     hashing,
     lists,
     mathematics,
+    numpy_generators,
     numpy_random,
     python_types,
     scalars,
@@ -22,6 +23,7 @@ from flambeau.ops.language import (
 )
 
 __all__ = [
-    "conversions", "dicts", "element_scalars", "formatting", "hashing", "lists", "mathematics", "numpy_random",
-    "python_types", "scalars", "sets", "sizes", "strings", "structural", "tensor_lists", "unsigned_scalars", "world",
+    "conversions", "dicts", "element_scalars", "formatting", "hashing", "lists", "mathematics", "numpy_generators",
+    "numpy_random", "python_types", "scalars", "sets", "sizes", "strings", "structural", "tensor_lists",
+    "unsigned_scalars", "world",
 ]  # fmt: skip

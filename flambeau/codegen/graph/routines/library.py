@@ -9,7 +9,7 @@ from flambeau.codegen.graph import memory
 from flambeau.codegen.graph.emitted_function import EmittedFunction
 from flambeau.codegen.graph.memory import number
 from flambeau.codegen.graph.native_values import ArrayValue
-from flambeau.codegen.graph.routines import bags, matrices, transforms
+from flambeau.codegen.graph.routines import bags, generators, matrices, transforms
 from flambeau.codegen.graph.routines.copies import COPY, COPY_TYPE, add_copy
 from flambeau.codegen.graph.routines.ordered import FIRST, FIRST_TYPE, ORDER, ORDER_TYPE, add_order
 from flambeau.codegen.graph.routines.picked import PICK, PICK_TYPE, add_pick
@@ -31,8 +31,8 @@ ROUTINES = {
 DRAWING = {BEGIN: BEGIN_TYPE, END: END_TYPE, FILL: FILL_TYPE}
 """Those of Python's: that begin and end drawing from NumPy's generator, and that fill memory from the default one."""
 
-NUMPYS = matrices.TYPES | transforms.TYPES
-"""Those of NumPy's loops."""
+NUMPYS = matrices.TYPES | transforms.TYPES | generators.TYPES
+"""Those of NumPy's loops, and of its generators of random numbers."""
 
 _lock = Lock()
 _compiled: dict[Engine, NativeCode] = {}
@@ -48,7 +48,7 @@ def routine_addresses() -> dict[str, int]:
                 "routines", tuple(ROUTINES), lambda: (_text(), ()), lambda names: {}
             )
     return {symbol: code.addresses[symbol] for symbol in ROUTINES} | matrices.loop_addresses() | (
-        transforms.loop_addresses()
+        transforms.loop_addresses() | generators.function_addresses()
     )
 
 

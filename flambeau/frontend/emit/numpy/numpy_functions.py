@@ -27,6 +27,7 @@ from flambeau.frontend.emit.numpy.number_forms import index_loop, of_numbers_alo
 from flambeau.frontend.emit.numpy.numpy_advice import advice_on, name_of
 from flambeau.frontend.emit.numpy.numpy_arrays import ARRAY_FUNCTIONS, array_call
 from flambeau.frontend.emit.numpy.random_functions import RANDOM_FUNCTIONS
+from flambeau.frontend.emit.numpy.random_generators import generator_maker
 from flambeau.frontend.emit.numpy.reversed_views import FLIPS, flipped_view
 from flambeau.frontend.emit.numpy.ufunc_at import SIGNS, UfuncAt
 from flambeau.frontend.emit.numpy.ufunc_folds import UfuncFold, has_fold
@@ -200,18 +201,9 @@ def numpy_function(value: Any) -> Sugared | None:
         return None
     if operator is not None:
         return NumpyFunction(value.__name__, operator)
-    vectorized = vectorized_function(value)
-    if vectorized is not None:
-        return vectorized
-    in_language = array_library_function(value)
-    if in_language is not None:
-        full_name = name_of(value, value.__module__)
-        room = full_name.removeprefix("np.").removesuffix(value.__name__)
-        return replace(in_language, instead=advice_on(full_name), room=room)
-    if value in RANDOM_FUNCTIONS:
-        return RANDOM_FUNCTIONS[value]
-    if value in ARRAY_FUNCTIONS:
-        return ArrayFunctionValue(ARRAY_FUNCTIONS[value])
+    own = vectorized_function(value) or generator_maker(value) or _of_tables(value)
+    if own is not None:
+        return own
     owner = type(getattr(value, "__self__", None)).__module__ if value.__class__ in _METHODS else ""
     module = getattr(value, "__module__", None) or owner
     trick = index_trick(value) or index_loop(value)
@@ -223,6 +215,18 @@ def numpy_function(value: Any) -> Sugared | None:
     if module.startswith("numpy.random"):
         return refusal(name, NOT_HERE.format(name=f"np.random.{name}", instead=OF_THE_PACKAGE))
     return _refused(name, name_of(value, module))
+
+
+def _of_tables(value: Any) -> Sugared | None:
+    """What a function that draws, is written in the language, or arrays alone have is; None for any other."""
+    in_language = array_library_function(value)
+    if in_language is not None:
+        full_name = name_of(value, value.__module__)
+        room = full_name.removeprefix("np.").removesuffix(value.__name__)
+        return replace(in_language, instead=advice_on(full_name), room=room)
+    if value in RANDOM_FUNCTIONS:
+        return RANDOM_FUNCTIONS[value]
+    return ArrayFunctionValue(ARRAY_FUNCTIONS[value]) if value in ARRAY_FUNCTIONS else None
 
 
 def _refused(name: str, full_name: str) -> FormValue:

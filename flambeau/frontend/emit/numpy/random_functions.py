@@ -94,18 +94,20 @@ class RandomFunction(Sugared):
         return bound
 
 
-def _is_none(value: Value) -> bool:
+def is_none(value: Value) -> bool:
+    """Whether an argument says nothing."""
     return isinstance(value.static_type, NoneType)
 
 
-def _float(e: Emitter, where: SourceRange, function: RandomFunction, name: str, value: Value) -> Value:
+def float_of(e: Emitter, where: SourceRange, function: RandomFunction, name: str, value: Value) -> Value:
+    """A number as a float. Raises CompileError for an array."""
     if not isinstance(value.static_type, SIZED):
         annotation = value.static_type.annotation
         raise CompileError(NUMBERS_ONLY.format(name=function.name, parameter=name, found=annotation), where)
     return value if value.static_type == FLOAT else call_operator(e, where, "aten::Float", [value])
 
 
-def _sizes(e: Emitter, where: SourceRange, function: RandomFunction, size: Value) -> tuple[Value, int | None]:
+def sizes_of(e: Emitter, where: SourceRange, function: RandomFunction, size: Value) -> tuple[Value, int | None]:
     """The sizes as a list, and how many they are, where that is known."""
     type_ = size.static_type
     if isinstance(type_, IntType):
@@ -130,14 +132,14 @@ def _distribution(operator: str, name: str, dtype: DType) -> Callable[..., Value
     """What emits a function that draws floats, or ints."""
 
     def emit(e: Emitter, where: SourceRange, function: RandomFunction, bound: Bound) -> Value:
-        own = [_float(e, where, function, key, value) for key, value in bound.items() if key != "size"]
-        if name in BY_THEMSELVES and _is_none(bound["size"]):
+        own = [float_of(e, where, function, key, value) for key, value in bound.items() if key != "size"]
+        if name in BY_THEMSELVES and is_none(bound["size"]):
             operator_of_one, constants = BY_THEMSELVES[name]
             return call_operator(e, where, f"python::np_random_{operator_of_one}", [*own, *map(e.constant, constants)])
         operands = [e.constant(name), pack_list(e, own, FLOAT)]
-        if _is_none(bound["size"]):
+        if is_none(bound["size"]):
             return call_operator(e, where, f"python::np_random_{operator}", operands)
-        sizes, rank = _sizes(e, where, function, bound["size"])
+        sizes, rank = sizes_of(e, where, function, bound["size"])
         return _made(e, where, f"{operator}s", [*operands, sizes], dtype, rank)
 
     return emit
@@ -145,10 +147,10 @@ def _distribution(operator: str, name: str, dtype: DType) -> Callable[..., Value
 
 def _whole(e: Emitter, where: SourceRange, function: RandomFunction, bound: Bound) -> Value:
     low, high = bound["low"], bound["high"]
-    low, high = (e.constant(0), low) if _is_none(high) else (low, high)
-    if _is_none(bound["size"]):
+    low, high = (e.constant(0), low) if is_none(high) else (low, high)
+    if is_none(bound["size"]):
         return call_operator(e, where, "python::np_random_integer", [low, high])
-    sizes, rank = _sizes(e, where, function, bound["size"])
+    sizes, rank = sizes_of(e, where, function, bound["size"])
     return _made(e, where, "integers", [low, high, sizes], int64, rank)
 
 
@@ -183,14 +185,14 @@ def _choice(e: Emitter, where: SourceRange, function: RandomFunction, bound: Bou
     type_ = a.static_type
     if not isinstance(type_, IntType) and not (isinstance(type_, ArrayType) and type_.rank == 1):
         raise CompileError(FLAT.format(name="choice", found=type_.annotation), where)
-    is_one = _is_none(bound["size"])
+    is_one = is_none(bound["size"])
     if is_one and not isinstance(type_, IntType):
         raise CompileError(ONE_OF_ARRAY, where)
     count = a if isinstance(type_, IntType) else call_operator(e, where, "aten::len", [a])
     if is_one:
         index = call_operator(e, where, "python::np_random_place", [count, p])
         return index
-    sizes, rank = _sizes(e, where, function, bound["size"])
+    sizes, rank = sizes_of(e, where, function, bound["size"])
     indices = _made(e, where, "places", [count, sizes, bound["replace"], p], int64, rank)
     if isinstance(type_, IntType):
         return indices
