@@ -34,7 +34,7 @@ from flambeau.jit.resolver import PythonResolver, compile_python_function
 from flambeau.jit.unannotated import reads_arrays
 from flambeau.schema.array_type import array_of, holds_tensors
 from flambeau.schema.dtype import DType, bool_, complex128, float64, int64, uint8, uint32, uint64
-from flambeau.schema.types import FLOAT, INT, NamedType, OptionalType, TensorType, Type
+from flambeau.schema.types import FLOAT, INT, STRING, NamedType, OptionalType, TensorType, Type
 from flambeau.util.errors import CompileError
 
 _MAKERS: Final = frozenset(
@@ -48,6 +48,10 @@ _USUAL: Final = (
     (complex128, 2), (uint64, 1), (uint8, 1), (uint8, 2), (uint32, 1),
 )  # fmt: skip
 """Dtypes and ranks of arrays that a function with annotations is compiled for, to see whether it can be."""
+
+
+_WITHOUT_ARRAYS: Final = ((INT, INT), (FLOAT, FLOAT), (STRING, STRING), (STRING, INT), (INT, STRING))
+"""Types of the first parameter and of the others that a function without annotations is compiled for."""
 
 
 def array_function(fn: Any, classes: ModuleClasses, options: Options) -> ArrayFunction | None:
@@ -147,12 +151,12 @@ def _check(function: ArrayFunction, declared: Mapping[str, Type]) -> None:
 
 def has_meaning(function: ArrayFunction) -> bool:
     """Whether a function without annotations has a meaning where its first argument is an array, of the usual dtypes
-    and ranks, and the others are arrays too, or numbers, or the other way round, or all are numbers.
+    and ranks, and the others are arrays too, or numbers, or the other way round, or all are numbers or texts.
     """
     first, *rest = [p.name for p in function.tree.decl.params if p.annotation is None]
     arrays = [array_of(dtype, rank) for dtype, rank in _USUAL[:4]]
     kinds = [(array, other) for array in arrays for other in ((array, FLOAT, INT) if rest else (INT,))]
-    for own, other in (*kinds, *((INT, array) for array in arrays if rest), (INT, INT), (FLOAT, FLOAT)):
+    for own, other in (*kinds, *((INT, array) for array in arrays if rest), *_WITHOUT_ARRAYS):
         try:
             with warnings.catch_warnings():
                 warnings.simplefilter("ignore")  # what is said of these does not hold for what calls bring

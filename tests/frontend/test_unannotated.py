@@ -227,3 +227,27 @@ def test_what_neither_has_is_refused_at_once() -> None:
 
     with pytest.raises(CompileError, match="no attribute or method 'fiat'"):
         flambeau.script(flat)
+
+
+def test_functions_of_texts_are_compiled_for_the_texts_that_come() -> None:
+    def turned(s):
+        out = ""
+        for c in s:
+            out += chr((ord(c) - 97 + 13) % 26 + 97) if "a" <= c <= "z" else c
+        return out
+
+    def distance(a, b):
+        row = list(range(len(b) + 1))
+        for i, x in enumerate(a):
+            following = [i + 1]
+            for j, y in enumerate(b):
+                following.append(min(row[j] + (x != y), row[j + 1] + 1, following[j] + 1))
+            row = following
+        return row[-1]
+
+    def pieces(s, n):
+        return [s[i : i + n] + "." for i in range(0, len(s), n)]
+
+    assert flambeau.script(turned)("abc, xyz") == turned("abc, xyz")
+    assert flambeau.script(distance)("kitten", "sitting") == 3
+    assert flambeau.script(pieces)("abcdefg", 3) == pieces("abcdefg", 3)
