@@ -155,7 +155,9 @@ class Row:
 
 
 def as_arrays(value: Any) -> list[np.ndarray]:
-    """Any peer's result as NumPy arrays."""
+    """Any peer's result as NumPy arrays; of dicts by their keys in order."""
+    if isinstance(value, dict):
+        return [a for key in sorted(value) for a in as_arrays(value[key])]
     if isinstance(value, (tuple, list)):
         return [a for v in value for a in as_arrays(v)]
     for name in ("detach", "numpy"):

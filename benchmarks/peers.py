@@ -144,13 +144,18 @@ def jax(name: str, *arguments: Any, fixed: tuple[int, ...] = (), wide: bool = Fa
 
     `fixed` are the arguments that shapes depend on; with `wide` there are 64-bit numbers.
     """
-    import jax as j
-
     from benchmarks.programs import jax_arrays, jax_loop_gradients, jax_loops, jax_training, jax_transforms
 
-    j.config.update("jax_enable_x64", wide)  # type: ignore[no-untyped-call]
     homes = (jax_loops, jax_training, jax_arrays, jax_transforms, jax_loop_gradients)
     program = next(getattr(home, name) for home in homes if name in vars(home))
+    return jax_of(program, *arguments, fixed=fixed, wide=wide)
+
+
+def jax_of(program: Program, *arguments: Any, fixed: tuple[int, ...] = (), wide: bool = False) -> Call:
+    """The same of a function."""
+    import jax as j
+
+    j.config.update("jax_enable_x64", wide)  # type: ignore[no-untyped-call]
     compiled = j.jit(program, static_argnums=fixed)
     inputs = tuple(j.numpy.asarray(a) if isinstance(a, np.ndarray) else a for a in arguments)
     return Call(compiled, inputs, j.block_until_ready)

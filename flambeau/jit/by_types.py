@@ -158,7 +158,8 @@ def reads_dicts(fn: Any, seen: set[Any] | None = None) -> bool:
     if any(_reads_dict(tree, names) for tree in get_tree(fn).walk()):
         return True
     called = [*map(inner.__globals__.get, inner.__code__.co_names), *closure_variables(inner).values()]
-    return any(isinstance(one, FunctionType) and _reads_dicts_inside(one, seen) for one in called)
+    sources = [getattr(one, "array_source", None) or one for one in called]  # of scripted ones, what they are of
+    return any(isinstance(one, FunctionType) and _reads_dicts_inside(one, seen) for one in sources)
 
 
 def _reads_dicts_inside(fn: FunctionType, seen: set[Any]) -> bool:

@@ -77,6 +77,13 @@ def trained(p, x, y, n):
     return p
 
 
+def trained_by_a_scripted_loss(p, x, y, n):
+    for _ in range(n):
+        g = grad(LOSS)(p, x, y)
+        p = {k: p[k] - 0.1 * g[k] for k in p}
+    return p
+
+
 def valued(p, x, y):
     value, g = value_and_grad(through_a_callee)(p, x, y)
     return value, g["w"].sum() + g["b"].sum()
@@ -96,6 +103,7 @@ CASES: dict[str, tuple[Callable[..., Any], tuple[Any, ...]]] = {
     "default": (with_default, (X,)),
     "for a default": (with_default, (X, {"w": X})),
     "gradients inside": (trained, (P, X, Y, 5)),
+    "gradients of a scripted one inside": (trained_by_a_scripted_loss, (P, X, Y, 5)),
     "values and gradients inside": (valued, (P, X, Y)),
 }
 
