@@ -95,8 +95,8 @@ def test_a_group_that_succeeded_is_asked_once():
     x = flambeau.ones(600, 600)
     np.testing.assert_allclose(function(x, 2).numpy(), slowly(x, 2).numpy(), rtol=1e-5)
     text = function.llvm_ir
-    pattern = r"(%v\d+) = call i64 @run_group\(.*\n  (%v\d+) = icmp ne i64 (%v\d+), 0\n  br i1 (%v\d+), "
-    calls = re.findall(pattern, text)
+    comparison = r"(%v\d+) = call i64 @run_group\(.*\n  (%v\d+) = icmp ne i64 (%v\d+), 0\n  br i1 (%v\d+), "
+    calls = re.findall(comparison, text)
     assert calls
     assert len(calls) == text.count("call i64 @run_group(")
     assert all(code == compared and test == asked for code, test, compared, asked in calls)
