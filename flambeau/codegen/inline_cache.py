@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import ctypes
+from array import array
 from collections.abc import Sequence
 from math import prod
 from typing import Any
@@ -364,9 +365,12 @@ class InlineCache:
         return int(self.cell[CELL.word("served")])
 
     def _numbers(self, values: Any) -> int:
-        memory = (ctypes.c_int64 * max(1, len(values)))(*values)
+        try:
+            memory = array("q", values or (0,))
+        except OverflowError:  # words of which all 64 bits count
+            memory = array("q", array("Q", [value % (1 << 64) for value in values]).tobytes())
         self._keep.append(memory)
-        return ctypes.addressof(memory)
+        return memory.buffer_info()[0]
 
     def _object(self, value: object) -> int:
         self._keep.append(value)

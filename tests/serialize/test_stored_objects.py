@@ -21,6 +21,7 @@ from flambeau.jit.modules.script_module import RecursiveScriptModule
 from flambeau.nn import Parameter
 from flambeau.serialize.archive_reader import program, stored_objects
 from flambeau.util.errors import ArchiveError
+from tests.serialize.handmade import archive, tensor
 
 
 @pytest.fixture(autouse=True)
@@ -394,3 +395,16 @@ def test_code_is_not_looked_at_again(monkeypatch: pytest.MonkeyPatch) -> None:
 
     monkeypatch.setattr(program, "objections", refuse)
     assert loaded(content).pair == (3, "x")
+
+
+def test_a_record_that_is_read_as_two_dtypes_stays_two() -> None:
+    code = (
+        'class M(Module):\n  __parameters__ = []\n  __buffers__ = ["a", "b", ]\n  training : bool\n  a : Tensor\n'
+        "  b : Tensor\n  def forward(self: __torch__.M) -> Tensor:\n    return self.a\n"
+    )
+    content = np.array([1.5, 2.5], np.float32).tobytes()
+    state = {"a": tensor("0", 2, (2,), (1,)), "b": tensor("0", 2, (2,), (1,), kind="IntStorage")}
+    for _ in range(2):
+        module = loaded(archive(code, state, data__slash__0=content))
+        assert (module.a.dtype, module.a.tolist()) == (flambeau.float32, [1.5, 2.5])
+        assert (module.b.dtype, module.b.tolist()) == (flambeau.int32, np.frombuffer(content, np.int32).tolist())

@@ -102,7 +102,8 @@ class _Outline:
             id(memory.row._storage): (record, memory)
             for one in storages for record, memory in one.rows() if memory.row is not None
         }  # fmt: skip
-        self._storages: dict[str, tuple[int, str, int]] = {}
+        self._storages: dict[tuple[str, str, int], int] = {}
+        """Numbers by record, dtype and count of elements: a record may be read as several dtypes."""
         self._tensors: dict[int, int] = {}
         self._objects: dict[int, int] = {}
         self._waiting: list[ScriptObject] = []
@@ -139,8 +140,7 @@ class _Outline:
             kinds.append(classes.setdefault(instance.type.name, len(classes)))
             add(instance.values)
         add(constants)
-        storages = tuple([(record, name, count) for record, (_, name, count) in self._storages.items()])
-        return tuple(classes), kinds, values, to_objects, to_tensors, storages, self._written
+        return tuple(classes), kinds, values, to_objects, to_tensors, tuple(self._storages), self._written
 
     def _number(self, instance: ScriptObject) -> int:
         number = self._objects.get(id(instance))
@@ -170,7 +170,7 @@ class _Outline:
         return self._storage(record, memory), offset, array.shape, strides, tensor._requires_grad, is_parameter
 
     def _storage(self, record: str, memory: StoredMemory) -> int:
-        return self._storages.setdefault(record, (len(self._storages), memory.dtype.name, memory.count))[0]
+        return self._storages.setdefault((record, memory.dtype.name, memory.count), len(self._storages))
 
 
 def _check(value: Any) -> None:

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import ctypes
 import itertools
 from collections.abc import Callable
 from typing import Any
@@ -11,6 +12,7 @@ import pytest
 
 import flambeau
 from flambeau import Tensor
+from flambeau.codegen.inline_cache import InlineCache
 from flambeau.executor.options import Options
 
 RNG = np.random.default_rng(0)
@@ -124,3 +126,12 @@ def test_groups_in_native_functions_take_them_too() -> None:
     [plan] = function._executor.plans
     [kernel] = plan.kernels
     assert kernel._slow_calls <= 3
+
+
+def test_words_of_launches_have_64_bits() -> None:
+    words = [1 << 63, (1 << 64) - 1, -1, 5]
+    for values in (words, words[2:], []):
+        cache = InlineCache()
+        address = cache._numbers(values)
+        kept = (ctypes.c_int64 * len(values)).from_address(address)
+        assert list(kept) == [(value + (1 << 63)) % (1 << 64) - (1 << 63) for value in values]
