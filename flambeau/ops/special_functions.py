@@ -9,7 +9,7 @@ from collections.abc import Callable
 from typing import Any, Final
 
 from flambeau.ops.arithmetic import xlogy_meaning
-from flambeau.ops.families import numpy_bessel, numpy_gamma
+from flambeau.ops.families import numpy_airy, numpy_bessel, numpy_gamma
 from flambeau.ops.families.opaque import declare
 from flambeau.ops.families.pointwise import FLOATS, REAL, binary, pointwise, to_float, unary
 from flambeau.ops.families.rules import given_dtype, reduced_shape, same_shape
@@ -84,6 +84,14 @@ for _name, _meaning, _doc in (
     ("spherical_bessel_j0", numpy_bessel.spherical_j0, "sin(x) / x, and 1 at zero."),
 ):
     _function(_name, _meaning, _doc, argument="x", halves=False, differentiable=False)
+
+
+def _either_side() -> list[Sample]:
+    return [Sample(args=(wrap(np.array([-30, -4.5, -2.5, -0.5, 0, 1, 2.5, 8], np.float32)),))]
+
+
+_function("airy_ai", numpy_airy.airy_ai, "The Airy function Ai, which y'' = x y has, and which vanishes far out.",
+          argument="x", halves=False, samples=_either_side, differentiable=False)  # fmt: skip
 
 
 def _parts() -> list[Sample]:

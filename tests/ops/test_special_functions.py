@@ -86,6 +86,22 @@ def test_the_ends_of_bessel_functions() -> None:
         np.testing.assert_array_equal(getattr(special, name)(ends)._array, values, err_msg=name)
 
 
+@pytest.mark.parametrize("x", [-8.0, -2.51, -2.49, -0.3, 0.0, 1e-6, 1.9, 2.49, 2.51, 6.0])
+def test_the_airy_function_is_its_integral(x: float) -> None:
+    third = np.exp(1j * math.pi / 6)
+    value = integral(lambda s: (third * np.exp(-(s**3) / 3 + 1j * x * s * third)).real, 12.0) / math.pi
+    given = special.airy_ai(flambeau.tensor(x, dtype=flambeau.float64)).item()
+    assert given == pytest.approx(value, rel=1e-10, abs=1e-13)
+
+
+def test_the_airy_function_far_out() -> None:
+    x = flambeau.tensor([60.0, -60.0, INF, -INF, NAN], dtype=flambeau.float64)
+    z, root = 2 / 3 * 60**1.5, math.sqrt(math.pi) * 60**0.25
+    above = math.exp(-z) / (2 * root) * (1 - 5 / (72 * z) + 385 / (10368 * z**2))
+    below = (math.cos(z - math.pi / 4) + math.sin(z - math.pi / 4) * 5 / (72 * z)) / root
+    np.testing.assert_allclose(special.airy_ai(x)._array, [above, below, NAN, NAN, NAN], rtol=1e-6)
+
+
 def test_sums_and_derivatives() -> None:
     assert special.zeta(flambeau.tensor(2.0, dtype=flambeau.float64), 1).item() == pytest.approx(math.pi**2 / 6)
     x, q = flambeau.tensor([1.5, 3.0, 20.0, 100.0]), flambeau.tensor([0.5, 2.25, 1.0, 20.0])
