@@ -24,8 +24,7 @@ def test_numbers_make_a_program_on_arrays_and_tensors_one_on_tensors() -> None:
     assert np.array_equal(scripted(np.arange(3), 0.5, rounds=1), np.arange(3) * 0.5 + 1)
     two = flambeau.tensor([1.0, 2.0])
     assert scripted(two, two).tolist() == [3.0, 6.0]
-    with pytest.raises(RuntimeError, match="Inferred 'weight' to be of type 'Tensor'"):
-        scripted(two, 2.0)
+    assert scripted(two, 2.5).tolist() == weighted(two, 2.5).tolist()
 
 
 def test_the_default_tells_the_type() -> None:

@@ -18,6 +18,7 @@ from flambeau.frontend.emit.numpy.element_arithmetic import filling
 from flambeau.frontend.emit.numpy.folds import fold, scan, spread
 from flambeau.frontend.emit.numpy.memory_layout import ArrayFlags, strides_of
 from flambeau.frontend.emit.numpy.method_calls import Call, Method, constant_int, constant_text
+from flambeau.frontend.emit.numpy.sorting import argsort, sort
 from flambeau.frontend.emit.numpy.spectra import ORDERING, ordered
 from flambeau.frontend.emit.schema_matching import call_operator
 from flambeau.frontend.emit.values.sugared import Builtin, Emitter, Given, Iteration, Sugared
@@ -111,20 +112,6 @@ def _flatten(c: Call) -> Value:
 def _transpose(c: Call) -> Value:
     _, rank = dtype_and_rank(c.array, c.where)
     return c.op("permute", c.array, c.axes("axes") or list(reversed(range(rank))))
-
-
-def _sort(c: Call) -> Value:
-    c.op("copy_", c.array, _sorted(c))
-    return c.value(None)
-
-
-def _sorted(c: Call) -> Value:
-    pair = c.op("sort", c.array, c.number("axis", -1), False)
-    return unpack_tuple(c.e, pair)[0]
-
-
-def _argsort(c: Call) -> Value:
-    return c.op("argsort", c.array, stable=True, dim=c.number("axis", -1), descending=False)
 
 
 def _fill(c: Call) -> Value:
@@ -340,8 +327,8 @@ METHODS: Final[dict[str, tuple[tuple[str, ...], Method]]] = {
     "cumsum": (("axis", "dtype"), scan("cumsum")), "cumprod": (("axis", "dtype"), scan("cumprod")),
     "reshape": (("shape", "order"), _reshape), "copy": ((), _copy), "flatten": (("order",), _flatten),
     "ravel": (("order",), _ravel),
-    "transpose": (("axes",), _transpose), "sort": (("axis", "kind"), _sort),
-    "argsort": (("axis", "kind"), _argsort),
+    "transpose": (("axes",), _transpose), "sort": (("axis", "kind"), sort),
+    "argsort": (("axis", "kind"), argsort),
     "swapaxes": (("axis1", "axis2"), lambda c: c.op("transpose", c.array, c.arguments["axis1"], c.arguments["axis2"])),
     "fill": (("value",), _fill), "nonzero": ((), _nonzero), "repeat": (("repeats", "axis"), _repeat),
     "round": (("decimals",), _round), "clip": (("min", "max"), _clip), "astype": (("dtype",), _astype),
@@ -353,7 +340,6 @@ METHODS: Final[dict[str, tuple[tuple[str, ...], Method]]] = {
     "take": (("indices", "axis", "out", "mode"), _take), "view": (("dtype",), _view),
 }  # fmt: skip
 """Each method with its parameters in order, and what it is."""
-SORTED: Final = _sorted
 _REQUIRED: Final = frozenset({"reshape", "fill", "repeat", "astype", "dot", "take", "searchsorted", "compress"})
 """Methods that need their first argument."""
 _PACKED: Final = {"reshape": "shape", "transpose": "axes", "item": "args"}

@@ -20,7 +20,8 @@ from flambeau.frontend.emit.numpy.element_arithmetic import filling, positive, w
 from flambeau.frontend.emit.numpy.function_calls import NO_KEYWORD, FunctionCall
 from flambeau.frontend.emit.numpy.matrix_functions import matrix_call
 from flambeau.frontend.emit.numpy.method_calls import Call, constant_int
-from flambeau.frontend.emit.numpy.ndarray_methods import METHODS, SORTED, call_method, part_of, shape_of
+from flambeau.frontend.emit.numpy.ndarray_methods import METHODS, call_method, part_of, shape_of
+from flambeau.frontend.emit.numpy.sorting import sorted_copy
 from flambeau.frontend.emit.numpy.spectra import ORDERING, ordered
 from flambeau.frontend.emit.numpy.tensor_products import tensordot
 from flambeau.frontend.emit.schema_matching import call_operator
@@ -235,9 +236,9 @@ def _like(f: FunctionCall) -> Value:
 def _sort(f: FunctionCall) -> Value:
     if f.is_none(1):
         flat = f.op("reshape", f.values[0], pack_list(f.e, [f.e.constant(-1)], INT))
-        return SORTED(Call(f.e, f.where, f.name, flat, {}))
+        return sorted_copy(Call(f.e, f.where, f.name, flat, {}))
     named = {"axis": f.e.constant(f.axis(1, -1))}
-    return SORTED(Call(f.e, f.where, f.name, f.values[0], named))
+    return sorted_copy(Call(f.e, f.where, f.name, f.values[0], named))
 
 
 def _dot(f: FunctionCall) -> Value:
