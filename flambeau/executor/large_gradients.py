@@ -32,7 +32,7 @@ from flambeau.ir.graph import Graph, Node
 from flambeau.passes.fusible import ACCUMULATORS, has_kernel_form
 from flambeau.program.function import Function
 from flambeau.program.signature import schema_of
-from flambeau.schema.gradient import Formula
+from flambeau.schema.gradient import Formula, Part
 from flambeau.schema.types import FLOAT, TensorType
 from flambeau.specialise.cache import SpecialisationCache
 from flambeau.tensor.observer import thread
@@ -135,8 +135,16 @@ def traced(formulas: IndexedFormulas, values: Values, are_fixed: bool) -> tuple[
     builder = Builder(graph, SymbolicSizes(graph))
     proxied = [_proxy(builder, value) if _is_input(value, are_fixed) else value for value in values]
     passed: list[int | None] = []
+    of_all: dict[Any, Any] = {}
+    """What functions gave that compute the gradients of several operands."""
     for formula, indices in formulas:
-        gradient = formula(builder.operators, {name: proxied[index] for name, index in indices})
+        needed = {name: proxied[index] for name, index in indices}
+        if isinstance(formula, Part):
+            if formula.function not in of_all:
+                of_all[formula.function] = formula.of_all(builder.operators, needed)
+            gradient = of_all[formula.function][formula.index]
+        else:
+            gradient = formula(builder.operators, needed)
         if not isinstance(gradient, TensorProxy):
             raise UntraceableError("a gradient that is no tensor")
         same = [k for k, one in enumerate(proxied) if isinstance(one, TensorProxy) and one.value is gradient.value]

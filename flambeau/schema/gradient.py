@@ -100,7 +100,11 @@ class Part(Formula):
 
     def __call__(self, operators: Any, values: Mapping[str, Any]) -> Any:
         """The gradient, where `values` has what is needed."""
-        return super().__call__(operators, values)[self.index]
+        return self.of_all(operators, values)[self.index]
+
+    def of_all(self, operators: Any, values: Mapping[str, Any]) -> Any:
+        """The gradients of all operands, of which this is one."""
+        return super().__call__(operators, values)
 
 
 def together(function: Callable[..., Any], *names: str, is_whole: bool = False) -> dict[str, Formula]:

@@ -10,7 +10,11 @@ import pytest
 import flambeau
 from flambeau import Tensor, nn
 from flambeau.autograd import gradcheck, gradgradcheck
+from flambeau.executor.large_gradients import traced
 from flambeau.ops.recorded_attention import attention_kernel
+from flambeau.schema import registry
+from flambeau.schema.gradient import Call
+from flambeau.schema.own_gradient import gradient_of
 from flambeau.util.inversions import ATTENTION
 
 attention = nn.functional.scaled_dot_product_attention
@@ -116,6 +120,16 @@ def test_without_native_code(kind: str, monkeypatch: pytest.MonkeyPatch) -> None
         *arrays, None if mask is None else mask.numpy(), named.get("is_causal", False), named.get("scale")
     )
     assert result == pytest.approx(expected.numpy(), rel=1e-10, abs=1e-12)
+
+
+def test_what_gives_all_gradients_is_traced_once() -> None:
+    gradient = gradient_of(registry.get("flambeau::scaled_dot_product_attention"))
+    needs = ["grad", "query", "key", "value", "attn_mask", "is_causal", "scale"]
+    formulas = [gradient.formula(name, Call()) for name in ("query", "key", "value")]
+    values = [*[flambeau.ones(2, 12, 8)] * 4, None, False, None]
+    graph, passed = traced([(f, [(need, needs.index(need)) for need in f.needs]) for f in formulas], values, False)
+    assert passed == [None, None, None]
+    assert len(list(graph.find_all("aten::matmul"))) == 5
 
 
 @pytest.mark.parametrize("batch_first", [False, True])

@@ -34,14 +34,12 @@ def _attention(
     scores = f.matmul(query * factor, f.transpose(key, -2, -1))
     hidden = _hidden(f, scores, attn_mask, is_causal)
     weights = _weights(f, scores, attn_mask, hidden, is_causal)
+    by_value = f.matmul(f.transpose(weights, -2, -1), grad)
     slope = f.matmul(grad, f.transpose(value, -2, -1)) * weights
     slope = slope - weights * f.sum(slope, [-1], True)
     if hidden is not None:
         slope = f.masked_fill(slope, hidden, 0.0)
-    slope = slope * factor
-    return (
-        f.matmul(slope, key), f.matmul(f.transpose(slope, -2, -1), query), f.matmul(f.transpose(weights, -2, -1), grad)
-    )  # fmt: skip
+    return f.matmul(slope, key) * factor, f.matmul(f.transpose(slope, -2, -1), query) * factor, by_value
 
 
 formulas(
