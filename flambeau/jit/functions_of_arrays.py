@@ -133,7 +133,8 @@ def _check(function: ArrayFunction, declared: Mapping[str, Type]) -> None:
     """Compile a function for arrays of the usual dtypes and ranks until one is taken.
 
     Raises the refusal that comes last in the program if none is. Of several arrays, which may be of different dtypes
-    and ranks when it is called, that says nothing unless those of several ranks get as far and are refused alike.
+    and ranks when it is called, that says nothing unless those of several ranks get as far and are refused alike, for
+    something else than their dtypes.
     """
     refusals = list[tuple[int, CompileError]]()
     for dtype, rank in _USUAL:
@@ -145,7 +146,8 @@ def _check(function: ArrayFunction, declared: Mapping[str, Type]) -> None:
     last = max(_place(error) for _, error in refusals)  # arrays of another rank than is meant are refused elsewhere
     furthest = [(rank, error) for rank, error in refusals if _place(error) == last]
     ranks, messages = ({rank for rank, _ in furthest}, {error.message for _, error in furthest})
-    if len(declared) == 1 or (len(ranks) > 1 and len(messages) == 1):
+    is_about_dtypes = any(message.startswith("NumPy: ") for message in messages)
+    if len(declared) == 1 or (len(ranks) > 1 and len(messages) == 1 and not is_about_dtypes):
         raise furthest[0][1]
 
 

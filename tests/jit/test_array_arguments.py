@@ -6,6 +6,7 @@ import numpy as np
 import pytest
 
 import flambeau
+from flambeau.util.errors import CompileError
 
 
 def weighted(x: np.ndarray) -> float:
@@ -103,3 +104,16 @@ def test_mapped_memory_is_taken_as_it_is(tmp_path) -> None:
     x = np.memmap(tmp_path / "x", dtype="f8", mode="w+", shape=(4,))
     flambeau.script(numbered)(x)
     assert x.tolist() == [0, 1, 2, 3]
+
+
+def test_arrays_of_different_dtypes_are_not_refused_before_a_call() -> None:
+    """What neither floats alone nor ints alone can be, a call may bring."""
+
+    def moved(v: np.ndarray, q: np.ndarray, c: float):
+        v += c
+        return q | q
+
+    function = flambeau.script(moved)
+    assert function(np.ones(3), np.arange(3), 0.5).tolist() == [0, 1, 2]
+    with pytest.raises(CompileError, match="ufunc 'bitwise_or' not supported for the input types"):
+        function(np.ones(3), np.ones(3), 0.5)
