@@ -33,6 +33,8 @@ CALLS = {
     "np.heaviside(x, 0.5)": ("bools", "bytes"),
     "np.r_[x, 1.0]": ("rows", "single rows"), "np.r_[1, x]": ("rows", "single rows"), "np.r_[1, 2.0]": (),
     "np.r_[x, [1.0, 2.0]]": ("rows", "single rows"), "np.c_[x, x]": (),
+    "np.dot(x, 2)": (), "x.dot(2.5)": (), "np.dot(x, x.ravel()[0])": (), "np.polyder(x)": ("rows", "single rows"),
+    "np.polyint(x)": ("rows", "single rows"),
     "np.gradient(x, x)": ("rows", "single rows", "bools"),
     "np.vander(x)": ("rows", "single rows"), "np.vander(x, 3, increasing=True)": ("rows", "single rows"),
     "np.polyval([1.0, 2.0], x)": (), "np.polyval([3, -2, 1], x)": ("bools",), "np.nanmax(x, axis=0)": (),

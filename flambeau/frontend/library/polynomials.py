@@ -29,7 +29,7 @@ def polyder(p: Any, m: int = 1) -> Any:
     """The derivative of a polynomial, taken `m` times. Raises ValueError for a number below 0."""
     if m < 0:
         raise ValueError("Order of derivative must be positive (see polyint)")
-    y = np.asarray(p) * 1
+    y = np.asarray(p) * np.ones(1, dtype=np.int64)
     for _ in range(m):
         n = len(y) - 1
         y = y[:n] * np.arange(n, 0, -1)
@@ -42,7 +42,7 @@ def polyint(p: Any, m: int = 1) -> Any:
     """
     if m < 0:
         raise ValueError("Order of integral must be positive (see polyder)")
-    y = np.asarray(p) * 1.0
+    y = np.asarray(p) * np.ones(1)
     for _ in range(m):
         y = np.concatenate((y / np.arange(len(y), 0, -1), np.zeros(1)))
     return y

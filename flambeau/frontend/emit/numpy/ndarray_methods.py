@@ -206,7 +206,9 @@ def _view(c: Call) -> Value:
 
 
 def _dot(c: Call) -> Value:
-    left, right = arrays.promoted(c.e, c.where, [c.array, c.arguments["b"]])
+    other = c.arguments["b"]
+    dtype = arrays.dtype_of(c.where, np.dot, c.array, other) if is_number(other.static_type) else None
+    left, right = arrays.promoted(c.e, c.where, [c.array, other], dtype)  # a number is an array to this function
     ranks = [0 if is_number(v.static_type) else dtype_and_rank(v, c.where)[1] for v in (left, right)]
     if 0 in ranks:
         return c.op("mul", *((left, right) if ranks[0] else (right, left)))
