@@ -195,25 +195,24 @@ class ArrayFunction(ScriptFunction):
         and the names of the parameters that are given these."""
         if not any(isinstance(a, np.generic) for a in (*args, *kwargs.values())):
             return args, kwargs, ()
-        values = dict(zip(self._names, args, strict=False)) | kwargs
-        scalars = {n for is_array, _, n in self._arrays if is_array and isinstance(values.get(n), np.generic)}
-        converted = [np.asarray(a) if n in scalars else a for n, a in zip(self._names, args, strict=False)]
-        by_name = {n: np.asarray(a) if n in scalars else a for n, a in kwargs.items()}
-        return (*converted, *args[len(converted) :]), by_name, scalars
+        open_names = [name for is_array, _, name in self._arrays if is_array]
+        named = [*zip(self._names, args, strict=False), *kwargs.items()]
+        scalars = [name for name, value in named if isinstance(value, np.generic) and name in open_names]
+        converted = [np.asarray(value) if name in scalars else value for name, value in named]
+        count = len(named) - len(kwargs)
+        by_name = dict(zip(kwargs, converted[count:], strict=True))
+        return (*converted[:count], *args[count:]), by_name, scalars
 
     def variant_for(
         self, args: Sequence[Any], kwargs: dict[str, Any], scalars: Collection[str] = ()
     ) -> ScriptFunction[..., Any]:
         """The function as compiled for the dtypes and ranks of these arguments, of which some were `scalars`."""
         count = len(args)
-        pattern = tuple([
-            _pattern_of(args[k] if k < count else kwargs.get(name, self._template.defaults.get(name)))
+        parts = [
+            (name, _pattern_of(args[k] if k < count else kwargs.get(name, self._template.defaults.get(name))))
             for is_array, k, name in self._arrays if is_array
-        ])  # fmt: skip
-        if scalars:
-            names = [name for is_array, _, name in self._arrays if is_array]
-            parts = zip(names, pattern, strict=True)
-            pattern = tuple([(np.generic, part[0]) if name in scalars else part for name, part in parts])
+        ]  # fmt: skip
+        pattern = tuple([(np.generic, part[0]) if name in scalars else part for name, part in parts])
         variant = self.variants_cache.get(pattern)
         if variant is None:
             variant = self.variants_cache.get_or_make(pattern, lambda cause: self._compiled(pattern))
