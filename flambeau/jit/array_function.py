@@ -242,7 +242,7 @@ class ArrayFunction(ScriptFunction):
         if len(self.variants_cache) >= MAX_VARIANTS:
             raise CompileError(TOO_MANY.format(name=self.__name__, count=MAX_VARIANTS), self._template.tree.range)
         names = [name for is_array, _, name in self._arrays if is_array]
-        compiled = {n: _type_of(part) for n, part in zip(names, pattern, strict=True)}
+        compiled = {n: _argument_type(part) for n, part in zip(names, pattern, strict=True)}
         types = {n: t for n, t in compiled.items() if t is not None}
         function = self.compiled_for(types)
         function.provenance = provenance_of_graph(function)
@@ -305,6 +305,12 @@ def _parameters_of(python: Callable[..., Any], names: Sequence[str]) -> Paramete
     return Parameters(tuple(map(sys.intern, names)), code.co_argcount, tuple(defaults))
 
 
+def _argument_type(pattern: Any) -> Type | None:
+    """The type of an argument of which this is known, a scalar of NumPy among them; None where it is as declared."""
+    is_scalar = isinstance(pattern, tuple) and pattern[0] is np.generic
+    return scalar_of(from_numpy_dtype(pattern[1])) if is_scalar else _type_of(pattern)
+
+
 def _pattern_of(value: Any) -> Any:
     """What is known of an argument: of an array its dtype and rank, of a list or dict those of what is in it."""
     if isinstance(value, np.ndarray):
@@ -325,22 +331,17 @@ def _type_of(pattern: Any) -> Type | None:
     if not isinstance(pattern, tuple):
         return NONE if pattern is type(None) else _NUMBERS.get(pattern)
     kind, inner = pattern
-    if kind is np.generic:
-        return scalar_of(from_numpy_dtype(inner))
-    return _container_type(kind, inner) if isinstance(kind, type) else array_of(from_numpy_dtype(kind), inner)
-
-
-def _container_type(kind: type, inner: Any) -> Type | None:
-    """That of a tuple, a list or a dict, by what is known of what is in it."""
-    if issubclass(kind, tuple):
+    if isinstance(kind, type) and issubclass(kind, tuple):
         return _tuple_type(kind, inner)
     if kind is list:
         element = _common(inner)
         return None if element is None else ListType(element)
-    element = _common({item for _, item in inner})
-    key = {k for k, _ in inner}
-    known = _KEYS.get(key.pop()) if len(key) == 1 else None
-    return None if element is None or known is None else DictType(known, element)
+    if kind is dict:
+        element = _common({item for _, item in inner})
+        key = {k for k, _ in inner}
+        known = _KEYS.get(key.pop()) if len(key) == 1 else None
+        return None if element is None or known is None else DictType(known, element)
+    return array_of(from_numpy_dtype(kind), inner)
 
 
 def _tuple_type(cls: type, inner: Sequence[Any]) -> TupleType | None:

@@ -13,6 +13,7 @@ import numpy as np
 from flambeau.frontend.emit.implicit_conversions import pack_list, pack_tuple, unpack_tuple
 from flambeau.frontend.emit.numpy import array_promotion as arrays
 from flambeau.frontend.emit.numpy.array_promotion import as_number, dtype_and_rank, is_array
+from flambeau.frontend.emit.numpy.bounds import bound
 from flambeau.frontend.emit.numpy.dtype_names import dtype_named, with_dtype
 from flambeau.frontend.emit.numpy.element_arithmetic import filling
 from flambeau.frontend.emit.numpy.folds import fold, scan, spread
@@ -24,10 +25,8 @@ from flambeau.frontend.emit.schema_matching import call_operator
 from flambeau.frontend.emit.values.sugared import Builtin, Emitter, Given, Iteration, Sugared
 from flambeau.frontend.trees.tree_views import Apply
 from flambeau.ir.graph import Value
-from flambeau.ops.language.element_scalars import OUT_OF_BOUNDS
 from flambeau.schema.array_type import ArrayType, array_of
-from flambeau.schema.dtype import DType, bool_, by_code, int64
-from flambeau.schema.element_type import PYTHON, kinds_of
+from flambeau.schema.dtype import by_code, int64
 from flambeau.schema.types import INT, IntType, ListType, NoneType, TupleType, Type, is_number
 from flambeau.util.errors import CompileError
 from flambeau.util.instead import instead
@@ -156,30 +155,10 @@ def _clip(c: Call) -> Value:
     left = iter(converted)
     low, high = (b if isinstance(b.static_type, NoneType) else next(left) for b in bounds)
     dtype, _ = arrays.dtype_and_rank(array, c.where)
-    low, high = _bound(c, low, dtype, "max"), _bound(c, high, dtype, "min")
+    low, high = bound(c.e, c.where, low, dtype, "max"), bound(c.e, c.where, high, dtype, "min")
     if isinstance(low.static_type, NoneType) and isinstance(high.static_type, NoneType):
         return c.op("clone", array)
     return c.op("clamp", array, low, high)
-
-
-def _bound(c: Call, bound: Value, dtype: DType, extreme: str) -> Value:
-    """An int of Python as a bound of integers: one beyond all of them binds nothing. Raises CompileError for one beyond
-    the other end, which is refused by the run where only that tells it."""
-    is_int = bound.static_type == INT and kinds_of(bound.static_type) == PYTHON
-    if not is_int or not dtype.is_integral or dtype in (bool_, int64):
-        return bound
-    info = np.iinfo(dtype.numpy)
-    least, most = int(info.min), min(int(info.max), (1 << 63) - 1)
-    end = least if extreme == "max" else most
-    number = constant_int(bound)
-    if number is None:
-        nearest = call_operator(c.e, c.where, f"prim::{extreme}", [bound, c.e.constant(end)])
-        return call_operator(c.e, c.where, f"python::within_{dtype.name}", [nearest])
-    if number == end or (number < least if extreme == "max" else number > most):
-        return c.value(None)
-    if not least <= number <= most:
-        raise CompileError("NumPy: " + OUT_OF_BOUNDS.format(value=number, name=dtype.name), c.where)
-    return bound
 
 
 def _astype(c: Call) -> Value:
