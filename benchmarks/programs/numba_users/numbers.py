@@ -130,6 +130,14 @@ def gamma_series(x):
     return out
 
 
+@example(lambda n: (np.linspace(0.01, 3.0, n),), 1000, small=9)
+def powers(x):
+    out = np.empty_like(x)
+    for i in range(len(x)):
+        out[i] = x[i] ** 4 + x[i] ** -1.5 + x[i] ** 0.5
+    return out
+
+
 @example(lambda n: (100.0, 100.0, 0.05, 0.2, 1.0, n), 100, small=9)
 def binomial_option(s, k, r, v, t, n):
     dt = t / n
