@@ -28,6 +28,10 @@ from flambeau.tensor.opaque_objects import OpaqueObject
 from flambeau.tensor.tensor import Tensor
 
 Converter = Callable[[Any], Any]
+A_GENERATOR: Final = (
+    "a generator of NumPy stays outside of programs: pass a seed, and write rng = np.random.default_rng(seed) inside, "
+    "or pass what it drew"
+)
 INT_MIN, INT_MAX = -(1 << 63), (1 << 63) - 1
 
 
@@ -38,6 +42,8 @@ def _tensor(value: Any) -> Tensor:
         return from_numpy(value)
     if is_foreign(value):
         return _foreign(value)
+    if isinstance(value, np.random.Generator | np.random.RandomState):
+        raise MismatchError(A_GENERATOR)
     raise MismatchError(f"{_shown(value)} is no tensor; flambeau.tensor(...) makes one of numbers and lists")
 
 

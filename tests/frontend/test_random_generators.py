@@ -124,3 +124,8 @@ def test_what_generators_have_not_says_what_to_write() -> None:
     ):  # fmt: skip
         with pytest.raises(CompileError, match=text):
             flambeau.script(program)
+
+
+def test_generators_from_outside_are_refused() -> None:
+    with pytest.raises(RuntimeError, match=r"pass a seed, and write rng = np.random.default_rng\(seed\) inside"):
+        flambeau.script(drawn_by)(np.random.default_rng(1), 3)
