@@ -115,11 +115,18 @@ class ByTypesOfTransform:
     def __init__(self, inner: Any, transform: Callable[[Any], Any]) -> None:
         """`inner` is a ByTypes, or one of these; `transform` makes one of what that gives."""
         self._inner, self._transform = inner, transform
+        self._known: dict[Any, Any] = {}
+        """The transforms, by what they are of: no more than there are combinations of types."""
 
     def of(self, args: Sequence[Any], kwargs: Mapping[str, Any]) -> Any:
         """As of the function itself."""
         script = self._inner.of(args, kwargs)
-        return None if script is None else self._transform(script)
+        if script is None:
+            return None
+        known = self._known.get(script)
+        if known is None:
+            known = self._known[script] = self._transform(script)
+        return known
 
 
 def _kind(value: Any) -> Hashable:
