@@ -24,7 +24,9 @@ def test_numbers_make_a_program_on_arrays_and_tensors_one_on_tensors() -> None:
     assert np.array_equal(scripted(np.arange(3), 0.5, rounds=1), np.arange(3) * 0.5 + 1)
     two = flambeau.tensor([1.0, 2.0])
     assert scripted(two, two).tolist() == [3.0, 6.0]
-    assert scripted(two, 2.5).tolist() == weighted(two, 2.5).tolist()
+    assert scripted(two, 2.0).tolist() == [4.0, 6.0]
+    with pytest.raises(RuntimeError, match="Inferred 'weight' to be of type 'Tensor'"):
+        scripted(two, "2.0")
 
 
 def test_the_default_tells_the_type() -> None:
@@ -226,27 +228,3 @@ def test_what_neither_has_is_refused_at_once() -> None:
 
     with pytest.raises(CompileError, match="no attribute or method 'fiat'"):
         flambeau.script(flat)
-
-
-def test_functions_of_texts_are_compiled_for_the_texts_that_come() -> None:
-    def turned(s):
-        out = ""
-        for c in s:
-            out += chr((ord(c) - 97 + 13) % 26 + 97) if "a" <= c <= "z" else c
-        return out
-
-    def distance(a, b):
-        row = list(range(len(b) + 1))
-        for i, x in enumerate(a):
-            following = [i + 1]
-            for j, y in enumerate(b):
-                following.append(min(row[j] + (x != y), row[j + 1] + 1, following[j] + 1))
-            row = following
-        return row[-1]
-
-    def pieces(s, n):
-        return [s[i : i + n] + "." for i in range(0, len(s), n)]
-
-    assert flambeau.script(turned)("abc, xyz") == turned("abc, xyz")
-    assert flambeau.script(distance)("kitten", "sitting") == 3
-    assert flambeau.script(pieces)("abcdefg", 3) == pieces("abcdefg", 3)
