@@ -100,8 +100,8 @@ class SideExits:
         line; "" if there is none. Checks of one node differ in their conditions alone.
         """
         lines = self.e.lines
-        shown = [line for line in lines[start + 1 :] if not line.endswith(f", ptr {self.code_slot}")]
-        key = nodes, _without_names(shown)
+        stored = [line for line in lines[start + 1 :] if not line.endswith(f", ptr {self.code_slot}")]
+        key = nodes, _without_names(stored)
         at, label = self._blocks.get(key, (0, ""))
         if label:
             try:  # unless what it was emitted with was taken back, or is kept apart
