@@ -13,13 +13,14 @@ import os
 import socket
 import threading
 import time
-from collections.abc import Callable, Iterator, Sequence
+import warnings
+from collections.abc import Callable, Iterator, Mapping, Sequence
 from contextlib import AbstractContextManager, ContextDecorator
 from enum import Enum
 from pathlib import Path
 from typing import Any, Final, Self
 
-from flambeau.autograd.profiler_schedule import ProfilerAction, always, ends_trace, is_recorded, schedule
+from flambeau.autograd.profiler_schedule import ProfilerAction, always, ends_trace, is_recorded, never, schedule
 from flambeau.schema.opdef import OpDef
 from flambeau.tensor import dispatch
 from flambeau.tensor.tensor import Tensor
@@ -37,6 +38,16 @@ OTHER_ACTIVITIES: Final = (
     "a profile times calls on the host, not {others}: write activities=[ProfilerActivity.CPU]. What a whole function "
     "takes, on a device too, says fn.profile(*args)"
 )
+NOT_KEPT: Final = (
+    "profile: {names} asks for what is not kept here, where a profile has the names, times and, with record_shapes, "
+    "the sizes of operators"
+)
+_NOT_KEPT: Final = (
+    "profile_memory", "with_stack", "with_flops", "with_modules", "use_cuda", "use_device", "experimental_config",
+    "execution_trace_observer",
+)  # fmt: skip
+_MEANING_NOTHING: Final = ("use_cpu", "use_kineto", "acc_events", "custom_trace_id_callback")
+"""Options of how PyTorch records."""
 ENTERED: Final = "a profile is of one block: make another one"
 SORT_KEYS: Final = ("cpu_time_total", "self_cpu_time_total", "cpu_time", "count")
 WRONG_KEY: Final = "a table is sorted by one of {keys}, got {key!r}"
@@ -129,6 +140,15 @@ class Averages(Sequence[Average]):
         return "\n".join([*lines, f"CPU time total: {whole:.3f}us"])
 
 
+def _check_options(options: Mapping[str, Any]) -> None:
+    """Warn of what is asked for and is not kept. Raises TypeError for an option that no profile has."""
+    for name in options:
+        if name not in (*_NOT_KEPT, *_MEANING_NOTHING):
+            raise TypeError(f"profile.__init__() got an unexpected keyword argument '{name}'")
+    if asked := [name for name in _NOT_KEPT if options.get(name)]:
+        warnings.warn(NOT_KEPT.format(names=", ".join(asked)), UserWarning, stacklevel=3)
+
+
 class profile:  # noqa: N801  (as programs write it)
     """A block of this thread whose operators are timed, those that operators call with them.
 
@@ -138,8 +158,11 @@ class profile:  # noqa: N801  (as programs write it)
         on_trace_ready: is called with the profile when a trace is complete: at the end of the last step that the
             schedule records for it, or of the block.
         record_shapes: keep the sizes of tensors too.
+        enabled: whether anything is recorded.
+        options: what PyTorch's profile keeps besides, `with_stack`, `profile_memory` and others: is not kept, and
+            warned of where it is asked for.
 
-    Raises ValueError for other activities.
+    Raises ValueError for other activities, TypeError for other options.
 
     >>> import flambeau
     >>> with flambeau.profiler.profile() as recorded:
@@ -150,17 +173,20 @@ class profile:  # noqa: N801  (as programs write it)
 
     def __init__(
         self,
+        enabled: bool = True,
         *,
         activities: Sequence[ProfilerActivity] | None = None,
         schedule: Callable[[int], ProfilerAction] | None = None,
         on_trace_ready: Callable[[profile], Any] | None = None,
         record_shapes: bool = False,
+        **options: Any,
     ) -> None:
+        _check_options(options)
         if others := [one.name for one in activities or () if one is not ProfilerActivity.CPU]:
             raise ValueError(OTHER_ACTIVITIES.format(others=", ".join(others)))
         self._record_shapes = record_shapes
         self._has_steps = schedule is not None
-        self._schedule = schedule or always
+        self._schedule = (schedule or always) if enabled else never
         self._on_trace_ready = on_trace_ready
         self.step_num = 0
         """How often `step` was called."""

@@ -47,6 +47,11 @@ def always(step: int) -> ProfilerAction:
     return ProfilerAction.RECORD
 
 
+def never(step: int) -> ProfilerAction:
+    """No step is recorded."""
+    return ProfilerAction.NONE
+
+
 def schedule(
     *, wait: int, warmup: int, active: int, repeat: int = 0, skip_first: int = 0, skip_first_wait: int = 0
 ) -> Callable[[int], ProfilerAction]:

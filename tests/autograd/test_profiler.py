@@ -158,3 +158,20 @@ def test_schedules_are_checked() -> None:
         flambeau.profiler.schedule(wait=-1, warmup=0, active=1)
     plan = flambeau.profiler.schedule(wait=2, warmup=1, active=1, skip_first=1, skip_first_wait=1)
     assert [plan(n).value for n in range(8)] == [0, 1, 3, 0, 0, 1, 3, 0]
+
+
+def test_a_profile_that_is_off_records_nothing() -> None:
+    with flambeau.autograd.profiler.profile(False) as recorded:
+        flambeau.ones(2) + 1
+    assert list(recorded.key_averages()) == []
+
+
+def test_what_is_not_kept_is_warned_of() -> None:
+    with (
+        pytest.warns(UserWarning, match="profile: profile_memory, with_stack asks for what is not kept here"),
+        flambeau.profiler.profile(with_stack=True, profile_memory=True, with_flops=False, use_kineto=True) as recorded,
+    ):
+        flambeau.ones(2) + 1
+    assert {average.key for average in recorded.key_averages()} == {"aten::ones", "aten::add"}
+    with pytest.raises(TypeError, match="unexpected keyword argument 'shapes'"):
+        flambeau.profiler.profile(shapes=True)

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import copy
+import importlib
 import inspect
 import pickle
 import warnings
@@ -284,3 +285,11 @@ def test_groups_have_every_setting(name: str) -> None:
     kind = getattr(optim, name)
     arguments = [a for a in inspect.signature(kind).parameters if a != "params"]
     assert set(arguments) <= set(kind([parameter(1.0)]).param_groups[0])
+
+
+def test_sparse_gradients_are_refused_with_what_to_write() -> None:
+    with pytest.raises(AttributeError, match="flambeau has no sparse tensors, and gradients of embeddings are dense"):
+        flambeau.optim.SparseAdam  # noqa: B018
+    with pytest.raises(AttributeError, match="has no attribute 'Other'"):
+        flambeau.optim.Other  # noqa: B018
+    assert importlib.import_module("flambeau.optim.adamw").AdamW is flambeau.optim.AdamW
