@@ -21,7 +21,11 @@ def without_strength_reduction(llvm: Any) -> Iterator[None]:
 
     Other users of llvmlite in the process, Numba's code among them, wait: their code is what it would be without us.
     """
-    with llvm.ffi.lib._lock:  # that of every call of LLVM through llvmlite; it has no public name
+    lock = getattr(llvm.ffi.lib, "_lock", None)  # that of every call of LLVM through llvmlite; it has no public name
+    if lock is None:  # another llvmlite: others could be in LLVM meanwhile, so the pass runs
+        yield
+        return
+    with lock:
         llvm.set_option("flambeau", _SWITCH)
         try:
             yield

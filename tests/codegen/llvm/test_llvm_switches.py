@@ -1,6 +1,7 @@
 """What LLVM is told while code of ours is made holds for nobody else."""
 
 import threading
+from types import SimpleNamespace
 
 import pytest
 
@@ -78,3 +79,12 @@ def test_others_wait_meanwhile():
         assert not answers
     thread.join()
     assert answers == [before]
+
+
+def test_without_a_lock_nothing_is_switched() :
+    """Where llvmlite keeps its lock elsewhere, others could be in LLVM meanwhile."""
+    asked = []
+    other = SimpleNamespace(ffi=SimpleNamespace(lib=object()), set_option=lambda *option: asked.append(option))
+    with without_strength_reduction(other):
+        pass
+    assert asked == []
