@@ -51,8 +51,8 @@ TOPICS: Final[Mapping[str, tuple[str, ...]]] = {
     ),
     "Networks: losses": ("loss", "distances", "margin_losses", "classification", "ctc", "ctc_gradient"),
     "Networks: sequences": (
-        "embedding", "embedding_bags", "attention", "causal_softmax", "attention_layers", "recurrent",
-        "recurrent_cells", "recurrent_layers", "packing",
+        "embedding", "embedding_bags", "attention", "recorded_attention", "causal_softmax", "attention_layers",
+        "recurrent", "recurrent_cells", "recurrent_layers", "packing",
     ),
     "Quantised tensors": (
         "quantized_values", "quantized_arithmetic", "quantized_layers", "quantized_convolutions", "quantized_dynamic",

@@ -176,7 +176,7 @@ _PATTERNS: Final[tuple[tuple[str, type[ExecutionError], str | Callable[[re.Match
     (
         r"Boolean value of Tensor with (more than one|no) value", ArrayError,
         "The truth value of an array with more than one element is ambiguous. Use a.any() or a.all(), and & and | in "
-        "place of `and` and `or`",
+        "place of the words",
     ),
     (r"(torch\.)?linalg[._]\w+: .*must be batches of square matrices", ArrayLinAlgError,
      "Last 2 dimensions of the array must be square"),

@@ -165,7 +165,7 @@ def test_strict_blocks_that_fuse_run() -> None:
     for _ in range(4):
         assert scripted(flambeau.ones(3)).tolist() == [6.0] * 3
     assert scripted.graph_for(flambeau.ones(3)).find("prim::StrictFusion") is None
-    with pytest.warns(UserWarning, match="only works in scripted functions"):
+    with pytest.warns(UserWarning, match="Only works in script mode"):
         assert fused(flambeau.ones(1)).tolist() == [6.0]
 
 
@@ -178,7 +178,7 @@ def test_strict_blocks_that_do_not_fuse_raise() -> None:
 
 @pytest.mark.parametrize("options", [{"backend": "interpreter"}, {"backend": "reference"}, {"without": ("fuse",)}])
 def test_only_fused_code_can_be_strict(options: Any) -> None:
-    with pytest.warns(UserWarning, match="only works in scripted"):
+    with pytest.warns(UserWarning, match="Only works in script mode"):
         expected = partly_fused(flambeau.ones(3))
     assert flambeau.equal(flambeau.script(partly_fused, **options)(flambeau.ones(3)), expected)
 

@@ -559,7 +559,7 @@ ROWS: list[Row] = [
         def f(n: int):
             return P.twice(n)
         """,
-        "P has no attribute 'twice'",
+        "P' has no attribute 'twice'",
     ),
     accepted(
         "equality and order of dataclasses that inherit",

@@ -37,7 +37,7 @@ ROWS = [
 ]
 ROWS += [
     refused("an overload with a body", "@jit._overload\ndef g(x: int) -> int:\n    return x\ndef g(x):\n    return x\ndef f(x: int):\n    return g(x)", "Only `pass` statement or `...` can be the body"),
-    refused("overloads without implementation", "@jit._overload\ndef g(x: int) -> int: ...\ndef f(x: int):\n    return g(x)", 'Implementation for the function "g" is missing'),
+    refused("overloads without implementation", "@jit._overload\ndef g(x: int) -> int: ...\ndef f(x: int):\n    return g(x)", 'g" is missing. Please make sure a definition is provided'),
     refused("an overload without types", "@jit._overload\ndef g(x): ...\ndef g(x):\n    return x\ndef f(x: int):\n    return g(x)", "Parameters not specified on overloads"),
     refused("an overload with another default", "@jit._overload\ndef g(x: int, y: int = 3) -> int: ...\ndef g(x, y=2):\n    return x + y\ndef f(x: int):\n    return g(x)", "must equal to the default parameter"),
     refused("an overloaded function compiled by itself", "@jit._overload\ndef f(x: int) -> int: ...\ndef f(x):\n    return x", "cannot be directly compiled"),

@@ -13,6 +13,7 @@ from typing import Final
 
 from flambeau.ops.families.numpy_special import Array, in_double
 from flambeau.tensor.array_library import np
+from flambeau.util import blas
 
 _ROOT: Final = -1 / 6
 _FACTOR: Final = sqrt(pi) * 48 ** (1 / 6) * gamma(5 / 6)
@@ -27,7 +28,7 @@ def _rule() -> tuple[list[float], list[float]]:
     """Nodes and weights of Gauss's rule for exp(-t) t ** (-1/6), by the eigenvectors of its recurrence."""
     k = np.arange(_NODES, dtype=np.float64)
     beside = np.sqrt(k[1:] * (k[1:] + _ROOT))
-    nodes, vectors = np.linalg.eigh(np.diag(2 * k + 1 + _ROOT) + np.diag(beside, 1) + np.diag(beside, -1))
+    nodes, vectors = blas.linalg.eigh(np.diag(2 * k + 1 + _ROOT) + np.diag(beside, 1) + np.diag(beside, -1))
     return nodes.tolist(), (gamma(1 + _ROOT) * vectors[0] ** 2).tolist()
 
 

@@ -174,7 +174,7 @@ def test_the_first_failing_piece_is_the_one_that_is_told_of() -> None:
     assert looked_up(x, indexes) == 0.0
     indexes[500], indexes[900] = 77, 88
     for _ in range(20):
-        with pytest.raises(IndexError, match="index 77 out of range") as caught:
+        with pytest.raises(IndexError, match="index 77 is out of bounds for axis 0") as caught:
             looked_up(x, indexes)
     assert "s += x[indexes[i]]\n                 ~~~~~~~~~~~~~ <--- HERE" in str(caught.value)
 

@@ -99,5 +99,5 @@ def test_indexes_outside_are_refused(size: int, place: int) -> None:
     fn = flambeau.script(_rows)
     for _ in range(4):
         fn(np.arange(3.0), np.array([0, 1]))
-        with pytest.raises(IndexError, match=rf"index {place} is out of bounds for dimension 0 with size {size}"):
+        with pytest.raises(IndexError, match=rf"index {place} is out of bounds for axis 0 with size {size}"):
             fn(np.arange(float(size)), np.array([place]))
