@@ -28,6 +28,7 @@ from flambeau.jit.array_errors import FAILED, array_error
 from flambeau.jit.array_results import as_arrays
 from flambeau.jit.compiling import compiling, tidy
 from flambeau.jit.function import ScriptFunction
+from flambeau.jit.latest_variant import LatestVariant
 from flambeau.program.function import Function
 from flambeau.program.named_tuples import register_class
 from flambeau.schema.array_type import array_of, holds_arrays, scalar_of
@@ -70,7 +71,7 @@ NO_ARRAY: Final = (
 TOO_MANY: Final = "{name} was compiled for {count} combinations of dtypes and ranks of its arrays: split it"
 
 
-class ArrayFunction(ScriptFunction):
+class ArrayFunction(LatestVariant):
     """A scripted function of arrays; what it shows is what was compiled for the last call."""
 
     _python: Callable[..., Any]
@@ -269,24 +270,6 @@ class ArrayFunction(ScriptFunction):
             except CompileError:
                 raise CompileError(NOT_CALLED.format(name=self.__name__), self._template.tree.range) from None
         return self._latest
-
-    @property
-    def script_function(self) -> Function:  # type: ignore[override]
-        """What the rest of the system knows it as."""
-        return self._shown().script_function
-
-    @property
-    def _executor(self) -> Executor:  # type: ignore[override]
-        return self._shown()._executor
-
-    @property
-    def _signature(self) -> Any:  # type: ignore[override]
-        return self._shown()._signature
-
-    @property
-    def options(self) -> Options:
-        """How it is run."""
-        return self._options
 
     def with_options(self, options: Options) -> ScriptFunction:
         """The same function run another way."""

@@ -20,6 +20,7 @@ from flambeau.frontend.closures.template import Template
 from flambeau.frontend.source.python_source import innermost_function
 from flambeau.jit.by_types import ByTypes
 from flambeau.jit.function import ScriptFunction
+from flambeau.jit.latest_variant import LatestVariant
 from flambeau.program.function import Function
 from flambeau.tensor.observer import thread
 from flambeau.util.errors import CompileError
@@ -30,7 +31,7 @@ NOT_CALLED: Final = (
 )
 
 
-class OpenFunction(ScriptFunction):
+class OpenFunction(LatestVariant):
     """A function of what calls bring; what it shows is what was compiled for the last call."""
 
     _python: Callable[..., Any]
@@ -72,28 +73,6 @@ class OpenFunction(ScriptFunction):
         if self._latest is None:
             raise CompileError(NOT_CALLED.format(name=self.__name__), self._template.tree.range)
         return self._latest
-
-    @property
-    def script_function(self) -> Function:  # type: ignore[override]
-        """What the rest of the system knows it as."""
-        return self._shown().script_function
-
-    @property
-    def _executor(self) -> Executor:  # type: ignore[override]
-        return self._shown()._executor
-
-    @property
-    def _executors(self) -> list[Executor]:
-        return self._shown()._executors
-
-    @property
-    def _signature(self) -> Any:  # type: ignore[override]
-        return self._shown()._signature
-
-    @property
-    def options(self) -> Options:
-        """How it is run."""
-        return self._options
 
     def with_options(self, options: Options) -> ScriptFunction:
         """The same function run another way."""
