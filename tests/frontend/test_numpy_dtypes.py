@@ -81,3 +81,30 @@ def test_ints_that_a_dtype_has_no_room_for_are_refused(program: Callable[..., An
             with pytest.raises(OverflowError, match=f"Python integer {number} out of bounds for uint8"):
                 run(np.array([1, 2, 3], np.uint8), number)
     assert function(np.array([1, 2, 3], np.uint8), 255).tolist() == program(np.array([1, 2, 3], np.uint8), 255).tolist()
+
+
+def sums_of_parts(x: np.ndarray):
+    return np.add.reduceat(x, [0, 3]), np.multiply.reduceat(x, [0, 2]), np.maximum.reduceat(x, [0, 2])
+
+
+def shared(x: np.ndarray):
+    return np.intersect1d(x, [1, 8, 900]), np.setdiff1d(x, [1])
+
+
+def levels(x: np.ndarray):
+    return np.nanquantile(x.reshape(1, -1), [0.25, 0.5], axis=1), np.nanquantile(x.reshape(1, -1), 0.5, axis=1)
+
+
+CASES = [
+    *((sums_of_parts, dtype) for dtype in DTYPES), *((shared, dtype) for dtype in (np.bool_, *DTYPES)),
+    *((levels, dtype) for dtype in DTYPES if dtype is not np.float16),  # NumPy rounds between those
+]  # fmt: skip
+
+
+@pytest.mark.parametrize(("program", "dtype"), CASES, ids=lambda one: getattr(one, "__name__", str(one)))
+def test_what_meets_other_dtypes_has_numpys(program: Callable[..., Any], dtype: Any) -> None:
+    x = np.array([1, 2, 8, 100, 3]).astype(dtype)
+    want, got = program(x), flambeau.script(program)(x)
+    for one, other in zip(want, got, strict=True):
+        assert one.dtype == other.dtype
+        assert np.allclose(one, other)

@@ -135,8 +135,9 @@ def union1d(ar1: Any, ar2: Any) -> Any:
 
 def intersect1d(ar1: Any, ar2: Any) -> Any:
     """The distinct elements that both have, in order."""
-    ours = np.unique(ar1)
-    return ours[np.isin(ours, ar2)]
+    theirs = np.asarray(ar2).reshape(-1)
+    ours = np.unique(np.concatenate((np.asarray(ar1).reshape(-1), theirs[:0])))  # in the dtype that both have
+    return ours[np.isin(ours, theirs)]
 
 
 def setdiff1d(ar1: Any, ar2: Any) -> Any:

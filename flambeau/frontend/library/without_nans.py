@@ -129,10 +129,11 @@ def nanquantile(a: Any, q: Any, axis: Static = None, keepdims: Static = False) -
         raise ValueError("np.nanquantile with keepdims takes axis= here")
     elif isinstance(q, np.ndarray | list):
         levels = np.asarray(q) * 1.0
-        first = below_of(a, 0.5, axis, keepdims)
+        wide = a.astype(np.float64)  # the dtype of levels in an array
+        first = below_of(wide, 0.5, axis, keepdims)
         out = np.empty((len(levels), *first.shape), dtype=first.dtype)
         for i in range(len(levels)):
-            out[i] = below_of(a, float(levels[i]), axis, keepdims)
+            out[i] = below_of(wide, float(levels[i]), axis, keepdims)
         return out
     else:
         return below_of(a, float(q), axis, keepdims)

@@ -15,13 +15,14 @@ import numpy as np
 from flambeau.frontend.closures.call_arguments import Argument
 from flambeau.frontend.emit.builtins.library_functions import call_library
 from flambeau.frontend.emit.implicit_conversions import unpack_tuple
-from flambeau.frontend.emit.numpy.array_promotion import as_number, dtype_and_rank, is_array
+from flambeau.frontend.emit.numpy.array_promotion import as_number, converted, dtype_and_rank, is_array
 from flambeau.frontend.emit.schema_matching import call_operator
 from flambeau.frontend.emit.values.literal_value import LiteralValue
 from flambeau.frontend.emit.values.simple_value import SimpleValue
 from flambeau.frontend.emit.values.sugared import Emitter, Given, Sugared
 from flambeau.frontend.library import ufunc_loops
 from flambeau.ir.graph import Value
+from flambeau.schema.dtype import int64, uint64
 from flambeau.util.errors import CompileError
 from flambeau.util.record import dataclass
 from flambeau.util.source import SourceRange
@@ -107,7 +108,13 @@ class UfuncFold(Sugared):
         if not args or not is_array(args[0].value) or not set(named) <= {"indices", "axis"}:
             self._refuse(where, "an array, the indices where parts begin, and an axis")
         function = Argument(e.wrap(getattr(np, self.name), where), where)
-        values = [Argument(SimpleValue(a.value), a.where) for a in args]
+        array = args[0].value
+        if self.name in ("add", "multiply"):  # in which NumPy has room for more than elements have
+            narrow, _ = dtype_and_rank(array, where)
+            if narrow.is_integral and narrow.itemsize < int64.itemsize:
+                array = converted(e, array, int64 if narrow.is_signed else uint64)
+        rest = [Argument(SimpleValue(a.value), a.where) for a in args[1:]]
+        values = [Argument(SimpleValue(array), args[0].where), *rest]
         python = vars(ufunc_loops)["summed_parts" if self.name == "add" else "reduced_parts"]
         return call_library(e, where, python, [function, *values], named)
 
