@@ -20,6 +20,7 @@ import numpy as np
 from flambeau.executor.options import Options
 from flambeau.frontend.closures.template import Template
 from flambeau.frontend.emit.builtins.library_functions import ARRAY_LIBRARY, ARRAY_MAKERS
+from flambeau.frontend.emit.numpy.array_promotion import DtypeError
 from flambeau.frontend.emit.numpy.index_tricks import index_trick
 from flambeau.frontend.emit.numpy.numpy_creation import PARAMETERS, makes_array
 from flambeau.frontend.emit.numpy.random_functions import RANDOM_FUNCTIONS
@@ -146,7 +147,7 @@ def _check(function: ArrayFunction, declared: Mapping[str, Type]) -> None:
     last = max(_place(error) for _, error in refusals)  # arrays of another rank than is meant are refused elsewhere
     furthest = [(rank, error) for rank, error in refusals if _place(error) == last]
     ranks, messages = ({rank for rank, _ in furthest}, {error.message for _, error in furthest})
-    is_about_dtypes = any(message.startswith("NumPy: ") for message in messages)
+    is_about_dtypes = any(isinstance(error, DtypeError) for _, error in furthest)
     if len(declared) == 1 or (len(ranks) > 1 and len(messages) == 1 and not is_about_dtypes):
         raise furthest[0][1]
 

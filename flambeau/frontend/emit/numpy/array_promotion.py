@@ -188,14 +188,18 @@ def constant_number(value: Value) -> complex | None:
     return constant if type(constant) in (int, float, complex) else None
 
 
+class DtypeError(CompileError):
+    """NumPy refuses operands of such dtypes."""
+
+
 def asked(where: SourceRange, function: Function, *operands: Any) -> DType:
-    """The dtype that NumPy's function has for such operands. Raises CompileError for what NumPy refuses."""
+    """The dtype that NumPy's function has for such operands. Raises DtypeError for what NumPy refuses."""
     try:
         with warnings.catch_warnings():
             warnings.simplefilter("ignore")
             return from_numpy_dtype(np.asarray(function(*operands)).dtype)
     except (TypeError, ValueError, OverflowError, ZeroDivisionError) as error:
-        raise CompileError(MIXED.format(error=str(error).partition("\n")[0]), where) from None
+        raise DtypeError(MIXED.format(error=str(error).partition("\n")[0]), where) from None
 
 
 def dtype_of(where: SourceRange, function: Function, *values: Value) -> DType:

@@ -8,6 +8,7 @@ from __future__ import annotations
 
 import numpy as np
 
+from flambeau.frontend.emit.numpy.array_promotion import DtypeError
 from flambeau.frontend.emit.numpy.method_calls import constant_int
 from flambeau.frontend.emit.schema_matching import call_operator
 from flambeau.frontend.emit.values.sugared import Emitter
@@ -16,7 +17,6 @@ from flambeau.ops.language.element_scalars import OUT_OF_BOUNDS
 from flambeau.schema.dtype import DType, bool_, int64
 from flambeau.schema.element_type import PYTHON, kinds_of
 from flambeau.schema.types import INT
-from flambeau.util.errors import CompileError
 from flambeau.util.source import SourceRange
 
 
@@ -39,5 +39,5 @@ def bound(e: Emitter, where: SourceRange, value: Value, dtype: DType, extreme: s
     if number == end or (number < least if extreme == "max" else number > most):
         return e.constant(None)
     if not least <= number <= most:
-        raise CompileError("NumPy: " + OUT_OF_BOUNDS.format(value=number, name=dtype.name), where)
+        raise DtypeError("NumPy: " + OUT_OF_BOUNDS.format(value=number, name=dtype.name), where)
     return value

@@ -200,16 +200,13 @@ def stored(e: Emitter, where: SourceRange, value: Value, dtype: DType | None) ->
 
 def within(e: Emitter, where: SourceRange, value: Value, dtype: DType) -> Value:
     """An int of Python that meets a dtype: one that does not fit is refused when the program runs, as NumPy does."""
-    is_open = value.static_type == INT and None in kinds_of(value.static_type) and constant_number(value) is None
-    if not is_open or (dtype.name not in NARROW_INTS and dtype is not uint64):
-        return value
-    return call_operator(e, where, f"python::within_{dtype.name}", [value])
+    return filling(e, where, value, dtype) if constant_number(value) is None else value
 
 
 def filling(e: Emitter, where: SourceRange, value: Value, dtype: DType) -> Value:
     """A number that fills an array: an int of Python for which its dtype has no room is refused, as by NumPy."""
     is_python = value.static_type == INT and None in kinds_of(value.static_type)
-    if not is_python or (dtype.name not in NARROW_INTS and dtype.name != "uint64"):
+    if not is_python or (dtype.name not in NARROW_INTS and dtype is not uint64):
         return value
     return call_operator(e, where, f"python::within_{dtype.name}", [value])
 
