@@ -2,7 +2,7 @@
 
     rand(2, 3)  →  flambeau_fill_drawn(kind of "uniform" in float32, address, 6, 0, 0)
 
-NumPy draws, under the generator's lock, so that numbers are those that the operator gives at this place of the stream.
+It draws under the generator's lock, so that numbers are those that the operator gives at this place of the stream.
 """
 
 from __future__ import annotations
@@ -19,10 +19,11 @@ from flambeau.ops.random import integers, normal, uniform
 from flambeau.schema import dtype as dtypes
 from flambeau.schema.dtype import DType
 from flambeau.tensor.random import drawing
+from flambeau.tensor.random_draws import Draws
 
 FILL, FILL_TYPE = "flambeau_fill_drawn", "void (i64, ptr, i64, i64, i64)"
 """Takes the number of a kind, the address of elements in one piece, how many there are, and two numbers."""
-Draw = Callable[[np.random.Generator, int, DType, int, int], Any]
+Draw = Callable[[Draws, int, DType, int, int], Any]
 _DRAWS: Final[dict[str, Draw]] = {
     "uniform": lambda rng, count, dtype, low, high: uniform(rng, (count,), dtype),
     "normal": lambda rng, count, dtype, low, high: normal(rng, (count,), dtype),

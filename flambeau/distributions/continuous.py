@@ -240,8 +240,8 @@ class Exponential(Distribution):
 
     def rsample(self, sample_shape: Sequence[int] = ()) -> Tensor:
         """Samples, with gradients."""
-        u = _uniform(self.rate, self._extended_shape(sample_shape))
-        return F.div(F.neg(F.log1p(F.neg(u))), self.rate)
+        times = F.empty([*self._extended_shape(sample_shape)], dtype=self.rate.dtype, device=self.rate.device)
+        return F.div(F.exponential_(times), self.rate)
 
     def log_prob(self, value: Tensor) -> Tensor:
         """The logarithm of the density."""

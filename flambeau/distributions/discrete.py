@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import math
 from collections.abc import Sequence
-from typing import Any, ClassVar
+from typing import Any, ClassVar, Final
 
 from flambeau.distributions import constraints
 from flambeau.distributions.constraints import Constraint
@@ -34,6 +34,10 @@ def inner(probs: Tensor) -> Tensor:
     """
     eps = 1.1920928955078125e-07 if probs.element_size() < 8 else 2.220446049250313e-16
     return F.clamp(probs, min=eps, max=1 - eps)
+
+
+SMALLEST: Final = 1.17549435e-38
+"""The smallest normal float32, whose logarithm is finite."""
 
 
 class WithOdds(Distribution):
@@ -172,7 +176,7 @@ class Geometric(WithOdds):
         """Samples, without gradients."""
         with no_grad():
             probs = self.probs
-            u = F.add(F.neg(F.rand([*self._extended_shape(sample_shape)], dtype=probs.dtype, device=probs.device)), 1)
+            u = F.rand([*self._extended_shape(sample_shape)], dtype=probs.dtype, device=probs.device).clamp(SMALLEST)
             return F.floor(F.div(F.log(u), F.log1p(F.neg(probs))))
 
     def log_prob(self, value: Tensor) -> Tensor:

@@ -12,7 +12,6 @@ from flambeau.distributions.continuous import Normal
 from flambeau.distributions.distribution import Distribution, Number, broadcast_all
 from flambeau.distributions.location_scale import LocationScale
 from flambeau.distributions.operators import F
-from flambeau.distributions.unit_samples import open_uniform
 from flambeau.tensor.tensor import Tensor
 
 
@@ -43,7 +42,8 @@ class Cauchy(LocationScale):
 
     def rsample(self, sample_shape: Sequence[int] = ()) -> Tensor:
         """Samples, with gradients."""
-        return self.icdf(open_uniform(self.loc, self._extended_shape(sample_shape)))
+        drawn = F.empty([*self._extended_shape(sample_shape)], dtype=self.loc.dtype, device=self.loc.device).cauchy_()
+        return drawn * self.scale + self.loc
 
     def log_prob(self, value: Tensor) -> Tensor:
         """The logarithm of the density."""

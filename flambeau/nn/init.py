@@ -10,9 +10,13 @@ from typing import Any, Final
 
 import numpy as np
 
+from flambeau.ops.random import normal as drawn_normal
+from flambeau.ops.random import uniform as drawn_uniform
+from flambeau.schema.dtype import DType
 from flambeau.tensor import dispatch
 from flambeau.tensor.grad_mode import no_grad
 from flambeau.tensor.random import Generator, drawing
+from flambeau.tensor.random_draws import Array, Draws
 from flambeau.tensor.tensor import Tensor, wrap
 from flambeau.util import blas
 from flambeau.util.user_code import warn_user
@@ -99,6 +103,8 @@ def trunc_normal_(
 ) -> Tensor:  # fmt: skip
     """Fill with draws from the normal distribution that lie in [a, b]. Warns where few of its draws do.
 
+    Raises ValueError unless a < b and std > 0.
+
     >>> import flambeau
     >>> bool((trunc_normal_(flambeau.empty(100), a=-1.0, b=1.0).abs() <= 1).all())
     True
@@ -106,14 +112,37 @@ def trunc_normal_(
     if mean < a - 2 * std or mean > b + 2 * std:
         warn_user(FAR_MEAN, UserWarning)
 
-    def below(x: float) -> float:
-        return (1.0 + math.erf((x - mean) / std / math.sqrt(2.0))) / 2.0
+    if not (std > 0 and a < b):
+        raise ValueError(f"trunc_normal_ draws between a and b, but got a={a:g}, b={b:g}, std={std:g}")
+    low, high = (a - mean) / std, (b - mean) / std
+    with drawing(generator) as rng:
+        numbers = _drawn_between(rng, tuple(tensor.shape), tensor.dtype, low, high)
+    return _fill("copy_", tensor, wrap(numbers * std + mean))
 
-    uniform_(tensor, 2 * below(a) - 1, 2 * below(b) - 1, generator)
-    _fill("erfinv_", tensor)
-    _fill("mul_", tensor, std * math.sqrt(2.0))
-    _fill("add_", tensor, mean)
-    return _fill("clamp_", tensor, a, b)
+
+def _drawn_between(rng: Draws, shape: tuple[int, ...], dtype: DType, low: float, high: float) -> Array:
+    """Normal numbers between two bounds: all are drawn anew until each has been one that lies there.
+
+    Where few normal numbers do, uniform ones are taken, each with the probability that its density says.
+    """
+    is_likely = (math.erf(high / math.sqrt(2)) - math.erf(low / math.sqrt(2))) / 2 > LIKELY
+    nearest = min(max(0.0, low), high)
+    numbers, is_missing = np.zeros(shape), np.ones(shape, bool)
+    while is_missing.any():
+        if is_likely:
+            drawn = drawn_normal(rng, shape, dtype).astype(np.float64)
+            is_taken = (drawn >= low) & (drawn <= high)
+        else:
+            drawn = low + (high - low) * drawn_uniform(rng, shape, dtype).astype(np.float64)
+            is_taken = drawn_uniform(rng, shape, dtype) < np.exp((nearest * nearest - drawn * drawn) / 2)
+        is_taken &= is_missing
+        numbers[is_taken] = drawn[is_taken]
+        is_missing &= ~is_taken
+    return numbers
+
+
+LIKELY: Final = 0.3
+"""The share of normal numbers between two bounds from which on they are drawn until they lie there."""
 
 
 def constant_(tensor: Tensor, val: float) -> Tensor:
@@ -274,8 +303,8 @@ def orthogonal_(tensor: Tensor, gain: float = 1.0, generator: Generator | None =
         return tensor
     rows, columns = tensor.shape[0], tensor.numel() // tensor.shape[0]
     with drawing(generator) as rng:
-        drawn = rng.standard_normal((max(rows, columns), min(rows, columns)))
-    matrix, triangle = blas.linalg.qr(drawn)
+        drawn = drawn_normal(rng, (rows, columns), tensor.dtype).astype(np.float64)
+    matrix, triangle = blas.linalg.qr(drawn.T if rows < columns else drawn)
     matrix = matrix * np.sign(np.diag(triangle))
     matrix = (matrix.T if rows < columns else matrix) * gain
     return _fill("copy_", tensor, wrap(np.ascontiguousarray(matrix).reshape(tuple(tensor.shape))))

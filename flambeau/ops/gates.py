@@ -8,7 +8,7 @@ from flambeau.ops.families.numpy_cast import cast
 from flambeau.ops.families.opaque import declare
 from flambeau.ops.families.pointwise import FLOATS, literal, pointwise
 from flambeau.ops.families.promotion import compute_dtype
-from flambeau.schema.dtype import DType, bool_
+from flambeau.schema.dtype import DType, bool_, float64
 from flambeau.schema.opdef import Effect, ErrorSample, Sample
 from flambeau.schema.traits import Role, Traits
 from flambeau.tensor import layout
@@ -147,9 +147,10 @@ def _rrelu(self: Tensor, lower: float, upper: float, training: bool, generator: 
         raise RuntimeError("Lower bound should be less than or equal to the upper bound")
     if not training:
         return call("aten::leaky_relu", self, (lower + upper) / 2)
-    slopes = lower + (upper - lower) * _uniform(self._array.shape, generator)
-    negative = self._array.astype(np.float64) * slopes
-    return wrap(cast(np.where(self._array > 0, self._array, negative), self.dtype))
+    result = self._array.astype(np.float64)
+    is_sloped = ~(result > 0)
+    result[is_sloped] *= lower + (upper - lower) * _uniform((int(is_sloped.sum()),), generator)
+    return wrap(cast(result, self.dtype))
 
 
 declare(
@@ -182,7 +183,7 @@ def _check_probability(p: float) -> None:
 
 
 def _noise(shape: tuple[int, ...], p: float) -> Any:
-    kept = _uniform(shape, None) >= p
+    kept = _uniform(shape, None) < 1 - p
     return kept / (1 - p) if p < 1 else np.zeros(shape)
 
 
@@ -191,9 +192,10 @@ def _dropped(input: Tensor, p: float, shape: tuple[int, ...], alpha: bool) -> Te
     dtype = input.dtype
     wide = cast(input._array, compute_dtype(dtype)) if dtype.is_floating_point or dtype.is_complex else input._array
     if not alpha:
-        return wrap(cast(wide * _noise(shape, p).astype(np.float32), dtype))
+        width = np.float64 if dtype is float64 else np.float32
+        return wrap(cast(wide * _noise(shape, p).astype(width, copy=False), dtype))
     negative = -1.7580993408473766
-    kept = _uniform(shape, None) >= p
+    kept = _uniform(shape, None) < 1 - p
     scale = 1 / np.sqrt((negative * negative * p + 1) * (1 - p)) if p < 1 else 0.0
     values = np.where(kept, wide, negative) * scale - scale * p * negative
     return wrap(cast(values, dtype))
@@ -247,10 +249,10 @@ def _native_dropout(input: Tensor, p: float, train: bool | None) -> Any:
     shape = input._array.shape
     if train is False or p == 0:
         return wrap(input._array.copy()), wrap(np.ones(shape, np.bool_))
-    kept = _uniform(shape, None) >= p
+    kept = _uniform(shape, None) < 1 - p
     factor = kept / (1 - p) if p < 1 else np.zeros(shape)
     wide = cast(input._array, compute_dtype(input.dtype))
-    return wrap(cast(wide * factor.astype(np.float32), input.dtype)), wrap(kept)
+    return wrap(cast(wide * factor.astype(wide.dtype, copy=False), input.dtype)), wrap(kept)
 
 
 declare(

@@ -1,4 +1,4 @@
-"""Random tensors. The generators are our own: equal seeds give equal numbers here, not PyTorch's."""
+"""Random tensors. Equal seeds give the numbers that PyTorch's give on a CPU (`tensor.random_draws` says which)."""
 
 from __future__ import annotations
 
@@ -16,65 +16,72 @@ from flambeau.ops.families.constructors import (
     like_dtype,
     size_shape,
 )
+from flambeau.ops.families.numpy_cast import cast
 from flambeau.ops.families.opaque import declare
 from flambeau.ops.families.pointwise_layout import broadcast_known
 from flambeau.ops.families.rules import same_dtype, same_shape
 from flambeau.ops.families.samples import sample
 from flambeau.schema.device import Device
-from flambeau.schema.dtype import Category, DType, bfloat16, by_code, float16, float32, float64, int64
+from flambeau.schema.dtype import Category, DType, by_code, float32, float64, int64
 from flambeau.schema.opdef import UNKNOWN, Effect, ErrorSample, Sample
 from flambeau.tensor.array_library import np
 from flambeau.tensor.create import check_device, empty_strided, strides_for
 from flambeau.tensor.random import Generator, drawing
+from flambeau.tensor.random_draws import Draws
 from flambeau.tensor.tensor import Tensor, wrap
 
 Array = np.ndarray[Any, Any]
-_WHOLE_FLOATS: Final = {float16: 11, bfloat16: 8, float32: 24, float64: 53}
-"""Up to 2 to this power, a float type holds every integer."""
 
 
-def uniform(rng: np.random.Generator, shape: Sequence[int], dtype: DType) -> Array:
-    """Numbers in [0, 1), each a multiple of the type's precision, so that none rounds up to 1."""
-    if dtype is float32:
-        return rng.random(tuple(shape), dtype=np.float32)
-    if dtype is float64:
-        return rng.random(tuple(shape))
+def uniform(rng: Draws, shape: Sequence[int], dtype: DType) -> Array:
+    """Numbers in [0, 1): of 53 bits for float64, else of 24, as float32s where a dtype has fewer."""
     if dtype.is_complex:
-        part = dtype.to_real()
-        return _joined(uniform(rng, shape, part), uniform(rng, shape, part), dtype)
-    bits = _WHOLE_FLOATS[dtype]
-    return (rng.integers(0, 1 << bits, tuple(shape)) / (1 << bits)).astype(np.float32).astype(dtype.numpy)
+        return _joined(uniform(rng, (*shape, 2), dtype.to_real()))
+    return rng.random(shape) if dtype is float64 else rng.random(shape, dtype=np.float32)
 
 
-def normal(rng: np.random.Generator, shape: Sequence[int], dtype: DType) -> Array:
-    """Numbers of mean 0 and variance 1; a complex number's parts have variance 1/2."""
+def uniform_between(rng: Draws, shape: Sequence[int], dtype: DType, low: float, high: float) -> Array:
+    """Numbers in [low, high) in their dtype: what rounds to `high` becomes `low`."""
+    numbers = uniform(rng, shape, dtype)
+    if (low, high) != (0.0, 1.0):
+        numbers = numbers * (high - low) + low
+    elif dtype is float32 or dtype is float64:
+        return numbers
+    numbers = np.asarray(cast(numbers, dtype))
     if dtype.is_complex:
-        part = dtype.to_real()
-        half = np.sqrt(0.5)
-        parts = [(rng.standard_normal(tuple(shape)) * half).astype(part.numpy) for _ in range(2)]
-        return _joined(parts[0], parts[1], dtype)
+        return numbers
+    ends = np.asarray([low, high]).astype(dtype.numpy)
+    numbers[numbers == ends[1]] = ends[0]
+    return numbers
+
+
+def _unit(rng: Draws, shape: Sequence[int], dtype: DType) -> Array:
+    return uniform_between(rng, shape, dtype, 0.0, 1.0)
+
+
+def normal(rng: Draws, shape: Sequence[int], dtype: DType) -> Array:
+    """Numbers of mean 0 and variance 1, as float32s for halves; a complex number's parts have variance 1/2."""
+    if dtype.is_complex:
+        parts = normal(rng, (*shape, 2), dtype.to_real())
+        return _joined(parts * parts.dtype.type(np.sqrt(0.5)))
     if dtype is float32 or dtype is float64:
-        return np.asarray(rng.standard_normal(tuple(shape), dtype=dtype.numpy.type))
-    return np.asarray(rng.standard_normal(tuple(shape), dtype=np.float32)).astype(dtype.numpy)
+        return np.asarray(rng.standard_normal(shape, dtype=dtype.numpy.type))
+    return np.asarray(rng.half_normal(shape))
 
 
-def _joined(real: Array, imag: Array, dtype: DType) -> Array:
-    result = np.empty(real.shape, dtype.numpy)
-    if result.dtype.names:
-        result["real"], result["imag"] = real, imag
-    else:
-        result.real, result.imag = real, imag
-    return result
+def _joined(parts: Array) -> Array:
+    """Complex numbers of real and imaginary parts side by side."""
+    return np.asarray(parts[..., 0] + np.complex64(1j) * parts[..., 1])
 
 
-def integers(rng: np.random.Generator, low: int, high: int, shape: Sequence[int], dtype: DType) -> Array:
+def integers(rng: Draws, low: int, high: int, shape: Sequence[int], dtype: DType) -> Array:
     """Integers from `low` up to, not including, `high`."""
     if low >= high:
         raise RuntimeError(f"random_ expects 'from' to be less than 'to', but got from={low} >= to={high}")
-    return np.asarray(rng.integers(low, high, tuple(shape), dtype=np.int64)).astype(dtype.numpy)
+    return np.asarray(rng.integers(low, high, shape, dtype=np.int64)).astype(dtype.numpy)
 
 
-Draw = Callable[[np.random.Generator, Sequence[int], DType], Array]
+Draw = Callable[[Draws, Sequence[int], DType], Array]
 
 
 def _float_dtype(name: str, dtype: DType) -> DType:
@@ -91,7 +98,7 @@ def _creator(name: str, kernel_name: str, draw: Draw) -> Callable[..., Tensor]:
         check_sizes(name, size)
         target = _float_dtype(kernel_name, chosen(dtype))
         with drawing(generator) as rng:
-            return wrap(np.asarray(draw(rng, size, target)))
+            return wrap(np.asarray(cast(draw(rng, size, target), target)))
 
     return kernel
 
@@ -117,7 +124,7 @@ def _placed(self: Tensor, dtype: DType, memory_format: int | None, generator: Ge
     """Random numbers in a tensor's sizes and order of dimensions."""
     shape = self._array.shape
     with drawing(generator) as rng:
-        numbers = draw(rng, shape, dtype)
+        numbers = cast(draw(rng, shape, dtype), dtype)
     if self._array.flags.c_contiguous and memory_format in (None, 0, 1):
         return wrap(np.asarray(numbers))
     wanted = 1 if memory_format is None else memory_format
@@ -204,7 +211,7 @@ def _check_probabilities(array: Array) -> None:
         )
 
 
-def _with_replacement(rng: np.random.Generator, weights: Array, count: int) -> Array:
+def _with_replacement(rng: Draws, weights: Array, count: int) -> Array:
     """Of each row so many places."""
     edges = np.cumsum(weights / weights.sum(axis=1, keepdims=True), axis=1)
     drawn = rng.random((len(weights), count)) * edges[:, -1:]
@@ -220,7 +227,7 @@ _FEW: Final = 1 << 18
 """Comparisons up to which all weights are compared with what was drawn."""
 
 
-def _without_replacement(rng: np.random.Generator, weights: Array, count: int) -> Array:
+def _without_replacement(rng: Draws, weights: Array, count: int) -> Array:
     """Of each row the first of events that happen at exponential times, each at the rate of its weight."""
     with np.errstate(all="ignore"):
         times = rng.exponential(size=weights.shape) / weights
@@ -246,7 +253,7 @@ def _randn_out(size: Sequence[int], generator: Generator | None = None, dtype: i
 
 
 def _rand_out(size: Sequence[int], generator: Generator | None = None, dtype: int | None = None) -> Tensor:
-    return _creator("rand", "check_uniform_bounds", uniform)(size, generator, dtype)
+    return _creator("rand", "check_uniform_bounds", _unit)(size, generator, dtype)
 
 
 def _randint_low(
@@ -266,7 +273,7 @@ _RANDOM: Final[dict[str, Any]] = {
 }  # fmt: skip
 
 for _name, _words, _refused, _draw in (
-    ("rand", "Numbers uniform in [0, 1)", "check_uniform_bounds", uniform),
+    ("rand", "Numbers uniform in [0, 1)", "check_uniform_bounds", _unit),
     ("randn", "Numbers of mean 0 and variance 1", "normal_kernel_cpu", normal),
 ):
     declare(

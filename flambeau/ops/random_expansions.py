@@ -34,7 +34,7 @@ def _bernoulli(F: Any, x: Any, *arguments: Any) -> Any:
     if probability:
         return None
     F.require(F.holds(F.all(F.logical_and(F.ge(x, 0), F.le(x, 1)))))
-    return F.to(F.lt(F.rand(x.shape, dtype=float64), F.to(x, float64)), x.dtype)
+    return F.to(F.lt(F.rand(x.shape, dtype=x.dtype), x), x.dtype)
 
 
 @expansions("aten::normal")
@@ -85,8 +85,8 @@ def _dropout(is_of_channels: bool, F: Any, x: Any, p: Any, train: Any) -> Any:
     if is_of_channels and x.ndim < 2:
         return None
     sizes = [*x.shape[:2], *[1] * (x.ndim - 2)] if is_of_channels else x.shape
-    kept = F.to(F.ge(F.rand(sizes, dtype=float64), p), float64)
-    return F.mul(x, F.to(F.to(F.div(kept, 1 - p), float32), x.dtype))
+    kept = F.to(F.lt(F.rand(sizes, dtype=float64), 1 - p), float64)
+    return F.mul(x, F.to(F.div(kept, 1 - p), x.dtype))
 
 
 expansions("aten::dropout")(partial(_dropout, False))
@@ -105,23 +105,12 @@ def _alpha_dropout(is_of_channels: bool, F: Any, x: Any, p: Any, train: Any) -> 
         return None
     sizes = [*x.shape[:2], *[1] * (x.ndim - 2)] if is_of_channels else x.shape
     scale = 1 / math.sqrt((_NEGATIVE * _NEGATIVE * p + 1) * (1 - p))
-    chosen = F.to(F.where(F.ge(F.rand(sizes, dtype=float64), p), x, _NEGATIVE), float64)
+    chosen = F.to(F.where(F.lt(F.rand(sizes, dtype=float64), 1 - p), x, _NEGATIVE), float64)
     return F.to(F.sub(F.mul(chosen, scale), scale * p * _NEGATIVE), x.dtype)
 
 
 expansions("aten::alpha_dropout")(partial(_alpha_dropout, False))
 expansions("aten::feature_alpha_dropout")(partial(_alpha_dropout, True))
-
-
-@expansions("aten::rrelu")
-def _rrelu(F: Any, x: Any, lower: Any, upper: Any, training: Any, generator: Any = None) -> Any:
-    """Below zero times a slope between two bounds."""
-    is_known = all(type(n) in (int, float) for n in (lower, upper)) and training is True and generator is None
-    if not is_known or not lower <= upper or x.dtype not in _FLOATS or not x.ndim:
-        return None
-    slopes = F.add(F.mul(F.rand(x.shape, dtype=float64), float(upper - lower)), float(lower))
-    wide = F.to(x, float64)
-    return F.to(F.where(F.gt(x, 0), wide, F.mul(wide, slopes)), x.dtype)
 
 
 @expansions("aten::bernoulli_")
@@ -155,8 +144,10 @@ def _filled(name: str, F: Any, x: Any, first: Any, second: Any, generator: Any =
         if not first <= second:
             return None
         drawn = F.rand(x.shape, dtype=x.dtype)
-        is_unit = (first, second) == (0.0, 1.0)
-        return F.copy_(x, drawn if is_unit else F.add(F.mul(drawn, second - first), first))
+        if (first, second) == (0.0, 1.0):
+            return F.copy_(x, drawn)
+        placed = F.add(F.mul(drawn, second - first), first)
+        return F.copy_(x, F.where(F.eq(placed, float(second)), float(first), placed))
     if not second >= 0:
         return None
     return F.copy_(x, F.add(F.mul(F.randn(x.shape, dtype=x.dtype), second), first))

@@ -13,7 +13,7 @@ from flambeau.ops.families.pointwise_layout import broadcast_known
 from flambeau.ops.families.rules import same_dtype, same_shape
 from flambeau.ops.families.samples import sample
 from flambeau.ops.families.variants import check_overlap, fit_out, write
-from flambeau.ops.random import integers, normal, uniform
+from flambeau.ops.random import integers, normal, uniform_between
 from flambeau.schema.device import Device
 from flambeau.schema.dtype import Category, DType, int64
 from flambeau.schema.function import parse_schema
@@ -24,6 +24,7 @@ from flambeau.tensor import layout
 from flambeau.tensor.array_library import np
 from flambeau.tensor.create import check_device
 from flambeau.tensor.random import Generator, drawing
+from flambeau.tensor.random_draws import Draws
 from flambeau.tensor.tensor import Tensor, wrap
 
 Array = np.ndarray[Any, Any]
@@ -56,29 +57,28 @@ def fill(schema: str, draw: Callable[..., Array], doc: str = "", **facets: Any) 
     )
 
 
-def _uniform(rng: np.random.Generator, self: Tensor, low: float, high: float) -> Array:
+def _uniform(rng: Draws, self: Tensor, low: float, high: float) -> Array:
     _needs_float("check_uniform_bounds", self)
     if low > high:
         raise RuntimeError(f"uniform_ expects to return a [from, to) range, but found from={low:g} > to={high:g}")
-    numbers = uniform(rng, self._array.shape, self.dtype)
-    return numbers if (low, high) == (0.0, 1.0) else (numbers * (high - low) + low).astype(self._array.dtype)
+    return uniform_between(rng, self._array.shape, self.dtype, low, high)
 
 
-def _normal(rng: np.random.Generator, self: Tensor, mean: float, std: float) -> Array:
+def _normal(rng: Draws, self: Tensor, mean: float, std: float) -> Array:
     _needs_float("normal_kernel_cpu", self)
     if not std >= 0:
         raise RuntimeError(f"normal expects std >= 0.0, but found std {std:g}")
     return normal(rng, self._array.shape, self.dtype) * std + mean
 
 
-def _exponential(rng: np.random.Generator, self: Tensor, rate: float) -> Array:
+def _exponential(rng: Draws, self: Tensor, rate: float) -> Array:
     _needs_float("exponential_kernel_impl", self)
     if not rate > 0:
         raise RuntimeError(f"exponential_ expects lambda > 0.0, but found lambda={rate:g}")
     return np.asarray(rng.exponential(1.0 / rate, self._array.shape))
 
 
-def _cauchy(rng: np.random.Generator, self: Tensor, median: float, sigma: float) -> Array:
+def _cauchy(rng: Draws, self: Tensor, median: float, sigma: float) -> Array:
     if not self.dtype.is_floating_point:
         raise RuntimeError(
             "Cauchy distribution is a continuous probability distribution. dtype must be a floating point but you "
@@ -89,14 +89,14 @@ def _cauchy(rng: np.random.Generator, self: Tensor, median: float, sigma: float)
     return np.asarray(rng.standard_cauchy(self._array.shape) * sigma + median)
 
 
-def _log_normal(rng: np.random.Generator, self: Tensor, mean: float, std: float) -> Array:
+def _log_normal(rng: Draws, self: Tensor, mean: float, std: float) -> Array:
     _needs_float("log_normal_kernel", self)
     if not std > 0:
         raise RuntimeError(f"log_normal_ expects std > 0.0, but found std={std:g}")
     return np.asarray(rng.lognormal(mean, std, self._array.shape))
 
 
-def _geometric(rng: np.random.Generator, self: Tensor, p: float) -> Array:
+def _geometric(rng: Draws, self: Tensor, p: float) -> Array:
     if not 0 < p < 1:
         raise RuntimeError(f"geometric_ expects p to be in (0, 1), but got p={p:g}")
     return np.asarray(rng.geometric(p, self._array.shape))
@@ -107,18 +107,21 @@ def _needs_float(kernel: str, self: Tensor) -> None:
         raise NotImplementedError(f"\"{kernel}\" not implemented for '{self.dtype.display}'")
 
 
-def _whole_range(self: Tensor) -> int:
+def _whole_range(dtype: DType) -> int:
     """One more than the largest integer that `random_()` draws."""
-    dtype = self.dtype
     if dtype.category == Category.BOOL:
         return 2
     if dtype.is_integral:
-        return int(np.iinfo(dtype.numpy).max) + (dtype is not int64)
-    return 1 << {"float16": 11, "bfloat16": 8, "float32": 24}.get(dtype.name, 53)
+        return int(np.iinfo(dtype.numpy).max) + 1
+    return (1 << {"float16": 11, "bfloat16": 8, "float32": 24}.get(dtype.name, 53)) + 1
 
 
-def _random(rng: np.random.Generator, self: Tensor, low: int = 0, high: int | None = None) -> Array:
-    return integers(rng, low, _whole_range(self) if high is None else high, self._array.shape, int64)
+def _random(rng: Draws, self: Tensor, low: int = 0, high: int | None = None) -> Array:
+    shape, dtype = self._array.shape, self.dtype
+    if high is not None:
+        return integers(rng, low, high, shape, int64)
+    limit = _whole_range(dtype)
+    return rng.words_below(limit, shape) if low == 0 and limit < 1 << 32 else integers(rng, low, limit, shape, int64)
 
 
 def _random_like(self: Array, generator: Generator | None = None, to: int | None = None, low: int = 0) -> Array:
@@ -133,21 +136,23 @@ def _random_from_out(self: Tensor, low: int, high: int | None, generator: Genera
     return write(out, _random_like(self._array, generator, high, low))
 
 
-def bernoulli_array(rng: np.random.Generator, probability: Array) -> Array:
+def bernoulli_array(rng: Draws, probability: Array) -> Array:
     """True with the given probabilities. Raises RuntimeError for a number outside [0, 1]."""
-    wide = np.asarray(probability).astype(np.float64)
-    if not bool(np.all((wide >= 0) & (wide <= 1))):
+    chances = np.asarray(probability)
+    if chances.dtype.kind != "f" or chances.dtype.itemsize < 4:
+        chances = chances.astype(np.float32)
+    if not bool(np.all((chances >= 0) & (chances <= 1))):
         raise RuntimeError("Expected p_in >= 0 && p_in <= 1 to be true, but got false.")
-    return np.asarray(rng.random(wide.shape) < wide)
+    return np.asarray(rng.random(chances.shape, dtype=chances.dtype.type) < chances)
 
 
-def _bernoulli_float(rng: np.random.Generator, self: Tensor, p: float) -> Array:
+def _bernoulli_float(rng: Draws, self: Tensor, p: float) -> Array:
     if not 0 <= p <= 1:
         raise RuntimeError(f"bernoulli_ expects p to be in [0, 1], but got p={p:g}")
     return np.asarray(rng.random(self._array.shape) < p)
 
 
-def _bernoulli_tensor(rng: np.random.Generator, self: Tensor, p: Tensor) -> Array:
+def _bernoulli_tensor(rng: Draws, self: Tensor, p: Tensor) -> Array:
     return bernoulli_array(rng, np.broadcast_to(p._array, self._array.shape))
 
 

@@ -14,6 +14,7 @@ from typing import Any, Final
 import numpy
 
 from flambeau.tensor.array_library import np
+from flambeau.tensor.random_draws import Draws
 
 LARGE: Final = 1 << 18
 """From this many numbers on, the device makes them."""
@@ -42,7 +43,7 @@ def philox(count: int, key: int, stream: int) -> Any:
 class DeviceDraws:
     """A generator of the host whose numbers are on the device that an operator runs on."""
 
-    def __init__(self, rng: numpy.random.Generator) -> None:
+    def __init__(self, rng: Draws) -> None:
         self._rng = rng
 
     def random(self, size: Any = None, dtype: Any = numpy.float64) -> Any:

@@ -1,4 +1,4 @@
-"""Random numbers: generators with PyTorch's interface over NumPy's bit generators. The stream is our own.
+"""Random numbers: generators with PyTorch's interface, and its numbers: see `random_draws`.
 
 >>> g = Generator().manual_seed(3)
 >>> g.initial_seed()
@@ -11,7 +11,6 @@ import os
 from collections.abc import Iterator
 from contextlib import contextmanager
 from operator import index
-from struct import Struct
 from typing import Any
 
 import numpy as np
@@ -20,6 +19,8 @@ from flambeau.schema.device import CPU, Device
 from flambeau.schema.dtype import uint8
 from flambeau.tensor.array_library import is_on_device
 from flambeau.tensor.device_draws import DeviceDraws
+from flambeau.tensor.mersenne_twister import LOW_64, STATE_BYTES, MersenneTwister
+from flambeau.tensor.random_draws import Draws
 from flambeau.tensor.tensor import Tensor, wrap
 from flambeau.util.locks import NoForkLock
 
@@ -29,9 +30,6 @@ __all__ = [
 ]  # fmt: skip
 
 NO_SEED = "manual_seed expected a long, but got {kind}"
-_LOW_64 = (1 << 64) - 1
-_STATE = Struct("<11Q3q")
-"""A position: the seed, Philox's counter, key and words that were not taken, how many of them were, half a word."""
 
 
 class SeedError(RuntimeError, ValueError, TypeError):
@@ -55,6 +53,7 @@ class Generator:
     def __init__(self, device: Device | str = CPU) -> None:
         self.device = Device(device) if isinstance(device, str) else device
         self.lock = NoForkLock()
+        self._rng: Draws | None = None
         self.manual_seed(67280421310721)
 
     def manual_seed(self, seed: int) -> Generator:
@@ -66,11 +65,12 @@ class Generator:
             seed = index(seed)
         except TypeError:
             raise SeedError(NO_SEED.format(kind=type(seed).__name__)) from None
-        if not -(1 << 63) <= seed <= _LOW_64:
+        if not -(1 << 63) <= seed <= LOW_64:
             raise SeedError(f"Overflow when unpacking long long: a seed has 64 bits, got {seed}")
         with self.lock:
-            self._seed = seed & _LOW_64
-            self._rng: np.random.Generator | None = None
+            self._seed = seed & LOW_64
+            if self._rng is not None:
+                self._rng.engine.begin(seed)
         return self
 
     def seed(self) -> int:
@@ -84,19 +84,17 @@ class Generator:
         return self._seed
 
     @property
-    def rng(self) -> np.random.Generator:
-        """NumPy's generator; hold `lock` while drawing. It is made late, since `numpy.random` takes long to load."""
+    def rng(self) -> Draws:
+        """What draws; hold `lock` meanwhile. It is made late, since `numpy.random` takes long to load."""
         with self.lock:
             if self._rng is None:
-                self._rng = np.random.Generator(np.random.Philox(self._seed))
+                self._rng = Draws(MersenneTwister(self._seed))
             return self._rng
 
     def position(self) -> bytes:
         """Where in the stream the generator is: equal positions draw equal numbers."""
         with self.lock:
-            state: Any = self.rng.bit_generator.state
-            words = (*state["state"]["counter"], *state["state"]["key"], *state["buffer"])
-            return _STATE.pack(self._seed, *words, state["buffer_pos"], state["has_uint32"], state["uinteger"])
+            return self.rng.engine.to_bytes()
 
     def get_state(self) -> Tensor:
         """Where in the stream the generator is, for `set_state`: bytes that can be saved as any tensor."""
@@ -110,19 +108,13 @@ class Generator:
         if not isinstance(state, Tensor) or state.dtype is not uint8:
             raise TypeError(f"RNG state must be a torch.ByteTensor, as get_state() gives it, not {_kind(state)}")
         packed = state.numpy().tobytes()
-        if len(packed) != _STATE.size:
+        if len(packed) != STATE_BYTES:
             raise RuntimeError(
-                f"RNG state is wrong size: expected {_STATE.size} bytes from get_state(), got {len(packed)}"
+                f"RNG state is wrong size: expected {STATE_BYTES} bytes from get_state(), got {len(packed)}"
             )
-        seed, *words, position, has_half, half = _STATE.unpack(packed)
+        engine = MersenneTwister.from_bytes(packed)
         with self.lock:
-            self.manual_seed(seed)
-            self.rng.bit_generator.state = {
-                "bit_generator": "Philox",
-                "state": {"counter": np.array(words[:4], np.uint64), "key": np.array(words[4:6], np.uint64)},
-                "buffer": np.array(words[6:], np.uint64),
-                "buffer_pos": position, "has_uint32": has_half, "uinteger": half,
-            }  # fmt: skip
+            self._seed, self._rng = engine.seed, Draws(engine)
         return self
 
     def clone_state(self) -> Generator:
@@ -228,8 +220,8 @@ def fork_rng(devices: object = None, enabled: bool = True) -> Iterator[None]:
 
 
 @contextmanager
-def drawing(generator: Generator | None = None) -> Iterator[np.random.Generator]:
-    """NumPy's generator of `generator` (the default one if None), for this thread alone while the block runs."""
+def drawing(generator: Generator | None = None) -> Iterator[Draws]:
+    """What draws from `generator` (the default one if None), for this thread alone while the block runs."""
     source = default_generator if generator is None else generator
     with source.lock:
         yield DeviceDraws(source.rng) if is_on_device() else source.rng  # type: ignore[misc]

@@ -64,7 +64,7 @@ def test_a_state_is_bytes_that_go_into_checkpoints() -> None:
         (
             fb.ones(3, dtype=fb.uint8),
             RuntimeError,
-            "RNG state is wrong size: expected 112 bytes from get_state(), got 3",
+            "RNG state is wrong size: expected 5056 bytes from get_state(), got 3",
         ),
     ],
 )

@@ -8,20 +8,17 @@ from multiprocessing.context import BaseContext
 from types import GenericAlias
 from typing import Any, Final
 
-from flambeau.ops.families.composite import F
-from flambeau.schema.dtype import int64
 from flambeau.tensor.random import Generator
 from flambeau.utils.data.collating import default_collate, default_convert
 from flambeau.utils.data.datasets import IterableDataset
 from flambeau.utils.data.pinning import pinned
-from flambeau.utils.data.samplers import BatchSampler, RandomSampler, SequentialSampler
+from flambeau.utils.data.samplers import BatchSampler, RandomSampler, SequentialSampler, drawn_seed
 from flambeau.utils.data.worker import END_OF_DATA, Fetcher, Order, WorkerError
 from flambeau.utils.data.workers import Workers
 
 FIXED: Final = frozenset(
     ("batch_size", "batch_sampler", "sampler", "drop_last", "dataset", "persistent_workers")
 )  # fmt: skip
-SEEDS: Final = 2**63 - 1
 
 
 class _Endless:
@@ -122,9 +119,9 @@ class DataLoader:
             self.dataset, self._is_iterable, self.batch_sampler is not None, self.collate_fn, self.drop_last,
             self.worker_init_fn, self.num_workers,
         )  # fmt: skip
+        seed = drawn_seed(self.generator)
         if self.num_workers == 0:
             return _BatchesHere(self, self._here(order))
-        seed = int(F.randint(SEEDS, [], generator=self.generator, dtype=int64).item())
         if not self.persistent_workers:
             return _Batches(self, Workers(order, seed, self.multiprocessing_context), ends=True)
         if self._kept is None:

@@ -4,11 +4,12 @@ from __future__ import annotations
 
 import itertools
 from collections.abc import Iterable, Iterator, Sequence, Sized
-from typing import Any, Generic, TypeVar
+from typing import Any, Final, Generic, TypeVar
 
 import numpy as np
 
 from flambeau.ops.families.composite import F
+from flambeau.schema.dtype import int64
 from flambeau.tensor.create import as_tensor
 from flambeau.tensor.random import Generator
 
@@ -93,14 +94,25 @@ class RandomSampler(Sampler[int]):
 
     def __iter__(self) -> Iterator[int]:
         count, wanted = len(self.data_source), self.num_samples
+        generator = Generator().manual_seed(drawn_seed()) if self.generator is None else self.generator
         if self.replacement:
-            yield from F.randint(count, [wanted], generator=self.generator).tolist()
+            for start in range(0, wanted, DRAWN_TOGETHER):
+                yield from F.randint(count, [min(DRAWN_TOGETHER, wanted - start)], generator=generator).tolist()
             return
-        rounds = (F.randperm(count, generator=self.generator).tolist() for _ in itertools.count())
+        rounds = (F.randperm(count, generator=generator).tolist() for _ in itertools.count())
         yield from itertools.islice(itertools.chain.from_iterable(rounds), wanted)
 
     def __len__(self) -> int:
         return self.num_samples
+
+
+DRAWN_TOGETHER: Final = 32
+"""So many places are drawn at once, so that a sampler that is left early does not draw them all."""
+
+
+def drawn_seed(generator: Generator | None = None) -> int:
+    """A seed for another generator."""
+    return int(F.empty([], dtype=int64).random_(generator=generator).item())
 
 
 class SubsetRandomSampler(Sampler[int]):
@@ -232,7 +244,8 @@ class DistributedSampler(Sampler[int]):
     def __iter__(self) -> Iterator[int]:
         order = list(range(len(self.dataset)))
         if self.shuffle:
-            order = [int(i) for i in np.random.default_rng((self.seed, self.epoch)).permutation(len(order))]
+            generator = Generator().manual_seed(self.seed + self.epoch)
+            order = F.randperm(len(order), generator=generator).tolist()
         if not self.drop_last and order:
             order = list(itertools.islice(itertools.cycle(order), self.total_size))
         return iter(order[self.rank : self.total_size : self.num_replicas])

@@ -1,0 +1,169 @@
+"""What is drawn from the bits: equal seeds draw the numbers that PyTorch draws on a CPU, up to the last place.
+
+So are uniform and normal numbers, integers, permutations, and what is made of uniform ones by a formula: exponential,
+Cauchy, geometric and log-normal numbers. Poisson, binomial and other numbers come from the same bits by NumPy's ways.
+
+>>> [round(float(x), 4) for x in Draws(MersenneTwister(7)).random(2, np.float32)]
+[0.5349, 0.1988]
+"""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Sequence
+from typing import Any, Final
+
+import numpy as np
+
+from flambeau.tensor.mersenne_twister import MersenneTwister
+
+Array = np.ndarray[Any, Any]
+Shape = int | Sequence[int]
+_PAIRED: Final = 8
+"""So many pairs are made normal together (Box and Muller, 1958), from this many uniform numbers and as many more."""
+_WIDE: Final = 1 << 28
+"""From this range on, an integer takes 64 bits of the stream."""
+
+
+class Draws:
+    """Numbers of all distributions from one stream. Its methods have the names that they have in NumPy."""
+
+    __slots__ = ("engine",)
+
+    def __init__(self, engine: MersenneTwister) -> None:
+        self.engine = engine
+
+    def random(self, size: Shape, dtype: Any = np.float64) -> Array:
+        """Uniform in [0, 1): float32s of 24 bits, float64s of 53."""
+        count = math.prod(_sizes(size))
+        numbers = self.engine.floats(count) if dtype is np.float32 else self.engine.doubles(count)
+        return numbers.reshape(size)
+
+    def standard_normal(self, size: Shape, dtype: Any = np.float64) -> Array:
+        """Of mean 0 and variance 1; sixteen numbers or more are made in blocks of sixteen."""
+        count = math.prod(_sizes(size))
+        numbers = self._blocks(count, dtype) if count >= 2 * _PAIRED else self._pairs(count).astype(dtype)
+        return numbers.reshape(size)
+
+    def half_normal(self, size: Shape) -> Array:
+        """Normal numbers for halves, as float32s: the blocks are drawn one after the other."""
+        count = math.prod(_sizes(size))
+        whole = count // 16 * 16
+        if not whole:
+            return self._pairs(count).astype(np.float32).reshape(size)
+        numbers = np.empty(count, np.float32)
+        numbers[:whole] = _normal(self.engine.floats(whole))
+        if whole < count:
+            numbers[-16:] = _normal(self.engine.floats(16))
+        return numbers.reshape(size)
+
+    def _blocks(self, count: int, dtype: Any) -> Array:
+        """In blocks of sixteen; what is left over makes the last sixteen anew."""
+        numbers = self.random(count, dtype)
+        whole = count // 16 * 16
+        numbers[:whole] = _normal(numbers[:whole])
+        if whole < count:
+            numbers[-16:] = _normal(self.random(16, dtype))
+        return numbers
+
+    def _pairs(self, count: int) -> Array:
+        """Two at a time; the second of the last pair waits for the next draw."""
+        engine = self.engine
+        numbers = np.empty(count + 1)
+        start = 0
+        if engine.normal is not None and count:
+            numbers[0] = engine.normal
+            engine.normal = None
+            start = 1
+        pairs = (count - start + 1) // 2
+        uniform = engine.doubles(2 * pairs).reshape(pairs, 2)
+        away, angle = np.sqrt(-2.0 * np.log1p(-uniform[:, 1])), 2.0 * math.pi * uniform[:, 0]
+        end = start + 2 * pairs
+        numbers[start:end:2] = away * np.cos(angle)
+        numbers[start + 1 : end : 2] = away * np.sin(angle)
+        if end > count:
+            engine.normal = float(numbers[count])
+        return numbers[:count]
+
+    def integers(self, low: int, high: int, size: Shape, dtype: Any = np.int64) -> Array:
+        """From `low` up to, not including, `high`: at most 2**64 of them."""
+        count, span = math.prod(_sizes(size)), high - low
+        if span < _WIDE:
+            numbers = (self.engine.words(count) % np.uint32(span)).astype(np.int64)
+        else:
+            words = self.engine.wide_words(count)
+            numbers = (words if span > _LARGEST else words % np.uint64(span)).view(np.int64)
+        numbers += low
+        return numbers.astype(dtype, copy=False).reshape(size)
+
+    def words_below(self, limit: int, size: Shape) -> Array:
+        """Integers below a power of two or one more, each of one word of 32 bits."""
+        return (self.engine.words(math.prod(_sizes(size))).astype(np.int64) % limit).reshape(size)
+
+    def permutation(self, count: int) -> Array:
+        """The integers below `count` in random order (Fisher and Yates, from the front)."""
+        order = np.arange(count)
+        if count < 2:
+            return order
+        partners = self.engine.words(count - 1) % np.arange(count, 1, -1, dtype=np.uint32) + order[:-1]
+        start = _exchange_together(order, partners) if count > _FEW else 0
+        rest = order[start:].tolist()
+        for here, partner in enumerate((partners[start:] - start).tolist()):
+            rest[here], rest[partner] = rest[partner], rest[here]
+        order[start:] = rest
+        return order
+
+    def exponential(self, scale: float = 1.0, size: Shape = 1) -> Array:
+        """With the mean `scale`."""
+        return np.asarray(np.log1p(-self.random(size)) * -scale)
+
+    def standard_cauchy(self, size: Shape) -> Array:
+        """Around 0, half of them within 1 of it."""
+        return np.asarray(np.tan(math.pi * (self.random(size) - 0.5)))
+
+    def geometric(self, p: float, size: Shape) -> Array:
+        """How many trials a success took, each with probability `p`."""
+        with np.errstate(divide="ignore"):
+            return np.asarray(np.ceil(np.log(self.random(size)) / math.log1p(-p)))
+
+    def lognormal(self, mean: float, std: float, size: Shape) -> Array:
+        """The exponentials of normal numbers."""
+        return np.asarray(np.exp(self._pairs(math.prod(_sizes(size))) * std + mean)).reshape(size)
+
+    def __getattr__(self, name: str) -> Any:
+        return getattr(self.engine.generator, name)
+
+
+_LARGEST: Final = (1 << 64) - 1
+_FEW: Final = 1 << 15
+"""From this many numbers on, several are exchanged together."""
+
+
+def _exchange_together(order: Array, partners: Array) -> int:
+    """Exchanges each number with its partner behind it, several at once where none is touched twice; until where."""
+    count, start = len(order), 0
+    last = np.empty(count, np.int64)
+    while count - start > _FEW:
+        wanted = partners[start : start + math.isqrt(count - start) // 3]
+        here = np.arange(start, start + len(wanted))
+        last[wanted] = here
+        is_met = (last[wanted] != here) | ((wanted < start + len(wanted)) & (wanted != here))
+        size = max(int(is_met.argmax()), 1) if is_met.any() else len(wanted)
+        wanted, stop = wanted[:size], start + size
+        order[start:stop], order[wanted] = order[wanted], order[start:stop].copy()
+        start = stop
+    return start
+
+
+
+def _sizes(size: Shape) -> tuple[int, ...]:
+    return (size,) if isinstance(size, int) else tuple(size)
+
+
+def _normal(uniform: Array) -> Array:
+    """Blocks of sixteen uniform numbers as normal ones: a block's second half turns its first."""
+    halves = uniform.reshape(-1, 2, _PAIRED)
+    kind = uniform.dtype.type
+    away = np.sqrt(kind(-2) * np.log(kind(1) - halves[:, 0]))
+    angle = kind(2 * math.pi) * halves[:, 1]
+    return np.stack([away * np.cos(angle), away * np.sin(angle)], axis=1).reshape(-1)
