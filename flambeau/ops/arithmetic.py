@@ -46,7 +46,7 @@ def _check_sub(common: DType, x: Any, y: Any, alpha: Any) -> None:
             "Subtraction, the `-` operator, with two bool tensors is not supported. Use the `^` or `logical_xor()` "
             "operator instead."
         )
-    if any(getattr(operand, "dtype", None) is bool_ for operand in (x, y)):
+    if any(isinstance(operand, bool) or getattr(operand, "dtype", None) is bool_ for operand in (x, y)):
         raise RuntimeError(
             "Subtraction, the `-` operator, with a bool tensor is not supported. If you are trying to invert a mask, "
             "use the `~` or `logical_not()` operator instead."

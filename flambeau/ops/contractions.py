@@ -126,6 +126,8 @@ def cross_kernel(self: Array, other: Array, dim: int = -1) -> Array:
         raise RuntimeError(
             f"linalg.cross: inputs dimension {dim} must have length 3. Got {self.shape[axis]} and {other.shape[axis]}"
         )
+    if self.dtype == np.bool_:
+        raise NotImplementedError("\"cross\" not implemented for 'Bool'")
     shape = broadcast(self.shape, other.shape)
     arrays = [np.moveaxis(np.broadcast_to(widened(x), shape), axis, 0) for x in common([self, other])]
     (a0, a1, a2), (b0, b1, b2) = arrays

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import math
 from typing import Any
 
 from flambeau.ops.families import ranks
@@ -71,7 +72,7 @@ def _rows(array: Array, dim: int) -> tuple[Array, Array, int]:
     if array.size == 0 and array.ndim and array.shape[axis] != 0:
         raise RuntimeError("There are 0 sized dimensions, and they aren't selected, so unique cannot be applied")
     slices = np.moveaxis(array, axis, 0) if array.ndim else array.reshape(1)
-    return slices, slices.reshape(slices.shape[0], -1), axis
+    return slices, slices.reshape(slices.shape[0], math.prod(slices.shape[1:])), axis
 
 
 def _row_starts(rows: Array) -> Array:

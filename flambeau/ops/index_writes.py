@@ -118,7 +118,7 @@ def put(self: Array, index: Array, source: Array, accumulate: bool = False) -> N
             f"source.dtype = {display(source)}"
         )
     if index.size != source.size:
-        raise RuntimeError(
+        raise IndexError(
             "put_(): Expected source and index to have the same number of elements, but got source.numel() = "
             f"{source.size}, index.numel() = {index.size}"
         )

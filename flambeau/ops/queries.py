@@ -7,9 +7,10 @@ from functools import partial
 from typing import Any, Final
 
 from flambeau.cuda.pinned import is_pinned
+from flambeau.ops.families.numpy_cast import cast
 from flambeau.ops.families.promotion import can_cast as dtype_can_cast
 from flambeau.schema import dtype as dtypes
-from flambeau.schema.dtype import DType, by_code
+from flambeau.schema.dtype import DType, by_code, promote
 from flambeau.schema.function import parse_schema
 from flambeau.schema.opdef import OpDef
 from flambeau.schema.registry import register
@@ -73,12 +74,13 @@ def is_nonzero(self: Tensor) -> bool:
 
 
 def equal(self: Tensor, other: Tensor) -> bool:
-    """Whether sizes and all elements are equal. nan differs from itself."""
+    """Whether sizes and all elements are equal, of other dtypes too. nan differs from itself."""
+    if self._array.shape != other._array.shape:
+        return False
     if self.dtype is not other.dtype:
-        raise RuntimeError(
-            f"Expected all tensors to have the same dtype, but got {self.dtype.display} and {other.dtype.display}"
-        )
-    return bool(self._array.shape == other._array.shape) and bool(np.all(self._array == other._array))
+        common = promote(self.dtype, other.dtype)
+        return bool(np.all(cast(self._array, common) == cast(other._array, common)))
+    return bool(np.all(self._array == other._array))
 
 
 def can_cast(from_: int, to: int) -> bool:

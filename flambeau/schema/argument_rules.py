@@ -10,7 +10,7 @@ import numpy as np
 
 from flambeau.schema import dtype as dtypes
 from flambeau.schema.device import Device
-from flambeau.schema.dtype import DType
+from flambeau.schema.dtype import DType, is_dtype_code
 from flambeau.schema.function import Argument, FunctionSchema
 from flambeau.schema.opaque_type import OpaqueType
 from flambeau.schema.symbolic import SymbolicFloat, SymbolicInt
@@ -50,7 +50,7 @@ class Fit:
 class RuntimeTypes:
     """The classes of the run-time, which schemas cannot know, and how to make and read them."""
 
-    tensor: type
+    tensor: type[Any]
     generator: type
     from_number: Callable[[Any], Any]
     """A number to a 0-d tensor that stands for it."""
@@ -64,6 +64,7 @@ class RuntimeTypes:
 
 EXACT = Fit(0)
 NONE_FITS = Fit(0)
+EMPTY_FITS = Fit(0, lambda none: [])
 
 
 @dataclass(frozen=True, slots=True)
@@ -76,11 +77,13 @@ class Rule:
     fit_one: Callable[[Any], Fit | None]
     is_optional: bool
     takes_varargs: bool
+    is_empty_by_default: bool = False
+    """Whether it is a list that is empty unless it is passed, for which None stands too."""
 
     def fit(self, value: Any) -> Fit | None:
         """How `value` is accepted, or None if it is not."""
-        if value is None and self.is_optional:
-            return NONE_FITS
+        if value is None and (self.is_optional or self.is_empty_by_default):
+            return NONE_FITS if self.is_optional else EMPTY_FITS
         return self.fit_one(value)
 
 
@@ -94,7 +97,8 @@ def rule_of(argument: Argument, runtime: RuntimeTypes, number_as_tensor: bool = 
     if isinstance(base, ListType) and argument.broadcast is not None:
         fitter = _broadcasting(fitter, _fitter(base.element, "", runtime, False), argument.broadcast)
     takes_varargs = isinstance(base, ListType) and isinstance(base.element, IntType | TensorType)
-    return Rule(argument, describe(base, declared), fitter, optional, takes_varargs)
+    is_empty = isinstance(base, ListType) and argument.has_default and argument.default == []
+    return Rule(argument, describe(base, declared), fitter, optional, takes_varargs, is_empty)
 
 
 def varargs_position(schema: FunctionSchema, rules: tuple[Rule, ...], args: Sequence[Any]) -> int:
@@ -196,7 +200,7 @@ class _NumberFitter:
         if isinstance(value, self.near):
             return Fit(2, self.to)
         if isinstance(value, self.runtime.tensor):
-            return Fit(12, self.from_tensor)
+            return Fit(12, self.from_tensor) if value.numel() == 1 else None
         if self.to is int and hasattr(value, "__index__") and not isinstance(value, np.ndarray):
             return Fit(3, int)
         return None
@@ -307,7 +311,7 @@ def _fit_dtype(value: Any) -> Fit | None:
     if isinstance(value, DType):
         return Fit(0, _code_of)
     if type(value) is int:
-        return EXACT
+        return EXACT if is_dtype_code(value) else None
     if isinstance(value, type | np.dtype | str):
         try:
             to_dtype(value)

@@ -7,9 +7,11 @@ forms), the message names the argument; otherwise it lists the signatures.
 from __future__ import annotations
 
 from collections.abc import Callable, Mapping, Sequence
-from typing import Any
+from typing import Any, Final
 
 from flambeau.schema.argument_rules import Rule, RuntimeTypes, varargs_position
+from flambeau.schema.device import Device
+from flambeau.schema.dtype import DType
 from flambeau.schema.function import Argument, FunctionSchema
 from flambeau.schema.parameter_names import parameter_name
 from flambeau.util.record import dataclass
@@ -123,7 +125,7 @@ def _names(schema: FunctionSchema) -> tuple[str, ...]:
 
 
 def _wrong_element(rule: Rule, value: Any, runtime: RuntimeTypes) -> str:
-    if isinstance(value, list | tuple):
+    if isinstance(value, list | tuple) and rule.fit([]) is not None:
         for position, element in enumerate(value):
             if rule.fit([element]) is None:
                 return f"but found element of type {type_name(element, runtime)} at pos {position}"
@@ -138,7 +140,11 @@ def type_name(value: Any, runtime: RuntimeTypes) -> str:
     """How messages name the type of a value."""
     if isinstance(value, runtime.tensor):
         return "Tensor"
-    return type(value).__name__
+    return PUBLIC_NAMES.get(type(value), type(value).__name__)
+
+
+PUBLIC_NAMES: Final[dict[type, str]] = {DType: "torch.dtype", Device: "torch.device"}
+"""What messages call the classes of values that have other names here."""
 
 
 def _type_text(value: Any, runtime: RuntimeTypes) -> str:

@@ -165,6 +165,11 @@ def by_code(code: int) -> DType:
     return _BY_CODE[code]
 
 
+def is_dtype_code(code: int) -> bool:
+    """Whether TorchScript writes a type as this number."""
+    return code in _BY_CODE
+
+
 def by_display(display: str) -> DType | None:
     """The type that type texts call so (`Float`, `Long`), or None."""
     return _BY_DISPLAY.get(display)

@@ -187,7 +187,7 @@ def _contains(self: Tensor, element: Any) -> bool:
 
 
 def _reversed(self: Tensor) -> Tensor:
-    flipped: Tensor = call("aten::flip", self, list(range(self.dim())))
+    flipped: Tensor = call("aten::flip", self, [0] if self.dim() else [])
     return flipped
 
 

@@ -1,4 +1,4 @@
-"""The command line: `show FILE.py:FN`, `opt -p dce,cse FILE.ir`, `cache info|clear`, `warm`, `tune`, `doctor`."""
+"""The command line: `show FILE.py:FN`, `inspect model.pt`, `run model.pt`, `opt FILE.ir` and others: `--help`."""
 
 from __future__ import annotations
 
@@ -52,6 +52,7 @@ def _parser() -> argparse.ArgumentParser:
     )
     show.add_argument("--svg", type=Path, metavar="OUT.svg", help="also draw the graph (needs flambeau[viz])")
     show.set_defaults(run="show")
+    _add_models(commands)
     opt = commands.add_parser("opt", help="run passes over a graph in text form")
     opt.add_argument("file", metavar="FILE.ir", help="graph text, as printed by fn.graph; - for standard input")
     opt.add_argument("-p", "--passes", default="", help="comma-separated passes in order; see --list")
@@ -73,6 +74,30 @@ def _parser() -> argparse.ArgumentParser:
     check = commands.add_parser("doctor", help="say what this installation can do, and what slows it down")
     check.set_defaults(run="doctor")
     return parser
+
+
+def _add_models(commands: Any) -> None:
+    """The commands for those who have a saved model."""
+    inspect = commands.add_parser("inspect", help="say what is in a saved model: parts, weights, methods, operators")
+    inspect.add_argument("model", type=Path, metavar="model.pt", help="a TorchScript archive; none of it is run")
+    inspect.add_argument("--depth", type=int, default=2, help="down to which depth parts are listed (default: 2)")
+    inspect.add_argument("--operators", action="store_true", help="name all operators")
+    inspect.set_defaults(run="inspect")
+    run = commands.add_parser("run", help="run a saved model, time it, and compare its results")
+    run.add_argument("target", metavar="model.pt|FILE.py:FN", help="as for show")
+    run.add_argument(
+        "--inputs", type=Path, metavar="FILE", nargs="*", default=[], help="arguments: the arrays of .npz or .npy files"
+    )
+    run.add_argument("--args", metavar="EXPR", help="further arguments as Python: 'flambeau.ones(1, 64)'")
+    run.add_argument(
+        "--expect", type=Path, metavar="FILE", help="compare with these arrays; 1 is returned if they differ"
+    )
+    run.add_argument("--rtol", type=float, default=1e-4, help="relative difference that is equal (default: 1e-4)")
+    run.add_argument("--atol", type=float, default=1e-5, help="absolute difference that is equal (default: 1e-5)")
+    run.add_argument("--save", type=Path, metavar="OUT.npz", help="write the results")
+    run.add_argument("--repeat", type=int, default=100, help="later calls to time, for a second at most (default: 100)")
+    run.add_argument("--explain", action="store_true", help="say what became native, and what each kernel takes")
+    run.set_defaults(run="run")
 
 
 class _ListPasses(argparse.Action):

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from flambeau.util.errors import CompileError, FrontendError, InternalError, ParseError, VerifyError
+from flambeau.util.errors import ArchiveError, CompileError, FrontendError, InternalError, ParseError, VerifyError
 
 
 class CommandError(Exception):
@@ -10,6 +10,7 @@ class CommandError(Exception):
 
 
 REPORTED = (
-    CommandError, CompileError, FrontendError, InternalError, ParseError, VerifyError, OSError, UnicodeDecodeError,
+    ArchiveError, CommandError, CompileError, FrontendError, InternalError, ParseError, VerifyError, OSError,
+    UnicodeDecodeError,
 )  # fmt: skip
 """Errors whose text says all: they are printed without a Python traceback."""

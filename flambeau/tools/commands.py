@@ -5,12 +5,14 @@ from __future__ import annotations
 import argparse
 import difflib
 import sys
+import time
 from collections.abc import Callable, Sequence
 from pathlib import Path
 from typing import Any
 
 import flambeau
 from flambeau.codegen.llvm import object_cache
+from flambeau.executor.report import duration
 from flambeau.ir.draw import NEEDS_VIZ
 from flambeau.ir.parser import parse_ir
 from flambeau.ir.verify import verify
@@ -21,6 +23,8 @@ from flambeau.passes.steps import Step
 from flambeau.tools import doctor as _doctor
 from flambeau.tools import warm as _warm
 from flambeau.tools.command_errors import CommandError
+from flambeau.tools.inspection import inspected
+from flambeau.tools.model_run import compared, described, read_arrays, timed, write_results
 from flambeau.tools.targets import evaluated_arguments, load_target
 
 Stage = Callable[[ScriptFunction, Sequence[Any]], Any]
@@ -74,6 +78,42 @@ def show(options: argparse.Namespace) -> int:
         options.svg.write_text(picture, encoding="utf-8")
         print(f"wrote {options.svg}", file=sys.stderr)
     return 0
+
+
+# -- inspect, run -----------------------------------------------------------------------------------------------------
+
+
+def inspect(options: argparse.Namespace) -> int:
+    """Say what is in a saved model."""
+    print(inspected(options.model, options.depth, options.operators))
+    return 0
+
+
+def run(options: argparse.Namespace) -> int:
+    """Run a saved model; 1 if its results are not the expected ones."""
+    start = time.perf_counter()
+    function, module = load_target(options.target)
+    print(f"loaded       {duration(time.perf_counter() - start)}")
+    arguments: Sequence[Any] = [flambeau.from_numpy(array) for path in options.inputs for array in read_arrays(path)]
+    if options.args is not None:
+        arguments = [*arguments, *evaluated_arguments(options.args, module)]
+    expected = None if options.expect is None else read_arrays(options.expect)
+    try:
+        with flambeau.no_grad():
+            result, lines = timed(function, arguments, options.repeat)
+    except Exception as error:
+        raise CommandError(f"{options.target} failed: {type(error).__name__}: {error}") from error
+    print(*lines, *described(result), sep="\n")
+    if options.save:
+        write_results(options.save, result)
+        print(f"wrote {options.save}", file=sys.stderr)
+    is_equal = True
+    if expected is not None:
+        is_equal, lines = compared(result, expected, options.rtol, options.atol)
+        print("beside what is expected", *lines, sep="\n")
+    if options.explain:
+        print(function.explain())
+    return 0 if is_equal else 1
 
 
 # -- opt --------------------------------------------------------------------------------------------------------------

@@ -60,9 +60,17 @@ def _is_archive(path: Path) -> bool:
         return file.read(4) == b"PK\x03\x04"
 
 
+def load_archive(path: Path) -> RecursiveScriptModule:
+    """The module of an archive. Raises CommandError for a file that is none."""
+    if not _is_archive(path):
+        raise CommandError(_no_target(path) if path.suffix in (".pt", ".pth") else f"{path} is no model.pt")
+    module: RecursiveScriptModule = flambeau.jit.load(path)
+    return module
+
+
 def _method_of_archive(path: Path, name: str) -> ScriptFunction:
     """A method of the module in an archive, by its dotted name."""
-    method: Any = flambeau.jit.load(path)
+    method: Any = load_archive(path)
     for part in name.split(".") if name else ():
         if not hasattr(method, part):
             raise CommandError(f"{path} has no {name!r}; at {part!r} there is {', '.join(_parts(method)) or 'nothing'}")
