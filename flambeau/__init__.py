@@ -94,6 +94,17 @@ from flambeau.tensor.autocast import (
     set_autocast_enabled,
 )
 from flambeau.tensor.bridge import from_dlpack, from_numpy, frombuffer, to_dlpack
+from flambeau.tensor.conditions import (
+    _check,
+    _check_index,
+    _check_is_size,
+    _check_not_implemented,
+    _check_tensor_all,
+    _check_tensor_all_with,
+    _check_type,
+    _check_value,
+    _check_with,
+)
 from flambeau.tensor.create import as_tensor, asarray, tensor
 from flambeau.tensor.default_device import get_default_device, set_default_device
 from flambeau.tensor.defaults import get_default_dtype, set_default_dtype
@@ -118,6 +129,7 @@ from flambeau.tensor.random import (
     set_rng_state,
 )
 from flambeau.tensor.size import Size
+from flambeau.tensor.size_arithmetic import sym_float, sym_int, sym_ite, sym_max, sym_min, sym_not, sym_sqrt, sym_sum
 from flambeau.tensor.storage import Storage as UntypedStorage
 from flambeau.tensor.tensor import Tensor
 from flambeau.tensor.text_form import set_printoptions
@@ -161,6 +173,7 @@ from flambeau import (
     amp,
     autograd,
     backends,
+    compiler,
     cpu,
     cuda,
     fft,
@@ -170,6 +183,7 @@ from flambeau import (
     nn,
     return_types,
     special,
+    types,
 )
 from flambeau.autograd import profiler
 from flambeau.autograd.anomaly_mode import is_anomaly_check_nan_enabled, is_anomaly_enabled
@@ -272,7 +286,7 @@ _NOT_HERE = {
     **dict.fromkeys(("sparse", "sparse_coo_tensor", "sparse_csr_tensor"), _SPARSE),
     **dict.fromkeys(("quantization", "ao"), _QUANTIZATION),
     **dict.fromkeys(
-        ("compile", "export", "compiler", "_dynamo"),
+        ("compile", "export", "_dynamo"),
         "flambeau follows no Python bytecode: flambeau.script(f) compiles what a function says, flambeau.trace(f, x) "
         "what it did with an example, and script(f).explain() tells what became native",
     ),

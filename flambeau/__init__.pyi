@@ -109,6 +109,15 @@ from flambeau.tensor.bridge import from_dlpack as from_dlpack
 from flambeau.tensor.bridge import from_numpy as from_numpy
 from flambeau.tensor.bridge import frombuffer as frombuffer
 from flambeau.tensor.bridge import to_dlpack as to_dlpack
+from flambeau.tensor.conditions import _check as _check
+from flambeau.tensor.conditions import _check_index as _check_index
+from flambeau.tensor.conditions import _check_is_size as _check_is_size
+from flambeau.tensor.conditions import _check_not_implemented as _check_not_implemented
+from flambeau.tensor.conditions import _check_tensor_all as _check_tensor_all
+from flambeau.tensor.conditions import _check_tensor_all_with as _check_tensor_all_with
+from flambeau.tensor.conditions import _check_type as _check_type
+from flambeau.tensor.conditions import _check_value as _check_value
+from flambeau.tensor.conditions import _check_with as _check_with
 from flambeau.tensor.create import as_tensor as as_tensor
 from flambeau.tensor.create import asarray as asarray
 from flambeau.tensor.create import tensor as tensor
@@ -140,6 +149,14 @@ from flambeau.tensor.random import manual_seed as manual_seed
 from flambeau.tensor.random import seed as seed
 from flambeau.tensor.random import set_rng_state as set_rng_state
 from flambeau.tensor.size import Size as Size
+from flambeau.tensor.size_arithmetic import sym_float as sym_float
+from flambeau.tensor.size_arithmetic import sym_int as sym_int
+from flambeau.tensor.size_arithmetic import sym_ite as sym_ite
+from flambeau.tensor.size_arithmetic import sym_max as sym_max
+from flambeau.tensor.size_arithmetic import sym_min as sym_min
+from flambeau.tensor.size_arithmetic import sym_not as sym_not
+from flambeau.tensor.size_arithmetic import sym_sqrt as sym_sqrt
+from flambeau.tensor.size_arithmetic import sym_sum as sym_sum
 from flambeau.tensor.storage import Storage as _UntypedStorage_
 UntypedStorage = _UntypedStorage_
 from flambeau.tensor.tensor import Tensor as Tensor
@@ -180,6 +197,7 @@ from flambeau import accelerator as accelerator
 from flambeau import amp as amp
 from flambeau import autograd as autograd
 from flambeau import backends as backends
+from flambeau import compiler as compiler
 from flambeau import cpu as cpu
 from flambeau import cuda as cuda
 from flambeau import fft as fft
@@ -189,6 +207,7 @@ from flambeau import linalg as linalg
 from flambeau import nn as nn
 from flambeau import return_types as return_types
 from flambeau import special as special
+from flambeau import types as types
 from flambeau.autograd import profiler as profiler
 from flambeau.autograd.anomaly_mode import is_anomaly_check_nan_enabled as is_anomaly_check_nan_enabled
 from flambeau.autograd.anomaly_mode import is_anomaly_enabled as is_anomaly_enabled
@@ -250,7 +269,7 @@ from flambeau.jit.tracing.trace import trace as trace
 from flambeau.jit.vectorize import vectorize as vectorize
 _SPARSE = 'flambeau has no sparse tensors: keep the values beside their indices (x.index_add(0, rows, values), scatter_add, embedding_bag), or compute with scipy.sparse outside of programs'
 _QUANTIZATION = 'flambeau chooses no scales for a model: quantise it with PyTorch, and load the archive (flambeau.jit.load): quantised tensors and layers are here'
-_NOT_HERE = {**dict.fromkeys(('sparse', 'sparse_coo_tensor', 'sparse_csr_tensor'), _SPARSE), **dict.fromkeys(('quantization', 'ao'), _QUANTIZATION), **dict.fromkeys(('compile', 'export', 'compiler', '_dynamo'), 'flambeau follows no Python bytecode: flambeau.script(f) compiles what a function says, flambeau.trace(f, x) what it did with an example, and script(f).explain() tells what became native'), 'symeig': 'write linalg.eigh(A), whose eigenvectors come from the lower triangle, or linalg.eigvalsh(A)', 'eig': 'write linalg.eig(A), whose results are complex, or linalg.eigvals(A)', 'lstsq': 'write linalg.lstsq(A, B): here A is the first argument', 'solve': 'write linalg.solve(A, B): here A is the first argument', 'matrix_rank': 'write linalg.matrix_rank(A), in which `symmetric` is `hermitian`', 'nested': 'flambeau has no nested tensors: pad them (nn.utils.rnn.pad_sequence) beside their lengths, or pack them (pack_padded_sequence)', 'masked': 'flambeau has no masked tensors: keep the mask beside the values, x.masked_fill(~mask, 0), where(mask, x, y)', 'distributed': 'flambeau computes in one process: utils.data.DistributedSampler shares batches out, and what processes exchange are NumPy arrays, x.numpy(), by mpi4py or another library', 'hub': 'flambeau downloads nothing: fetch the file, then flambeau.load(path), or utils.safetensors.load_file', 'package': 'flambeau writes no packages of source: flambeau.jit.save(script(model), path) keeps code and values', 'multiprocessing': "use Python's multiprocessing, which pickles tensors; utils.data.DataLoader(num_workers=n) has processes of its own", 'onnx': 'flambeau writes no ONNX files: fn.save(path) writes an archive, which torch.jit.load reads and torch.onnx.export makes a file of'}
+_NOT_HERE = {**dict.fromkeys(('sparse', 'sparse_coo_tensor', 'sparse_csr_tensor'), _SPARSE), **dict.fromkeys(('quantization', 'ao'), _QUANTIZATION), **dict.fromkeys(('compile', 'export', '_dynamo'), 'flambeau follows no Python bytecode: flambeau.script(f) compiles what a function says, flambeau.trace(f, x) what it did with an example, and script(f).explain() tells what became native'), 'symeig': 'write linalg.eigh(A), whose eigenvectors come from the lower triangle, or linalg.eigvalsh(A)', 'eig': 'write linalg.eig(A), whose results are complex, or linalg.eigvals(A)', 'lstsq': 'write linalg.lstsq(A, B): here A is the first argument', 'solve': 'write linalg.solve(A, B): here A is the first argument', 'matrix_rank': 'write linalg.matrix_rank(A), in which `symmetric` is `hermitian`', 'nested': 'flambeau has no nested tensors: pad them (nn.utils.rnn.pad_sequence) beside their lengths, or pack them (pack_padded_sequence)', 'masked': 'flambeau has no masked tensors: keep the mask beside the values, x.masked_fill(~mask, 0), where(mask, x, y)', 'distributed': 'flambeau computes in one process: utils.data.DistributedSampler shares batches out, and what processes exchange are NumPy arrays, x.numpy(), by mpi4py or another library', 'hub': 'flambeau downloads nothing: fetch the file, then flambeau.load(path), or utils.safetensors.load_file', 'package': 'flambeau writes no packages of source: flambeau.jit.save(script(model), path) keeps code and values', 'multiprocessing': "use Python's multiprocessing, which pickles tensors; utils.data.DataLoader(num_workers=n) has processes of its own", 'onnx': 'flambeau writes no ONNX files: fn.save(path) writes an archive, which torch.jit.load reads and torch.onnx.export makes a file of'}
 def _of_compiler(name: str) -> _Any: ...
 
 @_overload

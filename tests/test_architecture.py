@@ -29,9 +29,9 @@ from tests.source_tree import (
 
 FLOORS = (
     {"util"},
-    {"schema", "backends"},
+    {"schema", "backends", "compiler"},
     {"tensor", "ir"},
-    {"cuda"},
+    {"cuda", "types"},
     {"ops", "analysis", "program", "amp", "cpu", "accelerator"},
     {"specialise", "batching"},
     {"autograd", "passes", "frontend", "fft", "linalg", "return_types", "signal", "special"},

@@ -329,7 +329,7 @@ def try_type_of(annotation: Any, resolver: Resolver | None, where: SourceRange |
     origin, args = typing.get_origin(annotation), typing.get_args(annotation)
     if origin is not None and args:
         return _generic(origin, args, resolver, where)
-    if annotation == tuple[()]:
+    if annotation in (tuple[()], typing.Tuple[()]):  # noqa: UP006  (both spellings come)
         return TupleType(())
     if not isinstance(annotation, type):
         return None

@@ -83,6 +83,13 @@ from flambeau.jit.torch_names.file_reader import (
 from flambeau.jit.torch_names.file_writer import PyTorchFileWriter
 from flambeau.jit.torch_names.flattened import _jit_flatten, _jit_unflatten
 from flambeau.jit.torch_names.handle import ModuleHandle, _freeze_module, _jit_debug_module_iterators
+from flambeau.jit.torch_names.operator_questions import (
+    _export_opnames,
+    _get_schema,
+    _jit_assert_is_instance,
+    _jit_resolve_packet,
+)
+from flambeau.jit.torch_names.operator_versions import _get_max_operator_version, _get_operator_version_map
 from flambeau.jit.torch_names.pass_table import PASSES
 from flambeau.jit.torch_names.schemas import (
     Argument,
@@ -173,6 +180,8 @@ def __getattr__(name: str) -> Any:
         return _tensor_expressions()
     if name in _OF_PACKAGE:
         return getattr(PACKAGE.implementation, name)
+    if name == "FileCheck":
+        return PACKAGE.implementation.testing.FileCheck
     if name.removeprefix("_jit_pass_") not in PASSES or not name.startswith("_jit_pass_"):
         hint = SWITCH if name.startswith(SWITCHES) else ""
         raise AttributeError(f"flambeau._C has no '{name}'{hint}")
@@ -231,12 +240,17 @@ __all__ = [
     "Value",
     "_Await",
     "_create_function_from_graph",
+    "_export_opnames",
     "_freeze_module",
     "_get_graph_executor_optimize",
+    "_get_max_operator_version",
     "_get_model_extra_files",
     "_get_model_extra_files_from_buffer",
+    "_get_operator_version_map",
+    "_get_schema",
     "_get_tracing_state",
     "_infer_size",
+    "_jit_assert_is_instance",
     "_jit_can_fuse_on_cpu",
     "_jit_clear_class_registry",
     "_jit_debug_module_iterators",
@@ -256,6 +270,7 @@ __all__ = [
     "_jit_pass_lower_graph",
     "_jit_pass_propagate_shapes_on_graph_and_build_compute",
     "_jit_register_shape_compute_graph_for_node",
+    "_jit_resolve_packet",
     "_jit_set_autocast_mode",
     "_jit_set_bailout_depth",
     "_jit_set_fusion_strategy",

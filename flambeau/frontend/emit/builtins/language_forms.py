@@ -109,6 +109,7 @@ LANGUAGE_FORMS: Final[dict[str, Sugared]] = {
     "isinstance": FormValue("isinstance", emit_precise_isinstance),
     "is_scripting": _constant(True),
     "is_tracing": _constant(False),
+    "is_followed": _constant(False),
     "fork": FormValue("fork", emit_fork),
     "wait": FormValue("wait", emit_wait),
     "awaitable": FormValue("_awaitable", emit_awaitable),
