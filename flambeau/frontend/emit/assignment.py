@@ -236,7 +236,8 @@ def _as_before(e: Emitter, where: SourceRange, name: str, value: Value, variable
     value = as_in_block_around(e, where, name, value, before)
     e.type_variables.unify(before, value.static_type)
     wanted = without_refinement(before)
-    type_, conversion = conversion_to(value, wanted, implicit=True)
+    is_unknown = isinstance(value.static_type, NumberType) and wanted == INT  # `t = 0` does not say that `t` stays one
+    type_, conversion = conversion_to(value, wanted, implicit=not is_unknown)
     if not is_subtype(type_, wanted) and may_widen(e, name, variable, type_):
         return conversion(e)
     if not is_subtype(type_, wanted):

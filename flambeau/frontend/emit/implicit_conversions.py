@@ -1,7 +1,8 @@
 """Conversions that the compiler inserts where a value is passed on: chosen first, emitted only if the whole call fits.
 
 A tuple becomes a list where one is expected. For builtin operators, in a second attempt, a one-element tensor becomes a
-number and a string a device.
+number and a string a device. A number of which only the run tells what it is (`x.item()`) becomes a float, or an int,
+which the run makes sure of.
 """
 
 from __future__ import annotations
@@ -17,8 +18,10 @@ from flambeau.schema.device import Device
 from flambeau.schema.match import has_variables
 from flambeau.schema.subtype import is_subtype
 from flambeau.schema.types import (
+    BOOL,
     DEVICE,
     FLOAT,
+    INT,
     NUMBER,
     STRING,
     AnyType,
@@ -30,10 +33,15 @@ from flambeau.schema.types import (
     TupleType,
     Type,
     UnionType,
+    is_number,
 )
 
 Conversion = Callable[["Emitter"], Value]
 """Emits a value; run only when the call that it belongs to is certain."""
+NOT_WHOLE: Final = (
+    "expected an int here, and the number is a float or complex: write int(x) to cut its fraction off, or take a float"
+)
+NO_SUCH_NUMBER: Final = "expected a {wanted} here, and the number is of another kind"
 CONTAINERS: Final = (ListType, DictType, TupleType, OptionalType)
 """Types of what may be a new container."""
 
@@ -91,9 +99,39 @@ def _implicit_conversion(value: Value, wanted: Type) -> tuple[Type, Conversion] 
         return None if cast is None else (wanted, lambda e: e.emit(cast, (value,), wanted))
     if actual == NUMBER and wanted == FLOAT:
         return FLOAT, lambda e: e.emit("aten::Float", (value,), FLOAT)
+    if actual == NUMBER and wanted == INT:
+        return INT, lambda e: _whole(e, value)
+    if actual == NUMBER and isinstance(wanted, UnionType):
+        return _number_among(value, wanted)
     if actual == STRING and wanted == DEVICE:
         return DEVICE, lambda e: to_device(e, value)
     return None
+
+
+def _number_among(value: Value, wanted: UnionType) -> tuple[Type, Conversion] | None:
+    """A number where one of several types is expected: of its own kind, if that is among them."""
+    if INT in wanted.members and FLOAT in wanted.members:
+        kinds = [m for m in wanted.members if is_number(m)]
+        return wanted, lambda e: _checked(e, value, kinds, "prim::unchecked_cast", wanted)
+    one = next((m for m in (FLOAT, INT) if m in wanted.members), None)
+    return None if one is None else _implicit_conversion(value, one)
+
+
+def _whole(e: Emitter, value: Value) -> Value:
+    """A number that has to be an int, or a bool as one."""
+    return _checked(e, value, [INT, BOOL], "aten::Int", INT)
+
+
+def _checked(e: Emitter, value: Value, kinds: list[Type], kind: str, type_: Type) -> Value:
+    """A number as what an operator makes of it. The program raises TypeError where it is of none of the kinds."""
+    test = e.insert("prim::isinstance", (value,), BOOL)
+    test.attributes["types"] = kinds
+    node = e.graph.insert("prim::If", (test.result(),), ())
+    node.add_block()
+    with e.inside(node.add_block()):
+        text = NOT_WHOLE if type_ == INT else NO_SUCH_NUMBER.format(wanted=type_.annotation)
+        e.insert("prim::RaiseException", (e.constant(text), e.constant("builtins.TypeError")))
+    return e.emit(kind, (value,), type_)
 
 
 def is_container(type_: Type) -> bool:
@@ -120,7 +158,8 @@ def _kind_of(value: Value) -> str:
 def convert(e: Emitter, value: Value, wanted: Type, *, implicit: bool) -> Value:
     """`value` as near to `wanted` as conversions bring it."""
     e.type_variables.unify(value.static_type, wanted)
-    if is_subtype(value.static_type, wanted) or isinstance(wanted, AnyType | UnionType):
+    is_open = isinstance(wanted, AnyType) or (isinstance(wanted, UnionType) and value.static_type != NUMBER)
+    if is_subtype(value.static_type, wanted) or is_open:
         return value
     return conversion_to(value, wanted, implicit=implicit)[1](e)
 
@@ -181,7 +220,7 @@ def _converts(actual: Type, wanted: Type, implicit: bool) -> bool:
     if is_subtype(actual, wanted):
         return True
     inner = wanted.element if isinstance(wanted, OptionalType) else wanted
-    if implicit and actual == NUMBER and inner == FLOAT:
+    if implicit and actual == NUMBER and not {FLOAT, INT}.isdisjoint(getattr(inner, "members", (inner,))):
         return True
     if isinstance(actual, TupleType) and isinstance(inner, ListType):
         return all(is_subtype(t, inner.element) for t in actual.elements)

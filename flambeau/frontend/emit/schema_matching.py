@@ -75,6 +75,8 @@ class Match:
     schema: FunctionSchema
     conversions: list[Conversion]
     returns: tuple[Type, ...]
+    narrows: bool = False
+    """Whether it takes a number of which only the run tells what it is for an int."""
 
     def operands(self, e: Emitter) -> list[Value]:
         """The operands, emitted."""
@@ -103,6 +105,7 @@ class _Attempt:
     bindings: Bindings = field(default_factory=dict)
     bound: list[tuple[Argument, Type]] = field(default_factory=list)
     used: int = 0
+    narrows: bool = False
 
     def run(self) -> Match:
         by_name = self.keywords_by_name()
@@ -127,7 +130,7 @@ class _Attempt:
             raise Mismatch(TOO_MANY.format(wanted=len(self.schema.positional), found=len(self.args)))
         for name in by_name:
             raise Mismatch(f"Keyword argument {name} unknown.")
-        return Match(self.schema, conversions, result_types(self.schema, self.bindings))
+        return Match(self.schema, conversions, result_types(self.schema, self.bindings), self.narrows)
 
     def keywords_by_name(self) -> dict[str, Given]:
         """The keywords; `input` names the argument `self` of an operator."""
@@ -149,10 +152,11 @@ class _Attempt:
                 count = formal.broadcast
                 return lambda e: pack_list(e, [value] * count, element)
         is_open = has_variables(wanted)
-        if is_open and is_container(value.static_type):
+        if is_open and (is_container(value.static_type) or (self.implicit and value.static_type == NUMBER)):
             wanted = self.filled_in(wanted, value)
             is_open = has_variables(wanted)
         actual, conversion = conversion_to(value, wanted, implicit=self.implicit)
+        self.narrows = self.narrows or (value.static_type == NUMBER and actual == INT)
         if is_open:
             before = dict(self.bindings)
             if not bind(wanted, actual, self.bindings):
@@ -171,12 +175,14 @@ class _Attempt:
         return conversion
 
     def filled_in(self, wanted: Type, value: Value) -> Type:
-        """The type with its variables filled in, if earlier arguments bound them and a new container can be of it."""
+        """The type with its variables filled in, if earlier arguments bound them and a new container, or a number of
+        which only the run tells what it is, can be of it."""
         try:
             filled = substitute(wanted, self.bindings)
         except KeyError:
             return wanted
-        return filled if is_empty_literal(value) or written_as(value, filled) is not None else wanted
+        is_number = value.static_type == NUMBER and filled in (INT, FLOAT)
+        return filled if is_number or is_empty_literal(value) or written_as(value, filled) is not None else wanted
 
     def variable_list(self, index: int, formal: Argument) -> Conversion | None:
         """The conversion of a trailing list that is given item by item, as in `x.view(2, 3)`; None if it is not."""
@@ -231,12 +237,18 @@ def match_schemas(
     """The first schema that fits, without conversions if one does. Raises CompileError with every schema's reason."""
     if len(schemas) == 1:
         return match_single(schemas[0], args, keywords, where)
+    narrowing: Match | None = None
     for implicit in (False, True):
         for schema in schemas:
             try:
-                return match_schema(schema, args, keywords, implicit=implicit)
+                match = match_schema(schema, args, keywords, implicit=implicit)
             except Mismatch:
                 continue
+            if not match.narrows:
+                return match
+            narrowing = narrowing or match  # an overload for floats takes all numbers
+    if narrowing is not None:
+        return narrowing
     raise CompileError(_no_variant(schemas, args, keywords, where) + ORIGINAL_CALL, where)
 
 
