@@ -151,10 +151,9 @@ class _Attempt:
             if element is not None and is_subtype(value.static_type, element):
                 count = formal.broadcast
                 return lambda e: pack_list(e, [value] * count, element)
-        is_open = has_variables(wanted)
-        if is_open and (is_container(value.static_type) or (self.implicit and value.static_type == NUMBER)):
+        if has_variables(wanted) and self.is_taken_on(value):
             wanted = self.filled_in(wanted, value)
-            is_open = has_variables(wanted)
+        is_open = has_variables(wanted)
         actual, conversion = conversion_to(value, wanted, implicit=self.implicit)
         self.narrows = self.narrows or (value.static_type == NUMBER and actual == INT)
         if is_open:
@@ -173,6 +172,10 @@ class _Attempt:
         elif not is_subtype(actual, wanted):
             raise Mismatch(partial(wrong_type, formal, value.static_type, actual))
         return conversion
+
+    def is_taken_on(self, value: Value) -> bool:
+        """Whether a value may take on what earlier arguments bound."""
+        return is_container(value.static_type) or (self.implicit and value.static_type == NUMBER)
 
     def filled_in(self, wanted: Type, value: Value) -> Type:
         """The type with its variables filled in, if earlier arguments bound them and a new container, or a number of
