@@ -22,6 +22,7 @@ _importing = _no_collection()
 _importing.__enter__()  # what is imported stays; where this module is not completed, its end is that of the block
 
 from flambeau import ops as _ops
+from flambeau.ops import foreach as _foreach
 from flambeau.ops import surface as _surface
 from flambeau.ops.linear_algebra.low_rank import pca_lowrank, svd_lowrank
 from flambeau.ops.python_forms import (
@@ -85,11 +86,14 @@ from flambeau.tensor.autocast import (
     autocast_decrement_nesting,
     autocast_increment_nesting,
     clear_autocast_cache,
+    get_autocast_cpu_dtype,
     get_autocast_dtype,
     is_autocast_cache_enabled,
     is_autocast_cpu_enabled,
     is_autocast_enabled,
     set_autocast_cache_enabled,
+    set_autocast_cpu_dtype,
+    set_autocast_cpu_enabled,
     set_autocast_dtype,
     set_autocast_enabled,
 )
@@ -322,6 +326,8 @@ def __getattr__(name: str) -> _Any:
         return path
     if name in _NOT_HERE:
         raise AttributeError(_NOT_HERE[name])
+    if name.startswith(_foreach.PREFIX) and (over_lists := _foreach.function(name)) is not None:
+        return over_lists
     operator = globals()[name] = _surface.function(name)
     return operator
 

@@ -28,6 +28,7 @@ from typing import Any as _Any
 from flambeau.util.no_collection import no_collection as _no_collection
 _importing = _no_collection()
 from flambeau import ops as _ops
+from flambeau.ops import foreach as _foreach
 from flambeau.ops import surface as _surface
 from flambeau.ops.linear_algebra.low_rank import pca_lowrank as pca_lowrank
 from flambeau.ops.linear_algebra.low_rank import svd_lowrank as svd_lowrank
@@ -98,11 +99,14 @@ from flambeau.tensor.autocast import autocast as autocast
 from flambeau.tensor.autocast import autocast_decrement_nesting as autocast_decrement_nesting
 from flambeau.tensor.autocast import autocast_increment_nesting as autocast_increment_nesting
 from flambeau.tensor.autocast import clear_autocast_cache as clear_autocast_cache
+from flambeau.tensor.autocast import get_autocast_cpu_dtype as get_autocast_cpu_dtype
 from flambeau.tensor.autocast import get_autocast_dtype as get_autocast_dtype
 from flambeau.tensor.autocast import is_autocast_cache_enabled as is_autocast_cache_enabled
 from flambeau.tensor.autocast import is_autocast_cpu_enabled as is_autocast_cpu_enabled
 from flambeau.tensor.autocast import is_autocast_enabled as is_autocast_enabled
 from flambeau.tensor.autocast import set_autocast_cache_enabled as set_autocast_cache_enabled
+from flambeau.tensor.autocast import set_autocast_cpu_dtype as set_autocast_cpu_dtype
+from flambeau.tensor.autocast import set_autocast_cpu_enabled as set_autocast_cpu_enabled
 from flambeau.tensor.autocast import set_autocast_dtype as set_autocast_dtype
 from flambeau.tensor.autocast import set_autocast_enabled as set_autocast_enabled
 from flambeau.tensor.bridge import from_dlpack as from_dlpack

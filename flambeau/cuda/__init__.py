@@ -16,6 +16,7 @@ from flambeau.cuda.devices import (
     get_device_name,
     get_device_properties,
     is_available,
+    is_bf16_supported,
     mem_get_info,
     set_device,
     synchronize,
@@ -50,7 +51,17 @@ from flambeau.cuda.memory import (
     set_per_process_memory_fraction,
     use_mem_pool,
 )
-from flambeau.cuda.random import initial_seed, manual_seed, manual_seed_all, seed, seed_all
+from flambeau.cuda.random import (
+    get_rng_state,
+    get_rng_state_all,
+    initial_seed,
+    manual_seed,
+    manual_seed_all,
+    seed,
+    seed_all,
+    set_rng_state,
+    set_rng_state_all,
+)
 from flambeau.cuda.streams import Event, ExternalStream, Stream, current_stream, default_stream, set_stream, stream
 
 __all__ = [
@@ -58,10 +69,11 @@ __all__ = [
     "MemPool", "OutOfMemoryError", "Stream", "amp", "change_current_allocator", "current_device",
     "current_stream", "default_stream", "device", "device_count", "empty_cache", "get_allocator_backend",
     "get_device_capability", "get_device_name", "get_device_properties", "get_per_process_memory_fraction",
-    "graph", "graph_pool_handle", "initial_seed", "is_available", "is_current_stream_capturing",
-    "is_initialized", "make_graphed_callables", "manual_seed", "manual_seed_all", "max_memory_allocated",
-    "max_memory_reserved", "mem_get_info", "memory_allocated", "memory_reserved", "memory_snapshot",
-    "memory_stats", "memory_summary", "record_memory_history", "reset_accumulated_memory_stats",
-    "reset_peak_memory_stats", "seed", "seed_all", "set_device", "set_per_process_memory_fraction",
-    "set_stream", "stream", "synchronize", "use_mem_pool",
+    "get_rng_state", "get_rng_state_all", "graph", "graph_pool_handle", "initial_seed", "is_available",
+    "is_bf16_supported", "is_current_stream_capturing", "is_initialized", "make_graphed_callables",
+    "manual_seed", "manual_seed_all", "max_memory_allocated", "max_memory_reserved", "mem_get_info",
+    "memory_allocated", "memory_reserved", "memory_snapshot", "memory_stats", "memory_summary",
+    "record_memory_history", "reset_accumulated_memory_stats", "reset_peak_memory_stats", "seed", "seed_all",
+    "set_device", "set_per_process_memory_fraction", "set_rng_state", "set_rng_state_all", "set_stream",
+    "stream", "synchronize", "use_mem_pool",
 ]  # fmt: skip

@@ -200,6 +200,19 @@ def get_device_capability(chosen: AnyDevice = None) -> tuple[int, int]:
     return known.major, known.minor
 
 
+def is_bf16_supported(including_emulation: bool = True) -> bool:
+    """Whether bfloat16 can be computed with on the current device: False without one.
+
+    Args:
+        including_emulation: count devices that compute it in float32, too; else those that have it in hardware.
+
+    >>> import flambeau
+    >>> flambeau.cuda.is_bf16_supported() == flambeau.cuda.is_available()
+    True
+    """
+    return is_available() and (including_emulation or get_device_capability()[0] >= 8)
+
+
 def mem_get_info(chosen: AnyDevice = None) -> tuple[int, int]:
     """Free and all bytes of a device's memory. Raises RuntimeError if there is no such device.
 

@@ -9,7 +9,12 @@ in common.
 
 from __future__ import annotations
 
+from collections.abc import Sequence
+from typing import Any
+
+from flambeau.cuda.devices import device_count
 from flambeau.tensor import random
+from flambeau.tensor.tensor import Tensor
 
 
 def manual_seed(seed: int) -> None:
@@ -51,3 +56,46 @@ def initial_seed() -> int:
     7
     """
     return random.initial_seed()
+
+
+def get_rng_state(device: Any = "cuda") -> Tensor:
+    """The state of the generator, which the host and all devices have in common.
+
+    >>> import flambeau
+    >>> flambeau.equal(flambeau.cuda.get_rng_state(), flambeau.get_rng_state())
+    True
+    """
+    return random.get_rng_state()
+
+
+def get_rng_state_all() -> list[Tensor]:
+    """That state once for each device.
+
+    >>> import flambeau
+    >>> len(flambeau.cuda.get_rng_state_all()) == flambeau.cuda.device_count()
+    True
+    """
+    return [random.get_rng_state() for _ in range(device_count())]
+
+
+def set_rng_state(new_state: Tensor, device: Any = "cuda") -> None:
+    """Go on from a state, on the host, too.
+
+    >>> import flambeau
+    >>> state = flambeau.cuda.get_rng_state()
+    >>> first = flambeau.rand(2)
+    >>> flambeau.cuda.set_rng_state(state)
+    >>> flambeau.equal(flambeau.rand(2), first)
+    True
+    """
+    random.set_rng_state(new_state)
+
+
+def set_rng_state_all(new_states: Sequence[Tensor]) -> None:
+    """Go on from the state of the first device, which is that of all.
+
+    >>> import flambeau
+    >>> flambeau.cuda.set_rng_state_all(flambeau.cuda.get_rng_state_all())
+    """
+    for state in new_states[:1]:
+        random.set_rng_state(state)

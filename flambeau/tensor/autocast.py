@@ -213,6 +213,34 @@ def is_autocast_cpu_enabled() -> bool:
     return is_autocast_enabled("cpu")
 
 
+def get_autocast_cpu_dtype() -> DType:
+    """What mixed precision computes in on the CPU.
+
+    >>> import flambeau
+    >>> flambeau.get_autocast_cpu_dtype()
+    flambeau.bfloat16
+    """
+    return get_autocast_dtype("cpu")
+
+
+def set_autocast_cpu_dtype(dtype: DType) -> None:
+    """Set what mixed precision computes in on the CPU, for this thread.
+
+    >>> import flambeau
+    >>> flambeau.set_autocast_cpu_dtype(flambeau.bfloat16)
+    """
+    set_autocast_dtype("cpu", dtype)
+
+
+def set_autocast_cpu_enabled(enabled: bool) -> None:
+    """Turn mixed precision on the CPU on or off, for this thread.
+
+    >>> import flambeau
+    >>> flambeau.set_autocast_cpu_enabled(False)
+    """
+    set_autocast_enabled("cpu", enabled)
+
+
 def is_autocast_available(device_type: str) -> bool:
     """Whether there is mixed precision for a kind of device. Raises RuntimeError for an unknown kind.
 

@@ -202,3 +202,17 @@ def test_devices() -> None:
     words = "User provided device_type of 'cuda', but it is not available. Disabling"
     with pytest.warns(UserWarning, match=words), flambeau.cuda.amp.autocast():
         assert (flambeau.ones(2, 2) @ flambeau.ones(2, 2)).dtype is flambeau.float32
+
+
+def test_names_for_the_cpu_alone() -> None:
+    before = flambeau.get_autocast_cpu_dtype()
+    try:
+        flambeau.set_autocast_cpu_dtype(flambeau.float16)
+        flambeau.set_autocast_cpu_enabled(True)
+        assert flambeau.get_autocast_cpu_dtype() is flambeau.get_autocast_dtype("cpu") is flambeau.float16
+        assert flambeau.is_autocast_cpu_enabled()
+        assert (flambeau.ones(2, 2) @ flambeau.ones(2, 2)).dtype is flambeau.float16
+    finally:
+        flambeau.set_autocast_cpu_enabled(False)
+        flambeau.set_autocast_cpu_dtype(before)
+    assert not flambeau.is_autocast_cpu_enabled()

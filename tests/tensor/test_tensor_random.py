@@ -172,3 +172,19 @@ def test_a_seed_that_nobody_chose_can_be_asked_for() -> None:
 def test_names_of_types() -> None:
     assert [fb.typename(x) for x in (3, [], int)] == ["int", "list", "int"]
     assert fb.typename(fb.zeros(1)).endswith("FloatTensor")
+
+
+def test_states_under_the_names_of_devices() -> None:
+    cuda = fb.cuda
+    states = cuda.get_rng_state_all()
+    assert len(states) == cuda.device_count()
+    state = cuda.get_rng_state()
+    first = fb.rand(3)
+    cuda.set_rng_state(state)
+    assert fb.equal(fb.rand(3), first)
+    cuda.set_rng_state_all([state])
+    assert fb.equal(fb.rand(3), first)
+    after = fb.get_rng_state()
+    cuda.set_rng_state_all([])
+    assert fb.equal(fb.get_rng_state(), after)
+    assert cuda.is_bf16_supported() == cuda.is_available()

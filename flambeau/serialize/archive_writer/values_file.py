@@ -24,13 +24,18 @@ from flambeau.tensor.size import Size
 from flambeau.tensor.tensor import Tensor
 from flambeau.util.depth import deep_recursion
 from flambeau.util.progress import progress
+from flambeau.util.user_code import warn_user
 
+NO_OLDER_FORMAT: Final = "flambeau.save writes a ZIP file, as PyTorch does since 1.6: the format before is not written"
 HINT: Final = (
     ". Save a scripted module with flambeau.jit.save, the state of any other as flambeau.save(m.state_dict(), f)"
 )
 
 
-def save(obj: Any, f: Target) -> None:
+def save(
+    obj: Any, f: Target, pickle_module: Any = None, pickle_protocol: int = 2,
+    _use_new_zipfile_serialization: bool = True,
+) -> None:  # fmt: skip
     """Write tensors, or lists, tuples and dicts with tensors in them, to a file.
 
     Numbers (those of NumPy as Python's), texts, bytes, bools, None, devices, dtypes, sizes, sets and counters may be
@@ -41,6 +46,9 @@ def save(obj: Any, f: Target) -> None:
         obj: what to save.
         f: a path, or something open for writing bytes. A path has its new file when all is written, and keeps what it
             had if that fails.
+        pickle_module: without meaning: values are written without one.
+        pickle_protocol: without meaning: it is 2, which all readers know.
+        _use_new_zipfile_serialization: False warns: what is written is a ZIP file.
 
     Raises RuntimeError for values of other kinds, naming where they are, and for a directory that does not exist.
 
@@ -50,6 +58,8 @@ def save(obj: Any, f: Target) -> None:
     >>> file.getvalue()[:2]
     b'PK'
     """
+    if not _use_new_zipfile_serialization:
+        warn_user(NO_OLDER_FORMAT, UserWarning)
     with progress("saving") as tell:
         pickler = PlainPickler()
         with deep_recursion():

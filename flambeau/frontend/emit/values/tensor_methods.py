@@ -20,6 +20,8 @@ from flambeau.util.source import SourceRange
 
 Wrap = Callable[[Value], Sugared]
 
+SECOND: Final = ("where", "polygamma")
+"""Methods of operators that have the tensor as their second operand."""
 OTHER_NAMES: Final = {"ndimension": "dim", "nelement": "numel"}
 """Methods that are others under a second name."""
 FUNCTIONS: Final[dict[str, Callable[..., Any]]] = {
@@ -29,18 +31,19 @@ FUNCTIONS: Final[dict[str, Callable[..., Any]]] = {
 
 
 @dataclass(slots=True)
-class WhereMethod(Builtin):
-    """`x.where(condition, other)`: the operator has the condition first."""
+class SecondOperandMethod(Builtin):
+    """`x.where(condition, other)`, `x.polygamma(n)`: the operator has the condition, or the order, first."""
 
     wrap: Wrap
     tensor: Value
+    operator: str
 
     def call(self, e: Emitter, where: SourceRange, args: Sequence[Given], keywords: Sequence[Given]) -> Sugared:
         """A tensor."""
         own = Given(self.tensor, where)
         if args:
-            return self.wrap(call_operator(e, where, "aten::where", [args[0], own, *args[1:]], keywords))
-        return self.wrap(call_operator(e, where, "aten::where", [], [Given(self.tensor, where, "self"), *keywords]))
+            return self.wrap(call_operator(e, where, self.operator, [args[0], own, *args[1:]], keywords))
+        return self.wrap(call_operator(e, where, self.operator, [], [Given(self.tensor, where, "self"), *keywords]))
 
 
 @dataclass(slots=True)
@@ -87,8 +90,8 @@ class FunctionMethod(Builtin):
 
 def tensor_method(wrap: Wrap, value: Value, name: str) -> Sugared | None:
     """A method of this module; None for other names."""
-    if name == "where":
-        return WhereMethod(wrap, value)
+    if name in SECOND:
+        return SecondOperandMethod(wrap, value, f"aten::{name}")
     if name == "type":
         return TypeMethod(wrap, value)
     if name == "new_tensor":
