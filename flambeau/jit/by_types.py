@@ -77,8 +77,8 @@ class ByTypes:
         if all(isinstance(value, Tensor) for value in values.values()) or not self._names.issuperset(passed):
             return None
         try:
-            key = tuple([(name, _kind(value)) for name, value in values.items()])
-        except OtherArgumentsError:
+            key = tuple([(name, _kind(values[name])) for name in sorted(values)])
+        except (OtherArgumentsError, RecursionError):  # a list that contains itself has no type
             return None
         if not any(map(_has_tensors, passed.values())):
             return None

@@ -33,9 +33,13 @@ def late_signals() -> Iterator[None]:
         return
     arrived: dict[int, FrameType | None] = {}
     handlers: dict[int, Handler] = {}
+    is_over = False
 
     def note(number: int, frame: FrameType | None) -> None:
-        arrived[number] = frame
+        if is_over:  # what a handler raised kept this one from being put back
+            handlers[number](number, frame)
+        else:
+            arrived[number] = frame
 
     try:
         for number in map(int, signal.valid_signals()):  # some have no name
@@ -45,9 +49,12 @@ def late_signals() -> Iterator[None]:
                 signal.signal(number, note)
         yield
     finally:
-        for number, handler in handlers.items():
-            signal.signal(number, handler)
-        _call([partial(handlers[number], number, frame) for number, frame in arrived.items()])
+        is_over = True
+        try:
+            for number, handler in handlers.items():
+                signal.signal(number, handler)
+        finally:
+            _call([partial(handlers[number], number, frame) for number, frame in arrived.items()])
 
 
 def _call(handlers: Sequence[Callable[[], object]]) -> None:

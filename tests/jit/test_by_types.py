@@ -197,3 +197,25 @@ def test_c02_too_many_types() -> None:
         scripted(X, (X,) * n)
     with pytest.raises(RuntimeError, match=r"Expected a value of type 'Tensor \(inferred\)'"):
         scripted(X, (X,) * 17)
+
+
+def test_arguments_by_name_in_any_order_are_one_combination() -> None:
+    def sums(p, q, x):
+        return (p["a"] * x + q["a"]).sum()
+
+    scripted: Any = flambeau.script(sums)
+    p, q = {"a": X}, {"a": X}
+    want = sums(p, q, X).item()
+    for got in (scripted(p, q, X), scripted(x=X, q=q, p=p), scripted(q=q, p=p, x=X), scripted(p, x=X, q=q)):
+        assert got.item() == want
+    assert len(scripted.by_types.scripts) == 1
+
+
+def test_a_list_that_contains_itself_has_no_type() -> None:
+    def first(p, x):
+        return p["a"] * x
+
+    endless: list[Any] = []
+    endless.append(endless)
+    with pytest.raises(CompileError, match="unsupported index type 'str'"):
+        flambeau.script(first)(endless, X)

@@ -5,6 +5,7 @@ from __future__ import annotations
 import signal
 import threading
 from collections.abc import Iterator
+from typing import Any
 
 import pytest
 
@@ -55,6 +56,28 @@ def test_handlers_are_as_before(told: list[int]) -> None:
         raise KeyError
     assert handlers() == before
     assert told == []
+
+
+def test_a_handler_that_raises_while_they_are_put_back(told: list[int], monkeypatch: pytest.MonkeyPatch) -> None:
+    put = signal.signal
+
+    def interrupted(number: int, handler: Any) -> Any:
+        before = put(number, handler)
+        if number == signal.SIGUSR1 and handler is first:
+            signal.raise_signal(number)
+        return before
+
+    first = signal.getsignal(signal.SIGUSR1)
+    block = late_signals()
+    block.__enter__()
+    signal.raise_signal(signal.SIGUSR2)
+    monkeypatch.setattr(signal, "signal", interrupted)
+    with pytest.raises(ArithmeticError):
+        block.__exit__(None, None, None)
+    assert told == [signal.SIGUSR1, signal.SIGUSR2]
+    with pytest.raises(ArithmeticError):
+        signal.raise_signal(signal.SIGUSR2)
+    assert told == [signal.SIGUSR1, signal.SIGUSR2, signal.SIGUSR2]
 
 
 def test_other_threads_leave_them_alone() -> None:

@@ -26,8 +26,8 @@ def without_strength_reduction(llvm: Any) -> Iterator[None]:
         yield
         return
     with lock:
-        llvm.set_option("flambeau", _SWITCH)
         try:
+            llvm.set_option("flambeau", _SWITCH)
             yield
         finally:
             llvm.set_option("flambeau", f"{_SWITCH}=false")
