@@ -337,7 +337,7 @@ def to_dtype(value: Any) -> DType:
         if isinstance(value, str):
             return dtypes.by_name(value.rpartition(".")[2])
         return PYTHON_DTYPES[value] if value in PYTHON_DTYPES else dtypes.from_numpy_dtype(np.dtype(value))
-    except KeyError:
+    except (KeyError, dtypes.NoDTypeError):
         raise TypeError(f"no dtype is called {value!r}") from None
 
 

@@ -160,9 +160,16 @@ def by_name(name: str) -> DType:
     return _BY_NAME[name]
 
 
+class NoDTypeError(RuntimeError):
+    """There is no dtype of some number."""
+
+
 def by_code(code: int) -> DType:
-    """The type that TorchScript writes as this number. Raises KeyError."""
-    return _BY_CODE[code]
+    """The type that TorchScript writes as this number. Raises NoDTypeError."""
+    dtype = _BY_CODE.get(code)
+    if dtype is None:
+        raise NoDTypeError(f"there is no dtype of number {code}")
+    return dtype
 
 
 def is_dtype_code(code: int) -> bool:

@@ -68,5 +68,5 @@ def made(name: str, state: Any) -> OpaqueObject:
         raise TypeError(f"there is no class {name}")
     try:
         return maker(state)
-    except (TypeError, AttributeError, IndexError, KeyError) as error:
+    except (TypeError, AttributeError, IndexError, KeyError, RuntimeError) as error:
         raise ValueError(f"it is no state of {name}: {error}") from None

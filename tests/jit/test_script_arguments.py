@@ -10,6 +10,7 @@ import pytest
 
 import flambeau
 from flambeau import Tensor, jit, nn
+from flambeau.util.errors import ExecutionError
 
 
 class Point(NamedTuple):
@@ -238,3 +239,22 @@ def test_a_module_from_inside() -> None:
     assert module.inner._c != inside
     with pytest.raises(RuntimeError, match="Method 'nope' is not defined"):
         inside._get_method("nope")
+
+
+def test_numbers_that_are_no_dtypes_are_said_to_be_none() -> None:
+    def converted(x: Tensor, number: int) -> Tensor:
+        return x.to(dtype=number)
+
+    def made(x: Tensor) -> Tensor:
+        return x + flambeau.zeros(2, dtype=77)
+
+    x = flambeau.ones(2)
+    scripted: Any = flambeau.script(converted)
+    assert scripted(x, 7).dtype == flambeau.float64
+    for number in (100, -1, 2**63 - 1):
+        with pytest.raises(ExecutionError, match=f"there is no dtype of number {number}"):
+            scripted(x, number)
+    with pytest.raises(ExecutionError, match="there is no dtype of number 77"):  # without a warning of its passes
+        flambeau.script(made)(x)
+    with pytest.raises(RuntimeError, match="there is no dtype of number 100"):
+        flambeau.zeros(2, dtype=100)

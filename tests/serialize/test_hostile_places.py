@@ -8,6 +8,7 @@ import subprocess
 import sys
 import warnings
 from pathlib import Path
+from typing import Any
 
 import pytest
 
@@ -187,3 +188,31 @@ def test_c03_map_location_that_is_none_is_the_callers_error() -> None:
     assert flambeau.jit.load(io.BytesIO(data), "cpu").a.tolist() == [0.0] * 4
     with pytest.raises(ArchiveError, match="pass map_location='cpu'"):
         load(data)
+
+
+def packed(weight: bytes | None, bias: Any) -> bytes:
+    """An archive that holds the packed weight of a convolution."""
+    name = "__torch__.torch.classes.quantized"
+    numbers = [2, 1, 1, 0, 0, 1, 1, 0, 0, 1, 0]
+    state = b"c%s\nConv2dPackedParamsBase\n)\x81" % name.encode() + pickled((3, numbers, [None, weight, bias])) + b"b"
+    forward = "def forward(self: __torch__.M, x: Tensor) -> Tensor:\n  return ops.quantized.conv2d(x, self.p, 0.1, 0)"
+    code = module(forward, attributes=f"p : {name}.Conv2dPackedParamsBase")
+    return archive(code, {"p": state}, data__slash__0=bytes(16), data__slash__1=bytes((1, 2, 3, 4)))
+
+
+def test_packed_weights_and_biases_are_looked_at_while_loading() -> None:
+    floats = tensor("0", 4, (1, 1, 2, 2), (4, 4, 2, 1))
+    storage = pickled(("storage", b"ctorch\nQInt8Storage\n", "1", "cpu", 4)) + b"Q"
+    scheme = (b"ctorch\nper_tensor_affine\n", 0.1, 0)
+    parts = (storage, 0, (1, 1, 2, 2), (4, 4, 2, 1), scheme, False, b"ccollections\nOrderedDict\n)R")
+    weight = b"ctorch._utils\n_rebuild_qtensor\n" + pickled(parts) + b"R"
+    x = flambeau.quantize_per_tensor(flambeau.ones(1, 1, 3, 3), 0.1, 0, flambeau.quint8)
+    assert load(packed(weight, None))(x).shape == (1, 1, 2, 2)
+    for wrong, bias, message in (
+        (floats, None, "expected a weight of qint8, got flambeau.float32"),
+        (None, None, "expected a weight of qint8, got NoneType"),
+        (weight, True, "expected a bias of 1 elements, or None, got bool"),
+        (weight, floats, r"expected a bias of 1 elements, or None, got a tensor of sizes \[1, 1, 2, 2\]"),
+    ):
+        with pytest.raises(ArchiveError, match=message):
+            load(packed(wrong, bias))

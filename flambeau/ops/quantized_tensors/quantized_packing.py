@@ -50,7 +50,8 @@ class PackedConvolution(OpaqueObject):
     ) -> None:
         """`numbers` are stride, padding, dilation and output padding."""
         self.weight: QuantizedTensor = checked_weight(weight)
-        self.bias = bias
+        channels = weight.size(1) * groups if transposed else weight.size(0)
+        self.bias = _checked_bias(bias, channels)
         self.stride, self.padding, self.dilation, self.output_padding = [[int(n) for n in one] for one in numbers]
         self.groups, self.transposed = int(groups), transposed
 
@@ -120,6 +121,16 @@ def checked_weight(weight: Any) -> QuantizedTensor:
     if not isinstance(weight, QuantizedTensor) or weight.dtype is not qint8:
         raise RuntimeError(NO_WEIGHT.format(got=getattr(weight, "dtype", type(weight).__name__)))
     return weight
+
+
+def _checked_bias(bias: Any, channels: int) -> Tensor | None:
+    """A bias with a number for each channel, or none. Raises RuntimeError for others."""
+    if isinstance(bias, Tensor) and tuple(bias.shape) == (channels,):
+        return bias
+    if bias is None:
+        return None
+    got = f"a tensor of sizes {list(bias.shape)}" if isinstance(bias, Tensor) else type(bias).__name__
+    raise RuntimeError(f"expected a bias of {channels} elements, or None, got {got}")
 
 
 def _linear(state: Any) -> PackedLinear:
