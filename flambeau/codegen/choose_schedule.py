@@ -75,7 +75,7 @@ def _dense(special: Specialized) -> frozenset[tuple[str, str]]:
 def _choose(special: Specialized, target: Target, aligned_outputs: bool, exact: frozenset[str] | None) -> Schedule:
     kernel = special.kernel
     axis = _vector_axis(special)
-    if axis is None or is_better_alone(special, axis):
+    if axis is None or is_better_alone(special, axis) or _runs_over_products(kernel, axis):
         return Schedule()
     packs = packs_for(special, axis)
     unit = frozenset(p.buffer for p in packs) | frozenset(
@@ -106,6 +106,14 @@ def _choose(special: Specialized, target: Target, aligned_outputs: bool, exact: 
         jam=_jam(kernel, dict(fixed)),
         prefetch=0 if packs or _takes_pages(kernel, lanes, rest_lanes) else _prefetched(special, axis),
     )
+
+
+def _runs_over_products(kernel: Kernel, axis: str) -> bool:
+    """Whether a product of floats is asked for after each element along an axis: one of some lanes alone can be out of
+    range, zero or infinite, where none of those that were asked for is."""
+    read = {s.carry for s in walk(kernel.body) if isinstance(s, Running)}
+    carries = [c for s in walk(kernel.body) if isinstance(s, Loop) and axis in s.axes for c in s.carries]
+    return any(c.name in read and c.reducer == "prod" and element_type(c.dtype).is_float for c in carries)
 
 
 PREFETCHED = 8

@@ -72,8 +72,8 @@ def _simplified(op: str, args: tuple[Expr, ...]) -> Expr | None:
         for one, other in (args, args[::-1]):
             if one.op == "const" and one.data == 1:
                 return other
-    if op == "pow" and args[1].op == "const":
-        return _power(args[0], args[1])
+    if op == "pow":
+        return _power(*args) if args[1].op == "const" else _power_by_number(*args)
     is_float = element_type(args[0].dtype).is_float
     if op in _KEEPS_INTEGERS and not is_float:
         return args[0]
@@ -97,6 +97,14 @@ def _power(base: Expr, exponent: Expr) -> Expr | None:
     if number == 4:
         return apply("pow", apply("mul", base, base), constant(2, base.dtype))
     return _power_of_float(base, number) if element_type(base.dtype).is_float else None
+
+
+def _power_by_number(base: Expr, exponent: Expr) -> Expr | None:
+    """A power of elements by a number that a call brings: by 0.5 the root, as where 0.5 is written; None for others."""
+    if exponent.dims or not base.dims or not element_type(base.dtype).is_float:
+        return None
+    power = Expr("pow", base.dtype, (base, exponent), base.dims)
+    return apply("select", apply("eq", exponent, constant(0.5, base.dtype)), apply("sqrt", base), power)
 
 
 def _power_of_float(base: Expr, number: object) -> Expr | None:
