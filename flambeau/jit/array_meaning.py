@@ -20,7 +20,7 @@ import numpy as np
 from flambeau.frontend.source.python_source import closure_variables, innermost_function
 from flambeau.frontend.trees.function_conversion import get_tree
 from flambeau.frontend.trees.tree_base import Tree
-from flambeau.frontend.trees.tree_views import Apply, Select, Var
+from flambeau.frontend.trees.tree_views import Apply, Select, StringLiteral, Var
 from flambeau.jit.function import ScriptFunction
 from flambeau.jit.unannotated import unannotated_parameters
 from flambeau.nn.module import Module
@@ -90,7 +90,8 @@ def _is_of_tensors(fn: types.FunctionType, seen: set[types.FunctionType]) -> boo
     makes_sets = any(not _SETS.isdisjoint(code.co_names) for code in _codes(fn.__code__))
     if makes_sets:
         trees = [tree for tree in trees if not (isinstance(tree, Select) and tree.name in _OF_SETS)]
-    if any(_says_tensor(tree, named) for tree in trees):
+    of_texts = {id(tree.callee) for tree in trees if isinstance(tree, Apply) and _splits_text(tree)}
+    if any(_says_tensor(tree, named) for tree in trees if id(tree) not in of_texts):
         return True
     return any(_stands_for_tensors(value, seen) for value in named.values() if not isinstance(value, types.ModuleType))
 
@@ -108,6 +109,13 @@ def _says_tensor(tree: Tree, named: Mapping[str, Any]) -> bool:
     if not isinstance(module, types.ModuleType):
         return hasattr(Tensor, tree.name) and not hasattr(np.ndarray, tree.name)
     return root is tree.value and _is_tensor_library(module) and tree.name not in _OF_THE_LANGUAGE
+
+
+def _splits_text(tree: Apply) -> bool:
+    """Whether a call is `x.split()` or `x.split(",")`, of a text: tensors split by numbers."""
+    if not isinstance(tree.callee, Select) or tree.callee.name != "split":
+        return False
+    return all(isinstance(argument, StringLiteral) for argument in tree.args) and not tree.keywords
 
 
 def _is_tensor_library(module: types.ModuleType) -> bool:

@@ -124,14 +124,86 @@ def test_what_it_gives_follows_from_the_returns_before() -> None:
     assert flambeau.script(remembered)(x) == 21
 
 
-def test_returns_of_two_types_around_a_call_of_itself_are_refused() -> None:
-    def total(n, x):
-        if n < 0:
-            return 0
-        return x[n] + total(n - 1, x)
+def summed(n, x):
+    if n < 0:
+        return 0
+    return x[n] + summed(n - 1, x)
 
-    with pytest.raises(CompileError, match="Previous return statement returned a value of type int"):
-        flambeau.script(total)(3, np.ones(4))
+
+def summed_backwards(n, x):
+    if n >= 0:
+        return x[n] + summed_backwards(n - 1, x)
+    return 0
+
+
+def by_squares(x, n):
+    if n % 2:
+        return x * by_squares(x, n - 1)
+    if n:
+        return by_squares(x * x, n // 2)
+    return 1
+
+
+def holds(x: np.ndarray, low, high, value):
+    if high - low > 1:
+        middle = (low + high) // 2
+        if x[middle] > value:
+            return holds(x, low, middle, value)
+        return holds(x, middle, high, value)
+    return x[low] == value
+
+
+def place(x, low, high, value):
+    if high - low > 1:
+        middle = (low + high) // 2
+        if x[middle] > value:
+            return place(x, low, middle, value)
+        return place(x, middle, high, value)
+    return low
+
+
+def colourings(edges, n):
+    colours = np.full(n, -1)
+
+    def fits(node, colour):
+        fitting = True
+        for a, b in edges:
+            if (a == node and colours[b] == colour) or (b == node and colours[a] == colour):
+                fitting = False
+        return fitting
+
+    def solve(node):
+        if node < n:
+            for colour in range(3):
+                if fits(node, colour):
+                    colours[node] = colour
+                    if solve(node + 1):
+                        return True
+                    colours[node] = -1
+            return False
+        return True
+
+    return solve(0), colours.sum()
+
+
+def test_returns_behind_a_call_of_itself_say_what_it_gives() -> None:
+    x = np.array([0.5, 1.0, 2.5, 4.0])
+    edges = np.array([[0, 1], [1, 2], [2, 0], [2, 3], [3, 4], [4, 0]])
+    for fn, args in (
+        (summed, (3, x)), (summed, (-1, x)), (summed_backwards, (3, x)), (by_squares, (1.5, 5)), (by_squares, (3, 5)),
+        (holds, (x, 0, 4, 2.5)), (holds, (x, 0, 4, 2.0)), (place, (x, 0, 4, 2.7)), (colourings, (edges, 5)),
+    ):  # fmt: skip
+        assert flambeau.script(fn)(*args) == fn(*args), fn.__name__
+
+
+def test_returns_of_two_types_around_a_call_of_itself_are_refused() -> None:
+    def told(n: int, x: np.ndarray):
+        if n < 0:
+            return "end"
+        return x[n] + len(told(n - 1, x))
+
+    with pytest.raises(CompileError, match="Previous return statement returned a value of type str"):
+        flambeau.script(told)(3, np.ones(4))
 
     def counted(n):
         if n == 0:

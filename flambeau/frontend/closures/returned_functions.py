@@ -16,7 +16,7 @@ from flambeau.frontend.closures.captures import Closure, defining_scopes, name_a
 from flambeau.frontend.emit.conditions import emit_condition, refine
 from flambeau.frontend.emit.frames import Variable
 from flambeau.frontend.emit.implicit_conversions import convert
-from flambeau.frontend.emit.inlined import inlined_scope, inlining, own_statements
+from flambeau.frontend.emit.inlined import inlined_scope, inlining
 from flambeau.frontend.emit.values.carried_values import slots_of, values_in
 from flambeau.frontend.emit.values.function_groups import ChosenFunction
 from flambeau.frontend.emit.values.sugared import Emitter, Sugared
@@ -26,6 +26,7 @@ from flambeau.frontend.scopes.name_resolution import MISSING as UNKNOWN
 from flambeau.frontend.scopes.name_resolution import Resolver, recursion_error
 from flambeau.frontend.scopes.python_constants import constant_type, constant_value
 from flambeau.frontend.scopes.type_annotations import type_of_tree
+from flambeau.frontend.trees.own_statements import own_statements
 from flambeau.frontend.trees.tree_views import (
     Apply,
     Assign,

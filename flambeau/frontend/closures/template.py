@@ -6,6 +6,7 @@ from collections.abc import Callable, Mapping
 from typing import Any, Protocol, runtime_checkable
 
 from flambeau.frontend.closures.bound import Bound
+from flambeau.frontend.closures.written_results import written_result
 from flambeau.frontend.emit.values.carried_values import identity
 from flambeau.frontend.scopes.array_annotations import names_array
 from flambeau.frontend.scopes.name_resolution import Resolver, recursion_error
@@ -20,7 +21,7 @@ from flambeau.schema.element_type import holds_elements, kinds_of, without_eleme
 from flambeau.schema.function import Argument as FormalArgument
 from flambeau.schema.function import FunctionSchema
 from flambeau.schema.subtype import is_subtype
-from flambeau.schema.types import TENSOR, Type
+from flambeau.schema.types import TENSOR, Type, is_number
 from flambeau.util.errors import CompileError
 from flambeau.util.record import dataclass, field
 from flambeau.util.source import SourceRange
@@ -97,9 +98,11 @@ def _attempt(template: Template, key: Any, bound: Bound) -> tuple[Function, Func
 
 
 def _learns(template: Template, key: Any, promised: Function, function: Function) -> bool:
-    """Whether a function gives numbers of other kinds than its returns before the call of itself did; noted."""
+    """Whether a function gives other numbers than its returns before the call of itself did; noted."""
     before, after = promised.schema.returns[0].type, function.schema.returns[0].type
-    if template.tree.decl.returns is not None or before != after or promised.result == function.result:
+    if template.tree.decl.returns is not None or (before == after and promised.result == function.result):
+        return False
+    if before != after and not (is_number(before) and is_number(after)):
         return False
     template.learned[key] = function.result or after
     return True
@@ -141,6 +144,7 @@ def _promised(template: Template, key: Any, bound: Bound, where: SourceRange, so
     tree = template.tree
     returns = tree.decl.returns
     so_far = template.learned.get(key, so_far)
+    so_far = written_result(tree, bound.types) if so_far is None and returns is None else so_far
     result = so_far if returns is None else type_of_tree(returns, template.resolver)
     if result is None:
         raise recursion_error(tree.name, where)

@@ -14,9 +14,10 @@ from flambeau.frontend.emit.attribute_refinement import AttributeRefinement, beh
 from flambeau.frontend.emit.conditions import Condition, Narrowings, emit_condition, refine
 from flambeau.frontend.emit.frames import Absent, Frame, Variable
 from flambeau.frontend.emit.implicit_conversions import pack_tuple
-from flambeau.frontend.emit.inlined import Expansion, check_left, own_statements
+from flambeau.frontend.emit.inlined import Expansion, check_left
 from flambeau.frontend.emit.loop_iterations import emit_for, emit_while, left_by_break, note_break
 from flambeau.frontend.emit.nones_of_arms import type_nones
+from flambeau.frontend.emit.numbers_of_arms import widen_arms, widen_results
 from flambeau.frontend.emit.numpy.array_promotion import is_array
 from flambeau.frontend.emit.unset_variables import note_left_behind
 from flambeau.frontend.emit.values.carried_values import values_in
@@ -26,6 +27,7 @@ from flambeau.frontend.emit.values.sugared import Emitter, Sugared
 from flambeau.frontend.emit.widening import entered
 from flambeau.frontend.emit.with_statements import leave_contexts
 from flambeau.frontend.scopes.captured_names import Name
+from flambeau.frontend.trees.own_statements import own_statements
 from flambeau.frontend.trees.tree_base import Tree
 from flambeau.frontend.trees.tree_views import (
     Break,
@@ -116,6 +118,7 @@ def _merge(e: Emitter, node: Node, a: Frame[Sugared], b: Frame[Sugared], where: 
     names = dict.fromkeys((*a.names, *b.names))
     for name in sorted(names, key=lambda name: isinstance(a.find(name), Sugared)):  # functions behind what they read
         type_nones(e, name, (a, b), node)
+        widen_arms(e, name, (a, b), node, where)
         first, second = a.find(name), b.find(name)
         if isinstance(first, Variable) and isinstance(second, Variable):
             e.type_variables.unify(first.type, second.type)
@@ -190,7 +193,7 @@ def emit_ternary(e: Emitter, tree: TernaryIf, hint: Type | None) -> Sugared:
     _type_empty(first, second)
     if isinstance(first.static_type, SetType) and isinstance(second.static_type, SetType):
         e.type_variables.unify(first.static_type, second.static_type)
-    type_ = _ternary_type(first, second, hint)
+    type_ = _ternary_type(first, second, hint) or widen_results(e, node, tree.range)
     if type_ is None:
         text = TERNARY_TYPES.format(first=first.static_type.annotation, second=second.static_type.annotation)
         refusal = CompileError(text, tree.range)

@@ -23,8 +23,8 @@ from flambeau.frontend.emit.values.sugared import Emitter, Sugared
 from flambeau.frontend.emit.with_statements import leave_contexts
 from flambeau.frontend.scopes.captured_names import Name, unique_name
 from flambeau.frontend.scopes.scope_tree import Scope, scope_tree
-from flambeau.frontend.trees.tree_base import Tree
-from flambeau.frontend.trees.tree_views import Def, Expr, Return, Stmt, Yield
+from flambeau.frontend.trees.own_statements import own_statements
+from flambeau.frontend.trees.tree_views import Def, Return, Stmt, Yield
 from flambeau.ir.graph import Block, Node
 from flambeau.schema.types import BOOL, INT, Type
 from flambeau.util.errors import CompileError
@@ -44,17 +44,6 @@ class Expansion:
     """Set when the generator is left early; None where nothing leaves it."""
     contexts: int
     """How many objects were entered before it."""
-
-
-def own_statements(body: tuple[Stmt, ...]) -> Iterator[Stmt]:
-    """Statements and those inside them, but for nested functions."""
-    pending: list[Tree] = list(body)
-    while pending:
-        part = pending.pop()
-        if isinstance(part, Stmt):
-            yield part
-        if not isinstance(part, Def | Expr):  # statements are also in what is neither, as handlers are
-            pending += part.children
 
 
 def inlined_scope(

@@ -77,6 +77,8 @@ class TypeVariables:
     """What numbers of variables are from their beginning on, and the refusal where they cannot be."""
     behind_loops: dict[Name, tuple[Type, CompileError]] = field(default_factory=dict)
     """Variables that loops bind and that are read behind them: their types, and the refusal if that has no form."""
+    result: Type | None = None
+    """What the function gives, where a return told that those before it give less."""
     error: CompileError | None = None
     """The first refusal that what is learned later may turn out to be none."""
     provisional: dict[int, Type] = field(default_factory=dict)
@@ -291,6 +293,11 @@ class TypeVariables:
         types = self.numbers.setdefault(id(tree), {})
         types[name] = joined(types[name], type_) if name in types else type_
         self.error = None
+        raise InferenceRestart(self)
+
+    def widen_result(self, type_: Type) -> None:
+        """A return gives numbers that those before it do not hold: start over."""
+        self.result, self.error = type_, None
         raise InferenceRestart(self)
 
     def unify_operator(self, kind: str, types: Sequence[Type]) -> None:

@@ -267,16 +267,19 @@ def _options(tree: Apply, name: str, allowed: Sequence[str]) -> dict[str, Attrib
 
 
 def emit_round(e: Emitter, tree: Apply, hint: Type | None) -> Sugared:
-    """`round(x)`, a float as in TorchScript; `round(x, n)` as in Python, of numbers of arrays as in NumPy."""
+    """`round(x)`, a float as in TorchScript, and in programs on arrays an int as in Python; `round(x, n)` as in Python,
+    of numbers of arrays as in NumPy.
+    """
     args, keywords = emit_arguments(e, tree)
     if len(args) + len(keywords) == 2 and isinstance(args[0].value.static_type, ElementFloat):
         return rounded(e, tree.callee.range, args, keywords)
     if len(args) + len(keywords) == 2 and not isinstance(args[0].value.static_type, TensorType):
         return SimpleValue(call_operator(e, tree.callee.range, "python::round", args, keywords))
-    if len(args) == 1 and isinstance(args[0].value.static_type, ElementInt):
+    type_ = args[0].value.static_type if len(args) == 1 and not keywords else None
+    if isinstance(type_, ElementInt) or (e.arrays and isinstance(type_, IntType)):
         return SimpleValue(as_python(e, args[0].value))
     whole = call_operator(e, tree.callee.range, "aten::round", args, keywords)
-    if len(args) == 1 and isinstance(args[0].value.static_type, ElementFloat):  # NumPy's scalars round to ints
+    if isinstance(type_, ElementFloat) or (e.arrays and isinstance(type_, FloatType)):  # NumPy's scalars round to ints
         whole = call_operator(e, tree.callee.range, "aten::Int", [whole])
     return SimpleValue(whole)
 

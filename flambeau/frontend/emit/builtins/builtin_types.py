@@ -9,7 +9,8 @@ from flambeau.frontend.emit.conditions import to_bool
 from flambeau.frontend.emit.implicit_conversions import to_device
 from flambeau.frontend.emit.numpy.element_arithmetic import as_python
 from flambeau.frontend.emit.schema_matching import as_int, call_operator
-from flambeau.frontend.emit.values.object_methods import as_text, has_method
+from flambeau.frontend.emit.values.object_methods import has_method
+from flambeau.frontend.emit.values.operator_arguments import printed
 from flambeau.frontend.emit.values.simple_value import SimpleValue
 from flambeau.frontend.emit.values.sugared import Emitter, Given, Sugared
 from flambeau.ir.graph import Value
@@ -53,7 +54,7 @@ class CastValue(Sugared):
             if isinstance(value.static_type, NamedType) and has_method(e, value.static_type, self.magic, where):
                 return SimpleValue(value).attribute(e, where, self.magic).call(e, where, (), ())
             if self.type == STRING:
-                value = as_text(e, where, value)
+                value = printed(e, where, value)
                 if value.static_type == STRING:
                     return SimpleValue(value)
             if self.type == BOOL:

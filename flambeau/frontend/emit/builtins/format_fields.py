@@ -9,7 +9,7 @@ from __future__ import annotations
 from string import Formatter
 
 from flambeau.frontend.emit.schema_matching import call_operator
-from flambeau.frontend.emit.values.object_methods import as_text
+from flambeau.frontend.emit.values.operator_arguments import printed
 from flambeau.frontend.emit.values.simple_value import SimpleValue
 from flambeau.frontend.emit.values.sugared import Emitter, Sugared
 from flambeau.frontend.trees.tree_views import Apply, Expr, Formatted, Select, Starred, StringLiteral
@@ -71,6 +71,6 @@ def _text(e: Emitter, argument: Expr, spec: str, conversion: str, where: SourceR
     if "{" in spec:
         raise CompileError("a format inside a format is understood in f-strings alone", where)
     if not spec and not conversion:
-        return call_operator(e, where, "aten::str", [as_text(e, where, e.value(argument), formatted=True)])
+        return call_operator(e, where, "aten::str", [printed(e, where, e.value(argument), formatted=True)])
     literal = StringLiteral(where, spec) if spec else None
     return e.value(Formatted(where, argument, conversion, literal))

@@ -12,7 +12,7 @@ import numpy as np
 
 from flambeau.analysis.operator_rules import result_types
 from flambeau.frontend.emit.builtins.library_functions import SPACED, LibraryFunction
-from flambeau.frontend.emit.implicit_conversions import pack_list, unpack_tuple
+from flambeau.frontend.emit.implicit_conversions import is_empty_literal, pack_list, unpack_tuple
 from flambeau.frontend.emit.numpy.array_lists import joined_list
 from flambeau.frontend.emit.numpy.array_literals import ArrayLiteral, array_literal
 from flambeau.frontend.emit.numpy.dtype_names import dtype_named
@@ -30,6 +30,7 @@ from flambeau.schema.array_type import ArrayType, array_of, holds_arrays
 from flambeau.schema.dtype import DType, bool_, by_code, complex128, float64, from_numpy_dtype, int64
 from flambeau.schema.element_type import element_of, kinds_of
 from flambeau.schema.types import (
+    FLOAT,
     INT,
     BoolType,
     ComplexType,
@@ -285,6 +286,8 @@ COPY: Final = "np.{name} takes copy=True, copy=False or copy=None here, written 
 def _array_of(e: Emitter, where: SourceRange, name: str, bound: Bound, dtype: Value | None) -> Value:
     """What the function gives as an array, whose dtype and rank are known where the call says them."""
     copies = _copies(e, where, name, bound)
+    if name in ("array", "asarray") and is_empty_literal(next(iter(bound.values()))):
+        bound = {**bound, next(iter(bound)): pack_list(e, [], FLOAT)}
     first = next(iter(bound.values()))
     if isinstance(first.static_type, ArrayType):
         return _array_again(e, where, first, dtype, copies=copies)

@@ -12,7 +12,7 @@ from flambeau.frontend.closures.captures import Closure, name_at
 from flambeau.frontend.emit.frames import Variable
 from flambeau.frontend.emit.generator_lists import declared_element
 from flambeau.frontend.emit.implicit_conversions import convert
-from flambeau.frontend.emit.inlined import expand, own_statements
+from flambeau.frontend.emit.inlined import expand
 from flambeau.frontend.emit.values.carried_values import slots_of
 from flambeau.frontend.emit.values.coroutines import (
     GeneratorArguments,
@@ -25,6 +25,7 @@ from flambeau.frontend.emit.values.sugared import Emitter, Iteration, Sugared
 from flambeau.frontend.scopes.captured_names import CapturedName, Name
 from flambeau.frontend.scopes.python_constants import constant_type, constant_value
 from flambeau.frontend.scopes.type_annotations import type_of_tree
+from flambeau.frontend.trees.own_statements import own_statements
 from flambeau.frontend.trees.tree_views import Def, Param, Try, Yield
 from flambeau.ir.graph import Value
 from flambeau.program.function import Function

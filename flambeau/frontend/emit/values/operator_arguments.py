@@ -8,14 +8,17 @@ from __future__ import annotations
 from collections.abc import Callable, Sequence
 from typing import Final
 
+from flambeau.frontend.emit.numpy.array_promotion import as_number
 from flambeau.frontend.emit.values.container_methods import listed
 from flambeau.frontend.emit.values.object_methods import as_text, check_sortable
 from flambeau.frontend.emit.values.sugared import Emitter, Given, Sugared
 from flambeau.ir.graph import Value
 from flambeau.ops.python_forms import equation_of
+from flambeau.schema.dtype import float32
+from flambeau.schema.element_type import kinds_of
 from flambeau.schema.rule_tables import RuleTable
 from flambeau.schema.set_type import SetType
-from flambeau.schema.types import DictType, NamedType, StringType, TensorType, TupleType, Type
+from flambeau.schema.types import FLOAT, STRING, DictType, NamedType, StringType, TensorType, TupleType, Type
 from flambeau.util.errors import CompileError
 from flambeau.util.record import replace
 from flambeau.util.source import SourceRange
@@ -37,12 +40,20 @@ def adapted(e: Emitter, where: SourceRange, name: str, bound: Sequence[Given], w
 
 @adapts("aten::str")
 def _as_texts(e: Emitter, where: SourceRange, bound: Sequence[Given], wrap: Wrap) -> Sequence[Given]:
-    return [replace(g, value=as_text(e, where, g.value, formatted=False)) for g in bound]
+    return [replace(g, value=printed(e, where, g.value)) for g in bound]
 
 
 @adapts("aten::format")
 def _as_formatted(e: Emitter, where: SourceRange, bound: Sequence[Given], wrap: Wrap) -> Sequence[Given]:
-    return [replace(g, value=as_text(e, where, g.value, formatted=True)) for g in bound]
+    return [replace(g, value=printed(e, where, g.value, formatted=True)) for g in bound]
+
+
+def printed(e: Emitter, where: SourceRange, value: Value, *, formatted: bool = False) -> Value:
+    """What Python prints of objects, and in programs on arrays of floats: elsewhere `1.` is TorchScript's `1.0`."""
+    value = as_number(e, value) if e.arrays else value
+    if not e.arrays or value.static_type != FLOAT or float32 in kinds_of(value.static_type):
+        return as_text(e, where, value, formatted=formatted)
+    return e.emit("python::repr", (value,), STRING)
 
 
 @adapts("aten::any", "aten::all")
