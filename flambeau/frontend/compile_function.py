@@ -49,7 +49,7 @@ from flambeau.frontend.emit.type_variables import TypeVariables
 from flambeau.frontend.emit.unset_variables import begin_unset
 from flambeau.frontend.emit.values import attribute_rules, iterators, python_values
 from flambeau.frontend.emit.values.sugared import Emitter, ExpressionRule, Rules, StatementRule, Sugared
-from flambeau.frontend.scopes.array_annotations import names_array
+from flambeau.frontend.scopes.array_annotations import is_bare_container, names_array
 from flambeau.frontend.scopes.captured_names import unique_name
 from flambeau.frontend.scopes.name_resolution import Resolver
 from flambeau.frontend.scopes.parameter_defaults import (
@@ -270,7 +270,9 @@ def _emission(
         if variable is not None and variable.name not in bound.types and variable.name not in bound.constants:
             raise NotSupportedError(VARIABLE_ARGUMENTS, variable.range)
     returns = None if yields(tree) else tree.decl.returns
-    declared = None if returns is None else type_of_tree(returns, resolver)
+    arrays = _has_arrays(tree, resolver, bound)
+    is_open = returns is None or (arrays and is_bare_container(returns, resolver))
+    declared = None if is_open or returns is None else type_of_tree(returns, resolver)
     scope_names = defining_scopes((*bound.constants, *bound.aliases), bound.constants.values())
     scope: FunctionScope[Sugared] = FunctionScope(
         name=tree.name,
@@ -286,7 +288,7 @@ def _emission(
         flow=Flow(declared_return=declared),
         rules=RULES,
         type_variables=type_variables,
-        arrays=_has_arrays(tree, resolver, bound),
+        arrays=arrays,
     )
     if self_type is not None and bound.base is not None:
         scope.inherited = Inherited(self_type, bound.base)

@@ -150,6 +150,7 @@ _PATTERNS: Final[tuple[tuple[str, type[ExecutionError], str | Callable[[re.Match
         r"index (-?\d+) is out of bounds for dimension (\d+) with size (\d+)", ArrayIndexError,
         lambda m: f"index {m[1]} is out of bounds for axis {m[2]} with size {m[3]}",
     ),
+    (r"index out of range in self$", ArrayIndexError, "index is out of bounds for the size of the axis"),
     (
         r"select\(\) cannot be applied to a 0-dim tensor|too many indices for tensor of dimension", ArrayIndexError,
         "too many indices for array",

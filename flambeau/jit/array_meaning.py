@@ -27,8 +27,10 @@ from flambeau.nn.module import Module
 from flambeau.tensor.tensor import Tensor
 from flambeau.util.errors import FrontendError
 
-_OF_NUMBERS: Final = frozenset(str(kind) for cls in (bool, int, float, complex, str) for kind in (cls, cls.__name__))
-"""Annotations of what is no array, as classes and as texts."""
+_OF_NUMBERS: Final = frozenset(
+    str(kind) for cls in (bool, int, float, complex, str, tuple, list, dict) for kind in (cls, cls.__name__)
+)
+"""Annotations of what is no array, and do not say what is in it, as classes and as texts."""
 _TENSOR_LIBRARIES: Final = ("flambeau", "torch")
 _TENSOR_KEYWORDS: Final = frozenset(("dim", "keepdim", "unbiased", "dim0", "dim1", "requires_grad"))
 """Keywords of PyTorch's that functions of NumPy, which have `correction` and `device` too, do not have."""

@@ -24,7 +24,7 @@ from flambeau.frontend.emit.numpy.array_promotion import DtypeError
 from flambeau.frontend.emit.numpy.index_tricks import index_trick
 from flambeau.frontend.emit.numpy.numpy_creation import PARAMETERS, makes_array
 from flambeau.frontend.emit.numpy.random_functions import RANDOM_FUNCTIONS
-from flambeau.frontend.scopes.array_annotations import may_name_arrays, names_array
+from flambeau.frontend.scopes.array_annotations import is_bare_container, may_name_arrays, names_array
 from flambeau.frontend.scopes.named_objects import python_value
 from flambeau.frontend.scopes.type_annotations import type_of_tree
 from flambeau.frontend.source.python_source import NameScope, innermost_function
@@ -119,7 +119,10 @@ def _takes_tensors(template: Template) -> bool:
     decl, resolver = template.tree.decl, template.resolver
     if any(p.annotation is None for p in decl.params):
         return True
-    types = [type_of_tree(a, resolver) for a in (*(p.annotation for p in decl.params), decl.returns) if a is not None]
+    annotations = [p.annotation for p in decl.params]
+    if decl.returns is not None and not is_bare_container(decl.returns, resolver):
+        annotations.append(decl.returns)
+    types = [type_of_tree(a, resolver) for a in annotations if a is not None]
     return any(holds_tensors(type_) or isinstance(type_, NamedType) for type_ in types)
 
 

@@ -148,7 +148,7 @@ def test_mappings_that_programs_have_not_say_what_to_write() -> None:
     for program, text in (
         (result, r"a defaultdict stays in the function that makes it: return dict\(...\) of it"),
         (within, r"a Counter stays in the function that makes it: return dict\(...\) of it"),
-        (made, "takes one of int, float, bool, str and list for what is missing"),
+        (made, "takes one of int, float, bool, str, list and set for what is missing"),
         (keywords, "Counter takes what it counts here"),
     ):
         with pytest.raises(CompileError, match=text):

@@ -8,7 +8,7 @@ from typing import Any, Protocol, runtime_checkable
 from flambeau.frontend.closures.bound import Bound
 from flambeau.frontend.closures.written_results import written_result
 from flambeau.frontend.emit.values.carried_values import identity
-from flambeau.frontend.scopes.array_annotations import names_array
+from flambeau.frontend.scopes.array_annotations import is_bare_container, names_array
 from flambeau.frontend.scopes.name_resolution import Resolver, recursion_error
 from flambeau.frontend.scopes.parameter_defaults import declared_type, type_by_default
 from flambeau.frontend.scopes.python_constants import constant_type
@@ -143,6 +143,7 @@ def _promised(template: Template, key: Any, bound: Bound, where: SourceRange, so
     """The function that is being compiled, for calls of itself. Raises CompileError if it does not say its result."""
     tree = template.tree
     returns = tree.decl.returns
+    returns = None if returns is None or is_bare_container(returns, template.resolver) else returns
     so_far = template.learned.get(key, so_far)
     so_far = written_result(tree, bound.types) if so_far is None and returns is None else so_far
     result = so_far if returns is None else type_of_tree(returns, template.resolver)

@@ -159,6 +159,27 @@ def lstsq(a: Any, b: Any, rcond: Any = None) -> Any:
     return x, left if rank == n and m > n else left[:0], rank, s
 
 
+def whole_matrix_power(a: Any, n: int) -> Any:
+    """The product of so many equal matrices of integers. Raises ValueError for a count below 0, and for matrices that
+    are not square.
+    """
+    if n < 0:
+        raise ValueError("a matrix of integers to a power below 0 is one of floats: write x.astype(np.float64)")
+    if a.shape[-1] != a.shape[-2]:
+        raise np.linalg.LinAlgError("Last 2 dimensions of the array must be square")
+    result = np.zeros_like(a)
+    for i in range(a.shape[-1]):
+        result[..., i, i] = 1
+    square = a.copy()
+    while n > 0:
+        if n % 2 == 1:
+            result = result @ square
+        n = n // 2
+        if n > 0:
+            square = square @ square
+    return result
+
+
 def choose(a: Any, choices: Any) -> Any:
     """Of each place the element of the array that an index picks. Raises ValueError for an index of none."""
     if np.any((a < 0) | (a >= len(choices))):

@@ -69,7 +69,8 @@ def convolve(a: Any, v: Any, mode: str = "full") -> Any:
         raise ValueError("a cannot be empty")
     if len(v) == 0:
         raise ValueError("v cannot be empty")
-    sums = spread(a, v) if len(a) >= len(v) else spread(v, a)
+    first, second = np.asarray(a), np.asarray(v)
+    sums = spread(first, second) if len(a) >= len(v) else spread(second, first)
     more, less = max(len(a), len(v)), min(len(a), len(v))
     if mode == "same":
         start = (less - 1) // 2
@@ -85,8 +86,8 @@ def correlate(a: Any, v: Any, mode: str = "valid") -> Any:
     """`convolve` with the second array backwards. Raises ValueError where it is longer than the first."""
     if len(v) > len(a):
         raise ValueError("np.correlate takes the longer array first here")
-    backwards = np.conj(np.flip(v, 0).copy())
-    return convolve(a, backwards, mode)
+    backwards = np.conj(np.flip(np.asarray(v), 0).copy())
+    return convolve(np.asarray(a), backwards, mode)
 
 
 def spread(long: Any, short: Any) -> Any:

@@ -29,6 +29,7 @@ METHODS: Final = "methods, which are compiled once for all arrays"
 TEXTS: Final = "texts of CompilationUnit"
 OVERLOADS: Final = "signatures of overloads"
 VARIABLES: Final = "variables of a program on tensors"
+_CONTAINERS: Final = (tuple, list, dict)
 _NAME: Final = re.compile(r"[^\W\d]\w*")
 
 
@@ -47,6 +48,11 @@ def names_array(tree: Expr, resolver: Resolver) -> bool:
             value = python_value(tree, resolver)
             return is_array(value) or has_array_fields(value)
     return False
+
+
+def is_bare_container(tree: Expr, resolver: Resolver) -> bool:
+    """Whether an annotation is `tuple`, `list` or `dict` alone: of what, what a program on arrays returns says."""
+    return python_value(tree, resolver) in _CONTAINERS
 
 
 def has_array_fields(value: Any) -> bool:

@@ -14,14 +14,15 @@ from flambeau.frontend.emit.builtins.builtin_forms import emit_list
 from flambeau.frontend.emit.values.simple_value import SimpleValue
 from flambeau.frontend.emit.values.sugared import Emitter, FormValue, Given, Sugared
 from flambeau.frontend.library.mappings import mapping_class
-from flambeau.frontend.trees.tree_views import Apply
+from flambeau.frontend.trees.tree_views import Apply, Const, Expr, FalseLit, Lambda, ListLiteral, StringLiteral
+from flambeau.schema.set_type import SetType
 from flambeau.schema.types import BOOL, FLOAT, INT, STRING, DictType, ListType, Type
 from flambeau.util.errors import CompileError
 from flambeau.util.source import SourceRange
 
 _NUMBERS: Final[dict[Any, Type]] = {int: INT, float: FLOAT, bool: BOOL, str: STRING}
 FACTORIES: Final = (
-    "defaultdict takes one of int, float, bool, str and list for what is missing in programs: write "
+    "defaultdict takes one of int, float, bool, str, list and set for what is missing in programs: write "
     "d.setdefault(key, value), with a dict, for anything else"
 )
 COUNTED: Final = (
@@ -30,14 +31,31 @@ COUNTED: Final = (
 
 
 def _emit_defaultdict(e: Emitter, tree: Apply, hint: Type | None) -> Sugared:
-    factory = e.python_value(tree.args[0]) if len(tree.args) == 1 and not tree.keywords else None
-    if factory is list:
-        item: Type = e.type_variables.list_of(tree.args[0], of_class=True)
+    factory = _factory(e, tree.args[0]) if len(tree.args) == 1 and not tree.keywords else None
+    if factory in (list, set):
+        items = e.type_variables.list_of(tree.args[0], of_class=True)
+        item: Type = items if factory is list else SetType(items.element)
     elif isinstance(factory, type) and factory in _NUMBERS:
         item = _NUMBERS[factory]
     else:
         raise CompileError(FACTORIES, tree.callee.range)
     return _mapping(e, tree.range, "defaultdict", e.type_variables.dict_to(tree, item), factory)
+
+
+def _factory(e: Emitter, tree: Expr) -> Any:
+    """What makes what is missing: a type by its name, or `lambda: 0` and the like, which are what a type gives."""
+    body = tree.body if isinstance(tree, Lambda) and not tree.decl.params else None
+    if isinstance(body, Const) and not body.value:
+        return type(body.value)
+    if isinstance(body, StringLiteral) and not body.value:
+        return str
+    if isinstance(body, FalseLit):
+        return bool
+    if isinstance(body, ListLiteral) and not body.items:
+        return list
+    if isinstance(body, Apply) and not body.args and not body.keywords:
+        return e.python_value(body.callee)
+    return e.python_value(tree)
 
 
 def _emit_counter(e: Emitter, tree: Apply, hint: Type | None) -> Sugared:

@@ -14,6 +14,7 @@ import numpy as np
 from flambeau.frontend.emit.container_displays import list_of
 from flambeau.frontend.emit.implicit_conversions import pack_list, pack_tuple
 from flambeau.frontend.emit.numpy.array_promotion import BY_THE_WAY
+from flambeau.frontend.emit.numpy.element_arithmetic import filling
 from flambeau.frontend.emit.schema_matching import call_operator
 from flambeau.frontend.emit.values.sugared import Emitter
 from flambeau.frontend.trees.tree_views import Expr, ListLiteral, Starred, TupleLiteral
@@ -65,7 +66,7 @@ class ArrayLiteral:
 
     def as_list(self, e: Emitter, dtype: DType) -> Value:
         """The nested lists, of numbers as elements of a dtype are made of."""
-        return _packed_numbers(e, self.where, self.items, _kind(dtype), self.rank)
+        return _packed_numbers(e, self.where, self.items, _kind(dtype), self.rank, dtype)
 
     def as_written(self, e: Emitter) -> Value:
         """The value that the tree is without NumPy around it."""
@@ -111,15 +112,17 @@ def _kind(dtype: DType) -> Type:
     return FLOAT if dtype.is_floating_point else BOOL if dtype is bool_ else INT
 
 
-def _packed_numbers(e: Emitter, where: SourceRange, items: Nested, kind: Type, depth: int) -> Value:
+def _packed_numbers(
+    e: Emitter, where: SourceRange, items: Nested, kind: Type, depth: int, dtype: DType
+) -> Value:
     if isinstance(items, Value):
         if items.static_type == kind:
-            return items
+            return filling(e, where, items, dtype) if e.arrays else items
         return call_operator(e, where, f"aten::{kind.annotation.capitalize()}", [items])
     element = kind
     for _ in range(depth - 1):
         element = ListType(element)
-    return pack_list(e, [_packed_numbers(e, where, item, kind, depth - 1) for item in items], element)
+    return pack_list(e, [_packed_numbers(e, where, item, kind, depth - 1, dtype) for item in items], element)
 
 
 def _as_written(e: Emitter, tree: Expr, items: Nested) -> Value:

@@ -15,10 +15,11 @@ from flambeau.frontend.emit.numpy import array_promotion as arrays
 from flambeau.frontend.emit.numpy.array_promotion import dtype_and_rank, is_array, promoted
 from flambeau.frontend.emit.numpy.method_calls import constant_text
 from flambeau.frontend.emit.schema_matching import call_operator
-from flambeau.frontend.emit.values.sugared import Emitter, Given
+from flambeau.frontend.emit.values.sugared import Emitter, FormValue, Given
+from flambeau.frontend.library import places
 from flambeau.ir.graph import Value
 from flambeau.program.named_tuples import register_class
-from flambeau.schema.array_type import array_of, spectrum_of
+from flambeau.schema.array_type import ArrayType, array_of, spectrum_of
 from flambeau.schema.dtype import DType, float64
 from flambeau.schema.types import TupleType
 from flambeau.util.errors import CompileError
@@ -45,6 +46,11 @@ def matrix_call(
     e: Emitter, where: SourceRange, name: str, operator: str, values: Sequence[Value], keywords: Sequence[Given]
 ) -> Value:
     """A call of `np.linalg.name`, or of `np.fft`'s. Raises CompileError for keywords that have no form."""
+    if name == "matrix_power" and len(values) == 2 and not keywords and _is_whole(*values):
+        power: Any = e.wrap(places.whole_matrix_power, where)
+        return FormValue(power.kind, power.call_tree).call(e, where, [Given(v, where) for v in values], ()).as_value(
+            e, where
+        )
     operands = list(values) if name in KEEPS_INTS else _floats(e, where, values)
     if operator == "aten::linalg_solve" and len(operands) == 2:
         operands = [operands[0], _columns(e, where, *operands)]
@@ -66,6 +72,13 @@ def _floats(e: Emitter, where: SourceRange, values: Sequence[Value]) -> list[Val
     wide = [v if _is_inexact(dtype_and_rank(v, where)[0]) else arrays.converted(e, v, float64) for v in operands]
     left = iter(promoted(e, where, wide))
     return [next(left) if is_array(v) else v for v in values]
+
+
+def _is_whole(matrices: Value, exponent: Value) -> bool:
+    """Whether a power is of matrices of integers, by an exponent that is not known to be below 0."""
+    dtype = matrices.static_type.dtype if isinstance(matrices.static_type, ArrayType) else None
+    number = arrays.constant_number(exponent)
+    return dtype is not None and dtype.is_integral and not (isinstance(number, int) and number < 0)
 
 
 def _is_inexact(dtype: DType) -> bool:

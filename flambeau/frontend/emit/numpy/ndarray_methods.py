@@ -257,7 +257,20 @@ def _take(c: Call) -> Value:
     if is_array(indices) and dtype_and_rank(indices, c.where)[0].is_integral:
         indices = arrays.converted(c.e, indices, int64)
     axis = 0 if axis is None else axis
+    if indices.static_type == INT and c.given("mode") is None:  # an element, or a line
+        return c.op("select", array, axis, indices)
+    if indices.static_type == INT:
+        one = c.op("unsqueeze", _whole(c, indices), 0)
+        lines = c.op("index_select", array, axis, _in_range(c, one, c.op("size", array, axis)))
+        return c.op("select", lines, axis, 0)
     return c.op("index_select", array, axis, _in_range(c, indices, c.op("size", array, axis)))
+
+
+def _whole(c: Call, number: Value) -> Value:
+    """An int as an array without dimensions."""
+    scalar = c.op("tensor", number)
+    scalar.set_type(array_of(int64, 0))
+    return scalar
 
 
 def _in_range(c: Call, indices: Value, size: Value) -> Value:
@@ -268,7 +281,9 @@ def _in_range(c: Call, indices: Value, size: Value) -> Value:
         raise CompileError("take has the modes raise, wrap and clip, of arrays of indices, written out here", c.where)
     if text == "wrap":
         return c.op("remainder", indices, size)
-    return c.op("clamp", indices, 0, c.op("sub", size, 1)) if text == "clip" else indices
+    if text == "clip":
+        return c.op("clamp", indices, 0, c.op("sub", size, 1))
+    return c.op("where", c.op("lt", indices, 0), c.op("add", indices, size), indices)
 
 
 def _diagonal(c: Call) -> Value:

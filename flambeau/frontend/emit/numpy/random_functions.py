@@ -12,6 +12,7 @@ from typing import Any, Final
 import numpy as np
 
 from flambeau.frontend.emit.implicit_conversions import pack_list, unpack_tuple
+from flambeau.frontend.emit.numpy.array_lists import as_array
 from flambeau.frontend.emit.schema_matching import call_operator
 from flambeau.frontend.emit.values.simple_value import SimpleValue
 from flambeau.frontend.emit.values.sugared import Emitter, Given, Sugared
@@ -43,7 +44,6 @@ MISSING: Final = "np.random.{name}() is missing '{parameter}'"
 KEYWORD: Final = "np.random.{name} has no '{keyword}' in programs, where it takes {known}"
 MANY: Final = "np.random.{name}() takes at most {count} arguments here"
 FLAT: Final = "np.random.{name} takes an int or an array of one dimension here, not {found}"
-ONE_OF_ARRAY: Final = "np.random.choice gives arrays of an array here: write x[np.random.choice(len(x))] for one item"
 WHOLE: Final = "np.random.seed takes an int here"
 
 
@@ -181,17 +181,14 @@ def _permutation(e: Emitter, where: SourceRange, function: RandomFunction, bound
 
 
 def _choice(e: Emitter, where: SourceRange, function: RandomFunction, bound: Bound) -> Value:
-    a, p = bound["a"], bound["p"]
+    a, p = (as_array(e, where, bound[name]) for name in ("a", "p"))
     type_ = a.static_type
     if not isinstance(type_, IntType) and not (isinstance(type_, ArrayType) and type_.rank == 1):
         raise CompileError(FLAT.format(name="choice", found=type_.annotation), where)
-    is_one = is_none(bound["size"])
-    if is_one and not isinstance(type_, IntType):
-        raise CompileError(ONE_OF_ARRAY, where)
     count = a if isinstance(type_, IntType) else call_operator(e, where, "aten::len", [a])
-    if is_one:
+    if is_none(bound["size"]):
         index = call_operator(e, where, "python::np_random_place", [count, p])
-        return index
+        return index if isinstance(type_, IntType) else SimpleValue(a).item(e, where, index).as_value(e, where)
     sizes, rank = sizes_of(e, where, function, bound["size"])
     indices = _made(e, where, "places", [count, sizes, bound["replace"], p], int64, rank)
     if isinstance(type_, IntType):

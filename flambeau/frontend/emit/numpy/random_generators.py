@@ -13,6 +13,7 @@ from typing import Any, Final
 import numpy as np
 
 from flambeau.frontend.emit.implicit_conversions import pack_list
+from flambeau.frontend.emit.numpy.array_lists import as_array
 from flambeau.frontend.emit.numpy.random_functions import Bound, RandomFunction, float_of, is_none, sizes_of
 from flambeau.frontend.emit.schema_matching import call_operator
 from flambeau.frontend.emit.values.simple_value import SimpleValue
@@ -157,7 +158,7 @@ def _permutation(e: Emitter, where: SourceRange, function: RandomFunction, words
 
 
 def _choice(e: Emitter, where: SourceRange, function: RandomFunction, words: Value, bound: Bound) -> Value:
-    a, p, replace = bound["a"], bound["p"], bound["replace"]
+    a, p, replace = as_array(e, where, bound["a"]), as_array(e, where, bound["p"]), bound["replace"]
     type_ = a.static_type
     if not isinstance(type_, IntType) and not (isinstance(type_, ArrayType) and type_.rank == 1):
         what = "an int or an array of one dimension"

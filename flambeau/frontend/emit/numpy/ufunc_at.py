@@ -15,7 +15,9 @@ from flambeau.frontend.emit.tensor_subscripts import add_at
 from flambeau.frontend.emit.values.simple_value import SimpleValue
 from flambeau.frontend.emit.values.sugared import Emitter, Given, Sugared
 from flambeau.frontend.trees.tree_views import Apply, TupleLiteral
-from flambeau.schema.types import NONE, Type
+from flambeau.schema.array_type import array_of
+from flambeau.schema.dtype import int64, uint64
+from flambeau.schema.types import INT, NONE, Type
 from flambeau.util.errors import CompileError
 from flambeau.util.record import dataclass
 from flambeau.util.source import SourceRange
@@ -49,10 +51,15 @@ class UfuncAt(Sugared):
         array, value = e.value(target), e.value(added)
         if not is_array(array):
             raise CompileError(LITERALS.format(name=self.name), target.range)
-        arrays.check_in_place(where, SIGNS[self.name], array, value)
+        dtype, _ = arrays.dtype_and_rank(array, where)
+        if dtype.is_integral and dtype is not uint64 and value.static_type == INT:  # NumPy makes an array of it first
+            code = Given(e.constant(int64.code, INT), where, "dtype")
+            value = call_operator(e, where, "aten::tensor", [value], [code])
+            value.set_type(array_of(int64, 0))
+        else:
+            arrays.check_in_place(where, SIGNS[self.name], array, value)
         if self.name == "subtract":
             value = call_operator(e, where, "aten::neg", [value])
-        dtype, _ = arrays.dtype_and_rank(array, where)
         indices = index_tree.items if isinstance(index_tree, TupleLiteral) else [index_tree]
         add_at(e, where, array, list(indices), arrays.converted(e, value, dtype))
         return SimpleValue(e.constant(None, NONE))
