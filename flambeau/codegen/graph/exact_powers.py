@@ -11,13 +11,15 @@ tensors, whose powers are not the C library's, are multiplied always.
 from __future__ import annotations
 
 import sys
+from functools import partial
 from typing import Final
 
+from flambeau.codegen.graph.asked_lanes import Registers, asking_text
 from flambeau.codegen.graph.emitted_function import EmittedFunction
-from flambeau.codegen.llvm.emitter import Emitter, Target, float_constant, int_constant, vector_type
+from flambeau.codegen.llvm.emitter import Emitter, float_constant, int_constant
 from flambeau.codegen.llvm.emitter import Value as Register
 from flambeau.codegen.llvm.lanes import call_lanes
-from flambeau.codegen.llvm.late_functions import LateFunction, LateText
+from flambeau.codegen.llvm.late_functions import LateFunction
 
 IS_CLOSE: Final = sys.platform == "linux"
 """Whether the C library's `pow` is known to be as exact as that: glibc's and musl's are."""
@@ -28,7 +30,6 @@ _LEAST, _USUAL = (1023 - 64) << 52, 128 << 52
 _WHOLE: Final = {
     kind: {float_constant(float(n), kind, 1).text: n for n in (1, 2, 3)} for kind in ("float", "double")
 }  # fmt: skip
-_LIKELY: Final = '!prof !{!"branch_weights", i32 2000, i32 1}'
 
 Double = tuple[Register, Register]
 """A number as a double, and what it differs from that by."""
@@ -44,7 +45,8 @@ def exact_power(fn: EmittedFunction, x: Register, exponent: Register) -> Registe
     for lanes in {1, late.lanes, x.lanes}:
         symbol = late.symbol(lanes)
         if symbol not in fn.parts.late:
-            fn.parts.late[symbol] = _text(late, e.target, power, lanes)
+            quick, exactly = partial(_quick, power), partial(_by_library, power)
+            fn.parts.late[symbol] = asking_text(late, e.target, lanes, quick, exactly)
     e.libm.setdefault("pow")
     return late.call(e, x)
 
@@ -55,60 +57,17 @@ def exponent_of(exponent: Register) -> int | None:
     return known.get(exponent.text) if exponent.lanes == 1 else None
 
 
-def _text(late: LateFunction, target: Target, power: float, lanes: int) -> LateText:
-    """The form of a power for so many lanes."""
-    e = Emitter(target)
-    symbol, vt = late.symbol(lanes), vector_type("double", lanes)
-    x = Register("%x", "double", lanes)
-    result, lost = _power(e, x, power)
+def _quick(power: float, e: Emitter, xs: Registers) -> tuple[Register, Register]:
+    """The power, and whether it is known to be what `pow` gives."""
+    result, lost = _power(e, xs[0], power)
     is_close = e.fcmp("oeq", result, e.fma(lost, e.like(lost, _STRETCH), result))
-    above = e.binary("sub", e.as_bits(e.fabs(result)), int_constant(_LEAST, "i64", lanes))
-    is_known = e.binary("and", is_close, e.icmp("ult", above, int_constant(_USUAL, "i64", lanes)))
-    asked, after, before = e.label("asked"), e.label("after"), e.block
-    more = ""
-    if lanes == 1:
-        e.raw(f"br i1 {is_known}, label %{after}, label %{asked}, {_LIKELY}")
-        e.start(asked)
-        by_library = call_lanes(e, "pow", (x, float_constant(power, "double", 1)))
-    else:
-        unknown = e.define(f"bitcast {is_known.full_type} {is_known} to i{lanes}", f"i{lanes}", 1)
-        mask = e.binary("xor", unknown, int_constant(-1, f"i{lanes}", 1))
-        e.raw(f"br i1 {e.icmp('eq', mask, int_constant(0, mask.type, 1))}, label %{after}, label %{asked}, {_LIKELY}")
-        e.start(asked)
-        by_library = e.define(f"call {vt} @{symbol}.some({vt} %x, {vt} {result}, {mask.type} {mask})", "double", lanes)
-        more = _some_text(e, f"{symbol}.some", power, lanes)
-    e.branch(after)
-    e.start(after)
-    joined = e.name("power")
-    e.phi(joined, x, [(result, before), (by_library, asked)])
-    e.raw(f"ret {vt} {joined}")
-    head = f"define hidden {vt} @{symbol}({vt} %x) nounwind alwaysinline {{\nentry:\n"
-    return LateText(head + "\n".join((*e.entry, *e.lines, "}", more)), tuple(e.declarations))
+    above = e.binary("sub", e.as_bits(e.fabs(result)), int_constant(_LEAST, "i64", result.lanes))
+    is_usual = e.icmp("ult", above, int_constant(_USUAL, "i64", result.lanes))
+    return result, e.binary("and", is_close, is_usual)
 
 
-def _some_text(around: Emitter, name: str, power: float, lanes: int) -> str:
-    """A function of numbers, their powers so far, and bits for those lanes that the C library is asked for."""
-    e = Emitter(around.target, declarations=around.declarations)
-    vt, bits = vector_type("double", lanes), f"i{lanes}"
-    numbers, powers = e.slot(vt), e.slot(vt)
-    for slot, value in ((numbers, "%x"), (powers, "%powers")):
-        e.raw(f"store {vt} {value}, ptr {slot}, align 64")
-    e.branch("next")
-    e.start("next")
-    mask, rest = Register("%mask", bits, 1), Register("%rest", bits, 1)
-    e.phi("%mask", mask, [(Register("%asked", bits, 1), "entry"), (rest, "next")])
-    e.declare(f"declare {bits} @llvm.cttz.{bits}({bits}, i1)")
-    lane = e.convert("zext", e.define(f"call {bits} @llvm.cttz.{bits}({bits} {mask}, i1 true)", bits, 1), "i64")
-    x = e.define(f"load double, ptr {e.offset(numbers, lane, 'double')}, align 8", "double", 1)
-    result = call_lanes(e, "pow", (x, float_constant(power, "double", 1)))
-    e.raw(f"store double {result}, ptr {e.offset(powers, lane, 'double')}, align 8")
-    e.raw(f"%lower = sub {bits} {mask}, 1")
-    e.raw(f"{rest} = and {bits} {mask}, %lower")
-    e.branch_if(e.icmp("ne", rest, int_constant(0, bits, 1)), "next", "done")
-    e.start("done")
-    e.raw(f"ret {vt} {e.define(f'load {vt}, ptr {powers}, align 64', 'double', lanes)}")
-    head = f"define internal {vt} @{name}({vt} %x, {vt} %powers, {bits} %asked) nounwind noinline cold {{\nentry:\n"
-    return head + "\n".join((*e.entry, *e.lines, "}"))
+def _by_library(power: float, e: Emitter, xs: Registers) -> Register:
+    return call_lanes(e, "pow", (xs[0], float_constant(power, "double", 1)))
 
 
 # -- powers, and what they lost to rounding -------------------------------------------------------------------------

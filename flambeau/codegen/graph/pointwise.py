@@ -7,11 +7,12 @@ from typing import Any, Protocol
 
 from flambeau.codegen.graph import arrays, result_types
 from flambeau.codegen.graph.arrays import load
+from flambeau.codegen.graph.compared_squares import compared_squares
 from flambeau.codegen.graph.emitted_function import EmittedFunction
 from flambeau.codegen.graph.literals import as_rules_take, literal_of
 from flambeau.codegen.graph.native_values import CannotCompileError, FixedValue, Native, Scalar
 from flambeau.codegen.graph.refusals import refuse
-from flambeau.codegen.graph.representation import Element
+from flambeau.codegen.graph.representation import Bool, Element
 from flambeau.codegen.graph.scalars import Operand, Registers, as_element, as_operand, scalar_of
 from flambeau.ir.graph import Node, Value
 from flambeau.schema.dtype import DType
@@ -49,6 +50,10 @@ def numbers(fn: EmittedFunction, node: Node, definition: OpDef) -> None:
     if any(isinstance(o, complex) for o in operands):
         raise CannotCompileError("complex numbers have no native form")
     refuse(fn, node, operands)
+    truth = compared_squares(fn, node)
+    if truth is not None:
+        fn.values.set(node.result(), Scalar(Bool(), truth))
+        return
     result = definition.scalar(s, *operands)
     fn.values.set(node.result(), scalar_of(result, node.result().static_type))
 

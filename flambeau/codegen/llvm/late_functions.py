@@ -24,11 +24,13 @@ _PURE: Final = "nounwind willreturn memory(none)"
 
 @dataclass(frozen=True, slots=True)
 class LateFunction:
-    """A function of a double and its form for vectors, as calls name them."""
+    """A function of doubles and its form for vectors, as calls name them."""
 
     name: str
     lanes: int
     """Of the form for vectors that loops may become; 1 for none."""
+    arity: int = 1
+    """How many numbers it takes."""
 
     def symbol(self, lanes: int) -> str:
         """The name of the form for so many lanes."""
@@ -37,19 +39,20 @@ class LateFunction:
     def declaration(self, lanes: int) -> str:
         """Its declaration."""
         vt = vector_type("double", lanes)
-        return f"declare {vt} @{self.symbol(lanes)}({vt}) {_PURE}"
+        return f"declare {vt} @{self.symbol(lanes)}({', '.join([vt] * self.arity)}) {_PURE}"
 
-    def call(self, e: Emitter, x: Value) -> Value:
-        """A call of the form for as many lanes as ``x`` has."""
+    def call(self, e: Emitter, *xs: Value) -> Value:
+        """A call of the form for as many lanes as the arguments have, each as many."""
+        x = xs[0]
         e.declare(self.declaration(x.lanes))
         variant = ""
         if x.lanes == 1 and self.lanes > 1:
             e.declare(self.declaration(self.lanes))
-            variant = (
-                f' "vector-function-abi-variant"="_ZGV_LLVM_N{self.lanes}v_{self.name}({self.symbol(self.lanes)})"'
-            )
+            form = f"N{self.lanes}{'v' * self.arity}_{self.name}({self.symbol(self.lanes)})"
+            variant = f' "vector-function-abi-variant"="_ZGV_LLVM_{form}"'
         vt = x.full_type
-        return e.define(f"call {vt} @{self.symbol(x.lanes)}({vt} {x}) {_PURE}{variant}", "double", x.lanes)
+        passed = ", ".join(f"{vt} {each}" for each in xs)
+        return e.define(f"call {vt} @{self.symbol(x.lanes)}({passed}) {_PURE}{variant}", "double", x.lanes)
 
 
 @dataclass(frozen=True, slots=True)
