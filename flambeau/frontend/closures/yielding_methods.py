@@ -19,7 +19,7 @@ from flambeau.frontend.emit.values.simple_value import MethodValue, SimpleValue
 from flambeau.frontend.emit.values.sugared import Emitter, Given, Sugared
 from flambeau.frontend.trees.tree_views import Apply
 from flambeau.ir.graph import Value
-from flambeau.schema.types import NamedType, Type
+from flambeau.schema.types import NamedType, TensorType, Type
 from flambeau.util.errors import CompileError
 from flambeau.util.record import dataclass
 from flambeau.util.source import SourceRange
@@ -100,8 +100,15 @@ class HigherMethod(Sugared):
             raise error.with_caller(self.template.tree.name, e.scope.name, where) from None
 
     def call(self, e: Emitter, where: SourceRange, args: Sequence[Given], keywords: Sequence[Given]) -> Sugared:
-        """A call of the compiled method."""
+        """A call of the compiled method; in programs on arrays of one that is compiled for what the call passes."""
         assert isinstance(self.owner.static_type, NamedType)
+        if e.arrays and not all(isinstance(g.value.static_type, TensorType) for g in (*args, *keywords)):
+            passed = [Argument(SimpleValue(g.value), g.where) for g in args]
+            named = {k.name: Argument(SimpleValue(k.value), k.where) for k in keywords}
+            try:
+                return instantiate(e, where, self.template, [Argument(SimpleValue(self.owner), where), *passed], named)
+            except CompileError as error:
+                raise error.with_caller(self.template.tree.name, e.scope.name, where) from None
         method = find_method(e, self.owner.static_type, self.name, where)
         assert method is not None
         python = getattr(self.owner.static_type.definition, "python", None)

@@ -19,7 +19,7 @@ from flambeau.ir.graph import Value
 from flambeau.program import protected
 from flambeau.schema.array_type import holds_arrays
 from flambeau.schema.function import NO_DEFAULT, Argument, FunctionSchema
-from flambeau.schema.types import EnumType, TupleType
+from flambeau.schema.types import ANY, EnumType, TupleType
 from flambeau.util.errors import CompileError
 from flambeau.util.names import qualified_name
 from flambeau.util.record import dataclass, replace
@@ -101,20 +101,23 @@ class NamedTupleClass(Sugared):
         return _class_function(e, where, self.python, name)
 
     def call(self, e: Emitter, where: SourceRange, args: Sequence[Given], keywords: Sequence[Given]) -> Sugared:
-        """A new tuple, its fields given by position or name."""
+        """A new tuple, its fields given by position or name; in programs on arrays fields without annotation are what
+        the call passes.
+        """
         name = (self.type.name or "").rpartition(".")[2]
         if not e.arrays and has_array_fields(self.python):
             raise CompileError(OF_ARRAYS.format(name=name), where)
-        defaults = dict(self.type.defaults)
+        defaults, annotated = dict(self.type.defaults), getattr(self.python, "__annotations__", {})
+        is_open = [e.arrays and field not in annotated for field in self.type.fields]
         fields = [
-            Argument(field, type_, default=defaults.get(field, NO_DEFAULT))
-            for field, type_ in zip(self.type.fields, self.type.elements, strict=True)
+            Argument(field, ANY if anything else type_, default=defaults.get(field, NO_DEFAULT))
+            for field, type_, anything in zip(self.type.fields, self.type.elements, is_open, strict=True)
         ]
         schema = FunctionSchema(name, "", tuple(fields), (Argument("", self.type),))
         operands = match_single(schema, args, keywords, where).operands(e)
         types = [
-            operand.static_type if e.arrays and holds_arrays(operand.static_type) else declared
-            for operand, declared in zip(operands, self.type.elements, strict=True)
+            operand.static_type if anything or (e.arrays and holds_arrays(operand.static_type)) else declared
+            for operand, declared, anything in zip(operands, self.type.elements, is_open, strict=True)
         ]
         return SimpleValue(pack_tuple(e, operands, replace(self.type, elements=tuple(types))))
 
