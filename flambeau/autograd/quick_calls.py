@@ -329,7 +329,11 @@ def _in_place(calls: _Calls) -> Recorded:
 
     def record(*arguments: Any) -> Any:
         if not mode.enabled:
-            return kernel(*arguments)
+            target = arguments[0]
+            if type(target) is Tensor and not target._requires_grad:
+                return kernel(*arguments)
+            refuse_writing(target._storage.version)  # which the entry for tensors that ask does not look at
+            return run(*arguments)
         edges: list[Any] = []
         shapes: list[Any] = []
         key, bit = 0, 1

@@ -92,6 +92,8 @@ class LoopProgram:
     axes: int
     target: int
     longest: int
+    objects: Sequence[int]
+    """Numbers of inputs that must be the very objects that they are."""
 
 
 class InlineCache:
@@ -163,12 +165,12 @@ class InlineCache:
         with self._lock:
             inputs: list[int] = []
             ranks = [0]
-            for x in values:
+            for k, x in enumerate(values):
                 if type(x) is np.ndarray:
                     ranks.append(x.ndim)
                     sizes = 0 if x.ndim or loops.geometry else self._numbers(())
                     inputs += [self._object(x.dtype), x.ndim, sizes, x.itemsize if sizes == 0 else sizes]
-                elif type(x) in (int, float) and loops.geometry <= WRITTEN:
+                elif type(x) in (int, float) and loops.geometry <= WRITTEN and k not in loops.objects:
                     inputs += self._number(type(x), np.asarray(x).dtype)
                 else:  # numbers of axes too: CPython has one object for each small int
                     inputs += [0, IDENTITY, self._object(x), 0]

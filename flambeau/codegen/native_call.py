@@ -35,6 +35,7 @@ from flambeau.codegen.llvm.tensor_objects import LEFT_EMPTY, NEW_STORAGE, NEW_TE
 from flambeau.codegen.ufunc_loops import loop_of
 from flambeau.tensor import grad_mode
 from flambeau.tensor.storage import Storage
+from flambeau.tensor.subclasses import PLAIN
 from flambeau.tensor.tensor import Tensor
 from flambeau.util.blas import SMALL, SMALL_WORK
 from flambeau.util.native_type import HEAD, Member, Slot, address_of, direct, is_supported, make_type, word
@@ -154,6 +155,7 @@ def addresses(
 ) -> dict[str, int]:
     """The same by the names of what is imported, and what its symbols begin with."""
     known = {name: id(value) for name, value in _OBJECTS.items()}
+    known["parameter_type"] = id(PLAIN[0] if PLAIN else Tensor)
     known["inference_blocks"] = ctypes.addressof(grad_mode.inference_blocks)
     known |= numpy_functions() or {}
     known |= more or {}
@@ -196,6 +198,7 @@ _OBJECTS = {
     "tensor_type": Tensor, "storage_type": Storage, "float_type": float, "complex_type": complex, "int_type": int,
     "str_type": str,
     "tuple_type": tuple, "list_type": list, "dict_type": dict, "none": None, "true": True, "false": False, "zero": 0,
+    "one": 1,
     "grad_mode": grad_mode.mode, "first_version_name": "first_version", "missed": MISSED,
 }  # fmt: skip
 
@@ -232,6 +235,10 @@ def _matrix_loops() -> dict[str, int] | None:
         if loop is None or loop.data:
             return None
         loops |= {f"{dtype.name}_descr": id(dtype), f"{dtype.name}_loop": loop.function}
+        added = loop_of(np.add, (dtype,) * 3)
+        if added is None or added.data:
+            return None
+        loops[f"{dtype.name}_add"] = added.function
     return loops
 
 

@@ -31,6 +31,8 @@ from flambeau.util.record import dataclass, field
 MOST_STEPS, MOST_INPUTS = 24, MOST_ARRAYS - 1
 _NUMBERS: Final = {float: np.dtype(np.float64), int: np.dtype(np.int64)}
 """Python numbers, and how native code reads them."""
+_SMALL: Final = range(-5, 257)
+"""Ints of which CPython has one object each: which it is, native code sees before it takes a program."""
 _WAYS: Final = {rows.FOLDED: FOLDED, rows.KEPT: KEPT, rows.MAPPED: MAPPED}
 
 
@@ -66,6 +68,7 @@ class _Traced(NDArrayOperatorsMixin):
 class _Recorder:
     steps: list[Step] = field(default_factory=list)
     guards: list[tuple[int, int]] = field(default_factory=list)
+    objects: list[int] = field(default_factory=list)
     constants: list[Any] = field(default_factory=list)
     rows: int = 0
 
@@ -139,6 +142,10 @@ class _Recorder:
             raise NotRecordedError(f"{x.dtype} to {dtype}")
         return self.step(name, [(x.index, x.step)], dtype)
 
+    def program(self, rows: int, result: np.dtype[Any]) -> Program:
+        """What was noted down, as a program with so many scratch rows."""
+        return Program(self.steps, self.guards, rows, result, self.constants, self.objects)
+
     def place(self, value: Any, dtype: np.dtype[Any]) -> tuple[int, int]:
         """Where an operand is that a loop reads as ``dtype``."""
         if isinstance(value, _Traced):
@@ -190,8 +197,8 @@ def _values(recorder: _Recorder, meaning: Meaning, arguments: Sequence[Any], *, 
     """What the meaning gives, and as which dtype."""
     if not 0 < len(arguments) <= MOST_INPUTS:
         raise NotRecordedError("too many arguments")
-    fixed = [_is_fixed(meaning, k, a) for k, a in enumerate(arguments)]
-    described = [a if is_fixed else _described(a) for a, is_fixed in zip(arguments, fixed, strict=True)]
+    fixed = [is_fixed(meaning, k, a) for k, a in enumerate(arguments)]
+    described = [a if this_very else _described(a) for a, this_very in zip(arguments, fixed, strict=True)]
     compute, result = meaning.predict_compute(*described), meaning.predict_dtype(*described)
     if compute is None or result is None:
         raise NotRecordedError("the dtypes do not decide")
@@ -223,7 +230,9 @@ def _tensor_row(
 
 def _fixed_value(recorder: _Recorder, meaning: Meaning, k: int, argument: Any, compute: DType) -> Any:
     """Argument number ``k``, which calls of the program must have too."""
-    if type(argument) in _NUMBERS:
+    if type(argument) is int and argument in _SMALL:
+        recorder.objects.append(k)
+    elif type(argument) in _NUMBERS:
         recorder.guards.append((k + 1, _bits(argument)))
     return constant(argument, compute) if k in meaning.values and argument is not None else argument
 
@@ -258,7 +267,7 @@ def _spread(meaning: Meaning, arguments: Sequence[Any], target: int | None) -> P
         if into.ndim != rank:
             raise NotRecordedError("the target is smaller")
         recorder.steps.append(copy)
-        program = Program(recorder.steps, recorder.guards, recorder.rows, into.dtype, recorder.constants)
+        program = recorder.program(recorder.rows, into.dtype)
         program.geometry, program.target = WRITTEN, target
     program.axes = rank
     return program
@@ -287,9 +296,9 @@ def _copied(recorder: _Recorder, last: _Traced, distance: int) -> _Traced:
     return row
 
 
-def _is_fixed(meaning: Meaning, index: int, argument: Any) -> bool:
+def is_fixed(meaning: Meaning, index: int, argument: Any) -> bool:
     """Whether the program is for this very number or object: one that is the default, or that no array is computed
-    from."""
+    from. Raises `NotRecordedError` for what no program takes."""
     if isinstance(argument, Tensor):
         return False
     if is_object(argument):
@@ -331,4 +340,4 @@ def _delivered(recorder: _Recorder, last: _Traced, target: int, distance: int) -
             (target, distance) if index == last.index else (last.index if index == SCRATCH + row else index, away)
             for index, away in step.operands
         ]
-    return Program(recorder.steps, recorder.guards, row, last.dtype, recorder.constants)
+    return recorder.program(row, last.dtype)

@@ -57,6 +57,8 @@ class Program:
     result: np.dtype[Any]
     constants: list[Any]
     """What addresses in it point to."""
+    objects: list[int]
+    """Numbers of arguments that must be the very objects that they were: small ints, told apart as objects are."""
     geometry: int = 0
     """How it goes over its arrays: see ``llvm.entry_geometry``; 0 for arrays that all lie row-major in one size."""
     axes: int = 0

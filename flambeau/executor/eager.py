@@ -22,8 +22,9 @@ from flambeau.codegen import available, native_call
 from flambeau.codegen.inline_cache import InlineCache, LoopProgram
 from flambeau.codegen.llvm.engine import NativeCode
 from flambeau.codegen.llvm.entry_geometry import ROW_WORDS
+from flambeau.codegen.llvm.entry_products import any_entry
 from flambeau.codegen.llvm.loop_words import PROGRAM, WORDS
-from flambeau.codegen.recorded_loops import is_object, record, record_row, record_spread
+from flambeau.codegen.recorded_loops import is_fixed, is_object, record, record_row, record_spread
 from flambeau.codegen.recorded_program import Program
 from flambeau.codegen.ufunc_loops import has_loops
 from flambeau.executor.large_calls import SizedCalls, first_large, large_call, sized
@@ -32,6 +33,7 @@ from flambeau.ops.families.elementwise import Pointwise
 from flambeau.ops.families.entry_kernel import EntryKernel, MatrixProduct
 from flambeau.ops.families.rows import EMPTY, RowsMeaning
 from flambeau.tensor.defaults import when_changed
+from flambeau.tensor.subclasses import PLAIN
 from flambeau.tensor.tensor import Tensor, wrap
 from flambeau.util.inversions import EAGER_CALL, LARGE_KERNEL, LARGE_WRITING_KERNEL
 from flambeau.util.made_objects import make_natively
@@ -138,7 +140,7 @@ class EagerEntry:
     def learn(self, kernel: EntryKernel, arguments: Sequence[Any], result: Any) -> None:
         """Make a program for calls like one that ran in Python, if there may be one. Of many such calls only some are
         looked at: most are like those before."""
-        if not self._is_looked_at() or type(result) is not Tensor:
+        if not self._is_looked_at() or not _is_plain(result):
             return
         is_row = isinstance(kernel.meaning, RowsMeaning)
         meant = [_unlisted(a) for a in arguments] if is_row else arguments
@@ -146,7 +148,7 @@ class EagerEntry:
         if not all(map(_is_usual, meant)) or not _are_few(most, result._array.size):
             return
         in_one = not is_row and kernel.target is None and _lie_in_one(arguments, result._array.shape)
-        if not self._is_new((in_one, *[_look(a, is_row) for a in meant])):
+        if not self._is_new((in_one, *_looks(kernel.meaning, meant, is_row=is_row))):
             return
         program = self._program(kernel, meant, is_row, in_one)
         if program is not None:
@@ -158,14 +160,14 @@ class EagerEntry:
         """Have large calls like one that a kernel served from Python run natively, whatever their sizes."""
         if len(self._tried) >= MAX_PATTERNS or not all(map(_is_usual, arguments)):
             return
-        if self._is_new((LARGE_KERNEL, *[_look(a, False) for a in arguments])):
+        if self._is_new((LARGE_KERNEL, *_looks(kernel.meaning, arguments))):
             self._add_sized(sized(kernel, arguments), first_large(kernel, arguments))
 
     def learn_write(self, kernel: EntryKernel, arguments: Sequence[Any]) -> None:
         """The same for large calls that write into their first argument."""
         if len(self._tried) >= MAX_PATTERNS or not all(map(_is_usual, arguments)):
             return
-        if self._is_new((LARGE_WRITING_KERNEL, *[_look(a, False) for a in arguments])):
+        if self._is_new((LARGE_WRITING_KERNEL, *_looks(kernel.meaning, arguments))):
             self._add_sized(sized_writes(kernel.meaning, arguments), first_large(kernel, arguments), is_written=True)
 
     def _add_sized(self, calls: SizedCalls | None, least: int, *, is_written: bool = False) -> None:
@@ -207,13 +209,14 @@ class EagerEntry:
 
 
 class ProductEntry:
-    """The native side of a kernel that multiplies matrices: small ones of one dtype."""
+    """The native side of a kernel that multiplies matrices or vectors: small ones of one dtype."""
 
     served: int = 0
     """Calls by programs of loops, of which it has none."""
 
     def __init__(self, kernel: EntryKernel, addresses: Mapping[str, int]) -> None:
-        self._addresses = addresses
+        name = kernel.meaning.name
+        self._entry, self._any_entry = addresses[name], addresses[any_entry(name)]
         self._slow = kernel.__call__
         self.connect(kernel, self._slow)
         for beside in list(kernel.besides.values()):
@@ -224,12 +227,12 @@ class ProductEntry:
     def connect(self, instance: Any, slow: Callable[..., Any]) -> None:
         """Calls of an instance of `NativeBase` go into native code from now on, and to `slow` from there."""
         tell(instance, 0, slow)
-        direct(instance, self._addresses["product"])
+        direct(instance, self._entry)
 
     def connect_any(self, instance: Any, slow: Callable[..., Any]) -> None:
         """The same for an instance that takes tensors that ask for gradients too."""
         tell(instance, 0, slow)
-        direct(instance, self._addresses["any_product"])
+        direct(instance, self._any_entry)
 
 
 def _are_few(*counts: int) -> bool:
@@ -244,22 +247,33 @@ def _unlisted(argument: Any) -> Any:
     return argument
 
 
-def _look(argument: Any, is_row: bool) -> Any:
+def _looks(meaning: Any, arguments: Sequence[Any], *, is_row: bool = False) -> list[Any]:
+    """What of arguments decides which program serves a call: numbers that a program is for, such as defaults, count
+    by their values."""
+    return [_look(meaning, k, a, is_row) for k, a in enumerate(arguments)]
+
+
+def _look(meaning: Any, index: int, argument: Any, is_row: bool) -> Any:
     if isinstance(argument, Tensor):
         return argument._array.dtype, argument._array.ndim
-    is_type = type(argument) is float or (type(argument) is int and not is_row)
-    return type(argument) if is_type else (type(argument), argument)
+    if is_row:
+        return float if type(argument) is float else (type(argument), argument)
+    is_any = type(argument) in (int, float) and not is_fixed(meaning, index, argument)
+    return type(argument) if is_any else (type(argument), argument)
 
 
 def _is_usual(argument: Any) -> bool:
     """Whether native code takes such an argument apart."""
-    if type(argument) is Tensor:
-        return not argument.is_wrapped_number
     if isinstance(argument, Tensor):
-        return False
+        return _is_plain(argument) and not argument.is_wrapped_number
     if type(argument) is int:
         return -(1 << 63) <= argument < 1 << 63
     return type(argument) is float or is_object(argument)
+
+
+def _is_plain(value: Any) -> bool:
+    """Whether something is a tensor in the host's memory, or a parameter there."""
+    return type(value) is Tensor or type(value) in PLAIN
 
 
 def _lie_in_one(arguments: Sequence[Any], shape: tuple[int, ...]) -> bool:
@@ -285,7 +299,7 @@ def _loop_program(program: Program, code: NativeCode) -> LoopProgram:
     block[PROGRAM] = ctypes.addressof(memory)
     most = min(MOST_ELEMENTS, _SCRATCH_BYTES // (8 * max(program.rows, 1)), program.most)
     kernel = code.addresses["rows" if program.geometry else "loops"]
-    ways = (program.geometry, program.axes, program.target, program.longest)
+    ways = (program.geometry, program.axes, program.target, program.longest, program.objects)
     return LoopProgram(kernel, block, program.result, most, (memory, program, code), *ways)
 
 

@@ -20,6 +20,7 @@ from flambeau.codegen import available, native_call
 from flambeau.codegen.graph.entry_stub import Entry, Parameter, Signature, make_entry, ones_of
 from flambeau.codegen.graph.native_values import CannotCompileError
 from flambeau.executor import background, stored
+from flambeau.executor.eager import machine
 from flambeau.executor.executor import Executor, attach
 from flambeau.executor.options import Options
 from flambeau.ir.constants import insert_constant
@@ -80,7 +81,7 @@ class Planned:
             copies = [_redrawn(t, t._array.reshape(-1)) for t in tensors_of(arguments)]
             if count < FROM_LLVM and not stored.is_kept(self._executor.function, copies, self._executor.options):
                 return False
-            make = partial(_make, self._executor, copies)
+            make = partial(_make, self._executor, copies, is_compiled=count >= FROM_LLVM)
             self._job = background.start(make) if background.is_wanted() else None
             if self._job is None:
                 make()
@@ -118,8 +119,10 @@ class Planned:
             _run(self._executor, tensors_of(arguments))
 
 
-def _make(executor: Executor, tensors: Sequence[Tensor]) -> None:
+def _make(executor: Executor, tensors: Sequence[Tensor], *, is_compiled: bool) -> None:
     executor.make_ready(tensors)
+    if is_compiled:  # LLVM is there, and calls that a plan takes over count no more
+        machine.load()
     for _ in range(RUNS):
         _run(executor, tensors)
 

@@ -9,7 +9,7 @@ import numpy as np
 
 from flambeau.tensor.protocol import data_of, replace_memory
 from flambeau.tensor.settled import settle
-from flambeau.tensor.subclasses import disabled_function
+from flambeau.tensor.subclasses import PLAIN, disabled_function
 from flambeau.tensor.tensor import Tensor, wrap
 
 
@@ -72,6 +72,9 @@ class Parameter(Tensor):
 
     def __repr__(self) -> str:
         return f"Parameter containing:\n{super().__repr__()}"
+
+
+PLAIN.append(Parameter)
 
 
 def as_parameter(tensor: Tensor) -> None:

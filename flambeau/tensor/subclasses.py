@@ -31,6 +31,11 @@ def disabled_function(func: Any, types: Any, args: Any = (), kwargs: Any = None)
     return func(*args, **(kwargs or {}))
 
 
+PLAIN: Final[list[type]] = []
+"""Subclasses of `Tensor` whose objects in the host's memory are to calls what plain tensors are, native ones included:
+that of parameters. Objects elsewhere are of a class of their own: `tensor.settled`."""
+
+
 def adopt(cls: type, wrap_members: Callable[[type], None], guard_reads: Callable[[type], None]) -> None:
     """Take notice of a new subclass of `Tensor`; `wrap_members` has what is no operator ask it, `guard_reads` has what
     reads elements look whether there are any."""

@@ -137,19 +137,63 @@ def test_c19_what_native_code_cannot_tell_runs_as_before() -> None:
     x = fb.rand(4, 4)
     warm(lambda: x + x)
     before = served("aten::add.Tensor")
-    assert fb.add(x, x, alpha=3).tolist() == (x.numpy() + 3 * x.numpy()).tolist()
     assert (fb.zeros(0, 4) + fb.zeros(0, 4)).shape == (0, 4)
     assert (fb.zeros(0, 4) + fb.zeros(1, 4)).shape == (0, 4)
     large = fb.rand(200, 200)
     assert (large + large).tolist() == (large.numpy() * 2).tolist()
     assert (large + large[0]).tolist() == (large.numpy() + large.numpy()[0]).tolist()
-    parameter = fb.nn.Parameter(fb.rand(4, 4))
-    assert (parameter + x).tolist() == (parameter.detach().numpy() + x.numpy()).tolist()
     assert served("aten::add.Tensor") == before
     with pytest.raises(RuntimeError, match="must match the size"):
         x + fb.rand(3)
     with pytest.raises(TypeError, match="unsupported operand"):
         fb.zeros(2, dtype=fb.int64) + "a"
+
+
+@pytest.mark.parametrize("first", [1, 2])
+def test_numbers_that_are_defaults_have_programs_of_their_own(first: int) -> None:
+    """Whichever came first: `alpha` is 1 in most calls, and another number in some."""
+    x, y = values(np.float32, 257, 1).view(1, 257), values(np.float32, 257, 2).view(1, 257)
+    eager._forget_all()
+    for alpha in (first, 3 - first, 7, 1, 0.5, -2):
+        call = lambda alpha=alpha: fb.sub(x, y, alpha=alpha)  # noqa: E731
+        warm(call)
+        before = served("aten::sub.Tensor")
+        assert same_bits(call(), by_numpy(call)), alpha
+        assert served("aten::sub.Tensor") == before + 1, alpha
+
+
+def test_parameters_are_operands_of_native_code() -> None:
+    parameter, x = fb.nn.Parameter(values(np.float32, 16, 3)), values(np.float32, 16, 4)
+    warm(lambda: parameter * x)
+    before = served("aten::mul.Tensor")
+    result = parameter * x
+    assert same_bits(result.detach(), parameter.detach() * x)
+    assert result.requires_grad
+    assert served("aten::mul.Tensor") >= before + 1
+    with fb.no_grad():
+        assert not (parameter * x).requires_grad
+
+
+@pytest.mark.parametrize("kind", [fb.nn.Parameter, lambda x: x.requires_grad_()])
+def test_leaves_are_written_natively_within_no_grad(kind: Any) -> None:
+    leaf, step = kind(fb.ones(2, 8)), fb.full((2, 8), 0.25)
+
+    def write() -> fb.Tensor:
+        with fb.no_grad():
+            return leaf.sub_(step)
+
+    warm(write)
+    before, version = served("aten::sub_.Tensor"), leaf._version
+    assert write() is leaf
+    assert served("aten::sub_.Tensor") == before + 1
+    assert leaf._version == version + 1
+    assert leaf.tolist() == fb.zeros(2, 8).tolist()
+    with pytest.raises(RuntimeError, match="a leaf Variable that requires grad"):
+        leaf.sub_(step)
+    with fb.inference_mode():
+        made_inside = fb.ones(2, 8)
+    with pytest.raises(RuntimeError, match="Inplace update to inference tensor outside InferenceMode"):
+        made_inside.sub_(step)
 
 
 def test_c19_interceptors_and_traces_see_known_patterns() -> None:

@@ -1,119 +1,180 @@
-"""The native entry of products of two small matrices: the loop that NumPy would run, without the way there.
+"""The native entries of small products of matrices and vectors: the loop that NumPy would run, without the way there.
 
-One function for each way to read the operands: as they are, or one of them transposed, as the gradients of a product
-ask for them. Anything but two tensors of float32 or float64 with two axes that fit goes to the slow callable.
+One function for each kernel, for the ranks that it takes; for each way in which the gradients of a product read one
+matrix as its transpose; and for layers, products to whose rows a vector is added. Anything but tensors of float32 or
+float64 that fit goes to the slow callable.
 """
 
 from __future__ import annotations
 
+from typing import Final
+
 from flambeau.codegen.layouts import ObjectLayouts
 from flambeau.codegen.llvm.builder import FunctionBuilder, ModuleBuilder
-from flambeau.codegen.llvm.c_interface import ALIGNED
-from flambeau.codegen.llvm.checked_emitter import NULL
+from flambeau.codegen.llvm.c_interface import C_CONTIGUOUS
+from flambeau.codegen.llvm.checked_emitter import NULL, word
 from flambeau.codegen.llvm.emitter import Value
 from flambeau.codegen.llvm.entry import ARGUMENT_COUNT, call_slowly, new_module
 from flambeau.codegen.llvm.entry_memory import add_make_array
+from flambeau.codegen.llvm.product_operands import (
+    COUNT,
+    FIRST,
+    FIRST_STEP,
+    MOST_RANK,
+    OPERAND,
+    SECOND,
+    SECOND_STEP,
+    add_operands,
+)
 from flambeau.codegen.llvm.tensor_objects import add_constructors, any_array, plain_array
 
-PRODUCTS = ("product", "any_product", "product_by_transposed", "product_of_transposed")
-"""Of tensors without gradients; of any tensors, as the others are; with the second transposed; with the first."""
-_LOOP = "void (ptr, ptr, ptr, ptr)"
+Ranks = tuple[tuple[int, int], ...]
+KERNELS: Final[dict[str, Ranks]] = {
+    "matmul": ((1, 1), (2, 1), (1, 2), (2, 2), (3, 3)),
+    "mm": ((2, 2),),
+    "bmm": ((3, 3),),
+    "mv": ((2, 1),),
+    "dot": ((1, 1),),
+}
+"""The ranks that kernels of products take here."""
+LAYERS: Final = ("linear", "addmm")
+BY_TRANSPOSES: Final = {"product_by_transposed": 1, "product_of_transposed": 0}
+"""Products of two matrices of any tensors: which operand is read as its transpose."""
+
+
+def any_entry(name: str) -> str:
+    """What the entry of a kernel is called that takes tensors that ask for gradients too."""
+    return f"any_{name}"
+
+
+PRODUCTS: Final = (*KERNELS, *LAYERS, *map(any_entry, (*KERNELS, *LAYERS)), *BY_TRANSPOSES)
+"""The functions of the module."""
 
 
 def products_module(layouts: ObjectLayouts, most: int, most_work: int) -> ModuleBuilder:
-    """A module with ``PRODUCTS``, functions of the vectorcall signature, for matrices of up to ``most`` elements that
+    """A module with ``PRODUCTS``, functions of the vectorcall signature, for arrays of up to ``most`` elements that
     take up to ``most_work`` multiplications.
     """
     m = new_module()
     add_make_array(m)
     add_constructors(m, layouts)
-    for name, is_plain, turned in zip(PRODUCTS, (1, 0, 0, 0), (-1, -1, 1, 0), strict=True):
-        _Product(m, layouts, most, most_work, turned).build(name, is_plain=bool(is_plain))
+    add_operands(m, layouts, most, most_work)
+    for is_plain in (True, False):
+        for name, ranks in KERNELS.items():
+            _Product(m, layouts, is_plain=is_plain).build(name if is_plain else any_entry(name), ranks)
+        for name in LAYERS:
+            _Layer(m, layouts, is_plain=is_plain).build(name, name if is_plain else any_entry(name))
+    for name, transposed in BY_TRANSPOSES.items():
+        _Product(m, layouts, is_plain=False).build(name, ((2, 2),), transposed)
     return m
 
 
-class _Product:
-    """The building of one of the functions."""
+class _Entry:
+    """What the building of all functions has in common."""
 
-    def __init__(self, m: ModuleBuilder, layouts: ObjectLayouts, most: int, most_work: int, turned: int) -> None:
-        self.m, self.layouts, self.most, self.most_work = m, layouts, most, most_work
-        self.turned = turned
-        """Which operand is read as its transpose; -1 for neither."""
+    def __init__(self, m: ModuleBuilder, layouts: ObjectLayouts, *, is_plain: bool) -> None:
+        self.m, self.layouts, self.is_plain = m, layouts, is_plain
 
-    def build(self, name: str, *, is_plain: bool) -> None:
-        """Look at the operands, allocate, multiply, wrap."""
-        m, layouts = self.m, self.layouts
-        f = m.function(f"ptr {name}", "ptr self", "ptr args", "i64 nargsf", "ptr names", exported=True)
+    def start(self, name: str, count: int) -> tuple[FunctionBuilder, Value]:
+        """The function of so many arguments, and where these lie."""
+        f = self.m.function(f"ptr {name}", "ptr self", "ptr args", "i64 nargsf", "ptr names", exported=True)
         _, args, nargsf, names = f.parameters
         f.require(f.is_null(names), "slow")
-        f.require(f.compare("eq", f.op("and", nargsf, ARGUMENT_COUNT), 2), "slow")
-        left, right = (self.matrix(f, f.word_of(args, k, "ptr"), is_plain=is_plain) for k in range(2))
-        descr = f.get(left, layouts.array, "descr")
-        f.require(f.compare("eq", f.get(right, layouts.array, "descr"), descr), "slow")
-        is_single = f.compare("eq", descr, m.symbol("float32_descr"))
-        is_known = f.op("or", is_single, f.compare("eq", descr, m.symbol("float64_descr")))
-        f.require(is_known, "slow")
-        rows, inner, left_steps = self.sizes(f, left, is_turned=self.turned == 0)
-        inner_too, columns, right_steps = self.sizes(f, right, is_turned=self.turned == 1)
-        f.require(f.compare("eq", inner, inner_too), "slow")
-        f.require(f.compare("ule", f.op("mul", f.op("mul", rows, inner), columns), self.most_work), "slow")
-        dims = f.slot("[2 x i64]", 8)
-        f.set_word(dims, 0, rows)
-        f.set_word(dims, 1, columns)
-        array = f.call("make_array", descr, 2, dims, NULL, NULL, 0)
-        f.require(f.compare("ne", array, NULL), "failed")
-        item = f.pick(is_single, 4, 8)
-        steps = [*left_steps, *right_steps, self.step(f, rows, f.op("mul", columns, item)), self.step(f, columns, item)]
-        operands = [f.get(one, layouts.array, "data", "i64") for one in (left, right, array)]
-        self.multiply(f, is_single, operands, [rows, inner, columns], steps)
-        f.ret(f.call("tensor_of", array, f.call("storage_of", array)))
-        f.start("failed", falls_through=False)
-        f.call("PyErr_Clear")
-        f.start("slow")
-        call_slowly(f, layouts)
+        f.require(f.compare("eq", f.op("and", nargsf, ARGUMENT_COUNT), count), "slow")
+        return f, args
 
-    def matrix(self, f: FunctionBuilder, value: Value, *, is_plain: bool) -> Value:
-        """The array of an argument, which has two axes; goes to ``slow`` for all else."""
-        layouts = self.layouts
-        kind = f.get(value, layouts.object, "type")
-        f.require(f.compare("eq", kind, self.m.symbol("tensor_type")), "slow")
-        array, fits = (plain_array if is_plain else any_array)(f, layouts, value)
+    def array(self, f: FunctionBuilder, value: Value) -> Value:
+        """The array of an argument that is a tensor; goes to ``slow`` for all else."""
+        kind = f.get(value, self.layouts.object, "type")
+        is_tensor = f.compare("eq", kind, self.m.symbol("tensor_type"))
+        if not self.is_plain:
+            is_tensor = f.op("or", is_tensor, f.compare("eq", kind, self.m.symbol("parameter_type")))
+        f.require(is_tensor, "slow")
+        array, fits = (plain_array if self.is_plain else any_array)(f, self.layouts, value)
         f.require(fits, "slow")
-        f.require(f.compare("eq", f.get(array, layouts.object, "type"), self.m.symbol("ndarray")), "slow")
-        is_matrix = f.compare("eq", f.get(array, layouts.array, "rank"), 2)
-        is_aligned = f.compare("ne", f.op("and", f.get(array, layouts.array, "flags"), ALIGNED), 0)
-        f.require(f.op("and", is_matrix, is_aligned), "slow")
         return array
 
-    def sizes(self, f: FunctionBuilder, array: Value, *, is_turned: bool) -> tuple[Value, Value, list[Value]]:
-        """Rows, columns and their distances in bytes; goes to ``slow`` for large, empty or reversed matrices."""
-        dims, strides = (f.get(array, self.layouts.array, name) for name in ("dims", "strides"))
-        sizes = [f.word_of(dims, k) for k in range(2)]
-        steps = [f.word_of(strides, k) for k in range(2)]
-        count = f.op("sub", f.op("mul", *sizes), 1)
-        f.require(f.compare("ult", f.op("or", *[f.op("sub", s, 1) for s in sizes]), 1 << 30), "slow")
-        f.require(f.compare("ult", count, self.most), "slow")
-        f.require(f.compare("sge", f.op("or", *steps), 0), "slow")
-        steps = [self.step(f, size, step) for size, step in zip(sizes, steps, strict=True)]
-        if is_turned:
-            sizes, steps = sizes[::-1], steps[::-1]
-        return sizes[0], sizes[1], steps
+    def operand(self, f: FunctionBuilder, array: Value) -> tuple[Value, Value]:
+        """What `product_operands` says of an array, and its rank."""
+        operand = f.slot(f"[{OPERAND} x i64]", 8)
+        rank = f.call("look", array, operand)
+        f.require(f.compare("ne", rank, 0), "slow")
+        return operand, rank
 
-    @staticmethod
-    def step(f: FunctionBuilder, size: Value, step: Value) -> Value:
-        """The distance along an axis as NumPy's loops get it: none along one of size 1."""
-        return f.pick(f.compare("eq", size, 1), 0, step)
+    def deliver(self, f: FunctionBuilder, array: Value) -> None:
+        """Return a tensor of an array, and for what is not served call the slow callable."""
+        f.ret(f.call("tensor_of", array, f.call("storage_of", array)))
+        f.start("slow", falls_through=False)
+        call_slowly(f, self.layouts)
 
-    def multiply(
-        self, f: FunctionBuilder, is_single: Value, operands: list[Value], sizes: list[Value], steps: list[Value]
-    ) -> None:
-        """Run the loop for one pair of matrices."""
-        lists = []
-        contents: tuple[list[Value | int], ...] = ([*operands], [1, *sizes], [0, 0, 0, *steps])
-        for values in contents:
-            words = f.slot(f"[{len(values)} x i64]", 8)
-            for k, value in enumerate(values):
-                f.set_word(words, k, value)
-            lists.append(words)
-        loop = f.pick(is_single, self.m.symbol("float32_loop"), self.m.symbol("float64_loop"), "ptr")
-        f.call_address(loop, _LOOP, *lists, NULL)
+
+class _Product(_Entry):
+    """The building of a function of two operands."""
+
+    def build(self, name: str, ranks: Ranks, transposed: int = -1) -> None:
+        """Look at the operands, multiply, wrap. `transposed`: which operand is read as its transpose."""
+        f, args = self.start(name, 2)
+        arrays = [self.array(f, f.word_of(args, k, "ptr")) for k in range(2)]
+        (left, left_rank), (right, right_rank) = (self.operand(f, array) for array in arrays)
+        pair = f.op("or", f.op("shl", left_rank, 4), right_rank)
+        known = [f.compare("eq", pair, a << 4 | b) for a, b in ranks]
+        for one in known[1:]:
+            known[0] = f.op("or", known[0], one)
+        f.require(known[0], "slow")
+        if transposed >= 0:
+            f.call("transpose", (left, right)[transposed])
+        with f.when(f.compare("eq", left_rank, 1)):
+            f.call("transpose", left)
+        dims = f.slot("[3 x i64]", 8)
+        for k, size in enumerate((f.word_of(left, COUNT), f.word_of(left, FIRST), f.word_of(right, SECOND))):
+            f.set_word(dims, k, size)
+        columns = f.pick(f.compare("eq", right_rank, 1), 0, 1)
+        rank = f.op("add", f.op("sub", left_rank, 1), columns)
+        array = f.call("multiply", *arrays, left, right, rank, f.at(dims, f.op("sub", word(3), left_rank)))
+        f.require(f.compare("ne", array, NULL), "slow")
+        self.deliver(f, array)
+
+
+class _Layer(_Entry):
+    """The building of a function that adds a vector to the rows of a product."""
+
+    def build(self, kernel: str, name: str) -> None:
+        """Look at the operands, multiply, add, wrap."""
+        is_linear = kernel == "linear"
+        f, args = self.start(name, 3 if is_linear else 5)
+        arguments = [f.word_of(args, k, "ptr") for k in range(3 if is_linear else 5)]
+        row, operands = (arguments[2], arguments[:2]) if is_linear else (arguments[0], arguments[1:3])
+        for factor in arguments[3:]:
+            f.require(f.compare("eq", factor, self.m.symbol("one")), "slow")
+        arrays = [self.array(f, value) for value in operands]
+        (left, left_rank), (right, right_rank) = (self.operand(f, array) for array in arrays)
+        f.require(f.compare("eq", right_rank, 2), "slow")
+        if is_linear:
+            f.require(f.compare("uge", left_rank, 2), "slow")
+            f.call("transpose", right)
+            self.as_rows(f, arrays[0], left, left_rank)
+        else:
+            f.require(f.compare("eq", left_rank, 2), "slow")
+        dims = f.slot(f"[{MOST_RANK} x i64]", 8)
+        f.copy(dims, f.get(arrays[0], self.layouts.array, "dims"), f.op("shl", left_rank, 3), 8)
+        f.set_word(dims, f.op("sub", left_rank, 1), f.word_of(right, SECOND))
+        is_none = f.compare("eq", row, self.m.symbol("none"))
+        row_array = f.choose(is_none, lambda: NULL, lambda: self.array(f, row))
+        array = f.call("multiply", *arrays, left, right, left_rank, dims)
+        f.require(f.compare("ne", array, NULL), "slow")
+        is_whole = f.call("add_row", array, f.word_of(left, FIRST), f.word_of(right, SECOND), row_array)
+        f.require(is_whole, "drop")
+        f.ret(f.call("tensor_of", array, f.call("storage_of", array)))
+        f.start("drop", falls_through=False)
+        f.call("Py_DecRef", array)
+        f.start("slow")
+        call_slowly(f, self.layouts)
+
+    def as_rows(self, f: FunctionBuilder, array: Value, operand: Value, rank: Value) -> None:
+        """Take all but the last axis for one; goes to ``slow`` where they do not lie as one."""
+        with f.when(f.compare("ugt", rank, 2)):
+            flags = f.get(array, self.layouts.array, "flags")
+            f.require(f.compare("ne", f.op("and", flags, C_CONTIGUOUS), 0), "slow")
+            f.set_word(operand, FIRST, f.op("mul", f.word_of(operand, FIRST), f.word_of(operand, COUNT)))
+            f.set_word(operand, COUNT, 1)
+            f.set_word(operand, FIRST_STEP, f.op("mul", f.word_of(operand, SECOND), f.word_of(operand, SECOND_STEP)))

@@ -27,7 +27,7 @@ def tensors_module(layouts: ObjectLayouts, *, by_rows: bool = False) -> ModuleBu
     _add_unwrap(m, layouts, plain_array, "unwrap", by_rows=by_rows)
     _add_tensors(m, layouts, "tensors", "unwrap")
     if by_rows:
-        _add_unwrap(m, layouts, any_array, "unwrap_any", by_rows=by_rows)
+        _add_unwrap(m, layouts, any_array, "unwrap_any", by_rows=by_rows, with_parameters=True)
         _add_tensors(m, layouts, "any_tensors", "unwrap_any")
         add_may_write(m, layouts)
         _add_tensors(m, layouts, "writing_tensors", "unwrap", writes=True)
@@ -86,11 +86,12 @@ Look = Callable[[FunctionBuilder, ObjectLayouts, Value], tuple[Value, Value]]
 
 def _add_unwrap(
     m: ModuleBuilder, layouts: ObjectLayouts, look: Look, name: str, *, by_rows: bool = False,
-    with_subclasses: bool = False,
+    with_subclasses: bool = False, with_parameters: bool = False,
 ) -> None:  # fmt: skip
     """``unwrap(value)``: a tensor's array, no reference, or what is no tensor itself; null for tensors that the slow
     callable must look at. With ``by_rows``, a list of one int, which says which axis is meant, is that int, and an
-    empty one the type of lists. With ``with_subclasses``, an object of a class derived from tensors is one too.
+    empty one the type of lists. With ``with_subclasses``, an object of a class derived from tensors is one too, with
+    ``with_parameters`` a parameter.
     """
     f = m.function(f"ptr {name}", "ptr value")
     (value,) = f.parameters
@@ -99,6 +100,8 @@ def _add_unwrap(
     if with_subclasses:
         is_derived = f.compare("eq", f.get(kind, layouts.type, "base"), m.symbol("tensor_type"))
         is_tensor = f.op("or", is_tensor, is_derived)
+    if with_parameters:
+        is_tensor = f.op("or", is_tensor, f.compare("eq", kind, m.symbol("parameter_type")))
     with f.when(is_tensor):
         array, is_plain = look(f, layouts, value)
         f.ret(f.pick(is_plain, array, NULL, "ptr"))

@@ -15,10 +15,16 @@ from flambeau.tensor.repeated_kernels import with_native
 from flambeau.tensor.tensor import Tensor
 from flambeau.util.inversions import EAGER_CALL, LARGE_CALL
 from flambeau.util.native_type import NativeBase, let_instances_be_native
+from flambeau.util.record import dataclass
 
 
+@dataclass(frozen=True, slots=True)
 class MatrixProduct:
-    """What native code is told of a kernel that multiplies two matrices, or something else of other ranks."""
+    """What native code is told of a kernel that multiplies matrices or vectors of the ranks that it has an entry for,
+    or does something else."""
+
+    name: str
+    """Of the entry: see ``codegen.llvm.entry_products``."""
 
 
 class EntryKernel(NativeBase):  # type: ignore[misc]  # made at run time

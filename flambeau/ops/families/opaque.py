@@ -35,8 +35,8 @@ ArrayKernel = Callable[..., Any]
 
 _LETTERS: Final = "abcdefgh"
 _NUMBERS: Final = frozenset({int, float, bool})
-_PRODUCTS: Final = ("matmul", "mm")
-"""Accumulators of operators that are the product of two matrices."""
+_PRODUCTS: Final = frozenset({"matmul", "mm", "bmm", "mv", "dot", "linear", "addmm"})
+"""Accumulators of operators that are products of which native code has entries."""
 
 
 class KernelOnArrays:
@@ -284,7 +284,7 @@ def _entered(schema: FunctionSchema, runner: Any, rows: Describe | None, accumul
         return runner
     meaning: Any = None if rows is None else RowsMeaning(schema.full_name, _described_by(schema, rows))
     if accumulator in _PRODUCTS:
-        meaning = MatrixProduct()
+        meaning = MatrixProduct(accumulator)
     return EntryKernel(schema.full_name, meaning, runner)
 
 
