@@ -250,6 +250,8 @@ def _spread(meaning: Meaning, arguments: Sequence[Any], target: int | None) -> P
     recorder = _Recorder()
     inputs = arguments[:-1] if target == len(arguments) - 1 and target else arguments
     last, result = _values(recorder, meaning, inputs, is_spread=True)
+    if isinstance(last, int):
+        last = _Traced(recorder, recorder.place(last, result.numpy)[0], 0, result.numpy)
     if not isinstance(last, _Traced):
         raise NotRecordedError("the result")
     last = recorder.converted(last, result.numpy)

@@ -5,6 +5,7 @@ from __future__ import annotations
 from typing import Any, Final
 
 from flambeau.ops.copies import PRESERVE, copied
+from flambeau.ops.families.copied_elements import converted
 from flambeau.ops.families.opaque import declare
 from flambeau.ops.families.rules import same_dtype, same_shape
 from flambeau.ops.families.samples import sample
@@ -41,14 +42,42 @@ def _to_dtype(self: TensorType, dtype: Any = None) -> DType | None:
     return None if dtype is UNKNOWN else self.dtype if dtype is None else by_code(dtype)
 
 
+def _copied_dtype(self: TensorType, dtype: int, copy: bool, memory_format: int | None) -> DType | None:
+    """The dtype of a copy that native code makes; None for what gives the tensor itself, or lies in another order."""
+    target = by_code(dtype)
+    is_copy = copy or target is not self.dtype
+    return converted(self, target) if is_copy and memory_format is None else None
+
+
 def _to_cuda(self: Tensor) -> Tensor:
     return call("aten::to", self, Device("cuda"))  # type: ignore[no-any-return]
 
 
-CONVERSION: Final = Traits(role=Role.CONVERSION, may_copy=True)
+def _stays(self: Tensor, to: Any) -> bool:
+    if type(to) is DType:
+        return self.dtype is to
+    if type(to) is str:
+        return to == "cpu"
+    return to.type == "cpu" if type(to) is Device else isinstance(to, Tensor) and self.dtype is to.dtype
+
+
+CONVERSION: Final = Traits(role=Role.CONVERSION, may_copy=True, stays=_stays)
 _TO_REST = "bool non_blocking=False, bool copy=False, MemoryFormat? memory_format=None"
 declare(
     f"aten::to.dtype(Tensor(a) self, ScalarType dtype, {_TO_REST}) -> Tensor(a)",
+    kernel=to_kernel,
+    copies=(0, _copied_dtype),
+    traits=CONVERSION,
+    on_tensors=True,
+    family="view",
+    dtype=_to_dtype,
+    shape=same_shape,
+    is_function=False,
+    doc="The tensor with another dtype or device: itself when nothing changes and `copy` is not asked for, else a "
+    "copy.",
+    samples=lambda: (Sample(args=(sample(2, 3), by_code(7))), Sample(args=(sample(3), by_code(6)))),
+)
+declare(
     "aten::to.dtype_layout(Tensor(a) self, *, ScalarType? dtype=None, Layout? layout=None, Device? device=None, "
     f"bool? pin_memory=None, {_TO_REST}) -> Tensor(a)",
     f"aten::to.device(Tensor(a) self, Device device, ScalarType dtype, {_TO_REST}) -> Tensor(a)",
@@ -62,9 +91,6 @@ declare(
     dtype=_to_dtype,
     shape=same_shape,
     is_function=False,
-    doc="The tensor with another dtype or device: itself when nothing changes and `copy` is not asked for, else a "
-    "copy.",
-    samples=lambda: (Sample(args=(sample(2, 3), by_code(7))), Sample(args=(sample(3), by_code(6)))),
 )
 declare(
     f"aten::to.other(Tensor(a) self, Tensor other, {_TO_REST}) -> Tensor(a)",

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from typing import Any
 
+from flambeau.ops.families.copied_elements import converted, of_number
 from flambeau.ops.families.numpy_cast import MANY, cast
 from flambeau.ops.families.opaque import declare
 from flambeau.ops.families.overwrite import check_writeable
@@ -29,16 +30,16 @@ def copied(self: Tensor, dtype: DType | None = None, memory_format: int | None =
     target = self.dtype if dtype is None else dtype
     wanted = PRESERVE if memory_format is None else memory_format
     if wanted <= PRESERVE and array.flags.c_contiguous:
-        converted = array if array.dtype is target.numpy else cast(array, target)
-        if converted is not array:
-            if type(converted) is np.ndarray and converted.flags.c_contiguous:
-                return wrap(converted)
-            return wrap(np.ascontiguousarray(converted).reshape(array.shape))
+        elements = array if array.dtype is target.numpy else cast(array, target)
+        if elements is not array:
+            if type(elements) is np.ndarray and elements.flags.c_contiguous:
+                return wrap(elements)
+            return wrap(np.ascontiguousarray(elements).reshape(array.shape))
         if array.nbytes < MANY:
             return wrap(array.copy())
-        converted = np.empty(array.shape, array.dtype)
-        copy_into(converted, array)
-        return wrap(converted)
+        elements = np.empty(array.shape, array.dtype)
+        copy_into(elements, array)
+        return wrap(elements)
     result = empty_strided(array.shape, strides_for(array.shape, wanted, self.stride()), target)
     result[...] = cast(array, target)
     return wrap(result)
@@ -104,6 +105,7 @@ declare(
     "aten::clone(Tensor self, *, MemoryFormat? memory_format=None) -> Tensor",
     kernel=clone_kernel,
     on_tensors=True,
+    copies=(0, lambda self, memory_format: None if memory_format is not None else converted(self, self.dtype)),
     outs=("out",),
     dtype=same_dtype,
     shape=same_shape,
@@ -113,7 +115,7 @@ declare(
 declare(
     "aten::contiguous(Tensor(a) self, *, MemoryFormat memory_format=0) -> Tensor(a)",
     kernel=contiguous_kernel,
-    traits=Traits(may_copy=True),
+    traits=Traits(may_copy=True, stays=lambda self: self._array.flags.c_contiguous),
     on_tensors=True,
     family="view",
     dtype=same_dtype,
@@ -127,6 +129,7 @@ declare(
     kernel=copy_kernel,
     traits=Traits(stores=True),
     on_tensors=True,
+    copies=(1, lambda self, src: converted(src, self.dtype)),
     family="write",
     dtype=same_dtype,
     shape=_copy_shape,
@@ -173,6 +176,7 @@ declare(
     "aten::fill_.Scalar(Tensor(a!) self, Scalar value) -> Tensor(a!)",
     kernel=fill_kernel,
     on_tensors=True,
+    copies=(1, lambda self, value: of_number(value, self.dtype)),
     family="write",
     dtype=same_dtype,
     shape=same_shape,
@@ -214,6 +218,7 @@ for _overload, _type, _kernel in (("Scalar", "Scalar", fill_kernel), ("Tensor", 
 declare(
     "aten::zero_(Tensor(a!) self) -> Tensor(a!)",
     kernel=zero_kernel,
+    copies=(None, lambda self: self.dtype),
     on_tensors=True,
     family="write",
     dtype=same_dtype,

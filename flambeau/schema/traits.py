@@ -9,6 +9,7 @@ Traits(fails=<Fails.NEVER: 'never'>)
 
 from __future__ import annotations
 
+from collections.abc import Callable
 from enum import Enum
 from typing import Final
 
@@ -78,6 +79,9 @@ class Traits:
     """Of a view: whether it gives a copy where no view shows what is asked for."""
     may_be_operand: bool = False
     """Of a view: whether it gives its operand itself where there is nothing to change."""
+    stays: Callable[..., bool] | None = None
+    """Of one that gives its operand itself where there is nothing to change: whether that is seen at a glance, given
+    the operand, in the host's memory, and what Python calls it with by position besides."""
     gives_slices: bool = False
     """Of several views: whether each stands for itself, as if it had been sliced alone, so that it may be written."""
     stores: bool = False

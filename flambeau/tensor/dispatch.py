@@ -33,6 +33,7 @@ from flambeau.tensor.recorder import is_asked
 from flambeau.tensor.repeated_kernels import repeated
 from flambeau.tensor.subclasses import special
 from flambeau.tensor.tensor import Tensor, wrap_number
+from flambeau.tensor.unchanged_operands import on_its_device, unless_it_stays
 
 Proceed = Callable[[Sequence[Any]], Any]
 Function = Callable[..., Any]
@@ -231,8 +232,8 @@ class Operator:
         """What runs calls of so many arguments."""
         kernel = self._kernel(binding)
         if binding.finish is not None or binding.converters or binding.varargs_at > 1:
-            return function_of(binding, count, 0, kernel)
-        return binding.runner(count, kernel)
+            return unless_it_stays(binding.definition, count, function_of(binding, count, 0, kernel))
+        return unless_it_stays(binding.definition, count, binding.runner(count, kernel))
 
     @staticmethod
     def _kernel(binding: CallBinding) -> Callable[..., Any]:
@@ -345,6 +346,9 @@ class Operator:
     def _note(self, binding: CallBinding, args: tuple[Any, ...], kwargs: Mapping[str, Any]) -> None:
         """Have calls like one go to the kernel without a look at their arguments, where that is all that they need."""
         if not _depends_on_types(binding.definition, args, kwargs):
+            at_once = on_its_device(binding.definition, args, kwargs, lambda *args: self.call_positional(args))
+            if at_once is not None:
+                self.fast_path[tuple(map(type, args))] = at_once
             return
         types = tuple(map(type, args))
         values = (*args, *kwargs.values())

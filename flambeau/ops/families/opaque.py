@@ -16,6 +16,7 @@ from typing import Any, Final
 
 from flambeau.ops.families import variants
 from flambeau.ops.families.arrays import empty
+from flambeau.ops.families.copied_elements import CopiedElements, Gives
 from flambeau.ops.families.entry_kernel import EntryKernel, MatrixProduct
 from flambeau.ops.families.rows import Describe, Row, RowsMeaning
 from flambeau.schema.alias import AliasInfo
@@ -34,6 +35,8 @@ ArrayKernel = Callable[..., Any]
 """Arrays, lists of arrays and Python values in; an array, a tuple or a list of arrays out."""
 
 _LETTERS: Final = "abcdefgh"
+Copies = tuple["int | None", Gives]
+"""The position of what is copied, None for zeros, and what dtype that gives: see `CopiedElements`."""
 _NUMBERS: Final = frozenset({int, float, bool})
 _PRODUCTS: Final = frozenset({"matmul", "mm", "bmm", "mv", "dot", "linear", "addmm"})
 """Accumulators of operators that are products of which native code has entries."""
@@ -238,21 +241,22 @@ def declare(
     on_tensors: bool = False,
     in_place: bool = False,
     rows: Describe | None = None,
+    copies: Copies | None = None,
     traits: Traits = PLAIN,
 ) -> tuple[OpDef, ...]:
     """Register all overloads in `schemas`, and for each entry of `outs` the out form of the schema at that place.
 
     `in_place` adds the form that writes into its first argument. `on_tensors` passes tensors to the kernel as they
     are, for kernels that return views or call other operators. `rows` says what the kernel does with rows of its first
-    argument, to who makes native code of it. Samples, errors and the doc belong to the first overload. Raises
-    ValueError when the kernel needs an argument that a schema lacks.
+    argument, to who makes native code of it, `copies` that it copies elements. Samples, errors and the doc belong to
+    the first overload. Raises ValueError when the kernel needs an argument that a schema lacks.
     """
     definitions = []
     for i, text in enumerate(schemas):
         schema = parse_schema(text)
         ordered = kernel if family == "composite" else by_name(schema, kernel)
         runner: Any = ordered if on_tensors else KernelOnArrays(schema.full_name, ordered)
-        runner = _entered(schema, runner, rows, accumulator)
+        runner = _entered(schema, runner, rows, accumulator) if copies is None else _copying(schema, runner, copies)
         common: dict[str, Any] = {
             "family": family,
             "dtype": None if dtype is None else by_name(schema, dtype),
@@ -286,6 +290,15 @@ def _entered(schema: FunctionSchema, runner: Any, rows: Describe | None, accumul
     if accumulator in _PRODUCTS:
         meaning = MatrixProduct(accumulator)
     return EntryKernel(schema.full_name, meaning, runner)
+
+
+def _copying(schema: FunctionSchema, runner: Any, copies: Copies) -> EntryKernel:
+    """A kernel that copies elements, behind an entry for native code; into its first argument if it writes that."""
+    first = schema.arguments[0].alias
+    target = 0 if first is not None and first.is_write else None
+    source, gives = copies
+    meaning = CopiedElements(schema=schema, source=source, gives=by_name(schema, gives))
+    return EntryKernel(schema.full_name, meaning, runner, target)
 
 
 def _described_by(schema: FunctionSchema, rows: Describe) -> Describe:
