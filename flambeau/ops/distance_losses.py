@@ -3,11 +3,12 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Sequence
+from functools import lru_cache
 from typing import Any, Final
 
+from flambeau.ops import reductions as _reductions  # noqa: F401  (declares sums and means)
 from flambeau.ops.families.element_loops import FLOATS, loop_for
-from flambeau.ops.families.reduce import total
-from flambeau.ops.reductions import averaged
+from flambeau.schema import registry
 from flambeau.tensor.array_library import is_host_array, np
 from flambeau.tensor.dispatch import call
 from flambeau.tensor.observer import thread
@@ -15,6 +16,8 @@ from flambeau.tensor.tensor import Tensor, wrap
 
 NONE: Final = 0
 MEAN: Final = 1
+_SUM_OF: Final = registry.get("aten::sum").kernel
+_MEAN_OF: Final = registry.get("aten::mean").kernel
 
 
 def squares(left: np.ndarray, right: np.ndarray, result: np.ndarray) -> None:
@@ -52,15 +55,24 @@ def by_loop(loop: Callable[..., None]) -> Callable[..., Tensor | None]:
         if native is None or any(not number > 0 for number in bound):
             return None
         result = np.empty(left.shape, left.dtype)
-        bounds = [np.full(1, number, left.dtype) for number in bound]
-        native(left.reshape(-1), right.reshape(-1), result.reshape(-1), *bounds)
-        if reduction == NONE:
-            return wrap(result)
-        dims = tuple(range(left.ndim))
-        added = total(result, dims, False, left.dtype)
-        return wrap(averaged(added, left, dims, self.dtype) if reduction == MEAN else added)
+        native(left.reshape(-1), right.reshape(-1), result.reshape(-1), *[_bound(n, left.dtype) for n in bound])
+        return reduced(wrap(result), reduction)
 
     return loss
+
+
+@lru_cache(maxsize=64)
+def _bound(number: float, dtype: np.dtype[Any]) -> np.ndarray[Any, Any]:
+    """A number as loops take it, which only read it."""
+    return np.full(1, number, dtype)
+
+
+def reduced(losses: Tensor, reduction: int) -> Tensor:
+    """The losses of all elements, their mean or their sum, as the operators give it that have native code."""
+    if reduction == NONE:
+        return losses
+    result: Tensor = _MEAN_OF(losses, None) if reduction == MEAN else _SUM_OF(losses, None)
+    return result
 
 
 def of_odds(
@@ -74,11 +86,7 @@ def of_odds(
     logs = call("aten::log_sigmoid", wrap(odds))._array
     with np.errstate(all="ignore"):
         result = np.asarray((1 - wanted) * odds - logs)
-    if reduction == NONE:
-        return wrap(result)
-    dims = tuple(range(odds.ndim))
-    added = total(result, dims, False, odds.dtype)
-    return wrap(averaged(added, odds, dims, self.dtype) if reduction == MEAN else added)
+    return reduced(wrap(result), reduction)
 
 
 def cosines(x1: Tensor, x2: Tensor, dim: int, eps: float) -> Tensor | None:
@@ -95,8 +103,12 @@ def cosines(x1: Tensor, x2: Tensor, dim: int, eps: float) -> Tensor | None:
 
 def are_plain(tensors: Sequence[Any], arrays: Sequence[Any]) -> bool:
     """Whether nobody watches, and both are floats of the host that lie row-major, of one dtype and shape."""
-    if thread.handlers or thread.observer is not None or any(type(t) is not Tensor for t in tensors):
+    if thread.handlers or thread.observer is not None:
         return False
+    for tensor in tensors:
+        if type(tensor) is not Tensor:
+            return False
     left, right = arrays
-    is_alike = left.dtype == right.dtype and left.shape == right.shape and left.dtype in FLOATS
-    return is_alike and all(is_host_array(a) and a.flags.c_contiguous for a in arrays)
+    if left.dtype is not right.dtype or left.shape != right.shape or left.dtype not in FLOATS:
+        return False
+    return is_host_array(left) and is_host_array(right) and left.flags.c_contiguous and right.flags.c_contiguous

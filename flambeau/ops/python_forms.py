@@ -384,7 +384,9 @@ def norm(
         if p != "fro":
             raise ValueError(f"norm() has the orders 'fro', 'nuc' and numbers, but got {p!r}")
         p = 2.0
-    order = 2.0 if p is None else float(p) if p in (inf, -inf) else p
+    order = 2.0 if p is None or p == 2 else float(p) if p in (inf, -inf) else p  # one object, known to native code
+    if asked is None and out is None:
+        return call("aten::linalg_vector_norm", input, order, dims, keepdim)
     return call("aten::linalg_vector_norm", input, order, dims, keepdim, dtype=asked, out=out)
 
 

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Callable, Iterable, Sequence
 from math import inf, prod
-from typing import Final
+from typing import Any, Final
 
 from flambeau.ops.families.arrays import (
     Array,
@@ -19,7 +19,7 @@ from flambeau.ops.families.arrays import (
 )
 from flambeau.ops.families.numpy_cast import cast
 from flambeau.ops.families.reduce import ULP, reduction
-from flambeau.ops.families.rows import is_usual
+from flambeau.ops.families.rows import Row, folded, is_usual
 from flambeau.ops.families.rules import real_dtype, reduced_pair, reduced_shape, to_float
 from flambeau.ops.reductions import errors, mean_kernel
 from flambeau.schema.dtype import Category, DType, complex128, float64
@@ -28,6 +28,7 @@ from flambeau.schema.types import TensorType
 from flambeau.tensor.array_library import is_host_array, np
 from flambeau.tensor.tensor import wrap
 from flambeau.util.inversions import LARGE, ROW_FOLDS
+from flambeau.util.record import replace
 from flambeau.util.user_code import warn_user
 
 NO_FREEDOM: Final = (
@@ -116,6 +117,21 @@ def _roots_of_squares(array: Array, dim: Dims, keepdim: bool) -> Array:
         wide *= wide
         norms = np.sqrt(reduce_with(np.add, wide, axis=dims, keepdims=keepdim))
         return contiguous(np.asarray(norms).astype(array.dtype, copy=False))
+
+
+def norm_rows(
+    ndim: int, dtype: np.dtype[Any], ord: float = 2, p: float | None = 2, dim: Dims = None, keepdim: bool = False
+) -> Row | None:
+    """What norms do with few rows: `_roots_of_squares`. Their order is `ord` or `p`."""
+    if ord != 2 or p not in (2, None) or not is_usual(dtype):
+        return None
+
+    def compute(r: Any, x: Any) -> Any:
+        wide = r.converted(x, np.dtype(np.float64))
+        return r.converted(np.sqrt(r.fold(np.add, np.multiply(wide, wide))), dtype)
+
+    row = folded(ndim, dim, keepdim, compute)
+    return None if row is None else replace(row, most=LARGE - 1)
 
 
 def _norms_of_rows(array: Array, dims: tuple[int, ...], keepdim: bool) -> Array | None:
@@ -255,6 +271,7 @@ reduction(
     "ScalarType? dtype=None) -> Tensor",
     outs=("out",),
     kernel=vector_norm_kernel,
+    rows=norm_rows,
     accumulator="norm",
     dtype=real_dtype,
     reference=lambda self, ord=2, dim=None, keepdim=False: np.linalg.norm(self.reshape(-1), ord),
@@ -269,6 +286,7 @@ reduction(
     "aten::norm.ScalarOpt_dtype(Tensor self, Scalar? p, *, ScalarType dtype) -> Tensor",
     outs=("Scalar_out", "out", "dtype_out", "ScalarOpt_dtype_out"),
     kernel=norm_kernel,
+    rows=norm_rows,
     accumulator="norm",
     doc="The vector norm of order `p` over the dimensions `dim`, or over all.",
     dtype=real_dtype,

@@ -181,7 +181,7 @@ def test_c19_written_in_place(target: Any, other: Any) -> None:
 def test_c19_in_place_is_native() -> None:
     x, row = fb.ones(3, 4), fb.ones(4)
     for k, call in enumerate((
-        lambda: x.add_(row), lambda: x.mul_(1.0), lambda: x.t().add_(1), lambda: x[:, ::2].sub_(x[1, :2].clone()),
+        lambda: x.add_(row), lambda: x.mul_(1.0), lambda: x.t().add_(1), lambda: x[:, ::2].sub_(row[:2]),
         lambda: x[1].add_(row), lambda: fb.add(x, row, out=x), lambda: fb.tanh(x, out=x), lambda: x.sigmoid_(),
         lambda: x.add_(x), lambda: x.clamp_(0, 1),
     )):  # fmt: skip
@@ -275,6 +275,32 @@ def test_c19_folds_are_native() -> None:
         lambda: x.mean(-1), lambda: x.sum(0), lambda: x.softmax(0),        lambda: x.amax(), lambda: x.amax(1),
         lambda: x.max(), lambda: x.min(), lambda: (x > 0).all(), lambda: x.prod(),
         lambda: fb.arange(5).sum(), lambda: x.softmax(-1), lambda: x.log_softmax(1), lambda: fb.softmax(x, dim=-1),
+    ):  # fmt: skip
+        assert agree(call)
+
+
+@pytest.mark.parametrize("dtype", [np.float32, np.float64, np.int64])
+def test_norms(dtype: Any) -> None:
+    vector_norm, norm = fb.linalg.vector_norm, fb.linalg.norm
+    for shape in FOLDED:
+        x = values(dtype, shape, len(shape))
+        finite = values(np.float64, shape).nan_to_num(0, 0, 0).to(x.dtype) if np.dtype(dtype).kind == "f" else x
+        for y in (x, finite):
+            for order in (2, 2.0, 1, 0, 3.5, float("inf"), None):
+                agree(lambda y=y, order=order: y.norm(order))
+            for dim in (-1, 0, len(shape) - 1):
+                agree(lambda y=y, dim=dim: vector_norm(y, dim=dim))
+                agree(lambda y=y, dim=dim: norm(y, dim=dim, keepdim=True))
+                agree(lambda y=y, dim=dim: y.norm(2, [dim], True))
+            agree(lambda y=y: norm(y))
+            agree(lambda y=y: norm(y, 2))
+
+
+def test_norms_are_native() -> None:
+    x = fb.rand(3, 5)
+    for call in (
+        lambda: x.norm(), lambda: x.norm(2), lambda: x.norm(dim=1), lambda: x.norm(2, 0, True), lambda: fb.norm(x, 2.0),
+        lambda: fb.linalg.norm(x), lambda: fb.linalg.vector_norm(x, dim=1), lambda: fb.dist(x, x * 2),
     ):  # fmt: skip
         assert agree(call)
 

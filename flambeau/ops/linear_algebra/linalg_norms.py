@@ -28,8 +28,9 @@ from flambeau.ops.families.matrices import (
 )
 from flambeau.ops.families.numpy_cast import cast
 from flambeau.ops.families.opaque import declare
+from flambeau.ops.families.rows import Row
 from flambeau.ops.families.rules import real_dtype, reduced_shape, to_int64
-from flambeau.ops.spread import vector_norm_kernel
+from flambeau.ops.spread import norm_rows, vector_norm_kernel
 from flambeau.schema.dtype import Category, DType, float32, float64
 from flambeau.schema.opdef import ErrorSample, Sample, Sizes
 from flambeau.schema.types import TensorType
@@ -145,6 +146,10 @@ def norm_kernel(
     return vector_norm_kernel(self, 2 if ord is None else ord, None if dim is None else tuple(dim), keepdim, dtype)
 
 
+def _norm_rows(ndim: int, dtype: np.dtype[Any], ord: Order, dim: Any, keepdim: bool) -> Row | None:
+    return norm_rows(ndim, dtype, dim=dim, keepdim=keepdim) if ord is None else None
+
+
 def _check_norm_dims(array: Array, ord: Order, dim: Sequence[int] | None) -> None:
     if dim is not None and (len(dim) > 2 or (ord is not None and not dim)):
         raise RuntimeError(f"linalg.norm: If dim is specified, it must be of length 1 or 2. Got {list(dim)}")
@@ -243,7 +248,7 @@ declare(
     "-> Tensor",
     "aten::linalg_norm.ord_str(Tensor self, str ord, int[1]? dim=None, bool keepdim=False, *, ScalarType? dtype=None) "
     "-> Tensor",
-    outs=("out", "ord_str_out"), kernel=norm_kernel, dtype=real_dtype,
+    outs=("out", "ord_str_out"), kernel=norm_kernel, rows=_norm_rows, dtype=real_dtype,
     shape=lambda self, ord, dim, keepdim: reduced_shape(
         self, [-2, -1] if dim is None and ord in ("fro", "nuc") else dim, keepdim),
     samples=lambda: [Sample(args=(square(2),)), Sample(args=(square(), 1), note="matrix"),
