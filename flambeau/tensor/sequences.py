@@ -10,6 +10,7 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 from functools import reduce
+from itertools import chain
 from typing import Any, Final
 
 import numpy as np
@@ -18,6 +19,7 @@ from flambeau.schema import dtype as dtypes
 from flambeau.schema.dtype import DType, from_numpy_dtype
 from flambeau.tensor import defaults
 from flambeau.tensor.tensor import Array, Tensor
+from flambeau.util.float_errors import errstate
 
 QUANTIZED: Final = (
     "numbers alone do not say what integers of {dtype} stand for: write flambeau.quantize_per_tensor(x, scale, "
@@ -35,6 +37,9 @@ def array_of(data: Any, target: DType | None = None) -> Array:
 
     Raises ValueError for ragged sequences, TypeError and RuntimeError for what is no number or does not fit the dtype.
     """
+    array = _of_one_kind(data, target)
+    if array is not None:
+        return array
     shape = _shape_of(data)
     flat: list[Any] = []
     declared: set[DType] = set()
@@ -54,6 +59,47 @@ def array_of(data: Any, target: DType | None = None) -> Array:
         else:
             array = np.array(flat, np.complex128 if dtype.is_complex else np.float64).astype(dtype.numpy)
     return array.reshape(shape)
+
+
+def _of_one_kind(data: Any, target: DType | None) -> Array | None:
+    """The same of a number, a list of numbers or one of lists of equal lengths, where all are ints, or floats, or
+    bools, and become what they are or floats; None for all else, and for what is refused."""
+    flat, shape = _flat_list(data)
+    kinds = set(map(type, flat))
+    if len(kinds) != 1:
+        return None
+    [kind] = kinds
+    known = _KINDS.get(kind)
+    dtype = target or (defaults.float_dtype() if kind is float else known)
+    if known is None or (dtype is not known and (kind is bool or dtype not in _USUAL_FLOATS)):
+        return None
+    try:
+        array = np.array(flat, known.numpy if dtype is known else np.float64)
+    except OverflowError:
+        return None
+    if dtype is not known:
+        with errstate(all="ignore"):
+            array = array.astype(dtype.numpy, copy=False)
+    return array if shape is None else array.reshape(shape)
+
+
+def _flat_list(data: Any) -> tuple[list[Any], tuple[int, ...] | None]:
+    """The numbers of a list, or of one of lists of equal lengths, with the sizes if there are not just one; nothing for
+    all else."""
+    if type(data) in _KINDS:
+        return [data], ()
+    if type(data) is not list or not data:
+        return [], None
+    if type(data[0]) is not list:
+        return data, None
+    length = len(data[0])
+    if any(type(row) is not list or len(row) != length for row in data):
+        return [], None
+    return list(chain.from_iterable(data)), (len(data), length)
+
+
+_KINDS: Final = {int: dtypes.int64, float: dtypes.float64, bool: dtypes.bool_}
+_USUAL_FLOATS: Final = frozenset({dtypes.float32, dtypes.float64})
 
 
 def _shape_of(data: Any) -> tuple[int, ...]:

@@ -8,6 +8,8 @@ import numpy as np
 import pytest
 
 import flambeau as fb
+from flambeau.schema.dtype import ALL
+from flambeau.tensor import sequences
 
 
 @pytest.mark.parametrize(
@@ -222,3 +224,34 @@ def test_buffers_share_their_memory() -> None:
     assert fb.frombuffer(np.ones((2, 2), np.int16), dtype=fb.int16).tolist() == [1, 1, 1, 1]
     assert fb.frombuffer(b"\x80\x3f", dtype=fb.bfloat16).tolist() == [1.0]
     assert fb.frombuffer(b"\x01\x00", dtype=fb.bool).tolist() == [True, False]
+
+
+OF_ONE_KIND = [
+    3, 3.5, True, -0.0, float("nan"), 1e300, 2**63, 2**63 - 1, -(2**63), 2**70, 10**400, [], [[]], [1, 2], [1.0, 2],
+    [True, 2], [True, False], [1j], [[1, 2], [3, 4]], [[1, 2], [3]], [[1], 2], [1, [2]], [[True], [False]],
+    [[1.5, 2.5]], [[[1, 2]], [[3, 4]]], (1, 2), [(1, 2), (3, 4)], ["a"], [None], [np.float32(1), 2], range(3), [2**63],
+    [1e300, -0.0], [2**53 + 1, 2], [[], []], [1, 2**64],
+]  # fmt: skip
+
+
+@pytest.mark.parametrize("default", [fb.float32, fb.float64], ids=str)
+@pytest.mark.parametrize("data", OF_ONE_KIND, ids=repr)
+def test_numbers_of_one_kind_give_what_others_do(data, default, monkeypatch) -> None:
+    """They have a shorter way, which gives just what the one that looks at each number gives, and its errors."""
+
+    def outcome(dtype):
+        try:
+            array = sequences.array_of(data, dtype)
+        except (TypeError, ValueError, RuntimeError, OverflowError) as error:
+            return type(error), str(error)
+        return array.dtype, array.shape, array.tobytes(), array.flags.c_contiguous
+
+    before = fb.get_default_dtype()
+    fb.set_default_dtype(default)
+    try:
+        wanted = [None, *ALL]
+        short = [outcome(dtype) for dtype in wanted]
+        monkeypatch.setattr(sequences, "_of_one_kind", lambda data, target: None)
+        assert short == [outcome(dtype) for dtype in wanted]
+    finally:
+        fb.set_default_dtype(before)
