@@ -86,6 +86,17 @@ class _Operators(GraphOperators):
         """The one element of a tensor, as an int."""
         return self._builder.scalar("aten::Int", (tensor,))
 
+    def broadcast_size(self, one: Any, other: Any) -> Any:
+        """The size of what axes of two sizes are broadcast to, which are demanded to be equal where none is 1."""
+        if (one == other) is True or (other == 1) is True:
+            return one
+        is_one = one == 1
+        if is_one is True:
+            return other
+        self.require(self.logical_or(self.logical_or(is_one, other == 1), one == other))
+        takes_other = self._builder.scalar("aten::Int", (is_one,))
+        return takes_other * other + (1 - takes_other) * one
+
     def require(self, *conditions: Any) -> None:
         """Have the operator itself say what is wrong where a condition does not hold, which must be where it fails."""
         if not all(c is True or isinstance(c, BoolProxy) for c in conditions):

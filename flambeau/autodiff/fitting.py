@@ -16,6 +16,9 @@ def fitted(builder: Builder, gradient: Any, operand: Value) -> Value:
     not known."""
     if not isinstance(operand.static_type, TensorType):
         return as_number(builder, gradient)
+    if isinstance(gradient, int | float) and operand.static_type.sizes is not None:  # the 0 of x ** 0
+        like = builder.proxy(operand)
+        gradient = builder.operators.new_full(like, like.shape, gradient)
     if not isinstance(gradient, TensorProxy):
         raise UntraceableError("a gradient that is no tensor")
     gradient = _summed(builder, gradient, operand)

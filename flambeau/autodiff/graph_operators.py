@@ -21,6 +21,7 @@ from functools import partial, reduce
 from typing import Any, Final
 
 from flambeau.analysis.effects import is_only_read
+from flambeau.analysis.lattice import join
 from flambeau.analysis.operator_rules import result_types
 from flambeau.autodiff import size_rules as size_rules
 from flambeau.autodiff.proxies import (
@@ -162,6 +163,8 @@ class Builder:
         wanted = formal.element if isinstance(formal, OptionalType) else formal
         if isinstance(item, list | tuple) and isinstance(wanted, ListType):
             parts = [self.value(one, wanted.element) for one in item]
+            if parts and isinstance(wanted.element, TensorType):  # nobody writes to it
+                wanted = ListType(reduce(join, [part.static_type for part in parts]))
             return self.graph.insert("prim::ListConstruct", parts, [wanted]).result()
         if isinstance(item, int) and isinstance(wanted, FloatType):
             item = float(item)

@@ -16,7 +16,8 @@ from flambeau.schema.opdef import UNKNOWN
     "aten::softmax", "aten::_softmax", "aten::log_softmax", "aten::_log_softmax", "aten::cumsum", "aten::cumprod",
     "aten::flip", "aten::roll", "aten::dropout", "aten::layer_norm", "aten::copy_", "aten::fill_", "aten::zero_",
     "aten::masked_fill", "aten::index_add", "aten::index_copy", "aten::scatter", "aten::scatter_add", "aten::triu",
-    "aten::tril", "prims::convert_element_type", "prim::unchecked_cast",
+    "aten::tril", "prims::convert_element_type", "prim::unchecked_cast", "aten::linalg_inv", "aten::inverse",
+    "aten::linalg_cholesky", "aten::cholesky",
 )  # fmt: skip
 def _same(node: Node, operands: Sequence[Sizes]) -> Sizes:
     return operands[0]
@@ -50,6 +51,28 @@ def _permuted(node: Node, operands: Sequence[Sizes]) -> Sizes:
     if sizes is None or not isinstance(axes, list) or len(axes) != len(sizes):
         return None
     return tuple([sizes[axis] for axis in axes])
+
+
+@size_rules("aten::diagonal")
+def _diagonal(node: Node, operands: Sequence[Sizes]) -> Sizes:
+    """The main diagonal of axes of one size."""
+    sizes, (offset, *axes) = operands[0], map(known, node.operands[1:])
+    if not sizes or offset != 0 or not all(isinstance(axis, int) for axis in axes):
+        return None
+    one, other = (axis % len(sizes) for axis in axes)
+    along = sizes[one] if sizes[one] is sizes[other] else Size()
+    return (*(size for axis, size in enumerate(sizes) if axis not in (one, other)), along)
+
+
+@size_rules("aten::diag")
+def _diag(node: Node, operands: Sequence[Sizes]) -> Sizes:
+    """The matrix with a vector as its main diagonal, or a matrix's main diagonal."""
+    sizes = operands[0]
+    if not sizes or known(node.operand(1)) != 0:
+        return None
+    if len(sizes) == 1:
+        return sizes[0], sizes[0]
+    return (sizes[0] if sizes[0] is sizes[1] else Size(),)
 
 
 @size_rules("aten::unsqueeze")

@@ -4,6 +4,7 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
+from functools import reduce
 from math import prod
 from typing import Any
 
@@ -48,15 +49,13 @@ def _tensordot(F: Any, x: Any, y: Any, dims_x: Any, dims_y: Any = None) -> Any:
 @differentiated("aten::einsum")
 @expansions("aten::einsum")
 def _einsum(F: Any, equation: Any, tensors: Any, path: Any = None) -> Any:
-    """Operands that name each of their axes once, two after two, those first whose product has the fewest axes."""
+    """The diagonals of axes that an operand names twice; then two operands after two, those first whose product has the
+    fewest axes."""
     letters = _named(equation, tensors) if isinstance(equation, str) and _are_floats(*tensors) else None
     if letters is None:
         return None
     named, result = letters
-    parts = [
-        _summed(F, tensor, names, {*result, *_others(named, k)})
-        for k, (tensor, names) in enumerate(zip(tensors, named, strict=True))
-    ]
+    parts = _single_names(F, tensors, named, result)
     while len(parts) > 1:
         (j, k), kept = _next_pair([names for _, names in parts], result)
         product = _product(F, *parts[j], *parts[k], kept)
@@ -71,7 +70,7 @@ def _einsum(F: Any, equation: Any, tensors: Any, path: Any = None) -> Any:
 
 def _named(equation: str, tensors: Sequence[Any]) -> tuple[list[list[str]], list[str]] | None:
     """The names of the axes of each operand and of the result, numbers for those behind `...`. None for what does not
-    fit, names an axis twice, repeats one or shows an operand."""
+    fit, a result that names an axis twice, or that shows an operand."""
     named, result = operands(equation)
     dots = [t.ndim - len(names.replace("...", "")) for names, t in zip(named, tensors, strict=False)]
     if len(named) != len(tensors) or any(d < 0 or (d and "..." not in n) for d, n in zip(dots, named, strict=True)):
@@ -80,9 +79,8 @@ def _named(equation: str, tensors: Sequence[Any]) -> tuple[list[list[str]], list
     axes = [_listed(names, count, max(dots)) for names, count in zip(named, dots, strict=True)]
     wanted = _listed(result, max(dots), max(dots))
     is_view = len(axes) == 1 and set(axes[0]) == set(wanted)
-    are_once = all(len(set(names)) == len(names) for names in (*axes, wanted))
-    is_usual = are_once and not is_view and set(wanted) <= _others(axes)
-    return (axes, wanted) if is_usual and _are_alike(tensors, axes) else None
+    is_usual = len(set(wanted)) == len(wanted) and not is_view and set(wanted) <= _others(axes)
+    return (axes, wanted) if is_usual else None
 
 
 def _listed(names: str, count: int, most: int) -> list[str]:
@@ -91,12 +89,50 @@ def _listed(names: str, count: int, most: int) -> list[str]:
     return [*before, *(str(most - n) for n in range(count, 0, -1) if is_open), *after]
 
 
-def _are_alike(tensors: Sequence[Any], named: Sequence[Sequence[str]]) -> bool:
-    """Whether it is known of each size whether it is 1, and is the same of all axes of one name: none is repeated."""
-    known: dict[str, Any] = {}
-    axes = [pair for t, names in zip(tensors, named, strict=True) for pair in zip(names, t.shape, strict=True)]
-    answers = [(name, size == 1) for name, size in axes]
-    return all(isinstance(is_one, bool) and known.setdefault(name, is_one) is is_one for name, is_one in answers)
+def _single_names(
+    F: Any, tensors: Sequence[Any], named: Sequence[list[str]], result: Sequence[str]
+) -> list[tuple[Any, list[str]]]:
+    """Operands that have each name once, and none that neither another nor the result has; of one size by each name."""
+    parts = [_on_diagonals(F, tensor, names) for tensor, names in zip(tensors, named, strict=True)]
+    named = [names for _, names in parts]
+    parts = [_summed(F, tensor, names, {*result, *_others(named, k)}) for k, (tensor, names) in enumerate(parts)]
+    for name in {name: None for _, names in parts for name in names}:
+        parts = _of_one_size(F, parts, name)
+    return parts
+
+
+def _on_diagonals(F: Any, x: Any, names: Sequence[str]) -> tuple[Any, list[str]]:
+    """An operand with each of its names once: its diagonals along axes of one name."""
+    names = [*names]
+    while (repeated := next((n for n in names if names.count(n) > 1), None)) is not None:
+        one = names.index(repeated)
+        other = names.index(repeated, one + 1)
+        F.require(x.shape[one] == x.shape[other])
+        x = F.diagonal(x, 0, one, other)
+        names = [name for k, name in enumerate(names) if k not in (one, other)] + [repeated]
+    return x, names
+
+
+def _of_one_size(F: Any, parts: list[tuple[Any, list[str]]], name: str) -> list[tuple[Any, list[str]]]:
+    """Operands repeated along an axis of size 1 where others have more, which may be known only when they are there.
+
+    Products demand that sizes are equal of which none is 1.
+    """
+    sizes = {k: t.shape[names.index(name)] for k, (t, names) in enumerate(parts) if name in names}
+    first, *others = sizes.values()
+    if all((size == first) is True or ((size == 1) is False and (first == 1) is False) for size in others):
+        return parts
+    are_one = [size == 1 for size in sizes.values()]
+    if all(isinstance(is_one, bool) for is_one in are_one):
+        common = next(size for size in sizes.values() if (size == 1) is False)
+    else:
+        common = reduce(F.broadcast_size, sizes.values())
+    aligned = []
+    for k, (t, names) in enumerate(parts):
+        if k in sizes and (sizes[k] == 1) is not False:
+            t = F.expand(t, [common if n == name else size for n, size in zip(names, t.shape, strict=True)])
+        aligned.append((t, names))
+    return aligned
 
 
 def _next_pair(named: Sequence[list[str]], result: Sequence[str]) -> tuple[tuple[int, int], list[str]]:

@@ -60,7 +60,13 @@ def check(equation: str, tensors: Sequence[Array]) -> None:
         before, _, after = letters.partition("...")
         labelled_sizes = list(zip(before, tensor.shape, strict=False))
         labelled_sizes += list(zip(reversed(after), reversed(tensor.shape), strict=False)) if "..." in letters else []
+        own: dict[str, int] = {}
         for letter, size in labelled_sizes:
+            if own.setdefault(letter, size) != size:
+                raise RuntimeError(
+                    f"einsum(): subscript {letter} is repeated for operand {i} but the sizes don't match, "
+                    f"{size} != {own[letter]}"
+                )
             known = sizes.setdefault(letter, size)
             if size != known and 1 not in (size, known):
                 raise RuntimeError(
@@ -265,6 +271,11 @@ declare(
         ),
         ErrorSample(
             args=("i->ii", [_grid(2)]), error=RuntimeError, message="output subscript i appears more than once"
+        ),
+        ErrorSample(
+            args=("ii->i", [_grid(1, 3)]),
+            error=RuntimeError,
+            message="subscript i is repeated for operand 0 but the sizes don't match, 3 != 1",
         ),
         ErrorSample(args=("i1->i", [_grid(2, 2)]), error=RuntimeError, message="invalid subscript given at index 1"),
     ],

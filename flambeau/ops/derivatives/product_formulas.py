@@ -219,9 +219,11 @@ formulas(
 
 @decomposed("aten::cross", "aten::linalg_cross")
 def _cross(f: Any, self: Any, other: Any, dim: Any) -> Any:
-    self, other = f.broadcast_tensors([self, other])
-    axis = list(self.shape).index(3) if dim is None else dim
-    a, b = f.unbind(self, axis), f.unbind(other, axis)
+    """Differences of products of the three parts along an axis, which is counted from the last: others broadcast."""
+    rank = self.dim()
+    axis = (0 if rank == 1 else list(self.shape).index(3)) if dim is None else dim
+    axis = axis if axis < 0 else axis - rank
+    a, b = ([f.select(x, axis, k) for k in range(3)] for x in (self, other))
     parts = [a[1] * b[2] - a[2] * b[1], a[2] * b[0] - a[0] * b[2], a[0] * b[1] - a[1] * b[0]]
     return f.stack(parts, axis)
 

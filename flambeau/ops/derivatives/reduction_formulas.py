@@ -181,7 +181,7 @@ def _others(f: Any, x: Any, dim: int) -> Any:
     length = x.shape[dim]
     if not perhaps(length != 0):
         return x
-    ones = f.ones_like(f.narrow(x, dim, 0, 1))
+    ones = x.new_ones([1 if axis == dim % x.dim() else size for axis, size in enumerate(x.shape)])
     before = f.cumprod(f.cat([ones, f.narrow(x, dim, 0, length - 1)], dim), dim)
     behind = f.cumprod(f.flip(f.cat([f.narrow(x, dim, 1, length - 1), ones], dim), [dim]), dim)
     return before * f.flip(behind, [dim])
