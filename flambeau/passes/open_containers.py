@@ -19,7 +19,7 @@ from flambeau.analysis.manager import alias_analysis
 from flambeau.ir import constants
 from flambeau.ir.clone import clone_graph
 from flambeau.ir.graph import Graph, Node, Value
-from flambeau.passes import inline
+from flambeau.passes import batched_results, inline
 from flambeau.program.batches import VMAP
 from flambeau.program.containers import DICT, LIST, TUPLE, Leaf, Tree, holds_tensors, opened
 from flambeau.program.function import Function
@@ -42,20 +42,29 @@ def do(graph: Graph) -> bool:
     """Open the containers that nodes of functions are given, where the graph builds them and nothing writes to them;
     whether there were any."""
     nodes = [node for op in FUNCTIONS for node in graph.find_all(op) if "function" in node.attributes]
-    nodes = [node for node in nodes if any(map(_is_container, node.operands))]
-    if any(_changes_arguments(node.attribute("function")) for node in nodes):
+    users = [node for node in nodes if any(map(_is_container, node.operands))]
+    if any(_changes_arguments(node.attribute("function")) for node in users):
         return False
     changed = False
+    for node in users:
+        changed = _open_arguments(graph, node) or changed
     for node in nodes:
-        aliases = alias_analysis(graph)
-        with graph.inserting(node), graph.at_range(node.range):
-            trees = [_tree(value, aliases) for value in node.operands]
-        kept = set(node.attribute(NUMBERS[node.op])) if node.op != GRADIENT else set()
-        trees = [None if n in kept else tree for n, tree in enumerate(trees)]
-        if 0 < sum(len(list(tree.leaves())) for tree in trees if tree is not None) <= MOST:
-            _open(node, trees)
-            changed = True
+        if node not in users and node.op == VMAP and batched_results.gives_dicts(node):
+            changed = batched_results.open_results(node, do) or changed
     return changed
+
+
+def _open_arguments(graph: Graph, node: Node) -> bool:
+    """Give a node what lies in containers; whether there was any whose places are known."""
+    aliases = alias_analysis(graph)
+    with graph.inserting(node), graph.at_range(node.range):
+        trees = [_tree(value, aliases) for value in node.operands]
+    kept = set(node.attribute(NUMBERS[node.op])) if node.op != GRADIENT else set()
+    trees = [None if n in kept else tree for n, tree in enumerate(trees)]
+    if not 0 < sum(len(list(tree.leaves())) for tree in trees if tree is not None) <= MOST:
+        return False
+    _open(node, trees)
+    return True
 
 
 def takes_lists(graph: Graph) -> bool:

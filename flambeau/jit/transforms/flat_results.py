@@ -24,6 +24,7 @@ from flambeau.jit.transforms.flat_functions import MARK
 from flambeau.jit.transforms.outlines import compiled_text, header_of, names_of
 from flambeau.passes import constant_propagation, lower_dicts, lower_tuples, settle_containers
 from flambeau.program.function import Function
+from flambeau.program.named_tuples import user_class
 from flambeau.schema.types import DictType, TensorType, TupleType, Type
 from flambeau.util.kept_on import KeptOn
 from flambeau.util.trees import LEAF, Structure
@@ -34,7 +35,8 @@ _known: KeptOn[Function, list[tuple[Function, Structure] | None]] = KeptOn()
 
 def flat_results(function: Function) -> tuple[Function, Structure] | None:
     """A function whose results, tensors in tuples and dicts, are given as one tuple, and how they lay; itself where
-    they are such a tuple or one tensor; None for other results, and for dicts whose keys the compiler does not know."""
+    they are such a tuple or one tensor; None for other results, for dicts whose keys the compiler does not know, and
+    for named tuples without a class in Python."""
     known = _known.get(function)
     if known is None:
         known = _known[function] = [_flat_results(function)]
@@ -48,7 +50,7 @@ def _flat_results(function: Function) -> tuple[Function, Structure] | None:
         structure = _built(_settled_result(function))
     if structure is None:
         return None
-    if structure.kind is not dict and all(child.is_leaf() for child in structure.children):
+    if structure.kind in (None, tuple) and all(child.is_leaf() for child in structure.children):
         return function, structure
     names = names_of(function.schema, f"{MARK}_a")
     header = header_of(function.schema, names)
@@ -60,18 +62,24 @@ def _flat_results(function: Function) -> tuple[Function, Structure] | None:
 def _structure(declared: Type) -> Structure | None:
     if isinstance(declared, TensorType):
         return LEAF
-    if not isinstance(declared, TupleType) or declared.name is not None:
+    if not isinstance(declared, TupleType) or (kind := _class_of(declared)) is None:
         return None
     children = [child for child in map(_structure, declared.elements) if child is not None]
-    return Structure(tuple, None, children) if len(children) == len(declared.elements) > 0 else None
+    return Structure(kind, None, children) if len(children) == len(declared.elements) > 0 else None
+
+
+def _class_of(declared: TupleType) -> type | None:
+    """`tuple`, or the user's class of a named tuple."""
+    return tuple if declared.name is None else user_class(declared)
 
 
 def _is_of_tensors(declared: Type) -> bool:
-    """Whether a type is that of tensors in dicts and tuples without names."""
+    """Whether a type is that of tensors in dicts and tuples."""
     if isinstance(declared, DictType):
         return _is_of_tensors(declared.value)
     if isinstance(declared, TupleType):
-        return declared.name is None and bool(declared.elements) and all(map(_is_of_tensors, declared.elements))
+        is_known = _class_of(declared) is not None and bool(declared.elements)
+        return is_known and all(map(_is_of_tensors, declared.elements))
     return isinstance(declared, TensorType)
 
 
@@ -96,7 +104,10 @@ def _built(value: Value) -> Structure | None:
     whole = [child for child in children if child is not None]
     if len(whole) < len(children) or not all(map(is_constant, keys)) or len(value.uses()) > 1:
         return None  # a dict that something else is done with may have other keys by then
-    return Structure(dict, list(map(constant_value, keys)), whole) if is_dict else Structure(tuple, None, whole)
+    if is_dict:
+        return Structure(dict, list(map(constant_value, keys)), whole)
+    assert isinstance(value.static_type, TupleType)
+    return Structure(_class_of(value.static_type), None, whole)
 
 
 def _items(structure: Structure, text: str) -> Iterator[str]:

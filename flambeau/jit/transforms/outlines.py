@@ -3,8 +3,9 @@
 from __future__ import annotations
 
 import typing
-from collections.abc import Sequence
+from collections.abc import Iterable, Sequence
 from keyword import iskeyword
+from types import SimpleNamespace
 from typing import Any, Final
 
 from flambeau.analysis.effects import is_random
@@ -20,7 +21,7 @@ from flambeau.jit.script_registry import REGISTRY
 from flambeau.ops.packets import packet_of
 from flambeau.program.function import Function
 from flambeau.schema.function import FunctionSchema
-from flambeau.schema.types import TensorType, TupleType, Type
+from flambeau.schema.types import DictType, TensorType, TupleType, Type
 from flambeau.tensor.tensor import Tensor
 
 NO_TENSORS: Final = "{kind}() of {name}() needs results that are tensors, or a tuple of tensors: it returns {found}"
@@ -35,7 +36,10 @@ REPEATED: Final = (
 class Outline:
     """What programs about a function are written with: names, and the texts of calls of it."""
 
-    def __init__(self, kind: str, function: Function, argnums: int | tuple[int, ...], *, has_aux: bool = False) -> None:
+    def __init__(
+        self, kind: str, function: Function, argnums: int | tuple[int, ...], *, has_aux: bool = False,
+        takes_dicts: bool = False,
+    ) -> None:  # fmt: skip
         schema = function.schema
         self.function, self.has_aux = function, has_aux
         self.mark = "_"
@@ -48,9 +52,10 @@ class Outline:
         numbers = [argnums] if isinstance(argnums, int) else list(argnums)
         self.numbers = tuple([self._checked(kind, number) for number in numbers])
         self.sources = [self.names[n] for n in self.numbers]
-        result = _result(kind, function, has_aux=has_aux)
+        result = _result(kind, function, has_aux=has_aux, takes_dicts=takes_dicts)
         self.is_tuple = isinstance(result, TupleType)
-        count = len(result.elements) if isinstance(result, TupleType) else 1
+        self.result_types = list(result.elements) if isinstance(result, TupleType) else [result]
+        count = len(self.result_types)
         self.values = [f"{self.mark}y{n}" for n in range(count)]
         self.seeds = [f"{self.mark}c{n}" for n in range(count)]
         self.tangents = [f"{self.mark}t{n}" for n in range(len(self.sources))]
@@ -114,19 +119,32 @@ def written(texts: Sequence[str], *, is_tuple: bool) -> str:
     return f"({', '.join(texts)}{',' if len(texts) == 1 else ''})" if is_tuple else texts[0]
 
 
-def _result(kind: str, function: Function, *, has_aux: bool) -> Type:
-    """The type of what is transformed: a tensor or a tuple of tensors."""
+def _result(kind: str, function: Function, *, has_aux: bool, takes_dicts: bool) -> Type:
+    """The type of what is transformed: a tensor or a tuple of tensors; perhaps of dicts of them."""
     returns = function.schema.returns
     result = returns[0].type if len(returns) == 1 else None
     inner = result.elements[0] if has_aux and isinstance(result, TupleType) and len(result.elements) == 2 else result
-    is_tuple = isinstance(inner, TupleType) and inner.elements
-    if (has_aux and inner is result) or not (
-        isinstance(inner, TensorType) or (is_tuple and all(isinstance(e, TensorType) for e in inner.elements))  # type: ignore[union-attr]
-    ):
+    is_fit = inner is not None and (is_of_tensors(inner) or (takes_dicts and _is_of_dicts(inner)))
+    if inner is None or not is_fit or (has_aux and inner is result):
         annotation = "nothing" if result is None else result.annotation
         raise TypeError(NO_TENSORS.format(kind=kind, name=function.short_name, found=annotation))
-    assert inner is not None
     return inner
+
+
+def is_of_tensors(type_: Type) -> bool:
+    """Whether a type is that of a tensor, or a tuple of tensors."""
+    if isinstance(type_, TupleType):
+        return bool(type_.elements) and all(isinstance(element, TensorType) for element in type_.elements)
+    return isinstance(type_, TensorType)
+
+
+def _is_of_dicts(type_: Type) -> bool:
+    """Whether a type is a dict of tensors, or a tuple of tensors and such dicts."""
+    parts = type_.elements if isinstance(type_, TupleType) and type_.name is None else (type_,)
+    return bool(parts) and all(
+        isinstance(part, TensorType) or (isinstance(part, DictType) and isinstance(part.value, TensorType))
+        for part in parts
+    )
 
 
 def refuse_random(kind: str, function: Function) -> None:
@@ -158,9 +176,22 @@ def compiled(name: str, lines: Sequence[str], outline: Outline, names: dict[str,
     return Function(name, last.graph, FunctionSchema(name, "", tuple(arguments), last.schema.returns))
 
 
+def _named_types(values: Iterable[Any]) -> dict[str, Any]:
+    """The types with names of what functions take, as annotations spell them: `__torch__.Point`."""
+    arguments = [a for value in values if isinstance(value, Function) for a in value.schema.arguments]
+    root = SimpleNamespace()
+    for type_ in [part for argument in arguments for part in argument.type.walk() if "." in part.annotation]:
+        *path, last = type_.annotation.split(".") if type_.annotation.replace(".", "").isidentifier() else [""]
+        space = root
+        for name in path:
+            space = vars(space).setdefault(name, SimpleNamespace())
+        setattr(space, last, type_)
+    return vars(root)
+
+
 def compiled_text(name: str, lines: Sequence[str], names: dict[str, Any]) -> Function:
     """The last function of a text, under a name of its own."""
-    known = {"Tensor": Tensor, **names}
+    known = {"Tensor": Tensor, **_named_types(names.values()), **names}
     last = None
     for text in "\n".join(lines).replace("\ndef ", "\n\0def ").split("\0"):
         resolver = PythonResolver(NameScope(known, vars(typing)), CLASSES, "<transform>")

@@ -21,24 +21,15 @@ whatever that branches on; they are what the graph of a transform shows, what is
 
 from __future__ import annotations
 
-from collections.abc import Callable, Sequence
+from collections.abc import Callable
 from typing import Any, Final
 
-from flambeau.analysis.effects import is_random
-from flambeau.batching.vmap import RANDOMNESS
-from flambeau.executor.inlined_graph import inlined_graph
 from flambeau.jit.script_registry import REGISTRY
+from flambeau.jit.transforms.batch_programs import vmap
 from flambeau.jit.transforms.forward_programs import hessian, hvp, jacfwd, jvp
 from flambeau.jit.transforms.outlines import Outline, basis, compiled, joined, refuse_random, written
-from flambeau.program.batches import batch_of
 from flambeau.program.function import Function
 from flambeau.util.inversions import TRANSFORM_PROGRAM
-
-RANDOM: Final = "{kind}() of {name}(), which draws random numbers, needs randomness='different' in programs"
-SIZES: Final = (
-    "vmap: Expected all tensors to have the same size in the mapped dimension, got sizes {} for the mapped dimension"
-)
-DIMS: Final = "{kind}() of {name}() in programs needs in_dims and out_dims that are a number or None for each"
 
 
 def jacrev(kind: str, function: Function, argnums: int | tuple[int, ...] = 0, *, has_aux: bool = False) -> Function:
@@ -85,75 +76,6 @@ def vjp(
         f"    return {o.mark}grad({o.mark}pulled, {o.numbers})({joined([o.call, *seeds])})",
     ]  # fmt: skip
     return compiled(f"{function.name}_{kind}", lines, o, {})
-
-
-def vmap(kind: str, function: Function, in_dims: Any = 0, out_dims: Any = 0, randomness: str = "error") -> Function:
-    """The results for each example, one example after the other, each its own way."""
-    if randomness not in ("error", "different", "same"):
-        raise ValueError(RANDOMNESS.format(randomness))
-    if randomness != "different" and any(map(is_random, inlined_graph(function).listed_nodes())):
-        raise TypeError(RANDOM.format(kind=kind, name=function.short_name))
-    dims = in_dims_of(function, in_dims) or []
-    batched = tuple([n for n, dim in enumerate(dims) if dim is not None])
-    o = Outline(kind, function, batched)
-    out_axes = _out_dims(out_dims, len(o.values))
-    if out_axes is None or not batched:
-        raise TypeError(DIMS.format(kind=kind, name=function.short_name))
-    m = o.mark
-    loop = _one_by_one(o, dims, out_axes)
-    if any(map(is_random, inlined_graph(function).listed_nodes())):
-        return loop
-    name = f"{function.name}_{kind}"
-    batch = batch_of(function, loop, dims, out_axes, name)
-    sizes = [f"{o.names[n]}.size({dims[n]})" for n in batched]
-    if len(sizes) == 1:
-        return batch
-    lines = [f"def transformed({o.header}):"]
-    for size in sizes[1:]:
-        lines += [
-            f"    if {size} != {sizes[0]}:",
-            f"        raise ValueError({SIZES!r}.format([{', '.join(sizes)}]))",
-        ]
-    lines.append(f"    return {m}batch({o.call})")
-    REGISTRY.attach(batch)
-    return compiled(name, lines, o, {f"{m}batch": batch})
-
-
-def _one_by_one(o: Outline, dims: Sequence[int | None], out_axes: Sequence[int]) -> Function:
-    """The results for each example by a loop over the examples."""
-    m = o.mark
-    first = next(n for n, dim in enumerate(dims) if dim is not None)
-    examples = [name if dim is None else f"{name}.select({dim}, {m}i)" for name, dim in zip(o.names, dims, strict=True)]
-    lists = [f"{m}l{n}" for n in range(len(o.values))]
-    evaluated = o.evaluated.replace(f"{m}f({o.call})", f"{m}f({', '.join(examples)})")
-    lines = [
-        f"def transformed({o.header}):", *(f"    {name}: list[Tensor] = []" for name in lists),
-        f"    for {m}i in range({o.names[first]}.size({dims[first]})):", f"        {evaluated}",
-        *(f"        {name}.append({y})" for name, y in zip(lists, o.values, strict=True)),
-        "    return " + o.packed([f"{m}stack({n}, {d})" for n, d in zip(lists, out_axes, strict=True)]),
-    ]  # fmt: skip
-    loop = compiled(f"{o.function.name}_one_by_one", lines, o, {})
-    REGISTRY.attach(loop)
-    return loop
-
-
-def in_dims_of(function: Function, in_dims: Any) -> list[int | None] | None:
-    """The axis of the examples in each argument; arguments with defaults that `in_dims` does not name have none. None
-    for what is not a number or None for each."""
-    arguments = function.schema.arguments
-    if isinstance(in_dims, int):
-        return [None if a.has_default else in_dims for a in arguments]
-    if type(in_dims) is not tuple or len(in_dims) > len(arguments):
-        return None
-    rest = arguments[len(in_dims) :]
-    if not all(dim is None or isinstance(dim, int) for dim in in_dims) or not all(a.has_default for a in rest):
-        return None
-    return [*in_dims, *[None] * len(rest)]
-
-
-def _out_dims(dims: Any, count: int) -> list[int] | None:
-    listed = [dims] * count if isinstance(dims, int) else list(dims) if type(dims) is tuple else []
-    return listed if len(listed) == count and all(isinstance(dim, int) for dim in listed) else None
 
 
 PROGRAMS: Final[dict[str, Callable[..., Function]]] = {

@@ -20,9 +20,10 @@ from flambeau.jit.by_types import ByTypesOfTransform
 from flambeau.jit.function import ScriptFunction
 from flambeau.jit.open_function import OpenFunction
 from flambeau.jit.script_registry import REGISTRY
+from flambeau.jit.transforms.batch_programs import in_dims_of
 from flambeau.jit.transforms.batches import Batches
 from flambeau.jit.transforms.open_transforms import OpenTransform, eager_open
-from flambeau.jit.transforms.programs import in_dims_of, program_of
+from flambeau.jit.transforms.programs import program_of
 from flambeau.jit.transforms.staging import NotStagedError, Staged, goes_by_elements, has_effects, runs_whole
 from flambeau.jit.transforms.tree_transforms import TreeProducts, TreeTransform, goes_by_trees
 from flambeau.jit.transforms.whole_graphs import WholeGraph, has_loops

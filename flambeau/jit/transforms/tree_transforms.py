@@ -17,9 +17,9 @@ from flambeau.executor.report import Explanation
 from flambeau.func.arguments import positions
 from flambeau.jit.function import ScriptFunction
 from flambeau.jit.script_registry import REGISTRY
+from flambeau.jit.transforms.batch_programs import in_dims_of
 from flambeau.jit.transforms.flat_functions import OTHERS, FlatFunctions, Opened, holds_tensors
 from flambeau.jit.transforms.flat_results import flat_results
-from flambeau.jit.transforms.programs import in_dims_of
 from flambeau.jit.transforms.staging import has_effects
 from flambeau.program.function import Function
 from flambeau.specialise.cache import SpecialisationCache
