@@ -4,12 +4,15 @@
     python -m benchmarks.models FOLDER --only 'nanogpt|lenet'   some of them
     python -m benchmarks.models FOLDER --gradients              calls that record gradients, which ONNX Runtime has not
     python -m benchmarks.models FOLDER --kept figures.jsonl     goes on where a run was cut off, with its figures
+    python -m benchmarks.models FOLDER --least --threads 2      the least of all turns, on two threads
+    python -m benchmarks.models FOLDER --cpu x86-64-v3          ours and PyTorch as on a machine with AVX2 only
 
 Each row is said (on stderr) as it comes; the table is printed at the end.
 
 `FOLDER` has `NAME.pt` and beside it `NAME.inputs.npz` (`flambeau.testing.archives`). Each model has a process of its
-own, in which its runners take turns on one thread. Figures are medians in microseconds of the processor's time, once
-calls are as fast as they get; ratios above 1 say that ours is faster. ONNX Runtime gets what the exporter of PyTorch
+own, in which its runners take turns. Figures are medians in microseconds of the processor's time, on several threads of
+the clock, once calls are as fast as they get; ratios above 1 say that ours is faster. ONNX Runtime, which `--cpu` does
+not reach (`benchmarks.avx2_only` does, where the processor lets it), gets what the exporter of PyTorch
 makes of the model (`pip install onnx onnxruntime`); without it, or where that fails, its column is empty. So it is
 where a second call is answered otherwise than by the model: what was exported may lack hooks, or what calls write.
 """
@@ -35,6 +38,7 @@ from typing import Any
 import numpy as np
 
 from benchmarks.compile_cost import printed
+from benchmarks.levels import LEVELS, settings
 
 HEAD = ("", "native", "flambeau", "torch.jit", "frozen", "onnxruntime", "torch.jit / ours", "onnxruntime / ours")
 TIMEOUT = 300.0
@@ -45,7 +49,7 @@ OPSET = 17
 Runner = Callable[[], Any]
 
 
-def runners(archive: Path, *, gradients: bool) -> tuple[bool, dict[str, Runner]]:
+def runners(archive: Path, *, gradients: bool, threads: int = 1) -> tuple[bool, dict[str, Runner]]:
     """Whether ours is native from end to end, and what makes the first recorded call, by the engine that does.
 
     What a first call assigns may make another plan for those that follow: the one that serves most calls counts.
@@ -53,7 +57,7 @@ def runners(archive: Path, *, gradients: bool) -> tuple[bool, dict[str, Runner]]
     import flambeau as fb
     from flambeau.testing.archives import decoded
 
-    fb.set_num_threads(1)
+    fb.set_num_threads(threads)
     with np.load(archive.with_name(f"{archive.stem}.inputs.npz")) as inputs:
         call = json.loads(str(inputs["spec"]))[0]
         arguments = [decoded(v, inputs) for v in call["args"]]
@@ -69,16 +73,18 @@ def runners(archive: Path, *, gradients: bool) -> tuple[bool, dict[str, Runner]]
         ours()
     found = {"flambeau": ours}
     with contextlib.suppress(ImportError):
-        found |= _peers(archive, name, arguments, keywords, gradients=gradients)
+        found |= _peers(archive, name, arguments, keywords, gradients=gradients, threads=threads)
     serving = max(method.explain().compilations, key=lambda compilation: compilation.calls, default=None)
     return serving is not None and serving.is_native, found
 
 
-def _peers(archive: Path, name: str, arguments: Any, keywords: Any, *, gradients: bool) -> dict[str, Runner]:
+def _peers(
+    archive: Path, name: str, arguments: Any, keywords: Any, *, gradients: bool, threads: int
+) -> dict[str, Runner]:
     """torch.jit as loaded and frozen, and ONNX Runtime; those that take the model. ImportError without torch."""
     import torch
 
-    torch.set_num_threads(1)
+    torch.set_num_threads(threads)
     module = torch.jit.load(archive)
     inputs, named = _as_torch(arguments), _as_torch(keywords)
 
@@ -96,7 +102,7 @@ def _peers(archive: Path, name: str, arguments: Any, keywords: Any, *, gradients
         with contextlib.suppress(Exception):  # what cannot be frozen or exported has no figure
             found["frozen"] = run(torch.jit.freeze(torch.jit.load(archive).eval()))
         with contextlib.suppress(Exception):
-            runner = _onnx_runner(module, inputs, named)
+            runner = _onnx_runner(module, inputs, named, threads)
             fresh = torch.jit.load(archive).eval()
             with torch.no_grad():
                 expected = [fresh(*inputs, **named) for _ in range(2)]
@@ -140,7 +146,7 @@ def _as_torch(value: Any) -> Any:
     return {k: _as_torch(v) for k, v in value.items()} if isinstance(value, dict) else value
 
 
-def _onnx_runner(module: Any, inputs: Sequence[Any], named: dict[str, Any]) -> Runner:
+def _onnx_runner(module: Any, inputs: Sequence[Any], named: dict[str, Any], threads: int) -> Runner:
     """A session of ONNX Runtime over what PyTorch exports. Raises whatever either of them does."""
     import onnxruntime
     import torch
@@ -151,7 +157,7 @@ def _onnx_runner(module: Any, inputs: Sequence[Any], named: dict[str, Any]) -> R
             module.eval(), tuple(inputs), file, kwargs=named or None, dynamo=False, opset_version=OPSET
         )
     options = onnxruntime.SessionOptions()
-    options.intra_op_num_threads, options.log_severity_level = 1, 4
+    options.intra_op_num_threads, options.log_severity_level = threads, 4
     session = onnxruntime.InferenceSession(file.getvalue(), options, providers=["CPUExecutionProvider"])
     feed = dict(zip([i.name for i in session.get_inputs()], _tensors_in([*inputs, *named.values()]), strict=False))
     session.run(None, feed)  # raises here what it would raise while the clock runs
@@ -166,25 +172,50 @@ def _tensors_in(value: Any) -> list[Any]:
     return [value.numpy()] if hasattr(value, "numpy") else []
 
 
-def medians(found: dict[str, Runner], rounds: int, seconds: float) -> dict[str, float]:
-    """Microseconds of a call by each runner, which take turns."""
+def figures_of(
+    found: dict[str, Runner],
+    rounds: int,
+    seconds: float,
+    *,
+    clock: Callable[[], float] = time.process_time,
+    choose: Callable[[list[float]], float] = statistics.median,
+) -> dict[str, float]:
+    """Microseconds of a call by each runner, which take turns: what is chosen of the turns, the median if not told.
+
+    >>> ticks = iter(range(100))
+    >>> figures_of({"a": lambda: None}, 1, 4.0, clock=lambda: float(next(ticks)))
+    {'a': 250000.0}
+    """
     taken: dict[str, list[float]] = {name: [] for name in found}
+    calls = dict.fromkeys(found, 1)
     for _ in range(rounds):
         for name, run in found.items():
-            count, start = 0, time.process_time()
-            while (spent := time.process_time() - start) < seconds or not count:
-                run()
-                count += 1
-            taken[name].append(1e6 * spent / max(count, 1))
-    return {name: statistics.median(times) for name, times in taken.items()}
+            taken[name].append(1e6 * _turn(run, calls, name, seconds, clock))
+    return {name: choose(times) for name, times in taken.items()}
+
+
+def _turn(run: Runner, calls: dict[str, int], name: str, seconds: float, clock: Callable[[], float]) -> float:
+    """Seconds of a call in one turn. The clock is asked once for many calls: asking takes as long as short ones do."""
+    count, start = 0, clock()
+    while True:
+        for _ in range(calls[name]):
+            run()
+        count += calls[name]
+        spent = clock() - start
+        if spent >= seconds:
+            return spent / count
+        if spent < seconds / 8:
+            calls[name] *= 2
 
 
 def measure(archive: Path, options: argparse.Namespace) -> dict[str, Any]:
     """The figures of one model, from a process of its own. Raises RuntimeError with the last line of what it said."""
     command = [sys.executable, "-m", "benchmarks.models", str(archive), "--one"]
     command += ["--rounds", str(options.rounds), "--seconds", str(options.seconds)]
-    command += ["--gradients"] * options.gradients
-    environment = {**os.environ, "OMP_NUM_THREADS": "1", "OPENBLAS_NUM_THREADS": "1", "FLAMBEAU_BACKGROUND": "off"}
+    command += ["--threads", str(options.threads), *["--gradients"] * options.gradients, *["--least"] * options.least]
+    threads = dict.fromkeys(("OMP_NUM_THREADS", "OPENBLAS_NUM_THREADS"), str(options.threads))
+    environment = {**os.environ, **threads, "FLAMBEAU_BACKGROUND": "off"}
+    environment |= settings(options.cpu) if options.cpu else {}
     done = subprocess.run(
         command, env=environment, capture_output=True, text=True, timeout=options.timeout, check=False
     )
@@ -251,6 +282,9 @@ def main(arguments: Sequence[str] | None = None) -> int:
     parser.add_argument("--only", default="", help="regular expression that the name must match in full")
     parser.add_argument("--rounds", type=int, default=5, help="calls of each engine")
     parser.add_argument("--seconds", type=float, default=0.05, help="seconds of a turn")
+    parser.add_argument("--least", action="store_true", help="the least of all turns counts, not the median")
+    parser.add_argument("--threads", type=int, default=1, help="threads of each engine; of several, time of the clock")
+    parser.add_argument("--cpu", choices=LEVELS, help="the level of x86-64 that ours and PyTorch keep to")
     parser.add_argument("--gradients", action="store_true", help="record gradients")
     parser.add_argument("--markdown", action="store_true", help="print Markdown")
     parser.add_argument("--kept", type=Path, help="file of figures, a line a model, which is read first and added to")
@@ -259,8 +293,11 @@ def main(arguments: Sequence[str] | None = None) -> int:
     options = parser.parse_args(arguments)
     if options.one:
         warnings.simplefilter("ignore")
-        is_native, found = runners(options.folder, gradients=options.gradients)
-        print(json.dumps({"native": is_native, **medians(found, options.rounds, options.seconds)}))
+        is_native, found = runners(options.folder, gradients=options.gradients, threads=options.threads)
+        clock = time.process_time if options.threads == 1 else time.perf_counter
+        choose = min if options.least else statistics.median
+        figures = figures_of(found, options.rounds, options.seconds, clock=clock, choose=choose)
+        print(json.dumps({"native": is_native, **figures}))
         return 0
     by_name = outcomes(options)
     table = [list(HEAD), *[row(name, figures) for name, figures in by_name.items()]]

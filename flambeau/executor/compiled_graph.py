@@ -12,7 +12,7 @@ from typing import Any, Protocol
 
 from flambeau.analysis.alias import AliasAnalysis
 from flambeau.analysis.effects import own_writes
-from flambeau.codegen.callable_type import missed
+from flambeau.codegen.callable_type import MISSED, missed
 from flambeau.codegen.choices import USUAL, Choices
 from flambeau.codegen.graph import result_types
 from flambeau.codegen.graph.entry_stub import Entry, Parameter, Signature, make_entry, ones_of
@@ -103,6 +103,7 @@ class CompiledGraph:
         self.is_refused = False
         """Whether that is because LLVM refused it."""
         self._entries: list[Entry] = []
+        self._is_timed = True
 
     def anew(self, graph: Graph) -> CompiledGraph:
         """One for another form of the same graph, of which there is no code yet."""
@@ -184,6 +185,7 @@ class CompiledGraph:
             if log.level("codegen"):
                 log.write("codegen", f"{self.name} is interpreted: {reason}")
             return Interpreted()
+        native.is_timed = self._is_timed
         if self._enters:
             self._enter(native, arguments)
         return native
@@ -219,6 +221,17 @@ class CompiledGraph:
         """How long Python was at what native code asked of it, so far."""
         return sum(native.asked_seconds for native in self.variants)
 
+    @property
+    def is_timed(self) -> bool:
+        """Whether what Python is asked is timed: reading a thread's clock takes as long as many things it is asked."""
+        return self._is_timed
+
+    @is_timed.setter
+    def is_timed(self, value: bool) -> None:
+        self._is_timed = value
+        for native in self.variants:
+            native.is_timed = value
+
     def lose(self) -> None:
         """Interpret from now on, which has turned out to be quicker."""
         self.reason = "what native code asks of Python takes longer than to interpret all of it"
@@ -249,6 +262,13 @@ class CompiledGraph:
     def fast_path(self) -> Callable[..., Any] | None:
         """Takes arguments as users give them and gives the result, or `MISSED`; None before the first call."""
         return self._entries[-1].call if self._entries else None
+
+    def by_entry(self, arguments: Sequence[Any]) -> tuple[Any, ...] | None:
+        """The results as users' calls come by them; None where no entry serves such arguments."""
+        result: Any = MISSED if self.fast_path is None else self.fast_path(*arguments)
+        if result is MISSED:
+            return None
+        return (result,) if len(self.graph.returns) == 1 else tuple(result)
 
     @property
     def calls(self) -> int:

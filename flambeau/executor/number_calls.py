@@ -54,8 +54,11 @@ def short_way(graph: Graph, interpret: Callable[[Sequence[Any]], Sequence[Any]])
     ints = tuple([k for k, c in enumerate(classes) if c is int])
 
     def call(*arguments: Any) -> Any:
-        if tuple(map(type, arguments)) != classes or any(not MIN <= arguments[k] <= MAX for k in ints):
+        if tuple(map(type, arguments)) != classes:
             return MISSED
+        for k in ints:
+            if not MIN <= arguments[k] <= MAX:
+                return MISSED
         return interpret(arguments)[0]
 
     return call
@@ -109,9 +112,11 @@ def _dict_taker(key: type | None, value: type | None) -> Taker | None:
 
 def _are_plain(items: Collection[Any], plain: type) -> bool:
     """Whether all items are instances of a class itself, ints of 64 bits."""
-    if set(map(type, items)) - {plain}:
+    if not items:
+        return True
+    if set(map(type, items)) != {plain}:
         return False
-    return plain is not int or not items or (min(items) >= MIN and max(items) <= MAX)
+    return plain is not int or (min(items) >= MIN and max(items) <= MAX)
 
 
 def _may_have_tensors(graph: Graph) -> bool:

@@ -29,6 +29,7 @@ from flambeau.executor.stored import CacheEntry, plan_entry
 from flambeau.executor.strict_fusion import check_strict_fusion
 from flambeau.executor.trial import Trial
 from flambeau.executor.watch import Watch
+from flambeau.interpreter import hot_functions
 from flambeau.interpreter.code import Code
 from flambeau.interpreter.compile import compile_graph
 from flambeau.interpreter.machine import run
@@ -143,12 +144,14 @@ class ExecutionPlan:
         if self.on_device is not None:
             return self.on_device(arguments)
         is_tried = self.trial is not None and self.trial.tries_machine
-        start = time.thread_time()
         if self.compiled is not None and self._is_native and not is_tried:
             results = self._natively(self.compiled, arguments)
             if results is not None:
                 return results
             self.cut()
+        if is_tried:
+            hot_functions.translate(self.code)
+        start = time.thread_time() if is_tried else 0.0
         results = run(self.code, arguments) if self.joined is None else self.joined.run(self.code, arguments)
         if is_tried:
             self._judge(time.thread_time() - start)
@@ -162,14 +165,20 @@ class ExecutionPlan:
         """The results by native code; None where it does not serve."""
         if not self.is_settled:
             self._settle()
-        asked, start = compiled.asked_seconds, time.thread_time()
-        results = compiled(arguments)
+        is_timed = self.trial is None or self.trial.is_on
+        asked, start = (compiled.asked_seconds, time.thread_time()) if is_timed else (0.0, 0.0)
+        results = compiled.by_entry(arguments) if is_timed and self.trial is not None else None
+        if results is not None:
+            self.runs -= 1  # the entry counts it
+        else:
+            results = compiled(arguments)
         if results is None:
             return None
         if self.trial is None and compiled.asks:
             self.trial = Trial()
-        if self.trial is not None and self.trial.is_on:
+        if is_timed and self.trial is not None:
             self.trial.native_took(compiled.asked_seconds - asked, time.thread_time() - start)
+            compiled.is_timed = self.trial.is_on
         self._settle_again()
         self._keep()
         return results
@@ -178,6 +187,8 @@ class ExecutionPlan:
         """Interpret from now on, where the machine has turned out to be quicker than native code that asks Python."""
         assert self.trial is not None
         self.trial.machine_took(seconds)
+        if self.compiled is not None:
+            self.compiled.is_timed = self.trial.is_on
         if self.trial.is_lost and self.compiled is not None:
             self.compiled.lose()
             self.cut()

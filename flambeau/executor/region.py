@@ -17,13 +17,12 @@ from flambeau.codegen.graph.module import Prepare
 from flambeau.executor.compiled_graph import CompiledGraph, StandIn
 from flambeau.executor.element_reads import read_elements
 from flambeau.executor.native_parts import parts_of
+from flambeau.executor.short_loops import interpret_few
 from flambeau.interpreter.code import Code
 from flambeau.interpreter.compile import compile_graph
-from flambeau.interpreter.hot_functions import run_whole
 from flambeau.interpreter.machine import run
 from flambeau.ir.clone import clone_graph
 from flambeau.ir.graph import Block, Graph, Node, Value
-from flambeau.ir.walk import nodes_within
 from flambeau.passes.outline import outline
 from flambeau.schema.subtype import is_subtype
 from flambeau.schema.types import NONE, ListType, TupleType, Type
@@ -33,8 +32,6 @@ from flambeau.specialise.parameters import refine_parameter
 from flambeau.tensor.tensor import Tensor
 
 REGION = "prim::NativeRegion"
-WORTHWHILE = 128
-"""Nodes that a loop runs in all its iterations from which on native code makes up for the call of it."""
 MAX_SPECS = 8
 """Combinations of dtypes and ranks for which a region keeps native code."""
 CALLS_BEFORE_NATIVE = 2
@@ -71,7 +68,6 @@ class Region:
             f"native code of {name}", MAX_SPECS, describe=specs.describe, compare=specs.compare
         )
         self._code: Code | None = None
-        self._counter, self._nodes = _counted(graph)
         self._is_straight = graph.find("prim::Loop") is None
         self._entry: Callable[..., Any] = missed
         """Takes inputs natively, and gives `MISSED` for others than it knows."""
@@ -105,7 +101,8 @@ class Region:
     def run(self, inputs: Sequence[Any], stand_in: StandIn | None = None) -> Any:
         """The result for inputs; `stand_in` gives what is called instead of a native function."""
         self.calls += 1
-        native = None if stand_in is None and self._is_too_little(inputs) else self._native_for(inputs)
+        is_seldom = self._is_straight and self.calls <= CALLS_BEFORE_NATIVE
+        native = None if stand_in is None and is_seldom else self._native_for(inputs)
         results = native(inputs, self._lists, stand_in) if native is not None else None
         if results is None:
             if self._code is None:
@@ -113,39 +110,12 @@ class Region:
                 read_elements(plain)
                 self._code = compile_graph(plain, self.name, self._count)
             results = run(self._code, inputs)
-            if self._entry is missed and self._counter is not None and self.natives:
-                self._enter_shortly(self._code, self._counter)
         elif self._is_straight and native is not None and native.fast_path is not None:
             self._entry = native.fast_path
         return tuple(results) if self._several else results[0]
 
-    def _enter_shortly(self, code: Code, counter: int) -> None:
-        """Have calls with few iterations go to the Python function that interpreted code has become, if it has."""
-        if code.hot.run is None:
-            return
-        few, several = -(-WORTHWHILE // self._nodes), self._several
-
-        def enter(*inputs: Any) -> Any:
-            count = inputs[counter]
-            results = run_whole(code, inputs) if type(count) is int and count < few else None
-            return MISSED if results is None else results if several else results[0]
-
-        self._entry = enter
-
-    def _is_too_little(self, inputs: Sequence[Any]) -> bool:
-        """Whether a loop runs so few nodes that interpreting them takes less than a call of native code, or a part
-        without loops has run too seldom for code to be made.
-        """
-        if self._is_straight:
-            return self.calls <= CALLS_BEFORE_NATIVE
-        return bool(self.natives) and self._is_short(inputs)
-
-    def _is_short(self, inputs: Sequence[Any]) -> bool:
-        count = None if self._counter is None else inputs[self._counter]
-        return isinstance(count, int) and count * self._nodes < WORTHWHILE
-
     def _count(self, node: Node) -> Callable[[int], None] | None:
-        """Tells of iterations that are interpreted because there is no native code, not because they are few."""
+        """Tells of iterations that are interpreted because there is no native code."""
         if self._watch is None:
             return None
         ended = self._watch.loop(node, self)
@@ -175,16 +145,6 @@ class Region:
         )  # fmt: skip
 
 
-def _counted(graph: Graph) -> tuple[int | None, int]:
-    """Which input says how often the loop of a region runs, None where it has loops within or ends by itself, and the
-    nodes of an iteration."""
-    loop = graph.find("prim::Loop")
-    if loop is None or any(n is not loop and n.op == "prim::Loop" for n in graph.listed_nodes()):
-        return None, 0
-    indices = [k for k, v in enumerate(graph.parameters) if v is loop.operand(0)]
-    return (indices[0] if indices else None), sum(1 for _ in nodes_within(loop))
-
-
 def _is_unset(value: Any, type_: Type) -> bool:
     """Whether a variable of this type was never set."""
     if isinstance(value, tuple) and isinstance(type_, TupleType):
@@ -204,24 +164,29 @@ def with_regions(
 ) -> tuple[list[Region], Code | None]:
     """The native regions of a graph, and code that calls them; no code where there are none."""
     copy = clone_graph(graph)
-    regions: list[Region] = []
-    _cut(copy.body, lambda region: Region(name, region, choices, prepare, watch), regions)
+    groups: list[Node] = []
+    _cut(copy.body, lambda region: Region(name, region, choices, prepare, watch), groups)
+    short = {loop for group in groups for loop in interpret_few(group, group.attribute("Subgraph"))}
     read_elements(copy)
+    regions = [group.attribute("kernel") for group in groups]
     if not regions and (watch is None or copy.find("prim::Loop") is None):
         return regions, None
-    return regions, compile_graph(copy, name, None if watch is None else watch.loop)
+
+    def count(node: Node) -> Callable[[int], None] | None:
+        return None if watch is None or node in short else watch.loop(node)
+
+    return regions, compile_graph(copy, name, count)
 
 
-def _cut(block: Block, make: Callable[[Graph], Region], regions: list[Region]) -> None:
+def _cut(block: Block, make: Callable[[Graph], Region], groups: list[Node]) -> None:
     for part in list(parts_of(block)):
         if part.is_native:
             group = outline(part.nodes, REGION)
-            region = make(group.attribute("Subgraph"))
-            group.attributes["kernel"] = region
-            regions.append(region)
+            group.attributes["kernel"] = make(group.attribute("Subgraph"))
+            groups.append(group)
         else:
             for inner in part.nodes[0].nested_blocks:
-                _cut(inner, make, regions)
+                _cut(inner, make, groups)
 
 
 def _has_lists(type_: Type) -> bool:

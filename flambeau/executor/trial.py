@@ -2,7 +2,8 @@
 
 What passes between native code and Python is copied, lists and texts item by item, which may take longer than to
 interpret the whole program. How long its loops go round nobody knows beforehand, so calls are looked at: where much
-of their time goes to what Python is asked, the machine serves a few. The quicker of the two serves from then on.
+of their time goes to what Python is asked, the machine serves a few, as it will once the program ran often
+(`interpreter.hot_functions`). The quicker of the two serves from then on.
 
 >>> trial = Trial()
 >>> for _ in range(CALLS):
@@ -35,7 +36,7 @@ class Trial:
         self.is_lost = False
         """Whether the machine is quicker."""
         self._calls = self._machine_calls = 0
-        self._asked = self._machine = float("inf")
+        self._asked = self._native = self._machine = float("inf")
         self._share = 0.0
 
     @property
@@ -47,7 +48,7 @@ class Trial:
         """A call of native code took so many seconds, some of them for what Python was asked."""
         self._calls += 1
         if self._calls > SKIPPED:
-            self._asked = min(self._asked, asked)
+            self._asked, self._native = min(self._asked, asked), min(self._native, whole)
             self._share = max(self._share, asked / max(whole, 1e-9))
         if self._calls >= CALLS and self._share < SHARE:
             self.is_on = False
@@ -57,4 +58,4 @@ class Trial:
         self._machine_calls += 1
         self._machine = min(self._machine, seconds)
         if self._machine_calls >= MACHINE_CALLS or seconds > 8 * self._asked:
-            self.is_on, self.is_lost = False, self._machine < self._asked
+            self.is_on, self.is_lost = False, self._machine < self._native

@@ -36,9 +36,7 @@ def run_whole(code: Code, inputs: Sequence[Any]) -> tuple[Any, ...] | None:
     hot = code.hot
     run = hot.run
     if run is None:
-        with _translating:
-            if hot.calls > 0 and hot.run is None:
-                _translate(code)
+        translate(code)
         run = hot.run
     if run is None or dispatch.is_intercepted():
         return None
@@ -46,6 +44,16 @@ def run_whole(code: Code, inputs: Sequence[Any]) -> tuple[Any, ...] | None:
         return run(*inputs)
     except Exception as error:
         raise located(error, [(code, _site_of(hot, error.__traceback__))]) from error
+
+
+def translate(code: Code) -> None:
+    """Have a code run as a Python function from its next run on, if it has such a form."""
+    hot = code.hot
+    if hot.run is None and hot.calls >= 0:
+        with _translating:
+            if hot.run is None and hot.calls >= 0:
+                hot.calls = max(hot.calls, OFTEN)
+                _translate(code)
 
 
 def _translate(code: Code) -> None:

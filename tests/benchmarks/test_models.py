@@ -43,6 +43,18 @@ def test_a_row_and_what_it_comes_to(folder: Path, capsys: pytest.CaptureFixture[
     assert "native from end to end: 1 of 1" in printed
 
 
+def test_the_least_on_two_threads_at_a_level(folder: Path, capsys: pytest.CaptureFixture[str]) -> None:
+    options = ["--rounds", "2", "--seconds", "0.001", "--threads", "2", "--least", "--cpu", "x86-64-v2"]
+    assert models.main([str(folder), *options]) == 0
+    assert "native from end to end: 1 of 1" in capsys.readouterr().out
+
+
+def test_what_is_chosen_of_the_turns() -> None:
+    ticks = iter([0.0, 3.0, 10.0, 11.0, 20.0, 22.0])
+    figures = models.figures_of({"a": lambda: None}, 3, 1.0, clock=lambda: next(ticks), choose=min)
+    assert figures == {"a": 1e6}
+
+
 def test_rows_are_said_as_they_come_and_runs_go_on_where_they_were_cut_off(
     folder: Path, tmp_path: Path, capsys: pytest.CaptureFixture[str]
 ) -> None:

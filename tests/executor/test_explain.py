@@ -58,7 +58,7 @@ def test_what_waits_for_its_third_call() -> None:
 def test_native_regions_and_what_is_interpreted_between_them() -> None:
     function = made(MIXED, "mixed")
     for _ in range(3):
-        function(flambeau.ones(3, 4), 5)
+        function(flambeau.ones(3, 4), 500)
     found = function.explain(measure=False)
     assert not found.is_native
     (compilation,) = found.compilations
@@ -194,7 +194,7 @@ def test_loops_ir_and_instructions() -> None:
     function = made(MIXED, "mixed")
     for text, mark in ((function.loops, "#"), (function.llvm_ir, ";"), (function.asm, "#")):
         assert text.startswith(f"{mark} mixed has no native code yet: call it first")
-    function(flambeau.ones(3, 4), 5)
+    function(flambeau.ones(3, 4), 500)
     assert "kernel k {" in function.loops
     assert "# schedule a1" in function.loops
     assert "loop <string>:5:4: counted, innermost" in function.loops

@@ -8,8 +8,10 @@ import pytest
 
 import flambeau
 from flambeau.codegen import available
-from flambeau.executor import region
-from flambeau.executor.region import Region
+from flambeau.executor import short_loops
+from flambeau.executor.region import Region, with_regions
+from flambeau.interpreter.machine import run
+from flambeau.ir import parse_ir
 
 pytestmark = pytest.mark.skipif(not available(), reason="native code needs llvmlite")
 SOURCE = """
@@ -39,11 +41,11 @@ def native_calls(monkeypatch: pytest.MonkeyPatch) -> list[int]:
 
 def test_short_loops_are_interpreted_and_long_ones_native(native_calls: list[int]) -> None:
     function = flambeau.jit.CompilationUnit(SOURCE).f
-    many = region.WORTHWHILE + 1
+    many = short_loops.WORTHWHILE + 1
     for n in (3, 4, many, 5, 0, many):
         wanted = {0.5: n}, [n, *(i * i for i in range(n))], 1
         assert function(0.5, n) == wanted
-    assert native_calls == [3, many, many]  # the first makes the code
+    assert native_calls == [many, many]
     (compilation,) = function.explain(measure=False).compilations
     assert "native in parts" in str(function.explain(measure=False))
     assert compilation.calls == 6
@@ -65,3 +67,23 @@ def test_errors_of_short_loops_are_those_of_the_program() -> None:
                 function(0.5, n)
         else:
             assert function(0.5, n)[1][0] == 9
+
+
+def test_few_iterations_are_interpreted_beside_the_native_loop() -> None:
+    graph = parse_ir("""
+graph(%n : int):
+  %zero : int = prim::Constant[value=0]()
+  %yes : bool = prim::Constant[value=True]()
+  %r : int = prim::Loop(%n, %yes, %zero)
+    block0(%i : int, %s : int):
+      %t : int = aten::add(%s, %i)
+      -> (%yes, %t)
+  return (%r)
+""")
+    regions, code = with_regions(graph, "f")
+    assert code is not None
+    assert [region.name for region in regions] == ["f"]
+    assert run(code, (3,)) == (3,)
+    assert regions[0].calls == 0
+    assert run(code, (1000,)) == (499500,)
+    assert regions[0].calls == 1

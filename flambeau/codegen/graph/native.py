@@ -98,6 +98,8 @@ class NativeFunction:
         self.milliseconds = (time.perf_counter() - start) * 1e3
         self.calls = 0
         self.asked_seconds = 0.0
+        """What Python was asked took so long, while that was timed."""
+        self.is_timed = True
 
     @cached_property
     def emitted(self) -> FunctionText:
@@ -220,7 +222,7 @@ class NativeFunction:
                 return 1
             marshalling.write_group(exit_point.output_reps, results, outputs, context)
             return 0
-        start = time.thread_time()
+        start = time.thread_time() if self.is_timed else 0.0
         values = marshalling.read(exit_point.input_reps, inputs)
         try:
             results = self.run_exit_point(exit_point, values)
@@ -228,7 +230,8 @@ class NativeFunction:
             marshalling.write_lists(exit_point.input_reps, values, inputs, exit_point.changed, context)
         tensors = shown(exit_point.input_reps, inputs, values)
         marshalling.write(exit_point.output_reps, results, outputs, context, tensors)
-        self.asked_seconds += time.thread_time() - start
+        if self.is_timed:
+            self.asked_seconds += time.thread_time() - start
         return 0
 
 

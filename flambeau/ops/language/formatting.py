@@ -7,7 +7,7 @@
 from __future__ import annotations
 
 from functools import lru_cache
-from typing import Any
+from typing import Any, Final
 
 from flambeau.ops.language import int64
 from flambeau.ops.language.declare import declare
@@ -16,17 +16,21 @@ from flambeau.schema.traits import Fails, Traits
 
 KINDS = {str: "String", type(None): "None", list: "GenericList", tuple: "Tuple", dict: "GenericDict"}
 """The names of types other than numbers in error messages."""
+_INCOMPLETE: Final = "Incomplete format specifier"
 
 
 def brace_format(text: str, *values: Any) -> str:
     """Each `{}` replaced by the next value; further values are ignored. Raises RuntimeError when there are too few."""
-    pieces = text.split("{}")
-    if len(pieces) - 1 > len(values):
+    template, count = _braces(text)
+    if count > len(values):
         raise RuntimeError(f"Too few arguments for format string: {text}")
-    filled = [pieces[0]]
-    for piece, value in zip(pieces[1:], values, strict=False):
-        filled += (value_text(value), piece)
-    return "".join(filled)
+    return template % tuple([value_text(v) for v in values[:count]])
+
+
+@lru_cache(256)
+def _braces(text: str) -> tuple[str, int]:
+    """A text with `{}` as Python's `%` takes it, and how many values go in."""
+    return text.replace("%", "%%").replace("{}", "%s"), text.count("{}")
 
 
 def percent_format(text: str, *values: Any) -> str:
@@ -37,42 +41,34 @@ def percent_format(text: str, *values: Any) -> str:
     """
     if len(values) == 1 and isinstance(values[0], tuple):
         values = values[0]
-    keys, pieces = _parsed(text)
-    result: list[str] = []
-    used = 0
-    for key, piece in zip(keys, pieces, strict=False):
-        result.append(piece)
-        if not key:
-            raise RuntimeError("Incomplete format specifier")
-        if key == "%":
-            result.append("%")
-            continue
-        if used >= len(values):
-            raise RuntimeError("Too few arguments for format string")
-        result.append(_one(key, values[used]))
-        used += 1
-    result.append(pieces[-1])
-    if used < len(values):
+    keys, template = _parsed(text)
+    texts = [_one(key, value) for key, value in zip(keys, values, strict=False)]
+    if len(keys) > len(values):
+        raise RuntimeError("Too few arguments for format string" if keys[len(values)] else _INCOMPLETE)
+    if len(keys) < len(values):
         raise RuntimeError("Too many arguments for format string")
-    return "".join(result)
+    return template % tuple(texts)
 
 
 @lru_cache(256)
-def _parsed(text: str) -> tuple[tuple[str, ...], tuple[str, ...]]:
-    """The characters behind `%`, "" at the end of the text, and what is in front of each and behind the last."""
+def _parsed(text: str) -> tuple[tuple[str, ...], str]:
+    """The characters behind each `%` but `%%`, "" at the end of the text, and the text with `%s` for all of them."""
     keys: list[str] = []
-    pieces: list[str] = []
+    template = ""
     position = 0
     while (sign_at := text.find("%", position)) >= 0:
-        pieces.append(text[position:sign_at])
-        keys.append(text[sign_at + 1 : sign_at + 2])
+        key = text[sign_at + 1 : sign_at + 2]
+        template += text[position:sign_at] + ("%%" if key == "%" else "%s")
+        keys += [] if key == "%" else [key]
         position = sign_at + 2
-    return tuple(keys), (*pieces, text[position:])
+    return tuple(keys), template + text[position:]
 
 
 def _one(key: str, value: Any) -> str:
     if key == "s":
         return value_text(value)
+    if not key:
+        raise RuntimeError(_INCOMPLETE)
     if key in "di":
         number = _number(key, value)
         return str(int64.from_float(number) if isinstance(number, float) else int(number))

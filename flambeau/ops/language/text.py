@@ -37,6 +37,8 @@ def complex_text(value: complex) -> str:
 
 def value_text(value: Any) -> str:
     """The language's text of any value."""
+    if type(value) is str:
+        return value
     if type(value) is int:
         return str(value)
     match value:
