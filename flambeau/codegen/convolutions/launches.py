@@ -19,6 +19,7 @@ from flambeau.codegen.convolutions.followed import Followed, followed_by
 from flambeau.codegen.convolutions.point_launches import place_step, points_launch, takes_points
 from flambeau.codegen.convolutions.problem import Array, bits_of
 from flambeau.codegen.convolutions.run import TYPES, Slice, pieces_of, slices_of, sums_code
+from flambeau.codegen.convolutions.winograd_launches import takes_winograd, winograd_launch
 from flambeau.codegen.convolutions.words import BLOCK_WORDS, CALL, CALL_AT, NOTHING, PROBLEM, SLICE
 from flambeau.codegen.kernel.dtypes import KernelError
 from flambeau.codegen.launches import Launch
@@ -79,7 +80,8 @@ def _prepare(followed: Followed, is_transposed: bool, arrays: Sequence[Array]) -
     if x is not None and x.ndim < seen.ndim:
         output, _ = result_of(seen, output.shape[1:], keeps_order=False)
     residual = followed.check(arrays, output.shape, seen.dtype, is_transposed)
-    return _launch(followed, output, slices, like, residual, channels)
+    direct = _launch(followed, output, slices, like, residual, channels)
+    return _with_fewer_products(followed, output, (seen, w, like), windows, residual, direct) if x is seen else direct
 
 
 def _special(
@@ -96,6 +98,18 @@ def _special(
         if residual is None or place_step(residual) is not None:
             return points_launch(followed, output, x, w, y, residual)
     return None
+
+
+def _with_fewer_products(
+    followed: Followed, output: Output, own: tuple[Array, Array, Array], windows: Windows, residual: Array | None,
+    direct: Launch,
+) -> Launch:  # fmt: skip
+    """The launch by Winograd's products, where they are for such windows and pay; else the one that is there."""
+    lies_alike = residual is None or residual.strides[3:] == own[2].strides[3:]
+    geometry = windows.stride, windows.dilation
+    if windows.is_transposed or not lies_alike or not takes_winograd(*own, geometry, windows.groups):
+        return direct
+    return winograd_launch(followed, output, *own, windows.before, residual, direct)
 
 
 def _images(x: Array | None, w: Array | None, bias: Array | None) -> tuple[Array, Array]:

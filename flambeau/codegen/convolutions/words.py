@@ -103,6 +103,20 @@ POINTS: Final[Layout] = words_layout(
 ``is_direct`` in the input, else in a copy, where ``turned_places`` says, in bytes as ints of 32 bits.
 """
 
+WINOGRAD: Final[Layout] = words_layout(
+    "i64 images, i64 images_each, i64 channels, i64 filters, i64 height, i64 width, i64 rows, i64 columns, "
+    "i64 tile_rows, i64 tile_columns, i64 bands, i64 band_rows, i64 before_rows, i64 before_columns, i64 x_image, "
+    "i64 x_channel, i64 x_row, i64 w_filter, i64 w_channel, i64 y_image, i64 y_filter, i64 y_row, i64 residual_image, "
+    "i64 residual_filter, i64 residual_row, i64 least, i64 most, i64 last_least, i64 last_most, ptr activation, "
+    "ptr steps, i64 plane_row, i64 plane_bytes, i64 input_row, i64 input_bytes, i64 weight_row, i64 weight_bytes, "
+    "i64 sum_row, i64 sum_bytes, ptr direct, ptr direct_call, i64 direct_units"
+)
+"""A convolution by Winograd's products: bands of ``band_rows`` rows of tiles of ``images_each`` images. Of the sixteen
+products each has ``input_bytes`` of transformed input, ``weight_bytes`` of weights and ``sum_bytes`` of sums, whose
+rows are those of a channel, a filter and a filter; ``plane_bytes`` are a channel with zeros around. ``direct`` computes
+the whole with another call in its block.
+"""
+
 TAP: Final[Layout] = words_layout("i64 offset, i64 weight")
 """An element that a place takes: how far it lies from the first of its axis, in bytes, and the bits of its weight."""
 PLACE: Final[Layout] = words_layout("ptr taps, i64 count, i64 divisor")
