@@ -44,7 +44,9 @@ def asm(name: str, plans: Iterable[ExecutionPlan]) -> str:
     compile_ = engine().assembly
 
     def of_function(native: NativeFunction) -> str:
-        return compile_(native.code.text, optimise=native.is_optimised, tidies=native.is_tidied)
+        return compile_(
+            native.code.text, optimise=native.is_optimised, tidies=native.is_tidied, is_glue=native.is_glue
+        )  # fmt: skip
 
     return _texts(name, plans, lambda v: compile_(v.native.text), of_function, "#")
 

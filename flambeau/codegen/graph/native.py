@@ -130,7 +130,7 @@ class NativeFunction:
         imports.update({code.symbol: code.address for code in self.emitted.foreign})
         return engine().link(
             sharing(self.emitted.text), (SYMBOL,), imports, optimise=self.is_optimised, tidies=self.is_tidied,
-            is_glue=not self.choices.optimise,
+            is_glue=self.is_glue,
         )  # fmt: skip
 
     @property
@@ -144,6 +144,12 @@ class NativeFunction:
     def is_tidied(self) -> bool:
         """Whether a few passes run: in loops that mostly call kernels, all of them take longer than they ever save."""
         return self.choices.optimise and not self.is_optimised and self.graph.find("prim::Loop") is not None
+
+    @property
+    def is_glue(self) -> bool:
+        """Whether instructions are chosen one by one, in a fifth of the time: without loops, what mostly calls kernels
+        takes as long either way."""
+        return not self.choices.optimise or (self.emitted.mostly_launches and not self.is_tidied)
 
     def _target(self) -> Target:
         target = engine().target

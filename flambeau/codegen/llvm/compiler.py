@@ -84,11 +84,12 @@ class Compiler:
             content: bytes = _refused_as(lambda: machine.emit_object(module))
         return content
 
-    def assembly(self, text: str, *, optimise: bool, tidies: bool = False) -> str:
+    def assembly(self, text: str, *, optimise: bool, tidies: bool = False, is_glue: bool = False) -> str:
         """The machine instructions of a module."""
+        machine = self._quick_machine if is_glue else self._machine
         module = _refused_as(lambda: self._module(text, optimise, tidies=tidies))
         with self._emission(all_passes=optimise):
-            return _refused_as(lambda: str(self._machine.emit_assembly(module)))
+            return _refused_as(lambda: str(machine.emit_assembly(module)))
 
     def _emission(self, *, all_passes: bool) -> contextlib.AbstractContextManager[None]:
         """What holds while instructions are chosen."""

@@ -295,10 +295,10 @@ class Engine:
             with contextlib.suppress(NativeError), self._lock:
                 cache.store(key, self._llvm().compile(text, is_glue=False, optimise=True), self.processor.name)
 
-    def assembly(self, text: str, *, optimise: bool = False, tidies: bool = False) -> str:
+    def assembly(self, text: str, *, optimise: bool = False, tidies: bool = False, is_glue: bool = False) -> str:
         """The machine instructions of ``text``."""
         with self._lock:
-            return self._llvm().assembly(text, optimise=optimise, tidies=tidies)
+            return self._llvm().assembly(text, optimise=optimise, tidies=tidies, is_glue=is_glue)
 
     def optimised_ir(self, text: str) -> str:
         """``text`` after LLVM's passes, as ``link`` runs them with ``optimise``."""

@@ -97,6 +97,36 @@ def f(x: Tensor, n: int) -> Tensor:
 """
 
 
+ONE_STEP = """
+def f(x: Tensor, n: int) -> Tensor:
+    return (x @ x).tanh() + n
+"""
+NUMBERS_ONCE = """
+def f(x: Tensor, n: int) -> Tensor:
+    a = n * 0.5 + 1
+    b = a / (n + 1) - a * a
+    c = b * b + a / (b + 2) - n
+    return x + (a * b - c)
+"""
+
+
+@pytest.mark.parametrize(
+    ("text", "is_glue"),
+    [(ONE_STEP, True), (NUMBERS_ONCE, False), (SMALL_STEPS, False), (NUMBERS, False)],
+    ids=["launches", "numbers", "launches in a loop", "numbers in a loop"],
+)
+def test_what_launches_kernels_once_is_made_quickly(text: str, is_glue: bool) -> None:
+    function = flambeau.CompilationUnit(text).f
+    for _ in range(3):
+        result = function(floats(3, 3), 4)
+    (native,) = [n for plan in function._executor.plans for n in plan.compiled.variants]
+    assert native.is_glue == is_glue
+    eager: dict[str, Any] = {"Tensor": Tensor}
+    exec(text, eager)
+    assert flambeau.allclose(result, eager["f"](floats(3, 3), 4), rtol=1e-12, atol=1e-12)
+    assert "flambeau_function" in function.asm
+
+
 @pytest.mark.parametrize(("text", "is_tidied"), [(SMALL_STEPS, True), (NUMBERS, False)], ids=["launches", "numbers"])
 def test_loops_that_mostly_launch_kernels_are_tidied(text: str, is_tidied: bool) -> None:
     function = flambeau.CompilationUnit(text).f
