@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import weakref
 from collections.abc import Callable, Sequence
+from contextlib import suppress
 from functools import partial
 from typing import Any
 
@@ -144,26 +145,24 @@ class Executor:
         self, arguments: Sequence[Any], make: Callable[[], None] | None = None,
         is_kept: Callable[[], bool] | None = None,
     ) -> Any:  # fmt: skip
-        """The answer of the first tier, as the program is written; `MISSED` where a plan is to answer.
-
-        Where that plan is not of this function, `make` makes it, which a thread calls (`background`), and `is_kept`
-        tells whether an earlier process has left it.
-        """
+        """The answer of the first tier, as the program is written; `MISSED` where a plan is to answer. Where that is
+        of another function, `make` makes it (`background`), and `is_kept` tells whether an earlier process left it."""
         is_special = special.exists and (below.has_special(arguments) or bool(kernels.table.overridden_names))
         if is_special or dispatch.is_intercepted():
             return MISSED
         make = make or partial(self.make_ready, arguments)
         is_kept = is_kept or partial(stored.is_kept, self.function, arguments, self.options)
-        if not self.first_tier.takes_call(arguments, make, is_kept, with_gradients=is_grad_enabled()):
-            return MISSED
-        try:
-            with deep_recursion():
-                code = self._plain_code()
-        except RecursionError:
-            return MISSED  # the plan says so
-        if self.is_noted:
+        result = self.first_tier.call(arguments, make, is_kept, self._plain_run)
+        if result is not MISSED and self.is_noted:
             latest.note(self)
-        return self.first_tier.answer(lambda: single(run(code, arguments)))
+        return result
+
+    def _plain_run(self, arguments: Sequence[Any]) -> Callable[[], Any] | None:
+        """What runs the graph as it is; None where it is too deep, which the plan says."""
+        with suppress(RecursionError), deep_recursion():
+            code = self._plain_code()
+            return lambda: single(run(code, arguments))
+        return None
 
     def compile(self, arguments: Sequence[Any]) -> None:
         """Make the plan for arguments like these with its native code and kernels, if it has none."""

@@ -7,6 +7,8 @@ long, because they loop as often as a number says or call themselves, have a pla
 with numbers alone or are short, which programs from archives with operators on tensors never are: their plans are made
 quickly, and may be what they need to be quick at all. Programs from archives with loops are tried all the same where
 nobody can tell: once a loop has gone round often, the run is given up, and a plan answers.
+
+Programs from archives are run from their text where nobody can tell (`program.written`): there is no graph then.
 """
 
 from __future__ import annotations
@@ -28,9 +30,12 @@ from flambeau.ir.graph import Node, Value
 from flambeau.passes.inline import CALLS, callee_of
 from flambeau.passes.recursion import Recursion
 from flambeau.program.function import Function
+from flambeau.program.written import GivenUpError
 from flambeau.schema.rule_tables import RuleTable
 from flambeau.schema.types import TensorType
 from flambeau.tensor import dispatch
+from flambeau.tensor.grad_mode import is_grad_enabled
+from flambeau.util import log
 from flambeau.util.at_hand import TakesLongError, at_hand_only, trial
 from flambeau.util.no_collection import no_collection
 from flambeau.util.user_code import warn_user
@@ -69,25 +74,75 @@ class FirstTier:
         """Whether gradients may have to go through numbers, or what is written over: the tape cannot do that."""
         self._is_open = False
         """Whether the program itself looks at the need of gradients, or sets it."""
+        self._written = function.as_written if self.is_on else None
+        """What answers before there is even a graph; None where nothing does, or no longer."""
+        self._is_kept: bool | None = None
+        """Whether an earlier process has left the plan for the first call; None before somebody looked."""
         self._job: background.Job | None = None
         """Makes the plan."""
         self._error: BaseException | None = None
         """Why it could not be compiled."""
 
-    def takes_call(
+    def call(
+        self,
+        arguments: Sequence[Any],
+        make: Callable[[], None],
+        is_kept: Callable[[], bool],
+        prepare: Callable[[Sequence[Any]], Callable[[], Any] | None],
+    ) -> Any:
+        """The answer to a call; `MISSED` where a plan is to answer. `make` makes the plan for it, `is_kept` tells
+        whether an earlier process has left it: then it is read quickly. `prepare` gives what runs the graph.
+        """
+        with_gradients = is_grad_enabled()
+        result = self._run_text(arguments, make, is_kept, with_gradients=with_gradients)
+        if result is MISSED and self._takes_call(arguments, make, is_kept, with_gradients=with_gradients):
+            run = prepare(arguments)
+            return MISSED if run is None else self._answer(run)
+        return result
+
+    def _takes_call(
         self, arguments: Sequence[Any], make: Callable[[], None], is_kept: Callable[[], bool], *, with_gradients: bool
     ) -> bool:
-        """Whether this tier answers the call that is made now; if so, the call counts. `make` makes the plan for it,
-        `is_kept` tells whether an earlier process has left it: then it is read quickly.
-        """
+        """Whether the graph, as it is, answers the call that is made now; if so, the call counts."""
         if self._is_suited_program is None:
-            self.is_on = self._is_suited_program = not is_kept() and self._is_suited()
+            self.is_on = self._is_suited_program = not self._has_plan(is_kept) and self._is_suited()
         if self.calls >= FIRST_CALLS and self.is_on and self._error is None:
             self.is_on = self._is_behind(arguments, make, with_gradients=with_gradients)
         if not self.is_on or (with_gradients and self._needs_derivative and self._may_ask(arguments)):
             return False
         self.calls += 1
         return True
+
+    def _run_text(
+        self, arguments: Sequence[Any], make: Callable[[], None], is_kept: Callable[[], bool], *, with_gradients: bool
+    ) -> Any:
+        """The answer of a program that is run as its text says, without a graph; `MISSED` where there is none."""
+        program = self._written
+        if program is None or self._has_plan(is_kept):
+            return MISSED
+        if (
+            self.calls >= FIRST_CALLS
+            and self._error is None
+            and not self._is_behind(arguments, make, with_gradients=with_gradients)
+        ):
+            self.is_on, self._written = False, None
+            return MISSED
+        records = with_gradients and any(one is not False for one in gradients.asking(arguments))
+        try:
+            with dispatch.intercepting(gradients.one_by_one), at_hand_only():
+                result, self.operators = program.run(arguments, records=records)
+        except GivenUpError as error:
+            if log.level("executor"):
+                log.write("executor", f"{self._function.short_name} is not run as it is written: {error}")
+            self._written = None
+            return MISSED
+        self.calls += 1
+        return result
+
+    def _has_plan(self, is_kept: Callable[[], bool]) -> bool:
+        if self._is_kept is None:
+            self._is_kept = is_kept()
+        return self._is_kept
 
     def _may_ask(self, arguments: Sequence[Any]) -> bool:
         """Whether anything that the call computes may ask for gradients."""
@@ -112,7 +167,7 @@ class FirstTier:
         warn_user(text, RuntimeWarning)
         return True
 
-    def answer(self, run: Callable[[], Any]) -> Any:
+    def _answer(self, run: Callable[[], Any]) -> Any:
         """What a run gives whose operators run one at a time, by code that is at hand: one answer is waited for.
         `MISSED` where it takes long in a trial: then plans answer from now on."""
         try:

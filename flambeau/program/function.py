@@ -8,6 +8,7 @@ from typing import Any
 from flambeau.ir.frozen import freeze
 from flambeau.ir.graph import Graph
 from flambeau.program.origin import Provenance
+from flambeau.program.written import WrittenProgram
 from flambeau.schema.function import FunctionSchema
 from flambeau.schema.types import Type
 from flambeau.util.kept_on import forget
@@ -37,6 +38,8 @@ class Function:
         """The type of the result as callers of the program see it, where the schema says less: arrays are tensors."""
         self.runner: Runner | None = None
         """Given by the executor; None until then."""
+        self.as_written: WrittenProgram | None = None
+        """What runs the text before there is a graph; None where nothing does."""
         self.bytecode: Any = None
         """What the interpreter made of the graph, kept here by it; None before and after the graph is replaced."""
 

@@ -13,11 +13,13 @@ from flambeau import nn
 from flambeau.executor.parameter_promotion import Promotion
 from flambeau.executor.plan import ExecutionPlan
 from flambeau.util.errors import FrozenGraphError
+from tests.serialize.handmade import never_as_written
 
 
 @pytest.fixture(autouse=True)
 def _own_cache(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setenv("FLAMBEAU_CACHE_DIR", str(tmp_path / "cache"))
+    never_as_written(monkeypatch)
 
 
 class Layer(nn.Module):

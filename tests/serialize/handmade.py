@@ -8,7 +8,11 @@ import zipfile
 from collections.abc import Mapping
 from typing import Any
 
+import pytest
+
 import flambeau
+from flambeau.program.written import GivenUpError
+from flambeau.serialize.archive_reader.written_code import WrittenFunction
 
 EMPTY_TUPLE = b"\x80\x02)."
 """The pickle of no constants."""
@@ -98,3 +102,12 @@ def run(*lines: str, takes: str = "x: Tensor", gives: str = "Tensor", state: Map
     """A loaded module whose `forward` has these lines."""
     head = f"def forward(self: __torch__.M, {takes}) -> {gives}:"
     return load(archive(module("\n".join([head, *(f"  {line}" for line in lines)]), attributes=attributes), state))
+
+
+def never_as_written(monkeypatch: pytest.MonkeyPatch) -> None:
+    """Have graphs answer all calls of loaded programs, the first too."""
+
+    def give_up(self: WrittenFunction, arguments: Any, *, records: bool) -> None:
+        raise GivenUpError("a test wants the graph")
+
+    monkeypatch.setattr(WrittenFunction, "run", give_up)

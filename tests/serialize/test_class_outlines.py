@@ -80,6 +80,8 @@ def test_who_loads_an_archive_again_parses_nothing(monkeypatch: pytest.MonkeyPat
     content = saved(Whole())
     first = loaded(content)
     x = flambeau.tensor([1.0, 2.0])
+    first.forward.compile(x)
+    first.size.compile("a")
     expected = first(x).tolist(), first.size("a"), told(first)
     refuse_parsing(monkeypatch)
     again = loaded(content)

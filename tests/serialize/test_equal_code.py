@@ -87,6 +87,7 @@ def test_equal_layers_are_compiled_once(compiled: list[str]) -> None:
     module = loaded(saved())
     x = flambeau.ones(2, 4)
     with flambeau.no_grad():
+        module.forward.compile(x)
         result = module(x)
     assert sorted(name.rpartition(".")[0].rpartition(".")[2] for name in compiled) == ["Block", "Linear", "Sequential"]
     flambeau.manual_seed(1)
@@ -118,6 +119,8 @@ def test_constants_that_the_code_looks_at_are_part_of_it(compiled: list[str]) ->
     plain, module = loaded(saved()), loaded(saved(edit))
     x = flambeau.ones(2, 4)
     with flambeau.no_grad():
+        module.forward.compile(x)
+        plain.forward.compile(x)
         y = plain[2](plain[1](plain[0](x) * 2) * 3) * 4
         assert flambeau.allclose(module(x), y)
     assert compiled.count("__torch__.tests.serialize.test_equal_code.Block.forward") == 1 + len(WIDTHS) - 1

@@ -18,6 +18,7 @@ from flambeau.serialize.archive_reader import equal_code, source_ranges
 from flambeau.serialize.archive_reader.permissions import Permissions
 from flambeau.util.late_range import LateRange
 from flambeau.util.source import Source, SourceRange
+from tests.serialize.handmade import never_as_written
 
 
 @pytest.fixture(autouse=True)
@@ -142,6 +143,7 @@ def test_a_broken_table_leaves_places_in_the_code(table: bytes) -> None:
 
 
 def test_copies_of_graphs_are_not_looked_at_again(monkeypatch: pytest.MonkeyPatch) -> None:
+    never_as_written(monkeypatch)
     content = saved()
     checked, made = [], []
     check, made_copy = Permissions.check, equal_code.EqualCode.copy
@@ -170,6 +172,7 @@ def test_nothing_is_copied_of_what_was_refused(monkeypatch: pytest.MonkeyPatch) 
             raise flambeau.jit.ArchiveError("refused")
 
     monkeypatch.setattr(Permissions, "check", refuse)
+    never_as_written(monkeypatch)
     module = loaded(content)
     for layer in module.layers:
         with pytest.raises(flambeau.jit.ArchiveError, match="refused"):

@@ -41,6 +41,7 @@ from flambeau.serialize.archive_reader.older_packing import packed_attribute
 from flambeau.serialize.archive_reader.permissions import Permissions
 from flambeau.serialize.archive_reader.source_ranges import SourceRanges, to_original
 from flambeau.serialize.archive_reader.stored_graphs import StoredGraphs
+from flambeau.serialize.archive_reader.written_code import WrittenCode, WrittenFunction
 from flambeau.tensor.opaque_objects import MAKERS
 from flambeau.util.depth import deep_recursion
 from flambeau.util.errors import ArchiveError, CompileError
@@ -81,6 +82,7 @@ class CodeUnit(CompilationUnit):
         self.outlines = StoredOutlines(Origin(key, self))
         self.names = ArchiveNames(self.constants, self, version)
         self._literals = LiteralReader(self.constants, self)
+        self._written = WrittenCode(self, self.names, self.constants, version, self._lock)
         self._provenance = Provenance(
             lambda: origin_of(self.container, key, self.constants, self)
         )
@@ -422,6 +424,7 @@ class CodeUnit(CompilationUnit):
 
         function = Function(name, graph, schema)
         function.provenance = self._provenance.part(name)
+        function.as_written = WrittenFunction(function, code, self._written)
         attach_late(function)
         return function
 

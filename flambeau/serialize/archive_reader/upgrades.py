@@ -7,9 +7,9 @@ dtype, before 8 and 9 `linspace` and `logspace` made 100 numbers if not told how
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Callable, Mapping, Sequence
 from functools import cache
-from typing import TYPE_CHECKING, Final
+from typing import TYPE_CHECKING, Any, Final
 
 from flambeau.executor.executor import attach
 from flambeau.frontend.emit.schema_matching import Mismatch, call_function, match_schema
@@ -19,6 +19,7 @@ from flambeau.frontend.emit.values.sugared import Builtin, Given, Sugared
 from flambeau.program.function import Function
 from flambeau.serialize.archive_format import version_since
 from flambeau.serialize.python_print_resolver import read_code
+from flambeau.tensor.tensor import Tensor
 from flambeau.util.record import dataclass
 
 if TYPE_CHECKING:
@@ -127,6 +128,43 @@ def upgrade_of(name: str, version: int) -> str | None:
     ('div', None, None)
     """
     return name if name in _CHANGES and (name in _IN_ALL_VERSIONS or version < _since(name)) else None
+
+
+def meant_the_same(name: str, values: Sequence[Any], keywords: Mapping[str, Any]) -> bool:
+    """Whether an operator with another meaning in older archives meant the same for these values; False where that is
+    not known.
+
+    >>> meant_the_same("div", [7.0, 2], {}), meant_the_same("linspace", [0, 1, 5], {}), meant_the_same("stft", [], {})
+    (True, True, False)
+    """
+    if name not in _SAME_FOR or "out" in keywords:
+        return False
+    return _SAME_FOR[name](values, keywords)
+
+
+def _is_fraction(value: Any) -> bool:
+    if isinstance(value, Tensor):
+        return value.is_floating_point() or value.is_complex()
+    return isinstance(value, float)
+
+
+def _divides_fractions(values: Sequence[Any], keywords: Mapping[str, Any]) -> bool:
+    return any(map(_is_fraction, values))
+
+
+def _is_filled_with_fraction(values: Sequence[Any], keywords: Mapping[str, Any]) -> bool:
+    return keywords.get("dtype") is not None or (len(values) > 1 and _is_fraction(values[1]))
+
+
+def _is_counted(values: Sequence[Any], keywords: Mapping[str, Any]) -> bool:
+    return (values[2] if len(values) > 2 else keywords.get("steps")) is not None
+
+
+_SAME_FOR: Final[Mapping[str, Callable[[Sequence[Any], Mapping[str, Any]], bool]]] = {
+    "div": _divides_fractions, "div_": _divides_fractions, "full": _is_filled_with_fraction,
+    "linspace": _is_counted, "logspace": _is_counted,
+}  # fmt: skip
+"""For which values operators meant before what they mean now."""
 
 
 def _since(name: str) -> int:

@@ -1,0 +1,169 @@
+"""The code of an archive run as it is written, for a first answer that need not wait for graphs.
+
+    x1 = (conv1).forward(x, )      an attribute's value, a method of its class, which is run in turn
+    x2 = torch.relu(x1)            the operator, as it is called from Python, for the values that are there
+
+Printed code is small: names, calls, attributes, branches, loops over numbers (`written_frame`). What is not among that,
+what fails, and what somebody could tell from a run that was begun twice is given up for the graph (`GivenUpError`):
+writes to what was there before, random numbers, messages, tasks, long loops. So errors are the graph's. What a function
+takes and returns is looked at as its types say.
+"""
+
+from __future__ import annotations
+
+import ast
+from collections.abc import Callable, Mapping, Sequence
+from typing import Any, Final
+
+from flambeau.frontend.scopes.name_resolution import Names
+from flambeau.frontend.scopes.type_annotations import type_of_tree
+from flambeau.interpreter.conform import conforms
+from flambeau.program.function import Function
+from flambeau.program.unit import CompilationUnit
+from flambeau.program.written import GivenUpError
+from flambeau.schema.types import Type
+from flambeau.serialize.archive_reader.code_file import CodeFile
+from flambeau.serialize.archive_reader.upgrades import meant_the_same, upgrade_of
+from flambeau.serialize.archive_reader.written_frame import Frame
+from flambeau.serialize.archive_reader.written_memory import ForeignMemory
+from flambeau.serialize.archive_reader.written_operators import Call, call_operator, holds_tensor
+from flambeau.util.depth import deep_recursion
+from flambeau.util.locks import NoForkLock
+
+MOST_ROUNDS: Final = 200
+"""Rounds of loops in a run: a program that loops more often is one for native code."""
+MOST_STEPS: Final = 50_000
+"""Statements in a run."""
+DEEPEST: Final = 64
+"""Calls within calls."""
+Code = Callable[[], tuple[CodeFile, ast.FunctionDef]]
+
+
+class WrittenCode:
+    """What the runs of an archive's code share: what names and types in it mean."""
+
+    def __init__(
+        self, unit: CompilationUnit, names: Names, constants: Sequence[Any], version: int, lock: NoForkLock
+    ) -> None:
+        """`lock` is held while the unit defines what is named."""
+        self.constants = constants
+        self._unit, self._names, self._version, self._lock = unit, names, version, lock
+        self._named: dict[str, Function | Type | None] = {}
+        self._types: dict[str, Type] = {}
+        self._checked: dict[int, ast.FunctionDef] = {}
+        """Functions whose nesting was looked at."""
+
+    def named(self, name: str) -> Function | Type | None:
+        """The function or type of a qualified name; None if there is none."""
+        if name not in self._named:
+            with self._lock:
+                self._named[name] = self._unit.find_type(name) or self._unit.find_function(name)
+        return self._named[name]
+
+    def type(self, file: CodeFile, annotation: ast.expr) -> Type:
+        """The type that is written for something."""
+        text = file.text(annotation)
+        known = self._types.get(text)
+        if known is None:
+            with self._lock:
+                known = self._types[text] = type_of_tree(file.expression(annotation), self._names)
+        return known
+
+    def check(self, file: CodeFile, node: ast.FunctionDef) -> None:
+        """Raise FrontendError for code that is nested too deeply."""
+        if id(node) not in self._checked:
+            file.check_nesting(node)
+            self._checked[id(node)] = node
+
+    def qualified(self, name: str, values: Sequence[Any], keywords: Mapping[str, Any]) -> str:
+        """The operator that `torch.name` is for such values. Raises GivenUpError for one that meant something else."""
+        if upgrade_of(name, self._version) is not None and not meant_the_same(name, values, keywords):
+            raise GivenUpError(f"torch.{name} meant something else in version {self._version}")
+        return f"aten::{name}"
+
+
+class WrittenFunction:
+    """The code of one function."""
+
+    def __init__(self, function: Function, code: Code, around: WrittenCode) -> None:
+        self.code, self._function, self._around = code, function, around
+
+    def run(self, arguments: Sequence[Any], *, records: bool) -> tuple[Any, int]:
+        """The result, and how many operators ran. Raises GivenUpError for what the graph is to answer."""
+        run = _Run(self._around, records=records)
+        for value in arguments:
+            run.memory.add(value)
+        try:
+            with deep_recursion():
+                return run.call(self._function, arguments, {}), run.operators
+        except GivenUpError:
+            raise
+        except Exception as error:
+            raise GivenUpError(f"{type(error).__name__}: {error}") from error
+
+
+class _Run:
+    """One call from outside, with all calls within it."""
+
+    def __init__(self, around: WrittenCode, *, records: bool) -> None:
+        self._around, self._records = around, records
+        self.constants, self.named, self.type, self.qualified = (
+            around.constants, around.named, around.type, around.qualified,
+        )  # fmt: skip
+        self.memory = ForeignMemory()
+        self.operators = self._rounds = self._steps = self._depth = 0
+
+    def call(self, function: Function, arguments: Sequence[Any], keywords: Mapping[str, Any]) -> Any:
+        """The result of a function of the archive."""
+        written, provenance = function.as_written, function.provenance
+        if not isinstance(written, WrittenFunction) or provenance is None or provenance.is_over:
+            raise GivenUpError(f"{function.name} may have been changed")
+        if self._depth >= DEEPEST:
+            raise GivenUpError("calls within calls")
+        file, node = written.code()
+        self._around.check(file, node)
+        variables = _variables(function, arguments, keywords)
+        self._depth += 1
+        try:
+            result = Frame(self, file, variables).result(node.body)
+        finally:
+            self._depth -= 1
+        if not conforms(result, function.schema.returns[0].type):
+            raise GivenUpError(f"{function.name} returns another type")
+        return result
+
+    def operator(self, call: Call) -> tuple[Any, int]:
+        """The results of an operator, and how many they are."""
+        result, count = call_operator(call, self.memory, records=self._records)
+        self.operators += holds_tensor(result)
+        return result, count
+
+    def begin_round(self) -> None:
+        """Count a round of a loop."""
+        self._rounds += 1
+        if self._rounds > MOST_ROUNDS:
+            raise GivenUpError("it loops often")
+
+    def begin_step(self) -> None:
+        """Count a statement."""
+        self._steps += 1
+        if self._steps > MOST_STEPS:
+            raise GivenUpError("it takes many steps")
+
+
+def _variables(function: Function, arguments: Sequence[Any], keywords: Mapping[str, Any]) -> dict[str, Any]:
+    """The variables that a call begins with: parameters with what it gives them, or their defaults."""
+    schema = function.schema
+    positional = schema.positional
+    if len(arguments) > len(positional) or any(name not in schema.index for name in keywords):
+        raise GivenUpError(f"{function.name} does not take such arguments")
+    variables = {formal.name: value for formal, value in zip(positional, arguments, strict=False)}
+    if variables.keys() & keywords.keys():
+        raise GivenUpError(f"{function.name} is given an argument twice")
+    variables.update(keywords)
+    for formal in schema.arguments:
+        value = variables.setdefault(formal.name, formal.default)
+        is_shared = value is formal.default and isinstance(value, list | dict)
+        if is_shared or not conforms(value, formal.type):
+            raise GivenUpError(f"{function.name} is given another type for {formal.name}")
+    return variables
