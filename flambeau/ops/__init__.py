@@ -127,6 +127,7 @@ from flambeau.ops.cuda_devices import cuda_products as _cuda_products
 from flambeau.ops.cuda_devices import cuda_rules as _cuda_rules
 from flambeau.ops.linear_algebra import linalg_decompositions as _linalg_decompositions
 from flambeau.ops.linear_algebra import linalg_functions as _linalg_functions
+from flambeau.ops.linear_algebra import linalg_ldl as _linalg_ldl
 from flambeau.ops.linear_algebra import linalg_lu as _linalg_lu
 from flambeau.ops.linear_algebra import linalg_norms as _linalg_norms
 from flambeau.ops.linear_algebra import linalg_solving as _linalg_solving

@@ -146,6 +146,8 @@ def _method(name: str, short: str, position: int) -> Function:
             result = answer(inner, (self, *args), kwargs)
             if result is not NOT_OVERRIDDEN:
                 return result
+        if len(args) < position:  # what stands before the tensor comes by name
+            return target.call_with_keywords(args, {"self": self, **kwargs})
         return run(*args[:position], self, *args[position:], **kwargs)
 
     inner.is_overridable = True  # type: ignore[attr-defined]

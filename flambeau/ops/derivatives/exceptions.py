@@ -19,6 +19,12 @@ not_differentiable(
     "aten::histogram", because="counts are the same nearly everywhere, and the edges of bins come out of a search"
 )
 not_differentiable(
+    "aten::linalg_ldl_factor",
+    "aten::linalg_ldl_factor_ex",
+    "aten::linalg_ldl_solve",
+    because="L, D and the pivots are packed as LAPACK does, by exchanges that it chooses: linalg.solve has a formula",
+)
+not_differentiable(
     "aten::geqrf", because="reflections as LAPACK packs them depend on signs that it chooses: linalg.qr has a formula"
 )
 not_differentiable(
