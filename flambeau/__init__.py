@@ -75,6 +75,7 @@ from flambeau.schema.dtype import int16 as short
 from flambeau.schema.dtype import int32 as int
 from flambeau.schema.dtype import int64 as long
 from flambeau.schema.dtype_limits import finfo, iinfo
+from flambeau.schema.tags import Tag
 from flambeau.tensor import element_calls as _element_calls
 from flambeau.tensor import function_calls as _function_calls
 from flambeau.tensor import protocol as _protocol

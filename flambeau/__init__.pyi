@@ -89,6 +89,7 @@ from flambeau.schema.dtype import int64 as _long_
 long = _long_
 from flambeau.schema.dtype_limits import finfo as finfo
 from flambeau.schema.dtype_limits import iinfo as iinfo
+from flambeau.schema.tags import Tag as Tag
 from flambeau.tensor import element_calls as _element_calls
 from flambeau.tensor import function_calls as _function_calls
 from flambeau.tensor import protocol as _protocol

@@ -63,3 +63,18 @@ def test_the_type_of_empty_tuples_in_both_spellings() -> None:
 
 def test_file_check_is_there_too() -> None:
     assert _C.FileCheck is FileCheck
+
+
+def test_words_for_kinds_of_operators(torch: Any) -> None:
+    for tag in flambeau.Tag:
+        assert int(getattr(torch.Tag, tag.name)) == tag
+        assert repr(getattr(torch.Tag, tag.name)) == repr(tag)
+    theirs = {name for name in dir(torch.Tag) if not name.startswith("_")} - {"name", "value"}
+    assert {tag.name for tag in flambeau.Tag} == theirs
+    assert _C.Tag is flambeau.Tag
+
+
+def test_operators_are_declared_with_words() -> None:
+    flambeau.library.define("words_of_kinds::twice", "(Tensor x) -> Tensor", tags=(flambeau.Tag.pt2_compliant_tag,))
+    flambeau.library.impl("words_of_kinds::twice", "default", lambda x: x * 2)
+    assert flambeau.ops.words_of_kinds.twice(flambeau.ones(1)).item() == 2

@@ -157,8 +157,9 @@ sys.modules["flambeau._C"] = sys.modules[__name__]  # for `import flambeau._C`, 
 
 
 _OF_PACKAGE = frozenset({
-    "Generator", "Size", "default_generator", "device", "dtype", "finfo", "get_autocast_dtype", "get_default_dtype",
-    "get_num_interop_threads", "get_num_threads", "iinfo", "is_anomaly_check_nan_enabled", "is_anomaly_enabled",
+    "Generator", "Size", "Tag", "default_generator", "device", "dtype", "finfo", "get_autocast_dtype",
+    "get_default_dtype", "get_num_interop_threads", "get_num_threads", "iinfo", "is_anomaly_check_nan_enabled",
+    "is_anomaly_enabled",
     "is_autocast_cache_enabled", "is_autocast_enabled", "is_grad_enabled", "is_inference_mode_enabled", "layout",
     "memory_format", "qscheme", "set_autocast_dtype", "set_autocast_enabled", "set_num_interop_threads",
     "set_num_threads",
