@@ -20,7 +20,7 @@ from typing import Any, ClassVar, Final
 
 from flambeau.fx.graph import Graph
 from flambeau.fx.names import qualified_name
-from flambeau.fx.node import Node
+from flambeau.fx.node import Node, map_aggregate, map_arg
 from flambeau.fx.package_writer import write_package
 from flambeau.nn.module import Module
 from flambeau.tensor.tensor import Tensor
@@ -204,13 +204,7 @@ def _nodes_of(graph: Graph) -> list[tuple[Any, ...]]:
     numbers = {node: number for number, node in enumerate(graph.nodes)}
 
     def plain(value: Any) -> Any:
-        if isinstance(value, Node):
-            return _Place(numbers[value])
-        if type(value) in (tuple, list):
-            return type(value)(map(plain, value))
-        if isinstance(value, dict):
-            return {k: plain(v) for k, v in value.items()}
-        return slice(plain(value.start), plain(value.stop), plain(value.step)) if isinstance(value, slice) else value
+        return map_arg(value, lambda node: _Place(numbers[node]))
 
     rows = []
     for node in graph.nodes:
@@ -253,15 +247,7 @@ def _rebuilt(attributes: Mapping[str, Any], class_name: str, rows: list[tuple[An
     nodes: list[Any] = []
 
     def node_of(value: Any) -> Any:
-        if isinstance(value, _Place):
-            return nodes[value.number]
-        if type(value) in (tuple, list):
-            return type(value)(map(node_of, value))
-        if isinstance(value, dict):
-            return {k: node_of(v) for k, v in value.items()}
-        return (
-            slice(node_of(value.start), node_of(value.stop), node_of(value.step)) if isinstance(value, slice) else value
-        )
+        return map_aggregate(value, lambda one: nodes[one.number] if isinstance(one, _Place) else one)
 
     for op, name, target, args, kwargs, type_ in rows:
         function = target.function if isinstance(target, _Named) else target

@@ -270,6 +270,19 @@ def test_graph_modules_are_scripted_copied_and_pickled() -> None:
     assert copy.copy(traced).first is net.first
 
 
+def test_arguments_of_any_kind_are_pickled() -> None:
+    def f(x: Tensor, n: int) -> dict[str, object]:
+        pair = fb.cat([x, x.relu()], dim=1)[:, : n + 1]
+        return {"pair": pair, "both": (x, [n])}
+
+    traced = fx.symbolic_trace(f)
+    loaded = pickle.loads(pickle.dumps(traced))
+    assert str(loaded.graph) == str(traced.graph)
+    x = fb.randn(2, 2)
+    assert fb.equal(loaded(x, 2)["pair"], f(x, 2)["pair"])
+    assert loaded(x, 2)["both"][1] == [2]
+
+
 def test_submodules_come_and_go() -> None:
     traced = fx.symbolic_trace(Net())
     assert traced.add_submodule("more.inner", nn.ReLU())
