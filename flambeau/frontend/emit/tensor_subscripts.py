@@ -82,7 +82,9 @@ def store_tensor_item(e: Emitter, target: Subscript, tensor: Value, value: Value
         value = call_operator(e, where, "aten::clone", [value])
     source = as_tensor_like(e, where, value, indexed.view)
     if indexed.has_tensors:
-        indices = indexed.part()
+        indices, type_ = indexed.part(), indexed.view.static_type
+        if isinstance(type_, ArrayType) and type_.dtype is not None:  # `copy_` converts by itself
+            source = converted(e, source, type_.dtype)
         call_operator(e, where, "aten::index_put_", [indexed.view, indices, source, e.constant(False)])
     else:
         call_operator(e, where, "aten::copy_", [indexed.view, source, e.constant(False)])
