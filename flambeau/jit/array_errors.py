@@ -130,6 +130,13 @@ _PATTERNS: Final[tuple[tuple[str, type[ExecutionError], str | Callable[[re.Match
         r"shape '\[([-\d, ]*)\]' is invalid for input of size (\d+)$", ArrayError,
         lambda m: f"cannot reshape array of size {m[2]} into shape {_of_list(m[1])}",
     ),
+    (
+        r"shape mismatch: value tensor of shape \[([\d, ]*)\] cannot be broadcast to indexing result of shape "
+        r"\[([\d, ]*)\]", ArrayError,
+        lambda m: f"shape mismatch: value array of shape {_of_list(m[1])} could not be broadcast to indexing result of "
+        f"shape {_of_list(m[2])}",
+    ),
+    (r"the tensor's memory is read-only", ArrayError, "assignment destination is read-only"),
     (r"stack expects each tensor to be equal size", ArrayError, "all input arrays must have the same shape"),
     (
         r"Sizes of tensors must match except in dimension", ArrayError,

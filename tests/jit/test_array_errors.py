@@ -67,9 +67,14 @@ def product_of_matrices(x: np.ndarray, y: np.ndarray):
     return x.reshape(1, 3) @ y.reshape(4, 1)
 
 
+def at_places(x: np.ndarray, y: np.ndarray):
+    x[np.array([[0, 1]])] = y
+    return x
+
+
 PROGRAMS = (
     added, fused, compared, chosen, assigned, widened, in_a_loop, reshaped, stacked, joined, product,
-    product_of_matrices,
+    product_of_matrices, at_places,
 )  # fmt: skip
 
 
@@ -88,6 +93,17 @@ def test_sizes_that_do_not_fit_are_value_errors(program: Callable[..., Any], bac
         assert str(theirs.value).strip().startswith(error.message)
         assert f"ValueError: {error.message}" in str(error)
         assert "<--- HERE" in str(error)
+
+
+@pytest.mark.parametrize("backend", ["native", "interpreter"])
+def test_arrays_that_may_not_be_written(backend: Any) -> None:
+    function = flambeau.script(assigned, backend=backend)
+    x, y = np.arange(3.0), np.arange(2.0)
+    x.flags.writeable = False
+    for _ in range(3):
+        with pytest.raises(ValueError, match="assignment destination is read-only"):
+            function(x, y)
+    assert x.tolist() == [0.0, 1.0, 2.0]
 
 
 def test_errors_of_tensors_stay_what_they_are() -> None:
