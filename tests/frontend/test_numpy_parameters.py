@@ -58,6 +58,7 @@ np.meshgrid(v, w, i, sparse=True, indexing="ij"); np.meshgrid(v, w, indexing="ij
 np.split(x, 2, axis=0); np.split(x, 3, axis=1); np.split(v, [2, 5]); np.split(x, [1, 4], axis=1); np.split(v, (3,))
 np.array_split(v, 3); np.array_split(x, 4, axis=1); np.array_split(v, [2, 30]); np.hsplit(x, 2); np.hsplit(v, [3])
 np.vsplit(x, 2); np.dsplit(c, 2); np.compress([True, False, True], v); np.compress(b[:, 0], j, axis=0)
+np.take(v, [0, -1]); v.take(np.array([-3, 2, -1])); np.take(x, [-1, 0], axis=1); np.take(v, -1); np.take(v, i[:0])
 np.take(v, [9, -1], mode="wrap"); np.take(v, np.array([9, -3]), mode="wrap"); np.take(x, i + 9, axis=0, mode="clip")
 np.repeat(v[:3], [1, 2, 0]); np.repeat(x, [1, 0, 2, 1], axis=0); np.repeat(v[:7], i); np.resize(v, 5)
 np.resize(v, (3, 4)); np.apply_along_axis(np.sum, 1, x); np.apply_along_axis(lambda r: r.max() - r.min(), 0, x)

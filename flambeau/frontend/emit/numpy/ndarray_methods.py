@@ -247,7 +247,8 @@ def _squeeze(c: Call) -> Value:
     return c.op("select", c.array, axis, 0)
 
 
-def _take(c: Call) -> Value:
+def _take(c: Call, *, counts_back: bool = True) -> Value:
+    """Elements at indexes; `counts_back`: where some may be negative, which count from the end."""
     axis = c.number("axis")
     array = c.op("reshape", c.array, [-1]) if axis is None else c.array
     indices = c.arguments["indices"]
@@ -263,7 +264,9 @@ def _take(c: Call) -> Value:
         one = c.op("unsqueeze", _whole(c, indices), 0)
         lines = c.op("index_select", array, axis, _in_range(c, one, c.op("size", array, axis)))
         return c.op("select", lines, axis, 0)
-    return c.op("index_select", array, axis, _in_range(c, indices, c.op("size", array, axis)))
+    if counts_back:
+        indices = _in_range(c, indices, c.op("size", array, axis))
+    return c.op("index_select", array, axis, indices)
 
 
 def _whole(c: Call, number: Value) -> Value:
@@ -274,7 +277,8 @@ def _whole(c: Call, number: Value) -> Value:
 
 
 def _in_range(c: Call, indices: Value, size: Value) -> Value:
-    """Indices as the mode of `take` means them: "wrap" counts on from the start, "clip" stays at the ends."""
+    """Indices as the mode of `take` means them: "raise" counts negative ones from the end, "wrap" counts on from the
+    start, "clip" stays at the ends."""
     mode = c.given("mode")
     text = "raise" if mode is None else constant_text(mode)
     if text not in ("raise", "wrap", "clip") or (text != "raise" and not is_array(indices)):
@@ -283,7 +287,9 @@ def _in_range(c: Call, indices: Value, size: Value) -> Value:
         return c.op("remainder", indices, size)
     if text == "clip":
         return c.op("clamp", indices, 0, c.op("sub", size, 1))
-    return c.op("where", c.op("lt", indices, 0), c.op("add", indices, size), indices)
+    counted = c.op("where", c.op("lt", indices, 0), c.op("add", indices, size), indices)
+    counted.set_type(indices.static_type)
+    return counted
 
 
 def _diagonal(c: Call) -> Value:
@@ -301,7 +307,7 @@ def _compress(c: Call) -> Value:
     indices = c.op("reshape", c.op("nonzero", c.arguments["condition"]), [-1])
     indices.set_type(array_of(int64, 1))
     c.arguments = {"indices": indices, **{k: v for k, v in c.arguments.items() if k == "axis"}}
-    return _take(c)
+    return _take(c, counts_back=False)
 
 
 def _conj(c: Call) -> Value:
