@@ -31,8 +31,8 @@ from flambeau.schema.types import FLOAT
 
 MOST: Final = 4
 """Squares of a sum, for which the bound on their roundings holds."""
-_PREDICATES: Final = {"aten::lt": "olt", "aten::le": "ole", "aten::gt": "ogt", "aten::ge": "oge"}
-_MIRRORED: Final = {"olt": "ogt", "ole": "oge", "ogt": "olt", "oge": "ole"}
+_MIRRORED: Final = {"lt": "gt", "le": "ge", "gt": "lt", "ge": "le"}
+"""Comparisons, with those of the operands the other way round."""
 _POWERS: Final = ("aten::pow", "python::element_power")
 _NEAR, _LEAST, _LARGE = 2.0**-48, 2.0**-1000, 2.0**1000
 _EXACT_INTS: Final = 1 << 53
@@ -40,14 +40,14 @@ _EXACT_INTS: Final = 1 << 53
 
 def compared_squares(fn: EmittedFunction, node: Node) -> Register | None:
     """The truth of a comparison of a sum of squares, which nothing else reads, with a number; None for others."""
-    predicate = _PREDICATES.get(node.op)
-    if predicate is None or not IS_CLOSE or fn.e.target.user_flags:
+    name = node.op.removeprefix("aten::")
+    if name not in _MIRRORED or not IS_CLOSE or fn.e.target.user_flags:
         return None
     for side in (0, 1):
         squared = _squared(fn, node.operand(side))
         bound = _bound(fn, node.operand(1 - side))
         if squared and bound is not None:
-            return _call(fn, predicate if side == 0 else _MIRRORED[predicate], [*squared, bound])
+            return _call(fn, f"o{_MIRRORED[name] if side else name}", [*squared, bound])
     return None
 
 
