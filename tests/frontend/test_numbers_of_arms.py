@@ -89,7 +89,18 @@ def places(x, c):
     return y + i
 
 
-PROGRAMS = (branches, pairs, choice, returns, returns_pairs, helper, complexes, in_loops, places)
+def handled(x, c):
+    try:
+        if c > 1:
+            raise ValueError("above")
+        if c < 0:
+            return x[1]
+    except ValueError:
+        return 0
+    return 3
+
+
+PROGRAMS = (handled, branches, pairs, choice, returns, returns_pairs, helper, complexes, in_loops, places)
 ARRAYS = (np.array([0.5, 1.25, -2.5]), np.array([np.nan, np.inf, -0.0]), np.array([2.0, 3.0, 4.0]))
 
 

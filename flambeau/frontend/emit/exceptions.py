@@ -21,6 +21,7 @@ from flambeau.frontend.emit.frames import Frame, Variable
 from flambeau.frontend.emit.function_scope import FunctionScope
 from flambeau.frontend.emit.graph_builder import Builder
 from flambeau.frontend.emit.implicit_conversions import pack_list, pack_tuple
+from flambeau.frontend.emit.numbers_of_arms import as_result
 from flambeau.frontend.emit.schema_matching import call_operator
 from flambeau.frontend.emit.simple_statements import OTHER_RETURN
 from flambeau.frontend.emit.values.carried_values import carry
@@ -118,10 +119,13 @@ def _return(e: Emitter, body: _Body, what: Value) -> bool:
     assert body.returns is not None
     value = e.constant(None) if body.returns == NONE else e.emit("prim::unchecked_cast", (what,), body.returns)
     if e.flow.declared_return is None:
-        merged = body.returns if e.flow.merged_return is None else unify(e.flow.merged_return, body.returns)
+        where = e.graph.current_range
+        value = value if where is None else as_result(e, where, value)
+        given = value.static_type
+        merged = given if e.flow.merged_return is None else unify(e.flow.merged_return, given)
         if merged is None:
             assert e.flow.merged_return is not None
-            text = OTHER_RETURN.format(before=e.flow.merged_return.annotation, after=body.returns.annotation)
+            text = OTHER_RETURN.format(before=e.flow.merged_return.annotation, after=given.annotation)
             raise CompileError(text, e.graph.current_range)
         e.flow.merged_return = merged
     else:

@@ -112,3 +112,18 @@ def widen_results(e: Emitter, if_: Node, where: SourceRange) -> Type | None:
         with e.inside(block):
             block.return_node.set_operands((as_common_number(e, where, block.returns[0], type_),))
     return type_
+
+
+def as_result(e: Emitter, where: SourceRange, value: Value) -> Value:
+    """A value as what all returns of a program on arrays give, as far as that is known.
+
+    Raises InferenceRestart if those before this one give numbers that it does not hold.
+    """
+    variables, before = e.type_variables, e.flow.merged_return
+    if variables.result is not None:
+        type_ = common_number(e, value.static_type, variables.result)
+        value = value if type_ is None else as_common_number(e, where, value, type_)
+    type_ = None if before is None else common_number(e, before, value.static_type)
+    if type_ is not None:
+        variables.widen_result(type_)
+    return value

@@ -13,7 +13,7 @@ from flambeau.frontend.emit.generator_lists import no_value, returned
 from flambeau.frontend.emit.implicit_conversions import conversion_to
 from flambeau.frontend.emit.inlined import Expansion, emit_expanded_return
 from flambeau.frontend.emit.list_slices import delete_slice, has_slice
-from flambeau.frontend.emit.numbers_of_arms import as_common_number, common_number
+from flambeau.frontend.emit.numbers_of_arms import as_result
 from flambeau.frontend.emit.schema_matching import MIXED_UNSIGNED, call_operator
 from flambeau.frontend.emit.subscripts import subscript_values
 from flambeau.frontend.emit.values.class_values import ExceptionClass, ExceptionValue
@@ -136,7 +136,7 @@ def emit_return(e: Emitter, tree: Return) -> bool:
     value = e.value(tree.value, None if e.arrays and declared is not None and holds_tensors(declared) else declared)
     refuse_objects_of_library(value.static_type, tree.value.range)
     if e.arrays and declared is None:
-        value = _as_result(e, tree, value)
+        value = as_result(e, tree.range, value)
     if e.arrays:
         e.flow.array_result = _with_result(e.flow.array_result, value.static_type, tree)
     if declared is not None:
@@ -154,21 +154,6 @@ def emit_return(e: Emitter, tree: Return) -> bool:
     leave_contexts(e, e.flow.contexts)
     e.insert("prim::ReturnStmt", (value if e.flow.wrap_return is None else e.flow.wrap_return(value),))
     return False
-
-
-def _as_result(e: Emitter, tree: Return, value: Value) -> Value:
-    """A value as what all returns of a program on arrays give, as far as that is known.
-
-    Raises InferenceRestart if those before this one give numbers that it does not hold.
-    """
-    variables, before = e.type_variables, e.flow.merged_return
-    if variables.result is not None:
-        type_ = common_number(e, value.static_type, variables.result)
-        value = value if type_ is None else as_common_number(e, tree.range, value, type_)
-    type_ = None if before is None else common_number(e, before, value.static_type)
-    if type_ is not None:
-        variables.widen_result(type_)
-    return value
 
 
 def _as_declared(e: Emitter, tree: Return, value: Value, declared: Type) -> Value:
