@@ -91,7 +91,7 @@ class LoopProgram:
     """How it goes over its arrays, and four words of it: see ``llvm.entry_geometry``."""
     axes: int
     target: int
-    longest: int
+    least: int
     objects: Sequence[int]
     """Numbers of inputs that must be the very objects that they are."""
 
@@ -183,7 +183,7 @@ class InlineCache:
             words = self._words(loops.kernel, loops.block, n_out, inputs, outputs)
             if loops.geometry:
                 words |= {name: getattr(loops, name) for name in ("geometry", "target", "most")}
-                words |= {"rank": loops.axes, "least": loops.longest}
+                words |= {"rank": loops.axes, "least": loops.least}
             elif rank:
                 words |= {"size_at": len(loops.block) - 1, "least": 1, "most": loops.most}
             else:

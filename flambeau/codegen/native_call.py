@@ -33,6 +33,7 @@ from flambeau.codegen.llvm.host import is_remembered
 from flambeau.codegen.llvm.loops import LOOP_EXPORTS, loops_text
 from flambeau.codegen.llvm.tensor_objects import LEFT_EMPTY, NEW_STORAGE, NEW_TENSOR
 from flambeau.codegen.ufunc_loops import loop_of
+from flambeau.ops.families.rows import LISTED
 from flambeau.tensor import grad_mode
 from flambeau.tensor.storage import Storage
 from flambeau.tensor.subclasses import PLAIN
@@ -155,6 +156,7 @@ def addresses(
 ) -> dict[str, int]:
     """The same by the names of what is imported, and what its symbols begin with."""
     known = {name: id(value) for name, value in _OBJECTS.items()}
+    known["listed_axes"] = ctypes.addressof(LISTED)
     known["parameter_type"] = id(PLAIN[0] if PLAIN else Tensor)
     known["inference_blocks"] = ctypes.addressof(grad_mode.inference_blocks)
     known |= numpy_functions() or {}

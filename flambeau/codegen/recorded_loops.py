@@ -286,7 +286,7 @@ def _of_row(meaning: RowsMeaning, arguments: Sequence[Any]) -> Program:
         raise NotRecordedError("the result")
     program = _delivered(recorder, last, len(arguments) + 1, OWN if last.step else 0)
     program.geometry, program.axes, program.most = _WAYS[row.way], row.axes, row.most
-    program.longest, program.target = row.longest, int(row.longest > 0)
+    program.longest, program.target, program.beyond = row.longest, int(row.longest > 0), row.beyond
     return program
 
 
@@ -314,7 +314,7 @@ def is_fixed(meaning: Meaning, index: int, argument: Any) -> bool:
 
 def is_object(argument: Any) -> bool:
     """Whether native code knows an argument by being this very object: there are few of a kind."""
-    return argument is None or argument is rows.EMPTY or type(argument) in (bool, str, DType)
+    return argument is None or argument is rows.EMPTY or type(argument) in (bool, str, DType, rows.Axes)
 
 
 def _described(argument: Any) -> Any:

@@ -69,6 +69,8 @@ class Program:
     """Elements up to which it gives NumPy's results."""
     longest: int = 0
     """Elements of a column up to which it does, if its rows are columns."""
+    beyond: int = 0
+    """Elements of another row from which on, these excepted, it does."""
 
     def words(self, own: dict[str, int]) -> list[int]:
         """As ``llvm.loops`` reads it; ``own`` has the addresses of our own loops."""

@@ -31,7 +31,7 @@ from flambeau.executor.large_calls import SizedCalls, first_large, large_call, s
 from flambeau.executor.large_writes import is_large_write, sized_writes
 from flambeau.ops.families.elementwise import Pointwise
 from flambeau.ops.families.entry_kernel import EntryKernel, MatrixProduct
-from flambeau.ops.families.rows import EMPTY, RowsMeaning
+from flambeau.ops.families.rows import EMPTY, RowsMeaning, axes_of
 from flambeau.tensor.defaults import when_changed
 from flambeau.tensor.subclasses import PLAIN
 from flambeau.tensor.tensor import Tensor, wrap
@@ -241,10 +241,12 @@ def _are_few(*counts: int) -> bool:
 
 
 def _unlisted(argument: Any) -> Any:
-    """As native code takes lists of axes: one is the number itself, none is the type of lists."""
-    if type(argument) is list and len(argument) < 2:
+    """As native code takes lists of axes: one is the number itself, none is the type of lists, several are `Axes`."""
+    if type(argument) is not list:
+        return argument
+    if len(argument) < 2:
         return argument[0] if argument else EMPTY
-    return argument
+    return axes_of(argument) or argument
 
 
 def _looks(meaning: Any, arguments: Sequence[Any], *, is_row: bool = False) -> list[Any]:
@@ -299,7 +301,8 @@ def _loop_program(program: Program, code: NativeCode) -> LoopProgram:
     block[PROGRAM] = ctypes.addressof(memory)
     most = min(MOST_ELEMENTS, _SCRATCH_BYTES // (8 * max(program.rows, 1)), program.most)
     kernel = code.addresses["rows" if program.geometry else "loops"]
-    ways = (program.geometry, program.axes, program.target, program.longest, program.objects)
+    least = program.longest or program.beyond
+    ways = (program.geometry, program.axes, program.target, least, program.objects)
     return LoopProgram(kernel, block, program.result, most, (memory, program, code), *ways)
 
 

@@ -32,6 +32,8 @@ Dims = int | Sequence[int] | None
 
 def sum_kernel(self: Array, dim: Dims = None, keepdim: bool = False, dtype: DType | int | None = None) -> Array:
     """Integers add up in int64, small floats in float32."""
+    if covers_all(dim, self.ndim):
+        return _of_all(sum_kernel(self, None, False, dtype), self.ndim if keepdim else 0)
     is_whole = dim is None and dtype is None and not keepdim and (self.size < LONG or self.flags.c_contiguous)
     if is_whole and self.dtype in AS_IT_IS:
         return _whole(self)
@@ -40,6 +42,16 @@ def sum_kernel(self: Array, dim: Dims = None, keepdim: bool = False, dtype: DTyp
         return by_rows
     target = as_dtype(dtype) or accumulate_dtype(dtype_of(self))
     return total(self, some_dims(dim, self.ndim), keepdim, target.numpy)
+
+
+def covers_all(dim: Dims, ndim: int) -> bool:
+    """Whether a list names each of several dimensions once."""
+    return type(dim) is list and len(dim) == ndim > 1 and {d + ndim if d < 0 else d for d in dim} == {*range(ndim)}
+
+
+def _of_all(folded: Array, ndim: int) -> Array:
+    """What a fold of all elements gives, with so many dimensions of size 1."""
+    return folded.reshape((1,) * ndim)
 
 
 def _over_last(array: Array, dim: Dims, keepdim: bool) -> Array | None:
@@ -86,6 +98,8 @@ def prod_kernel(self: Array, dim: Dims = None, keepdim: bool = False, dtype: DTy
 
 def mean_kernel(self: Array, dim: Dims = None, keepdim: bool = False, dtype: DType | int | None = None) -> Array:
     """nan where nothing is averaged. Raises RuntimeError for integers."""
+    if covers_all(dim, self.ndim):
+        return _of_all(mean_kernel(self, None, False, dtype), self.ndim if keepdim else 0)
     if dim is None and dtype is None and not keepdim and self.flags.c_contiguous and is_usual(self.dtype):
         with np.errstate(all="ignore"):
             return np.asarray(np.true_divide(_whole(self), self.dtype.type(self.size)))
@@ -127,7 +141,8 @@ def mean_dtype(source: DType, asked: DType | None) -> DType:
 def sum_rows(ndim: int, dtype: np.dtype[Any], dim: Dims = None, keepdim: bool = False) -> Row | None:
     """What `sum` does with rows."""
     if dtype.kind in "biu":
-        return folded(ndim, dim, keepdim, lambda r, x: r.fold(np.add, r.converted(x, np.dtype(np.int64))))
+        added = lambda r, x: r.fold(np.add, r.converted(x, np.dtype(np.int64)))  # noqa: E731
+        return folded(ndim, dim, keepdim, added, several_beyond=0)
     return _added(ndim, dtype, dim, keepdim, lambda r, x: r.fold(np.add, x))
 
 
@@ -138,8 +153,9 @@ def mean_rows(ndim: int, dtype: np.dtype[Any], dim: Dims = None, keepdim: bool =
 
 def _added(ndim: int, dtype: np.dtype[Any], dim: Dims, keepdim: bool, compute: Any) -> Row | None:
     if dtype != np.float32:
-        return folded(ndim, dim, keepdim, compute) if is_usual(dtype) else None
-    return folded(ndim, dim, keepdim, compute, most_of_several=LARGE - 1, longest=LONG - 1)
+        return folded(ndim, dim, keepdim, compute, several_beyond=SHORT) if is_usual(dtype) else None
+    bounds = {"most_of_several": LARGE - 1, "longest": LONG - 1, "several_beyond": SHORT}
+    return folded(ndim, dim, keepdim, compute, **bounds)
 
 
 def prod_rows(ndim: int, dtype: np.dtype[Any], dim: Dims = None, keepdim: bool = False) -> Row | None:
@@ -156,7 +172,8 @@ def flags_rows(fold: np.ufunc) -> Describe:
     def describe(ndim: int, dtype: np.dtype[Any], dim: Dims = None, keepdim: bool = False) -> Row | None:
         if dtype.kind not in "bif" or dim is EMPTY:
             return None
-        return folded(ndim, dim, keepdim, lambda r, x: r.fold(fold, x if dtype.kind == "b" else np.not_equal(x, 0)))
+        flags = lambda r, x: r.fold(fold, x if dtype.kind == "b" else np.not_equal(x, 0))  # noqa: E731
+        return folded(ndim, dim, keepdim, flags, several_beyond=0)
 
     return describe
 

@@ -25,6 +25,12 @@ from flambeau.util.native_type import is_supported
 
 pytestmark = pytest.mark.skipif(not is_supported() or not eager.machine.load(), reason="there is no native code here")
 
+@pytest.fixture(autouse=True)
+def anew() -> None:
+    """Patterns are bounded, and tests have many."""
+    eager._forget_all()
+
+
 HOSTILE = [0.0, -0.0, 1.0, -1.0, np.inf, -np.inf, np.nan, 1e-45, -1e-40, 3e38, 0.5, 2.0, 7.25, -3.5, 1e-8, 88.0]
 UNARY = [
     "neg", "abs", "exp", "log", "log1p", "expm1", "sqrt", "rsqrt", "reciprocal", "sin", "cos", "tan", "tanh", "sinh",

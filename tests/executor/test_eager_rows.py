@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import functools
+import itertools
 import re
 from collections.abc import Callable
 from typing import Any
@@ -277,6 +278,50 @@ def test_c19_folds_are_native() -> None:
         lambda: fb.arange(5).sum(), lambda: x.softmax(-1), lambda: x.log_softmax(1), lambda: fb.softmax(x, dim=-1),
     ):  # fmt: skip
         assert agree(call)
+
+
+@pytest.mark.parametrize("dtype", [np.float32, np.float64, np.int32, np.bool_])
+@pytest.mark.parametrize("name", ["sum", "mean", "all", "any", "amax", "nansum"])
+def test_folds_over_several_axes(name: str, dtype: Any) -> None:
+    """Rows of a few elements too, which NumPy adds up in another order if there are many of them."""
+    fold = getattr(fb, name)
+    for shape in ((3, 4), (1, 9), (40, 50), (2, 3, 5), (5, 2, 2), (4, 3, 3), (3, 1, 20), (2, 3, 4, 5), (2, 2, 2, 2)):
+        x = values(dtype, shape, len(shape))
+        rank = len(shape)
+        listed = [d for n in (2, 3, 4) for d in itertools.permutations(range(rank), n)]
+        listed += [tuple(d - rank for d in dims) for dims in listed[:6]]
+        for dims in listed:
+            for keepdim in (False, True):
+                agree(lambda x=x, dims=dims, keepdim=keepdim: fold(x, list(dims), keepdim))
+            agree(lambda x=x, dims=dims: fold(x.transpose(0, -1), dims))
+
+
+def test_folds_over_several_axes_are_native() -> None:
+    x, image = fb.rand(3, 5), fb.rand(2, 3, 4, 5)
+    for call in (
+        lambda: x.sum((0, 1)), lambda: x.sum([1, 0]), lambda: x.mean((-2, -1), True), lambda: image.mean((2, 3)),
+        lambda: image.mean([-1, -2], keepdim=True), lambda: image.sum((1, 2, 3)), lambda: (x > 0).all((0, 1)),
+        lambda: x.amax((0, 1)), lambda: x.double().sum((0, 1)),
+    ):  # fmt: skip
+        assert agree(call)
+
+
+def test_lists_of_axes_that_are_refused() -> None:
+    x = fb.rand(3, 4, 5)
+    for _ in range(3):
+        x.sum((1, 2)), x.sum((0, 1, 2)), x.mean((1, 2))
+        for dims, error, message in (
+            ([1, 1], RuntimeError, "dim 1 appears multiple times in the list of dims"),
+            ([2, -1], RuntimeError, "dim 2 appears multiple times in the list of dims"),
+            ([0, 1, 2, 0], RuntimeError, "dim 0 appears multiple times in the list of dims"),
+            ([1, 3], IndexError, "Dimension out of range"),
+            ([1, -4], IndexError, "Dimension out of range"),
+            ([1, 100], IndexError, "Dimension out of range"),
+        ):
+            with pytest.raises(error, match=message):
+                x.sum(dims)
+    assert x.sum([1, 2]).shape == (3,)
+    assert fb.rand(*[2] * 12).sum([-10, 11, 3]).shape == (2,) * 9
 
 
 @pytest.mark.parametrize("dtype", [np.float32, np.float64, np.int64])

@@ -28,8 +28,8 @@ WRITTEN: Final = 2
 """Arrays are broadcast, and the result is written into the argument of number ``target``."""
 FOLDED: Final = 3
 """Of one row-major array, the first argument, the last axes (``rank`` of them) are a row: each becomes one element.
-Where ``target`` is 1, what is called a row is a column, along the first axis, of at most ``least`` elements, and there
-are several."""
+Rows have more than ``least`` elements. Where ``target`` is 1, what is called a row is a column, along the first axis,
+of at most ``least`` elements, and there are several."""
 KEPT: Final = 4
 """Like `FOLDED`, and the axes stay, with size 1."""
 MAPPED: Final = 5
@@ -143,9 +143,9 @@ class Rows(_OnLaunch):
         volume = self.op("mul", many, n)
         is_served = self.op("and", self.compare("sge", volume, 1), self.compare("sle", volume, self.of_launch("most")))
         self.require(is_served, "no")
-        with self.when(is_turned):
-            is_served = self.op("and", self.compare("sge", many, 2), self.compare("sle", n, self.of_launch("least")))
-            self.require(is_served, "no")
+        is_short = self.compare("sle", n, self.of_launch("least"))
+        are_columns = self.op("and", self.compare("sge", many, 2), is_short)
+        self.require(self.select(is_turned, are_columns, self.negated(is_short)), "no")
         self.copy_launch()
         out_size = self.get(self.of_launch("outputs"), OUTPUT, "bytes")
         self.output(self.op("mul", many, self.select(stays, n, word(1))), NULL)

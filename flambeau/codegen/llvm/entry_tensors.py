@@ -11,7 +11,7 @@ from collections.abc import Callable
 
 from flambeau.codegen.layouts import LAUNCH, ObjectLayouts
 from flambeau.codegen.llvm.builder import FunctionBuilder, ModuleBuilder
-from flambeau.codegen.llvm.checked_emitter import NULL
+from flambeau.codegen.llvm.checked_emitter import NULL, word
 from flambeau.codegen.llvm.emitter import Value
 from flambeau.codegen.llvm.entry import ARGUMENT_COUNT, Results, add_attempt, call_slowly, new_module, pack_tuple
 from flambeau.codegen.llvm.entry_geometry import FILLED, WRITTEN
@@ -24,6 +24,8 @@ def tensors_module(layouts: ObjectLayouts, *, by_rows: bool = False) -> ModuleBu
     m = new_module()
     add_attempt(m, layouts, TensorResults(layouts), by_rows=by_rows)
     add_note_write(m, layouts)
+    if by_rows:
+        _add_axes_of_list(m, layouts)
     _add_unwrap(m, layouts, plain_array, "unwrap", by_rows=by_rows)
     _add_tensors(m, layouts, "tensors", "unwrap")
     if by_rows:
@@ -89,9 +91,9 @@ def _add_unwrap(
     with_subclasses: bool = False, with_parameters: bool = False,
 ) -> None:  # fmt: skip
     """``unwrap(value)``: a tensor's array, no reference, or what is no tensor itself; null for tensors that the slow
-    callable must look at. With ``by_rows``, a list of one int, which says which axis is meant, is that int, and an
-    empty one the type of lists. With ``with_subclasses``, an object of a class derived from tensors is one too, with
-    ``with_parameters`` a parameter.
+    callable must look at. With ``by_rows``, a list of one int, which says which axis is meant, is that int, an empty
+    one the type of lists, and one of two or three what `ops.families.rows` has for it. With ``with_subclasses``, an
+    object of a class derived from tensors is one too, with ``with_parameters`` a parameter.
     """
     f = m.function(f"ptr {name}", "ptr value")
     (value,) = f.parameters
@@ -110,11 +112,29 @@ def _add_unwrap(
         with f.when(f.compare("eq", kind, list_type)):
             length = f.call("PyList_Size", value)
             f.return_if(f.compare("eq", length, 0), list_type)
+            with f.when(f.compare("ule", f.op("sub", length, 2), 1)):
+                f.ret(f.call("axes_of_list", value, length))
             f.return_unless(f.compare("eq", length, 1), NULL)
             item = f.call("PyList_GetItem", value, 0)
             is_index = f.compare("eq", f.get(item, layouts.object, "type"), m.symbol("int_type"))
             f.ret(f.pick(is_index, item, NULL, "ptr"))
     f.ret(value)
+
+
+def _add_axes_of_list(m: ModuleBuilder, layouts: ObjectLayouts) -> None:
+    """``axes_of_list(list, length)``: what stands for two or three small ints, see `ops.families.rows.code_of`; null
+    for other lists."""
+    f = m.function("ptr axes_of_list", "ptr value", "i64 length")
+    value, length = f.parameters
+    overflow = f.slot("i32", 4)
+    code = f.loop(length, word(1))
+    with code as k:
+        item = f.call("PyList_GetItem", value, k)
+        f.return_unless(f.compare("eq", f.get(item, layouts.object, "type"), m.symbol("int_type")), NULL)
+        digit = f.op("add", f.call("PyLong_AsLongLongAndOverflow", item, overflow), 8)
+        f.return_unless(f.compare("ult", digit, 16), NULL)
+        code.carry(f.op("or", f.op("shl", code.values[0], 4), digit))
+    f.ret(f.word_of(m.symbol("listed_axes"), code.values[0], "ptr"))
 
 
 def _add_tensors(m: ModuleBuilder, layouts: ObjectLayouts, name: str, unwrap: str, *, writes: bool = False) -> None:
