@@ -10,7 +10,7 @@ from flambeau.ops.families.opaque import declare
 from flambeau.ops.families.rules import same_dtype, same_shape
 from flambeau.ops.families.samples import sample
 from flambeau.schema.device import Device
-from flambeau.schema.dtype import DType, by_code
+from flambeau.schema.dtype import DType, bool_, by_code
 from flambeau.schema.opdef import UNKNOWN, ErrorSample, Sample
 from flambeau.schema.traits import Role, Traits
 from flambeau.schema.types import TensorType
@@ -45,8 +45,10 @@ def _to_dtype(self: TensorType, dtype: Any = None) -> DType | None:
 def _copied_dtype(self: TensorType, dtype: int, copy: bool, memory_format: int | None) -> DType | None:
     """The dtype of a copy that native code makes; None for what gives the tensor itself, or lies in another order."""
     target = by_code(dtype)
-    is_copy = copy or target is not self.dtype
-    return converted(self, target) if is_copy and memory_format is None else None
+    if memory_format is not None or not (copy or target is not self.dtype):
+        return None
+    is_flag = target is bool_ and self.dtype is not None and not self.dtype.is_complex
+    return target if is_flag else converted(self, target)
 
 
 def _to_cuda(self: Tensor) -> Tensor:

@@ -95,6 +95,22 @@ def _reflected(special: str, name: str) -> Callable[[Tensor, Any], Any]:
     return _named(method, special)
 
 
+def _of_one(divide: Callable[[Tensor, Any], Any]) -> Callable[[Tensor, Any], Any]:
+    """The method for a tensor that divides, where 1 by real numbers is an operator of its own, to the bit, while nobody
+    watches."""
+    target = operator_of("aten::reciprocal")
+    find = target.fast_path.get
+
+    def method(self: Tensor, other: Any) -> Any:
+        is_watched = thread.handlers or subclasses.exists
+        if type(other) in (int, float) and other == 1 and not is_watched and not self.dtype.is_complex:
+            fast_path = find(type(self))
+            return target.call_positional((self,)) if fast_path is None else fast_path(self)
+        return divide(self, other)
+
+    return _named(method, "__rtruediv__")
+
+
 SHARE: Final = (
     ": threads share tensors as they are; for processes let NumPy's memory be shared, from_numpy(np.ndarray(shape, "
     "dtype, memory.buf)) with multiprocessing.shared_memory. DataLoader's workers share theirs by themselves"
@@ -154,6 +170,7 @@ def _invert(self: Tensor) -> Any:
 def _arithmetic() -> dict[str, Callable[..., Any]]:
     """The methods of Python's number protocol."""
     methods: dict[str, Callable[..., Any]] = {"__rsub__": _reflected_subtraction, "__invert__": _invert}
+    methods["__rtruediv__"] = _of_one(_reflected("__rtruediv__", "aten::div"))
     for special, name in BINARY.items():
         stem = special.removeprefix("__")
         methods[special] = _binary(special, f"aten::{name}")

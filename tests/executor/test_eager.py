@@ -129,6 +129,24 @@ def test_c19_numbers_are_converted_as_numpy_does(dtype: Any, number: float) -> N
         assert same_bits(warm(call), by_numpy(call))
 
 
+@pytest.mark.parametrize("one", [1, 1.0])
+@pytest.mark.parametrize("dtype", [np.float32, np.float64, np.int64, np.uint8, np.bool_])
+def test_one_divided_by_numbers(dtype: Any, one: Any) -> None:
+    """An operator of its own, with the bits of the division."""
+    x = values(dtype, 257, 6)
+    assert same_bits(warm(lambda: one / x), fb.div(fb.tensor(one), x))
+    before = served("aten::reciprocal")
+    one / x
+    assert served("aten::reciprocal") == before + 1
+    assert same_bits(one / x.half(), fb.div(fb.tensor(one), x.half()))
+    assert "aten::div" in str(fb.jit.trace(lambda v: one / v, (x,)).graph)
+    asking = fb.tensor([2.0, -4.0], requires_grad=True)
+    (one / asking).sum().backward()
+    assert asking.grad is not None
+    assert asking.grad.tolist() == [-0.25, -0.0625]
+    assert (one / fb.tensor([1j])).tolist() == [-1j]
+
+
 def test_c19_repeated_calls_run_natively() -> None:
     x, y = fb.rand(16), fb.rand(16)
     warm(lambda: x + y)

@@ -13,9 +13,10 @@ from __future__ import annotations
 from collections.abc import Callable
 from typing import Any
 
-from flambeau.schema.dtype import Category, DType, float32, float64, int64
+from flambeau.schema.dtype import Category, DType, bool_, float32, float64, int64
 from flambeau.schema.function import FunctionSchema
 from flambeau.schema.types import FloatType, IntType, TensorType
+from flambeau.tensor.array_library import np
 from flambeau.util.record import dataclass
 
 Gives = Callable[..., "DType | None"]
@@ -31,7 +32,13 @@ class CopiedElements:
     gives: Gives
     source: int | None
     """The position of the argument whose elements, or number, are written; None for zeros."""
-    raw: tuple[int, ...] = ()
+    code_at: int | None = None
+    """The position of the code of the dtype that they become, if calls name one."""
+
+    @property
+    def raw(self) -> tuple[int, ...]:
+        """The positions of tensors that are not converted before: what is written is, at last."""
+        return self.values
 
     @property
     def values(self) -> tuple[int, ...]:
@@ -40,7 +47,11 @@ class CopiedElements:
 
     def scalar(self, s: Any, *values: Any) -> Any:
         """What is written, of the values of all arguments."""
-        return 0 if self.source is None else values[self.source]
+        if self.source is None:
+            return 0
+        elements = values[self.source]
+        is_flag = self.code_at is not None and values[self.code_at] == bool_.code
+        return np.not_equal(elements, 0) if is_flag else elements
 
     def predict_dtype(self, *types: Any) -> DType | None:
         """The dtype that is written."""

@@ -9,6 +9,7 @@ from __future__ import annotations
 from collections.abc import Callable
 from typing import Any
 
+from flambeau.ops.families.copied_elements import CopiedElements
 from flambeau.schema import registry
 from flambeau.tensor.array_library import is_on_device
 from flambeau.tensor.repeated_kernels import with_native
@@ -30,7 +31,7 @@ class MatrixProduct:
 class EntryKernel(NativeBase):  # type: ignore[misc]  # made at run time
     """The kernel of an overload whose work is loops over elements: all arguments in schema order."""
 
-    __slots__ = ("besides", "entry", "meaning", "name", "often", "run", "target", "unrecorded_")
+    __slots__ = ("besides", "entry", "may_be_large", "meaning", "name", "often", "run", "target", "unrecorded_")
 
     def __init__(self, name: str, meaning: Any, run: Callable[..., Tensor], target: int | None = None) -> None:
         """`meaning` says what is computed, to whoever makes native code of it, or is None; `run` computes it with
@@ -40,6 +41,8 @@ class EntryKernel(NativeBase):  # type: ignore[misc]  # made at run time
         self.meaning = meaning
         self.run = run
         self.target = target
+        self.may_be_large = target is None and not isinstance(meaning, CopiedElements)
+        """Whether calls are offered to `LARGE_CALL`."""
         self.entry: Any = None
         """What native code reads, alive as long as the kernel."""
         self.besides: dict[Any, Beside] = {}
@@ -57,7 +60,7 @@ class EntryKernel(NativeBase):  # type: ignore[misc]  # made at run time
 
     def in_python(self, *arguments: Any) -> Tensor:
         """Run a call by NumPy's loops, or a kernel for large arrays."""
-        if self.target is None:
+        if self.may_be_large:
             result = LARGE_CALL.implementation(self, arguments)
             if result is not None:
                 return result  # type: ignore[no-any-return]

@@ -297,7 +297,8 @@ def _copying(schema: FunctionSchema, runner: Any, copies: Copies) -> EntryKernel
     first = schema.arguments[0].alias
     target = 0 if first is not None and first.is_write else None
     source, gives = copies
-    meaning = CopiedElements(schema=schema, source=source, gives=by_name(schema, gives))
+    code_at = schema.index.get("dtype")
+    meaning = CopiedElements(schema=schema, source=source, gives=by_name(schema, gives), code_at=code_at)
     return EntryKernel(schema.full_name, meaning, runner, target)
 
 
