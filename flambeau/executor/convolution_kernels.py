@@ -15,7 +15,6 @@ from flambeau.codegen.convolutions import norm_gradients as norm_gradient_rules
 from flambeau.codegen.convolutions import slope_launches as slope_launches
 from flambeau.codegen.convolutions import training_norms as training_norms
 from flambeau.codegen.convolutions import window_rules as window_rules
-from flambeau.codegen.convolutions.channel_norms import forward_text
 from flambeau.codegen.convolutions.group_norms import groups_text
 from flambeau.codegen.convolutions.largest import largest_text
 from flambeau.codegen.convolutions.sums import sums_text
@@ -144,7 +143,7 @@ def channel_norm(
     >>> (found is not None) == available()
     True
     """
-    return norms.normalise(x, weight, bias, eps) if _has_code(forward_text, x) else None
+    return norms.normalise(x, weight, bias, eps) if _has_code(norms.text_for(x), x) else None
 
 
 @GROUP_NORM.provide

@@ -11,7 +11,7 @@ from typing import Any, Final
 
 import numpy as np
 
-from flambeau.codegen.convolutions import channel_norms
+from flambeau.codegen.convolutions import channel_norms, column_norms
 from flambeau.codegen.convolutions.launches import result_of
 from flambeau.codegen.convolutions.norms import (
     LEAST_COPIED,
@@ -78,6 +78,8 @@ def gradients(slope: Array, x: Array, weight: Array | None, eps: float) -> tuple
     """Those of the input, row-major, of the weight and of the bias; None where there is no code."""
     if not _fits(weight, x):
         return None
+    if column_norms.are_columns(x, slope) and x.size >= LEAST_COPIED:
+        return column_norms.gradients(slope, x, weight, eps)
     if not is_native(x, slope):
         planes = [as_planes(a) if a.ndim > 1 and a.size >= LEAST_COPIED else a for a in (slope, x)]
         of_planes = gradients(planes[0], planes[1], weight, eps) if is_native(*planes) else None

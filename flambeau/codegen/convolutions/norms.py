@@ -4,15 +4,16 @@ from __future__ import annotations
 
 import struct
 from array import array
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
 from functools import cache
 from math import prod
 from typing import Any, Final
 
 import numpy as np
 
-from flambeau.codegen.convolutions import channel_norms
+from flambeau.codegen.convolutions import channel_norms, column_norms
 from flambeau.codegen.convolutions.run import TYPES, Code, address, pieces_of
+from flambeau.codegen.convolutions.vectors import Floats
 from flambeau.codegen.convolutions.words import NORM
 from flambeau.codegen.launches import Launch
 from flambeau.codegen.routines.table import Routine
@@ -82,10 +83,21 @@ def run(code: Code, eps: float, vectors: dict[str, Array | None], **images: Arra
     code.run(words, x.shape[1], x.size * NANOSECONDS)
 
 
+def _goes_by_columns(x: Array) -> bool:
+    return x.size >= LEAST_COPIED and column_norms.are_columns(x)
+
+
+def text_for(x: Array) -> Callable[[Floats], str]:
+    """What writes the code that `normalise` has for such an array."""
+    return column_norms.forward_text if _goes_by_columns(x) else channel_norms.forward_text
+
+
 def normalise(
     x: Array, weight: Array | None, bias: Array | None, eps: float
 ) -> tuple[Array, Array, Array, Array] | None:
     """The result, row-major, and each channel's mean, variance and reciprocal root; None where there is no code."""
+    if _goes_by_columns(x):
+        return column_norms.normalise(x, weight, bias, eps)
     if not is_native(x):
         planes = as_planes(x) if x.ndim > 1 and x.size >= LEAST_COPIED else x
         normalised = normalise(planes, weight, bias, eps) if is_native(planes) else None

@@ -1,0 +1,95 @@
+"""Norms of matrices along their columns by native code, there and back, beside PyTorch's in double precision."""
+
+from __future__ import annotations
+
+from typing import Any
+
+import numpy as np
+import pytest
+
+import flambeau
+from flambeau.codegen import available
+from flambeau.codegen.convolutions import column_norms, norm_gradients, norms
+from flambeau.codegen.convolutions.vectors import Floats
+from flambeau.codegen.llvm.compiler import Compiler
+from flambeau.codegen.llvm.host import processor_of, this_host
+from flambeau.codegen.llvm.processor import LEVELS
+
+torch = pytest.importorskip("torch")
+pytestmark = pytest.mark.skipif(
+    not available() or not column_norms.are_columns(np.ones((2, 2))), reason="needs LLVM, and vectors of 256 bits"
+)
+
+
+def numbers(seed: int, *sizes: int, dtype: str = "float32") -> np.ndarray[Any, Any]:
+    return (np.random.default_rng(seed).standard_normal(sizes) * 2 + 3).astype(dtype)
+
+
+@pytest.mark.parametrize("dtype", ["float32", "float64"])
+@pytest.mark.parametrize("sizes", [(128, 64), (300, 77), (12, 513), (129, 5), (700, 1)])
+@pytest.mark.parametrize("has_affine", [True, False])
+def test_results_statistics_and_gradients(sizes: tuple[int, int], dtype: str, has_affine: bool) -> None:
+    x, slope = numbers(0, *sizes, dtype=dtype), numbers(1, *sizes, dtype=dtype)
+    assert column_norms.are_columns(x, slope)
+    operands = [x, numbers(2, sizes[1], dtype=dtype), numbers(3, sizes[1], dtype=dtype)][: 3 if has_affine else 1]
+    exact = [torch.tensor(a).double().requires_grad_() for a in operands]
+    mine = [flambeau.tensor(a, requires_grad=True) for a in operands]
+    running = [torch.zeros(sizes[1]).double(), torch.ones(sizes[1]).double()]
+    own = [flambeau.zeros(sizes[1]), flambeau.ones(sizes[1])]
+    theirs = torch.nn.functional.batch_norm(exact[0], *running, *exact[1:], training=True)
+    ours = flambeau.nn.functional.batch_norm(mine[0], *own, *mine[1:], training=True)
+    allowed = {"rtol": 1e-4, "atol": 2e-5} if dtype == "float32" else {"rtol": 1e-10, "atol": 1e-11}
+    np.testing.assert_allclose(ours.detach().numpy(), theirs.detach().numpy(), **allowed)
+    for a, b in zip(own, running, strict=True):
+        np.testing.assert_allclose(a.numpy(), b.numpy(), rtol=1e-5)
+    expected = torch.autograd.grad(theirs, exact, torch.tensor(slope).double())
+    found = flambeau.autograd.grad(ours, mine, flambeau.tensor(slope))
+    for a, b in zip(found, expected, strict=True):
+        least = 10 * allowed["atol"] * max(1.0, float(b.abs().max()))
+        np.testing.assert_allclose(a.numpy(), b.numpy(), rtol=allowed["rtol"], atol=least)
+
+
+def test_rows_may_lie_apart() -> None:
+    x, slope = numbers(0, 64, 40), numbers(1, 64, 40)
+    wide, far = np.concatenate([x, x], 1)[:, :40], np.repeat(slope, 2, 0)[::2]
+    there = [norms.normalise(a, None, None, 1e-5) for a in (wide, x)]
+    assert there[0] is not None
+    assert there[1] is not None
+    np.testing.assert_array_equal(there[0][0], there[1][0])
+    apart, together = norm_gradients.gradients(far, wide, None, 1e-5), norm_gradients.gradients(slope, x, None, 1e-5)
+    assert apart is not None
+    assert together is not None
+    for a, b in zip(apart, together, strict=True):
+        np.testing.assert_array_equal(a, b)
+
+
+@pytest.mark.parametrize("hostile", [np.nan, np.inf, -np.inf])
+def test_what_is_no_number_stays_in_its_column(hostile: float) -> None:
+    x, slope = numbers(0, 200, 70), numbers(1, 200, 70)
+    expected = column_norms.gradients(slope, x, None, 1e-5)[0]
+    plain = column_norms.normalise(x, None, None, 1e-5)[0]
+    x[7, 65] = hostile
+    with_hostile = column_norms.normalise(x, None, None, 1e-5)[0], column_norms.gradients(slope, x, None, 1e-5)[0]
+    for array, before in zip(with_hostile, (plain, expected), strict=True):
+        assert np.isnan(array[:, 65]).any()
+        others = np.delete(np.arange(70), 65)
+        np.testing.assert_array_equal(array[:, others], before[:, others])
+
+
+def test_other_matrices_are_left_to_planes() -> None:
+    assert not column_norms.are_columns(np.ones((4, 4)).T[:, ::2])
+    assert not column_norms.are_columns(np.ones((4, 4), np.int64))
+    assert not column_norms.are_columns(np.ones((0, 4)))
+    assert not column_norms.are_columns(np.ones((4, 4)), np.ones((4, 4), np.float32))
+    assert not column_norms.are_columns(np.ones((2, 4, 4)))
+
+
+@pytest.mark.parametrize("level", ["x86-64-v3", "x86-64-v4"])
+@pytest.mark.parametrize("kind", ["float", "double"])
+def test_the_texts_are_code_for_each_level(level: str, kind: str) -> None:
+    host = this_host().level
+    if host is None or list(LEVELS).index(level) > list(LEVELS).index(host):
+        pytest.skip("not a level of this processor")
+    processor = processor_of(level)
+    for text in (column_norms.forward_text, column_norms.backward_text):
+        assert Compiler(processor).compile(text(Floats(kind, processor.target)), is_glue=True, optimise=False)
