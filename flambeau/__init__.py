@@ -16,8 +16,10 @@ from importlib import import_module as _import_module
 from math import e, inf, nan, pi
 from typing import Any as _Any
 
+from flambeau.util.end_of_process import shorten as _shorten_end
 from flambeau.util.no_collection import no_collection as _no_collection
 
+_shorten_end()
 _importing = _no_collection()
 _importing.__enter__()  # what is imported stays; where this module is not completed, its end is that of the block
 
