@@ -29,6 +29,7 @@ from flambeau.jit.array_results import as_arrays
 from flambeau.jit.compiling import compiling, tidy
 from flambeau.jit.function import ScriptFunction
 from flambeau.jit.latest_variant import LatestVariant
+from flambeau.jit.variants import Variants
 from flambeau.program.function import Function
 from flambeau.program.named_tuples import register_class
 from flambeau.schema.array_type import array_of, holds_arrays, scalar_of
@@ -45,7 +46,6 @@ from flambeau.schema.types import (
     TupleType,
     Type,
 )
-from flambeau.specialise.cache import SpecialisationCache
 from flambeau.tensor.observer import thread, watchers
 from flambeau.tensor.tensor import Tensor
 from flambeau.util.errors import CompileError
@@ -59,7 +59,7 @@ _NUMBERS: Final[dict[Any, Type]] = {int: INT, float: FLOAT, bool: BOOL, str: STR
 _LIE_WELL: Final = frozenset((bool, int, float, complex, str, type(None), Tensor))
 """Classes of arguments that are no arrays of NumPy."""
 MAX_VARIANTS: Final = 64
-"""Combinations of dtypes and ranks for which a function is compiled."""
+"""Combinations of dtypes and ranks for which code of a function is kept."""
 NOT_CALLED: Final = (
     "{name} is compiled for the dtypes and ranks of the arrays that a call brings, and was not called yet: call it, "
     "and look at it then"
@@ -68,7 +68,6 @@ NO_ARRAY: Final = (
     "{function}() Expected a value of type 'np.ndarray' for argument '{name}' but instead found type '{kind}': "
     "write np.array({name})"
 )
-TOO_MANY: Final = "{name} was compiled for {count} combinations of dtypes and ranks of its arrays: split it"
 
 
 class ArrayFunction(LatestVariant):
@@ -94,8 +93,8 @@ class ArrayFunction(LatestVariant):
         self._arrays = [(p.name in arrays, k, p.name) for k, p in enumerate(template.tree.decl.params)]
         self._options = options
         self._generic = generic
-        self.variants_cache: SpecialisationCache[Pattern, ScriptFunction[..., Any]] = SpecialisationCache(
-            f"functions of {template.tree.name} by arrays", MAX_VARIANTS, describe=str
+        self.variants_cache: Variants[Pattern, ScriptFunction[..., Any]] = Variants(
+            template.tree.name, "arrays", "dtypes and ranks of its arrays", MAX_VARIANTS
         )
         self._latest: ScriptFunction[..., Any] | None = None
         self.stub = DispatchStub(most=1)
@@ -214,9 +213,7 @@ class ArrayFunction(LatestVariant):
             for is_array, k, name in self._arrays if is_array
         ]  # fmt: skip
         pattern = tuple([(np.generic, part[0]) if name in scalars else part for name, part in parts])
-        variant = self.variants_cache.get(pattern)
-        if variant is None:
-            variant = self.variants_cache.get_or_make(pattern, lambda cause: self._compiled(pattern))
+        variant = self.variants_cache.called(pattern, lambda: self._compiled(pattern))
         self._latest = variant
         self._serve_by(variant, pattern, self._parameters.by_place(args, kwargs))
         return variant
@@ -240,8 +237,6 @@ class ArrayFunction(LatestVariant):
     """What served calls last: of which variant, for which classes."""
 
     def _compiled(self, pattern: Pattern) -> ScriptFunction[..., Any]:
-        if len(self.variants_cache) >= MAX_VARIANTS:
-            raise CompileError(TOO_MANY.format(name=self.__name__, count=MAX_VARIANTS), self._template.tree.range)
         names = [name for is_array, _, name in self._arrays if is_array]
         compiled = {n: _argument_type(part) for n, part in zip(names, pattern, strict=True)}
         types = {n: t for n, t in compiled.items() if t is not None}

@@ -22,6 +22,7 @@ from flambeau.frontend.trees.tree_views import Select, StringLiteral, Subscript,
 from flambeau.jit.compiling import compiling, tidy
 from flambeau.jit.infer import NoTypeError, shared_type
 from flambeau.jit.unannotated import unannotated_parameters
+from flambeau.jit.variants import Variants
 from flambeau.program.function import Function
 from flambeau.schema.types import Type
 from flambeau.specialise.cache import SpecialisationCache
@@ -29,8 +30,8 @@ from flambeau.tensor.tensor import Tensor
 from flambeau.util.errors import CompileError, FrontendError
 
 MOST: Final = 16
-"""Combinations of types that a function is compiled for."""
-TOO_MANY: Final = "{name} was compiled for {count} combinations of types of its arguments: annotate them, or split it"
+"""Combinations of types for which code of a function is kept."""
+KINDS: Final = "types of its arguments"
 NO_TYPE: Final = (
     "what a call of {function} brings for '{name}' has no type in programs: {reason}; a NamedTuple, or several "
     "arguments, hold values of different types"
@@ -57,9 +58,7 @@ class ByTypes:
         self._absent = [name for name, value in defaults.items() if name in self._open and value is None]
         self._places = code.co_varnames[: code.co_argcount]
         self._names = frozenset(code.co_varnames[: code.co_argcount + code.co_kwonlyargcount])
-        self._scripts: SpecialisationCache[Hashable, Any] = SpecialisationCache(
-            f"functions of {inner.__name__} by types", MOST, describe=str
-        )
+        self._scripts: Variants[Hashable, Any] = Variants(inner.__name__, "types", KINDS, MOST)
 
     @property
     def scripts(self) -> list[Any]:
@@ -82,11 +81,12 @@ class ByTypes:
             return None
         if not any(map(_has_tensors, passed.values())):
             return None
-        script = self._scripts.get(key)
-        if script is None:
-            types = {n: self._type(n, value) for n, value in values.items() if not isinstance(value, Tensor)}
-            script = self._scripts.get_or_make(key, lambda cause: self._script(self._compiled(types)))
-        return script
+        return self._scripts.called(key, lambda: self._new(values))
+
+    def _new(self, values: Mapping[str, Any]) -> Any:
+        """What runs calls with such arguments."""
+        types = {n: self._type(n, value) for n, value in values.items() if not isinstance(value, Tensor)}
+        return self._script(self._compiled(types))
 
     def _type(self, name: str, value: Any) -> Type:
         try:
@@ -97,9 +97,6 @@ class ByTypes:
 
     def _compiled(self, types: dict[str, Type]) -> Function:
         template = self._template()
-        if len(self._scripts) >= MOST:
-            name = self._python.__name__
-            raise CompileError(TOO_MANY.format(name=name, count=MOST), template.tree.range)
         bound = Bound(types=types)
         with compiling((self._python, tuple(types.items())), self._python.__name__, None):
             defaults = fitting_defaults(template, bound)
@@ -115,7 +112,9 @@ class ByTypesOfTransform:
     def __init__(self, inner: Any, transform: Callable[[Any], Any]) -> None:
         """`inner` is a ByTypes, or one of these; `transform` makes one of what that gives."""
         self._inner, self._transform = inner, transform
-        self._known: dict[Any, Any] = {}
+        self._known: SpecialisationCache[Any, Any] = SpecialisationCache(
+            "transforms of a function by types", MOST, describe=lambda script: str(script.__name__)
+        )
         """The transforms, by what they are of: no more than there are combinations of types."""
 
     def of(self, args: Sequence[Any], kwargs: Mapping[str, Any]) -> Any:
@@ -123,10 +122,8 @@ class ByTypesOfTransform:
         script = self._inner.of(args, kwargs)
         if script is None:
             return None
-        known = self._known.get(script)
-        if known is None:
-            known = self._known[script] = self._transform(script)
-        return known
+        known = self._known.get_recent(script)
+        return self._known.get_or_make(script, lambda cause: self._transform(script)) if known is None else known
 
 
 def _kind(value: Any) -> Hashable:

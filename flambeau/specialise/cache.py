@@ -12,6 +12,7 @@ such a cache, so that `explain()` can say of each what it holds, and why each en
 
 from __future__ import annotations
 
+import contextlib
 from collections import OrderedDict, deque
 from collections.abc import Callable, Hashable, Iterable, Sequence
 from typing import Any, Generic, NamedTuple, TypeVar
@@ -78,6 +79,15 @@ class SpecialisationCache(Generic[K, V]):
         value = self._entries.get(key)
         if value is not None:
             self._hits += 1
+        return value
+
+    def get_recent(self, key: K) -> V | None:
+        """The entry of a key, or None; it is the one asked for last from then on."""
+        value = self._entries.get(key)
+        if value is not None:
+            self._hits += 1
+            with contextlib.suppress(KeyError):  # another thread drops it just now
+                self._entries.move_to_end(key)
         return value
 
     def __contains__(self, key: K) -> bool:
