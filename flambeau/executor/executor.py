@@ -105,6 +105,10 @@ class Executor:
         """Where native code finds `fast_path`."""
         _executors.add(self)
 
+    def begin_because(self, cause: str) -> None:
+        """Say why there is code of this function beside that of another one: its first plan is made for that."""
+        self._plans.first_cause = cause
+
     @property
     def fast_path(self) -> Callable[..., Any] | None:
         """The latest plan's short way, which may give `MISSED`; not for threads that watch or intercept."""
@@ -440,14 +444,10 @@ class Executor:
         notes = [JOINED for plan in self.plans if plan.joined is not None and plan.joined.is_on][:1]
         notes += [AGAIN.format(reason=reason) for reason in self.derivatives.reasons] + otherwise(self.function)
         return Explanation(
-            self.function.short_name,
-            self.options.backend,
-            tuple(plans),
-            evicted,
+            self.function.short_name, self.options.backend, tuple(plans), evicted,
             notes=(*filter(None, (self.first_tier.note,)), *notes),
-            caches=tuple(c for c in caches if c.entries),
-            first_calls=self.first_tier.calls,
-        )
+            caches=tuple(c for c in caches if c.entries), first_calls=self.first_tier.calls,
+        )  # fmt: skip
 
 
 _executors: weakref.WeakSet[Executor] = weakref.WeakSet()

@@ -29,7 +29,7 @@ from flambeau.jit.array_results import as_arrays
 from flambeau.jit.compiling import compiling, tidy
 from flambeau.jit.function import ScriptFunction
 from flambeau.jit.latest_variant import LatestVariant
-from flambeau.jit.variants import Variants
+from flambeau.jit.variants import Variants, kind_text
 from flambeau.program.function import Function
 from flambeau.program.named_tuples import register_class
 from flambeau.schema.array_type import array_of, holds_arrays, scalar_of
@@ -46,6 +46,7 @@ from flambeau.schema.types import (
     TupleType,
     Type,
 )
+from flambeau.specialise.cache import differences
 from flambeau.tensor.observer import thread, watchers
 from flambeau.tensor.tensor import Tensor
 from flambeau.util.errors import CompileError
@@ -94,7 +95,7 @@ class ArrayFunction(LatestVariant):
         self._options = options
         self._generic = generic
         self.variants_cache: Variants[Pattern, ScriptFunction[..., Any]] = Variants(
-            template.tree.name, "arrays", "dtypes and ranks of its arrays", MAX_VARIANTS
+            template.tree.name, "arrays", "dtypes and ranks of its arrays", MAX_VARIANTS, self._compare
         )
         self._latest: ScriptFunction[..., Any] | None = None
         self.stub = DispatchStub(most=1)
@@ -213,7 +214,7 @@ class ArrayFunction(LatestVariant):
             for is_array, k, name in self._arrays if is_array
         ]  # fmt: skip
         pattern = tuple([(np.generic, part[0]) if name in scalars else part for name, part in parts])
-        variant = self.variants_cache.called(pattern, lambda: self._compiled(pattern))
+        variant = self.variants_cache.called(pattern, lambda cause: self._compiled(pattern, cause))
         self._latest = variant
         self._serve_by(variant, pattern, self._parameters.by_place(args, kwargs))
         return variant
@@ -236,13 +237,18 @@ class ArrayFunction(LatestVariant):
     _served: tuple[ScriptFunction[..., Any], Classes, Callable[..., Any]] | None = None
     """What served calls last: of which variant, for which classes."""
 
-    def _compiled(self, pattern: Pattern) -> ScriptFunction[..., Any]:
+    def _compare(self, pattern: Pattern, other: Pattern) -> str:
+        """What is new about a call."""
+        return differences(pattern, other, [name for is_array, _, name in self._arrays if is_array], kind_text)
+
+    def _compiled(self, pattern: Pattern, cause: str) -> ScriptFunction[..., Any]:
         names = [name for is_array, _, name in self._arrays if is_array]
         compiled = {n: _argument_type(part) for n, part in zip(names, pattern, strict=True)}
         types = {n: t for n, t in compiled.items() if t is not None}
         function = self.compiled_for(types)
         function.provenance = provenance_of_graph(function)
         executor = executor_of(function) if self._options == Options() else Executor(function, self._options)
+        executor.begin_because(cause)
         return ScriptFunction(function, executor=executor)
 
     def compiled_for(self, types: Mapping[str, Type]) -> Function:
@@ -255,6 +261,9 @@ class ArrayFunction(LatestVariant):
             function = template.compile(template.tree, template.resolver, defaults=defaults, bound=bound)
         tidy(function)
         return function
+
+    def _variants(self) -> list[ScriptFunction[..., Any]]:
+        return [*self.variants_cache.values, *super()._variants()]
 
     # What the rest looks at is of the variant called last, or before any call of the function for tensors.
 

@@ -95,6 +95,10 @@ class ArraysOrTensors(ScriptFunction):
         program: ScriptFunction[..., Any] = self._of_arrays if self._is_of_arrays else self._of_tensors
         return program._running(args, kwargs)
 
+    def _variants(self) -> list[ScriptFunction[..., Any]]:
+        of_tensors = [self._of_tensors] if self._of_tensors_executor.plans else []
+        return [*of_tensors, *super()._variants()]
+
     @property
     def _of_arrays(self) -> ArrayFunction:
         assert self.by_call is not None

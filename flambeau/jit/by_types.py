@@ -22,10 +22,10 @@ from flambeau.frontend.trees.tree_views import Select, StringLiteral, Subscript,
 from flambeau.jit.compiling import compiling, tidy
 from flambeau.jit.infer import NoTypeError, shared_type
 from flambeau.jit.unannotated import unannotated_parameters
-from flambeau.jit.variants import Variants
+from flambeau.jit.variants import Variants, kind_text
 from flambeau.program.function import Function
 from flambeau.schema.types import Type
-from flambeau.specialise.cache import SpecialisationCache
+from flambeau.specialise.cache import SpecialisationCache, differences
 from flambeau.tensor.tensor import Tensor
 from flambeau.util.errors import CompileError, FrontendError
 
@@ -58,7 +58,7 @@ class ByTypes:
         self._absent = [name for name, value in defaults.items() if name in self._open and value is None]
         self._places = code.co_varnames[: code.co_argcount]
         self._names = frozenset(code.co_varnames[: code.co_argcount + code.co_kwonlyargcount])
-        self._scripts: Variants[Hashable, Any] = Variants(inner.__name__, "types", KINDS, MOST)
+        self._scripts: Variants[Hashable, Any] = Variants(inner.__name__, "types", KINDS, MOST, _compare)
 
     @property
     def scripts(self) -> list[Any]:
@@ -81,12 +81,14 @@ class ByTypes:
             return None
         if not any(map(_has_tensors, passed.values())):
             return None
-        return self._scripts.called(key, lambda: self._new(values))
+        return self._scripts.called(key, lambda cause: self._new(values, cause))
 
-    def _new(self, values: Mapping[str, Any]) -> Any:
+    def _new(self, values: Mapping[str, Any], cause: str) -> Any:
         """What runs calls with such arguments."""
         types = {n: self._type(n, value) for n, value in values.items() if not isinstance(value, Tensor)}
-        return self._script(self._compiled(types))
+        script = self._script(self._compiled(types))
+        script._executor.begin_because(cause)
+        return script
 
     def _type(self, name: str, value: Any) -> Type:
         try:
@@ -124,6 +126,11 @@ class ByTypesOfTransform:
             return None
         known = self._known.get_recent(script)
         return self._known.get_or_make(script, lambda cause: self._transform(script)) if known is None else known
+
+
+def _compare(key: Any, other: Any) -> str:
+    """What is new about a call."""
+    return differences([kind for _, kind in key], [kind for _, kind in other], [name for name, _ in key], kind_text)
 
 
 def _kind(value: Any) -> Hashable:

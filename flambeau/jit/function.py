@@ -406,8 +406,16 @@ class ScriptFunction(NativeBase, Generic[P, R]):  # type: ignore[misc]  # made a
         Kernels are timed on arrays of their own for a few milliseconds each: with `measure=None` those that move up to
         64 MB, with False none, with True all.
         """
-        others = [executor for executor in self._executors if executor is not self._executor]
-        return self._executor.explain(measure).joined([executor.explain(measure) for executor in others])
+        own = self._executor
+        executors = [*self._executors, *(e for variant in self._variants() for e in variant._executors)]
+        others = [executor for executor in dict.fromkeys(executors) if executor is not own]
+        return own.explain(measure).joined([executor.explain(measure) for executor in others])
+
+    def _variants(self) -> list[ScriptFunction[..., Any]]:
+        """What was compiled for calls with arguments of other types."""
+        of_types = self.by_types.scripts if isinstance(self.by_types, ByTypes) else []
+        by_call = None if self.by_call is None else self.by_call.made
+        return [*of_types, *(by_call._variants() if isinstance(by_call, ScriptFunction) else ())]
 
     def profile(self, *args: Any, **kwargs: Any) -> Profile:
         """Run it once, as a call does (it writes to what the program writes to), and tell what each line took.

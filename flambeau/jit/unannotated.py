@@ -110,6 +110,11 @@ class ByCall:
             self._taken.add(tuple(map(type, args)))
         return True
 
+    @property
+    def made(self) -> ServedFunction | None:
+        """The function that is compiled for what calls bring, once one came."""
+        return self._made
+
     def function(self) -> ServedFunction:
         """The function that is compiled for what calls bring."""
         if self._made is None:

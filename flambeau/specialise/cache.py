@@ -69,6 +69,8 @@ class SpecialisationCache(Generic[K, V]):
         """How often entries had been used when that was last looked at."""
         self._lock = Lock()
         self._hits = self._misses = self._evictions = 0
+        self.first_cause = FIRST
+        """Why there was anything to make at all."""
         self.causes: deque[str] = deque(maxlen=REMEMBERED_CAUSES)
         """Why the newest entries were made."""
 
@@ -155,7 +157,7 @@ class SpecialisationCache(Generic[K, V]):
     def cause(self, key: K) -> str:
         """Why an entry for a key would have to be made: what is new about it beside the nearest one."""
         if not self._entries:
-            return FIRST
+            return self.first_cause
         if self._compare is None:
             return f"first of its kind: {self._describe(key)}"
         return self._compare(key, max(self._entries, key=lambda other: likeness(key, other)))

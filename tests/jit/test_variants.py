@@ -89,3 +89,38 @@ def test_transforms_of_more_kinds(monkeypatch: pytest.MonkeyPatch) -> None:
     with pytest.warns(UserWarning, match="of_pairs"):
         results = [derivative(*arguments).tolist() for arguments in (*PAIRS, *PAIRS)]
     assert results == [[1.0, 1.0]] * (2 * len(PAIRS))
+
+
+def test_explanations_say_what_is_new() -> None:
+    function = flambeau.script(doubled)
+    function(*ARRAYS[0])
+    function(*ARRAYS[3])
+    function(np.ones((2, 3)), ARRAYS[3][1])
+    told = function.explain(measure=False)
+    assert {compilation.cause for compilation in told.compilations} == {
+        "first call",
+        "new types: 'x' is float64[*], was float32[*]; 'y' is float64[*], was float32[*]",
+        "new types: 'x' is float64[*, *], was float64[*]",
+    }
+
+
+@pytest.mark.parametrize("options", [{}, {"verify": True}], ids=["usual", "verified"])
+def test_explanations_of_types(options: dict[str, Any]) -> None:
+    function = flambeau.script(of_pairs, **options)
+    for arguments in PAIRS[:2]:
+        function(*arguments)
+    causes = [compilation.cause for compilation in function.explain(measure=False).compilations]
+    assert causes == ["first call", "new types: 'pairs' is tuple(float, float), was tuple(float)"]
+
+
+def without_annotations(x, y):
+    return x * 2 + y
+
+
+def test_explanations_of_arrays_and_tensors() -> None:
+    function = flambeau.script(without_annotations)
+    function(np.ones(3), np.ones(3))
+    function(flambeau.ones(3), flambeau.ones(3))
+    function(np.ones(3, "f4"), np.ones(3))
+    specs = {compilation.spec for compilation in function.explain(measure=False).compilations}
+    assert specs == {"float64[*], float64[*]", "float32[*], float32[*]", "float32[*], float64[*]"}
