@@ -210,9 +210,10 @@ def make_problem(
 ) -> Problem:  # fmt: skip
     """The problem of convolving such an input, giving such results."""
     size = dtype.itemsize
-    lines = line_of(window, 0, y.rows), line_of(window, 1, y.columns)
     if positions == POSITIONS:
         lines = _lines(x, y, window, w.number, size)
+    else:
+        lines = line_of(window, 0, y.rows), line_of(window, 1, y.columns)
     down, across = lines
     bands = cut(x, y, lines, size, positions, may_be_in_place, w.number)
     shifts = [(a, b) for a in down.shifts for b in across.shifts]

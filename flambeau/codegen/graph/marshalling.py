@@ -26,6 +26,7 @@ from flambeau.codegen.layouts import BLOCK, BLOCK_DATA, BLOCK_PADDING, CONTEXT, 
 from flambeau.schema.dtype import DType
 from flambeau.tensor.storage import Storage
 from flambeau.tensor.tensor import Tensor, share, wrap
+from flambeau.util.memory_views import memory_at
 
 
 def count(reps: Sequence[Representation]) -> int:
@@ -120,7 +121,7 @@ def _array_at(rep: forms.Array, words: Sequence[int]) -> npt.NDArray[Any]:
     high = sum(max(0, (n - 1) * s) for n, s in zip(sizes, strides, strict=True)) + itemsize
     if 0 in sizes:
         low = high = 0
-    memory: Any = (ctypes.c_char * (high - low)).from_address(data + low)
+    memory = memory_at(data + low, high - low)
     return np.ndarray(sizes, rep.dtype.numpy, memory, -low, strides)
 
 
@@ -171,7 +172,7 @@ class SeenTensors:
         mine = Storage(array)
         low = min(storage.address, mine.address)
         high = max(storage.address + storage.nbytes(), mine.address + mine.nbytes())
-        memory: Any = (ctypes.c_char * (high - low)).from_address(low)
+        memory = memory_at(low, high - low)
         storage.base, storage._bytes = np.frombuffer(memory, np.uint8), None
         return Tensor(array, storage)
 
@@ -371,7 +372,7 @@ def _array_words(rep: forms.Array, value: Any, context: int, operands: Shown) ->
             BLOCK.write(owner, "references", BLOCK.read(owner, "references") + 1)
             return [owner, array.__array_interface__["data"][0], *array.shape, *array.strides]
     block = new_block(context, array.nbytes)
-    memory = (ctypes.c_char * max(1, array.nbytes)).from_address(block + BLOCK_DATA)
+    memory = memory_at(block + BLOCK_DATA, array.nbytes)
     strides = None if rep.dense == rep.rank or not _is_permuted(array) else array.strides
     copy = np.ndarray(array.shape, rep.dtype.numpy, memory, 0, strides)
     copy[...] = array

@@ -21,6 +21,7 @@ from flambeau.codegen.layouts import BLOCK, BLOCK_DATA, BLOCK_PADDING, CONTEXT, 
 from flambeau.schema.dtype import DType
 from flambeau.tensor.storage import Storage
 from flambeau.tensor.tensor import Tensor, wrap
+from flambeau.util.memory_views import memory_at
 
 _FUNCTION = ctypes.PYFUNCTYPE(ctypes.c_int64, ctypes.c_void_p, ctypes.c_void_p, ctypes.c_void_p)
 
@@ -374,5 +375,5 @@ def _extent(shape: tuple[int, ...], strides: tuple[int, ...], itemsize: int) -> 
 
 def _window(data: int, shape: tuple[int, ...], strides: tuple[int, ...], dtype: DType) -> np.ndarray[Any, Any]:
     """An array on memory that somebody else keeps."""
-    memory = memoryview((ctypes.c_char * _extent(shape, strides, dtype.itemsize)).from_address(data))
+    memory = memory_at(data, _extent(shape, strides, dtype.itemsize))
     return np.ndarray(shape, dtype.numpy, memory, 0, strides)
