@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import json
 import threading
+import tracemalloc
 from collections.abc import Sequence
 from pathlib import Path
 from typing import Any
@@ -244,6 +245,20 @@ def test_the_text_answers_until_the_plan_is_there(monkeypatch: pytest.MonkeyPatc
         assert method.script_function.is_compiled is (calls > 1)
         assert method.explain().first_calls == 1
     assert len(method.explain().compilations) == 1
+
+
+def test_what_is_not_needed_any_more_takes_no_memory() -> None:
+    lines = [f"x{k + 1} = torch.exp(x{k or ''})" for k in range(20)]
+    method = forward(*lines, "return x20")
+    large = flambeau.zeros(1 << 18)
+    as_written(method, X)
+    tracemalloc.start()
+    try:
+        as_written(method, large)
+        _, peak = tracemalloc.get_traced_memory()
+    finally:
+        tracemalloc.stop()
+    assert peak < 5 * large.nbytes
 
 
 def test_threads_that_call_first_agree() -> None:

@@ -6,6 +6,7 @@ import ast
 import math
 import platform
 import re
+from collections.abc import Sequence
 from typing import Any, Final
 
 from flambeau.frontend.source.python_source import ParsedText, parse_text
@@ -21,6 +22,7 @@ STRING: Final = r'"(?:\\.|[^"\\\n])*"?' + r"|'(?:\\.|[^'\\\n])*'?"
 _WORDS: Final = "lambda|try|except|finally|async|await|yield|nonlocal|from|del|global|raise|assert|import"
 _ANY_WORD: Final = tuple(_WORDS.split("|"))
 _ODD: Final = re.compile(rf"{STRING}|#[^\n]*|(?<![\w.])({_WORDS})(?=\s*[:=,)\]\.(])|(?<=\.)({_WORDS})\b")
+_WORD: Final = re.compile(r"\w+")
 _FULL_WIDTH: Final = 0xFEE0
 """What lies between a letter and the one that Python reads as the same letter in names, but not in its own words."""
 
@@ -55,6 +57,20 @@ class CodeFile:
     def range(self, node: ast.stmt) -> SourceRange:
         """Where a definition stands."""
         return self._parsed.range(node)
+
+    def last_words(self, statements: Sequence[ast.stmt]) -> list[set[str]]:
+        """Of each statement the words in its lines that no later one has: names that are not needed any more behind it
+        are among them. One that Python reads in another spelling than it is written may be there too early.
+        """
+        source, above = self._parsed.source, 1 + self._parsed.wrapped
+        text, starts = source.text or "", (*source.line_starts, len(source.text or ""))
+        words: list[set[str]] = []
+        later: set[str] = set()
+        for one in reversed(statements):
+            end = starts[(one.end_lineno or one.lineno) - above + 1]
+            words.append(set(_WORD.findall(text, starts[one.lineno - above], end)) - later)
+            later |= words[-1]
+        return words[::-1]
 
     def function(self, node: ast.FunctionDef) -> Def:
         """A function as the front end's tree, without the defaults of its parameters."""

@@ -50,8 +50,8 @@ class WrittenCode:
         self._unit, self._names, self._version, self._lock = unit, names, version, lock
         self._named: dict[str, Function | Type | None] = {}
         self._types: dict[str, Type] = {}
-        self._checked: dict[int, ast.FunctionDef] = {}
-        """Functions whose nesting was looked at."""
+        self._bodies: dict[int, tuple[ast.FunctionDef, list[set[str]]]] = {}
+        """Functions whose nesting was looked at, and of each statement the names that it is the last to mention."""
 
     def named(self, name: str) -> Function | Type | None:
         """The function or type of a qualified name; None if there is none."""
@@ -69,11 +69,14 @@ class WrittenCode:
                 known = self._types[text] = type_of_tree(file.expression(annotation), self._names)
         return known
 
-    def check(self, file: CodeFile, node: ast.FunctionDef) -> None:
-        """Raise FrontendError for code that is nested too deeply."""
-        if id(node) not in self._checked:
+    def last_names(self, file: CodeFile, node: ast.FunctionDef) -> list[set[str]]:
+        """Of each statement of a function the names that are not needed any more behind it. Raises FrontendError for
+        code that is nested too deeply."""
+        known = self._bodies.get(id(node))
+        if known is None:
             file.check_nesting(node)
-            self._checked[id(node)] = node
+            known = self._bodies[id(node)] = node, file.last_words(node.body)
+        return known[1]
 
     def qualified(self, name: str, values: Sequence[Any], keywords: Mapping[str, Any]) -> str:
         """The operator that `torch.name` is for such values. Raises GivenUpError for one that meant something else."""
@@ -121,11 +124,11 @@ class _Run:
         if self._depth >= DEEPEST:
             raise GivenUpError("calls within calls")
         file, node = written.code()
-        self._around.check(file, node)
+        last_names = self._around.last_names(file, node)
         variables = _variables(function, arguments, keywords)
         self._depth += 1
         try:
-            result = Frame(self, file, variables).result(node.body)
+            result = Frame(self, file, variables).result(node.body, last_names)
         finally:
             self._depth -= 1
         if not conforms(result, function.schema.returns[0].type):

@@ -68,19 +68,27 @@ class Frame:
 
     # -- statements ---------------------------------------------------------------------------------------------------
 
-    def result(self, statements: Sequence[ast.stmt]) -> Any:
-        """What the statements of a function return."""
-        result = self.execute(statements)
-        return None if result is _GOES_ON else result
+    def result(self, statements: Sequence[ast.stmt], last_names: Sequence[set[str]]) -> Any:
+        """What the statements of a function return; behind each, variables of such names go away."""
+        for statement, names in zip(statements, last_names, strict=True):
+            result = self._step(statement)
+            if result is not _GOES_ON:
+                return result
+            for name in names:
+                self._variables.pop(name, None)
+        return None
 
     def execute(self, statements: Sequence[ast.stmt]) -> Any:
         """Run statements: what they return, or `_GOES_ON`."""
         for statement in statements:
-            self._run.begin_step()
-            result = _rule(_STATEMENTS, statement)(self, statement)
+            result = self._step(statement)
             if result is not _GOES_ON:
                 return result
         return _GOES_ON
+
+    def _step(self, statement: ast.stmt) -> Any:
+        self._run.begin_step()
+        return _rule(_STATEMENTS, statement)(self, statement)
 
     def _assign(self, statement: ast.Assign) -> Any:
         target = statement.targets[0]
