@@ -9,6 +9,7 @@ from flambeau.codegen.costs import NANOSECONDS, bytes_moved
 from flambeau.codegen.kernel.dtypes import element_type
 from flambeau.codegen.kernel.nest import (
     Accumulate,
+    Buffer,
     Kernel,
     Let,
     Loop,
@@ -78,16 +79,7 @@ def _choose(special: Specialized, target: Target, aligned_outputs: bool, exact: 
     if axis is None or is_better_alone(special, axis) or _runs_over_products(kernel, axis):
         return Schedule()
     packs = packs_for(special, axis)
-    unit = frozenset(p.buffer for p in packs) | frozenset(
-        b.name
-        for b in kernel.buffers
-        if axis in b.axes
-        and (
-            b.axes[-1] == axis
-            if b.role == "scratch"
-            else special.strides[b.name, axis] == element_type(b.dtype).itemsize
-        )
-    )
+    unit = frozenset(p.buffer for p in packs) | _side_by_side(special, axis)
     lanes = _lanes(special, axis, unit, target)
     fixed = tuple([(a, n) for a, n in _fixed(special, axis, lanes) if exact is None or a in exact])
     if axis not in dict(fixed):
@@ -106,6 +98,17 @@ def _choose(special: Specialized, target: Target, aligned_outputs: bool, exact: 
         jam=_jam(kernel, dict(fixed)),
         prefetch=0 if packs or _takes_pages(kernel, lanes, rest_lanes) else _prefetched(special, axis),
     )
+
+
+def _side_by_side(special: Specialized, axis: str) -> frozenset[str]:
+    """The buffers whose elements along an axis lie next to each other."""
+
+    def is_dense(b: Buffer) -> bool:
+        if b.role == "scratch":
+            return b.axes[-1] == axis
+        return special.strides[b.name, axis] == element_type(b.dtype).itemsize
+
+    return frozenset(b.name for b in special.kernel.buffers if axis in b.axes and is_dense(b))
 
 
 def _runs_over_products(kernel: Kernel, axis: str) -> bool:

@@ -121,11 +121,11 @@ def _return(e: Emitter, body: _Body, what: Value) -> bool:
     if e.flow.declared_return is None:
         where = e.graph.current_range
         value = value if where is None else as_result(e, where, value)
-        given = value.static_type
-        merged = given if e.flow.merged_return is None else unify(e.flow.merged_return, given)
+        returned = value.static_type
+        merged = returned if e.flow.merged_return is None else unify(e.flow.merged_return, returned)
         if merged is None:
             assert e.flow.merged_return is not None
-            text = OTHER_RETURN.format(before=e.flow.merged_return.annotation, after=given.annotation)
+            text = OTHER_RETURN.format(before=e.flow.merged_return.annotation, after=returned.annotation)
             raise CompileError(text, e.graph.current_range)
         e.flow.merged_return = merged
     else:
