@@ -45,6 +45,7 @@ from flambeau.passes import (
     settle_ways,
     short_circuit,
     sink,
+    split_stacked,
     widen_halves,
 )
 from flambeau.passes.steps import Step, check_order
@@ -268,6 +269,17 @@ STEPS: tuple[Step, ...] = (
         phase="fuse", name="settle_attention", run=settle_attention.do, looks_for=(settle_attention.ATTENTION,),
         after=(("expand_operators", "layers are made of attention"),),
         before=(("refresh_shapes", "what it makes has types of its own"),),
+    ),
+    Step(
+        phase="fuse", name="split_stacked", run=split_stacked.do, looks_for=split_stacked.KINDS,
+        after=(
+            ("licm", "what does not change in a loop is computed before it"),
+            ("expand_operators", "what they consist of may be computed for each part"),
+        ),
+        before=(
+            ("refresh_shapes", "parts have types of their own"),
+            ("fuse", "what is computed for parts is one kernel where they are of the same sizes"),
+        ),
     ),
     Step(
         phase="fuse", name="refresh_shapes", run=shapes.propagate, preserves_aliases=True,

@@ -81,14 +81,15 @@ def optimise(
     return changed
 
 
-def prepare(graph: Graph) -> None:
-    """Run the first passes, up to the one after which everything is known of each value. What they found of memory is
-    kept for the others.
+def prepare(graph: Graph, left_out: Sequence[str] = ()) -> None:
+    """Run the first passes, up to the one after which everything is known of each value, but for some that are named.
+    What they found of memory is kept for the others.
     """
     graph.analyses = {}
     runner = _Runner(graph, None, None)
     for step in STEPS_OF_PREPARING:
-        runner.run(step)
+        if step.name not in left_out:
+            runner.run(step)
 
 
 def _check_each() -> Callable[[Graph, str, bool], None]:

@@ -130,6 +130,12 @@ def _one_by_one(o: Outline, dims: Sequence[int | None], out_axes: Sequence[int])
     return loop
 
 
+def one_by_one(kind: str, function: Function, in_dims: Sequence[int | None], out_dims: Sequence[int]) -> Function:
+    """A loop over examples, which lie along axes of the arguments and come to lie along those of the results."""
+    outline = Outline(kind, function, tuple([n for n, dim in enumerate(in_dims) if dim is not None]))
+    return _one_by_one(outline, in_dims, out_dims)
+
+
 def _stacked(mark: str, listed: str, type_: Type, axis: int) -> str:
     """The text of the results of all examples, side by side; of dicts, for each key of the first."""
     if isinstance(type_, DictType):

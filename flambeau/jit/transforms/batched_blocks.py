@@ -13,7 +13,6 @@ from flambeau.autodiff.proxies import TensorProxy, UntraceableError, refuse
 from flambeau.ir.clone import clone_node
 from flambeau.ir.graph import Block, Graph, Node, Value
 from flambeau.jit.transforms.examples import Example, ExampleBuilder, Examples
-from flambeau.program.batches import VMAP
 from flambeau.program.gradients import GRADIENT
 from flambeau.program.tangents import TANGENTS
 from flambeau.schema.rule_tables import RuleTable
@@ -106,7 +105,7 @@ class Batching:
                 self.batched.add(result)
         elif (rule := batched_nodes.get(node.op)) is not None:
             rule(self, node)
-        elif node.definition is None or node.op in (GRADIENT, VMAP, TANGENTS) or node.definition.family == "metadata":
+        elif node.definition is None or node.op in (GRADIENT, TANGENTS) or node.definition.family == "metadata":
             refuse(f"{node.op} of examples")
         else:
             self.operator(node)

@@ -11,13 +11,16 @@ from collections.abc import Sequence
 from flambeau.analysis.effects import is_random
 from flambeau.autodiff import gradient_nodes
 from flambeau.autodiff.derivatives import settled
+from flambeau.autodiff.not_differentiable import NotDifferentiableError
 from flambeau.autodiff.proxies import UntraceableError, refuse
+from flambeau.executor.inlined_graph import inlined_graph
 from flambeau.ir.clone import clone_graph
 from flambeau.ir.graph import Graph, Value
 from flambeau.jit.transforms import batched_nodes  # rules
 from flambeau.jit.transforms.batched_blocks import Batching, WrittenError
 from flambeau.jit.transforms.examples import DRAWS, ExampleBuilder
 from flambeau.passes import inline, lower_tuples, pipeline, remove_mutation
+from flambeau.program.batches import VMAP
 from flambeau.program.function import Function
 from flambeau.schema.types import TensorType, TupleType, Type, without_refinement
 
@@ -43,7 +46,20 @@ def batched_graph(
     >>> [node.op for node in graph.nodes() if node.op == "prim::Loop"]
     ['prim::Loop']
     """
-    one = _of_an_example(function, types, in_dims)
+    if has_batches(function):
+        try:
+            return _whole(function, types, in_dims, out_dims, left_out=("expand_vmaps",))
+        except (UntraceableError, NotDifferentiableError):
+            pass  # those within first, then, as operators
+    return _whole(function, types, in_dims, out_dims, left_out=())
+
+
+def _whole(
+    function: Function, types: Sequence[Type], in_dims: Sequence[int | None], out_dims: Sequence[int],
+    left_out: Sequence[str],
+) -> Graph:  # fmt: skip
+    """The same, where some passes are left out: batches within stay nodes, and these examples lie side by side."""
+    one = _of_an_example(function, types, in_dims, left_out)
     if any(map(is_random, one.nodes())):
         raise UntraceableError(DRAWS)
     own: set[Value] = set()
@@ -76,13 +92,20 @@ def _built(
     return graph
 
 
-def _of_an_example(function: Function, types: Sequence[Type], in_dims: Sequence[int | None]) -> Graph:
+def has_batches(function: Function) -> bool:
+    """Whether a function has batches within."""
+    return any(node.op == VMAP for node in inlined_graph(function).listed_nodes())
+
+
+def _of_an_example(
+    function: Function, types: Sequence[Type], in_dims: Sequence[int | None], left_out: Sequence[str]
+) -> Graph:
     """The graph for one example, as far as passes can prepare it."""
     graph = clone_graph(function.frozen_graph)
     inline.do(graph, is_folding=True)
     for parameter, type_, dim in zip(graph.parameters, types, in_dims, strict=True):
         parameter.set_type(type_ if dim is None else _without(type_, dim))
-    pipeline.prepare(graph)
+    pipeline.prepare(graph, left_out)
     graph.analyses = None
     settled(graph)
     remove_mutation.do(graph)
