@@ -130,6 +130,7 @@ def _images() -> Iterator[Layer]:
         ("3x3", 3, 1, 1), ("3x3 stride 2", 3, 2, 1), ("1x1", 1, 1, 1), ("depthwise", 3, 1, 16), ("7x7", 7, 2, 1),
     ):  # fmt: skip
         yield f"convolution {name}", _convolution(kernel, stride, groups), images
+    yield "convolution 3x3 of many channels", lambda: nn.Conv2d(64, 64, 3, padding=1), ((1, 64, 24, 24),)
     yield "transposed convolution", lambda: nn.ConvTranspose2d(16, 8, 2, 2), images
     yield "maximum pooling", lambda: nn.MaxPool2d(2), images
     yield "average pooling", lambda: nn.AvgPool2d(2), images
