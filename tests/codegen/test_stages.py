@@ -90,7 +90,10 @@ def test_what_is_not_finite_stays_in_its_windows(monkeypatch: pytest.MonkeyPatch
 
 @has_masks
 @pytest.mark.parametrize("sizes", [(64, 33, 26, 26, 3), (500, 40, 7, 7, 1), (400, 48, 32, 32, 1)], ids=str)
-def test_what_follows_comes_once_behind_the_last_planes(sizes: tuple[int, ...]) -> None:
+def test_what_follows_comes_once_behind_the_last_planes(
+    sizes: tuple[int, ...], monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr(stages, "first_cache", lambda: 48 << 10)
     channels, filters, rows, columns, kernel = sizes
     shapes_ = [(1, channels, rows, columns), (filters, channels, kernel, kernel), *[(filters,)] * 3]
     x, w, b, g, m = (numbers(k, *n) for k, n in enumerate(shapes_))
