@@ -200,7 +200,7 @@ class _NumberFitter:
         if isinstance(value, self.near):
             return Fit(2, self.to)
         if isinstance(value, self.runtime.tensor):
-            return Fit(12, self.from_tensor) if value.numel() == 1 else None
+            return None if _has_several(value) else Fit(12, self.from_tensor)
         if self.to is int and hasattr(value, "__index__") and not isinstance(value, np.ndarray):
             return Fit(3, int)
         return None
@@ -216,6 +216,12 @@ class _NumberFitter:
         number = value.item()
         fit = self(number) if isinstance(number, int | float | complex) else None
         return None if fit is None else Fit(fit.cost + 1, self.to or np.generic.item)
+
+
+def _has_several(tensor: Any) -> bool:
+    """Whether a tensor has another number of elements than one; what stands for one while somebody records may have."""
+    array = getattr(tensor, "_array", None)
+    return array is not None and array.size != 1
 
 
 def _number_fitter(base: Type, runtime: RuntimeTypes) -> Callable[[Any], Fit | None]:
