@@ -220,8 +220,7 @@ class _NumberFitter:
 
 def _has_several(tensor: Any) -> bool:
     """Whether a tensor has another number of elements than one; what stands for one while somebody records may have."""
-    array = getattr(tensor, "_array", None)
-    return array is not None and array.size != 1
+    return bool(getattr(getattr(tensor, "_array", None), "size", 1) != 1)
 
 
 def _number_fitter(base: Type, runtime: RuntimeTypes) -> Callable[[Any], Fit | None]:
