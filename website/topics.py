@@ -32,7 +32,8 @@ TOPICS: Final[Mapping[str, tuple[str, ...]]] = {
         "distance_gradients",
     ),
     "Linear algebra": (
-        "linalg_decompositions", "linalg_functions", "linalg_lu", "linalg_norms", "linalg_solving", "linalg_spectra",
+        "linalg_decompositions", "linalg_functions", "linalg_ldl", "linalg_lu", "linalg_norms", "linalg_solving",
+        "linalg_spectra",
         "determinant_gradient",
     ),
     "Fourier transforms": ("fourier", "frequencies", "spectrograms"),

@@ -57,7 +57,7 @@ def lacking() -> dict[str, set[str]]:
 MADE_ELSEWHERE = {
     "jit.TopLevelTracedModule", "jit.TracedModule",
     "DType", "Layout", "MemoryFormat", "dtype", "layout", "memory_format", "Tensor", "nn.functional.Tensor",
-    "nn.Module", "jit.Future", "jit.RecursiveScriptModule", "jit.ScriptModule", "QScheme",
+    "nn.Module", "jit.Future", "jit.RecursiveScriptModule", "jit.ScriptModule", "QScheme", "Tag",
 }  # fmt: skip
 """Classes whose constructors are not called by users, or with what their subclasses say."""
 WITHOUT_EXAMPLE = {
@@ -65,7 +65,8 @@ WITHOUT_EXAMPLE = {
     "cosine_embedding_loss", "detach_", "embedding_bag", "embedding_renorm_", "empty_permuted",
     "fake_quantize_per_channel_affine", "fft.ihfft2", "fft.ihfftn", "fft_ihfft2", "fft_ihfftn", "frexp", "gru",
     "gru_cell", "index_add", "index_put_", "index_reduce", "istft", "kthvalue",
-    "linalg.householder_product", "linalg.lu_solve", "linalg.matmul", "linalg.matrix_power", "linalg.matrix_rank",
+    "linalg.householder_product", "linalg.ldl_solve", "linalg.lu_solve", "linalg.matmul", "linalg.matrix_power",
+    "linalg.matrix_rank", "linalg_ldl_solve",
     "linalg.multi_dot", "linalg.solve_ex", "linalg.solve_triangular", "linalg.tensorinv", "linalg.tensorsolve",
     "linalg_householder_product", "linalg_lu_solve", "linalg_matmul", "linalg_matrix_power", "linalg_matrix_rank",
     "linalg_multi_dot", "linalg_solve_ex", "linalg_solve_triangular", "linalg_tensorinv", "linalg_tensorsolve",
