@@ -108,6 +108,24 @@ def test_jacobians_of_batches() -> None:
         np.testing.assert_allclose(forward(y, p, 12)[0].numpy()[:, :, k], slope.T / 2e-6, rtol=1e-6, atol=1e-8)
 
 
+def test_batches_within_that_have_no_such_order() -> None:
+    """Those of the examples first, then: Jacobians backwards of what has norms and cross products."""
+
+    @flambeau.script
+    def turned(axis: Tensor, point: Tensor) -> Tensor:
+        angle = flambeau.linalg.norm(axis)
+        unit = axis / angle
+        return point * flambeau.cos(angle) + flambeau.linalg.cross(unit, point) * flambeau.sin(angle)
+
+    axes, points = (flambeau.from_numpy(np.random.default_rng(k).normal(size=(6, 3))) for k in range(2))
+    jacobians = vmap(jacrev(turned, argnums=(0, 1)))
+    for _ in range(3):
+        for k, jacobian in enumerate(jacobians(axes, points)):
+            rows = [jacrev(turned, argnums=(0, 1))(a, p)[k] for a, p in zip(axes, points, strict=True)]
+            np.testing.assert_allclose(jacobian.numpy(), flambeau.stack(rows).numpy(), rtol=1e-12)
+    assert jacobians.explain().is_native
+
+
 def test_gradients_of_batches() -> None:
     @flambeau.script
     def total(y: Tensor, p: Tensor) -> Tensor:

@@ -21,7 +21,7 @@ from flambeau.program.batches import VMAP, in_dims_of
 from flambeau.program.function import Function
 from flambeau.program.signature import schema_of
 from flambeau.schema.types import TensorType, Type
-from flambeau.util.inversions import LATE_RUNNER
+from flambeau.util.inversions import LATE_RUNNER, VMAP_TYPES
 
 
 @batched_nodes(VMAP)
@@ -47,6 +47,8 @@ def _batch(batching: Batching, node: Node) -> None:
         loop=one_by_one("vmap", whole, inner, outer), batched=[n for n, dim in enumerate(inner) if dim is not None],
         in_dims=[dim for dim in inner if dim is not None], out_dims=outer,
     )  # fmt: skip
+    if VMAP_TYPES.implementation(new) is None:
+        refuse("a batch within that has no operators on whole batches")
     for old, result in zip(node.results, new.results, strict=True):
         batching.values[old] = result
         batching.batched.add(old)
