@@ -12,6 +12,8 @@ within the outermost: of Jacobians, the basis.
 
 from __future__ import annotations
 
+from collections.abc import Sequence
+
 from flambeau.autodiff.proxies import refuse
 from flambeau.ir.graph import Node, Value
 from flambeau.jit.transforms.batch_programs import one_by_one
@@ -31,27 +33,34 @@ def _batch(batching: Batching, node: Node) -> None:
         refuse("a batch of examples that has no function")
     function: Function = node.attribute("function")
     dims = [_from_first(value, dim) for value, dim in zip(node.operands, in_dims_of(node), strict=True)]
-    out_dims = [_from_first(value, dim) for value, dim in zip(node.results, node.attribute("out_dims"), strict=True)]
     around = [0 if value in batching.batched else None for value in node.operands]
     operands = [batching.values[value] for value in node.operands]
-    inner = [
-        None if dim is None else dim + (own is not None) for dim, own in zip(dims, around, strict=True)
-    ]
+    inner = [None if dim is None else dim + (own is not None) for dim, own in zip(dims, around, strict=True)]
     types = [_without(value, dim) for value, dim in zip(operands, inner, strict=True)]
-    graph = batched_graph(function, types, around, [0] * len(out_dims))
+    graph = batched_graph(function, types, around, [0] * len(node.results))
     whole = Function(f"{function.name}_vmap", graph, schema_of(graph.name, graph))
     LATE_RUNNER.implementation(whole)
-    outer = [dim + 1 for dim in out_dims if dim is not None]
-    new = batching.graph.insert(
-        VMAP, operands, [of_batch(value.static_type) for value in node.results], function=whole,
-        loop=one_by_one("vmap", whole, inner, outer), batched=[n for n, dim in enumerate(inner) if dim is not None],
-        in_dims=[dim for dim in inner if dim is not None], out_dims=outer,
-    )  # fmt: skip
-    if VMAP_TYPES.implementation(new) is None:
-        refuse("a batch within that has no operators on whole batches")
+    new = _inserted(batching, node, whole, operands, inner)
     for old, result in zip(node.results, new.results, strict=True):
         batching.values[old] = result
         batching.batched.add(old)
+
+
+def _inserted(
+    batching: Batching, node: Node, function: Function, operands: Sequence[Value], in_dims: Sequence[int | None]
+) -> Node:
+    """The batch within, of a function of all examples. Raises UntraceableError where it is no operators."""
+    axes = [_from_first(value, dim) for value, dim in zip(node.results, node.attribute("out_dims"), strict=True)]
+    out_dims = [dim + 1 for dim in axes if dim is not None]
+    new = batching.graph.insert(
+        VMAP, operands, [of_batch(value.static_type) for value in node.results], function=function,
+        loop=one_by_one("vmap", function, in_dims, out_dims),
+        batched=[n for n, dim in enumerate(in_dims) if dim is not None],
+        in_dims=[dim for dim in in_dims if dim is not None], out_dims=out_dims,
+    )  # fmt: skip
+    if VMAP_TYPES.implementation(new) is None:
+        refuse("a batch within that has no operators on whole batches")
+    return new
 
 
 def _from_first(value: Value, dim: int | None) -> int | None:
