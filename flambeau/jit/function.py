@@ -414,7 +414,7 @@ class ScriptFunction(NativeBase, Generic[P, R]):  # type: ignore[misc]  # made a
     def _variants(self) -> list[ScriptFunction[..., Any]]:
         """What was compiled for calls with arguments of other types."""
         of_types = self.by_types.scripts if isinstance(self.by_types, ByTypes) else []
-        by_call = None if self.by_call is None else self.by_call.made
+        by_call = None if self.by_call is None else self.by_call.compiled
         return [*of_types, *(by_call._variants() if isinstance(by_call, ScriptFunction) else ())]
 
     def profile(self, *args: Any, **kwargs: Any) -> Profile:

@@ -111,7 +111,7 @@ class ByCall:
         return True
 
     @property
-    def made(self) -> ServedFunction | None:
+    def compiled(self) -> ServedFunction | None:
         """The function that is compiled for what calls bring, once one came."""
         return self._made
 
