@@ -119,7 +119,7 @@ class _Recorder:
         loop = loop_of(function, (x.dtype,) * 3)
         if loop is None or not x.step:
             raise NotRecordedError(f"{function.__name__} of {x.dtype}")
-        folded, copy = self.row(x.dtype, 0), COPY[x.dtype.itemsize]
+        folded, copy = self.row(x.dtype, 0), copy_of(x.dtype)
         has_start = function.identity is not None
         start = self.place(x.dtype.type(function.identity), x.dtype) if has_start else (x.index, 0)
         result = (folded.index, 0)
@@ -184,6 +184,13 @@ def record_spread(meaning: Meaning, arguments: Sequence[Any], target: int | None
 def record_row(meaning: RowsMeaning, arguments: Sequence[Any]) -> Program | None:
     """The program for calls of an operator on rows of the first argument."""
     return _attempt(lambda: _of_row(meaning, arguments))
+
+
+def copy_of(dtype: np.dtype[Any]) -> int:
+    """The loop that copies elements of a dtype. Raises NotRecordedError where there is none, as for complex128."""
+    if dtype.itemsize not in COPY:
+        raise NotRecordedError("elements of this size")
+    return COPY[dtype.itemsize]
 
 
 def _attempt(record: Callable[[], Program]) -> Program | None:
@@ -265,7 +272,7 @@ def _spread(meaning: Meaning, arguments: Sequence[Any], target: int | None) -> P
         into = arguments[target]._array
         last = recorder.converted(last, into.dtype)
         distance = OWN if into.ndim else 0
-        copy = Step(COPY[into.itemsize], [(last.index, last.step), (target + 1, distance)], ALL if into.ndim else ONCE)
+        copy = Step(copy_of(into.dtype), [(last.index, last.step), (target + 1, distance)], ALL if into.ndim else ONCE)
         if into.ndim != rank:
             raise NotRecordedError("the target is smaller")
         recorder.steps.append(copy)
@@ -293,7 +300,7 @@ def _of_row(meaning: RowsMeaning, arguments: Sequence[Any]) -> Program:
 def _copied(recorder: _Recorder, last: _Traced, distance: int) -> _Traced:
     """A copy, as large as the result is."""
     row = recorder.row(last.dtype, distance)
-    step = Step(COPY[last.dtype.itemsize], [(last.index, last.step), (row.index, distance)], ALL if distance else ONCE)
+    step = Step(copy_of(last.dtype), [(last.index, last.step), (row.index, distance)], ALL if distance else ONCE)
     recorder.steps.append(step)
     return row
 

@@ -323,3 +323,11 @@ def test_c19_a_program_that_gives_other_bits_is_not_used() -> None:
     other = EntryKernel("exp", kernel("aten::exp").meaning, lambda t: fb.from_numpy(np.exp(t._array) + 1))
     assert eager._agrees(kernel("aten::exp"), loops, [x], [x._array])
     assert not eager._agrees(other, loops, [x], [x._array])
+
+
+@pytest.mark.parametrize("dtype", [fb.complex128, fb.complex64])
+def test_complex_elements_are_copied_however_often(dtype: fb.dtype) -> None:
+    """Loops of eager entries copy up to eight bytes: what is larger is left to NumPy, after many calls too."""
+    x = fb.tensor([1 + 2j, -3j], dtype=dtype)
+    for copy in (lambda: x.clone(), lambda: fb.zeros(2, dtype=dtype).copy_(x), lambda: x.detach().contiguous() + 0):
+        assert warm(copy).tolist() == [1 + 2j, -3j]

@@ -12,7 +12,7 @@ import pytest
 
 import flambeau
 from flambeau import Tensor
-from flambeau.executor import trial
+from flambeau.executor import short_loops, trial
 
 
 def out_of_one_loop(x: Tensor, n: int) -> tuple[int, list[int], list[int]]:
@@ -76,6 +76,7 @@ def plain(value: Any) -> Any:
 
 @pytest.mark.parametrize("program", [out_of_one_loop, out_of_several, out_of_nested, one_number])
 def test_every_way_out(program: Any, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(short_loops, "WORTHWHILE", 0)
     monkeypatch.setattr(trial, "SHARE", 2.0)  # native code serves, whether or not the interpreter is quicker
     fn = flambeau.script(program)
     x = flambeau.arange(12.0).reshape(3, 4)

@@ -52,7 +52,7 @@ class Product(nn.Module):
 
 
 def test_a_scripted_module_learns_as_its_eager_twin_does() -> None:
-    flambeau.manual_seed(0)
+    flambeau.manual_seed(1)
     x = flambeau.rand(32, 2) * 2 - 1
     y = x[:, :1] * x[:, 1:]
     eager = Product()

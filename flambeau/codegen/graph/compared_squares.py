@@ -33,7 +33,10 @@ MOST: Final = 4
 """Squares of a sum, for which the bound on their roundings holds."""
 _MIRRORED: Final = {"lt": "gt", "le": "ge", "gt": "lt", "ge": "le"}
 """Comparisons, with those of the operands the other way round."""
-_POWERS: Final = ("aten::pow", "python::element_power")
+
+
+def _is_power(node: Node) -> bool:
+    return node.op == "aten::pow" or node.op == "python::element_power"
 _NEAR, _LEAST, _LARGE = 2.0**-48, 2.0**-1000, 2.0**1000
 _EXACT_INTS: Final = 1 << 53
 
@@ -58,7 +61,7 @@ def _squared(fn: EmittedFunction, value: Value) -> list[Register] | None:
         node = value.defining_node
         if node is None or value.static_type != FLOAT or len(value.uses()) != 1:
             return None
-        square = node if node.op in _POWERS else node.operand(1).defining_node if node.op == "aten::add" else None
+        square = node if _is_power(node) else node.operand(1).defining_node if node.op == "aten::add" else None
         base = None if square is None else _base(fn, square)
         if base is None or len(registers) == MOST:
             return None
@@ -70,7 +73,7 @@ def _squared(fn: EmittedFunction, value: Value) -> list[Register] | None:
 
 def _base(fn: EmittedFunction, node: Node) -> Register | None:
     """What a square of floats, which nothing else reads, is of; None for another node."""
-    if node.op not in _POWERS or len(node.operands) != 2 or len(node.result().uses()) != 1:
+    if not _is_power(node) or len(node.operands) != 2 or len(node.result().uses()) != 1:
         return None
     base, exponent = (fn.values.get(v) for v in node.operands)
     is_square = isinstance(exponent, Scalar) and exponent_of(exponent.register) == 2

@@ -30,7 +30,6 @@ from flambeau.util.record import replace
 from flambeau.util.source import SourceRange
 
 _WIDTH: Final[dict[Type, int]] = {INT: 0, FLOAT: 1, COMPLEX: 2}
-_WIDENED: Final[dict[Type, str]] = {FLOAT: "aten::Float", COMPLEX: "aten::Complex"}
 
 
 def common_number(e: Emitter, a: Type, b: Type) -> Type | None:
@@ -79,7 +78,7 @@ def as_common_number(e: Emitter, where: SourceRange, value: Value, type_: Type) 
     if number is not None and type_ == FLOAT:
         return e.constant(float(number.real))
     operands = [value, e.constant(0.0)] if type_ == COMPLEX else [value]
-    return call_operator(e, where, _WIDENED[type_], operands)
+    return call_operator(e, where, "aten::Complex" if type_ == COMPLEX else "aten::Float", operands)
 
 
 def widen_arms(

@@ -22,7 +22,7 @@ from flambeau.specialise.cache import SpecialisationCache
 from flambeau.util.inversions import VMAP_EXPANSION, VMAP_TYPES
 from flambeau.util.kept_on import KeptOn
 
-__all__ = ["batches_within", "do", "graph_of", "types_of"]
+__all__ = ["batches_within"]
 
 RANK: Final = "the rank of what holds the examples is not known"
 EFFECTS: Final = "it writes, prints or raises"

@@ -32,6 +32,7 @@ from flambeau.schema.types import TensorType
 from flambeau.tensor.array_library import np
 from flambeau.tensor.layout import broadcast
 from flambeau.tensor.tensor import Tensor, wrap
+from flambeau.util import blas
 
 GROWTH: Final = (1 + sqrt(17)) / 8
 """Below this part of the largest element of its column, a diagonal element is no pivot: it bounds how elements grow."""
@@ -72,7 +73,7 @@ def _factor(a: Array, pivots: Array, is_hermitian: bool) -> int:
     while k < size:
         column = _size_of(a[k + 1 :, k])
         diagonal = float(_size_of(a[k, k].real if is_hermitian else a[k, k]))
-        largest = float(column.max(initial=0.0))
+        largest = _largest(column)
         if not max(diagonal, largest) > 0:  # zero, or nan
             info = info or k + 1
             pivots[k] = k + 1
@@ -93,11 +94,16 @@ def _pivot(a: Array, k: int, other: int, is_hermitian: bool) -> tuple[int, int]:
     """Which row becomes the next, and how many rows the block has, where the diagonal element is small."""
     diagonal = float(_size_of(a[k, k].real if is_hermitian else a[k, k]))
     largest = float(_size_of(a[other, k]))
-    in_row = max(float(_size_of(a[other, k:other]).max()), float(_size_of(a[other + 1 :, other]).max(initial=0.0)))
+    in_row = max(float(_size_of(a[other, k:other]).max()), _largest(_size_of(a[other + 1 :, other])))
     if diagonal >= GROWTH * largest * (largest / in_row):
         return k, 1
     own = float(_size_of(a[other, other].real if is_hermitian else a[other, other]))
     return (other, 1) if own >= GROWTH * in_row else (other, 2)
+
+
+def _largest(sizes: Array) -> float:
+    """The largest of some numbers, 0 where there are none."""
+    return float(sizes.max()) if sizes.size else 0.0
 
 
 def _size_of(x: Any) -> Array:
@@ -130,7 +136,7 @@ def _eliminate(a: Array, k: int, width: int, is_hermitian: bool) -> None:
     block, panel = _symmetric(a[k : k + width, k : k + width], is_hermitian), a[k + width :, k : k + width]
     if not len(panel):
         return
-    factors = panel / block if width == 1 else np.linalg.solve(block.T, panel.T).T
+    factors = panel / block if width == 1 else blas.linalg.solve(block.T, panel.T).T
     rest = a[k + width :, k + width :]
     rest -= np.tril(factors @ (np.conj(panel) if is_hermitian else panel).swapaxes(0, 1))
     if is_hermitian:
@@ -181,7 +187,7 @@ def _solve(packed: Array, pivots: list[int], x: Array, is_hermitian: bool) -> No
         x[[at, row]] = x[[row, at]]
         x[k + width :] -= packed[k + width :, k : k + width] @ x[k : k + width]
         block = _symmetric(packed[k : k + width, k : k + width], is_hermitian)
-        x[k : k + width] = x[k : k + width] / block if width == 1 else np.linalg.solve(block, x[k : k + width])
+        x[k : k + width] = x[k : k + width] / block if width == 1 else blas.linalg.solve(block, x[k : k + width])
     for k, width, row in reversed(steps):
         panel = packed[k + width :, k : k + width]
         x[k : k + width] -= (np.conj(panel) if is_hermitian else panel).swapaxes(0, 1) @ x[k + width :]
@@ -193,8 +199,11 @@ def _steps(pivots: list[int]) -> list[tuple[int, int, int]]:
     """The blocks of D from the first one on: where each begins, its rows, and which row came to its last."""
     steps, k = [], 0
     while k < len(pivots):
-        width = 1 if pivots[k] > 0 else 2
-        steps.append((k, width, abs(pivots[k]) - 1))
+        width = 1 if pivots[k] >= 0 else 2
+        row = max(abs(pivots[k]) - 1, 0)
+        if k + width > len(pivots) or row >= len(pivots):
+            raise IndexError(f"torch.linalg.ldl_solve: pivots must be those of ldl_factor, but got {pivots}")
+        steps.append((k, width, row))
         k += width
     return steps
 

@@ -252,10 +252,6 @@ def keyword(n: int):
     return np.random.rand(n, dtype=1)
 
 
-def one_of_an_array(x: np.ndarray):
-    return np.random.choice(x)
-
-
 def without(n: int):
     return np.random.gamma()
 
@@ -265,7 +261,6 @@ def without(n: int):
     [
         (of_an_array, np.ones(3), "np.random.normal takes numbers for 'loc' here, not"),
         (keyword, 3, "np.random.rand has no 'dtype' in programs, where it takes size"),
-        (one_of_an_array, np.ones(3), r"write x\[np.random.choice\(len\(x\)\)\] for one item"),
         (without, 3, r"np.random.gamma\(\) is missing 'shape'"),
     ],
 )

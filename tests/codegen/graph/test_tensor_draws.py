@@ -28,8 +28,7 @@ CALLS = [
     "flambeau.normal(1.5, 0.5, [3, 4])", "flambeau.nn.functional.dropout(a, 0.3, True)",
     "flambeau.nn.functional.dropout(b, 0.5, True) + 1", "flambeau.nn.functional.dropout2d(a, 0.3, True)",
     "flambeau.nn.functional.alpha_dropout(a, 0.3, True)", "flambeau.nn.functional.feature_alpha_dropout(b, 0.6, True)",
-    "flambeau.nn.functional.rrelu(a - 0.5, 0.1, 0.3, True)", "a.clone().uniform_(-1.0, 3.0)",
-    "b.clone().uniform_()", "b.clone().normal_(1.0, 2.0)", "a.clone().bernoulli_(0.3)",
+    "a.clone().uniform_(-1.0, 3.0)", "b.clone().uniform_()", "b.clone().normal_(1.0, 2.0)", "a.clone().bernoulli_(0.3)",
     "a.clone().exponential_(2.0)", "flambeau.zeros(3).exponential_(0.5) * 2", "flambeau.multinomial(a[0], 2)",
     "flambeau.multinomial(b, 2)",
 ]  # fmt: skip

@@ -87,3 +87,9 @@ def test_what_is_refused() -> None:
         linalg.ldl_solve(factors.LD, factors.pivots, flambeau.ones(4, 1))
     with pytest.raises(RuntimeError, match=r"Expected a floating point or complex tensor as input\. Got Long"):
         linalg.ldl_factor(flambeau.ones(2, 2, dtype=flambeau.int64))
+
+
+@pytest.mark.parametrize("pivots", [[1, 4, 3], [1, 2, -3]])
+def test_pivots_that_are_none_are_refused(pivots: list[int]) -> None:
+    with pytest.raises(IndexError, match="pivots must be those of ldl_factor"):
+        flambeau.linalg.ldl_solve(flambeau.eye(3), flambeau.tensor(pivots, dtype=flambeau.int32), flambeau.ones(3, 1))
