@@ -3,6 +3,9 @@
 A step is an entry of a table: how far the vectors of the positions and the weights of the filters lie from their bases,
 as two ints of 32 bits. So one loop serves all kernels, dilations, strides and layouts of weights, which are read where
 they lie.
+
+Sums are taken in stretches: those of one begin at zero, and what was there is added behind it. So errors grow with the
+steps of a stretch and with the number of stretches, not with all steps.
 """
 
 from __future__ import annotations
@@ -11,7 +14,7 @@ from collections.abc import Sequence
 
 from flambeau.codegen.convolutions.vectors import Floats, VectorFunction, VectorModule
 from flambeau.codegen.convolutions.words import PROBLEM
-from flambeau.codegen.llvm.emitter import Value
+from flambeau.codegen.llvm.emitter import Value, float_constant
 from flambeau.util.record import dataclass
 
 STEP: int = 8
@@ -21,6 +24,8 @@ AHEAD: int = 5
 """
 WEIGHTS_AHEAD: int = 64
 """Steps ahead of which weights are asked for, where tiles are wide."""
+STRETCH: int = 128
+"""Steps of a stretch; the last has what would be less than half of one, too."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -56,7 +61,7 @@ def last_shapes(shape: TileShape) -> tuple[TileShape, ...]:
 
 
 def build_tile(m: VectorModule, shape: TileShape) -> None:
-    """The function of a tile, whose sums begin with the biases, or with what earlier planes came to. One of the last
+    """The function of a tile, whose sums are added to the biases, or to what earlier planes came to. One of the last
     reads `left` positions alone, and zeros for the others.
     """
     f = m.function(
@@ -73,47 +78,55 @@ def build_tile(m: VectorModule, shape: TileShape) -> None:
         f.at(f.moved(sums, f.op("mul", pitch, r)), v * lanes * size, "i8")
         for r in range(shape.filters) for v in range(shape.vectors)
     ]  # fmt: skip
-    starts = _starts(f, shape, bias, addresses, is_later)
     thrice = f.op("mul", row, 3)
-    last = f.op("sub", steps, WEIGHTS_AHEAD)
-    ends = last, f.op("sub", f.op("mul", row, shape.filters), f.op("mul", last, size))
+    stretches = f.most_of(f.op("udiv", f.op("add", steps, STRETCH // 2), STRETCH), 1)
+    with f.loop(stretches) as number:
+        before = f.op("mul", number, STRETCH)
+        is_end = f.compare("eq", f.op("add", number, 1), stretches)
+        left_steps = f.op("sub", steps, before)
+        last = f.op("sub", left_steps, WEIGHTS_AHEAD)
+        ends = last, f.op("sub", f.op("mul", row, shape.filters), f.op("mul", last, size))
+        own = f.at(table, f.op("mul", before, STEP), "i8")
 
-    def step(k: Value, state: Sequence[Value]) -> list[Value]:
-        entry = f.at(table, f.op("mul", k, STEP), "i8")
-        if m.floats.has_many_registers:
-            _ask_ahead(f, shape, f.at(entry, AHEAD * STEP, "i8"), x)
-        from_w = f.define(f"sext i32 {f.read(f.at(entry, 4, 'i8'), 'i32')} to i64", "i64")
-        here = f.moved(w, from_w)
-        if not shape.is_last:
-            _ask_for_weight(f, shape, here, row, k, ends)
-        return _step(f, shape, (_moved_by(f, x, entry), here), (row, thrice), masks, state)
+        def step(k: Value, state: Sequence[Value], own: Value = own, ends: tuple[Value, Value] = ends) -> list[Value]:
+            entry = f.at(own, f.op("mul", k, STEP), "i8")
+            if m.floats.has_many_registers:
+                _ask_ahead(f, shape, f.at(entry, AHEAD * STEP, "i8"), x)
+            from_w = f.define(f"sext i32 {f.read(f.at(entry, 4, 'i8'), 'i32')} to i64", "i64")
+            here = f.moved(w, from_w)
+            if not shape.is_last:
+                _ask_for_weight(f, shape, here, row, k, ends)
+            return _step(f, shape, (_moved_by(f, x, entry), here), (row, thrice), masks, state)
 
-    done = f.fold(steps, starts, step)
-    with f.when(f.is_null(scale)):
+        is_first = f.compare("eq", f.op("or", is_later, number), 0)
+        starts = _starts(f, shape, bias, is_first)
+        done = _added(f, f.fold(f.pick(is_end, left_steps, STRETCH), starts, step), addresses, is_first)
+        with f.when(f.all_of(is_end, f.negated(f.is_null(scale)))):
+            _put_scaled(f, shape, list(zip(done, addresses, strict=True)), scale, shift, words)
+            f.ret()
         for value, address in zip(done, addresses, strict=True):
             f.put_vector(value, address)
-        f.ret()
-    _put_scaled(f, shape, list(zip(done, addresses, strict=True)), scale, shift, words)
     f.ret()
 
 
-def _starts(
-    f: VectorFunction, shape: TileShape, bias: Value, addresses: Sequence[Value], is_later: Value
-) -> list[Value]:
-    """What sums begin with: the bias of their filter, or what is there."""
-    lanes, size = f.floats.lanes, f.floats.itemsize
-    first, later, begin = f.label("first"), f.label("later"), f.label("begin")
-    f.branch_if(f.compare("eq", is_later, 0), first, later)
-    f.start(first, falls_through=False)
-    biases = [f.splat(f.read(f.at(bias, r * size, "i8"), f.floats.type), lanes) for r in range(shape.filters)]
-    here = f.block
-    f.branch(begin)
-    f.start(later, falls_through=False)
-    before = [f.vector(address) for address in addresses]
+def _starts(f: VectorFunction, shape: TileShape, bias: Value, is_first: Value) -> list[Value]:
+    """What sums begin with: the bias of their filter, or zero where it is in what is there."""
+    t, zero = f.floats.type, float_constant(0.0, f.floats.type, 1)
+    biases = [f.read(f.at(bias, r * f.floats.itemsize, "i8"), t) for r in range(shape.filters)]
+    starts = [f.splat(f.pick(is_first, own, zero, t), f.floats.lanes) for own in biases]
+    return [starts[k // shape.vectors] for k in range(shape.filters * shape.vectors)]
+
+
+def _added(f: VectorFunction, sums: Sequence[Value], addresses: Sequence[Value], is_first: Value) -> list[Value]:
+    """Sums, with what is there but for the first."""
+    here, later, added = f.block, f.label("later"), f.label("added")
+    f.branch_if(is_first, added, later)
+    f.start(later)
+    totals = [f.fadd(f.vector(address), s) for s, address in zip(sums, addresses, strict=True)]
     there = f.block
-    f.branch(begin)
-    f.start(begin, falls_through=False)
-    return [f.joined_value([(biases[k // shape.vectors], here), (s, there)]) for k, s in enumerate(before)]
+    f.branch(added)
+    f.start(added)
+    return [f.joined_value([(s, here), (total, there)]) for s, total in zip(sums, totals, strict=True)]
 
 
 def _moved_by(f: VectorFunction, x: Value, entry: Value) -> Value:
