@@ -91,23 +91,45 @@ def native_batch_norm_kernel(
 def _evaluated(
     array: Array, mean: Array, var: Array, scale: Array | None, shift: Array | None, eps: float
 ) -> Array:
-    """The result by running statistics."""
+    """The result by running statistics. Raises as `check` does."""
+    if _are_alike(array, mean, var, scale, shift):
+        return _evaluated_alike(array, mean, var, scale, shift, eps)
+    check(array, mean, var, weight=scale, bias=shift)
     wide = widened(array)
     centre, spread = per_channel(mean, array.ndim), per_channel(var, array.ndim)
-    result: Array = wide - centre
-    root = np.sqrt(np.asarray(spread) + wide.dtype.type(eps))
-    if root.dtype == result.dtype:
-        result /= root
-    else:
-        result = result / root
-    factor, more = per_channel(scale, array.ndim), per_channel(shift, array.ndim)
-    if result.dtype == array.dtype and all(v is None or v.dtype == array.dtype for v in (factor, more)):
-        if factor is not None:
-            result *= factor
-        if more is not None:
-            result += more
-        return result
-    return rounded(with_affine(result, factor, more), array.dtype)
+    result = (wide - centre) / np.sqrt(np.asarray(spread) + wide.dtype.type(eps))
+    affine = per_channel(scale, array.ndim), per_channel(shift, array.ndim)
+    return rounded(with_affine(result, *affine), array.dtype)
+
+
+def _are_alike(array: Array, *vectors: Array | None) -> bool:
+    """Whether all is of one dtype that is computed in, and vectors have an element for each channel: most calls."""
+    dtype, channels = array.dtype, array.shape[1:2]
+    if dtype.char not in "fd" or not channels:
+        return False
+    for vector in vectors:  # a generator would take as long as the rest
+        if vector is not None and (vector.dtype is not dtype or vector.shape != channels):
+            return False
+    return True
+
+
+def _evaluated_alike(
+    array: Array, mean: Array, var: Array, scale: Array | None, shift: Array | None, eps: float
+) -> Array:
+    """The same of what is alike, in one array."""
+    root = np.sqrt(var + array.dtype.type(eps))
+    if array.ndim > 2:  # else vectors lie along the last dimension as they are
+        along = (1, len(var)) + (1,) * (array.ndim - 2)
+        mean, root = mean.reshape(along), root.reshape(along)
+        scale = None if scale is None else scale.reshape(along)
+        shift = None if shift is None else shift.reshape(along)
+    result: Array = array - mean
+    result /= root
+    if scale is not None:
+        result *= scale
+    if shift is not None:
+        result += shift
+    return result
 
 
 def as_vector(vector: Array | None, input: Array) -> Array | None:
@@ -137,7 +159,6 @@ def batch_norm_kernel(
         scale, shift = unwrapped(weight), unwrapped(bias)
         before = begin()
         try:
-            check(array, running_mean._array, running_var._array, weight=scale, bias=shift)
             return wrap(_evaluated(array, running_mean._array, running_var._array, scale, shift, eps))
         finally:
             end(before)
