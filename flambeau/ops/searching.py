@@ -10,6 +10,7 @@ from flambeau.ops.families.rules import same_dtype
 from flambeau.ops.small_tensors import floats, ints
 from flambeau.schema.dtype import DType, float32, float64, int32, int64
 from flambeau.schema.opdef import UNKNOWN, ErrorSample, Sample, Sizes
+from flambeau.schema.traits import Traits
 from flambeau.schema.types import TensorType
 from flambeau.tensor.array_library import np
 
@@ -124,6 +125,7 @@ declare(
     "str? side=None, Tensor? sorter=None) -> Tensor",
     outs=("Tensor_out", "Scalar_out"),
     kernel=searchsorted_kernel,
+    traits=Traits(needs_order=True),
     differentiable=False,
     doc="Where values would be inserted to keep a sequence in order, before or (`right`) after equal elements.",
     dtype=index_dtype,
@@ -138,6 +140,7 @@ declare(
     "aten::bucketize.Scalar(Scalar self, Tensor boundaries, *, bool out_int32=False, bool right=False) -> Tensor",
     outs=("Tensor_out", "Scalar_out"),
     kernel=bucketize_kernel,
+    traits=Traits(needs_order=True),
     differentiable=False,
     doc="The bucket between `boundaries` into which each value falls.",
     dtype=index_dtype,

@@ -75,6 +75,8 @@ class Traits:
     """The argument with the probability of a dropout within it: it draws random numbers unless that is 0."""
     draws_normals: bool = False
     """Whether it draws normal numbers from NumPy's generator, which makes two at a time, or drops the second."""
+    needs_order: bool = False
+    """Whether an operand's elements must be in order: of others, what is found depends on how one searches."""
     may_copy: bool = False
     """Of a view: whether it gives a copy where no view shows what is asked for."""
     may_be_operand: bool = False

@@ -146,9 +146,12 @@ def with_native(definition: OpDef, run: Run) -> Run:
 
 
 def may_be_repeated(definition: OpDef) -> bool:
-    """Whether an overload gives new tensors that depend on nothing but its arguments, whose types are usual ones."""
+    """Whether an overload gives new tensors that depend on nothing but its arguments, whose types are usual ones, and
+    are the same however they are computed: those of searches are not, where what should be in order is not.
+    """
     schema = definition.schema
     is_pure = definition.effect is Effect.NONE and not schema.is_mutable and not definition.is_about_tensor
+    is_pure = is_pure and not definition.traits.needs_order
     aliases = [one.alias for one in (*schema.arguments, *schema.returns)]
     if not is_pure or any(aliases) or definition.family in ("view", "custom", "quantized"):
         return False

@@ -289,3 +289,16 @@ def test_what_is_refused_for_some_elements_is_refused_natively() -> None:
         X.index_select(0, index)
     with pytest.raises((RuntimeError, IndexError), match="out of range"):
         X.index_select(0, fb.tensor([1, 99]))
+
+
+@pytest.mark.parametrize("name", ["bucketize", "searchsorted"])
+def test_searches_in_what_is_in_no_order_are_the_kernels(name: str) -> None:
+    values, places = tensor(20), fb.tensor([2.0, -1.0, 0.5])
+
+    def search() -> Any:
+        return fb.bucketize(values, places) if name == "bucketize" else fb.searchsorted(places, values)
+
+    expected = bits(search())
+    for _ in range(8 * OFTEN):
+        assert bits(search()) == expected
+    assert not repeated_kernels.may_be_repeated(registry.get(f"aten::{name}.Tensor"))
