@@ -26,6 +26,10 @@ MOST_UNSEEN: Final = 1_000_000
 _was_on: bool | None = None
 """Whether it was on before it was switched off; None while nobody is inside."""
 _unseen = 0
+PYTHONS_OWN: Final = 1_000
+"""More objects than Python itself begins with as frozen (375 in 3.12), which may thaw, and less than there are when a
+user freezes all (5,000 of Python without any module).
+"""
 _user_freezes = False
 """Whether the user has frozen objects: to ask takes as long as there are many, so once they have, nobody asks again."""
 
@@ -42,7 +46,7 @@ def _end() -> None:
     if not _was_on:
         _was_on = None
         return
-    _user_freezes = _user_freezes or gc.get_freeze_count() > 0
+    _user_freezes = _user_freezes or gc.get_freeze_count() > PYTHONS_OWN
     if not _user_freezes:  # what the user has frozen would thaw
         _unseen += gc.get_count()[0]
         if _unseen > MOST_UNSEEN:
