@@ -86,7 +86,7 @@ def _folded(c: Call, name: str, whole: str, array: Value, axes: list[int] | None
     axes = list(range(rank)) if axes is None else axes
     if name not in _ONE_BY_ONE:
         return _typed(c.op(name, array, axes, keep, **options), dtype)
-    for axis in sorted((a % rank for a in axes), reverse=True):
+    for axis in sorted((a % rank if rank else a for a in axes), reverse=True):  # without dimensions, 0 and -1 are some
         array = _typed(c.op(name, array, axis, keep, **options), dtype)
     return array
 
