@@ -26,6 +26,7 @@ from flambeau.codegen import available
 from flambeau.codegen.callable_type import MISSED
 from flambeau.executor.executor import attach
 from flambeau.executor.fused import Refused
+from flambeau.executor.gradient_blocks import blocks_of
 from flambeau.executor.large_calls import MAX_PATTERNS
 from flambeau.executor.options import Options
 from flambeau.ir.graph import Graph, Node
@@ -52,6 +53,7 @@ class LargeGradients:
     def __init__(self, name: str, formulas: IndexedFormulas) -> None:
         self._name = name
         self._formulas = formulas
+        self._blocks = blocks_of(formulas)
         self._are_fixed = False
         """Whether numbers decide what the formulas are: each has a function of its own."""
         self.runs: SpecialisationCache[Hashable, Callable[[Values], Gradients] | Refused] = SpecialisationCache(
@@ -62,6 +64,11 @@ class LargeGradients:
         """The gradients, from the values of a call."""
         if thread.handlers:
             return None
+        gradients = None if self._blocks is None else self._blocks(values, self._at_once)
+        return self._at_once(values) if gradients is None else gradients
+
+    def _at_once(self, values: Values) -> Gradients | None:
+        """The gradients by one run."""
         try:
             pattern = tuple([_pattern(value, self._are_fixed) for value in values])
             run = self.runs.get(pattern)
@@ -73,7 +80,7 @@ class LargeGradients:
             were_fixed = self._are_fixed
             run = self.runs.get_or_make(pattern, lambda cause: self._compiled(values))
             if self._are_fixed and not were_fixed:
-                return self(values)
+                return self._at_once(values)
         return None if isinstance(run, Refused) else run(values)
 
     def _compiled(self, values: Values) -> Callable[[Values], Gradients] | Refused:

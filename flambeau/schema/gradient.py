@@ -16,7 +16,7 @@ runs it, and graphs, into which it is traced, and can be differentiated itself.
 from __future__ import annotations
 
 from abc import ABC, abstractmethod
-from collections.abc import Callable, Mapping
+from collections.abc import Callable, Iterable, Mapping
 from typing import Any, NamedTuple
 
 from flambeau.schema.rule_tables import RuleTable
@@ -87,16 +87,41 @@ class Formula:
         return self.function(operators, **arguments) if self.takes_operators else self.function(**arguments)
 
 
+class Block(NamedTuple):
+    """A part of a call whose gradients are computed by themselves."""
+
+    values: Mapping[str, Any]
+    """What the formulas need of it, where that is not as for the call."""
+    indices: tuple[Any, ...]
+    """Where among the gradients of each operand those of the block lie."""
+    adds: tuple[bool, ...]
+    """Whether they are added to what blocks before it gave."""
+
+
+class Blocks(NamedTuple):
+    """All blocks of a call, and the shapes of the gradients of its operands."""
+
+    shapes: tuple[tuple[int, ...], ...]
+    blocks: Iterable[Block]
+
+
+Split = Callable[[Mapping[str, Any]], Blocks | None]
+
+
 class Part(Formula):
     """One of the gradients that a function gives of all operands together."""
 
-    __slots__ = ("index",)
+    __slots__ = ("index", "split")
 
-    def __init__(self, function: Callable[..., Any], index: int, *, is_whole: bool = False) -> None:
+    def __init__(
+        self, function: Callable[..., Any], index: int, *, is_whole: bool = False, split: Split | None = None
+    ) -> None:
         super().__init__(function)
         self.index = index
         """Which of them."""
         self.is_whole = is_whole
+        self.split = split
+        """Gives the blocks of a large call, from what is needed for it; None for a call that is one block."""
 
     def __call__(self, operators: Any, values: Mapping[str, Any]) -> Any:
         """The gradient, where `values` has what is needed."""
@@ -107,15 +132,18 @@ class Part(Formula):
         return super().__call__(operators, values)
 
 
-def together(function: Callable[..., Any], *names: str, is_whole: bool = False) -> dict[str, Formula]:
+def together(
+    function: Callable[..., Any], *names: str, is_whole: bool = False, split: Split | None = None
+) -> dict[str, Formula]:
     """Formulas of operands whose gradients one function gives, in this order: where several are asked for, an operator
     that computes all of them runs once. `is_whole`: compiled, they are one function with its products of matrices.
+    `split` gives the blocks of a call that would take much memory at once.
 
     >>> parts = together(lambda grad, self, other: (grad * other, grad * self), "self", "other")
     >>> parts["other"](None, {"grad": 3, "self": 5, "other": 4})
     15
     """
-    return {name: Part(function, index, is_whole=is_whole) for index, name in enumerate(names)}
+    return {name: Part(function, index, is_whole=is_whole, split=split) for index, name in enumerate(names)}
 
 
 class Gradient(ABC):

@@ -4,12 +4,14 @@ from __future__ import annotations
 
 from typing import Any
 
+from flambeau.ops.derivatives.attention_blocks import attention_blocks
 from flambeau.schema.gradient import formulas, together
 
 
 def _hidden(f: Any, scores: Any, mask: Any, is_causal: bool) -> Any:
-    """Where a query may not look, of masks of truths; None where it is free to."""
-    if is_causal:
+    """Where a query may not look, of masks of truths; None where it is free to. A mask says what is causal of a block
+    of rows that are not the first."""
+    if is_causal and mask is None:
         return f.triu(f.ones_like(scores), 1) > 0
     return f.logical_not(mask) if mask is not None and not mask.dtype.is_floating_point else None
 
@@ -43,5 +45,6 @@ def _attention(
 
 
 formulas(
-    "flambeau::scaled_dot_product_attention", **together(_attention, "query", "key", "value", is_whole=True)
+    "flambeau::scaled_dot_product_attention",
+    **together(_attention, "query", "key", "value", is_whole=True, split=attention_blocks),
 )
