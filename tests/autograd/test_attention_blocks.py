@@ -38,7 +38,7 @@ def mask_of(kind: str, lead: tuple[int, ...], rows: int, keys: int) -> Any:
     return seen if kind in ("truths", "nothing to see") else None
 
 
-def by_definition(q: Any, k: Any, v: Any, slope: Any, mask: Any, *, is_causal: bool) -> list[Any]:
+def by_definition(q: Any, k: Any, v: Any, slope: Any, *, mask: Any, is_causal: bool) -> list[Any]:
     """The gradients of query, key and value, in NumPy."""
     scores = q @ k.swapaxes(-1, -2) * q.shape[-1] ** -0.5
     if is_causal:
@@ -66,7 +66,7 @@ def blocks_of(arrays: Any, mask: Any, *, is_causal: bool) -> Blocks | None:
 @pytest.mark.parametrize("shape", SHAPES, ids=str)
 def test_gradients_are_those_of_the_definition(shape: Any, kind: str, monkeypatch: pytest.MonkeyPatch) -> None:
     arrays, mask, is_causal = operands(*shape), mask_of(kind, *shape), kind == "causal"
-    wanted = by_definition(*arrays, mask, is_causal=is_causal)
+    wanted = by_definition(*arrays, mask=mask, is_causal=is_causal)
     leaves = [flambeau.from_numpy(a).requires_grad_() for a in arrays[:3]]
     own = None if mask is None else flambeau.from_numpy(mask)
     for most in MOST:
@@ -112,7 +112,7 @@ def test_one_operand_alone_and_the_second_order(monkeypatch: pytest.MonkeyPatch)
     monkeypatch.setattr(attention_blocks, "MOST_SCORES", 200)
     arrays = operands((2, 2), 20, 30)
     slope = flambeau.from_numpy(arrays[3])
-    for number, wanted in enumerate(by_definition(*arrays, None, is_causal=False)):
+    for number, wanted in enumerate(by_definition(*arrays, mask=None, is_causal=False)):
         leaves = [flambeau.from_numpy(a).requires_grad_(k == number) for k, a in enumerate(arrays[:3])]
         (first,) = grad(attention(*leaves), [leaves[number]], slope)
         assert first.numpy() == pytest.approx(wanted, rel=1e-10, abs=1e-12)
@@ -127,7 +127,7 @@ def test_operands_that_lie_otherwise(monkeypatch: pytest.MonkeyPatch) -> None:
     heads = leaf.transpose(1, 2)
     attention(heads, heads, heads, is_causal=True).sum().backward()
     x = base.swapaxes(1, 2).astype(np.float64)
-    wanted = sum(by_definition(x, x, x, np.ones_like(x), None, is_causal=True))
+    wanted = sum(by_definition(x, x, x, np.ones_like(x), mask=None, is_causal=True))
     assert leaf.grad.numpy() == pytest.approx(wanted.swapaxes(1, 2), rel=1e-4, abs=1e-5)
 
 
