@@ -186,7 +186,7 @@ def record_row(meaning: RowsMeaning, arguments: Sequence[Any]) -> Program | None
     return _attempt(lambda: _of_row(meaning, arguments))
 
 
-def copy_of(dtype: np.dtype[Any]) -> int:
+def copy_of(dtype: np.dtype[Any]) -> str:
     """The loop that copies elements of a dtype. Raises NotRecordedError where there is none, as for complex128."""
     if dtype.itemsize not in COPY:
         raise NotRecordedError("elements of this size")
