@@ -14,7 +14,7 @@ def dims_over(x: Expr, dim: Any, *, empty_is_all: bool = True) -> tuple[int, ...
     if dim is None or (empty_is_all and dim == []):
         return tuple(range(rank))
     dims = [dim] if isinstance(dim, int) else list(dim)
-    if rank == 0:
+    if rank == 0 and all(d in (0, -1) for d in dims):
         return ()
     if any(not -rank <= d < rank for d in dims) or len({d % rank for d in dims}) != len(dims):
         raise LoweringError(f"dimensions {dims} do not fit a tensor of {rank} dimensions")
