@@ -65,16 +65,14 @@ def _stays(self: Tensor, to: Any) -> bool:
 
 CONVERSION: Final = Traits(role=Role.CONVERSION, may_copy=True, stays=_stays)
 _TO_REST = "bool non_blocking=False, bool copy=False, MemoryFormat? memory_format=None"
+_TO: Final[dict[str, Any]] = {
+    "kernel": to_kernel, "traits": CONVERSION, "on_tensors": True, "family": "view", "dtype": _to_dtype,
+    "shape": same_shape, "is_function": False,
+}  # fmt: skip
 declare(
     f"aten::to.dtype(Tensor(a) self, ScalarType dtype, {_TO_REST}) -> Tensor(a)",
-    kernel=to_kernel,
+    **_TO,
     copies=(0, _copied_dtype),
-    traits=CONVERSION,
-    on_tensors=True,
-    family="view",
-    dtype=_to_dtype,
-    shape=same_shape,
-    is_function=False,
     doc="The tensor with another dtype or device: itself when nothing changes and `copy` is not asked for, else a "
     "copy.",
     samples=lambda: (Sample(args=(sample(2, 3), by_code(7))), Sample(args=(sample(3), by_code(6)))),
@@ -86,13 +84,7 @@ declare(
     "aten::to.prim_Device(Tensor(a) self, Device? device, int? dtype=None, bool non_blocking=False, bool "
     "copy=False) -> Tensor(b|a)",
     "aten::to.prim_dtype(Tensor(a) self, int? dtype=None, bool non_blocking=False, bool copy=False) -> Tensor(b|a)",
-    kernel=to_kernel,
-    traits=CONVERSION,
-    on_tensors=True,
-    family="view",
-    dtype=_to_dtype,
-    shape=same_shape,
-    is_function=False,
+    **_TO,
 )
 declare(
     f"aten::to.other(Tensor(a) self, Tensor other, {_TO_REST}) -> Tensor(a)",

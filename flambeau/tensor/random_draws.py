@@ -15,7 +15,7 @@ from typing import Any, Final
 
 import numpy as np
 
-from flambeau.tensor.mersenne_twister import MersenneTwister
+from flambeau.tensor.mersenne_twister import LOW_64, MersenneTwister
 
 Array = np.ndarray[Any, Any]
 Shape = int | Sequence[int]
@@ -92,7 +92,7 @@ class Draws:
             numbers = (self.engine.words(count) % np.uint32(span)).astype(np.int64)
         else:
             words = self.engine.wide_words(count)
-            numbers = (words if span > _LARGEST else words % np.uint64(span)).view(np.int64)
+            numbers = (words if span > LOW_64 else words % np.uint64(span)).view(np.int64)
         numbers += low
         return numbers.astype(dtype, copy=False).reshape(size)
 
@@ -130,11 +130,15 @@ class Draws:
         """The exponentials of normal numbers."""
         return np.asarray(np.exp(self._pairs(math.prod(_sizes(size))) * std + mean)).reshape(size)
 
-    def __getattr__(self, name: str) -> Any:
-        return getattr(self.engine.generator, name)
+    def poisson(self, mean: Array) -> Array:
+        """Counts of events, by NumPy's way: other numbers than PyTorch's."""
+        return np.asarray(self.engine.generator.poisson(mean))
+
+    def binomial(self, count: Array, p: Array) -> Array:
+        """How many of `count` trials succeed, by NumPy's way: other numbers than PyTorch's."""
+        return np.asarray(self.engine.generator.binomial(count, p))
 
 
-_LARGEST: Final = (1 << 64) - 1
 _FEW: Final = 1 << 15
 """From this many numbers on, several are exchanged together."""
 
@@ -153,7 +157,6 @@ def _exchange_together(order: Array, partners: Array) -> int:
         order[start:stop], order[wanted] = order[wanted], order[start:stop].copy()
         start = stop
     return start
-
 
 
 def _sizes(size: Shape) -> tuple[int, ...]:

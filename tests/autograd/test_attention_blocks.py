@@ -9,6 +9,7 @@ import pytest
 
 import flambeau
 from flambeau.codegen import available
+from flambeau.executor.gradient_blocks import GradientBlocks
 from flambeau.ops.derivatives import attention_blocks
 from flambeau.schema.gradient import Blocks
 
@@ -69,11 +70,18 @@ def test_gradients_are_those_of_the_definition(shape: Any, kind: str, monkeypatc
     wanted = by_definition(*arrays, mask=mask, is_causal=is_causal)
     leaves = [flambeau.from_numpy(a).requires_grad_() for a in arrays[:3]]
     own = None if mask is None else flambeau.from_numpy(mask)
+    taken: list[Any] = []
+    take = GradientBlocks._take
+    monkeypatch.setattr(GradientBlocks, "_take", lambda self, *a: (taken.append(a), take(self, *a)))
     for most in MOST:
         monkeypatch.setattr(attention_blocks, "MOST_SCORES", most)
+        blocks = blocks_of(arrays, mask, is_causal=is_causal)
+        expected = len(taken) + (0 if blocks is None else len(list(blocks[1])))
         result = attention(*leaves, own, is_causal=is_causal)
         for one, other in zip(grad(result, leaves, flambeau.from_numpy(arrays[3])), wanted, strict=True):
             assert one.numpy() == pytest.approx(other, rel=1e-10, abs=1e-12)
+        assert len(taken) == expected
+    assert taken
 
 
 @pytest.mark.parametrize("is_causal", [False, True])

@@ -2,27 +2,21 @@
 
 from __future__ import annotations
 
-from typing import Any
-
 import numpy as np
 import pytest
 
-import flambeau
 from flambeau.codegen import available
 from flambeau.codegen.convolutions import column_norms, norm_gradients, norms
 from flambeau.codegen.convolutions.vectors import Floats
 from flambeau.codegen.llvm.compiler import Compiler
 from flambeau.codegen.llvm.host import processor_of, this_host
 from flambeau.codegen.llvm.processor import LEVELS
+from tests.codegen.test_channel_norms import compare_with_torch, numbers
 
 torch = pytest.importorskip("torch")
 pytestmark = pytest.mark.skipif(
     not available() or not column_norms.are_columns(np.ones((2, 2))), reason="needs LLVM, and vectors of 256 bits"
 )
-
-
-def numbers(seed: int, *sizes: int, dtype: str = "float32") -> np.ndarray[Any, Any]:
-    return (np.random.default_rng(seed).standard_normal(sizes) * 2 + 3).astype(dtype)
 
 
 @pytest.mark.parametrize("dtype", ["float32", "float64"])
@@ -31,22 +25,7 @@ def numbers(seed: int, *sizes: int, dtype: str = "float32") -> np.ndarray[Any, A
 def test_results_statistics_and_gradients(sizes: tuple[int, int], dtype: str, has_affine: bool) -> None:
     x, slope = numbers(0, *sizes, dtype=dtype), numbers(1, *sizes, dtype=dtype)
     assert column_norms.are_columns(x, slope)
-    operands = [x, numbers(2, sizes[1], dtype=dtype), numbers(3, sizes[1], dtype=dtype)][: 3 if has_affine else 1]
-    exact = [torch.tensor(a).double().requires_grad_() for a in operands]
-    mine = [flambeau.tensor(a, requires_grad=True) for a in operands]
-    running = [torch.zeros(sizes[1]).double(), torch.ones(sizes[1]).double()]
-    own = [flambeau.zeros(sizes[1]), flambeau.ones(sizes[1])]
-    theirs = torch.nn.functional.batch_norm(exact[0], *running, *exact[1:], training=True)
-    ours = flambeau.nn.functional.batch_norm(mine[0], *own, *mine[1:], training=True)
-    allowed = {"rtol": 1e-4, "atol": 2e-5} if dtype == "float32" else {"rtol": 1e-10, "atol": 1e-11}
-    np.testing.assert_allclose(ours.detach().numpy(), theirs.detach().numpy(), **allowed)
-    for a, b in zip(own, running, strict=True):
-        np.testing.assert_allclose(a.numpy(), b.numpy(), rtol=1e-5)
-    expected = torch.autograd.grad(theirs, exact, torch.tensor(slope).double())
-    found = flambeau.autograd.grad(ours, mine, flambeau.tensor(slope))
-    for a, b in zip(found, expected, strict=True):
-        least = 10 * allowed["atol"] * max(1.0, float(b.abs().max()))
-        np.testing.assert_allclose(a.numpy(), b.numpy(), rtol=allowed["rtol"], atol=least)
+    compare_with_torch(x, slope, has_affine)
 
 
 def test_rows_may_lie_apart() -> None:
