@@ -37,6 +37,7 @@ from flambeau.schema.dtype import from_numpy_dtype
 from flambeau.schema.subtype import unify
 from flambeau.schema.types import (
     BOOL,
+    COMPLEX,
     FLOAT,
     INT,
     NONE,
@@ -56,7 +57,7 @@ from flambeau.util.native_type import let_instances_be_native
 Pattern = tuple[Any, ...]
 """Dtypes and ranks of the arrays among the arguments: what a variant is compiled for."""
 _KEYS: Final[dict[Any, Type]] = {str: STRING, int: INT, float: FLOAT, bool: BOOL}
-_NUMBERS: Final[dict[Any, Type]] = {int: INT, float: FLOAT, bool: BOOL, str: STRING}
+_NUMBERS: Final[dict[Any, Type]] = {int: INT, float: FLOAT, bool: BOOL, complex: COMPLEX, str: STRING}
 _LIE_WELL: Final = frozenset((bool, int, float, complex, str, type(None), Tensor))
 """Classes of arguments that are no arrays of NumPy."""
 MAX_VARIANTS: Final = 64

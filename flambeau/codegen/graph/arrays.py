@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Callable, Sequence
 
 from flambeau.codegen.graph import hoisted_bounds_checks, meetings, memory, native_values
-from flambeau.codegen.graph.control import each
+from flambeau.codegen.graph.control import each_part
 from flambeau.codegen.graph.emitted_function import EmittedFunction
 from flambeau.codegen.graph.memory import number
 from flambeau.codegen.graph.native_values import ArrayValue, CannotCompileError, FixedValue, Native, Scalar, TupleValue
@@ -367,6 +367,14 @@ def each_element(
     fn: EmittedFunction, sizes: Sequence[Register], arrays: Sequence[ArrayValue], body: Callable[[list[Register]], None]
 ) -> None:
     """``body`` of the addresses of the elements, at every place of these sizes, row-major."""
+    fn.parts.walks += len(sizes) > 0
+    _each_place(fn, sizes, arrays, body)
+
+
+def _each_place(
+    fn: EmittedFunction, sizes: Sequence[Register], arrays: Sequence[ArrayValue], body: Callable[[list[Register]], None]
+) -> None:
+    """The same, where the body copies a block at each place."""
     _nest(fn, list(sizes), [a.data for a in arrays], list(arrays), 0, body)
 
 
@@ -385,7 +393,7 @@ def _nest(
         ]
         _nest(fn, sizes, here, arrays, axis + 1, body)
 
-    each(fn, sizes[axis], iteration)
+    each_part(fn, sizes[axis], iteration)
 
 
 def fill(fn: EmittedFunction, target: ArrayValue, value: Register) -> None:
@@ -453,7 +461,7 @@ def copy_elements(fn: EmittedFunction, target: ArrayValue, source: ArrayValue) -
         def block(at: list[Register]) -> None:
             e.raw(f"call void @llvm.memcpy.p0.p0.i64(ptr {at[0]}, ptr {at[1]}, i64 {total}, i1 false)")
 
-        each_element(fn, source.sizes[:outer], [target, source], block)
+        _each_place(fn, source.sizes[:outer], [target, source], block)
         return
     if e.lanes == 1 and not fn.scope.has_loops:
         copy_by_routine(fn, target, source)

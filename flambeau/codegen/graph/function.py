@@ -46,6 +46,8 @@ NODES_PER_OPERATOR = 50
 """How many nodes native code must be for to make up for one that Python runs, where there are no loops."""
 NODES_PER_GROUP = 4
 """Nodes that take no longer than the launch of a kernel."""
+MOST_TIDIED = 100_000
+"""Characters of text with loops over elements for which a few of LLVM's passes run."""
 LONG = 150_000
 """Characters of text from which on all of LLVM's passes take half a second."""
 
@@ -82,6 +84,14 @@ class FunctionText:
     """Loops whose iterations run at the same time."""
     element_loops: int = 0
     """Loops over elements, written by lowerings, for which LLVM's passes are worth their time."""
+    walks: int = 0
+    """Loops that lowerings wrote, of whatever kind."""
+
+    @property
+    def has_short_walks(self) -> bool:
+        """Whether there are loops that lowerings wrote, in a text for which a few passes take a tenth of a second at
+        most: elements are four times as long on their way without them."""
+        return self.walks > 0 and len(self.text) <= MOST_TIDIED
 
     @property
     def mostly_launches(self) -> bool:
@@ -192,7 +202,7 @@ class FunctionEmitter:
             tuple(parts.operators), tuple(parts.groups), parts.tight_loops, tuple(parts.lanes),
             tuple(parts.foreign.values()), tuple(parts.tensors), tuple(self.module.callees.values()),
             parts.nodes, tuple(parts.routines), tuple(parts.allocating), len(parts.parallel),
-            parts.element_loops,
+            parts.element_loops, parts.walks,
         )  # fmt: skip
 
     def _c_functions(self) -> tuple[str, ...]:

@@ -151,7 +151,10 @@ def _row(fn: EmittedFunction, x: ArrayValue, at: Register) -> ArrayValue:
 
 
 def _by_mask(fn: EmittedFunction, node: Node, x: ArrayValue, mask: ArrayValue) -> None:
-    """What a mask of the first axes shows, one after another."""
+    """What a mask of the first axes shows, one after another.
+
+    Single elements are all written, each over the last that the mask does not show: no branch depends on the mask.
+    """
     e = fn.e
     for own, size in zip(mask.sizes, x.sizes, strict=False):
         fn.exits.fail_if(e.icmp("ne", own, size), node)
@@ -184,7 +187,15 @@ def _by_mask(fn: EmittedFunction, node: Node, x: ArrayValue, mask: ArrayValue) -
         e.branch(passed)
         e.start(passed)
 
-    over(take, mask, x)
+    spare = e.slot(memory.element(x.rep.dtype).memory, memory.itemsize(x.rep.dtype))
+
+    def take_one(shown: ArrayValue, part: ArrayValue) -> None:
+        at = counted()
+        to = e.select(e.icmp("slt", at, gathered.sizes[0]), _at(fn, gathered, 0, at), spare)
+        memory.store_element(e, to, memory.load_element(e, part.data, x.rep.dtype), x.rep.dtype)
+        _add_to(fn, counter, e.convert("zext", look(shown), "i64"))
+
+    over(take_one if mask.rep.rank == x.rep.rank else take, mask, x)
     fn.values.set_new(node.result(), gathered)
 
 

@@ -142,8 +142,10 @@ class NativeFunction:
 
     @property
     def is_tidied(self) -> bool:
-        """Whether a few passes run: in loops that mostly call kernels, all of them take longer than they ever save."""
-        return self.choices.optimise and not self.is_optimised and self.graph.find("prim::Loop") is not None
+        """Whether a few passes run: in loops that mostly call kernels, or are those of an operator between kernels, all
+        of them take longer than they ever save."""
+        has_loops = self.graph.find("prim::Loop") is not None or self.emitted.has_short_walks
+        return self.choices.optimise and not self.is_optimised and has_loops
 
     @property
     def is_glue(self) -> bool:

@@ -39,6 +39,8 @@ class Parts:
     tight_loops: int = 0
     element_loops: int = 0
     """Loops over elements, written by lowerings, for which LLVM's passes are worth their time."""
+    walks: int = 0
+    """Loops that lowerings wrote, of whatever kind."""
     nodes: int = 0
     """How many nodes of the graph the code is for."""
     fresh: int = 0

@@ -10,6 +10,7 @@ Loops start without facts, for their body may assign what the next round reads.
 from __future__ import annotations
 
 from flambeau.frontend.emit.frames import Frame, Variable
+from flambeau.frontend.emit.refusals import raise_unless
 from flambeau.frontend.emit.schema_matching import call_operator
 from flambeau.frontend.emit.values.simple_value import SimpleValue
 from flambeau.frontend.emit.values.sugared import Emitter, Sugared
@@ -101,11 +102,7 @@ def _checked(e: Emitter, value: Value, path: str, type_: Type) -> Value:
     """A value as one of a narrower type. Raises when the program runs if it is none."""
     test = e.insert("prim::isinstance", (value,), BOOL)
     test.attributes["types"] = [type_]
-    node = e.graph.insert("prim::If", (test.result(),), ())
-    node.add_block()
-    with e.inside(node.add_block()):
-        text = CHANGED.format(path=path, type=type_.annotation)
-        e.insert("prim::RaiseException", (e.constant(text), e.constant("builtins.RuntimeError")))
+    raise_unless(e, test.result(), CHANGED.format(path=path, type=type_.annotation), RuntimeError)
     return e.emit("prim::unchecked_cast", (value,), type_)
 
 

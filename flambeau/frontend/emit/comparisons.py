@@ -15,6 +15,7 @@ from flambeau.frontend.emit.implicit_conversions import unpack_tuple
 from flambeau.frontend.emit.numpy import array_promotion as arrays
 from flambeau.frontend.emit.numpy import element_arithmetic as elements
 from flambeau.frontend.emit.numpy.array_promotion import as_number, is_array
+from flambeau.frontend.emit.numpy.complex_order import complex_comparison, is_complex
 from flambeau.frontend.emit.numpy.exact_comparisons import SWAPPED, exact_comparison
 from flambeau.frontend.emit.numpy.spectra import ordered
 from flambeau.frontend.emit.schema_matching import call_operator
@@ -105,6 +106,8 @@ def _arrays(e: Emitter, where: SourceRange, op: str, left: Value, right: Value) 
     if exact is not None:
         return exact
     left, right = arrays.promoted(e, where, [left, right], arrays.result_type(where, left, right))
+    if op in ORDERED and (is_complex(left) or is_complex(right)):
+        return complex_comparison(e, where, op, left, right, partial(compare, e, where))
     if is_number(left.static_type):
         return _plain(e, where, SWAPPED[op], right, left)
     return _plain(e, where, op, left, right)

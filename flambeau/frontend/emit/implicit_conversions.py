@@ -11,6 +11,7 @@ from collections.abc import Callable, Sequence
 from typing import Final
 
 from flambeau.frontend.emit.fresh_containers import retype, written_as
+from flambeau.frontend.emit.refusals import raise_unless
 from flambeau.frontend.emit.values.sugared import Emitter
 from flambeau.ir.graph import Value
 from flambeau.schema import registry
@@ -126,11 +127,8 @@ def _checked(e: Emitter, value: Value, kinds: list[Type], kind: str, type_: Type
     """A number as what an operator makes of it. The program raises TypeError where it is of none of the kinds."""
     test = e.insert("prim::isinstance", (value,), BOOL)
     test.attributes["types"] = kinds
-    node = e.graph.insert("prim::If", (test.result(),), ())
-    node.add_block()
-    with e.inside(node.add_block()):
-        text = NOT_WHOLE if type_ == INT else NO_SUCH_NUMBER.format(wanted=type_.annotation)
-        e.insert("prim::RaiseException", (e.constant(text), e.constant("builtins.TypeError")))
+    text = NOT_WHOLE if type_ == INT else NO_SUCH_NUMBER.format(wanted=type_.annotation)
+    raise_unless(e, test.result(), text, TypeError)
     return e.emit(kind, (value,), type_)
 
 

@@ -127,6 +127,21 @@ def test_what_launches_kernels_once_is_made_quickly(text: str, is_glue: bool) ->
     assert "flambeau_function" in function.asm
 
 
+SHOWN_BY_MASK = """
+def f(x: Tensor, n: int) -> Tensor:
+    return x[(x * n) > 2]
+"""
+
+
+def test_loops_of_an_operator_between_kernels_are_tidied() -> None:
+    function = flambeau.CompilationUnit(SHOWN_BY_MASK).f
+    for _ in range(3):
+        result = function(floats(3, 3), 4)
+    (native,) = [n for plan in function._executor.plans for n in plan.compiled.variants]
+    assert (native.is_glue, native.is_tidied, native.emitted.walks > 0) == (False, True, True)
+    assert flambeau.equal(result, floats(3, 3)[(floats(3, 3) * 4) > 2])
+
+
 @pytest.mark.parametrize(("text", "is_tidied"), [(SMALL_STEPS, True), (NUMBERS, False)], ids=["launches", "numbers"])
 def test_loops_that_mostly_launch_kernels_are_tidied(text: str, is_tidied: bool) -> None:
     function = flambeau.CompilationUnit(text).f

@@ -16,6 +16,7 @@ from flambeau.frontend.emit.loop_iterations import emit_for
 from flambeau.frontend.emit.numpy.array_promotion import as_number, converted, dtype_and_rank
 from flambeau.frontend.emit.numpy.element_arithmetic import rounded
 from flambeau.frontend.emit.numpy.ndarray_methods import call_method
+from flambeau.frontend.emit.refusals import raise_when
 from flambeau.frontend.emit.schema_matching import call_operator
 from flambeau.frontend.emit.values.simple_value import SimpleValue
 from flambeau.frontend.emit.values.sugared import Emitter, Given, Sugared
@@ -43,6 +44,7 @@ OF_ELEMENTS = instead(
     "sum() of a list of numbers of arrays adds them up one by one: write {code}", "np.sum(np.array([x[0], x[1]]))",
     of="sum([x[0], x[1]])", given="x: np.ndarray", shown="np.sum(np.array(x))",
 )  # fmt: skip
+NO_ARRAYS = "sum() of an empty list is its start, a number, and an array is wanted here: ask for the length first"
 STRINGS = instead(
     "sum() can't sum strings [use {code} instead]", "''.join(seq)", of="functools.reduce(operator.add, seq)",
     given="seq: list[str]",
@@ -69,21 +71,27 @@ def _sum_of(e: Emitter, where: SourceRange, items: Value, start: Value | None) -
         items = pack_list(e, unpack_tuple(e, items), TENSOR)
     if isinstance(items.static_type, TensorType) or items.static_type == ListType(TENSOR):
         return _of_tensors(e, where, items, e.constant(0) if start is None else start)
-    if not isinstance(type_, ListType):
-        return None
-    if is_element(type_.element):
-        return _of_elements(e, where, items, type_.element, start)
-    if isinstance(type_.element, StringType):
+    return _of_list(e, where, items, type_.element, start) if isinstance(type_, ListType) else None
+
+
+def _of_list(e: Emitter, where: SourceRange, items: Value, element: Type, start: Value | None) -> Value | None:
+    """The sum of a list that is none of tensors; None for plain numbers from 0 on, and for what has no sum."""
+    if isinstance(element, ArrayType) and (start is None or is_number(start.static_type)):
+        return _of_arrays(e, where, items, e.constant(0) if start is None else start)
+    if is_element(element):
+        return _of_elements(e, where, items, element, start)
+    if isinstance(element, StringType):
         raise CompileError(STRINGS, where)
-    return None if start is None or is_number(type_.element) else _added(e, where, items, start)
+    return None if start is None or is_number(element) else _added(e, where, items, start)
 
 
 def _of_elements(e: Emitter, where: SourceRange, items: Value, element: Type, start: Value | None) -> Value:
     """The numbers of arrays in a list added up one by one. Raises CompileError for narrow ones, and for a start."""
-    dtype = next((d for d in (float64, int64) if set(kinds_of(element)) == {d}), None)
+    dtype = next((d for d in (float64, int64, bool_) if set(kinds_of(element)) == {d}), None)
     if start is not None or dtype is None:
         raise CompileError(OF_ELEMENTS, where)
-    return rounded(e, where, call_operator(e, where, "aten::sum", [items]), dtype)
+    total = call_operator(e, where, "aten::sum", [items])
+    return rounded(e, where, total, int64 if dtype is bool_ else dtype)
 
 
 def _of_array(e: Emitter, where: SourceRange, items: Value) -> Value:
@@ -92,6 +100,15 @@ def _of_array(e: Emitter, where: SourceRange, items: Value) -> Value:
     total = as_number(e, call_method(e, where, "sum", items, (), [Given(e.constant(0), where, "axis")]))
     target = int64 if dtype is bool_ else dtype
     return rounded(e, where, total, target) if rank == 1 else converted(e, total, target)
+
+
+def _of_arrays(e: Emitter, where: SourceRange, items: Value, start: Value) -> Value:
+    """The sum of a list of arrays; of none of them an error, where Python gives the start, which is no array."""
+    count = SimpleValue(items).length(e, where)
+    raise_when(e, call_operator(e, where, "aten::eq", [count, e.constant(0)]), NO_ARRAYS)
+    first = call_operator(e, where, "aten::__getitem__", [items, e.constant(0)])
+    rest = call_operator(e, where, "aten::slice", _from_second(e, items))
+    return _added(e, where, rest, binary(e, where, "+", start, first))
 
 
 def _arguments(e: Emitter, tree: Apply) -> tuple[list[Given], list[Given]]:

@@ -8,6 +8,7 @@ from __future__ import annotations
 from collections.abc import Callable, Sequence
 from typing import Any, Final
 
+from flambeau.frontend.emit.refusals import raise_when
 from flambeau.frontend.emit.schema_matching import call_operator
 from flambeau.frontend.emit.values.sugared import Emitter
 from flambeau.ir.graph import Value
@@ -31,18 +32,11 @@ def with_borders(
 
     for axis, (before, after) in enumerate(pairs):
         size = op("size", array, axis)
-        _refuse_empty(e, op("eq", size, 0), axis)
+        raise_when(e, op("eq", size, 0), EMPTY.format(axis=axis))
         indices = op("arange", op("neg", before), op("add", size, after))
         indices.set_type(array_of(int64, 1))
         array = op("index_select", array, axis, BORDERS[mode](op, indices, size))
     return array
-
-
-def _refuse_empty(e: Emitter, is_empty: Value, axis: int) -> None:
-    node = e.graph.insert("prim::If", (is_empty,), ())
-    with e.inside(node.add_block()):
-        e.insert("prim::RaiseException", (e.constant(EMPTY.format(axis=axis)), e.constant("builtins.ValueError")))
-    node.add_block()
 
 
 def _edge(op: Operator, indices: Value, size: Value) -> Value:

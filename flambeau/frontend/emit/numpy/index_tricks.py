@@ -1,7 +1,7 @@
 """`np.r_`, `np.c_`, `np.mgrid`, `np.ogrid`: subscripts that make arrays; and `np.ix_`.
 
 np.r_[x, 1.0, 0:3]        →    cat of %x, a number as an array, and arange(0, 3)
-np.mgrid[0:2, 0:3:4j]     →    arange and linspace, each spread over the grid, and a stack of them
+np.mgrid[0:2, 0:3:4j]     →    arange(2) and arange(4) * %step, each spread over the grid, and a stack of them
 """
 
 from __future__ import annotations
@@ -11,18 +11,19 @@ from typing import Any, Final
 
 import numpy as np
 
+from flambeau.frontend.emit.binary_operators import binary
 from flambeau.frontend.emit.builtins.library_functions import MAKES_ARRAY
 from flambeau.frontend.emit.implicit_conversions import pack_list, pack_tuple
-from flambeau.frontend.emit.numpy.array_promotion import dtype_and_rank, is_array, promoted, result_type
+from flambeau.frontend.emit.numpy.array_promotion import converted, dtype_and_rank, is_array, promoted, result_type
 from flambeau.frontend.emit.numpy.numpy_creation import numpy_creation
 from flambeau.frontend.emit.schema_matching import call_operator
 from flambeau.frontend.emit.values.simple_value import SimpleValue
 from flambeau.frontend.emit.values.sugared import Emitter, Given, Sugared
-from flambeau.frontend.trees.tree_views import Const, Expr, SliceExpr
+from flambeau.frontend.trees.tree_views import Expr, SliceExpr
 from flambeau.ir.graph import Value
 from flambeau.schema.array_type import array_of
-from flambeau.schema.dtype import bool_, int64
-from flambeau.schema.types import INT, TENSOR, ListType
+from flambeau.schema.dtype import bool_, float64, int64
+from flambeau.schema.types import COMPLEX, INT, TENSOR, ListType
 from flambeau.util.errors import CompileError
 from flambeau.util.instead import instead
 from flambeau.util.record import dataclass
@@ -70,15 +71,41 @@ class IndexTrick(Sugared):
         return SimpleValue(_TRICKS[self.name](e, where, self.name, indices))
 
 
-def _numbers(e: Emitter, where: SourceRange, name: str, tree: Expr) -> Value:
-    """The numbers of a slice: so many of them where the step is written as a complex number."""
+def _bounds(e: Emitter, where: SourceRange, name: str, tree: Expr) -> tuple[Value, Value, Value]:
+    """Start, stop and step of a slice."""
     if not isinstance(tree, SliceExpr) or tree.upper is None:
         raise CompileError(SLICES.format(name=name), where)
     start = e.constant(0) if tree.lower is None else e.value(tree.lower)
-    stop, step = e.value(tree.upper), tree.step
-    if isinstance(step, Const) and isinstance(step.value, complex):
-        return _made(e, where, np.linspace, [start, stop, e.constant(int(abs(step.value)))])
-    return _made(e, where, np.arange, [start, stop, *([] if step is None else [e.value(step)])])
+    return start, e.value(tree.upper), e.constant(1) if tree.step is None else e.value(tree.step)
+
+
+def _numbers(e: Emitter, where: SourceRange, name: str, tree: Expr) -> Value:
+    """The numbers of a slice by itself: so many of them where the step is a complex number."""
+    start, stop, step = _bounds(e, where, name, tree)
+    if step.static_type == COMPLEX:
+        return _counted(e, where, start, stop, step)
+    return _made(e, where, np.arange, [start, stop, step])
+
+
+def _counted(e: Emitter, where: SourceRange, start: Value, stop: Value, step: Value) -> Value:
+    """So many floats from a start on: `k * step + start`, as grids have them, which `arange` adds up otherwise."""
+    way = binary(e, where, "-", stop, start)
+    if step.static_type == COMPLEX:
+        count = call_operator(e, where, "aten::Int", [call_operator(e, where, "prim::abs", [step])])
+        gaps = call_operator(e, where, "prim::max", [binary(e, where, "-", count, e.constant(1)), e.constant(1)])
+        step = binary(e, where, "/", way, gaps)
+    else:
+        count = call_operator(e, where, "aten::ceil", [binary(e, where, "/", way, step)])
+    places = converted(e, _made(e, where, np.arange, [count]), float64)
+    return binary(e, where, "+", binary(e, where, "*", places, step), start)
+
+
+def _grid(e: Emitter, where: SourceRange, name: str, indices: Sequence[Expr]) -> list[Value]:
+    """The numbers of several slices, all of one dtype."""
+    bounds = [_bounds(e, where, name, index) for index in indices]
+    if all(value.static_type == INT for values in bounds for value in values):
+        return [_made(e, where, np.arange, values) for values in bounds]
+    return [_counted(e, where, *values) for values in bounds]
 
 
 def _made(e: Emitter, where: SourceRange, function: Callable[..., Any], values: Sequence[Value]) -> Value:
@@ -96,17 +123,17 @@ def _as_axis(e: Emitter, where: SourceRange, numbers: Value, axis: int, rank: in
 
 def _open_grid(e: Emitter, where: SourceRange, name: str, indices: Sequence[Expr]) -> Value:
     """Arrays that broadcast to the grid: of one slice its numbers."""
-    numbers = [_numbers(e, where, name, index) for index in indices]
-    if len(numbers) == 1:
-        return numbers[0]
+    if len(indices) == 1:
+        return _numbers(e, where, name, indices[0])
+    numbers = _grid(e, where, name, indices)
     return pack_tuple(e, [_as_axis(e, where, part, k, len(numbers)) for k, part in enumerate(numbers)])
 
 
 def _dense_grid(e: Emitter, where: SourceRange, name: str, indices: Sequence[Expr]) -> Value:
     """The coordinates of the places of the grid, along the first axis; of one slice its numbers."""
-    numbers = promoted(e, where, [_numbers(e, where, name, index) for index in indices])
-    if len(numbers) == 1:
-        return numbers[0]
+    if len(indices) == 1:
+        return _numbers(e, where, name, indices[0])
+    numbers = _grid(e, where, name, indices)
     sizes = pack_list(e, [call_operator(e, where, "aten::size", [part, e.constant(0)]) for part in numbers], INT)
     axes = [_as_axis(e, where, part, k, len(numbers)) for k, part in enumerate(numbers)]
     spread = [call_operator(e, where, "aten::expand", [part, sizes]) for part in axes]

@@ -21,6 +21,7 @@ from flambeau.frontend.emit.numpy.memory_layout import ArrayFlags, strides_of
 from flambeau.frontend.emit.numpy.method_calls import Call, Method, constant_int, constant_text
 from flambeau.frontend.emit.numpy.sorting import argsort, sort
 from flambeau.frontend.emit.numpy.spectra import ORDERING, ordered
+from flambeau.frontend.emit.refusals import raise_when
 from flambeau.frontend.emit.schema_matching import call_operator
 from flambeau.frontend.emit.values.sugared import Builtin, Emitter, Given, Iteration, Sugared
 from flambeau.frontend.trees.tree_views import Apply
@@ -405,11 +406,7 @@ def shape_of(e: Emitter, where: SourceRange, array: Value) -> Value:
 def check_size(e: Emitter, where: SourceRange, array: Value, axis: int, size: int, text: str) -> None:
     """The program raises ValueError where the array is not as long as that along an axis."""
     count = call_operator(e, where, "aten::size", [array, e.constant(axis)])
-    wrong = call_operator(e, where, "aten::ne", [count, e.constant(size)])
-    node = e.graph.insert("prim::If", (wrong,), ())
-    with e.inside(node.add_block()):
-        e.insert("prim::RaiseException", (e.constant(text), e.constant("builtins.ValueError")))
-    node.add_block()
+    raise_when(e, call_operator(e, where, "aten::ne", [count, e.constant(size)]), text)
 
 
 def unpacked(e: Emitter, where: SourceRange, array: Value, size: int) -> list[Value]:

@@ -24,6 +24,7 @@ from flambeau.frontend.emit.numpy.ndarray_methods import METHODS, call_method, p
 from flambeau.frontend.emit.numpy.sorting import sorted_copy
 from flambeau.frontend.emit.numpy.spectra import ORDERING, ordered
 from flambeau.frontend.emit.numpy.tensor_products import tensordot
+from flambeau.frontend.emit.refusals import raise_when
 from flambeau.frontend.emit.schema_matching import call_operator
 from flambeau.frontend.emit.values.literal_value import literal_of
 from flambeau.frontend.emit.values.sugared import Emitter, Given
@@ -125,10 +126,7 @@ def _written_into(e: Emitter, where: SourceRange, name: str, result: Value, into
     if not np.can_cast(actual.numpy, wanted.numpy, "same_kind"):
         raise CompileError(CAST.format(name=name, found=actual.name, wanted=wanted.name), into.where)
     sizes = [call_operator(e, where, "aten::size", [v]) for v in (result, target)]
-    node = e.graph.insert("prim::If", (call_operator(e, where, "aten::ne", sizes),), ())
-    with e.inside(node.add_block()):
-        e.insert("prim::RaiseException", (e.constant(SIZES.format(name=name)), e.constant("builtins.ValueError")))
-    node.add_block()
+    raise_when(e, call_operator(e, where, "aten::ne", sizes), SIZES.format(name=name))
     call_operator(e, where, "aten::copy_", [target, result, e.constant(False)])
     return target
 

@@ -33,6 +33,7 @@ from flambeau.frontend.emit.numpy.ufunc_at import SIGNS, UfuncAt
 from flambeau.frontend.emit.numpy.ufunc_folds import UfuncFold, has_fold
 from flambeau.frontend.emit.numpy.vectorized_functions import vectorized_function
 from flambeau.frontend.emit.schema_matching import call_operator
+from flambeau.frontend.emit.values.region_contexts import ErrorState
 from flambeau.frontend.emit.values.simple_value import SimpleValue
 from flambeau.frontend.emit.values.sugared import Emitter, FormValue, Given, Sugared
 from flambeau.frontend.trees.tree_views import Apply
@@ -206,7 +207,7 @@ def numpy_function(value: Any) -> Sugared | None:
         return own
     owner = type(getattr(value, "__self__", None)).__module__ if value.__class__ in _METHODS else ""
     module = getattr(value, "__module__", None) or owner
-    trick = index_trick(value) or index_loop(value)
+    trick = ErrorState() if value is np.errstate else index_trick(value) or index_loop(value)
     if trick is not None:
         return trick
     if isinstance(value, type) or not callable(value) or module.partition(".")[0] != "numpy":

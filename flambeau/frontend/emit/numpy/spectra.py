@@ -7,6 +7,7 @@ from __future__ import annotations
 
 from typing import Final
 
+from flambeau.frontend.emit.refusals import raise_when
 from flambeau.frontend.emit.schema_matching import call_operator
 from flambeau.frontend.emit.values.sugared import Emitter
 from flambeau.ir.graph import Value
@@ -45,9 +46,6 @@ def ordered(e: Emitter, where: SourceRange, value: Value) -> Value:
         return value
     real, imaginary = call_operator(e, where, "aten::real", [value]), call_operator(e, where, "aten::imag", [value])
     others = call_operator(e, where, "aten::any", [call_operator(e, where, "aten::ne", [imaginary, e.constant(0)])])
-    node = e.graph.insert("prim::If", (call_operator(e, where, "aten::Bool", [others]),), ())
-    with e.inside(node.add_block()):
-        e.insert("prim::RaiseException", (e.constant(NOT_REAL), e.constant("builtins.ValueError")))
-    node.add_block()
+    raise_when(e, call_operator(e, where, "aten::Bool", [others]), NOT_REAL)
     real.set_type(array_of(type_.dtype.to_real(), type_.rank))
     return real

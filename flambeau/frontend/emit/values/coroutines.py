@@ -15,6 +15,7 @@ from flambeau.frontend.closures.captures import Closure
 from flambeau.frontend.emit.generator_lists import declared_element
 from flambeau.frontend.emit.implicit_conversions import convert
 from flambeau.frontend.emit.loop_iterations import emit_while
+from flambeau.frontend.emit.refusals import raise_unless
 from flambeau.frontend.emit.values.container_methods import listed
 from flambeau.frontend.emit.values.object_methods import has_method
 from flambeau.frontend.emit.values.simple_value import ItemIteration, SimpleValue
@@ -285,10 +286,7 @@ def emit_next(e: Emitter, tree: Apply, hint: Type | None) -> Sugared:
 def _next_item(e: Emitter, source: SuspendedGenerator) -> Value:
     """The next item; StopIteration is raised where there is none."""
     there, item = source.step(e)
-    node = e.graph.insert("prim::If", (there,), ())
-    node.add_block()
-    with e.inside(node.add_block()):
-        e.insert("prim::RaiseException", (e.constant(""), e.constant("builtins.StopIteration")))
+    raise_unless(e, there, "", StopIteration)
     return source.item_of(e, item)
 
 
