@@ -125,25 +125,29 @@ def exp2(e: Emitter, x: Value) -> Value:
         low, high = (-150.0, 129.0) if x.type == "float" else (-1076.0, 1025.0)
         bounded = e.least(e.like(x, high), e.most(e.like(x, low), x))
         n = e.intrinsic("rint", bounded)
-        return scale(e, _exp2_fraction(e, e.fsub(bounded, n)), n)
+        return scale(e, exp2_fraction(e, e.fsub(bounded, n)), n)
 
     if x.lanes == 1 or e.target.has_scalef:
         return everywhere()
     magic = e.like(x, MAGIC[x.type])
     t = e.fadd(x, magic)
-    usual = scale_normal(e, _exp2_fraction(e, e.fsub(x, e.fsub(t, magic))), t)
+    usual = scale_normal(e, exp2_fraction(e, e.fsub(x, e.fsub(t, magic))), t)
     return usually(e, e.fcmp("ugt", e.fabs(x), e.like(x, EXP2_NORMAL[x.type])), usual, everywhere)
 
 
-def _exp2_fraction(e: Emitter, f: Value) -> Value:
-    """2^f for |f| <= 1/2."""
+def exp2_fraction(e: Emitter, f: Value, rest: Value | None = None) -> Value:
+    """2^(f + rest) for |f| <= 1/2 and a rest, of doubles, that is next to nothing."""
     high_part = e.fmul(f, e.like(f, LN2))
     low_part = e.fma(f, e.like(f, LN2), e.fneg(high_part))
     if f.type == "double":
         low_part = e.fma(f, e.like(f, 2.3190468138462996e-17), low_part)
-    p = e.polynomial(high_part, [1.0, *EXP_Q[f.type]])
-    one_plus = e.fma(high_part, p, e.like(f, 1.0))
-    return e.fma(low_part, one_plus, one_plus) if f.type == "double" else one_plus
+    if rest is not None:
+        low_part = e.fma(rest, e.like(f, LN2), low_part)
+    p, one = e.polynomial(high_part, [1.0, *EXP_Q[f.type]]), e.like(f, 1.0)
+    if f.type == "float":
+        return e.fma(high_part, p, one)
+    by_low = e.fma(low_part, e.fmul(high_part, p), low_part)
+    return e.fadd(e.fma(high_part, p, by_low), one)
 
 
 def expm1(e: Emitter, x: Value) -> Value:

@@ -65,6 +65,41 @@ def test_sigmoid(dtype: str) -> None:
     assert ulp_error(backend.compile_kernel(pointwise("sigmoid", (dtype,)))(x), exact) <= ULP["sigmoid"][dtype]
 
 
+@pytest.mark.skipif(not WIDE, reason="long double is no wider than double here, and cannot judge it")
+def test_powers_of_float64() -> None:
+    """Small and large powers, subnormal bases and powers, bases near 1 and where the logarithm is split."""
+    g, count = np.random.default_rng(3), 20000
+    near_one = 1 + g.standard_normal(count) * 1e-6, g.uniform(-1e8, 1e8, count)
+    split = math.sqrt(2) * (1 + g.standard_normal(count) * 1e-3), g.uniform(-2000, 2000, count)
+    wide = np.exp(g.uniform(-740, 709, count)), g.uniform(-2.3, 2.3, count)
+    whole = g.integers(1, 40, count) * 1.0, g.integers(-300, 300, count) * 1.0
+    middling = g.uniform(0, 10, count), g.standard_normal(count) * 5
+    x, y = (np.concatenate(parts) for parts in zip(near_one, split, wide, whole, middling, strict=True))
+    with np.errstate(all="ignore"):
+        exact = np.power(x.astype(np.longdouble), y.astype(np.longdouble))
+        got = backend.compile_kernel(pointwise("pow", ("float64", "float64")))(x, y)
+    is_normal = (exact > np.finfo(np.float64).tiny) & (exact <= np.finfo(np.float64).max)
+    assert ulp_error(got[is_normal], exact[is_normal]) <= ULP["pow"]["float64"]
+    subnormal = ~is_normal & np.isfinite(got)
+    assert np.all(np.abs(got[subnormal] - exact[subnormal]) <= 5e-324)
+
+
+def test_powers_of_float64_at_the_edges() -> None:
+    """Zeros, ones, infinities, nan, whole and half exponents, the largest and the smallest numbers, as C has them."""
+    ends = [0.0, 1.0, 2.0, 0.5, 3.0, 1.5, math.inf, 5e-324, 1e308, 2.0**53, 2.0**53 + 2, 1e-300, 1023.0, 1075.0, 1e17]
+    numbers = [*ends, *(-number for number in ends), math.nan]
+    x, y = (a.ravel() for a in np.meshgrid(numbers, numbers))
+    kernel = backend.compile_kernel(pointwise("pow", ("float64", "float64")))
+    with np.errstate(all="ignore"):
+        got, want = kernel(x, y), np.power(x, y)
+    is_finite = np.isfinite(want)
+    assert np.array_equal(got[~is_finite], want[~is_finite], equal_nan=True)
+    assert np.all(np.abs(got[is_finite] - want[is_finite]) <= 2 * np.spacing(np.abs(want[is_finite])))
+    assert np.array_equal(np.signbit(got)[~np.isnan(want)], np.signbit(want)[~np.isnan(want)])
+    one_by_one = [kernel(x[k : k + 1], y[k : k + 1])[0] for k in range(0, x.size, 13)]
+    assert np.array_equal(one_by_one, got[::13], equal_nan=True)
+
+
 @pytest.mark.parametrize("op", ["erf", "erfc"])
 @pytest.mark.parametrize("dtype", ["float32", "float64"])
 def test_error_functions(op: str, dtype: str) -> None:
