@@ -222,7 +222,7 @@ def _of_tables(value: Any) -> Sugared | None:
     """What a function that draws, is written in the language, or arrays alone have is; None for any other."""
     in_language = array_library_function(value)
     if in_language is not None:
-        full_name = name_of(value, value.__module__)
+        full_name = name_of(value, getattr(value, "__module__", "numpy"))  # ufuncs have none before NumPy 2.2
         room = full_name.removeprefix("np.").removesuffix(value.__name__)
         return replace(in_language, instead=advice_on(full_name), room=room)
     if value in RANDOM_FUNCTIONS:
