@@ -149,8 +149,9 @@ class _Attention:
             before = [[f.fmul(a, b) for a, b in zip(self._vectors(self.sums, n), shrunk, strict=True)] for n in numbers]
             start = f.offset(values, f.mul(row, self.get["v_column"]))
             part = Part(start, self.get["v_column"], count, vectors, self.get["v_row"])
-            for n, one in zip(numbers, f.add_products(before, [part], self.scores), strict=True):
-                self._put(self.sums, n, one)
+            own = f.add_products([[f.zero] * self.width for _ in range(rows)], [part], self.scores)
+            for n, old, new in zip(numbers, before, own, strict=True):
+                self._put(self.sums, n, [f.fadd(a, b) for a, b in zip(old, new, strict=True)])
 
         f.by_rows(self.get["values"], sums)
 

@@ -6,11 +6,15 @@ the sums. A vector of columns is done some columns at a time; then the lanes of 
 
 from __future__ import annotations
 
+from functools import partial
+
 from flambeau.codegen.llvm.definitions import Scope
 from flambeau.codegen.llvm.emitter import Value, float_constant
 from flambeau.codegen.products.base import ProductEmitter, word
 from flambeau.codegen.products.pack import halves
+from flambeau.codegen.products.stretches import in_stretches
 from flambeau.codegen.products.tile import TileShape, load_columns, multiply_add
+from flambeau.codegen.products.tiling import STRETCH
 
 AT_A_TIME = 4
 """Columns whose sums are in registers together."""
@@ -73,12 +77,21 @@ class Dots:
 
     def sums(self, a: Value, columns: list[Value]) -> list[Value]:
         """The sums of all rows and some columns, by row, their lanes not folded yet."""
-        p, e = self.p, self.e
-        count = self.shape.rows * len(columns)
-        chains = 2 if count < 8 else 1
-        zero = float_constant(0.0, p.type.llvm, p.lanes)
+        p, count = self.p, self.shape.rows * len(columns)
+        chains, steps = 2 if count < 8 else 1, p.size(p.product.inner)
         rows = [p.at(a, p.times(self.a_row, r)) for r in range(self.shape.rows)]
-        iterations, left = p.whole_iterations(p.size(p.product.inner), chains * p.lanes)
+        fold = partial(self.fold, rows, columns, chains)
+        if p.tiling.is_long:
+            return in_stretches(p, STRETCH * p.lanes * chains, steps, [word(0)], count, fold)
+        return fold([word(0)], steps)[1]
+
+    def fold(
+        self, rows: list[Value], columns: list[Value], chains: int, at: list[Value], number: Value
+    ) -> tuple[list[Value], list[Value]]:
+        """So many steps from an offset, a vector of them at a time: the offset behind them, and the sums."""
+        p, e, count = self.p, self.e, len(rows) * len(columns)
+        zero = float_constant(0.0, p.type.llvm, p.lanes)
+        iterations, left = p.whole_iterations(number, chains * p.lanes)
 
         def go(state: list[Value]) -> list[Value]:
             offset, new = state[0], state[1:]
@@ -87,7 +100,7 @@ class Dots:
                 offset = e.binary("add nuw nsw", offset, word(self.chunk))
             return [offset, *new]
 
-        state = p.repeat(iterations, [word(0), *[zero] * (chains * count)], go)
+        state = p.repeat(iterations, [*at, *[zero] * (chains * count)], go)
         steps = e.binary("udiv", e.binary("add", left, word(p.lanes - 1)), word(p.lanes))
 
         def rest(state: list[Value]) -> list[Value]:
@@ -96,10 +109,10 @@ class Dots:
             following = e.binary("sub", left_here, word(p.lanes))
             return [following, e.binary("add nuw nsw", offset, word(self.chunk)), *new]
 
-        state = p.repeat(steps, [left, *state], rest)[2:]
+        _, offset, *state = p.repeat(steps, [left, *state], rest)
         if chains == 2:
             state = [e.fadd(x, y) for x, y in zip(state[:count], state[count:], strict=True)]
-        return state
+        return [offset], state
 
     def step(
         self, offset: Value, first: int, mask: Value | None, state: list[Value], rows: list[Value], columns: list[Value]

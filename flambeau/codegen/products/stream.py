@@ -1,4 +1,6 @@
-"""A row vector times a matrix: the matrix streams by, some of its rows at a time, and the sums stay close at hand."""
+"""A row vector times a matrix: the matrix streams by, some of its rows at a time, and the sums stay close at hand, those
+of a stretch of rows and, where there are many, those of all stretches before.
+"""
 
 from __future__ import annotations
 
@@ -8,7 +10,7 @@ from flambeau.codegen.llvm.definitions import Scope
 from flambeau.codegen.llvm.emitter import Value, float_constant
 from flambeau.codegen.products.base import ProductEmitter, word
 from flambeau.codegen.products.tile import TileShape, load_columns, multiply_add
-from flambeau.codegen.products.tiling import MOST_STREAMED
+from flambeau.codegen.products.tiling import MOST_STREAMED, STRETCH
 
 
 class Stream:
@@ -19,7 +21,9 @@ class Stream:
         self.n, self.depth = p.size(p.product.column), p.size(p.product.inner)
         self.width = p.tiling.vectors * p.lanes
         self.at_a_time = 8 if p.e.target.vector_registers >= 32 else 4
-        self.room = p.e.slot(f"[{MOST_STREAMED // p.type.itemsize + self.width} x {p.type.llvm}]")
+        self.room = self.totals = self.memory()
+        if p.tiling.is_long:
+            self.totals = self.memory()
         self.full = TileShape(1, p.tiling.vectors, p.lanes)
         iterations, _ = p.whole_iterations(self.n, self.width)
         self.whole = p.e.binary("mul", iterations, word(self.width))
@@ -33,12 +37,32 @@ class Stream:
         """Clear the sums, add up, finish."""
         p = self.p
         self.each(scope, self.clear)
-        loop = p.loop_over(p.product.inner)
-        _, left = p.whole_iterations(self.depth, self.at_a_time)
-        middle = self.e.binary("sub", self.depth, left)
-        p.counted(loop, word(0), middle, self.at_a_time, scope, lambda child: self.rows(self.at_a_time, child))
-        p.counted(loop, middle, self.depth, 1, scope, lambda child: self.rows(1, child))
+        if p.tiling.is_long:
+            loop = p.loop_over(p.product.inner)
+            p.counted(loop, word(0), self.depth, STRETCH, scope, self.stretch, enters=False)
+        else:
+            self.some_rows(word(0), self.depth, scope)
         self.each(scope, self.finish)
+
+    def memory(self) -> Value:
+        """Room for sums."""
+        t = self.p.type
+        return self.e.slot(f"[{MOST_STREAMED // t.itemsize + self.width} x {t.llvm}]")
+
+    def stretch(self, scope: Scope) -> None:
+        """The rows of a stretch, whose sums are added to those before, and are none again."""
+        start = scope.index[self.p.product.inner]
+        end = self.e.intrinsic("smin", self.e.binary("add nsw", start, word(STRETCH)), self.depth)
+        self.some_rows(start, end, scope)
+        self.each(scope, self.add_up)
+
+    def some_rows(self, start: Value, end: Value, scope: Scope) -> None:
+        """Rows of the matrix from one to another."""
+        p, loop = self.p, self.p.loop_over(self.p.product.inner)
+        _, left = p.whole_iterations(self.e.binary("sub", end, start), self.at_a_time)
+        middle = self.e.binary("sub", end, left)
+        p.counted(loop, start, middle, self.at_a_time, scope, lambda child: self.rows(self.at_a_time, child))
+        p.counted(loop, middle, end, 1, scope, lambda child: self.rows(1, child))
 
     def each(self, scope: Scope, body: Callable[[TileShape, Scope], None]) -> None:
         """Run a method for all columns of the piece: a tile's width at a time, then a vector."""
@@ -52,10 +76,10 @@ class Stream:
 
         p.counted(loop, start, self.end, p.lanes, scope, one)
 
-    def sum_at(self, scope: Scope, vector: int) -> Value:
-        """Where the sums of a vector of columns are."""
+    def sum_at(self, scope: Scope, vector: int, room: Value | None = None) -> Value:
+        """Where the sums of a vector of columns are, those of the stretch or others."""
         index = scope.index[self.p.product.column]
-        base = self.e.offset(self.room, index, self.p.type.llvm)
+        base = self.e.offset(self.room if room is None else room, index, self.p.type.llvm)
         return self.p.at(base, vector * self.p.lanes * self.p.type.itemsize)
 
     def load(self, address: Value) -> Value:
@@ -65,8 +89,17 @@ class Stream:
     def clear(self, shape: TileShape, scope: Scope) -> None:
         """No sums yet."""
         zero = float_constant(0.0, self.p.type.llvm, self.p.lanes)
+        for room in dict.fromkeys((self.room, self.totals)):
+            for v in range(shape.vectors):
+                self.e.write(zero, self.sum_at(scope, v, room), align=16)
+
+    def add_up(self, shape: TileShape, scope: Scope) -> None:
+        """The sums of a stretch to those before."""
+        zero = float_constant(0.0, self.p.type.llvm, self.p.lanes)
         for v in range(shape.vectors):
-            self.e.write(zero, self.sum_at(scope, v), align=16)
+            here, before = self.sum_at(scope, v), self.sum_at(scope, v, self.totals)
+            self.e.write(self.e.fadd(self.load(before), self.load(here)), before, align=16)
+            self.e.write(zero, here, align=16)
 
     def rows(self, count: int, scope: Scope) -> None:
         """Some rows of the matrix, each times its number."""
@@ -99,5 +132,5 @@ class Stream:
 
     def finish(self, shape: TileShape, scope: Scope) -> None:
         """The epilogue of a tile's width of columns."""
-        sums = [self.load(self.sum_at(scope, v)) for v in range(shape.vectors)]
+        sums = [self.load(self.sum_at(scope, v, self.totals)) for v in range(shape.vectors)]
         self.p.epilogue([sums], shape.last, scope)

@@ -10,6 +10,8 @@ from flambeau.codegen.llvm.definitions import Scope
 from flambeau.codegen.llvm.emitter import Value, float_constant, vector_type
 from flambeau.codegen.llvm.memory import suffix
 from flambeau.codegen.products.base import ProductEmitter, Step
+from flambeau.codegen.products.stretches import in_stretches
+from flambeau.codegen.products.tiling import STRETCH
 from flambeau.util.record import dataclass
 
 UNROLLED = 4
@@ -52,12 +54,23 @@ class Tile:
 
     def sums(self, a: Value) -> list[list[Value]]:
         """The sums by row and vector, `a` being the first row's first number."""
+        p, count, vectors = self.p, self.shape.rows * self.shape.vectors, self.shape.vectors
+        self.rows_at = [p.times(self.a_row, r) for r in range(self.shape.rows)]
+        at, steps = [a, self.right.base], p.size(p.product.inner)
+        if p.tiling.is_long:
+            sums = in_stretches(p, STRETCH, steps, at, count, self.fold)
+        else:
+            sums = self.fold(at, steps)[1]
+        return [sums[r * vectors : (r + 1) * vectors] for r in range(self.shape.rows)]
+
+    def fold(self, at: list[Value], steps: Value) -> tuple[list[Value], list[Value]]:
+        """So many steps from both addresses: the addresses behind them, and the sums."""
         p, count = self.p, self.shape.rows * self.shape.vectors
         zero = float_constant(0.0, p.type.llvm, p.lanes)
-        iterations, left = p.whole_iterations(p.size(p.product.inner), UNROLLED)
-        self.rows_at = [p.times(self.a_row, r) for r in range(self.shape.rows)]
-        state = p.repeat(iterations, [a, self.right.base, *[zero] * (self.chains * count)], self.steps(UNROLLED))
-        state = p.repeat(left, state, self.steps(1))[2:]
+        iterations, left = p.whole_iterations(steps, UNROLLED)
+        state = p.repeat(iterations, [*at, *[zero] * (self.chains * count)], self.steps(UNROLLED))
+        state = p.repeat(left, state, self.steps(1))
+        at, state = state[:2], state[2:]
         chains = [state[c * count : (c + 1) * count] for c in range(self.chains)]
         while len(chains) > 1:
             half = (len(chains) + 1) // 2
@@ -66,8 +79,7 @@ class Tile:
                 [self.e.fadd(x, y) for x, y in zip(chain, upper[c], strict=True)] if c < len(upper) else chain
                 for c, chain in enumerate(chains[:half])
             ]
-        vectors = self.shape.vectors
-        return [chains[0][r * vectors : (r + 1) * vectors] for r in range(self.shape.rows)]
+        return at, chains[0]
 
     def steps(self, count: int) -> Callable[[list[Value]], list[Value]]:
         """Some steps along the folded axis: of both addresses and the sums."""

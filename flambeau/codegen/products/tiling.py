@@ -32,6 +32,10 @@ MOST_EXACT_ROWS = 8
 """Numbers of rows that are classes of their own: a tile has all of them."""
 LARGEST_PANEL = 1 << 22
 """Bytes of columns copied together from which BLAS, which cuts the folded axis too, is faster."""
+STRETCH = 128
+"""Steps along the folded axis that are added up one after another; what they come to is added to what came before."""
+LONG = 2 * STRETCH
+"""Steps from which sums are taken in stretches."""
 BLAS_FROM, BLAS_FROM_NARROW = 1 << 31, 1 << 18
 """Multiplications from which BLAS is faster, on wide vectors and on vectors of 128 bits."""
 
@@ -53,6 +57,8 @@ class Tiling(Schedule):
     """Vectors of columns of a tile."""
     has_rest: bool = True
     """Whether rows may be left over after whole tiles."""
+    is_long: bool = False
+    """Whether there may be so many steps along the folded axis that they are added up in stretches."""
     packed: bool = False
     """Whether the columns of a tile are copied together first."""
     shared: str = "rows"
@@ -70,8 +76,8 @@ class Tiling(Schedule):
     def key(self) -> str:
         """A line of text that tells schedules apart."""
         sides = " ".join(f"{buffer}.{axis}" for buffer, axis in sorted(self.sides))
-        rest = " rest" if self.has_rest else ""
-        how = f"{self.form} {self.rows}x{self.vectors}x{self.lanes}{rest}{' packed' if self.packed else ''}"
+        rest, long = " rest" if self.has_rest else "", " long" if self.is_long else ""
+        how = f"{self.form} {self.rows}x{self.vectors}x{self.lanes}{rest}{long}{' packed' if self.packed else ''}"
         own = f" threads={self.blas_threads}" if self.blas_threads != ANY else ""
         return f"product {how} by {self.shared} side by side: {sides}{own}"
 
@@ -121,6 +127,7 @@ def choose_tiling(
         rows=rows,
         vectors=vectors,
         has_rest=m > MOST_EXACT_ROWS or m % rows != 0,
+        is_long=largest.sizes[product.inner] >= (LONG * lanes if form == "dots" else LONG),
         packed=form == "packed",
         shared=shared,
         sides=_sides(special),

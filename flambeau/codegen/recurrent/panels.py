@@ -18,6 +18,10 @@ from flambeau.util.record import dataclass
 
 UNROLLED = 4
 """Numbers of the folded axis in an iteration."""
+STRETCH = 128
+"""Numbers of the folded axis that are added up one after another; the last such stretch has what would be less than
+half of one, too. What they come to is added to what came before.
+"""
 ENOUGH = 8
 """Independent sums that keep the multipliers busy; smaller tiles keep several for each element."""
 WIDTH = 4
@@ -145,23 +149,64 @@ class PanelBuilder(FunctionBuilder):
         return sums
 
     def _add_part(self, sums: Sums, part: Part, panel: Value) -> tuple[Sums, Value]:
-        count = len(sums) * len(sums[0])
+        width, count = len(sums[0]), len(sums) * len(sums[0])
+        rounded = self.op("udiv", self.op("add", part.count, STRETCH // 2), STRETCH)
+        stretches = self.intrinsic("smax", rounded, word(1))
+        loop = self.loop(stretches, part.rows, panel, *[value for row in sums for value in row])
+        with loop as number:
+            at, here, *before = loop.values
+            is_first = self.compare("eq", number, 0)
+            is_last = self.compare("eq", self.op("add", number, 1), stretches)
+            left = self.op("sub", part.count, self.mul(number, STRETCH))
+            starts, places = self._put_away(is_first, before)
+            state = self._fold([at, here, *starts], part, self.pick(is_last, left, STRETCH), width)
+            loop.carry(*state[:2], *self._with_those_before(is_first, state[2:], places))
+        _, panel, *flat = loop.values
+        return [flat[r * width : (r + 1) * width] for r in range(len(sums))], panel
+
+    def _put_away(self, is_first: Value, sums: list[Value]) -> tuple[list[Value], list[Value]]:
+        """What a stretch begins with: with what there is the first, the others with zeros, and what there is goes to
+        memory; and where there.
+        """
+        slot, before = self.slot(f"[{len(sums) * self.lanes} x {self.element}]"), self.block
+        places = [self.offset(slot, k * self.lanes * self.size) for k in range(len(sums))]
+        later, begun = self.label("later"), self.label("begun")
+        self.branch_if(is_first, begun, later)
+        self.start(later)
+        for value, place in zip(sums, places, strict=True):
+            self.write(value, place)
+        self.branch(begun)
+        self.start(begun)
+        return [self.joined_value([(s, before), (self.zero, later)]) for s in sums], places
+
+    def _with_those_before(self, is_first: Value, sums: list[Value], places: list[Value]) -> list[Value]:
+        """The sums of a stretch with those that were put away."""
+        here, later, added = self.block, self.label("more"), self.label("added")
+        self.branch_if(is_first, added, later)
+        self.start(later)
+        read = [self.read(place, self.element, self.lanes) for place in places]
+        totals = [self.fadd(t, s) for t, s in zip(read, sums, strict=True)]
+        self.branch(added)
+        self.start(added)
+        return [self.joined_value([(s, here), (t, later)]) for s, t in zip(sums, totals, strict=True)]
+
+    def _fold(self, state: list[Value], part: Part, steps: Value, width: int) -> list[Value]:
+        """So many numbers of the folded axis: the address of the rows and that of the panel behind them, and the sums."""
+        count = len(state) - 2
         chains = max(1, min(UNROLLED, ENOUGH // count))
-        offsets = [self.mul(part.step, r) for r in range(len(sums))]
-        flat = [value for row in sums for value in row] + [self.zero] * (count * (chains - 1))
-        state = [part.rows, panel, *flat]
-        whole = self.op("udiv", part.count, UNROLLED)
-        for iterations, each in ((whole, UNROLLED), (self.op("urem", part.count, UNROLLED), 1)):
+        offsets = [self.mul(part.step, r) for r in range(count // width)]
+        state = [*state, *[self.zero] * (count * (chains - 1))]
+        whole = self.op("udiv", steps, UNROLLED)
+        for iterations, each in ((whole, UNROLLED), (self.op("urem", steps, UNROLLED), 1)):
             loop = self.loop(iterations, *state)
             with loop:
-                loop.carry(*self._step(loop.values, part, offsets, len(sums[0]), each, chains))
+                loop.carry(*self._step(loop.values, part, offsets, width, each, chains))
             state = loop.values
-        _, panel, *flat = state
+        at, panel, *flat = state
         while len(flat) > count:
             pairs = zip(flat[:count], flat[count : 2 * count], strict=True)
             flat = [*[self.fadd(a, b) for a, b in pairs], *flat[2 * count :]]
-        width = len(sums[0])
-        return [flat[r * width : (r + 1) * width] for r in range(len(sums))], panel
+        return [at, panel, *flat]
 
     def _step(
         self, state: list[Value], part: Part, offsets: list[Value], width: int, each: int, chains: int
