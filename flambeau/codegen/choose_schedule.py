@@ -18,6 +18,7 @@ from flambeau.codegen.kernel.nest import (
     scatters,
     walk,
 )
+from flambeau.codegen.kernel.seldom import usual
 from flambeau.codegen.llvm.emitter import Target
 from flambeau.codegen.packing import packs_for
 from flambeau.codegen.scatter_schedule import changes_side_by_side, is_better_alone, is_little_work, meets_itself
@@ -61,6 +62,7 @@ def choose(
 
     ``exact``: the axes whose size is this one in all calls that the schedule is for; None for all of them.
     """
+    special = replace(special, kernel=usual(special.kernel))
     schedule = _choose(special, target, aligned_outputs, exact)
     if not scatters(special.kernel):
         return schedule
@@ -76,7 +78,7 @@ def _dense(special: Specialized) -> frozenset[tuple[str, str]]:
 def _choose(special: Specialized, target: Target, aligned_outputs: bool, exact: frozenset[str] | None) -> Schedule:
     kernel = special.kernel
     axis = _vector_axis(special)
-    if axis is None or is_better_alone(special, axis) or _runs_over_products(kernel, axis):
+    if axis is None or is_better_alone(special, axis):
         return Schedule()
     packs = packs_for(special, axis)
     unit = frozenset(p.buffer for p in packs) | _side_by_side(special, axis)
@@ -109,14 +111,6 @@ def _side_by_side(special: Specialized, axis: str) -> frozenset[str]:
         return special.strides[b.name, axis] == element_type(b.dtype).itemsize
 
     return frozenset(b.name for b in special.kernel.buffers if axis in b.axes and is_dense(b))
-
-
-def _runs_over_products(kernel: Kernel, axis: str) -> bool:
-    """Whether a product of floats is asked for after each element along an axis: one of some lanes alone can be out of
-    range, zero or infinite, where none of those that were asked for is."""
-    read = {s.carry for s in walk(kernel.body) if isinstance(s, Running)}
-    carries = [c for s in walk(kernel.body) if isinstance(s, Loop) and axis in s.axes for c in s.carries]
-    return any(c.name in read and c.reducer == "prod" and element_type(c.dtype).is_float for c in carries)
 
 
 PREFETCHED = 8

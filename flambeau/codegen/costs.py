@@ -6,7 +6,7 @@ import math
 from collections.abc import Iterator
 
 from flambeau.codegen.kernel.dtypes import element_type
-from flambeau.codegen.kernel.nest import Accumulate, Let, Loop, Statement, Store, index_axes, placed_axes
+from flambeau.codegen.kernel.nest import Accumulate, Let, Loop, Seldom, Statement, Store, index_axes, placed_axes
 from flambeau.codegen.specialize import Specialized
 
 NANOSECONDS = {
@@ -34,7 +34,7 @@ def bytes_moved(special: Specialized) -> int:
 
 
 def iterations_of(special: Specialized) -> Iterator[tuple[Statement, int]]:
-    """Every simple statement with how often it runs."""
+    """Every simple statement with how often it runs, but for those that seldom do."""
     stack = [(s, 1) for s in special.kernel.body]
     while stack:
         s, iterations = stack.pop()
@@ -42,7 +42,7 @@ def iterations_of(special: Specialized) -> Iterator[tuple[Statement, int]]:
             for a in s.axes:
                 iterations *= special.sizes[a]
             stack.extend((inner, iterations) for inner in s.body)
-        else:
+        elif not isinstance(s, Seldom):
             yield s, iterations
 
 

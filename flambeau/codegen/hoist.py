@@ -6,6 +6,7 @@ from flambeau.codegen.kernel import nest
 from flambeau.codegen.kernel.dtypes import element_type
 from flambeau.codegen.kernel.nest import Kernel, Statement
 from flambeau.codegen.kernel.opset import TRAPPING
+from flambeau.util.record import replace
 
 
 def hoist(kernel: Kernel) -> Kernel:
@@ -17,6 +18,8 @@ def hoist(kernel: Kernel) -> Kernel:
 
 def _single(statement: Statement) -> Statement:
     """Loops over one axis each; carried states stay with the outermost."""
+    if isinstance(statement, nest.Seldom):
+        return replace(statement, body=tuple(map(_single, statement.body)))
     if not isinstance(statement, nest.Loop):
         return statement
     body = tuple(_single(s) for s in statement.body)
@@ -28,6 +31,9 @@ def _single(statement: Statement) -> Statement:
 def _out_of(body: tuple[Statement, ...], buffers: dict[str, nest.Buffer]) -> tuple[Statement, ...]:
     result: list[Statement] = []
     for statement in body:
+        if isinstance(statement, nest.Seldom):
+            result.append(replace(statement, body=_out_of(statement.body, buffers)))
+            continue
         if not isinstance(statement, nest.Loop):
             result.append(statement)
             continue

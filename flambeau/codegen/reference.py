@@ -100,6 +100,11 @@ class _Machine:
         else:
             self.values[s.name] = scalar.evaluate(s.op, args, args[-1].dtype.name)
 
+    def seldom(self, s: nest.Seldom) -> None:
+        if self.values[s.when]:
+            self.body(s.body)
+        self.values[s.name] = self.values[s.value if self.values[s.when] else s.otherwise]
+
     def store(self, s: nest.Store) -> None:
         memory, index, value = self.memory[s.buffer], self.index(s.buffer, s.at), self.values[s.value]
         memory[index] = scalar.evaluate(s.op, (memory[index], value), memory.dtype.name) if s.op else value
@@ -117,6 +122,7 @@ _MEANINGS: dict[type[Statement], Callable[[_Machine, Any], None]] = {
     nest.Running: _Machine.running,
     nest.Within: _Machine.within,
     nest.Let: _Machine.let,
+    nest.Seldom: _Machine.seldom,
     nest.Store: _Machine.store,
     nest.Accumulate: _Machine.accumulate,
     nest.Loop: _Machine.loop,

@@ -21,6 +21,7 @@ from flambeau.codegen.kernel.nest import (
     Load,
     Loop,
     Position,
+    Seldom,
     Statement,
     Store,
     Within,
@@ -31,7 +32,7 @@ from flambeau.codegen.kernel.nest import (
     walk,
 )
 from flambeau.tensor.layout import elementwise_strides
-from flambeau.util.record import dataclass
+from flambeau.util.record import dataclass, replace
 
 Strides = dict[tuple[str, str], int]
 """Bytes from one iteration of an axis to the next, by (buffer, axis)."""
@@ -197,6 +198,8 @@ class _Renaming:
     def statement(self, s: Statement) -> Statement:
         if isinstance(s, Loop):
             return Loop(self.axes(self.groups[s.axes]), s.carries, tuple(map(self.statement, s.body)))
+        if isinstance(s, Seldom):
+            return replace(s, body=tuple(map(self.statement, s.body)))
         if isinstance(s, Position | Extent):
             return type(s)(s.name, self.axes(s.axes))
         if isinstance(s, Within):

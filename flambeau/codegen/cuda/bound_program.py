@@ -14,6 +14,7 @@ from flambeau.codegen.cuda.mapping import map_kernel
 from flambeau.codegen.cuda.schedule import CudaSchedule
 from flambeau.codegen.kernel.dtypes import element_type
 from flambeau.codegen.kernel.nest import ONE, Buffer, Kernel, scatters
+from flambeau.codegen.kernel.seldom import usual
 from flambeau.codegen.shapes import Span, broadcast_sizes, check_spans, refuse_empty, refuse_nothing
 from flambeau.codegen.specialize import Specialized, Strides, filled_order, output_order, specialize, stride_order
 from flambeau.util.record import dataclass
@@ -79,7 +80,7 @@ def bind_program(
 
     Raises ``KernelError`` where shapes do not fit, for the largest of nothing, and for places along an axis of nothing.
     """
-    shapes = [x.shape for x in layouts]
+    kernel, shapes = usual(kernel), [x.shape for x in layouts]
     sizes = broadcast_sizes(kernel, shapes)
     check_spans(kernel, spans, sizes, shapes)
     strides: Strides = {}

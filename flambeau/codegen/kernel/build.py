@@ -30,6 +30,7 @@ from flambeau.codegen.kernel.nest import (
     Number,
     Position,
     Running,
+    Seldom,
     Statement,
     Store,
     Within,
@@ -37,6 +38,23 @@ from flambeau.codegen.kernel.nest import (
 from flambeau.codegen.kernel.opset import reduced_dtype, result_dtype
 from flambeau.codegen.kernel.printer import print_number
 from flambeau.codegen.kernel.verify import verify
+
+
+class SeldomValue:
+    """A value that statements which seldom run come to.
+
+    >>> value = SeldomValue('%4')
+    >>> value.give('%3', 's0')
+    >>> value.value, value.otherwise
+    ('%3', 's0')
+    """
+
+    def __init__(self, name: str) -> None:
+        self.name = name
+
+    def give(self, value: str, otherwise: str) -> None:
+        """Say what the value is where the statements ran, and elsewhere."""
+        self.value, self.otherwise = value, otherwise
 
 
 class KernelBuilder:
@@ -145,6 +163,20 @@ class KernelBuilder:
         self._bodies[-1].append(Loop(axes, carries, tuple(body)))
         for carry in carries:
             self.dtypes[carry.name] = reduced_dtype(carry.reducer, carry.dtype)
+
+    @contextmanager
+    def seldom(self, when: str) -> Iterator[SeldomValue]:
+        """Statements added inside run where ``when`` is true; say with `SeldomValue.give` what they come to."""
+        self._bodies.append([])
+        self._known.append({})
+        value = SeldomValue(self._name())
+        self._counter += 1
+        yield value
+        self._known.pop()
+        body = self._bodies.pop()
+        dtype = self.dtypes[value.otherwise]
+        self._bodies[-1].append(Seldom(value.name, dtype, when, tuple(body), value.value, value.otherwise))
+        self.dtypes[value.name] = dtype
 
     def kernel(self) -> Kernel:
         """The finished kernel, verified."""

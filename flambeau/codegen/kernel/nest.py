@@ -233,8 +233,25 @@ class Loop:
     body: tuple[Statement, ...]
 
 
+@dataclass(frozen=True, slots=True)
+class Seldom:
+    """``name: dtype = seldom when { ... } value, otherwise``: what `body` leaves under the name of a value where a bool
+    is true, as it seldom is; elsewhere another value.
+
+    >>> Seldom("%4", "float32", "%2", (Const("%3", "float32", 1.0),), "%3", "s0").otherwise
+    's0'
+    """
+
+    name: str
+    dtype: str
+    when: str
+    body: tuple[Statement, ...]
+    value: str
+    otherwise: str
+
+
 Definition: TypeAlias = Const | Position | Extent | Within | Load | Let | Running
-Statement: TypeAlias = Definition | Store | Accumulate | Loop
+Statement: TypeAlias = Definition | Store | Accumulate | Loop | Seldom
 
 
 @dataclass(frozen=True, slots=True)
@@ -272,11 +289,11 @@ class Kernel:
 
 
 def walk(body: tuple[Statement, ...]) -> list[Statement]:
-    """Every statement, a loop before what it holds."""
+    """Every statement, one that holds others before these."""
     statements: list[Statement] = []
     for statement in body:
         statements.append(statement)
-        if isinstance(statement, Loop):
+        if isinstance(statement, Loop | Seldom):
             statements.extend(walk(statement.body))
     return statements
 

@@ -12,6 +12,8 @@ from flambeau.codegen.kernel.nest import Definition, Kernel, Number, Statement
 _HEAD = re.compile(r"kernel (\w+) \{$")
 _BUFFER = re.compile(r"(in|out|scratch) (\w+): (\w+)\[(.*)\](?: (row-major)| like (.+))?$")
 _LOOP = re.compile(r"for(?: (.*?))?(?: reduce (.*))? \{$")
+_SELDOM = re.compile(r"([%\w]+): (\w+) = seldom ([%\w]+) \{$")
+_SELDOM_END = re.compile(r"\} ([%\w]+), ([%\w]+)$")
 _CARRY = re.compile(r"([%\w]+): (\w+) = (\w+)$")
 _DEFINE = re.compile(r"([%\w]+): (\w+) = (\w+)(?: (.*))?$")
 _ACCESS = re.compile(r"(\w+)\[(.*?)\]$")
@@ -38,6 +40,8 @@ class _Parser:
     def __init__(self, text: str) -> None:
         self.lines = [(n, line.strip()) for n, line in enumerate(text.splitlines(), 1) if line.strip()]
         self.at = 0
+        self.end = ""
+        """The line that closed the last body."""
         self.buffers: dict[str, nest.Buffer] = {}
 
     def fail(self, why: str) -> KernelError:
@@ -72,8 +76,9 @@ class _Parser:
 
     def body(self) -> tuple[Statement, ...]:
         statements: list[Statement] = []
-        while self.line != "}":
+        while not self.line.startswith("}"):
             statements.append(self.statement())
+        self.end = self.line
         self.at += 1
         return tuple(statements)
 
@@ -83,6 +88,12 @@ class _Parser:
             carries = tuple([self.carry(part) for part in _split(head[2])])
             self.at += 1
             return nest.Loop(_split(head[1]), carries, self.body())
+        if (head := _SELDOM.match(line)) is not None:
+            self.at += 1
+            body, end = self.body(), _SELDOM_END.match(self.end)
+            if end is None:
+                raise self.fail("expected '} VALUE, OTHERWISE' before")
+            return nest.Seldom(*head.groups(), body, *end.groups())
         statement = self.simple(line)
         self.at += 1
         return statement

@@ -50,6 +50,10 @@ def _print_body(body: tuple[Statement, ...], buffers: dict[str, nest.Buffer], in
             lines.append(f"{indent}{head}{' reduce ' + carries if carries else ''} {{")
             _print_body(statement.body, buffers, indent + "  ", lines)
             lines.append(indent + "}")
+        elif isinstance(statement, nest.Seldom):
+            lines.append(f"{indent}{statement.name}: {statement.dtype} = seldom {statement.when} {{")
+            _print_body(statement.body, buffers, indent + "  ", lines)
+            lines.append(f"{indent}}} {statement.value}, {statement.otherwise}")
         else:
             lines.append(indent + print_statement(statement, buffers))
 

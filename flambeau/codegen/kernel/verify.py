@@ -74,7 +74,9 @@ class _Verifier:
         return self.faults
 
     def body(self, body: tuple[Statement, ...], scope: _Scope) -> None:
-        scope = replace(scope, dtypes=dict(scope.dtypes))
+        self.statements(body, replace(scope, dtypes=dict(scope.dtypes)))
+
+    def statements(self, body: tuple[Statement, ...], scope: _Scope) -> None:
         for statement in body:
             if isinstance(statement, nest.Loop):
                 self.loop(statement, scope)
@@ -170,6 +172,17 @@ class _Verifier:
         if got != s.dtype:
             raise KernelError(f"{s.name}: {s.op} gives {got}, not {s.dtype}")
 
+    def seldom(self, s: nest.Seldom, scope: _Scope) -> None:
+        if self.dtype(s.when, scope) != "bool" or self.dtype(s.otherwise, scope) != s.dtype:
+            raise KernelError(f"{s.name}: seldom takes a bool and another {s.dtype}, got {s.when}, {s.otherwise}")
+        inner = replace(scope, dtypes=dict(scope.dtypes))
+        self.statements(s.body, inner)
+        if inner.dtypes.get(s.value) != s.dtype:
+            raise KernelError(f"{s.name}: no {s.dtype} in its body is called {s.value}")
+        if any(isinstance(inside, nest.Store | nest.Position | nest.Within) for inside in walk(s.body)):
+            raise KernelError(f"{s.name}: its body only computes")
+        self.define(s.name, s.dtype, scope)
+
     def store(self, s: nest.Store, scope: _Scope) -> None:
         self.access(s.buffer, scope.axes + tuple(a for a, _ in s.at), "in", "store")
         if self.dtype(s.value, scope) != self.buffers[s.buffer].dtype:
@@ -239,6 +252,7 @@ _CHECKS: dict[type[Statement], Callable[[_Verifier, Any, _Scope], None]] = {
     nest.Load: _Verifier.load,
     nest.Let: _Verifier.let,
     nest.Store: _Verifier.store,
+    nest.Seldom: _Verifier.seldom,
     nest.Accumulate: _Verifier.accumulate,
 }
 """What is checked of each kind of statement but loops."""

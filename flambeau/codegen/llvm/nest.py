@@ -21,13 +21,14 @@ from flambeau.codegen.kernel.nest import (
     Load,
     Loop,
     Running,
+    Seldom,
     Statement,
     Store,
     main_loops,
     walk,
 )
 from flambeau.codegen.kernel.opset import TRAPPING, reduced_dtype
-from flambeau.codegen.llvm import fold_pieces, memory, pack, pass_order, reduce, rests, scatter
+from flambeau.codegen.llvm import fold_pieces, memory, pack, pass_order, reduce, rests, running, scatter, seldom
 from flambeau.codegen.llvm.definitions import Scope, ValueEmitter
 from flambeau.codegen.llvm.emitter import Target, Value, int_constant
 from flambeau.codegen.llvm.native_text import ATTRIBUTES, FunctionParts, NativeText
@@ -109,6 +110,7 @@ class NestEmitter(ValueEmitter):
         self.prefixed: set[str] = set()
         """Of these, the ones that the vector axis runs inside of."""
         self.fixed = dict(schedule.fixed)
+        self.definitions = {s.name: s for s in walk(kernel.body) if isinstance(s, Let)}
         self.packed: dict[str, pack.Packed] = {}
         self.scratch_sizes: dict[str, Value] = {}
         self.states: dict[str, reduce.State] = {}
@@ -159,6 +161,8 @@ class NestEmitter(ValueEmitter):
     def statement(self, s: Statement, scope: Scope) -> None:
         if isinstance(s, Loop):
             self.loop(s, scope)
+        elif isinstance(s, Seldom):
+            seldom.emit(self, s, [scope])
         elif isinstance(s, Store) and s.at:
             scatter.change(self, s, scope)
         elif isinstance(s, Store):
@@ -179,7 +183,7 @@ class NestEmitter(ValueEmitter):
             raise KernelError(f"{s.carry} <- {s.value} stands outside the vector axis of its loop")
         value = [e.splat(scope.values[s.value], lanes)]
         if s.carry in self.prefixed:
-            self.scan(carry, value[0], scope)
+            self.prefixes[s.carry] = running.scan(e, carry, value[0], scope)
             return
         if s.position is not None:
             position = scope.values[s.position]
@@ -195,23 +199,6 @@ class NestEmitter(ValueEmitter):
         if scope.mask is not None:
             new = [e.select(scope.mask, n, o) for n, o in zip(new, old, strict=True)]
         scope.carries[s.carry] = new
-
-    def scan(self, carry: Carry, value: Value, scope: Scope) -> None:
-        """The next lanes of a running state: folded within the vector, then with what came before, which every lane of
-        the state holds.
-        """
-        e, t = self.e, element_type(carry.dtype)
-        [none] = reduce.identity(carry.reducer, t, value.lanes)
-        if scope.mask is not None:
-            value = e.select(scope.mask, value, none)
-        total = reduce.combine(
-            e, carry.reducer, t, scope.carries[carry.name], reduce.prefixes(e, carry.reducer, t, value)
-        )
-        self.prefixes[carry.name] = total[0]
-        picks = ", ".join([f"i32 {value.lanes - 1}"] * value.lanes)
-        vt = value.full_type
-        text = f"shufflevector {vt} {total[0]}, {vt} poison, <{value.lanes} x i32> <{picks}>"
-        scope.carries[carry.name] = [e.define(text, value.type, value.lanes)]
 
     def loop(self, loop: Loop, scope: Scope) -> None:
         across = not scope.in_vector and self.has_vector_loop(loop)
@@ -316,6 +303,9 @@ class NestEmitter(ValueEmitter):
             for statement in loop.body:
                 if isinstance(statement, Let) and self.is_joined(statement, iterations):
                     self.joined(statement, iterations)
+                    continue
+                if isinstance(statement, Seldom):
+                    seldom.emit(self, statement, iterations)
                     continue
                 for iteration in iterations:
                     self.statement(statement, iteration)

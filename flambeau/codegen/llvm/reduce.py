@@ -187,6 +187,8 @@ def _halved(e: Emitter, value: Value, better: str) -> Value:
 def prefixes(e: Emitter, reducer: str, t: ElementType, value: Value) -> State:
     """In each lane the fold of all lanes up to it, in as many rounds as the number of lanes has bits."""
     [none] = identity(reducer, t, value.lanes)
+    if t.is_float and reducer == "sum":  # not zero: lanes moved beside zeros are an instruction that AVX-512 is slow at
+        none = float_constant(-0.0, t.llvm, value.lanes)
     state, shift, vt = value, 1, value.full_type
     while shift < value.lanes:
         picks = ", ".join(f"i32 {k - shift if k >= shift else value.lanes + k}" for k in range(value.lanes))

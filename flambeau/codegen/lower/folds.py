@@ -5,7 +5,7 @@ from __future__ import annotations
 from typing import Any
 
 from flambeau.codegen.lower.recorder import apply, cast, constant
-from flambeau.codegen.lower.values import Dim, Dims, Expr, LoweringError, Reduction
+from flambeau.codegen.lower.values import Dim, Dims, Expr, LoweringError, Reduction, view
 
 
 def dims_over(x: Expr, dim: Any, *, empty_is_all: bool = True) -> tuple[int, ...]:
@@ -32,6 +32,16 @@ def reduce(x: Expr, reducer: str, axes: tuple[int, ...], keepdim: bool) -> Expr:
             alone = apply("add", x, constant(0.0, x.dtype))  # a sum starts from zero: of -0.0 alone it is 0.0
         return Expr("select", dtype, (constant(True, "bool"), alone, alone), kept)
     return Expr("reduce", dtype, (x,), kept, Reduction(reducer, over))
+
+
+def without(axes: tuple[int, ...], value: Expr, keepdim: bool) -> Expr:
+    """A value without the dimensions at `axes`, along which it does not vary, unless they are kept."""
+    return value if keepdim else view(value, tuple([d for k, d in enumerate(value.dims) if k not in axes]))
+
+
+def seldom(when: Expr, value: Expr, otherwise: Expr) -> Expr:
+    """`value`, with all folds that only it needs, where `when` is true, as it seldom is; elsewhere `otherwise`."""
+    return Expr("seldom", otherwise.dtype, (when, otherwise), otherwise.dims, value)
 
 
 def count(x: Expr, axes: tuple[int, ...], dtype: str) -> Expr:

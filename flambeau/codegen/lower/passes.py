@@ -168,8 +168,10 @@ class Nest:
         folds = [f for f in self.folds if self.level[f] == level + 1]
         return folds, [k for k in sorted(full) if self.level[self.outputs[k]] == level]
 
-    def needs(self, targets: tuple[list[Expr], list[int]]) -> list[Expr]:
-        """Full expressions that a pass computes, operands first; kept rows and folds end the search."""
+    def needs(self, targets: tuple[list[Expr], list[int]], order: Sequence[Expr] | None = None) -> list[Expr]:
+        """Full expressions that a pass computes, operands first; kept rows and folds end the search. `order` has all of
+        them, if these are not those of the results.
+        """
         folds, stores = targets
         wanted = set([f.args[0] for f in folds] + [self.outputs[k] for k in stores])
         needed: set[Expr] = set()
@@ -180,7 +182,7 @@ class Nest:
             needed.add(x)
             if x not in self.rows:
                 wanted.update(a for a in x.args)
-        return [x for x in self.order if x in needed]
+        return [x for x in (self.order if order is None else order) if x in needed]
 
     def one_pass(self, p: int, targets: list[tuple[list[Expr], list[int]]]) -> None:
         folds, stores = targets[p]
@@ -266,9 +268,34 @@ class Nest:
             return self.b.load(str(table.data), tuple(at))
         if x.op == "view":
             return self.name_of(x.args[0])
+        if x.op == "seldom":
+            return self.seldom(x)
         if x.op == "cast":
             return self.b.cast(self.name_of(x.args[0]), x.dtype)
         return self.b.apply(x.op, *(self.name_of(a) for a in x.args))
+
+    def seldom(self, x: Expr) -> str:
+        """A value that is seldom computed, with the folds that only it needs: a pass for each."""
+        assert isinstance(x.data, Expr)
+        with self.b.seldom(self.name_of(x.args[0])) as value:
+            self.names.append({})
+            for fold in topological([x.data]):
+                if fold.op != "reduce" or any(fold in names for names in self.names):
+                    continue
+                needed = self.needs(([fold], []), topological([fold]))
+                self.emit([a for y in needed for a in y.args if not self.is_full(a)])
+                carry = Carry(f"{value.name}s{len(self.names[-1])}", fold.dtype, reduction(fold).reducer)
+                with self.b.loop(*self.folded_axes, carries=(carry,)):
+                    self.names.append({})
+                    for y in needed:
+                        self.names[-1][y] = self.element(y, set())
+                    self.fold(fold, carry)
+                    self.names.pop()
+                self.names[-1][fold] = carry.name
+            self.emit([x.data])
+            value.give(self.name_of(x.data), self.name_of(x.args[1]))
+            self.names.pop()
+        return value.name
 
     # --- conditions on shapes
 

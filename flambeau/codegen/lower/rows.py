@@ -9,7 +9,8 @@ from typing import Any
 import numpy as np
 
 from flambeau.codegen.kernel.dtypes import element_type
-from flambeau.codegen.lower.folds import count, dims_over, reduce
+from flambeau.codegen.lower.folds import count, dims_over, reduce, without
+from flambeau.codegen.lower.ranges import root_of_squares, spread
 from flambeau.codegen.lower.recorder import apply, cast, constant
 from flambeau.codegen.lower.values import Dim, Dims, Expr, LoweringError, view
 from flambeau.schema.dtype import DType
@@ -32,10 +33,9 @@ def variance(arguments: Arguments, result: DType, *, is_root: bool) -> Expr:
         raise LoweringError("variance of integers")
     axes = dims_over(x, arguments.get("dim"))
     correction = arguments.get("correction", 1 if arguments.get("unbiased", True) else 0)
-    total = reduce(_deviation(x, axes)[1], "sum", axes, bool(arguments.get("keepdim", False)))
     freedom = apply("sub", count(x, axes, x.dtype), number(1 if correction is None else correction, x.dtype))
-    value = apply("div", total, apply("maximum", freedom, constant(0, x.dtype)))
-    return apply("sqrt", value) if is_root else value
+    freedom = apply("maximum", freedom, constant(0, x.dtype))
+    return without(axes, spread(x, axes, freedom, is_root=is_root), bool(arguments.get("keepdim", False)))
 
 
 def softmax(accumulator: str, arguments: Arguments, result: DType) -> Expr:
@@ -168,9 +168,7 @@ def logsumexp(arguments: Arguments, result: DType) -> Expr:
     largest = apply("select", is_infinite, constant(0.0, x.dtype), largest)
     total = reduce(apply("exp", apply("sub", x, largest)), "sum", axes, True)
     value = apply("add", apply("log", total), largest)
-    if arguments.get("keepdim", False):
-        return value
-    return view(value, tuple(d for k, d in enumerate(value.dims) if k not in axes))
+    return without(axes, value, bool(arguments.get("keepdim", False)))
 
 
 def norm(arguments: Arguments, result: DType) -> Expr:
@@ -188,7 +186,7 @@ def norm(arguments: Arguments, result: DType) -> Expr:
     if order == 1:
         return reduce(size, "sum", axes, keepdim)
     if order == 2:
-        return apply("sqrt", reduce(apply("mul", x, x), "sum", axes, keepdim))
+        return without(axes, root_of_squares(x, axes), keepdim)
     if math.isinf(order):
         return reduce(size, "max" if order > 0 else "min", axes, keepdim)
     raise LoweringError(f"norm of order {order}")
