@@ -198,6 +198,12 @@ RECURRENT_KERNELS: Final = Inversion[Callable[[str, Any, int], Any]](
     lambda kind, dtype, elements: None,
     is_later=True,
 )
+QUANTIZED_PANELS: Final = Inversion[Callable[[Any], Any]](
+    "packs the weights of a quantised layer for products by native code; None where there is none for them "
+    "(`executor.quantized_kernels`)",
+    lambda weights: None,
+    is_later=True,
+)
 ATTENTION: Final = Inversion[Callable[..., Any]](
     "gives scaled dot-product attention of arrays by native code that never has all scores in memory; None where there "
     "is none for them (`executor.attention_kernels`)",

@@ -101,6 +101,8 @@ class Target:
     """AVX2, AVX-512: among how many float32 of a register one instruction picks for each lane; 0 for none."""
     has_fma: bool = True
     """Whether a product and a sum rounded once are one instruction, not a call of the C library for each lane."""
+    adds_pairs: bool = False
+    """x86: one instruction multiplies integers of 16 bits and adds two neighbours."""
     vector_registers: int = 16
     converted_halves: tuple[str, ...] = ()
     """Dtypes of half precision that one instruction converts to float32 and back."""

@@ -68,6 +68,7 @@ class Processor:
             has_scalef=wide,
             table_lanes=16 if wide else 8 if self.has("avx2") else 0,
             has_fma=is_arm or self.has("fma"),
+            adds_pairs=self.triple.startswith("x86_64"),
             vector_registers=32 if wide or is_arm else 16,
             converted_halves=("float16",) if is_arm or self.has("f16c") else (),
         )

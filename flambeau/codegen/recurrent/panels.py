@@ -158,9 +158,9 @@ class PanelBuilder(FunctionBuilder):
             is_first = self.compare("eq", number, 0)
             is_last = self.compare("eq", self.op("add", number, 1), stretches)
             left = self.op("sub", part.count, self.mul(number, STRETCH))
-            starts, places = self._put_away(is_first, before)
+            starts, addresses = self._put_away(is_first, before)
             state = self._fold([at, here, *starts], part, self.pick(is_last, left, STRETCH), width)
-            loop.carry(*state[:2], *self._with_those_before(is_first, state[2:], places))
+            loop.carry(*state[:2], *self._with_those_before(is_first, state[2:], addresses))
         _, panel, *flat = loop.values
         return [flat[r * width : (r + 1) * width] for r in range(len(sums))], panel
 
@@ -169,22 +169,22 @@ class PanelBuilder(FunctionBuilder):
         memory; and where there.
         """
         slot, before = self.slot(f"[{len(sums) * self.lanes} x {self.element}]"), self.block
-        places = [self.offset(slot, k * self.lanes * self.size) for k in range(len(sums))]
+        addresses = [self.offset(slot, k * self.lanes * self.size) for k in range(len(sums))]
         later, begun = self.label("later"), self.label("begun")
         self.branch_if(is_first, begun, later)
         self.start(later)
-        for value, place in zip(sums, places, strict=True):
-            self.write(value, place)
+        for value, address in zip(sums, addresses, strict=True):
+            self.write(value, address)
         self.branch(begun)
         self.start(begun)
-        return [self.joined_value([(s, before), (self.zero, later)]) for s in sums], places
+        return [self.joined_value([(s, before), (self.zero, later)]) for s in sums], addresses
 
-    def _with_those_before(self, is_first: Value, sums: list[Value], places: list[Value]) -> list[Value]:
+    def _with_those_before(self, is_first: Value, sums: list[Value], addresses: list[Value]) -> list[Value]:
         """The sums of a stretch with those that were put away."""
         here, later, added = self.block, self.label("more"), self.label("added")
         self.branch_if(is_first, added, later)
         self.start(later)
-        read = [self.read(place, self.element, self.lanes) for place in places]
+        read = [self.read(address, self.element, self.lanes) for address in addresses]
         totals = [self.fadd(t, s) for t, s in zip(read, sums, strict=True)]
         self.branch(added)
         self.start(added)

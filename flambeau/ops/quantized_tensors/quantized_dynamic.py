@@ -61,9 +61,15 @@ def product(x: Array, packed: PackedLinear, *, reduce_range: bool = False) -> Ar
         result: Array = x.astype(np.float32, copy=False) @ weight._array.T
     else:
         quantizer = chosen_quantizer(x, reduce_range=reduce_range)
+        scales = np.float32(quantizer.scale) * weight_scales(weight)
+        panels = packed.panels
+        if panels is not None and x.size:
+            bias = None if packed.bias is None else packed.bias._array
+            levels = panels.quantised(x, np.float32(1) / np.float32(quantizer.scale), quantizer.zero_point, 255)
+            return panels.multiply(levels, scales, bias).reshape(*x.shape[:-1], -1)
         inputs = quantized(x, quint8, quantizer)
         sums = centred(inputs, quantizer) @ centred(weight, weight.quantizer).T
-        result = sums.astype(np.float32) * (np.float32(quantizer.scale) * weight_scales(weight))
+        result = sums.astype(np.float32) * scales
     if packed.bias is not None:
         result = result + packed.bias._array
     return np.ascontiguousarray(result, np.float32)

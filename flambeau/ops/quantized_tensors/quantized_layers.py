@@ -61,12 +61,21 @@ def _linear(name: str, has_relu: bool) -> Callable[..., Any]:
             raise RuntimeError(WRONG_INPUT.format(name=name, dtype=x.dtype))
         quantizer, weight = uniform(x, name), checked_weight(packed.weight)
         _check_features(name, x, weight)
-        sums = centred(x, quantizer) @ centred(weight, weight.quantizer).T
+        sums = _sums(x, quantizer, packed, weight)
         scales = np.float32(quantizer.scale) * weight_scales(weight)
         after = PerTensor(float(scale), int(zero_point))
         return requantized(sums, scales, bias_of(packed.bias), after, x, has_relu)
 
     return kernel
+
+
+def _sums(x: QuantizedTensor, quantizer: PerTensor, packed: PackedLinear, weight: QuantizedTensor) -> Array:
+    """The sums of products of integers above their zero points, exact, or rounded to float32."""
+    panels = packed.panels if x.dtype.itemsize == 1 and x._array.size else None
+    if panels is None:
+        return centred(x, quantizer) @ centred(weight, weight.quantizer).T
+    sums: Array = panels.multiply(panels.rows_of(integers_of(x), quantizer.zero_point))
+    return sums.reshape(*x._array.shape[:-1], -1)
 
 
 def _packed_linear(name: str, packed: Any) -> PackedLinear:

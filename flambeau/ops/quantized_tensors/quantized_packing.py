@@ -8,8 +8,9 @@ from typing import Any, ClassVar, Final
 from flambeau.schema.dtype import qint8
 from flambeau.tensor.array_library import np
 from flambeau.tensor.opaque_objects import MAKERS, OpaqueObject
-from flambeau.tensor.quantized import QuantizedTensor
+from flambeau.tensor.quantized import QuantizedTensor, integers_of
 from flambeau.tensor.tensor import Tensor, wrap
+from flambeau.util.inversions import QUANTIZED_PANELS
 from flambeau.util.names import OPAQUE_CLASSES
 
 LINEAR: Final = f"{OPAQUE_CLASSES}quantized.LinearPackedParamsBase"
@@ -22,11 +23,21 @@ NO_WEIGHT: Final = "expected a weight of qint8, got {got}: quantize_per_tensor(w
 class PackedLinear(OpaqueObject):
     """The weight and bias of a linear layer: a weight of qint8, or one of float16 for sums in float32."""
 
-    __slots__ = ("bias", "weight")
+    __slots__ = ("_panels", "bias", "weight")
     type_name = LINEAR
 
     def __init__(self, weight: Tensor, bias: Tensor | None) -> None:
         self.weight, self.bias = weight, bias
+        self._panels: Any = None
+
+    @property
+    def panels(self) -> Any:
+        """The weight as native code multiplies by it, packed at the first call; None where there is none for it."""
+        if self._panels is None:
+            weight = checked_weight(self.weight)
+            _, zero_point = weight.quantizer.factors(2)
+            self._panels = QUANTIZED_PANELS.implementation(integers_of(weight) - np.asarray(zero_point, np.int16))
+        return self._panels
 
     def state(self) -> Any:
         """Weight and bias."""
