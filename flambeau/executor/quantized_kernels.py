@@ -18,6 +18,7 @@ from flambeau.codegen.recurrent.words import block
 from flambeau.util.array_address import address_of
 from flambeau.util.at_hand import does_without
 from flambeau.util.inversions import QUANTIZED_PANELS
+from flambeau.util.record import dataclass
 
 Array = np.ndarray[Any, Any]
 
@@ -28,7 +29,7 @@ def panels(weights: Array) -> Panels | None:
     native code, a first answer does not wait for it, or sums would leave 32 bits.
 
     >>> packed = panels(np.array([[1, -2, 3], [0, 4, 5]]))
-    >>> packed is None or packed.multiply(np.array([[2, 1, 1]], np.int16)).tolist() == [[3.0, 9.0]]
+    >>> packed is None or packed.multiply(packed.rows_of(np.array([[2, 1, 1]]), 0)).tolist() == [[3.0, 9.0]]
     True
     """
     if not available() or weights.shape[1] > MOST_NUMBERS or (does_without(weights.size) and not module.is_at_hand()):
@@ -42,6 +43,17 @@ def _is_compiled() -> bool:
         return bool(module.function("multiply") and module.function("quantise"))
     except (KernelError, ProcessorError):
         return False
+
+
+@dataclass(frozen=True, slots=True)
+class After:
+    """What becomes of sums: (sum + offset) * scales + bias, with numbers of each column, each rounded to float32."""
+
+    offset: Array | None = None
+    scales: Array | None = None
+    bias: Array | None = None
+    levels: tuple[int, int, int] | None = None
+    """The zero point, the least and the highest level, where the nearest level is wanted."""
 
 
 class Panels:
@@ -79,22 +91,40 @@ class Panels:
         np.subtract(rows, zero_point, out=result[:, : self.numbers], dtype=np.int16)
         return result
 
-    def multiply(self, left: Array, scales: Array | None = None, bias: Array | None = None) -> Array:
-        """The sums of products of rows with each column, as float32, times scales, with a bias."""
-        left = left if left.shape[1] % 2 == 0 else self.rows_of(left, 0)
-        result = np.empty((len(left), self.columns), np.float32)
-        of_columns = [None if a is None else _of_columns(a, self.columns) for a in (scales, bias)]
-        words: Sequence[int] = block(
-            MULTIPLY, rows=len(left), pairs=self._pairs, columns=self.columns, left=address_of(left),
-            left_step=left.strides[0], panels=address_of(self._memory),
-            scales=0 if of_columns[0] is None else address_of(of_columns[0]),
-            bias=0 if of_columns[1] is None else address_of(of_columns[1]),
-            result=address_of(result), result_step=result.strides[0],
-        )  # fmt: skip
-        module.function("multiply")(words)
+    def multiply(self, left: Array, dtype: Any = np.float32, **after: Any) -> Array:
+        """The sums of products of rows with each column; `after` is what becomes of them, the fields of `After`."""
+        result = np.empty((len(left), self.columns), dtype)
+        self._run(left, result, After(**after), 1, (0, left.strides[0], 0), 1, (0, result.strides[0]))
         return result
 
+    def convolve(self, image: Array, rows: int, stride: Sequence[int], dilation: int, result: Array, **after: Any) -> None:
+        """The sums over windows of some rows of an image, (rows, columns, an even number of channels), to (rows, columns,
+        filters). `dilation`: rows of the image from one row of a window to the next.
+        """
+        row, column, _ = image.strides
+        steps = (row * stride[0], column * stride[1], row * dilation)
+        self._run(image, result, After(**after), len(result), steps, rows, result.strides[:2])
 
-def _of_columns(numbers: Array, columns: int) -> Array:
+    def _run(
+        self, left: Array, result: Array, after: After, groups: int, left_steps: Sequence[int], parts: int,
+        result_steps: Sequence[int],
+    ) -> None:  # fmt: skip
+        of_columns = {name: _of_columns(getattr(after, name), self.columns) for name in ("offset", "scales", "bias")}
+        levels = None if after.levels is None else np.array(after.levels, np.float32)
+        words = block(
+            MULTIPLY, groups=groups, rows=result.shape[-2], parts=parts, pairs=self._pairs // parts,
+            columns=self.columns, left=address_of(left), left_group=left_steps[0], left_step=left_steps[1],
+            left_part=left_steps[2], panels=address_of(self._memory), levels=_address(levels),
+            result=address_of(result), result_group=result_steps[0], result_step=result_steps[1],
+            **{name: _address(a) for name, a in of_columns.items()},
+        )  # fmt: skip
+        module.function("multiply")(words)
+
+
+def _of_columns(numbers: Array | None, columns: int) -> Array | None:
     """A float32 for each column, side by side."""
-    return np.ascontiguousarray(np.broadcast_to(numbers, columns), np.float32)
+    return None if numbers is None else np.ascontiguousarray(np.broadcast_to(numbers, columns), np.float32)
+
+
+def _address(a: Array | None) -> int:
+    return 0 if a is None else address_of(a)

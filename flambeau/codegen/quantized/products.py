@@ -7,6 +7,7 @@ taken off, and sums of up to `MOST_NUMBERS` of their products stay within 32 bit
 
 from __future__ import annotations
 
+from functools import partial
 from typing import Final
 
 from flambeau.codegen.llvm.builder import ModuleBuilder
@@ -14,11 +15,16 @@ from flambeau.codegen.llvm.emitter import Target, Value, float_constant, int_con
 from flambeau.codegen.recurrent.panels import PanelBuilder
 
 MULTIPLY: Final = (
-    "rows", "pairs", "columns", "left", "left_step", "panels",
-    "scales", "bias",  # of each column, or 0
-    "result", "result_step",
+    "groups", "rows", "parts", "pairs", "columns",
+    "left", "left_group", "left_step", "left_part",  # bytes from group to group, row to row, part to part
+    "panels",
+    "offset", "scales", "bias",  # of each column, or 0
+    "levels",  # what results are quantised by, or 0 for float32
+    "result", "result_group", "result_step",
 )  # fmt: skip
-"""The words of `multiply`: result = float32(left @ panels) * scales + bias."""
+"""The words of `multiply`: result = (float32(left @ panels) + offset) * scales + bias. A row of the left factor has some
+parts of as many pairs, as a window over an image has rows. At `levels` lie the zero point, the least and the highest
+level, as float32: then the result is the nearest level of 8 bits."""
 QUANTISE: Final = ("rows", "numbers", "source", "source_step", "parameters", "result", "result_step")
 """The words of `quantise`. At `parameters` lie what numbers are multiplied by, the zero point, and the highest level."""
 MOST_NUMBERS: Final = (2**31 - 1) // 255**2
@@ -60,64 +66,100 @@ def _function(m: ModuleBuilder, name: str, words: tuple[str, ...], target: Targe
 def add_multiply(m: ModuleBuilder, target: Target) -> None:
     """``multiply(block)``: the words are `MULTIPLY`."""
     f, words = _function(m, "multiply", MULTIPLY, target)
-    at = {name: f.word_of(f.parameters[0], MULTIPLY.index(name), "ptr")
-          for name in ("left", "panels", "scales", "bias", "result")}  # fmt: skip
-    vector_bytes = f.lanes * f.size
-    with f.even_pieces(words["rows"], ROWS_AT_ONCE) as (first, rows):
-
-        def panel(weights: Value, vector: Value, width: int) -> None:
-            masks = [f.mask(words["columns"], f.op("add", vector, k)) for k in range(width)]
-            column = f.mul(vector, vector_bytes)
-
-            def tile(row: Value, count: int) -> None:
-                number = f.op("add", first, row)
-                left = f.offset(at["left"], f.mul(number, words["left_step"]))
-                for r, sums in enumerate(_sums(f, left, words, weights, count, width)):
-                    target_row = f.mul(f.op("add", number, r), words["result_step"])
-                    result = f.offset(at["result"], f.op("add", target_row, column))
-                    for v, value in enumerate(sums):
-                        here = f.op("add", column, v * vector_bytes)
-                        f.masked_write(
-                            _scaled(f, value, at, here, masks[v]), f.offset(result, v * vector_bytes), masks[v]
-                        )
-
-            f.by_rows(rows, tile)
-
-        f.by_panels(words["columns"], words["pairs"], at["panels"], panel)
-    f.ret()
+    _Product(f, words).emit()
 
 
-def _sums(
-    f: _Integers, left: Value, words: dict[str, Value], weights: Value, count: int, width: int
-) -> list[list[Value]]:  # fmt: skip
-    """The sums of a tile, by row and vector."""
-    rows = [f.mul(words["left_step"], r) for r in range(count)]
-    loop = f.loop(words["pairs"], left, weights, *[f.zeros()] * (count * width))
-    with loop:
-        here, panel, *sums = loop.values
-        vectors = [f.read(f.offset(panel, v * f.lanes * 4), "i32", f.lanes, align=4) for v in range(width)]
-        for r, row in enumerate(rows):
-            pair = f.splat(f.read(f.offset(here, row), "i32", align=2), f.lanes)
-            for v, vector in enumerate(vectors):
-                sums[r * width + v] = f.add_pairs(sums[r * width + v], pair, vector)
-        loop.carry(f.offset(here, 4), f.offset(panel, width * f.lanes * 4), *sums)
-    sums = loop.values[2:]
-    return [sums[r * width : (r + 1) * width] for r in range(count)]
+class _Product:
+    """All groups and rows, by panels and tiles."""
 
+    def __init__(self, f: _Integers, words: dict[str, Value]) -> None:
+        self.f, self.words = f, words
+        self.at = {name: f.word_of(f.parameters[0], MULTIPLY.index(name), "ptr")
+                   for name in ("left", "panels", "offset", "scales", "bias", "levels", "result")}  # fmt: skip
+        self.is_plain = f.is_null(self.at["levels"])
 
-def _scaled(f: _Integers, sums: Value, at: dict[str, Value], here: Value, mask: Value) -> Value:
-    """Sums as float32, times the scales of their columns, with the bias, each rounded by itself."""
-    value = f.convert("sitofp", sums, "float")
-    for name, op in (("scales", "fmul"), ("bias", "fadd")):
-        before, there, done = f.block, f.label(name), f.label("after")
-        f.branch_if(f.is_null(at[name]), done, there)
-        f.start(there)
-        changed = f.binary(op, value, f.masked_read(f.offset(at[name], here), mask))
-        end = f.block
+    def emit(self) -> None:
+        """The whole function."""
+        f, words = self.f, self.words
+        folded = f.mul(words["parts"], words["pairs"])
+        with f.loop(words["groups"]) as group:
+            self.left = f.offset(self.at["left"], f.mul(group, words["left_group"]))
+            self.result = f.offset(self.at["result"], f.mul(group, words["result_group"]))
+            with f.even_pieces(words["rows"], ROWS_AT_ONCE) as (first, rows):
+                f.by_panels(words["columns"], folded, self.at["panels"], partial(self._panel, first, rows))
+        f.ret()
+
+    def _panel(self, first: Value, rows: Value, weights: Value, vector: Value, width: int) -> None:
+        f = self.f
+        masks = [f.mask(self.words["columns"], f.op("add", vector, k)) for k in range(width)]
+        f.by_rows(rows, lambda row, count: self._tile(f.op("add", first, row), count, weights, vector, masks))
+
+    def _tile(self, row: Value, count: int, weights: Value, vector: Value, masks: list[Value]) -> None:
+        f, words, width = self.f, self.words, len(masks)
+        sums = self._sums(f.offset(self.left, f.mul(row, words["left_step"])), weights, count, width)
+        own = [self._scaled(value, f.op("add", vector, k % width), masks[k % width]) for k, value in enumerate(sums)]
+        base = f.offset(self.result, f.mul(row, words["result_step"]))
+        rows = [f.offset(base, f.mul(words["result_step"], r)) for r in range(count)]
+        plain, levels, done = f.label("plain"), f.label("levels"), f.label("written")
+        f.branch_if(self.is_plain, plain, levels)
+        f.start(plain)
+        for k, value in enumerate(own):
+            column = f.mul(f.op("add", vector, k % width), f.lanes * f.size)
+            f.masked_write(value, f.offset(rows[k // width], column), masks[k % width])
+        f.branch(done)
+        f.start(levels)
+        zero_point, least, most = (f.splat(f.read(f.offset(self.at["levels"], 4 * k), "float"), f.lanes)
+                                   for k in range(3))  # fmt: skip
+        for k, value in enumerate(own):
+            level = f.binary("fadd", f.intrinsic("rint", value), zero_point)
+            level = f.select(f.fcmp("olt", level, least), least, level)
+            level = f.select(f.fcmp("olt", level, most), level, most)
+            bytes_ = f.convert("trunc", f.convert("fptosi", level, "i32"), "i8")
+            column = f.mul(f.op("add", vector, k % width), f.lanes)
+            _write_bytes(f, bytes_, f.offset(rows[k // width], column), masks[k % width])
         f.branch(done)
         f.start(done)
-        value = f.joined_value([(value, before), (changed, end)])
-    return value
+
+    def _sums(self, left: Value, weights: Value, count: int, width: int) -> list[Value]:
+        """The sums of a tile, row by row."""
+        f, words = self.f, self.words
+        rows = [f.mul(words["left_step"], r) for r in range(count)]
+        parts = f.loop(words["parts"], weights, *[f.zeros()] * (count * width))
+        with parts as part:
+            panel, *sums = parts.values
+            loop = f.loop(words["pairs"], f.offset(left, f.mul(part, words["left_part"])), panel, *sums)
+            with loop:
+                here, panel, *sums = loop.values
+                vectors = [f.read(f.offset(panel, v * f.lanes * 4), "i32", f.lanes, align=4) for v in range(width)]
+                for r, row in enumerate(rows):
+                    pair = f.splat(f.read(f.offset(here, row), "i32", align=2), f.lanes)
+                    for v, vector in enumerate(vectors):
+                        sums[r * width + v] = f.add_pairs(sums[r * width + v], pair, vector)
+                loop.carry(f.offset(here, 4), f.offset(panel, width * f.lanes * 4), *sums)
+            parts.carry(*loop.values[1:])
+        return parts.values[1:]
+
+    def _scaled(self, sums: Value, vector: Value, mask: Value) -> Value:
+        """Sums as float32, with what each column has for them, each step rounded by itself."""
+        f = self.f
+        value, here = f.convert("sitofp", sums, "float"), f.mul(vector, f.lanes * f.size)
+        for name, op in (("offset", "fadd"), ("scales", "fmul"), ("bias", "fadd")):
+            before, there, done = f.block, f.label(name), f.label("after")
+            f.branch_if(f.is_null(self.at[name]), done, there)
+            f.start(there)
+            changed = f.binary(op, value, f.masked_read(f.offset(self.at[name], here), mask))
+            end = f.block
+            f.branch(done)
+            f.start(done)
+            value = f.joined_value([(value, before), (changed, end)])
+        return value
+
+
+def _write_bytes(f: _Integers, value: Value, address: Value, mask: Value) -> None:
+    """Write the bytes of a mask."""
+    kind, name = value.full_type, f"@llvm.masked.store.v{f.lanes}i8.p0"
+    f.declare(f"declare void {name}({kind}, ptr, i32, {mask.full_type})")
+    f.raw(f"call void {name}({kind} {value}, ptr {address}, i32 1, {mask.full_type} {mask})")
 
 
 def add_quantise(m: ModuleBuilder, target: Target) -> None:

@@ -15,6 +15,7 @@ from flambeau.ops.quantized_tensors.quantized_layers import (
     centred,
     numbers,
     requantized,
+    requantizing,
     small_inputs,
     small_weight,
     unpacked,
@@ -42,14 +43,19 @@ def _unpacked_1d(packed: Any) -> tuple[Tensor, Tensor | None]:
     return from_integers(integers_of(weight)[:, :, 0], weight.dtype, weight.quantizer), packed.bias
 
 
-def _convolved(name: str, x: Any, packed: Any, dims: int) -> tuple[Array, QuantizedTensor]:
-    """The sums with channels as the last axis, and the input. Raises RuntimeError for operands that do not fit."""
+def _check(name: str, x: Any, packed: Any, dims: int) -> None:
+    """Raise RuntimeError for operands that do not fit."""
     if not isinstance(packed, PackedConvolution) or packed.dims != max(dims, 2):
         raise RuntimeError(NOT_PACKED.format(name=name, kind=type(packed).__name__))
     if not isinstance(x, QuantizedTensor):
         raise RuntimeError(WRONG_INPUT.format(name=name, dtype=x.dtype))
     if x._array.ndim != dims + 2:
         raise RuntimeError(f"{name} takes a tensor of {dims + 2} dimensions, got sizes {list(x._array.shape)}")
+
+
+def _convolved(name: str, x: Any, packed: Any, dims: int) -> tuple[Array, QuantizedTensor]:
+    """The sums with channels as the last axis, and the input. Raises RuntimeError for operands that do not fit."""
+    _check(name, x, packed, dims)
     weight: Any = packed.weight
     inputs, w = centred(x, uniform(x, name)), centred(weight, weight.quantizer)
     sums = convolution_kernel(
@@ -59,8 +65,41 @@ def _convolved(name: str, x: Any, packed: Any, dims: int) -> tuple[Array, Quanti
     return np.moveaxis(sums[:, :, 0] if dims == 1 else sums, 1, -1), x
 
 
+def _quick(
+    x: QuantizedTensor, packed: PackedConvolution, quantizer: PerTensor, after: PerTensor, has_relu: bool
+) -> QuantizedTensor | None:  # fmt: skip
+    """A convolution of one or two dimensions by native code; None where that has none."""
+    weight, padding, dilation = packed.weight._array.shape, packed.padding, packed.dilation
+    levels = integers_of(x)[:, :, None] if x._array.ndim == 3 else integers_of(x)
+    is_plain = levels.ndim == 4 and x.dtype.itemsize == 1 and dilation[-1] == 1 and levels.shape[1] == weight[1]
+    sizes = [
+        (n + 2 * p - d * (w - 1) - 1) // s + 1
+        for n, p, d, w, s in zip(levels.shape[2:], padding, dilation, weight[2:], packed.stride, strict=False)
+    ]
+    panels = packed.panels if is_plain and x._array.size and min(sizes) > 0 else None
+    if panels is None:
+        return None
+    images, channels, height, width = levels.shape
+    (top, left), even = padding, channels + channels % 2
+    padded = np.zeros((images, height + 2 * top, width + 2 * left, even), np.int16)
+    inside = padded[:, top : top + height, left : left + width, :channels]
+    np.subtract(np.moveaxis(levels, 1, -1), quantizer.zero_point, out=inside, dtype=np.int16)
+    scales = np.float32(quantizer.scale) * weight_scales(packed.weight)
+    how = requantizing(scales, bias_of(packed.bias), after, x, has_relu)
+    result = np.empty((images, *sizes, weight[0]), x.dtype.representation.numpy)
+    for image, out in zip(padded, result, strict=True):
+        panels.convolve(image, weight[2], packed.stride, dilation[0], out, **how)
+    moved = np.moveaxis(result, -1, 1)
+    return from_integers(moved[:, :, 0] if x._array.ndim == 3 else moved, x.dtype, after)
+
+
 def _convolution(name: str, dims: int, has_relu: bool) -> Callable[..., Any]:
     def kernel(qx: Any, packed_weight: Any, scale: float, zero_point: int) -> QuantizedTensor:
+        _check(name, qx, packed_weight, dims)
+        result = PerTensor(float(scale), int(zero_point))
+        quick = _quick(qx, packed_weight, uniform(qx, name), result, has_relu)
+        if quick is not None:
+            return quick
         sums, x = _convolved(name, qx, packed_weight, dims)
         scales = np.float32(uniform(x, name).scale) * weight_scales(packed_weight.weight)
         after = PerTensor(float(scale), int(zero_point))

@@ -26,6 +26,10 @@ from flambeau.tensor.tensor import Tensor, wrap
 
 LEAST_SCALE: Final = np.float32(6.1e-5)
 """A scale below it would lose digits where sums are multiplied by it."""
+NOT_FINITE: Final = (
+    "the input of a layer that is quantised at each call has a number that is infinite or nan, for which there is no "
+    "scale: look for it with x.isfinite().all(), or set it by flambeau.nan_to_num(x)"
+)
 NO_HALF: Final = "{name} takes a weight that linear_prepack{suffix} made"
 WRONG_INDEX: Final = "an index of the embedding is {index}, and there are {count} rows"
 
@@ -37,6 +41,8 @@ def chosen_quantizer(values: Array, *, reduce_range: bool = False) -> PerTensor:
     if not values.size:
         return PerTensor(1.0, 0)
     least, most = np.float32(min(values.min(), 0)), np.float32(max(values.max(), 0))
+    if not (np.isfinite(least) and np.isfinite(most)):
+        raise RuntimeError(NOT_FINITE)
     scale = np.float32((float(most) - float(least)) / top)
     if scale == 0 or not np.isfinite(np.float32(1) / scale):
         scale = np.float32(0.1)
@@ -66,7 +72,7 @@ def product(x: Array, packed: PackedLinear, *, reduce_range: bool = False) -> Ar
         if panels is not None and x.size:
             bias = None if packed.bias is None else packed.bias._array
             levels = panels.quantised(x, np.float32(1) / np.float32(quantizer.scale), quantizer.zero_point, 255)
-            return panels.multiply(levels, scales, bias).reshape(*x.shape[:-1], -1)
+            return panels.multiply(levels, scales=scales, bias=bias).reshape(*x.shape[:-1], -1)
         inputs = quantized(x, quint8, quantizer)
         sums = centred(inputs, quantizer) @ centred(weight, weight.quantizer).T
         result = sums.astype(np.float32) * scales

@@ -50,6 +50,18 @@ def requantized(
     return from_integers(np.clip(levels, least, limits.max), like.dtype, result)
 
 
+def requantizing(
+    scales: Array, bias: Array | None, result: PerTensor, like: QuantizedTensor, has_relu: bool
+) -> dict[str, Any]:
+    """What `requantized` does with sums, as native code takes it."""
+    limits = np.iinfo(like.dtype.representation.numpy)
+    least = max(limits.min, result.zero_point) if has_relu else limits.min
+    return {
+        "offset": None if bias is None else bias.astype(np.float32) / scales,
+        "scales": scales / np.float32(result.scale), "levels": (result.zero_point, least, limits.max),
+    }  # fmt: skip
+
+
 def bias_of(tensor: Tensor | None) -> Array | None:
     return None if tensor is None else tensor._array
 
@@ -61,21 +73,18 @@ def _linear(name: str, has_relu: bool) -> Callable[..., Any]:
             raise RuntimeError(WRONG_INPUT.format(name=name, dtype=x.dtype))
         quantizer, weight = uniform(x, name), checked_weight(packed.weight)
         _check_features(name, x, weight)
-        sums = _sums(x, quantizer, packed, weight)
         scales = np.float32(quantizer.scale) * weight_scales(weight)
         after = PerTensor(float(scale), int(zero_point))
+        panels = packed.panels if x.dtype.itemsize == 1 and x._array.size else None
+        if panels is not None:
+            rows = panels.rows_of(integers_of(x), quantizer.zero_point)
+            dtype = x.dtype.representation.numpy
+            levels = panels.multiply(rows, dtype, **requantizing(scales, bias_of(packed.bias), after, x, has_relu))
+            return from_integers(levels.reshape(*x._array.shape[:-1], -1), x.dtype, after)
+        sums = centred(x, quantizer) @ centred(weight, weight.quantizer).T
         return requantized(sums, scales, bias_of(packed.bias), after, x, has_relu)
 
     return kernel
-
-
-def _sums(x: QuantizedTensor, quantizer: PerTensor, packed: PackedLinear, weight: QuantizedTensor) -> Array:
-    """The sums of products of integers above their zero points, exact, or rounded to float32."""
-    panels = packed.panels if x.dtype.itemsize == 1 and x._array.size else None
-    if panels is None:
-        return centred(x, quantizer) @ centred(weight, weight.quantizer).T
-    sums: Array = panels.multiply(panels.rows_of(integers_of(x), quantizer.zero_point))
-    return sums.reshape(*x._array.shape[:-1], -1)
 
 
 def _packed_linear(name: str, packed: Any) -> PackedLinear:

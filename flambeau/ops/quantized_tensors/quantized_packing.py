@@ -8,7 +8,7 @@ from typing import Any, ClassVar, Final
 from flambeau.schema.dtype import qint8
 from flambeau.tensor.array_library import np
 from flambeau.tensor.opaque_objects import MAKERS, OpaqueObject
-from flambeau.tensor.quantized import QuantizedTensor, integers_of
+from flambeau.tensor.quantized import Array, QuantizedTensor, integers_of
 from flambeau.tensor.tensor import Tensor, wrap
 from flambeau.util.inversions import QUANTIZED_PANELS
 from flambeau.util.names import OPAQUE_CLASSES
@@ -34,9 +34,7 @@ class PackedLinear(OpaqueObject):
     def panels(self) -> Any:
         """The weight as native code multiplies by it, packed at the first call; None where there is none for it."""
         if self._panels is None:
-            weight = checked_weight(self.weight)
-            _, zero_point = weight.quantizer.factors(2)
-            self._panels = QUANTIZED_PANELS.implementation(integers_of(weight) - np.asarray(zero_point, np.int16))
+            self._panels = QUANTIZED_PANELS.implementation(_centred(self.weight))
         return self._panels
 
     def state(self) -> Any:
@@ -47,7 +45,7 @@ class PackedLinear(OpaqueObject):
 class PackedConvolution(OpaqueObject):
     """The weight, the bias and the numbers of a convolution."""
 
-    __slots__ = ("bias", "dilation", "groups", "output_padding", "padding", "stride", "transposed", "weight")
+    __slots__ = ("_panels", "bias", "dilation", "groups", "output_padding", "padding", "stride", "transposed", "weight")
     dims: ClassVar[int]
 
     def __init__(
@@ -65,6 +63,19 @@ class PackedConvolution(OpaqueObject):
         self.bias = _checked_bias(bias, channels)
         self.stride, self.padding, self.dilation, self.output_padding = [[int(n) for n in one] for one in numbers]
         self.groups, self.transposed = int(groups), transposed
+        self._panels: Any = None
+
+    @property
+    def panels(self) -> Any:
+        """The weight as native code multiplies by it, window by window with an even number of channels innermost, packed
+        at the first call; None where there is none for it.
+        """
+        if self._panels is None and self.groups == 1 and not self.transposed:
+            weight = np.moveaxis(_centred(self.weight), 1, -1)
+            even = np.zeros((*weight.shape[:-1], weight.shape[-1] + weight.shape[-1] % 2), np.int16)
+            even[..., : weight.shape[-1]] = weight
+            self._panels = QUANTIZED_PANELS.implementation(even.reshape(len(even), -1))
+        return self._panels
 
     def state(self) -> Any:
         """The second form of archives: all numbers in one tensor, then the weight; then the bias."""
@@ -125,6 +136,12 @@ class CellParameters(OpaqueObject):
             return "quantized_fp16", [], [], [], [self.input_layer, self.hidden_layer]
         biases = [self.input_layer.bias, self.hidden_layer.bias]
         return "quantized_dynamic", biases, [], [int(self.reduce_range)], [self.input_layer, self.hidden_layer]
+
+
+def _centred(weight: Any) -> Array:
+    """The integers of a weight above their zero points."""
+    _, zero_point = checked_weight(weight).quantizer.factors(weight._array.ndim)
+    return np.subtract(integers_of(weight), zero_point, dtype=np.int16, casting="unsafe")
 
 
 def checked_weight(weight: Any) -> QuantizedTensor:

@@ -31,17 +31,19 @@ def _sigmoid(x: Array) -> Array:
 
 def lstm_cell(of_input: Array, of_state: Array, state: State) -> State:
     """One step of a long short-term memory."""
-    put, forget, new, out = np.split(of_input + of_state, 4, -1)
-    memory = _sigmoid(forget) * state[1] + _sigmoid(put) * np.tanh(new)
-    return _sigmoid(out) * np.tanh(memory), memory
+    gates, units = of_input + of_state, state[1].shape[-1]
+    new = np.tanh(gates[..., 2 * units : 3 * units])
+    shares = _sigmoid(gates)
+    memory = shares[..., units : 2 * units] * state[1] + shares[..., :units] * new
+    return shares[..., 3 * units :] * np.tanh(memory), memory
 
 
 def gru_cell(of_input: Array, of_state: Array, state: State) -> State:
     """One step of a gated recurrent unit."""
-    (reset_x, update_x, new_x), (reset_h, update_h, new_h) = np.split(of_input, 3, -1), np.split(of_state, 3, -1)
-    reset, update = _sigmoid(reset_x + reset_h), _sigmoid(update_x + update_h)
-    new = np.tanh(new_x + reset * new_h)
-    return ((state[0] - new) * update + new,)
+    units = state[0].shape[-1]
+    shares = _sigmoid(of_input[..., : 2 * units] + of_state[..., : 2 * units])
+    new = np.tanh(of_input[..., 2 * units :] + shares[..., :units] * of_state[..., 2 * units :])
+    return ((state[0] - new) * shares[..., units:] + new,)
 
 
 def tanh_cell(of_input: Array, of_state: Array, state: State) -> State:
