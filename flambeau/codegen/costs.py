@@ -13,7 +13,7 @@ NANOSECONDS = {
     "exp": 0.16, "exp2": 0.16, "expm1": 0.2, "log": 0.27, "log2": 0.3, "log10": 0.3, "log1p": 0.35, "sigmoid": 0.22,
     "tanh": 0.22, "sin": 0.3, "cos": 0.3, "tan": 0.4, "asin": 0.3, "acos": 0.3, "atan": 0.3, "sinh": 0.5, "cosh": 0.4,
     "asinh": 0.6, "acosh": 0.6, "atanh": 0.6, "erf": 0.5, "erfc": 0.5, "pow": 1.0, "atan2": 0.5, "hypot": 0.3,
-    "erfinv": 2.0, "lgamma": 3.0, "digamma": 3.0,
+    "erfinv": 0.6, "gcd": 8.0, "lgamma": 3.0, "digamma": 3.0,
     "div": 0.06, "sqrt": 0.06, "rsqrt": 0.1, "floordiv": 1.0, "remainder": 1.0, "fmod": 1.0, "truncdiv": 1.0,
 }  # fmt: skip
 """Cost of an operation on one float32 of a wide vector; 0.012 for the others."""

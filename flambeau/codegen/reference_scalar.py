@@ -173,6 +173,9 @@ _BOOL_ARITHMETIC: dict[str, Callable[[Any, Any], Any]] = {
 }  # fmt: skip
 
 
+_PAIRS: dict[str, Callable[[Any, Any], Any]] = {"copysign": np.copysign, "nextafter": np.nextafter, "gcd": np.gcd}
+
+
 def evaluate(op: str, args: tuple[Scalar, ...], dtype: str) -> Scalar:
     """The value of ``op`` on scalars whose common element type is ``dtype`` (``select``: that of its branches)."""
     if op == "select":
@@ -213,8 +216,8 @@ def _arithmetic(op: str, args: tuple[Scalar, ...], dtype: str) -> Scalar:
             return _EXACT_FLOAT[op](args[0])
         if op in _NUMPY_FLOAT:
             return make(_NUMPY_FLOAT[op](np.float64(args[0])), dtype)
-        if op == "copysign":
-            return np.copysign(args[0], args[1])
+        if op in _PAIRS:
+            return _PAIRS[op](args[0], args[1])
         if op == "atan2":
             return make(np.arctan2(np.float64(args[0]), np.float64(args[1])), dtype)
         assert op == "hypot", op

@@ -37,6 +37,7 @@ from flambeau.passes import (
     remove_dropout,
     remove_list_mutation,
     remove_mutation,
+    rows_first,
     separate_ways,
     settle_attention,
     settle_containers,
@@ -307,6 +308,11 @@ STEPS: tuple[Step, ...] = (
             ("licm", "what leaves a loop must not be in a group of its body"),
         ),
         before=(("fuse", "what follows a routine belongs to its group rather than to one of its own"),),
+    ),
+    Step(
+        phase="fuse", name="rows_first", run=rows_first.do, looks_for=rows_first.KINDS,
+        after=(("fuse_routines", "what a routine gives lies in memory anyhow"),),
+        before=(("fuse", "sums of rows belong to the kernel of what goes through the rows"),),
     ),
     Step(
         phase="fuse", name="fuse", run=fuse.do,

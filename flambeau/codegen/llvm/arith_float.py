@@ -29,6 +29,8 @@ def lower_float(e: Emitter, op: str, args: list[Value]) -> Value | None:
         return e.fneg(a)
     if op == "copysign":
         return e.intrinsic("copysign", a, args[1])
+    if op == "nextafter":
+        return _nextafter(e, a, args[1])
     if op == "reciprocal":
         return e.fdiv(e.like(a, 1.0), a)
     if op == "rsqrt":
@@ -40,6 +42,22 @@ def lower_float(e: Emitter, op: str, args: list[Value]) -> Value | None:
         signed = e.select(e.fcmp("olt", a, zero), e.like(a, -1.0), zero)
         return e.select(e.fcmp("ogt", a, zero), one, signed)
     return _predicate(e, op, a)
+
+
+def _nextafter(e: Emitter, a: Value, b: Value) -> Value:
+    """The next number from ``a`` towards ``b``: the bits of a number less or more by one; ``b`` where they are equal."""
+    bits, zero = e.as_bits(a), e.like(a, 0.0)
+    is_away = e.binary("xor", e.fcmp("olt", a, b), e.fcmp("olt", a, zero))
+    step = e.select(is_away, e.bits_like(a, 1), e.bits_like(a, -1))
+    moved = e.as_float(e.binary("add", bits, step))
+    least = e.as_float(e.binary("or", e.bits_like(a, 1), e.binary("and", e.as_bits(b), _sign_bit(e, b))))
+    moved = e.select(e.fcmp("oeq", a, zero), least, moved)
+    moved = e.select(e.fcmp("oeq", a, b), b, moved)
+    return e.select(e.fcmp("uno", a, b), e.fadd(a, b), moved)
+
+
+def _sign_bit(e: Emitter, a: Value) -> Value:
+    return e.bits_like(a, -1 << a.bits - 1)
 
 
 def extremum(e: Emitter, op: str, a: Value, b: Value) -> Value:

@@ -48,6 +48,8 @@ def _binary(e: Emitter, op: str, a: Value, b: Value, signed: bool, trap: Trap) -
         return _division(e, op, a, b, signed, trap)
     if op in ("shl", "shr"):
         return _shift(e, op, a, b, signed)
+    if op == "gcd":
+        return _common_divisor(e, *(_unary(e, "abs", x, signed) for x in (a, b)))
     assert op == "pow", op
     return _power(e, a, b, signed)
 
@@ -155,3 +157,38 @@ def _power(e: Emitter, base: Value, exponent: Value, signed: bool) -> Value:
     inverse = e.select(e.icmp("eq", base, minus), e.select(odd, minus, one), zero)
     inverse = e.select(e.icmp("eq", base, one), one, inverse)
     return e.select(negative, inverse, next_result)
+
+
+def _zeros_below(e: Emitter, x: Value) -> Value:
+    """How many of the lowest bits are 0, as a count of a shift: of 0 one less than all."""
+    vt, name = x.full_type, f"@llvm.cttz.{f'v{x.lanes}' if x.lanes > 1 else ''}{x.type}"
+    e.declare(f"declare {vt} {name}({vt}, i1)")
+    count = e.define(f"call {vt} {name}({vt} {x}, i1 false)", x.type, x.lanes)
+    return e.intrinsic("umin", count, e.like(x, x.bits - 1))
+
+
+def _common_divisor(e: Emitter, a: Value, b: Value) -> Value:
+    """The greatest common divisor of numbers without a sign, by differences of odd numbers (Stein 1967), until no lane
+    has any left.
+    """
+    zero, shared = e.like(a, 0), _zeros_below(e, e.binary("or", a, b))
+    odd = e.binary("lshr", a, _zeros_below(e, a))
+    is_none = e.icmp("eq", a, zero)  # of 0 and a number it is that number
+    start = e.select(is_none, e.binary("lshr", b, _zeros_below(e, b)), odd)
+    rest = e.select(is_none, zero, b)
+    head, done, before = e.label("gcd"), e.label("gcddone"), e.block
+    divisor, left = (Value(e.name("d"), a.type, a.lanes) for _ in range(2))
+    e.branch(head)
+    e.start(head)
+    mark = len(e.lines)
+    other = e.binary("lshr", left, _zeros_below(e, left))
+    is_left = e.icmp("ne", left, zero)
+    smaller = e.intrinsic("umin", divisor, other)
+    next_left = e.binary("sub", e.intrinsic("umax", divisor, other), smaller)
+    next_divisor = e.select(is_left, smaller, divisor)
+    next_left = e.select(is_left, next_left, zero)
+    e.branch_if(e.any_lane(e.icmp("ne", next_left, zero)), head, done)
+    pairs = ((divisor, start, next_divisor), (left, rest, next_left))
+    e.lines[mark:mark] = [f"  {v} = phi {v.full_type} [{s}, %{before}], [{n}, %{head}]" for v, s, n in pairs]
+    e.start(done)
+    return e.binary("shl", next_divisor, shared)

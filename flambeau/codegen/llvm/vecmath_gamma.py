@@ -1,8 +1,9 @@
 """Functions around gamma, and the inverse error function.
 
-All are computed in double precision, those of float32 too: their sums cancel where they are near zero. lgamma between
-1 and 3 is ``(x - 1) (x - 2) P(x - 2)``; greater arguments are brought there by a product, and from 12 on Stirling's
-series holds. Below zero both functions are reflected. erfinv is ``x P(w)``, ``w = -log(1 - x^2)``, in three pieces.
+All but erfinv are computed in double precision, those of float32 too: their sums cancel where they are near zero. lgamma
+between 1 and 3 is ``(x - 1) (x - 2) P(x - 2)``; greater arguments are brought there by a product, and from 12 on Stirling's
+series holds. Below zero both functions are reflected. erfinv is ``x P(w)``, ``w = -log(1 - x^2)``, in three pieces, of
+float32 in two.
 """
 
 from __future__ import annotations
@@ -48,6 +49,18 @@ ERFINV_END = [
     -1.105714242737881e-09, 5.24242733350925e-10, -2.0041299777551e-10, 3.917595463110454e-11,
 ]  # fmt: skip
 """erfinv(x) / x in (sqrt(w) - 5.2) / 1.0, on 4.2 <= sqrt(w) <= 6.2."""
+ERFINV_NEAR_32 = [
+    1.623542070388794, 0.7248912453651428, -0.0516437403857708, -0.022577203810214996, 0.015805335715413094,
+    -0.0030882449354976416, -0.0012945779599249363, 0.000980699434876442, -0.00012030127254547551,
+    -0.00010773668327601627, 3.693640246638097e-05,
+]  # fmt: skip
+"""erfinv(x) / x in w / 3 - 1, on 0 <= w <= 6, to the digits of float32."""
+ERFINV_FAR_32 = [
+    3.1585490703582764, 0.8810072541236877, 0.003537482349202037, -0.0020693899132311344, 0.0011347848922014236,
+    -0.0007053829031065106, 0.00036497219116427004, -9.226885595126078e-05,
+]  # fmt: skip
+"""erfinv(x) / x in (sqrt(w) - 3.324244871391589) / 0.8757551286084111, on sqrt(6) - 0.001 <= sqrt(w) <= 4.2."""
+FAR_CENTRE, FAR_HALF = 3.324244871391589, 0.8757551286084111
 SIN_PI = [
     2.534324262661598, -0.5697036803076341, 0.03645310559709345, -0.001092432005489253, 1.8956829192485415e-05,
     -2.1447169597692547e-07, 1.7069665378821027e-09, -1.0077340315799801e-11, 4.588274523967674e-14,
@@ -139,15 +152,26 @@ def digamma(e: Emitter, x: Value) -> Value:
     return e.select(e.fcmp("oeq", x, zero), at_zero, value)
 
 
-@in_double
 def erfinv(e: Emitter, x: Value) -> Value:
     """The number whose erf is x; inf at 1, nan beyond."""
     size, one = e.fabs(x), e.like(x, 1.0)
     w = e.fneg(explog.log(e, e.fmul(e.fsub(one, size), e.fadd(one, size))))
     root = e.intrinsic("sqrt", w)
-    near = e.polynomial(e.fma(w, e.like(x, 1 / 3), e.like(x, -1.0)), ERFINV_NEAR)
-    far = e.polynomial(e.fdiv(e.fsub(root, e.like(x, 3.3)), e.like(x, 0.9)), ERFINV_FAR)
-    end = e.polynomial(e.fsub(root, e.like(x, 5.2)), ERFINV_END)
-    p = e.select(e.fcmp("olt", w, e.like(x, 6.0)), near, e.select(e.fcmp("olt", root, e.like(x, 4.2)), far, end))
+    p = _erfinv_near_and_far(e, w, root) if x.type == "float" else _erfinv_in_pieces(e, w, root)
     edge = e.intrinsic("copysign", e.like(x, math.inf), x)
     return e.select(e.fcmp("oeq", size, one), edge, e.fmul(x, p))
+
+
+def _erfinv_near_and_far(e: Emitter, w: Value, root: Value) -> Value:
+    """erfinv(x) / x to the digits of float32."""
+    near = e.polynomial(e.fma(w, e.like(w, 1 / 3), e.like(w, -1.0)), ERFINV_NEAR_32)
+    at = e.fma(root, e.like(w, 1 / FAR_HALF), e.like(w, -FAR_CENTRE / FAR_HALF))
+    return e.select(e.fcmp("olt", w, e.like(w, 6.0)), near, e.polynomial(at, ERFINV_FAR_32))
+
+
+def _erfinv_in_pieces(e: Emitter, w: Value, root: Value) -> Value:
+    """erfinv(x) / x."""
+    near = e.polynomial(e.fma(w, e.like(w, 1 / 3), e.like(w, -1.0)), ERFINV_NEAR)
+    far = e.polynomial(e.fdiv(e.fsub(root, e.like(w, 3.3)), e.like(w, 0.9)), ERFINV_FAR)
+    end = e.polynomial(e.fsub(root, e.like(w, 5.2)), ERFINV_END)
+    return e.select(e.fcmp("olt", w, e.like(w, 6.0)), near, e.select(e.fcmp("olt", root, e.like(w, 4.2)), far, end))

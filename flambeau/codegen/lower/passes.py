@@ -20,6 +20,7 @@ COSTLY = frozenset({
     "exp", "exp2", "expm1", "log", "log2", "log10", "log1p", "sigmoid", "sin", "cos", "tan", "asin", "acos", "atan",
     "atan2", "sinh", "cosh", "tanh", "asinh", "acosh", "atanh", "erf", "erfc", "pow", "div", "floordiv", "truncdiv",
     "remainder", "fmod", "scan", "erfinv", "lgamma", "digamma",
+    "gcd",
 })  # fmt: skip
 
 
