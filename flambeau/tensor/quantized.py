@@ -159,6 +159,11 @@ def real_values(tensor: QuantizedTensor) -> Array:
 def real_numbers(integers: Array, quantizer: Quantizer) -> Array:
     """The numbers that integers stand for."""
     scale, zero_point = quantizer.factors(integers.ndim)
+    if isinstance(quantizer, PerTensor) and integers.itemsize == 1:  # exact in float32
+        numbers = integers.astype(np.float32, order="K")
+        numbers -= np.float32(zero_point)
+        numbers *= scale
+        return numbers
     apart = integers.astype(np.int64, order="K") - zero_point
     if isinstance(quantizer, PerChannel) and quantizer.scheme is QScheme.per_channel_affine:  # scales are float64
         wide: Array = apart * quantizer.scales.reshape(scale.shape)
@@ -174,7 +179,15 @@ def nearest(real: Array, dtype: DType, quantizer: Quantizer) -> Array:
     scale, zero_point = quantizer.factors(real.ndim)
     with np.errstate(all="ignore"):
         inverse = (np.float32(1) / scale).astype(np.float32)
-        levels = np.rint(real * inverse + np.asarray(zero_point, np.float32)).astype(np.float64)
+        levels = np.asarray(real * inverse)
+        levels += np.asarray(zero_point, np.float32)
+        np.rint(levels, out=levels)
+        if dtype.itemsize == 1 and levels.dtype == np.float32:
+            np.clip(levels, limits.min, limits.max, out=levels)
+            if levels.size and np.isnan(levels.min()):
+                levels[np.isnan(levels)] = limits.max
+            return levels.astype(dtype.representation.numpy, order="K")
+        levels = levels.astype(np.float64)
     levels = np.where(np.isnan(levels), limits.min if dtype.itemsize == 4 else limits.max, levels)
     return np.clip(levels, limits.min, limits.max).astype(dtype.representation.numpy, order="K")
 

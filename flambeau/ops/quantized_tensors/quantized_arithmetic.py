@@ -6,7 +6,7 @@ from collections.abc import Callable
 from typing import Any
 
 from flambeau.ops.quantized_tensors.quantized_kernels import declare
-from flambeau.ops.quantized_tensors.quantized_rules import integer_next_to, uniform
+from flambeau.ops.quantized_tensors.quantized_rules import integer_next_to, no_less, uniform
 from flambeau.ops.quantized_tensors.quantized_values import per_tensor
 from flambeau.schema.opdef import ErrorSample, Sample
 from flambeau.tensor.array_library import np
@@ -32,7 +32,7 @@ def _binary(name: str, function: Callable[[Array, Array], Array], has_relu: bool
         if qa.dtype is not qb.dtype:
             raise RuntimeError(f"{name} takes two tensors of one dtype, got {qa.dtype} and {qb.dtype}")
         real = function(real_values(qa), real_values(qb))
-        return _result(np.maximum(real, np.float32(0)) if has_relu else real, qa, scale, zero_point)
+        return _result(no_less(real, np.float32(0)) if has_relu else real, qa, scale, zero_point)
 
     return kernel
 
@@ -56,7 +56,7 @@ def _added_number(tensor: Any, number: float, has_relu: bool) -> QuantizedTensor
 
 def _no_negatives(tensor: QuantizedTensor) -> QuantizedTensor:
     zero = uniform(tensor, "relu").zero_point
-    return from_integers(np.maximum(integers_of(tensor), zero), tensor.dtype, tensor.quantizer)
+    return from_integers(no_less(integers_of(tensor), zero), tensor.dtype, tensor.quantizer)
 
 
 def _times_number(tensor: Any, number: float, has_relu: bool) -> QuantizedTensor:
@@ -82,7 +82,7 @@ def _joined(name: str, has_relu: bool) -> Callable[..., Any]:
         first = uniform(qx[0], name)
         real = np.concatenate([real_values(x) for x in qx if uniform(x, name)], dim)
         chosen = (first.scale if scale is None else scale, first.zero_point if zero_point is None else zero_point)
-        return _result(np.maximum(real, np.float32(0)) if has_relu else real, qx[0], *chosen)
+        return _result(no_less(real, np.float32(0)) if has_relu else real, qx[0], *chosen)
 
     return kernel
 

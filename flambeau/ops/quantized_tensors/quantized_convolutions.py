@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Callable, Sequence
 from functools import partial
+from math import prod
 from typing import Any, Final
 
 from flambeau.ops.convolution import convolution_kernel
@@ -28,6 +29,10 @@ from flambeau.tensor.array_library import np
 from flambeau.tensor.opaque_objects import METHODS
 from flambeau.tensor.quantized import Array, PerTensor, QuantizedTensor, from_integers, integers_of
 from flambeau.tensor.tensor import Tensor
+
+
+MOST_EXACT: Final = 2**24 // 255**2
+"""Products of integers of 8 bits above their zero points whose sum is exact in float32."""
 
 
 def _setting(what: str, packed: Any) -> Any:
@@ -58,6 +63,8 @@ def _convolved(name: str, x: Any, packed: Any, dims: int) -> tuple[Array, Quanti
     _check(name, x, packed, dims)
     weight: Any = packed.weight
     inputs, w = centred(x, uniform(x, name)), centred(weight, weight.quantizer)
+    if w.shape[1] == 1 and not packed.transposed and x.dtype.itemsize == 1 and prod(w.shape[2:]) <= MOST_EXACT:
+        inputs, w = inputs.astype(np.float32), w.astype(np.float32)
     sums = convolution_kernel(
         inputs[:, :, None] if dims == 1 else inputs, w, None, packed.stride, packed.padding, packed.dilation,
         packed.transposed, packed.output_padding, packed.groups,

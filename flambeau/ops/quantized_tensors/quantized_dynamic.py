@@ -90,7 +90,7 @@ def _dynamic(name: str, *, is_half: bool, has_relu: bool) -> Callable[..., Any]:
         if x._array.ndim < 1 or x._array.shape[-1] != width:
             raise RuntimeError(f"{name}: the input has sizes {list(x._array.shape)}, the weight takes {width} features")
         result = product(x._array, packed, reduce_range=reduce_range)
-        return wrap(np.maximum(result, np.float32(0)) if has_relu else result)
+        return wrap(np.maximum(result, np.zeros_like(result)) if has_relu else result)
 
     return kernel
 

@@ -44,9 +44,14 @@ def requantized(
     limits = np.iinfo(like.dtype.representation.numpy)
     real: Array = sums.astype(np.float32)
     if bias is not None:
-        real = real + bias.astype(np.float32) / scales
-    levels = np.rint(real * (scales / np.float32(result.scale))).astype(np.float64) + result.zero_point
+        real += bias.astype(np.float32) / scales
+    real *= scales / np.float32(result.scale)
+    np.rint(real, out=real)
     least = max(limits.min, result.zero_point) if has_relu else limits.min
+    if like.dtype.itemsize == 1:  # what is not exact in float32 is beyond the limits
+        real += np.float32(result.zero_point)
+        return from_integers(np.clip(real, least, limits.max, out=real), like.dtype, result)
+    levels = real.astype(np.float64) + result.zero_point
     return from_integers(np.clip(levels, least, limits.max), like.dtype, result)
 
 

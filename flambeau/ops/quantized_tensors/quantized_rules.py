@@ -38,11 +38,16 @@ def uniform(tensor: Any, name: str) -> PerTensor:
     return tensor.quantizer
 
 
+def no_less(array: Array, least: Any) -> Array:
+    """The elements, or where they are less a number. NumPy compares with an array by vectors, with a number one by one."""
+    return np.maximum(array, np.full_like(array, least))
+
+
 @QUANTIZED_RULES("aten::relu", "aten::relu_")
 def _relu(definition: OpDef, arguments: Sequence[Any]) -> Any:
     (tensor,) = arguments
     zero = uniform(tensor, definition.name).zero_point
-    result = np.maximum(integers_of(tensor), zero)
+    result = no_less(integers_of(tensor), zero)
     return _placed(definition, tensor, result)
 
 
