@@ -103,6 +103,8 @@ class Target:
     """Whether a product and a sum rounded once are one instruction, not a call of the C library for each lane."""
     adds_pairs: bool = False
     """x86: one instruction multiplies integers of 16 bits and adds two neighbours."""
+    adds_bytes: bool = False
+    """AVX-512: one instruction adds up four products of bytes."""
     vector_registers: int = 16
     converted_halves: tuple[str, ...] = ()
     """Dtypes of half precision that one instruction converts to float32 and back."""

@@ -69,6 +69,7 @@ class Processor:
             table_lanes=16 if wide else 8 if self.has("avx2") else 0,
             has_fma=is_arm or self.has("fma"),
             adds_pairs=self.triple.startswith("x86_64"),
+            adds_bytes=wide and self.has("avx512vnni"),
             vector_registers=32 if wide or is_arm else 16,
             converted_halves=("float16",) if is_arm or self.has("f16c") else (),
         )

@@ -15,6 +15,8 @@ from flambeau.codegen.quantized.products import add_multiply, add_quantise
 
 _SIGNATURE: Final = ctypes.CFUNCTYPE(None, ctypes.c_void_p)
 _WRITERS: Final = {"multiply": add_multiply, "quantise": add_quantise}
+_IN_BYTES: Final = "_bytes"
+"""Behind the names of functions for bytes."""
 
 
 def lanes() -> int:
@@ -22,22 +24,29 @@ def lanes() -> int:
     return engine().target.vector_bits // 32
 
 
+def takes_bytes() -> bool:
+    """Whether there are functions for bytes."""
+    return engine().target.adds_bytes
+
+
 def is_at_hand() -> bool:
     """Whether nothing has to be compiled any more."""
-    return all(engine().has_written(f"quantized {name}") for name in _WRITERS)
+    ending = _IN_BYTES if takes_bytes() else ""
+    return all(engine().has_written(f"quantized {name}{ending}") for name in _WRITERS)
 
 
 @cache
-def function(name: str) -> Callable[[Sequence[int]], None]:
+def function(name: str, in_bytes: bool) -> Callable[[Sequence[int]], None]:
     """`multiply` or `quantise`, called with its words. Raises `NativeError` where it cannot be compiled."""
+    symbol = name + (_IN_BYTES if in_bytes else "")
 
     def text() -> str:
         m = ModuleBuilder({})
-        _WRITERS[name](m, engine().target)
+        _WRITERS[name](m, symbol, engine().target, in_bytes)
         return m.text() + ATTRIBUTES
 
-    code = engine().link_written(f"quantized {name}", (name,), text, {})
-    native = _SIGNATURE(code.addresses[name])
+    code = engine().link_written(f"quantized {symbol}", (symbol,), text, {})
+    native = _SIGNATURE(code.addresses[symbol])
 
     def run(words: Sequence[int], _owner: object = code) -> None:
         block = array("q", words)

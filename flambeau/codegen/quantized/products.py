@@ -1,8 +1,10 @@
-"""Products of rows of integers of 16 bits with packed panels of such: exact sums of 32 bits, as float32, scaled.
+"""Products of rows of small integers with packed panels of such: exact sums of 32 bits, as float32, scaled.
 
-A panel holds some vectors of columns, for each pair of numbers of the folded axis one after the other:
-`[pair][vector][lane][2]`. Factors are what integers of 8 bits are above their zero points, so that nothing else is to be
-taken off, and sums of up to `MOST_NUMBERS` of their products stay within 32 bits.
+A panel holds some vectors of columns, for each unit of 32 bits of the folded axis one after the other:
+`[unit][vector][lane][numbers of a unit]`. Units are pairs of 16 bits: factors are what integers of 8 bits are above their
+zero points, so that nothing else is to be taken off. Where the processor adds up four products of bytes, units are four
+levels without a sign on the left and four weights with one, and sums start with what the zero point comes to. Sums of up
+to `MOST_NUMBERS` products stay within 32 bits.
 """
 
 from __future__ import annotations
@@ -15,15 +17,16 @@ from flambeau.codegen.llvm.emitter import Target, Value, float_constant, int_con
 from flambeau.codegen.recurrent.panels import PanelBuilder
 
 MULTIPLY: Final = (
-    "groups", "rows", "parts", "pairs", "columns",
+    "groups", "rows", "parts", "units", "columns",
     "left", "left_group", "left_step", "left_part",  # bytes from group to group, row to row, part to part
     "panels",
+    "start",  # of each column an integer, or 0
     "offset", "scales", "bias",  # of each column, or 0
     "levels",  # what results are quantised by, or 0 for float32
     "result", "result_group", "result_step",
 )  # fmt: skip
-"""The words of `multiply`: result = (float32(left @ panels) + offset) * scales + bias. A row of the left factor has some
-parts of as many pairs, as a window over an image has rows. At `levels` lie the zero point, the least and the highest
+"""The words of `multiply`: result = (float32(start + left @ panels) + offset) * scales + bias. A row of the left factor has
+some parts of as many units, as a window over an image has rows. At `levels` lie the zero point, the least and the highest
 level, as float32: then the result is the nearest level of 8 bits."""
 QUANTISE: Final = ("rows", "numbers", "source", "source_step", "parameters", "result", "result_step")
 """The words of `quantise`. At `parameters` lie what numbers are multiplied by, the zero point, and the highest level."""
@@ -37,9 +40,18 @@ PAIRED: Final = {16: "avx512.pmaddw.d.512", 8: "avx2.pmadd.wd", 4: "sse2.pmadd.w
 class _Integers(PanelBuilder):
     """A function over vectors of float32, or of integers of as many bits."""
 
-    def zeros(self) -> Value:
-        """A vector of integers."""
-        return int_constant(0, "i32", self.lanes)
+    in_bytes: bool
+    """Whether units are bytes."""
+
+    def add_products(self, total: Value, a: Value, b: Value) -> Value:  # type: ignore[override]
+        """A total with the products of the units in each lane."""
+        return self.add_bytes(total, a, b) if self.in_bytes else self.add_pairs(total, a, b)
+
+    def add_bytes(self, total: Value, a: Value, b: Value) -> Value:
+        """A total with the products of bytes without a sign and such with one."""
+        name, kind = "@llvm.x86.avx512.vpdpbusd.512", total.full_type
+        self.declare(f"declare {kind} {name}({kind}, {kind}, {kind})")
+        return self.define(f"call {kind} {name}({kind} {total}, {kind} {a}, {kind} {b})", "i32", self.lanes)
 
     def add_pairs(self, total: Value, a: Value, b: Value) -> Value:
         """A total with the products of pairs of numbers in each lane."""
@@ -57,15 +69,18 @@ class _Integers(PanelBuilder):
         return total
 
 
-def _function(m: ModuleBuilder, name: str, words: tuple[str, ...], target: Target) -> tuple[_Integers, dict[str, Value]]:
+def _function(
+    m: ModuleBuilder, name: str, words: tuple[str, ...], target: Target, in_bytes: bool
+) -> tuple[_Integers, dict[str, Value]]:  # fmt: skip
     f = m.special(_Integers, f"void {name}", "ptr block", exported=True, attributes="#0")
     f.of("float32", target)
+    f.in_bytes = in_bytes
     return f, {word: f.word_of(f.parameters[0], k) for k, word in enumerate(words)}
 
 
-def add_multiply(m: ModuleBuilder, target: Target) -> None:
-    """``multiply(block)``: the words are `MULTIPLY`."""
-    f, words = _function(m, "multiply", MULTIPLY, target)
+def add_multiply(m: ModuleBuilder, name: str, target: Target, in_bytes: bool) -> None:
+    """``multiply(block)``, under a name: the words are `MULTIPLY`."""
+    f, words = _function(m, name, MULTIPLY, target, in_bytes)
     _Product(f, words).emit()
 
 
@@ -75,13 +90,13 @@ class _Product:
     def __init__(self, f: _Integers, words: dict[str, Value]) -> None:
         self.f, self.words = f, words
         self.at = {name: f.word_of(f.parameters[0], MULTIPLY.index(name), "ptr")
-                   for name in ("left", "panels", "offset", "scales", "bias", "levels", "result")}  # fmt: skip
+                   for name in ("left", "panels", "start", "offset", "scales", "bias", "levels", "result")}  # fmt: skip
         self.is_plain = f.is_null(self.at["levels"])
 
     def emit(self) -> None:
         """The whole function."""
         f, words = self.f, self.words
-        folded = f.mul(words["parts"], words["pairs"])
+        folded = f.mul(words["parts"], words["units"])
         with f.loop(words["groups"]) as group:
             self.left = f.offset(self.at["left"], f.mul(group, words["left_group"]))
             self.result = f.offset(self.at["result"], f.mul(group, words["result_group"]))
@@ -96,7 +111,8 @@ class _Product:
 
     def _tile(self, row: Value, count: int, weights: Value, vector: Value, masks: list[Value]) -> None:
         f, words, width = self.f, self.words, len(masks)
-        sums = self._sums(f.offset(self.left, f.mul(row, words["left_step"])), weights, count, width)
+        starts = [self._start(f.op("add", vector, k), mask) for k, mask in enumerate(masks)] * count
+        sums = self._sums(f.offset(self.left, f.mul(row, words["left_step"])), weights, starts, width)
         own = [self._scaled(value, f.op("add", vector, k % width), masks[k % width]) for k, value in enumerate(sums)]
         base = f.offset(self.result, f.mul(row, words["result_step"]))
         rows = [f.offset(base, f.mul(words["result_step"], r)) for r in range(count)]
@@ -120,21 +136,34 @@ class _Product:
         f.branch(done)
         f.start(done)
 
-    def _sums(self, left: Value, weights: Value, count: int, width: int) -> list[Value]:
+    def _start(self, vector: Value, mask: Value) -> Value:
+        """What the sums of a vector of columns start with."""
+        f, zero = self.f, int_constant(0, "i32", self.f.lanes)
+        before, there, done = f.block, f.label("start"), f.label("started")
+        f.branch_if(f.is_null(self.at["start"]), done, there)
+        f.start(there)
+        read = f.masked_read(f.offset(self.at["start"], f.mul(vector, f.lanes * f.size)), mask)
+        value = f.define(f"bitcast {read.full_type} {read} to {zero.full_type}", "i32", f.lanes)
+        end = f.block
+        f.branch(done)
+        f.start(done)
+        return f.joined_value([(zero, before), (value, end)])
+
+    def _sums(self, left: Value, weights: Value, starts: list[Value], width: int) -> list[Value]:
         """The sums of a tile, row by row."""
         f, words = self.f, self.words
-        rows = [f.mul(words["left_step"], r) for r in range(count)]
-        parts = f.loop(words["parts"], weights, *[f.zeros()] * (count * width))
+        rows = [f.mul(words["left_step"], r) for r in range(len(starts) // width)]
+        parts = f.loop(words["parts"], weights, *starts)
         with parts as part:
             panel, *sums = parts.values
-            loop = f.loop(words["pairs"], f.offset(left, f.mul(part, words["left_part"])), panel, *sums)
+            loop = f.loop(words["units"], f.offset(left, f.mul(part, words["left_part"])), panel, *sums)
             with loop:
                 here, panel, *sums = loop.values
                 vectors = [f.read(f.offset(panel, v * f.lanes * 4), "i32", f.lanes, align=4) for v in range(width)]
                 for r, row in enumerate(rows):
-                    pair = f.splat(f.read(f.offset(here, row), "i32", align=2), f.lanes)
+                    unit = f.splat(f.read(f.offset(here, row), "i32", align=1), f.lanes)
                     for v, vector in enumerate(vectors):
-                        sums[r * width + v] = f.add_pairs(sums[r * width + v], pair, vector)
+                        sums[r * width + v] = f.add_products(sums[r * width + v], unit, vector)
                 loop.carry(f.offset(here, 4), f.offset(panel, width * f.lanes * 4), *sums)
             parts.carry(*loop.values[1:])
         return parts.values[1:]
@@ -162,11 +191,12 @@ def _write_bytes(f: _Integers, value: Value, address: Value, mask: Value) -> Non
     f.raw(f"call void {name}({kind} {value}, ptr {address}, i32 1, {mask.full_type} {mask})")
 
 
-def add_quantise(m: ModuleBuilder, target: Target) -> None:
-    """``quantise(block)``: the words are `QUANTISE`. Levels above the zero point, of which a row has whole vectors; those
-    behind its numbers are 0. nan is the highest level.
+def add_quantise(m: ModuleBuilder, name: str, target: Target, in_bytes: bool) -> None:
+    """``quantise(block)``, under a name: the words are `QUANTISE`. Levels above the zero point, or levels in bytes, of which
+    a row has whole vectors; those behind its numbers are 0. nan is the highest level.
     """
-    f, words = _function(m, "quantise", QUANTISE, target)
+    f, words = _function(m, name, QUANTISE, target, in_bytes)
+    kind, size = ("i8", 1) if in_bytes else ("i16", 2)
     source, parameters, result = (
         f.word_of(f.parameters[0], QUANTISE.index(name), "ptr") for name in ("source", "parameters", "result")
     )
@@ -182,7 +212,8 @@ def add_quantise(m: ModuleBuilder, target: Target) -> None:
             level = f.select(f.fcmp("olt", level, zero), zero, level)
             level = f.select(f.fcmp("ult", level, top), level, top)
             level = f.select(f.fcmp("uno", x, x), top, level)
-            above = f.convert("trunc", f.convert("fptosi", f.binary("fsub", level, zero_point), "i32"), "i16")
-            kept = f.select(mask, above, int_constant(0, "i16", f.lanes))
-            f.write(kept, f.offset(to_row, f.mul(vector, 2 * f.lanes)), align=2)
+            above = level if in_bytes else f.binary("fsub", level, zero_point)
+            integers = f.convert("trunc", f.convert("fptosi", above, "i32"), kind)
+            kept = f.select(mask, integers, int_constant(0, kind, f.lanes))
+            f.write(kept, f.offset(to_row, f.mul(vector, size * f.lanes)), align=size)
     f.ret()

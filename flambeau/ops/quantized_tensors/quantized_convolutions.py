@@ -86,16 +86,11 @@ def _quick(
     panels = packed.panels if is_plain and x._array.size and min(sizes) > 0 else None
     if panels is None:
         return None
-    images, channels, height, width = levels.shape
-    (top, left), even = padding, channels + channels % 2
-    padded = np.zeros((images, height + 2 * top, width + 2 * left, even), np.int16)
-    inside = padded[:, top : top + height, left : left + width, :channels]
-    np.subtract(np.moveaxis(levels, 1, -1), quantizer.zero_point, out=inside, dtype=np.int16)
+    images = panels.padded(np.moveaxis(levels, 1, -1), quantizer.zero_point, padding)
     scales = np.float32(quantizer.scale) * weight_scales(packed.weight)
     how = requantizing(scales, bias_of(packed.bias), after, x, has_relu)
-    result = np.empty((images, *sizes, weight[0]), x.dtype.representation.numpy)
-    for image, out in zip(padded, result, strict=True):
-        panels.convolve(image, weight[2], packed.stride, dilation[0], out, **how)
+    result = np.empty((len(levels), *sizes, weight[0]), x.dtype.representation.numpy)
+    panels.convolve(images, weight[2], packed.stride, dilation[0], result, **how)
     moved = np.moveaxis(result, -1, 1)
     return from_integers(moved[:, :, 0] if x._array.ndim == 3 else moved, x.dtype, after)
 

@@ -67,14 +67,11 @@ class PackedConvolution(OpaqueObject):
 
     @property
     def panels(self) -> Any:
-        """The weight as native code multiplies by it, window by window with an even number of channels innermost, packed
-        at the first call; None where there is none for it.
+        """The weight as native code multiplies by it, channels innermost, packed at the first call; None where there is
+        none for it.
         """
         if self._panels is None and self.groups == 1 and not self.transposed:
-            weight = np.moveaxis(_centred(self.weight), 1, -1)
-            even = np.zeros((*weight.shape[:-1], weight.shape[-1] + weight.shape[-1] % 2), np.int16)
-            even[..., : weight.shape[-1]] = weight
-            self._panels = QUANTIZED_PANELS.implementation(even.reshape(len(even), -1))
+            self._panels = QUANTIZED_PANELS.implementation(np.moveaxis(_centred(self.weight), 1, -1))
         return self._panels
 
     def state(self) -> Any:

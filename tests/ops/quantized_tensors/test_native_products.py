@@ -10,6 +10,7 @@ import pytest
 
 import flambeau
 from flambeau.codegen import available
+from flambeau.codegen.quantized import module
 from flambeau.codegen.quantized.products import MOST_NUMBERS
 from flambeau.executor.quantized_kernels import Panels, panels
 from flambeau.util.inversions import QUANTIZED_PANELS
@@ -18,15 +19,18 @@ pytestmark = pytest.mark.skipif(not available(), reason="needs LLVM")
 q = flambeau.ops.quantized
 
 
-@pytest.fixture
-def by_both(monkeypatch: pytest.MonkeyPatch) -> Callable[[Callable[[], Any]], None]:
+@pytest.fixture(params=[False, True], ids=["pairs", "bytes"])
+def by_both(request: pytest.FixtureRequest, monkeypatch: pytest.MonkeyPatch) -> Callable[[Callable[[], Any]], None]:
     """Compares what a function gives, which packs its weights, natively and otherwise."""
+    if request.param and not module.takes_bytes():
+        pytest.skip("the processor does not add up products of bytes")
 
     def check(run: Callable[[], Any]) -> None:
         packed: list[Panels] = []
 
         def pack(weights: np.ndarray) -> Panels:
-            packed.append(Panels(weights))
+            fits = bool(-128 <= weights.min() and weights.max() <= 127)
+            packed.append(Panels(weights, in_bytes=request.param and fits))
             return packed[-1]
 
         results = []
