@@ -21,6 +21,7 @@ from flambeau.codegen.kernel.nest import (
     Load,
     Loop,
     Position,
+    Seldom,
     Statement,
     Store,
     Within,
@@ -57,7 +58,9 @@ def prepare(special: Specialized, is_costly: Callable[[str], bool]) -> Specializ
 def _repeating_loop(special: Specialized) -> Loop | None:
     """The one loop over rows of a kernel, if it has enough of them to read a prepared one, and no loop inside."""
     loops = main_loops(special.kernel)
-    if len(loops) != 1 or loops[0].carries or len(loops[0].axes) < 2 or any(isinstance(s, Loop) for s in loops[0].body):
+    if len(loops) != 1 or loops[0].carries or len(loops[0].axes) < 2:
+        return None
+    if any(isinstance(s, Loop | Seldom) for s in loops[0].body):
         return None
     *outer, last = (special.sizes[a] for a in loops[0].axes)
     return loops[0] if math.prod(outer) >= FEWEST and last * 8 <= LARGEST else None
@@ -78,7 +81,7 @@ def _varying_along(loop: Loop, kernel: Kernel, last: str) -> tuple[dict[str, Def
     varies: dict[str, set[str]] = {}
     free: dict[str, Definition] = {}
     for s in loop.body:
-        if isinstance(s, Store | Accumulate | Loop | Position | Within) or (isinstance(s, Load) and s.at):
+        if isinstance(s, Store | Accumulate | Loop | Seldom | Position | Within) or (isinstance(s, Load) and s.at):
             continue
         varies[s.name] = set()
         if isinstance(s, Load):

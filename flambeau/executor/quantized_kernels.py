@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Callable, Sequence
 from functools import cache
-from typing import Any, Final
+from typing import Any
 
 import numpy as np
 
@@ -25,9 +25,9 @@ Array = np.ndarray[Any, Any]
 
 @QUANTIZED_PANELS.provide
 def panels(weights: Array) -> Panels | None:
-    """Weights, what integers are above their zero points, packed for products: (columns, numbers), or of windows (columns,
-    rows, columns of the image, channels). None where there is no native code, a first answer does not wait for it, or sums
-    would leave 32 bits.
+    """Weights, what integers are above their zero points, packed for products: (columns, numbers), or of windows
+    (columns, rows, columns of the image, channels). None where there is no native code, a first answer does not wait
+    for it, or sums would leave 32 bits.
 
     >>> packed = panels(np.array([[1, -2, 3], [0, 4, 5]]))
     >>> packed is None or packed.multiply(packed.rows_of(np.array([[2, 1, 1]]), 0)).tolist() == [[3.0, 9.0]]
@@ -36,16 +36,18 @@ def panels(weights: Array) -> Panels | None:
     numbers = weights[:1].size
     if not available() or numbers > MOST_NUMBERS or (does_without(weights.size) and not module.is_at_hand()):
         return None
-    in_bytes = module.takes_bytes() and bool(-128 <= weights.min(initial=0) and weights.max(initial=0) <= 127)
+    in_bytes = module.takes_bytes() and bool(weights.min(initial=0) >= -128 and weights.max(initial=0) <= 127)
     return Panels(weights, in_bytes=in_bytes) if _is_compiled(in_bytes) else None
 
 
 @cache
 def _is_compiled(in_bytes: bool) -> bool:
     try:
-        return bool(module.function("multiply", in_bytes) and module.function("quantise", in_bytes))
+        for name in ("multiply", "quantise"):
+            module.function(name, in_bytes)
     except (KernelError, ProcessorError):
         return False
+    return True
 
 
 @dataclass(frozen=True, slots=True)
@@ -128,9 +130,11 @@ class Panels:
         run(rows, result, 1, (0, rows.strides[0], 0), 1, (0, result.strides[0]))
         return result
 
-    def convolve(self, images: Left, rows: int, stride: Sequence[int], dilation: int, result: Array, **after: Any) -> None:
-        """The sums over windows of some rows of images that are padded, to (images, rows, columns, filters). `dilation`:
-        rows of the image from one row of a window to the next.
+    def convolve(
+        self, images: Left, rows: int, stride: Sequence[int], dilation: int, result: Array, **after: Any
+    ) -> None:  # fmt: skip
+        """The sums over windows of some rows of images that are padded, to (images, rows, columns, filters).
+        `dilation`: rows of the image from one row of a window to the next.
         """
         _, row, column, _ = images.levels.strides
         steps = (row * stride[0], column * stride[1], row * dilation)

@@ -1,5 +1,5 @@
-"""Add up what follows a normalisation of rows row by row first, where all of it is added up: the kernel that goes through
-the rows gives one number of each, in place of an array that another kernel reads.
+"""Add up what follows a normalisation of rows row by row first, where all of it is added up: the kernel that goes
+through the rows gives one number of each, in place of an array that another kernel reads.
 
 ```
 %a = aten::layer_norm(%x, ...)            %a = aten::layer_norm(%x, ...)
@@ -31,8 +31,8 @@ MOST: Final = 32
 def do(graph: Graph) -> bool:
     """Part all such sums; whether there were any."""
     fusible = Fusible(graph)
-    found = [(node, rows) for node in graph.listed_nodes() if (rows := _rows_of(node, fusible)) is not None]
-    for node, (_, dims) in found:
+    parted = [(node, rows) for node in graph.listed_nodes() if (rows := _rows_of(node, fusible)) is not None]
+    for node, (_, dims) in parted:
         value, none = node.operand(0), node.operand(1)
         type_ = value.static_type
         assert isinstance(type_, TensorType)
@@ -42,12 +42,12 @@ def do(graph: Graph) -> bool:
             kept = type_.refine(sizes=type_.sizes[: -len(dims)], strides=None)
             operands = [value, over, insert_constant(graph, False), none]
             node.replace_operand(0, graph.insert(node.op, operands, [kept]).result())
-    return bool(found)
+    return bool(parted)
 
 
 def _rows_of(node: Node, fusible: Fusible) -> Folded | None:
-    """The rank of what a node adds up, and the last dimensions, over which something before it has folded; None for what
-    stays as it is.
+    """The rank of what a node adds up, and the last dimensions, over which something before it has folded; None for
+    what stays as it is.
     """
     if node.op not in KINDS or len(node.operands) != 2 or not is_constant(node.operand(1)):
         return None

@@ -189,7 +189,8 @@ def nearest(real: Array, dtype: DType, quantizer: Quantizer) -> Array:
             return levels.astype(dtype.representation.numpy, order="K")
         levels = levels.astype(np.float64)
     levels = np.where(np.isnan(levels), limits.min if dtype.itemsize == 4 else limits.max, levels)
-    return np.clip(levels, limits.min, limits.max).astype(dtype.representation.numpy, order="K")
+    bounded: Array = np.clip(levels, limits.min, limits.max).astype(dtype.representation.numpy, order="K")
+    return bounded
 
 
 def quantized(real: Array, dtype: DType, quantizer: Quantizer) -> QuantizedTensor:

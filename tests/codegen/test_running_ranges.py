@@ -1,5 +1,5 @@
-"""Running sums and products of which some lanes together leave the range of their dtype where no state does, or come back
-where a state has left it: one element after another, as NumPy has them.
+"""Running sums and products of which some lanes together leave the range of their dtype where no state does, or come
+back where a state has left it: one element after another, as NumPy has them.
 """
 
 from __future__ import annotations

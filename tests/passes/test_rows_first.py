@@ -10,7 +10,7 @@ from flambeau import Tensor
 from flambeau.codegen import available
 from flambeau.ir import parse_ir
 from flambeau.ir.verify import verify
-from flambeau.nn import functional as F
+from flambeau.nn import functional as F  # noqa: N812
 from flambeau.passes import rows_first
 
 BEFORE = """graph(%x : Float(*, *, *), %y : Float(*, *, *)):

@@ -93,7 +93,7 @@ class _Parser:
             body, end = self.body(), _SELDOM_END.match(self.end)
             if end is None:
                 raise self.fail("expected '} VALUE, OTHERWISE' before")
-            return nest.Seldom(*head.groups(), body, *end.groups())
+            return nest.Seldom(head[1], head[2], head[3], body, end[1], end[2])
         statement = self.simple(line)
         self.at += 1
         return statement

@@ -45,7 +45,7 @@ def lower_float(e: Emitter, op: str, args: list[Value]) -> Value | None:
 
 
 def _nextafter(e: Emitter, a: Value, b: Value) -> Value:
-    """The next number from ``a`` towards ``b``: the bits of a number less or more by one; ``b`` where they are equal."""
+    """The next number from ``a`` towards ``b``, ``b`` where they are equal: bits that are less or more by one."""
     bits, zero = e.as_bits(a), e.like(a, 0.0)
     is_away = e.binary("xor", e.fcmp("olt", a, b), e.fcmp("olt", a, zero))
     step = e.select(is_away, e.bits_like(a, 1), e.bits_like(a, -1))

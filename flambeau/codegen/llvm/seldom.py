@@ -1,5 +1,5 @@
-"""Values that are seldom computed, behind a branch: of rows that are computed side by side, if any of them wants it. Where
-rows are the lanes of vectors, each lane that wants it is computed by itself, which is short code.
+"""Values that are seldom computed, behind a branch: of rows that are computed side by side, if any of them wants it.
+Where rows are the lanes of vectors, each lane that wants it is computed by itself, which is short code.
 """
 
 from __future__ import annotations

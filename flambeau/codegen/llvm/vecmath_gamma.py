@@ -1,9 +1,9 @@
 """Functions around gamma, and the inverse error function.
 
-All but erfinv are computed in double precision, those of float32 too: their sums cancel where they are near zero. lgamma
-between 1 and 3 is ``(x - 1) (x - 2) P(x - 2)``; greater arguments are brought there by a product, and from 12 on Stirling's
-series holds. Below zero both functions are reflected. erfinv is ``x P(w)``, ``w = -log(1 - x^2)``, in three pieces, of
-float32 in two.
+All but erfinv are computed in double precision, those of float32 too: their sums cancel where they are near zero.
+lgamma between 1 and 3 is ``(x - 1) (x - 2) P(x - 2)``; greater arguments are brought there by a product, and from 12 on
+Stirling's series holds. Below zero both functions are reflected. erfinv is ``x P(w)``, ``w = -log(1 - x^2)``, in three
+pieces, of float32 in two.
 """
 
 from __future__ import annotations

@@ -1,5 +1,5 @@
-"""Folds of float32 whose sums may leave the range of the dtype where their results do not: taken again, scaled by a power
-of two, where that happened.
+"""Folds of float32 whose sums may leave the range of the dtype where their results do not: taken again, scaled by a
+power of two, where that happened.
 """
 
 from __future__ import annotations

@@ -66,8 +66,8 @@ class Expr:
     data: object = None
     """The buffer of an input, the number of a constant, the `Reduction` of a reduce or scan, the dimensions of an
     extent, the table and places of an `indexed`, the place of the dimension and the operation of a `changed`, the sizes
-    that the dimensions of a `view` must have by themselves (None: those of whatever they meet), what a `seldom` is where
-    its first operand is true; elsewhere it is the second.
+    that the dimensions of a `view` must have by themselves (None: those of whatever they meet), what a `seldom` is
+    where its first operand is true; elsewhere it is the second.
     """
 
     @property

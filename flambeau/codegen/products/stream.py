@@ -1,5 +1,5 @@
-"""A row vector times a matrix: the matrix streams by, some of its rows at a time, and the sums stay close at hand, those
-of a stretch of rows and, where there are many, those of all stretches before.
+"""A row vector times a matrix: the matrix streams by, some of its rows at a time, and the sums stay close at hand,
+those of a stretch of rows and, where there are many, those of all stretches before.
 """
 
 from __future__ import annotations

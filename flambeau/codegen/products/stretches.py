@@ -1,5 +1,5 @@
-"""Long sums of products in stretches: those of one begin at zero, and what came before is added behind it. So errors grow
-with the steps of a stretch and with the number of stretches, not with all steps.
+"""Long sums of products in stretches: those of one begin at zero, and what came before is added behind it. So errors
+grow with the steps of a stretch and with the number of stretches, not with all steps.
 """
 
 from __future__ import annotations

@@ -57,10 +57,8 @@ class Tile:
         p, count, vectors = self.p, self.shape.rows * self.shape.vectors, self.shape.vectors
         self.rows_at = [p.times(self.a_row, r) for r in range(self.shape.rows)]
         at, steps = [a, self.right.base], p.size(p.product.inner)
-        if p.tiling.is_long:
-            sums = in_stretches(p, STRETCH, steps, at, count, self.fold)
-        else:
-            sums = self.fold(at, steps)[1]
+        is_long = p.tiling.is_long
+        sums = in_stretches(p, STRETCH, steps, at, count, self.fold) if is_long else self.fold(at, steps)[1]
         return [sums[r * vectors : (r + 1) * vectors] for r in range(self.shape.rows)]
 
     def fold(self, at: list[Value], steps: Value) -> tuple[list[Value], list[Value]]:

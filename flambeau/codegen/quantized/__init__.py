@@ -1,1 +1,1 @@
-"""Sums of products of small integers: linear layers whose weights are quantised, for numbers that are so at each call."""
+"""Sums of products of small integers: layers whose weights are quantised, and their inputs before or at each call."""

@@ -1,10 +1,10 @@
 """Products of rows of small integers with packed panels of such: exact sums of 32 bits, as float32, scaled.
 
 A panel holds some vectors of columns, for each unit of 32 bits of the folded axis one after the other:
-`[unit][vector][lane][numbers of a unit]`. Units are pairs of 16 bits: factors are what integers of 8 bits are above their
-zero points, so that nothing else is to be taken off. Where the processor adds up four products of bytes, units are four
-levels without a sign on the left and four weights with one, and sums start with what the zero point comes to. Sums of up
-to `MOST_NUMBERS` products stay within 32 bits.
+`[unit][vector][lane][numbers of a unit]`. Units are pairs of 16 bits: factors are what integers of 8 bits are above
+their zero points, so that nothing else is to be taken off. Where the processor adds up four products of bytes, units
+are four levels without a sign on the left and four weights with one, and sums start with what the zero point comes to.
+Sums of up to `MOST_NUMBERS` products stay within 32 bits.
 """
 
 from __future__ import annotations
@@ -25,11 +25,11 @@ MULTIPLY: Final = (
     "levels",  # what results are quantised by, or 0 for float32
     "result", "result_group", "result_step",
 )  # fmt: skip
-"""The words of `multiply`: result = (float32(start + left @ panels) + offset) * scales + bias. A row of the left factor has
-some parts of as many units, as a window over an image has rows. At `levels` lie the zero point, the least and the highest
-level, as float32: then the result is the nearest level of 8 bits."""
+"""The words of `multiply`: result = (float32(start + left @ panels) + offset) * scales + bias. A row of the left factor
+has some parts of as many units, as a window over an image has rows. At `levels` lie the zero point, the least and the
+highest level, as float32: then the result is the nearest level of 8 bits."""
 QUANTISE: Final = ("rows", "numbers", "source", "source_step", "parameters", "result", "result_step")
-"""The words of `quantise`. At `parameters` lie what numbers are multiplied by, the zero point, and the highest level."""
+"""The words of `quantise`. At `parameters` lie what numbers are multiplied by, the zero point, the highest level."""
 MOST_NUMBERS: Final = (2**31 - 1) // 255**2
 ROWS_AT_ONCE: Final = 96
 """Rows that go past all panels before the next ones: they stay in the second cache."""
@@ -192,8 +192,8 @@ def _write_bytes(f: _Integers, value: Value, address: Value, mask: Value) -> Non
 
 
 def add_quantise(m: ModuleBuilder, name: str, target: Target, in_bytes: bool) -> None:
-    """``quantise(block)``, under a name: the words are `QUANTISE`. Levels above the zero point, or levels in bytes, of which
-    a row has whole vectors; those behind its numbers are 0. nan is the highest level.
+    """``quantise(block)``, under a name: the words are `QUANTISE`. Levels above the zero point, or levels in bytes, of
+    which a row has whole vectors; those behind its numbers are 0. nan is the highest level.
     """
     f, words = _function(m, name, QUANTISE, target, in_bytes)
     kind, size = ("i8", 1) if in_bytes else ("i16", 2)

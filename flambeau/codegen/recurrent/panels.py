@@ -149,7 +149,7 @@ class PanelBuilder(FunctionBuilder):
         return sums
 
     def _add_part(self, sums: Sums, part: Part, panel: Value) -> tuple[Sums, Value]:
-        width, count = len(sums[0]), len(sums) * len(sums[0])
+        width = len(sums[0])
         rounded = self.op("udiv", self.op("add", part.count, STRETCH // 2), STRETCH)
         stretches = self.intrinsic("smax", rounded, word(1))
         loop = self.loop(stretches, part.rows, panel, *[value for row in sums for value in row])
@@ -191,7 +191,7 @@ class PanelBuilder(FunctionBuilder):
         return [self.joined_value([(s, here), (t, later)]) for s, t in zip(sums, totals, strict=True)]
 
     def _fold(self, state: list[Value], part: Part, steps: Value, width: int) -> list[Value]:
-        """So many numbers of the folded axis: the address of the rows and that of the panel behind them, and the sums."""
+        """So many numbers of the folded axis: the address of the rows, that of the panel behind them, and the sums."""
         count = len(state) - 2
         chains = max(1, min(UNROLLED, ENOUGH // count))
         offsets = [self.mul(part.step, r) for r in range(count // width)]

@@ -30,7 +30,6 @@ from flambeau.tensor.opaque_objects import METHODS
 from flambeau.tensor.quantized import Array, PerTensor, QuantizedTensor, from_integers, integers_of
 from flambeau.tensor.tensor import Tensor
 
-
 MOST_EXACT: Final = 2**24 // 255**2
 """Products of integers of 8 bits above their zero points whose sum is exact in float32."""
 
@@ -98,13 +97,12 @@ def _quick(
 def _convolution(name: str, dims: int, has_relu: bool) -> Callable[..., Any]:
     def kernel(qx: Any, packed_weight: Any, scale: float, zero_point: int) -> QuantizedTensor:
         _check(name, qx, packed_weight, dims)
-        result = PerTensor(float(scale), int(zero_point))
-        quick = _quick(qx, packed_weight, uniform(qx, name), result, has_relu)
+        after = PerTensor(float(scale), int(zero_point))
+        quick = _quick(qx, packed_weight, uniform(qx, name), after, has_relu)
         if quick is not None:
             return quick
         sums, x = _convolved(name, qx, packed_weight, dims)
         scales = np.float32(uniform(x, name).scale) * weight_scales(packed_weight.weight)
-        after = PerTensor(float(scale), int(zero_point))
         result = requantized(sums, scales, bias_of(packed_weight.bias), after, x, has_relu)
         return from_integers(np.moveaxis(np.ascontiguousarray(integers_of(result)), -1, 1), x.dtype, after)
 

@@ -72,7 +72,8 @@ def product(x: Array, packed: PackedLinear, *, reduce_range: bool = False) -> Ar
         if panels is not None and x.size:
             bias = None if packed.bias is None else packed.bias._array
             levels = panels.quantised(x, np.float32(1) / np.float32(quantizer.scale), quantizer.zero_point, 255)
-            return panels.multiply(levels, scales=scales, bias=bias).reshape(*x.shape[:-1], -1)
+            product_: Array = panels.multiply(levels, scales=scales, bias=bias)
+            return product_.reshape(*x.shape[:-1], -1)
         inputs = quantized(x, quint8, quantizer)
         sums = centred(inputs, quantizer) @ centred(weight, weight.quantizer).T
         result = sums.astype(np.float32) * scales

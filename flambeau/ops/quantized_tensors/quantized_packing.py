@@ -138,7 +138,8 @@ class CellParameters(OpaqueObject):
 def _centred(weight: Any) -> Array:
     """The integers of a weight above their zero points."""
     _, zero_point = checked_weight(weight).quantizer.factors(weight._array.ndim)
-    return np.subtract(integers_of(weight), zero_point, dtype=np.int16, casting="unsafe")
+    above: Array = np.subtract(integers_of(weight), zero_point, dtype=np.int16, casting="unsafe")
+    return above
 
 
 def checked_weight(weight: Any) -> QuantizedTensor:

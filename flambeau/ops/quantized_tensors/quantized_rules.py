@@ -39,7 +39,7 @@ def uniform(tensor: Any, name: str) -> PerTensor:
 
 
 def no_less(array: Array, least: Any) -> Array:
-    """The elements, or where they are less a number. NumPy compares with an array by vectors, with a number one by one."""
+    """The elements, or where they are less a number. NumPy compares with arrays by vectors, with numbers one by one."""
     return np.maximum(array, np.full_like(array, least))
 
 

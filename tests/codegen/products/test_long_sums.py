@@ -11,7 +11,7 @@ import flambeau
 from flambeau import Tensor
 from flambeau.codegen import available
 from flambeau.codegen.products.tiling import LONG, STRETCH
-from flambeau.nn import functional as F
+from flambeau.nn import functional as F  # noqa: N812
 
 pytestmark = pytest.mark.skipif(not available(), reason="needs LLVM")
 

@@ -29,7 +29,7 @@ def by_both(request: pytest.FixtureRequest, monkeypatch: pytest.MonkeyPatch) -> 
         packed: list[Panels] = []
 
         def pack(weights: np.ndarray) -> Panels:
-            fits = bool(-128 <= weights.min() and weights.max() <= 127)
+            fits = bool(weights.min() >= -128 and weights.max() <= 127)
             packed.append(Panels(weights, in_bytes=request.param and fits))
             return packed[-1]
 
@@ -111,7 +111,8 @@ def test_convolutions(
     by_both: Callable[[Callable[[], Any]], None],
 ) -> None:  # fmt: skip
     x = flambeau.quantize_per_tensor(numbers(0, 2, *image), 0.02, 90, flambeau.quint8)
-    stride, padding, dilation = (settings.get(n, d) for n, d in (("stride", [1, 1]), ("padding", [0, 0]), ("dilation", [1, 1])))
+    defaults = {"stride": [1, 1], "padding": [0, 0], "dilation": [1, 1]}
+    stride, padding, dilation = (defaults | settings).values()
     for w in (weight(1, filters, image[0], *window, zero_point=2), per_channel(1, filters, image[0], *window)):
         for layer, bias in ((q.conv2d, numbers(2, filters)), (q.conv2d_relu, None)):
             by_both(lambda w=w, layer=layer, bias=bias: layer.new(
