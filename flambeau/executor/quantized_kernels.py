@@ -27,14 +27,14 @@ Array = np.ndarray[Any, Any]
 def panels(weights: Array) -> Panels | None:
     """Weights, what integers are above their zero points, packed for products: (columns, numbers), or of windows
     (columns, rows, columns of the image, channels). None where there is no native code, a first answer does not wait
-    for it, or sums would leave 32 bits.
+    for it, there is nothing to multiply by, or sums would leave 32 bits.
 
     >>> packed = panels(np.array([[1, -2, 3], [0, 4, 5]]))
     >>> packed is None or packed.multiply(packed.rows_of(np.array([[2, 1, 1]]), 0)).tolist() == [[3.0, 9.0]]
     True
     """
     numbers = weights[:1].size
-    if not available() or numbers > MOST_NUMBERS or (does_without(weights.size) and not module.is_at_hand()):
+    if not available() or not 0 < numbers <= MOST_NUMBERS or (does_without(weights.size) and not module.is_at_hand()):
         return None
     in_bytes = module.takes_bytes() and bool(weights.min(initial=0) >= -128 and weights.max(initial=0) <= 127)
     return Panels(weights, in_bytes=in_bytes) if _is_compiled(in_bytes) else None

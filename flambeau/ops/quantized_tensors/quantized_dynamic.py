@@ -68,8 +68,8 @@ def product(x: Array, packed: PackedLinear, *, reduce_range: bool = False) -> Ar
     else:
         quantizer = chosen_quantizer(x, reduce_range=reduce_range)
         scales = np.float32(quantizer.scale) * weight_scales(weight)
-        panels = packed.panels
-        if panels is not None and x.size:
+        panels = packed.panels if x.size else None
+        if panels is not None:
             bias = None if packed.bias is None else packed.bias._array
             levels = panels.quantised(x, np.float32(1) / np.float32(quantizer.scale), quantizer.zero_point, 255)
             product_: Array = panels.multiply(levels, scales=scales, bias=bias)

@@ -124,6 +124,14 @@ def test_convolutions_of_one_dimension(by_both: Callable[[Callable[[], Any]], No
     by_both(lambda: q.conv1d(x, q.conv1d_prepack(weight(1, 6, 5, 3), numbers(2, 6), [2], [1], [1], 1), 0.06, 20))
 
 
+def test_layers_of_nothing() -> None:
+    for rows, features, columns in ((0, 4, 3), (2, 0, 3), (2, 4, 0)):
+        packed = q.linear_prepack(weight(1, columns, features), numbers(2, columns))
+        assert q.linear_dynamic(numbers(0, rows, features), packed).shape == (rows, columns)
+        x = flambeau.quantize_per_tensor(numbers(0, rows, features), 0.02, 100, flambeau.quint8)
+        assert q.linear(x, packed, 0.05, 11).shape == (rows, columns)
+
+
 def test_sums_that_would_leave_32_bits_are_not_taken() -> None:
     assert panels(np.zeros((1, MOST_NUMBERS + 1), np.int16)) is None
     packed = panels(np.full((1, MOST_NUMBERS), 255, np.int16))
