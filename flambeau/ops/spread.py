@@ -135,21 +135,16 @@ def norm_rows(
 
 
 def _norms_of_rows(array: Array, dims: tuple[int, ...], keepdim: bool) -> Array | None:
-    """The norms over the last dimensions of many float32 elements by native code, in float32; None where there is no
-    such code, and where squares may have been too large or too small for that."""
+    """The norms over the last dimensions of many float32 elements by native code; None where there is none."""
     first = array.ndim - len(dims)
     if array.dtype != np.float32 or array.size < LARGE or not is_host_array(array) or not array.flags.c_contiguous:
         return None
     if dims != tuple(range(first, array.ndim)):
         return None
     norms: Array | None = ROW_FOLDS.implementation("norm", array.reshape(*array.shape[:first], -1))
-    if norms is None or not bool(((norms > LEAST_NORM) & (norms < np.inf)).all()):
+    if norms is None:
         return None
     return norms.reshape(*norms.shape, *[1] * len(dims)) if keepdim else norms
-
-
-LEAST_NORM: Final = 1e-12
-"""Norms in float32 from which on the elements whose squares are 0 do not matter."""
 
 
 def folded_norm(array: Array, dims: tuple[int, ...], keepdim: bool, ord: float) -> Array:
