@@ -30,8 +30,9 @@ def packs_for(special: Specialized, axis: str) -> tuple[Pack, ...]:
 
 def _pack_for(special: Specialized, b: Buffer, axis: str) -> Pack | None:
     """A copy of one input, if it lies side by side along another axis than the vector axis."""
-    size = element_type(b.dtype).itemsize
-    if size < 4 or axis not in b.axes or special.strides[b.name, axis] == size:
+    t = element_type(b.dtype)
+    size = t.itemsize
+    if size < 4 or t.kind == "complex" or axis not in b.axes or special.strides[b.name, axis] == size:
         return None
     along = next((a for a in b.axes if special.strides[b.name, a] == size), None)
     if along is None or special.sizes[axis] < FEWEST:

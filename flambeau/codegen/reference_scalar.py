@@ -13,7 +13,7 @@ from typing import Any
 
 import numpy as np
 
-from flambeau.codegen.kernel.dtypes import element_type
+from flambeau.codegen.kernel.dtypes import WHOLE, element_type
 from flambeau.ops.families import numpy_special
 
 Scalar = Any
@@ -160,6 +160,10 @@ _COMPARE: dict[str, Callable[[Any, Any], Any]] = {
     "eq": lambda a, b: a == b, "ne": lambda a, b: a != b, "lt": lambda a, b: a < b, "le": lambda a, b: a <= b,
     "gt": lambda a, b: a > b, "ge": lambda a, b: a >= b,
 }  # fmt: skip
+_PARTS: dict[str, Callable[..., Any]] = {
+    "real": lambda z: z.real, "imag": lambda z: z.imag,
+    "complex": lambda a, b: np.array([a, b]).view(WHOLE[a.dtype.name])[0],
+}  # fmt: skip
 _LOGICAL: dict[str, Callable[[Any, Any], Any]] = {
     "logical_and": lambda a, b: a and b, "logical_or": lambda a, b: a or b, "logical_xor": lambda a, b: a != b,
     "bitand": lambda a, b: a & b, "bitor": lambda a, b: a | b, "bitxor": lambda a, b: a ^ b,
@@ -180,6 +184,8 @@ def evaluate(op: str, args: tuple[Scalar, ...], dtype: str) -> Scalar:
     """The value of ``op`` on scalars whose common element type is ``dtype`` (``select``: that of its branches)."""
     if op == "select":
         return args[1] if args[0] else args[2]
+    if op in _PARTS:
+        return _PARTS[op](*args)
     if op in _COMPARE:
         return np.bool_(_COMPARE[op](args[0], args[1]))
     if op in _LOGICAL:

@@ -12,7 +12,7 @@ from __future__ import annotations
 
 import math
 
-from flambeau.codegen.kernel.dtypes import element_type
+from flambeau.codegen.kernel.dtypes import PARTS, element_type
 from flambeau.codegen.kernel.nest import (
     ONE,
     Buffer,
@@ -212,6 +212,6 @@ class _Renaming:
 
 
 def widest_bits(kernel: Kernel) -> int:
-    """Width of the widest element type that a value of the kernel has."""
+    """Width of the widest element type that a value of the kernel has; of complex numbers a part is one."""
     dtypes = {b.dtype for b in kernel.buffers} | {getattr(s, "dtype", "bool") for s in walk(kernel.body)}
-    return max((element_type(d).bits for d in dtypes), default=32)
+    return max((element_type(PARTS.get(d, d)).bits for d in dtypes), default=32)

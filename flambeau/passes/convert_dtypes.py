@@ -14,7 +14,7 @@ from typing import Final
 
 from flambeau.ir import constants
 from flambeau.ir.graph import Graph, Node
-from flambeau.passes.fusible import KEPT
+from flambeau.passes.fusible import COMPLEX, KEPT
 from flambeau.schema.traits import Role
 from flambeau.schema.types import TensorType
 
@@ -48,7 +48,9 @@ def _is_plain(node: Node) -> bool:
     source, target = node.operand(0).static_type, node.result().static_type
     if not isinstance(source, TensorType) or not isinstance(target, TensorType):
         return False
-    if source.dtype is target.dtype or not {source.dtype, target.dtype} <= KEPT:
+    if source.dtype is target.dtype or not {source.dtype, target.dtype} <= KEPT | COMPLEX:
+        return False
+    if source.dtype in COMPLEX and target.dtype not in COMPLEX:  # which warns of parts that it drops
         return False
     if source.requires_grad or node.definition is None:
         return False

@@ -7,9 +7,9 @@ from flambeau.ir.graph import Graph, Node, Value
 from flambeau.ops.large import PRODUCTS
 from flambeau.passes.static_operands import can_be_static
 from flambeau.schema import dtype as dtypes
-from flambeau.schema.dtype import DType
+from flambeau.schema.dtype import Category, DType
 from flambeau.schema.opdef import OpDef
-from flambeau.schema.types import BoolType, FloatType, IntType, NoneType, NumberType, OptionalType, TensorType, Type
+from flambeau.schema.types import BoolType, ComplexType, FloatType, IntType, NoneType, NumberType, OptionalType, TensorType, Type
 
 ACCUMULATORS = frozenset(
     {
@@ -37,6 +37,10 @@ DTYPES = frozenset(
 HALVES = frozenset({dtypes.float16, dtypes.bfloat16})
 """Those that they keep elements in besides, computing in float32. Routines know these on devices only."""
 KEPT = DTYPES | HALVES
+COMPLEX = frozenset({dtypes.complex64, dtypes.complex128})
+"""Those that they take apart and put together, computing in the parts; on the host only."""
+COMPLEX_FOLDS = frozenset({"sum", "mean", "cumsum", "any", "all", "norm"})
+"""Folds that kernels know of complex numbers."""
 
 
 def is_vector(value: Value) -> bool:
@@ -45,17 +49,23 @@ def is_vector(value: Value) -> bool:
     return sizes is not None and len(sizes) == 1
 
 
-def _dtypes_of_routines(graph: Graph) -> frozenset[DType]:
+def takes_complex(definition: OpDef) -> bool:
+    """Whether kernels may know an operator of complex numbers."""
+    return definition.scalar is not None or definition.accumulator in COMPLEX_FOLDS
+
+
+def _is_on_device(graph: Graph) -> bool:
     types = [v.static_type for v in graph.parameters]
-    devices = {t.device.type for t in types if isinstance(t, TensorType) and t.device is not None}
-    return KEPT if "cuda" in devices else DTYPES
+    return any(isinstance(t, TensorType) and t.device is not None and t.device.type == "cuda" for t in types)
 
 
 class Fusible:
     """The decision for one graph."""
 
     def __init__(self, graph: Graph) -> None:
-        self._dtypes_of_routines = _dtypes_of_routines(graph)
+        is_on_device = _is_on_device(graph)
+        self._dtypes_of_routines = KEPT if is_on_device else DTYPES
+        self._dtypes = KEPT if is_on_device else KEPT | COMPLEX
         self._needs_gradients = any(
             isinstance(v.static_type, TensorType) and v.static_type.requires_grad for v in graph.parameters
         )
@@ -154,6 +164,8 @@ class Fusible:
             return False
         if not all(self._is_admissible(v.static_type) for v in node.results):
             return False
+        if not takes_complex(definition) and any(_is_complex(v.static_type) for v in (*node.operands, *node.results)):
+            return False
         may_share = is_alone or self._may_share_table(node, definition)
         if not may_share or (definition.accumulator == "batch_norm" and not _leaves_statistics(node, definition)):
             return False
@@ -178,11 +190,11 @@ class Fusible:
 
     def _is_admissible(self, type_: Type) -> bool:
         """Whether nothing known of a value speaks against a kernel; what is not known is looked at when it runs."""
-        if not isinstance(type_, TensorType) or not (type_.dtype is None or type_.dtype in KEPT):
+        if not isinstance(type_, TensorType) or not (type_.dtype is None or type_.dtype in self._dtypes):
             return False
         if type_.device is not None and type_.device.type not in ("cpu", "cuda"):
             return False
-        may_need = type_.requires_grad is not False and (type_.dtype is None or type_.dtype.is_floating_point)
+        may_need = type_.requires_grad is not False and (type_.dtype is None or type_.dtype.category >= Category.FLOAT)
         return not (may_need and self._needs_gradients) and type_.requires_grad is not True
 
     def _is_for_routines(self, type_: Type) -> bool:
@@ -197,8 +209,12 @@ class Fusible:
         if constants.is_constant(value):
             return True
         inner = formal.element if isinstance(formal, OptionalType) else formal
-        is_number = isinstance(value.static_type, IntType | FloatType | BoolType)
+        is_number = isinstance(value.static_type, IntType | FloatType | BoolType | ComplexType)
         return is_number and isinstance(inner, TensorType | NumberType | FloatType)
+
+
+def _is_complex(type_: Type) -> bool:
+    return isinstance(type_, TensorType) and type_.dtype in COMPLEX
 
 
 def sizes_of(node: Node) -> list[Node]:

@@ -12,7 +12,7 @@ from flambeau.codegen.cuda.choose_schedule import check_schedule, choose_schedul
 from flambeau.codegen.cuda.mapped import Program
 from flambeau.codegen.cuda.mapping import map_kernel
 from flambeau.codegen.cuda.schedule import CudaSchedule
-from flambeau.codegen.kernel.dtypes import element_type
+from flambeau.codegen.kernel.dtypes import COMPLEX, KernelError, element_type
 from flambeau.codegen.kernel.nest import ONE, Buffer, Kernel, scatters
 from flambeau.codegen.kernel.seldom import usual
 from flambeau.codegen.shapes import Span, broadcast_sizes, check_spans, refuse_empty, refuse_nothing
@@ -78,8 +78,11 @@ def bind_program(
 ) -> BoundProgram:
     """The program for inputs of these layouts; ``schedule`` instead of the chosen one.
 
-    Raises ``KernelError`` where shapes do not fit, for the largest of nothing, and for places along an axis of nothing.
+    Raises ``KernelError`` where shapes do not fit, for the largest of nothing, for places along an axis of nothing, and
+    for complex numbers.
     """
+    if any(b.dtype in COMPLEX for b in kernel.buffers):
+        raise KernelError("complex numbers have no device code")
     kernel, shapes = usual(kernel), [x.shape for x in layouts]
     sizes = broadcast_sizes(kernel, shapes)
     check_spans(kernel, spans, sizes, shapes)

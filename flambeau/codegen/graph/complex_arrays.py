@@ -60,7 +60,7 @@ def group(fn: EmittedFunction, node: Node) -> bool:
     natives = [fn.values.get(v) for v in node.operands]
     nodes = [n for n in graph.nodes() if n.op not in ("prim::Constant", "prim::ListConstruct")]
     is_complex = any(isinstance(n, ArrayValue) and n.rep.dtype.is_complex for n in natives)
-    if not is_complex or len(node.results) != 1 or not all(map(_goes_by_elements, nodes)):
+    if not is_complex or any(map(_moves, natives)) or len(node.results) != 1 or not all(map(_goes_by_elements, nodes)):
         return False
     inputs = dict(zip(graph.parameters, map(as_rules_take, natives), strict=True))
     types = _types(nodes, inputs)

@@ -91,7 +91,7 @@ class Registers:
         return self._apply("shr", x, self.cast(count, x.dtype))
 
     def __getattr__(self, name: str) -> Callable[..., Operand]:
-        if name not in OPS:
+        if name not in OPS or OPS[name].result in ("part", "whole"):
             raise CannotCompileError(f"{name} has no native code")
         return lambda *args: self._apply(name, *args)
 

@@ -20,9 +20,11 @@ class ElementType:
     bits: int
     """Width in memory; a bool takes one byte there."""
     kind: str
-    """``float``, ``int`` (signed), ``uint``, ``bool``, or ``half``: kept in memory, computed in float32."""
+    """``float``, ``int`` (signed), ``uint``, ``bool``, or one of two that are kept in memory: ``half``, computed in
+    float32, and ``complex``, computed part by part.
+    """
     llvm: str
-    """Type of a value in a register; ``i1`` for bool."""
+    """Type of a value in a register; ``i1`` for bool, that of both parts for a complex number."""
     memory: str
     """Type of a value in memory."""
 
@@ -71,18 +73,32 @@ HALVES: dict[str, ElementType] = {
 """Element types that kernels load, store, choose among and convert, as their bits; nothing is computed in them."""
 
 
+COMPLEX: dict[str, ElementType] = {
+    t.name: t
+    for t in (
+        ElementType("complex64", 64, "complex", "float", "<2 x float>"),
+        ElementType("complex128", 128, "complex", "double", "<2 x double>"),
+    )
+}
+"""Element types that kernels load, take apart, put together and store; parts lie side by side in registers too."""
+PARTS = {"complex64": "float32", "complex128": "float64"}
+"""What the parts of complex numbers are."""
+WHOLE = {part: name for name, part in PARTS.items()}
+
+
 def element_type(name: str) -> ElementType:
-    """The element type called ``name``, halves among them; raises ``KernelError`` for one that kernels do not know.
+    """The element type called ``name``, halves and complex numbers among them; raises ``KernelError`` for one that
+    kernels do not know.
 
     >>> element_type('float32').itemsize, element_type('bool').llvm
     (4, 'i1')
     """
-    element = ELEMENT_TYPES.get(name) or HALVES.get(name)
+    element = ELEMENT_TYPES.get(name) or HALVES.get(name) or COMPLEX.get(name)
     return element if element is not None else computed_type(name)
 
 
 def computed_type(name: str) -> ElementType:
-    """The same, but ``KernelError`` for halves too: kernels do not compute in them."""
+    """The same, but ``KernelError`` for halves and complex numbers too: kernels do not compute in them."""
     try:
         return ELEMENT_TYPES[name]
     except KeyError:

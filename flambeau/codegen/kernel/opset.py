@@ -2,12 +2,15 @@
 
 The names are the method names of the Scalar protocol (``flambeau.schema.scalar``), so that an operator's scalar
 meaning, run against a builder, yields kernel statements of the same names. One is not: ``product``, a ``mul`` inside a
-matrix product, which may go into the sum that follows unrounded.
+matrix product, which may go into the sum that follows unrounded. Of complex numbers there are but three: ``real`` and
+``imag`` give a part, ``complex`` makes one of two.
 """
 
 from __future__ import annotations
 
-from flambeau.codegen.kernel.dtypes import KernelError, element_type
+from collections.abc import Callable
+
+from flambeau.codegen.kernel.dtypes import PARTS, WHOLE, KernelError, element_type
 from flambeau.util.record import dataclass
 
 FLOAT = frozenset({"float"})
@@ -16,6 +19,7 @@ NUMBER = FLOAT | INTEGER
 BOOL = frozenset({"bool"})
 BITS = INTEGER | BOOL
 ANY = NUMBER | BOOL
+COMPLEX = frozenset({"complex"})
 
 
 @dataclass(frozen=True, slots=True)
@@ -27,7 +31,7 @@ class OpSpec:
     kinds: frozenset[str]
     """Kinds of element type the operands may have."""
     result: str
-    """``same`` (the operands' type) or ``bool``."""
+    """``same`` (the operands' type), ``bool``, ``part`` of a complex number, or the ``whole`` of two parts."""
 
 
 def _table() -> dict[str, OpSpec]:
@@ -53,6 +57,8 @@ def _table() -> dict[str, OpSpec]:
         ("bitnot", 1, BITS, "same"),
         ("shl shr", 2, INTEGER, "same"),
         ("isnan isinf isfinite signbit", 1, FLOAT, "bool"),
+        ("real imag", 1, COMPLEX, "part"),
+        ("complex", 2, FLOAT, "whole"),
     ]
     return {name: OpSpec(name, arity, kinds, result) for names, arity, kinds, result in rows for name in names.split()}
 
@@ -95,7 +101,13 @@ def result_dtype(op: str, operands: tuple[str, ...]) -> str:
         raise KernelError(f"{op} takes operands of one dtype, got ({', '.join(operands)}); cast them first")
     if element_type(operands[0]).kind not in spec.kinds:
         raise KernelError(f"{op} is not defined for {operands[0]}")
-    return "bool" if spec.result == "bool" else operands[0]
+    return _RESULTS[spec.result](operands[0])
+
+
+_RESULTS: dict[str, Callable[[str], str]] = {
+    "same": str, "bool": lambda operand: "bool", "part": PARTS.__getitem__, "whole": WHOLE.__getitem__,
+}  # fmt: skip
+"""By `OpSpec.result`, the element type that operands of a type give."""
 
 
 def reduced_dtype(reducer: str, dtype: str) -> str:

@@ -6,7 +6,7 @@ from collections.abc import Callable
 from typing import Any
 
 from flambeau.codegen.kernel import nest
-from flambeau.codegen.kernel.dtypes import ELEMENT_TYPES, HALVES, KernelError
+from flambeau.codegen.kernel.dtypes import COMPLEX, ELEMENT_TYPES, HALVES, KernelError
 from flambeau.codegen.kernel.nest import ONE, Kernel, Statement, walk
 from flambeau.codegen.kernel.opset import REDUCERS, TRAPPING, reduced_dtype, result_dtype
 from flambeau.codegen.kernel.printer import print_kernel
@@ -65,7 +65,7 @@ class _Verifier:
         if len(self.buffers) != len(self.kernel.buffers):
             self.faults.append("two buffers have one name")
         for b in self.kernel.buffers:
-            if b.dtype not in ELEMENT_TYPES and b.dtype not in HALVES:
+            if b.dtype not in ELEMENT_TYPES | HALVES | COMPLEX:
                 self.faults.append(f"buffer {b.name}: unknown dtype {b.dtype}")
             self.faults += [
                 f"buffer {b.name}: unknown axis {a}" for a in b.axes if a != ONE and a not in self.kernel.axes
@@ -92,7 +92,7 @@ class _Verifier:
         for c in loop.carries:
             if c.reducer not in REDUCERS:
                 self.faults.append(f"carry {c.name}: unknown reducer {c.reducer}")
-            elif c.dtype in HALVES or (
+            elif c.dtype in HALVES | COMPLEX or (
                 c.dtype in ELEMENT_TYPES and ELEMENT_TYPES[c.dtype].kind not in REDUCERS[c.reducer]
             ):
                 self.faults.append(f"carry {c.name}: {c.reducer} is not defined for {c.dtype}")

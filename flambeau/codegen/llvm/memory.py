@@ -6,11 +6,13 @@ import functools
 from collections.abc import Sequence
 from typing import Protocol
 
-from flambeau.codegen.kernel.dtypes import element_type
+from flambeau.codegen.kernel.dtypes import COMPLEX, element_type
 from flambeau.codegen.kernel.nest import Buffer, Kernel
+from flambeau.codegen.llvm import pairs
 from flambeau.codegen.llvm.abi import NO_MEMORY
 from flambeau.codegen.llvm.emitter import Emitter, Value, int_constant, vector_type
 from flambeau.codegen.schedule import Schedule
+from flambeau.util.record import dataclass
 
 CACHE_LINE = 64
 """Bytes that come from memory at once."""
@@ -53,28 +55,58 @@ def _mode(schedule: Schedule, scope: AccessScope, buffer: Buffer) -> str:
     return "lanes" if buffer.role == "scratch" else "scalar"
 
 
+@dataclass(frozen=True, slots=True)
+class _Access:
+    """Where the lanes of a buffer lie here; those of complex numbers are their parts."""
+
+    base: Value
+    element: str
+    """What a lane is in memory."""
+    itemsize: int
+    """Bytes of a lane."""
+    lanes: int
+    pointers: Value | None = None
+    """Of lanes that lie anywhere."""
+    mask: Value | None = None
+
+    @property
+    def type(self) -> str:
+        return vector_type(self.element, self.lanes)
+
+
+def _access(e: Emitter, schedule: Schedule, scope: AccessScope, buffer: Buffer, mode: str) -> _Access:
+    t, base = element_type(buffer.dtype), scope.pointers[buffer.name]
+    lanes = 1 if mode == "scalar" else schedule.lanes
+    pointers = _lane_pointers(e, scope, buffer, lanes) if mode == "gather" else None
+    mask = scope.mask if mode in ("gather", "unit") else None
+    if mask is None and pointers is not None:
+        mask = int_constant(1, "i1", lanes)
+    if t.kind != "complex":
+        return _Access(base, t.memory, t.itemsize, lanes, pointers, mask)
+    itemsize = t.itemsize // pairs.PARTS
+    pointers = None if pointers is None else pairs.addresses_of_parts(e, pointers, itemsize)
+    mask = None if mask is None else pairs.mask_of_parts(e, mask)
+    return _Access(base, t.llvm, itemsize, lanes * pairs.PARTS, pointers, mask)
+
+
 def load(e: Emitter, schedule: Schedule, scope: AccessScope, buffer: Buffer) -> Value:
     """The element of ``buffer`` here, in its register type."""
-    t = element_type(buffer.dtype)
-    mode, base = _mode(schedule, scope, buffer), scope.pointers[buffer.name]
-    lanes = 1 if mode == "scalar" else schedule.lanes
-    vt = vector_type(t.memory, lanes)
-    if mode == "gather" or (scope.mask is not None and mode == "unit"):
-        mask = scope.mask if scope.mask is not None else int_constant(1, "i1", lanes)
-        ending = suffix(t.memory, lanes)
-        if mode == "unit":
+    a = _access(e, schedule, scope, buffer, _mode(schedule, scope, buffer))
+    vt, lanes = a.type, a.lanes
+    if a.mask is not None:
+        ending = suffix(a.element, lanes)
+        if a.pointers is None:
             e.declare(f"declare {vt} @llvm.masked.load.{ending}.p0(ptr, i32, <{lanes} x i1>, {vt})")
-            head = f"call {vt} @llvm.masked.load.{ending}.p0(ptr {base}, i32 {t.itemsize}"
+            head = f"call {vt} @llvm.masked.load.{ending}.p0(ptr {a.base}, i32 {a.itemsize}"
         else:
-            pointers = _lane_pointers(e, scope, buffer, lanes)
             e.declare(
                 f"declare {vt} @llvm.masked.gather.{ending}.v{lanes}p0(<{lanes} x ptr>, i32, <{lanes} x i1>, {vt})"
             )
-            head = f"call {vt} @llvm.masked.gather.{ending}.v{lanes}p0(<{lanes} x ptr> {pointers}, i32 {t.itemsize}"
-        raw = e.define(f"{head}, {mask.full_type} {mask}, {vt} zeroinitializer)", t.memory, lanes)
+            head = f"call {vt} @llvm.masked.gather.{ending}.v{lanes}p0(<{lanes} x ptr> {a.pointers}, i32 {a.itemsize}"
+        raw = e.define(f"{head}, {a.mask.full_type} {a.mask}, {vt} zeroinitializer)", a.element, lanes)
     else:
-        raw = e.define(f"load {vt}, ptr {base}, align {t.itemsize}", t.memory, lanes)
-    return e.icmp("ne", raw, e.like(raw, 0)) if t.kind == "bool" else raw
+        raw = e.define(f"load {vt}, ptr {a.base}, align {a.itemsize}", a.element, lanes)
+    return e.icmp("ne", raw, e.like(raw, 0)) if buffer.dtype == "bool" else raw
 
 
 def _lane_pointers(e: Emitter, scope: AccessScope, buffer: Buffer, lanes: int) -> Value:
@@ -84,30 +116,33 @@ def _lane_pointers(e: Emitter, scope: AccessScope, buffer: Buffer, lanes: int) -
 
 def store(e: Emitter, schedule: Schedule, scope: AccessScope, buffer: Buffer, value: Value) -> None:
     """Write ``value`` to the element of ``buffer`` here."""
-    t = element_type(buffer.dtype)
-    mode, base = _mode(schedule, scope, buffer), scope.pointers[buffer.name]
-    lanes = 1 if mode == "scalar" else schedule.lanes
-    value = e.splat(value, lanes)
-    if t.kind == "bool":
-        value = e.convert("zext", value, "i8")
-    vt = value.full_type
-    if mode == "gather" or (scope.mask is not None and mode == "unit"):
-        mask = scope.mask if scope.mask is not None else int_constant(1, "i1", lanes)
-        ending = suffix(t.memory, lanes)
-        if mode == "unit":
+    mode = _mode(schedule, scope, buffer)
+    a = _access(e, schedule, scope, buffer, mode)
+    vt, lanes = a.type, a.lanes
+    value = _in_lanes(e, buffer, value, lanes)
+    if a.mask is not None:
+        ending = suffix(a.element, lanes)
+        if a.pointers is None:
             e.declare(f"declare void @llvm.masked.store.{ending}.p0({vt}, ptr, i32, <{lanes} x i1>)")
-            head = f"call void @llvm.masked.store.{ending}.p0({vt} {value}, ptr {base}"
+            head = f"call void @llvm.masked.store.{ending}.p0({vt} {value}, ptr {a.base}"
         else:
-            pointers = _lane_pointers(e, scope, buffer, lanes)
             e.declare(
                 f"declare void @llvm.masked.scatter.{ending}.v{lanes}p0({vt}, <{lanes} x ptr>, i32, <{lanes} x i1>)"
             )
-            head = f"call void @llvm.masked.scatter.{ending}.v{lanes}p0({vt} {value}, <{lanes} x ptr> {pointers}"
-        e.raw(f"{head}, i32 {t.itemsize}, {mask.full_type} {mask})")
+            head = f"call void @llvm.masked.scatter.{ending}.v{lanes}p0({vt} {value}, <{lanes} x ptr> {a.pointers}"
+        e.raw(f"{head}, i32 {a.itemsize}, {a.mask.full_type} {a.mask})")
     elif schedule.nontemporal and mode == "unit" and buffer.role == "out":
-        e.raw(f"store {vt} {value}, ptr {base}, align {min(64, lanes * t.itemsize)}, !nontemporal !0")
+        e.raw(f"store {vt} {value}, ptr {a.base}, align {min(64, lanes * a.itemsize)}, !nontemporal !0")
     else:
-        e.raw(f"store {vt} {value}, ptr {base}, align {t.itemsize}")
+        e.raw(f"store {vt} {value}, ptr {a.base}, align {a.itemsize}")
+
+
+def _in_lanes(e: Emitter, buffer: Buffer, value: Value, lanes: int) -> Value:
+    """A value as it is stored in so many lanes."""
+    if buffer.dtype in COMPLEX:
+        return pairs.spread(e, value, lanes // pairs.PARTS)
+    value = e.splat(value, lanes)
+    return e.convert("zext", value, "i8") if buffer.dtype == "bool" else value
 
 
 def allocate_scratch(

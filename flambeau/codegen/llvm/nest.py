@@ -76,7 +76,7 @@ def emit_function(kernel: Kernel, schedule: Schedule, target: Target) -> Functio
     return FunctionParts(body, tuple(emitter.e.declarations), tuple(emitter.e.libm), may_fail)
 
 
-CHEAP = frozenset({"add", "sub", "mul", "neg", "abs", "minimum", "maximum", "select"})
+CHEAP = frozenset({"add", "sub", "mul", "neg", "abs", "minimum", "maximum", "select", "complex"})
 """Operations that are not worth putting numbers into a vector."""
 
 class NestEmitter(ValueEmitter):

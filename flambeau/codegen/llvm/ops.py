@@ -4,9 +4,10 @@ from __future__ import annotations
 
 from collections.abc import Callable
 
-from flambeau.codegen.kernel.dtypes import ELEMENT_TYPES, HALVES, ElementType
+from flambeau.codegen.kernel.dtypes import COMPLEX, ELEMENT_TYPES, HALVES, ElementType, element_type
 from flambeau.codegen.kernel.opset import OPS
 from flambeau.codegen.llvm import (
+    pairs,
     vecmath_erf,
     vecmath_gamma,
     vecmath_hyperbolic,
@@ -60,15 +61,19 @@ def supports(op: str, dtype: str) -> bool:
     """
     if op in ("select", "cast", "const"):
         return dtype in ELEMENT_TYPES or dtype in HALVES
-    if dtype not in ELEMENT_TYPES:
+    if dtype not in ELEMENT_TYPES and dtype not in COMPLEX:
         return False
-    return op in OPS and ELEMENT_TYPES[dtype].kind in OPS[op].kinds
+    return op in OPS and element_type(dtype).kind in OPS[op].kinds
 
 
 def lower(e: Emitter, op: str, args: list[Value], operand: ElementType, trap: Trap) -> Value:
     """Instructions for ``op`` on operands of one element type."""
     if op == "select":
         return e.select(args[0], args[1], args[2])
+    if operand.kind == "complex":
+        return pairs.part(e, args[0], int(op == "imag"))
+    if op == "complex":
+        return pairs.joined(e, args[0], args[1])
     if operand.kind == "bool":
         return lower_bool(e, op, args)
     if operand.is_integer:

@@ -21,13 +21,15 @@ from flambeau.ir.constants import is_constant
 from flambeau.ir.graph import Graph, Node, Value
 from flambeau.schema.dtype import DType
 from flambeau.schema.opdef import OpDef
-from flambeau.schema.types import BoolType, FloatType, IntType, TensorType, Type
+from flambeau.schema.types import BoolType, ComplexType, FloatType, IntType, TensorType, Type
 
 __all__ = ["Lowered", "LoweringError", "RepeatedResultsError", "Span", "lower_graph", "lower_region"]
 
 _ROW_MAJOR = "row-major"
 """Stands among inputs for what a fold or a row operator gives."""
-_NUMBERS: tuple[tuple[type[Type], str], ...] = ((IntType, "int64"), (FloatType, "float64"), (BoolType, "bool"))
+_NUMBERS: tuple[tuple[type[Type], str], ...] = (
+    (IntType, "int64"), (FloatType, "float64"), (BoolType, "bool"), (ComplexType, "complex128")
+)  # fmt: skip
 
 
 def lower_graph(

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from typing import Any
 
+from flambeau.codegen.lower.complex_values import each, is_complex
 from flambeau.codegen.lower.recorder import apply, cast, constant
 from flambeau.codegen.lower.values import Dim, Dims, Expr, LoweringError, Reduction, view
 
@@ -23,6 +24,10 @@ def dims_over(x: Expr, dim: Any, *, empty_is_all: bool = True) -> tuple[int, ...
 
 def reduce(x: Expr, reducer: str, axes: tuple[int, ...], keepdim: bool) -> Expr:
     """Fold the dimensions at `axes`."""
+    if is_complex(x):
+        if reducer != "sum":
+            raise LoweringError(f"{reducer} of complex numbers has no native code")
+        return each(x, lambda part: reduce(part, reducer, axes, keepdim))
     kept: Dims = tuple(None if k in axes else d for k, d in enumerate(x.dims) if keepdim or k not in axes)
     over = tuple(d.root for k in axes if (d := x.dims[k]) is not None)
     dtype = "int64" if reducer in ("argmax", "argmin") else x.dtype

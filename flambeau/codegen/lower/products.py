@@ -45,7 +45,7 @@ def linear(x: Expr, weight: Expr, bias: Expr | None) -> Expr:
 
 def outer(a: Expr, b: Expr) -> Expr:
     """Every product of an element of the first vector and one of the second."""
-    if (len(a.dims), len(b.dims)) != (1, 1) or a.dtype != b.dtype or element_type(a.dtype).kind in ("bool", "half"):
+    if (len(a.dims), len(b.dims)) != (1, 1) or a.dtype != b.dtype or element_type(a.dtype).kind in ("bool", "half", "complex"):
         raise LoweringError("an outer product of other things than two vectors of numbers of one dtype")
     return Expr("mul", a.dtype, (a, b), (*a.dims, *b.dims))
 
@@ -90,7 +90,7 @@ def _inner(mine: Dim | None, theirs: Dim | None) -> Dim | None:
 def _fold(a: Expr, b: Expr, left: Dims, inner: Dim | None, right: Dims, *, columns_first: bool = False) -> Expr:
     if a.dtype != b.dtype:
         raise LoweringError(f"a product of {a.dtype} and {b.dtype}")
-    if element_type(a.dtype).kind in ("bool", "half"):
+    if element_type(a.dtype).kind in ("bool", "half", "complex"):
         raise LoweringError(f"a product in {a.dtype}")
     # The dimensions in an order that both operands have them in: weights of `linear` have the folded one last.
     space = (*left, *right, inner) if columns_first else (*left, inner, *right)

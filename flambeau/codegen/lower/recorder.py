@@ -7,12 +7,14 @@ import math
 from collections.abc import Callable
 from typing import Any
 
-from flambeau.codegen.kernel.dtypes import element_type
+from flambeau.codegen.kernel.dtypes import PARTS, element_type
 from flambeau.codegen.kernel.opset import OPS, result_dtype
 from flambeau.codegen.llvm.ops import supports
+from flambeau.codegen.lower import complex_values
 from flambeau.codegen.lower.values import Expr, LoweringError, broadcast
 from flambeau.schema import dtype as dtypes
 from flambeau.schema.dtype import DType
+from flambeau.schema.scalar import COMPLEX as COMPLEX_NAMES
 
 _KEEPS_INTEGERS = frozenset({"floor", "ceil", "trunc", "round"})
 _ON_INTEGERS = {"isnan": "ne", "isinf": "ne", "isfinite": "eq"}
@@ -28,17 +30,20 @@ def dtype_named(name: str) -> DType:
 def constant(value: complex, dtype: str) -> Expr:
     """A literal in an element type, rounded or wrapped to it later."""
     t = element_type(dtype)
+    if t.kind == "complex":
+        number = complex(value)
+        return complex_values.whole(constant(number.real, PARTS[dtype]), constant(number.imag, PARTS[dtype]))
     if isinstance(value, complex):
-        raise LoweringError("complex numbers have no native code")
+        raise LoweringError("a complex number as a real one")
     if t.kind == "half":
         return cast(constant(value, "float32"), dtype)
     if t.kind == "bool":
         return Expr("const", dtype, (), (), bool(value))
     if t.is_float:
         return Expr("const", dtype, (), (), float(value))
-    number = int(value) & ((1 << t.bits) - 1)
-    is_negative = t.kind == "int" and number >> (t.bits - 1)
-    return Expr("const", dtype, (), (), number - (1 << t.bits) if is_negative else number)
+    wrapped = int(value) & ((1 << t.bits) - 1)
+    is_negative = t.kind == "int" and wrapped >> (t.bits - 1)
+    return Expr("const", dtype, (), (), wrapped - (1 << t.bits) if is_negative else wrapped)
 
 
 def cast(x: Expr, dtype: str) -> Expr:
@@ -46,6 +51,8 @@ def cast(x: Expr, dtype: str) -> Expr:
     target = element_type(dtype)
     if x.dtype == dtype:
         return x
+    if "complex" in (target.kind, element_type(x.dtype).kind):
+        return _cast_complex(x, dtype)
     if "half" in (target.kind, element_type(x.dtype).kind):
         return Expr("cast", dtype, (x,), x.dims)
     if x.op == "const" and not (isinstance(x.data, float) and dtype != "float64" and not target.is_float):
@@ -56,8 +63,25 @@ def cast(x: Expr, dtype: str) -> Expr:
     return Expr("cast", dtype, (x,), x.dims)
 
 
+def _cast_complex(x: Expr, dtype: str) -> Expr:
+    """A conversion to or from complex numbers: of one as a real number its real part, as a bool whether it is 0."""
+    if not complex_values.is_complex(x):
+        part = cast(x, PARTS[dtype])
+        return complex_values.whole(part, constant(0.0, part.dtype))
+    if dtype in PARTS:
+        return complex_values.each(x, lambda one: cast(one, PARTS[dtype]))
+    re, im = complex_values.parts(x)
+    return cast(re, dtype) if dtype != "bool" else apply("logical_or", cast(re, dtype), cast(im, dtype))
+
+
 def apply(op: str, *args: Expr) -> Expr:
     """One scalar operation on expressions of one element type."""
+    if any(map(complex_values.is_complex, args)):
+        return complex_values.apply(RECORDER, op, *args)
+    if op == "polar":
+        return complex_values.whole(*[apply("mul", args[0], apply(name, args[1])) for name in ("cos", "sin")])
+    if op == "complex":
+        return complex_values.whole(*args)
     simpler = _simplified(op, args)
     if simpler is not None:
         return simpler
@@ -140,11 +164,13 @@ class Recorder:
 
     def select(self, condition: Expr, a: Expr, b: Expr) -> Expr:
         """`a` where the condition holds, else `b`."""
+        if complex_values.is_complex(a):
+            return complex_values.select(self, condition, a, b)
         return apply("select", cast(condition, "bool"), a, b)
 
     def supports(self, name: str, dtype: DType) -> bool:
         """Whether an operation has native code."""
-        return supports(name, dtype.name)
+        return supports(name, PARTS.get(dtype.name, dtype.name))
 
     def shl(self, x: Expr, count: Expr) -> Expr:
         """Shift left; the count may have a dtype of its own."""
@@ -155,7 +181,7 @@ class Recorder:
         return apply("shr", x, cast(count, x.dtype))
 
     def __getattr__(self, name: str) -> Callable[..., Any]:
-        if name not in OPS:
+        if name not in OPS and name not in COMPLEX_NAMES:
             raise LoweringError(f"{name} has no native code")
         return functools.partial(apply, name)
 

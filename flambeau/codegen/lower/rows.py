@@ -9,6 +9,7 @@ from typing import Any
 import numpy as np
 
 from flambeau.codegen.kernel.dtypes import element_type
+from flambeau.codegen.lower.complex_values import is_complex
 from flambeau.codegen.lower.folds import count, dims_over, reduce, without
 from flambeau.codegen.lower.ranges import root_of_squares, spread
 from flambeau.codegen.lower.recorder import apply, cast, constant
@@ -177,7 +178,8 @@ def norm(arguments: Arguments, result: DType) -> Expr:
     order = 2 if order is None else order
     if isinstance(order, Expr) or not element_type(result.name).is_float:
         raise LoweringError("a norm whose order is not constant")
-    x = cast(arguments["self"], result.name)
+    x = arguments["self"]
+    x = cast(apply("abs", x) if is_complex(x) else x, result.name)
     axes = dims_over(x, arguments.get("dim"))
     keepdim = bool(arguments.get("keepdim", False))
     if order == 0:

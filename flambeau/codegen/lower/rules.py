@@ -4,6 +4,8 @@ from __future__ import annotations
 
 from typing import Any
 
+from flambeau.codegen.kernel.dtypes import PARTS
+from flambeau.codegen.lower.complex_values import each, is_complex
 from flambeau.codegen.lower.folds import count, dims_over, reduce
 from flambeau.codegen.lower.gather import GATHERS
 from flambeau.codegen.lower.halves import operand, widened
@@ -12,7 +14,7 @@ from flambeau.codegen.lower.recorder import RECORDER, apply, cast, constant
 from flambeau.codegen.lower.rows import ROWS, Arguments
 from flambeau.codegen.lower.scatter import CHANGES
 from flambeau.codegen.lower.values import Expr, LoweringError, Reduction
-from flambeau.passes.fusible import PAIRS
+from flambeau.passes.fusible import PAIRS, takes_complex
 from flambeau.schema.dtype import DType
 from flambeau.schema.opdef import OpDef
 from flambeau.schema.types import FloatType, NumberType, OptionalType, TensorType, Type
@@ -56,7 +58,8 @@ def fold(accumulator: str, arguments: Arguments, result: DType) -> Expr:
         return reduce(x, accumulator, axes, keepdim)
     x = cast(x, result.name)
     if accumulator == "mean":
-        return apply("div", reduce(x, "sum", axes, keepdim), count(x, axes, result.name))
+        number = count(x, axes, PARTS.get(x.dtype, x.dtype))
+        return each(reduce(x, "sum", axes, keepdim), lambda total: apply("div", total, number))
     if accumulator in ("sum", "prod") and result.name == "bool":
         raise LoweringError(f"{accumulator} in bool")
     if accumulator not in ("sum", "prod", "max", "min"):
@@ -81,16 +84,24 @@ def scan(accumulator: str, arguments: Arguments, result: DType) -> Expr:
     x = cast(arguments["self"], result.name)
     if result.name == "bool":
         raise LoweringError(f"{accumulator} in bool")
-    over = tuple(d.root for k in dims_over(x, arguments["dim"]) if (d := x.dims[k]) is not None)
+    if is_complex(x) and SCANS[accumulator] != "sum":
+        raise LoweringError(f"{accumulator} of complex numbers has no native code")
+    return each(x, lambda part: _scanned(part, SCANS[accumulator], arguments["dim"]))
+
+
+def _scanned(x: Expr, reducer: str, dim: int) -> Expr:
+    over = tuple(d.root for k in dims_over(x, dim) if (d := x.dims[k]) is not None)
     if not over:
         return Expr("select", x.dtype, (constant(True, "bool"), x, x), x.dims)
-    return Expr("scan", x.dtype, (x,), x.dims, Reduction(SCANS[accumulator], over))
+    return Expr("scan", x.dtype, (x,), x.dims, Reduction(reducer, over))
 
 
 def lower_node(definition: OpDef, arguments: Arguments, compute: DType | None, result: DType) -> tuple[Expr, ...]:
     """The expressions of the results of one call. Raises `LoweringError` when there are none."""
     if definition.scalar is None and definition.accumulator not in GATHERS | CHANGES:
         arguments, result = widened(definition.name, arguments, result)
+    if not takes_complex(definition) and any(map(is_complex, arguments.values())):
+        raise LoweringError(f"{definition.name} of complex numbers has no native code")
     if definition.accumulator in PAIRS:
         spread, both, _ = definition.accumulator.partition("_mean")
         if both:

@@ -24,6 +24,8 @@ def changed(x: Expr, at: int, index: Expr, value: Expr, op: str = "") -> Expr:
     """A copy of `x` where, in order, each value goes to the index that is said for it, together with what is there."""
     if x.dtype == "bool":
         op = _ON_BOOLS.get(op, op)
+    if element_type(x.dtype).kind == "complex":
+        raise LoweringError("complex numbers at places that values say")
     if op and element_type(x.dtype).kind == "half":
         raise LoweringError(f"{op} at places of {x.dtype}, which is put together in float32")
     return Expr("changed", x.dtype, (x, index, value), x.dims, (at, op))
