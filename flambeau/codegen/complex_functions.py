@@ -70,10 +70,11 @@ def log(s: Any, x: Pair) -> Pair:
     re, im, one = s.abs(x.re), s.abs(x.im), constant(s, x.re, 1.0)
     is_wide = s.gt(re, im)
     more, less = s.select(is_wide, re, im), s.select(is_wide, im, re)
-    is_large = s.gt(more, _by_dtype(s, more, _LARGE))
-    half = s.select(is_large, constant(s, re, 0.5), one)
-    size = s.hypot(s.mul(re, half), s.mul(im, half))
-    far = s.add(s.log(size), s.select(is_large, constant(s, re, math.log(2.0)), constant(s, re, 0.0)))
+    is_large, is_small = s.gt(more, _by_dtype(s, more, _LARGE)), s.lt(more, _by_dtype(s, more, _SMALL))
+    digits = s.select(is_large, constant(s, re, 1.0), s.select(is_small, constant(s, re, -53.0), constant(s, re, 0.0)))
+    scale = s.select(is_large, constant(s, re, 0.5), s.select(is_small, constant(s, re, 2.0**53), one))
+    size = s.hypot(s.mul(re, scale), s.mul(im, scale))
+    far = s.add(s.log(size), s.mul(digits, constant(s, re, math.log(2.0))))
     near = s.log1p(s.add(s.mul(s.sub(more, one), s.add(more, one)), s.mul(less, less)))
     is_near = s.logical_and(s.le(constant(s, re, 0.71), size), s.le(size, constant(s, re, 1.73)))
     return Pair(s.select(is_near, s.mul(near, constant(s, re, 0.5)), far), s.atan2(x.im, x.re))
@@ -202,16 +203,21 @@ def power(s: Any, x: Pair, y: Pair, exponent: complex | None = None) -> Pair:
         if whole == 0:  # a value per element, of what is not a number too
             one = s.select(s.eq(x.re, x.re), constant(s, x.re, 1.0), constant(s, x.re, 1.0))
             return Pair(one, s.select(s.eq(x.im, x.im), constant(s, x.im, 0.0), constant(s, x.im, 0.0)))
-        if abs(whole) < MOST_MULTIPLIED:
+        if 0 < whole < MOST_MULTIPLIED:
             return power_by_number(s, x, whole)
+        if -MOST_MULTIPLIED < whole < 0:
+            return _at_origin(s, x, constant(s, x.re, math.nan), power_by_number(s, x, whole))
     zero, one = constant(s, x.re, 0.0), constant(s, x.re, 1.0)
-    result = exp(s, multiply(s, y, log(s, x)))
-    is_origin = s.logical_and(_is_zero(s, x.re), _is_zero(s, x.im))
-    is_root = s.logical_and(s.gt(y.re, zero), _is_zero(s, y.im))
-    nothing = s.select(is_root, zero, constant(s, x.re, math.nan))
+    nothing = s.select(s.gt(y.re, zero), zero, constant(s, x.re, math.nan))
+    result = _at_origin(s, x, nothing, exp(s, multiply(s, y, log(s, x))))
     is_one = s.logical_and(_is_zero(s, y.re), _is_zero(s, y.im))
-    re, im = s.select(is_origin, nothing, result.re), s.select(is_origin, nothing, result.im)
-    return Pair(s.select(is_one, one, re), s.select(is_one, zero, im))
+    return Pair(s.select(is_one, one, result.re), s.select(is_one, zero, result.im))
+
+
+def _at_origin(s: Any, x: Pair, value: Any, elsewhere: Pair) -> Pair:
+    """A value for both parts where x is 0, as NumPy's powers have it."""
+    is_origin = s.logical_and(_is_zero(s, x.re), _is_zero(s, x.im))
+    return Pair(s.select(is_origin, value, elsewhere.re), s.select(is_origin, value, elsewhere.im))
 
 
 FUNCTIONS: dict[str, Callable[..., Pair]] = {
