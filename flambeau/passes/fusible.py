@@ -51,7 +51,7 @@ def is_vector(value: Value) -> bool:
 
 def takes_complex(definition: OpDef) -> bool:
     """Whether kernels may know an operator of complex numbers."""
-    return definition.scalar is not None or definition.accumulator in COMPLEX_FOLDS
+    return definition.scalar is not None or definition.accumulator in COMPLEX_FOLDS | PRODUCTS
 
 
 def _is_on_device(graph: Graph) -> bool:

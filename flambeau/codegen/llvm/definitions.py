@@ -48,11 +48,13 @@ class Scope:
     """Byte offsets of the lanes of buffers that are gathered."""
     spread: frozenset[str] = frozenset()
     """Buffers whose lanes lie where values say."""
+    products: dict[str, tuple[Value, Value]] = field(default_factory=dict)
+    """Factors of products of floats that may go into a sum unrounded."""
 
     def child(self) -> Scope:
         return replace(
             self, values=dict(self.values), pointers=dict(self.pointers), index=dict(self.index),
-            carries=dict(self.carries), offsets=dict(self.offsets),
+            carries=dict(self.carries), offsets=dict(self.offsets), products=dict(self.products),
         )  # fmt: skip
 
 
@@ -122,6 +124,8 @@ class ValueEmitter:
         operand = element_type(self.dtypes[s.args[-1]])
         if s.op == "cast":
             return cast(e, args[0], operand, element_type(s.dtype))
+        if s.op == "product" and operand.is_float and self.e.target.has_fma:
+            scope.products[s.name] = args[0], args[1]
         return lower(e, s.op, args, operand, lambda zero: self.trap(zero, scope))
 
     def within(self, value: Value, size: Value, scope: Scope) -> Value:

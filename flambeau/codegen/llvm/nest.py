@@ -195,10 +195,15 @@ class NestEmitter(ValueEmitter):
             else:
                 new = reduce.fold_positional(e, carry.reducer, t, old, value, starts_at_first=is_plain)
         else:
-            new = reduce.combine(e, carry.reducer, t, old, value)
+            product = scope.products.get(s.value) if carry.reducer == "sum" else None
+            new = reduce.combine(e, carry.reducer, t, old, value) if product is None else [self.added(product, old[0])]
         if scope.mask is not None:
             new = [e.select(scope.mask, n, o) for n, o in zip(new, old, strict=True)]
         scope.carries[s.carry] = new
+
+    def added(self, product: tuple[Value, Value], total: Value) -> Value:
+        """A sum with one more product of floats, which is not rounded before."""
+        return self.e.intrinsic("fma", *[self.e.splat(x, total.lanes) for x in product], total)
 
     def loop(self, loop: Loop, scope: Scope) -> None:
         across = not scope.in_vector and self.has_vector_loop(loop)

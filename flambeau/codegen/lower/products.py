@@ -10,6 +10,7 @@ from collections.abc import Callable, Mapping
 from typing import Any
 
 from flambeau.codegen.kernel.dtypes import element_type
+from flambeau.codegen.lower.complex_values import is_complex, parts, whole
 from flambeau.codegen.lower.recorder import apply, constant
 from flambeau.codegen.lower.values import Dim, Dims, Expr, LoweringError, Reduction, broadcast
 
@@ -45,9 +46,18 @@ def linear(x: Expr, weight: Expr, bias: Expr | None) -> Expr:
 
 def outer(a: Expr, b: Expr) -> Expr:
     """Every product of an element of the first vector and one of the second."""
-    if (len(a.dims), len(b.dims)) != (1, 1) or a.dtype != b.dtype or element_type(a.dtype).kind in ("bool", "half", "complex"):
+    if (len(a.dims), len(b.dims)) != (1, 1) or a.dtype != b.dtype or element_type(a.dtype).kind in ("bool", "half"):
         raise LoweringError("an outer product of other things than two vectors of numbers of one dtype")
+    if is_complex(a):
+        return _by_parts(a, b, outer)
     return Expr("mul", a.dtype, (a, b), (*a.dims, *b.dims))
+
+
+def _by_parts(a: Expr, b: Expr, product: Callable[[Expr, Expr], Expr]) -> Expr:
+    """A product of complex numbers as products of their parts."""
+    x, y = parts(a), parts(b)
+    re = apply("sub", product(x.re, y.re), product(x.im, y.im))
+    return whole(re, apply("add", product(x.re, y.im), product(x.im, y.re)))
 
 
 def scaled(base: Expr, product: Expr, beta: Any, alpha: Any) -> Expr:
@@ -90,8 +100,10 @@ def _inner(mine: Dim | None, theirs: Dim | None) -> Dim | None:
 def _fold(a: Expr, b: Expr, left: Dims, inner: Dim | None, right: Dims, *, columns_first: bool = False) -> Expr:
     if a.dtype != b.dtype:
         raise LoweringError(f"a product of {a.dtype} and {b.dtype}")
-    if element_type(a.dtype).kind in ("bool", "half", "complex"):
+    if element_type(a.dtype).kind in ("bool", "half"):
         raise LoweringError(f"a product in {a.dtype}")
+    if is_complex(a):
+        return _by_parts(a, b, lambda x, y: _fold(x, y, left, inner, right, columns_first=columns_first))
     # The dimensions in an order that both operands have them in: weights of `linear` have the folded one last.
     space = (*left, *right, inner) if columns_first else (*left, inner, *right)
     terms = Expr(PRODUCT, a.dtype, (a, b), space)
