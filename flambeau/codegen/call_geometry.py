@@ -10,7 +10,7 @@ from typing import Any
 import numpy as np
 import numpy.typing as npt
 
-from flambeau.codegen.kernel.dtypes import element_type
+from flambeau.codegen.kernel.dtypes import COMPLEX, KernelError, element_type
 from flambeau.codegen.kernel.nest import ONE, Buffer, Kernel, scatters
 from flambeau.codegen.llvm.launch_sizes import ALIGNED_FROM
 from flambeau.codegen.patterns import memory_order
@@ -64,6 +64,7 @@ def geometry_of(kernel: Kernel, spans: tuple[Span, ...], arrays: list[Array]) ->
     shapes = [a.shape for a in arrays]
     sizes = broadcast_sizes(kernel, shapes)
     check_spans(kernel, spans, sizes, shapes)
+    _refuse_large_product(kernel, sizes)
     strides = _input_strides(kernel, arrays)
     loop_order = parallel_group(kernel) if is_product(kernel) else stride_order(kernel, sizes, strides)
     order_of = output_order
@@ -74,6 +75,16 @@ def geometry_of(kernel: Kernel, spans: tuple[Span, ...], arrays: list[Array]) ->
     outputs = tuple(_output(b, sizes, strides, o) for b, o in zip(kernel.outputs, orders, strict=True))
     refuse_empty(kernel, sizes)
     return Geometry(sizes, strides, loop_order, orders, outputs)
+
+
+MOST_COMPLEX = 1 << 15
+"""Products of complex numbers in a product of matrices up to which folds are as quick as BLAS."""
+
+
+def _refuse_large_product(kernel: Kernel, sizes: dict[str, int]) -> None:
+    """Raise ``KernelError`` for a large product of complex matrices, which whoever asks has computed by BLAS."""
+    if math.prod(sizes.values()) > MOST_COMPLEX and is_product(kernel) and any(b.dtype in COMPLEX for b in kernel.inputs):
+        raise KernelError(f"{kernel.name}: a large product of complex matrices is computed by BLAS")
 
 
 def _input_strides(kernel: Kernel, arrays: list[Array]) -> Strides:

@@ -86,6 +86,27 @@ unary(
 )
 
 
+def _copied_part(name: str) -> None:
+    declare(
+        f"prims::{name}(Tensor self) -> Tensor",
+        kernel=lambda self: wrap(np.array(getattr(self._array, name))),
+        on_tensors=True,
+        family="pointwise",
+        dtype=lambda self: None if self.dtype is None else self.dtype.to_real(),
+        shape=lambda self: self.sizes,
+        scalar=lambda s, x: getattr(s, name)(x) if s.dtype_of(x).is_complex else x,
+        compute=lambda self: self.dtype,
+        is_method=False,
+        is_function=False,
+        doc=f"A copy of what `{name}` shows: what plans have in its place where a kernel reads it.",
+        samples=lambda: [Sample(args=(wrap(np.array([1 + 2j, 3 - 4j], np.complex64)),))],
+    )
+
+
+for _name in ("real", "imag"):
+    _copied_part(_name)
+
+
 def _positive(self: Tensor) -> Tensor:
     if self.dtype is bool_:
         raise RuntimeError("The `+` operator, on a bool tensor is not supported.")

@@ -10,7 +10,7 @@ from typing import Any
 
 from flambeau.ops.einsum import implied, operands
 from flambeau.ops.families.expansion_tables import differentiated, expansions
-from flambeau.schema.dtype import float32, float64
+from flambeau.schema.dtype import complex64, complex128, float32, float64
 
 Names = Sequence[Any]
 """What the axes of a tensor are called."""
@@ -19,6 +19,12 @@ Names = Sequence[Any]
 def _are_floats(*tensors: Any) -> bool:
     """Whether tensors are of single or double precision, all of the same."""
     return tensors[0].dtype in (float32, float64) and all(t.dtype is tensors[0].dtype for t in tensors)
+
+
+def _are_numbers(*tensors: Any) -> bool:
+    """Whether tensors are of floats or complex numbers in single or double precision, all of the same."""
+    known = (float32, float64, complex64, complex128)
+    return tensors[0].dtype in known and all(t.dtype is tensors[0].dtype for t in tensors)
 
 
 def _is_list_of_axes(dims: Any, rank: int) -> bool:
@@ -35,7 +41,7 @@ def _tensordot(F: Any, x: Any, y: Any, dims_x: Any, dims_y: Any = None) -> Any:
         dims_x, dims_y = dims_x
     elif dims_y is None and type(dims_x) is int and 0 < dims_x <= min(x.ndim, y.ndim):
         dims_x, dims_y = [*range(-dims_x, 0)], [*range(dims_x)]
-    if not _are_floats(x, y) or not _is_list_of_axes(dims_x, x.ndim) or not _is_list_of_axes(dims_y, y.ndim):
+    if not _are_numbers(x, y) or not _is_list_of_axes(dims_x, x.ndim) or not _is_list_of_axes(dims_y, y.ndim):
         return None
     if len(dims_x) != len(dims_y) or not dims_x:
         return None
@@ -51,7 +57,7 @@ def _tensordot(F: Any, x: Any, y: Any, dims_x: Any, dims_y: Any = None) -> Any:
 def _einsum(F: Any, equation: Any, tensors: Any, path: Any = None) -> Any:
     """The diagonals of axes that an operand names twice; then two operands after two, those first whose product has the
     fewest axes."""
-    letters = _named(equation, tensors) if isinstance(equation, str) and _are_floats(*tensors) else None
+    letters = _named(equation, tensors) if isinstance(equation, str) and _are_numbers(*tensors) else None
     if letters is None:
         return None
     named, result = letters
@@ -219,7 +225,7 @@ def _contracted(F: Any, x: Any, y: Any, names_x: Names, names_y: Names, wanted: 
 @expansions("aten::kron")
 def _kron(F: Any, x: Any, y: Any) -> Any:
     """Each axis of one beside the same axis of the other, multiplied and joined."""
-    if x.ndim != y.ndim or not x.ndim or not _are_floats(x, y):
+    if x.ndim != y.ndim or not x.ndim or not _are_numbers(x, y):
         return None
     spread = [[part for size in t.shape for part in (size, 1)[:: 1 if t is x else -1]] for t in (x, y)]
     product = F.mul(*(F.reshape(t, sizes) for t, sizes in zip((x, y), spread, strict=True)))
@@ -229,7 +235,7 @@ def _kron(F: Any, x: Any, y: Any) -> Any:
 @expansions("aten::trace")
 def _trace(F: Any, x: Any) -> Any:
     """The sum of the diagonal."""
-    return F.sum(F.diagonal(x)) if x.ndim == 2 and _are_floats(x) else None
+    return F.sum(F.diagonal(x)) if x.ndim == 2 and _are_numbers(x) else None
 
 
 @expansions("aten::logdet")
@@ -245,7 +251,7 @@ def _logdet(F: Any, x: Any) -> Any:
 @expansions("aten::linalg_matrix_power", "aten::matrix_power")
 def _matrix_power(F: Any, x: Any, n: Any) -> Any:
     """Squares, and products of them; of the inverse where the exponent is negative."""
-    if type(n) is not int or n == 0 or x.ndim < 2 or not _are_floats(x):
+    if type(n) is not int or n == 0 or x.ndim < 2 or not _are_numbers(x):
         return None
     F.require(x.shape[-2] == x.shape[-1])
     if n < 0:
@@ -265,7 +271,7 @@ def _matrix_power(F: Any, x: Any, n: Any) -> Any:
 @expansions("aten::cross", "aten::linalg_cross")
 def _cross(F: Any, x: Any, y: Any, dim: Any = None) -> Any:
     """Three differences of products side by side."""
-    if type(dim) is not int or x.ndim != y.ndim or not -x.ndim <= dim < x.ndim or not _are_floats(x, y):
+    if type(dim) is not int or x.ndim != y.ndim or not -x.ndim <= dim < x.ndim or not _are_numbers(x, y):
         return None
     F.require(x.shape[dim] == 3, *[a == b for a, b in zip(x.shape, y.shape, strict=True)])
     a, b = ([F.select(t, dim, k) for k in range(3)] for t in (x, y))

@@ -13,6 +13,7 @@ from flambeau.ir.graph import Graph
 from flambeau.ops.families.expansion_tables import expansions
 from flambeau.passes import (
     autocast,
+    complex_parts,
     constant_pooling,
     constant_propagation,
     convert_dtypes,
@@ -287,6 +288,11 @@ STEPS: tuple[Step, ...] = (
         after=(("unroll", "copies of loop bodies have types of their own"),),
     ),
     Step(
+        phase="fuse", name="complex_parts", run=complex_parts.do, looks_for=complex_parts.KINDS,
+        after=(("refresh_shapes", "dtypes tell which tensors are complex"),),
+        before=(("fuse_products", "what follows a product may be a part of it"), ("fuse", "parts are pointwise")),
+    ),
+    Step(
         phase="fuse", name="widen_halves", run=widen_halves.do,
         after=(("refresh_shapes", "dtypes tell what routines can take"),),
         before=(("fuse", "conversions are pointwise"),),
@@ -317,7 +323,7 @@ STEPS: tuple[Step, ...] = (
     Step(
         phase="fuse", name="fuse", run=fuse.do,
         after=(
-            ("refresh_shapes", "what is known to have no kernel, such as complex numbers, stays outside"),
+            ("refresh_shapes", "what is known to have no kernel, such as sorting, stays outside"),
             ("cse", "what is computed twice would be in two groups"),
             ("licm", "what leaves a loop must not be in a group of its body"),
         ),

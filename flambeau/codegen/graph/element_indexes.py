@@ -30,7 +30,7 @@ def index(fn: EmittedFunction, node: Node) -> None:
         return
     x = array(fn, node.operand(0))
     part = _at(fn, node, x, indices)
-    if part.rep.rank == 0:
+    if part.rep.rank == 0 and x.rep.dtype not in memory.MOVED:
         set_element(fn, node.result(), load(fn, part))
         return
     if part.rep.rank > 1 and x.rep.dense != x.rep.rank:

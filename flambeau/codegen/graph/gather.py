@@ -91,8 +91,7 @@ def _roll(fn: EmittedFunction, x: ArrayValue, rolled: ArrayValue, shifts: Mappin
 
     def nest(axis: int, source: Register, target: Register) -> None:
         if axis == x.rep.rank:
-            value = memory.load_element(e, source, x.rep.dtype)
-            memory.store_element(e, target, value, x.rep.dtype)
+            memory.move_element(e, target, source, x.rep.dtype)
             return
 
         def run(start: Register, count: Register, to: Register) -> None:
