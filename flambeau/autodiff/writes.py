@@ -41,8 +41,17 @@ class Writes:
                 writers = [w for w in writers if not (_is_apart(root, w) or _is_over(root, w))]
             elif isinstance(value.static_type, ListType):
                 writers = [w for w in writers if list_root(w.operand(0)) is list_root(value) or not _is_filling(w)]
+                writers = self._writers_of_items(list_root(value), writers)
             self._known[value] = writers
         return self._known[value]
+
+    def _writers_of_items(self, root: Value, writers: list[Node]) -> list[Node]:
+        """What of these writes may change a list: of one that only tensors in it are written of, those that change
+        one of its items."""
+        maker = root.defining_node
+        if maker is None or maker.op != "prim::ListConstruct" or not all(map(writes_first, writers)):
+            return writers
+        return [w for w in writers if any(w in self.writers(item) for item in maker.operands)]
 
     def has_writers(self, value: Value) -> bool:
         """Whether there are any."""
