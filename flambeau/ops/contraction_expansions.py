@@ -64,6 +64,7 @@ def _einsum(F: Any, equation: Any, tensors: Any, path: Any = None) -> Any:
     parts = _single_names(F, tensors, named, result)
     while len(parts) > 1:
         (j, k), kept = _next_pair([names for _, names in parts], result)
+        kept = [*result] if len(parts) == 2 else kept
         product = _product(F, *parts[j], *parts[k], kept)
         if product is None:
             return None
@@ -210,6 +211,9 @@ def _contracted(F: Any, x: Any, y: Any, names_x: Names, names_y: Names, wanted: 
     sizes = dict(zip(names_x, x.shape, strict=True))
     F.require(*[sizes[name] == size for name, size in zip(names_y, y.shape, strict=True) if name in sizes])
     sizes.update((n, size) for n, size in zip(names_y, y.shape, strict=True) if n in right)
+    applied = _applied(F, (x, names_x, left), (y, names_y, right), (batch, summed, wanted), sizes)
+    if applied is not None:
+        return applied
     leading = [batch] if batch else []
     matrices = [
         _arranged(F, t, names, [*leading, *groups], sizes)
@@ -220,6 +224,32 @@ def _contracted(F: Any, x: Any, y: Any, names_x: Names, names_y: Names, wanted: 
         product = F.reshape(product, [sizes[n] for n in letters])
     order = [letters.index(n) for n in wanted]
     return product if order == [*range(len(letters))] else F.clone(F.permute(product, order), memory_format=0)
+
+
+MOST_APPLIED = 16
+"""Rows and columns of a matrix that is applied to the axes of a tensor where they lie: copies would take longer."""
+
+
+def _applied(F: Any, one: Any, other: Any, roles: tuple[Names, Names, Names], sizes: dict[Any, Any]) -> Any:
+    """A small matrix times what lies along neighbouring axes of a tensor, as gates of quantum circuits are applied:
+    products of the matrix by each part, without copies. None where it is none, or sizes are not known.
+    """
+    batch, summed, wanted = roles
+    for (x, names_x, left), (y, names_y, right) in ((one, other), (other, one)):
+        at = names_y.index(summed[0]) if summed else 0
+        before, after = names_y[:at], names_y[at + len(summed) :]
+        is_small = all(isinstance(sizes[n], int) for n in (*left, *summed)) and left and before and not batch
+        if not is_small or names_y[at : at + len(summed)] != summed or [*before, *left, *after] != [*wanted]:
+            continue
+        if max(prod(sizes[n] for n in group) for group in (left, summed)) > MOST_APPLIED:
+            continue
+        matrix = _arranged(F, x, names_x, [left, summed], sizes)
+        if after:
+            product = F.matmul(matrix, _arranged(F, y, names_y, [before, summed, after], sizes))
+        else:
+            product = F.matmul(_arranged(F, y, names_y, [before, summed], sizes), F.transpose(matrix, 0, 1))
+        return F.reshape(product, [sizes[n] for n in wanted])
+    return None
 
 
 @expansions("aten::kron")
