@@ -138,12 +138,25 @@ def _hyperbolic(s: Any, x: Any) -> tuple[Any, Any]:
     )
 
 
+def _sines(s: Any, growing: Any, turning: Any) -> Pair:
+    """cos(turning) sinh(growing), and sin(turning) cosh(growing)."""
+    (along, across), scale = _hyperbolic(s, growing)
+    first, second = s.mul(s.mul(s.cos(turning), along), scale), s.mul(s.mul(s.sin(turning), across), scale)
+    is_wild, is_infinite = _is_wild(s, turning), s.isinf(growing)
+    first = s.select(s.logical_and(is_wild, is_infinite), s.abs(growing), first)
+    first = s.select(s.logical_and(is_wild, _is_zero(s, growing)), growing, first)
+    return Pair(first, s.select(_is_zero(s, turning), turning, second))
+
+
 def sinh(s: Any, x: Pair) -> Pair:
     """The hyperbolic sine."""
-    (along, across), scale = _hyperbolic(s, x.re)
-    re, im = s.mul(s.mul(s.cos(x.im), along), scale), s.mul(s.mul(s.sin(x.im), across), scale)
-    is_kept = s.logical_and(_is_wild(s, x.im), s.logical_or(s.isinf(x.re), _is_zero(s, x.re)))
-    return Pair(s.select(is_kept, x.re, re), s.select(_is_zero(s, x.im), x.im, im))
+    return _sines(s, x.re, x.im)
+
+
+def sin(s: Any, x: Pair) -> Pair:
+    """The sine."""
+    im, re = _sines(s, x.im, x.re)
+    return Pair(re, im)
 
 
 def cosh(s: Any, x: Pair) -> Pair:
@@ -171,14 +184,10 @@ def tanh(s: Any, x: Pair) -> Pair:
     return Pair(re, s.select(_is_zero(s, x.im), x.im, im))
 
 
-def _across(function: Callable[..., Pair]) -> Callable[..., Pair]:
-    """f(ix) / i: the sine of the hyperbolic one."""
-
-    def across(s: Any, x: Pair) -> Pair:
-        result = function(s, Pair(s.neg(x.im), x.re))
-        return Pair(result.im, s.neg(result.re))
-
-    return across
+def tan(s: Any, x: Pair) -> Pair:
+    """The tangent."""
+    result = tanh(s, Pair(s.neg(x.im), x.re))
+    return Pair(result.im, s.neg(result.re))
 
 
 def cos(s: Any, x: Pair) -> Pair:
@@ -223,6 +232,6 @@ def _at_origin(s: Any, x: Pair, value: Any, elsewhere: Pair) -> Pair:
 FUNCTIONS: dict[str, Callable[..., Pair]] = {
     "exp": exp, "exp2": exp2, "expm1": expm1, "log": log, "log2": _log_of_base(2.0), "log10": _log_of_base(10.0),
     "log1p": log1p, "sqrt": sqrt, "rsqrt": rsqrt, "sigmoid": sigmoid, "sinh": sinh, "cosh": cosh, "tanh": tanh,
-    "sin": _across(sinh), "tan": _across(tanh), "cos": cos, "pow": power,
+    "sin": sin, "tan": tan, "cos": cos, "pow": power,
 }  # fmt: skip
 """By the name of an operation of the Scalar protocol."""

@@ -155,7 +155,7 @@ def _input_words(fn: EmittedFunction, native: Native) -> Register:
     if isinstance(native, TupleValue | ListValue):
         return _static_words(fn, native)
     if isinstance(native, ComplexValue):
-        return memory.spilled(fn.e, [memory.spilled(fn.e, words_of(native)), memory.number(1)])
+        return memory.spilled(fn.e, [memory.spilled(fn.e, [*words_of(native)]), memory.number(1)])
     if not isinstance(native, Scalar):
         raise CannotCompileError(f"a group takes tensors and numbers, not {native_values.describe(native.rep)}")
     element = fn.e.slot("i64", 8)
