@@ -46,22 +46,28 @@ def numbers(*sizes: int, seed: int = 0, is_complex: bool = True) -> flambeau.Ten
     return flambeau.from_numpy(x + 1j * rng.standard_normal(sizes) if is_complex else x)
 
 
+def whole(*sizes: int, seed: int = 0) -> flambeau.Tensor:
+    """Small whole numbers, whose products add up to the same in any order."""
+    parts = np.random.default_rng(seed).integers(-4, 5, (2, *sizes)).astype(float)
+    return flambeau.from_numpy(parts[0] + 1j * parts[1])
+
+
 def with_nan(x: flambeau.Tensor) -> flambeau.Tensor:
     x.reshape(-1)[1] = float("nan")
     return x
 
 
 CASES: dict[str, tuple[str, Arguments]] = {
-    "matrices": (PRODUCTS, lambda: (numbers(2, 3), numbers(3, 3, seed=1), 4)),
-    "parts of matrices": (PRODUCTS, lambda: (numbers(4, 6)[::2, ::2], numbers(3, 3, seed=1).T, 4)),
-    "a vector and a matrix": (PRODUCTS, lambda: (numbers(6)[::2], numbers(3, 3, seed=1), 3)),
-    "a matrix and a vector": (OF_VECTORS, lambda: (numbers(3, 3), numbers(3, seed=1), 3)),
-    "vectors": (OF_VECTORS, lambda: (numbers(3), numbers(6, seed=1)[::2], 3)),
-    "nothing between": (PRODUCTS, lambda: (numbers(2, 0), numbers(0, 3), 1)),
-    "no rows": (PRODUCTS, lambda: (numbers(0, 3), numbers(3, 3), 2)),
-    "sizes that do not fit": (PRODUCTS, lambda: (numbers(2, 3), numbers(2, 3), 2)),
-    "nan in matrices": (PRODUCTS, lambda: (with_nan(numbers(2, 3)), numbers(3, 3), 2)),
-    "large matrices": (PRODUCTS, lambda: (numbers(3, 90), numbers(90, 90), 1)),
+    "matrices": (PRODUCTS, lambda: (whole(2, 3), whole(3, 3, seed=1), 4)),
+    "parts of matrices": (PRODUCTS, lambda: (whole(4, 6)[::2, ::2], whole(3, 3, seed=1).T, 4)),
+    "a vector and a matrix": (PRODUCTS, lambda: (whole(6)[::2], whole(3, 3, seed=1), 3)),
+    "a matrix and a vector": (OF_VECTORS, lambda: (whole(3, 3), whole(3, seed=1), 3)),
+    "vectors": (OF_VECTORS, lambda: (whole(3), whole(6, seed=1)[::2], 3)),
+    "nothing between": (PRODUCTS, lambda: (whole(2, 0), whole(0, 3), 1)),
+    "no rows": (PRODUCTS, lambda: (whole(0, 3), whole(3, 3), 2)),
+    "sizes that do not fit": (PRODUCTS, lambda: (whole(2, 3), whole(2, 3), 2)),
+    "nan in matrices": (PRODUCTS, lambda: (with_nan(whole(2, 3)), whole(3, 3), 2)),
+    "large matrices": (PRODUCTS, lambda: (whole(3, 90), whole(90, 90), 1)),
     "an even signal": (TRANSFORMS, lambda: (numbers(8), 3)),
     "an odd signal": (TRANSFORMS, lambda: (numbers(7), 3)),
     "a real signal": (TRANSFORMS, lambda: (numbers(7, is_complex=False), 1)),

@@ -170,7 +170,8 @@ REFUSED = {
         %b : Tensor = aten::sum(%x, %both, %true, %none)
         """, "%a, %b"),
     "dtype and rank must be known": ("%x : Tensor", "%a : Tensor = aten::exp(%x)", "%a"),
-    "kernels do not compute in dtype 'complex64'": ("%x : ComplexFloat(*)", "%a : Tensor = aten::exp(%x)", "%a"),
+    "kernels do not compute in dtype 'complex32'": ("%x : ComplexHalf(*)", "%a : Tensor = aten::exp(%x)", "%a"),
+    "asin of complex numbers has no native code": ("%x : ComplexFloat(*)", "%a : Tensor = aten::asin(%x)", "%a"),
     "has no native form": ("%x : Float(*, *), %y : Float(*, *)", "%a : Tensor = aten::kron(%x, %y)", "%a"),
     "a dimension meets itself": ("%x : Float(*, *)", """
         %a : Tensor = aten::sum(%x, %dims, %false, %none)
