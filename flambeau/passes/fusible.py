@@ -7,9 +7,19 @@ from flambeau.ir.graph import Graph, Node, Value
 from flambeau.ops.large import PRODUCTS
 from flambeau.passes.static_operands import can_be_static
 from flambeau.schema import dtype as dtypes
-from flambeau.schema.dtype import Category, DType
+from flambeau.schema.dtype import Category
 from flambeau.schema.opdef import OpDef
-from flambeau.schema.types import BoolType, ComplexType, FloatType, IntType, NoneType, NumberType, OptionalType, TensorType, Type
+from flambeau.schema.types import (
+    BoolType,
+    ComplexType,
+    FloatType,
+    IntType,
+    NoneType,
+    NumberType,
+    OptionalType,
+    TensorType,
+    Type,
+)
 
 ACCUMULATORS = frozenset(
     {

@@ -126,7 +126,7 @@ def _loop(fn: EmittedFunction, node: Node, natives: list[Native], dtype: DType, 
 
         everywhere(fn, target, moving, spread, one)
         shown = ArrayValue(rep, target.owner, target.data, target.sizes, target.strides)
-        return [shown], s.is_done()
+        return [shown], None
 
     attempt(fn, node, _keeps_order(fn, moving, len(sizes)), [rep], made)
 

@@ -324,7 +324,9 @@ def tensor(fn: EmittedFunction, node: Node, dtype: DType) -> None:
         x, part = a.number(node.operand(0)), dtype.to_real()
         a.give(Pair(a, *(a.s.cast(a.s.cast(one, part), dtypes.float64) for one in (x.re, x.im))))
         return
-    raise CannotCompileError("a complex tensor without axes")
+    result = arrays.new(fn, dtype, (), node)
+    put(fn, result, fn.values.get(node.operand(0)), node)
+    fn.values.set_new(node.result(), result)
 
 
 def _addresses(fn: EmittedFunction, data: Register, part: DType) -> tuple[Register, Register]:

@@ -4,8 +4,10 @@ from __future__ import annotations
 
 import math
 from collections.abc import Callable, Mapping, Sequence
+from typing import Any
 
-from flambeau.codegen.graph import arrays, memory, native_values
+from flambeau.codegen.graph import arrays, complex_elements, memory, native_values
+from flambeau.codegen.graph.complex_elements import ComplexRegisters
 from flambeau.codegen.graph.control import each
 from flambeau.codegen.graph.emitted_function import EmittedFunction
 from flambeau.codegen.graph.interpreter_calls import either, is_dense_now
@@ -39,12 +41,12 @@ def ones(fn: EmittedFunction, node: Node) -> None:
 def full(fn: EmittedFunction, node: Node) -> None:
     """`full` and its like, with the value that an argument says."""
 
-    def value(s: Registers, operands: Mapping[str, Native], dtype: DType) -> Operand:
-        operand = _fill_value(operands["fill_value"])
+    def value(s: Any, operands: Mapping[str, Native], dtype: DType) -> Operand:
         if dtype.is_complex:
-            if literal_of(operands["fill_value"]) != 0:
-                raise CannotCompileError("complex elements that are not zeros")
-            return s.const(0, dtype.to_real())
+            if literal_of(operands["fill_value"]) == 0:
+                return s.real_part.const(0, dtype.to_real())
+            return s.cast(complex_elements.number(fn, operands["fill_value"], s), dtype)
+        operand = _fill_value(operands["fill_value"])
         if operand.dtype.is_floating_point and not dtype.is_floating_point:
             raise CannotCompileError(FLOAT_AMONG_INTS)
         refuse_what_is_too_large(fn, node, operand, dtype)
@@ -54,7 +56,7 @@ def full(fn: EmittedFunction, node: Node) -> None:
 
 
 def _filled(
-    fn: EmittedFunction, node: Node, value: Callable[[Registers, Mapping[str, Native], DType], Operand]
+    fn: EmittedFunction, node: Node, value: Callable[[Any, Mapping[str, Native], DType], Operand]
 ) -> None:
     """A new tensor of one value, which is emitted for a dtype."""
     operands = operands_by_name(fn, node)
@@ -67,11 +69,12 @@ def _filled(
         raise CannotCompileError("the device is not known")
     dtype, rank = tensor_type
     sizes = _sizes(operands)
-    fill = value(Registers(fn, node, is_exact=False), operands, dtype)
+    s = ComplexRegisters(fn, node) if dtype.is_complex else Registers(fn, node, is_exact=False)
+    fill = value(s, operands, dtype)
 
     def make() -> ArrayValue:
         tensor = arrays.new(fn, dtype, sizes, node)
-        arrays.fill(fn, tensor, fill.register)
+        complex_elements.fill(fn, tensor, fill)
         return tensor
 
     like = operands["self"] if "size" not in operands else None

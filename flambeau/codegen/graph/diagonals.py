@@ -2,8 +2,9 @@
 
 from __future__ import annotations
 
-from flambeau.codegen.graph import arrays, memory
+from flambeau.codegen.graph import arrays, complex_elements, memory
 from flambeau.codegen.graph.arrays import array, axis_of, known_int, view_on
+from flambeau.codegen.graph.complex_elements import ComplexRegisters
 from flambeau.codegen.graph.emitted_function import EmittedFunction
 from flambeau.codegen.graph.memory import number
 from flambeau.codegen.graph.named_operands import operands_by_name, refuse_options, result_type
@@ -82,12 +83,11 @@ def eye(fn: EmittedFunction, node: Node) -> None:
     if len(registers) != len(sizes):
         raise CannotCompileError("a size that is no int")
     result = _zeros(fn, node, tensor_type[0], (registers[0], registers[-1]))
-    one = Registers(fn, node, is_exact=False).const(1, tensor_type[0])
-    arrays.fill(fn, _diagonal(fn, result, 0, 0, 1), one.register)
+    complex_elements.fill(fn, _diagonal(fn, result, 0, 0, 1), ComplexRegisters(fn, node).const(1, tensor_type[0]))
     fn.values.set_new(node.result(), result)
 
 
 def _zeros(fn: EmittedFunction, node: Node, dtype: DType, sizes: tuple[Register, ...]) -> ArrayValue:
     result = arrays.new(fn, dtype, sizes, node)
-    arrays.fill(fn, result, Registers(fn, node, is_exact=False).const(0, dtype).register)
+    arrays.fill(fn, result, Registers(fn, node, is_exact=False).const(0, dtype.to_real()).register)
     return result

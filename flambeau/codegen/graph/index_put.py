@@ -104,7 +104,8 @@ def _put_by_mask(
     if not 0 < rank <= x.rep.rank:
         raise CannotCompileError("a mask of another rank")
     sources = [values] if isinstance(values, ArrayValue) and values.rep.rank else []
-    change, counter = Change(fn, node, x, [mask, *sources]), Counter(fn)
+    sources = _alone(values) or sources
+    change, counter = Change(fn, node, x, [mask, *sources], moves=not op), Counter(fn)
     wrong = [e.icmp("ne", m, own) for m, own in zip(mask.sizes, x.sizes, strict=False)]
     fn.exits.fail_if(any_of(fn, wrong), node)
     if sources:
@@ -137,6 +138,11 @@ def _put_by_mask(
     change.apply(write)
 
 
+def _alone(values: Scalar | ArrayValue) -> list[ArrayValue]:
+    """A complex number in memory, which is moved from there to every place."""
+    return [values] if isinstance(values, ArrayValue) and values.rep.dtype.is_complex else []
+
+
 def _put_slice(
     change: Change, starts: Sequence[Register], strides: Sequence[Sequence[Register]], value: Register | None, op: str
 ) -> None:
@@ -150,6 +156,9 @@ def _put_slice(
     ]
 
     def one(at: list[Register]) -> None:
+        if x.rep.dtype.is_complex:
+            memory.move_element(change.fn.e, at[0], at[1], x.rep.dtype)
+            return
         change.put(at[0], value or memory.load_element(change.fn.e, at[1], x.rep.dtype), op)
 
     each_element(change.fn, sizes, parts, one)
@@ -186,7 +195,8 @@ class _Places:
         """Change what they name, by one value or by several."""
         fn, e, x, rank = self.fn, self.fn.e, self.x, len(self.sizes)
         sources = [values] if isinstance(values, ArrayValue) and values.rep.rank else []
-        change = Change(fn, self.node, x, [*self.named, *sources])
+        sources = _alone(values) or sources
+        change = Change(fn, self.node, x, [*self.named, *sources], moves=not op)
         sources = [broadcast_to(fn, s, (*self.sizes, *x.sizes[self.rest :]), self.node) for s in sources]
         value = None if sources else load(fn, values).register
 

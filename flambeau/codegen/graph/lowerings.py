@@ -177,9 +177,10 @@ def _rule_for_complex_tensors(node: Node) -> Lowering | None:
         return lowers[node.op]
     if node.op in lowers_on_complex_tensors:
         return lowers_on_complex_tensors[node.op]
-    if node.definition is not None and node.definition.family == "in_place":
-        return None
-    return lowers_on_tensors.get(node.op) if node.op in only_moves else groups.operator
+    if node.op in only_moves:
+        return lowers_on_tensors.get(node.op)
+    is_in_place = node.definition is not None and node.definition.family == "in_place"
+    return None if is_in_place else groups.operator
 
 
 def _rule_for_containers(node: Node, reps: Sequence[Representation]) -> Lowering | None:
@@ -341,7 +342,8 @@ only_moves(
     "aten::reshape_as", "aten::unflatten", "aten::flatten", "aten::unfold", "aten::chunk", "aten::unsafe_chunk",
     "prim::ConstantChunk", "aten::split", "aten::unsafe_split", "aten::split_with_sizes",
     "aten::unsafe_split_with_sizes", "aten::repeat", "aten::index", "aten::positive", "aten::resolve_conj",
-    "aten::resolve_neg", "aten::is_contiguous", "aten::is_same_size",
+    "aten::resolve_neg", "aten::is_contiguous", "aten::is_same_size", "aten::index_put", "aten::index_put_",
+    "aten::fill_", "aten::zero_",
 )(lambda node: True)  # fmt: skip
 
 lowers("prim::ListConstruct")(lists.construct)

@@ -147,12 +147,15 @@ class _Slices:
 class Change:
     """One node: the tensor it changes, and what it reads meanwhile."""
 
-    def __init__(self, fn: EmittedFunction, node: Node, x: ArrayValue, read: Sequence[ArrayValue]) -> None:
+    def __init__(
+        self, fn: EmittedFunction, node: Node, x: ArrayValue, read: Sequence[ArrayValue], *, moves: bool = False
+    ) -> None:
+        """``moves``: whether elements are only put in the place of others, which is all that complex ones may be."""
         self.fn, self.node, self.x, self.read = fn, node, x, list(read)
         self.in_place = _is_in_place(node)
         if not self.in_place and x.rep.dense != x.rep.rank:
             raise CannotCompileError("a tensor whose order in memory is not known")
-        if x.rep.dtype.name not in ELEMENT_TYPES:
+        if x.rep.dtype.name not in ELEMENT_TYPES and not (moves and x.rep.dtype.is_complex):
             raise CannotCompileError(f"elements of {x.rep.dtype}")
         self.s = Registers(fn, node, is_exact=False)
 

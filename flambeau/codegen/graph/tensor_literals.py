@@ -9,8 +9,17 @@ from flambeau.codegen.graph.emitted_function import EmittedFunction
 from flambeau.codegen.graph.literals import literal_of
 from flambeau.codegen.graph.memory import number
 from flambeau.codegen.graph.named_operands import result_type, values_by_name
-from flambeau.codegen.graph.native_values import ArrayValue, CannotCompileError, ListValue, Native, Scalar, TupleValue
+from flambeau.codegen.graph.native_values import (
+    ArrayValue,
+    CannotCompileError,
+    ComplexValue,
+    ListValue,
+    Native,
+    Scalar,
+    TupleValue,
+)
 from flambeau.codegen.graph.pointwise import set_element
+from flambeau.codegen.graph.representation import Array
 from flambeau.codegen.graph.scalars import Operand, Registers, as_operand
 from flambeau.codegen.llvm.emitter import Value as Register
 from flambeau.ir.graph import Node
@@ -27,15 +36,23 @@ def tensor(fn: EmittedFunction, node: Node) -> None:
         raise CannotCompileError("a tensor that needs gradients")
     dtype, rank = tensor_type
     if dtype.is_complex:
-        if rank:
-            raise CannotCompileError("a tensor of several complex numbers")
-        complex_numbers.tensor(fn, node, dtype)
+        _complex(fn, node, natives[0], tensor_type)
     elif isinstance(natives[0], Scalar) and rank == 0:
         set_element(fn, node.result(), _converted(fn, node, natives[0], dtype))
     elif isinstance(natives[0], TupleValue | ListValue) and rank > 0:
         _of_list(fn, node, natives[0], dtype, rank)
     else:
         raise CannotCompileError("a tensor of other things than numbers")
+
+
+def _complex(fn: EmittedFunction, node: Node, native: Native, tensor_type: tuple[DType, int]) -> None:
+    dtype, rank = tensor_type
+    if not rank:
+        complex_numbers.tensor(fn, node, dtype)
+    elif isinstance(native, TupleValue):
+        _of_list(fn, node, native, dtype, rank)
+    else:
+        raise CannotCompileError("a tensor of a list of complex numbers that is not known")
 
 
 def _converted(fn: EmittedFunction, node: Node, number_: Scalar, dtype: DType) -> Operand:
@@ -80,6 +97,12 @@ def _store(fn: EmittedFunction, node: Node, sequence: Native, result: ArrayValue
     size = memory.itemsize(dtype)
 
     def put(at: Register, item: Native) -> None:
+        if dtype.is_complex:
+            there = ArrayValue(
+                Array(dtype, 0, 0), result.owner, memory.offset_address(e, result.data, at, number(size), size), (), ()
+            )
+            complex_numbers.put(fn, there, item, node)
+            return
         if not isinstance(item, Scalar):
             raise CannotCompileError("a tensor of other things than numbers")
         address = memory.offset_address(e, result.data, at, number(size), size)
@@ -91,7 +114,7 @@ def _store(fn: EmittedFunction, node: Node, sequence: Native, result: ArrayValue
         return
     assert isinstance(sequence, TupleValue)
     for k, item in enumerate(sequence.items):
-        if isinstance(item, Scalar):
+        if isinstance(item, Scalar | ComplexValue):
             put(memory.add(e, start, number(k)), item)
             continue
         assert isinstance(item, TupleValue | ListValue)
@@ -104,7 +127,7 @@ def _store(fn: EmittedFunction, node: Node, sequence: Native, result: ArrayValue
 def _inner_sizes(fn: EmittedFunction, sequence: Native) -> list[Register]:
     """The lengths of the lists in a list, from outside in."""
     sizes: list[Register] = []
-    while isinstance(sequence, TupleValue) and sequence.items and not isinstance(sequence.items[0], Scalar):
+    while isinstance(sequence, TupleValue) and sequence.items and not isinstance(sequence.items[0], Scalar | ComplexValue):
         sequence = sequence.items[0]
         sizes.append(lists.length(fn, sequence))
     return sizes

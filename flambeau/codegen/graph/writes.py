@@ -62,9 +62,11 @@ def meaning_of(fn: EmittedFunction, node: Node, target: ArrayValue) -> Registers
 def fill_(fn: EmittedFunction, node: Node) -> None:
     """`fill_`, `zero_`."""
     target = array(fn, node.operand(0))
-    s = Registers(fn, node, is_exact=False)
+    s = meaning_of(fn, node, target)
     if len(node.operands) == 1:
         operand = s.const(0, target.rep.dtype)
+    elif target.rep.dtype.is_complex:
+        operand = complex_elements.number(fn, fn.values.get(node.operand(1)), s)
     else:
         value = fn.values.get(node.operand(1))
         is_tensor = arrays.is_tensor(value)
@@ -73,7 +75,7 @@ def fill_(fn: EmittedFunction, node: Node) -> None:
             refuse_what_is_too_large(fn, node, operand, target.rep.dtype)
     if operand.dtype.is_floating_point and not target.rep.dtype.is_floating_point:
         raise CannotCompileError(FLOAT_AMONG_INTS)
-    arrays.fill(fn, target, s.cast(operand, target.rep.dtype).register)
+    complex_elements.fill(fn, target, s.cast(operand, target.rep.dtype))
     fn.values.set_view(node.result(), target)
 
 
@@ -86,7 +88,7 @@ def in_place(fn: EmittedFunction, node: Node, definition: OpDef) -> bool:
     target = array(fn, node.operand(0))
     types = [as_rules_take(n) for n in natives]
     result = plain.dtype(*types) if plain.dtype is not None else None
-    if not isinstance(result, DType) or not _can_hold(target.rep.dtype, result, plain):
+    if not isinstance(result, DType) or not _can_hold(target.rep.dtype, result):
         return False
     s = meaning_of(fn, node, target)
     tensors = [k for k, n in enumerate(natives) if k and arrays.is_tensor(n)]
@@ -200,7 +202,6 @@ def _are_plain(fn: EmittedFunction, target: ArrayValue, sources: Sequence[ArrayV
     return functools.reduce(lambda a, b: e.binary("and", a, b), unclear) if unclear else None
 
 
-def _can_hold(dtype: DType, result: DType, plain: OpDef) -> bool:
+def _can_hold(dtype: DType, result: DType) -> bool:
     """Whether a tensor may be overwritten with numbers of another dtype: of its kind of number, or a lower one."""
-    is_native = not dtype.is_complex or complex_elements.is_arithmetic(plain)
-    return is_native and result.category <= dtype.category
+    return result.category <= dtype.category
