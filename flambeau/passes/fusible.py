@@ -49,7 +49,7 @@ HALVES = frozenset({dtypes.float16, dtypes.bfloat16})
 KEPT = DTYPES | HALVES
 COMPLEX = frozenset({dtypes.complex64, dtypes.complex128})
 """Those that they take apart and put together, computing in the parts; on the host only."""
-COMPLEX_FOLDS = frozenset({"sum", "mean", "cumsum", "any", "all", "norm"})
+COMPLEX_FOLDS = frozenset({"sum", "mean", "cumsum", "any", "all", "norm", "var", "std"})
 """Folds that kernels know of complex numbers."""
 
 

@@ -8,8 +8,9 @@ from __future__ import annotations
 from collections.abc import Callable
 from typing import Any, cast
 
-from flambeau.codegen.complex_arithmetic import ARITHMETIC, Pair
-from flambeau.codegen.complex_functions import FUNCTIONS, power
+from flambeau.codegen.complex_arithmetic import Pair
+from flambeau.codegen.complex_functions import power
+from flambeau.codegen.complex_meanings import meaning_of
 from flambeau.codegen.graph import arrays, memory
 from flambeau.codegen.graph.emitted_function import EmittedFunction
 from flambeau.codegen.graph.native_values import ArrayValue, CannotCompileError, ComplexValue, Native
@@ -81,7 +82,7 @@ class ComplexRegisters:
         pairs = [Pair(x.re, x.im) for x in numbers]
         if name == "pow":
             return self._whole(power(s, pairs[0], pairs[1], numbers[1].literal), numbers[0].dtype)
-        meaning = ARITHMETIC.get(name) or FUNCTIONS.get(name)
+        meaning = meaning_of(name)
         if meaning is None or len(numbers) < len(args):
             raise CannotCompileError(f"{name} of complex tensors has no native code")
         return self._whole(meaning(s, *pairs), numbers[0].dtype)

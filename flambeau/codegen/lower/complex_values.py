@@ -9,8 +9,9 @@ from __future__ import annotations
 from collections.abc import Callable
 from typing import Any, cast
 
-from flambeau.codegen.complex_arithmetic import ARITHMETIC, Pair
-from flambeau.codegen.complex_functions import FUNCTIONS, power
+from flambeau.codegen.complex_arithmetic import Pair
+from flambeau.codegen.complex_functions import power
+from flambeau.codegen.complex_meanings import meaning_of
 from flambeau.codegen.kernel.dtypes import COMPLEX, PARTS, WHOLE
 from flambeau.codegen.lower.values import Expr, LoweringError, broadcast
 
@@ -47,7 +48,7 @@ def apply(s: Any, op: str, *args: Expr) -> Expr:
         return whole(*power(s, pairs[0], pairs[1], constant_of(args[1])))
     if op == "mul" and (other := _times_one(args)) is not None:
         return other
-    meaning = ARITHMETIC.get(op) or FUNCTIONS.get(op)
+    meaning = meaning_of(op)
     if meaning is None:
         raise LoweringError(f"{op} of complex numbers has no native code")
     result = meaning(s, *pairs)

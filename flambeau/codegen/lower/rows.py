@@ -8,8 +8,8 @@ from typing import Any
 
 import numpy as np
 
-from flambeau.codegen.kernel.dtypes import element_type
-from flambeau.codegen.lower.complex_values import is_complex
+from flambeau.codegen.kernel.dtypes import PARTS, WHOLE, element_type
+from flambeau.codegen.lower.complex_values import each, is_complex, parts
 from flambeau.codegen.lower.folds import count, dims_over, reduce, without
 from flambeau.codegen.lower.ranges import root_of_squares, spread
 from flambeau.codegen.lower.recorder import apply, cast, constant
@@ -22,21 +22,28 @@ Arguments = Mapping[str, Any]
 
 def _deviation(x: Expr, axes: tuple[int, ...]) -> tuple[Expr, Expr]:
     """(x - mean, sum of squares of that), with the dimensions kept."""
-    mean = apply("div", reduce(x, "sum", axes, True), count(x, axes, x.dtype))
+    number_ = count(x, axes, PARTS.get(x.dtype, x.dtype))
+    mean = each(reduce(x, "sum", axes, True), lambda total: apply("div", total, number_))
     off = apply("sub", x, mean)
-    return off, apply("mul", off, off)
+    squares = [apply("mul", part, part) for part in (parts(off) if is_complex(off) else (off,))]
+    return off, squares[0] if len(squares) == 1 else apply("add", *squares)
 
 
 def variance(arguments: Arguments, result: DType, *, is_root: bool) -> Expr:
     """var and std in two passes."""
-    x = cast(arguments["self"], result.name)
-    if not element_type(x.dtype).is_float:
+    x = arguments["self"]
+    x = cast(x, WHOLE[result.name] if is_complex(x) else result.name)
+    if not element_type(x.dtype).is_float and not is_complex(x):
         raise LoweringError("variance of integers")
     axes = dims_over(x, arguments.get("dim"))
     correction = arguments.get("correction", 1 if arguments.get("unbiased", True) else 0)
-    freedom = apply("sub", count(x, axes, x.dtype), number(1 if correction is None else correction, x.dtype))
-    freedom = apply("maximum", freedom, constant(0, x.dtype))
-    return without(axes, spread(x, axes, freedom, is_root=is_root), bool(arguments.get("keepdim", False)))
+    real, keeps = result.name, bool(arguments.get("keepdim", False))
+    freedom = apply("sub", count(x, axes, real), number(1 if correction is None else correction, real))
+    freedom = apply("maximum", freedom, constant(0, real))
+    if not is_complex(x):
+        return without(axes, spread(x, axes, freedom, is_root=is_root), keeps)
+    value = apply("div", reduce(_deviation(x, axes)[1], "sum", axes, keeps), freedom)
+    return apply("sqrt", value) if is_root else value
 
 
 def softmax(accumulator: str, arguments: Arguments, result: DType) -> Expr:

@@ -171,7 +171,7 @@ REFUSED = {
         """, "%a, %b"),
     "dtype and rank must be known": ("%x : Tensor", "%a : Tensor = aten::exp(%x)", "%a"),
     "kernels do not compute in dtype 'complex32'": ("%x : ComplexHalf(*)", "%a : Tensor = aten::exp(%x)", "%a"),
-    "asin of complex numbers has no native code": ("%x : ComplexFloat(*)", "%a : Tensor = aten::asin(%x)", "%a"),
+    "prod of complex numbers has no native code": ("%x : ComplexFloat(*)", "%a : Tensor = aten::prod(%x, %none)", "%a"),
     "has no native form": ("%x : Float(*, *), %y : Float(*, *)", "%a : Tensor = aten::kron(%x, %y)", "%a"),
     "a dimension meets itself": ("%x : Float(*, *)", """
         %a : Tensor = aten::sum(%x, %dims, %false, %none)
