@@ -83,7 +83,8 @@ MOST_COMPLEX = 1 << 15
 
 def _refuse_large_product(kernel: Kernel, sizes: dict[str, int]) -> None:
     """Raise ``KernelError`` for a large product of complex matrices, which whoever asks has computed by BLAS."""
-    if math.prod(sizes.values()) > MOST_COMPLEX and is_product(kernel) and any(b.dtype in COMPLEX for b in kernel.inputs):
+    is_complex = any(b.dtype in COMPLEX for b in kernel.inputs)
+    if is_complex and math.prod(sizes.values()) > MOST_COMPLEX and is_product(kernel):
         raise KernelError(f"{kernel.name}: a large product of complex matrices is computed by BLAS")
 
 

@@ -211,7 +211,7 @@ def _contracted(F: Any, x: Any, y: Any, names_x: Names, names_y: Names, wanted: 
     sizes = dict(zip(names_x, x.shape, strict=True))
     F.require(*[sizes[name] == size for name, size in zip(names_y, y.shape, strict=True) if name in sizes])
     sizes.update((n, size) for n, size in zip(names_y, y.shape, strict=True) if n in right)
-    applied = _applied(F, (x, names_x, left), (y, names_y, right), (batch, summed, wanted), sizes)
+    applied = None if batch else _applied(F, (x, names_x, left), (y, names_y, right), (summed, wanted), sizes)
     if applied is not None:
         return applied
     leading = [batch] if batch else []
@@ -230,15 +230,15 @@ MOST_APPLIED = 16
 """Rows and columns of a matrix that is applied to the axes of a tensor where they lie: copies would take longer."""
 
 
-def _applied(F: Any, one: Any, other: Any, roles: tuple[Names, Names, Names], sizes: dict[Any, Any]) -> Any:
+def _applied(F: Any, one: Any, other: Any, roles: tuple[Names, Names], sizes: dict[Any, Any]) -> Any:
     """A small matrix times what lies along neighbouring axes of a tensor, as gates of quantum circuits are applied:
     products of the matrix by each part, without copies. None where it is none, or sizes are not known.
     """
-    batch, summed, wanted = roles
-    for (x, names_x, left), (y, names_y, right) in ((one, other), (other, one)):
+    summed, wanted = roles
+    for (x, names_x, left), (y, names_y, _) in ((one, other), (other, one)):
         at = names_y.index(summed[0]) if summed else 0
         before, after = names_y[:at], names_y[at + len(summed) :]
-        is_small = all(isinstance(sizes[n], int) for n in (*left, *summed)) and left and before and not batch
+        is_small = all(isinstance(sizes[n], int) for n in (*left, *summed)) and left and before
         if not is_small or names_y[at : at + len(summed)] != summed or [*before, *left, *after] != [*wanted]:
             continue
         if max(prod(sizes[n] for n in group) for group in (left, summed)) > MOST_APPLIED:

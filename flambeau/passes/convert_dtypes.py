@@ -15,6 +15,7 @@ from typing import Final
 from flambeau.ir import constants
 from flambeau.ir.graph import Graph, Node
 from flambeau.passes.fusible import COMPLEX, KEPT
+from flambeau.schema.dtype import DType
 from flambeau.schema.traits import Role
 from flambeau.schema.types import TensorType
 
@@ -44,13 +45,17 @@ def _is_conversion(node: Node) -> bool:
     return node.definition is not None and node.definition.traits.role is Role.CONVERSION
 
 
+def _is_pointwise(source: DType | None, target: DType | None) -> bool:
+    """Whether kernels convert one dtype to another. To drop imaginary parts is the operator's, which warns of it."""
+    is_known = {source, target} <= KEPT | COMPLEX and source is not target
+    return is_known and (source not in COMPLEX or target in COMPLEX)
+
+
 def _is_plain(node: Node) -> bool:
     source, target = node.operand(0).static_type, node.result().static_type
     if not isinstance(source, TensorType) or not isinstance(target, TensorType):
         return False
-    if source.dtype is target.dtype or not {source.dtype, target.dtype} <= KEPT | COMPLEX:
-        return False
-    if source.dtype in COMPLEX and target.dtype not in COMPLEX:  # which warns of parts that it drops
+    if not _is_pointwise(source.dtype, target.dtype):
         return False
     if source.requires_grad or node.definition is None:
         return False

@@ -172,9 +172,7 @@ class Fusible:
         has_tensors = any(isinstance(v.static_type, TensorType) for v in node.operands)
         if not has_tensors or len(node.operands) != len(arguments):
             return False
-        if not all(self._is_admissible(v.static_type) for v in node.results):
-            return False
-        if not takes_complex(definition) and any(_is_complex(v.static_type) for v in (*node.operands, *node.results)):
+        if not self._gives_admissible(node, definition):
             return False
         may_share = is_alone or self._may_share_table(node, definition)
         if not may_share or (definition.accumulator == "batch_norm" and not _leaves_statistics(node, definition)):
@@ -184,6 +182,13 @@ class Fusible:
             self._takes(v, a.type) or (k == named and _lists_sizes(v))
             for k, (v, a) in enumerate(zip(node.operands, arguments, strict=True))
         )
+
+    def _gives_admissible(self, node: Node, definition: OpDef) -> bool:
+        """Whether nothing known of a node's results, or of complex numbers among its operands, speaks against one."""
+        types = [v.static_type for v in (*node.operands, *node.results)]
+        if not takes_complex(definition) and any(isinstance(t, TensorType) and t.dtype in COMPLEX for t in types):
+            return False
+        return all(self._is_admissible(v.static_type) for v in node.results)
 
     def _may_share_table(self, node: Node, definition: OpDef) -> bool:
         """Whether what a lookup looks things up in, if the node is one, may be an input of a kernel with others."""
@@ -221,10 +226,6 @@ class Fusible:
         inner = formal.element if isinstance(formal, OptionalType) else formal
         is_number = isinstance(value.static_type, IntType | FloatType | BoolType | ComplexType)
         return is_number and isinstance(inner, TensorType | NumberType | FloatType)
-
-
-def _is_complex(type_: Type) -> bool:
-    return isinstance(type_, TensorType) and type_.dtype in COMPLEX
 
 
 def sizes_of(node: Node) -> list[Node]:

@@ -81,8 +81,7 @@ def bind_program(
     Raises ``KernelError`` where shapes do not fit, for the largest of nothing, for places along an axis of nothing, and
     for complex numbers.
     """
-    if any(b.dtype in COMPLEX for b in kernel.buffers):
-        raise KernelError("complex numbers have no device code")
+    _refuse_complex(kernel)
     kernel, shapes = usual(kernel), [x.shape for x in layouts]
     sizes = broadcast_sizes(kernel, shapes)
     check_spans(kernel, spans, sizes, shapes)
@@ -106,6 +105,11 @@ def bind_program(
     check_schedule(special, chosen)
     program = None if is_empty else _mapped(special.kernel, chosen, kernel.name)
     return BoundProgram(program, chosen, special, outputs)
+
+
+def _refuse_complex(kernel: Kernel) -> None:
+    if any(b.dtype in COMPLEX for b in kernel.buffers):
+        raise KernelError("complex numbers have no device code")
 
 
 @lru_cache(maxsize=512)

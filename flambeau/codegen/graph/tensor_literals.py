@@ -127,7 +127,9 @@ def _store(fn: EmittedFunction, node: Node, sequence: Native, result: ArrayValue
 def _inner_sizes(fn: EmittedFunction, sequence: Native) -> list[Register]:
     """The lengths of the lists in a list, from outside in."""
     sizes: list[Register] = []
-    while isinstance(sequence, TupleValue) and sequence.items and not isinstance(sequence.items[0], Scalar | ComplexValue):
+    while isinstance(sequence, TupleValue) and sequence.items:
+        if isinstance(sequence.items[0], Scalar | ComplexValue):
+            break
         sequence = sequence.items[0]
         sizes.append(lists.length(fn, sequence))
     return sizes

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from flambeau.codegen.choices import FASTMATH
-from flambeau.codegen.kernel.dtypes import element_type
+from flambeau.codegen.kernel.dtypes import ElementType, element_type
 from flambeau.codegen.kernel.nest import (
     Accumulate,
     Const,
@@ -124,9 +124,13 @@ class ValueEmitter:
         operand = element_type(self.dtypes[s.args[-1]])
         if s.op == "cast":
             return cast(e, args[0], operand, element_type(s.dtype))
+        self.note_product(s, args, operand, scope)
+        return lower(e, s.op, args, operand, lambda zero: self.trap(zero, scope))
+
+    def note_product(self, s: Let, args: list[Value], operand: ElementType, scope: Scope) -> None:
+        """Remember the factors of a product of floats that may go into a sum unrounded."""
         if s.op == "product" and operand.is_float and self.e.target.has_fma:
             scope.products[s.name] = args[0], args[1]
-        return lower(e, s.op, args, operand, lambda zero: self.trap(zero, scope))
 
     def within(self, value: Value, size: Value, scope: Scope) -> Value:
         """A value that is a place along an axis; where it is not, zero, and the error flag is set."""
