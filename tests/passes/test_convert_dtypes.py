@@ -12,7 +12,7 @@ from flambeau import Tensor
 from flambeau.passes import convert_dtypes
 from tests.passes.before_after import expect, expect_same
 
-HEAD = """graph(%x : Float(*, *), %i : Int(*), %u : Tensor, %n : int):
+HEAD = """graph(%x : Float(*, *), %i : Int(*), %u : Tensor, %n : int, %z : ComplexFloat(*)):
   %false : bool = prim::Constant[value=0]()
   %true : bool = prim::Constant[value=1]()
   %none : NoneType = prim::Constant()
@@ -31,7 +31,8 @@ CONVERTED = [
 ]
 KEPT = {
     "the dtype it has": "%y : Float(*, *) = aten::to(%x, %six, %false, %false, %none)",
-    "a dtype that kernels do not know": "%y : ComplexFloat(*, *) = aten::to(%x, %nine, %false, %false, %none)",
+    "a dtype that kernels do not know": "%y : ComplexHalf(*, *) = aten::to(%x, %nine, %false, %false, %none)",
+    "imaginary parts are dropped": "%y : Float(*) = aten::to(%z, %six, %false, %false, %none)",
     "an operand of unknown dtype": "%y : Double(*, *) = aten::to(%u, %seven, %false, %false, %none)",
     "a format": "%y : Double(*, *) = aten::to(%x, %seven, %false, %false, %format)",
     "a format that is not known": "%y : Double(*, *) = aten::to(%x, %seven, %false, %false, %n)",

@@ -113,7 +113,7 @@ def test_what_may_not_be_fused_together(body: str, expected: list[list[str]]) ->
 
 
 ALONE = [
-    "%a : ComplexFloat(*) = aten::exp(%x)\n %b : ComplexFloat(*) = aten::exp(%a)\n return (%b)",
+    "%a : ComplexHalf(*) = aten::exp(%x)\n %b : ComplexHalf(*) = aten::exp(%a)\n return (%b)",
     "%a : Float(*, device=meta) = aten::exp(%x)\n %b : Float(*, device=meta) = aten::exp(%a)\n return (%b)",
     "%a : Float(*, requires_grad=1) = aten::exp(%x)\n %b : Float(*, requires_grad=1) = aten::exp(%a)\n return (%b)",
     "%a : Float(*, *) = aten::matmul(%x, %y)\n return (%a)",

@@ -29,7 +29,7 @@ def test_each_operand_is_an_input_of_its_own() -> None:
 
 
 def test_what_kernels_do_not_know_stays() -> None:
-    graph = parse_ir("graph(%x : ComplexFloat(*, *)):\n  %y : ComplexFloat(*, *) = aten::mm(%x, %x)\n  return (%y)")
+    graph = parse_ir("graph(%x : ComplexHalf(*, *)):\n  %y : ComplexHalf(*, *) = aten::mm(%x, %x)\n  return (%y)")
     assert not fuse_alone.do(graph)
 
 

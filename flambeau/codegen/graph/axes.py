@@ -45,7 +45,7 @@ def transpose_matrices(fn: EmittedFunction, node: Node) -> None:
     rep = array(fn, node.operand(0)).rep
     if rep.rank < 2 or (rep.rank > 2 and node.op == "aten::matrix_H"):
         raise CannotCompileError(f"{node.op} of {rep.rank} dimensions")
-    if rep.dtype.is_complex:
+    if rep.dtype.is_complex and node.op != "aten::mT":
         raise CannotCompileError(f"{node.op} of complex numbers")
     permuted(fn, node, [*range(rep.rank - 2), rep.rank - 1, rep.rank - 2])
 
