@@ -1,8 +1,4 @@
-"""Operators on whole complex tensors, element by element: sums, products, quotients, functions, conversions.
-
-Kernels do not compute in complex numbers, so these are loops of the function itself: `w * x` becomes one new tensor,
-`w *= x` is written in place, `np.exp(-2j * np.pi * k / n)` calls the C library's exp, sin and cos.
-"""
+"""Complex tensors without axes, and conversions to complex dtypes, in code of the function; all else is kernels'."""
 
 from __future__ import annotations
 
@@ -13,7 +9,6 @@ from flambeau.codegen.graph.complex_elements import ComplexRegisters
 from flambeau.codegen.graph.emitted_function import EmittedFunction
 from flambeau.codegen.graph.interpreter_calls import attempt, is_dense_now
 from flambeau.codegen.graph.literals import as_rules_take
-from flambeau.codegen.graph.lowering_tables import lowers_on_complex_tensors
 from flambeau.codegen.graph.memory import number
 from flambeau.codegen.graph.native_values import ArrayValue, CannotCompileError, ComplexValue, Native
 from flambeau.codegen.graph.picks import broadcast
@@ -35,27 +30,8 @@ def has_complex_operand(fn: EmittedFunction, node: Node) -> bool:
     )
 
 
-@lowers_on_complex_tensors(
-    "aten::add", "aten::sub", "aten::rsub", "aten::mul", "aten::div", "aten::neg", "aten::conj_physical",
-    "aten::abs",
-    "aten::exp", "aten::log", "aten::sqrt", "aten::sin", "aten::cos", "aten::tan", "aten::sinh", "aten::cosh",
-    "aten::tanh", "aten::eq", "aten::ne",
-)  # fmt: skip
-def new_tensor(fn: EmittedFunction, node: Node) -> None:
-    """Such an operator, by its Scalar meaning."""
-    definition = node.definition
-    if definition is None or definition.scalar is None or len(node.results) != 1:
-        raise CannotCompileError("complex tensors in an operator without a meaning per element")
-    natives = [fn.values.get(v) for v in node.operands]
-    types = [as_rules_take(n) for n in natives]
-    result = definition.dtype(*types) if definition.dtype is not None else None
-    if not isinstance(result, DType):
-        raise CannotCompileError(f"{definition.name}: its rule does not tell the dtype of the result")
-    _loop(fn, node, natives, result, lambda s, arguments: element(definition, s, arguments, types))
-
-
 def group(fn: EmittedFunction, node: Node) -> bool:
-    """A fused group with complex tensors as one loop; whether it was one, of operators that have native code."""
+    """A fused group of complex tensors without axes as code of the function; whether it was one that has such code."""
     graph = node.attribute("Subgraph")
     natives = [fn.values.get(v) for v in node.operands]
     nodes = [n for n in graph.nodes() if n.op not in ("prim::Constant", "prim::ListConstruct")]
@@ -80,8 +56,7 @@ def group(fn: EmittedFunction, node: Node) -> bool:
 
 
 def _goes_by_elements(node: Node) -> bool:
-    is_known = node.op in lowers_on_complex_tensors
-    return is_known and node.definition is not None and node.definition.scalar is not None
+    return node.definition is not None and node.definition.scalar is not None
 
 
 def _types(nodes: list[Node], arguments: dict[Value, Any]) -> dict[Value, Any]:
@@ -93,7 +68,7 @@ def _types(nodes: list[Node], arguments: dict[Value, Any]) -> dict[Value, Any]:
         dtype = None if definition is None or definition.dtype is None else definition.dtype(*taken)
         if definition is None or definition.scalar is None or not isinstance(dtype, DType):
             raise CannotCompileError("complex tensors in an operator without a meaning per element")
-        types[inner.result()] = rule_argument(Array(dtype, 1))
+        types[inner.result()] = rule_argument(Array(dtype, 0))
     return types
 
 

@@ -1,5 +1,5 @@
-"""Products of complex matrices and vectors, eigenvalues of real matrices, and transforms of signals along one axis, in
-native code: NumPy's loops, called as they are.
+"""Eigenvalues of real matrices, and transforms of signals along one axis, in native code: NumPy's loops, called as they
+are.
 
 Large operands are left to Python, and so is what has no result, for Python to say why.
 """
@@ -10,7 +10,7 @@ from collections.abc import Sequence
 from typing import Final
 
 from flambeau.codegen.graph import arrays, complex_elements, matrices, memory
-from flambeau.codegen.graph.arrays import array, view_on
+from flambeau.codegen.graph.arrays import array
 from flambeau.codegen.graph.emitted_function import EmittedFunction
 from flambeau.codegen.graph.interpreter_calls import attempt
 from flambeau.codegen.graph.literals import literal_of
@@ -24,7 +24,6 @@ from flambeau.codegen.graph.routines.transforms import DATA, PREFIX, loop_addres
 from flambeau.codegen.llvm.emitter import Value as Register
 from flambeau.ir.graph import Node
 from flambeau.schema.dtype import DType, complex128, float64
-from flambeau.util.blas import SMALL, SMALL_WORK
 
 Operand = tuple[ArrayValue, int]
 """A tensor, and how many of its last axes one call of the loop is about."""
@@ -48,46 +47,6 @@ def _require(fn: EmittedFunction, name: str) -> None:
         raise CannotCompileError("NumPy has no such function over complex numbers")
     if fn.e.lanes > 1:
         raise CannotCompileError("complex tensors in several lanes")
-
-
-# -- products ---------------------------------------------------------------------------------------------------------
-
-
-@lowers_on_complex_tensors("aten::matmul", "aten::mm", "aten::mv", "aten::dot")
-def product(fn: EmittedFunction, node: Node) -> None:
-    """Of two complex matrices, or vectors, in double precision."""
-    left, right = (array(fn, v) for v in node.operands[:2])
-    _require(fn, "matmul")
-    if any(x.rep.dtype is not complex128 or x.rep.rank not in (1, 2) for x in (left, right)):
-        raise CannotCompileError("a product of other things than complex matrices and vectors in double precision")
-    e = fn.e
-    rows, columns = _matrix(left, at=0), _matrix(right, at=1)
-    (n, k), (inner, m) = rows.sizes, columns.sizes
-    usable = e.binary("and", e.icmp("eq", k, inner), e.icmp("ne", k, number(0)))
-    work = memory.multiply(e, memory.multiply(e, n, k), m)
-    usable = e.binary("and", usable, e.icmp("ule", work, number(min(SMALL, SMALL_WORK))))
-    usable = e.binary("and", usable, e.icmp("ne", work, number(0)))
-    sizes = [*([n] if left.rep.rank == 2 else []), *([m] if right.rep.rank == 2 else [])]
-
-    def native() -> tuple[list[ArrayValue], None]:
-        result = arrays.new(fn, complex128, sizes, node)
-        strides = (memory.multiply(e, m, number(complex128.itemsize)), number(complex128.itemsize))
-        whole = view_on(result, result.data, (n, m), strides, 0)
-        _call(fn, "matmul", [n, k, m], [(rows, 2), (columns, 2), (whole, 2)])
-        return [result], None
-
-    attempt(fn, node, usable, [Array(complex128, len(sizes), len(sizes))], native)
-
-
-def _matrix(x: ArrayValue, at: int) -> ArrayValue:
-    """A vector as a matrix that has one row, or with `at` 1 one column; a matrix as it is."""
-    if x.rep.rank == 2:
-        return x
-    (size,), (stride,) = x.sizes, x.strides
-    sizes, strides = [size], [stride]
-    sizes.insert(at, number(1))
-    strides.insert(at, number(complex128.itemsize))
-    return view_on(x, x.data, sizes, strides, 0)
 
 
 # -- eigenvalues ------------------------------------------------------------------------------------------------------

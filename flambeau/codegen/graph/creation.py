@@ -41,7 +41,7 @@ def ones(fn: EmittedFunction, node: Node) -> None:
 def full(fn: EmittedFunction, node: Node) -> None:
     """`full` and its like, with the value that an argument says."""
 
-    def value(s: Any, operands: Mapping[str, Native], dtype: DType) -> Operand:
+    def value(s: Any, operands: Mapping[str, Native], dtype: DType) -> Any:
         if dtype.is_complex:
             if literal_of(operands["fill_value"]) == 0:
                 return s.real_part.const(0, dtype.to_real())
@@ -56,7 +56,7 @@ def full(fn: EmittedFunction, node: Node) -> None:
 
 
 def _filled(
-    fn: EmittedFunction, node: Node, value: Callable[[Any, Mapping[str, Native], DType], Operand]
+    fn: EmittedFunction, node: Node, value: Callable[[Any, Mapping[str, Native], DType], Any]
 ) -> None:
     """A new tensor of one value, which is emitted for a dtype."""
     operands = operands_by_name(fn, node)
