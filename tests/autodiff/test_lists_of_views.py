@@ -86,3 +86,26 @@ def test_c14_gradients_through_lists_of_views(function: Any) -> None:
     np.testing.assert_allclose(x.grad.numpy(), wanted, rtol=1e-5, atol=1e-6)
     if available() and function is not written_between:
         assert gradient.explain(measure=False).is_native
+
+
+def test_views_of_what_was_written_before_a_loop() -> None:
+    """What is stacked in the loop may show a tensor that was written before it: its gradient is compiled all the same."""
+    source = """
+def f(x: Tensor) -> Tensor:
+    state = flambeau.zeros(8, dtype=flambeau.float64)
+    state[0] = 1.0
+    for k in range(3):
+        state = state * x[k] + x[k]
+        for q in range(2):
+            v = state.reshape(2, 2, 2)
+            state = flambeau.stack([v[:, 0], v[:, 1].flip(1)], 1).reshape(8)
+    return (state * state * flambeau.arange(8)).sum()
+"""
+    f = flambeau.CompilationUnit(source).f
+    gradient = flambeau.grad(f)
+    x = flambeau.tensor([0.5, -1.5, 2.0], dtype=flambeau.float64, requires_grad=True)
+    f(x).backward()
+    for _ in range(3):
+        result = gradient(x.detach())
+        flambeau.testing.assert_close(result, x.grad)
+    assert "tape" not in str(gradient.explain())
