@@ -288,7 +288,7 @@ STEPS: tuple[Step, ...] = (
         after=(("unroll", "copies of loop bodies have types of their own"),),
     ),
     Step(
-        phase="fuse", name="complex_parts", run=complex_parts.do, looks_for=complex_parts.KINDS,
+        phase="fuse", name="complex_parts", run=complex_parts.do, looks_for=complex_parts.pointwise_forms,
         after=(("refresh_shapes", "dtypes tell which tensors are complex"),),
         before=(("fuse_products", "what follows a product may be a part of it"), ("fuse", "parts are pointwise")),
     ),

@@ -89,7 +89,7 @@ def test_c14_gradients_through_lists_of_views(function: Any) -> None:
 
 
 def test_views_of_what_was_written_before_a_loop() -> None:
-    """What is stacked in the loop may show a tensor that was written before it: its gradient is compiled all the same."""
+    """What is stacked in a loop may show a tensor that was written before it: its gradient is compiled all the same."""
     source = """
 def f(x: Tensor) -> Tensor:
     state = flambeau.zeros(8, dtype=flambeau.float64)

@@ -94,7 +94,7 @@ def test_powers_of_numbers_that_are_computed() -> None:
 
 
 @pytest.mark.parametrize(
-    "body, expected",
+    ("body", "expected"),
     [
         ("x0.sum()", lambda x: x.sum()),
         ("x0.sum(0)", lambda x: x.sum(0)),
@@ -134,7 +134,7 @@ def test_broadcasts_with_reals_and_integers() -> None:
 
 @pytest.mark.parametrize("dtype", CLOSE)
 @pytest.mark.parametrize(
-    "left, right",
+    ("left", "right"),
     [((3, 4), (4, 5)), ((4,), (4, 5)), ((3, 4), (4,)), ((4,), (4,)), ((2, 3, 4), (2, 4, 5)), ((3, 4), (7, 4, 2)),
      ((2, 1), (1, 40)), ((3, 0), (0, 2)), ((1, 9), (9, 1)), ((70, 60), (60, 50))],
 )  # fmt: skip

@@ -71,7 +71,7 @@ GATES = [
 
 
 @pytest.mark.parametrize("dtype", [np.float64, np.complex128])
-@pytest.mark.parametrize("equation, left, right", GATES)
+@pytest.mark.parametrize(("equation", "left", "right"), GATES)
 def test_small_matrices_are_applied_where_tensors_lie(
     equation: str, left: tuple[int, ...], right: tuple[int, ...], dtype: type
 ) -> None:
