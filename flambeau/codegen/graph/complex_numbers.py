@@ -109,6 +109,8 @@ class Pair:
         """The quotient by a divisor that is not zero, by Smith's method."""
         s, a = self._arithmetic.s, self._arithmetic
         is_wide = s.ge(s.abs(other.re), s.abs(other.im))
+        if a.fn.e.lanes == 1:
+            return self._over_by_ways(other, is_wide)
         large, small = s.select(is_wide, other.re, other.im), s.select(is_wide, other.im, other.re)
         ratio = s.div(small, large)
         below = s.add(large, s.mul(small, ratio))
@@ -116,6 +118,30 @@ class Pair:
         re = s.div(s.add(x, s.mul(y, ratio)), below)
         left, right = s.select(is_wide, self.im, s.mul(self.im, ratio)), s.select(is_wide, s.mul(x, ratio), self.re)
         return Pair(a, re, s.div(s.sub(left, right), below))
+
+    def _over_by_ways(self, other: Pair, is_wide: Operand) -> Pair:
+        """The same by a branch, which is foreseen where one divisor is like the last."""
+        s, e = self._arithmetic.s, self._arithmetic.fn.e
+        wide, narrow, after = e.label("wide"), e.label("narrow"), e.label("divided")
+        e.branch_if(is_wide.register, wide, narrow)
+        ways: list[tuple[tuple[Operand, Operand], str]] = []
+        for label, large, small in ((wide, other.re, other.im), (narrow, other.im, other.re)):
+            e.start(label)
+            ratio = s.div(small, large)
+            below = s.add(large, s.mul(small, ratio))
+            if label == wide:
+                re, im = s.add(self.re, s.mul(self.im, ratio)), s.sub(self.im, s.mul(self.re, ratio))
+            else:
+                re, im = s.add(self.im, s.mul(self.re, ratio)), s.sub(s.mul(self.im, ratio), self.re)
+            ways.append(((s.div(re, below), s.div(im, below)), e.block))
+            e.branch(after)
+        e.start(after)
+        parts = []
+        for k in range(2):
+            name = e.name("part")
+            e.phi(name, ways[0][0][k].register, [(parts_of_way[k].register, label) for parts_of_way, label in ways])
+            parts.append(_float(Register(name, "double", 1)))
+        return Pair(self._arithmetic, parts[0], parts[1])
 
     def absolute(self) -> Operand:
         """The distance from zero."""
