@@ -1,5 +1,5 @@
-"""Eigenvalues of real matrices, and transforms of signals along one axis, in native code: NumPy's loops, called as they
-are.
+"""Complex matrices and eigenvalues of real ones, and transforms of signals along one axis, in native code: NumPy's
+loops, called as they are.
 
 Large operands are left to Python, and so is what has no result, for Python to say why.
 """
@@ -47,6 +47,18 @@ def _require(fn: EmittedFunction, name: str) -> None:
         raise CannotCompileError("NumPy has no such function over complex numbers")
     if fn.e.lanes > 1:
         raise CannotCompileError("complex tensors in several lanes")
+
+
+# -- systems, determinants, Hermitian matrices: as of real matrices ---------------------------------------------------
+
+lowers_on_complex_tensors("aten::inverse", "aten::linalg_inv")(matrices.inverse)
+lowers_on_complex_tensors("aten::linalg_inv_ex")(matrices.inverse_and_failure)
+lowers_on_complex_tensors("aten::det", "aten::linalg_det")(matrices.determinant)
+lowers_on_complex_tensors("aten::slogdet", "aten::linalg_slogdet")(matrices.sign_and_logarithm)
+lowers_on_complex_tensors("aten::cholesky", "aten::linalg_cholesky")(matrices.cholesky)
+lowers_on_complex_tensors("aten::linalg_eigvalsh")(matrices.eigenvalues)
+lowers_on_complex_tensors("aten::linalg_eigh")(matrices.eigenvectors)
+lowers_on_complex_tensors("aten::linalg_solve")(matrices.solve)
 
 
 # -- eigenvalues ------------------------------------------------------------------------------------------------------

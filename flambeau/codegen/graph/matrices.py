@@ -19,10 +19,10 @@ from flambeau.codegen.graph.named_operands import operands_by_name
 from flambeau.codegen.graph.native_values import ArrayValue, CannotCompileError
 from flambeau.codegen.graph.representation import Array
 from flambeau.codegen.graph.routines.library import call_routine
-from flambeau.codegen.graph.routines.matrices import PREFIX, loop_addresses
+from flambeau.codegen.graph.routines.matrices import COMPLEX_PREFIX, PREFIX, loop_addresses
 from flambeau.codegen.llvm.emitter import Value as Register
 from flambeau.ir.graph import Node
-from flambeau.schema.dtype import float32, float64, int32
+from flambeau.schema.dtype import complex128, float32, float64, int32
 from flambeau.util.blas import SMALL
 
 Operand = tuple[ArrayValue, int]
@@ -32,7 +32,7 @@ Operand = tuple[ArrayValue, int]
 def matrix_operand(fn: EmittedFunction, node: Node, k: int = 0) -> ArrayValue:
     """A tensor of matrices. Raises `CannotCompileError` for what the loops do not take."""
     x = array(fn, node.operand(k))
-    if fn.e.lanes > 1 or x.rep.rank < 2 or x.rep.dtype not in (float32, float64):
+    if fn.e.lanes > 1 or x.rep.rank < 2 or x.rep.dtype not in (float32, float64, complex128):
         raise CannotCompileError(f"a tensor of {x.rep.dtype.name} and rank {x.rep.rank}, or one in each iteration")
     return x
 
@@ -73,15 +73,17 @@ def run_loop(
 
     ``sizes`` are those that the signature names, which the operands have. Elements of float32 become float64 and back.
     """
-    if PREFIX + name not in loop_addresses():
+    dtype = operands[0][0].rep.dtype
+    symbol = (COMPLEX_PREFIX if dtype.is_complex else PREFIX) + name
+    if symbol not in loop_addresses():
         raise CannotCompileError("NumPy has no such function over matrices")
-    if operands[0][0].rep.dtype is float64:
-        return _each_matrix(fn, PREFIX + name, sizes, operands, results)
+    if dtype is not float32:
+        return _each_matrix(fn, symbol, sizes, operands, results)
     wide = [(arrays.new(fn, float64, x.sizes, node), rank) for x, rank in (*operands, *results)]
     count = len(operands)
     for (operand, _), (copy, _) in zip(operands, wide[:count], strict=True):
         convert(fn, copy, operand)
-    is_good = _each_matrix(fn, PREFIX + name, sizes, wide[:count], wide[count:])
+    is_good = _each_matrix(fn, symbol, sizes, wide[:count], wide[count:])
     for (result, _), (computed, _) in zip(results, wide[count:], strict=True):
         convert(fn, result, computed)
     for x, _ in wide:
@@ -139,7 +141,7 @@ def inverse(fn: EmittedFunction, node: Node) -> None:
         result = by_columns(fn, node, x, x.sizes)
         return [result], run_loop(fn, node, "inv", x.sizes[-1:], [(x, 2)], [(result, 2)])
 
-    _attempt(fn, node, x, [x.rep.rank], native)
+    _attempt(fn, node, x, _reps(x, [x.rep.rank]), native)
 
 
 def inverse_and_failure(fn: EmittedFunction, node: Node) -> None:
@@ -168,24 +170,25 @@ def determinant(fn: EmittedFunction, node: Node) -> None:
         result = arrays.new(fn, x.rep.dtype, x.sizes[:-2], node)
         return [result], run_loop(fn, node, "det", x.sizes[-1:], [(x, 2)], [(result, 0)])
 
-    _attempt(fn, node, x, [x.rep.rank - 2], native)
+    _attempt(fn, node, x, _reps(x, [x.rep.rank - 2]), native)
 
 
 def sign_and_logarithm(fn: EmittedFunction, node: Node) -> None:
     """`slogdet` and `linalg.slogdet`."""
     x = matrix_operand(fn, node)
+    dtypes = x.rep.dtype, x.rep.dtype.to_real()
 
     def native() -> tuple[list[ArrayValue], Register]:
-        results = [arrays.new(fn, x.rep.dtype, x.sizes[:-2], node) for _ in range(2)]
+        results = [arrays.new(fn, dtype, x.sizes[:-2], node) for dtype in dtypes]
         return results, run_loop(fn, node, "slogdet", x.sizes[-1:], [(x, 2)], [(r, 0) for r in results])
 
-    _attempt(fn, node, x, [x.rep.rank - 2] * 2, native)
+    _attempt(fn, node, x, [Array(dtype, x.rep.rank - 2, 0) for dtype in dtypes], native)
 
 
 def cholesky(fn: EmittedFunction, node: Node) -> None:
     """`cholesky` and `linalg.cholesky`: the upper factor is the transpose of that of the transpose."""
     x, is_upper = matrix_operand(fn, node), literal_of(operands_by_name(fn, node)["upper"])
-    if not isinstance(is_upper, bool):
+    if not isinstance(is_upper, bool) or (is_upper and x.rep.dtype.is_complex):
         raise CannotCompileError("the triangle of the factor is not known")
 
     def native() -> tuple[list[ArrayValue], Register]:
@@ -193,7 +196,7 @@ def cholesky(fn: EmittedFunction, node: Node) -> None:
         source, target = (turned(x), turned(result)) if is_upper else (x, result)
         return [result], run_loop(fn, node, "cholesky_lo", x.sizes[-1:], [(source, 2)], [(target, 2)])
 
-    _attempt(fn, node, x, [x.rep.rank], native)
+    _attempt(fn, node, x, _reps(x, [x.rep.rank]), native)
 
 
 def eigenvalues(fn: EmittedFunction, node: Node) -> None:
@@ -201,10 +204,10 @@ def eigenvalues(fn: EmittedFunction, node: Node) -> None:
     x, triangle = matrix_operand(fn, node), _triangle(fn, node)
 
     def native() -> tuple[list[ArrayValue], Register]:
-        result = arrays.new(fn, x.rep.dtype, x.sizes[:-1], node)
+        result = arrays.new(fn, x.rep.dtype.to_real(), x.sizes[:-1], node)
         return [result], run_loop(fn, node, f"eigvalsh_{triangle}", x.sizes[-1:], [(x, 2)], [(result, 1)])
 
-    _attempt(fn, node, x, [x.rep.rank - 1], native)
+    _attempt(fn, node, x, [Array(x.rep.dtype.to_real(), x.rep.rank - 1, 0)], native)
 
 
 def eigenvectors(fn: EmittedFunction, node: Node) -> None:
@@ -212,13 +215,14 @@ def eigenvectors(fn: EmittedFunction, node: Node) -> None:
     x, triangle = matrix_operand(fn, node), _triangle(fn, node)
 
     def native() -> tuple[list[ArrayValue], Register]:
-        values = arrays.new(fn, x.rep.dtype, x.sizes[:-1], node)
+        values = arrays.new(fn, x.rep.dtype.to_real(), x.sizes[:-1], node)
         vectors = by_columns(fn, node, x, x.sizes)
         return [values, vectors], run_loop(
             fn, node, f"eigh_{triangle}", x.sizes[-1:], [(x, 2)], [(values, 1), (vectors, 2)]
         )
 
-    _attempt(fn, node, x, [x.rep.rank - 1, x.rep.rank], native)
+    reps = [Array(x.rep.dtype.to_real(), x.rep.rank - 1, 0), Array(x.rep.dtype, x.rep.rank, 0)]
+    _attempt(fn, node, x, reps, native)
 
 
 def _triangle(fn: EmittedFunction, node: Node) -> str:
@@ -294,11 +298,11 @@ def _as_matrices(x: ArrayValue) -> ArrayValue:
 
 
 def _attempt(
-    fn: EmittedFunction, node: Node, x: ArrayValue, ranks: Sequence[int],
+    fn: EmittedFunction, node: Node, x: ArrayValue, reps: Sequence[Array],
     native: Callable[[], tuple[list[ArrayValue], Register]],
 ) -> None:  # fmt: skip
     """The results of a node that is about small square matrices."""
-    attempt(fn, node, fn.e.binary("and", is_small(fn, x), is_square(fn, x)), _reps(x, ranks), native)
+    attempt(fn, node, fn.e.binary("and", is_small(fn, x), is_square(fn, x)), reps, native)
 
 
 def _reps(x: ArrayValue, ranks: Sequence[int]) -> list[Array]:

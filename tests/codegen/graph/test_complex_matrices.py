@@ -56,6 +56,22 @@ def with_nan(x: flambeau.Tensor) -> flambeau.Tensor:
     x.reshape(-1)[1] = float("nan")
     return x
 
+SYSTEMS = """
+def f(x: Tensor, b: Tensor, n: int) -> Tuple[Tensor, Tensor, Tensor, Tensor]:
+    y = x
+    for i in range(n):
+        y = flambeau.linalg.inv(y)
+    return y, flambeau.linalg.solve(x, b), flambeau.linalg.det(x), flambeau.linalg.slogdet(x)[1]
+"""
+HERMITIAN = """
+def f(x: Tensor, n: int) -> Tuple[Tensor, Tensor, Tensor, Tensor]:
+    h = x + x.mH
+    w, v = flambeau.linalg.eigh(h)
+    for i in range(n):
+        w, v = flambeau.linalg.eigh(h, "U")
+    return w, v, flambeau.linalg.eigvalsh(h), flambeau.linalg.cholesky(x @ x.mH + flambeau.eye(3))
+"""
+
 
 CASES: dict[str, tuple[str, Arguments]] = {
     "matrices": (PRODUCTS, lambda: (whole(2, 3), whole(3, 3, seed=1), 4)),
@@ -76,6 +92,13 @@ CASES: dict[str, tuple[str, Arguments]] = {
     "one point": (TRANSFORMS, lambda: (numbers(1), 1)),
     "several signals": (TRANSFORMS, lambda: (numbers(2, 5), 1)),
     "single precision": (TRANSFORMS, lambda: (numbers(6).to(flambeau.complex64), 1)),
+    "systems": (SYSTEMS, lambda: (numbers(4, 4), numbers(4, seed=1), 2)),
+    "several systems": (SYSTEMS, lambda: (numbers(2, 3, 3), numbers(2, 3, 2, seed=1), 1)),
+    "a transposed system": (SYSTEMS, lambda: (numbers(3, 3).T, numbers(3, 2, seed=1), 1)),
+    "a system without a solution": (SYSTEMS, lambda: (numbers(3, 3) * 0, numbers(3), 1)),
+    "an empty system": (SYSTEMS, lambda: (numbers(0, 0), numbers(0), 1)),
+    "a system that is not square": (SYSTEMS, lambda: (numbers(2, 3), numbers(2), 1)),
+    "Hermitian matrices": (HERMITIAN, lambda: (whole(3, 3), 1)),
     "eigenvalues": (SPECTRA, lambda: (numbers(4, 4, is_complex=False), 3)),
     "eigenvalues of a transpose": (SPECTRA, lambda: (numbers(4, 4, is_complex=False).T, 3)),
     "eigenvalues of nothing": (SPECTRA, lambda: (numbers(0, 0, is_complex=False), 1)),
@@ -93,7 +116,7 @@ def test_native_code_gives_what_the_operators_give(name: str) -> None:
     agree(*CASES[name], is_native=name not in OF_PYTHON)
 
 
-@pytest.mark.parametrize("name", ["matrices", "an odd signal", "eigenvalues"])
+@pytest.mark.parametrize("name", ["matrices", "an odd signal", "eigenvalues", "systems", "Hermitian matrices"])
 def test_loops_with_them_are_native(name: str) -> None:
     source, arguments = CASES[name]
     function = functions(source)["native"]

@@ -21,7 +21,15 @@ NAMES: Final = (
 )  # fmt: skip
 """What they are called there. Of each it is the loop over float64 that `numpy.linalg` takes, for float32 too."""
 PREFIX: Final = "flambeau_matrices_"
-TYPES: Final = dict.fromkeys([PREFIX + name for name in NAMES], LOOP_TYPE)
+COMPLEX: Final = {
+    "inv": "DD", "det": "DD", "slogdet": "DDd", "solve": "DDD", "cholesky_lo": "DD", "eigvalsh_lo": "Dd",
+    "eigvalsh_up": "Dd", "eigh_lo": "DdD", "eigh_up": "DdD",
+}  # fmt: skip
+"""The loops that there are over complex128 too, with the characters of their dtypes."""
+COMPLEX_PREFIX: Final = PREFIX + "complex_"
+TYPES: Final = dict.fromkeys(
+    [*(PREFIX + name for name in NAMES), *(COMPLEX_PREFIX + name for name in COMPLEX)], LOOP_TYPE
+)
 """The types of the routines, by symbol."""
 
 
@@ -29,12 +37,14 @@ TYPES: Final = dict.fromkeys([PREFIX + name for name in NAMES], LOOP_TYPE)
 def loop_addresses() -> dict[str, int]:
     """Where the loops are, by symbol; without those that NumPy does not have."""
     functions: Any = getattr(np.linalg, "_umath_linalg", None)
+    wanted = [(PREFIX + name, name, "") for name in NAMES]
+    wanted += [(COMPLEX_PREFIX + name, name, characters) for name, characters in COMPLEX.items()]
     addresses = {}
-    for name in NAMES:
+    for symbol, name, characters in wanted:
         function = getattr(functions, name, None)
         if not isinstance(function, np.ufunc):
             continue
-        loop = loop_of(function, (np.dtype(np.float64),) * function.nargs)
+        loop = loop_of(function, tuple(map(np.dtype, characters or "d" * function.nargs)))
         if loop is not None and loop.data == 0:
-            addresses[PREFIX + name] = loop.function
+            addresses[symbol] = loop.function
     return addresses
