@@ -27,6 +27,7 @@ from flambeau.codegen.graph import (
     element_indexes,
     exact_functions,
     factors,
+    fourier_transforms,
     gather,
     generator_draws,
     groups,
@@ -331,7 +332,7 @@ def _unwrap(fn: EmittedFunction, node: Node) -> None:
 
 
 assert all((complex_functions, complex_matrices, exact_functions, numpy_array_draws, running_folds))  # they register
-assert all((generator_draws, moves, tensor_draws, text_numbers, text_parts))
+assert all((fourier_transforms, generator_draws, moves, tensor_draws, text_numbers, text_parts))
 
 lowers("prim::ListConstruct")(lists.construct)
 lowers("prim::TupleConstruct")(_tuple)

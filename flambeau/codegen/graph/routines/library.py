@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable
+from collections.abc import Iterable, Sequence
 from functools import cache
 
 from flambeau.codegen.graph import memory
@@ -71,6 +71,19 @@ def _text() -> str:
     add_places(m)
     bags.add_sums_of_bags(m, engine().target)
     return m.text()
+
+
+def call_loop(
+    fn: EmittedFunction, symbol: str, addresses: Sequence[Register], counts: Sequence[Register],
+    steps: Sequence[Register],
+) -> None:  # fmt: skip
+    """Call a loop of NumPy's over complex numbers: ``counts`` say how often, and the sizes that its signature names;
+    ``steps`` are the bytes from one call to the next in each operand and result, then those along each axis of each.
+    """
+    words = [fn.e.define(f"ptrtoint ptr {a} to i64", "i64", 1) for a in addresses]
+    has_data = symbol + transforms.DATA in transforms.loop_addresses()
+    data = routine_symbol(fn, symbol + transforms.DATA) if has_data else Register("null", "ptr", 1)
+    call_routine(fn, symbol, *[memory.spilled(fn.e, w) for w in (words, counts, steps)], data)
 
 
 def routine_symbol(fn: EmittedFunction, symbol: str) -> Register:
