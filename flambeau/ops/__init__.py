@@ -46,6 +46,7 @@ from flambeau.ops import fake_quantize as _fake_quantize
 from flambeau.ops import finite_differences as _finite_differences
 from flambeau.ops import fold_expansions as _fold_expansions
 from flambeau.ops import fourier as _fourier
+from flambeau.ops import fourier_expansions as _fourier_expansions
 from flambeau.ops import frequencies as _frequencies
 from flambeau.ops import gates as _gates
 from flambeau.ops import gathering as _gathering

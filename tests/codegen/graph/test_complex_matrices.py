@@ -30,6 +30,13 @@ def f(x: Tensor, n: int) -> Tuple[Tensor, Tensor, Tensor]:
         z = flambeau.fft.fft(z) * 0.5
     return z, flambeau.fft.rfft(flambeau.real(z)), flambeau.fft.irfft(z)
 """
+PLANES = """
+def f(x: Tensor, n: int) -> Tuple[Tensor, Tensor, Tensor]:
+    y = flambeau.fft.fftn(x)
+    for i in range(n):
+        y = flambeau.fft.ifft2(flambeau.fft.fft2(y) * 0.5)
+    return y, flambeau.fft.fft2(x), flambeau.fft.ifftn(y, dim=[0])
+"""
 SPECTRA = """
 def f(x: Tensor, n: int) -> Tuple[Tensor, Tensor, Tensor]:
     w, v = flambeau.linalg.eig(x)
@@ -96,6 +103,10 @@ CASES: dict[str, tuple[str, Arguments]] = {
     "no signals": (TRANSFORMS, lambda: (numbers(0, 5), 1)),
     "real signals in single precision": (TRANSFORMS, lambda: (numbers(3, 7, is_complex=False).to(flambeau.float32), 1)),
     "along the first axis": (TRANSFORMS.replace("fft.fft(x)", "fft.fft(x, dim=0)"), lambda: (numbers(3, 4, 2), 1)),
+    "planes": (PLANES, lambda: (numbers(3, 4), 2)),
+    "several real planes": (PLANES, lambda: (numbers(2, 3, 5, is_complex=False), 1)),
+    "a line is no plane": (PLANES, lambda: (numbers(3), 1)),
+    "planes of nothing": (PLANES, lambda: (numbers(0, 3), 1)),
     "single precision": (TRANSFORMS, lambda: (numbers(6).to(flambeau.complex64), 1)),
     "systems": (SYSTEMS, lambda: (numbers(4, 4), numbers(4, seed=1), 2)),
     "several systems": (SYSTEMS, lambda: (numbers(2, 3, 3), numbers(2, 3, 2, seed=1), 1)),
@@ -113,7 +124,7 @@ CASES: dict[str, tuple[str, Arguments]] = {
 }
 
 
-OF_PYTHON = {"complex eigenvalues"}
+OF_PYTHON = {"complex eigenvalues", "a line is no plane"}
 
 
 @pytest.mark.parametrize("name", CASES)
