@@ -8,7 +8,7 @@ import pytest
 from flambeau.codegen import reference
 from flambeau.codegen.cuda.schedule import CudaSchedule
 from flambeau.codegen.cuda.simulator import simulate
-from flambeau.codegen.kernel.dtypes import ELEMENT_TYPES
+from flambeau.codegen.kernel.dtypes import ELEMENT_TYPES, KernelError
 from flambeau.codegen.kernel.opset import OPS
 from flambeau.codegen.llvm.accuracy import ULP
 from tests.codegen.cuda.cuda_kernels import SOFTMAX, VARIANCE, Array, add_broadcast, bound_for, fold, random_inputs
@@ -39,7 +39,7 @@ def operands(dtype: str, arity: int) -> list[Array]:
 def test_every_operation(dtype: str) -> None:
     """All operations that a dtype has, each a kernel of its own, against the meaning of one value at a time."""
     for op, spec in OPS.items():
-        if ELEMENT_TYPES[dtype].kind not in spec.kinds:
+        if ELEMENT_TYPES[dtype].kind not in spec.kinds or spec.result == "whole":  # complex numbers are the host's
             continue
         arrays = operands(dtype, spec.arity)
         if op in ("floordiv", "truncdiv", "remainder", "fmod") and ELEMENT_TYPES[dtype].is_integer:
@@ -138,3 +138,10 @@ def test_a_zero_divisor_is_reported() -> None:
     x, y = np.arange(5, dtype=np.int32), np.array([1, 2, 0, 3, 4], np.int32)
     with pytest.raises(ZeroDivisionError):
         on_host(bound_for(kernel, x, y), x, y)
+
+
+def test_complex_numbers_are_refused() -> None:
+    kernel = pointwise("complex", ("float32", "float32"))
+    one = np.ones(3, np.float32)
+    with pytest.raises(KernelError, match="complex numbers have no device code"):
+        bound_for(kernel, one, one)
