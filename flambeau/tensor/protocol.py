@@ -212,6 +212,16 @@ def _attribute(name: str, doc: str) -> property:
     return property(_unary(name, name), doc=doc)
 
 
+def _part(name: str, doc: str) -> property:
+    """A part of complex numbers, which may be assigned: the numbers change."""
+    read = _unary(name, name)
+
+    def write(self: Tensor, values: Any) -> None:
+        read(self)[...] = values
+
+    return property(read, write, doc=doc)
+
+
 CASTS: Final = {
     "float": dtypes.float32, "double": dtypes.float64, "half": dtypes.float16, "bfloat16": dtypes.bfloat16,
     "int": dtypes.int32, "long": dtypes.int64, "short": dtypes.int16, "char": dtypes.int8, "byte": dtypes.uint8,
@@ -339,8 +349,8 @@ def _install() -> None:
         "mT": _attribute("aten::mT", "The last two dimensions swapped; a view."),
         "H": _attribute("aten::matrix_H", "The conjugate of a matrix's transpose."),
         "mH": _attribute("aten::mH", "The conjugate of `mT`."),
-        "real": _attribute("aten::real", "The real parts; a view."),
-        "imag": _attribute("aten::imag", "The imaginary parts; a view. Raises RuntimeError for real tensors."),
+        "real": _part("aten::real", "The real parts; a view. Assigning them changes the numbers."),
+        "imag": _part("aten::imag", "The imaginary parts, likewise. Raises RuntimeError for real tensors."),
         "data": property(data_of, _set_data, doc="The same memory without a record, which counts its own writes."),
     }  # fmt: skip
     methods |= {f"is_{kind}": _always(False, f"Whether it is {kind}: never.") for kind in OTHER_KINDS}

@@ -16,6 +16,7 @@ from flambeau.frontend.emit.numpy import array_promotion as arrays
 from flambeau.frontend.emit.numpy.array_promotion import as_number, dtype_and_rank, is_array
 from flambeau.frontend.emit.numpy.element_arithmetic import filling
 from flambeau.frontend.emit.numpy.reversed_views import forward_view, reversed_dimensions, turned
+from flambeau.frontend.emit.part_targets import assign_part, is_part
 from flambeau.frontend.emit.schema_matching import call_operator
 from flambeau.frontend.emit.subscripts import subscript_values
 from flambeau.frontend.emit.tensor_subscripts import as_tensor_like, tensor_item
@@ -137,6 +138,9 @@ def _to_attribute(e: Emitter, tree: AugAssign, target: Select) -> None:
     owner = e.sugared(target.value)
     attribute = narrowed(e, target.range, target, owner.attribute(e, target.range, target.name))
     new = _combined(e, tree, attribute.as_value(e, target.range), e.value(tree.value))
+    if is_part(owner, target.name):
+        assign_part(e, tree.range, owner, target.name, new)
+        return
     owner.set_attribute(e, tree.range, target.name, new)
     assigned(e, target, new.static_type)
 

@@ -7,6 +7,7 @@ from flambeau.frontend.emit.implicit_conversions import convert
 from flambeau.frontend.emit.list_slices import assign_slice, has_slice
 from flambeau.frontend.emit.numpy.array_promotion import is_array
 from flambeau.frontend.emit.numpy.reversed_views import forward_view, reversed_dimensions, turned
+from flambeau.frontend.emit.part_targets import assign_part, is_part
 from flambeau.frontend.emit.schema_matching import call_operator
 from flambeau.frontend.emit.subscripts import subscript_values
 from flambeau.frontend.emit.tensor_subscripts import as_tensor_like, store_tensor_item
@@ -62,5 +63,9 @@ def assign_attribute(e: Emitter, target: Select, value: Value, annotation: Type 
     where = e.graph.current_range or target.range
     if annotation is not None:
         where = target.range
-    e.sugared(target.value).set_attribute(e, where, target.name, value, annotation)
+    owner = e.sugared(target.value)
+    if is_part(owner, target.name):
+        assign_part(e, where, owner, target.name, value)
+        return
+    owner.set_attribute(e, where, target.name, value, annotation)
     assigned(e, target, value.static_type)
