@@ -77,12 +77,12 @@ def _transform(fn: EmittedFunction, node: Node, *, takes_real: bool, gives_real:
 
     def native() -> tuple[list[ArrayValue], None]:
         signal = _converted(fn, node, x, part if takes_real else part.to_complex())
-        made = arrays.new(fn, computed, [*x.sizes[:axis], size, *x.sizes[axis + 1 :]], node)
+        values = arrays.new(fn, computed, [*x.sizes[:axis], size, *x.sizes[axis + 1 :]], node)
         factor = _factor(fn, name, points, part)
-        lines = [_axis_last(t, axis) for t in (signal, made)]
+        lines = [_axis_last(t, axis) for t in (signal, values)]
         _each_line(fn, lines, lambda count, at, steps: _run(fn, loops, (count, length, size), (at, factor), steps))
-        result = _converted(fn, node, made, target)
-        for passed in [signal] * (signal is not x) + [made] * (made is not result):
+        result = _converted(fn, node, values, target)
+        for passed in [signal] * (signal is not x) + [values] * (values is not result):
             e.raw(f"call void @drop_block(ptr {passed.owner})")
         return [result], None
 
