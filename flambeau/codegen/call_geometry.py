@@ -77,8 +77,8 @@ def geometry_of(kernel: Kernel, spans: tuple[Span, ...], arrays: list[Array]) ->
     return Geometry(sizes, strides, loop_order, orders, outputs)
 
 
-MOST_COMPLEX = 1 << 15
-"""Products of complex numbers in a product of matrices up to which folds are as quick as BLAS."""
+MOST_COMPLEX = 1 << 17
+"""Products of complex numbers in a product of matrices up to which folds are as quick as the way to BLAS."""
 
 
 def _refuse_large_product(kernel: Kernel, sizes: dict[str, int]) -> None:
