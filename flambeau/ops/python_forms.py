@@ -15,6 +15,7 @@ from flambeau.ops.older_forms import meeting_dtype
 from flambeau.ops.surface import Kind
 from flambeau.schema.argument_rules import to_dtype
 from flambeau.schema.dtype import DType
+from flambeau.schema.types import TensorType
 from flambeau.tensor.dispatch import call
 from flambeau.tensor.size import Size
 from flambeau.tensor.tensor import Tensor, install_method
@@ -241,9 +242,19 @@ def tensordot(a: Tensor, b: Tensor, dims: Any = 2, out: Tensor | None = None) ->
     return result
 
 
-declare("aten::tensordot.count(Tensor a, Tensor b, int dims=2) -> Tensor", tensordot)
+def _tensordot_shape(a: TensorType, b: TensorType, dims: Any = 2) -> tuple[None, ...] | None:
+    """As many dimensions of unknown sizes as are left, where it is known how many are summed."""
+    folded = len(dims[0]) if isinstance(dims, list) and dims and isinstance(dims[0], list) else dims
+    if a.sizes is None or b.sizes is None or not isinstance(folded, int):
+        return None
+    return (None,) * max(0, len(a.sizes) + len(b.sizes) - 2 * folded)
+
+
+for _overload in ("count(Tensor a, Tensor b, int dims=2)", "lists(Tensor a, Tensor b, int[][] dims)"):
+    declare(
+        f"aten::tensordot.{_overload} -> Tensor", tensordot, dtype=lambda a, b, dims=2: a.dtype, shape=_tensordot_shape
+    )
 declare("aten::tensordot.tensor(Tensor a, Tensor b, Tensor dims) -> Tensor", tensordot)
-declare("aten::tensordot.lists(Tensor a, Tensor b, int[][] dims) -> Tensor", tensordot)
 
 
 @form_of("aten::_unique2")

@@ -20,6 +20,7 @@ from flambeau.codegen.graph.writes import everywhere
 from flambeau.codegen.llvm.emitter import Value as Register
 from flambeau.ir.graph import Node, Value
 from flambeau.schema.dtype import DType
+from flambeau.schema.types import TensorType
 
 
 def has_complex_operand(fn: EmittedFunction, node: Node) -> bool:
@@ -30,13 +31,21 @@ def has_complex_operand(fn: EmittedFunction, node: Node) -> bool:
     )
 
 
+def computes_complex(fn: EmittedFunction, node: Node) -> bool:
+    """Whether a fused group takes complex tensors or numbers, or makes some."""
+    natives = [fn.values.get(v) for v in node.operands]
+    if any(isinstance(n, ComplexValue) or (isinstance(n, ArrayValue) and n.rep.dtype.is_complex) for n in natives):
+        return True
+    types = [v.static_type for inner in node.attribute("Subgraph").nodes() for v in inner.results]
+    return any(isinstance(t, TensorType) and t.dtype is not None and t.dtype.is_complex for t in types)
+
+
 def group(fn: EmittedFunction, node: Node) -> bool:
     """A fused group of complex tensors without axes as code of the function; whether it was one that has such code."""
     graph = node.attribute("Subgraph")
     natives = [fn.values.get(v) for v in node.operands]
     nodes = [n for n in graph.nodes() if n.op not in ("prim::Constant", "prim::ListConstruct")]
-    is_complex = any(isinstance(n, ArrayValue) and n.rep.dtype.is_complex for n in natives)
-    if not is_complex or any(map(_moves, natives)) or len(node.results) != 1 or not all(map(_goes_by_elements, nodes)):
+    if any(map(_moves, natives)) or len(node.results) != 1 or not all(map(_goes_by_elements, nodes)):
         return False
     inputs = dict(zip(graph.parameters, map(as_rules_take, natives), strict=True))
     types = _types(nodes, inputs)

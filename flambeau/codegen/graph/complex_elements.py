@@ -74,6 +74,11 @@ class ComplexRegisters:
 
     def _operation(self, name: str, args: tuple[Operand, ...]) -> Operand:
         s, numbers = self.real_part, [x for x in args if isinstance(x, Parts)]
+        if name == "complex":
+            return Parts(args[0], args[1], args[0].dtype.to_complex())
+        if name == "polar":
+            re, im = s.mul(args[0], s.cos(args[1])), s.mul(args[0], s.sin(args[1]))
+            return Parts(re, im, args[0].dtype.to_complex())
         if not numbers:
             result: Operand = getattr(s, name)(*args)
             return result

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 
-from flambeau.codegen.graph import arrays, complex_arrays, halves, memory
+from flambeau.codegen.graph import arrays, complex_arrays, complex_elements, halves, memory
 from flambeau.codegen.graph.arrays import array, axis_of, each_element, load, new, product
 from flambeau.codegen.graph.emitted_function import EmittedFunction
 from flambeau.codegen.graph.interpreter_calls import either, is_dense_now
@@ -347,13 +347,13 @@ def _elements_side_by_side(fn: EmittedFunction, node: Node, items: Sequence[Nati
     tensor_type = result_type(node, [fn.values.get(v) for v in node.operands])
     if tensor_type is None:
         raise CannotCompileError("the dtype of what is joined is not known")
-    dtype, s = tensor_type[0], Registers(fn, node, is_exact=False)
-    operands = [s.cast(arrays.load(fn, item), dtype) for item in items]
+    dtype, s = tensor_type[0], complex_elements.ComplexRegisters(fn, node)
+    operands = [s.cast(complex_elements.argument(fn, item), dtype) for item in items]
     copied = new(fn, dtype, (number(len(operands)),), node)
     step = memory.itemsize(dtype)
     for k, operand in enumerate(operands):
         address = memory.offset_address(fn.e, copied.data, number(k), number(step), step)
-        memory.store_element(fn.e, address, operand.register, dtype)
+        complex_elements.store(fn, address, operand)
     fn.values.set_new(node.result(), copied)
 
 

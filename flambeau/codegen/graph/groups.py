@@ -41,7 +41,8 @@ from flambeau.schema.types import ListType, TensorType
 
 def group(fn: EmittedFunction, node: Node) -> None:
     """A fused group: scalar code if its tensors have no axes, loops in a loop, else its kernel."""
-    if complex_arrays.group(fn, node) or small_group(fn, node):
+    is_small = complex_arrays.group if complex_arrays.computes_complex(fn, node) else small_group
+    if is_small(fn, node):
         return
     reps = _group_results(fn, node)
     nest = embedded.nest_of(fn, node)

@@ -155,8 +155,19 @@ def _inner(f: Any, self: Any, other: Any) -> Any:
     return f.reshape(rows, [*self.shape[:-1], *other.shape[:-1]])
 
 
+def _folded_dims(x: Any, dims: Any) -> list[list[int]]:
+    """Two lists of dimensions, where they are said by their number, one each, or as such lists."""
+    listed = dims if isinstance(dims, int | list | tuple) else dims.tolist()
+    if isinstance(listed, int):
+        return [[*range(x.dim() - listed, x.dim())], [*range(listed)]]
+    return [[*d] if isinstance(d, list | tuple) else [d] for d in listed]
+
+
 @decomposed("aten::tensordot")
-def _tensordot(f: Any, self: Any, other: Any, dims_self: Sequence[int], dims_other: Sequence[int]) -> Any:
+def _tensordot(f: Any, **operands: Any) -> Any:
+    """Overloads call their operands by other names, and have one for both lists of dimensions."""
+    self, other, *dims = operands.values()
+    dims_self, dims_other = dims if len(dims) == 2 else _folded_dims(self, dims[0])
     folded, others = [d % self.dim() for d in dims_self], [d % other.dim() for d in dims_other]
     for at, (a, b) in enumerate(zip(folded, others, strict=True)):  # a size of one is broadcast
         if self.shape[a] == 1 and other.shape[b] != 1:
