@@ -34,6 +34,7 @@ def _is_list_of_axes(dims: Any, rank: int) -> bool:
     )  # fmt: skip
 
 
+@differentiated("aten::tensordot")
 @expansions("aten::tensordot")
 def _tensordot(F: Any, x: Any, y: Any, dims_x: Any, dims_y: Any = None) -> Any:
     """The product of two matrices: of the axes that are kept by those that are summed."""

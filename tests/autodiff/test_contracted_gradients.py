@@ -161,3 +161,24 @@ def test_matrices_that_functions_make_have_sizes_that_are_known() -> None:
     for _ in range(3):
         np.testing.assert_allclose(symbols(x).numpy(), expected, rtol=1e-12, atol=1e-15)
     assert symbols.explain().is_native
+
+
+@pytest.mark.parametrize("dims", ["1", "2", "([1], [2])", "[[2, 1], [1, 2]]"])
+@pytest.mark.parametrize("is_complex", [False, True])
+def test_tensordot_by_numbers_and_lists(dims: str, is_complex: bool) -> None:
+    """Every way to say the dimensions has compiled gradients: of lists there were none."""
+    dtype = "complex128" if is_complex else "float64"
+    source = f"""
+def f(x: Tensor, y: Tensor) -> Tensor:
+    z = flambeau.tensordot(x.to(flambeau.{dtype}) * 2, y, dims={dims})
+    return (z * z.conj()).real.sum()
+"""
+    f = flambeau.CompilationUnit(source).f
+    x = flambeau.arange(27, dtype=flambeau.float64).reshape(3, 3, 3).sin()
+    y = x.cos().to(getattr(flambeau, dtype))
+    leaf = x.clone().requires_grad_()
+    f(leaf, y).backward()
+    gradient = flambeau.grad(f)
+    for _ in range(3):
+        flambeau.testing.assert_close(gradient(x, y), leaf.grad)
+    assert "tape" not in str(gradient.explain())
