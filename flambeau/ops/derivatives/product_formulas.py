@@ -163,18 +163,23 @@ def _folded_dims(x: Any, dims: Any) -> list[list[int]]:
     return [[*d] if isinstance(d, list | tuple) else [d] for d in listed]
 
 
+def _of_one_size(f: Any, x: Any, folded: Sequence[int], y: Any, others: Sequence[int]) -> tuple[Any, Any]:
+    """Both factors, of one size along what is summed: a size of one is broadcast."""
+    for a, b in zip(folded, others, strict=True):
+        if x.shape[a] == 1 and y.shape[b] != 1:
+            y = f.sum(y, [b], True)
+        elif y.shape[b] == 1 and x.shape[a] != 1:
+            x = f.sum(x, [a], True)
+    return x, y
+
+
 @decomposed("aten::tensordot")
 def _tensordot(f: Any, **operands: Any) -> Any:
     """Overloads call their operands by other names, and have one for both lists of dimensions."""
     self, other, *dims = operands.values()
     dims_self, dims_other = dims if len(dims) == 2 else _folded_dims(self, dims[0])
     folded, others = [d % self.dim() for d in dims_self], [d % other.dim() for d in dims_other]
-    for at, (a, b) in enumerate(zip(folded, others, strict=True)):  # a size of one is broadcast
-        if self.shape[a] == 1 and other.shape[b] != 1:
-            other = f.sum(other, [b], True)
-        elif other.shape[b] == 1 and self.shape[a] != 1:
-            self = f.sum(self, [a], True)
-        del at
+    self, other = _of_one_size(f, self, folded, other, others)
     left = [d for d in range(self.dim()) if d not in folded]
     right = [d for d in range(other.dim()) if d not in others]
     sizes = [self.shape[d] for d in left] + [other.shape[d] for d in right]
