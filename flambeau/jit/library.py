@@ -18,6 +18,7 @@ from flambeau.jit.operator_registration import (
     get_ctx,
     give_methods,
     impl,
+    register_autocast,
     register_autograd,
     register_fake,
     register_kernel,
@@ -29,6 +30,7 @@ from flambeau.jit.operator_registration import (
 from flambeau.schema import registry
 from flambeau.schema.function import FunctionSchema, parse_schema
 from flambeau.schema.opdef import Effect, OpDef
+from flambeau.schema.tags import declare_tags
 from flambeau.tensor import dispatch
 from flambeau.tensor.kernels import NO_KERNEL, key_of, table
 from flambeau.tensor.tensor import Tensor
@@ -45,6 +47,7 @@ __all__ = [
     "include_keys",
     "infer_schema",
     "opcheck",
+    "register_autocast",
     "register_autograd",
     "register_fake",
     "register_kernel",
@@ -81,7 +84,7 @@ def custom_op(
         has_effects: whether it does more than give results and write arguments.
         device_types: the kinds of devices that the function is for; all if None.
         schema: arguments and results, if the annotations do not say them.
-        tags: accepted.
+        tags: what the overload's `tags` say.
 
     Raises ValueError for a name that is taken or has no namespace of its own, and for annotations that no schema has.
 
@@ -111,6 +114,7 @@ def custom_op(
             effect=effect, is_method=False, is_function=False,
         )
     )  # fmt: skip
+    declare_tags(declared.full_name, tags)
     operator = dispatch.function(name, name.rpartition("::")[2])
     operator.__wrapped__ = fn  # type: ignore[attr-defined]
     give_methods(operator, name)

@@ -21,6 +21,7 @@ from flambeau.ops import operator_namespaces
 from flambeau.schema import registry
 from flambeau.schema.function import FunctionSchema, parse_schema
 from flambeau.schema.opdef import Effect, OpDef
+from flambeau.schema.tags import declare_tags
 from flambeau.tensor import below, dispatch, interceptors, kernels
 from flambeau.tensor.below import AUTOGRAD
 from flambeau.tensor.kernels import EXPLICIT, IMPLICIT, KEYS, OTHER_NAMES, key_of, table
@@ -120,7 +121,7 @@ class Library:
         Args:
             schema: name, arguments with types and defaults, results. What it writes is said by `Tensor(a!)`.
             alias_analysis: accepted; effects are what the schema says.
-            tags: accepted.
+            tags: what the overload's `tags` say.
 
         Raises RuntimeError for text that is no schema, another namespace, and a name that is taken.
         """
@@ -136,6 +137,7 @@ class Library:
             raise RuntimeError(DUPLICATE.format(schema=parsed))
         effect = Effect.WORLD if alias_analysis == "CONSERVATIVE" else Effect.NONE
         self._definitions.append(_declare(parsed, effect))
+        declare_tags(parsed.full_name, tags)
         return parsed.name if colons else parsed.name.partition("::")[2]
 
     def impl(

@@ -10,8 +10,11 @@ from typing import Any, Final, NoReturn
 from flambeau.autograd.registered import autograd_kernel
 from flambeau.jit.operator_library import QUALIFIED, Library, definition_named, kernels_changed
 from flambeau.ops.packets import packet_of
+from flambeau.schema.cast_policies import take
+from flambeau.schema.dtype import DType
 from flambeau.schema.opdef import OpDef
 from flambeau.tensor import below
+from flambeau.tensor.autocast_state import DEVICES
 from flambeau.tensor.kernels import table
 
 Function = Callable[..., Any]
@@ -22,6 +25,8 @@ NO_TRITON: Final = (
     "{name}: there is no Triton here. Write the kernel as a loop nest (flambeau.te), as a function of arrays that is "
     "compiled (flambeau.script), or in NumPy, and declare it with flambeau.library.custom_op"
 )
+NO_DEVICE: Final = "Expected one of {known} device type at start of device string: {got}"
+NO_FLOATING: Final = "register_autocast: cast_inputs must be a floating dtype such as flambeau.bfloat16, not {got}"
 _KEY_OF_DEVICE: Final = {None: "CompositeExplicitAutograd", "cpu": "CPU", "cuda": "CUDA", "meta": "Meta"}
 
 
@@ -57,7 +62,7 @@ def define(qualname: str, schema: str, *, lib: Library | None = None, tags: Any 
         qualname: its name with the namespace.
         schema: the rest: arguments and results.
         lib: what it belongs to; it stays for good if None.
-        tags: accepted.
+        tags: what the overload's `tags` say.
 
     >>> import flambeau
     >>> define("doc_define::twice", "(Tensor x) -> Tensor")
@@ -65,7 +70,7 @@ def define(qualname: str, schema: str, *, lib: Library | None = None, tags: Any 
     >>> flambeau.ops.doc_define.twice(flambeau.ones(2))
     tensor([2., 2.])
     """
-    _library(_name_of(qualname), lib).define(f"{qualname}{schema}")
+    _library(_name_of(qualname), lib).define(f"{qualname}{schema}", tags=tags)
 
 
 def impl(qualname: str, types: Any, func: Function | None = None, *, lib: Library | None = None) -> Any:
@@ -172,6 +177,33 @@ def register_autograd(
     _library(_name_of(op), lib).impl(
         definition.full_name, autograd_kernel(definition, backward, setup_context), "Autograd"
     )
+
+
+def register_autocast(op: Any, device_type: str, cast_inputs: DType, /, *, lib: Library | None = None) -> None:
+    """Say in which dtype an operator takes its floating tensors within `autocast`; its function runs outside of it.
+
+    Args:
+        op: the operator or its name.
+        device_type: the kind of device that `autocast` is about: "cpu", "cuda".
+        cast_inputs: what floating tensors there become, but for float64s.
+        lib: what it belongs to; accepted.
+
+    Raises RuntimeError for a kind of device that there is none of, TypeError for what is no floating dtype.
+
+    >>> import flambeau
+    >>> define("doc_autocast::twice", "(Tensor x) -> Tensor")
+    >>> register_kernel("doc_autocast::twice", "cpu", lambda x: 2 * x)
+    >>> register_autocast("doc_autocast::twice", "cpu", flambeau.bfloat16)
+    >>> with flambeau.autocast("cpu"):
+    ...     flambeau.ops.doc_autocast.twice(flambeau.ones(1))
+    tensor([2.], dtype=flambeau.bfloat16)
+    """
+    if device_type not in DEVICES:
+        raise RuntimeError(NO_DEVICE.format(known=", ".join(DEVICES), got=device_type))
+    if not isinstance(cast_inputs, DType) or not cast_inputs.is_floating_point:
+        raise TypeError(NO_FLOATING.format(got=repr(cast_inputs)))
+    take(definition_of(op).full_name, device_type, cast_inputs)
+    kernels_changed(definition_of(op))
 
 
 def register_vmap(op: Any, func: Function | None = None, /, *, lib: Library | None = None) -> Any:
@@ -315,7 +347,9 @@ def _kernel_enabled(name: str, device_type: str, enabled: bool = True) -> Iterat
 
 def give_methods(operator: Any, name: str) -> None:
     """Let an operator made of a function have `register_fake`, `register_autograd` and their like itself."""
-    for method in (register_fake, register_autograd, register_kernel, register_vmap, register_torch_dispatch):
+    for method in (
+        register_fake, register_autograd, register_autocast, register_kernel, register_vmap, register_torch_dispatch,
+    ):  # fmt: skip
         setattr(operator, method.__name__, functools.partial(method, name))
     operator.set_kernel_enabled = functools.partial(_kernel_enabled, name)
     operator._qualname, operator._name, operator._namespace = name, name.rpartition("::")[2], name.partition("::")[0]

@@ -20,6 +20,7 @@ from flambeau.schema.dtype import DType
 from flambeau.schema.function import Argument, FunctionSchema
 from flambeau.schema.opdef import OpDef
 from flambeau.schema.set_type import SetType
+from flambeau.schema.tags import Tag, tags_of
 from flambeau.schema.types import (
     AnyType,
     BoolType,
@@ -149,6 +150,19 @@ class OperatorOverload(_Callable):
         """Whether its result shows the memory of an argument."""
         schema = self._schema
         return any(r.alias is not None and not r.alias.is_write for r in schema.returns)
+
+    @property
+    def _overloadname(self) -> str:
+        return self._definition.schema.overload or DEFAULT
+
+    @property
+    def _opname(self) -> str:
+        return self.operator_name.rpartition("::")[2]
+
+    @property
+    def tags(self) -> list[Tag]:
+        """Words for what the declaration says of it: `Tag.pointwise`, `Tag.nondeterministic_seeded`."""
+        return tags_of(self._definition)
 
     def name(self) -> str:
         """The name with the overload: `aten::add.Tensor`."""

@@ -36,7 +36,8 @@ from flambeau.program.batches import VMAP, as_call
 from flambeau.program.function import Function
 from flambeau.program.gradients import GRADIENT
 from flambeau.program.tangents import TANGENTS
-from flambeau.schema.cast_policies import CastPolicy, policies_of
+from flambeau.schema.cast_policies import CastPolicy, Policy, policies_of
+from flambeau.schema.dtype import DType
 from flambeau.schema.rule_tables import RuleTable
 from flambeau.schema.types import ANY, BOOL, ListType, NoneType, TensorType
 from flambeau.tensor.autocast import autocast
@@ -179,12 +180,12 @@ class _Writer:
             return
         kinds = set(policies.values()) - ({CastPolicy.WIDEST} if promotes(node) else set())
         with self.graph.at_range(node.range):
-            if kinds & _BY_CALL or not all(map(is_castable, node.operands)):
+            if any(k in _BY_CALL or isinstance(k, DType) for k in kinds) or not all(map(is_castable, node.operands)):
                 self.call(node, settings)
             else:
                 self.operands(node, {d: (p, settings[d]) for d, p in policies.items()})
 
-    def operands(self, node: Node, policies: Mapping[str, tuple[CastPolicy, _Setting]]) -> None:
+    def operands(self, node: Node, policies: Mapping[str, tuple[Policy, _Setting]]) -> None:
         """Cast the operands of an operator."""
         is_product = not any(map(holds_one, node.operands))
         lower = {d: s for d, (p, s) in policies.items() if p is CastPolicy.LOWER and is_product}

@@ -6,7 +6,7 @@ from contextlib import ExitStack
 from typing import Any, Final
 
 from flambeau.ir.graph import Node, Value
-from flambeau.schema.cast_policies import CastPolicy
+from flambeau.schema.cast_policies import CastPolicy, Policy
 from flambeau.schema.opdef import OpDef
 from flambeau.schema.types import ListType, NoneType, OptionalType, TensorType, Type
 from flambeau.tensor import dispatch
@@ -49,7 +49,7 @@ def promotes(node: Node) -> bool:
     return has_list or definition.scalar is not None
 
 
-def is_untold(node: Node, policy: CastPolicy) -> bool:
+def is_untold(node: Node, policy: Policy) -> bool:
     """Whether a sum is told no dtype by its call."""
     if policy is not CastPolicy.FULL_UNLESS_DTYPE_GIVEN or node.definition is None:
         return False

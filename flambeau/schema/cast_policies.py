@@ -12,6 +12,7 @@ from __future__ import annotations
 from enum import Enum
 from typing import Final
 
+from flambeau.schema.dtype import DType
 from flambeau.schema.function import FunctionSchema
 
 
@@ -37,7 +38,9 @@ REFUSAL: Final = (
     "or 1. Leave the sigmoid out and call binary_cross_entropy_with_logits, or disable autocast around the call: "
     "with flambeau.autocast('{device}', enabled=False)"
 )
-_policies: Final[dict[str, dict[str, CastPolicy]]] = {}
+Policy = CastPolicy | DType
+"""What an operator has; a dtype where an operator of users has said the one that it takes."""
+_policies: Final[dict[str, dict[str, Policy]]] = {}
 
 
 def declare_policy(policy: CastPolicy, device_types: tuple[str, ...], *names: str) -> None:
@@ -48,18 +51,27 @@ def declare_policy(policy: CastPolicy, device_types: tuple[str, ...], *names: st
         of_name = _policies.setdefault(name, {})
         for device_type in device_types:
             if device_type in of_name:
-                raise ValueError(
-                    f"{name} has two cast policies on {device_type}: {of_name[device_type].name} and {policy.name}"
-                )
+                raise ValueError(f"{name} has two cast policies on {device_type}: {of_name[device_type]} and {policy}")
             of_name[device_type] = policy
 
 
-def policy_of(name: str, device_type: str) -> CastPolicy | None:
+def take(name: str, device_type: str, dtype: DType) -> None:
+    """Have one overload (`mylib::blur`) take its floating operands in a dtype on a kind of device, from here on.
+
+    >>> from flambeau.schema.dtype import bfloat16
+    >>> take("doc_policies::blur", "cpu", bfloat16)
+    >>> policy_of("doc_policies::blur", "cpu")
+    flambeau.bfloat16
+    """
+    _policies.setdefault(name, {})[device_type] = dtype
+
+
+def policy_of(name: str, device_type: str) -> Policy | None:
     """The policy of an operator on a kind of device; None for one that computes in what it is given."""
     return _policies.get(name, {}).get(device_type)
 
 
-def policies_of(schema: FunctionSchema) -> dict[str, CastPolicy]:
+def policies_of(schema: FunctionSchema) -> dict[str, Policy]:
     """The policies of an overload, by the kind of device: its own, else that of its name; what writes into an operand
     has none.
     """
@@ -69,7 +81,7 @@ def policies_of(schema: FunctionSchema) -> dict[str, CastPolicy]:
     return {**of_name, **own} if own else of_name
 
 
-def declared_policies(device_type: str) -> dict[str, CastPolicy]:
+def declared_policies(device_type: str) -> dict[str, Policy]:
     """The operators that have a policy on a kind of device, by name.
 
     >>> import flambeau

@@ -47,7 +47,7 @@ def cast_arguments(
             raise RuntimeError(REFUSAL.format(name=definition.name.rpartition("::")[2], device=device_type))
         if policy is CastPolicy.FULL_UNLESS_DTYPE_GIVEN and _has_dtype(definition, arguments):
             return list(arguments)
-        wanted = dtype
+        wanted = policy if isinstance(policy, DType) else dtype
         if policy in (CastPolicy.FULL, CastPolicy.FULL_UNLESS_DTYPE_GIVEN):
             wanted = float32
         elif policy is CastPolicy.WIDEST:
