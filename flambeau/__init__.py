@@ -27,6 +27,7 @@ from flambeau import ops as _ops
 from flambeau.ops import foreach as _foreach
 from flambeau.ops import surface as _surface
 from flambeau.ops.linear_algebra.low_rank import pca_lowrank, svd_lowrank
+from flambeau.ops.parts_into import split_copy, split_with_sizes_copy, unbind_copy
 from flambeau.ops.python_forms import (
     block_diag,
     broadcast_shapes,

@@ -58,6 +58,9 @@ def _from_parts(name: str, schema: str, doc: str, reference: Any) -> None:
         result=_to_complex,
         compute=same,
         check=_check_parts,
+        traits=Traits(
+            out_dtype="Expected object of scalar type {wanted.display} but got scalar type {got.display} for argument 'out'"
+        ),
         in_place=False,
         is_method=False,
         ulp=4,

@@ -12,6 +12,7 @@ from flambeau.ops.families.rules import same_dtype
 from flambeau.ops.families.samples import longs, sample
 from flambeau.ops.indexing import Array
 from flambeau.schema.opdef import UNKNOWN, ErrorSample, Sample
+from flambeau.schema.traits import Traits
 from flambeau.tensor.array_library import is_host_array, is_outside, np, on_host
 from flambeau.tensor.layout import wrap_dim
 from flambeau.tensor.tensor import wrap
@@ -113,10 +114,18 @@ def take_along_dim_kernel(self: Array, indices: Array, dim: int | None = None) -
     return gather_kernel(wide, at, np.where(index < 0, index + self.shape[at], index))
 
 
+OTHER_DTYPE: Final = "Expected out tensor to have dtype {wanted.short}, but got {got.short} instead"
+NOT_TAKEN: Final = (
+    "take(): self and out expected to have the same dtype, but got self.dtype = {wanted.display} and out.dtype = "
+    "{got.display}"
+)
+
+
 declare(
     "aten::gather(Tensor self, int dim, Tensor index, *, bool sparse_grad=False) -> Tensor",
     kernel=gather_kernel,
     accumulator="gather",
+    traits=Traits(out_apart=True, out_dtype=OTHER_DTYPE),
     family="indexing",
     outs=("out",),
     dtype=same_dtype,
@@ -147,6 +156,7 @@ declare(
     "aten::take(Tensor self, Tensor index) -> Tensor",
     kernel=take_kernel,
     family="indexing",
+    traits=Traits(out_apart=True, out_dtype=NOT_TAKEN),
     outs=("out",),
     dtype=same_dtype,
     shape=lambda index: index.sizes,

@@ -11,6 +11,7 @@ from flambeau.ops.families.rules import same_dtype
 from flambeau.ops.families.samples import longs, sample
 from flambeau.schema.dtype import bool_, uint8
 from flambeau.schema.opdef import UNKNOWN, ErrorSample, Sample, Sizes
+from flambeau.schema.traits import Traits
 from flambeau.schema.types import TensorType
 from flambeau.tensor.array_library import is_host_array, is_outside, np
 from flambeau.tensor.layout import wrap_dim
@@ -265,6 +266,7 @@ declare(
     "aten::index_select(Tensor self, int dim, Tensor index) -> Tensor",
     kernel=index_select_kernel,
     accumulator="index_select",
+    traits=Traits(out_apart=True),
     family="indexing",
     outs=("out",),
     dtype=same_dtype,

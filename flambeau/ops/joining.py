@@ -14,6 +14,7 @@ from flambeau.ops.families.promotion import DIMENSIONED, ZERO_DIM, common_dtype,
 from flambeau.ops.families.rules import same_dtype
 from flambeau.schema.dtype import DType
 from flambeau.schema.opdef import UNKNOWN, ErrorSample, Sample, Sizes
+from flambeau.schema.traits import Traits
 from flambeau.schema.types import ListType
 from flambeau.tensor.array_library import np
 from flambeau.tensor.layout import broadcast, expand, view_strides
@@ -320,6 +321,7 @@ for _name in ("cat", "concat", "concatenate"):
         f"aten::{_name}(Tensor[] tensors, int dim=0) -> Tensor",
         outs=("out",),
         kernel=cat_kernel,
+        traits=Traits(out_apart=True),
         doc="The tensors one after the other along `dim`." if _name == "cat" else "",
         dtype=list_dtype,
         shape=cat_shape,
@@ -332,6 +334,7 @@ declare(
     "aten::stack(Tensor[] tensors, int dim=0) -> Tensor",
     outs=("out",),
     kernel=stack_kernel,
+    traits=Traits(out_apart=True),
     doc="Tensors of one shape, along a new dimension `dim`.",
     dtype=list_dtype,
     shape=stack_shape,
@@ -351,6 +354,7 @@ for _name, _shaped, _dim, _doc in (
     declare(
         f"aten::{_name}(Tensor[] tensors) -> Tensor",
         outs=("out",),
+        traits=Traits(out_apart=True),
         kernel=lined_up("vstack" if _name == "row_stack" else _name, _shaped, _dim),
         doc=_doc,
         dtype=list_dtype,

@@ -2,12 +2,15 @@
 
 from __future__ import annotations
 
+from typing import Final
+
 from flambeau.ops.families import ranks
 from flambeau.ops.families.opaque import declare
 from flambeau.ops.families.rules import same_dtype, to_int64
 from flambeau.ops.families.samples import sample
 from flambeau.ops.indexing import Array
 from flambeau.schema.opdef import ErrorSample, Sample
+from flambeau.schema.traits import Traits
 from flambeau.tensor.array_library import is_host_array, np
 from flambeau.tensor.layout import broadcast
 from flambeau.tensor.tensor import Tensor, wrap
@@ -63,12 +66,16 @@ def broadcast_two(a: Array, b: Array) -> tuple[Array, Array]:
     return np.broadcast_to(a, common), np.broadcast_to(b, common)
 
 
+NO_LONG: Final = "nonzero: Expected out tensor to have scalar type {wanted.display} but got scalar type{got.display}"
+
+
 declare(
     "aten::nonzero(Tensor self) -> Tensor",
     kernel=nonzero_kernel,
     on_tensors=True,
     family="indexing",
     outs=("out",),
+    traits=Traits(out_apart=True, out_dtype=NO_LONG),
     dtype=to_int64,
     shape=lambda self: None if self.sizes is None else (None, len(self.sizes)),
     doc="The places of elements other than zero, a row each.",
@@ -117,6 +124,7 @@ declare(
     "aten::masked_select(Tensor self, Tensor mask) -> Tensor",
     kernel=masked_select_kernel,
     family="indexing",
+    traits=Traits(out_apart=True),
     outs=("out",),
     dtype=same_dtype,
     shape=lambda: (None,),

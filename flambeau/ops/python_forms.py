@@ -9,6 +9,7 @@ from math import inf, prod
 from string import ascii_letters
 from typing import Any
 
+from flambeau.ops.families.variants import fit_out
 from flambeau.ops.language.declare import declare
 from flambeau.ops.language.sizes import broadcast_sizes
 from flambeau.ops.older_forms import meeting_dtype
@@ -339,13 +340,16 @@ install_method("unique", unique)
 install_method("unique_consecutive", unique_consecutive)
 
 
-def lu(A: Tensor, pivot: bool = True, get_infos: bool = False) -> Any:  # noqa: N803
+def lu(A: Tensor, pivot: bool = True, get_infos: bool = False, out: Sequence[Tensor] | None = None) -> Any:  # noqa: N803
     """L and U in one matrix and the exchanges of rows, and with `get_infos` what failed; see `linalg.lu_factor`.
 
     Args:
         A: (..., M, N).
         pivot: whether rows are exchanged.
         get_infos: whether a tensor says what failed.
+        out: tensors for what is given, in its order.
+
+    Raises TypeError if `out` has more or fewer tensors than are given.
 
     >>> import flambeau
     >>> factors, pivots = flambeau.lu(flambeau.tensor([[2.0, 0.0], [1.0, 4.0]]))
@@ -354,7 +358,15 @@ def lu(A: Tensor, pivot: bool = True, get_infos: bool = False) -> Any:  # noqa: 
     """
     warn_user(LU, UserWarning)
     results = call("aten::_lu_with_info", A, pivot, not get_infos)
-    return tuple(results) if get_infos else (results[0], results[1])
+    wanted = tuple(results) if get_infos else (results[0], results[1])
+    if out is None:
+        return wanted
+    if len(out) != len(wanted):
+        raise TypeError(f"expected tuple of {len(wanted)} elements but got {len(out)}")
+    for target, result in zip(out, wanted, strict=True):
+        fit_out(target, result._array.shape)
+        call("aten::copy_", target, result)
+    return tuple(out)
 
 
 install_method("lu", lu)

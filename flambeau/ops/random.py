@@ -24,6 +24,7 @@ from flambeau.ops.families.samples import sample
 from flambeau.schema.device import Device
 from flambeau.schema.dtype import Category, DType, by_code, float32, float64, int64
 from flambeau.schema.opdef import UNKNOWN, Effect, ErrorSample, Sample
+from flambeau.schema.traits import Traits
 from flambeau.tensor.array_library import np
 from flambeau.tensor.create import check_device, empty_strided, strides_for
 from flambeau.tensor.random import Generator, drawing
@@ -356,6 +357,7 @@ declare(
     "Tensor",
     kernel=multinomial_kernel,
     family="random",
+    traits=Traits(out_dtype="multinomial expects {wanted.display} tensor out, got: {got.display}"),
     effect=Effect.RANDOM,
     outs=("out",),
     dtype=lambda: int64,

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from typing import Any
+from typing import Any, Final
 
 from flambeau.ops.families.arrays import Array, dtype_of, is_float, not_implemented, widened
 from flambeau.ops.families.opaque import declare
@@ -118,6 +118,12 @@ def _bincount_dtype(weights: Any) -> DType | None:
     return float32 if weights.dtype is float32 else float64
 
 
+NO_INDEX: Final = (
+    "torch.searchsorted(): output tensor's dtype is wrong, it can only be Int(int32) or Long(int64) depending on whether "
+    "out_int32 flag is True, but we got output tensor's dtype {got.display} and out_int32 flag is for {wanted.display}"
+)
+
+
 declare(
     "aten::searchsorted.Tensor(Tensor sorted_sequence, Tensor self, *, bool out_int32=False, bool right=False, "
     "str? side=None, Tensor? sorter=None) -> Tensor",
@@ -125,7 +131,7 @@ declare(
     "str? side=None, Tensor? sorter=None) -> Tensor",
     outs=("Tensor_out", "Scalar_out"),
     kernel=searchsorted_kernel,
-    traits=Traits(needs_order=True),
+    traits=Traits(needs_order=True, out_dtype=NO_INDEX),
     differentiable=False,
     doc="Where values would be inserted to keep a sequence in order, before or (`right`) after equal elements.",
     dtype=index_dtype,
@@ -140,7 +146,7 @@ declare(
     "aten::bucketize.Scalar(Scalar self, Tensor boundaries, *, bool out_int32=False, bool right=False) -> Tensor",
     outs=("Tensor_out", "Scalar_out"),
     kernel=bucketize_kernel,
-    traits=Traits(needs_order=True),
+    traits=Traits(needs_order=True, out_dtype=NO_INDEX),
     differentiable=False,
     doc="The bucket between `boundaries` into which each value falls.",
     dtype=index_dtype,

@@ -30,6 +30,7 @@ from flambeau.ops.families.rules import (
     value_and_index,
 )
 from flambeau.schema.opdef import UNKNOWN, ErrorSample, Sample, Sizes
+from flambeau.schema.traits import Traits
 from flambeau.schema.types import TensorType
 from flambeau.tensor.array_folds import accumulated
 from flambeau.tensor.array_library import is_host_array, np
@@ -358,6 +359,7 @@ declare(
     "aten::kthvalue(Tensor self, SymInt k, int dim=-1, bool keepdim=False) -> (Tensor values, Tensor indices)",
     outs=("values",),
     kernel=kthvalue_kernel,
+    traits=Traits(out_apart=True),
     doc="The `k`-th smallest element along `dim`, counting from one, and where it is.",
     dtype=value_and_index,
     shape=reduced_pair,

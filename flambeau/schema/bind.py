@@ -227,7 +227,7 @@ def _resolve_names(
     position = positional
     for key, value in kwargs.items():
         name = parameter_name(schema, key)
-        if name is None and key == "out":
+        if key == "out" and (name is None or isinstance(value, tuple | list)):
             outs = _out_names(schema, value)
             if outs is None:
                 return None

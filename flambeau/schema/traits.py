@@ -120,6 +120,12 @@ class Traits:
     older_numbers: tuple[str, ...] = ()
     """Numbers with names that calls may also pass by position, between the tensors, as they once did."""
 
+    out_apart: bool = False
+    """Whether `out` may share no memory with operands, not even all of it: they are read while it is written."""
+    out_dtype: str = ""
+    """The error if `out` has another dtype than the result, with `{wanted}` and `{got}` (dtypes); if empty, it is
+    cast."""
+
     def in_place(self) -> Traits:
         """Those of the in-place form of an operator that has these."""
         return self if self is PLAIN else Traits(

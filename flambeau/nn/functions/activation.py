@@ -268,18 +268,19 @@ def tanh(input: Tensor) -> Tensor:
 
 
 @runs("aten::log_sigmoid")
-def logsigmoid(input: Tensor) -> Tensor:
+def logsigmoid(input: Tensor, *, out: Tensor | None = None) -> Tensor:
     """log(sigmoid(x)), accurate far out.
 
     Args:
         input: the tensor.
+        out: a tensor for the result.
 
     >>> import flambeau
     >>> import flambeau.nn.functional as F
     >>> F.logsigmoid(flambeau.tensor([-2.0, 0.0, 3.0]))
     tensor([-2.1269, -0.6931, -0.0486])
     """
-    return F.log_sigmoid(input)
+    return F.log_sigmoid(input) if out is None else F.log_sigmoid(input, out=out)
 
 
 def softsign(input: Tensor) -> Tensor:

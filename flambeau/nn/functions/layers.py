@@ -15,13 +15,14 @@ MANY_PLACES = "Expected more than 1 spatial element when training, got input siz
 
 
 @runs("aten::linear")
-def linear(input: Tensor, weight: Tensor, bias: Tensor | None = None) -> Tensor:
+def linear(input: Tensor, weight: Tensor, bias: Tensor | None = None, *, out: Tensor | None = None) -> Tensor:
     """`input @ weight.T + bias` over the last dimension.
 
     Args:
         input: the tensor.
         weight: (out_features, in_features).
         bias: (out_features,), or None.
+        out: a tensor for the result.
 
     Shape:
         (..., in_features) to (..., out_features).
@@ -31,7 +32,7 @@ def linear(input: Tensor, weight: Tensor, bias: Tensor | None = None) -> Tensor:
     >>> F.linear(flambeau.ones(2, 3), flambeau.ones(4, 3)).shape
     flambeau.Size([2, 4])
     """
-    return F.linear(input, weight, bias)
+    return F.linear(input, weight, bias) if out is None else F.linear(input, weight, bias, out=out)
 
 
 @runs("aten::bilinear")

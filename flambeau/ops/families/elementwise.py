@@ -70,6 +70,8 @@ class Pointwise:
     check: Callable[..., None] | None
     check_in_place: Callable[..., None] | None
     """Like `check`, for the form that writes into its first argument."""
+    out_dtype: str
+    """The trait of this name."""
     recipes: dict[Any, Recipe] = field(default_factory=dict)
     """By what `_kind` says of the arguments; bounded, since there are few dtypes and strings."""
 
@@ -129,6 +131,8 @@ class Pointwise:
         """The kernel of `op.out`, whose last argument is the target."""
         *inputs, target = args
         variants.check_overlap(target, inputs)
+        if self.out_dtype:
+            variants.check_exact(self.recipe(inputs).result, target.dtype, self.out_dtype)
         variants.fit_out(target, _broadcast([a._array for a in inputs if isinstance(a, Tensor)]))
         return self._write(target, inputs)
 

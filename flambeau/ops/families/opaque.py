@@ -197,7 +197,7 @@ def out_schema(schema: FunctionSchema, spec: str) -> FunctionSchema:
     return replace(schema, overload=overload, arguments=(*schema.arguments, *outs), returns=tuple(returns))
 
 
-def out_kernel(schema: FunctionSchema, kernel: Callable[..., Any], count: int) -> Callable[..., Any]:
+def out_kernel(kernel: Callable[..., Any], count: int, traits: Traits) -> Callable[..., Any]:
     """Runs the functional kernel and copies its results into the last `count` arguments."""
 
     def call(*arguments: Any) -> Any:
@@ -207,8 +207,12 @@ def out_kernel(schema: FunctionSchema, kernel: Callable[..., Any], count: int) -
         for target, result in zip(targets, results, strict=True):
             if count > 1:
                 variants.check_same(result.dtype, target.dtype)
+            elif traits.out_dtype:
+                variants.check_exact(result.dtype, target.dtype, traits.out_dtype)
             variants.check_cast(result.dtype, target.dtype)
             variants.check_overlap(target, inputs)
+            if traits.out_apart:
+                variants.check_apart(target, inputs)
         for target, result in zip(targets, results, strict=True):
             variants.fit_out(target, result._array.shape)
             variants.write(target, result._array)
@@ -323,7 +327,7 @@ def declare_out(schema: FunctionSchema, spec: str, runner: Callable[..., Any], c
     facets["traits"] = common.get("traits", PLAIN).in_place()
     for rule in ("dtype", "shape"):
         facets[rule] = None
-    kernel = out_kernel(target, runner, len(schema.returns))
+    kernel = out_kernel(runner, len(schema.returns), common.get("traits", PLAIN))
     return register(OpDef(schema=target, kernel=kernel, is_method=False, **facets))
 
 

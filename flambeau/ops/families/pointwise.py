@@ -109,6 +109,7 @@ def pointwise(
         meaning = pointwise_meaning(
             schema, operands=operands, raw=raw, scalar=scalar, result=result, accepts=accepts, refusal=refusal,
             compute=_lifted(wanted) if lift else wanted, check=check, check_in_place=check_in_place,
+            out_dtype=traits.out_dtype,
         )  # fmt: skip
         first: dict[str, Any] = {"doc": doc, "samples": samples, "errors": errors} if number == 0 else {}
         definition = OpDef(

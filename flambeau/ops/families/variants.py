@@ -8,7 +8,7 @@ other sizes is resized.
 from __future__ import annotations
 
 import warnings
-from collections.abc import Sequence
+from collections.abc import Iterator, Sequence
 from math import prod
 from typing import Any, Final
 
@@ -70,6 +70,12 @@ def check_cast(result: DType, target: DType, *, is_short: bool = False) -> None:
         raise RuntimeError(f"result type {result.display} can't be cast to the desired output type {name}")
 
 
+def check_exact(result: DType, target: DType, refusal: str) -> None:
+    """Raise RuntimeError with the text of an operator whose `out` tensor has to have the dtype of the result."""
+    if result is not target:
+        raise RuntimeError(refusal.format(wanted=result, got=target))
+
+
 def check_same(result: DType, target: DType) -> None:
     """Raise RuntimeError if one of several tensors that results go to has another dtype than its result."""
     if result is not target:
@@ -83,12 +89,30 @@ def check_overlap(target: Tensor, inputs: Sequence[Any]) -> None:
     array = target._array
     if array.size > 1 and not _is_dense(array) and _repeats(array):
         raise RuntimeError(INTERNAL_OVERLAP)
-    for one in inputs:
+    for one in _flat(inputs):
         if type(one) is Tensor and type(target) is Tensor and one._storage.base is not target._storage.base:
             continue
         is_shared = isinstance(one, Tensor) and one is not target and one.shares_storage(target)
         if is_shared and _overlaps_partly(array, one._array):
             raise RuntimeError(PARTIAL_OVERLAP)
+
+
+def check_apart(target: Tensor, inputs: Sequence[Any]) -> None:
+    """Raise RuntimeError if memory of `target` is memory of one of `inputs`."""
+    array = target._array
+    for one in _flat(inputs):
+        if isinstance(one, Tensor) and one.shares_storage(target) and (
+            one is target or _overlaps_partly(array, one._array) or address_of(array) == address_of(one._array)
+        ):
+            raise RuntimeError(PARTIAL_OVERLAP)
+
+
+def _flat(inputs: Sequence[Any]) -> Iterator[Any]:
+    for one in inputs:
+        if isinstance(one, list | tuple):
+            yield from one
+        else:
+            yield one
 
 
 def _repeats(array: Array) -> bool:
