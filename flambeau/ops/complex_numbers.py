@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
-from typing import Any
+from typing import Any, Final
 
 from flambeau.ops.families.opaque import declare
 from flambeau.ops.families.pointwise import binary, same, unary
@@ -51,6 +51,11 @@ def _to_complex(common: DType, args: Sequence[Any] = ()) -> DType:
     return common.to_complex()
 
 
+OTHER_DTYPE: Final = (
+    "Expected object of scalar type {wanted.display} but got scalar type {got.display} for argument 'out'"
+)
+
+
 def _from_parts(name: str, schema: str, doc: str, reference: Any) -> None:
     binary(
         schema,
@@ -58,9 +63,7 @@ def _from_parts(name: str, schema: str, doc: str, reference: Any) -> None:
         result=_to_complex,
         compute=same,
         check=_check_parts,
-        traits=Traits(
-            out_dtype="Expected object of scalar type {wanted.display} but got scalar type {got.display} for argument 'out'"
-        ),
+        traits=Traits(out_dtype=OTHER_DTYPE),
         in_place=False,
         is_method=False,
         ulp=4,

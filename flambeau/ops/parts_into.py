@@ -1,4 +1,4 @@
-"""Copies of parts that go into given tensors: `unbind_copy(x, out=[a, b])`, and `split_copy`, `split_with_sizes_copy`."""
+"""Copies of parts that go into given tensors: `unbind_copy(x, out=[a, b])`, and its like."""
 
 from __future__ import annotations
 
