@@ -252,7 +252,7 @@ del PACKAGE
 _importing.__exit__(None, None, None)
 
 
-_LATER = ("distributions", "signal", "te", "testing", "utils")
+_LATER = ("distributions", "masked", "signal", "te", "testing", "utils")
 """Packages that are imported when they are first asked for, and by no star."""
 _COMPILER = ("ir", "jit", "library", "optim", "serialization")
 """Modules of the compiler, or over it, which are imported when one of their names is first asked for."""
@@ -305,8 +305,6 @@ _NOT_HERE = {
     "matrix_rank": "write linalg.matrix_rank(A), in which `symmetric` is `hermitian`",
     "nested": "flambeau has no nested tensors: pad them (nn.utils.rnn.pad_sequence) beside their lengths, or pack them "
     "(pack_padded_sequence)",
-    "masked": "flambeau has no masked tensors: keep the mask beside the values, x.masked_fill(~mask, 0), "
-    "where(mask, x, y)",
     "distributed": "flambeau computes in one process: utils.data.DistributedSampler shares batches out, and what "
     "processes exchange are NumPy arrays, x.numpy(), by mpi4py or another library",
     "hub": "flambeau downloads nothing: fetch the file, then flambeau.load(path), or utils.safetensors.load_file",

@@ -34,7 +34,7 @@ FLOORS = (
     {"cuda", "types"},
     {"ops", "analysis", "program", "amp", "cpu", "accelerator"},
     {"specialise", "batching"},
-    {"autograd", "passes", "frontend", "fft", "linalg", "return_types", "signal", "special"},
+    {"autograd", "passes", "frontend", "fft", "linalg", "masked", "return_types", "signal", "special"},
     {"autodiff"},
     {"interpreter", "codegen", "nn"},
     {"executor", "fx", "optim", "distributed", "distributions", "func", "te", "utils"},

@@ -120,7 +120,8 @@ def _bincount_dtype(weights: Any) -> DType | None:
 
 NO_INDEX: Final = (
     "torch.searchsorted(): output tensor's dtype is wrong, it can only be Int(int32) or Long(int64) depending "
-    "on whether out_int32 flag is True, but we got output tensor's dtype {got.display} and out_int32 flag is for {wanted.display}"
+    "on whether out_int32 flag is True, but we got output tensor's dtype {got.display} and out_int32 flag is for "
+    "{wanted.display}"
 )
 
 
