@@ -218,6 +218,7 @@ from flambeau.func import (
     vjp,
     vmap,
 )
+from flambeau.func.control_flow import cond
 
 mps, mtia, xpu = map(_absent_device, ("mps", "mtia", "xpu"))
 _provide(
@@ -244,6 +245,7 @@ _provide(
 _provide(__name__, {"overrides": _function_calls.NAMES}, "flambeau.tensor.function_calls")
 _provide(__name__, {"version": "__version__ cuda debug git_version hip"}, "flambeau.util.version")
 _also(f"{__name__}.futures", f"{__name__}.jit.futures")
+_also(f"{__name__}._higher_order_ops", f"{__name__}.func.control_flow")
 _also(f"{__name__}._C", f"{__name__}.jit.torch_names")
 for _name in ("profiler", "random"):
     _sys.modules[f"{__name__}.{_name}"] = globals()[_name]  # for `import flambeau.profiler`
