@@ -27,7 +27,7 @@ _importing = _no_collection()
 _importing.__enter__()
 _import_compiler()
 
-from flambeau.optim import formulas, lr_scheduler, swa_utils
+from flambeau.optim import formulas, lr_scheduler, steps, swa_utils
 from flambeau.optim.adam import Adam, Adamax, AdamW, NAdam, RAdam
 from flambeau.optim.adaptive import Adadelta, Adagrad, RMSprop
 from flambeau.optim.factored import Adafactor
@@ -40,6 +40,7 @@ from flambeau.optim.optimizer import (
 )
 from flambeau.optim.sgd import SGD
 from flambeau.optim.signs_and_averages import ASGD, Rprop
+from flambeau.util.import_paths import also as _also
 from flambeau.util.import_paths import provide as _provide
 
 _importing.__exit__(None, None, None)
@@ -59,6 +60,7 @@ _path_of = _provide(
     },
 )
 """Each optimiser under the path of a file of its own, which PyTorch's programs import it from."""
+_also(f"{__name__}._functional", f"{__name__}.steps")
 
 
 def __getattr__(name: str) -> _Any:

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from abc import ABC, abstractmethod
-from collections.abc import Mapping, Sequence
+from collections.abc import Iterable, Mapping, Sequence
 from typing import Any, ClassVar
 
 import numpy as np
@@ -89,19 +89,24 @@ class FormulaOptimizer(Optimizer, ABC):
         loss = self._closed(closure)
         try:
             for group in self.param_groups:
-                self._step_group(group)
+                self._step_group(group, [(p, p.grad) for p in group["params"]])
         finally:
             self._update.finish()
         return loss
 
-    def _step_group(self, group: Group) -> None:
-        """One step of all parameters of a group."""
+    def step_of(self, group: Group, pairs: Iterable[tuple[Tensor, Tensor | None]]) -> None:
+        """One step with the settings of a group: of parameters beside their gradients, None where there is none."""
+        try:
+            self._step_group(group, pairs)
+        finally:
+            self._update.finish()
+
+    def _step_group(self, group: Group, pairs: Iterable[tuple[Tensor, Tensor | None]]) -> None:
         common: dict[tuple[float, bool], tuple[tuple[bool, ...], Numbers]] = {}
         names, counts_steps, prepared, update = self.tensor_state, self.counts_steps, self.prepared, self._update
         plainly = group["differentiable"] or thread.observer is not None or bool(thread.handlers)
         step = 0.0
-        for parameter in group["params"]:
-            gradient = parameter.grad
+        for parameter, gradient in pairs:
             if gradient is None:
                 continue
             state, is_new = prepared(parameter, group)
