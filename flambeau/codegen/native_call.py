@@ -189,7 +189,7 @@ def new_callable(code: int, cell: int, slow: Callable[..., Any], kept: tuple[Any
 def _slots(cls: type) -> dict[str, int]:
     """Offsets of a class's slots: where an instance holds what was put into each of them."""
     instance: Any = object.__new__(cls)
-    marks = {name: object() for name in cls.__dict__["__slots__"] if name != "__weakref__"}
+    marks = {name: object() for name in cls.__dict__["__slots__"] if not name.startswith("__")}
     for name, mark in marks.items():
         cls.__dict__[name].__set__(instance, mark)
     words = {word(id(instance) + at): at for at in range(HEAD, cls.__basicsize__, 8)}

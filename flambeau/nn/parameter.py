@@ -68,7 +68,7 @@ class Parameter(Tensor):
         return copied
 
     def __reduce__(self) -> tuple[Any, ...]:
-        return (Parameter, (self.detach(), self.requires_grad))
+        return (Parameter, (self.detach(), self.requires_grad), self.__dict__ or None)
 
     def __repr__(self) -> str:
         return f"Parameter containing:\n{super().__repr__()}"
@@ -114,7 +114,7 @@ class Buffer(Tensor):
         return copied
 
     def __reduce__(self) -> tuple[Any, ...]:
-        return (_buffer, (self.detach(), self.persistent))
+        return (_buffer, (self.detach(), self.persistent), self.__dict__ or None)
 
 
 def _buffer(data: Tensor, persistent: bool) -> Buffer:

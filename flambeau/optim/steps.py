@@ -6,8 +6,8 @@
 >>> x
 tensor([0.5000, 0.5000])
 
-Parameters and what is remembered are changed in place; counts of steps are tensors without dimensions,
-counted up first. `foreach`, `fused`, `capturable` and `has_complex` make no difference: all updates are the same kernel.
+Parameters and what is remembered are changed in place; counts of steps are tensors without dimensions, which are
+counted up first. `foreach`, `fused`, `capturable` and `has_complex` make no difference: each update is the same kernel.
 """
 
 from __future__ import annotations

@@ -218,8 +218,7 @@ def unrecorded(tensor: Tensor) -> Tensor:
         return window(tensor._array, tensor._storage)
     result = object.__new__(cls)
     Tensor.__init__(result, tensor._array, tensor._storage)
-    if hasattr(tensor, "__dict__"):
-        result.__dict__.update(tensor.__dict__)
+    result.__dict__.update(tensor.__dict__)
     return result
 
 

@@ -55,9 +55,10 @@ class Tensor(GradientState, TensorMethods):
     """
 
     __slots__ = (
-        "__weakref__", "_array", "_base", "_grad", "_leaf", "_made_in", "_node", "_requires_grad", "_storage",
-        "_wrapped", "is_wrapped_number", "output_nr",
+        "__dict__", "__weakref__", "_array", "_base", "_grad", "_leaf", "_made_in", "_node", "_requires_grad",
+        "_storage", "_wrapped", "is_wrapped_number", "output_nr",
     )  # fmt: skip
+    # users' attributes lie in `__dict__`, which is made when there are some
     __array_priority__ = 1000
     _is_root = True
 
@@ -329,8 +330,9 @@ class Tensor(GradientState, TensorMethods):
     def __reduce__(self) -> tuple[Any, ...]:
         extent = (tuple(self._array.shape), self.stride(), self.storage_offset())
         form: tuple[Any, ...] = (self._storage, self.dtype, *extent, self.requires_grad)
-        if subclasses.is_special(type(self)):
-            form = (*form, type(self), getattr(self, "__dict__", None))
+        attributes = self.__dict__
+        if attributes or subclasses.is_special(type(self)):
+            form = (*form, type(self) if subclasses.is_special(type(self)) else None, attributes)
         return (_rebuild, form)
 
     def __deepcopy__(self, memo: dict[int, Any]) -> Tensor:
@@ -339,8 +341,8 @@ class Tensor(GradientState, TensorMethods):
         extent = (tuple(self._array.shape), self.stride(), self.storage_offset())
         form = (deepcopy(self._storage, memo), self.dtype, *extent, self._requires_grad)
         result = memo[id(self)] = _rebuild(*form, type(self) if subclasses.is_special(type(self)) else Tensor)
-        if "__dict__" in dir(self):
-            result.__dict__.update(deepcopy(self.__dict__, memo))
+        if attributes := self.__dict__:
+            result.__dict__.update(deepcopy(attributes, memo))
         result.grad = deepcopy(self._grad, memo)
         return result
 
@@ -392,8 +394,8 @@ def _rebuild(
     else:
         result = object.__new__(cls)
         Tensor.__init__(result, shown._array, storage)
-        if attributes:
-            result.__dict__.update(attributes)
+    if attributes:
+        result.__dict__.update(attributes)
     result._requires_grad = requires_grad and note_asked()
     return result
 

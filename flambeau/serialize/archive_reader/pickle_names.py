@@ -192,6 +192,29 @@ def _parameter(data: Any, requires_grad: Any, hooks: Any) -> Any:
     return Parameter(data.detach(), requires_grad)
 
 
+def _parameter_with_state(data: Any, requires_grad: Any, hooks: Any, state: Any) -> Any:
+    return _with_attributes(_parameter(data, requires_grad, hooks), state)
+
+
+def _typed(function: Any, kind: Any, arguments: Any, state: Any) -> Any:
+    """A tensor with attributes of its users."""
+    is_tensor = isinstance(kind, Plain) and kind.name == "Tensor" and isinstance(arguments, tuple)
+    makers = (_tensor, _tensor_of_bytes, _quantized)
+    if not is_tensor or not isinstance(function, Function) or function.run not in makers:
+        raise PickleError(f"expected what makes a tensor, got {shown(function)} for {shown(kind)}")
+    if not function.least <= len(arguments) <= function.most:
+        raise PickleError(f"{function.name} does not take {len(arguments)} arguments")
+    return _with_attributes(function.run(*arguments), state)
+
+
+def _with_attributes(tensor: Any, state: Any) -> Any:
+    if not isinstance(state, dict) or not all(isinstance(name, str) and not name.startswith("__") for name in state):
+        raise PickleError("the attributes of a tensor are no dict of names and values")
+    if isinstance(tensor, Tensor):
+        tensor.__dict__.update(state)
+    return tensor
+
+
 def _size(items: Any) -> Any:
     if not isinstance(items, tuple | list) or not all(type(n) is int for n in items):
         raise PickleError("a size is made of something besides numbers")
@@ -228,6 +251,10 @@ _FUNCTIONS: Final[dict[tuple[str, str], Function]] = {
     ("torch._utils", "_rebuild_tensor_v2"): Function("_rebuild_tensor_v2", _tensor, 6, 7),
     ("torch._utils", "_rebuild_tensor_v3"): Function("_rebuild_tensor_v3", _tensor_of_bytes, 7, 8),
     ("torch._utils", "_rebuild_parameter"): Function("_rebuild_parameter", _parameter, 3, 3),
+    ("torch._utils", "_rebuild_parameter_with_state"): Function(
+        "_rebuild_parameter_with_state", _parameter_with_state, 4, 4
+    ),
+    ("torch._tensor", "_rebuild_from_type_v2"): Function("_rebuild_from_type_v2", _typed, 4, 4),
     ("torch._utils", "_rebuild_qtensor"): Function("_rebuild_qtensor", _quantized, 7, 7),
     ("torch._utils", "_rebuild_sparse_tensor"): Function("_rebuild_sparse_tensor", _refused(_SPARSE), 0, 99),
     ("torch._utils", "_rebuild_sparse_csr_tensor"): Function("_rebuild_sparse_csr_tensor", _refused(_SPARSE), 0, 99),
@@ -246,8 +273,8 @@ _FUNCTIONS: Final[dict[tuple[str, str], Function]] = {
         for name in TAGGED_LISTS
     },
 }
-_QSCHEMES: Final = frozenset(
-    ("per_tensor_affine", "per_channel_affine", "per_tensor_symmetric", "per_channel_symmetric",
+_PLAIN_NAMES: Final = frozenset(
+    ("Tensor", "per_tensor_affine", "per_channel_affine", "per_tensor_symmetric", "per_channel_symmetric",
      "per_channel_affine_float_qparams")
 )  # fmt: skip
 
@@ -278,7 +305,7 @@ class Names:
             return UNTYPED
         if module == "torch" and (name in STORAGES or name in QUANTIZED_STORAGES):
             return storage_kind(name)
-        if module == "torch" and name in _QSCHEMES:
+        if module == "torch" and name in _PLAIN_NAMES:
             return Plain(name)
         dtype = getattr(dtypes, "bool_" if name == "bool" else name, None)
         if module == "torch" and isinstance(dtype, DType):

@@ -35,19 +35,31 @@ class StorageRecords:
 def write_tensor(
     stream: PickleStream, tensor: Tensor, storages: StorageRecords, *, is_program: bool = True
 ) -> None:
-    """A tensor as the call that makes it again of its storage, or of a copy where its layout has no other form.
+    """A tensor as the call that makes it again of its storage; `write_parts` has the arguments."""
+    write_parts(stream, tensor, storages, is_program=is_program)
+    stream.reduce()
+
+
+def write_parts(
+    stream: PickleStream, tensor: Tensor, storages: StorageRecords, *, is_program: bool = True,
+    between: tuple[str, str] | None = None,
+) -> None:  # fmt: skip
+    """The function that makes a tensor of its storage, and its arguments; of a copy where its layout has no other form.
 
     Args:
         stream: what is written to.
         tensor: the tensor.
         storages: those of the file.
         is_program: whether it is one of a program. Elsewhere PyTorch writes unsigned words as bytes, with their dtype.
+        between: a global that stands between the function and the arguments.
     """
     if not _is_regular(tensor):
         tensor = _copied(tensor)
     is_quantized = isinstance(tensor, QuantizedTensor)
     has_bytes = not is_program and tensor.dtype in BARE_UNSIGNED
     stream.name(*(QUANTIZED_GLOBAL if is_quantized else BYTES_GLOBAL if has_bytes else TENSOR_GLOBAL))
+    if between is not None:
+        stream.name(*between)
     stream.begin_tuple()
     _write_storage(stream, tensor, storages, has_bytes=has_bytes)
     stream.plain(tensor.storage_offset())
@@ -63,7 +75,6 @@ def write_tensor(
     if has_bytes:
         stream.name("torch", tensor.dtype.name)
     stream.end_tuple()
-    stream.reduce()
 
 
 def _write_quantizer(stream: PickleStream, quantizer: Quantizer, storages: StorageRecords) -> None:

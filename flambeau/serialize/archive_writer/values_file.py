@@ -19,7 +19,7 @@ from flambeau.serialize.archive_format import DATA, PLAIN_VERSION
 from flambeau.serialize.archive_writer.container_writer import ContainerWriter
 from flambeau.serialize.archive_writer.output import Target, folder_of, opened
 from flambeau.serialize.archive_writer.pickled_values import ValuePickler
-from flambeau.serialize.archive_writer.storage_writer import write_tensor
+from flambeau.serialize.archive_writer.storage_writer import write_parts, write_tensor
 from flambeau.tensor.size import Size
 from flambeau.tensor.tensor import Tensor
 from flambeau.util.depth import deep_recursion
@@ -107,11 +107,22 @@ class PlainPickler(ValuePickler):
 
     def _anew(self, value: Any, type_: Type) -> None:
         if isinstance(value, Parameter):
-            self.stream.name("torch._utils", "_rebuild_parameter")
+            attributes = value.__dict__
+            self.stream.name("torch._utils", "_rebuild_parameter_with_state" if attributes else "_rebuild_parameter")
+            self.stream.begin_tuple()
             write_tensor(self.stream, value.detach(), self.storages, is_program=False)
             self.stream.plain(value.requires_grad)
             self._ordered()
-            self.stream.close_tuple(3)
+            if attributes:
+                super()._anew(attributes, ANY)
+            self.stream.end_tuple()
+            self.stream.reduce()
+        elif isinstance(value, Tensor) and value.__dict__:
+            self.stream.name("torch._tensor", "_rebuild_from_type_v2")
+            self.stream.begin_tuple()
+            write_parts(self.stream, value, self.storages, is_program=False, between=("torch", "Tensor"))
+            super()._anew(value.__dict__, ANY)
+            self.stream.end_tuple()
             self.stream.reduce()
         elif isinstance(value, Tensor | list | dict):
             super()._anew(value, ANY)
