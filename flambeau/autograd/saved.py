@@ -14,7 +14,7 @@ from typing import Any, Final
 from weakref import WeakKeyDictionary
 
 from flambeau.autograd.node import Edge, Gradients, Node, edge_of
-from flambeau.tensor.grad_mode import is_grad_enabled
+from flambeau.tensor.grad_mode import is_grad_enabled, no_grad
 from flambeau.tensor.levels import unrecorded
 from flambeau.tensor.tensor import Tensor, plain, window
 
@@ -133,7 +133,8 @@ class SavedTensor:
             raise RuntimeError(HOOKED_LATE)
         tensor = self.tensor
         version = tensor._storage.version
-        packed = pack_hook(tensor if self.index >= 0 else tensor.detach())
+        with no_grad():
+            packed = pack_hook(tensor)  # an operand itself: hooks ask whether it is a parameter
         if tensor._storage.version != version:
             raise RuntimeError(CHANGED_BY_HOOK)
         self.edge = edge_of(tensor) if self.index < 0 else None

@@ -22,6 +22,7 @@ from flambeau.autograd.function import Function
 from flambeau.autograd.graph import saved_tensors_hooks
 from flambeau.tensor.autocast_state import in_precision, precision
 from flambeau.tensor.grad_mode import inference_mode, is_grad_enabled
+from flambeau.tensor.modes import DispatchMode
 from flambeau.tensor.random import get_rng_state, set_rng_state
 from flambeau.tensor.recorder import tensors_in
 from flambeau.tensor.tensor import Tensor
@@ -32,8 +33,9 @@ from flambeau.utils.selective_checkpoint import (
 )
 
 __all__ = [
-    "CheckpointError", "CheckpointFunction", "CheckpointPolicy", "SelectiveCheckpointContext", "checkpoint",
-    "checkpoint_sequential", "create_selective_checkpoint_contexts", "set_checkpoint_early_stop",
+    "CheckpointError", "CheckpointFunction", "CheckpointPolicy", "SelectiveCheckpointContext",
+    "check_backward_validity", "checkpoint", "checkpoint_sequential", "create_selective_checkpoint_contexts",
+    "detach_variable", "noop_context_fn", "set_checkpoint_debug_enabled", "set_checkpoint_early_stop",
 ]  # fmt: skip
 Contexts = Callable[[], tuple[AbstractContextManager[Any], AbstractContextManager[Any]]]
 CHOOSE: Final = (
@@ -57,6 +59,9 @@ DIFFERENT: Final = (
 )
 CHECKS: Final = ("default", "none")
 NO_CHECK: Final = "determinism_check should be one of {checks}, but got {check}"
+OPERATORS: Final = "\noperators of the first run: {before}\noperators of the second run: {after}"
+SEE_OPERATORS: Final = "\nTo see which operators ran, call checkpoint(..., debug=True)."
+NO_TUPLE: Final = "Only tuple of tensors is supported. Got Unsupported input type: {kind}"
 ONLY_REENTRANT: Final = "Passing `context_fn` or `debug` is only supported when use_reentrant=False."
 
 
@@ -64,12 +69,25 @@ class CheckpointError(RuntimeError):
     """What was computed again is not what was computed first."""
 
 
-class _EarlyStop(threading.local):
-    asked: bool | None = None
-    """What a block around says; None outside of blocks."""
+class _Asked(threading.local):
+    early_stop: bool | None = None
+    debug: bool | None = None
 
 
-_early_stop: Final = _EarlyStop()
+_asked: Final = _Asked()
+"""What blocks around say; None outside of blocks."""
+
+
+class _Log(DispatchMode):
+    """Notes which operators run, on both runs."""
+
+    def __init__(self) -> None:
+        super().__init__()
+        self.names: list[str] = []
+
+    def __flambeau_dispatch__(self, func: Any, types: Any, args: Any = (), kwargs: Any = None) -> Any:
+        self.names.append(str(func))
+        return func(*args, **(kwargs or {}))
 
 
 @contextmanager
@@ -85,11 +103,62 @@ def set_checkpoint_early_stop(enable: bool) -> Iterator[None]:
     >>> calls
     ['end', 'end']
     """
-    before, _early_stop.asked = _early_stop.asked, enable
+    before, _asked.early_stop = _asked.early_stop, enable
     try:
         yield
     finally:
-        _early_stop.asked = before
+        _asked.early_stop = before
+
+
+@contextmanager
+def set_checkpoint_debug_enabled(enabled: bool | None) -> Iterator[None]:
+    """Whether checkpoints in the block note which operators run, for errors to tell; None leaves it to each call.
+
+    >>> import flambeau
+    >>> x = flambeau.ones(1, requires_grad=True)
+    >>> with set_checkpoint_debug_enabled(True):
+    ...     y = checkpoint(lambda t: t.exp(), x, use_reentrant=False)
+    >>> y.backward()
+    """
+    before, _asked.debug = _asked.debug, enabled
+    try:
+        yield
+    finally:
+        _asked.debug = before
+
+
+def noop_context_fn() -> tuple[AbstractContextManager[Any], AbstractContextManager[Any]]:
+    """Contexts in which nothing changes, as `context_fn` gives them.
+
+    >>> [type(context).__name__ for context in noop_context_fn()]
+    ['nullcontext', 'nullcontext']
+    """
+    return nullcontext(), nullcontext()
+
+
+def detach_variable(inputs: tuple[Any, ...]) -> tuple[Any, ...]:
+    """The same values, tensors detached from what they come from, that ask for gradients as they did.
+
+    Raises RuntimeError for what is no tuple.
+
+    >>> import flambeau
+    >>> x = flambeau.ones(1, requires_grad=True) * 2
+    >>> detach_variable((x, "text"))
+    (tensor([2.], requires_grad=True), 'text')
+    """
+    if not isinstance(inputs, tuple):
+        raise RuntimeError(NO_TUPLE.format(kind=type(inputs).__name__))
+    return tuple(_apart(value) for value in inputs)
+
+
+def check_backward_validity(inputs: Sequence[Any]) -> None:
+    """Warn if no tensor among some values asks for gradients.
+
+    >>> import flambeau
+    >>> check_backward_validity([flambeau.ones(1, requires_grad=True)])
+    """
+    if not any(isinstance(value, Tensor) and value.requires_grad for value in inputs):
+        warnings.warn(NONE_ASKS, stacklevel=2)
 
 
 def checkpoint(
@@ -100,6 +169,7 @@ def checkpoint(
     determinism_check: str = "default",
     preserve_rng_state: bool = True,
     early_stop: bool = True,
+    debug: bool = False,
     **kwargs: Any,
 ) -> Any:
     """Run a function without keeping what its operators need for the way back: it runs again then.
@@ -115,6 +185,7 @@ def checkpoint(
         preserve_rng_state: draw the same random numbers both times.
         early_stop: end the second run as soon as all that was saved is there again; `set_checkpoint_early_stop` around
             the call comes first.
+        debug: note which operators run, for errors to tell; `set_checkpoint_debug_enabled` comes first.
 
     Raises CheckpointError if the second run saves other tensors than the first, ValueError for what cannot be together.
 
@@ -128,11 +199,9 @@ def checkpoint(
         warnings.warn(CHOOSE, stacklevel=2)
         use_reentrant = True
     if use_reentrant:
-        if kwargs.pop("debug", False):
-            raise ValueError(ONLY_REENTRANT)
         if kwargs:
             raise ValueError("Unexpected keyword arguments: " + ",".join(kwargs))
-        if context_fn is not None:
+        if context_fn is not None or debug:
             raise ValueError(ONLY_REENTRANT)
         if is_grad_enabled() and not any(tensor.requires_grad for tensor in tensors_in(args)):
             warnings.warn(NONE_ASKS, stacklevel=2)
@@ -141,10 +210,11 @@ def checkpoint(
         return function(*args, **kwargs)
     if determinism_check not in CHECKS:
         raise ValueError(NO_CHECK.format(checks=list(CHECKS), check=determinism_check))
-    stops = early_stop if _early_stop.asked is None else _early_stop.asked
-    first, second = (nullcontext(), nullcontext()) if context_fn is None else context_fn()
-    frame = _Frame(function, args, kwargs, second, preserve_rng_state, determinism_check == "default", stops)
-    with first, saved_tensors_hooks(frame.pack, frame.unpack):
+    stops = early_stop if _asked.early_stop is None else _asked.early_stop
+    logs = (_Log(), _Log()) if (debug if _asked.debug is None else _asked.debug) else None
+    first, second = (noop_context_fn if context_fn is None else context_fn)()
+    frame = _Frame(function, args, kwargs, second, preserve_rng_state, determinism_check == "default", stops, logs)
+    with nullcontext() if logs is None else logs[0], first, saved_tensors_hooks(frame.pack, frame.unpack):
         return function(*args, **kwargs)
 
 
@@ -185,7 +255,9 @@ class _Frame:
         preserves: bool,
         compares: bool,
         stops: bool,
+        logs: tuple[_Log, _Log] | None,
     ) -> None:
+        self._logs = logs
         self._call = (function, args, kwargs)
         self._context = context
         self._world = _World(with_random=preserves)
@@ -216,14 +288,23 @@ class _Frame:
             return tensor
 
         hooks = saved_tensors_hooks(keep, lambda tensor: tensor)
-        with suppress(_Stop), self._world.restored(), inference_mode(False), self._context, hooks:
+        log = nullcontext() if self._logs is None else self._logs[1]
+        with suppress(_Stop), self._world.restored(), inference_mode(False), log, self._context, hooks:
             function(*map(_apart, args), **{name: _apart(value) for name, value in kwargs.items()})
         if len(saved) != len(self._kinds):
-            raise CheckpointError(UNEQUAL.format(before=len(self._kinds), after=len(saved)))
+            raise CheckpointError(UNEQUAL.format(before=len(self._kinds), after=len(saved)) + self._operators())
         for number, (before, tensor) in enumerate(zip(self._kinds, saved, strict=True)):
             if self._compares and _kind(tensor) != before:
-                raise CheckpointError(DIFFERENT.format(number=number, before=before, after=_kind(tensor)))
+                text = DIFFERENT.format(number=number, before=before, after=_kind(tensor))
+                raise CheckpointError(text + self._operators())
             self._values[number] = tensor
+
+    def _operators(self) -> str:
+        """What an error says of the operators that ran."""
+        if self._logs is None:
+            return SEE_OPERATORS
+        before, after = (", ".join(log.names) for log in self._logs)
+        return OPERATORS.format(before=before, after=after)
 
 
 def _kind(tensor: Tensor) -> dict[str, Any]:

@@ -37,6 +37,19 @@ def test_hooks_pack_what_is_saved() -> None:
     assert x.grad.tolist() == pytest.approx(plain.grad.tolist())
 
 
+def test_hooks_see_operands_themselves() -> None:
+    seen: list[Any] = []
+    weight = flambeau.nn.Parameter(flambeau.ones(2))
+    x = leaf(1, 2) * 1
+    with graph.saved_tensors_hooks(lambda t: (seen.append((t, (t * 2).requires_grad)), t)[1], lambda t: t):
+        y = x * weight
+    assert [t for t, _ in seen if t is weight]
+    assert [t for t, _ in seen if t is x]
+    assert not any(asks for _, asks in seen)  # nothing is recorded in hooks
+    y.sum().backward()
+    assert weight.grad.tolist() == [1.0, 2.0]
+
+
 def test_hooks_of_one_saved_tensor() -> None:
     x = leaf(1, 2)
     y = x.exp()

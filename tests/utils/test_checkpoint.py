@@ -10,7 +10,16 @@ import pytest
 
 import flambeau
 from flambeau import Tensor, nn
-from flambeau.utils.checkpoint import CheckpointError, checkpoint, checkpoint_sequential, set_checkpoint_early_stop
+from flambeau.utils.checkpoint import (
+    CheckpointError,
+    check_backward_validity,
+    checkpoint,
+    checkpoint_sequential,
+    detach_variable,
+    noop_context_fn,
+    set_checkpoint_debug_enabled,
+    set_checkpoint_early_stop,
+)
 
 
 @pytest.mark.parametrize("use_reentrant", [True, False])
@@ -137,3 +146,36 @@ def test_second_runs_end_early_unless_they_are_told_not_to(stops: bool, by_block
 def test_checks_of_what_is_computed_again_have_names() -> None:
     with pytest.raises(ValueError, match=r"determinism_check should be one of \['default', 'none'\], but got foo"):
         checkpoint(flambeau.sin, flambeau.ones(2, requires_grad=True), use_reentrant=False, determinism_check="foo")
+
+
+def test_errors_tell_of_operators() -> None:
+    calls: list[int] = []
+
+    def other(t: Tensor) -> Tensor:
+        calls.append(1)
+        return t.sin() if len(calls) % 2 else t.exp().sin()
+
+    x = flambeau.ones(2, requires_grad=True)
+    y = checkpoint(other, x, use_reentrant=False, debug=True, early_stop=False)
+    with pytest.raises(CheckpointError, match=r"first run: aten\.sin\.default.*\n.*second run: .*aten\.exp\.default"):
+        y.sum().backward()
+    y = checkpoint(other, x, use_reentrant=False, early_stop=False)
+    with pytest.raises(CheckpointError, match="debug=True"):
+        y.sum().backward()
+    with set_checkpoint_debug_enabled(True):
+        y = checkpoint(other, x, use_reentrant=False, early_stop=False)
+    with pytest.raises(CheckpointError, match="operators of the first run"):
+        y.sum().backward()
+    with pytest.raises(ValueError, match="only supported when use_reentrant=False"):
+        checkpoint(other, x, use_reentrant=True, debug=True)
+
+
+def test_helpers() -> None:
+    x = flambeau.ones(2, requires_grad=True)
+    (detached, text) = detach_variable((x * 2, "text"))
+    assert (detached.is_leaf, detached.requires_grad, text) == (True, True, "text")
+    with pytest.raises(RuntimeError, match="Only tuple of tensors"):
+        detach_variable([x])  # type: ignore[arg-type]
+    with pytest.warns(UserWarning, match="None of the inputs"):
+        check_backward_validity([flambeau.ones(1), 3])
+    assert checkpoint(flambeau.sin, x, use_reentrant=False, context_fn=noop_context_fn).requires_grad
