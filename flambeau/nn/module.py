@@ -12,6 +12,7 @@ from flambeau.schema import dtype as dtypes
 from flambeau.schema.dtype import DType
 from flambeau.tensor import dispatch, observer
 from flambeau.tensor.python_forms import typename
+from flambeau.tensor.shared_memory import share
 from flambeau.tensor.tensor import Tensor
 from flambeau.util.hooks import RemovableHandle, add_hook
 
@@ -284,6 +285,17 @@ class Module:
         """Set `requires_grad` of every parameter."""
         for parameter in self.parameters():
             parameter.requires_grad_(requires_grad)
+        return self
+
+    def share_memory(self) -> Self:
+        """Put all parameters and buffers where processes that are forked from this one, or are sent the module, read
+        and write them too.
+
+        >>> from flambeau import nn
+        >>> nn.Linear(2, 1).share_memory().weight.is_shared()
+        True
+        """
+        share([*self.parameters(), *self.buffers()])
         return self
 
     def zero_grad(self, set_to_none: bool = True) -> None:

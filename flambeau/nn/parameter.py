@@ -9,6 +9,7 @@ import numpy as np
 
 from flambeau.tensor.protocol import data_of, replace_memory
 from flambeau.tensor.settled import settle
+from flambeau.tensor.shared_memory import MADE_OF
 from flambeau.tensor.subclasses import PLAIN, disabled_function
 from flambeau.tensor.tensor import Tensor, wrap
 
@@ -75,6 +76,7 @@ class Parameter(Tensor):
 
 
 PLAIN.append(Parameter)
+MADE_OF[Parameter] = Parameter
 
 
 def as_parameter(tensor: Tensor) -> None:
@@ -115,6 +117,9 @@ class Buffer(Tensor):
 
     def __reduce__(self) -> tuple[Any, ...]:
         return (_buffer, (self.detach(), self.persistent), self.__dict__ or None)
+
+
+MADE_OF[Buffer] = lambda tensor, _: Buffer(tensor)
 
 
 def _buffer(data: Tensor, persistent: bool) -> Buffer:

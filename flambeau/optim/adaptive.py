@@ -9,6 +9,7 @@ from flambeau.ops.families.composite import F
 from flambeau.optim import formulas
 from flambeau.optim.formula_optimizer import FormulaOptimizer, Group, State, zero
 from flambeau.optim.optimizer import Parameters
+from flambeau.tensor.shared_memory import share
 from flambeau.tensor.tensor import Tensor
 
 Rate = float | Tensor
@@ -124,8 +125,7 @@ class Adagrad(FormulaOptimizer):
 
     def share_memory(self) -> None:
         """Put the sums where processes that are forked from this one write to the same memory."""
-        for state in self.state.values():
-            state["sum"].share_memory_()
+        share([state["sum"] for state in self.state.values()])
 
     def numbers(self, group: Group, state: State, step: float) -> tuple[Any, ...]:
         """Rate, its decay, eps, decay, step."""

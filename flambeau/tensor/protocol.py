@@ -111,13 +111,9 @@ def _of_one(divide: Callable[[Tensor, Any], Any]) -> Callable[[Tensor, Any], Any
     return _named(method, "__rtruediv__")
 
 
-SHARE: Final = (
-    ": threads share tensors as they are; for processes let NumPy's memory be shared, from_numpy(np.ndarray(shape, "
-    "dtype, memory.buf)) with multiprocessing.shared_memory. DataLoader's workers share theirs by themselves"
-)
 SPARSE: Final = ": flambeau has no sparse tensors: keep the values beside their indices"
 INSTEAD: Final = {
-    "share_memory_": SHARE, "is_shared": SHARE, "to_sparse": SPARSE, "coalesce": SPARSE, "to_dense": SPARSE,
+    "to_sparse": SPARSE, "coalesce": SPARSE, "to_dense": SPARSE,
     "lstsq": ": write linalg.lstsq(a, b)", "solve": ": write linalg.solve(a, b)", "symeig": ": write linalg.eigh(a)",
     "eig": ": write linalg.eig(a)",
 }  # fmt: skip

@@ -199,10 +199,7 @@ def checkpoint(
         warnings.warn(CHOOSE, stacklevel=2)
         use_reentrant = True
     if use_reentrant:
-        if kwargs:
-            raise ValueError("Unexpected keyword arguments: " + ",".join(kwargs))
-        if context_fn is not None or debug:
-            raise ValueError(ONLY_REENTRANT)
+        _check_reentrant(kwargs, has_others=context_fn is not None or debug)
         if is_grad_enabled() and not any(tensor.requires_grad for tensor in tensors_in(args)):
             warnings.warn(NONE_ASKS, stacklevel=2)
         return CheckpointFunction.apply(function, preserve_rng_state, *args)
@@ -216,6 +213,14 @@ def checkpoint(
     frame = _Frame(function, args, kwargs, second, preserve_rng_state, determinism_check == "default", stops, logs)
     with nullcontext() if logs is None else logs[0], first, saved_tensors_hooks(frame.pack, frame.unpack):
         return function(*args, **kwargs)
+
+
+def _check_reentrant(kwargs: dict[str, Any], *, has_others: bool) -> None:
+    """Raise ValueError for what a call that is one node does not take."""
+    if kwargs:
+        raise ValueError("Unexpected keyword arguments: " + ",".join(kwargs))
+    if has_others:
+        raise ValueError(ONLY_REENTRANT)
 
 
 class _World:
