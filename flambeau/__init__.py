@@ -254,7 +254,7 @@ del PACKAGE
 _importing.__exit__(None, None, None)
 
 
-_LATER = ("distributions", "masked", "signal", "te", "testing", "utils")
+_LATER = ("distributions", "masked", "multiprocessing", "signal", "te", "testing", "utils")
 """Packages that are imported when they are first asked for, and by no star."""
 _COMPILER = ("ir", "jit", "library", "optim", "serialization")
 """Modules of the compiler, or over it, which are imported when one of their names is first asked for."""
@@ -311,8 +311,6 @@ _NOT_HERE = {
     "processes exchange are NumPy arrays, x.numpy(), by mpi4py or another library",
     "hub": "flambeau downloads nothing: fetch the file, then flambeau.load(path), or utils.safetensors.load_file",
     "package": "flambeau writes no packages of source: flambeau.jit.save(script(model), path) keeps code and values",
-    "multiprocessing": "use Python's multiprocessing, which sends tensors, shared ones (x.share_memory_()) as the "
-    "memory itself; utils.data.DataLoader(num_workers=n) has processes of its own",
     "onnx": "flambeau writes no ONNX files: fn.save(path) writes an archive, which torch.jit.load reads and "
     "torch.onnx.export makes a file of",
 }

@@ -37,7 +37,7 @@ FLOORS = (
     {"autograd", "passes", "frontend", "fft", "linalg", "masked", "return_types", "signal", "special"},
     {"autodiff"},
     {"interpreter", "codegen", "nn"},
-    {"executor", "fx", "optim", "distributed", "distributions", "func", "te", "utils"},
+    {"executor", "fx", "optim", "distributed", "distributions", "func", "multiprocessing", "te", "utils"},
     {"serialize"},
     {"jit"},
     {"library", "serialization", "testing", "tools"},

@@ -9,7 +9,7 @@
 tensor([0.0000, 0.5000])
 """
 
-from flambeau.distributions import constraints, kl_of_kinds, transforms
+from flambeau.distributions import constraints, kl_of_kinds, transforms, utils
 from flambeau.distributions.categorical import Categorical
 from flambeau.distributions.constraint_registry import biject_to, transform_to
 from flambeau.distributions.continuous import Exponential, Laplace, LogNormal, Normal, Uniform
@@ -112,5 +112,5 @@ __all__ = [
     "PositiveDefiniteTransform", "PowerTransform", "RelaxedBernoulli", "RelaxedOneHotCategorical", "ReshapeTransform",
     "SigmoidTransform", "SoftmaxTransform", "SoftplusTransform", "StackTransform", "StickBreakingTransform", "StudentT",
     "TanhTransform", "Transform", "TransformedDistribution", "Uniform", "VonMises", "Weibull", "Wishart", "biject_to",
-    "constraints", "identity_transform", "kl_divergence", "register_kl", "transform_to", "transforms",
+    "constraints", "identity_transform", "kl_divergence", "register_kl", "transform_to", "transforms", "utils",
 ]  # fmt: skip

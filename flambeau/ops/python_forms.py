@@ -17,9 +17,11 @@ from flambeau.ops.surface import Kind
 from flambeau.schema.argument_rules import to_dtype
 from flambeau.schema.dtype import DType
 from flambeau.schema.types import TensorType
+from flambeau.tensor.array_library import np
 from flambeau.tensor.dispatch import call
 from flambeau.tensor.size import Size
-from flambeau.tensor.tensor import Tensor, install_method
+from flambeau.tensor.storage import Storage
+from flambeau.tensor.tensor import Tensor, install_method, view_of
 from flambeau.util.user_code import warn_user
 
 Tensors = Tensor | Sequence[Tensor]
@@ -370,6 +372,36 @@ def lu(A: Tensor, pivot: bool = True, get_infos: bool = False, out: Sequence[Ten
 
 
 install_method("lu", lu)
+
+
+def set_(
+    self: Tensor, source: Tensor | Storage | None = None, storage_offset: int = 0, size: Any = None, stride: Any = ()
+) -> Tensor:
+    """Look at other memory from now on: another tensor's, or a storage's, from an element on, with sizes and strides.
+
+    Args:
+        source: a tensor, or a storage, whose bytes are read as the tensor's dtype; None for no elements.
+        storage_offset: with `size`, how many elements come before the first.
+        size: the sizes; all elements of a storage, and those of a tensor, if None.
+        stride: how many elements lie between neighbours; row-major if empty.
+
+    Raises RuntimeError for what the memory is too short for, and for a tensor of another dtype.
+
+    >>> import flambeau
+    >>> x = flambeau.zeros(1)
+    >>> x.set_(flambeau.arange(6.0).untyped_storage(), 1, (2,), (2,))
+    tensor([1., 3.])
+    """
+    if source is None or isinstance(source, Storage):
+        storage = Storage(np.empty(0, np.uint8)) if source is None else source
+        count = storage.nbytes() // self.itemsize
+        source = view_of(Tensor(np.empty(0, self.dtype.numpy), storage), (count,), (1,), 0)
+    if size is None:
+        return call("aten::set_", self, source)  # type: ignore[no-any-return]
+    return call("aten::set_", self, source, storage_offset, list(size), list(stride))  # type: ignore[no-any-return]
+
+
+install_method("set_", set_)
 
 
 def _wanted(results: Sequence[Tensor], inverse: bool, counts: bool) -> Any:

@@ -142,3 +142,17 @@ def test_copies_between_neighbours_are_whole(distance: int) -> None:
     assert np.array_equal(target.numpy(), source)
     assert not memory[start + len(source) :].any()
     assert np.array_equal(target.clone().numpy(), source)
+
+
+def test_memory_of_storages() -> None:
+    memory = fb.arange(6.0)
+    x = fb.zeros(1)
+    assert x.set_(memory.untyped_storage(), 1, (2, 2), (1, 2)).tolist() == [[1.0, 3.0], [2.0, 4.0]]
+    x[0, 0] = 9.0
+    assert memory.tolist() == [0.0, 9.0, 2.0, 3.0, 4.0, 5.0]
+    assert x.set_(memory.untyped_storage()).shape == (6,)
+    assert fb.empty(0, dtype=fb.int32).set_(memory.untyped_storage(), 0, (1,)).tolist() == [0]
+    assert x.set_(memory[2:]).tolist() == [2.0, 3.0, 4.0, 5.0]
+    assert x.set_().shape == (0,)
+    with pytest.raises(RuntimeError, match="out of bounds for storage of size 24"):
+        x.set_(memory.untyped_storage(), 4, (3,))
