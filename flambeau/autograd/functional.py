@@ -198,7 +198,7 @@ def _rows(call: _Call, number: int, *, vectorize: bool) -> list[Tensor]:
     shaped = []
     for row, one in zip(derivatives, call.inputs, strict=True):
         sizes = [*output._array.shape, *one._array.shape]
-        shaped.append(one.new_zeros(sizes) if row is None else OPERATORS.reshape(row, sizes))
+        shaped.append(one.new_zeros(sizes) if row is None else OPERATORS.contiguous(OPERATORS.reshape(row, sizes)))
     return [row if call.creates else row.detach() for row in shaped]
 
 

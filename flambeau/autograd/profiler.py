@@ -18,7 +18,7 @@ from collections.abc import Callable, Iterator, Mapping, Sequence
 from contextlib import AbstractContextManager, ContextDecorator
 from enum import Enum
 from pathlib import Path
-from typing import Any, Final, Self
+from typing import Any, ClassVar, Final, Self
 
 from flambeau.autograd.profiler_schedule import ProfilerAction, always, ends_trace, is_recorded, never, schedule
 from flambeau.schema.opdef import OpDef
@@ -80,6 +80,27 @@ class Event:
     """Of its tensors."""
     within: float | None = None
     """Of a named block, what the operators in it took; None of an operator."""
+    count: ClassVar[int] = 1
+
+    @property
+    def key(self) -> str:
+        """The name, as averages have it."""
+        return self.name
+
+    @property
+    def input_shapes(self) -> list[list[int]]:
+        """The sizes of its tensors, as lists."""
+        return [list(sizes) for sizes in self.sizes]
+
+    @property
+    def cpu_time_total(self) -> float:
+        """The duration."""
+        return self.duration
+
+    @property
+    def self_cpu_time_total(self) -> float:
+        """The duration, of a named block without its operators."""
+        return self.duration - (self.within or 0.0)
 
 
 @dataclass(frozen=True, slots=True)

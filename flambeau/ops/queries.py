@@ -144,7 +144,7 @@ query("aten::is_inference(Tensor self) -> bool", Tensor.is_inference, is_functio
 query("aten::is_pinned(Tensor self, Device? device=None) -> bool", lambda self, device: is_pinned(self), is_method=True)
 query("aten::output_nr(Tensor self) -> int", lambda self: self.output_nr)
 query("aten::_version(Tensor self) -> int", lambda self: self._version)
-metadata("aten::get_device(Tensor self) -> int", Tensor.get_device)
+metadata("aten::get_device(Tensor self) -> int", Tensor.get_device, is_function=True)
 query("aten::item(Tensor self) -> Scalar", Tensor.item)
 query("aten::_local_scalar_dense(Tensor self) -> Scalar", Tensor.item)
 query(

@@ -175,7 +175,7 @@ def histogram_kernel(
 def _edges(values: Array, bins: int, range: Sequence[float] | None) -> Array:
     if bins <= 0:
         raise RuntimeError(f"torch.histogram(): bins must be > 0, but got {bins} for dimension 0")
-    low, high = (0.0, 0.0) if range is None else (float(range[0]), float(range[1]))
+    low, high = (0.0, 1.0) if range is None else (float(range[0]), float(range[1]))
     if range is None and values.size:
         low, high = float(values.min()), float(values.max())
     if not np.isfinite([low, high]).all():

@@ -159,3 +159,10 @@ class TestDualLevel:
                 ad.make_dual(x, x.long())
             with pytest.raises(RuntimeError, match="different size than that of the original Tensor"):
                 ad.make_dual(x, x[:1])
+
+
+def test_what_does_not_depend_lies_in_memory_of_its_own() -> None:
+    x, y = flambeau.ones(2), flambeau.ones(2)
+    ((inner, _), _) = flambeau.autograd.functional.hessian(lambda x, y: (x * y).sum(), (x, y), vectorize=True)
+    inner[0, 0] = 3.0
+    assert inner.tolist() == [[3.0, 0.0], [0.0, 0.0]]

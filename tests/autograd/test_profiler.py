@@ -175,3 +175,9 @@ def test_what_is_not_kept_is_warned_of() -> None:
     assert {average.key for average in recorded.key_averages()} == {"aten::ones", "aten::add"}
     with pytest.raises(TypeError, match="unexpected keyword argument 'shapes'"):
         flambeau.profiler.profile(shapes=True)
+
+
+def test_calls_have_the_names_of_averages() -> None:
+    (total,) = (e for e in recorded().function_events if e.name == "aten::sum" and e.input_shapes == [[5]])
+    assert (total.key, total.count) == ("aten::sum", 1)
+    assert 0 < total.cpu_time_total == total.self_cpu_time_total

@@ -74,6 +74,7 @@ def test_statistics_of_hostile_numbers() -> None:
         flambeau.trapezoid(flambeau.tensor(1.0))
     y = wrap(np.arange(12.0).reshape(3, 4))
     np.testing.assert_allclose(flambeau.trapz(y, dim=0, dx=2.0)._array, np.trapezoid(y._array, dx=2, axis=0))
+    assert flambeau.histogram(flambeau.empty(0), 2).bin_edges.tolist() == [0.0, 0.5, 1.0]
     heights, edges = flambeau.histogram(flambeau.tensor([3.0, 3.0]), 2)
     assert (heights.tolist(), edges.tolist()) == ([0, 2], [2.5, 3, 3.5])
     with pytest.raises(RuntimeError, match="is not finite"):
