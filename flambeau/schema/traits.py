@@ -120,6 +120,10 @@ class Traits:
     older_numbers: tuple[str, ...] = ()
     """Numbers with names that calls may also pass by position, between the tensors, as they once did."""
 
+    number_is_operand: bool = False
+    """Whether calls with a number in the place of a tensor are, to who looks on, of the overload that takes tensors:
+    `add.Tensor(x, 1)`, as in PyTorch, whose Python has no other.
+    """
     out_apart: bool = False
     """Whether `out` may share no memory with operands, not even all of it: they are read while it is written."""
     out_dtype: str = ""
@@ -130,7 +134,7 @@ class Traits:
         """Those of the in-place form of an operator that has these."""
         return self if self is PLAIN else Traits(
             role=self.role, stores=self.stores, archive_version=self.archive_version, spelling=self.spelling_in_place,
-            older_numbers=self.older_numbers,
+            older_numbers=self.older_numbers, number_is_operand=self.number_is_operand,
         )  # fmt: skip
 
     def __repr__(self) -> str:

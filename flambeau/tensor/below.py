@@ -11,6 +11,7 @@ from collections.abc import Callable, Iterator, Sequence
 from contextlib import contextmanager
 from typing import Any, Final, Protocol
 
+from flambeau.schema import registry
 from flambeau.schema.opdef import OpDef
 from flambeau.schema.own_gradient import is_spelling
 from flambeau.tensor import recorder
@@ -189,10 +190,11 @@ def run(definition: OpDef, arguments: Sequence[Any]) -> Any:
     excluded = here.excluded | {AUTOGRAD}
     asked = _asked(arguments)
     if here.modes:
-        func, args, kwargs = presented(definition, arguments)
+        seen = _as_seen(definition)
+        func, args, kwargs = presented(seen, list(map(_number, arguments)))
         mode = here.modes[-1]
         with changed(functions=(), handlers=(), modes=here.modes[:-1], excluded=excluded):
-            types, rule = tuple(map(type, asked)), _rules and _rule(definition, type(mode))
+            types, rule = tuple(map(type, asked)), _rules and _rule(seen, type(mode))
             ask = functools.partial(rule, mode) if rule else mode.__flambeau_dispatch__
             result = ask(func, types, args, kwargs)
         if result is not NotImplemented:
@@ -210,7 +212,8 @@ def run(definition: OpDef, arguments: Sequence[Any]) -> Any:
 def _by_classes(
     definition: OpDef, arguments: Sequence[Any], asked: Sequence[Any], here: Interceptors, excluded: frozenset[str]
 ) -> Any:
-    func, args, kwargs = presented(definition, arguments)
+    definition = _as_seen(definition)
+    func, args, kwargs = presented(definition, list(map(_number, arguments)))
     types = tuple(map(type, asked))
     with changed(functions=(), handlers=(), modes=(), excluded=excluded):
         for value in asked:
@@ -248,6 +251,19 @@ def presented(definition: OpDef, arguments: Sequence[Any]) -> tuple[Any, tuple[A
         elif not is_default:
             kwargs[formal.name] = value
     return OVERLOAD.implementation(definition), (*args[:keep], *arguments[len(schema.arguments) :]), kwargs
+
+
+def _as_seen(definition: OpDef) -> OpDef:
+    """The overload that modes and classes see: with a number as an operand, the one that takes a tensor there."""
+    if not definition.traits.number_is_operand:
+        return definition
+    wanted = definition.schema.overload.replace("Scalar", "Tensor")
+    return next((d for d in registry.overloads(definition.name) if d.schema.overload == wanted), definition)
+
+
+def _number(value: Any) -> Any:
+    """The number that a tensor stands for, if it does."""
+    return value.item() if isinstance(value, Tensor) and value.is_wrapped_number else value
 
 
 def _is_same(value: Any, default: Any) -> bool:

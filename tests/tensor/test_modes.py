@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import threading
+from typing import Any
 
 import pytest
 
@@ -79,7 +80,7 @@ def test_operators_that_a_mode_calls_go_to_the_modes_around_it() -> None:
 
     with outer, Plus():
         assert (fb.ones(2) * 3).tolist() == [7.0, 7.0]
-    assert outer.names == ["aten.ones.default", "aten.add.Scalar", "aten.mul.Scalar", "aten.add.Scalar"]
+    assert outer.names == ["aten.ones.default", "aten.add.Tensor", "aten.mul.Tensor", "aten.add.Tensor"]
 
 
 @pytest.mark.parametrize("kind", [fb.DispatchMode, fb.FunctionMode])
@@ -156,7 +157,7 @@ def test_scripted_functions_run_an_operator_at_a_time() -> None:
     f(fb.ones(2))
     with Seen() as mode:
         assert f(fb.ones(2)).tolist() == [7.0, 7.0]
-    assert mode.names == ["aten.ones.default"] + ["aten.mul.Scalar", "aten.add.Scalar"] * 2
+    assert mode.names == ["aten.ones.default"] + ["aten.mul.Tensor", "aten.add.Tensor"] * 2
 
 
 def test_refusals_of_modes() -> None:
@@ -242,3 +243,28 @@ def test_a_mode_without_what_it_does_is_refused(kind: str) -> None:
     with type("Other", (base,), by_other_name)():
         result = fb.ones(2)
     assert result == 3
+
+
+def test_numbers_are_operands_of_the_overload_for_tensors() -> None:
+    calls: list[tuple[str, tuple[Any, ...], dict[str, Any]]] = []
+
+    class Seen(fb.DispatchMode):
+        def __flambeau_dispatch__(self, func: Any, types: Any, args: Any = (), kwargs: Any = None) -> Any:
+            calls.append((str(func), args[1:], kwargs or {}))
+            return func(*args, **(kwargs or {}))
+
+    x = fb.ones(2)
+    with Seen(), Seen():
+        results = x + 1, fb.sub(x, 2.5, alpha=2), x * True, x.div(2, rounding_mode="floor"), x.mul_(3)
+    assert [r.tolist() for r in results] == [[2.0] * 2, [-4.0] * 2, [1.0] * 2, [0.0] * 2, [3.0] * 2]
+    assert results[2].dtype is fb.float32
+    assert calls[::2] == calls[1::2] == [
+        ("aten.add.Tensor", (1,), {}), ("aten.sub.Tensor", (2.5,), {"alpha": 2}), ("aten.mul.Tensor", (True,), {}),
+        ("aten.div.Tensor_mode", (2,), {"rounding_mode": "floor"}), ("aten.mul_.Tensor", (3,), {}),
+    ]  # fmt: skip
+    calls.clear()
+    with Seen():
+        _ = x > 1, x**2, 2 - x, fb.remainder(x, 2)
+    assert [name for name, _, _ in calls] == [
+        "aten.gt.Scalar", "aten.pow.Tensor_Scalar", "aten.rsub.Scalar", "aten.remainder.Scalar"
+    ]  # fmt: skip
