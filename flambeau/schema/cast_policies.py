@@ -51,7 +51,9 @@ def declare_policy(policy: CastPolicy, device_types: tuple[str, ...], *names: st
         of_name = _policies.setdefault(name, {})
         for device_type in device_types:
             if device_type in of_name:
-                raise ValueError(f"{name} has two cast policies on {device_type}: {of_name[device_type]} and {policy}")
+                raise ValueError(
+                    f"{name} has two cast policies on {device_type}: {of_name[device_type].name} and {policy.name}"
+                )
             of_name[device_type] = policy
 
 
