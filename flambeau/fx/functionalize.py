@@ -7,9 +7,9 @@
 ...     return y
 >>> print(functionalized(f)(flambeau.zeros(2)).code.strip())
 def forward(self, x_1):
-    mul = flambeau.ops.aten.mul.Scalar(x_1, 2);  x_1 = None
+    mul = flambeau.ops.aten.mul.Tensor(x_1, 2);  x_1 = None
     select = flambeau.ops.aten.select.int(mul, 0, 0)
-    add = flambeau.ops.aten.add.Scalar(select, 1);  select = None
+    add = flambeau.ops.aten.add.Tensor(select, 1);  select = None
     select_scatter = flambeau.ops.aten.select_scatter.default(mul, add, 0, 0);  mul = add = None
     return select_scatter
 """

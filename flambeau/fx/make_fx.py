@@ -4,7 +4,7 @@
 >>> traced = make_fx(lambda x: flambeau.nn.functional.mse_loss(x, x + 1))(flambeau.ones(2))
 >>> print(traced.code.strip())
 def forward(self, x_1):
-    add = flambeau.ops.aten.add.Scalar(x_1, 1)
+    add = flambeau.ops.aten.add.Tensor(x_1, 1)
     mse_loss = flambeau.ops.aten.mse_loss.default(x_1, add);  x_1 = add = None
     return mse_loss
 """

@@ -61,10 +61,21 @@ class LiteScriptModule:
 def _load_for_lite_interpreter(
     f: Source, map_location: MapLocation = None, _extra_files: MutableMapping[str, Any] | None = None
 ) -> LiteScriptModule:
-    """The module in a file for phones, or in an archive. See `jit.load` for the arguments, and for what it raises."""
+    """The module in a file for phones, or in an archive. See `jit.load` for the arguments, and for what it raises.
+
+    >>> import io, flambeau
+    >>> file = io.BytesIO(flambeau.script(flambeau.nn.ReLU()).save_to_buffer())
+    >>> _load_for_lite_interpreter(file).find_method("forward")
+    True
+    """
     return LiteScriptModule(load(f, map_location, _extra_files))
 
 
 def _export_operator_list(module: LiteScriptModule) -> set[str]:
-    """The operators that the methods of a module use, with their overloads."""
+    """The operators that the methods of a module use, with their overloads.
+
+    >>> import flambeau
+    >>> _export_operator_list(LiteScriptModule(flambeau.script(flambeau.nn.Sigmoid())))
+    {'aten::sigmoid'}
+    """
     return module.operators()

@@ -8,7 +8,7 @@
 >>> with Names():
 ...     x = flambeau.ones(2) + 1
 aten.ones.default
-aten.add.Scalar
+aten.add.Tensor
 """
 
 from __future__ import annotations
