@@ -56,7 +56,7 @@ class _Draws:
         """Note where a generator of bits, and what its owner keeps beside it, lies."""
         interface = bits.ctypes
         GENERATOR.write(self.address, "state", interface.state_address)
-        GENERATOR.write(self.address, "words", interface.state_address if _has_words(bits) else 0)
+        GENERATOR.write(self.address, "words", interface.state_address if has_words(bits) else 0)
         for name in ("double", "uint32", "uint64"):
             function = ctypes.cast(getattr(interface, f"next_{name}"), ctypes.c_void_p).value
             GENERATOR.write(self.address, name, function or 0)
@@ -69,7 +69,7 @@ class _Draws:
         self.lock.release()
 
 
-def _has_words(bits: Any) -> bool:
+def has_words(bits: Any) -> bool:
     """Whether a generator of bits is a Mersenne twister whose words lie where its state begins."""
     if type(bits) is not np.random.MT19937:
         return False

@@ -35,33 +35,13 @@ class StandardGamma(Function):
 
 
 def standard_gamma(concentration: Tensor) -> Tensor:
-    """Samples by Marsaglia and Tsang (2000): a cube of a normal number, kept or drawn again.
+    """Samples, without gradients.
 
     >>> import flambeau
     >>> bool((standard_gamma(flambeau.tensor([0.5, 20.0])) > 0).all())
     True
     """
-    shape, options = [*concentration.shape], {"dtype": float64, "device": concentration.device}
-    a = F.to(concentration, float64)
-    is_small = F.lt(a, 1.0)
-    d = F.sub(F.where(is_small, F.add(a, 1.0), a), 1.0 / 3.0)
-    c = F.reciprocal(F.sqrt(F.mul(d, 9.0)))
-    result = F.zeros(shape, **options)
-    is_open = F.eq(result, 0.0)
-    while bool(F.any(is_open)):
-        x = F.randn(shape, **options)
-        cube = F.pow(F.add(F.mul(c, x), 1.0), 3)
-        u = F.rand(shape, **options)
-        log_cube = F.log(F.clamp(cube, min=1e-300))
-        bound = F.add(F.mul(F.square(x), 0.5), F.mul(d, F.add(F.sub(log_cube, cube), 1.0)))
-        is_kept = F.logical_and(F.logical_and(is_open, F.gt(cube, 0.0)), F.lt(F.log(u), bound))
-        result = F.where(is_kept, F.mul(d, cube), result)
-        is_open = F.logical_and(is_open, F.logical_not(is_kept))
-    u = F.add(F.neg(F.rand(shape, **options)), 1.0)  # above 0
-    smaller = F.exp(F.div(F.log(u), F.where(is_small, a, F.ones_like(a))))
-    result = F.where(is_small, F.mul(result, smaller), result)
-    tiny = 1e-38 if concentration.element_size() < 8 else 1e-307
-    return F.to(F.clamp(result, min=tiny), concentration.dtype)
+    return F._standard_gamma(concentration)
 
 
 def derivative_by_shape(concentration: Tensor, sample: Tensor) -> Tensor:

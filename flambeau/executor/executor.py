@@ -29,6 +29,7 @@ from flambeau.executor import device_kernels as _device_kernels  # noqa: F401  (
 from flambeau.executor import eager as _eager  # noqa: F401  (operators by themselves, on large arrays too)
 from flambeau.executor import large_conversions as _large_conversions  # noqa: F401  (large arrays of other dtypes)
 from flambeau.executor import quantized_kernels as _quantized_kernels  # noqa: F401  (products of quantised layers)
+from flambeau.executor import native_draws as _native_draws  # noqa: F401  (random numbers)
 from flambeau.executor import recurrent_kernels as _recurrent_kernels  # noqa: F401  (steps of recurrent layers)
 from flambeau.executor import row_folds as _row_folds  # noqa: F401  (sums along rows)
 from flambeau.executor.compiled_gradients import GradientPlan, Refusal

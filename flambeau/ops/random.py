@@ -16,7 +16,7 @@ from flambeau.ops.families.constructors import (
     like_dtype,
     size_shape,
 )
-from flambeau.ops.families.numpy_cast import cast
+from flambeau.ops.families.numpy_cast import cast, dtype_of
 from flambeau.ops.families.opaque import declare
 from flambeau.ops.families.pointwise_layout import broadcast_known
 from flambeau.ops.families.rules import same_dtype, same_shape
@@ -246,7 +246,16 @@ def poisson_kernel(self: Array, generator: Generator | None = None) -> Array:
 def binomial_kernel(count: Array, prob: Array, generator: Generator | None = None) -> Array:
     """How many of `count` trials succeed, each with probability `prob`."""
     with drawing(generator) as rng:
-        return np.asarray(rng.binomial(count.astype(np.int64), prob.astype(np.float64))).astype(count.dtype)
+        return np.asarray(rng.binomial(count, prob)).astype(count.dtype)
+
+
+def standard_gamma_kernel(self: Array, generator: Generator | None = None) -> Array:
+    """Gamma numbers of scale 1 with each element as their shape: never 0, whatever they are rounded to."""
+    with drawing(generator) as rng:
+        numbers = np.asarray(rng.standard_gamma(self.astype(np.float64)))
+    rounded = np.asarray(cast(numbers, dtype_of(self)))
+    least = np.finfo(np.float64 if self.dtype == np.float64 else np.float32).tiny
+    return np.maximum(rounded, np.asarray(cast(np.asarray(least), dtype_of(self))))
 
 
 def _randn_out(size: Sequence[int], generator: Generator | None = None, dtype: int | None = None) -> Tensor:
@@ -395,6 +404,17 @@ declare(
     is_method=False,
     doc="How many trials of `count` succeed, each with probability `prob`.",
     samples=lambda: (Sample(args=(wrap(np.array([3.0, 10.0])), wrap(np.array([0.25, 1.0])))),),
+)
+declare(
+    "aten::_standard_gamma(Tensor self, Generator? generator=None) -> Tensor",
+    kernel=standard_gamma_kernel,
+    family="random",
+    effect=Effect.RANDOM,
+    dtype=same_dtype,
+    shape=same_shape,
+    is_method=False,
+    doc="Gamma numbers of scale 1 with each element as their shape.",
+    samples=lambda: (Sample(args=(wrap(np.array([0.5, 1.0, 20.0])),)),),
 )
 
 for _name, _kernel in (("rand", _rand_out), ("randn", _randn_out)):

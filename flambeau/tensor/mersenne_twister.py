@@ -12,6 +12,8 @@ from typing import Any, Final
 
 import numpy as np
 
+from flambeau.util.inversions import NATIVE_DRAWS
+
 Array = np.ndarray[Any, Any]
 LOW_64: Final = (1 << 64) - 1
 _WORDS: Final = 624
@@ -25,15 +27,55 @@ _TAIL: Final = struct.Struct("<dddi4xfi")
 STATE_BYTES: Final = _HEAD.size + 8 * _WORDS + _TAIL.size
 
 
+class _Drawn:
+    """How many numbers the process has drawn by NumPy's ways, and at how many somebody asks for native code next."""
+
+    WITH_COMPILER: Final = 1 << 15
+    """Numbers that take as long as loading the code, where the compiler is there; calls count as many more."""
+    CALL: Final = 256
+    WITHOUT: Final = 1 << 24
+    """The same with the import of the compiler."""
+
+    FEW: Final = 64
+    """Numbers for which it takes longer to find out where a generator lies."""
+
+    def __init__(self) -> None:
+        self.count = 0
+        self.next = self.WITH_COMPILER
+        self.is_answered = False
+        """Whether there is native code: each generator then asks once."""
+
+    def is_time(self, count: int) -> bool:
+        """Whether to ask, before so many more numbers."""
+        self.count += count + self.CALL
+        if self.is_answered:
+            return count >= self.FEW
+        if self.count < self.next or (self.count < self.WITHOUT and not NATIVE_DRAWS.is_provided):
+            return False
+        self.next = 2 * self.count
+        return True
+
+
+_drawn: Final = _Drawn()
+
+
 class MersenneTwister:
     """A place in the stream of a seed, and the normal number that waits there: they are drawn two at a time."""
 
-    __slots__ = ("bits", "generator", "normal", "seed")
+    __slots__ = ("_native", "bits", "generator", "normal", "seed")
 
     def __init__(self, seed: int) -> None:
         self.bits: Any = np.random.MT19937(0)
         self.generator = np.random.Generator(self.bits)
+        self._native: Any = None
         self.begin(seed)
+
+    def native(self, count: int) -> Any:
+        """What draws so many numbers by native code, as `codegen.twister` does; None where NumPy does."""
+        if self._native is None and _drawn.is_time(count):
+            self._native = NATIVE_DRAWS.implementation(self.bits, _drawn.count)
+            _drawn.is_answered = _drawn.is_answered or self._native is not None
+        return self._native
 
     def begin(self, seed: int) -> None:
         """Go to where the stream of a seed begins."""
@@ -54,6 +96,9 @@ class MersenneTwister:
 
     def floats(self, count: int) -> Array:
         """Float32s uniform in [0, 1), of 24 bits."""
+        native = self.native(count)
+        if native is not None:
+            return np.asarray(native.floats(count))
         words = self.words(count)
         words &= np.uint32(0xFFFFFF)
         numbers = words.view(np.int32).astype(np.float32)
@@ -62,6 +107,9 @@ class MersenneTwister:
 
     def doubles(self, count: int) -> Array:
         """Float64s uniform in [0, 1), of 53 bits."""
+        native = self.native(count)
+        if native is not None:
+            return np.asarray(native.doubles(count))
         pairs = self.words(2 * count).reshape(count, 2)
         numbers = (pairs[:, 0] & np.uint32(0x1FFFFF)).astype(np.float64)
         numbers *= 2.0**32

@@ -219,9 +219,33 @@ def fork_rng(devices: object = None, enabled: bool = True) -> Iterator[None]:
             default_generator.set_state(before)
 
 
-@contextmanager
-def drawing(generator: Generator | None = None) -> Iterator[Draws]:
-    """What draws from `generator` (the default one if None), for this thread alone while the block runs."""
-    source = default_generator if generator is None else generator
-    with source.lock:
-        yield DeviceDraws(source.rng) if is_on_device() else source.rng  # type: ignore[misc]
+class _Drawing:
+    """A block in which one thread draws from a generator."""
+
+    __slots__ = ("_source",)
+
+    def __init__(self, source: Generator) -> None:
+        self._source = source
+
+    def __enter__(self) -> Draws:
+        source = self._source
+        source.lock.__enter__()
+        try:
+            rng = source._rng or source.rng
+            return DeviceDraws(rng) if is_on_device() else rng  # type: ignore[return-value]
+        except BaseException:
+            source.lock.release()
+            raise
+
+    def __exit__(self, *_: object) -> None:
+        self._source.lock.release()
+
+
+def drawing(generator: Generator | None = None) -> _Drawing:
+    """What draws from `generator` (the default one if None), for this thread alone while the block runs.
+
+    >>> with drawing() as rng:
+    ...     rng.random(2).shape
+    (2,)
+    """
+    return _Drawing(default_generator if generator is None else generator)

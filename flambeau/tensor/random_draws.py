@@ -1,7 +1,8 @@
 """What is drawn from the bits: equal seeds draw the numbers that PyTorch draws on a CPU, up to the last place.
 
-So are uniform and normal numbers, integers, permutations, and what is made of uniform ones by a formula: exponential,
-Cauchy, geometric and log-normal numbers. Poisson, binomial and other numbers come from the same bits by NumPy's ways.
+So are uniform and normal numbers, integers, permutations, what is made of uniform ones by a formula (exponential,
+Cauchy, geometric and log-normal numbers), and Poisson, binomial and gamma numbers (`rejected_draws`). Where many are
+drawn, native code makes them (`MersenneTwister.native`), with the bits that NumPy's way gives.
 
 >>> [round(float(x), 4) for x in Draws(MersenneTwister(7)).random(2, np.float32)]
 [0.5349, 0.1988]
@@ -10,17 +11,19 @@ Cauchy, geometric and log-normal numbers. Poisson, binomial and other numbers co
 from __future__ import annotations
 
 import math
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
 from typing import Any, Final
 
 import numpy as np
 
 from flambeau.tensor.mersenne_twister import LOW_64, MersenneTwister
+from flambeau.tensor.rejected_draws import binomial_loop, drawn, gamma_loop, poisson_loop
 
 Array = np.ndarray[Any, Any]
 Shape = int | Sequence[int]
 _PAIRED: Final = 8
 """So many pairs are made normal together (Box and Muller, 1958), from this many uniform numbers and as many more."""
+LARGEST_WORD: Final = (1 << 32) - 1
 _WIDE: Final = 1 << 28
 """From this range on, an integer takes 64 bits of the stream."""
 
@@ -51,20 +54,26 @@ class Draws:
         whole = count // 16 * 16
         if not whole:
             return self._pairs(count).astype(np.float32).reshape(size)
-        numbers = np.empty(count, np.float32)
-        numbers[:whole] = _normal(self.engine.floats(whole))
+        numbers = self._normal(whole, np.float32)
         if whole < count:
-            numbers[-16:] = _normal(self.engine.floats(16))
+            numbers = np.concatenate([numbers, numbers[: count - whole]])
+            numbers[-16:] = self._normal(16, np.float32)
         return numbers.reshape(size)
 
     def _blocks(self, count: int, dtype: Any) -> Array:
-        """In blocks of sixteen; what is left over makes the last sixteen anew."""
-        numbers = self.random(count, dtype)
+        """In blocks of sixteen; what is left over is drawn, and makes the last sixteen anew."""
         whole = count // 16 * 16
-        numbers[:whole] = _normal(numbers[:whole])
+        numbers = self._normal(whole, dtype)
         if whole < count:
-            numbers[-16:] = _normal(self.random(16, dtype))
+            numbers = np.concatenate([numbers, self.random(count - whole, dtype)])
+            numbers[-16:] = self._normal(16, dtype)
         return numbers
+
+    def _normal(self, count: int, dtype: Any) -> Array:
+        """Blocks of sixteen."""
+        native = self.engine.native(count)
+        numbers = None if native is None else native.normal(count, np.dtype(dtype))
+        return _normal(self.random(count, dtype)) if numbers is None else np.asarray(numbers)
 
     def _pairs(self, count: int) -> Array:
         """Two at a time; the second of the last pair waits for the next draw."""
@@ -88,6 +97,10 @@ class Draws:
     def integers(self, low: int, high: int, size: Shape, dtype: Any = np.int64) -> Array:
         """From `low` up to, not including, `high`: at most 2**64 of them."""
         count, span = math.prod(_sizes(size)), high - low
+        native = self.engine.native(count)
+        if native is not None:
+            numbers = native.integers(low, span, count) if span < _WIDE else native.wide_integers(low, span, count)
+            return np.asarray(numbers).astype(dtype, copy=False).reshape(size)
         if span < _WIDE:
             numbers = (self.engine.words(count) % np.uint32(span)).astype(np.int64)
         else:
@@ -98,13 +111,19 @@ class Draws:
 
     def words_below(self, limit: int, size: Shape) -> Array:
         """Integers below a power of two or one more, each of one word of 32 bits."""
+        native = self.engine.native(math.prod(_sizes(size)))
+        if native is not None and limit <= LARGEST_WORD:
+            return np.asarray(native.integers(0, limit, math.prod(_sizes(size)))).reshape(size)
         return (self.engine.words(math.prod(_sizes(size))).astype(np.int64) % limit).reshape(size)
 
     def permutation(self, count: int) -> Array:
         """The integers below `count` in random order (Fisher and Yates, from the front)."""
-        order = np.arange(count)
         if count < 2:
-            return order
+            return np.arange(count)
+        native = self.engine.native(count)
+        if native is not None and count <= LARGEST_WORD:
+            return np.asarray(native.permutation(count))
+        order = np.arange(count)
         partners = self.engine.words(count - 1) % np.arange(count, 1, -1, dtype=np.uint32) + order[:-1]
         start = _exchange_together(order, partners) if count > _FEW else 0
         rest = order[start:].tolist()
@@ -131,12 +150,29 @@ class Draws:
         return np.asarray(np.exp(self._pairs(math.prod(_sizes(size))) * std + mean)).reshape(size)
 
     def poisson(self, mean: Array) -> Array:
-        """Counts of events, by NumPy's way: other numbers than PyTorch's."""
-        return np.asarray(self.engine.generator.poisson(mean))
+        """Counts of events, with each element as their mean. Raises RuntimeError for means below 0, nan and inf."""
+        if not bool(np.all(mean >= 0)):
+            raise RuntimeError("invalid Poisson rate, expected rate to be non-negative")
+        if mean.size and math.isinf(mean.max()):
+            raise RuntimeError("poisson expects finite means, but one is inf")
+        return self._rejected(poisson_loop, (mean,), 1.1 * float(np.minimum(mean + 1, 3).mean()) if mean.size else 1.0)
 
     def binomial(self, count: Array, p: Array) -> Array:
-        """How many of `count` trials succeed, by NumPy's way: other numbers than PyTorch's."""
-        return np.asarray(self.engine.generator.binomial(count, p))
+        """How many of `count` trials succeed, each with probability `p`."""
+        trials, chance = np.broadcast_arrays(count, p)
+        mean = trials * np.minimum(chance, 1 - chance)  # rounded as their dtype is
+        return self._rejected(binomial_loop, (trials, chance, mean), 3.0)
+
+    def standard_gamma(self, shape: Array) -> Array:
+        """Gamma numbers of scale 1, with each element as their shape."""
+        return self._rejected(gamma_loop, (shape,), 3.5, is_normal=True)
+
+    def _rejected(
+        self, loop: Callable[..., None], parameters: Sequence[Array], per_element: float, *, is_normal: bool = False
+    ) -> Array:
+        flat = [np.ascontiguousarray(p, np.float64).reshape(-1) for p in parameters]
+        numbers = drawn(self.engine, loop, flat, per_element, is_normal=is_normal)
+        return numbers.reshape(parameters[0].shape)
 
 
 _FEW: Final = 1 << 15
@@ -167,6 +203,11 @@ def _normal(uniform: Array) -> Array:
     """Blocks of sixteen uniform numbers as normal ones: a block's second half turns its first."""
     halves = uniform.reshape(-1, 2, _PAIRED)
     kind = uniform.dtype.type
-    away = np.sqrt(kind(-2) * np.log(kind(1) - halves[:, 0]))
-    angle = kind(2 * math.pi) * halves[:, 1]
-    return np.stack([away * np.cos(angle), away * np.sin(angle)], axis=1).reshape(-1)
+    away, angle = np.empty((len(halves), _PAIRED), kind), np.empty((len(halves), _PAIRED), kind)
+    np.subtract(kind(1), halves[:, 0], away)
+    np.multiply(halves[:, 1], kind(2 * math.pi), angle)
+    away = np.sqrt(kind(-2) * np.log(away))
+    numbers = np.empty_like(halves)
+    np.multiply(away, np.cos(angle), numbers[:, 0])
+    np.multiply(away, np.sin(angle), numbers[:, 1])
+    return numbers.reshape(-1)

@@ -161,6 +161,12 @@ LARGE_CONVERSION: Final = Inversion[Callable[[Any, Any], Any]](
     lambda array, dtype: None,
     is_later=True,
 )
+NATIVE_DRAWS: Final = Inversion[Callable[[Any, int], Any]](
+    "gives what draws by native code from one of NumPy's generators of bits, given that and how many numbers were drawn "
+    "in all; None where NumPy is to go on (`executor.native_draws`)",
+    lambda bits, drawn: None,
+    is_later=True,
+)
 ROW_FOLDS: Final = Inversion[Callable[[str, Any], Any]](
     "gives the sums, products or norms along the last axis of an array by native code, as its name says; None where "
     "there is none (`executor.row_folds`)",
