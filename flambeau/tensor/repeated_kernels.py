@@ -45,6 +45,7 @@ from flambeau.schema.types import (
     Type,
 )
 from flambeau.tensor.defaults import when_changed
+from flambeau.tensor.remembered_views import is_window, window_of
 from flambeau.tensor.tensor import Tensor
 from flambeau.util.inversions import REPEATED_CALL
 from flambeau.util.missed import MISSED, missed
@@ -67,8 +68,8 @@ _NUMBERS: Final = (FloatType, NumberType, ComplexType)
 
 
 def repeated(definition: OpDef) -> Run:
-    """The kernel of an overload, with a look at calls that come often; just the kernel of what is not repeated (views,
-    writes, random numbers), or looks itself, because native code calls it."""
+    """The kernel of an overload, with a look at calls that come often; just the kernel of what is not repeated (writes,
+    random numbers, lists of views), or looks itself, because native code calls it."""
     kernel: Run = definition.kernel
     looks_itself = isinstance(definition.kernel, NativeBase)
     if looks_itself:
@@ -131,10 +132,13 @@ class Often:
 
 def with_native(definition: OpDef, run: Run) -> Run:
     """The same for `run`, which runs calls of the overload."""
-    if not may_be_repeated(definition):
+    shows = is_window(definition)
+    if not shows and not may_be_repeated(definition):
         return run
 
     def ask(run: Run, arguments: tuple[Any, ...], count: int) -> Any:
+        if shows:
+            return window_of(run, arguments)
         return REPEATED_CALL.implementation(definition, run, arguments, count)
 
     text, names = _text(definition), Often(run, ask).scope
