@@ -35,7 +35,8 @@ def is_window(definition: OpDef) -> bool:
     """Whether an overload gives one view of its first argument, the only tensor: by its sizes, unless it is told where
     in the storage to begin."""
     schema = definition.schema
-    if definition.family != "view" or schema.is_mutable or len(schema.returns) != 1 or not schema.arguments:
+    may_copy = definition.traits.stays is not None
+    if definition.family != "view" or may_copy or schema.is_mutable or len(schema.returns) != 1:
         return False
     types = [schema.arguments[0].type, schema.returns[0].type]
     others = [part for a in schema.arguments[1:] for part in a.type.walk()]

@@ -132,13 +132,15 @@ class Often:
 
 def with_native(definition: OpDef, run: Run) -> Run:
     """The same for `run`, which runs calls of the overload."""
-    shows = is_window(definition)
+    shows, converts = is_window(definition), definition.traits.stays is not None
     if not shows and not may_be_repeated(definition):
         return run
 
     def ask(run: Run, arguments: tuple[Any, ...], count: int) -> Any:
         if shows:
             return window_of(run, arguments)
+        if converts and run(*arguments) is arguments[0]:
+            return MISSED
         return REPEATED_CALL.implementation(definition, run, arguments, count)
 
     text, names = _text(definition), Often(run, ask).scope
@@ -156,8 +158,10 @@ def may_be_repeated(definition: OpDef) -> bool:
     schema = definition.schema
     is_pure = definition.effect is Effect.NONE and not schema.is_mutable and not definition.is_about_tensor
     is_pure = is_pure and not definition.traits.needs_order
-    aliases = [one.alias for one in (*schema.arguments, *schema.returns)]
-    if not is_pure or any(aliases) or definition.family in ("view", "custom", "quantized"):
+    converts = definition.traits.stays is not None  # calls that give their operand itself do not come here
+    aliases = () if converts else [one.alias for one in (*schema.arguments, *schema.returns)]
+    shows = definition.family == "view" and not converts
+    if not is_pure or any(aliases) or shows or definition.family in ("custom", "quantized"):
         return False
     types = [a.type for a in schema.arguments]
     return bool(types) and all(map(_is_usual, types))
