@@ -23,6 +23,7 @@ from flambeau.autograd.node import edge_of, next_number
 from flambeau.autograd.operator_node import CallFormulas
 from flambeau.autograd.quick_formulas import OPERAND, OPTIONAL, TENSORS
 from flambeau.autograd.rule import Rule, is_complex
+from flambeau.autograd.written_calls import written
 from flambeau.ops.families.entry_kernel import EntryKernel
 from flambeau.schema.types import (
     AnyType,
@@ -89,7 +90,7 @@ def quick(rule: Rule, slowly: Recorded) -> Recorded | None:
     if definition.schema.is_mutable:
         return _in_place(calls) if _writes_first_alone(rule, positions) else None
     if len(returns) > 1 or rule.flows is not True or not all(isinstance(t, TensorType) for t in types):
-        return _general(calls)
+        return _written(calls)
     return {(0,): _unary, (0, 1): _binary}.get(positions, _any_number)(calls)
 
 
@@ -284,8 +285,18 @@ def _any_number(calls: _Calls) -> Recorded:
     return record
 
 
-def _general(calls: _Calls) -> Recorded:
+def _written(calls: _Calls) -> Recorded:
     """Calls with operands that may be None or lists, or with several results."""
+    general = _general(calls)
+    scope = {
+        "mode": grad_mode.mode, "run": calls.run, "general": general, "slowly": calls.slowly, "known": calls.known,
+        "formulas_of": calls.formulas, "new_node": calls.any_node, "next_number": next_number, "CAREFUL": CAREFUL,
+    }  # fmt: skip
+    return written(calls.rule, calls.positions, scope) or general
+
+
+def _general(calls: _Calls) -> Recorded:
+    """The same of any kind, looked at operand by operand."""
     run, positions, new_node, flows = calls.run, calls.positions, calls.any_node, calls.rule.flows
     takes_lists = calls.rule.takes_lists
 

@@ -196,7 +196,7 @@ def drawn(
     """What a loop makes of parameters, which are flat float64s, by about so many uniform numbers for each element.
 
     >>> drawn(MersenneTwister(7), poisson_loop, [np.array([2.0, 30.0])], 3.0, is_normal=False).tolist()
-    [1.0, 27.0]
+    [1.0, 37.0]
     """
     count = len(parameters[0])
     result = np.zeros(count)
