@@ -64,33 +64,47 @@ def written(rule: Rule, positions: Sequence[int], scope: dict[str, Any]) -> Call
 def text_of(rule: Rule, positions: Sequence[int]) -> str:
     """The text of the function."""
     schema = rule.definition.schema
+    types = [schema.arguments[p].type for p in positions]
     parameters = [f"a{k}" for k in range(len(schema.arguments))]
     listed = ", ".join(parameters)
     everything = f"({listed},)" if len(parameters) == 1 else f"({listed})"
-    numbered = list(enumerate(positions))
-    looks = [line for number, p in numbered for line in _lines(number, f"a{p}", schema.arguments[p].type)]
-    lists = [isinstance(schema.arguments[p].type, ListType) for p in positions]
-    edges, shapes = [", ".join([f"{'*' * is_list}{letter}{k}" for k, is_list in enumerate(lists)]) for letter in "es"]
-    counts = ", ".join([f"len(a{p})" if is_list else "-1" for p, is_list in zip(positions, lists, strict=True)])
-    asks = [f"k{k} = {f'any(e{k})' if is_list else f'e{k} is not None'}" for k, is_list in enumerate(lists)]
     is_single = len(schema.returns) == 1 and isinstance(schema.returns[0].type, TensorType)
+    looks = [line for number, p in enumerate(positions) for line in _lines(number, f"a{p}", types[number])]
+    numbers = range(len(positions))
     return "\n".join(
         [
             f"def record({listed}):", "    if not mode.enabled:", f"        return run({listed})",
             "    try:", *[f"        {line}" for line in looks],
             "    except (AttributeError, TypeError):", f"        return general({listed})",
-            *[f"    {line}" for line in asks],
-            f"    if not ({' or '.join([f'k{k}' for k, _ in numbered])}):", f"        return run({listed})",
-            f"    key = {' | '.join([f'k{k} << {k}' if k else 'k0' for k, _ in numbered])}",
+            *[f"    k{k} = {_asks(k, types[k])}" for k in numbers],
+            f"    if not ({' or '.join([f'k{k}' for k in numbers])}):", f"        return run({listed})",
+            f"    key = {' | '.join([f'k{k} << {k}' if k else 'k0' for k in numbers])}",
             f"    formulas = known.get(key) or formulas_of(key, {everything})",
             "    if formulas is None or CAREFUL:", f"        return slowly({listed})",
             f"    outcome = run({listed})", f"    kept = formulas.keep({everything}, outcome)",
-            f"    node = new_node([{edges}], formulas, [{shapes}], kept, next_number(), "
-            f"{f'[{counts}]' if True in lists else None}, {is_single})",
+            f"    node = new_node([{_joined('e', types)}], formulas, [{_joined('s', types)}], kept, next_number(), "
+            f"{_counts(positions, types)}, {is_single})",
             *(_attached(parameters) if is_single else _all_attached(parameters, rule.flows is True)),
             "    return outcome",
         ]
     )  # fmt: skip
+
+
+def _asks(number: int, type_: Type) -> str:
+    """Whether an operand, or one of a list, asks for gradients."""
+    return f"any(e{number})" if isinstance(type_, ListType) else f"e{number} is not None"
+
+
+def _joined(letter: str, types: Sequence[Type]) -> str:
+    """What is known of all operands, those of lists one by one."""
+    return ", ".join([f"{'*' * isinstance(t, ListType)}{letter}{k}" for k, t in enumerate(types)])
+
+
+def _counts(positions: Sequence[int], types: Sequence[Type]) -> str:
+    """Of each operand how many tensors it is, where there are lists."""
+    pairs = zip(positions, types, strict=True)
+    counts = [f"len(a{p})" if isinstance(t, ListType) else "-1" for p, t in pairs]
+    return f"[{', '.join(counts)}]" if any(isinstance(t, ListType) for t in types) else "None"
 
 
 def _lines(number: int, name: str, type_: Type) -> list[str]:

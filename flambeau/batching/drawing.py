@@ -33,9 +33,9 @@ def _dropout(call: Call) -> Any:
     return call.run([own.value, *rest])
 
 
-@batches("aten::bernoulli", "aten::normal", "aten::poisson", "aten::multinomial", "aten::uniform_", "aten::normal_",
-         "aten::exponential_", "aten::cauchy_", "aten::geometric_", "aten::log_normal_", "aten::random_",
-         "aten::rrelu")  # fmt: skip
+@batches("aten::bernoulli", "aten::normal", "aten::poisson", "aten::_standard_gamma", "aten::multinomial",
+         "aten::uniform_", "aten::normal_", "aten::exponential_", "aten::cauchy_", "aten::geometric_",
+         "aten::log_normal_", "aten::random_", "aten::rrelu")  # fmt: skip
 def _of_values(call: Call) -> Any:
     """Of numbers that differ within the batch."""
     operands = all_of(call.arguments)

@@ -10,7 +10,6 @@ from flambeau.distributions.categorical import Categorical
 from flambeau.distributions.constraints import Constraint
 from flambeau.distributions.discrete import WithOdds, one_of
 from flambeau.distributions.distribution import Distribution, Number, broadcast_all
-from flambeau.distributions.gamma_samples import standard_gamma
 from flambeau.distributions.operators import F
 from flambeau.tensor.grad_mode import no_grad
 from flambeau.tensor.tensor import Tensor
@@ -157,7 +156,7 @@ class NegativeBinomial(_OfTrials):
         """Samples, without gradients: how often something happens at a rate that has a gamma distribution."""
         with no_grad():
             shape = [*self._extended_shape(sample_shape)]
-            rate = standard_gamma(self.total_count.expand(shape).contiguous()) * self.logits.exp()
+            rate = F._standard_gamma(self.total_count.expand(shape).contiguous()) * self.logits.exp()
             return F.poisson(rate)
 
     def log_prob(self, value: Tensor) -> Tensor:

@@ -9,7 +9,6 @@ from typing import Any, ClassVar
 from flambeau.distributions import constraints
 from flambeau.distributions.constraints import Constraint
 from flambeau.distributions.distribution import Distribution, Number, broadcast_all
-from flambeau.distributions.gamma_samples import StandardGamma
 from flambeau.distributions.operators import F
 from flambeau.tensor.tensor import Tensor
 
@@ -60,7 +59,7 @@ class Gamma(Distribution):
     def rsample(self, sample_shape: Sequence[int] = ()) -> Tensor:
         """Samples, with gradients."""
         shape = [*self._extended_shape(sample_shape)]
-        draws = StandardGamma.apply(F.contiguous(F.expand(self.concentration, shape)))
+        draws = F._standard_gamma(F.contiguous(F.expand(self.concentration, shape)))
         return F.div(draws, F.expand(self.rate, shape))
 
     def log_prob(self, value: Tensor) -> Tensor:
@@ -151,7 +150,7 @@ class Dirichlet(Distribution):
     def rsample(self, sample_shape: Sequence[int] = ()) -> Tensor:
         """Samples, with gradients."""
         shape = [*self._extended_shape(sample_shape)]
-        draws = StandardGamma.apply(F.contiguous(F.expand(self.concentration, shape)))
+        draws = F._standard_gamma(F.contiguous(F.expand(self.concentration, shape)))
         return F.div(draws, F.sum(draws, [-1], True))
 
     def log_prob(self, value: Tensor) -> Tensor:
@@ -285,7 +284,7 @@ class StudentT(Distribution):
         shape = [*self._extended_shape(sample_shape)]
         noise = F.randn(shape, dtype=self.df.dtype, device=self.df.device)
         half = F.contiguous(F.expand(F.mul(self.df, 0.5), shape))
-        squares: Any = F.mul(StandardGamma.apply(half), 2)
+        squares: Any = F.mul(F._standard_gamma(half), 2)
         return F.add(self.loc, F.mul(self.scale, F.mul(noise, F.rsqrt(F.div(squares, self.df)))))
 
     def log_prob(self, value: Tensor) -> Tensor:

@@ -192,7 +192,9 @@ def normal_kernel(
         raise RuntimeError("normal expects all elements of std >= 0.0")
     with drawing(generator) as rng:
         numbers = normal(rng, shape, target)
-        return np.asarray(cast(np.asarray(numbers * np.asarray(std) + np.asarray(mean)), target))
+    numbers = numbers if type(std) is float and std == 1.0 else numbers * std
+    numbers = numbers if type(mean) is float and mean == 0.0 else numbers + mean
+    return np.asarray(cast(np.asarray(numbers), target))
 
 
 def normal_float_out(mean: float, std: float, size: Any, generator: Any = None, dtype: Any = None) -> Tensor:

@@ -78,6 +78,8 @@ class Draws:
     def _pairs(self, count: int) -> Array:
         """Two at a time; the second of the last pair waits for the next draw."""
         engine = self.engine
+        if count < 2 * _PAIRED:
+            return self._few_pairs(count)
         numbers = np.empty(count + 1)
         start = 0
         if engine.normal is not None and count:
@@ -93,6 +95,19 @@ class Draws:
         if end > count:
             engine.normal = float(numbers[count])
         return numbers[:count]
+
+    def _few_pairs(self, count: int) -> Array:
+        """The same of fewer than make a block, for which functions of arrays take longer."""
+        engine = self.engine
+        waits = engine.normal is not None and count > 0
+        numbers = [engine.normal] if waits else []
+        uniform = engine.doubles(2 * ((count - len(numbers) + 1) // 2)).tolist()
+        for turn, size in zip(uniform[::2], uniform[1::2], strict=True):
+            away, angle = math.sqrt(-2.0 * math.log1p(-size)), 2.0 * math.pi * turn
+            numbers += [away * math.cos(angle), away * math.sin(angle)]
+        if count:
+            engine.normal = numbers.pop() if len(numbers) > count else None
+        return np.array(numbers, np.float64)
 
     def integers(self, low: int, high: int, size: Shape, dtype: Any = np.int64) -> Array:
         """From `low` up to, not including, `high`: at most 2**64 of them."""

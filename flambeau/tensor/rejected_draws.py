@@ -2,7 +2,8 @@
 
 They are PyTorch's: each element draws behind the one before it. The loops are functions of the language, compiled where
 there are many elements; their text is Python's too. A loop goes on from where `progress` says (the element, the place
-among `uniform` numbers, whether a normal number waits) as far as these suffice, and `waiting` has that normal number.
+among `uniform` numbers, whether a normal number waits, the place within an element) as far as these suffice, and
+`waiting` has that normal number.
 """
 
 from __future__ import annotations
@@ -67,14 +68,11 @@ def binomial_loop(
     trials: np.ndarray, chance: np.ndarray, mean: np.ndarray, result: np.ndarray, uniform: np.ndarray,
     progress: np.ndarray,
 ) -> None:  # fmt: skip
-    """A `mean` below 10, of successes or failures: how many geometric numbers fit. Else Hoermann (1993), BTRS."""
-    last = len(uniform)
+    """Successes or failures, what is less likely, by their `mean`: in one of two ways."""
     used = int(progress[1])
     for k in range(int(progress[0]), len(trials)):
-        progress[0], progress[1] = k, used
+        progress[0], progress[1], progress[3] = k, used, used
         n, p = float(trials[k]), float(chance[k])
-        q = p if p <= 0.5 else 1.0 - p
-        successes = 0.0
         if n != n or p != p:
             result[k] = math.nan
         elif n <= 0.0 or p <= 0.0:
@@ -82,42 +80,60 @@ def binomial_loop(
         elif p >= 1.0:
             result[k] = n
         else:
-            if mean[k] >= 10.0:
-                deviation = math.sqrt(n * q * (1.0 - q))
-                b = 1.15 + 2.53 * deviation
-                a = -0.0873 + 0.0248 * b + 0.01 * q
-                middle, bound = n * q + 0.5, 0.92 - 4.2 / b
-                odds, alpha = q / (1.0 - q), (2.83 + 5.1 / b) * deviation
-                mode = math.floor((n + 1.0) * q)
-                is_open = True
-                while is_open:
-                    if used + 2 > last:
-                        return
-                    u, v = uniform[used] - 0.5, uniform[used + 1]
-                    used += 2
-                    near = 0.5 - abs(u)
-                    successes = float(math.floor((2.0 * a / near + b) * u + middle))
-                    if near >= 0.07 and v <= bound:
-                        is_open = False
-                    elif successes >= 0.0 and successes <= n:
-                        left = math.log(v * alpha / (a / (near * near) + b))
-                        right = (mode + 0.5) * math.log((mode + 1.0) / (odds * (n - mode + 1.0)))
-                        right += (n + 1.0) * math.log((n - mode + 1.0) / (n - successes + 1.0))
-                        right += (successes + 0.5) * math.log(odds * (n - successes + 1.0) / (successes + 1.0))
-                        right += tail(float(mode)) + tail(n - mode) - tail(successes) - tail(n - successes)
-                        is_open = left > right
-            else:
-                scale, total = math.log1p(-q), 0.0
-                successes = -1.0
-                while total <= n:
-                    if used >= last:
-                        return
-                    number = uniform[used]
-                    used += 1
-                    successes += 1.0
-                    total += math.ceil(math.log(number) / scale) if number > 0.0 else math.inf
-            result[k] = successes if p <= 0.5 else n - successes
+            q = p if p <= 0.5 else 1.0 - p
+            count = many_of(n, q, uniform, progress) if mean[k] >= 10.0 else few_of(n, q, uniform, progress)
+            if count < 0.0:
+                return
+            used = int(progress[3])
+            result[k] = count if p <= 0.5 else n - count
     progress[0], progress[1] = len(trials), used
+
+
+def few_of(n: float, q: float, uniform: np.ndarray, progress: np.ndarray) -> float:
+    """How many geometric numbers have a sum up to n; -1 where uniform numbers do not suffice."""
+    used, last = int(progress[3]), len(uniform)
+    scale, total, count = math.log1p(-q), 0.0, -1.0
+    while total <= n:
+        if used >= last:
+            return -1.0
+        number = uniform[used]
+        used += 1
+        count += 1.0
+        total += math.ceil(math.log(number) / scale) if number > 0.0 else math.inf
+    progress[3] = used
+    return count
+
+
+def many_of(n: float, q: float, uniform: np.ndarray, progress: np.ndarray) -> float:
+    """A binomial number by Hoermann (1993), BTRS; -1 where uniform numbers do not suffice."""
+    used, last = int(progress[3]), len(uniform)
+    deviation = math.sqrt(n * q * (1.0 - q))
+    b = 1.15 + 2.53 * deviation
+    a = -0.0873 + 0.0248 * b + 0.01 * q
+    middle, bound = n * q + 0.5, 0.92 - 4.2 / b
+    alpha, mode = (2.83 + 5.1 / b) * deviation, float(math.floor((n + 1.0) * q))
+    count, is_open = 0.0, True
+    while is_open:
+        if used + 2 > last:
+            return -1.0
+        u, v = uniform[used] - 0.5, uniform[used + 1]
+        used += 2
+        near = 0.5 - abs(u)
+        count = float(math.floor((2.0 * a / near + b) * u + middle))
+        if near >= 0.07 and v <= bound:
+            is_open = False
+        elif count >= 0.0 and count <= n:
+            is_open = math.log(v * alpha / (a / (near * near) + b)) > likelihood(n, q / (1.0 - q), mode, count)
+    progress[3] = used
+    return count
+
+
+def likelihood(n: float, odds: float, mode: float, count: float) -> float:
+    """The logarithm of how much less likely `count` of n are than the most likely number."""
+    total = (mode + 0.5) * math.log((mode + 1.0) / (odds * (n - mode + 1.0)))
+    total += (n + 1.0) * math.log((n - mode + 1.0) / (n - count + 1.0))
+    total += (count + 0.5) * math.log(odds * (n - count + 1.0) / (count + 1.0))
+    return total + tail(mode) + tail(n - mode) - tail(count) - tail(n - count)
 
 
 def log_factorial(count: float) -> float:
@@ -213,7 +229,7 @@ def _draw_piece(
 ) -> None:
     """Fill the last array, and leave the stream behind the last number that was used."""
     count = len(arrays[0])
-    progress = np.array([0, 0, engine.normal is not None], np.int64)
+    progress = np.array([0, 0, engine.normal is not None, 0], np.int64)
     waiting = np.array([engine.normal or 0.0])
     more = [progress, waiting] if is_normal else [progress]
     uniform = np.empty(0)

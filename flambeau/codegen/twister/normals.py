@@ -78,8 +78,8 @@ def add_normals(m: ModuleBuilder, element: str) -> None:
         with f.loop(blocks) as k:
             squared = f.fmul(f.like(read(at(log, k)), -2.0), read(at(log, k)))
             length = f.intrinsic("sqrt", squared)
-            for place, direction in zip(halves(k), (away, other), strict=True):
-                f.write(f.fmul(length, read(at(direction, k))), place, align=size)
+            for half, direction in zip(halves(k), (away, other), strict=True):
+                f.write(f.fmul(length, read(at(direction, k))), half, align=size)
     f.ret()
 
 

@@ -63,10 +63,10 @@ def add_words(m: ModuleBuilder) -> None:
         with f.when(f.compare("uge", f.load(place_word, "i32"), WORDS)):
             f.call("refill", state)
             f.store(place_word, f.typed(0, "i32"))
-        place = f.convert("zext", f.load(place_word, "i32"), "i64")
-        rest = f.op("sub", word(WORDS), place)
+        first_word = f.convert("zext", f.load(place_word, "i32"), "i64")
+        rest = f.op("sub", word(WORDS), first_word)
         taken = f.pick(f.compare("ult", rest, left), rest, left)
-        source = f.at(state, place, "i32")
+        source = f.at(state, first_word, "i32")
 
         def temper(first: Value, lanes: int) -> None:
             value = f.read(f.at(source, first, "i32"), "i32", lanes, align=4)
@@ -76,7 +76,7 @@ def add_words(m: ModuleBuilder) -> None:
             f.write(value, f.at(target, first, "i32"), align=4)
 
         each(f, taken, WIDE, temper)
-        f.store(place_word, f.convert("trunc", f.op("add", place, taken), "i32"))
+        f.store(place_word, f.convert("trunc", f.op("add", first_word, taken), "i32"))
         loop.carry(f.at(target, taken, "i32"), f.op("sub", left, taken))
     f.ret()
 

@@ -11,6 +11,7 @@ from flambeau.ops.derivatives import exceptions as _exceptions
 from flambeau.ops.derivatives import factor_formulas as _factor
 from flambeau.ops.derivatives import folded_write_formulas as _folded_write
 from flambeau.ops.derivatives import fourier_formulas as _fourier
+from flambeau.ops.derivatives import gamma_sample_formulas as _gamma_sample
 from flambeau.ops.derivatives import indexing_formulas as _indexing
 from flambeau.ops.derivatives import linear_algebra_formulas as _linear_algebra
 from flambeau.ops.derivatives import loss_formulas as _loss
