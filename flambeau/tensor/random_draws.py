@@ -45,41 +45,37 @@ class Draws:
     def standard_normal(self, size: Shape, dtype: Any = np.float64) -> Array:
         """Of mean 0 and variance 1; sixteen numbers or more are made in blocks of sixteen."""
         count = math.prod(_sizes(size))
-        numbers = self._blocks(count, dtype) if count >= 2 * _PAIRED else self._pairs(count).astype(dtype)
-        return numbers.reshape(size)
+        if count < 2 * _PAIRED:
+            return self._few_pairs(count).astype(dtype).reshape(size)
+        return self._blocks(count, dtype, is_filled=True).reshape(size)
 
     def half_normal(self, size: Shape) -> Array:
         """Normal numbers for halves, as float32s: the blocks are drawn one after the other."""
         count = math.prod(_sizes(size))
-        whole = count // 16 * 16
-        if not whole:
-            return self._pairs(count).astype(np.float32).reshape(size)
-        numbers = self._normal(whole, np.float32)
-        if whole < count:
-            numbers = np.concatenate([numbers, numbers[: count - whole]])
-            numbers[-16:] = self._normal(16, np.float32)
-        return numbers.reshape(size)
+        if count < 2 * _PAIRED:
+            return self._few_pairs(count).astype(np.float32).reshape(size)
+        return self._blocks(count, np.float32, is_filled=False).reshape(size)
 
-    def _blocks(self, count: int, dtype: Any) -> Array:
-        """In blocks of sixteen; what is left over is drawn, and makes the last sixteen anew."""
-        whole = count // 16 * 16
-        numbers = self._normal(whole, dtype)
-        if whole < count:
-            numbers = np.concatenate([numbers, self.random(count - whole, dtype)])
-            numbers[-16:] = self._normal(16, dtype)
-        return numbers
-
-    def _normal(self, count: int, dtype: Any) -> Array:
-        """Blocks of sixteen."""
+    def _blocks(self, count: int, dtype: Any, *, is_filled: bool) -> Array:
+        """In blocks of sixteen; what is left over is drawn, if it `is_filled`, and makes the last sixteen anew."""
         native = self.engine.native(count)
-        numbers = None if native is None else native.normal(count, np.dtype(dtype))
-        return _normal(self.random(count, dtype)) if numbers is None else np.asarray(numbers)
+        made: Array | None = None if native is None else native.normal(count, np.dtype(dtype), is_filled=is_filled)
+        if made is not None:
+            return made
+        whole = count // 16 * 16
+        numbers = np.empty(count, dtype)
+        numbers[:whole] = _normal(self.random(whole, dtype))
+        if whole < count:
+            if is_filled:
+                self.random(count - whole, dtype)
+            numbers[-16:] = _normal(self.random(16, dtype))
+        return numbers
 
     def _pairs(self, count: int) -> Array:
         """Two at a time; the second of the last pair waits for the next draw."""
-        engine = self.engine
         if count < 2 * _PAIRED:
             return self._few_pairs(count)
+        engine = self.engine
         numbers = np.empty(count + 1)
         start = 0
         if engine.normal is not None and count:

@@ -91,13 +91,20 @@ class NativeTwister:
         self._doubles(self._state, address_of(numbers), count, 0, 0)
         return numbers
 
-    def normal(self, count: int, dtype: np.dtype[Any]) -> Array | None:
-        """So many normal numbers, a multiple of sixteen; None where there are no loops for the dtype."""
+    def normal(self, count: int, dtype: np.dtype[Any], *, is_filled: bool = True) -> Array | None:
+        """Sixteen normal numbers or more, in blocks: what is left over is drawn, if it `is_filled`, and makes the
+        last sixteen anew. None where there are no loops for the dtype."""
         function = self.normals[dtype.char]
         if function is None:
             return None
         numbers = np.empty(count, dtype)
-        function(self._state, address_of(numbers), count, 0, 0)
+        address, size, whole = address_of(numbers), dtype.itemsize, count & ~15
+        function(self._state, address, whole, 0, 0)
+        if whole < count:
+            if is_filled:
+                uniform = self._floats if size == 4 else self._doubles
+                uniform(self._state, address + size * whole, count - whole, 0, 0)
+            function(self._state, address + size * (count - 16), 16, 0, 0)
         return numbers
 
     def integers(self, low: int, span: int, count: int) -> Array:
