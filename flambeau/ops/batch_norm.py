@@ -97,7 +97,8 @@ def _evaluated(
     check(array, mean, var, weight=scale, bias=shift)
     wide = widened(array)
     centre, spread = per_channel(mean, array.ndim), per_channel(var, array.ndim)
-    result = (wide - centre) / np.sqrt(np.asarray(spread) + wide.dtype.type(eps))
+    one = wide.dtype.type(1)
+    result = (wide - centre) * (one / np.sqrt(np.asarray(spread) + wide.dtype.type(eps)))
     affine = per_channel(scale, array.ndim), per_channel(shift, array.ndim)
     return rounded(with_affine(result, *affine), array.dtype)
 
@@ -117,14 +118,14 @@ def _evaluated_alike(
     array: Array, mean: Array, var: Array, scale: Array | None, shift: Array | None, eps: float
 ) -> Array:
     """The same of what is alike, in one array."""
-    root = np.sqrt(var + array.dtype.type(eps))
+    factor = array.dtype.type(1) / np.sqrt(var + array.dtype.type(eps))  # in the order of native code
     if array.ndim > 2:  # else vectors lie along the last dimension as they are
         along = (1, len(var)) + (1,) * (array.ndim - 2)
-        mean, root = mean.reshape(along), root.reshape(along)
+        mean, factor = mean.reshape(along), factor.reshape(along)
         scale = None if scale is None else scale.reshape(along)
         shift = None if shift is None else shift.reshape(along)
     result: Array = array - mean
-    result /= root
+    result *= factor
     if scale is not None:
         result *= scale
     if shift is not None:
