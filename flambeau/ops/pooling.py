@@ -37,28 +37,37 @@ class _Known(NamedTuple):
 
     sizes: tuple[int, ...]
     fill: Callable[[Array, Array, Array | None], None]
+    is_of_rows: bool
+    """Whether windows lie in rows, each of which is an image of one row to native code."""
 
     def run(self, array: Array, has_places: bool) -> tuple[Array, Array | None]:
         values = np.empty(self.sizes, array.dtype)
         indices = np.empty(self.sizes, np.int64) if has_places else None
-        self.fill(array, values, indices)
+        if self.is_of_rows:
+            self.fill(array[:, :, None], values[:, :, None], None if indices is None else indices[:, :, None])
+        else:
+            self.fill(array, values, indices)
         return values, indices
 
 
 _known: Final = KnownCalls[_Known]()
-"""Calls of pooling in two dimensions."""
+"""Calls of pooling in one and two dimensions."""
 
 
 def _learn(key: tuple[Any, ...], array: Array, geometry: Geometry) -> _Known | None:
     """Remember a call, if there is native code for it."""
-    if array.ndim != 4 or len(geometry.kernel) != 2 or not array.size or not is_host_array(array):
+    dims = len(geometry.kernel)
+    if dims > 2 or array.ndim != dims + 2 or not array.size or not is_host_array(array):
         return None
     values = np.empty((*array.shape[:2], *geometry.places), array.dtype)
-    fill = LARGEST_OF_WINDOWS.implementation(
-        array, values, geometry.kernel, geometry.stride, geometry.padding, geometry.dilation
-    )
+    settings = [geometry.kernel, geometry.stride, geometry.padding, geometry.dilation]
+    if dims == 1:
+        rows, settings = array[:, :, None], [(lone, *own) for lone, own in zip((1, 1, 0, 1), settings, strict=True)]
+        fill = LARGEST_OF_WINDOWS.implementation(rows, values[:, :, None], *settings)
+    else:
+        fill = LARGEST_OF_WINDOWS.implementation(array, values, *settings)
     if fill is not None:
-        _known.put(key, _Known(values.shape, fill))
+        _known.put(key, _Known(values.shape, fill, dims == 1))
     return _known.get(key)
 
 

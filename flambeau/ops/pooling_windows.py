@@ -129,15 +129,15 @@ class Geometry:
         return split.transpose(order).reshape(*lead, *self.places, -1)
 
     def largest_side_by_side(self, array: Array) -> Array:
-        """The largest elements of such windows, or nan where there is one: folded one dimension after the other."""
-        dims = len(self.kernel)
-        lead = array.ndim - dims
-        for axis, (count, size) in enumerate(zip(self.places, self.kernel, strict=True)):
+        """The largest elements of such windows, the first of equal ones, or nan where there is one: folded one
+        dimension after the other, from the last."""
+        lead = array.ndim - len(self.kernel)
+        for axis, (count, size) in reversed([*enumerate(zip(self.places, self.kernel, strict=True))]):
             before = (slice(None),) * (lead + axis)
             parts = [array[(*before, slice(k, k + (count - 1) * size + 1, size))] for k in range(size)]
             array = parts[0]
             for part in parts[1:]:
-                array = np.maximum(array, part)
+                array = np.where((part > array) | (part != part), part, array)
         return np.ascontiguousarray(array)
 
     def windows(self, array: Array, fill: Any) -> Array:
