@@ -66,11 +66,13 @@ def recorded(definition: OpDef) -> Recorded:
     if rule is None and definition.differentiable is False and not definition.schema.is_mutable:
         return repeated(definition)  # nothing asks of what it gives
 
+    run = repeated(definition)
+
     def slowly(*arguments: Any) -> Any:
         if not is_grad_enabled() or not recorder.is_asked(arguments):
-            return definition.kernel(*arguments)
+            return run(*arguments)
         written = recorder.refuse_writes(definition, arguments)
-        return _record(definition, rule, arguments, written, definition.kernel)
+        return _record(definition, rule, arguments, written, run, is_kept=True)
 
     return slowly if rule is None else quick(rule, slowly) or slowly
 
@@ -150,18 +152,20 @@ def record_within(definition: OpDef, arguments: Sequence[Any], run: Callable[[Op
     def kernel(*values: Any) -> Any:
         return run(definition, values)
 
-    return _record(definition, rule_of(definition), arguments, written, kernel)
+    return _record(definition, rule_of(definition), arguments, written, kernel, is_kept=False)
 
 
 def _record(
-    definition: OpDef, rule: Rule | None, arguments: Sequence[Any], written: Sequence[Tensor], kernel: Recorded
-) -> Any:
+    definition: OpDef, rule: Rule | None, arguments: Sequence[Any], written: Sequence[Tensor], kernel: Recorded, *,
+    is_kept: bool,
+) -> Any:  # fmt: skip
+    """`is_kept`: what formulas need may live longer than whoever calls."""
     if rule is None:
         return _without_formula(definition, arguments, written, kernel)
     call = _Call(rule, arguments)
     if call.is_without_formula:
         return _without_formula(definition, arguments, written, kernel)
-    if kernel is definition.kernel:  # those of transforms live no longer than these
+    if is_kept:  # what transforms keep lives no longer than these
         call.refuse_inference()
     if rule.is_in_place:
         return call.in_place(kernel)

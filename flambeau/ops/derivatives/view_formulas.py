@@ -339,18 +339,18 @@ formulas(
 
 @decomposed("aten::hstack")
 def _hstack(f: Any, tensors: Sequence[Any]) -> Any:
-    lined = [f.atleast_1d(t) for t in tensors]
+    lined = [t if t.dim() else f.atleast_1d(t) for t in tensors]
     return f.cat(lined, 0 if lined[0].dim() == 1 else 1)
 
 
 @decomposed("aten::vstack", "aten::row_stack")
 def _vstack(f: Any, tensors: Sequence[Any]) -> Any:
-    return f.cat([f.atleast_2d(t) for t in tensors], 0)
+    return f.cat([t if t.dim() > 1 else f.atleast_2d(t) for t in tensors], 0)
 
 
 @decomposed("aten::dstack")
 def _dstack(f: Any, tensors: Sequence[Any]) -> Any:
-    return f.cat([f.atleast_3d(t) for t in tensors], 2)
+    return f.cat([t if t.dim() > 2 else f.atleast_3d(t) for t in tensors], 2)
 
 
 @decomposed("aten::column_stack")
