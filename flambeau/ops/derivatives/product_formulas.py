@@ -241,8 +241,8 @@ def _cross_axis(sizes: Sequence[Any], dim: Any) -> Any:
 formulas(
     "aten::cross",
     "aten::linalg_cross",
-    self=lambda f, grad, self_sizes, other, dim: f.linalg_cross(f.conj(other), grad, _cross_axis(self_sizes, dim)),
-    other=lambda f, grad, self_sizes, self, dim: f.linalg_cross(grad, f.conj(self), _cross_axis(self_sizes, dim)),
+    self=lambda f, grad, self_sizes, other, dim: f.linalg_cross(f.conj(other), grad, dim=_cross_axis(self_sizes, dim)),
+    other=lambda f, grad, self_sizes, self, dim: f.linalg_cross(grad, f.conj(self), dim=_cross_axis(self_sizes, dim)),
 )
 
 
