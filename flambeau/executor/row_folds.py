@@ -21,6 +21,7 @@ from flambeau.util.inversions import ROW_FOLDS
 
 CALLS: Final[dict[str, tuple[str, tuple[Any, ...]]]] = {
     "sum": ("aten::sum.dim_IntList", ([-1], False, None)),
+    "columns": ("aten::sum.dim_IntList", ([-2], False, None)),
     "prod": ("aten::prod.dim_int", (-1, False, None)),
     "norm": ("aten::linalg_vector_norm", (2.0, [-1], False, None)),
 }

@@ -101,7 +101,8 @@ def is_large(kernel: EntryKernel, arguments: Sequence[Any]) -> bool:
 
 def _first_large(kernel: EntryKernel, arguments: Sequence[Any]) -> int:
     definition = registry.get(kernel.name)
-    if kernel.meaning is None and is_decided_by_dtypes(definition) and not is_worthwhile(definition, arguments):
+    is_decided = definition.scalar is None or (kernel.meaning is None and is_decided_by_dtypes(definition))
+    if is_decided and not is_worthwhile(definition, arguments):
         return NEVER  # it takes no time to see that NumPy is as good
     return least_elements(definition, character_of(arguments))
 

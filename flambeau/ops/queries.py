@@ -80,7 +80,7 @@ def equal(self: Tensor, other: Tensor) -> bool:
     if self.dtype is not other.dtype:
         common = promote(self.dtype, other.dtype)
         return bool(np.all(cast(self._array, common) == cast(other._array, common)))
-    return bool(np.all(self._array == other._array))
+    return bool((self._array == other._array).all())
 
 
 def can_cast(from_: int, to: int) -> bool:

@@ -27,12 +27,13 @@ def call_key(args: Sequence[Any], kwargs: Mapping[str, Any]) -> tuple[Any, ...] 
     """The types of arguments, those of elements for lists and tuples, and names; None where what lies in lists is
     none of numbers, texts and tensors."""
     kinds: list[Any] = [*map(type, args)]
-    for number, kind in enumerate(kinds):
-        if kind in SEQUENCES:
-            listed = _listed(kind, args[number])
-            if listed is None:
-                return None
-            kinds[number] = listed
+    if not SEQUENCES.isdisjoint(kinds):
+        for number, kind in enumerate(kinds):
+            if kind in SEQUENCES:
+                listed = _listed(kind, args[number])
+                if listed is None:
+                    return None
+                kinds[number] = listed
     for name, value in kwargs.items():
         kind = type(value)
         if kind in SEQUENCES:

@@ -253,8 +253,7 @@ class Operator:
         if self._older_numbers and (older := older_call(self.candidates[0].schema, self._older_numbers, args)):
             return self.call_with_keywords(*older, function)
         here = thread.handlers
-        direct = self._direct_of(args, _NO_KEYWORDS)
-        if direct is not None:
+        if not here and self._direct and (direct := self._direct.get(call_key(args, _NO_KEYWORDS))) is not None:
             return direct(*args)
         if special.exists and (not here or here is below.UNRECORDED):
             known = self._on_devices.get(tuple(map(kind_of, args)))
@@ -298,9 +297,6 @@ class Operator:
         if INTEGERS not in kinds:
             self.fast_path[kinds[0] if len(kinds) == 1 else kinds] = lambda *args: quickly(args)
 
-    def _direct_of(self, args: tuple[Any, ...], kwargs: Mapping[str, Any]) -> Callable[..., Any] | None:
-        return None if thread.handlers or not self._direct else self._direct.get(call_key(args, kwargs))
-
     def direct(self, key: Any) -> Callable[..., Any] | None:
         """What runs calls of a `call_key` that nobody intercepts; None if there was none yet."""
         return self._direct.get(key)
@@ -309,10 +305,10 @@ class Operator:
         self, args: tuple[Any, ...], kwargs: Mapping[str, Any], function: Function | None = None
     ) -> Any:
         """The same for a call with keywords."""
-        direct = self._direct_of(args, kwargs)
-        if direct is not None:
+        here = thread.handlers
+        if not here and self._direct and (direct := self._direct.get(call_key(args, kwargs))) is not None:
             return direct(*args, *kwargs.values())
-        if special.exists or thread.handlers:
+        if special.exists or here:
             result = answer(function or self.function, args, kwargs)
             if result is not NOT_OVERRIDDEN:
                 return result

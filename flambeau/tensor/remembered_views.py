@@ -32,14 +32,15 @@ _RUNS: Final = 5
 
 
 def is_window(definition: OpDef) -> bool:
-    """Whether an overload gives one view of its first argument, the only tensor: by its sizes, unless it is told where
-    in the storage to begin."""
+    """Whether an overload gives one view of its first argument, by its sizes and those of other tensors, as
+    `expand_as` does."""
     schema = definition.schema
     may_copy = definition.traits.stays is not None
-    if definition.family != "view" or may_copy or schema.is_mutable or len(schema.returns) != 1:
+    is_view = definition.family == "view" and not may_copy and not schema.is_mutable
+    if not is_view or len(schema.returns) != 1 or "storage_offset" in schema.index:  # which counts from another place
         return False
     types = [schema.arguments[0].type, schema.returns[0].type]
-    others = [part for a in schema.arguments[1:] for part in a.type.walk()]
+    others = [part for a in schema.arguments[1:] if type(a.type) is not TensorType for part in a.type.walk()]
     are_tensors = all(isinstance(t, TensorType) for t in types)
     return are_tensors and not any(isinstance(part, TensorType) for part in others)
 
@@ -56,7 +57,7 @@ def window_of(run: Run, arguments: Sequence[Any]) -> Run | Any:
     shape, strides, dtype = shown.shape, shown.strides, array.dtype
     offset = address_of(shown) - address_of(array)
 
-    def show(tensor: Any) -> Any:
+    def show(tensor: Any, *others: Any) -> Any:
         if type(tensor) is not Tensor and type(tensor) not in PLAIN:
             return MISSED
         return share(tensor, _new_array(shape, dtype, tensor._array, offset, strides))

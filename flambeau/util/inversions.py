@@ -168,8 +168,8 @@ NATIVE_DRAWS: Final = Inversion[Callable[[Any, int], Any]](
     is_later=True,
 )
 ROW_FOLDS: Final = Inversion[Callable[[str, Any], Any]](
-    "gives the sums, products or norms along the last axis of an array by native code, as its name says; None where "
-    "there is none (`executor.row_folds`)",
+    "gives the sums, products or norms along the last axis of an array by native code, as its name says, or the sums "
+    "of `columns`, along the last but one; None where there is none (`executor.row_folds`)",
     lambda fold, rows: None,
     is_later=True,
 )
