@@ -18,7 +18,7 @@ def by_definition(x: Any, mean: Any, var: Any, weight: Any, bias: Any, eps: floa
     """Step by step, each rounded to the dtype."""
     along = (1, -1, *[1] * (x.ndim - 2)) if x.shape[1] else (1, 0, *[1] * (x.ndim - 2))
     with np.errstate(all="ignore"):
-        result = (x - mean.reshape(along)) / np.sqrt(var.reshape(along) + x.dtype.type(eps))
+        result = (x - mean.reshape(along)) * (x.dtype.type(1) / np.sqrt(var.reshape(along) + x.dtype.type(eps)))
         result = result if weight is None else result * weight.reshape(along)
         return result if bias is None else result + bias.reshape(along)
 

@@ -31,6 +31,12 @@ SHORT: Final = 8
 ROW: Final = 256
 """Elements of a row that are added up in a few vectors, one after the other, before their sums are."""
 
+SHORT_ROW: Final = 128
+"""Up to so many columns, a loop over rows that adds each to the totals takes longer than sums of pieces of columns."""
+
+COLUMN: Final = 32
+"""Elements of a column that are added up one after the other."""
+
 ULP: Final = {float16: 2.0, bfloat16: 2.0, float32: 16.0, float64: 16.0, complex64: 16.0, complex128: 16.0}
 """How far two orders of adding up may differ, for inputs whose sum does not cancel."""
 
@@ -104,13 +110,15 @@ def _added_quickly(array: Array, dims: tuple[int, ...]) -> Array:
 
 
 def _added_columns(array: Array, first: int) -> Array | None:
-    """The sum of many float32 elements over the `first` dimensions by native code: at most `ROW` of a column one after
-    the other, then in float64. None where there is none."""
+    """The sum of many float32 elements over the `first` dimensions by native code: at most `COLUMN` of a column one
+    after the other, then in float64. None where there is none."""
     if array.size < LARGE or array.dtype != np.float32 or not is_host_array(array) or not array.flags.c_contiguous:
         return None
     rows = array.reshape(prod(array.shape[:first]), -1)
     count, length = rows.shape
-    piece = next((n for n in range(ROW, ROW // 4, -1) if not count % n), ROW)  # pieces of one length, if there are such
+    if length > SHORT_ROW:
+        return None
+    piece = next((n for n in range(COLUMN, COLUMN // 4, -1) if not count % n), COLUMN)  # of one length, if it may be
     end = count - count % piece
     pieces = ROW_FOLDS.implementation("columns", rows[:end].reshape(end // piece, piece, length))
     if pieces is None:
