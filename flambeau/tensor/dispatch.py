@@ -253,12 +253,10 @@ class Operator:
         if self._older_numbers and (older := older_call(self.candidates[0].schema, self._older_numbers, args)):
             return self.call_with_keywords(*older, function)
         here = thread.handlers
-        if not here and self._direct and (direct := self._direct.get(call_key(args, _NO_KEYWORDS))) is not None:
+        if not here and (direct := self._direct.get(call_key(args, _NO_KEYWORDS))) is not None:
             return direct(*args)
-        if special.exists and (not here or here is below.UNRECORDED):
-            known = self._on_devices.get(tuple(map(kind_of, args)))
-            if known is not None:
-                return known(args)
+        if special.exists and (known := self._known_on_device(here, args)) is not None:
+            return known(args)
         if special.exists or here:
             result = answer(function or self.function, args, {})
             if result is not NOT_OVERRIDDEN:
@@ -272,6 +270,10 @@ class Operator:
             return binding.finish(result)
         self._note_quick(binding, args)
         return result
+
+    def _known_on_device(self, here: Any, args: tuple[Any, ...]) -> Callable[[Sequence[Any]], Any] | None:
+        """What runs a call of tensors of a device that nobody intercepts."""
+        return self._on_devices.get(tuple(map(kind_of, args))) if not here or here is below.UNRECORDED else None
 
     def _note_quick(self, binding: CallBinding, args: tuple[Any, ...]) -> None:
         """Have calls of tensors of a device, and numbers, asked there first."""
@@ -306,14 +308,13 @@ class Operator:
     ) -> Any:
         """The same for a call with keywords."""
         here = thread.handlers
-        if not here and self._direct and (direct := self._direct.get(call_key(args, kwargs))) is not None:
+        if not here and (direct := self._direct.get(call_key(args, kwargs))) is not None:
             return direct(*args, *kwargs.values())
         if special.exists or here:
             result = answer(function or self.function, args, kwargs)
             if result is not NOT_OVERRIDDEN:
                 return result
-        if "out" in kwargs and kwargs["out"] is None:
-            kwargs = {k: v for k, v in kwargs.items() if k != "out"}
+        kwargs = _without_no_out(kwargs)
         binding = self._named.get((*map(type, args), *kwargs, *map(type, kwargs.values())))
         if binding is None:
             try:
@@ -375,6 +376,13 @@ def _names_device(definition: OpDef) -> bool:
     """Whether calls may name a device: which one, and whether it is the host, is not known of its type."""
     types = [a.type for a in definition.schema.arguments]
     return any(isinstance(t.element if isinstance(t, OptionalType) else t, DeviceType) for t in types)
+
+
+def _without_no_out(kwargs: Mapping[str, Any]) -> Mapping[str, Any]:
+    """Keywords without an `out` that is None."""
+    if "out" not in kwargs or kwargs["out"] is not None:
+        return kwargs
+    return {k: v for k, v in kwargs.items() if k != "out"}
 
 
 _NO_KEYWORDS: Final[Mapping[str, Any]] = {}

@@ -59,9 +59,9 @@ class Draws:
     def _blocks(self, count: int, dtype: Any, *, is_filled: bool) -> Array:
         """In blocks of sixteen; what is left over is drawn, if it `is_filled`, and makes the last sixteen anew."""
         native = self.engine.native(count)
-        made: Array | None = None if native is None else native.normal(count, np.dtype(dtype), is_filled=is_filled)
-        if made is not None:
-            return made
+        blocks: Array | None = None if native is None else native.normal(count, np.dtype(dtype), is_filled=is_filled)
+        if blocks is not None:
+            return blocks
         whole = count // 16 * 16
         numbers = np.empty(count, dtype)
         numbers[:whole] = _normal(self.random(whole, dtype))
@@ -98,8 +98,8 @@ class Draws:
         waits = engine.normal is not None and count > 0
         numbers = [engine.normal] if waits else []
         uniform = engine.doubles(2 * ((count - len(numbers) + 1) // 2)).tolist()
-        for turn, size in zip(uniform[::2], uniform[1::2], strict=True):
-            away, angle = math.sqrt(-2.0 * math.log1p(-size)), 2.0 * math.pi * turn
+        for direction, size in zip(uniform[::2], uniform[1::2], strict=True):
+            away, angle = math.sqrt(-2.0 * math.log1p(-size)), 2.0 * math.pi * direction
             numbers += [away * math.cos(angle), away * math.sin(angle)]
         if count:
             engine.normal = numbers.pop() if len(numbers) > count else None

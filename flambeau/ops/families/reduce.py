@@ -92,16 +92,16 @@ def _added_quickly(array: Array, dims: tuple[int, ...]) -> Array:
     by_rows = folded_rows("sum", np.add, array) if last in dims else None
     if by_rows is not None:
         return by_rows if len(dims) == 1 else reduce_with(np.add, by_rows, axis=dims[:-1], dtype=np.float64)
-    is_of_columns = dims == tuple(range(len(dims))) and len(dims) < array.ndim
-    if is_of_columns and (added := _added_columns(array, len(dims))) is not None:
-        return added
+    columns = _added_columns(array, dims)
+    if columns is not None:
+        return columns
     if array.dtype != np.float32 or _adds_pairwise(array, dims):
         return reduce_with(np.add, array, axis=dims)
     if not array.flags.c_contiguous:
         return reduce_with(np.add, array, axis=dims, dtype=np.float64)
     if last in dims and len(dims) > 1 and array.shape[last] > SHORT:
         return reduce_with(np.add, reduce_with(np.add, array, axis=last), axis=dims[:-1], dtype=np.float64)
-    loop = loop_for(add_rows, array.size) if is_of_columns else None
+    loop = loop_for(add_rows, array.size) if _is_of_columns(array, dims) else None
     if loop is None:
         return reduce_with(np.add, array, axis=dims, dtype=np.float64)
     totals = np.zeros(array.shape[len(dims) :])
@@ -109,11 +109,18 @@ def _added_quickly(array: Array, dims: tuple[int, ...]) -> Array:
     return totals
 
 
-def _added_columns(array: Array, first: int) -> Array | None:
-    """The sum of many float32 elements over the `first` dimensions by native code: at most `COLUMN` of a column one
-    after the other, then in float64. None where there is none."""
-    if array.size < LARGE or array.dtype != np.float32 or not is_host_array(array) or not array.flags.c_contiguous:
+def _is_of_columns(array: Array, dims: tuple[int, ...]) -> bool:
+    """Whether the first dimensions are added up, and others stay."""
+    return dims == tuple(range(len(dims))) and len(dims) < array.ndim
+
+
+def _added_columns(array: Array, dims: tuple[int, ...]) -> Array | None:
+    """The sum of many float32 elements over the first dimensions by native code: at most `COLUMN` of a column one after
+    the other, then in float64. None where there is none."""
+    is_served = array.size >= LARGE and array.dtype == np.float32 and _is_of_columns(array, dims)
+    if not is_served or not is_host_array(array) or not array.flags.c_contiguous:
         return None
+    first = len(dims)
     rows = array.reshape(prod(array.shape[:first]), -1)
     count, length = rows.shape
     if length > SHORT_ROW:
