@@ -74,3 +74,14 @@ def kind_of(argument: Any) -> type:
     if type(argument) is list and argument and all(type(one) is int for one in argument):
         return INTEGERS
     return type(argument)
+
+
+def without_no_out(kwargs: Mapping[str, Any]) -> Mapping[str, Any]:
+    """Keywords without an `out` that is None.
+
+    >>> without_no_out({"dim": 0, "out": None})
+    {'dim': 0}
+    """
+    if "out" not in kwargs or kwargs["out"] is not None:
+        return kwargs
+    return {k: v for k, v in kwargs.items() if k != "out"}

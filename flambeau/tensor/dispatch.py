@@ -23,7 +23,7 @@ from flambeau.tensor import below, grad_mode, kernels, recorder
 from flambeau.tensor.autocast_calls import CONVERSION, cast_arguments
 from flambeau.tensor.below import AUTOGRAD
 from flambeau.tensor.bridge import from_array
-from flambeau.tensor.call_keys import INTEGERS, NUMBERS, call_key, kind_of, types_in
+from flambeau.tensor.call_keys import INTEGERS, NUMBERS, call_key, kind_of, types_in, without_no_out
 from flambeau.tensor.interceptors import Interceptors, changed, set_stack, stack
 from flambeau.tensor.observer import current, thread
 from flambeau.tensor.older_calls import older_call, warning_of_name
@@ -314,7 +314,7 @@ class Operator:
             result = answer(function or self.function, args, kwargs)
             if result is not NOT_OVERRIDDEN:
                 return result
-        kwargs = _without_no_out(kwargs)
+        kwargs = without_no_out(kwargs)
         binding = self._named.get((*map(type, args), *kwargs, *map(type, kwargs.values())))
         if binding is None:
             try:
@@ -376,13 +376,6 @@ def _names_device(definition: OpDef) -> bool:
     """Whether calls may name a device: which one, and whether it is the host, is not known of its type."""
     types = [a.type for a in definition.schema.arguments]
     return any(isinstance(t.element if isinstance(t, OptionalType) else t, DeviceType) for t in types)
-
-
-def _without_no_out(kwargs: Mapping[str, Any]) -> Mapping[str, Any]:
-    """Keywords without an `out` that is None."""
-    if "out" not in kwargs or kwargs["out"] is not None:
-        return kwargs
-    return {k: v for k, v in kwargs.items() if k != "out"}
 
 
 _NO_KEYWORDS: Final[Mapping[str, Any]] = {}
