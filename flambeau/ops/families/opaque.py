@@ -115,7 +115,7 @@ def by_name(schema: FunctionSchema, function: Callable[..., Any]) -> Callable[..
     if unknown:
         raise ValueError(f"{schema.full_name}: the kernel needs {', '.join(unknown)}, which the schema does not have")
     chosen = [(i, name) for i, name in enumerate(names) if name in defaults]
-    return _by_position(function, defaults, chosen) if is_by_position else _by_keyword(function, chosen)
+    return _by_position(function, defaults, chosen, len(names)) if is_by_position else _by_keyword(function, chosen)
 
 
 def _defaults(function: Callable[..., Any]) -> tuple[dict[str, Any], bool]:
@@ -155,25 +155,26 @@ def _by_keyword(function: Callable[..., Any], chosen: Sequence[tuple[int, str]])
 
 
 def _by_position(
-    function: Callable[..., Any], parameters: Mapping[str, Any], chosen: Sequence[tuple[int, str]]
+    function: Callable[..., Any], parameters: Mapping[str, Any], chosen: Sequence[tuple[int, str]], count: int
 ) -> Callable[..., Any]:
-    """`function` called by position with some arguments of a schema, as pairs of an index and the parameter's name.
-    `parameters` has the default of each parameter.
+    """`function` called by position with some of `count` arguments of a schema, as pairs of an index and the
+    parameter's name. `parameters` has the default of each parameter.
     """
-    defaults = list(parameters.values())
-    order = list(parameters)
-    pairs = [(order.index(name), i) for i, name in chosen]
-    if sorted(position for position, _ in pairs) == list(range(len(pairs))) and len(pairs) > 1:
-        pick = itemgetter(*[i for _, i in sorted(pairs)])
+    index_of = {name: i for i, name in chosen}
+    names = list(parameters)
+    while names and names[-1] not in index_of:
+        names.pop()
+    defaults = tuple(parameters.values())
+    indices = [index_of.get(name, count + number) for number, name in enumerate(names)]
+    if not indices:
+        return lambda *arguments: function()
+    if len(indices) == 1:
+        [only] = indices
+        return lambda *arguments: function(arguments[only])
+    pick = itemgetter(*indices)
+    if max(indices) < count:
         return lambda *arguments: function(*pick(arguments))
-
-    def call(*arguments: Any) -> Any:
-        values = defaults.copy()
-        for position, i in pairs:
-            values[position] = arguments[i]
-        return function(*values)
-
-    return call
+    return lambda *arguments: function(*pick(arguments + defaults))
 
 
 def out_schema(schema: FunctionSchema, spec: str) -> FunctionSchema:
