@@ -233,17 +233,15 @@ formulas(
 )
 
 
-def _cross_axis(sizes: Sequence[Any], dim: Any) -> Any:
-    """The axis of three parts: where none is named, the first of that size."""
-    return (list(sizes).index(3) if len(sizes) > 1 else 0) if dim is None else dim
-
-
-formulas(
-    "aten::cross",
-    "aten::linalg_cross",
-    self=lambda f, grad, self_sizes, other, dim: f.linalg_cross(f.conj(other), grad, dim=_cross_axis(self_sizes, dim)),
-    other=lambda f, grad, self_sizes, self, dim: f.linalg_cross(grad, f.conj(self), dim=_cross_axis(self_sizes, dim)),
-)
+@decomposed("aten::cross", "aten::linalg_cross")
+def _cross(f: Any, self: Any, other: Any, dim: Any) -> Any:
+    """Differences of products of the three parts along an axis, which is counted from the last: others broadcast."""
+    rank = self.dim()
+    axis = (0 if rank == 1 else list(self.shape).index(3)) if dim is None else dim
+    axis = axis if axis < 0 else axis - rank
+    a, b = ([f.select(x, axis, k) for k in range(3)] for x in (self, other))
+    parts = [a[1] * b[2] - a[2] * b[1], a[2] * b[0] - a[0] * b[2], a[0] * b[1] - a[1] * b[0]]
+    return f.stack(parts, axis)
 
 
 def _letters(equation: str, tensors: Sequence[Any]) -> tuple[list[str], str]:
