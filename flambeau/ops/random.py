@@ -254,8 +254,8 @@ def standard_gamma_kernel(self: Array, generator: Generator | None = None) -> Ar
     with drawing(generator) as rng:
         numbers = np.asarray(rng.standard_gamma(self.astype(np.float64)))
     rounded = np.asarray(cast(numbers, dtype_of(self)))
-    least = np.finfo(np.float64 if self.dtype == np.float64 else np.float32).tiny
-    return np.maximum(rounded, np.asarray(cast(np.asarray(least), dtype_of(self))))
+    least = np.finfo(self.dtype if self.dtype.kind == "f" else np.float32).tiny
+    return np.asarray(np.maximum(rounded, np.asarray(cast(np.asarray(least), dtype_of(self)))))
 
 
 def _randn_out(size: Sequence[int], generator: Generator | None = None, dtype: int | None = None) -> Tensor:

@@ -118,7 +118,7 @@ class Draws:
             words = self.engine.wide_words(count)
             numbers = (words if span > LOW_64 else words % np.uint64(span)).view(np.int64)
         numbers += low
-        return numbers.astype(dtype, copy=False).reshape(size)
+        return np.asarray(numbers).astype(dtype, copy=False).reshape(size)
 
     def words_below(self, limit: int, size: Shape) -> Array:
         """Integers below a power of two or one more, each of one word of 32 bits."""

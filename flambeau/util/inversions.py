@@ -162,8 +162,8 @@ LARGE_CONVERSION: Final = Inversion[Callable[[Any, Any], Any]](
     is_later=True,
 )
 NATIVE_DRAWS: Final = Inversion[Callable[[Any, int], Any]](
-    "gives what draws by native code from one of NumPy's generators of bits, given that and how many numbers were drawn "
-    "in all; None where NumPy is to go on (`executor.native_draws`)",
+    "gives what draws by native code from one of NumPy's generators of bits, given that and how many numbers were "
+    "drawn in all; None where NumPy is to go on (`executor.native_draws`)",
     lambda bits, drawn: None,
     is_later=True,
 )

@@ -37,7 +37,9 @@ RECORDED: dict[str, tuple[Draw, list[float]]] = {
     ),
     "poisson": (lambda lib: lib.poisson(lib.tensor([0.0, 0.5, 3, 9, 12, 1000])), [0, 0, 5, 6, 14, 1047]),
     "binomial": (lambda lib: lib.binomial(lib.full((4,), 30.0), lib.tensor([0.1, 0.3, 0.5, 1])), [3, 8, 8, 30]),
-    "standard gamma": (lambda lib: lib._standard_gamma(lib.tensor([0.1, 0.7, 1, 30])), [0.0202452, 0.1346396, 0.4164163, 36.898102]),
+    "standard gamma": (
+        lambda lib: lib._standard_gamma(lib.tensor([0.1, 0.7, 1, 30])), [0.0202452, 0.1346396, 0.4164163, 36.898102],
+    ),
     "dropout": (lambda lib: lib.nn.functional.dropout(lib.ones(9), 0.5), [2, 2, 0, 0, 0, 0, 2, 0, 0]),
     "trunc_normal_": (
         lambda lib: lib.nn.init.trunc_normal_(lib.empty(4), a=-0.5, b=0.5),

@@ -6,7 +6,7 @@ So numbers have the bits that NumPy's way gives.
 from __future__ import annotations
 
 import math
-from typing import Final
+from typing import Any, Final
 
 import numpy as np
 
@@ -22,7 +22,7 @@ _FUNCTIONS: Final = ("log", "cos", "sin")
 _BLOCKS: Final = 64
 """Blocks that are made together."""
 _SIZES: Final = {"float": 4, "double": 8}
-_DTYPES: Final = {"float": np.dtype(np.float32), "double": np.dtype(np.float64)}
+_DTYPES: Final[dict[str, np.dtype[Any]]] = {"float": np.dtype(np.float32), "double": np.dtype(np.float64)}
 
 
 def loop_types() -> dict[str, str]:

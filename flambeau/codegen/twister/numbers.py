@@ -67,7 +67,8 @@ def add_doubles(m: ModuleBuilder) -> None:
 def add_integers(m: ModuleBuilder) -> None:
     """``integers``: a word each modulo `first`, below 2**32, plus `second`.
 
-    The rest of a division by a number that stays the same is the upper half of a product (Lemire, Kaser and Kurz, 2019).
+    The rest of a division by a number that stays the same is the upper half of a product (Lemire, Kaser and Kurz,
+    2019).
     """
     f = function(m, "integers")
     state, out, count, span, low = f.parameters

@@ -4,7 +4,6 @@ A sample x of shape a leaves P(a, x), the probability of what is below it, as it
 - (dP/da) / (dP/dx). The first is a difference of P, or of 1 - P where that is smaller, the second the density.
 """
 
-# ruff: noqa: N803  # F is what formulas call the operators
 from __future__ import annotations
 
 from typing import Any
