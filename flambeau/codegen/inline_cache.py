@@ -6,7 +6,7 @@ import ctypes
 from array import array
 from collections.abc import Sequence
 from math import prod
-from typing import Any
+from typing import Any, Protocol
 
 import numpy as np
 import numpy.typing as npt
@@ -15,12 +15,25 @@ from flambeau.codegen import threads
 from flambeau.codegen.call_geometry import Output
 from flambeau.codegen.choose_schedule import PARALLEL_FROM
 from flambeau.codegen.launches import RELEASE_FROM, Launch
-from flambeau.codegen.layouts import CELL, IDENTITY, INPUT, LAUNCH, LOOK, NUMBER_FLOAT, NUMBER_INT, RELEASE_GIL, STATIC
+from flambeau.codegen.layouts import (
+    CELL,
+    IDENTITY,
+    INPUT,
+    LAUNCH,
+    LOOK,
+    NUMBER_FLOAT,
+    NUMBER_INT,
+    OUTPUT,
+    RELEASE_GIL,
+    STATIC,
+    WORD,
+)
 from flambeau.codegen.llvm.entry_geometry import FILLED, FOLDED, WRITTEN
 from flambeau.codegen.llvm.entry_patterns import BUCKETS
 from flambeau.codegen.llvm.entry_ready import READY, READY_UP_TO
+from flambeau.codegen.llvm.recorded_launches import PROGRAM
 from flambeau.codegen.patterns import program
-from flambeau.codegen.size_classes import bucket_of
+from flambeau.codegen.size_classes import are_short_ends_alone, bucket_of
 from flambeau.codegen.sized_launches import SizedLaunch, is_row_major
 from flambeau.tensor.storage import Storage
 from flambeau.util.locks import Lock
@@ -45,6 +58,18 @@ class Published:
     launch: Launch
     looks: tuple[LookOf, ...]
     static: tuple[tuple[int, ...], ...]
+
+
+class MakesLaunches(Protocol):
+    """A program that makes launches for calls of many sizes."""
+
+    @property
+    def words(self) -> array[int]:
+        """As ``llvm.recorded_launches`` reads them."""
+
+    @property
+    def records(self) -> array[int]:
+        """Those of its inputs."""
 
 
 @dataclass(slots=True)
@@ -101,9 +126,14 @@ class InlineCache:
     reading it.
     """
 
-    def __init__(self, most: int = MAX_CHAIN) -> None:
-        """`most`: how many calls of exactly some sizes and strides it knows."""
+    def __init__(self, most: int = MAX_CHAIN, *, has_entry: bool = True) -> None:
+        """`most`: how many calls of exactly some sizes and strides it knows; `has_entry`: whether Python calls by it,
+        not only compiled graphs.
+        """
         self.most = most
+        self._has_entry = has_entry
+        self._without_storages: list[tuple[int, Output]] = []
+        """Records of outputs that get storages once there is an entry, and how these are allocated."""
         self.cell = CELL.pack()
         """What the entry reads, and where it counts the calls that it served."""
         self._keep: list[Any] = []
@@ -123,6 +153,14 @@ class InlineCache:
         self._programs: dict[Any, tuple[int, int, int]] = {}
         """Words that launches of one pattern share, by what they say: a program's, a block's, those of outputs."""
         self._looks: dict[Any, _Look] = {}
+
+    def note_entry(self) -> None:
+        """Have storages ready for results from now on: Python calls by it."""
+        with self._lock:
+            self._has_entry = True
+            for address, output in self._without_storages:
+                OUTPUT.write(address, "ready", self._row(output))
+            self._without_storages.clear()
 
     def add(
         self, launch: Launch, values: Sequence[Any], arrays: Sequence[npt.NDArray[Any]],
@@ -210,11 +248,28 @@ class InlineCache:
             self._patterns += 1
             look = self._look(values, arrays)
             chain, at = look.record, LOOK.word("of_any_size")
-            if launch.pattern is None:
-                chain = look.buckets
-                at = bucket_of([None if k is not None else a for k, a in zip(kinds, arrays, strict=True)])
+            if launch.call is not None:
+                call, chain = launch.call, look.buckets
+                exactly = are_short_ends_alone(call.kernel, call.sizes, call.classes)
+                known = [None if k is not None else a for k, a in zip(kinds, arrays, strict=True)]
+                at = bucket_of(known, exactly=exactly)
             launch_record = self._record(self._pattern(launch, words, look) | {"next": chain[at]})
             chain[at] = ctypes.addressof(launch_record)
+
+    def add_program(self, program: MakesLaunches) -> None:
+        """Publish what makes launches for calls of other sizes; it is tried before those that were published before."""
+        with self._lock:
+            at = CELL.word("programs")
+            if program in self._known:
+                return
+            self._known.add(program)
+            self._keep.append(program)
+            row = PROGRAM.pack(
+                next=self.cell[at], words=program.words.buffer_info()[0], records=program.records.buffer_info()[0],
+                n=len(program.records) // INPUT.words,
+            )  # fmt: skip
+            self._keep.append(row)
+            self.cell[at] = ctypes.addressof(row)
 
     def _look(self, values: Sequence[Any], arrays: Sequence[npt.NDArray[Any]]) -> _Look:
         """The patterns of inputs of these types."""
@@ -270,14 +325,7 @@ class InlineCache:
         self._known.add(look)
         self.published.append(known)
         self._count += 1
-        outputs: list[int] = []
-        for o in launch.outputs:
-            strides = (
-                0 if o.permutation is None else self._numbers(_strides_of(o.shape, o.permutation, o.dtype.itemsize))
-            )
-            size = prod(o.shape) * o.dtype.itemsize
-            row = self._row(o) if size <= READY_UP_TO else 0
-            outputs += [self._object(o.dtype), len(o.shape), self._numbers(o.shape), strides, size, int(o.large), row]
+        outputs = [word for o in launch.outputs for word in self._output(o)]
         inputs: list[int] = []
         for kind, dtype, shape, steps in known.looks:
             if kind is np.ndarray:
@@ -289,11 +337,23 @@ class InlineCache:
             "flags": RELEASE_GIL if launch.nanoseconds >= RELEASE_FROM else 0,
             "pool": threads.run_address(launch.threads) if launch.step else 0,
         }  # fmt: skip
+        if not self._has_entry:
+            at = words["outputs"]
+            self._without_storages += [(at + k * OUTPUT.words * WORD, o) for k, o in enumerate(launch.outputs)]
         if known.static:
             words["inputs"] = self._numbers([*inputs, *self._static(known.static)])
         launch_record = self._record(words)
         self._last = self._last or launch_record
         self.cell[0] = ctypes.addressof(launch_record)
+
+    def _output(self, o: Output) -> list[int]:
+        """The record of an output of exactly these sizes."""
+        strides = 0
+        if o.permutation is not None:
+            strides = self._numbers(_strides_of(o.shape, o.permutation, o.dtype.itemsize))
+        row = self._row(o) if self._has_entry else 0
+        size = prod(o.shape) * o.dtype.itemsize
+        return [self._object(o.dtype), len(o.shape), self._numbers(o.shape), strides, size, int(o.large), row]
 
     def _sized(
         self, sized: SizedLaunch, values: Sequence[Any], arrays: Sequence[npt.NDArray[Any]], fixed: Sequence[Any]
@@ -356,7 +416,9 @@ class InlineCache:
         return [word for numbers in static for word in (0, STATIC, self._numbers(numbers), len(numbers))]
 
     def _row(self, output: Output) -> int:
-        """Storages for results."""
+        """Storages for small results; 0 for large ones."""
+        if prod(output.shape) * output.dtype.itemsize > READY_UP_TO:
+            return 0
         storages = [Storage(output.allocate()) for _ in range(READY)]
         self._keep.append(storages)
         return self._numbers([*map(id, storages), 0])

@@ -96,7 +96,7 @@ def launch_by(schedules: Schedules, arrays: list[Array]) -> Launch:
     geometry = geometry_of(kernel, schedules.spans, arrays)
     if all(0 in o.shape for o in geometry.outputs):
         return Launch(geometry.outputs, [], 0, None)
-    ranges = classes(kernel, geometry.sizes, schedules.spans)
+    ranges = classes(kernel, geometry.sizes, schedules.spans, geometry.loop_order, geometry.strides)
     scheduled = schedules.find(geometry, ranges)
     kept, special, variant = scheduled.kept, scheduled.special(geometry), scheduled.variant
     schedule = kept.schedule

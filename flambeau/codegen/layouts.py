@@ -33,6 +33,8 @@ class Layout:
     def __init__(self, fields: Mapping[str, Field]) -> None:
         self.fields = dict(fields)
         self.words = max(((f.offset + WORD) // WORD for f in self.fields.values()), default=0)
+        self.indices = {name: f.offset // WORD for name, f in self.fields.items()}
+        """Of each field, the index among the words of a struct."""
         """Words of a struct, from its address on."""
 
     def __contains__(self, name: str) -> bool:
@@ -50,7 +52,7 @@ class Layout:
 
     def word(self, name: str) -> int:
         """The index of a field among the words of a struct."""
-        return self.fields[name].offset // WORD
+        return self.indices[name]
 
     def read(self, address: int, name: str) -> int:
         """The value of a field of the struct at an address."""
@@ -64,9 +66,9 @@ class Layout:
 
     def pack(self, **values: int) -> Any:
         """A new struct, as a ctypes array of its words; fields that are not given are 0."""
-        struct = (ctypes.c_int64 * self.words)()
+        struct, indices = (ctypes.c_int64 * self.words)(), self.indices
         for name, value in values.items():
-            struct[self.word(name)] = value
+            struct[indices[name]] = value
         return struct
 
 
@@ -181,9 +183,9 @@ is for. Those come behind what a kernel is given, and only compiled graphs look 
 OUTPUT = words_layout("ptr descr, i64 rank, ptr dims, ptr strides, i64 bytes, i64 large, ptr ready")
 """What an output of a launch looks like: ``strides`` is 0 for row-major ones, ``large`` says whether it starts on a
 64-byte boundary, and ``ready`` is the address of ready storages (see ``entry_ready``; 0 for none)."""
-CELL = words_layout("ptr launches, i64 served, ptr looks")
+CELL = words_layout("ptr launches, i64 served, ptr looks, ptr programs")
 """What a callable of a kernel refers to: the newest launch, how many calls were served, what inputs its patterns may
-have."""
+have, the newest program that makes launches (``llvm.recorded_launches``), which compiled graphs look at."""
 LOOK = words_layout("ptr next, ptr inputs, ptr buckets, i64 n, ptr of_any_size")
 """What the inputs of a kernel's patterns may be: the next of them, records of the inputs without sizes, the launches by
 hash, the number of inputs, the launches whose sizes have many hashes."""

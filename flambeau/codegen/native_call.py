@@ -338,6 +338,7 @@ def _make(entry: str, inline_cache: InlineCache, slow: Callable[..., Any]) -> Ca
     code = _support(entry)
     if code is None:
         return None
+    inline_cache.note_entry()
     return new_callable(code.addresses[entry], ctypes.addressof(inline_cache.cell), slow, (inline_cache, code))
 
 

@@ -41,7 +41,7 @@ class ReadNatives:
         self.inline_caches: dict[str, InlineCache] = {}
         launches = LaunchReader(kept.codes)
         for name, (most, known) in kept.launches.items():
-            cache = self.inline_caches[name] = InlineCache(most)
+            cache = self.inline_caches[name] = InlineCache(most, has_entry=False)
             for one in known:
                 cache.add_published(launches.published(one))
 

@@ -160,7 +160,9 @@ def _tuned(
         return None
     schedules = Schedules(kernel.kernel, kernel.spans, kernel.choices, 1)
     geometry = geometry_of(kernel.kernel, kernel.spans, arrays)
-    known = candidates(schedules, geometry, classes(kernel.kernel, geometry.sizes, kernel.spans))
+    known = candidates(schedules, geometry, classes(
+        kernel.kernel, geometry.sizes, kernel.spans, geometry.loop_order, geometry.strides
+    ))
     if known.key in seen or len(known.kernels) == 1:
         return None
     seen.add(known.key)

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 
-from flambeau.ops.families.arrays import Array, dtype_of, not_implemented
+from flambeau.ops.families.arrays import Shaped, dtype_of, not_implemented
 from flambeau.tensor.array_library import np
 
 Ints = Sequence[int]
@@ -35,7 +35,7 @@ def check_numbers(stride: Ints, padding: Ints, dilation: Ints, groups: int) -> N
         raise RuntimeError(f"dilation should be greater than zero, but got {list(dilation)}")
 
 
-def check_channels(x: Array, weight: Array, bias: Array | None, groups: int, transposed: bool) -> None:
+def check_channels(x: Shaped, weight: Shaped, bias: Shaped | None, groups: int, transposed: bool) -> None:
     """Raise RuntimeError unless channels, groups, bias and dtypes fit."""
     _check_input_channels(x, weight, groups, transposed)
     if bias is not None:
@@ -46,7 +46,7 @@ def check_channels(x: Array, weight: Array, bias: Array | None, groups: int, tra
         raise not_implemented("slow_conv2d_cpu", dtype_of(x))
 
 
-def _check_input_channels(x: Array, weight: Array, groups: int, transposed: bool) -> None:
+def _check_input_channels(x: Shaped, weight: Shaped, groups: int, transposed: bool) -> None:
     sizes = list(weight.shape)
     if weight.shape[0] < groups:
         raise RuntimeError(
@@ -67,7 +67,7 @@ def _check_input_channels(x: Array, weight: Array, groups: int, transposed: bool
         )
 
 
-def _check_bias(x: Array, weight: Array, bias: Array, groups: int, transposed: bool) -> None:
+def _check_bias(x: Shaped, weight: Shaped, bias: Shaped, groups: int, transposed: bool) -> None:
     channels = weight.shape[1] * groups if transposed else weight.shape[0]
     if bias.shape != (channels,):
         raise RuntimeError(

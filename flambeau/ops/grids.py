@@ -13,7 +13,7 @@ from math import prod
 from typing import Any, Final
 
 from flambeau.ops.families import ranks
-from flambeau.ops.families.arrays import Array, dtype_of, is_float, not_implemented, widened
+from flambeau.ops.families.arrays import Array, Shaped, dtype_of, is_float, not_implemented, widened
 from flambeau.ops.families.composite import composite
 from flambeau.ops.families.opaque import declare
 from flambeau.ops.families.rules import input_dtype
@@ -33,7 +33,7 @@ ZEROS, BORDER, REFLECTION = range(3)
 ULP: Final = {float32: 64.0}
 
 
-def check(input: Array, grid: Array, mode: int, dims: int) -> None:
+def check(input: Shaped, grid: Shaped, mode: int, dims: int) -> None:
     """Raise RuntimeError for sizes, ranks, dtypes and modes that do not go together."""
     if input.dtype != grid.dtype:
         raise RuntimeError(

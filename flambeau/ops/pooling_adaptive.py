@@ -7,7 +7,16 @@ from math import prod
 from typing import Any
 
 from flambeau.ops.families import ranks
-from flambeau.ops.families.arrays import Array, contiguous, dtype_of, is_float, not_implemented, reduce_with, widened
+from flambeau.ops.families.arrays import (
+    Array,
+    Shaped,
+    contiguous,
+    dtype_of,
+    is_float,
+    not_implemented,
+    reduce_with,
+    widened,
+)
 from flambeau.ops.families.half_precision import in_float32
 from flambeau.ops.families.opaque import declare
 from flambeau.ops.families.rules import same_dtype, value_and_index
@@ -25,7 +34,7 @@ def adaptive_bounds(size: int, count: int) -> list[slice]:
     return [slice(i * size // count, -(-(i + 1) * size // count)) for i in range(count)]
 
 
-def check_adaptive(name: str, array: Array, dims: int, sizes: Ints) -> tuple[int, ...]:
+def check_adaptive(name: str, array: Shaped, dims: int, sizes: Ints) -> tuple[int, ...]:
     """The sizes of the result. Raises RuntimeError for other ranks, empty dimensions and negative sizes."""
     if dims == 1 and array.ndim not in (2, 3):
         raise RuntimeError(

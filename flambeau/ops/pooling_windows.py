@@ -7,7 +7,7 @@ from typing import Any, Final
 
 from numpy.lib.stride_tricks import sliding_window_view
 
-from flambeau.ops.families.arrays import Array
+from flambeau.ops.families.arrays import Array, Shaped
 from flambeau.tensor.array_library import np
 
 Ints = Sequence[int]
@@ -52,7 +52,7 @@ class Geometry:
     """The windows of one call: kernel sizes, strides, padding and dilations."""
 
     def __init__(
-        self, name: str, array: Array, dims: int, kernel: Ints, stride: Ints, padding: Ints, dilation: Ints,
+        self, name: str, array: Shaped, dims: int, kernel: Ints, stride: Ints, padding: Ints, dilation: Ints,
         ceil_mode: bool,
     ) -> None:  # fmt: skip
         check_counts(name, dims, kernel_size=kernel, stride=stride, padding=padding, dilation=dilation)
@@ -75,7 +75,7 @@ class Geometry:
             )
             raise RuntimeError(f"Given input size: ({old}). Calculated output size: ({new}). Output size is too small")
 
-    def check(self, name: str, array: Array, dims: int) -> None:
+    def check(self, name: str, array: Shaped, dims: int) -> None:
         """Raise RuntimeError for numbers that mean nothing."""
         if name == "max_pool1d":
             self._check_one_dimension()
@@ -159,7 +159,7 @@ class Geometry:
         return np.asarray(seen[every])
 
 
-def check_rank(name: str, array: Array, dims: int) -> None:
+def check_rank(name: str, array: Shaped, dims: int) -> None:
     """Raise RuntimeError unless it has the dimensions of one sample or of a batch."""
     if array.ndim in (dims + 1, dims + 2) and all(array.shape[i] for i in range(array.ndim - dims - 1, array.ndim)):
         return

@@ -12,7 +12,7 @@ from functools import cache
 from math import prod
 from typing import Any, Final
 
-from flambeau.ops.families.arrays import Array
+from flambeau.ops.families.arrays import Array, Shaped
 from flambeau.tensor.array_library import is_on_device, np, on_host
 from flambeau.util import blas
 from flambeau.util.inversions import RECURRENT_KERNELS
@@ -204,8 +204,9 @@ def packed_table(sizes: Sequence[int], reverse: bool) -> Array:
 
 
 def fits(
-    xs: Array, states: Sequence[Array], weights: Sequence[Array | None], kind: str, projection: Array | None = None
-) -> bool:
+    xs: Shaped, states: Sequence[Shaped], weights: Sequence[Shaped | None], kind: str,
+    projection: Shaped | None = None,
+) -> bool:  # fmt: skip
     """Whether arrays are of one float dtype in which NumPy computes, and of sizes that belong together."""
     w_hh = weights[1]
     assert w_hh is not None
@@ -215,7 +216,7 @@ def fits(
         return False
     if projection is not None and not _projects(projection, w_hh.shape[1], kind):
         return False
-    shown, batch = w_hh.shape[1], len(states[0])
+    shown, batch = w_hh.shape[1], states[0].shape[0]
     units = shown if projection is None else projection.shape[1]
     width = GATES[kind] * units
     wanted = ((width, xs.shape[-1]), (width, shown), (width,), (width,))
@@ -224,12 +225,12 @@ def fits(
     )
 
 
-def _are_alike(arrays: Sequence[Array | None]) -> bool:
+def _are_alike(arrays: Sequence[Shaped | None]) -> bool:
     """Whether those of some arrays that are there are of one float dtype in which NumPy computes."""
     dtypes = {a.dtype for a in arrays if a is not None}
     return len(dtypes) == 1 and dtypes <= set(FLOATS)
 
 
-def _projects(projection: Array, shown: int, kind: str) -> bool:
+def _projects(projection: Shaped, shown: int, kind: str) -> bool:
     """Whether a matrix projects hidden states to so many numbers."""
-    return kind == PROJECTED and projection.ndim == 2 and len(projection) == shown
+    return kind == PROJECTED and projection.ndim == 2 and projection.shape[0] == shown

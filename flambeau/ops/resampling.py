@@ -9,7 +9,7 @@ from math import floor, prod
 from typing import Any
 
 from flambeau.ops.families import ranks
-from flambeau.ops.families.arrays import Array, contiguous, dtype_of, is_float, not_implemented, widened
+from flambeau.ops.families.arrays import Array, Shaped, contiguous, dtype_of, is_float, not_implemented, widened
 from flambeau.ops.families.composite import composite
 from flambeau.ops.families.opaque import declare
 from flambeau.ops.families.rules import input_dtype, same_dtype, same_shape
@@ -23,7 +23,7 @@ Ints = Sequence[int]
 Scales = Sequence[float | None]
 
 
-def target_sizes(input: Array, output_size: Ints | None, scale_factors: Sequence[float] | None) -> list[int]:
+def target_sizes(input: Shaped, output_size: Ints | None, scale_factors: Sequence[float] | None) -> list[int]:
     """The spatial sizes of the result. Raises RuntimeError unless exactly one argument is given."""
     if (output_size is None) == (scale_factors is None):
         raise RuntimeError("Must specify exactly one of output_size and scale_factors")
@@ -32,7 +32,7 @@ def target_sizes(input: Array, output_size: Ints | None, scale_factors: Sequence
     return [floor(s * f) for s, f in zip(input.shape[2:], scale_factors or (), strict=True)]
 
 
-def check(input: Array, sizes: Ints, dims: int) -> None:
+def check(input: Shaped, sizes: Ints, dims: int) -> None:
     """Raise RuntimeError for other ranks and empty sizes."""
     if len(sizes) != dims:
         raise RuntimeError(f"It is expected output_size equals to {dims}, but got size {len(sizes)}")

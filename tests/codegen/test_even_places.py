@@ -7,7 +7,7 @@ import pytest
 
 import flambeau
 from flambeau.codegen import available
-from flambeau.codegen.convolutions.taps_launches import _even_places, identity, ranges
+from flambeau.codegen.convolutions.axes import Stretch, Stretches, identity
 from tests.codegen.test_convolutions import numbers
 from tests.codegen.test_routines import called, is_native
 
@@ -48,16 +48,11 @@ def test_even_places_are_as_in_torch(width: int, dtype: str) -> None:
     assert is_native(average)
 
 
-def test_the_stretch_of_even_places_is_found() -> None:
-    def found(*of: object) -> tuple[int, ...]:
-        return tuple(_even_places(*of, True).values())  # type: ignore[arg-type]
-
-    counts = np.array([2, 3, 3, 3, 2])
-    assert found(ranges(np.array([0, 1, 3, 5, 7]), counts)) == (1, 4, 2)
-    assert found(identity(9)) == (0, 9, 1)
-    assert found(ranges(np.array([0, 1, 3, 6, 7]), counts)) == (0, 0, 1)
-    assert found(ranges(np.array([0, 1, 4, 7, 9]), counts)) == (0, 0, 1)
-    assert found(ranges(np.array([0, 1, 3, 5, 7]), np.array([3, 3, 2, 3, 3]))) == (0, 0, 1)
-    assert found(ranges(np.arange(5), counts, 1, np.array([2.0, 3, 3, 4, 2]))) == (0, 0, 1)
-    assert found(ranges(np.arange(3), np.zeros(3, np.int64))) == (0, 0, 1)
-    assert _even_places(identity(9), False)["even_end"] == 0
+def test_the_stretch_of_even_places_is_the_longest() -> None:
+    ends = Stretch(1, 0, 1, 2)
+    assert Stretches((ends, Stretch(3, 1, 2, 3), ends)).even_places() == (1, 4, 2)
+    assert identity(9).even_places() == (0, 9, 1)
+    assert Stretches((ends, Stretch(3, 1, 3, 3), ends)).even_places() == (0, 0, 1)
+    assert Stretches((Stretch(2, 0, 1, 3), ends, Stretch(3, 0, 2, 3))).even_places() == (3, 6, 2)
+    assert Stretches((Stretch(3, 0, 1, 0),)).even_places() == (0, 0, 1)
+    assert Stretches((Stretch(3, 0, times=2),)).even_places() == (0, 0, 1)

@@ -11,6 +11,7 @@ import flambeau
 from flambeau.codegen import available
 from flambeau.codegen.convolutions import problem, run, stages
 from flambeau.codegen.convolutions.lines import Line, Window, line_of
+from flambeau.codegen.convolutions.planes import Planes
 from flambeau.codegen.convolutions.stages import Stage
 from flambeau.codegen.convolutions.sums import sums_text
 from flambeau.codegen.convolutions.tile import shapes
@@ -150,12 +151,12 @@ def test_positions_of_a_stage_are_whole_tiles_of_many_filters_with_32_registers(
 
 def test_planes_that_meet_in_the_first_cache_are_copied() -> None:
     target, whole = narrow_target(), Stage(64, 0)
-    assert stages.meet(target, range(0, 64 * 4096, 4096), whole, 4)
-    assert not stages.meet(target, range(0, 64 * 3136, 3136), whole, 4)
-    assert not stages.meet(target, range(0, 8 * 4096, 4096), whole, 4)
+    assert stages.meet(target, Planes(64, 4096), whole, 4)
+    assert not stages.meet(target, Planes(64, 3136), whole, 4)
+    assert not stages.meet(target, Planes(8, 4096), whole, 4)
     wide = replace(target, vector_registers=32)
-    assert stages.meet(wide, range(0, 64 * 4096, 4096), Stage(16, 48), 4)
-    assert not stages.meet(wide, range(0, 64 * 4096, 4096), whole, 4)
+    assert stages.meet(wide, Planes(64, 4096), Stage(16, 48), 4)
+    assert not stages.meet(wide, Planes(64, 4096), whole, 4)
     assert all(stages.spread(n) % 128 == 64 and n <= stages.spread(n) <= n + 128 for n in range(1, 9000, 7))
 
 

@@ -9,9 +9,9 @@ from typing import Any, Final
 import numpy as np
 
 from flambeau.codegen.convolutions.activations import Activation
-from flambeau.codegen.convolutions.problem import Array
 from flambeau.codegen.kernel.dtypes import KernelError
 from flambeau.codegen.llvm.engine import NativeCode
+from flambeau.codegen.routines.lying import Lying
 from flambeau.codegen.routines.table import Operands, operands_of
 from flambeau.ir.constants import CONSTANT, constant_value
 from flambeau.ir.graph import Graph, Node
@@ -60,8 +60,8 @@ class Followed:
         return {name: otherwise if number is None else first + number for name, number in numbers.items()}
 
     def check(
-        self, arrays: Sequence[Array], shape: tuple[int, ...], dtype: np.dtype[Any], is_transposed: bool
-    ) -> Array | None:
+        self, arrays: Sequence[Lying], shape: tuple[int, ...], dtype: np.dtype[Any], is_transposed: bool
+    ) -> Lying | None:
         """What is added. Raises `KernelError` for arrays that cannot be taken along, or that operators refuse."""
         if self.norm is not None:
             if self._is_of_one_image(arrays):
@@ -76,7 +76,7 @@ class Followed:
             raise KernelError("what is added has other sizes")
         return added
 
-    def _is_of_one_image(self, arrays: Sequence[Array]) -> bool:
+    def _is_of_one_image(self, arrays: Sequence[Lying]) -> bool:
         inputs = self.operands.inputs
         return arrays[inputs["input"]].ndim < arrays[inputs["weight"]].ndim
 

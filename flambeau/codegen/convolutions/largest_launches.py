@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import ctypes
 from collections.abc import Sequence
 from functools import partial
 from typing import Any, Final
@@ -12,13 +11,15 @@ import numpy as np
 from flambeau.codegen.call_geometry import Output
 from flambeau.codegen.convolutions import largest
 from flambeau.codegen.convolutions.launches import result_of
-from flambeau.codegen.convolutions.problem import Array
-from flambeau.codegen.convolutions.run import address, pieces_of
-from flambeau.codegen.convolutions.windows import prepare_largest
-from flambeau.codegen.convolutions.words import LARGEST, LARGEST_AT, LARGEST_WORDS
+from flambeau.codegen.convolutions.run import pieces_of
+from flambeau.codegen.convolutions.windows import largest_code, largest_problem
+from flambeau.codegen.convolutions.words import LARGEST, LARGEST_AT, LARGEST_WORDS, PROBLEM
 from flambeau.codegen.kernel.dtypes import KernelError
 from flambeau.codegen.launches import Launch
 from flambeau.codegen.llvm.launch_sizes import ALIGNED_FROM
+from flambeau.codegen.routines.lying import Lying
+from flambeau.codegen.routines.memory import Memory
+from flambeau.codegen.routines.recording import Recordable
 from flambeau.codegen.routines.table import (
     Operands,
     Prepare,
@@ -51,46 +52,45 @@ def _prepared(graph: Graph, dims: int) -> Prepare:
     operands, wanted = operands_of(graph, single_node(graph)), results_wanted(graph)
     if len(operands.inputs) != 1 or 0 not in wanted:
         raise KernelError("numbers that are not constant, or places alone")
-    return partial(_prepare, dims, operands, wanted)
+    return Recordable(partial(_make, dims, operands, wanted))
 
 
-def _prepare(dims: int, operands: Operands, wanted: Sequence[int], arrays: Sequence[Array]) -> Launch:
+def _make(dims: int, operands: Operands, wanted: Sequence[int], arrays: Sequence[Lying], memory: Memory) -> Launch:
     """The launch for arrays like these. Raises `KernelError` for what the operator refuses, or has no code for."""
     x = arrays[operands.inputs["self"]]
-    if x.ndim not in (dims + 1, dims + 2) or not x.size:
+    if x.ndim not in (dims + 1, dims + 2) or x.size == 0:
         raise KernelError("neither an image nor a batch of images")
     g = _geometry(dims, x, operands.constants)
     shape = (*x.shape[:-dims], *g.places)
     output, strides = result_of(x, shape, keeps_order=False)
     missing = 2 - dims
-    seen = x if x.ndim == dims + 2 else x[None]
-    seen = seen if dims == 2 else seen[:, :, None]
-    like = np.lib.stride_tricks.as_strided(
-        x, (*seen.shape[:2], *(1,) * missing, *g.places), (*(0,) * (dims + 2 - x.ndim), *strides[:-dims],
-        *(0,) * missing, *strides[-dims:]), writeable=False,
+    seen = x if x.ndim == dims + 2 else x.expanded(1)
+    seen = seen if dims == 2 else seen.expanded(1, 2)
+    like = Lying(
+        x.dtype, (*seen.shape[:2], *(1,) * missing, *g.places),
+        (*(0,) * (dims + 2 - x.ndim), *strides[:-dims], *(0,) * missing, *strides[-dims:]),
     )  # fmt: skip
     ways = [(*(one,) * missing, *v) for one, v in ((1, g.kernel), (1, g.stride), (0, g.padding), (1, g.dilation))]
-    run = prepare_largest(seen, like, *ways)
-    if run is None:
+    problem = largest_problem(seen, like, ways, memory)
+    if problem is None:
         raise KernelError(f"no windows of {x.dtype} over images of {x.shape}")
     numbers = {_RESULTS[number]: 1 + len(arrays) + at for at, number in enumerate(wanted)}
-    call = LARGEST.pack(
-        problem=run.problem.words.buffer_info()[0], inside=address(run.inside), x=1 + operands.inputs["self"],
-        y=numbers["y"], places=numbers.get("places", _NOTHING),
+    call = memory.struct(
+        LARGEST, problem=memory.words(problem.words), inside=problem.words[PROBLEM.word("w")],
+        x=1 + operands.inputs["self"], y=numbers["y"], places=numbers.get("places", _NOTHING),
     )  # fmt: skip
     words = [0] * LARGEST_WORDS
-    words[LARGEST_AT] = ctypes.addressof(call)
-    units = run.problem.units
-    step, pieces = pieces_of(units, run.nanoseconds)
+    words[LARGEST_AT] = call
+    units = problem.units
+    step, pieces = pieces_of(units, problem.nanoseconds)
     where = Output(shape, np.dtype(np.int64), None, shape, like.size * 8 >= ALIGNED_FROM)
-    kept = call, run.problem.words, run.problem.tables, run.problem.kept, run.inside
     return Launch(
-        tuple([where if number else output for number in wanted]), words, units, None, step, pieces, run.nanoseconds,
-        routine=Routine(run.code.native, largest.OF_LAUNCH, kept),
+        tuple([where if number else output for number in wanted]), words, units, None, step, pieces,
+        problem.nanoseconds, routine=Routine(largest_code(x.dtype.char).native, largest.OF_LAUNCH, memory.kept),
     )  # fmt: skip
 
 
-def _geometry(dims: int, x: Array, constants: Any) -> Geometry:
+def _geometry(dims: int, x: Lying, constants: Any) -> Geometry:
     name = f"max_pool{dims}d"
     try:
         check_rank(name, x, dims)

@@ -2,14 +2,10 @@
 
 from __future__ import annotations
 
-import ctypes
-from array import array
 from collections.abc import Mapping, Sequence
 from functools import partial
 from math import inf, prod
 from typing import Any
-
-from numpy.lib.stride_tricks import as_strided
 
 from flambeau.codegen.call_geometry import Output
 from flambeau.codegen.convolutions import sums
@@ -17,18 +13,20 @@ from flambeau.codegen.convolutions.activations import SYMBOL as ACTIVATED
 from flambeau.codegen.convolutions.channel_launches import WindowGeometry, channels_launch, takes_channels
 from flambeau.codegen.convolutions.followed import Followed, followed_by
 from flambeau.codegen.convolutions.point_launches import place_step, points_launch, takes_points
-from flambeau.codegen.convolutions.problem import Array, bits_of
 from flambeau.codegen.convolutions.run import TYPES, Slice, pieces_of, slices_of, sums_code
-from flambeau.codegen.convolutions.winograd_launches import takes_winograd, winograd_launch
+from flambeau.codegen.convolutions.winograd_launches import winograd_launch, winograd_tiles
 from flambeau.codegen.convolutions.words import BLOCK_WORDS, CALL, CALL_AT, NOTHING, PROBLEM, SLICE
 from flambeau.codegen.kernel.dtypes import KernelError
 from flambeau.codegen.launches import Launch
 from flambeau.codegen.llvm.launch_sizes import ALIGNED_FROM
+from flambeau.codegen.routines.lying import Lying, is_channels_last
+from flambeau.codegen.routines.memory import Memory
+from flambeau.codegen.routines.numbers import bits_of
+from flambeau.codegen.routines.recording import Recordable
 from flambeau.codegen.routines.table import Prepare, Routine, routines
 from flambeau.ir.graph import Graph
 from flambeau.ops.convolution import check_output_padding
 from flambeau.ops.convolution_checks import check_channels, check_numbers, spread
-from flambeau.ops.convolution_windows import is_channels_last
 from flambeau.util.record import dataclass
 
 
@@ -51,81 +49,89 @@ class Windows:
 )  # fmt: skip
 def _convolution(graph: Graph) -> Prepare:
     followed = followed_by(graph)
-    return partial(_prepare, followed, bool(followed.operands.constants.get("transposed", False)))
+    return Recordable(partial(_make, followed, bool(followed.operands.constants.get("transposed", False))))
 
 
 @routines("aten::conv_transpose1d", "aten::conv_transpose2d", "aten::conv_transpose3d")
 def _transposed(graph: Graph) -> Prepare:
-    return partial(_prepare, followed_by(graph), True)
+    return Recordable(partial(_make, followed_by(graph), True))
 
 
-def _prepare(followed: Followed, is_transposed: bool, arrays: Sequence[Array]) -> Launch:
+def _make(followed: Followed, is_transposed: bool, arrays: Sequence[Lying], memory: Memory) -> Launch:
     """The launch for arrays like these."""
     operands = followed.operands
     x, w, bias = (operands.array(name, arrays) for name in ("input", "weight", "bias"))
     seen, w = _images(x, w, bias)
     windows = _windows(operands.constants, seen, w, bias, is_transposed)
     channels = w.shape[1] * windows.groups if is_transposed else w.shape[0]
-    output, strides = result_of(seen, (len(seen), channels, *windows.counts), keeps_order=not is_transposed)
-    like = as_strided(seen[:0], output.shape, strides, writeable=False)
-    if not is_transposed and x is seen and seen.size > 0:
-        special = _special(followed, arrays, output, (seen, w, like), windows)
+    output, strides = result_of(seen, (seen.shape[0], channels, *windows.counts), keeps_order=not is_transposed)
+    like = Lying(seen.dtype, output.shape, strides)
+    if seen.size == 0:
+        raise KernelError("a convolution of nothing")
+    if not is_transposed and x is seen:
+        special = _special(followed, arrays, output, (seen, w, like), windows, memory)
         if special is not None:
             return special
     slices = slices_of(
-        seen, w, like, windows.stride, windows.before, windows.dilation, windows.groups, is_transposed
-    ) if seen.size else []  # fmt: skip
+        seen, w, like, windows.stride, windows.before, windows.dilation, windows.groups, is_transposed, memory
+    )  # fmt: skip
     if not slices:
         raise KernelError("a convolution of nothing, or of more than offsets reach")
     if x is not None and x.ndim < seen.ndim:
         output, _ = result_of(seen, output.shape[1:], keeps_order=False)
     residual = followed.check(arrays, output.shape, seen.dtype, is_transposed)
-    direct = _launch(followed, output, slices, like, residual, channels)
-    return _with_fewer_products(followed, output, (seen, w, like), windows, residual, direct) if x is seen else direct
+    direct = _launch(followed, output, slices, like, residual, channels, memory)
+    if x is not seen:
+        return direct
+    return _with_fewer_products(followed, output, (seen, w, like), windows, residual, direct, memory)
 
 
 def _special(
-    followed: Followed, arrays: Sequence[Array], output: Output, own: tuple[Array, Array, Array], windows: Windows
-) -> Launch | None:
+    followed: Followed, arrays: Sequence[Lying], output: Output, own: tuple[Lying, Lying, Lying], windows: Windows,
+    memory: Memory,
+) -> Launch | None:  # fmt: skip
     """The launch of a convolution that has code of its own: of each channel by itself, or of few places."""
     x, w, y = own
     if followed.residual is None and takes_channels(x, w, y, windows.groups):
         followed.check(arrays, output.shape, x.dtype, False)
         pairs = [(v[0], v[1]) for v in (windows.stride, windows.before, windows.dilation)]
-        return channels_launch(followed, output, x, w, y, WindowGeometry(*pairs))
+        return channels_launch(followed, output, x, w, y, WindowGeometry(*pairs), memory)
     if takes_points(x, w, y, windows.stride, any(windows.before), windows.groups):
         residual = followed.check(arrays, output.shape, x.dtype, False)
         if residual is None or place_step(residual) is not None:
-            return points_launch(followed, output, x, w, y, residual)
+            return points_launch(followed, output, x, w, y, residual, memory)
     return None
 
 
 def _with_fewer_products(
-    followed: Followed, output: Output, own: tuple[Array, Array, Array], windows: Windows, residual: Array | None,
-    direct: Launch,
+    followed: Followed, output: Output, own: tuple[Lying, Lying, Lying], windows: Windows, residual: Lying | None,
+    direct: Launch, memory: Memory,
 ) -> Launch:  # fmt: skip
     """The launch by Winograd's products, where they are for such windows and pay; else the one that is there."""
     lies_alike = residual is None or residual.strides[3:] == own[2].strides[3:]
     geometry = windows.stride, windows.dilation
-    if windows.is_transposed or not lies_alike or not takes_winograd(*own, geometry, windows.groups):
+    if windows.is_transposed or not lies_alike:
         return direct
-    return winograd_launch(followed, output, *own, windows.before, residual, direct)
+    tiles = winograd_tiles(*own, geometry, windows.groups)
+    if tiles is None:
+        return direct
+    return winograd_launch(followed, output, *own, windows.before, residual, direct, tiles, memory)
 
 
-def _images(x: Array | None, w: Array | None, bias: Array | None) -> tuple[Array, Array]:
+def _images(x: Lying | None, w: Lying | None, bias: Lying | None) -> tuple[Lying, Lying]:
     """Images, and the weight. Raises `KernelError` for ranks, dtypes and layouts that there is no code for."""
     if x is None or w is None or w.ndim < 3 or w.ndim > 5 or x.ndim not in (w.ndim, w.ndim - 1):
         raise KernelError("a convolution of one to three dimensions takes an input and a weight of fitting ranks")
     if x.dtype.char not in TYPES or (bias is not None and bias.strides != (bias.itemsize,)):
         raise KernelError(f"no convolution of {x.dtype}, or with a bias that does not lie side by side")
-    seen = x if x.ndim == w.ndim else x[None]
+    seen = x if x.ndim == w.ndim else x.expanded(1)
     if x is not seen and is_channels_last(seen):
         raise KernelError("a single image whose channels lie innermost")
     return seen, w
 
 
 def _windows(
-    constants: Mapping[str, Any], x: Array, w: Array, bias: Array | None, is_transposed: bool
+    constants: Mapping[str, Any], x: Lying, w: Lying, bias: Lying | None, is_transposed: bool
 ) -> Windows:
     """Raises `KernelError` for numbers, channels and sizes that the operator refuses."""
     dims, groups = w.ndim - 2, int(constants["groups"])
@@ -170,7 +176,7 @@ def _padding(
     return before, tuple([t - b for t, b in zip(total, before, strict=True)])
 
 
-def result_of(x: Array, shape: tuple[int, ...], *, keeps_order: bool) -> tuple[Output, tuple[int, ...]]:
+def result_of(x: Any, shape: tuple[Any, ...], *, keeps_order: bool) -> tuple[Output, tuple[Any, ...]]:
     """A result of `x`'s dtype and its strides: row-major, or with channels innermost in memory where those of `x` are
     and that is kept.
     """
@@ -185,50 +191,56 @@ def result_of(x: Array, shape: tuple[int, ...], *, keeps_order: bool) -> tuple[O
 
 
 def _launch(
-    followed: Followed, output: Output, slices: Sequence[Slice], like: Array, residual: Array | None, channels: int
-) -> Launch:
+    followed: Followed, output: Output, slices: Sequence[Slice], like: Lying, residual: Lying | None, channels: Any,
+    memory: Memory,
+) -> Launch:  # fmt: skip
     """The launch of slices, whose results lie as `like`."""
     size = like.itemsize
-    added = None if residual is None else residual if residual.ndim == like.ndim else residual[None]
+    added = None if residual is None else residual if residual.ndim == like.ndim else residual.expanded(1)
     if added is not None and added.ndim < 5:
-        added = added[(slice(None), slice(None), *[None] * (5 - added.ndim))]
+        added = added.expanded(5 - added.ndim, 2)
     activation = followed.activation_code(like.dtype.char)
     if activation is not None and added is not None and like.strides[-1] != size:
         raise KernelError("an addition and an activation of numbers that do not lie side by side")
     behind = _words_behind(followed.bounds, added, size)
     behind["activation"] = 0 if activation is None else activation.addresses[ACTIVATED]
-    listed = array("q")
-    for number, one in enumerate(slices):
-        words = one.problem.words
-        for name, value in behind.items():
-            words[PROBLEM.word(name)] = value
-        beside = 0 if added is None else number * added.strides[2]
-        listed.extend((words.buffer_info()[0], one.from_x, one.from_y, beside, one.problem.units))
-    assert len(listed) == SLICE.words * len(slices)
-    call = CALL.pack(
-        slices=listed.buffer_info()[0], slice_count=len(slices), eps=bits_of(followed.eps, size),
+    listed = _listed(slices, behind, 0 if added is None else added.strides[2], memory)
+    call = memory.struct(
+        CALL, slices=listed, slice_count=len(slices), eps=bits_of(followed.eps, size),
         is_scaled=int(followed.is_scaled), channels=channels, y=1 + followed.inputs, **followed.places(1, NOTHING),
     )  # fmt: skip
     words_of_block = [0] * BLOCK_WORDS
-    words_of_block[CALL_AT] = ctypes.addressof(call)
+    words_of_block[CALL_AT] = call
     units = slices[0].problem.units if len(slices) == 1 else len(slices)
     nanoseconds = sum(one.problem.nanoseconds for one in slices)
     each, pieces = pieces_of(units, nanoseconds)
     code = sums_code(like.dtype.char)
-    kept = _tables_of(slices)
+    memory.keep(activation)
     return Launch(
         (output,), words_of_block, units, None, each, pieces, nanoseconds,
-        routine=Routine(code.native, sums.OF_LAUNCH, (call, listed, kept, activation)),
+        routine=Routine(code.native, sums.OF_LAUNCH, memory.kept),
     )  # fmt: skip
 
 
-def _tables_of(slices: Sequence[Slice]) -> tuple[Any, ...]:
-    """What the words of slices point to."""
-    problems = {id(one.problem): one.problem for one in slices}
-    return tuple([(p.words, p.tables, p.kept) for p in problems.values()])
+def _listed(slices: Sequence[Slice], behind: Mapping[str, Any], beside: Any, memory: Memory) -> Any:
+    """The address of the slices, whose problems get words of what is done to sums; what is added to a slice lies so far
+    from what is added to the one before.
+    """
+    listed: list[Any] = []
+    problems: dict[int, Any] = {}
+    for number, one in enumerate(slices):
+        own = id(one.problem)
+        if own not in problems:
+            words = one.problem.words
+            for name, value in behind.items():
+                words[PROBLEM.indices[name]] = value
+            problems[own] = memory.words(words)
+        listed += [problems[own], one.from_x, one.from_y, number * beside, one.problem.units]
+    assert len(listed) == SLICE.words * len(slices)
+    return memory.words(listed)
 
 
-def _words_behind(bounds: tuple[float, float], added: Array | None, size: int) -> dict[str, int]:
+def _words_behind(bounds: tuple[float, float], added: Lying | None, size: int) -> dict[str, Any]:
     """Words of what is done to sums: bounds, at once or behind what is `added`, and how that lies."""
     own, last = ((-inf, inf), bounds) if added is not None else (bounds, (-inf, inf))
     names = "least", "most", "last_least", "last_most"

@@ -2,6 +2,9 @@
 
 from __future__ import annotations
 
+from typing import Any
+
+from flambeau.codegen.routines.numbers import chosen
 from flambeau.util.record import dataclass
 
 Pair = tuple[int, int]
@@ -77,7 +80,7 @@ def line_of(window: Window, dim: int, size: int) -> Line:
     return Line(parts, sizes, 1, -least, (0,), max(offsets) - least)
 
 
-def saved_by_shifts(window: Window, filters: int, rows: int, columns: int, lanes: int) -> float:
+def saved_by_shifts(window: Window, filters: int, rows: Any, columns: Any, lanes: int) -> Any:
     """How many times as many vectors there are without copies shifted by each column of the kernel; 0 where these are
     not worth a thought. With them no vector has places between rows of results, and results are written where they
     lie. It takes rows so short that whole vectors are saved, and filters enough to make up for copying.
@@ -89,16 +92,17 @@ def saved_by_shifts(window: Window, filters: int, rows: int, columns: int, lanes
     return apart / together
 
 
-def vectors_of(count: int, lanes: int) -> float:
+def vectors_of(count: Any, lanes: int) -> Any:
     """How many vectors take as long as so many places: few left over are cheaper than one more."""
     left = count % lanes
-    return count // lanes + (left / MOST_CHEAP if left <= lanes // 2 else 1)
+    return count // lanes + chosen(left <= lanes // 2, left / MOST_CHEAP, 1.0)
 
 
-def vector_cost(count: int, lanes: int) -> float:
+def vector_cost(count: Any, lanes: int) -> Any:
     """What the tiles for so many places cost, in vectors of whole tiles, about: vectors that tiles leave over have the
     weights for themselves, and each time weights come from a cache further away.
     """
     vectors = vectors_of(count, lanes)
-    over = vectors % TILE_VECTORS
+    whole = count // lanes + chosen(vectors - count // lanes >= 1, 1, 0)
+    over = vectors - whole // TILE_VECTORS * TILE_VECTORS
     return vectors - over + LEFT_OVER_COST * over + WEIGHTS_COST

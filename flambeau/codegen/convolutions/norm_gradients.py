@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import ctypes
 from array import array
 from collections.abc import Sequence
 from functools import cache, partial
@@ -22,11 +21,15 @@ from flambeau.codegen.convolutions.norms import (
     is_native,
     launch_by_channels,
 )
-from flambeau.codegen.convolutions.problem import Array, bits_of
+from flambeau.codegen.convolutions.problem import Array
 from flambeau.codegen.convolutions.run import Code, address
 from flambeau.codegen.convolutions.words import NORM, NORM_BACK, NORM_BACK_AT, NORM_BACK_WORDS
 from flambeau.codegen.kernel.dtypes import KernelError
 from flambeau.codegen.launches import Launch
+from flambeau.codegen.routines.lying import Lying
+from flambeau.codegen.routines.memory import Memory
+from flambeau.codegen.routines.numbers import bits_of
+from flambeau.codegen.routines.recording import Recordable
 from flambeau.codegen.routines.table import (
     Operands,
     Prepare,
@@ -53,24 +56,25 @@ def _code(character: str) -> Code:
 @routines("flambeau::batch_norm_gradients")
 def _batch_norm_gradients(graph: Graph) -> Prepare:
     operands = operands_of(graph, single_node(graph))
-    return partial(_prepare, operands, results_wanted(graph), float(operands.constants["eps"]))
+    return Recordable(partial(_make, operands, results_wanted(graph), float(operands.constants["eps"])))
 
 
-def _prepare(operands: Operands, wanted: Sequence[int], eps: float, arrays: Sequence[Array]) -> Launch:
+def _make(
+    operands: Operands, wanted: Sequence[int], eps: float, arrays: Sequence[Lying], memory: Memory
+) -> Launch:
     """The launch for arrays like these. Raises `KernelError` for others than planes that lie in one piece."""
     slope, x, weight = (operands.array(name, arrays) for name in ("grad", "input", "weight"))
     if slope is None or x is None or slope.shape != x.shape or not has_planes(x, slope) or not _fits(weight, x):
         raise KernelError("no gradients of such a norm")
     output, strides = result_of(x, x.shape, keeps_order=False)
-    norm = _norm(slope, x, strides, eps)
+    norm = _norm(slope, x, strides, eps, memory)
     numbers = {"x": operands.inputs["input"], "slope": operands.inputs["grad"]}
     numbers |= {} if weight is None else {"weight": operands.inputs["weight"]}
     numbers |= {_RESULTS[number]: len(arrays) + at for at, number in enumerate(wanted)}
-    call = NORM_BACK.pack(norm=ctypes.addressof(norm), **_words(numbers))
     words = [0] * NORM_BACK_WORDS
-    words[NORM_BACK_AT] = ctypes.addressof(call)
+    words[NORM_BACK_AT] = memory.struct(NORM_BACK, norm=norm, **_words(numbers))
     vector, _ = result_of(x, x.shape[1:2], keeps_order=False)
-    routine = Routine(_code(x.dtype.char).native, channel_norms.BACKWARD, (norm, call))
+    routine = Routine(_code(x.dtype.char).native, channel_norms.BACKWARD, memory.kept)
     return launch_by_channels(x, [vector if number else output for number in wanted], words, routine)
 
 
@@ -85,19 +89,20 @@ def gradients(slope: Array, x: Array, weight: Array | None, eps: float) -> tuple
         of_planes = gradients(planes[0], planes[1], weight, eps) if is_native(*planes) else None
         return None if of_planes is None else (from_planes(of_planes[0], x), *of_planes[1:])
     results = np.empty(x.shape, x.dtype), np.empty(x.shape[1], x.dtype), np.empty(x.shape[1], x.dtype)
-    norm = _norm(slope, x, results[0].strides, eps)
+    memory = Memory()
+    norm = _norm(Lying.of(slope), Lying.of(x), results[0].strides, eps, memory)
     arrays = {"x": x, "slope": slope} | ({} if weight is None else {"weight": weight})
     arrays |= dict(zip(_RESULTS, results, strict=True))
-    call = NORM_BACK.pack(norm=ctypes.addressof(norm), **_words({name: at for at, name in enumerate(arrays)}))
+    numbers = _words({name: at for at, name in enumerate(arrays)})
     words = array("q", bytes(NORM_BACK_WORDS * 8))
     for at, one in enumerate(arrays.values()):
         words[1 + at] = address(one)
-    words[NORM_BACK_AT] = ctypes.addressof(call)
+    words[NORM_BACK_AT] = memory.struct(NORM_BACK, norm=norm, **numbers)
     _code(x.dtype.char).run(words, x.shape[1], x.size * NANOSECONDS)
     return results
 
 
-def _fits(weight: Array | None, x: Array) -> bool:
+def _fits(weight: Array | Lying | None, x: Array | Lying) -> bool:
     return weight is None or (weight.shape, weight.dtype, weight.strides) == (x.shape[1:2], x.dtype, (x.itemsize,))
 
 
@@ -106,9 +111,9 @@ def _words(numbers: dict[str, int]) -> dict[str, int]:
     return {name: 1 + numbers[name] if name in numbers else _NOTHING for name in ("x", "slope", "weight", *_RESULTS)}
 
 
-def _norm(slope: Array, x: Array, strides: Sequence[int], eps: float) -> Any:
-    return NORM.pack(
-        images=len(x), plane=prod(x.shape[2:]), x_image=x.strides[0], x_channel=x.strides[1],
+def _norm(slope: Lying, x: Lying, strides: Sequence[Any], eps: float, memory: Memory) -> Any:
+    return memory.struct(
+        NORM, images=x.shape[0], plane=prod(x.shape[2:]), x_image=x.strides[0], x_channel=x.strides[1],
         slope_image=slope.strides[0], slope_channel=slope.strides[1], y_image=strides[0], y_channel=strides[1],
         eps=bits_of(eps, x.itemsize),
     )  # fmt: skip

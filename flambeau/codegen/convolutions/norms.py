@@ -16,6 +16,7 @@ from flambeau.codegen.convolutions.run import TYPES, Code, address, pieces_of
 from flambeau.codegen.convolutions.vectors import Floats
 from flambeau.codegen.convolutions.words import NORM
 from flambeau.codegen.launches import Launch
+from flambeau.codegen.routines.lying import Lying
 from flambeau.codegen.routines.table import Routine
 
 Array = np.ndarray[Any, Any]
@@ -34,7 +35,7 @@ def forward_code(character: str) -> Code:
     return Code(channel_norms.forward_text, character, channel_norms.FORWARD)
 
 
-def launch_by_channels(x: Array, outputs: Sequence[Any], words: list[int], routine: Routine) -> Launch:
+def launch_by_channels(x: Lying, outputs: Sequence[Any], words: list[Any], routine: Routine) -> Launch:
     """A launch of a norm's code, whose channels several threads share."""
     nanoseconds = x.size * NANOSECONDS
     step, pieces = pieces_of(x.shape[1], nanoseconds)
@@ -46,10 +47,10 @@ def is_native(*arrays: Array) -> bool:
     return prod(arrays[0].shape[2:]) >= LEAST and has_planes(*arrays)
 
 
-def has_planes(*arrays: Array) -> bool:
+def has_planes(*arrays: Array | Lying) -> bool:
     """Whether there is code for such arrays, however few numbers a plane has."""
     x = arrays[0]
-    if x.dtype.char not in TYPES or x.ndim < 3 or not x.size:
+    if x.dtype.char not in TYPES or x.ndim < 3 or x.size == 0:
         return False
     dense = tuple([x.itemsize * prod(x.shape[k + 1 :]) for k in range(2, x.ndim)])
     return all(a.dtype == x.dtype and a.strides[2:] == dense for a in arrays)

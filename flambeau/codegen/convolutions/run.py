@@ -11,6 +11,7 @@ from typing import Any, Final
 from flambeau.codegen import threads
 from flambeau.codegen.convolutions import slopes, sums
 from flambeau.codegen.convolutions.lines import Pair, Window
+from flambeau.codegen.convolutions.planes import Planes
 from flambeau.codegen.convolutions.problem import (
     FOLDED_POSITIONS,
     POSITIONS,
@@ -28,6 +29,9 @@ from flambeau.codegen.convolutions.words import PROBLEM
 from flambeau.codegen.llvm.abi import OUT_OF_MEMORY
 from flambeau.codegen.llvm.engine import NativeCode, engine, memory_imports
 from flambeau.codegen.native_call import object_layouts
+from flambeau.codegen.routines.lying import Lying
+from flambeau.codegen.routines.memory import Memory
+from flambeau.codegen.routines.numbers import chosen, least
 from flambeau.util.array_address import address_of
 from flambeau.util.thread_count import ANY
 
@@ -82,11 +86,12 @@ class Code:
             raise MemoryError(OUT_OF_MEMORY)
 
 
-def pieces_of(units: int, nanoseconds: float) -> tuple[int, int]:
+def pieces_of(units: Any, nanoseconds: Any, largest: int = MOST_PIECES) -> tuple[Any, Any]:
     """How many units a thread takes at a time, 0 where one takes all, and how many pieces that makes."""
-    pieces = min(units, MOST_PIECES) if nanoseconds >= SHARE_FROM else 1
-    step = -(-units // pieces) if pieces > 1 else 0
-    return step, -(-units // step) if step else 1
+    step = -(-units // least(units, largest))
+    is_shared = nanoseconds >= SHARE_FROM
+    several = chosen(units == 1, False, is_shared)
+    return chosen(several, step, 0), chosen(several, -(-units // step), 1)
 
 
 def linked(write: Callable[[Floats], str], character: str, symbols: tuple[str, ...]) -> NativeCode:
@@ -121,26 +126,28 @@ class Slice:
 
     __slots__ = ("from_x", "from_y", "problem")
 
-    def __init__(self, problem: Problem, from_x: int, from_y: int) -> None:
+    def __init__(self, problem: Problem, from_x: Any, from_y: Any) -> None:
         self.problem, self.from_x, self.from_y = problem, from_x, from_y
 
 
 class Convolution:
     """Convolutions of arrays of such sizes and strides."""
 
-    __slots__ = ("_block", "_is_shared", "_of_objects", "_slices", "code")
+    __slots__ = ("_block", "_is_shared", "_kept", "_of_objects", "_slices", "_words", "code")
 
-    def __init__(self, code: Code, slices: list[Slice]) -> None:
-        self.code, self._slices = code, slices
+    def __init__(self, code: Code, slices: list[Slice], memory: Memory) -> None:
+        """`memory` has what words of problems point to."""
+        self.code, self._slices, self._kept = code, slices, memory.kept
         self._of_objects: Any = None
         self._is_shared, self._block = False, 0
         layouts = object_layouts()
         if len(slices) == 1 and slices[0].from_x == slices[0].from_y == 0 and layouts is not None:
             problem = slices[0].problem
             problem.words[_UNITS], problem.words[_DATA_AT] = problem.units, layouts.array.offset("data")
+            self._words = array("q", problem.words)
             self._of_objects = code.quick_objects if problem.nanoseconds < RELEASE_FROM else code.slow_objects
             self._is_shared = problem.units > 1 and problem.nanoseconds >= SHARE_FROM
-            self._block = problem.words.buffer_info()[0]
+            self._block = self._words.buffer_info()[0]
 
     def __call__(self, x: Array, w: Array, bias: Array | None, y: Array) -> None:
         """Fill `y`. A bias lies side by side. Raises MemoryError."""
@@ -152,7 +159,7 @@ class Convolution:
         from_bias = 0 if bias is None else address(bias)
         for one in self._slices:
             problem = one.problem
-            words = problem.words[:]
+            words = array("q", problem.words)
             words[_X], words[_W], words[_BIAS], words[_Y] = from_x + one.from_x, from_w, from_bias, to + one.from_y
             self.code.run(words, problem.units, problem.nanoseconds)
 
@@ -174,20 +181,24 @@ def prepare(
     character = x.dtype.char
     if character not in TYPES or w.dtype.char != character:
         return None
-    slices = slices_of(x, w, y, tuple(stride), tuple(before), tuple(dilation), groups, is_transposed) if y.size else []
-    return None if slices is None else Convolution(sums_code(character), slices)
+    memory = Memory()
+    arrays = Lying.of(x), Lying.of(w), Lying.of(y)
+    numbers = tuple(stride), tuple(before), tuple(dilation)
+    slices = slices_of(*arrays, *numbers, groups, is_transposed, memory) if y.size else []
+    return None if slices is None else Convolution(sums_code(character), slices, memory)
 
 
 class WeightGradient:
     """Gradients of the weights of convolutions of arrays of such sizes and strides."""
 
-    __slots__ = ("code", "slices", "units")
+    __slots__ = ("code", "memory", "slices", "units")
 
-    def __init__(self, code: Code, slices: list[Slice], filters: int, groups: int) -> None:
-        self.code, self.slices = code, slices
+    def __init__(self, code: Code, slices: list[Slice], filters: int, groups: int, memory: Memory) -> None:
+        """`memory` has what words of problems point to."""
+        self.code, self.slices, self.memory = code, slices, memory
         shared = threads.get_num_threads() if sum(s.problem.nanoseconds for s in slices) >= SHARE_FROM else 1
         each = -(-filters // shared)
-        each = min(filters, -(-each // _FILTERS_TOGETHER) * _FILTERS_TOGETHER)
+        each = least(filters, -(-each // _FILTERS_TOGETHER) * _FILTERS_TOGETHER)
         self.units = groups * -(-filters // each)
         for one in slices:
             one.problem.words[_EACH] = each
@@ -197,7 +208,7 @@ class WeightGradient:
         from_x, from_w, from_slope = address(x), address(w), address(slope)
         for one in self.slices:
             problem = one.problem
-            words = problem.words[:]
+            words = array("q", problem.words)
             words[_X], words[_W], words[_Y] = from_x + one.from_x, from_w, from_slope + one.from_y
             self.code.run(words, self.units, problem.nanoseconds)
 
@@ -209,24 +220,33 @@ def prepare_weight_gradient(
     """What adds to `w` the gradient of the weight of a convolution of `x` whose result has the gradient `slope`, for
     arrays that lie as these do; None where there is no code for it.
     """
+    arrays = Lying.of(x), Lying.of(slope), Lying.of(w)
+    return weight_gradient(*arrays, stride, before, dilation, groups, Memory())
+
+
+def weight_gradient(
+    x: Lying, slope: Lying, w: Lying, stride: Sequence[int], before: Sequence[int], dilation: Sequence[int],
+    groups: int, memory: Memory,
+) -> WeightGradient | None:  # fmt: skip
+    """The same of arrays that lie so; tables go to the memory."""
     character = x.dtype.char
     if character not in TYPES or slope.dtype.char != character:
         return None
-    slices = (
-        slices_of(x, w, slope, tuple(stride), tuple(before), tuple(dilation), groups, False, FOLDED_POSITIONS)
-        if slope.size else []
-    )  # fmt: skip
+    numbers = tuple(stride), tuple(before), tuple(dilation)
+    slices = slices_of(x, w, slope, *numbers, groups, False, memory, FOLDED_POSITIONS) if slope.size != 0 else []
     if slices is None:
         return None
-    return WeightGradient(slopes_code(character), slices, slope.shape[1] // groups, groups)
+    return WeightGradient(slopes_code(character), slices, slope.shape[1] // groups, groups, memory)
 
 
 def slices_of(
-    x: Array, w: Array, y: Array, stride: tuple[int, ...], before: tuple[int, ...], dilation: tuple[int, ...],
-    groups: int, is_transposed: bool, positions: int = POSITIONS,
+    x: Lying, w: Lying, y: Lying, stride: tuple[int, ...], before: tuple[int, ...], dilation: tuple[int, ...],
+    groups: int, is_transposed: bool, memory: Memory, positions: int = POSITIONS,
 ) -> list[Slice] | None:  # fmt: skip
-    """Slices through the third dimension from the end, if there is one; None where offsets are too large."""
-    x, w, y = (_three_dimensions(a) for a in (x, w, y))
+    """Slices through the third dimension from the end, if there is one; None where offsets are too large. What their
+    words point to goes to the memory.
+    """
+    x, w, y = (a.expanded(5 - a.ndim, 2) for a in (x, w, y))
     stride, dilation = ((1,) * (3 - len(v)) + v for v in (stride, dilation))
     before = (0,) * (3 - len(before)) + before
     if not fits(*[sum((n - 1) * abs(s) for n, s in zip(a.shape, a.strides, strict=True)) for a in (x, w)]):
@@ -242,15 +262,10 @@ def slices_of(
         shape = tuple([n for k, d in depths for n in (k, d - first)])
         if shape not in problems:
             problems[shape] = _problem(
-                x, w, y, window, groups, [(k, d - first) for k, d in depths], positions, may_be_in_place
+                x, w, y, window, groups, [(k, d - first) for k, d in depths], memory, positions, may_be_in_place
             )  # fmt: skip
         slices.append(Slice(problems[shape], first * x.strides[2], index * y.strides[2]))
     return slices
-
-
-def _three_dimensions(a: Array) -> Array:
-    """The array with three dimensions behind the first two."""
-    return a[(slice(None), slice(None), *[None] * (5 - a.ndim))]
 
 
 def _depths(
@@ -266,13 +281,13 @@ def _depths(
 
 
 def _problem(
-    x: Array, w: Array, y: Array, window: Window, groups: int, depths: list[Pair], positions: int,
+    x: Lying, w: Lying, y: Lying, window: Window, groups: int, depths: list[Pair], memory: Memory, positions: int,
     may_be_in_place: bool,
 ) -> Problem:  # fmt: skip
     inner, outer = x.shape[1] // groups, y.shape[1] // groups
     by_input, by_output = (0, 1) if window.is_transposed else (1, 0)
-    planes = [c * x.strides[1] + d * x.strides[2] for c in range(inner) for _, d in depths]
-    weights = [c * w.strides[by_input] + k * w.strides[2] for c in range(inner) for k, _ in depths]
+    planes = Planes(inner, x.strides[1], tuple([d * x.strides[2] for _, d in depths]))
+    weights = Planes(inner, w.strides[by_input], tuple([k * w.strides[2] for k, _ in depths]))
     w_group = inner * w.strides[0] if window.is_transposed else outer * w.strides[0]
     return make_problem(
         x.dtype,
@@ -282,5 +297,5 @@ def _problem(
         ),
         Filters(outer, weights, w_group, w.strides[by_output], w.strides[3], w.strides[4]),
         Results(y.shape[3], y.shape[4], (y.strides[0], y.strides[1], y.strides[3], y.strides[4])),
-        window, groups, may_be_in_place=may_be_in_place, positions=positions,
+        window, groups, memory, may_be_in_place=may_be_in_place, positions=positions,
     )  # fmt: skip

@@ -2,20 +2,19 @@
 
 from __future__ import annotations
 
-import ctypes
-from array import array
 from collections.abc import Sequence
 from functools import partial
-
-from numpy.lib.stride_tricks import as_strided
+from typing import Any
 
 from flambeau.codegen.convolutions import slopes
 from flambeau.codegen.convolutions.launches import result_of
-from flambeau.codegen.convolutions.problem import Array
-from flambeau.codegen.convolutions.run import pieces_of, prepare_weight_gradient
+from flambeau.codegen.convolutions.run import pieces_of, weight_gradient
 from flambeau.codegen.convolutions.words import SLICE, SLOPES, SLOPES_AT, SLOPES_WORDS
 from flambeau.codegen.kernel.dtypes import KernelError
 from flambeau.codegen.launches import Launch
+from flambeau.codegen.routines.lying import Lying
+from flambeau.codegen.routines.memory import Memory
+from flambeau.codegen.routines.recording import Recordable
 from flambeau.codegen.routines.table import Operands, Prepare, Routine, operands_of, routines, single_node
 from flambeau.ir.graph import Graph
 from flambeau.ops.convolution_checks import spread
@@ -23,10 +22,10 @@ from flambeau.ops.convolution_checks import spread
 
 @routines("flambeau::convolution_weight")
 def _convolution_weight(graph: Graph) -> Prepare:
-    return partial(_prepare, operands_of(graph, single_node(graph)))
+    return Recordable(partial(_make, operands_of(graph, single_node(graph))))
 
 
-def _prepare(operands: Operands, arrays: Sequence[Array]) -> Launch:
+def _make(operands: Operands, arrays: Sequence[Lying], memory: Memory) -> Launch:
     """The launch for arrays like these. Raises `KernelError` for what has no code."""
     values = operands.constants
     kernel, groups = tuple(values["kernel"]), int(values["groups"])
@@ -34,37 +33,37 @@ def _prepare(operands: Operands, arrays: Sequence[Array]) -> Launch:
     stride, before, dilation = (_spread(name, values[name], len(kernel)) for name in ("stride", "padding", "dilation"))
     shape = (slope.shape[1], x.shape[1] // groups, *kernel)
     output, strides = result_of(x, shape, keeps_order=False)
-    like = as_strided(x, shape, strides, writeable=False)
-    run = prepare_weight_gradient(x, slope, like, stride, before, dilation, groups)
-    if run is None or not run.slices:
+    gradient = weight_gradient(x, slope, Lying(x.dtype, shape, strides), stride, before, dilation, groups, memory)
+    if gradient is None or not gradient.slices:
         raise KernelError("no code for such a convolution")
-    listed = array("q")
-    for one in run.slices:
-        listed.extend((one.problem.words.buffer_info()[0], one.from_x, one.from_y, 0, one.problem.units))
-    assert len(listed) == SLICE.words * len(run.slices)
-    call = SLOPES.pack(
-        slices=listed.buffer_info()[0], slice_count=len(run.slices), x=1 + operands.inputs["input"],
-        slope=1 + operands.inputs["slope"], w=1 + len(arrays), images=len(x), inner=shape[1], x_image=x.strides[0],
-        x_channel=x.strides[1], slope_image=slope.strides[0], slope_filter=slope.strides[1],
+    listed: list[Any] = []
+    problems = {id(one.problem): one.problem for one in gradient.slices}
+    addresses = {number: memory.words(problem.words) for number, problem in problems.items()}
+    for one in gradient.slices:
+        listed += [addresses[id(one.problem)], one.from_x, one.from_y, 0, one.problem.units]
+    assert len(listed) == SLICE.words * len(gradient.slices)
+    call = memory.struct(
+        SLOPES, slices=memory.words(listed), slice_count=len(gradient.slices), x=1 + operands.inputs["input"],
+        slope=1 + operands.inputs["slope"], w=1 + len(arrays), images=x.shape[0], inner=shape[1],
+        x_image=x.strides[0], x_channel=x.strides[1], slope_image=slope.strides[0], slope_filter=slope.strides[1],
         **_axes(x, slope, kernel, stride, before, dilation),
     )  # fmt: skip
     words = [0] * SLOPES_WORDS
-    words[SLOPES_AT] = ctypes.addressof(call)
-    nanoseconds = sum(one.problem.nanoseconds for one in run.slices)
-    step, pieces = pieces_of(run.units, nanoseconds)
-    problems = {id(one.problem): one.problem for one in run.slices}
-    kept = call, listed, tuple([(p.words, p.tables, p.kept) for p in problems.values()])
+    words[SLOPES_AT] = call
+    nanoseconds = sum(one.problem.nanoseconds for one in gradient.slices)
+    step, pieces = pieces_of(gradient.units, nanoseconds)
     return Launch(
-        (output,), words, run.units, None, step, pieces, nanoseconds,
-        routine=Routine(run.code.native, slopes.OF_LAUNCH, kept),
+        (output,), words, gradient.units, None, step, pieces, nanoseconds,
+        routine=Routine(gradient.code.native, slopes.OF_LAUNCH, memory.kept),
     )  # fmt: skip
 
 
-def _images(x: Array | None, slope: Array | None, dims: int, groups: int) -> tuple[Array, Array]:
+def _images(x: Lying | None, slope: Lying | None, dims: int, groups: int) -> tuple[Lying, Lying]:
     """The input and the gradient of the result. Raises `KernelError` for single images, and for what does not fit."""
-    if x is None or slope is None or not x.ndim == slope.ndim == dims + 2 or not x.size or not slope.size:
+    if x is None or slope is None or not x.ndim == slope.ndim == dims + 2 or x.size == 0 or slope.size == 0:
         raise KernelError("no such images, or single ones")
-    if groups < 1 or x.shape[1] % groups or slope.shape[1] % groups or len(x) != len(slope):
+    are_cut = groups > 0 and x.shape[1] % groups == 0 and slope.shape[1] % groups == 0
+    if not are_cut or x.shape[0] != slope.shape[0]:
         raise KernelError("groups that do not divide the channels, or other images than gradients")
     return x, slope
 
@@ -77,19 +76,19 @@ def _spread(name: str, values: Sequence[int], dims: int) -> tuple[int, ...]:
 
 
 def _axes(
-    x: Array, slope: Array, kernel: Sequence[int], stride: Sequence[int], before: Sequence[int], dilation: Sequence[int]
-) -> dict[str, int]:
+    x: Lying, slope: Lying, kernel: Sequence[int], stride: Sequence[int], before: Sequence[int], dilation: Sequence[int]
+) -> dict[str, Any]:
     """How arrays lie along three axes, the first of which may be of one element."""
-    words: dict[str, int] = {}
+    words: dict[str, Any] = {}
     missing = 3 - len(kernel)
     for axis in range(3):
         at = axis - missing
-        numbers = (1, 1, 1, 1, 0, 1, 0, 0)
+        numbers: tuple[Any, ...] = (1, 1, 1, 1, 0, 1, 0, 0)
         if at >= 0:
             numbers = (
                 x.shape[2 + at], kernel[at], slope.shape[2 + at], stride[at], before[at], dilation[at],
                 x.strides[2 + at], slope.strides[2 + at],
             )  # fmt: skip
         names = ("size", "kernel", "places", "stride", "before", "dilation", "x", "slope")
-        words |= {f"{name}_{axis}": int(number) for name, number in zip(names, numbers, strict=True)}
+        words |= {f"{name}_{axis}": number for name, number in zip(names, numbers, strict=True)}
     return words

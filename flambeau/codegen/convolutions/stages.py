@@ -7,13 +7,13 @@ are read half as often, and the second cache is quick enough but for windows, wh
 
 from __future__ import annotations
 
-from collections.abc import Sequence
-from math import gcd
-from typing import Final
+from typing import Any, Final
 
 from flambeau.codegen.choose_schedule import first_cache
 from flambeau.codegen.convolutions.lines import Line
+from flambeau.codegen.convolutions.planes import Planes
 from flambeau.codegen.llvm.emitter import Target
+from flambeau.codegen.routines.numbers import least, most
 from flambeau.util.record import dataclass
 
 POSITIONS_TOGETHER: Final = (96, 48)
@@ -30,11 +30,11 @@ MOST_MEETING: Final = 16
 class Stage:
     """What is summed at a time; positions do not matter where that is all planes."""
 
-    planes: int
+    planes: Any
     positions: int
 
 
-def stage_of(target: Target, planes: int, lines: tuple[Line, Line], pitch: int, size: int) -> Stage:
+def stage_of(target: Target, planes: Any, lines: tuple[Line, Line], pitch: Any, size: int) -> Stage:
     """The stage of a convolution of so many planes, whose rows lie `pitch` numbers apart."""
     down, across = lines
     is_one_part = len(down.parts) == len(across.parts) == 1
@@ -46,7 +46,7 @@ def stage_of(target: Target, planes: int, lines: tuple[Line, Line], pitch: int, 
     fewest = FEWEST_STEPS if is_narrow else FEWEST_STEPS_OF_WIDE_TILES
     each, positions = 1, POSITIONS_TOGETHER[0]
     for positions in POSITIONS_TOGETHER:
-        each = max(1, first_cache() // _plane_bytes(lines, positions, pitch, size))
+        each = most(1, first_cache() // _plane_bytes(lines, positions, pitch, size))
         if each * steps >= fewest:
             break
     is_worth_it = is_narrow or each * steps >= fewest
@@ -55,21 +55,24 @@ def stage_of(target: Target, planes: int, lines: tuple[Line, Line], pitch: int, 
     return Stage(-(-planes // -(-planes // each)), positions)
 
 
-def spread(size: int) -> int:
+def spread(size: Any) -> Any:
     """Bytes from one plane of so many to the next, so that planes do not meet in the same places of the first cache: an
     odd number of lines.
     """
-    return (-(-size // LINE) | 1) * LINE
+    lines = -(-size // LINE)
+    return (lines + 1 - lines % 2) * LINE
 
 
-def meet(target: Target, planes: Sequence[int], stage: Stage, size: int) -> bool:
+def meet(target: Target, planes: Planes, stage: Stage, size: int) -> bool:
     """Whether what a stage takes of planes that lie so far from their images would be in few places of the first
     cache, as where images are a power of two, and be read from there.
     """
-    is_read_again = _is_narrow(target) or stage.planes < len(planes)
+    is_read_again = _is_narrow(target) or stage.planes < planes.count
     positions = stage.positions or POSITIONS_TOGETHER[-1]
-    is_many = len(planes) >= MOST_MEETING
-    return is_read_again and is_many and gcd(planes[1] - planes[0], PAGE) > 2 * positions * size
+    if not is_read_again or planes.count < MOST_MEETING:
+        return False
+    apart = 1 << (2 * positions * size).bit_length()  # the least power of two that is more
+    return apart <= PAGE and bool(planes.apart % apart == 0)
 
 
 def _is_narrow(target: Target) -> bool:
@@ -77,10 +80,10 @@ def _is_narrow(target: Target) -> bool:
     return target.vector_registers < 32 and target.vector_bits > 128
 
 
-def _plane_bytes(lines: tuple[Line, Line], positions: int, pitch: int, size: int) -> int:
+def _plane_bytes(lines: tuple[Line, Line], positions: int, pitch: Any, size: int) -> Any:
     """Bytes of a plane that windows at so many positions take, about: rows of a kernel meet where images are narrow."""
     down, across = lines
     along = positions + across.reach
     apart = len(down.parts[0]) * (along * size + LINE)
     together = len(down.shifts) * ((along + down.reach * pitch) * size + LINE)
-    return len(across.shifts) * min(apart, together)
+    return len(across.shifts) * least(apart, together)

@@ -6,11 +6,13 @@ from flambeau.codegen.graph.abi import NO_MEMORY
 from flambeau.codegen.layouts import BLOCK_DATA, CONTEXT, LAUNCH, OUTPUT, RELEASE_GIL
 from flambeau.codegen.llvm.abi import NO_MEMORY as NO_SCRATCH
 from flambeau.codegen.llvm.builder import FunctionBuilder, ModuleBuilder
+from flambeau.codegen.llvm.checked_emitter import NULL, word
 from flambeau.codegen.llvm.emitter import Value
 from flambeau.codegen.llvm.entry_patterns import FRAME_WORDS
 from flambeau.codegen.llvm.launch_inputs import WordInputs
 from flambeau.codegen.llvm.launch_search import add_search
 from flambeau.codegen.llvm.launch_start import LaunchBlock, add_start
+from flambeau.codegen.llvm.recorded_launches import add_recorded
 
 NO_LAUNCH = -4
 """No launch is made for such sizes and strides."""
@@ -22,20 +24,36 @@ def add_run_group(m: ModuleBuilder, name: str) -> None:
     It gives `NO_LAUNCH` where there is none yet. ``inputs`` and ``outputs`` are arrays of addresses: for each input its
     words from ``data`` on (for a number the address of the number), for each output all its words, the size of an
     element in the word before them. It gives 0, 1 where the group failed (a division by zero), `INTERRUPTED` or
-    `NO_MEMORY`. The module has ``new_block``, and imports ``save_thread``.
+    `NO_MEMORY`. The module has ``new_block``, and imports ``save_thread``, ``allocate`` and ``free``.
     """
     add_search(m, WordInputs())
+    add_recorded(m, "allocate")
     add_start(m)
     _add_make_outputs(m)
+    _add_run_launch(m)
     f = m.function(
         f"i64 {name}", "ptr context", "ptr cell", "ptr inputs", "i64 n_in", "ptr outputs", exported=True
     )  # fmt: skip
     context, cell, inputs, n_in, outputs = f.parameters
-    shape_slot, count_slot, error = f.slot("ptr", 8), f.slot("i64", 8), f.slot("i32", 4)
+    shape_slot, count_slot = f.slot("ptr", 8), f.slot("i64", 8)
     frame = f.slot(f"[{FRAME_WORDS} x i64]", 16)
     launch = f.call("find_launch", cell, inputs, n_in, shape_slot, count_slot, frame)
-    f.return_if(f.is_null(launch), NO_LAUNCH)
-    shape, count = f.load(shape_slot, "ptr"), f.load(count_slot)
+    with f.when(f.is_null(launch)):
+        recorded = f.call("recorded_launch", cell, inputs, n_in)
+        f.return_if(f.is_null(recorded), NO_LAUNCH)
+        code = f.call("run_launch", context, recorded, inputs, outputs, NULL, word(-1))
+        f.call("free", recorded)
+        f.ret(code)
+    f.ret(f.call("run_launch", context, launch, inputs, outputs, f.load(shape_slot, "ptr"), f.load(count_slot)))
+
+
+def _add_run_launch(m: ModuleBuilder) -> None:
+    """``run_launch(context, launch, inputs, outputs, shape, count)``: what ``run_group`` gives, by a launch."""
+    f = m.function(
+        "i64 run_launch", "ptr context", "ptr launch", "ptr inputs", "ptr outputs", "ptr shape", "i64 count"
+    )  # fmt: skip
+    context, launch, inputs, outputs, shape, count = f.parameters
+    error = f.slot("i32", 4)
     code = f.call("make_outputs", context, launch, outputs, shape, count)
     f.return_unless(f.compare("eq", code, 0), code)
     block = LaunchBlock(f, launch, count, error)

@@ -25,6 +25,7 @@ from flambeau.codegen.llvm.entry_patterns import FRAME_WORDS
 from flambeau.codegen.llvm.launch_inputs import ArrayInputs
 from flambeau.codegen.llvm.launch_search import add_search
 from flambeau.codegen.llvm.launch_start import LaunchBlock, add_start
+from flambeau.codegen.llvm.recorded_launches import add_recorded
 
 ARGUMENT_COUNT = (1 << 63) - 1
 """The bits of a vectorcall's number of arguments that say how many there are."""
@@ -86,7 +87,10 @@ def add_attempt(m: ModuleBuilder, layouts: ObjectLayouts, results: Results, *, b
         f.ret()
     if by_rows:
         _add_lies_apart(m)
+    else:
+        add_recorded(m, "PyMem_RawMalloc")
     _Attempt(m, layouts, results, by_rows=by_rows).build()
+    _add_search_and_run(m, by_rows=by_rows)
 
 
 def _add_lies_apart(m: ModuleBuilder) -> None:
@@ -110,23 +114,39 @@ def _add_lies_apart(m: ModuleBuilder) -> None:
     f.ret(TRUE)
 
 
+def _add_search_and_run(m: ModuleBuilder, *, by_rows: bool) -> None:
+    """Add ``attempt``, which asks ``run_launch``."""
+    f = m.function("ptr attempt", "ptr cell", "ptr args", "i64 n")
+    cell, args, n = f.parameters
+    shape_slot, count_slot = f.slot("ptr", 8), f.slot("i64", 8)
+    frame = f.slot(f"[{FRAME_WORDS} x i64]", 16)
+    launch = f.call("find_launch", cell, args, n, shape_slot, count_slot, frame)
+    with f.when(f.is_null(launch)):
+        if by_rows:
+            f.ret(NULL)
+        else:
+            recorded = f.call("recorded_launch", cell, args, n)
+            f.return_if(f.is_null(recorded), NULL)
+            answer = f.call("run_launch", cell, recorded, args, n, NULL, word(-1))
+            f.call("PyMem_RawFree", recorded)
+            f.ret(answer)
+    f.ret(f.call("run_launch", cell, launch, args, n, f.load(shape_slot, "ptr"), f.load(count_slot)))
+
+
 class _Attempt:
-    """The building of ``attempt``."""
+    """The building of ``run_launch(cell, launch, arguments, n, shape, count)``: results by a launch, or null."""
 
     def __init__(self, m: ModuleBuilder, layouts: ObjectLayouts, results: Results, *, by_rows: bool) -> None:
-        self.f = f = m.function("ptr attempt", "ptr cell", "ptr args", "i64 n")
+        self.f = f = m.function(
+            "ptr run_launch", "ptr cell", "ptr launch", "ptr args", "i64 n", "ptr shape", "i64 count"
+        )
         self.layouts, self.results, self.by_rows = layouts, results, by_rows
-        self.cell, self.args, self.n = f.parameters
+        self.cell, self.launch, self.args, self.n, self.shape, self.count = f.parameters
         self.error = f.slot("i32", 4)
 
     def build(self) -> None:
-        """Search, fill, allocate, launch, deliver."""
+        """Fill, allocate, launch, deliver."""
         f = self.f
-        shape_slot, count_slot = f.slot("ptr", 8), f.slot("i64", 8)
-        frame = f.slot(f"[{FRAME_WORDS} x i64]", 16)
-        self.launch = f.call("find_launch", self.cell, self.args, self.n, shape_slot, count_slot, frame)
-        f.return_if(f.is_null(self.launch), NULL)
-        self.shape, self.count = f.load(shape_slot, "ptr"), f.load(count_slot)
         self.block = LaunchBlock(f, self.launch, self.count, self.error)
         self.n_out = self.block.n_out
         self.arrays, self.storages = f.array("ptr", self.n_out), f.array("ptr", self.n_out)

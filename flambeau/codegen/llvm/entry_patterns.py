@@ -47,7 +47,7 @@ FRAME_WORDS = BLOCK_AT + MOST_WORDS
 """Of the room that a launch is completed in: the launch, its outputs' records, their sizes and strides, the block."""
 BUCKETS = 256
 LARGE, EXACT_UP_TO = 1 << 12, 64
-"""Elements from which sizes up to the second number are classes of their own."""
+"""Elements from which short axes, of sizes up to the second number, may be classes of their own."""
 FACTOR = 37
 
 
@@ -56,16 +56,18 @@ def add_patterns(m: ModuleBuilder) -> None:
 
     It asks ``looks_like(argument, record)``, ``dims_of(argument)`` and ``strides_of(argument, rank)``.
     """
-    m.special(_Hash, "i64 pattern_hash", "ptr records", "ptr args", "i64 n").build()
+    m.special(_Hash, "i64 pattern_hash", "ptr records", "ptr args", "i64 n", "i1 exactly").build()
     m.special(_Fit, "i1 pattern_fit", "ptr launch", "ptr records", "ptr args", "ptr frame").build()
     _add_search(m)
 
 
 class _Hash(FunctionBuilder):
-    """``pattern_hash(records, arguments, n)``: the place among the buckets; `size_classes.bucket_of` is the same."""
+    """``pattern_hash(records, arguments, n, exactly)``: the place among the buckets, by the very sizes of short last
+    axes or by their classes alone; `size_classes.bucket_of` is the same.
+    """
 
     def build(self) -> None:
-        records, arguments, n = self.parameters
+        records, arguments, n, exactly = self.parameters
         total = self.variable(0)
         with self.loop(n) as k:
             record = self.at(records, self.op("mul", k, INPUT.words))
@@ -85,7 +87,8 @@ class _Hash(FunctionBuilder):
                 self.declare("declare i64 @llvm.ctlz.i64(i64, i1)")
                 zeros = self.define(f"call i64 @llvm.ctlz.i64(i64 {size}, i1 false)", "i64", 1)
                 rough = self.op("sub", word(EXACT_UP_TO + 64), zeros)
-                exact = self.op("and", is_large, self.compare("sle", size, EXACT_UP_TO))
+                is_last = self.compare("eq", d, self.op("sub", rank, 1))
+                exact = self.all_of(exactly, is_large, self.compare("sle", size, EXACT_UP_TO), is_last)
                 step = self.load(self.at(strides, d))
                 is_unit = self.icmp("eq", step, self.get(record, INPUT, "strides", "i64"))
                 code = self.op("add", self.select(exact, size, rough), self.convert("zext", is_unit, "i64"))
@@ -278,8 +281,9 @@ def _add_search(m: ModuleBuilder) -> None:
         of_any = f.load_acquire(f.field(look, LOOK, "of_any_size"))
         with f.follow(of_any, lambda launch: f.get(launch, LAUNCH, "next")) as launch:
             f.return_if(f.call("pattern_fit", launch, records, args, frame), frame)
-        bucket = f.at(f.get(look, LOOK, "buckets"), f.call("pattern_hash", records, args, n), "ptr")
-        with f.follow(f.load_acquire(bucket), lambda launch: f.get(launch, LAUNCH, "next")) as launch:
-            f.return_if(f.call("pattern_fit", launch, records, args, frame), frame)
+        for exactly in (FALSE, TRUE):
+            bucket = f.at(f.get(look, LOOK, "buckets"), f.call("pattern_hash", records, args, n, exactly), "ptr")
+            with f.follow(f.load_acquire(bucket), lambda launch: f.get(launch, LAUNCH, "next")) as launch:
+                f.return_if(f.call("pattern_fit", launch, records, args, frame), frame)
         f.ret(NULL)
     f.ret(NULL)

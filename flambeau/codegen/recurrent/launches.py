@@ -14,7 +14,8 @@ from flambeau.codegen.recurrent import module
 from flambeau.codegen.recurrent.cells import CELLS
 from flambeau.codegen.recurrent.words import ARRANGE, FORWARD, PACK, PRODUCT, PROJECTION, TABLES, block
 from flambeau.codegen.routines.call_list import FLAG, Address, CallList, Word
-from flambeau.codegen.routines.table import Array
+from flambeau.codegen.routines.lying import Lying
+from flambeau.codegen.routines.memory import Filling
 from flambeau.util.record import dataclass
 
 WORD_BYTES: Final = 8
@@ -34,13 +35,12 @@ def multiplies_all_steps_together(batch: int, rows: int, width: int, features: i
 class Placed:
     """An array of a call, and where it begins."""
 
-    array: Array
-    """One that lies as it does: only sizes, strides and the dtype count."""
+    array: Lying
     address: Address
 
     def __getitem__(self, number: int) -> Placed:
         """A part along the first dimension."""
-        return Placed(self.array[number], self.address.behind(number * self.array.strides[0]))
+        return Placed(self.array.first(), self.address.behind(number * self.array.strides[0]))
 
 
 @dataclass(frozen=True, slots=True)
@@ -68,20 +68,19 @@ class Layers:
         """Call a function for the dtype."""
         self.calls.call(module.code(name, self.dtype.name, kind), name, words)
 
-    def room(self, *sizes: int) -> Placed:
+    def room(self, *sizes: Any) -> Placed:
         """Scratch memory for an array."""
         return Placed(self._like(sizes), self.calls.room(prod(sizes) * self.dtype.itemsize))
 
-    def result(self, wanted: Sequence[int], number: int, sizes: tuple[int, ...]) -> Placed:
+    def result(self, wanted: Sequence[int], number: int, sizes: tuple[Any, ...]) -> Placed:
         """Where a result of the operator goes: an output if it is wanted, else scratch memory."""
         if number not in wanted:
             return self.room(*sizes)
         return Placed(self._like(sizes), self.calls.output(wanted.index(number)))
 
-    def _like(self, sizes: tuple[int, ...]) -> Array:
+    def _like(self, sizes: tuple[Any, ...]) -> Lying:
         """What lies row-major, without elements to look at."""
-        steps = _row_major(sizes, self.dtype.itemsize)
-        return np.lib.stride_tricks.as_strided(np.empty(0, self.dtype), sizes, steps)
+        return Lying.dense(self.dtype, sizes)
 
     def arrange(self, source: Placed | None, result: Placed, added: Placed | None = None) -> None:
         """Copy an array, or zeros, with another one added."""
@@ -93,9 +92,17 @@ class Layers:
             words |= {f"{name}_{axis}": s for axis, s in zip(("plane", "row", "column"), strides, strict=True)}
         self.call("arrange", block(ARRANGE, **words))
 
+    def padded_tables(self, steps: Any, batch: Any) -> tuple[Word, Word]:
+        """The tables of both directions of a padded batch."""
+        memory = self.calls.memory
+        counts = Filling(1, batch, steps, 0, 2)
+        ahead = memory.table(np.int64, 2 * steps, [Filling(0, 0, steps, batch, 2), counts])
+        back = memory.table(np.int64, 2 * steps, [Filling(0, (steps - 1) * batch, steps, -batch, 2), counts])
+        return ahead, back
+
     def tables(self, sizes: Placed, rows: int, batch: int) -> tuple[Address, Address]:
         """The tables of both directions, from how many rows each step has. Sizes that do not fit fail the launch."""
-        steps = len(sizes.array)
+        steps = sizes.array.shape[0]
         ahead, back = (self.calls.room(2 * steps * WORD_BYTES) for _ in range(2))
         self.call("tables", block(
             TABLES, steps=steps, sizes=sizes.address, size_step=sizes.array.strides[0], rows=rows, batch=batch,
@@ -106,8 +113,7 @@ class Layers:
     def dense_rows(self, xs: Placed) -> Placed:
         """(steps, batch, features) or (rows, features) as rows that lie one behind the other."""
         a = xs.array
-        wanted = _row_major(a.shape, a.itemsize)
-        if all(n == 1 or s == w for n, s, w in zip(a.shape, a.strides, wanted, strict=True)):
+        if a.is_dense():
             return xs
         dense = self.room(*a.shape)
         self.arrange(xs, dense)
@@ -176,10 +182,10 @@ class Layers:
             return start.address, 0
         shared = width - units
         self.arrange(b_ih, start)
-        self.arrange(*(Placed(p.array[:shared], p.address) for p in (b_ih, start, b_hh)))
+        self.arrange(*(Placed(p.array.sized(shared), p.address) for p in (b_ih, start, b_hh)))
         own = self.room(units)
         step = b_hh.array.strides[0]
-        self.arrange(Placed(b_hh.array[shared:], b_hh.address.behind(shared * step)), own)
+        self.arrange(Placed(b_hh.array.sized(units), b_hh.address.behind(shared * step)), own)
         return start.address, own.address
 
     def panels(self, columns: int, folded: int, groups: int) -> Address:
@@ -197,13 +203,9 @@ class Layers:
         ))  # fmt: skip
 
 
-def result_of(shape: tuple[int, ...], dtype: np.dtype[Any], *, swaps_axes: bool = False) -> Output:
+def result_of(shape: tuple[Any, ...], dtype: np.dtype[Any], *, swaps_axes: bool = False) -> Output:
     """How a result is allocated; with `swaps_axes`, one whose first two dimensions lie the other way round."""
     is_large = prod(shape) * dtype.itemsize >= ALIGNED_FROM
     if swaps_axes:
         return Output((shape[1], shape[0], shape[2]), dtype, (1, 0, 2), shape, is_large)
     return Output(shape, dtype, None, shape, is_large)
-
-
-def _row_major(shape: Sequence[int], size: int) -> tuple[int, ...]:
-    return tuple([size * prod(shape[k + 1 :]) for k in range(len(shape))])

@@ -10,7 +10,7 @@ from __future__ import annotations
 from collections.abc import Iterator, Sequence
 from functools import partial
 from math import prod
-from typing import Final
+from typing import Any, Final
 
 import numpy as np
 
@@ -21,9 +21,12 @@ from flambeau.codegen.recurrent.groups import PER_NANOSECOND, Group, check_layer
 from flambeau.codegen.recurrent.launches import Layer, Layers, Placed, result_of
 from flambeau.codegen.recurrent.words import BACKWARD, OUTER, PRODUCT, block
 from flambeau.codegen.routines.call_list import Address, CallList, Word
-from flambeau.codegen.routines.table import Array, Prepare, operands_of, routines, single_node
+from flambeau.codegen.routines.lying import Lying
+from flambeau.codegen.routines.memory import Memory
+from flambeau.codegen.routines.recording import Recordable
+from flambeau.codegen.routines.table import Prepare, operands_of, routines, single_node
 from flambeau.ir.graph import Graph
-from flambeau.ops.recurrent_arrays import kept_of, padded_table
+from flambeau.ops.recurrent_arrays import kept_of
 from flambeau.util.record import dataclass
 
 TOGETHER_BYTES: Final = 3 << 18
@@ -49,7 +52,7 @@ class LayerOperands:
     the start, and its weights. Raises `KernelError` for arrays that do not fit each other.
     """
 
-    def __init__(self, group: Group, arrays: Sequence[Array]) -> None:
+    def __init__(self, group: Group, arrays: Sequence[Lying]) -> None:
         placed = group.placed("operands", arrays)
         if len(placed) not in (5, 7):
             raise KernelError("another number of operands")
@@ -62,9 +65,9 @@ class LayerOperands:
         self.batch, self.units = hidden.array.shape
         self.rows = prod(self.xs.array.shape[:-1])
         self.is_reversed = bool(group.operands.constants["reverse"])
-        if not self._has_steps() or not self.batch * self.units:
+        if not self._has_steps() or self.batch * self.units == 0:
             raise KernelError("steps that do not fit, or states without elements")
-        self.steps = len(self.xs.array) if self.sizes is None else self.sizes.array.size
+        self.steps = self.xs.array.shape[0] if self.sizes is None else self.sizes.array.size
 
     def _has_steps(self) -> bool:
         """Whether the rows of the input are those of steps of the batch, as far as sizes say so."""
@@ -73,25 +76,25 @@ class LayerOperands:
         sizes = self.sizes.array
         return self.xs.array.ndim == 2 and sizes.ndim == 1 and sizes.dtype == np.int64 and sizes.size > 0
 
-    def nanoseconds(self, times: int) -> float:
+    def nanoseconds(self, times: int) -> Any:
         """About how long so many passes over all products take."""
         w_ih = self.weights[0]
         assert w_ih is not None
         width, features = w_ih.array.shape
-        return float(times * self.rows * width * (features + self.units) / PER_NANOSECOND)
+        return times * self.rows * width * (features + self.units) / PER_NANOSECOND
 
 
 def _group(prepare: str, graph: Graph) -> Prepare:
     constants = operands_of(graph, single_node(graph)).constants
     if constants.get("kind") not in CELLS or "reverse" not in constants:
         raise KernelError("a kind of cell, or a direction, that only the call knows")
-    return partial(_PREPARED[prepare], group_of(constants["kind"], graph))
+    return Recordable(partial(_MADE[prepare], group_of(constants["kind"], graph)))
 
 
-def _prepare_forward(group: Group, arrays: Sequence[Array]) -> Launch:
+def _make_forward(group: Group, arrays: Sequence[Lying], memory: Memory) -> Launch:
     """The launch of the way there: outputs, last states, and what is kept."""
     operands = LayerOperands(group, arrays)
-    calls, wanted, dtype = CallList(len(arrays), len(group.wanted)), group.wanted, operands.xs.array.dtype
+    calls, wanted, dtype = CallList(len(arrays), len(group.wanted), memory), group.wanted, operands.xs.array.dtype
     layers = Layers(calls, group.kind, dtype)
     shapes = [
         (*operands.xs.array.shape[:-1], operands.units), *[s.array.shape for s in operands.starts],
@@ -112,14 +115,13 @@ def _tables(layers: Layers, operands: LayerOperands) -> tuple[Word, Word]:
     """The tables of the steps ahead and back."""
     if operands.sizes is not None:
         return layers.tables(operands.sizes, operands.rows, operands.batch)
-    ahead, back = (layers.calls.constant(padded_table(operands.steps, operands.batch, r)) for r in (False, True))
-    return ahead, back
+    return layers.padded_tables(operands.steps, operands.batch)
 
 
-def _prepare_backward(group: Group, arrays: Sequence[Array]) -> Launch:
+def _make_backward(group: Group, arrays: Sequence[Lying], memory: Memory) -> Launch:
     """The launch of the way back: gradients of all operands that are wanted."""
     operands = LayerOperands(group, arrays)
-    calls, dtype = CallList(len(arrays), len(group.wanted)), operands.xs.array.dtype
+    calls, dtype = CallList(len(arrays), len(group.wanted), memory), operands.xs.array.dtype
     back = _WayBack(group, operands, Layers(calls, group.kind, dtype), arrays)
     back.run()
     return calls.launch(tuple([result_of(back.shapes[k], dtype) for k in group.wanted]), operands.nanoseconds(2))
@@ -128,7 +130,7 @@ def _prepare_backward(group: Group, arrays: Sequence[Array]) -> Launch:
 class _WayBack:
     """The calls of the way back. Raises `KernelError` for gradients that do not fit the layer."""
 
-    def __init__(self, group: Group, operands: LayerOperands, layers: Layers, arrays: Sequence[Array]) -> None:
+    def __init__(self, group: Group, operands: LayerOperands, layers: Layers, arrays: Sequence[Lying]) -> None:
         self.operands, self.layers, self.cell, self.wanted = operands, layers, CELLS[group.kind], group.wanted
         self.size = layers.dtype.itemsize
         w_ih, w_hh = operands.weights[:2]
@@ -187,17 +189,17 @@ class _WayBack:
             yield Steps(table, operands.steps, 0, operands.rows)
             return
         rows = max(LEAST_ROWS, TOGETHER_BYTES // (self.blocks * self.size))
-        most = max(1, rows // operands.batch)
+        most = max(1, int(rows // operands.batch))
         for start in range(0, operands.steps, most):
             count = min(most, operands.steps - start)
             first = start if operands.is_reversed else operands.steps - start - count
-            at = table + start * STEP_BYTES if isinstance(table, int) else table
+            at = table + start * STEP_BYTES
             yield Steps(at, count, first * operands.batch, count * operands.batch)
 
     def _biases(self, bias: Placed) -> None:
         """The gradients of both biases: a gate whose two shares are apart has one of each."""
         layers, own = self.layers, self.blocks - self.width
-        of_input = Placed(bias.array[: self.width], bias.address)
+        of_input = Placed(bias.array.sized(self.width), bias.address)
         if 5 in self.wanted:
             layers.arrange(of_input, layers.result(self.wanted, 5, (self.width,)))
         if 6 not in self.wanted:
@@ -206,8 +208,8 @@ class _WayBack:
         layers.arrange(of_input, result)
         if own:
             shared = (self.width - own) * self.size
-            share = Placed(bias.array[self.width :], bias.address.behind(self.width * self.size))
-            layers.arrange(share, Placed(result.array[-own:], result.address.behind(shared)))
+            share = Placed(bias.array.sized(own), bias.address.behind(self.width * self.size))
+            layers.arrange(share, Placed(result.array.sized(own), result.address.behind(shared)))
 
 
 class _Products:
@@ -303,9 +305,9 @@ class _Sum:
 
 def _turned(matrix: Placed) -> Placed:
     """Seen the other way round."""
-    return Placed(matrix.array.T, matrix.address)
+    return Placed(matrix.array.transposed(1, 0), matrix.address)
 
 
-_PREPARED: Final = {"forward": _prepare_forward, "backward": _prepare_backward}
+_MADE: Final = {"forward": _make_forward, "backward": _make_backward}
 routines("flambeau::recurrent_layer")(partial(_group, "forward"))
 routines("flambeau::recurrent_layer_backward")(partial(_group, "backward"))

@@ -8,7 +8,6 @@ on arrays of some sizes is worked out once, in Python, and done by calls of func
 from __future__ import annotations
 
 import ctypes
-from array import array
 from collections.abc import Sequence
 from functools import cache
 from typing import Any, Final
@@ -21,6 +20,7 @@ from flambeau.codegen.llvm.builder import IMPORTED, FunctionBuilder, ModuleBuild
 from flambeau.codegen.llvm.checked_emitter import word
 from flambeau.codegen.llvm.emitter import Value
 from flambeau.codegen.llvm.engine import NativeCode, engine
+from flambeau.codegen.routines.memory import Memory
 from flambeau.codegen.routines.table import Routine
 from flambeau.util.record import dataclass
 
@@ -43,14 +43,15 @@ class Address:
     """Somewhere in an input, an output or scratch memory."""
 
     base: int
-    offset: int = 0
+    offset: Any = 0
 
-    def behind(self, count: int) -> Address:
+    def behind(self, count: Any) -> Address:
         """The address some bytes further on."""
         return Address(self.base, self.offset + count)
 
 
-Word = int | Address
+Word = Any
+"""A number, which may be one of a recording or an address in its memory, or an `Address`."""
 
 
 class CallList:
@@ -59,12 +60,12 @@ class CallList:
     Once a function has set the flag, the rest is not called: the operator itself then runs, and says what is wrong.
     """
 
-    def __init__(self, inputs: int, outputs: int) -> None:
-        self._inputs, self._outputs = inputs, outputs
-        self._words = array("q")
+    def __init__(self, inputs: int, outputs: int, memory: Memory) -> None:
+        """`memory` gets what the launch points to."""
+        self._inputs, self._outputs, self.memory = inputs, outputs, memory
+        self._words: list[Any] = []
         self._count = 0
-        self._scratch = 0
-        self._kept: list[Any] = []
+        self._scratch: Any = 0
 
     def input(self, number: int) -> Address:
         """Where an input begins."""
@@ -74,37 +75,34 @@ class CallList:
         """Where an output begins."""
         return Address(1 + self._inputs + number)
 
-    def room(self, size: int) -> Address:
+    def room(self, size: Any) -> Address:
         """So many bytes of scratch memory, which hold anything at first."""
         start = self._scratch
-        self._scratch += -(-size // ALIGNED) * ALIGNED
+        self._scratch = start + -(-size // ALIGNED) * ALIGNED
         return Address(SCRATCH, start)
-
-    def constant(self, values: Any) -> int:
-        """The address of an array that stays as it is."""
-        self._kept.append(values)
-        return int(values.__array_interface__["data"][0])
 
     def function(self, code: NativeCode, symbol: str) -> int:
         """The address of a function that others are told of."""
-        self._kept.append(code)
+        self.memory.keep(code)
         return code.addresses[symbol]
 
     def call(self, code: NativeCode, symbol: str, words: Sequence[Word]) -> None:
         """Call the function ``void (ptr words)``."""
         assert len(words) <= MOST_WORDS
-        self._kept.append(code)
+        self.memory.keep(code)
         self._words.extend((code.addresses[symbol], len(words)))
         for value in words:
             self._words.extend((value.base, value.offset) if isinstance(value, Address) else (LITERAL, value))
         self._count += 1
 
-    def launch(self, outputs: tuple[Output, ...], nanoseconds: float) -> Launch:
+    def launch(self, outputs: tuple[Output, ...], nanoseconds: Any) -> Launch:
         """The launch that makes the calls. Its range is one number, the word of the block that has the list."""
         at = 1 + self._inputs + self._outputs
-        calls = CALLS.pack(words=self._words.buffer_info()[0], count=self._count, scratch=self._scratch)
-        words = [0] * at + [ctypes.addressof(calls)]
-        routine = Routine(_code(), SYMBOL, (calls, self._words, tuple(self._kept)))
+        calls = self.memory.struct(
+            CALLS, words=self.memory.words(self._words), count=self._count, scratch=self._scratch
+        )
+        words = [0] * at + [calls]
+        routine = Routine(_code(), SYMBOL, self.memory.kept)
         return Launch(outputs, words, at, None, nanoseconds=nanoseconds, routine=routine)
 
 

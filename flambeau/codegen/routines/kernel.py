@@ -3,8 +3,9 @@
 from __future__ import annotations
 
 import ctypes
-from collections.abc import Sequence
+from collections.abc import Hashable, Sequence
 from typing import Any, Final
+from weakref import WeakKeyDictionary
 
 import numpy as np
 from numpy.lib.stride_tricks import as_strided
@@ -13,6 +14,8 @@ from flambeau.codegen.inline_cache import InlineCache
 from flambeau.codegen.kernel.dtypes import KernelError
 from flambeau.codegen.launches import Launch
 from flambeau.codegen.llvm.abi import NO_MEMORY, OUT_OF_MEMORY
+from flambeau.codegen.routines.lying import Lying
+from flambeau.codegen.routines.recording import Program, Recordable, SizesSeen, recorded
 from flambeau.codegen.routines.table import is_native, routines
 from flambeau.codegen.runtime import block_of, start
 from flambeau.ir.graph import Graph
@@ -35,6 +38,10 @@ class RoutineKernel:
         self.name = name
         self._prepare = routines[operator](graph)
         self._threads = num_threads or ANY
+        self._sizes: WeakKeyDictionary[InlineCache, SizesSeen] = WeakKeyDictionary()
+        """Of each group that calls it."""
+        self._programs: dict[Hashable, Program | None] = {}
+        """What was recorded, by the calls that it is of: groups of equal layers share it."""
         self.launches_cache: SpecialisationCache[tuple[Any, ...], Launch] = SpecialisationCache(
             f"launches of {name}", MAX_LAUNCHES, describe=lambda key: ", ".join(str(shape) for _, shape, _ in key)
         )
@@ -51,6 +58,8 @@ class RoutineKernel:
         launch = self.launches_cache.get(key)
         if launch is None:
             launch = self.launches_cache.get_or_make(key, lambda cause: self._new_launch(inputs))
+        if isinstance(self._prepare, Recordable) and not static:
+            self._record(self._prepare, [Lying.of(a) for a in inputs], inline_cache)
         inline_cache.add(launch, inputs, inputs, static)
         if launch.pattern is not None and not static:
             inline_cache.add_pattern(launch, inputs, inputs)
@@ -63,6 +72,26 @@ class RoutineKernel:
             if flag.value:
                 raise KernelError(f"{self.name}: what tensors say is refused")
         return outputs[0] if len(outputs) == 1 else tuple(outputs)
+
+    def _record(self, prepare: Recordable, look: Sequence[Lying], inline_cache: InlineCache) -> None:
+        """From the second call on whose sizes a group has not seen, have native code make the launches of those to
+        come.
+        """
+        sizes = self._sizes.get(inline_cache)
+        if sizes is None:
+            sizes = self._sizes[inline_cache] = SizesSeen()
+        changes = sizes.changes_with(look)
+        if not changes:
+            return
+        key = (*map(Lying.key, look), changes)
+        if key not in self._programs:
+            if len(self._programs) == MAX_LAUNCHES:
+                self._programs.clear()
+            self._programs[key] = recorded(prepare.make, look, changes, self._threads)
+        program = self._programs[key]
+        sizes.is_hopeless = program is None
+        if program is not None:
+            inline_cache.add_program(program)
 
     def again(self, launch: Launch) -> Launch | None:
         """A launch made once more, for arrays like those that it was made for; None for another kernel's."""

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import ctypes
 from collections.abc import Callable, Sequence
-from typing import Any, Final
+from typing import Any, Final, TypeVar
 
 import numpy as np
 import numpy.typing as npt
@@ -26,6 +26,8 @@ routines: Final = RuleTable[Callable[[Graph], Prepare]]("launches of the routine
 """By the operator that has the routine: how a group of it, whose graph is given, becomes launches. Raises `KernelError`
 for a group that the routine does not take.
 """
+A = TypeVar("A")
+"""An array, or how one lies."""
 LIST: Final = "prim::ListConstruct"
 _ENTRY = ctypes.CFUNCTYPE(None, ctypes.c_void_p, ctypes.c_int64, ctypes.c_int64)
 
@@ -51,7 +53,7 @@ class Operands:
     lists: dict[str, tuple[int, ...]]
     """The same of lists of tensors."""
 
-    def array(self, name: str, arrays: Sequence[Array]) -> Array | None:
+    def array(self, name: str, arrays: Sequence[A]) -> A | None:
         """A tensor among those of a call; None where the operator is given None."""
         return arrays[self.inputs[name]] if name in self.inputs else None
 

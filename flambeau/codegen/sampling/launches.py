@@ -13,6 +13,9 @@ from flambeau.codegen.convolutions.run import TYPES, linked, pieces_of
 from flambeau.codegen.kernel.dtypes import KernelError
 from flambeau.codegen.launches import Launch
 from flambeau.codegen.llvm.engine import NativeCode
+from flambeau.codegen.routines.lying import Lying
+from flambeau.codegen.routines.memory import Memory
+from flambeau.codegen.routines.recording import Recordable
 from flambeau.codegen.routines.table import Prepare, Routine, is_native, operands_of, routines, single_node
 from flambeau.codegen.runtime import block_of, start
 from flambeau.codegen.sampling.reading import SAMPLING, SAMPLING_AT, SYMBOL, sampling_text
@@ -47,7 +50,7 @@ def _grid_sampler(graph: Graph) -> Prepare:
         raise KernelError("a way to read that only the call tells")
     mode, padding, is_aligned = (said[name] for name in names)
     inputs = operands.inputs
-    return partial(_prepare, Sampling(inputs["input"], inputs["grid"], mode, padding, bool(is_aligned)))
+    return Recordable(partial(_make, Sampling(inputs["input"], inputs["grid"], mode, padding, bool(is_aligned))))
 
 
 @cache
@@ -56,7 +59,7 @@ def _code(character: str) -> NativeCode:
     return linked(sampling_text, character, (SYMBOL,))
 
 
-def _prepare(sampling: Sampling, arrays: Sequence[Array]) -> Launch:
+def _make(sampling: Sampling, arrays: Sequence[Lying], memory: Memory) -> Launch:
     """The launch for arrays like these. Raises KernelError for what the operator refuses, or what is not native."""
     x, grid = arrays[sampling.image], arrays[sampling.grid]
     if x.ndim != 4 or x.dtype.char not in TYPES or sampling.mode == BICUBIC:
@@ -72,22 +75,22 @@ def _prepare(sampling: Sampling, arrays: Sequence[Array]) -> Launch:
     reach = sum(abs(step) * (size - 1) for step, size in zip(x.strides[2:], x.shape[2:], strict=True))
     if reach > _LARGEST:
         raise KernelError("a plane larger than offsets reach")
-    words = SAMPLING.pack(
-        x=1 + sampling.image, grid=1 + sampling.grid, y=1 + len(arrays), channels=x.shape[1], height=x.shape[2],
-        width=x.shape[3], x_image=x.strides[0], x_channel=x.strides[1], x_row=x.strides[2], x_column=x.strides[3],
-        grid_image=grid.strides[0], grid_row=grid.strides[1], grid_column=grid.strides[2], grid_axis=grid.strides[3],
-        rows=rows, columns=columns, is_nearest=int(sampling.mode == NEAREST),
+    words = memory.struct(
+        SAMPLING, x=1 + sampling.image, grid=1 + sampling.grid, y=1 + len(arrays), channels=x.shape[1],
+        height=x.shape[2], width=x.shape[3], x_image=x.strides[0], x_channel=x.strides[1], x_row=x.strides[2],
+        x_column=x.strides[3], grid_image=grid.strides[0], grid_row=grid.strides[1], grid_column=grid.strides[2],
+        grid_axis=grid.strides[3], rows=rows, columns=columns, is_nearest=int(sampling.mode == NEAREST),
         is_padded=int(sampling.padding != ZEROS), is_reflected=int(sampling.padding == REFLECTION),
         is_aligned=int(sampling.is_aligned),
     )  # fmt: skip
     block = [0] * (SAMPLING_AT + 1)
-    block[SAMPLING_AT] = ctypes.addressof(words)
+    block[SAMPLING_AT] = words
     units = count * rows
     nanoseconds = units * columns * (OF_PLACE + OF_NUMBER * x.shape[1])
     step, pieces = pieces_of(units, nanoseconds)
     return Launch(
         (output,), block, units, None, step, pieces, nanoseconds,
-        routine=Routine(_code(x.dtype.char), SYMBOL, words),
+        routine=Routine(_code(x.dtype.char), SYMBOL, memory.kept),
     )  # fmt: skip
 
 
@@ -96,7 +99,7 @@ def sample(x: Array, grid: Array, mode: int, padding: int, is_aligned: bool) -> 
     if not is_native(x, grid):
         return None
     try:
-        launch = _prepare(Sampling(0, 1, mode, padding, is_aligned), (x, grid))
+        launch = _make(Sampling(0, 1, mode, padding, is_aligned), (Lying.of(x), Lying.of(grid)), Memory())
     except KernelError:
         return None
     result: Array = launch.outputs[0].allocate()

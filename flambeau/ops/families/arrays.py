@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
-from typing import Any, Final
+from typing import Any, Final, Protocol
 
 import ml_dtypes
 
@@ -22,7 +22,23 @@ MANY_HALVES: Final = 1 << 12
 """Elements from which on one native loop converts them."""
 
 
-def dtype_of(array: Array) -> DType:
+class Shaped(Protocol):
+    """What checks look at: an array, or how one lies."""
+
+    @property
+    def dtype(self) -> Any:
+        """NumPy's."""
+
+    @property
+    def shape(self) -> tuple[Any, ...]:
+        """The sizes."""
+
+    @property
+    def ndim(self) -> int:
+        """How many there are."""
+
+
+def dtype_of(array: Shaped) -> DType:
     """The element type."""
     return from_numpy_dtype(array.dtype)
 
@@ -32,7 +48,7 @@ def as_dtype(value: DType | int | None) -> DType | None:
     return by_code(value) if isinstance(value, int) else value
 
 
-def is_float(array: Array) -> bool:
+def is_float(array: Shaped) -> bool:
     """Whether elements are real floats (float16 and bfloat16 included)."""
     return dtype_of(array).is_floating_point
 
