@@ -96,7 +96,7 @@ class Executor:
         self.precisions = Precisions(function, lambda within: attach(within, options, is_noted=is_noted))
         self._latest: ExecutionPlan | None = None
         self.first_tier = FirstTier(function, options)
-        self._takes_objects = any(map(_may_hold_objects, (a.type for a in function.schema.arguments)))
+        self._takes_objects = any(map(_may_hold_objects, [a.type for a in function.schema.arguments]))
         self._is_open: bool | None = None  # whether the function looks at, or sets, the need of gradients itself
         self.asking_call: asking_calls.AskingCall | None = None
         self.repeated_calls: tuple[RepeatedCall, ...] = ()
@@ -376,7 +376,7 @@ class Executor:
             if self.is_noted:
                 latest.makes_plan()
             # Native code changes copies of lists and dicts: those that the caller shares are interpreted.
-            is_shared = any(part in SHARED for part in spec)
+            is_shared = any(map(SHARED.__contains__, spec))
             options = replace(self.options, backend="interpreter") if is_shared else self.options
             prepared = self._prepared.take(spec, options)
             return make_plan(self.function, arguments, options, cause, prepared=prepared, spec=spec)

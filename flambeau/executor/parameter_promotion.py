@@ -104,13 +104,13 @@ class Promotion:
         self._graph = _once(make)
         self._hidden, self._returned, self._provenance = tuple(hidden), returned, function.provenance
         read = len(hidden) - assigned
-        always = tuple(
+        always = tuple([
             k < read and (isinstance(t, _WRITTEN_IN) or is_constant_dict(t)) for k, t in enumerate(hidden)
-        )
-        with_numbers = tuple(fixed or k in deciding for k, fixed in enumerate(always))
+        ])  # fmt: skip
+        with_numbers = tuple([fixed or k in deciding for k, fixed in enumerate(always)])
         self._choices = ((with_numbers, MAX_WITH_NUMBERS),) * bool(deciding) + ((always, MAX_VARIANTS),)
         """Which of the attributes are constants of a function, and how many functions there may be that way."""
-        self._has_dicts = any(isinstance(t, DictType) for t in hidden)
+        self._has_dicts = DictType in map(type, hidden)
         self._is_checked = self._has_dicts or assigned > 0
         self._needing: dict[Function, bool] = {}
         """Of functions of methods with dicts, or that assign, whether the object is needed after all."""
@@ -124,7 +124,7 @@ class Promotion:
         None where there are functions for too many combinations already, and where a dict has more than
         `MOST_ITEMS`: a graph would have a value for each.
         """
-        if any(isinstance(v, dict) and len(v) > MOST_ITEMS for v in values):
+        if max([len(v) for v in values if isinstance(v, dict)], default=0) > MOST_ITEMS:
             return None
         for is_written_in, most in self._choices:
             known = zip(values, is_written_in, strict=True)

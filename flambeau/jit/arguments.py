@@ -33,8 +33,8 @@ class Signature:
         """`first` leaves out the leading arguments that the callee supplies itself (`self`)."""
         self.schema = schema
         self._arguments = schema.arguments[first:]
-        self._converters: tuple[Converter, ...] = tuple(_converter(a) for a in self._arguments)
-        self._positional = sum(not a.kwarg_only for a in self._arguments)
+        self._converters: tuple[Converter, ...] = tuple([_converter(a) for a in self._arguments])
+        self._positional = sum([not a.kwarg_only for a in self._arguments])
 
     def bind(self, args: tuple[Any, ...], kwargs: Mapping[str, Any]) -> tuple[Any, ...]:
         """All arguments in schema order, converted. Raises ArgumentError."""

@@ -7,7 +7,7 @@ name are two definitions.
 from __future__ import annotations
 
 import threading
-from collections.abc import Callable, Mapping, Set
+from collections.abc import Callable, Iterable, Mapping, Set
 from typing import Any, Protocol
 
 from flambeau.program.function import Function
@@ -150,6 +150,24 @@ class ClassDefinition:
         self.slots[name] = len(self.attributes)
         self.attributes.append(Attribute(name, type_, is_parameter, is_buffer))
         return self.slots[name]
+
+    def add_attributes(self, attributes: Iterable[tuple[str, Type, bool, bool]]) -> None:
+        """New last slots, of each the name, the type, and whether it is a parameter or a buffer. Raises RuntimeError if
+        a name is taken.
+
+        >>> from flambeau.schema.types import INT
+        >>> counter = ClassDefinition("__torch__.Counter")
+        >>> counter.add_attributes([("n", INT, False, False), ("most", INT, False, False)])
+        >>> counter.slots
+        {'n': 0, 'most': 1}
+        """
+        slots, own = self.slots, self.attributes
+        for attribute in attributes:
+            name = attribute[0]
+            if name in slots or name in self.constants:
+                raise RuntimeError(f"attempting to add attribute '{name}' to {self.name} but it is there already")
+            slots[name] = len(own)
+            own.append(Attribute(*attribute))
 
     def slot(self, name: str) -> int:
         """Where an attribute is. Raises AttributeError naming the class and what it has."""

@@ -205,10 +205,6 @@ class Operator:
         self._older_numbers = next((d.traits.older_numbers for d in self.candidates if d.traits.older_numbers), ())
         self._forget()
 
-    def is_bound(self) -> bool:
-        """Whether something is known of calls that were bound."""
-        return bool(self.fast_path or self._on_devices or self._named or self._direct or self._deep)
-
     def forget(self) -> None:
         """Bind calls anew: its kernels are others."""
         self._forget()
@@ -399,9 +395,9 @@ _operators: dict[str, Operator] = {}
 
 
 def _forget_runners() -> None:
-    for operator_ in list(_operators.values()):
-        if operator_.is_bound():
-            operator_.forget()
+    for one in list(_operators.values()):  # of hundreds a few have been called: looked at without a call
+        if one.fast_path or one._on_devices or one._named or one._direct or one._deep:
+            one.forget()
 
 
 grad_mode.when_asked(_forget_runners)

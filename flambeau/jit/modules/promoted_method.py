@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Sequence
+from itertools import repeat
 from operator import attrgetter, getitem, is_
 from typing import Any, Final
 
@@ -150,8 +151,9 @@ class _Seen:
                 return self._note_asks(value)
             if not isinstance(value, ScriptObject):
                 return UNSET
-            stored, slot = value.values, value.type.definition.slot(name)
-            value = stored[slot]
+            stored, definition = value.values, value.type.definition
+            slot = definition.slots.get(name, -1)
+            value = stored[slot if slot >= 0 else definition.slot(name)]
             if is_assigned and depth == len(path):
                 self.cells.append((0, stored, slot))
                 break
@@ -395,7 +397,7 @@ class PromotedMethod(ScriptMethod):
         if promotion is not None:
             read = len(promotion.paths) - promotion.assigned
             values = [seen.read(self.owner, p, is_assigned=k >= read) for k, p in enumerate(promotion.paths)]
-        is_whole = promotion is not None and not any(v is UNSET for v in values) and not seen.is_shared()
+        is_whole = promotion is not None and not any(map(is_, values, repeat(UNSET))) and not seen.is_shared()
         variant = promotion.variant(values) if promotion is not None and is_whole else None
         if variant is not None:
             function, fixed = variant

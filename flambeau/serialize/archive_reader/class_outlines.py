@@ -13,7 +13,7 @@ nothing was to be said against it. An outline is an attribute's or a parameter's
 
 from __future__ import annotations
 
-from collections.abc import Callable, Mapping
+from collections.abc import Callable, Iterator, Mapping
 from typing import Any, Final
 
 from flambeau.executor.records import RecordError, dumps, loads
@@ -97,6 +97,13 @@ class Outlines:
                 raise RecordError(f"there is no type {written!r}")
             known = self._known[number] = type_
         return known
+
+    def attributes(self, outline: Outline, names: Names) -> Iterator[tuple[str, Type, bool, bool]]:
+        """What `ClassDefinition.add_attributes` takes. Raises RecordError as `type` does."""
+        known = self._known
+        for name, number, is_parameter, is_buffer in outline.attributes:
+            type_ = known.get(number)
+            yield name, self.type(number, names) if type_ is None else type_, is_parameter, is_buffer
 
     def signature(self, name: str, parameters: tuple[Any, ...], result: int, names: Names) -> FunctionSchema:
         """The schema of a method."""

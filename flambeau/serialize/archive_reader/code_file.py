@@ -91,7 +91,7 @@ class CodeFile:
             if depth > limit:
                 raise self.error(f"it has {exceeded(self._limits, 'code_nesting')}", node)
             # Each level takes a character at least: what is written on one line is seldom long enough.
-            if not isinstance(part, ast.expr) or depth + _length(part) > limit:
+            if not isinstance(part, ast.expr | ast.stmt) or depth + _length(part) > limit:
                 waiting.extend((child, depth + 1) for child in ast.iter_child_nodes(part))
 
     def error(self, text: str, node: ast.expr | ast.stmt) -> FrontendError:
@@ -99,8 +99,8 @@ class CodeFile:
         return FrontendError(text, self._parsed.range(node))
 
 
-def _length(node: ast.expr) -> float:
-    """The bytes of an expression that stands on one line."""
+def _length(node: ast.expr | ast.stmt) -> float:
+    """The bytes of what stands on one line."""
     return (node.end_col_offset or 0) - node.col_offset if node.lineno == node.end_lineno else math.inf
 
 

@@ -208,9 +208,7 @@ class CodeUnit(CompilationUnit):
         self.types[name] = definition.type
         for method, *_ in outline.methods:
             self._equal_code.count(f"{name}.{method}")
-        for attribute, type_, is_parameter, is_buffer in outline.attributes:
-            outlined = outlines.type(type_, self)
-            definition.add_attribute(attribute, outlined, is_parameter=is_parameter, is_buffer=is_buffer)
+        definition.add_attributes(outlines.attributes(outline, self))
         for constant, value in outline.constants:
             definition.add_constant(constant, value)
         definition.hooks = outline.hooks

@@ -232,16 +232,16 @@ class Container:
                 name = bytes(memory[position : position + n]).decode()
             except UnicodeDecodeError:
                 raise self.error("the name of a record is not UTF-8") from None
-            more = memory[position + n : position + n + extra]
-            stored, whole, header = self._full(more, name, whole, stored, fields[16])
+            header = fields[16]
+            if _FULL32 in (whole, stored, header):
+                more = memory[position + n : position + n + extra]
+                stored, whole, header = self._full(more, name, whole, stored, header)
             position += n + extra + comment
             yield Entry(name, method, crc, stored, whole, header, flags)
 
     def _full(self, extra: memoryview, name: str, whole: int, stored: int, header: int) -> tuple[int, int, int]:
         """Sizes and place that do not fit into 32 bits stand in an extra field."""
         fields = [whole, stored, header]
-        if _FULL32 not in fields:
-            return stored, whole, header
         position = 0
         while position + 4 <= len(extra):
             kind, length = struct.unpack_from("<HH", extra, position)
