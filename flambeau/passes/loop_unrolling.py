@@ -35,9 +35,12 @@ MOST_ENDINGS = 8
 
 
 def do(graph: Graph, *, partly: bool = True) -> bool:
-    """Unroll every innermost `for` loop; without `partly` only those with a small constant trip count."""
+    """Unroll every innermost `for` loop; without `partly` only those with a small constant trip count, and then what is
+    innermost without them.
+    """
     changed = False
-    for loop in graph.find_all("prim::Loop"):
+    loops = graph.find_all("prim::Loop")
+    for loop in loops if partly else reversed(loops):
         if not is_for(loop) or not _is_innermost(loop):
             continue
         size = sum(1 for n in nodes_within(loop)) - 1

@@ -278,6 +278,28 @@ def test_short_loops_are_written_out() -> None:
            LOOP.partition("  %y")[0].format(trips=-2) + " return (%x)")  # fmt: skip
 
 
+def test_short_loops_in_short_loops_are_written_out_with_them() -> None:
+    text = """graph(%x : Tensor, %n : int):
+      %t : bool = prim::Constant[value=1]()
+      %k : int = prim::Constant[value=3]()
+      %y : Tensor = prim::Loop(%n, %t, %x)
+        block0(%h : int, %v : Tensor):
+          %u : Tensor = prim::Loop(%k, %t, %v)
+            block0(%i : int, %z : Tensor):
+              %w : Tensor = prim::Loop(%k, %t, %z)
+                block0(%j : int, %a : Tensor):
+                  %b : Tensor = aten::add(%a, %i, %j)
+                  -> (%t, %b)
+              -> (%t, %w)
+          -> (%t, %u)
+      return (%y)"""
+    graph = parse_ir(text)
+    assert loop_unrolling.do(graph, partly=False)
+    verify(graph)
+    (loop,) = graph.find_all("prim::Loop")
+    assert len(loop.nested_blocks[0].graph.find_all("aten::add")) == 9
+
+
 def test_other_loops_do_eight_rounds_at_once_and_then_the_rest() -> None:
     graph = parse_ir(LOOP.format(trips=2, limit="%m", counter="%m"))
     assert loop_unrolling.do(graph)

@@ -58,10 +58,11 @@ def exponent_of(exponent: Register) -> int | None:
 
 
 def _quick(power: float, e: Emitter, xs: Registers) -> tuple[Register, Register]:
-    """The power, and whether it is known to be what `pow` gives."""
+    """The power, and whether it is known to be what `pow` gives: of nan and infinite ones the second question says no."""
     result, lost = _power(e, xs[0], power)
-    is_close = e.fcmp("oeq", result, e.fma(lost, e.like(lost, _STRETCH), result))
-    above = e.binary("sub", e.as_bits(e.fabs(result)), int_constant(_LEAST, "i64", result.lanes))
+    is_close = e.fcmp("ueq", result, e.fma(lost, e.like(lost, _STRETCH), result))
+    size = e.fabs(result) if power % 2 == 1 else result  # only powers with odd exponents have a sign
+    above = e.binary("sub", e.as_bits(size), int_constant(_LEAST, "i64", result.lanes))
     is_usual = e.icmp("ult", above, int_constant(_USUAL, "i64", result.lanes))
     return result, e.binary("and", is_close, is_usual)
 
