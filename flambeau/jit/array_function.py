@@ -21,6 +21,7 @@ from flambeau.executor.graph_origin import provenance_of_graph
 from flambeau.executor.options import Options
 from flambeau.frontend.closures.bound import Bound
 from flambeau.frontend.closures.template import Template, fitting_defaults
+from flambeau.jit import open_containers
 from flambeau.jit.arguments import ArgumentError
 from flambeau.jit.array_arguments import CopiedArguments, lies_well
 from flambeau.jit.array_calls import Classes, Parameters, array_call
@@ -58,6 +59,7 @@ Pattern = tuple[Any, ...]
 """Dtypes and ranks of the arrays among the arguments: what a variant is compiled for."""
 _KEYS: Final[dict[Any, Type]] = {str: STRING, int: INT, float: FLOAT, bool: BOOL}
 _NUMBERS: Final[dict[Any, Type]] = {int: INT, float: FLOAT, bool: BOOL, complex: COMPLEX, str: STRING}
+_PLAIN: Final = frozenset(_NUMBERS)
 _LIE_WELL: Final = frozenset((bool, int, float, complex, str, type(None), Tensor))
 """Classes of arguments that are no arrays of NumPy."""
 MAX_VARIANTS: Final = 64
@@ -93,6 +95,7 @@ class ArrayFunction(LatestVariant):
         self._names = [p.name for p in template.tree.decl.params]
         self._parameters = _parameters_of(python, self._names)
         self._arrays = [(p.name in arrays, k, p.name) for k, p in enumerate(template.tree.decl.params)]
+        self._open = frozenset([p.name for p in template.tree.decl.params if p.annotation is None])
         self._options = options
         self._generic = generic
         self.variants_cache: Variants[Pattern, ScriptFunction[..., Any]] = Variants(
@@ -245,12 +248,22 @@ class ArrayFunction(LatestVariant):
     def _compiled(self, pattern: Pattern, cause: str) -> ScriptFunction[..., Any]:
         names = [name for is_array, _, name in self._arrays if is_array]
         compiled = {n: _argument_type(part) for n, part in zip(names, pattern, strict=True)}
+        containers = {n: self._container(n, part) for n, part in zip(names, pattern, strict=True) if compiled[n] is None}
+        held = {n: t for n, t in containers.items() if t is not None}
         types = {n: t for n, t in compiled.items() if t is not None}
-        function = self.compiled_for(types)
+        try:
+            function = self.compiled_for(types | held)
+        except CompileError as error:
+            raise (open_containers.with_hint(error, held) if held else error) from None
+        open_containers.refuse_changes(function, self.__name__, held)
         function.provenance = provenance_of_graph(function)
         executor = executor_of(function) if self._options == Options() else Executor(function, self._options)
         executor.begin_because(cause)
         return ScriptFunction(function, executor=executor)
+
+    def _container(self, name: str, pattern: Any) -> Type | None:
+        """The type of a container of numbers or texts, where nothing is annotated."""
+        return open_containers.container_type(pattern) if isinstance(pattern, tuple) and name in self._open else None
 
     def compiled_for(self, types: Mapping[str, Type]) -> Function:
         """The function for parameters of these types."""
@@ -306,7 +319,8 @@ def _pattern_of(value: Any) -> Any:
     if isinstance(value, Tensor):
         return value._array.dtype, value._array.ndim
     if isinstance(value, list):
-        return list, frozenset(map(_pattern_of, value))
+        classes = frozenset(map(type, value))
+        return list, classes if classes <= _PLAIN else frozenset(map(_pattern_of, value))
     if isinstance(value, dict):
         return dict, frozenset((type(k), _pattern_of(v)) for k, v in value.items())
     if isinstance(value, tuple):

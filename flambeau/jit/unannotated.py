@@ -20,7 +20,8 @@ from flambeau.frontend.trees.function_conversion import get_tree
 from flambeau.frontend.trees.tree_views import Apply, Select
 
 _NUMBERS: Final = frozenset((bool, int, float, complex))
-_TAKEN: Final = frozenset((*_NUMBERS, str, type(None), list, tuple, dict, np.ndarray))
+_CONTAINERS: Final = frozenset((str, list, tuple, dict))
+_TAKEN: Final = frozenset((*_NUMBERS, *_CONTAINERS, type(None), np.ndarray))
 _GATHERS_OR_YIELDS: Final = 0x2C
 """`CO_VARARGS`, `CO_VARKEYWORDS` and `CO_GENERATOR`."""
 _OF_NUMPY: Final = frozenset(("axis", "axes", "keepdims", "ddof", "astype", "copy", "fill"))
@@ -100,11 +101,13 @@ class ByCall:
         return bool(self._taken) and tuple(map(type, args)) in self._taken
 
     def may_take(self, args: tuple[Any, ...], kwargs: Mapping[str, Any]) -> bool:
-        """Whether arguments that are none of a program on tensors bring a number where nothing is annotated."""
+        """Whether arguments that are none of a program on tensors bring numbers, by themselves or in containers, or
+        texts, where nothing is annotated.
+        """
         classes = {type(value) for value, is_open in zip(args, self._is_open, strict=False) if is_open}
         classes |= {type(value) for name, value in kwargs.items() if name in self._names}
         classes = {float if issubclass(cls, np.generic) else cls for cls in classes}
-        if classes.isdisjoint(_NUMBERS) or not classes.issubset(_TAKEN):
+        if classes.isdisjoint(_NUMBERS | _CONTAINERS) or not classes.issubset(_TAKEN):
             return False
         if not kwargs and len(args) == len(self._is_open) and len(self._taken) < REMEMBERED:
             self._taken.add(tuple(map(type, args)))

@@ -32,6 +32,10 @@ A_GENERATOR: Final = (
     "a generator of NumPy stays outside of programs: pass a seed, and write rng = np.random.default_rng(seed) inside, "
     "or pass what it drew"
 )
+BYTES: Final = (
+    "programs have no bytes: pass np.frombuffer(b, dtype=np.uint8).astype(int), an array of their numbers, or "
+    "list(b) where the parameter is annotated as list[int]"
+)
 INT_MIN, INT_MAX = -(1 << 63), (1 << 63) - 1
 
 
@@ -44,6 +48,8 @@ def _tensor(value: Any) -> Tensor:
         return _foreign(value)
     if isinstance(value, np.random.Generator | np.random.RandomState):
         raise MismatchError(A_GENERATOR)
+    if isinstance(value, bytes | bytearray | memoryview):
+        raise MismatchError(BYTES)
     raise MismatchError(f"{_shown(value)} is no tensor; flambeau.tensor(...) makes one of numbers and lists")
 
 

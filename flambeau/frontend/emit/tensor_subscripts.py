@@ -34,6 +34,7 @@ from flambeau.schema.types import (
     NoneType,
     NumberType,
     OptionalType,
+    StringType,
     TensorType,
     TupleType,
     Type,
@@ -50,6 +51,10 @@ BACKWARDS = instead(
     "slices of arrays go forward here: {code} has the elements in reverse order, in memory of their own",
     "np.flip(x, 0).copy()", of="x[::-1]", given="x: np.ndarray",
 )  # fmt: skip
+FIELDS = (
+    ". Programs have no arrays with fields: pass each field as an argument, f(a['x'], a['m']), which is an array on the "
+    "memory of the whole; a dict says that it is one, d: dict[str, Tensor]"
+)
 OPTIONAL_TENSORS = OptionalType(TENSOR)
 MASKS = (bool_, uint8)
 Item = Value | SliceValue | Dots
@@ -175,7 +180,8 @@ class _Indexing:
         if isinstance(inner, TensorType):
             return item
         if not isinstance(inner, ListType):
-            raise CompileError(BAD_INDEX.format(type=type_.annotation), self.where)
+            hint = FIELDS if isinstance(inner, StringType) else ""
+            raise CompileError(BAD_INDEX.format(type=type_.annotation) + hint, self.where)
         depth, element = 1, inner.element
         while isinstance(element, ListType):
             depth, element = depth + 1, element.element

@@ -58,6 +58,7 @@ def recursion_error(name: str, where: SourceRange | None) -> CompileError:
     """The refusal of a function that is reached again while it is being compiled."""
     text = f"function '{name}' is called recursively. Recursive calls are not supported"
     hint = f"unless the function declares what it returns: `def {name}(...) -> int:`, or returns something before that"
+    hint += "; a generator says what it yields: `-> Iterator[int]`"
     return CompileError(f"{text} {hint}", where)
 
 

@@ -90,6 +90,7 @@ INSTEAD: Final = {
 }
 """What to write for types that programs have not."""
 OF_SCALARS = ": write float, int, bool or complex; elements of arrays compute in the dtypes of their arrays"
+OF_BYTES = ": write list[int] and pass list(b), or np.ndarray and pass np.frombuffer(b, dtype=np.uint8).astype(int)"
 OF_ANYTHING = ": write np.ndarray, or float, and make arrays of lists outside"
 NOT_A_CONSTRUCTOR = "Subscripted type must be a type identifier"
 NOT_A_TYPE = "Expression of type {kind} cannot be used in a type expression"
@@ -221,6 +222,8 @@ def _no_type(tree: Var | Select, value: Any) -> CompileError:
         return CompileError(unknown + INSTEAD["TypeVar"], tree.range)
     if isinstance(value, type) and issubclass(value, np.generic):
         return AnnotationError(unknown + OF_SCALARS, tree.range)
+    if value in (bytes, bytearray, memoryview):
+        return AnnotationError(unknown + OF_BYTES, tree.range)
     if isinstance(value, type) and value is not object:
         return AnnotationError(f"{unknown}. {UNKNOWN_OBJECT.format(text=value)}", tree.range)
     return CompileError(unknown + INSTEAD.get(tree.name, ""), tree.range)

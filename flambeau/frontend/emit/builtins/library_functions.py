@@ -7,6 +7,7 @@ from __future__ import annotations
 
 import bisect
 import heapq
+import itertools
 import types
 from collections.abc import Mapping, Sequence
 from typing import Any, Final
@@ -27,10 +28,12 @@ from flambeau.frontend.library import (
     heaps,
     numbers,
     order_statistics,
+    paddings,
     parts,
     places,
     polynomials,
     ranges,
+    running,
     samples,
     signals,
     ufunc_loops,
@@ -47,6 +50,7 @@ from flambeau.util.source import SourceRange
 _PAIRS: Final = (
     (heapq, heaps, ("heappush", "heappop", "heapify", "heapreplace", "heappushpop", "nsmallest", "nlargest")),
     (bisect, bisection, ("bisect_left", "bisect_right", "insort_left", "insort_right")),
+    (itertools, running, ("accumulate",)),
 )
 _OF_MATRICES: Final = ("lstsq",)
 """Functions of `np.linalg`."""
@@ -94,8 +98,8 @@ ARRAY_MAKERS: Final[dict[Any, types.FunctionType]] = {
 }
 """What stands for those that make arrays, where a program has arrays."""
 _ROOMS: Final = (
-    array_functions, heaps, bisection, bits, distinct_lines, numbers, order_statistics, parts, places, polynomials,
-    ranges, samples, signals, ufunc_loops, vectorized, without_nans,
+    array_functions, heaps, bisection, bits, distinct_lines, numbers, order_statistics, paddings, parts, places,
+    polynomials, ranges, running, samples, signals, ufunc_loops, vectorized, without_nans,
 )  # fmt: skip
 _OWN: Final = frozenset(
     value for ours in _ROOMS for value in vars(ours).values() if isinstance(value, types.FunctionType)
@@ -188,8 +192,10 @@ def array_library_function(value: Any) -> LibraryFunction | None:
 
 
 def library_function(value: Any) -> LibraryFunction | None:
-    """What a function of Python's library is in a program; None for what programs do not have."""
-    if not isinstance(value, types.FunctionType | types.BuiltinFunctionType):
+    """What a function of Python's library, or a class that makes iterators, is in a program; None for what programs do
+    not have.
+    """
+    if not isinstance(value, types.FunctionType | types.BuiltinFunctionType | type):
         return None
     ours = value if value in _OWN else LIBRARY.get(value)
     return LibraryFunction(ours) if isinstance(ours, types.FunctionType) else None

@@ -11,6 +11,7 @@ from __future__ import annotations
 from typing import Any, Final
 
 from flambeau.frontend.emit.builtins.builtin_forms import emit_list
+from flambeau.frontend.emit.values.literal_factories import LiteralFactory, as_literal
 from flambeau.frontend.emit.values.simple_value import SimpleValue
 from flambeau.frontend.emit.values.sugared import Emitter, FormValue, Given, Sugared
 from flambeau.frontend.library.mappings import mapping_class
@@ -22,8 +23,8 @@ from flambeau.util.source import SourceRange
 
 _NUMBERS: Final[dict[Any, Type]] = {int: INT, float: FLOAT, bool: BOOL, str: STRING}
 FACTORIES: Final = (
-    "defaultdict takes one of int, float, bool, str, list and set for what is missing in programs: write "
-    "d.setdefault(key, value), with a dict, for anything else"
+    "defaultdict takes one of int, float, bool, str, list and set for what is missing in programs, or a literal, "
+    "written out as in `lambda: [0, 0]`: write d.setdefault(key, value), with a dict, for anything else"
 )
 COUNTED: Final = (
     "Counter takes what it counts here, a list, a text or something else to go over: for more, c.update(...)"
@@ -37,13 +38,15 @@ def _emit_defaultdict(e: Emitter, tree: Apply, hint: Type | None) -> Sugared:
         item: Type = items if factory is list else SetType(items.element)
     elif isinstance(factory, type) and factory in _NUMBERS:
         item = _NUMBERS[factory]
+    elif isinstance(factory, LiteralFactory):
+        item = e.value(factory.tree).static_type
     else:
         raise CompileError(FACTORIES, tree.callee.range)
     return _mapping(e, tree.range, "defaultdict", e.type_variables.dict_to(tree, item), factory)
 
 
 def _factory(e: Emitter, tree: Expr) -> Any:
-    """What makes what is missing: a type by its name, or `lambda: 0` and the like, which are what a type gives."""
+    """What makes what is missing: a type by its name, as which `lambda: 0` and its like count, or another literal."""
     body = tree.body if isinstance(tree, Lambda) and not tree.decl.params else None
     if isinstance(body, Const) and not body.value:
         return type(body.value)
@@ -55,7 +58,8 @@ def _factory(e: Emitter, tree: Expr) -> Any:
         return list
     if isinstance(body, Apply) and not body.args and not body.keywords:
         return e.python_value(body.callee)
-    return e.python_value(tree)
+    literal = None if body is None else as_literal(e, body)
+    return e.python_value(tree) if literal is None else LiteralFactory(literal)
 
 
 def _emit_counter(e: Emitter, tree: Apply, hint: Type | None) -> Sugared:

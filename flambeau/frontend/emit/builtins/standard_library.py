@@ -40,7 +40,6 @@ INSTEAD: Final[dict[str, tuple[ModuleType, dict[str, str]]]] = {
         ),
         "count": "while True with a number that grows",
         "combinations_with_replacement": "loops over indexes: for i in range(n), for j in range(i, n)",
-        "accumulate": "a loop that appends what it has so far",
         "zip_longest": "a loop over the indexes of the longer one",
     }),
     "random": (random, dict.fromkeys(

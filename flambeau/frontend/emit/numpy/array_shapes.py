@@ -6,22 +6,27 @@ np.roll(x, (1, 2), axis=(0, 1))    →    aten::roll(%x, [1, 2], [0, 1])        
 from __future__ import annotations
 
 from collections.abc import Callable
+from types import FunctionType
 from typing import Final
 
 import numpy as np
 
+from flambeau.frontend.closures.call_arguments import Argument
+from flambeau.frontend.emit.builtins.library_functions import call_library
 from flambeau.frontend.emit.implicit_conversions import pack_list
 from flambeau.frontend.emit.numpy.array_lists import item_of
 from flambeau.frontend.emit.numpy.array_promotion import converted, dtype_and_rank, dtype_of, is_array, promoted
 from flambeau.frontend.emit.numpy.borders import BORDERS, with_borders
 from flambeau.frontend.emit.numpy.function_calls import NO_KEYWORD, FunctionCall
 from flambeau.frontend.emit.numpy.method_calls import constant_int, constant_text
+from flambeau.frontend.emit.values.simple_value import SimpleValue
+from flambeau.frontend.library import paddings
 from flambeau.ir.graph import Value
 from flambeau.schema.types import INT, TENSOR, NoneType
 from flambeau.util.errors import CompileError
 
 WIDTHS: Final = "np.pad takes one width, two for the ends of each axis, or a pair for each axis, written out"
-MODES: Final = "np.pad takes the modes constant, edge, reflect, symmetric and wrap here, written out"
+MODES: Final = "np.pad takes the modes {modes} here, written out"
 WINDOWS: Final = "sliding_window_view takes a size for each axis, or for those that axis= names, written out here"
 
 
@@ -96,16 +101,32 @@ def _pad(f: FunctionCall) -> Value:
     """`constant_pad_nd`, which begins at the last axis, or the elements of borders."""
     mode = f.named.pop("mode", f.values[2] if len(f.values) > 2 else None)
     text = "constant" if mode is None else constant_text(mode)
-    if text != "constant" and text not in BORDERS:
-        raise CompileError(MODES, f.where)
+    if text != "constant" and text not in BORDERS and text not in PADDINGS:
+        modes = ", ".join(sorted(["constant", *BORDERS, *PADDINGS]))
+        raise CompileError(MODES.format(modes=modes), f.where)
     pairs = _pairs(f, f.named.pop("pad_width", f.values[1] if len(f.values) > 1 else f.e.constant(0)))
     if text in BORDERS:
         return with_borders(f.e, f.where, f.values[0], pairs, text)
+    if text in PADDINGS:
+        return _padded_by_library(f, pairs, text)
     numbers = f.named.pop("constant_values", f.e.constant(0))
     if len(f.counts(numbers)) == 1:
         ends = [end for pair in reversed(pairs) for end in pair]
         return f.op("constant_pad_nd", f.values[0], pack_list(f.e, ends, INT), f.counts(numbers)[0])
     return _padded_by_ends(f, pairs, _pairs(f, numbers))
+
+
+def _padded_by_library(f: FunctionCall, pairs: list[list[Value]], mode: str) -> Value:
+    """The array with what a function of the library puts at the ends of an axis, an axis after another."""
+    keyword, default = ("end_values", f.e.constant(0)) if mode == "linear_ramp" else ("stat_length", None)
+    said = f.argument(keyword, 3)
+    limits = _pairs(f, said) if said is not None else [[default or f.e.constant(None)] * 2] * len(pairs)
+    array = f.values[0]
+    for axis, (widths, ends) in enumerate(zip(pairs, limits, strict=True)):
+        operands = [array, f.e.constant(axis), *widths, *ends]
+        arguments = [Argument(SimpleValue(value), f.where) for value in operands]
+        array = call_library(f.e, f.where, PADDINGS[mode], arguments, {}).as_value(f.e, f.where)
+    return array
 
 
 def _padded_by_ends(f: FunctionCall, pairs: list[list[Value]], numbers: list[list[Value]]) -> Value:
@@ -185,10 +206,15 @@ def _broadcast_arrays(f: FunctionCall) -> Value:
     return f.tuple_of([f.op("expand_as", array, whole) for array in arrays])
 
 
+PADDINGS: Final[dict[str, FunctionType]] = {
+    "mean": paddings.pad_mean, "median": paddings.pad_median, "maximum": paddings.pad_maximum,
+    "minimum": paddings.pad_minimum, "linear_ramp": paddings.pad_ramp,
+}  # fmt: skip
+"""What pads an axis by what it holds, by the mode."""
 TAKEN: Final[dict[str, tuple[int, tuple[str, ...]]]] = {
     "concatenate": (2, ("axis",)), "stack": (2, ("axis",)), "expand_dims": (2, ("axis",)), "roll": (3, ("axis",)),
     "diff": (5, ("n", "axis", "prepend", "append")), "tile": (2, ("reps",)), "moveaxis": (3, ()), "rollaxis": (3, ()),
-    "pad": (3, ("pad_width", "mode", "constant_values")), "broadcast_to": (2, ()),
+    "pad": (3, ("pad_width", "mode", "constant_values", "stat_length", "end_values")), "broadcast_to": (2, ()),
     "sliding_window_view": (3, ("axis",)),
     "tril": (2, ("k",)), "triu": (2, ("k",)), "diag": (2, ("k",)),
     "broadcast_arrays": (9, ()),

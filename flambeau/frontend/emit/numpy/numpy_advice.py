@@ -4,6 +4,8 @@ from __future__ import annotations
 
 from typing import Any, Final
 
+import numpy as np
+
 from flambeau.frontend.emit.builtins.library_functions import OUTSIDE
 from flambeau.util.instead import instead
 
@@ -54,8 +56,34 @@ MEANS_THE_SAME: Final = {
 } | {
     name: instead("{code}", code, of=of, given="x: Tensor", shown=shown)
     for name, (code, of, shown) in _RENAMED.items()
+} | {
+    "np.as_strided": instead(
+        "{code}, with a step behind it, as in [::step]", "np.lib.stride_tricks.sliding_window_view(x, 2)",
+        of="np.lib.stride_tricks.as_strided(x, (len(x) - 1, 2), (x.strides[0], x.strides[0]))", given="x: np.ndarray",
+        shown="np.lib.stride_tricks.sliding_window_view(x, size)",
+    ),
+    "np.frombuffer": "it outside of the program, and pass the array",
 }  # fmt: skip
 """By a function of NumPy without a form in programs: what to write."""
+
+
+CLASSES: Final = {
+    np.nditer: instead(
+        "programs have no np.nditer: write {code}, or np.ndenumerate(x) for places and elements",
+        "[v for v in x.ravel()]", of="[v.item() for v in np.nditer(x)]", given="x: np.ndarray",
+        shown="for v in x.ravel()",
+    ),
+    np.poly1d: instead(
+        "programs have no np.poly1d: keep the coefficients in an array, of which {code} is the value, np.polyder and "
+        "np.polyint are derivative and integral, and np.roots the roots", "np.polyval(p, x)", of="np.poly1d(p)(x)",
+        given="p: np.ndarray, x: float",
+    ),
+    np.random.RandomState: (
+        "programs have no np.random.RandomState: write np.random.seed(seed), and np.random.rand, normal or randint, which "
+        "draw the same numbers, or rng = np.random.default_rng(seed)"
+    ),
+}  # fmt: skip
+"""Classes of NumPy that programs make no objects of."""
 
 
 def name_of(function: Any, module: str) -> str:

@@ -24,7 +24,7 @@ from flambeau.frontend.emit.numpy.element_functions import (
 )
 from flambeau.frontend.emit.numpy.index_tricks import index_trick
 from flambeau.frontend.emit.numpy.number_forms import index_loop, of_numbers_alone
-from flambeau.frontend.emit.numpy.numpy_advice import advice_on, name_of
+from flambeau.frontend.emit.numpy.numpy_advice import CLASSES, advice_on, name_of
 from flambeau.frontend.emit.numpy.numpy_arrays import ARRAY_FUNCTIONS, array_call
 from flambeau.frontend.emit.numpy.random_functions import RANDOM_FUNCTIONS
 from flambeau.frontend.emit.numpy.random_generators import generator_maker
@@ -207,6 +207,8 @@ def numpy_function(value: Any) -> Sugared | None:
         return own
     owner = type(getattr(value, "__self__", None)).__module__ if value.__class__ in _METHODS else ""
     module = getattr(value, "__module__", None) or owner
+    if value in CLASSES:
+        return refusal(value.__name__, CLASSES[value])
     trick = ErrorState() if value is np.errstate else index_trick(value) or index_loop(value)
     if trick is not None:
         return trick

@@ -1,0 +1,74 @@
+"""Lists and dicts of numbers and texts that calls bring where nothing is annotated: their types, and who may write.
+
+def total(xs): ...      total([1.5, 2.0])    →    xs : float[], a copy, so that a program that changes it is refused
+"""
+
+from __future__ import annotations
+
+import functools
+from collections.abc import Collection, Mapping
+from typing import Any, Final
+
+from flambeau.analysis.alias import AliasAnalysis
+from flambeau.executor.inlined_graph import inlined_graph
+from flambeau.program.function import Function
+from flambeau.schema.subtype import unify
+from flambeau.schema.types import BOOL, FLOAT, INT, STRING, DictType, ListType, TupleType, Type
+from flambeau.util.errors import CompileError
+
+_SIMPLE: Final[dict[Any, Type]] = {int: INT, float: FLOAT, bool: BOOL, str: STRING}
+CHANGED: Final = (
+    "{function} changes '{name}', which is a {kind} here: programs work on copies of the containers that calls bring, "
+    "so that the caller would not see it. Change {name}.copy() and return that, or pass an array"
+)
+MEANT: Final = ". '{name}' is a {kind} in this call: pass np.array({name}) where an array is meant"
+
+
+def container_type(pattern: Any) -> Type | None:
+    """The type of a list or dict of numbers, texts, tuples and containers of these, by what is known of it: classes,
+    and for containers what they hold; None for others, and for those that hold nothing.
+
+    >>> str(container_type((list, frozenset({int})))), container_type((list, frozenset({int, str})))
+    ('int[]', None)
+    """
+    if not isinstance(pattern, tuple):
+        return _SIMPLE.get(pattern)
+    kind, inner = pattern
+    if kind is list:
+        element = _common(inner)
+        return None if element is None else ListType(element)
+    if kind is dict:
+        key, item = _common({k for k, _ in inner}), _common({item for _, item in inner})
+        return None if key is None or item is None else DictType(key, item)
+    if kind is tuple:
+        types = [t for t in map(container_type, inner) if t is not None]
+        return TupleType(tuple(types)) if len(types) == len(inner) else None
+    return None
+
+
+def _common(patterns: Collection[Any]) -> Type | None:
+    types = [container_type(pattern) for pattern in patterns]
+    return functools.reduce(lambda a, b: None if a is None or b is None else unify(a, b), types) if types else None
+
+
+def refuse_changes(function: Function, name: str, containers: Mapping[str, Type]) -> None:
+    """Raise CompileError if a function, or one that it calls, may write to one of these parameters."""
+    if not containers:
+        return
+    graph = inlined_graph(function)
+    aliases = AliasAnalysis(graph)
+    for argument, parameter in zip(function.schema.arguments, graph.parameters, strict=True):
+        if argument.name in containers and aliases.has_writers(parameter):
+            kind = kind_of(containers[argument.name])
+            raise CompileError(CHANGED.format(function=name, name=argument.name, kind=kind))
+
+
+def kind_of(type_: Type) -> str:
+    """What messages call a container."""
+    return "list" if isinstance(type_, ListType) else "dict" if isinstance(type_, DictType) else "tuple"
+
+
+def with_hint(error: CompileError, containers: Mapping[str, Type]) -> CompileError:
+    """A refusal of a program in which parameters are such containers."""
+    hint = "".join(MEANT.format(name=name, kind=kind_of(type_)) for name, type_ in containers.items())
+    return CompileError(error.message + hint, error.range, error.call_chain)
