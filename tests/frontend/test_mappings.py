@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import collections
+import math
 from collections import Counter, defaultdict
 from collections.abc import Callable
 from typing import Any, List  # noqa: UP035
@@ -99,10 +100,25 @@ def sums(text: str):
     return dict(first + second), dict(first - second), dict(second - first), first.most_common(), both
 
 
+def pairs(items: List[int]):  # noqa: UP006
+    table = defaultdict(lambda: [0, 0])
+    least, most = defaultdict(lambda: math.inf), defaultdict(lambda: float("-inf"))
+    signs, seen = defaultdict(lambda: -0.0), defaultdict(lambda: (True, 0.5, "a"))
+    for k, item in enumerate(items):
+        table[item][0] += 1
+        table[item][1] += k
+        least[item % 2] = min(least[item % 2], item * 0.5)
+        most[item % 2] = max(most[item % 2], item * 0.5)
+        flag, number, text = seen[item]
+        seen[item] = not flag, number * 2, text + "!"
+    return dict(table), dict(least), dict(most), math.copysign(1.0, signs[2]), dict(seen), table[-1]
+
+
 CASES: list[tuple[Callable[..., Any], tuple[Any, ...]]] = [
     (counted, (np.array([3, 1, 2, 3, 1]),)), (grouped, (np.array([3, 1, 2, 3, 1, 5, 6]),)), (totals, (np.arange(9.0),)),
     (neighbours, (np.array([[0, 1], [1, 2], [3, 4], [2, 0]]),)), (words, ("the cat and the dog and the end",)),
     (most, ([1, 2, 2, 3, 3, 3, 1],)), (flags, (["a", "b", "b"],)), (sums, ("bcdcx",)),
+    (pairs, ([3, 1, 3, 2, 1, 3],)),
 ]  # fmt: skip
 
 
@@ -139,7 +155,7 @@ def test_mappings_that_programs_have_not_say_what_to_write() -> None:
         return Counter([1]), x
 
     def made(x: np.ndarray):
-        d = defaultdict(lambda: 7)
+        d = defaultdict(lambda: [7, []])
         return d[1] + x
 
     def keywords(x: np.ndarray):

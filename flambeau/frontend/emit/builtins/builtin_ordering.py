@@ -7,7 +7,9 @@ from __future__ import annotations
 
 from collections.abc import Callable, Mapping, Sequence
 
+from flambeau.frontend.closures.call_arguments import Argument
 from flambeau.frontend.emit.assignment import assign
+from flambeau.frontend.emit.builtins.library_functions import call_library
 from flambeau.frontend.emit.call_expressions import emit_arguments
 from flambeau.frontend.emit.comprehensions import collect_list, map_list
 from flambeau.frontend.emit.implicit_conversions import pack_list
@@ -18,6 +20,7 @@ from flambeau.frontend.emit.schema_matching import call_operator
 from flambeau.frontend.emit.values.object_methods import check_sortable
 from flambeau.frontend.emit.values.simple_value import SimpleValue
 from flambeau.frontend.emit.values.sugared import Emitter, Given, Sugared
+from flambeau.frontend.library import extremes
 from flambeau.frontend.trees.tree_views import Apply, Attribute, Clause, Comprehension, Ident, NoneLit, Var
 from flambeau.ir.graph import Value
 from flambeau.schema.array_type import ArrayType
@@ -201,9 +204,21 @@ def _extreme_by(e: Emitter, tree: Apply, name: str) -> Value:
     keys = _keys(e, tree, items, options)
 
     def found() -> Value:
-        return call_operator(e, tree.callee.range, "python::extreme_by", [items, keys, e.constant(name == "max")])
+        if not _are_of_numbers(keys):
+            return call_operator(e, tree.callee.range, "python::extreme_by", [items, keys, e.constant(name == "max")])
+        where = tree.callee.range
+        finder = extremes.place_of_largest if name == "max" else extremes.place_of_least
+        place = call_library(e, where, finder, [Argument(SimpleValue(keys), where)], {}).as_value(e, where)
+        return call_operator(e, where, "aten::__getitem__", [items, place])
 
     return _or_default(e, tree, name, items, options["default"], found) if "default" in options else found()
+
+
+def _are_of_numbers(keys: Value) -> bool:
+    """Whether keys are numbers, or tuples of them."""
+    element = keys.static_type.element if isinstance(keys.static_type, ListType) else NONE
+    parts = element.elements if isinstance(element, TupleType) and element.elements else (element,)
+    return all(isinstance(part, IntType | FloatType | BoolType) for part in parts)
 
 
 def _packed(e: Emitter, tree: Apply, name: str) -> Value:

@@ -14,7 +14,7 @@ from flambeau.frontend.emit.values.sugared import Emitter, Iteration, Sugared
 from flambeau.frontend.emit.values.tuple_values import TupleValue
 from flambeau.frontend.trees.tree_views import Apply, Starred
 from flambeau.ir.graph import Value
-from flambeau.schema.types import INT, ListType, TensorType, Type
+from flambeau.schema.types import INT, ListType, TensorType, TupleType, Type
 from flambeau.util.errors import CompileError
 from flambeau.util.instead import instead
 from flambeau.util.record import dataclass
@@ -24,6 +24,11 @@ TRANSPOSED = instead(
     "how many things zip goes over must be known while compiling, and a list may have any length: write what is made "
     "of the rows as {code}", "[[row[i] for row in rows] for i in range(n)]", of="[list(c) for c in zip(*rows)]",
     given="rows: list[list[int]], n: int",
+)  # fmt: skip
+COLUMNS = instead(
+    "how many things zip goes over must be known while compiling, and a list may have any length: write what is made "
+    "of the tuples one by one, as {code}", "[p[0] for p in points]", of="list(list(zip(*points))[0])",
+    given="points: list[tuple[int, int]]",
 )  # fmt: skip
 ZERO_STEP = "range() arg 3 must not be zero"
 
@@ -290,5 +295,6 @@ def emit_zip(e: Emitter, tree: Apply, hint: Type | None) -> Sugared:
 def _spread(e: Emitter, tree: Starred) -> Sequence[Sugared]:
     source = e.sugared(tree.value)
     if isinstance(source, SimpleValue) and isinstance(source.value.static_type, ListType):
-        raise CompileError(TRANSPOSED, tree.range)
+        of_tuples = isinstance(source.value.static_type.element, TupleType)
+        raise CompileError(COLUMNS if of_tuples else TRANSPOSED, tree.range)
     return source.as_tuple(e, tree.range)

@@ -25,6 +25,7 @@ from flambeau.frontend.library import (
     bisection,
     bits,
     distinct_lines,
+    extremes,
     heaps,
     numbers,
     order_statistics,
@@ -98,8 +99,8 @@ ARRAY_MAKERS: Final[dict[Any, types.FunctionType]] = {
 }
 """What stands for those that make arrays, where a program has arrays."""
 _ROOMS: Final = (
-    array_functions, heaps, bisection, bits, distinct_lines, numbers, order_statistics, paddings, parts, places,
-    polynomials, ranges, running, samples, signals, ufunc_loops, vectorized, without_nans,
+    array_functions, heaps, bisection, bits, distinct_lines, extremes, numbers, order_statistics, paddings, parts,
+    places, polynomials, ranges, running, samples, signals, ufunc_loops, vectorized, without_nans,
 )  # fmt: skip
 _OWN: Final = frozenset(
     value for ours in _ROOMS for value in vars(ours).values() if isinstance(value, types.FunctionType)

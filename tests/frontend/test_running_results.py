@@ -1,0 +1,89 @@
+"""`itertools.accumulate` and `max(x, key=f)` give what Python gives, in native code as interpreted."""
+
+from __future__ import annotations
+
+import itertools
+import math
+import operator
+from collections.abc import Callable
+from typing import Any
+
+import numpy as np
+import pytest
+
+import flambeau
+from tests.codegen.graph.one_meaning import assert_native
+
+
+def sums(xs: list[int]):
+    return list(itertools.accumulate(xs)), list(itertools.accumulate(xs, initial=10)), max(itertools.accumulate([1, *xs]))
+
+
+def by_functions(xs: list[int]):
+    halves = list(itertools.accumulate(xs, lambda a, b: 0.5 * a + b, initial=0.0))
+    return list(itertools.accumulate(xs, max)), list(itertools.accumulate(xs, operator.mul, initial=2)), halves
+
+
+def left_early(xs: list[int]):
+    total = 0
+    for k, v in enumerate(itertools.accumulate((x * x for x in xs), lambda a, b: a + 2 * b)):
+        total += k * v
+        if total > 40:
+            break
+    return total, [a - b for a, b in zip(itertools.accumulate(xs), xs)], any(v > 6 for v in itertools.accumulate(xs))
+
+
+def of_array(x: np.ndarray):
+    out = np.empty(len(x))
+    for k, v in enumerate(itertools.accumulate(x)):
+        out[k] = v
+    return out.tolist()
+
+
+def places(xs: list[float]):
+    if not xs:
+        return -1, 0.0, 0.0
+    return max(range(len(xs)), key=lambda i: abs(xs[i] - 0.5)), min(xs, key=lambda v: -v), max(xs, key=lambda v: v > 0.5)
+
+
+def of_tuples(xs: list[float]):
+    pairs = [(k % 3, v) for k, v in enumerate(xs)]
+    best = max(pairs, key=lambda p: (p[0], -p[1]), default=(9, 9.0))
+    return best, min(pairs, key=lambda p: p[1], default=(8, 8.0))
+
+
+INTS: list[Any] = [[], [3], [3, 1, 4, 1, 5]]
+FLOATS: list[Any] = [[0.25], [0.9, 0.1, 0.9], [math.nan, 1.0, 3.0, math.nan, -0.0, 0.0], [1.0, math.nan]]
+CASES = [(fn, xs) for fn in (sums, by_functions, left_early) for xs in INTS]
+CASES += [(fn, xs) for fn in (places, of_tuples) for xs in [[], *FLOATS]]
+CASES += [(of_array, np.array(xs)) for xs in FLOATS]
+
+
+@pytest.mark.parametrize(("program", "items"), CASES)
+def test_results_are_those_of_python(program: Callable[..., Any], items: Any) -> None:
+    wanted = repr(program(items))
+    for options in ({}, {"backend": "interpreter"}):
+        function = flambeau.script(program, **options)
+        for _ in range(2):
+            assert repr(function(items)) == wanted
+
+
+def test_largest_by_keys_are_native() -> None:
+    function = flambeau.script(places)
+    for _ in range(3):
+        function([0.5, 0.25])
+    assert_native(function)
+
+
+def test_nothing_has_no_largest() -> None:
+    def largest(xs: list[float]) -> float:
+        return max(xs, key=lambda v: -v)
+
+    def least(xs: list[float]) -> float:
+        return min(xs, key=lambda v: -v)
+
+    for program in (largest, least):
+        with pytest.raises(ValueError) as theirs:  # noqa: PT011
+            program([])
+        with pytest.raises(ValueError, match=str(theirs.value).replace("(", r"\(").replace(")", r"\)")):
+            flambeau.script(program)([])
