@@ -23,6 +23,7 @@ from flambeau.codegen.graph.native_values import Affine, Scalar, words_of
 from flambeau.codegen.graph.parallel_loops import emit_parallel
 from flambeau.codegen.graph.representation import Float, Int, Representation
 from flambeau.codegen.graph.scope import Iterations
+from flambeau.codegen.graph.strided_loads import gains_by_vectors
 from flambeau.codegen.llvm.emitter import Value as Register
 from flambeau.ir.graph import Block, Node, Value
 from flambeau.schema.types import TensorType
@@ -442,7 +443,11 @@ def _iterations(
     leaves = any(LEAVES in line for line in e.lines[first_line:])
     may_unroll = iterations is not None and (leaves or _is_chain(fn, carried))
     note = _noted(fn, "!22") if may_unroll and _is_plain(body, e.lines[first_line:]) else ""
-    if iterations is not None and iterations.strides:
+    stays_scalar = iterations is not None and (
+        iterations.strides
+        or (e.accesses is not None and not gains_by_vectors(e.target, e.accesses, len(e.lines) - first_line))
+    )
+    if stays_scalar:
         note = _noted(fn, "!23")
     e.raw(f"br i1 {e.icmp('slt', following, end)}, label %{head}, label %{done}{note}")
     e.start(done)
