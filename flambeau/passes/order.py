@@ -47,6 +47,7 @@ from flambeau.passes import (
     settle_ways,
     short_circuit,
     sink,
+    split_objects,
     split_stacked,
     widen_halves,
 )
@@ -86,6 +87,11 @@ def _unroll_short(graph: Graph) -> bool:
 STEPS: tuple[Step, ...] = (
     Step(phase="prepare", name="inline", run=inline.do),
     Step(phase="prepare", name="autocast", run=autocast.do, after=(("inline", "blocks hold for callees too"),)),
+    Step(
+        phase="prepare", name="split_objects", run=split_objects.do, looks_for=(lower_objects.CREATE,),
+        after=(("inline", "constructors assign attributes where objects are made"),),
+        before=(("lower_objects", "objects that are in no list any more become values"),),
+    ),
     Step(
         phase="prepare", name="lower_objects", run=lower_objects.do, looks_for=(lower_objects.CREATE,),
         after=(("inline", "methods are given their objects"),),
