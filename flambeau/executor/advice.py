@@ -66,8 +66,8 @@ TEXT: Final = (
     ),
 )
 OBJECT: Final = (
-    "objects of class {name} in lists, or from elsewhere, have no native form",
-    "keep each of their fields in a list or tensor of its own",
+    "objects of class {name} from elsewhere, or in lists whose items go on to other variables, have no native form",
+    "read and assign their fields where the list names them, `bodies[k].x`, or keep each field in a list of its own",
 )
 ANY: Final = (
     "a value that may be of several types has no native form",

@@ -185,6 +185,12 @@ class ScriptFunction(NativeBase, Generic[P, R]):  # type: ignore[misc]  # made a
 
     def _running(self, args: Sequence[Any], kwargs: dict[str, Any]) -> tuple[Executor, Sequence[Any]]:
         """What runs calls with arguments like these, and what it is called with."""
+        if (self.by_types is not None or self.by_call is not None) and self._bound(tuple(args), kwargs) is None:
+            variant = self._for_types(tuple(args), kwargs)
+            if variant is None:
+                assert self.by_call is not None
+                variant = self.by_call.function()
+            return variant._running(args, kwargs)  # type: ignore[no-any-return]
         arguments = self._full(args, kwargs)
         call = None if self.structured is None else self.structured.of(arguments)
         return (self._executor, arguments) if call is None else (call[0]._executor, call[1])

@@ -92,18 +92,20 @@ class Point:
 
 def points(n: int) -> float:
     made = [Point(0.5 * k) for k in range(10)]
-    total = 0.0
+    total, last = 0.0, made[0]
     for k in range(n):
-        total += made[k % 10].x
-    return total
+        last = made[k % 10]
+        total += last.x
+    return total + last.x
 
 
 def fields(n: int) -> float:
-    xs = [0.5 * k for k in range(10)]
-    total = 0.0
+    made = [Point(0.5 * k) for k in range(10)]
+    total, last = 0.0, 0
     for k in range(n):
-        total += xs[k % 10]
-    return total
+        last = k % 10
+        total += made[last].x
+    return total + made[last].x
 
 
 PAIRS: dict[str, tuple[Callable[[int], Any], str, str, Callable[[int], Any]]] = {

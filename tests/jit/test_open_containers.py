@@ -119,3 +119,14 @@ def test_bytes_say_what_to_pass() -> None:
 
     with pytest.raises(CompileError, match=r"'bytes': write list\[int\] and pass list\(b\)"):
         flambeau.script(of_bytes)
+
+
+def test_the_graph_of_a_call_is_that_of_what_it_brings() -> None:
+    def sums(n, k):
+        total = 0.0
+        for i in range(n):
+            total += i * k
+        return total
+
+    assert "%n.1 : int" in str(flambeau.script(sums).graph_for(5, 2.0))
+    assert "%xs.1 : float[]" in str(flambeau.script(mean).graph_for([1.0, 2.0]))

@@ -35,6 +35,8 @@ def wrong_type(formal: Argument, actual: Type, converted: Type | None = None) ->
     text += why_no_interface(actual, formal.type)
     if isinstance(formal.type, TensorType) and formal.type.inferred:
         text += f"\nInferred '{formal.name}' to be of type 'Tensor' because it was not annotated with an explicit type."
+        if not isinstance(actual, TensorType | VarType):
+            text += f" Write `{formal.name}: {shown_type(actual)}` where it is declared."
     if isinstance(actual, TensorType) and actual.inferred:
         text += (
             f"\nInferred the value for argument '{formal.name}' to be of type 'Tensor' because it was not annotated "
