@@ -248,14 +248,14 @@ class ArrayFunction(LatestVariant):
     def _compiled(self, pattern: Pattern, cause: str) -> ScriptFunction[..., Any]:
         names = [name for is_array, _, name in self._arrays if is_array]
         compiled = {n: _argument_type(part) for n, part in zip(names, pattern, strict=True)}
-        containers = {n: self._container(n, part) for n, part in zip(names, pattern, strict=True) if compiled[n] is None}
-        held = {n: t for n, t in containers.items() if t is not None}
+        known = {n: self._container(n, part) for n, part in zip(names, pattern, strict=True) if compiled[n] is None}
+        containers = {n: t for n, t in known.items() if t is not None}
         types = {n: t for n, t in compiled.items() if t is not None}
         try:
-            function = self.compiled_for(types | held)
+            function = self.compiled_for(types | containers)
         except CompileError as error:
-            raise (open_containers.with_hint(error, held) if held else error) from None
-        open_containers.refuse_changes(function, self.__name__, held)
+            raise (open_containers.with_hint(error, containers) if containers else error) from None
+        open_containers.refuse_changes(function, self.__name__, containers)
         function.provenance = provenance_of_graph(function)
         executor = executor_of(function) if self._options == Options() else Executor(function, self._options)
         executor.begin_because(cause)

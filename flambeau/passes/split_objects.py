@@ -31,7 +31,10 @@ from flambeau.schema.types import BOOL, INT, ClassType, ListType, Type
 from flambeau.util.record import dataclass, field
 
 LIST: Final = "prim::ListConstruct"
-_APPEND, _ITEM, _LENGTH, _ASSIGN = "aten::append", "aten::__getitem__", "aten::len", "aten::_set_item"
+_APPEND: Final = "aten::append"
+_ITEM: Final = "aten::__getitem__"
+_ASSIGN: Final = "aten::_set_item"
+_LENGTH: Final = "aten::len"
 
 
 def do(graph: Graph) -> bool:
@@ -143,15 +146,15 @@ def _use_places(item: Node, lists: dict[str, Value], types: dict[str, Type]) -> 
     graph, first = item.graph, next(iter(lists))
     with graph.inserting(item), graph.at_range(item.range):
         graph.insert(_ITEM, (lists[first], item.operand(1)), (types[first],))  # raises where there is no such item
-        place = _from_the_front(graph, lists[first], item.operand(1))
+        index = _from_the_front(graph, lists[first], item.operand(1))
     for access in [use.user for use in item.result().uses()]:
         name = access.attribute("name")
         with graph.inserting(access), graph.at_range(access.range):
             if access.op == GET:
-                value = graph.insert(_ITEM, (lists[name], place), (types[name],)).result()
+                value = graph.insert(_ITEM, (lists[name], index), (types[name],)).result()
                 access.result().replace_uses_with(value)
             else:
-                graph.insert(_ASSIGN, (lists[name], place, access.operand(1)), (lists[name].static_type,))
+                graph.insert(_ASSIGN, (lists[name], index, access.operand(1)), (lists[name].static_type,))
         access.erase()
     item.erase()
 

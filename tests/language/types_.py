@@ -60,7 +60,7 @@ ROWS = [
     refused("a missing argument", "def f(x: int):\n    return x", "f() is missing value for argument 'x'", calls=("f()",)),
     refused("an argument too many", "def f(x: int):\n    return x", "f() expected at most 1 argument(s) but received 2 argument(s)", calls=("f(1, 2)",)),
     refused("an unknown keyword", "def f(x: int):\n    return x", "Unknown keyword argument 'y'", calls=("f(1, y=2)",)),
-    refused("an unannotated argument is a Tensor", "def f(x):\n    return x", "Inferred 'x' to be of type 'Tensor' because it was not annotated with an explicit type", calls=("f('a')",)),
+    refused("an unannotated argument is a Tensor", "def f(x):\n    return x", "Inferred 'x' to be of type 'Tensor' because it was not annotated with an explicit type", calls=("f(b'a')",)),
     accepted("one value for a BroadcastingList", "from flambeau.jit.annotations import BroadcastingList2\ndef g(x: BroadcastingList2[int]):\n    return x[0] * 10 + x[1]\ndef f(x: BroadcastingList2[int], n: int):\n    return x[0] + x[1], g(n), g([n, 2])", "f(3, 4)", differs=("(6, 44, 42)",), why="Python has no such lists", torch=False),
     refused("a tuple for a named tuple", "class P(NamedTuple):\n    a: int\ndef g(p: P) -> int:\n    return p.a\ndef f(n: int):\n    return g((n,))", "for argument 'p' but instead found type 'Tuple[int]'"),
     refused("jit.isinstance of List alone", "def f(x: Any):\n    if jit.isinstance(x, (int, (List, str))):\n        return 1\n    return 2", "Attempted to use List without a contained type. Please add a contained type, e.g. List[int]", "List"),

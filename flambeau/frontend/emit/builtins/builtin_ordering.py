@@ -208,8 +208,8 @@ def _extreme_by(e: Emitter, tree: Apply, name: str) -> Value:
             return call_operator(e, tree.callee.range, "python::extreme_by", [items, keys, e.constant(name == "max")])
         where = tree.callee.range
         finder = extremes.place_of_largest if name == "max" else extremes.place_of_least
-        place = call_library(e, where, finder, [Argument(SimpleValue(keys), where)], {}).as_value(e, where)
-        return call_operator(e, where, "aten::__getitem__", [items, place])
+        index = call_library(e, where, finder, [Argument(SimpleValue(keys), where)], {}).as_value(e, where)
+        return call_operator(e, where, "aten::__getitem__", [items, index])
 
     return _or_default(e, tree, name, items, options["default"], found) if "default" in options else found()
 

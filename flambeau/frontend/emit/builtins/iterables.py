@@ -27,7 +27,7 @@ TRANSPOSED = instead(
 )  # fmt: skip
 COLUMNS = instead(
     "how many things zip goes over must be known while compiling, and a list may have any length: write what is made "
-    "of the tuples one by one, as {code}", "[p[0] for p in points]", of="list(list(zip(*points))[0])",
+    "of the tuples one by one, as {code}", "[p[0] for p in points]", of="list([*zip(*points)][0])",
     given="points: list[tuple[int, int]]",
 )  # fmt: skip
 ZERO_STEP = "range() arg 3 must not be zero"
