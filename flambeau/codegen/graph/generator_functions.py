@@ -1,7 +1,7 @@
 """Functions of native code that draw from the Mersenne twister and begin it anew: added to a module that calls them.
 
-They read the words that NumPy's generator keeps, where these lie as expected; a new round of words, and the numbers of
-other generators, are NumPy's to make.
+They read the words that NumPy's generator keeps, where these lie as expected, and make the next round of them, in loops
+that become vectors; the numbers of other generators are NumPy's to make.
 """
 
 from __future__ import annotations
@@ -9,22 +9,28 @@ from __future__ import annotations
 from typing import Final
 
 from flambeau.codegen.llvm.builder import FunctionBuilder, ModuleBuilder
-from flambeau.codegen.llvm.checked_emitter import NULL
+from flambeau.codegen.llvm.checked_emitter import NULL, Operand
 from flambeau.codegen.llvm.emitter import Value
 from flambeau.codegen.numpy_generator import GENERATOR, PLACE, WORDS
 
-_TYPES: Final = {"uint32": "i32 (ptr)", "double": "double (ptr)", "seed": "void (ptr, i64)"}
+_TYPES: Final = {"uint32": "i32 (ptr)", "double": "double (ptr)", "seed": "void (ptr, i64)", "twist": "void (ptr)"}
+_CALLEES: Final = {"double": ("uint32",), "uint32": ("twist",)}
 _TEMPERS: Final = ((11, None), (-7, 0x9D2C5680), (-15, 0xEFC60000), (18, None))
 """How a word becomes a number: shifted to the right, or to the left if below 0, masked, and added without carry."""
 _FACTOR: Final = 1812433253
-_LARGEST: Final = 0xFFFFFFFF
+_AHEAD: Final = 397
+"""How far ahead the other word lies that a new one is made of."""
+_UPPER: Final = -1 << 31
+"""The bit of a word that goes into the new one; the others are those of its neighbour."""
+_MATRIX: Final = 0x9908B0DF
+"""What is added without carry where the neighbour is odd."""
 
 
 def generator_function(functions: dict[str, str], name: str) -> str:
     """The symbol of a function; its text, and that of what it calls, goes to ``functions``."""
     symbol = f"draw_{name}"
     if symbol not in functions:
-        callees = ("uint32",) if name == "double" else ()
+        callees = _CALLEES.get(name, ())
         for callee in callees:
             generator_function(functions, callee)
         m = ModuleBuilder({}, own={f"draw_{callee}": _TYPES[callee] for callee in callees})
@@ -40,8 +46,9 @@ def _uint32(m: ModuleBuilder) -> None:
     words = f.get(generator, GENERATOR, "words", "ptr")
     f.require(f.compare("ne", words, NULL), "ask")
     address = f.at(words, PLACE, "i32")
+    with f.when(f.compare("uge", f.load(address, "i32"), WORDS)):
+        f.call("draw_twist", words)
     count = f.load(address, "i32")
-    f.require(f.compare("ult", count, WORDS), "ask")
     word = f.load(f.at(words, f.convert("zext", count, "i64"), "i32"), "i32")
     f.store(address, f.op("add", count, 1))
     for shift, mask in _TEMPERS:
@@ -50,6 +57,29 @@ def _uint32(m: ModuleBuilder) -> None:
     f.ret(word)
     f.start("ask", falls_through=False)
     _ask(f, generator, "uint32", "i32")
+
+
+def _twist(m: ModuleBuilder) -> None:
+    """``void draw_twist(words)``: the next round of words, none of them drawn. Each is made of itself, its neighbour and
+    the one that is `_AHEAD` further on, around the end.
+    """
+    f = m.function("void draw_twist", "ptr words", attributes="noinline cold")
+    (words,) = f.parameters
+
+    def renew(place: Operand, neighbour: Operand, other: Operand) -> None:
+        word, following, far = (f.load(f.at(words, k, "i32"), "i32") for k in (place, neighbour, other))
+        both = f.op("or", f.op("and", word, _UPPER), f.op("and", following, ~_UPPER))
+        added = f.op("and", f.op("sub", f.typed(0, "i32"), f.op("and", following, 1)), _signed(_MATRIX))
+        f.store(f.at(words, place, "i32"), f.op("xor", f.op("xor", far, f.op("lshr", both, 1)), added))
+
+    behind = WORDS - _AHEAD
+    with f.loop(behind) as k:
+        renew(k, f.op("add", k, 1), f.op("add", k, _AHEAD))
+    with f.loop(_AHEAD - 1) as k:
+        renew(f.op("add", k, behind), f.op("add", k, behind + 1), k)
+    renew(WORDS - 1, 0, _AHEAD - 1)
+    f.store(f.at(words, PLACE, "i32"), f.typed(0, "i32"))
+    f.ret()
 
 
 def _ask(f: FunctionBuilder, generator: Value, name: str, kind: str) -> None:
@@ -80,13 +110,12 @@ def _seed(m: ModuleBuilder) -> None:
     f = m.function("void draw_seed", "ptr generator", "i64 seed", attributes="noinline")
     generator, seed = f.parameters
     words = f.get(generator, GENERATOR, "words", "ptr")
-    filling = f.loop(WORDS, seed)
+    filling = f.loop(WORDS, f.convert("trunc", seed, "i32"))
     with filling as k:
         (word,) = filling.values
-        f.store(f.at(words, k, "i32"), f.convert("trunc", word, "i32"))
+        f.store(f.at(words, k, "i32"), word)
         mixed = f.op("mul", f.op("xor", word, f.op("lshr", word, 30)), _FACTOR)
-        following = f.op("add", f.op("add", mixed, k), 1)
-        filling.carry(f.op("and", following, _LARGEST))
+        filling.carry(f.op("add", mixed, f.op("add", f.convert("trunc", k, "i32"), 1)))
     f.store(f.at(words, PLACE, "i32"), f.typed(WORDS, "i32"))
     f.put(generator, GENERATOR, has_gauss=0, gauss=0)
     f.ret()
@@ -96,4 +125,4 @@ def _signed(mask: int) -> int:
     return mask - (1 << 32) if mask >= 1 << 31 else mask
 
 
-_BUILDERS: Final = {"uint32": _uint32, "double": _double, "seed": _seed}
+_BUILDERS: Final = {"uint32": _uint32, "double": _double, "seed": _seed, "twist": _twist}

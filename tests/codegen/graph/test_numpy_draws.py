@@ -267,3 +267,22 @@ def without(n: int):
 def test_refusals_say_what_to_write(program: Callable[..., Any], argument: Any, text: str) -> None:
     with pytest.raises(CompileError, match=text):
         flambeau.script(program)(argument)
+
+
+def rounds(seed: int, n: int):
+    np.random.seed(seed)
+    total = 0
+    for _ in range(n):
+        total += np.random.randint(0, 1 << 31)
+    return total
+
+
+@pytest.mark.parametrize("n", [0, 1, 623, 624, 625, 3000])
+def test_words_of_all_rounds_are_those_of_numpy(n: int) -> None:
+    function = flambeau.script(rounds)
+    for seed in (0, 1, 123456789, (1 << 32) - 1):
+        found, state = function(seed, n), np.random.get_state(legacy=False)
+        wanted, expected = rounds(seed, n), np.random.get_state(legacy=False)
+        assert found == wanted
+        assert np.array_equal(state["state"]["key"], expected["state"]["key"])
+        assert state["state"]["pos"] == expected["state"]["pos"]
