@@ -1,4 +1,4 @@
-"""`itertools.product`, `combinations` and `permutations` in programs: generators of `library.combinatorics`.
+"""`itertools.product`, `combinations`, `permutations` and `chain` in programs: generators of the library.
 
 for i, j in product(range(n), range(m))     →    library.index_loops.ndindex_2(n, m), inlined where the loop is
 for a, b in combinations(x, 2)              →    library.combinatorics.combinations_2 of a list of the items
@@ -10,12 +10,14 @@ import itertools
 from functools import partial
 from typing import Any, Final
 
+from flambeau.frontend.closures.call_arguments import emit_all
 from flambeau.frontend.emit.builtins.iterables import RangeValue
+from flambeau.frontend.emit.builtins.library_functions import call_library
 from flambeau.frontend.emit.schema_matching import call_operator
 from flambeau.frontend.emit.values.container_methods import listed
 from flambeau.frontend.emit.values.simple_value import SimpleValue
 from flambeau.frontend.emit.values.sugared import Emitter, FormValue, Given, Sugared
-from flambeau.frontend.library import combinatorics, index_loops
+from flambeau.frontend.library import combinatorics, index_loops, iterators
 from flambeau.frontend.trees.tree_views import Apply, Const, Expr, Starred
 from flambeau.ir.graph import Value
 from flambeau.schema.types import ListType, Type
@@ -25,6 +27,7 @@ from flambeau.util.source import SourceRange
 MOST: Final = 3
 ARGUMENTS: Final = "itertools.{name} takes {wanted} in programs: write loops within each other"
 _SEVERAL: Final = f"one to {MOST} things to go over, or repeat=2 of one, written out,"
+_CHAINED: Final = f"one to {MOST} things to go over, written out,"
 _SUBSETS: Final = f"what it picks from, and how many, 2 or {MOST}, written out,"
 
 
@@ -46,6 +49,25 @@ def _times(tree: Apply) -> int:
     if repeat is None or not is_written or not 1 <= len(tree.args) * repeat <= MOST:
         raise CompileError(ARGUMENTS.format(name="product", wanted=_SEVERAL), tree.callee.range)
     return repeat
+
+
+class ChainFunction(FormValue):
+    """`itertools.chain`, and `from_iterable` of it."""
+
+    def attribute(self, e: Emitter, where: SourceRange, name: str) -> Sugared:
+        """Its one method. Raises CompileError for any other name."""
+        if name != "from_iterable":
+            return FormValue.attribute(self, e, where, name)
+        return e.wrap(itertools.chain.from_iterable, where)
+
+
+def _emit_chain(e: Emitter, tree: Apply, hint: Type | None) -> Sugared:
+    where = tree.callee.range
+    is_written = not tree.keywords and not any(isinstance(a, Starred) for a in tree.args)
+    if not is_written or not 1 <= len(tree.args) <= MOST:
+        raise CompileError(ARGUMENTS.format(name="chain", wanted=_CHAINED), where)
+    args, _ = emit_all(e, tree)
+    return call_library(e, where, getattr(iterators, f"chain_{len(args)}"), args, {})
 
 
 def _emit_subsets(name: str, e: Emitter, tree: Apply, hint: Type | None) -> Sugared:
@@ -89,6 +111,7 @@ def _generator(e: Emitter, where: SourceRange, name: str, values: list[Value]) -
 
 COMBINATORICS: Final[dict[Any, Sugared]] = {
     itertools.product: FormValue("product", _emit_product),
+    itertools.chain: ChainFunction("chain", _emit_chain),
     itertools.combinations: FormValue("combinations", partial(_emit_subsets, "combinations")),
     itertools.permutations: FormValue("permutations", partial(_emit_subsets, "permutations")),
 }

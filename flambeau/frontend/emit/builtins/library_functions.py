@@ -27,6 +27,7 @@ from flambeau.frontend.library import (
     distinct_lines,
     extremes,
     heaps,
+    iterators,
     numbers,
     order_statistics,
     paddings,
@@ -34,7 +35,6 @@ from flambeau.frontend.library import (
     places,
     polynomials,
     ranges,
-    running,
     samples,
     signals,
     ufunc_loops,
@@ -51,7 +51,10 @@ from flambeau.util.source import SourceRange
 _PAIRS: Final = (
     (heapq, heaps, ("heappush", "heappop", "heapify", "heapreplace", "heappushpop", "nsmallest", "nlargest")),
     (bisect, bisection, ("bisect_left", "bisect_right", "insort_left", "insort_right")),
-    (itertools, running, ("accumulate",)),
+    (itertools, iterators, (
+        "accumulate", "pairwise", "groupby", "islice", "takewhile", "dropwhile", "filterfalse", "compress",
+    )),
+    (itertools.chain, iterators, ("from_iterable",)),
 )
 _OF_MATRICES: Final = ("lstsq",)
 """Functions of `np.linalg`."""
@@ -99,8 +102,8 @@ ARRAY_MAKERS: Final[dict[Any, types.FunctionType]] = {
 }
 """What stands for those that make arrays, where a program has arrays."""
 _ROOMS: Final = (
-    array_functions, heaps, bisection, bits, distinct_lines, extremes, numbers, order_statistics, paddings, parts,
-    places, polynomials, ranges, running, samples, signals, ufunc_loops, vectorized, without_nans,
+    array_functions, heaps, bisection, bits, distinct_lines, extremes, iterators, numbers, order_statistics, paddings,
+    parts, places, polynomials, ranges, samples, signals, ufunc_loops, vectorized, without_nans,
 )  # fmt: skip
 _OWN: Final = frozenset(
     value for ours in _ROOMS for value in vars(ours).values() if isinstance(value, types.FunctionType)

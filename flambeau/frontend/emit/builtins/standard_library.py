@@ -30,15 +30,7 @@ INSTEAD: Final[dict[str, tuple[ModuleType, dict[str, str]]]] = {
         "{code}", "sorted(a + b)", of="list(heapq.merge(sorted(a), sorted(b)))", given="a: list[int], b: list[int]",
     )}),
     "itertools": (itertools, {
-        "chain": instead(
-            "one loop after the other, or {code} of two lists", "a + b", of="list(itertools.chain(a, b))",
-            given="a: list[int], b: list[int]",
-        ),
-        "islice": instead(
-            "a slice, {code}, or a loop with break", "x[a:b]", of="list(itertools.islice(x, a, b))",
-            given="x: list[int], a: int = 0, b: int = 2",
-        ),
-        "count": "while True with a number that grows",
+        "count": "while True with a number that grows, or enumerate(x, start)",
         "combinations_with_replacement": "loops over indexes: for i in range(n), for j in range(i, n)",
         "zip_longest": "a loop over the indexes of the longer one",
     }),

@@ -1,4 +1,4 @@
-"""`itertools.accumulate` and `max(x, key=f)` give what Python gives, in native code as interpreted."""
+"""`itertools` beyond products and combinations, and `max(x, key=f)`, give what Python gives, in native code as interpreted."""
 
 from __future__ import annotations
 
@@ -33,6 +33,33 @@ def left_early(xs: list[int]):
     return total, [a - b for a, b in zip(itertools.accumulate(xs), xs)], any(v > 6 for v in itertools.accumulate(xs))
 
 
+def behind_each_other(xs: list[int]):
+    total = 0
+    for k, v in enumerate(itertools.chain(xs, (i * i for i in xs))):
+        if k == 6:
+            break
+        total += v * (k + 1)
+    return total, list(itertools.chain(xs, range(3), xs[1:])), sum(itertools.chain.from_iterable([xs, [7], xs[1:]]))
+
+
+def slices(xs: list[int]):
+    some = list(itertools.islice(xs, 2)), list(itertools.islice(xs, 1, None)), list(itertools.islice(xs, 1, 4, 2))
+    asked = 0
+    for v in itertools.islice((x + 1 for x in xs), 1, 3):
+        asked += v
+    return some, asked, list(itertools.islice(xs, 0)), list(itertools.islice(xs, None)), list(itertools.islice(xs, 1, 9, 3))
+
+
+def neighbours(xs: list[int]):
+    groups = [(k, sum(g)) for k, g in itertools.groupby(sorted(xs), key=lambda v: v % 2)]
+    return [b - a for a, b in itertools.pairwise(xs)], [(k, len(list(g))) for k, g in itertools.groupby(xs)], groups
+
+
+def picked(xs: list[int]):
+    ends = list(itertools.takewhile(lambda v: v != 4, xs)), list(itertools.dropwhile(lambda v: v != 4, xs))
+    return ends, list(itertools.filterfalse(lambda v: v % 2, xs)), list(itertools.compress(xs, [1, 0, 1, 1]))
+
+
 def of_array(x: np.ndarray):
     out = np.empty(len(x))
     for k, v in enumerate(itertools.accumulate(x)):
@@ -54,7 +81,8 @@ def of_tuples(xs: list[float]):
 
 INTS: list[Any] = [[], [3], [3, 1, 4, 1, 5]]
 FLOATS: list[Any] = [[0.25], [0.9, 0.1, 0.9], [math.nan, 1.0, 3.0, math.nan, -0.0, 0.0], [1.0, math.nan]]
-CASES = [(fn, xs) for fn in (sums, by_functions, left_early) for xs in INTS]
+CASES = [(fn, xs) for fn in (sums, by_functions, left_early, behind_each_other) for xs in INTS]
+CASES += [(fn, xs) for fn in (slices, neighbours, picked) for xs in INTS]
 CASES += [(fn, xs) for fn in (places, of_tuples) for xs in [[], *FLOATS]]
 CASES += [(of_array, np.array(xs)) for xs in FLOATS]
 
@@ -87,3 +115,17 @@ def test_nothing_has_no_largest() -> None:
             program([])
         with pytest.raises(ValueError, match=str(theirs.value).replace("(", r"\(").replace(")", r"\)")):
             flambeau.script(program)([])
+
+
+def test_slices_refuse_what_python_refuses() -> None:
+    def below(xs: list[int], n: int):
+        return list(itertools.islice(xs, n))
+
+    def without_step(xs: list[int], n: int):
+        return list(itertools.islice(xs, 0, 3, n))
+
+    for program, n in ((below, -1), (below, -2), (without_step, 0), (without_step, -2)):
+        with pytest.raises(ValueError) as theirs:  # noqa: PT011
+            program([1, 2], n)
+        with pytest.raises(ValueError, match=str(theirs.value).replace("(", r"\(").replace(")", r"\)")):
+            flambeau.script(program)([1, 2], n)
