@@ -32,7 +32,6 @@ from flambeau.jit.function import ScriptFunction
 from flambeau.jit.latest_variant import LatestVariant
 from flambeau.jit.variants import Variants, kind_text
 from flambeau.program.function import Function
-from flambeau.program.named_tuples import register_class
 from flambeau.schema.array_type import array_of, holds_arrays, scalar_of
 from flambeau.schema.dtype import from_numpy_dtype
 from flambeau.schema.subtype import unify
@@ -45,14 +44,12 @@ from flambeau.schema.types import (
     STRING,
     DictType,
     ListType,
-    TupleType,
     Type,
 )
 from flambeau.specialise.cache import differences
 from flambeau.tensor.observer import thread, watchers
 from flambeau.tensor.tensor import Tensor
 from flambeau.util.errors import CompileError
-from flambeau.util.names import qualified_name
 from flambeau.util.native_type import let_instances_be_native
 
 Pattern = tuple[Any, ...]
@@ -334,7 +331,7 @@ def _type_of(pattern: Any) -> Type | None:
         return NONE if pattern is type(None) else _NUMBERS.get(pattern)
     kind, inner = pattern
     if isinstance(kind, type) and issubclass(kind, tuple):
-        return _tuple_type(kind, inner)
+        return open_containers.tuple_type(kind, list(map(_type_of, inner)))
     if kind is list:
         element = _common(inner)
         return None if element is None else ListType(element)
@@ -344,22 +341,6 @@ def _type_of(pattern: Any) -> Type | None:
         known = _KEYS.get(key.pop()) if len(key) == 1 else None
         return None if element is None or known is None else DictType(known, element)
     return array_of(from_numpy_dtype(kind), inner)
-
-
-def _tuple_type(cls: type, inner: Sequence[Any]) -> TupleType | None:
-    """The type of tuples of a class, whose fields have names where the class says some; None where an item is as
-    declared.
-    """
-    types = tuple(t for t in map(_type_of, inner) if t is not None)
-    if len(types) != len(inner):
-        return None
-    fields: tuple[str, ...] = getattr(cls, "_fields", ())
-    if not fields:
-        return TupleType(types)
-    defaults = tuple(getattr(cls, "_field_defaults", {}).items())
-    type_ = TupleType(types, qualified_name(cls), fields, defaults)
-    register_class(type_, cls)
-    return type_
 
 
 def _common(patterns: Collection[Any]) -> Type | None:

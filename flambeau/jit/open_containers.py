@@ -6,15 +6,17 @@ def total(xs): ...      total([1.5, 2.0])    →    xs : float[], a copy, so tha
 from __future__ import annotations
 
 import functools
-from collections.abc import Collection, Mapping
+from collections.abc import Collection, Mapping, Sequence
 from typing import Any, Final
 
 from flambeau.analysis.alias import AliasAnalysis
 from flambeau.executor.inlined_graph import inlined_graph
 from flambeau.program.function import Function
+from flambeau.program.named_tuples import register_class
 from flambeau.schema.subtype import unify
 from flambeau.schema.types import BOOL, FLOAT, INT, STRING, DictType, ListType, TupleType, Type
 from flambeau.util.errors import CompileError
+from flambeau.util.names import qualified_name
 
 _SIMPLE: Final[dict[Any, Type]] = {int: INT, float: FLOAT, bool: BOOL, str: STRING}
 CHANGED: Final = (
@@ -40,10 +42,27 @@ def container_type(pattern: Any) -> Type | None:
     if kind is dict:
         key, item = _common({k for k, _ in inner}), _common({item for _, item in inner})
         return None if key is None or item is None else DictType(key, item)
-    if kind is tuple:
-        types = [t for t in map(container_type, inner) if t is not None]
-        return TupleType(tuple(types)) if len(types) == len(inner) else None
+    if isinstance(kind, type) and issubclass(kind, tuple):
+        return tuple_type(kind, list(map(container_type, inner)))
     return None
+
+
+def tuple_type(cls: type, types: Sequence[Type | None]) -> TupleType | None:
+    """The type of tuples of a class, whose fields have names where the class says some; None where an item has no type.
+
+    >>> str(tuple_type(tuple, [INT, FLOAT])), tuple_type(tuple, [INT, None])
+    ('(int, float)', None)
+    """
+    known = tuple([t for t in types if t is not None])
+    if len(known) != len(types):
+        return None
+    fields: tuple[str, ...] = getattr(cls, "_fields", ())
+    if not fields:
+        return TupleType(known)
+    defaults = tuple(getattr(cls, "_field_defaults", {}).items())
+    type_ = TupleType(known, qualified_name(cls), fields, defaults)
+    register_class(type_, cls)
+    return type_
 
 
 def _common(patterns: Collection[Any]) -> Type | None:

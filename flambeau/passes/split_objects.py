@@ -15,9 +15,9 @@
     -> (%true)
 ```
 
-Such a list is only appended to, asked for its length and for items, so that an item stays in its place. What is put into
-it was made just before, in the same block, has all its attributes by then, and is only in the list from then on. Of items
-attributes are read and assigned.
+Such a list is only appended to, asked for its length and for items, so that an item stays in its place. What is put
+into it was made just before, in the same block, has all its attributes by then, and is only in the list from then on.
+Of items attributes are read and assigned.
 """
 
 from __future__ import annotations

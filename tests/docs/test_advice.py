@@ -32,7 +32,8 @@ SAMPLES: dict[str, Callable[[], Any]] = {
     "Tensor": lambda: np.array([3.0, 1.0, 2.0]), "np.ndarray": lambda: np.array([3.0, 1.0, 2.0]), "int": lambda: 3,
     "float": lambda: 1.5, "str": lambda: "abc", "list[int]": lambda: [3, 1, 2], "list[str]": lambda: ["a", "b"],
     "list[bool]": lambda: [False, False], "list[list[int]]": lambda: [[1, 2, 3], [4, 5, 6]],
-    "list[float]": lambda: [1.5], "list[tuple[int, int]]": lambda: [(1, 2), (3, 4)], "dict[str, int]": lambda: {"abc": 1},
+    "list[float]": lambda: [1.5], "list[tuple[int, int]]": lambda: [(1, 2), (3, 4)],
+    "dict[str, int]": lambda: {"abc": 1},
     "dict[str, list[int]]": lambda: {"b": [1]},
 }  # fmt: skip
 CODE = re.compile(r"[(\[=`.]")

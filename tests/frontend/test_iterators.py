@@ -1,4 +1,4 @@
-"""`itertools` beyond products and combinations, and `max(x, key=f)`, give what Python gives, in native code as interpreted."""
+"""`itertools` beyond products and combinations, and `max(x, key=f)`, give what Python gives, native and interpreted."""
 
 from __future__ import annotations
 
@@ -16,7 +16,8 @@ from tests.codegen.graph.one_meaning import assert_native
 
 
 def sums(xs: list[int]):
-    return list(itertools.accumulate(xs)), list(itertools.accumulate(xs, initial=10)), max(itertools.accumulate([1, *xs]))
+    more = list(itertools.accumulate(xs, initial=10)), max(itertools.accumulate([1, *xs]))
+    return list(itertools.accumulate(xs)), more
 
 
 def by_functions(xs: list[int]):
@@ -30,7 +31,8 @@ def left_early(xs: list[int]):
         total += k * v
         if total > 40:
             break
-    return total, [a - b for a, b in zip(itertools.accumulate(xs), xs)], any(v > 6 for v in itertools.accumulate(xs))
+    rest = [a - b for a, b in zip(itertools.accumulate(xs), xs)]  # noqa: B905
+    return total, rest, any(v > 6 for v in itertools.accumulate(xs))
 
 
 def behind_each_other(xs: list[int]):
@@ -47,7 +49,8 @@ def slices(xs: list[int]):
     asked = 0
     for v in itertools.islice((x + 1 for x in xs), 1, 3):
         asked += v
-    return some, asked, list(itertools.islice(xs, 0)), list(itertools.islice(xs, None)), list(itertools.islice(xs, 1, 9, 3))
+    none, whole = list(itertools.islice(xs, 0)), list(itertools.islice(xs, None))
+    return some, asked, none, whole, list(itertools.islice(xs, 1, 9, 3))
 
 
 def neighbours(xs: list[int]):
@@ -70,7 +73,8 @@ def of_array(x: np.ndarray):
 def places(xs: list[float]):
     if not xs:
         return -1, 0.0, 0.0
-    return max(range(len(xs)), key=lambda i: abs(xs[i] - 0.5)), min(xs, key=lambda v: -v), max(xs, key=lambda v: v > 0.5)
+    first = max(xs, key=lambda v: v > 0.5)
+    return max(range(len(xs)), key=lambda i: abs(xs[i] - 0.5)), min(xs, key=lambda v: -v), first
 
 
 def of_tuples(xs: list[float]):

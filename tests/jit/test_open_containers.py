@@ -1,7 +1,8 @@
-"""Lists, dicts and texts alone, where nothing is annotated, are what a call brings; what would change them is refused."""
+"""Lists, dicts and texts, where nothing is annotated, are what a call brings; what would change them is refused."""
 
 from __future__ import annotations
 
+from collections import namedtuple
 from collections.abc import Callable
 from typing import Any
 
@@ -44,6 +45,13 @@ def start(s, n):
     return s[:n].upper() + s.strip()
 
 
+Point = namedtuple("Point", ["x", "y"])
+
+
+def of_points(points):
+    return float(np.sqrt(sum(p.x * p.y for p in points))), max(points, key=lambda p: p.y).x
+
+
 def length(s):
     return len(s)
 
@@ -60,6 +68,7 @@ def beside_array(xs, x):
     [
         (mean, ([1.0, 2.5],)), (mean, ([1, 2],)), (nested, ([[1, 2], [3]],)), (products, ([(1, 2.5), (3, 4.5)],)),
         (own, ([3, 1, 2],)), (repeated, (["a", "b"], 2)), (start, (" abc", 2)), (length, ("text",)),
+        (of_points, ([Point(1.0, 2.0), Point(3.0, 0.5)],)),
         (beside_array, ([1, 2], np.array([0.5, 1.5]))),
     ],
 )  # fmt: skip

@@ -58,7 +58,7 @@ def exponent_of(exponent: Register) -> int | None:
 
 
 def _quick(power: float, e: Emitter, xs: Registers) -> tuple[Register, Register]:
-    """The power, and whether it is known to be what `pow` gives: of nan and infinite ones the second question says no."""
+    """The power, and whether it is known to be what `pow` gives, which nan and infinite ones are not."""
     result, lost = _power(e, xs[0], power)
     is_close = e.fcmp("ueq", result, e.fma(lost, e.like(lost, _STRETCH), result))
     size = e.fabs(result) if power % 2 == 1 else result  # only powers with odd exponents have a sign

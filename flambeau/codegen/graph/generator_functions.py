@@ -60,8 +60,9 @@ def _uint32(m: ModuleBuilder) -> None:
 
 
 def _twist(m: ModuleBuilder) -> None:
-    """``void draw_twist(words)``: the next round of words, none of them drawn. Each is made of itself, its neighbour and
-    the one that is `_AHEAD` further on, around the end.
+    """``void draw_twist(words)``: the next round of words, none of them drawn.
+
+    Each is made of itself, its neighbour and the one that is `_AHEAD` further on, around the end.
     """
     f = m.function("void draw_twist", "ptr words", attributes="noinline cold")
     (words,) = f.parameters

@@ -52,8 +52,8 @@ BACKWARDS = instead(
     "np.flip(x, 0).copy()", of="x[::-1]", given="x: np.ndarray",
 )  # fmt: skip
 FIELDS = (
-    ". Programs have no arrays with fields: pass each field as an argument, f(a['x'], a['m']), which is an array on the "
-    "memory of the whole; a dict says that it is one, d: dict[str, Tensor]"
+    ". Programs have no arrays with fields: pass each field as an argument, f(a['x'], a['m']), which is an array on "
+    "the memory of the whole; a dict says that it is one, d: dict[str, Tensor]"
 )
 OPTIONAL_TENSORS = OptionalType(TENSOR)
 MASKS = (bool_, uint8)

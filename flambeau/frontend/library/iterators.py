@@ -111,29 +111,22 @@ def compress(data: Any, selectors: Any) -> Any:
 def from_iterable(iterable: Any) -> Any:
     """The items of each of several things, one after the other."""
     for items in iterable:
-        for item in items:  # noqa: UP028
-            yield item
+        yield from items
 
 
 def chain_1(a: Any) -> Any:
     """The items of one thing."""
-    for item in a:  # noqa: UP028
-        yield item
+    yield from a
 
 
 def chain_2(a: Any, b: Any) -> Any:
     """Those of two, one after the other."""
-    for item in a:  # noqa: UP028
-        yield item
-    for item in b:  # noqa: UP028
-        yield item
+    yield from a
+    yield from b
 
 
 def chain_3(a: Any, b: Any, c: Any) -> Any:
     """Those of three."""
-    for item in a:  # noqa: UP028
-        yield item
-    for item in b:  # noqa: UP028
-        yield item
-    for item in c:  # noqa: UP028
-        yield item
+    yield from a
+    yield from b
+    yield from c

@@ -53,7 +53,7 @@ def rounded_like(values: Any, x: Any) -> Any:
 
 def is_of_floats(x: Any) -> bool:
     """Whether the elements are floats."""
-    return x.dtype == np.float64 or x.dtype == np.float32
+    return bool(x.dtype == np.float64 or x.dtype == np.float32)
 
 
 def pad_mean(x: Any, axis: int, before: int, after: int, left: Any, right: Any) -> Any:
@@ -90,7 +90,7 @@ def pad_minimum(x: Any, axis: int, before: int, after: int, left: Any, right: An
     return surrounded(x, axis, before, after, rows, head.min(axis=0), tail.min(axis=0))
 
 
-def pad_ramp(x: Any, axis: int, before: int, after: int, left: Any, right: Any) -> Any:
+def pad_linear_ramp(x: Any, axis: int, before: int, after: int, left: Any, right: Any) -> Any:
     """Even steps from a number at each end to the line next to it."""
     rows = lines_of(x, axis, before, after)
     size = len(rows)

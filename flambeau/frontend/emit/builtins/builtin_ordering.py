@@ -207,7 +207,7 @@ def _extreme_by(e: Emitter, tree: Apply, name: str) -> Value:
         if not _are_of_numbers(keys):
             return call_operator(e, tree.callee.range, "python::extreme_by", [items, keys, e.constant(name == "max")])
         where = tree.callee.range
-        finder = extremes.place_of_largest if name == "max" else extremes.place_of_least
+        finder = vars(extremes)["place_of_largest" if name == "max" else "place_of_least"]
         index = call_library(e, where, finder, [Argument(SimpleValue(keys), where)], {}).as_value(e, where)
         return call_operator(e, where, "aten::__getitem__", [items, index])
 

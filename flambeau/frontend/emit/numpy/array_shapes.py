@@ -207,9 +207,8 @@ def _broadcast_arrays(f: FunctionCall) -> Value:
 
 
 PADDINGS: Final[dict[str, FunctionType]] = {
-    "mean": paddings.pad_mean, "median": paddings.pad_median, "maximum": paddings.pad_maximum,
-    "minimum": paddings.pad_minimum, "linear_ramp": paddings.pad_ramp,
-}  # fmt: skip
+    mode: vars(paddings)[f"pad_{mode}"] for mode in ("mean", "median", "maximum", "minimum", "linear_ramp")
+}
 """What pads an axis by what it holds, by the mode."""
 TAKEN: Final[dict[str, tuple[int, tuple[str, ...]]]] = {
     "concatenate": (2, ("axis",)), "stack": (2, ("axis",)), "expand_dims": (2, ("axis",)), "roll": (3, ("axis",)),

@@ -79,8 +79,8 @@ CLASSES: Final = {
         given="p: np.ndarray, x: float",
     ),
     np.random.RandomState: (
-        "programs have no np.random.RandomState: write np.random.seed(seed), and np.random.rand, normal or randint, which "
-        "draw the same numbers, or rng = np.random.default_rng(seed)"
+        "programs have no np.random.RandomState: write np.random.seed(seed), and np.random.rand, normal or randint, "
+        "which draw the same numbers, or rng = np.random.default_rng(seed)"
     ),
 }  # fmt: skip
 """Classes of NumPy that programs make no objects of."""

@@ -63,12 +63,13 @@ def as_literal(e: Emitter, tree: Expr) -> Expr | None:
 def _number(e: Emitter, tree: Expr) -> Expr | None:
     """`math.inf` and `float("inf")` as what they are."""
     if isinstance(tree, Apply):
-        is_text = len(tree.args) == 1 and not tree.keywords and isinstance(tree.args[0], StringLiteral)
-        if not is_text or e.python_value(tree.callee) is not float:
+        text = tree.args[0] if len(tree.args) == 1 and not tree.keywords else None
+        if not isinstance(text, StringLiteral) or e.python_value(tree.callee) is not float:
             return None
         try:
-            return Const(tree.range, float(tree.args[0].value))
+            return Const(tree.range, float(text.value))
         except ValueError:
             return None
     value = e.python_value(tree) if isinstance(tree, Var | Select) else None
-    return Const(tree.range, value) if type(value) in (int, float) else None
+    is_number = isinstance(value, int | float) and not isinstance(value, bool)
+    return Const(tree.range, value) if is_number else None
