@@ -97,11 +97,11 @@ def test_the_fast_path_of_tensors_is_given_no_arrays() -> None:
     assert isinstance(scripted(t), flambeau.Tensor)
 
 
-def test_numbers_mean_what_they_mean_in_python() -> None:
+def test_numbers_and_lists_mean_what_they_mean_in_python() -> None:
     scripted = flambeau.script(doubled)
-    assert (scripted(3), scripted(2.5)) == (6, 5.0)
+    assert (scripted(3), scripted(2.5), scripted([1.0])) == (6, 5.0, [1.0, 1.0])
     with pytest.raises(RuntimeError, match="Inferred 'x' to be of type 'Tensor'"):
-        scripted([1.0])
+        scripted(b"ab")
 
 
 def names_a_function(x):

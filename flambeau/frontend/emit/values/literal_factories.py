@@ -71,5 +71,6 @@ def _number(e: Emitter, tree: Expr) -> Expr | None:
         except ValueError:
             return None
     value = e.python_value(tree) if isinstance(tree, Var | Select) else None
-    is_number = isinstance(value, int | float) and not isinstance(value, bool)
-    return Const(tree.range, value) if is_number else None
+    if isinstance(value, int | float) and not isinstance(value, bool):
+        return Const(tree.range, value)
+    return None
