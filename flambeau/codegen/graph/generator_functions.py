@@ -67,11 +67,11 @@ def _twist(m: ModuleBuilder) -> None:
     f = m.function("void draw_twist", "ptr words", attributes="noinline cold")
     (words,) = f.parameters
 
-    def renew(place: Operand, neighbour: Operand, other: Operand) -> None:
-        word, following, far = (f.load(f.at(words, k, "i32"), "i32") for k in (place, neighbour, other))
+    def renew(index: Operand, neighbour: Operand, other: Operand) -> None:
+        word, following, far = (f.load(f.at(words, k, "i32"), "i32") for k in (index, neighbour, other))
         both = f.op("or", f.op("and", word, _UPPER), f.op("and", following, ~_UPPER))
         added = f.op("and", f.op("sub", f.typed(0, "i32"), f.op("and", following, 1)), _signed(_MATRIX))
-        f.store(f.at(words, place, "i32"), f.op("xor", f.op("xor", far, f.op("lshr", both, 1)), added))
+        f.store(f.at(words, index, "i32"), f.op("xor", f.op("xor", far, f.op("lshr", both, 1)), added))
 
     behind = WORDS - _AHEAD
     with f.loop(behind) as k:

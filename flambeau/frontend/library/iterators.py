@@ -5,7 +5,10 @@ They are generators, inlined in the loop that asks for their items, so that noth
 
 from __future__ import annotations
 
-from typing import Any
+from typing import Any, Final
+
+ENDLESS: Final = (1 << 63) - 1
+"""Where a slice without an end would end."""
 
 
 def accumulate(iterable: Any, func: Any = None, *, initial: Any = None) -> Any:
@@ -50,20 +53,25 @@ def groupby(iterable: Any, key: Any = None) -> Any:
 def islice(iterable: Any, start: Any, stop: Any = "", step: Any = None) -> Any:
     """The items that a slice has; with one number those before it. Raises ValueError for numbers below 0."""
     if isinstance(stop, str):
-        low, end = 0, -1 if start is None else start
-        check_slice(low, 0 if start is None else start, 1)
-        is_endless = start is None
+        yield from between(iterable, 0, or_else(start, ENDLESS), 1)
     else:
-        low, end = 0 if start is None else start, -1 if stop is None else stop
-        check_slice(low, 0 if stop is None else stop, 1 if step is None else step)
-        is_endless = stop is None
-    stride = 1 if step is None else step
-    if is_endless or end > 0:
+        yield from between(iterable, or_else(start, 0), or_else(stop, ENDLESS), or_else(step, 1))
+
+
+def between(iterable: Any, start: int, stop: int, step: int) -> Any:
+    """Each item by a step from one on, up to another one, which is not asked for."""
+    check_slice(start, stop, step)
+    if stop > 0:
         for k, item in enumerate(iterable):
-            if k >= low and (k - low) % stride == 0 and (is_endless or k < end):
+            if k >= start and (k - start) % step == 0:
                 yield item
-            if not is_endless and k + 1 >= end:
+            if k + 1 >= stop:
                 break
+
+
+def or_else(value: Any, default: int) -> int:
+    """A number, or what stands for None."""
+    return default if value is None else value
 
 
 def check_slice(start: int, stop: int, step: int) -> None:
