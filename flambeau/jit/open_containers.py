@@ -23,7 +23,9 @@ CHANGED: Final = (
     "{function} changes '{name}', which is a {kind} here: programs work on copies of the containers that calls bring, "
     "so that the caller would not see it. Change {name}.copy() and return that, or pass an array"
 )
-MEANT: Final = ". '{name}' is a {kind} in this call: pass np.array({name}) where an array is meant"
+MEANT: Final = (
+    "'{name}' is a {kind} in this call: pass np.array({name}) or flambeau.tensor({name}) where one of these is meant. "
+)
 
 
 def container_type(pattern: Any) -> Type | None:
@@ -90,4 +92,4 @@ def kind_of(type_: Type) -> str:
 def with_hint(error: CompileError, containers: Mapping[str, Type]) -> CompileError:
     """A refusal of a program in which parameters are such containers."""
     hint = "".join(MEANT.format(name=name, kind=kind_of(type_)) for name, type_ in containers.items())
-    return CompileError(error.message + hint, error.range, error.call_chain)
+    return CompileError(hint + error.message, error.range, error.call_chain)

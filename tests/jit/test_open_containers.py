@@ -114,7 +114,7 @@ def test_a_list_where_an_array_is_meant_is_told_of() -> None:
     def added(x, y):
         return x + y
 
-    with pytest.raises(CompileError, match=r"'y' is a list in this call: pass np.array\(y\) where an array is meant"):
+    with pytest.raises(CompileError, match=r"'y' is a list in this call: pass np.array\(y\) or"):
         flambeau.script(added)(np.ones(2), [1.0, 2.0])
 
 
