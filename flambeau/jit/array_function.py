@@ -30,6 +30,7 @@ from flambeau.jit.array_results import as_arrays
 from flambeau.jit.compiling import compiling, tidy
 from flambeau.jit.function import ScriptFunction
 from flambeau.jit.latest_variant import LatestVariant
+from flambeau.jit.value_conversion import A_GENERATOR
 from flambeau.jit.variants import Variants, kind_text
 from flambeau.program.function import Function
 from flambeau.schema.array_type import array_of, holds_arrays, scalar_of
@@ -56,6 +57,7 @@ Pattern = tuple[Any, ...]
 """Dtypes and ranks of the arrays among the arguments: what a variant is compiled for."""
 _KEYS: Final[dict[Any, Type]] = {str: STRING, int: INT, float: FLOAT, bool: BOOL}
 _NUMBERS: Final[dict[Any, Type]] = {int: INT, float: FLOAT, bool: BOOL, complex: COMPLEX, str: STRING}
+_GENERATORS: Final = frozenset((np.random.Generator, np.random.RandomState))
 _PLAIN: Final = frozenset(_NUMBERS)
 _LIE_WELL: Final = frozenset((bool, int, float, complex, str, type(None), Tensor))
 """Classes of arguments that are no arrays of NumPy."""
@@ -243,6 +245,8 @@ class ArrayFunction(LatestVariant):
         return differences(pattern, other, [name for is_array, _, name in self._arrays if is_array], kind_text)
 
     def _compiled(self, pattern: Pattern, cause: str) -> ScriptFunction[..., Any]:
+        if not _GENERATORS.isdisjoint(pattern):
+            raise CompileError(A_GENERATOR, self._template.tree.range)
         names = [name for is_array, _, name in self._arrays if is_array]
         compiled = {n: _argument_type(part) for n, part in zip(names, pattern, strict=True)}
         known = {n: self._container(n, part) for n, part in zip(names, pattern, strict=True) if compiled[n] is None}

@@ -139,3 +139,15 @@ def test_the_graph_of_a_call_is_that_of_what_it_brings() -> None:
 
     assert "%n.1 : int" in str(flambeau.script(sums).graph_for(5, 2.0))
     assert "%xs.1 : float[]" in str(flambeau.script(mean).graph_for([1.0, 2.0]))
+
+
+def test_generators_of_numpy_say_what_to_pass() -> None:
+    def drawn(rng, n):
+        x = np.zeros(n)
+        for k in range(n):
+            x[k] = rng.rand() + rng.normal()
+        return x
+
+    for rng in (np.random.RandomState(0), np.random.default_rng(0)):
+        with pytest.raises((CompileError, TypeError), match="a generator of NumPy stays outside of programs: pass a seed"):
+            flambeau.script(drawn)(rng, 3)
