@@ -18,6 +18,7 @@ from flambeau.codegen.layouts import words_layout
 GENERATOR: Final = words_layout("ptr state, ptr double, ptr uint32, ptr uint64, i64 has_gauss, i64 gauss, ptr words")
 """What drawing needs: the generator's state, functions of it, the second of two normal numbers drawn together, and the
 words of a Mersenne twister: null for other generators."""
+_HAS_GAUSS, _GAUSS = GENERATOR.word("has_gauss"), GENERATOR.word("gauss")
 WORDS: Final = 624
 """Words of the twister's state."""
 PLACE: Final = WORDS
@@ -47,9 +48,7 @@ class _Draws:
         if bits is not self.bits:
             self._look_up(bits)
         if draws_normals:
-            has_gauss, gauss = self.normals.read()
-            GENERATOR.write(self.address, "has_gauss", has_gauss)
-            GENERATOR.write(self.address, "gauss", gauss)
+            self.words[_HAS_GAUSS], self.words[_GAUSS] = self.normals.read()
         return self.address
 
     def _look_up(self, bits: Any) -> None:
@@ -64,8 +63,7 @@ class _Draws:
 
     def _end(self, draws_normals: int) -> None:
         if draws_normals:
-            read = GENERATOR.read
-            self.normals.write(read(self.address, "has_gauss"), read(self.address, "gauss"))
+            self.normals.write(self.words[_HAS_GAUSS], self.words[_GAUSS])
         self.lock.release()
 
 
