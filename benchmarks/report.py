@@ -177,7 +177,7 @@ def page(runs: Sequence[Run], command: str) -> str:
     versions = ", ".join(f"{k} {v}" for k, v in first["versions"].items())
     parts = [
         "# Benchmarks\n\n",
-        f"Written by `{command}` on {first['date']}; [performance.md](performance.md) explains it.\n\n",
+        f"Written by `{command}` on {first['date']}; [performance](performance/index.md) explains it.\n\n",
         f"{first['processor']}, {first['cores']} cores, Python {first['python']}; {versions}.\n\n{LEGEND}\n",
     ]
     for run in runs:

@@ -20,7 +20,13 @@ SECTIONS: Final[tuple[tuple[str, tuple[str, ...]], ...]] = (
     ("Guide", (
         "language.md", "classes.md", "modules.md", "layers.md", "autograd.md", "transforms.md", "tracing.md",
         "freezing.md", "archives.md", "dispatch.md", "fx.md", "errors.md", "native-code.md", "te.md", "cuda.md",
-        "performance.md", "benchmarks*",
+    )),
+    ("Performance", (
+        "performance/index.md", "performance/measuring.md", "performance/arrays.md", "performance/loops.md",
+        "performance/numba-programs.md", "performance/operators.md", "performance/operator-gradients.md",
+        "performance/recurrent.md", "performance/training.md", "performance/transforms.md", "performance/models.md",
+        "performance/full-size.md", "performance/first-calls.md", "performance/first-answers.md",
+        "performance/threads.md", "performance/accuracy.md", "performance/tried.md", "benchmarks*",
     )),
     ("Language", ("language-table/*",)),
     ("Reference", ("reference/*",)),
