@@ -27,23 +27,20 @@ from flambeau.codegen.llvm.emitter import Value as Register
 from flambeau.codegen.llvm.lanes import call_lanes
 from flambeau.codegen.llvm.late_functions import LateFunction
 from flambeau.ir.graph import Node, Value
+from flambeau.ops.derivatives.terms import operation
 from flambeau.schema.types import FLOAT
 
 MOST: Final = 4
 """Squares of a sum, for which the bound on their roundings holds."""
 _MIRRORED: Final = {"lt": "gt", "le": "ge", "gt": "lt", "ge": "le"}
-"""Comparisons, with those of the operands the other way round."""
-
-
-def _is_power(node: Node) -> bool:
-    return node.op == "aten::pow" or node.op == "python::element_power"
+"""Comparisons of the Scalar protocol, with those of the operands the other way round."""
 _NEAR, _LEAST, _LARGE = 2.0**-48, 2.0**-1000, 2.0**1000
 _EXACT_INTS: Final = 1 << 53
 
 
 def compared_squares(fn: EmittedFunction, node: Node) -> Register | None:
     """The truth of a comparison of a sum of squares, which nothing else reads, with a number; None for others."""
-    name = node.op.removeprefix("aten::")
+    name = operation(node.definition)
     if name not in _MIRRORED or not IS_CLOSE or fn.e.target.user_flags:
         return None
     for side in (0, 1):
@@ -61,7 +58,7 @@ def _squared(fn: EmittedFunction, value: Value) -> list[Register] | None:
         node = value.defining_node
         if node is None or value.static_type != FLOAT or len(value.uses()) != 1:
             return None
-        square = node if _is_power(node) else node.operand(1).defining_node if node.op == "aten::add" else None
+        square = node.operand(1).defining_node if operation(node.definition) == "add" else node
         base = None if square is None else _base(fn, square)
         if base is None or len(registers) == MOST:
             return None
@@ -73,7 +70,7 @@ def _squared(fn: EmittedFunction, value: Value) -> list[Register] | None:
 
 def _base(fn: EmittedFunction, node: Node) -> Register | None:
     """What a square of floats, which nothing else reads, is of; None for another node."""
-    if not _is_power(node) or len(node.operands) != 2 or len(node.result().uses()) != 1:
+    if operation(node.definition) != "pow" or len(node.result().uses()) != 1:
         return None
     base, exponent = (fn.values.get(v) for v in node.operands)
     is_square = isinstance(exponent, Scalar) and exponent_of(exponent.register) == 2

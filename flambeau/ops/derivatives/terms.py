@@ -15,6 +15,7 @@ from typing import Any, Final
 
 from flambeau.schema import scalar
 from flambeau.schema.dtype import DType, bool_, complex128, float64
+from flambeau.schema.opdef import OpDef
 
 _BOOLS: Final = frozenset({*scalar.COMPARE, *scalar.LOGICAL, *scalar.PREDICATES})
 _REALS: Final = frozenset({"real", "imag", "angle", "abs"})
@@ -109,6 +110,21 @@ class Recorder:
             term = Term(name, operands, dtype, len(self._terms), value=value, is_number=is_number)
             self._terms[key] = term
         return term
+
+
+def operation(definition: OpDef | None) -> str:
+    """Which operation of the Scalar protocol an operator is on its operands in their order; empty for others.
+
+    >>> from flambeau.schema import registry
+    >>> operation(registry.get("aten::lt.float"))
+    'lt'
+    """
+    if definition is None or definition.scalar is None:
+        return ""
+    recorder = Recorder()
+    arguments = tuple(recorder.argument(argument.name) for argument in definition.schema.arguments)
+    meaning = definition.scalar(recorder, *arguments)
+    return meaning.name if isinstance(meaning, Term) and meaning.operands == arguments else ""
 
 
 def _dtype(name: str, operands: tuple[Term, ...]) -> DType:
