@@ -100,7 +100,7 @@ class Channel:
 
     def __init__(self, f: VectorFunction, words: Value, number: Value) -> None:
         self._f, self._number = f, number
-        self.get = {name: f.get(words, NORM, name) for name in NORM.fields}
+        self.get = f.fields(words, NORM)
         count = f.op("mul", self.get["images"], self.get["plane"])
         self.count = f.define(f"sitofp i64 {count} to {f.floats.type}", f.floats.type)
         self._least = f.read(f.field(words, NORM, "eps"), f.floats.type)

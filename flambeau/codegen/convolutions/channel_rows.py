@@ -68,7 +68,7 @@ def _build_plane(m: VectorModule, step: int) -> None:
         "ptr shift",
     )  # fmt: skip
     words, x, w, y, zeros, start, scale, shift = f.parameters
-    get = {name: f.get(words, CHANNELS, name) for name in CHANNELS.fields}
+    get = f.fields(words, CHANNELS)
     lanes, width = m.floats.lanes, m.floats.itemsize
 
     def number(address: Value) -> Value:
@@ -191,7 +191,7 @@ def _build_kernel(m: VectorModule) -> None:
     """The kernel: units from `low` to `high`; channels change first, then images."""
     f, call, words = function_of_call(m, SYMBOL)
     block, low, high = f.parameters
-    get = {name: f.get(words, CHANNELS, name) for name in CHANNELS.fields}
+    get = f.fields(words, CHANNELS)
     arrays = {name: f.word_of(block, f.get(call, CALL, name), "ptr") for name in ("x", "w", "bias", "y")}
     each = f.op("add", f.bytes_of(get["channels"]), 128)
     row_bytes = f.op("add", f.bytes_of(get["width"]), 128)

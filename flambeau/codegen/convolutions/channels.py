@@ -105,7 +105,7 @@ def _build_band(m: VectorModule) -> None:
     """``copy_band``: the rows of images that a band's windows reach, from row `first` on, with zeros around."""
     f = m.function("void copy_band", "ptr words", "ptr x", "i64 first", "i64 channels", "ptr target")
     words, x, first, channels, target = f.parameters
-    get = {name: f.get(words, CHANNELS, name) for name in CHANNELS.fields}
+    get = f.fields(words, CHANNELS)
     low = f.least_of(f.most_of(f.op("sub", word(0), first), 0), get["copy_rows"])
     high = f.most_of(f.least_of(get["copy_rows"], f.op("sub", get["height"], first)), low)
     width = m.floats.lanes * m.floats.itemsize
@@ -134,7 +134,7 @@ def _build_kernel(m: VectorModule) -> None:
     """The kernel: units from `low` to `high`; bands change first, then blocks of channels and images."""
     f, call, words = function_of_call(m, SYMBOL)
     block, low, high = f.parameters
-    get = {name: f.get(words, CHANNELS, name) for name in CHANNELS.fields}
+    get = f.fields(words, CHANNELS)
     arrays = {name: f.word_of(block, f.get(call, CALL, name), "ptr") for name in ("x", "w", "bias", "y")}
     lanes, size = m.floats.lanes, m.floats.itemsize
     vectors = f.op("mul", f.op("add", f.bytes_of(get["channels"]), 128), 3)

@@ -107,7 +107,7 @@ class Columns:
 
     def __init__(self, f: VectorFunction, words: Value, unit: Value, left: Value | None) -> None:
         self._f, lanes = f, f.floats.lanes
-        self.get = {name: f.get(words, NORM, name) for name in NORM.fields}
+        self.get = f.fields(words, NORM)
         self._rows = self.get["images"]
         self._at = f.bytes_of(f.op("mul", unit, TOGETHER * lanes))
         self._masks = [

@@ -21,7 +21,7 @@ def build_copies(m: VectorModule, around: float = 0.0) -> None:
         "i64 first_plane", "i64 planes",
     )  # fmt: skip
     words, source, target, images, row, column, first_plane, planes = f.parameters
-    get = {name: f.get(words, PROBLEM, name) for name in PROBLEM.fields}
+    get = f.fields(words, PROBLEM)
     image_bytes, row_bytes = f.bytes_of(get["image_size"]), f.bytes_of(get["pitch"])
     with f.loop(get["shift_count"]) as shift:
         two = f.op("mul", shift, 2)

@@ -149,7 +149,7 @@ class _Part:
         self._words, self._x, self._w, self._bias, self._y, self._sums = parameters[:6]
         part, self._images, rows, columns = parameters[6:10]
         scale, shift, self._residual, room, first_plane, planes = parameters[10:]
-        self._get = get = {name: f.get(self._words, PROBLEM, name) for name in PROBLEM.fields}
+        self._get = get = f.fields(self._words, PROBLEM)
         before = f.op("add", f.op("mul", f.op("sub", self._images, 1), get["image_size"]), columns)
         self.positions = f.op("add", f.op("mul", f.op("sub", rows, 1), get["pitch"]), before)
         self.is_whole = f.compare("eq", planes, get["plane_count"])
@@ -235,7 +235,7 @@ def build_finish_filters(m: VectorModule) -> None:
         "i64 row_count", "i64 length", "i64 filters", "i64 number", "i64 there",
     )  # fmt: skip
     words, y, sums, residual, images, positions, row_count, length, filters, number, there = f.parameters
-    get = {name: f.get(words, PROBLEM, name) for name in PROBLEM.fields}
+    get = f.fields(words, PROBLEM)
     is_alone = f.is_null(residual)
     row_bytes, image_bytes = f.bytes_of(get["pitch"]), f.bytes_of(get["image_size"])
     behind, left = f.bytes_of(there), f.op("sub", length, there)

@@ -98,7 +98,7 @@ def _build_row(m: VectorModule) -> None:
 def _build_units(m: VectorModule) -> None:
     f = m.function(f"void {SYMBOL}", "ptr words", "i64 low", "i64 high", exported=True)
     words, low, high = f.parameters
-    get = {name: f.get(words, PROBLEM, name) for name in PROBLEM.fields}
+    get = f.fields(words, PROBLEM)
     raw = f.call("allocate", f.op("add", get["copy_bytes"], 64))
     f.leave_without_memory(raw, get["error"])
     all_rows, all_columns = (f.get(get["parts"], PART, name) for name in ("rows", "columns"))

@@ -50,7 +50,7 @@ def _build_tile(m: VectorModule, across: int) -> None:
         "ptr scale", "ptr shift",
     )  # fmt: skip
     words, x, w, y, residual, filter_, position, scale, shift = f.parameters
-    get = {name: f.get(words, POINTS, name) for name in POINTS.fields}
+    get = f.fields(words, POINTS)
     t, lanes, size = m.floats.type, m.floats.lanes, m.floats.itemsize
     down = lanes // across
     filters = [f.least_of(f.op("add", filter_, r), f.op("sub", get["filters"], 1)) for r in range(down)]
@@ -148,7 +148,7 @@ def _build_kernel(m: VectorModule) -> None:
     """The kernel: units from `low` to `high`; filters change first, then images."""
     f, call, words = function_of_call(m, SYMBOL)
     block, low, high = f.parameters
-    get = {name: f.get(words, POINTS, name) for name in POINTS.fields}
+    get = f.fields(words, POINTS)
     arrays = {name: f.word_of(block, f.get(call, CALL, name), "ptr") for name in ("x", "w", "y", "residual")}
     lanes = m.floats.lanes
     vector_bytes = f.op("add", f.bytes_of(get["filters"]), 128)

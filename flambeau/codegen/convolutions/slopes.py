@@ -55,7 +55,7 @@ def _build_copy_slopes(m: VectorModule) -> None:
         "i64 columns",
     )  # fmt: skip
     words, source, target, filters, images, rows, columns = f.parameters
-    get = {name: f.get(words, PROBLEM, name) for name in PROBLEM.fields}
+    get = f.fields(words, PROBLEM)
     image_bytes, row_bytes = f.bytes_of(get["image_size"]), f.bytes_of(get["pitch"])
     copier = RowCopier(f, get["y_column"], word(0), columns, get["pitch"])
     rest = f.op("sub", get["copy_rows"], rows)
@@ -137,7 +137,7 @@ def _build_band(m: VectorModule) -> None:
         "void add_band", "ptr words", "ptr x", "ptr slopes", "ptr w", "i64 filters", "i64 images", "i64 rows"
     )
     words, x, slopes, w, filters, images, rows = f.parameters
-    get = {name: f.get(words, PROBLEM, name) for name in PROBLEM.fields}
+    get = f.fields(words, PROBLEM)
     positions = f.op("mul", f.op("sub", images, 1), get["image_size"])
     positions = f.op("add", positions, f.op("mul", rows, get["pitch"]))
     count = f.divided_up(positions, m.floats.lanes)
@@ -159,7 +159,7 @@ def _build_band(m: VectorModule) -> None:
 def _build_filters(m: VectorModule) -> None:
     f = m.function(f"void {SYMBOL}", "ptr words", "i64 low", "i64 high", exported=True)
     words, low, high = f.parameters
-    get = {name: f.get(words, PROBLEM, name) for name in PROBLEM.fields}
+    get = f.fields(words, PROBLEM)
     room = f.op("add", get["copy_bytes"], f.op("mul", get["slopes_bytes"], get["filters_each"]))
     raw, copy = f.aligned_memory(f.op("add", room, 4096), get["error"])
     slopes = f.moved(copy, get["copy_bytes"])

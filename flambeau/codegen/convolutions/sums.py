@@ -138,7 +138,7 @@ def unit_of(f: VectorFunction, get: dict[str, Value], number: Value) -> Unit:
 def _build_units(m: VectorModule) -> None:
     f = m.function(f"void {SYMBOL}", "ptr words", "i64 low", "i64 high", exported=True)
     words, low, high = f.parameters
-    get = {name: f.get(words, PROBLEM, name) for name in PROBLEM.fields}
+    get = f.fields(words, PROBLEM)
     largest = max(shape.filters for shape in shapes(m.floats))
     stages = f.most_of(f.divided_up(get["plane_count"], get["planes_each"]), 1)
     is_whole = f.compare("eq", stages, 1)

@@ -203,7 +203,7 @@ def _build_planes(m: VectorModule, kind: Kind) -> None:
     f = m.function(f"void {kind.value}", "ptr block", "i64 low", "i64 high", exported=True)
     block, low, high = f.parameters
     x, y, words = (f.word_of(block, k, "ptr") for k in (1, 2, TAPS_AT))
-    get = {name: f.get(words, TAPS, name) for name in TAPS.fields}
+    get = f.fields(words, TAPS)
     t = m.floats.type
     room = f.call("allocate", get["room_bytes"])
     f.leave_without_memory(room, f.word_of(block, 0, "ptr"))

@@ -65,7 +65,7 @@ def _build_products(m: VectorModule, shape: TileShape) -> None:
     """``products``: sums over channels of all products of all filters at so many places."""
     f = m.function("void products", "ptr words", "ptr weights", "ptr input", "ptr sums", "i64 places")
     words, weights, turned, sums, places = f.parameters
-    get = {name: f.get(words, WINOGRAD, name) for name in WINOGRAD.fields}
+    get = f.fields(words, WINOGRAD)
     zeros = f.slot(f"[{shape.filters} x {m.floats.type}]")
     f.clear(zeros, shape.filters * m.floats.itemsize // WORD)
     lanes = m.floats.lanes
@@ -107,7 +107,7 @@ def _build_finish(m: VectorModule) -> None:
         "i64 tile_rows", "ptr scale", "ptr shift", "ptr seen",
     )  # fmt: skip
     words, sums, y, residual, images, tile_row, tile_rows, scale, shift, seen = f.parameters
-    get = {name: f.get(words, WINOGRAD, name) for name in WINOGRAD.fields}
+    get = f.fields(words, WINOGRAD)
     each = f.bytes_of(f.op("mul", tile_rows, get["tile_columns"]))
     row = f.op("mul", tile_row, STEP)
     count = f.least_of(f.op("mul", tile_rows, STEP), f.op("sub", get["rows"], row))
@@ -138,7 +138,7 @@ def _build_unit(m: VectorModule) -> None:
         "ptr sums", "ptr plane", "ptr scale", "ptr shift", "ptr seen",
     )  # fmt: skip
     words, x, y, residual, number, weights, turned, sums, plane, scale, shift, seen = f.parameters
-    get = {name: f.get(words, WINOGRAD, name) for name in WINOGRAD.fields}
+    get = f.fields(words, WINOGRAD)
     first = f.op("mul", f.op("udiv", number, get["bands"]), get["images_each"])
     images = f.least_of(get["images_each"], f.op("sub", get["images"], first))
     tile_row = f.op("mul", f.op("urem", number, get["bands"]), get["band_rows"])
@@ -161,7 +161,7 @@ def _build_kernel(m: VectorModule) -> None:
     """The kernel: units from `low` to `high`; bands change first, then images."""
     f, call, words = function_of_call(m, SYMBOL)
     block, low, high = f.parameters
-    get = {name: f.get(words, WINOGRAD, name) for name in WINOGRAD.fields}
+    get = f.fields(words, WINOGRAD)
     x, w, y, residual = (f.word_of(block, f.get(call, CALL, name), "ptr") for name in ("x", "w", "y", "residual"))
     vector_bytes = f.op("add", f.bytes_of(get["filters"]), SLACK)
     sizes = [f.op("mul", get[name], PRODUCTS) for name in ("weight_bytes", "input_bytes", "sum_bytes")]

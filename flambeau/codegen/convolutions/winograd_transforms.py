@@ -47,7 +47,7 @@ def build_weights(m: VectorModule) -> None:
     """``turn_weights``: all weights, transformed; channels side by side, a vector more may be written behind them."""
     f = m.function("void turn_weights", "ptr words", "ptr w", "ptr turned")
     words, w, turned = f.parameters
-    get = {name: f.get(words, WINOGRAD, name) for name in WINOGRAD.fields}
+    get = f.fields(words, WINOGRAD)
     lanes, size = m.floats.lanes, m.floats.itemsize
     last = f.op("sub", get["channels"], 1)
     with f.loop(get["filters"]) as k, f.loop(f.divided_up(get["channels"], lanes)) as b:
@@ -75,7 +75,7 @@ def build_input(m: VectorModule) -> None:
         "void turn_input", "ptr words", "ptr x", "ptr plane", "ptr turned", "i64 tile_row", "i64 tile_rows"
     )
     words, x, plane, turned, tile_row, tile_rows = f.parameters
-    get = {name: f.get(words, WINOGRAD, name) for name in WINOGRAD.fields}
+    get = f.fields(words, WINOGRAD)
     lanes = m.floats.lanes
     start = f.op("sub", f.op("mul", tile_row, STEP), get["before_rows"])
     low = f.most_of(f.op("sub", word(0), start), 0)
@@ -121,7 +121,7 @@ def build_results(m: VectorModule, name: str, *, has_residual: bool) -> None:
         "ptr residual", "ptr seen",
     )  # fmt: skip
     words, sums, y, tile_row, tile_rows, scale, shift, residual, seen = f.parameters
-    get = {name: f.get(words, WINOGRAD, name) for name in WINOGRAD.fields}
+    get = f.fields(words, WINOGRAD)
     t, lanes = m.floats.type, m.floats.lanes
     factor, term = (f.splat(f.read(base, t), lanes) for base in (scale, shift))
     own, last = (

@@ -140,6 +140,10 @@ class CheckedEmitter(Emitter):
         """A field of a struct; as the type that its layout says, or as another of the same size."""
         return self.load(self.field(base, layout, name), kind or layout[name].type)
 
+    def fields(self, base: Value, layout: Layout) -> dict[str, Value]:
+        """All fields of a struct, by name: those that nobody uses are gone from machine code."""
+        return {name: self.get(base, layout, name) for name in layout.fields}
+
     def put(self, base: Value, layout: Layout, /, **values: Operand) -> None:
         """Write fields of a struct."""
         for name, value in values.items():

@@ -46,7 +46,7 @@ def sampling_text(floats: Floats) -> str:
     block, low, high = f.parameters
     own = f.word_of(block, SAMPLING_AT, "ptr")
     x, grid, y = (f.word_of(block, f.get(own, SAMPLING, name), "ptr") for name in ("x", "grid", "y"))
-    get = {name: f.get(own, SAMPLING, name) for name in SAMPLING.fields}
+    get = f.fields(own, SAMPLING)
     pitch = f.op("mul", f.divided_up(get["columns"], floats.lanes), floats.lanes)
     numbers = f.op("mul", pitch, _AXES + len(CORNERS))
     coordinates = f.call("allocate", f.op("add", f.bytes_of(numbers), f.op("mul", pitch, 4 * len(CORNERS))))
@@ -152,7 +152,7 @@ def _build_places(m: VectorModule) -> None:
     f = m.function("void places_of_row", "ptr own", "ptr places", "ptr offsets", "ptr shares", "i64 pitch")
     own, coordinates, offsets, shares, pitch = f.parameters
     lanes = m.floats.lanes
-    words = {name: f.get(own, SAMPLING, name) for name in SAMPLING.fields}
+    words = f.fields(own, SAMPLING)
     flags = {name: f.compare("ne", word, 0) for name, word in words.items() if name.startswith("is_")}
     steps = [f.splat(f.convert("trunc", words[name], "i32"), lanes) for name in ("x_row", "x_column")]
 
