@@ -122,11 +122,6 @@ class Code:
         """How many registers a call takes."""
         return len(self.template)
 
-    @property
-    def instruction_count(self) -> int:
-        """How many instructions there are."""
-        return sum(len(straight) + 1 for straight, _ in self.blocks)
-
     def __str__(self) -> str:
         return "".join(_lines(self))
 

@@ -24,7 +24,7 @@ def sym_int(a: Any) -> int:
     >>> sym_int(2.7)
     2
     """
-    return math.ceil(a) if isinstance(a, float) and a < 0 and math.isfinite(a) else int(a)
+    return int(a)
 
 
 def sym_float(a: Any) -> float:

@@ -152,7 +152,6 @@ FLOATS: Final[dict[str, Callable[..., Operand]]] = {
     "standard_normal": standard_normal, "standard_exponential": _standard_exponential,
 }  # fmt: skip
 """What draws a float of each distribution that has a native form, of its parameters."""
-NORMALS: Final = ("normal", "standard_normal")
 
 
 def _one(distribution: str) -> Lowering:

@@ -78,11 +78,6 @@ class GroupLaunch:
         self._given = sum(prod(x.shape) * d.itemsize for x, d in zip(layouts, self.dtypes, strict=True))
 
     @property
-    def kernel_count(self) -> int:
-        """How many kernels a call launches."""
-        return 0 if self.bound.program is None else len(self.bound.program.kernels)
-
-    @property
     def bytes_moved(self) -> int:
         """All inputs and results, each once."""
         return self._given + sum(r.nbytes for r in self._results)

@@ -6,7 +6,7 @@ names that say whose they are: `CapturedName("x", "outer3")` for the x of `outer
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Mapping, Sequence
+from collections.abc import Iterable, Iterator, Mapping, Sequence
 from typing import Protocol, runtime_checkable
 
 from flambeau.frontend.emit.frames import Variable
@@ -74,48 +74,46 @@ def captures(e: Emitter, where: SourceRange, called: Closure | None, passed: Ite
     """What a call of `called` passes beside its arguments: what it captures, and what functions among these capture."""
     result = Captures()
     pending = [*([] if called is None else [called]), *closures_in(passed)]
+    for closure, capture in _captures_of(pending):
+        name = capture.name
+        meaning = e.scope.find(name_at(closure, name, e.scope.unique_name))
+        names: list[Name] = [*([name] if closure is called else []), CapturedName(name, closure.defining_scope)]
+        if isinstance(meaning, Variable):
+            captured = result.variables.setdefault(meaning.slot, Captured(meaning, []))
+            captured.names += [n for n in names if n not in captured.names]
+            captured.is_assigned |= capture.is_assigned
+        elif isinstance(meaning, Sugared):
+            meaning, values = carry(meaning, str(names[-1]), where)
+            result.values.update(values)
+            result.constants.update(dict.fromkeys(names, meaning))
+            pending += closures_in([meaning])
+            for slot in () if values else slots_of(meaning):
+                variable = e.scope.find(slot)
+                assert isinstance(variable, Variable)
+                captured = result.variables.setdefault(variable.slot, Captured(variable, []))
+                captured.names += [slot] if slot not in captured.names else []
+    return result
+
+
+def _captures_of(pending: list[Closure]) -> Iterator[tuple[Closure, Capture]]:
+    """What functions capture, each function once; those that are added to the list meanwhile too."""
     seen: set[int] = set()
     while pending:
         closure = pending.pop(0)
-        if id(closure) in seen:
-            continue
-        seen.add(id(closure))
-        for capture in closure.captured:
-            name = capture.name
-            meaning = e.scope.find(name_at(closure, name, e.scope.unique_name))
-            names: list[Name] = [*([name] if closure is called else []), CapturedName(name, closure.defining_scope)]
-            if isinstance(meaning, Variable):
-                captured = result.variables.setdefault(meaning.slot, Captured(meaning, []))
-                captured.names += [n for n in names if n not in captured.names]
-                captured.is_assigned |= capture.is_assigned
-            elif isinstance(meaning, Sugared):
-                meaning, values = carry(meaning, str(names[-1]), where)
-                result.values.update(values)
-                result.constants.update(dict.fromkeys(names, meaning))
-                pending += closures_in([meaning])
-                for slot in () if values else slots_of(meaning):
-                    variable = e.scope.find(slot)
-                    assert isinstance(variable, Variable)
-                    captured = result.variables.setdefault(variable.slot, Captured(variable, []))
-                    captured.names += [slot] if slot not in captured.names else []
-    return result
+        if id(closure) not in seen:
+            seen.add(id(closure))
+            yield from ((closure, capture) for capture in closure.captured)
 
 
 def names_needed(e: Emitter, value: Sugared) -> Mapping[Name, bool]:
     """The names here that a function needs when it is called, and whether it assigns them."""
     needed: dict[Name, bool] = dict.fromkeys(slots_of(value), False)
     pending = closures_in([value])
-    seen: set[int] = set()
-    while pending:
-        closure = pending.pop(0)
-        if id(closure) in seen:
-            continue
-        seen.add(id(closure))
-        for capture in closure.captured:
-            here = name_at(closure, capture.name, e.scope.unique_name)
-            needed[here] = needed.get(here, False) or capture.is_assigned
-            meaning = e.scope.find(here)
-            if isinstance(meaning, Sugared):
-                needed.update(dict.fromkeys(slots_of(meaning), False))
-                pending += closures_in([meaning])
+    for closure, capture in _captures_of(pending):
+        here = name_at(closure, capture.name, e.scope.unique_name)
+        needed[here] = needed.get(here, False) or capture.is_assigned
+        meaning = e.scope.find(here)
+        if isinstance(meaning, Sugared):
+            needed.update(dict.fromkeys(slots_of(meaning), False))
+            pending += closures_in([meaning])
     return needed

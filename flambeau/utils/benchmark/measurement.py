@@ -12,7 +12,6 @@ UNITS: Final = ((1e-9, "ns"), (1e-6, "us"), (1e-3, "ms"), (1.0, "s"))
 NO_TIMES: Final = "a measurement of no runs has no {name}"
 FEW_RUNS, WIDE, VERY_WIDE = 4, 0.1, 0.25
 """Of how many runs the spread is looked at, and which share of the median is a wide one."""
-OTHER_TASKS: Final = "measurements of different tasks are not merged: {first} and {other}"
 
 
 def select_unit(seconds: float) -> tuple[str, float]:
