@@ -1,6 +1,7 @@
-"""Operators by themselves, as training loops in plain Python call them, beside PyTorch's: small arrays, one thread.
+"""Operators by themselves, as training loops in plain Python call them, beside PyTorch's, on one thread.
 
-    python -m benchmarks.eager_operators [PATTERN]
+    python -m benchmarks.eager_operators [PATTERN]            small arrays
+    python -m benchmarks.eager_operators --large [PATTERN]    arrays of some hundred thousand elements
 
 For each operator the time of the processor of a call that is recorded, and of that with the way back. Both libraries
 run in one process, in turn; the least of some rounds. Needs torch.
@@ -15,7 +16,7 @@ import time
 from collections.abc import Callable, Sequence
 from typing import Any, Final
 
-from benchmarks.programs.eager_calls import CALLS, Operands
+from benchmarks.programs import eager_calls, large_eager_calls
 
 ROUNDS: Final = 25
 CALLS_A_ROUND: Final = 3
@@ -38,7 +39,7 @@ def least(call: Callable[[], Any], before: int = BEFORE, rounds: int = ROUNDS) -
     return best
 
 
-def measured(library: Any, call: Callable[..., Any], operands: Operands) -> tuple[float, float]:
+def measured(library: Any, call: Callable[..., Any], operands: Any) -> tuple[float, float]:
     """A call of an operator, and one with its way back."""
     gradient = library.ones_like(call(operands))
 
@@ -48,11 +49,14 @@ def measured(library: Any, call: Callable[..., Any], operands: Operands) -> tupl
     return least(lambda: call(operands)), least(both)
 
 
-def rows(libraries: Sequence[Any], pattern: str) -> list[tuple[str, list[tuple[float, float]]]]:
+def rows(
+    libraries: Sequence[Any], pattern: str, *, is_large: bool = False
+) -> list[tuple[str, list[tuple[float, float]]]]:
     """The operators whose names match, with the times in each library."""
-    operands = [Operands(library) for library in libraries]
+    make = large_eager_calls.LargeOperands if is_large else eager_calls.Operands
+    operands = [make(library) for library in libraries]
     found = []
-    for name, call in CALLS.items():
+    for name, call in (large_eager_calls if is_large else eager_calls).CALLS.items():
         if re.search(pattern, name):
             found.append((name, [measured(lib, call, own) for lib, own in zip(libraries, operands, strict=True)]))
             print(".", end="", file=sys.stderr, flush=True)
@@ -81,7 +85,8 @@ def main(arguments: Sequence[str]) -> None:
     x = flambeau.ones(4)
     for _ in range(UNTIL_NATIVE):
         x + x
-    print(report(rows([flambeau, torch], arguments[0] if arguments else "")))
+    patterns = [argument for argument in arguments if argument != "--large"]
+    print(report(rows([flambeau, torch], *patterns[:1] or [""], is_large="--large" in arguments)))
 
 
 if __name__ == "__main__":
