@@ -102,7 +102,7 @@ def neighbours(
 
 
 def same_layout(result: Array, input: Array) -> Array:
-    """`made` with channels last in memory if `input` has them so, else row-major."""
+    """`result` with channels last in memory if `input` has them so, else row-major."""
     if input.ndim == 4 and not input.flags.c_contiguous and input.transpose(0, 2, 3, 1).flags.c_contiguous:
         return np.ascontiguousarray(result.transpose(0, 2, 3, 1)).transpose(0, 3, 1, 2)
     return contiguous(result)

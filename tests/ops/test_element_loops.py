@@ -177,6 +177,26 @@ def test_reading_and_its_gradients_are_pytorchs(mode: str, padding: str) -> None
         np.testing.assert_allclose(got, want, rtol=1e-10, atol=1e-10)
 
 
+@pytest.mark.parametrize("padding", ["zeros", "border", "reflection"])
+@pytest.mark.parametrize("sizes", [(3, 4), (2, 3, 4)])
+def test_nearest_places_have_gradients_of_zero(padding: str, sizes: tuple[int, ...]) -> None:
+    image = flambeau.tensor(np.full((1, 2, *sizes), np.inf, np.float32))
+    grid = np.linspace(-1.5, 1.5, 2 * len(sizes) * 4, dtype=np.float32).reshape(1, *[2] * len(sizes), -1)
+    grid = np.ascontiguousarray(grid[..., : len(sizes)])
+    grid.flat[:3] = np.nan, np.inf, -np.inf
+    places = flambeau.tensor(grid, requires_grad=True)
+
+    def read(x: Any, at: Any) -> Any:
+        return flambeau.nn.functional.grid_sample(x, at, "nearest", padding, align_corners=False)
+
+    read(image, places).sum().backward()
+    assert places.grad.tolist() == np.zeros_like(grid).tolist()
+    zeros = np.zeros_like(grid)
+    zero = flambeau.zeros(1, 2, *sizes, requires_grad=True)
+    read(zero, flambeau.tensor(zeros)).sum().backward()
+    assert zero.grad.sum().item() == 2 * 2 ** len(sizes)
+
+
 def test_second_gradients_of_reading_are_finite_differences() -> None:
     places = _tensor(np.array([[[0, 3, -1], [2, 2, 1]]]))
     rows, weights = _tensor(draw.standard_normal((1, 2, 5))), _tensor(draw.standard_normal((1, 2, 3)))

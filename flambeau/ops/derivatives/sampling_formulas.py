@@ -7,6 +7,7 @@ from collections.abc import Sequence
 from itertools import product
 from typing import Any
 
+from flambeau.schema.dtype import bool_
 from flambeau.schema.gradient import decomposed
 
 _NEAREST, _CUBIC = 1, 2
@@ -107,6 +108,11 @@ def _cubic(
     return _read(f, flat, offsets, factors)
 
 
+def _ones(f: Any, rounded: Any) -> Any:
+    """Ones that depend on the places, by gradients of zero."""
+    return f.masked_fill(rounded, f.ones_like(rounded, dtype=bool_), 1)
+
+
 @decomposed("aten::grid_sampler", "aten::grid_sampler_2d", "aten::grid_sampler_3d")
 def _grid_sampler(
     f: Any, input: Any, grid: Any, interpolation_mode: int, padding_mode: int, align_corners: bool
@@ -124,8 +130,8 @@ def _grid_sampler(
     else:
         coordinates = [_bounded(f, p, n, padding_mode, align_corners) for p, n in zip(coordinates, sizes, strict=True)]
         if interpolation_mode == _NEAREST:
-            rounded = [f.round(f.detach(p)) for p in coordinates]
-            result = _read(f, flat, [_offset(f, rounded, sizes)], [f.ones_like(rounded[0])])
+            rounded = [f.round(p) for p in coordinates]
+            result = _read(f, flat, [_offset(f, [f.detach(p) for p in rounded], sizes)], [_ones(f, rounded[0])])
         else:
             result = _linear(f, flat, coordinates, sizes)
     return f.reshape(result, [*input.shape[:2], *grid.shape[1:-1]])
