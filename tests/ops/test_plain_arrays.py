@@ -50,6 +50,12 @@ CALLS: dict[str, tuple[Callable[[Tensor], Tensor], tuple[int, ...]]] = {
     "x[:, i]": (lambda x: x[:, places(5, 9)], (6, 5)),
     "x[mask]": (lambda x: x[x.detach() > 0], (6, 5)),
     "x[0]": (lambda x: x[flambeau.tensor(2)], (6, 5)),
+    "nearest": (lambda x: F.interpolate(x, scale_factor=2), (2, 3, 4, 5)),
+    "nearest, unlike factors": (lambda x: F.interpolate(x, scale_factor=(2, 3)), (2, 3, 4, 5)),
+    "nearest, of other sizes": (lambda x: F.interpolate(x, size=(9, 3)), (2, 3, 4, 5)),
+    "nearest, a line by 2.1": (lambda x: F.interpolate(x, scale_factor=2.1), (1, 2, 6)),
+    "nearest, volumes": (lambda x: F.interpolate(x, scale_factor=2), (1, 2, 2, 3, 4)),
+    "nearest, exact": (lambda x: F.interpolate(x, size=(7, 11), mode="nearest-exact"), (2, 3, 4, 5)),
     "embedding": (lambda x: F.embedding(places(6, 4, 30), x), (6, 5)),
     "embedding with padding": (lambda x: F.embedding(places(6, 4, 30), x, padding_idx=2), (6, 5)),
     "bags": (lambda x: F.embedding_bag(places(6, 40), x, bounds(0, 7, 7, 30), mode="sum"), (6, 5)),
@@ -174,6 +180,12 @@ def test_gradients_that_lie_in_another_order_add_up(dtype: Any) -> None:
     version = x.grad._version
     x.t().backward(numbers(4, 3, dtype=dtype))
     assert x.grad._version > version
+
+
+def test_an_infinite_gradient_of_a_repeated_pixel_stays_there() -> None:
+    image = flambeau.zeros(1, 1, 2, 2, requires_grad=True)
+    F.interpolate(image, scale_factor=2).backward(flambeau.tensor([[[[np.inf, 1, 2, 3]] * 2 + [[0] * 4] * 2]]))
+    assert image.grad.tolist() == [[[[np.inf, 10.0], [0.0, 0.0]]]]
 
 
 @pytest.mark.parametrize("mode", ["sum", "mean"])

@@ -152,6 +152,30 @@ def folded_back(grad: Array, sizes: Sequence[int], padding: Sequence[int], index
     return grad
 
 
+def repeated_back(grad: Array, places: Sequence[Array], sizes: Sequence[int]) -> Array | None:
+    """What was repeated along the last axes gets the sums over its repeats; `places` says what stood where, in order.
+
+    >>> repeated_back(np.ones((1, 3), np.float32), [np.array([0, 0, 2])], [1, 3])
+    array([[2., 0., 1.]], dtype=float32)
+    """
+    if grad.dtype not in FLOATS or not grad.size:
+        return None
+    for axis, along in enumerate(places, grad.ndim - len(places)):
+        lead = (slice(None),) * axis
+        size, count = sizes[axis], len(along)
+        each = count // size
+        if count == each * size and (along == np.arange(count) // each).all():
+            result = grad[(*lead, slice(0, None, each))].copy()
+            for k in range(1, each):
+                result += grad[(*lead, slice(k, None, each))]
+        else:
+            starts = np.flatnonzero(np.diff(along, prepend=-1))
+            result = np.zeros((*grad.shape[:axis], size, *grad.shape[axis + 1 :]), grad.dtype)
+            result[(*lead, along[starts])] = np.add.reduceat(grad, starts, axis=axis)
+        grad = result
+    return grad
+
+
 def gated(grad: Array, self: Array, dim: int) -> Array | None:
     """Of halves along a dimension, the first one times the logistic function of the second."""
     if grad.dtype not in FLOATS or self.dtype != grad.dtype:

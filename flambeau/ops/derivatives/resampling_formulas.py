@@ -6,6 +6,8 @@ import math
 from collections.abc import Callable, Sequence
 from typing import Any
 
+from flambeau.ops.derivatives.plain_arrays import repeated_back
+from flambeau.ops.resampling import nearest_places
 from flambeau.schema.gradient import formulas
 
 
@@ -54,7 +56,7 @@ _KINDS = {
 
 
 def _resampled(name: str, rank: int, kind: str) -> Callable[..., Any]:
-    def formula(f: Any, grad: Any, sizes: Sequence[int], factors: Any, align_corners: Any) -> Any:
+    def by_matrices(f: Any, grad: Any, sizes: Sequence[int], factors: Any, align_corners: Any) -> Any:
         def one(eye: Any, at: int, out: int) -> Any:
             scale = None if factors is None else factors[at]
             corners = [] if align_corners is None else [align_corners]
@@ -69,7 +71,14 @@ def _resampled(name: str, rank: int, kind: str) -> Callable[..., Any]:
 
         return _along_each_axis(f, grad, sizes, rank, one)
 
-    return formula
+    def by_repeats(grad: Any, sizes: Sequence[int], factors: Any, align_corners: Any) -> Any:
+        steps = factors if factors is not None else (None,) * rank
+        lengths = zip(sizes[len(sizes) - rank :], grad.shape[grad.ndim - rank :], steps, strict=True)
+        return repeated_back(grad, [nearest_places(*one, exact=kind == "nearest_exact") for one in lengths], sizes)
+
+    if kind.startswith("nearest"):
+        return lambda f, *operands: f.over_arrays(by_repeats, by_matrices, *operands)
+    return by_matrices
 
 
 for _kind, _ranks in _KINDS.items():
