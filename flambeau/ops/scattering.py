@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Callable, Sequence
 from typing import Any, Final
 
-from flambeau.ops.families.element_loops import add_along
+from flambeau.ops.families.element_loops import add_along, put_along
 from flambeau.ops.families.folds import FOLDS, display, fold_at, reduce_at
 from flambeau.ops.families.numpy_cast import cast
 from flambeau.ops.families.overwrite import overwrite
@@ -163,7 +163,8 @@ def _scatter(name: str, self: Array, dim: int, index: Array, src: Array, fold: n
         check_index_range(flat, target.shape[at], at)
     values = source if source.shape == flat.shape else source[tuple([slice(n) for n in flat.shape])]
     if fold is None:
-        target[along(flat, at)] = values
+        if not put_along(target, flat, values, at):
+            target[along(flat, at)] = values
     elif fold is not np.add or not add_along(target, flat, values, at):
         fold_at(target, along(flat, at), values, fold)
 

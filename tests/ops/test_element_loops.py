@@ -114,6 +114,13 @@ CALLS |= {
 CALLS["gradients of batches"] = _distances(
     lambda a, b: flambeau.cdist(a, b, p=1.0), READ[:, :, :20], np.stack([READ[0, :, 5:]] * 1)
 )
+EACH = np.random.default_rng(12).integers(0, 40, (40, 40))
+CALLS |= {
+    f"put along {dim}": lambda dim=dim: flambeau.zeros(40, 40, dtype=flambeau.float64).scatter(
+        dim, _tensor(EACH), _tensor(np.sin(EACH + np.arange(40.0)))
+    )
+    for dim in (0, 1)
+}
 BY_NUMPY = ("index_put, broadcast", "index_put into what is turned")
 
 
@@ -151,6 +158,12 @@ def test_places_that_are_not_there_are_refused_as_before() -> None:
     with pytest.raises(IndexError, match="out of range"):
         _tensor(TABLE).index_add(0, _tensor(far), _tensor(SOURCE))
     assert places_of((far,), TABLE.shape) is None
+
+
+def test_elements_that_are_overwritten_by_others_of_the_same_tensor_are_those_before() -> None:
+    x = _tensor(np.arange(1600.0).reshape(40, 40))
+    expected = x.scatter(1, _tensor(EACH), x.clone())
+    assert x.scatter_(1, _tensor(EACH), x).tolist() == expected.tolist()
 
 
 def test_nan_stays_where_it_was_added() -> None:

@@ -72,13 +72,50 @@ def add_along_rows(target: np.ndarray, index: np.ndarray, source: np.ndarray) ->
             target[i, index[i, k]] += source[i, k]
 
 
+def put_along_loop(
+    target: np.ndarray,
+    index: np.ndarray,
+    source: np.ndarray,
+    outer: int,
+    inner: int,
+) -> None:
+    """target[i, index[i, k, j], j] = source[i, k, j] of flat arrays."""
+    rows, taken = len(target) // (outer * inner), len(index) // (outer * inner)
+    for i in range(outer):
+        for k in range(taken):
+            at = (i * taken + k) * inner
+            for j in range(inner):
+                target[(i * rows + index[at + j]) * inner + j] = source[at + j]
+
+
+def put_along_rows(target: np.ndarray, index: np.ndarray, source: np.ndarray) -> None:
+    """target[i, index[i, k]] = source[i, k]."""
+    for i in range(len(index)):
+        for k in range(index.shape[1]):
+            target[i, index[i, k]] = source[i, k]
+
+
 def add_along(target: np.ndarray[Any, Any], index: np.ndarray[Any, Any], source: Any, dim: int) -> bool:
     """`scatter_add` of places that are there by a native loop; whether it was done."""
+    return _along(add_along_rows, add_along_loop, target, index, source, dim)
+
+
+def put_along(target: np.ndarray[Any, Any], index: np.ndarray[Any, Any], source: Any, dim: int) -> bool:
+    """`scatter` of places that are there by a native loop; whether it was done."""
+    return _along(put_along_rows, put_along_loop, target, index, source, dim)
+
+
+def _along(
+    by_rows: Callable[..., None], by_parts: Callable[..., None], target: np.ndarray[Any, Any],
+    index: np.ndarray[Any, Any], source: Any, dim: int,
+) -> bool:  # fmt: skip
     if target.dtype not in FLOATS or not target.flags.c_contiguous or source.dtype != target.dtype or not target.size:
+        return False
+    if np.may_share_memory(target, source) or np.may_share_memory(target, index):
         return False
     others = [one.shape[:dim] + one.shape[dim + 1 :] for one in (target, index)]
     outer, inner = prod(target.shape[:dim]), prod(target.shape[dim + 1 :])
-    function = add_along_loop if inner > 1 else add_along_rows
+    function = by_parts if inner > 1 else by_rows
     loop = loop_for(function, index.size) if others[0] == others[1] and source.shape == index.shape else None
     if loop is None:
         return False
