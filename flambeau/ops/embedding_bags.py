@@ -4,9 +4,9 @@ from __future__ import annotations
 
 from typing import Any, Final
 
+from flambeau.ops.bag_loops import largest_natively, sum_natively
 from flambeau.ops.bags_together import largest_of_bags, owners_of, sums_of_bags
 from flambeau.ops.families.arrays import Array, dtype_of, is_float, not_implemented, reduce_with, widened
-from flambeau.ops.families.element_loops import FLOATS, loop_for
 from flambeau.ops.families.opaque import declare
 from flambeau.ops.families.variants import check_overlap
 from flambeau.schema.dtype import float32, int64
@@ -86,43 +86,6 @@ def _check_sample_weights(per_sample_weights: Array, indices: Array, mode: int) 
         )
 
 
-def sum_bags(
-    table: np.ndarray, indices: np.ndarray, bounds: np.ndarray, weights: np.ndarray, sums: np.ndarray,
-    sizes: np.ndarray, padding: int, is_weighted: bool,
-) -> None:  # fmt: skip
-    """Rows of a table added up by bags, and how many each has."""
-    for bag in range(len(sizes)):
-        taken = 0
-        for k in range(bounds[bag], bounds[bag + 1]):
-            row = indices[k]
-            if row != padding:
-                taken += 1
-                if is_weighted:
-                    for j in range(table.shape[1]):
-                        sums[bag, j] += table[row, j] * weights[k]
-                else:
-                    for j in range(table.shape[1]):
-                        sums[bag, j] += table[row, j]
-        sizes[bag] = taken
-
-
-def _sum_natively(
-    table: Array, indices: Array, bounds: Array, weights: Array | None, padding: int, sums: Array, sizes: Array
-) -> bool:  # fmt: skip
-    """Add up bags by a native loop; whether it was done."""
-    if table.dtype not in FLOATS or (np.diff(bounds) < 0).any():
-        return False
-    loop = loop_for(sum_bags, indices.size * table.shape[1])
-    if loop is None:
-        return False
-    scale = np.zeros(0, table.dtype) if weights is None else weights.astype(table.dtype)
-    counts = np.zeros(len(sizes), np.int64)
-    index_arrays = np.ascontiguousarray(indices, np.int64), np.ascontiguousarray(bounds, np.int64)
-    loop(np.ascontiguousarray(table), *index_arrays, scale, sums, counts, int(padding), weights is not None)
-    sizes[...] = counts
-    return True
-
-
 def _fill_bags(
     wide: Array, indices: Array, bounds: Array, mode: int, per_sample_weights: Array | None, padding: int,
     filled: tuple[Array, Array, Array],
@@ -164,7 +127,10 @@ def embedding_bag(
     sums = np.zeros((count, width), wide.dtype)
     sizes = np.zeros(count, indices.dtype)
     largest = np.zeros((count, width), indices.dtype)
-    is_done = mode != MAX and _sum_natively(wide, indices, bounds, per_sample_weights, padding, sums, sizes)
+    if mode == MAX:
+        is_done = largest_natively(wide, indices, bounds, padding, (sums, sizes, largest))
+    else:
+        is_done = sum_natively(wide, indices, bounds, per_sample_weights, padding, sums, sizes)
     if is_done and mode == MEAN:
         sums /= np.maximum(sizes, 1).astype(wide.dtype)[:, None]
     if not is_done:

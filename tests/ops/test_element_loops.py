@@ -121,6 +121,18 @@ CALLS |= {
     )
     for dim in (0, 1)
 }
+WITH_NAN = TABLE.copy()
+WITH_NAN[5:9, 3], WITH_NAN[11] = np.nan, WITH_NAN[3]
+ENDS = _tensor(np.array([0, 0, 50, 51, 51, 130]))
+CALLS |= {
+    f"largest of bags, {padding}": lambda padding=padding: F.embedding_bag(
+        _tensor(ROWS), _tensor(WITH_NAN), ENDS, mode="max", padding_idx=padding
+    )
+    for padding in (None, 3)
+}
+CALLS["gradient of the largest of bags"] = _distances(
+    lambda table: F.embedding_bag(_tensor(ROWS), table, ENDS, mode="max"), WITH_NAN
+)
 BY_NUMPY = ("index_put, broadcast", "index_put into what is turned")
 
 
