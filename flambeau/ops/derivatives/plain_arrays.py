@@ -161,7 +161,7 @@ def repeated_back(grad: Array, places: Sequence[Array], sizes: Sequence[int]) ->
     if grad.dtype not in FLOATS or not grad.size:
         return None
     for axis, along in enumerate(places, grad.ndim - len(places)):
-        lead = (slice(None),) * axis
+        lead: tuple[Any, ...] = (slice(None),) * axis
         size, count = sizes[axis], len(along)
         each = count // size
         if count == each * size and (along == np.arange(count) // each).all():
