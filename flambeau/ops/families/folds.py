@@ -50,13 +50,12 @@ def _neutral(reduce: str, dtype: np.dtype[Any]) -> Any:
 
 def reduce_at(self: Array, where: tuple[Any, ...], values: Array, reduce: str, include_self: bool) -> None:
     """Fold `values` into the named places, with the elements there or without."""
-    before = self.copy() if not include_self else None
-    count = np.zeros(self.shape, np.int64)
-    fold_into(np.add, count, where, 1)
-    if before is not None:
-        self[count > 0] = _neutral(reduce, self.dtype)
+    if not include_self:
+        self[where] = _neutral(reduce, self.dtype)
     fold_at(self, where, values, FOLDS[reduce])
     if reduce == "mean":
+        count = np.zeros(self.shape, np.int64)
+        fold_into(np.add, count, where, 1)
         divisor = np.maximum(count + (1 if include_self else 0), 1)
         if self.dtype.kind in "iu":
             self[...] = np.floor_divide(self, divisor).astype(self.dtype)
