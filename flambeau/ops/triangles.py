@@ -30,8 +30,8 @@ def _clear(name: str, self: Array, diagonal: int, is_upper: bool) -> None:
     if self.ndim < 2:
         raise RuntimeError(f"{name}: input tensor must have at least 2 dimensions")
     rows, columns = self.shape[-2:]
-    step = np.arange(columns) - np.arange(rows)[:, None]
-    gone = step < diagonal if is_upper else step > diagonal
+    first = np.arange(rows)[:, None] + max(-rows, min(diagonal, columns))
+    gone = np.arange(columns) < first if is_upper else np.arange(columns) > first
     np.copyto(self, np.zeros((), self.dtype), where=gone)
 
 
