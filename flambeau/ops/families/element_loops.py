@@ -111,13 +111,11 @@ def _along(
 ) -> bool:  # fmt: skip
     if target.dtype not in FLOATS or not target.flags.c_contiguous or source.dtype != target.dtype or not target.size:
         return False
-    if np.may_share_memory(target, source) or np.may_share_memory(target, index):
-        return False
     others = [one.shape[:dim] + one.shape[dim + 1 :] for one in (target, index)]
     outer, inner = prod(target.shape[:dim]), prod(target.shape[dim + 1 :])
     function = by_parts if inner > 1 else by_rows
     loop = loop_for(function, index.size) if others[0] == others[1] and source.shape == index.shape else None
-    if loop is None:
+    if loop is None or np.may_share_memory(target, source) or np.may_share_memory(target, index):
         return False
     read = np.ascontiguousarray(index, np.int64), np.ascontiguousarray(source)
     if inner > 1:
