@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import ast
+from itertools import pairwise
 from pathlib import Path
 
 from tests.source_tree import MODULES, NODES
@@ -10,7 +11,7 @@ from website import floors
 from website.links import broken
 from website.markup import left_over
 from website.navigation import navigation
-from website.stage import relinked
+from website.stage import ROOT, relinked
 
 
 def test_c08_broken_links_are_found(tmp_path: Path) -> None:
@@ -78,3 +79,14 @@ def test_c08_the_picture_of_the_floors_is_drawn_from_the_imports() -> None:
     for room in ("jit", "codegen", "schema", "util"):
         assert f">{room}</text>" in drawn
     assert f"<title>jit imports executor: {counted['jit', 'executor']} modules</title>" in drawn
+
+
+def test_pages_about_performance_say_what_holds_now() -> None:
+    """A page is read in one go, and its tables have no columns of what was before: the history has that."""
+    pages = sorted((ROOT / "docs" / "performance").glob("*.md"))
+    assert len(pages) > 10
+    for page in pages:
+        lines = page.read_text(encoding="utf-8").splitlines()
+        assert len(lines) <= 150, f"{page.name} has {len(lines)} lines"
+        tables = [line for line, below in pairwise(lines) if below.startswith("|---")]
+        assert not [line for line in tables if "before" in line], page.name
