@@ -7,10 +7,7 @@ import pytest
 
 from flambeau.codegen import available
 from flambeau.codegen.convolutions import column_norms, norm_gradients, norms
-from flambeau.codegen.convolutions.vectors import Floats
-from flambeau.codegen.llvm.compiler import Compiler
-from flambeau.codegen.llvm.host import processor_of, this_host
-from flambeau.codegen.llvm.processor import LEVELS
+from tests.codegen.code_for_levels import check_code
 from tests.codegen.test_channel_norms import compare_with_torch, numbers
 
 torch = pytest.importorskip("torch")
@@ -65,9 +62,4 @@ def test_other_matrices_are_left_to_planes() -> None:
 @pytest.mark.parametrize("level", ["x86-64-v3", "x86-64-v4"])
 @pytest.mark.parametrize("kind", ["float", "double"])
 def test_the_texts_are_code_for_each_level(level: str, kind: str) -> None:
-    host = this_host().level
-    if host is None or list(LEVELS).index(level) > list(LEVELS).index(host):
-        pytest.skip("not a level of this processor")
-    processor = processor_of(level)
-    for text in (column_norms.forward_text, column_norms.backward_text):
-        assert Compiler(processor).compile(text(Floats(kind, processor.target)), is_glue=True, optimise=False)
+    check_code(level, kind, column_norms.forward_text, column_norms.backward_text)

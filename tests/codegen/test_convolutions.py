@@ -11,11 +11,9 @@ import pytest
 import flambeau
 from flambeau.codegen import available
 from flambeau.codegen.convolutions import run, slopes, sums
-from flambeau.codegen.convolutions.vectors import Floats
-from flambeau.codegen.llvm.compiler import Compiler
-from flambeau.codegen.llvm.host import processor_of, this_host
 from flambeau.codegen.llvm.processor import LEVELS
 from flambeau.ops import convolution_windows
+from tests.codegen.code_for_levels import check_code
 
 torch = pytest.importorskip("torch")
 pytestmark = pytest.mark.skipif(not available(), reason="needs LLVM")
@@ -191,12 +189,7 @@ def test_one_text_serves_all_sizes() -> None:
 @pytest.mark.parametrize("level", [level for level in LEVELS if level != "x86-64"])
 @pytest.mark.parametrize("kind", ["float", "double"])
 def test_texts_are_code_for_each_level(level: str, kind: str) -> None:
-    host = this_host().level
-    if host is None or list(LEVELS).index(level) > list(LEVELS).index(host):
-        pytest.skip("not a level of this processor")
-    processor = processor_of(level)
-    for text in (sums.sums_text, slopes.slopes_text):
-        assert Compiler(processor).compile(text(Floats(kind, processor.target)), is_glue=True, optimise=False)
+    check_code(level, kind, sums.sums_text, slopes.slopes_text)
 
 
 @pytest.mark.parametrize("padding", [0, 1])

@@ -12,11 +12,8 @@ import pytest
 import flambeau
 from flambeau.codegen import available
 from flambeau.codegen.convolutions import launches, winograd, winograd_launches
-from flambeau.codegen.convolutions.vectors import Floats
-from flambeau.codegen.llvm.compiler import Compiler
 from flambeau.codegen.llvm.engine import engine
-from flambeau.codegen.llvm.host import processor_of, this_host
-from flambeau.codegen.llvm.processor import LEVELS
+from tests.codegen.code_for_levels import check_code
 from tests.codegen.test_convolutions import numbers
 
 torch = pytest.importorskip("torch")
@@ -209,9 +206,4 @@ def test_units_cover_all_tiles() -> None:
 
 @pytest.mark.parametrize("level", ["x86-64-v3", "x86-64-v4"])
 def test_the_text_is_code_for_each_level(level: str) -> None:
-    host = this_host().level
-    if host is None or list(LEVELS).index(level) > list(LEVELS).index(host):
-        pytest.skip("not a level of this processor")
-    processor = processor_of(level)
-    text = winograd.winograd_text(Floats("float", processor.target))
-    assert Compiler(processor).compile(text, is_glue=True, optimise=False)
+    check_code(level, "float", winograd.winograd_text)
