@@ -3,9 +3,10 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Sequence
+from functools import partial
 from typing import Any, Final
 
-from flambeau.ops.families.element_loops import add_along, put_along
+from flambeau.ops.families.element_loops import add_along, fold_along, put_along
 from flambeau.ops.families.folds import FOLDS, display, fold_at, reduce_at
 from flambeau.ops.families.numpy_cast import cast
 from flambeau.ops.families.overwrite import overwrite
@@ -200,7 +201,9 @@ def scatter_reduce(self: Array, dim: int, index: Array, src: Array, reduce: str,
     flat = index.reshape(1) if index.ndim == 0 else index
     source = src.reshape(1) if src.ndim == 0 else src
     check_index_range(flat, target.shape[at], at)
-    reduce_at(target, along(flat, at), source[tuple(slice(n) for n in flat.shape)], reduce, include_self)
+    values = source[tuple(slice(n) for n in flat.shape)]
+    natively = partial(fold_along, target, flat, values, at)
+    reduce_at(target, along(flat, at), values, reduce, include_self, natively)
 
 
 def _grid() -> Tensor:

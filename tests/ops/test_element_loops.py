@@ -121,6 +121,13 @@ CALLS |= {
     )
     for dim in (0, 1)
 }
+SPOTTED = np.where(EACH == 7, np.nan, np.sin(EACH + np.arange(40.0)))
+CALLS |= {
+    f"folds along {dim}, {reduce}, {kept}": lambda dim=dim, reduce=reduce, kept=kept: _tensor(
+        np.cos(EACH.T / 3.0)
+    ).scatter_reduce(dim, _tensor(EACH), _tensor(SPOTTED), reduce, include_self=kept)
+    for dim in (0, 1) for reduce in ("amax", "amin", "sum") for kept in (True, False)
+}  # fmt: skip
 WITH_NAN = TABLE.copy()
 WITH_NAN[5:9, 3], WITH_NAN[11] = np.nan, WITH_NAN[3]
 ENDS = _tensor(np.array([0, 0, 50, 51, 51, 130]))

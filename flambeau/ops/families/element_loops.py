@@ -95,6 +95,42 @@ def put_along_rows(target: np.ndarray, index: np.ndarray, source: np.ndarray) ->
             target[i, index[i, k]] = source[i, k]
 
 
+def largest_along_loop(
+    target: np.ndarray,
+    index: np.ndarray,
+    source: np.ndarray,
+    outer: int,
+    inner: int,
+) -> None:
+    """target[i, index[i, k, j], j] = max(that, source[i, k, j]) of flat arrays; nan counts as largest."""
+    rows, taken = len(target) // (outer * inner), len(index) // (outer * inner)
+    for i in range(outer):
+        for k in range(taken):
+            at = (i * taken + k) * inner
+            for j in range(inner):
+                to, one = (i * rows + index[at + j]) * inner + j, source[at + j]
+                if one > target[to] or one != one:
+                    target[to] = one
+
+
+def smallest_along_loop(
+    target: np.ndarray,
+    index: np.ndarray,
+    source: np.ndarray,
+    outer: int,
+    inner: int,
+) -> None:
+    """The same of the smallest; nan counts as smallest."""
+    rows, taken = len(target) // (outer * inner), len(index) // (outer * inner)
+    for i in range(outer):
+        for k in range(taken):
+            at = (i * taken + k) * inner
+            for j in range(inner):
+                to, one = (i * rows + index[at + j]) * inner + j, source[at + j]
+                if one < target[to] or one != one:
+                    target[to] = one
+
+
 def add_along(target: np.ndarray[Any, Any], index: np.ndarray[Any, Any], source: Any, dim: int) -> bool:
     """`scatter_add` of places that are there by a native loop; whether it was done."""
     return _along(add_along_rows, add_along_loop, target, index, source, dim)
@@ -105,6 +141,16 @@ def put_along(target: np.ndarray[Any, Any], index: np.ndarray[Any, Any], source:
     return _along(put_along_rows, put_along_loop, target, index, source, dim)
 
 
+def fold_along(
+    target: np.ndarray[Any, Any], index: np.ndarray[Any, Any], source: Any, dim: int, fold: np.ufunc
+) -> bool:
+    """`scatter_reduce` into places that are there by a native loop; whether there is one, and it was done."""
+    if fold is np.add:
+        return add_along(target, index, source, dim)
+    loop = largest_along_loop if fold is np.maximum else smallest_along_loop if fold is np.minimum else None
+    return loop is not None and _along(loop, loop, target, index, source, dim)
+
+
 def _along(
     by_rows: Callable[..., None], by_parts: Callable[..., None], target: np.ndarray[Any, Any],
     index: np.ndarray[Any, Any], source: Any, dim: int,
@@ -113,15 +159,16 @@ def _along(
         return False
     others = [one.shape[:dim] + one.shape[dim + 1 :] for one in (target, index)]
     outer, inner = prod(target.shape[:dim]), prod(target.shape[dim + 1 :])
-    function = by_parts if inner > 1 else by_rows
+    is_of_rows = inner == 1 and by_rows is not by_parts
+    function = by_rows if is_of_rows else by_parts
     loop = loop_for(function, index.size) if others[0] == others[1] and source.shape == index.shape else None
     if loop is None or np.may_share_memory(target, source) or np.may_share_memory(target, index):
         return False
     read = np.ascontiguousarray(index, np.int64), np.ascontiguousarray(source)
-    if inner > 1:
-        loop(target.reshape(-1), *(one.reshape(-1) for one in read), outer, inner)
-    else:
+    if is_of_rows:
         loop(*(one.reshape(outer, -1) for one in (target, *read)))
+    else:
+        loop(target.reshape(-1), *(one.reshape(-1) for one in read), outer, inner)
     return True
 
 

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Callable
 from typing import Any, Final
 
 from flambeau.ops.families.arrays import is_half, rounded, widened
@@ -48,11 +49,18 @@ def _neutral(reduce: str, dtype: np.dtype[Any]) -> Any:
     return -np.inf if reduce == "amax" else np.inf
 
 
-def reduce_at(self: Array, where: tuple[Any, ...], values: Array, reduce: str, include_self: bool) -> None:
-    """Fold `values` into the named places, with the elements there or without."""
+def reduce_at(
+    self: Array, where: tuple[Any, ...], values: Array, reduce: str, include_self: bool,
+    natively: Callable[[np.ufunc], bool] = lambda fold: False,
+) -> None:  # fmt: skip
+    """Fold `values` into the named places, with the elements there or without. `natively` does a fold in another way,
+    if it can.
+    """
     if not include_self:
         self[where] = _neutral(reduce, self.dtype)
-    fold_at(self, where, values, FOLDS[reduce])
+    fold = FOLDS[reduce]
+    if not natively(fold):
+        fold_at(self, where, values, fold)
     if reduce == "mean":
         count = np.zeros(self.shape, np.int64)
         fold_into(np.add, count, where, 1)
