@@ -24,7 +24,8 @@ SECTIONS: Final[tuple[tuple[str, tuple[str, ...]], ...]] = (
     ("Performance", (
         "performance/index.md", "performance/measuring.md", "performance/arrays.md", "performance/loops.md",
         "performance/numba-programs.md", "performance/operators.md", "performance/operator-gradients.md",
-        "performance/recurrent.md", "performance/training.md", "performance/transforms.md", "performance/models.md",
+        "performance/low-precision.md", "performance/complex.md", "performance/recurrent.md",
+        "performance/training.md", "performance/transforms.md", "performance/models.md",
         "performance/full-size.md", "performance/first-calls.md", "performance/first-answers.md",
         "performance/threads.md", "performance/accuracy.md", "performance/tried.md", "benchmarks*",
     )),
