@@ -155,13 +155,12 @@ def _along(
     by_rows: Callable[..., None], by_parts: Callable[..., None], target: np.ndarray[Any, Any],
     index: np.ndarray[Any, Any], source: Any, dim: int,
 ) -> bool:  # fmt: skip
-    if target.dtype not in FLOATS or not target.flags.c_contiguous or source.dtype != target.dtype or not target.size:
+    if not _go_together(target, index, source, dim):
         return False
-    others = [one.shape[:dim] + one.shape[dim + 1 :] for one in (target, index)]
     outer, inner = prod(target.shape[:dim]), prod(target.shape[dim + 1 :])
     is_of_rows = inner == 1 and by_rows is not by_parts
     function = by_rows if is_of_rows else by_parts
-    loop = loop_for(function, index.size) if others[0] == others[1] and source.shape == index.shape else None
+    loop = loop_for(function, index.size)
     if loop is None or np.may_share_memory(target, source) or np.may_share_memory(target, index):
         return False
     read = np.ascontiguousarray(index, np.int64), np.ascontiguousarray(source)
@@ -170,6 +169,14 @@ def _along(
     else:
         loop(target.reshape(-1), *(one.reshape(-1) for one in read), outer, inner)
     return True
+
+
+def _go_together(target: np.ndarray[Any, Any], index: np.ndarray[Any, Any], source: Any, dim: int) -> bool:
+    """Whether loops take such arrays: floats of one dtype, whose sizes along the other dimensions are equal."""
+    if target.dtype not in FLOATS or not target.flags.c_contiguous or source.dtype != target.dtype or not target.size:
+        return False
+    others = [one.shape[:dim] + one.shape[dim + 1 :] for one in (target, index)]
+    return others[0] == others[1] and bool(source.shape == index.shape)
 
 
 def places_of(index: tuple[Any, ...], shape: tuple[int, ...]) -> tuple[int, Any, int, tuple[int, ...]] | None:
