@@ -23,15 +23,7 @@ from flambeau.executor import (
     repeated_calls,
     stored,
 )
-from flambeau.executor import attention_kernels as _attention_kernels  # noqa: F401  (attention in plans)
-from flambeau.executor import convolution_kernels as _convolution_kernels  # noqa: F401  (convolutions of arrays)
-from flambeau.executor import device_kernels as _device_kernels  # noqa: F401  (the same on devices)
-from flambeau.executor import eager as _eager  # noqa: F401  (operators by themselves, on large arrays too)
-from flambeau.executor import large_conversions as _large_conversions  # noqa: F401  (large arrays of other dtypes)
-from flambeau.executor import quantized_kernels as _quantized_kernels  # noqa: F401  (products of quantised layers)
-from flambeau.executor import native_draws as _native_draws  # noqa: F401  (random numbers)
-from flambeau.executor import recurrent_kernels as _recurrent_kernels  # noqa: F401  (steps of recurrent layers)
-from flambeau.executor import row_folds as _row_folds  # noqa: F401  (sums along rows)
+from flambeau.executor import provided_kernels as _provided_kernels  # noqa: F401  (what operators find then)
 from flambeau.executor.compiled_gradients import GradientPlan, Refusal
 from flambeau.executor.derivatives import Derivatives
 from flambeau.executor.explain import caches_of, compilation_of, compilations_of

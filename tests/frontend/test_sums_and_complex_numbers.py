@@ -146,3 +146,24 @@ def test_complex_numbers_are_arguments_and_steps(fn: Callable[..., Any], argumen
     for result, wanted in pairs:
         assert np.array_equal(result, wanted)
         assert np.asarray(result).dtype == np.asarray(wanted).dtype
+
+
+def chosen(x: float):
+    return np.where(x > 0, 1.0, 2.0)
+
+
+def chosen_by_element(x):
+    return np.where(x[0] > 0, x, 0), np.where(x[0] > 0, x[1], 0), np.where(np.isnan(x[1]), 0, x)
+
+
+def without_nan(x):
+    return np.where(np.isnan(x), 0, x)
+
+
+def test_conditions_without_dimensions() -> None:
+    for x in (np.array(np.nan), np.array(2.5), np.float64(2.0)):
+        assert np.array_equal(flambeau.script(without_nan)(x), without_nan(x))
+        assert flambeau.script(chosen)(float(x)) == chosen(float(x))
+    results, expected = (fn(np.array([1.0, 2.0])) for fn in (flambeau.script(chosen_by_element), chosen_by_element))
+    for result, wanted in zip(results, expected, strict=True):
+        assert np.array_equal(result, wanted)

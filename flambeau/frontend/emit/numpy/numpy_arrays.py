@@ -30,7 +30,7 @@ from flambeau.frontend.emit.values.literal_value import literal_of
 from flambeau.frontend.emit.values.sugared import Emitter, Given
 from flambeau.ir.graph import Value
 from flambeau.schema.array_type import array_of
-from flambeau.schema.dtype import by_code, float64, int64
+from flambeau.schema.dtype import bool_, by_code, float64, int64
 from flambeau.schema.types import FLOAT, INT, TENSOR, NoneType, is_number
 from flambeau.util.errors import CompileError
 from flambeau.util.source import SourceRange
@@ -214,6 +214,8 @@ def _where(f: FunctionCall) -> Value:
         )
     sides = promoted(f.e, f.where, sides, dtype)
     sides = [_full(f.e, f.where, s, dtype.code) if is_number(s.static_type) else s for s in sides]
+    if not is_array(condition):
+        condition = _full(f.e, f.where, condition, bool_.code)
     return f.op("where", condition, *sides)
 
 

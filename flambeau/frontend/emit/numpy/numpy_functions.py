@@ -142,7 +142,8 @@ class NumpyFunction(Sugared):
         of_arrays = e.arrays and any(holds_arrays(g.value.static_type) for g in (*args, *keywords))
         if of_arrays:
             return SimpleValue(as_number(e, array_call(e, where, self.name, self.operator, args, keywords)))
-        if e.arrays and (of_numbers_only := of_numbers_alone(e, where, self.name, args, keywords)) is not None:
+        means_numbers = e.arrays or self.name == "where"
+        if means_numbers and (of_numbers_only := of_numbers_alone(e, where, self.name, args, keywords)) is not None:
             return of_numbers_only
         self._refuse_keywords(keywords)
         function = getattr(np, self.name, None)
@@ -207,17 +208,22 @@ def numpy_function(value: Any) -> Sugared | None:
         return own
     owner = type(getattr(value, "__self__", None)).__module__ if value.__class__ in _METHODS else ""
     module = getattr(value, "__module__", None) or owner
-    if value in CLASSES:
-        return refusal(value.__name__, CLASSES[value])
-    trick = ErrorState() if value is np.errstate else index_trick(value) or index_loop(value)
-    if trick is not None:
-        return trick
+    known = _of_its_own(value)
+    if known is not None:
+        return known
     if isinstance(value, type) or not callable(value) or module.partition(".")[0] != "numpy":
         return None
     name = getattr(value, "__name__", "")
     if module.startswith("numpy.random"):
         return refusal(name, NOT_HERE.format(name=f"np.random.{name}", instead=OF_THE_PACKAGE))
     return _refused(name, name_of(value, module))
+
+
+def _of_its_own(value: Any) -> Sugared | None:
+    """What a class, or an object that is subscripted or looped over, is in a program; None for any other."""
+    if value in CLASSES:
+        return refusal(value.__name__, CLASSES[value])
+    return ErrorState() if value is np.errstate else index_trick(value) or index_loop(value)
 
 
 def _of_tables(value: Any) -> Sugared | None:
