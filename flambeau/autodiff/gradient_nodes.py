@@ -10,7 +10,7 @@ from typing import Any, Final
 
 from flambeau.analysis import shapes
 from flambeau.analysis.gradients import is_real
-from flambeau.autodiff import tangent_nodes
+from flambeau.autodiff import own_gradients, tangent_nodes
 from flambeau.autodiff.derivatives import cleaned, ready, settled
 from flambeau.autodiff.differentiate import Derivative, differentiate
 from flambeau.autodiff.eager_gradient import leaf_of
@@ -37,6 +37,8 @@ from flambeau.tensor.tensor import Tensor
 from flambeau.util.inversions import CONTAINER_GRADIENT, GRADIENT_EXPANSION, VALUE_TYPE
 from flambeau.util.kept_on import KeptOn
 from flambeau.util.trees import mapped
+
+__all__ = ["own_gradients"]  # rules
 
 NO_SCALAR = (
     "grad_and_value(f)(*args): Expected f(*args) to return a scalar Tensor, got tensor with {rank} dims. Maybe you "

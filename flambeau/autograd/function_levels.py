@@ -139,13 +139,16 @@ class Context:
     def __init__(self, needs: Sequence[bool]) -> None:
         self.needs_input_grad = tuple(needs)
         self.saved_tensors: tuple[Any, ...] = ()
+        self.saved_for_forward: tuple[Any, ...] | None = None
         self.materialize_grads = True
 
     def save_for_backward(self, *tensors: Any) -> None:
         """Keep tensors."""
         self.saved_tensors = tensors
 
-    save_for_forward = save_for_backward
+    def save_for_forward(self, *tensors: Any) -> None:
+        """Keep tensors for `jvp`, which finds them as `saved_tensors`."""
+        self.saved_for_forward = tensors
 
     def set_materialize_grads(self, value: bool) -> None:
         """Whether there are zeros for what has no gradient or tangent."""
@@ -302,6 +305,8 @@ def _tangents_of(cls: Any, values: Sequence[Any], tangents: Sequence[Tensor | No
         cls.setup_context(context, tuple(values), result)
     else:
         cls.forward(context, *values)
+    if context.saved_for_forward is not None:
+        context.saved_tensors = context.saved_for_forward
     if not context.materialize_grads:
         return cls.jvp(context, *tangents)
     pairs = zip(values, tangents, strict=True)

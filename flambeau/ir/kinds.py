@@ -27,7 +27,7 @@ TAKE: Final = frozenset({"prim::ListUnpack", "prim::TupleUnpack", "prim::TupleIn
 PASS: Final = frozenset(
     {
         "prim::unchecked_cast", "prim::unchecked_unwrap_optional", "prim::Guard", "prim::profile", "prim::data",
-        "prim::AutogradAdd", "prim::TypeCheck", "prim::RequiresGradCheck",
+        "prim::AutogradAdd", "prim::TypeCheck", "prim::RequiresGradCheck", "prim::OwnGradient",
     }
 )  # fmt: skip
 """Results are the operands, seen differently."""

@@ -58,6 +58,7 @@ from flambeau.jit.modules.module_overloads import _overload_method
 from flambeau.jit.modules.old_style import ScriptModule, script_method
 from flambeau.jit.modules.script_module import RecursiveScriptModule
 from flambeau.jit.overloads import _overload
+from flambeau.jit.own_gradients import expansion as _expansion
 from flambeau.jit.saving import save
 from flambeau.jit.script import script
 from flambeau.jit.script_profile import _ScriptProfile

@@ -2,13 +2,15 @@
 
 %y : Tensor = ^Clamp()(%x, %low)
 
-`forward` and `backward` stay Python: a call of the program that has gradients is recorded an operator at a time around
-it, or in compiled regions.
+In plans there is what `forward` and `backward` compute in its place, where programs mean it (`jit.own_gradients`).
+Others stay Python: a call of the program that has gradients is recorded an operator at a time around it, or in compiled
+regions.
 """
 
 from __future__ import annotations
 
 from collections.abc import Sequence
+from inspect import Signature, signature
 from typing import TYPE_CHECKING, Any
 
 from flambeau.autograd.function import Function
@@ -17,6 +19,7 @@ from flambeau.frontend.emit.values.simple_value import SimpleValue
 from flambeau.frontend.emit.values.sugared import Builtin, Given, Sugared
 from flambeau.schema.types import TupleType
 from flambeau.util.errors import CompileError
+from flambeau.util.inversions import CUSTOM_FUNCTION_RESULT
 from flambeau.util.record import dataclass
 
 if TYPE_CHECKING:
@@ -52,13 +55,15 @@ class _Apply(Builtin):
     python: Any
 
     def call(self, e: Emitter, where: SourceRange, args: Sequence[Given], keywords: Sequence[Given]) -> Sugared:
-        """The node; its result is what `forward` is annotated to return, a tensor by default."""
+        """The node; its result is what `forward` is annotated to return, else what it gives; a tensor by default."""
         name = self.python.__name__
         if keywords:
             raise CompileError(BY_POSITION.format(name=name), where)
         result = python_schema(self.python.forward, e.scope.resolver, where).returns[0].type
         with e.graph.at_range(where):
             operands = [a.value for a in args]
+            if signature(self.python.forward).return_annotation is Signature.empty:
+                result = CUSTOM_FUNCTION_RESULT.implementation(self.python, [v.static_type for v in operands]) or result
             apply = self.python.apply
             if not isinstance(result, TupleType):
                 return SimpleValue(e.emit(f"^{name}", operands, result, callable=apply))

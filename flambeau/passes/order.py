@@ -20,6 +20,7 @@ from flambeau.passes import (
     cse,
     dce,
     drop_modes,
+    drop_own_gradients,
     fold_into_branches,
     fuse,
     fuse_alone,
@@ -55,8 +56,14 @@ from flambeau.passes.steps import Step, check_order
 from flambeau.passes.try_blocks import lower as lower_try
 from flambeau.program.batches import VMAP
 from flambeau.program.gradients import GRADIENT
+from flambeau.program.own_gradients import OWN_GRADIENT
 from flambeau.program.tangents import TANGENTS
-from flambeau.util.inversions import GRADIENT_EXPANSION, OPERATOR_EXPANSION, VMAP_EXPANSION
+from flambeau.util.inversions import (
+    CUSTOM_FUNCTION_EXPANSION,
+    GRADIENT_EXPANSION,
+    OPERATOR_EXPANSION,
+    VMAP_EXPANSION,
+)
 
 
 def _propagate_constants(graph: Graph) -> bool:
@@ -67,6 +74,11 @@ def _propagate_constants(graph: Graph) -> bool:
 def _expand_vmaps(graph: Graph) -> bool:
     """By whoever knows the operators of whole batches: passes do not."""
     return VMAP_EXPANSION.implementation(graph)
+
+
+def _expand_custom_functions(graph: Graph) -> bool:
+    """Put what custom functions compute in the place of their calls: passes know nothing of classes."""
+    return CUSTOM_FUNCTION_EXPANSION.implementation(graph)
 
 
 def _expand_gradients(graph: Graph) -> bool:
@@ -84,8 +96,20 @@ def _unroll_short(graph: Graph) -> bool:
     return loop_unrolling.do(graph, partly=False)
 
 
+class PythonCalls:
+    """The names of nodes that Python runs."""
+
+    def __contains__(self, op: object) -> bool:
+        return isinstance(op, str) and op.startswith("^")
+
+
 STEPS: tuple[Step, ...] = (
     Step(phase="prepare", name="inline", run=inline.do),
+    Step(
+        phase="prepare", name="expand_custom_functions", run=_expand_custom_functions, looks_for=PythonCalls(),
+        after=(("inline", "functions that are called call some"),),
+        before=(("autocast", "what they compute is cast as all else"), ("shapes", "what they compute has types")),
+    ),
     Step(phase="prepare", name="autocast", run=autocast.do, after=(("inline", "blocks hold for callees too"),)),
     Step(
         phase="prepare", name="split_objects", run=split_objects.do, looks_for=(lower_objects.CREATE,),
@@ -158,6 +182,11 @@ STEPS: tuple[Step, ...] = (
             ("peephole", "views are simplified with others"),
             ("refresh_shapes", "what it makes has types of its own"),
         ),
+    ),
+    Step(
+        phase="simplify", name="drop_own_gradients", run=drop_own_gradients.do, looks_for=(OWN_GRADIENT,),
+        after=(("expand_gradients", "gradients went back through them"),),
+        before=(("peephole", "what is computed is what they are given"),),
     ),
     Step(
         phase="simplify", name="drop_modes", run=drop_modes.do, looks_for=drop_modes.KINDS,

@@ -305,6 +305,16 @@ VALUE_TYPE: Final = Inversion[Callable[[Any], Any]](
     "what is known of the value that a node of gradients gives; None for nothing (`autodiff.gradient_nodes`)",
     lambda node: None,
 )
+CUSTOM_FUNCTION_EXPANSION: Final = Inversion[Callable[[Any], bool]](
+    "puts what custom functions with gradients of their own compute in the place of their calls in a graph "
+    "(`jit.own_gradients.expansion`)",
+    lambda graph: False,
+)
+CUSTOM_FUNCTION_RESULT: Final = Inversion[Callable[[Any, Sequence[Any]], Any]](
+    "which type a custom function gives for arguments of some types, where programs mean it; None elsewhere "
+    "(`jit.own_gradients.rules`)",
+    lambda function, types: None,
+)
 VMAP_EXPANSION: Final = Inversion[Callable[[Any], bool]](
     "puts operators on whole batches in the place of the batches in a graph (`jit.transforms.vmap_nodes`)",
     lambda graph: False,

@@ -12,10 +12,10 @@ from typing import Any, Final
 
 from flambeau.analysis.effects import own_effect
 from flambeau.executor.executor import attach
-from flambeau.executor.inlined_graph import inlined_graph
 from flambeau.ir import kinds
 from flambeau.ir.graph import Node
 from flambeau.jit.function import ScriptFunction
+from flambeau.jit.own_gradients.expansion import expanded_graph
 from flambeau.jit.tracing.baking import KINDS
 from flambeau.jit.tracing.run import Call, Run
 from flambeau.program.batches import VMAP
@@ -60,7 +60,7 @@ def runs_whole(function: Function) -> bool:
 def _known(function: Function) -> tuple[bool, bool, bool]:
     known = _SUMMARIES.get(function)
     if known is None:
-        nodes = list(inlined_graph(function).all_nodes())
+        nodes = list(expanded_graph(function).all_nodes())
         looks, effects, loops = (any(map(ask, nodes)) for ask in (_looks_at_elements, _has_effect, _is_loop))
         known = _SUMMARIES[function] = looks, effects, loops
     return known

@@ -10,7 +10,7 @@ from flambeau.autodiff.not_differentiable import NotDifferentiableError
 from flambeau.autodiff.proxies import UntraceableError
 from flambeau.ir.clone import insert_graph
 from flambeau.ir.graph import Graph, Node
-from flambeau.jit.transforms import batches_within  # rules
+from flambeau.jit.transforms import batched_own_gradients, batches_within  # rules
 from flambeau.jit.transforms.batched_graph import batched_graph
 from flambeau.jit.transforms.staging import has_effects
 from flambeau.passes import inline, lower_tuples
@@ -22,7 +22,7 @@ from flambeau.specialise.cache import SpecialisationCache
 from flambeau.util.inversions import VMAP_EXPANSION, VMAP_TYPES
 from flambeau.util.kept_on import KeptOn
 
-__all__ = ["batches_within"]
+__all__ = ["batched_own_gradients", "batches_within"]
 
 RANK: Final = "the rank of what holds the examples is not known"
 EFFECTS: Final = "it writes, prints or raises"

@@ -1,0 +1,1 @@
+"""Custom functions with gradients of their own, as programs."""
