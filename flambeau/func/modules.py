@@ -43,6 +43,9 @@ def functional_call(
     return stateless.functional_call(module, values, args, kwargs, tie_weights=tie_weights, strict=strict)
 
 
+functional_call.language_form = "functional_call"  # type: ignore[attr-defined]  # what calls in programs mean
+
+
 def _together(dictionaries: Any) -> dict[str, Tensor]:
     if isinstance(dictionaries, dict):
         return dictionaries

@@ -52,6 +52,7 @@ from flambeau.jit.inventory import _unique_state_dict, export_opnames
 from flambeau.jit.library import custom_op
 from flambeau.jit.loading.from_torch import from_torch
 from flambeau.jit.loading.load import load
+from flambeau.jit.modules import functional_forward as _functional_forward
 from flambeau.jit.modules.module_annotations import Attribute
 from flambeau.jit.modules.module_methods import export
 from flambeau.jit.modules.module_overloads import _overload_method

@@ -18,7 +18,17 @@ from flambeau.frontend.closures.bound import Bound
 from flambeau.frontend.closures.template import Template, fitting_defaults
 from flambeau.frontend.source.python_source import closure_variables, innermost_function, parameter_defaults
 from flambeau.frontend.trees.function_conversion import get_tree
-from flambeau.frontend.trees.tree_views import Select, StringLiteral, Subscript, Var
+from flambeau.frontend.trees.tree_views import (
+    Apply,
+    Clause,
+    DictComp,
+    For,
+    ListComp,
+    Select,
+    StringLiteral,
+    Subscript,
+    Var,
+)
 from flambeau.jit.compiling import compiling, tidy
 from flambeau.jit.infer import NoTypeError, shared_type
 from flambeau.jit.unannotated import unannotated_parameters
@@ -158,15 +168,16 @@ def _has_tensors(value: Any) -> bool:
 
 
 def reads_dicts(fn: Any, seen: set[Any] | None = None) -> bool:
-    """Whether a function, or one that it calls, reads a parameter without annotation as a dict: by a text, or its
-    `items`, `keys` or `values`."""
+    """Whether a function, or one that it calls, reads a parameter without annotation as a dict, or what it goes over in
+    one: by a text, by its `items`, `keys` or `values`, or as the tensors of a `functional_call`."""
     seen = set() if seen is None else seen
     inner = innermost_function(fn)
     if inner in seen:
         return False
     seen.add(inner)
-    names = frozenset(unannotated_parameters(fn))
-    if any(_reads_dict(tree, names) for tree in get_tree(fn).walk()):
+    trees = list(get_tree(fn).walk())
+    names = _items_of(trees, frozenset(unannotated_parameters(fn)))
+    if any(_reads_dict(tree, names) for tree in trees):
         return True
     called = [*map(inner.__globals__.get, inner.__code__.co_names), *closure_variables(inner).values()]
     sources = [getattr(one, "array_source", None) or one for one in called]  # of scripted ones, what they are of
@@ -180,7 +191,24 @@ def _reads_dicts_inside(fn: FunctionType, seen: set[Any]) -> bool:
         return False
 
 
+def _items_of(trees: Sequence[Any], names: frozenset[str]) -> frozenset[str]:
+    """Names, and those of what loops and comprehensions take out of them, at any depth."""
+    loops = [(t.targets, t.iterables) for t in trees if isinstance(t, For)]
+    loops += [((t.target,), (t.iterable,)) for t in trees if isinstance(t, ListComp | DictComp | Clause)]
+    pairs = [(_named(targets), _named(iterables)) for targets, iterables in loops]
+    while later := [targets for targets, sources in pairs if not sources.isdisjoint(names) and not targets <= names]:
+        names = names.union(*later)
+    return names
+
+
+def _named(trees: Sequence[Any]) -> frozenset[str]:
+    return frozenset([one.name for tree in trees for one in tree.walk() if isinstance(one, Var)])
+
+
 def _reads_dict(tree: Any, names: frozenset[str]) -> bool:
+    if isinstance(tree, Apply):
+        is_module = isinstance(tree.callee, Var | Select) and tree.callee.name == "functional_call"
+        return is_module and not _named(tree.args[1:2]).isdisjoint(names)
     if isinstance(tree, Subscript):
         named = isinstance(tree.value, Var) and tree.value.name in names
         return named and any(isinstance(index, StringLiteral) for index in tree.indices)

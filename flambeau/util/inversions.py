@@ -315,6 +315,11 @@ CUSTOM_FUNCTION_RESULT: Final = Inversion[Callable[[Any, Sequence[Any]], Any]](
     "(`jit.own_gradients.rules`)",
     lambda function, types: None,
 )
+FUNCTION_OF_MODULE: Final = Inversion[Callable[[Any, Any], Any]](
+    "a module's `forward` as a function of its tensors, and their names; None for what is no module "
+    "(`jit.modules.functional_forward`)",
+    lambda module, where: None,
+)
 VMAP_EXPANSION: Final = Inversion[Callable[[Any], bool]](
     "puts operators on whole batches in the place of the batches in a graph (`jit.transforms.vmap_nodes`)",
     lambda graph: False,

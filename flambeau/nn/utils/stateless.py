@@ -36,6 +36,9 @@ def functional_call(
         return module(*positional, **(kwargs or {}))
 
 
+functional_call.language_form = "functional_call"  # type: ignore[attr-defined]  # what calls in programs mean
+
+
 def _owners(module: Module) -> dict[str, Owner]:
     tensors: dict[str, Owner] = {}
     for path, one in module.named_modules(remove_duplicate=False):

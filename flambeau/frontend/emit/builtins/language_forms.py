@@ -10,6 +10,7 @@ from typing import Final
 from flambeau.frontend.emit.builtins.builtin_forms import emit_isinstance
 from flambeau.frontend.emit.builtins.builtin_types import CASTS
 from flambeau.frontend.emit.builtins.derivative_products import along_form, at_form
+from flambeau.frontend.emit.builtins.functional_calls import FUNCTIONAL_CALL
 from flambeau.frontend.emit.builtins.gradient_forms import gradient_form, transform_form
 from flambeau.frontend.emit.builtins.limits_of_dtypes import LimitsClass
 from flambeau.frontend.emit.builtins.standard_library import refusal
@@ -124,6 +125,7 @@ LANGUAGE_FORMS: Final[dict[str, Sugared]] = {
     "hessian_product_of": along_form("hvp"),
     "pullback_of": at_form("vjp"),
     "linear_map_of": at_form("linearize"),
+    "functional_call": FUNCTIONAL_CALL,
     "gradient": refusal("gradient", f"{IN_PROGRAMS}."),
     "finfo": LimitsClass("finfo"),
     "iinfo": LimitsClass("iinfo"),
