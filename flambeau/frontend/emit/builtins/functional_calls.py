@@ -6,7 +6,7 @@ functional_call(model, p, (x,))    →    forward(x, p["0.weight"], p["0.bias"],
 from __future__ import annotations
 
 from collections.abc import Sequence
-from typing import Any, Final
+from typing import Final
 
 from flambeau.frontend.emit.values.simple_value import SimpleValue
 from flambeau.frontend.emit.values.sugared import Emitter, FormValue, Given, Sugared
