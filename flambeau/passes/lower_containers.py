@@ -25,6 +25,7 @@ from flambeau.ir import constants
 from flambeau.ir.constants import insert_constant
 from flambeau.ir.graph import Graph, Node, Value
 from flambeau.passes import constant_propagation, loop_unrolling, lower_objects, lower_tuples, peephole
+from flambeau.passes.changed_arguments import FUNCTIONS, only_reads
 from flambeau.passes.remove_list_mutation import DICT, LIST
 from flambeau.passes.scalar_replacement import LOOP, Access, Scalars, State, behind, touched
 from flambeau.schema.rule_tables import RuleTable
@@ -45,10 +46,11 @@ def do(graph: Graph, *, are_lists_open: bool = False) -> bool:
     """Lower every container that can be; whether there was any. With `are_lists_open`, loops over any literal list are
     written out."""
     changed = False
+    of_dicts: set[Node] = set()
     while True:
-        is_changed = _write_out_loops(graph, are_lists_open)
+        is_changed = _write_out_loops(graph, are_lists_open, of_dicts)
         for node in graph.listed_nodes():
-            if node.op in KINDS and node.is_inserted and _lower(node):
+            if node.op in KINDS and node.is_inserted and _lower(node, of_dicts):
                 is_changed = True
         if not is_changed:
             return changed
@@ -60,8 +62,10 @@ def do(graph: Graph, *, are_lists_open: bool = False) -> bool:
 class _Layout:
     """The slots of a container as it is made."""
 
-    def __init__(self, construction: Node) -> None:
+    def __init__(self, construction: Node, of_dicts: set[Node] | None = None) -> None:
         self.construction = construction
+        self.of_dicts = set() if of_dicts is None else of_dicts
+        """Lists of all items of a dict, which may be of different ranks: new ones go in."""
         self.graph: Graph = construction.graph
         value = construction.result()
         self.is_dict = isinstance(value.static_type, DictType)
@@ -98,7 +102,7 @@ def _key(value: Value) -> Any:
     return key if type(key) in (int, str) else None
 
 
-def _lower(node: Node) -> bool:
+def _lower(node: Node, of_dicts: set[Node]) -> bool:
     value = node.result()
     if not isinstance(value.static_type, ListType | DictType):
         return False
@@ -107,7 +111,7 @@ def _lower(node: Node) -> bool:
         return True
     if not _is_worth_it(value):
         return False
-    layout = _Layout(node)
+    layout = _Layout(node, of_dicts)
     accesses = _accesses(layout, value) if layout.is_known else None
     around = None if accesses is None else touched(value.owner_block, accesses)
     if accesses is None or around is None:
@@ -158,7 +162,14 @@ def _assignment(layout: _Layout, node: Node) -> Access | None:
 @container_accesses("aten::values")
 def _values(layout: _Layout, node: Node) -> Access:
     type_ = without_refinement(node.result().static_type)
-    return Access(make=lambda state: _listed(layout, [state[slot] for slot in layout.start], type_))
+
+    def make(state: State) -> Value:
+        values = _listed(layout, [state[slot] for slot in layout.start], type_)
+        if values.defining_node is not None:
+            layout.of_dicts.add(values.defining_node)
+        return values
+
+    return Access(make=make)
 
 
 @container_accesses("aten::items")
@@ -216,14 +227,15 @@ def _listed(layout: _Layout, items: list[Value], type_: Type) -> Value:
 # -- loops over keys and items ----------------------------------------------------------------------------------------
 
 
-def _write_out_loops(graph: Graph, are_lists_open: bool) -> bool:
-    """Write out the loops over the keys of a dict that keeps them, or over a list that keeps its length, if it is
-    changed or holds containers, or any list is to be open."""
+def _write_out_loops(graph: Graph, are_lists_open: bool, of_dicts: set[Node]) -> bool:
+    """Write out the loops over the keys or the items of a dict that keeps them, or over a list that keeps its length,
+    if it is changed or holds containers, or any list is to be open."""
     changed = False
     for kind in KINDS:
         for node in graph.find_all(kind):
-            layout = _Layout(node)
-            is_wanted = layout.is_known and (are_lists_open or _hides_items(layout) or _is_changed(node.result()))
+            layout = _Layout(node, of_dicts)
+            is_open = are_lists_open or node in of_dicts
+            is_wanted = layout.is_known and (is_open or _hides_items(layout) or _is_changed(node.result()))
             if is_wanted and _keeps_slots(layout) and _has_unknown_slot(layout):
                 changed = _write_out_structure(layout) or changed
     if changed:
@@ -231,7 +243,7 @@ def _write_out_loops(graph: Graph, are_lists_open: bool) -> bool:
         constant_propagation.do(graph, values_only=True)
     is_over = True
     while is_over:
-        loops = [loop for loop in graph.find_all(LOOP) if _goes_over_literal(loop, are_lists_open)]
+        loops = [loop for loop in graph.find_all(LOOP) if _goes_over_literal(loop, are_lists_open, of_dicts)]
         is_over = any(map(loop_unrolling.write_out, loops))
         changed = changed or is_over
     if changed:
@@ -240,14 +252,30 @@ def _write_out_loops(graph: Graph, are_lists_open: bool) -> bool:
 
 
 def _write_out_structure(layout: _Layout) -> bool:
-    """Put in what is known of a container's length and keys; whether that was asked."""
+    """Put in what is known of a container's length and keys, and of one that nothing changes its items; whether that
+    was asked."""
     uses = layout.construction.result().uses()
+    changed = not _is_changed(layout.construction.result()) and _write_out_items(layout)
     asking = [use.user for use in uses if use.user.op in structure_reads and len(use.user.operands) == 1]
     for node in asking:
         with layout.graph.inserting(node), layout.graph.at_range(node.range):
             node.result().replace_uses_with(structure_reads[node.op](layout, node))
         node.erase()
-    return bool(asking)
+    return bool(asking) or changed
+
+
+def _write_out_items(layout: _Layout) -> bool:
+    """Put in lists of all items of a container that stays as it is made; whether there was any."""
+    users = [use.user for use in layout.construction.result().uses() if use.user.op in ("aten::items", "aten::values")]
+    written_out = False
+    for node in users:
+        access = container_accesses[node.op](layout, node)
+        if access is not None and access.make is not None:
+            with layout.graph.inserting(node), layout.graph.at_range(node.range):
+                node.result().replace_uses_with(access.make(layout.start))
+            node.erase()
+            written_out = True
+    return written_out
 
 
 def _hides_items(layout: _Layout) -> bool:
@@ -262,6 +290,8 @@ def _is_changed(value: Value) -> bool:
 def _keeps_slots(layout: _Layout) -> bool:
     """Whether nothing is done with a container that may add or take away slots."""
     for use in layout.construction.result().uses():
+        if only_reads(use.user):
+            continue
         rule = container_accesses.get(use.user.op) if use.offset == 0 else None
         is_assigned = use.user.op == _SET_ITEM
         if rule is None or (is_assigned and layout.slot(use.user.operand(1)) is None):
@@ -271,10 +301,12 @@ def _keeps_slots(layout: _Layout) -> bool:
 
 def _has_unknown_slot(layout: _Layout) -> bool:
     uses = layout.construction.result().uses()
-    return any(len(use.user.operands) > 1 and _key(use.user.operand(1)) is None for use in uses)
+    return any(
+        use.user.op in FUNCTIONS or (len(use.user.operands) > 1 and _key(use.user.operand(1)) is None) for use in uses
+    )
 
 
-def _goes_over_literal(loop: Node, are_lists_open: bool) -> bool:
+def _goes_over_literal(loop: Node, are_lists_open: bool, of_dicts: set[Node]) -> bool:
     """Whether a loop takes the items of keys that are written out, or of such a list, by its counter."""
     (body,) = loop.nested_blocks
     for use in body.parameters[0].uses():
@@ -282,7 +314,7 @@ def _goes_over_literal(loop: Node, are_lists_open: bool) -> bool:
         if literal is None or literal.op != LIST:
             continue
         layout = _Layout(literal)
-        is_wanted = _hides_items(layout) or _is_changed(literal.result())
+        is_wanted = _hides_items(layout) or _is_changed(literal.result()) or literal in of_dicts
         if are_lists_open or _are_keys(literal) or (is_wanted and _keeps_slots(layout)):
             return True
     return False

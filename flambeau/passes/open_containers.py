@@ -17,38 +17,34 @@ from typing import Final
 from flambeau.analysis.alias import AliasAnalysis
 from flambeau.analysis.manager import alias_analysis
 from flambeau.ir import constants
-from flambeau.ir.clone import clone_graph
 from flambeau.ir.graph import Graph, Node, Value
-from flambeau.passes import batched_results, inline
+from flambeau.passes import batched_results
+from flambeau.passes.changed_arguments import FUNCTIONS, changes_arguments, is_container, is_written
 from flambeau.program.batches import VMAP
 from flambeau.program.containers import DICT, LIST, TUPLE, Leaf, Tree, holds_tensors, opened
-from flambeau.program.function import Function
 from flambeau.program.gradients import GRADIENT
 from flambeau.program.tangents import TANGENTS
-from flambeau.schema.types import DictType, ListType, TupleType, without_refinement
-from flambeau.util.kept_on import KeptOn
+from flambeau.schema.types import ListType, TupleType, without_refinement
 
 MOST: Final = 256
 """Leaves of the containers that a node is given."""
-FUNCTIONS: Final = {GRADIENT: ("function",), TANGENTS: ("function", "instead"), VMAP: ("function", "loop")}
-"""The attributes that are functions of the operands; those of tangents have their own behind them, or not."""
 NUMBERS: Final = {GRADIENT: "argnums", TANGENTS: "argnums", VMAP: "batched"}
 """The attributes that name operands."""
-
-_changing: Final[KeptOn[Function, bool]] = KeptOn()
 
 
 def do(graph: Graph) -> bool:
     """Open the containers that nodes of functions are given, where the graph builds them and nothing writes to them;
     whether there were any."""
     nodes = [node for op in FUNCTIONS for node in graph.find_all(op) if "function" in node.attributes]
-    users = [node for node in nodes if any(map(_is_container, node.operands))]
-    if any(_changes_arguments(node.attribute("function")) for node in users):
+    users = [node for node in nodes if any(map(is_container, node.operands))]
+    if any(changes_arguments(node.attribute("function")) for node in users):
         return False
     changed = False
     for node in users:
         changed = _open_arguments(graph, node) or changed
     for node in nodes:
+        if node not in users and node.op == TANGENTS and batched_results.gives_dicts(node):
+            changed = batched_results.open_tangents(node, [None] * len(node.operands), do) or changed
         if node not in users and node.op == VMAP and batched_results.gives_dicts(node):
             changed = batched_results.open_results(node, do) or changed
     return changed
@@ -59,12 +55,19 @@ def _open_arguments(graph: Graph, node: Node) -> bool:
     aliases = alias_analysis(graph)
     with graph.inserting(node), graph.at_range(node.range):
         trees = [_tree(value, aliases) for value in node.operands]
+    if node.op == TANGENTS and (batched_results.gives_dicts(node) or _has_tangents_of_containers(node)):
+        return batched_results.open_tangents(node, trees, do)
     kept = set(node.attribute(NUMBERS[node.op])) if node.op != GRADIENT else set()
     trees = [None if n in kept else tree for n, tree in enumerate(trees)]
     if not 0 < sum(len(list(tree.leaves())) for tree in trees if tree is not None) <= MOST:
         return False
     _open(node, trees)
     return True
+
+
+def _has_tangents_of_containers(node: Node) -> bool:
+    """Whether tangents are of something else than tensors."""
+    return any(is_container(node.operand(number)) for number in node.attribute(NUMBERS[TANGENTS]))
 
 
 def takes_lists(graph: Graph) -> bool:
@@ -78,7 +81,7 @@ def _tree(value: Value, aliases: AliasAnalysis) -> Tree | None:
     maker = value.defining_node
     if maker is None or maker.op not in (LIST, DICT) or not maker.operands or not holds_tensors(value.static_type):
         return None
-    if _is_written(value, aliases):
+    if is_written(value, aliases):
         return None
     items = maker.operands
     keys, values = ((), items) if maker.op == LIST else (items[::2], items[1::2])
@@ -106,31 +109,6 @@ def _elements(value: Value) -> Sequence[Value]:
         return maker.operands
     graph = value.owner_block.graph
     return graph.insert("prim::TupleUnpack", [value], list(value.static_type.contained)).results
-
-
-def _is_container(value: Value) -> bool:
-    return isinstance(value.static_type, ListType | DictType)
-
-
-def _is_written(value: Value, aliases: AliasAnalysis) -> bool:
-    """Whether anything may write to a container itself, but for functions, which are asked themselves."""
-    locations = aliases.locations(value)
-    writers = [writer for writer in aliases.writers(value) if writer.op not in FUNCTIONS]
-    return any(not locations.isdisjoint(aliases.writes(writer)) for writer in writers)
-
-
-def _changes_arguments(function: Function) -> bool:
-    """Whether a function may write to a container that it is given."""
-    known = _changing.get(function)
-    if known is None:
-        graph = clone_graph(function.frozen_graph)
-        inline.do(graph, is_folding=True)
-        aliases = AliasAnalysis(graph)
-        inner = [n for op in FUNCTIONS for n in graph.find_all(op) if any(map(_is_container, n.operands))]
-        known = any(_is_container(v) and _is_written(v, aliases) for v in graph.parameters)
-        known = known or any(_changes_arguments(n.attribute("function")) for n in inner if "function" in n.attributes)
-        _changing[function] = known
-    return known
 
 
 def _open(node: Node, trees: Sequence[Tree | None]) -> None:

@@ -24,6 +24,7 @@ from flambeau.ir import constants
 from flambeau.ir.graph import Graph, Node, Value
 from flambeau.ir.uses import Use
 from flambeau.ir.walk import ancestor_in
+from flambeau.passes.changed_arguments import only_reads
 from flambeau.schema.rule_tables import RuleTable
 from flambeau.schema.types import DictType, ListType
 from flambeau.util.record import dataclass
@@ -69,6 +70,7 @@ def _changes(value: Value, aliases: AliasAnalysis) -> list[Node]:
     uses = [use for name in names for use in name.uses()]
     changes = {use.user for use in uses if _is_change(use)}
     writers = [writer for writer in aliases.writers(value) if not locations.isdisjoint(aliases.writes(writer))]
+    writers = [writer for writer in writers if not only_reads(writer)]
     if len(locations) != 1 or not changes.issuperset(writers) or any(c.owner_block is not block for c in changes):
         return []
     ordered = sorted(changes, key=cmp_to_key(_in_order))

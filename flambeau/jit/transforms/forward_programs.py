@@ -21,6 +21,7 @@ from collections.abc import Sequence
 
 from flambeau.jit.script_registry import REGISTRY
 from flambeau.jit.transforms.outlines import Outline, basis, compiled, joined, refuse_random, written
+from flambeau.jit.transforms.tree_texts import zeros
 from flambeau.program.function import Function
 from flambeau.program.gradients import gradient_of
 from flambeau.program.tangents import tangents_of
@@ -31,7 +32,7 @@ def jvp(
 ) -> Function:
     """The results and their tangents, or these alone. `name` is what messages call it."""
     refuse_random(name, function)
-    o = Outline(name, function, argnums)
+    o = Outline(name, function, argnums, takes_trees=True)
     m = o.mark
     tangents = [f"{m}s{n}" for n in range(len(o.values))]
     lines = [
@@ -148,15 +149,16 @@ def _along(o: Outline, indices: Sequence[int]) -> Function:
     directions = [o.tangents[n] for n in indices]
     numbers = tuple([o.numbers[n] for n in indices])
     tangents = [f"{m}s{n}" for n in range(len(o.values))]
-    zeros = [f"{m}zeros_like({y})" for y in o.values]
-    products = " + ".join(f"({g} * {t}).sum()" for g, t in zip(gradients, directions, strict=True))
+    like_results = [zeros(y, type_, m) for y, type_ in zip(o.values, o.result_types, strict=True)]
+    products = o.products(gradients, directions, [o.source_types[n] for n in indices])
+    seed_numbers = tuple(range(count, count + len(o.seeds)))
     lines = [
         *o.pulled(), f"def {m}slope({o.declared([*o.seeds, *directions])}) -> Tensor:",
         f"    {written(gradients, is_tuple=True)} = {m}grad({m}pulled, {numbers})({joined([o.call, *o.seeds])})",
         f"    return {products}",
         f"def transformed({o.declared(directions)}):", f"    {o.evaluated}",
         f"    {written(tangents, is_tuple=True)} = "
-        f"{m}grad({m}slope, {tuple(range(count, count + len(o.seeds)))})({joined([o.call, *zeros, *directions])})",
+        f"{m}grad({m}slope, {seed_numbers})({joined([o.call, *like_results, *directions])})",
         f"    return {written([*o.values, *tangents], is_tuple=True)}",
     ]  # fmt: skip
     instead = _attached(compiled(f"{o.function.name}_by_gradients", lines, o, {}))

@@ -18,6 +18,7 @@ from flambeau.jit.compiling import tidy
 from flambeau.jit.resolver import PythonResolver
 from flambeau.jit.script import CLASSES
 from flambeau.jit.script_registry import REGISTRY
+from flambeau.jit.transforms.tree_texts import is_tree, product
 from flambeau.ops.packets import packet_of
 from flambeau.program.function import Function
 from flambeau.schema.function import FunctionSchema
@@ -38,8 +39,9 @@ class Outline:
 
     def __init__(
         self, kind: str, function: Function, argnums: int | tuple[int, ...], *, has_aux: bool = False,
-        takes_dicts: bool = False,
+        takes_dicts: bool = False, takes_trees: bool = False,
     ) -> None:  # fmt: skip
+        """`takes_dicts`: results may be dicts; `takes_trees`: arguments and results may be containers of tensors."""
         schema = function.schema
         self.function, self.has_aux = function, has_aux
         self.mark = "_"
@@ -50,15 +52,19 @@ class Outline:
         self.call = ", ".join(self.names)
         self.is_one_argument = isinstance(argnums, int)
         numbers = [argnums] if isinstance(argnums, int) else list(argnums)
+        self._takes_trees = takes_trees
         self.numbers = tuple([self._checked(kind, number) for number in numbers])
         self.sources = [self.names[n] for n in self.numbers]
-        result = _result(kind, function, has_aux=has_aux, takes_dicts=takes_dicts)
+        self.source_types = [schema.arguments[n].type for n in self.numbers]
+        result = _result(kind, function, has_aux=has_aux, takes_dicts=takes_dicts, takes_trees=takes_trees)
         self.is_tuple = isinstance(result, TupleType)
         self.result_types = list(result.elements) if isinstance(result, TupleType) else [result]
         count = len(self.result_types)
         self.values = [f"{self.mark}y{n}" for n in range(count)]
         self.seeds = [f"{self.mark}c{n}" for n in range(count)]
         self.tangents = [f"{self.mark}t{n}" for n in range(len(self.sources))]
+        typed = [*zip(self.seeds, self.result_types, strict=True), *zip(self.tangents, self.source_types, strict=True)]
+        self._annotations = {name: type_.annotation for name, type_ in typed}
 
     def _checked(self, kind: str, number: int) -> int:
         arguments = self.function.schema.arguments
@@ -66,7 +72,7 @@ class Outline:
             name = self.function.short_name
             raise ValueError(NO_ARGUMENT.format(name=name, count=len(arguments), number=number))
         argument = arguments[number % len(arguments)]
-        if not isinstance(argument.type, TensorType):
+        if not (is_tree(argument.type) if self._takes_trees else isinstance(argument.type, TensorType)):
             text = NO_TENSOR.format(
                 kind=kind, name=self.function.short_name, argument=argument.name, found=argument.type.annotation
             )
@@ -90,12 +96,17 @@ class Outline:
         return written(texts, is_tuple=not self.is_one_argument)
 
     def declared(self, names: Sequence[str]) -> str:
-        """The parameters of the function, and further tensors."""
-        return ", ".join([*([self.header] if self.header else []), *(f"{name}: Tensor" for name in names)])
+        """The parameters of the function, and further ones: like what they belong to, or tensors."""
+        further = [f"{name}: {self._annotations.get(name, 'Tensor')}" for name in names]
+        return ", ".join([*([self.header] if self.header else []), *further])
+
+    def products(self, values: Sequence[str], others: Sequence[str], types: Sequence[Type]) -> str:
+        """The sum of the products of all elements."""
+        return " + ".join([product(*pair, self.mark) for pair in zip(values, others, types, strict=True)])
 
     def pulled(self) -> list[str]:
         """A function of the arguments and of one cotangent for each result: the sum of their products."""
-        products = " + ".join(f"({y} * {c}).sum()" for y, c in zip(self.values, self.seeds, strict=True))
+        products = self.products(self.values, self.seeds, self.result_types)
         return [
             f"def {self.mark}pulled({self.declared(self.seeds)}) -> Tensor:", f"    {self.evaluated}",
             f"    return {products}",
@@ -119,12 +130,14 @@ def written(texts: Sequence[str], *, is_tuple: bool) -> str:
     return f"({', '.join(texts)}{',' if len(texts) == 1 else ''})" if is_tuple else texts[0]
 
 
-def _result(kind: str, function: Function, *, has_aux: bool, takes_dicts: bool) -> Type:
-    """The type of what is transformed: a tensor or a tuple of tensors; perhaps of dicts of them."""
+def _result(kind: str, function: Function, *, has_aux: bool, takes_dicts: bool, takes_trees: bool) -> Type:
+    """The type of what is transformed: a tensor or a tuple of tensors; perhaps of dicts of them, or containers."""
     returns = function.schema.returns
     result = returns[0].type if len(returns) == 1 else None
     inner = result.elements[0] if has_aux and isinstance(result, TupleType) and len(result.elements) == 2 else result
-    is_fit = inner is not None and (is_of_tensors(inner) or (takes_dicts and _is_of_dicts(inner)))
+    is_fit = inner is not None and (
+        is_of_tensors(inner) or (takes_dicts and _is_of_dicts(inner)) or (takes_trees and is_tree(inner))
+    )
     if inner is None or not is_fit or (has_aux and inner is result):
         annotation = "nothing" if result is None else result.annotation
         raise TypeError(NO_TENSORS.format(kind=kind, name=function.short_name, found=annotation))
@@ -168,7 +181,8 @@ def compiled(name: str, lines: Sequence[str], outline: Outline, names: dict[str,
     m = outline.mark
     last = compiled_text(name, lines, {
         f"{m}f": outline.function, f"{m}grad": grad, f"{m}zeros_like": packet_of("aten::zeros_like"),
-        f"{m}stack": packet_of("aten::stack"), f"{m}eye": packet_of("aten::eye"), f"{m}vmap": batches_of, **names,
+        f"{m}stack": packet_of("aten::stack"), f"{m}eye": packet_of("aten::eye"), f"{m}vmap": batches_of,
+        f"{m}sum": sum, **names,
     })  # fmt: skip
     by_name = dict(zip(outline.names, outline.function.schema.arguments, strict=True))
     required = len(last.schema.arguments) > len(by_name)  # tangents come behind

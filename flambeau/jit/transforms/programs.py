@@ -65,11 +65,11 @@ def vjp(
     """What goes back to the arguments from cotangents of the results: `packed`, one tuple of those of a tuple. `name`
     is what messages call it."""
     refuse_random(name, function)
-    o = Outline(name, function, argnums)
+    o = Outline(name, function, argnums, takes_trees=True)
     header, seeds = o.declared(o.seeds), o.seeds
     if packed and o.is_tuple:
         seeds = [f"{o.mark}c[{n}]" for n in range(len(o.seeds))]
-        types = ", ".join(["Tensor"] * len(seeds))
+        types = ", ".join([type_.annotation for type_ in o.result_types])
         header = joined([o.header, f"{o.mark}c: tuple[{types}]"])
     lines = [
         *o.pulled(), f"def transformed({header}):",
