@@ -8,6 +8,7 @@ tensor([ 5., 25.])
 
 from __future__ import annotations
 
+import dataclasses
 import functools
 from collections.abc import Callable, Sequence
 from typing import Any, Final
@@ -20,7 +21,7 @@ from flambeau.ops.derivatives.operators import OPERATORS
 from flambeau.tensor.bridge import from_numpy_or_copy
 from flambeau.tensor.tensor import Tensor
 from flambeau.util.inversions import SCRIPTED_TRANSFORM
-from flambeau.util.trees import Structure, flatten
+from flambeau.util.trees import REGISTER, Structure, flatten
 
 NO_INPUTS: Final = (
     "vmap({name})(<inputs>): got no inputs. Maybe you forgot to add inputs, or you are trying to vmap over a function "
@@ -132,7 +133,7 @@ def _checked_dim(name: str, in_dims: Any, leaf: Any, dim: Any) -> int | None:
     if not isinstance(leaf, Tensor):
         raise ValueError(
             f"{where} an input but the input is of type {type(leaf)}. We cannot vmap over non-Tensor arguments, please "
-            "use None as the respective in_dim"
+            f"use None as the respective in_dim{REGISTER if dataclasses.is_dataclass(leaf) else ''}"
         )
     rank = leaf._array.ndim
     if not -rank <= dim < rank:

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import dataclasses
 from collections.abc import Callable, Sequence
 from typing import Any, Final
 
@@ -9,7 +10,7 @@ import numpy as np
 
 from flambeau.tensor.bridge import from_numpy_or_copy
 from flambeau.tensor.tensor import Tensor
-from flambeau.util.trees import Structure, flatten
+from flambeau.util.trees import REGISTER, Structure, flatten
 
 INSTEAD: Final = {
     float: ": pass flambeau.tensor(x), or give a scripted function that takes a float",
@@ -64,7 +65,8 @@ def _tensor(leaf: Any) -> Tensor:
     leaf = as_tensor(leaf)
     if isinstance(leaf, Tensor):
         return leaf
-    raise ValueError(f"Thing passed to transform API must be Tensor, got {type(leaf)}{INSTEAD.get(type(leaf), '')}")
+    advice = REGISTER if dataclasses.is_dataclass(leaf) else INSTEAD.get(type(leaf), "")
+    raise ValueError(f"Thing passed to transform API must be Tensor, got {type(leaf)}{advice}")
 
 
 def with_aux(result: Any, has_aux: bool, name: str) -> tuple[Any, Any]:

@@ -21,6 +21,8 @@ OTHER_TYPE: Final = "Node type mismatch; expected {wanted}, but got {got}."
 OTHER_COUNT: Final = "Node arity mismatch; expected {wanted}, but got {got}."
 OTHER_KEYS: Final = "Node context mismatch; expected {wanted}, but got {got}."
 OTHER_DICT: Final = "Node keys mismatch; missing key(s): {missing}, extra key(s): {extra}."
+REGISTER: Final = ": have its fields taken apart by flambeau.utils.pytree.register_dataclass(cls)"
+"""What to do about a dataclass that is a leaf."""
 WRONG_COUNT: Final = (
     "treespec.unflatten(leaves): `leaves` has length {got} but the spec refers to a pytree that holds {wanted} items "
     "({spec})"

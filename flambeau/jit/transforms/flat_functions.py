@@ -12,17 +12,18 @@ whose dictionary the compiler knows, so that it is none in native code, and by w
 
 from __future__ import annotations
 
+import dataclasses
 from collections.abc import Callable, Hashable, Sequence
 from typing import Any, Final
 
 from flambeau.executor.executor import attach
 from flambeau.jit.transforms.outlines import compiled_text
 from flambeau.program.function import Function
-from flambeau.schema.types import DictType, ListType, OptionalType, TensorType, TupleType, Type
+from flambeau.schema.types import ClassType, DictType, ListType, OptionalType, TensorType, TupleType, Type
 from flambeau.specialise.cache import SpecialisationCache
 from flambeau.util.errors import CompileError
 from flambeau.util.record import dataclass, field
-from flambeau.util.trees import LEAF, Structure
+from flambeau.util.trees import LEAF, REGISTERED, Structure
 
 MARK: Final = "_a"
 MOST: Final = 16
@@ -71,7 +72,19 @@ class Opened:
             return (Structure(type(None)), "None") if value is None else self._part(declared.element, value)
         if isinstance(declared, DictType):
             return self._dict(declared, value)
+        if isinstance(declared, ClassType):
+            return self._object(declared, value)
         return self._sequence(declared, value)
+
+    def _object(self, declared: ClassType, value: Any) -> tuple[Structure, str]:
+        """An object of a registered dataclass, made anew of what its fields hold."""
+        cls = declared.definition.python
+        values, names = _fields(cls, value)
+        types = [declared.definition.attribute(name).type for name in names]
+        parts = [self._part(type_, one) for type_, one in zip(types, values, strict=True)]
+        self.classes[f"{MARK}_{cls.__name__}"] = cls
+        inside = ", ".join([f"{name}={text}" for name, (_, text) in zip(names, parts, strict=True)])
+        return Structure(cls, names, [s for s, _ in parts]), f"{MARK}_{cls.__name__}({inside})"
 
     def _dict(self, declared: DictType, value: Any) -> tuple[Structure, str]:
         if type(value) is not dict or not value or not all(type(k) in (str, int) for k in value):
@@ -107,7 +120,25 @@ def holds_tensors(declared: Type) -> bool:
             return _is_part(declared.value)
         case TupleType():
             return any(map(_is_part, declared.elements))
+        case ClassType():
+            return _is_registered(declared) and any(_is_part(a.type) for a in declared.definition.attributes)
     return False
+
+
+def _is_registered(declared: ClassType) -> bool:
+    """Whether a class is a dataclass that transforms take apart (`pytree.register_dataclass`)."""
+    cls = declared.definition.python
+    return declared.definition.has_instances and cls in REGISTERED and dataclasses.is_dataclass(cls)
+
+
+def _fields(cls: Any, value: Any) -> tuple[list[Any], list[str]]:
+    """What the fields of an object hold, and their names: all that it is made of. Raises OtherStructureError."""
+    if type(value) is not cls:
+        raise OtherStructureError
+    values, names = REGISTERED[cls].opened(value)
+    if names != [field.name for field in dataclasses.fields(cls)]:
+        raise OtherStructureError
+    return list(values), list(names)
 
 
 def _is_part(declared: Type, *, is_optional: bool = False) -> bool:
@@ -128,6 +159,8 @@ def key_of(declared: Type) -> Callable[[Any, list[Any]], Hashable] | None:
             return _dict_key(key_of(declared.value))
         case ListType():
             return _list_key(key_of(declared.element))
+        case ClassType():
+            return _object_key(declared)
     assert isinstance(declared, TupleType)
     return _tuple_key([key_of(one) for one in declared.elements])
 
@@ -154,6 +187,23 @@ def _list_key(inner: Any) -> Callable[[Any, list[Any]], Hashable]:
             leaves.extend(value)
             return type(value), len(value)
         return type(value), *[inner(one, leaves) for one in value]
+
+    return key
+
+
+def _object_key(declared: ClassType) -> Callable[[Any, list[Any]], Hashable]:
+    definition = declared.definition
+    inner = {a.name: key_of(a.type) for a in definition.attributes}
+
+    def key(value: Any, leaves: list[Any]) -> Hashable:
+        keys: list[Any] = [definition.python]
+        for one, name in zip(*_fields(definition.python, value), strict=True):
+            part = inner[name]
+            if part is None:
+                leaves.append(one)
+            else:
+                keys.append(part(one, leaves))
+        return tuple(keys)
 
     return key
 

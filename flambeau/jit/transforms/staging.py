@@ -13,11 +13,13 @@ from typing import Any, Final
 from flambeau.analysis.effects import own_effect
 from flambeau.executor.executor import attach
 from flambeau.ir import kinds
-from flambeau.ir.graph import Node
+from flambeau.ir.clone import clone_graph
+from flambeau.ir.graph import Graph, Node
 from flambeau.jit.function import ScriptFunction
 from flambeau.jit.own_gradients.expansion import expanded_graph
 from flambeau.jit.tracing.baking import KINDS
 from flambeau.jit.tracing.run import Call, Run
+from flambeau.passes import lower_objects
 from flambeau.program.batches import VMAP
 from flambeau.program.function import Function
 from flambeau.program.gradients import GRADIENT
@@ -60,10 +62,19 @@ def runs_whole(function: Function) -> bool:
 def _known(function: Function) -> tuple[bool, bool, bool]:
     known = _SUMMARIES.get(function)
     if known is None:
-        nodes = list(expanded_graph(function).all_nodes())
+        nodes = list(_without_own_objects(expanded_graph(function)).all_nodes())
         looks, effects, loops = (any(map(ask, nodes)) for ask in (_looks_at_elements, _has_effect, _is_loop))
         known = _SUMMARIES[function] = looks, effects, loops
     return known
+
+
+def _without_own_objects(graph: Graph) -> Graph:
+    """A graph in which objects that it makes, and nobody else sees, are what lies in them: filling one is no effect."""
+    if graph.find(lower_objects.CREATE) is None:
+        return graph
+    copy = clone_graph(graph)
+    lower_objects.do(copy)
+    return copy
 
 
 def _looks_at_elements(node: Node) -> bool:
