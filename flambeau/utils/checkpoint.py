@@ -215,6 +215,9 @@ def checkpoint(
         return function(*args, **kwargs)
 
 
+checkpoint.language_form = "checkpoint"  # type: ignore[attr-defined]  # what calls in programs mean
+
+
 def _check_reentrant(kwargs: dict[str, Any], *, has_others: bool) -> None:
     """Raise ValueError for what a call that is one node does not take."""
     if kwargs:

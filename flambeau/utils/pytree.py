@@ -160,6 +160,9 @@ def tree_map(func: Callable[..., Any], tree: Any, *rests: Any, is_leaf: IsLeaf |
     return spec.unflatten([func(*row) for row in zip(*columns, strict=True)])
 
 
+tree_map.language_form = "tree_map"  # type: ignore[attr-defined]  # what calls in programs mean
+
+
 def tree_map_(func: Callable[..., Any], tree: Any, *rests: Any, is_leaf: IsLeaf | None = None) -> Any:
     """Call `func` for each leaf, for what it does. The tree itself is returned.
 

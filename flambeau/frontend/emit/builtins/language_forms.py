@@ -14,6 +14,7 @@ from flambeau.frontend.emit.builtins.functional_calls import FUNCTIONAL_CALL
 from flambeau.frontend.emit.builtins.gradient_forms import gradient_form, transform_form
 from flambeau.frontend.emit.builtins.limits_of_dtypes import LimitsClass
 from flambeau.frontend.emit.builtins.standard_library import refusal
+from flambeau.frontend.emit.builtins.tree_functions import CHECKPOINT, TREE_MAP
 from flambeau.frontend.emit.conditions import Condition, ConditionValue, may_be_none
 from flambeau.frontend.emit.forked_tasks import (
     emit_awaitable,
@@ -126,6 +127,8 @@ LANGUAGE_FORMS: Final[dict[str, Sugared]] = {
     "pullback_of": at_form("vjp"),
     "linear_map_of": at_form("linearize"),
     "functional_call": FUNCTIONAL_CALL,
+    "tree_map": TREE_MAP,
+    "checkpoint": CHECKPOINT,
     "gradient": refusal("gradient", f"{IN_PROGRAMS}."),
     "finfo": LimitsClass("finfo"),
     "iinfo": LimitsClass("iinfo"),
