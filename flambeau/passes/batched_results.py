@@ -56,24 +56,24 @@ def open_tangents(node: Node, trees: Sequence[Tree | None], settle: Callable[[Gr
     function: Function = node.attribute("function")
     count, numbers = len(function.schema.arguments), node.attribute("argnums")
     pairs = [(trees[n], trees[count + k]) for k, n in enumerate(numbers)]
-    is_open = [tree is not None for tree in trees]
-    if not all(one or not is_container(v) for one, v in zip(is_open, node.operands, strict=True)):
-        return False
-    if any(not _is_alike(primal, tangent) for primal, tangent in pairs):
+    closed = [v for v, tree in zip(node.operands, trees, strict=True) if tree is None and is_container(v)]
+    if closed or not all(_is_alike(primal, tangent) for primal, tangent in pairs):
         return False
     settled = _settled(opened(function, trees[:count]), settle)
     if settled is None or 2 * len(settled[1]) != len(node.results):
         return False
     listed, whole = settled
-    sizes = [1 if tree is None else len(_leaves(tree)) for tree in trees[:count]]
+    parts = [_parts(value, tree) for value, tree in zip(node.operands, trees, strict=True)]
+    sizes = list(map(len, parts))
     leaves = [sum(sizes[:n]) + k for n in numbers for k in range(sizes[n])]
     program = TRANSFORM_PROGRAM.implementation("jvp", listed, argnums=tuple(leaves))
-    operands = [
-        leaf for value, tree in zip(node.operands, trees, strict=True)
-        for leaf in ([value] if tree is None else [one.value for one in _leaves(tree)])
-    ]  # fmt: skip
-    _replace(node, program, operands, [*whole, *whole])
+    _replace(node, program, [leaf for part in parts for leaf in part], [*whole, *whole])
     return True
+
+
+def _parts(value: Value, tree: Tree | None) -> list[Value]:
+    """What lies in an operand that is a container; others as they are."""
+    return [value] if tree is None else [leaf.value for leaf in _leaves(tree)]
 
 
 def _is_alike(primal: Tree | None, tangent: Tree | None) -> bool:

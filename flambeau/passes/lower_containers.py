@@ -234,9 +234,7 @@ def _write_out_loops(graph: Graph, are_lists_open: bool, of_dicts: set[Node]) ->
     for kind in KINDS:
         for node in graph.find_all(kind):
             layout = _Layout(node, of_dicts)
-            is_open = are_lists_open or node in of_dicts
-            is_wanted = layout.is_known and (is_open or _hides_items(layout) or _is_changed(node.result()))
-            if is_wanted and _keeps_slots(layout) and _has_unknown_slot(layout):
+            if layout.is_known and _is_wanted(layout, are_lists_open) and _has_unknown_slot(layout):
                 changed = _write_out_structure(layout) or changed
     if changed:
         peephole.do(graph)
@@ -249,6 +247,12 @@ def _write_out_loops(graph: Graph, are_lists_open: bool, of_dicts: set[Node]) ->
     if changed:
         peephole.do(graph)
     return changed
+
+
+def _is_wanted(layout: _Layout, are_lists_open: bool) -> bool:
+    """Whether loops over a container, which keeps its slots, are written out."""
+    is_open = are_lists_open or layout.construction in layout.of_dicts or _hides_items(layout)
+    return (is_open or _is_changed(layout.construction.result())) and _keeps_slots(layout)
 
 
 def _write_out_structure(layout: _Layout) -> bool:
@@ -267,15 +271,15 @@ def _write_out_structure(layout: _Layout) -> bool:
 def _write_out_items(layout: _Layout) -> bool:
     """Put in lists of all items of a container that stays as it is made; whether there was any."""
     users = [use.user for use in layout.construction.result().uses() if use.user.op in ("aten::items", "aten::values")]
-    written_out = False
+    changed = False
     for node in users:
         access = container_accesses[node.op](layout, node)
         if access is not None and access.make is not None:
             with layout.graph.inserting(node), layout.graph.at_range(node.range):
                 node.result().replace_uses_with(access.make(layout.start))
             node.erase()
-            written_out = True
-    return written_out
+            changed = True
+    return changed
 
 
 def _hides_items(layout: _Layout) -> bool:

@@ -42,12 +42,16 @@ def do(graph: Graph) -> bool:
     changed = False
     for node in users:
         changed = _open_arguments(graph, node) or changed
-    for node in nodes:
-        if node not in users and node.op == TANGENTS and batched_results.gives_dicts(node):
-            changed = batched_results.open_tangents(node, [None] * len(node.operands), do) or changed
-        if node not in users and node.op == VMAP and batched_results.gives_dicts(node):
-            changed = batched_results.open_results(node, do) or changed
+    for node in [n for n in nodes if n not in users and batched_results.gives_dicts(n)]:
+        changed = _open_results(node) or changed
     return changed
+
+
+def _open_results(node: Node) -> bool:
+    """Give what lies in the results of a node that is given no containers; whether that is known."""
+    if node.op == TANGENTS:
+        return batched_results.open_tangents(node, [None] * len(node.operands), do)
+    return node.op == VMAP and batched_results.open_results(node, do)
 
 
 def _open_arguments(graph: Graph, node: Node) -> bool:

@@ -109,7 +109,7 @@ def by_name(p: dict[str, Tensor]):
 
 @pytest.mark.parametrize(
     ("program", "message"),
-    [(of_different_kinds, "containers in the same places are of the same kind"), (by_name, "takes a function and trees")],
+    [(of_different_kinds, "in the same places are of the same kind"), (by_name, "takes a function and trees")],
 )
 def test_what_programs_do_not_have_of_it(program: Any, message: str) -> None:
     with pytest.raises(RuntimeError, match=message):

@@ -304,3 +304,116 @@ def contrast_of_pairs(a: Array, b: Array) -> Any:
         return -0.5 * (log_softmax(scores, 1)[own, own].mean() + log_softmax(scores.T, 1)[own, own].mean())
 
     return jax.value_and_grad(loss, argnums=(0, 1))(a, b)
+
+
+def fixed_point_by_its_rule(w: Array, b: Array) -> Any:
+    @jax.custom_vjp
+    def fixed(w: Array, b: Array) -> Array:
+        return lax.fori_loop(0, 30, lambda _, z: jnp.tanh(w @ z + b), jnp.zeros_like(b))
+
+    def forward(w: Array, b: Array) -> Any:
+        z = fixed(w, b)
+        return z, (w, z)
+
+    def backward(kept: Any, g: Array) -> Any:
+        w, z = kept
+        d = 1 - z * z
+        u = jnp.linalg.solve(jnp.eye(len(z)) - (d[:, None] * w).T, g)
+        return jnp.outer(d * u, z), d * u
+
+    fixed.defvjp(forward, backward)
+    return jax.value_and_grad(lambda w, b: (fixed(w, b) ** 2).sum(), argnums=(0, 1))(w, b)
+
+
+def adjoint_of_a_flow(w: Array, x: Array) -> Any:
+    def solved(w: Array, x: Array) -> Array:
+        return lax.fori_loop(0, 40, lambda _, x: x + 0.025 * jnp.tanh(w @ x), x)
+
+    def backward(kept: Any, g: Array) -> Any:
+        w, y = kept
+
+        def step(_: int, state: Any) -> Any:
+            y, g, slopes = state
+            s = jnp.tanh(w @ y)
+            d = g * (1 - s * s)
+            return y - 0.025 * s, g + 0.025 * (w.T @ d), slopes + 0.025 * jnp.outer(d, y)
+
+        _, g, slopes = lax.fori_loop(0, 40, step, (y, g, jnp.zeros_like(w)))
+        return slopes, g
+
+    flow = jax.custom_vjp(solved)
+    flow.defvjp(lambda w, x: (end := solved(w, x), (w, end)), backward)
+    return jax.grad(lambda w, x: (flow(w, x) ** 2).sum(), argnums=(0, 1))(w, x)
+
+
+def clipped_on_the_way_back(x: Array) -> Any:
+    clipped = jax.custom_vjp(lambda x: x)
+    clipped.defvjp(lambda x: (x, None), lambda _, g: (jnp.clip(g, -1, 1),))
+    return jax.vmap(jax.value_and_grad(lambda x: (clipped(x**2) ** 2).sum()))(x)
+
+
+def module_on_each_example(w1: Array, b1: Array, w2: Array, b2: Array, x: Array, y: Array) -> Any:
+    def loss(p: Any, x: Array, y: Array) -> Array:
+        h = jnp.tanh(x @ p["0.weight"].T + p["0.bias"])
+        return ((h @ p["2.weight"].T + p["2.bias"] - y) ** 2).sum()
+
+    p = {"0.weight": w1, "0.bias": b1, "2.weight": w2, "2.bias": b2}
+    return jax.vmap(jax.grad(loss), in_axes=(None, 0, 0))(p, x, y)
+
+
+def _error(p: Any, x: Array, y: Array) -> Array:
+    return ((jnp.tanh(x @ p["w"]) @ p["v"] - y) ** 2).mean()
+
+
+def hessian_free_step(w: Array, v: Array, x: Array, y: Array) -> Any:
+    p = {"w": w, "v": v}
+
+    def slope(p: Any) -> Any:
+        return jax.grad(_error)(p, x, y)
+
+    def dot(a: Any, b: Any) -> Array:
+        return sum(jax.tree.leaves(jax.tree.map(lambda a, b: (a * b).sum(), a, b)))
+
+    def step(state: Any, _: None) -> Any:
+        d, r, q, before = state
+        h = jax.tree.map(jnp.add, jax.jvp(slope, (p,), (q,))[1], q)
+        a = before / dot(q, h)
+        d = jax.tree.map(lambda d, q: d + a * q, d, q)
+        r = jax.tree.map(lambda r, h: r - a * h, r, h)
+        after = dot(r, r)
+        return (d, r, jax.tree.map(lambda r, q: r + after / before * q, r, q), after), None
+
+    r = jax.tree.map(jnp.negative, slope(p))
+    return lax.scan(step, (jax.tree.map(jnp.zeros_like, p), r, r, dot(r, r)), None, 6)[0][0]
+
+
+def gauss_newton_product(w: Array, v: Array, dw: Array, dv: Array, x: Array) -> Any:
+    def output(p: Any) -> Array:
+        return jax.nn.softmax(jnp.tanh(x @ p["w"]) @ p["v"])
+
+    p = {"w": w, "v": v}
+    tangent = jax.jvp(output, (p,), ({"w": dw, "v": dv},))[1]
+    return jax.vjp(output, p)[1](tangent)[0]
+
+
+def gradient_by_a_dataclass(w: Array, b: Array, x: Array, y: Array) -> Any:
+    def loss(w: Array, b: Array) -> Array:
+        return ((jnp.tanh(x @ w + b) - y) ** 2).mean()
+
+    value, slopes = jax.value_and_grad(loss, argnums=(0, 1))(w, b)
+    return value, *slopes
+
+
+def descent_by_tree_map(w: Array, v: Array, x: Array, y: Array) -> Any:
+    def step(p: Any, _: None) -> Any:
+        return jax.tree.map(lambda a, g: a - 0.1 * g, p, jax.grad(_error)(p, x, y)), None
+
+    return lax.scan(step, {"w": w, "v": v}, None, 10)[0]
+
+
+def blocks_computed_again(w: Array, x: Array) -> Any:
+    def loss(w: Array) -> Array:
+        block = jax.checkpoint(lambda x: jnp.tanh(x @ w))
+        return (lax.scan(lambda x, _: (block(x), None), x, None, 10)[0] ** 2).sum()
+
+    return jax.value_and_grad(loss)(w)

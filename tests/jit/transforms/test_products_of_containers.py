@@ -156,8 +156,8 @@ def momentum(layers: list[Dict], x: Tensor):
     means = [{k: flambeau.zeros_like(v) for k, v in layer.items()} for layer in layers]
     for _ in range(3):
         slopes = grad(error)(layers)
-        means = [{k: 0.9 * m[k] + g[k] for k in m} for m, g in zip(means, slopes, strict=True)]
-        layers = [{k: v - 0.1 * m[k] for k, v in layer.items()} for layer, m in zip(layers, means, strict=True)]
+        means = [{k: 0.9 * m[k] + g[k] for k in m} for m, g in zip(means, slopes)]  # noqa: B905
+        layers = [{k: v - 0.1 * m[k] for k, v in layer.items()} for layer, m in zip(layers, means)]  # noqa: B905
     return sum([layer["w"].sum() for layer in layers])
 
 
