@@ -5,6 +5,8 @@ from __future__ import annotations
 from collections.abc import Sequence
 from typing import Any
 
+import numpy as np
+
 from flambeau.batching.operand import Operand, in_front, ranked
 from flambeau.batching.operators import EITHER
 from flambeau.batching.rules import Call, batches, decomposes
@@ -41,6 +43,22 @@ def _masked(call: Call, own: Operand, indices: Sequence[Any]) -> Any:
     if sum(i is not None for i in indices) > 1:
         return None
     return call.run([own.value, [None, *[None if i is None else i.value for i in indices]]])
+
+
+@batches("aten::masked_select")
+def _masked_select(call: Call) -> Any:
+    """The elements where a mask that is the same for the whole batch is true."""
+    own, mask = call["self"], call["mask"]
+    if mask.is_batched:
+        return None
+    rank = max(own.rank, mask.rank)
+    value, shared = ranked(own, rank), mask.value
+    if own.sizes != mask.sizes:
+        sizes = list(np.broadcast_shapes(own.sizes, mask.sizes))
+        value, shared = EITHER.expand(value, [call.size, *sizes]), EITHER.expand(shared, sizes)
+    if rank == 0:
+        value, shared = EITHER.unsqueeze(value, 1), EITHER.unsqueeze(shared, 0)
+    return EITHER.index(value, [None, shared])
 
 
 def _places(indices: Sequence[Any]) -> tuple[int, bool]:

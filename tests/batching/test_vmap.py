@@ -194,3 +194,25 @@ def test_least_squares_by_drivers_with_residuals() -> None:
         residuals = vmap(lambda a, b: flambeau.linalg.lstsq(a, b, driver="gelsd").residuals)(left, right)
     expected = ((left @ flambeau.linalg.lstsq(left, right).solution - right) ** 2).sum(1)
     np.testing.assert_allclose(residuals.numpy(), expected.numpy())
+
+
+@pytest.mark.parametrize(
+    "mask",
+    [
+        [True, False, True], [[True, False, True], [False, True, True]], True, False, [[True], [False]],
+        [[[True]], [[False]]],
+    ],
+)  # fmt: skip
+def test_elements_by_a_mask_that_all_examples_share(mask: object) -> None:
+    x = flambeau.arange(12.0).reshape(2, 2, 3)
+    chosen = flambeau.tensor(mask)
+    expected = flambeau.stack([flambeau.masked_select(one, chosen) for one in x])
+    assert flambeau.vmap(lambda one: flambeau.masked_select(one, chosen))(x).tolist() == expected.tolist()
+    compiled = flambeau.vmap(flambeau.script(_masked), in_dims=(0, None))
+    assert compiled(x, chosen).tolist() == expected.tolist()
+    with pytest.raises(RuntimeError, match="dynamic shape"):
+        flambeau.vmap(flambeau.masked_select)(x, x > 1)
+
+
+def _masked(x: flambeau.Tensor, mask: flambeau.Tensor) -> flambeau.Tensor:
+    return flambeau.masked_select(x, mask)
