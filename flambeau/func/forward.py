@@ -8,6 +8,7 @@ from typing import Any
 
 from flambeau.autograd.forward.dual import DualLevel
 from flambeau.autograd.node import edge_of
+from flambeau.func import compiled_products
 from flambeau.func.arguments import as_tensor, with_aux
 from flambeau.func.reverse import vjp
 from flambeau.ops.derivatives.operators import OPERATORS
@@ -149,6 +150,29 @@ def linearize(func: Callable[..., Any], *primals: Any) -> tuple[Any, Callable[..
     >>> output, along(flambeau.tensor([1.0, 2.0, 3.0]))
     (tensor(0.), tensor(6.))
     """
+    program = compiled_products.program_of("jvp", func, primals)
+    if program is not None:
+        result = func(*primals)
+        if compiled_products.is_alone(result):
+            return result, _compiled_along(func, program, primals)
+    return _linearized(func, primals)
+
+
+def _compiled_along(func: Callable[..., Any], program: Callable[..., Any], primals: Any) -> Callable[..., Any]:
+    """The derivative by the program of tangents; by the tape where these ask for gradients, or do not fit."""
+    unchanged = compiled_products.Unchanged(primals)
+
+    def along(*tangents: Any) -> Any:
+        values = unchanged.tensors()
+        if compiled_products.fits(tangents, values) and innermost() is None:
+            return program(values, tangents)[1]
+        return _linearized(func, values)[1](*tangents)
+
+    return along
+
+
+def _linearized(func: Callable[..., Any], primals: Any) -> tuple[Any, Callable[..., Any]]:
+    """`linearize` by a tape."""
     values, structure = flatten(primals)
     output, pull = vjp(func, *primals)
     results, outputs = flatten(output)

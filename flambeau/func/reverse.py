@@ -11,6 +11,7 @@ from weakref import WeakValueDictionary
 from flambeau.autograd.backward import gradients_at
 from flambeau.autograd.first_gradients import fitting
 from flambeau.autograd.node import Edge, Gradients, Node, edge_of
+from flambeau.func import compiled_products
 from flambeau.func.arguments import ArgNums, chosen, replaced, tensors, with_aux
 from flambeau.ops.derivatives.operators import OPERATORS
 from flambeau.tensor.grad_mode import is_grad_enabled, note_asked, transform_mode
@@ -194,6 +195,32 @@ def vjp(func: Function, *primals: Any, has_aux: bool = False) -> Any:
     >>> output, pull(flambeau.tensor([1.0, 10.0]))
     (tensor([1., 4.]), (tensor([ 2., 40.]),))
     """
+    program = None if has_aux else compiled_products.program_of("vjp", func, primals)
+    if program is not None:
+        result = func(*primals)
+        if compiled_products.is_alone(result):
+            return result, _compiled_pull(func, program, primals, result)
+    return _taped(func, primals, has_aux)
+
+
+def _compiled_pull(func: Function, program: Function, primals: Any, result: Any) -> Function:
+    """The pull function by the program; by the tape where cotangents ask for gradients, or are none such."""
+    unchanged = compiled_products.Unchanged(primals)
+    results = result if type(result) is tuple else (result,)
+
+    def pull(*cotangents: Any, retain_graph: bool = True, create_graph: bool | None = None) -> Any:
+        values = cotangents[0] if len(cotangents) == 1 and type(cotangents[0]) is tuple else cotangents
+        arguments = unchanged.tensors()
+        is_whole = len(values) == 1 or type(result) is tuple
+        if not create_graph and is_whole and compiled_products.fits(values, results) and innermost() is None:
+            return program(*arguments, *values)
+        return _taped(func, arguments, False)[1](*cotangents, retain_graph=retain_graph, create_graph=create_graph)
+
+    return pull
+
+
+def _taped(func: Function, primals: Any, has_aux: bool) -> Any:
+    """`vjp` by a tape."""
     leaves, structure = tensors(primals)
     tracked = Tracked(leaves)
     with transform_mode():

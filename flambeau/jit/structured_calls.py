@@ -12,7 +12,7 @@ from typing import Any, Final
 
 from flambeau.executor.inlined_graph import inlined_graph
 from flambeau.ir.graph import Node
-from flambeau.passes.open_containers import FUNCTIONS
+from flambeau.passes.changed_arguments import FUNCTIONS
 from flambeau.program.containers import Leaf, Tree, holds_tensors, opened, tree_of
 from flambeau.program.function import Function
 from flambeau.schema.types import DictType, ListType, TupleType, Type

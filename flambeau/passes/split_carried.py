@@ -20,8 +20,8 @@ from flambeau.ir import constants
 from flambeau.ir.clone import Copies, clone_graph
 from flambeau.ir.graph import Graph, Node, Value
 from flambeau.ir.walk import ancestor_in, nodes_within
+from flambeau.passes.changed_arguments import FUNCTIONS
 from flambeau.passes.lower_containers import MOST, container_accesses
-from flambeau.passes.open_containers import FUNCTIONS
 from flambeau.passes.remove_list_mutation import DICT, LIST
 from flambeau.passes.scalar_replacement import IF, LOOP
 from flambeau.schema.types import DictType, ListType, TensorType, Type, without_refinement

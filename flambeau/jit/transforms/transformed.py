@@ -12,6 +12,7 @@ from collections.abc import Callable, Mapping, Sequence
 from functools import partial
 from typing import Any, Final
 
+from flambeau.analysis.effects import is_random
 from flambeau.batching.vmap import vmap
 from flambeau.codegen.callable_type import MISSED
 from flambeau.executor.report import Explanation
@@ -19,6 +20,7 @@ from flambeau.func import forward, jacobians, reverse
 from flambeau.jit.by_types import ByTypesOfTransform
 from flambeau.jit.function import ScriptFunction
 from flambeau.jit.open_function import OpenFunction
+from flambeau.jit.own_gradients.expansion import expanded_graph
 from flambeau.jit.script_registry import REGISTRY
 from flambeau.jit.transforms.batch_programs import in_dims_of
 from flambeau.jit.transforms.batches import Batches
@@ -41,8 +43,8 @@ from flambeau.util.record import replace
 from flambeau.util.trees import hashable
 
 Plain = Callable[..., Any]
-ALONG: Final = ("jvp", "hvp", "jacfwd", "hessian")
-"""The transforms whose programs have tangents."""
+ALONG: Final = ("jvp", "hvp", "jacfwd", "hessian", "vjp")
+"""The transforms whose programs have tangents, or go back once: they are for any sizes."""
 MOST: Final = 16
 """How many sizes code is kept for."""
 MOST_MADE: Final = 16
@@ -182,6 +184,14 @@ class TransformedFunction(ScriptFunction):
             base, complete, lambda arguments: self._executor(*arguments), function.name, batches, whole
         )
 
+    @functools.cached_property
+    def may_run_again(self) -> bool:
+        """Whether it is a graph as a whole, of a function whose further runs give what the first one gave: it has no
+        effects, and writes nothing."""
+        graph = expanded_graph(self.base)
+        writes = any(n.definition is not None and n.definition.schema.is_mutable for n in graph.listed_nodes())
+        return self._stages.whole is not None and not writes and not any(map(is_random, graph.listed_nodes()))
+
     def __call__(self, *args: Any, **kwargs: Any) -> Any:
         """Run it. Raises what the transform of the same Python function does."""
         fast_path = self._executor.fast_path if self._stages.whole is not None else None
@@ -301,9 +311,19 @@ def _hvp(function: Plain, argnums: int | tuple[int, ...]) -> Plain:
     return along
 
 
+def _vjp(function: Plain, argnums: tuple[int, ...]) -> Plain:
+    """What goes back as a function of all arguments, then the cotangents of the results."""
+
+    def back(*args: Any) -> Any:
+        values, cotangents = args[: len(argnums)], args[len(argnums) :]
+        return reverse._taped(function, values, False)[1](cotangents if len(cotangents) > 1 else cotangents[0])
+
+    return back
+
+
 PLAIN: Final[dict[str, Callable[..., Plain]]] = {
     "jacrev": jacobians.jacrev, "jacfwd": jacobians.jacfwd, "hessian": jacobians.hessian, "vmap": vmap,
-    "jvp": _jvp, "hvp": _hvp, "grad": reverse.grad, "value_and_grad": reverse.value_and_grad,
+    "jvp": _jvp, "hvp": _hvp, "vjp": _vjp, "grad": reverse.grad, "value_and_grad": reverse.value_and_grad,
 }  # fmt: skip
 """The transforms of Python functions."""
 

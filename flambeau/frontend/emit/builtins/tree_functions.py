@@ -45,8 +45,8 @@ def _mapped(e: Emitter, tree: Apply, values: Sequence[Value]) -> Value:
     if isinstance(type_, TupleType):
         return _of_tuples(e, tree, type_, values)
     counts = [Given(SimpleValue(value).length(e, where), where) for value in values]
-    for count in counts[1:]:
-        e.wrap(tree_checks.check_counts, where).call(e, where, [counts[0], count], ())
+    for other in counts[1:]:
+        e.wrap(tree_checks.check_counts, where).call(e, where, [counts[0], other], ())
     with e.scope.nested():
         names = [Var(where, Ident(where, f"$tree{n}")) for n in range(len(values))]
         for name, value in zip(names, values, strict=True):

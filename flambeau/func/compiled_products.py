@@ -1,0 +1,74 @@
+"""`vjp` and `linearize` of scripted functions of tensors: the value by the function, the products by its program.
+
+The program computes again what it needs of the way there, which for compiled code costs less than to keep it. That is
+for functions without effects, of tensors that ask for nothing, where no transform is at work; others go by the tape.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Sequence
+from functools import partial
+from typing import Any, Final
+
+from flambeau.autograd.node import edge_of
+from flambeau.tensor.levels import innermost
+from flambeau.tensor.observer import thread
+from flambeau.tensor.tensor import Tensor
+from flambeau.util.inversions import SCRIPTED_TRANSFORM
+from flambeau.util.trees import LEAF, Structure
+
+Products = Callable[..., Any]
+CHANGED: Final = (
+    "one of the variables needed for gradient computation has been modified by an inplace operation: an argument of "
+    "the function was written between the call and its product"
+)
+
+
+def program_of(kind: str, func: Callable[..., Any], primals: Sequence[Any]) -> Products | None:
+    """What computes the products of a function at tensors; None where the tape does."""
+    if not primals or thread.handlers or thread.is_plain or thread.observer is not None or innermost() is not None:
+        return None
+    for value in primals:
+        is_plain = type(value) is Tensor and value._array.dtype.kind == "f" and edge_of(value) is None
+        if not is_plain:
+            return None
+    program: Products | None = SCRIPTED_TRANSFORM.implementation(kind, func, argnums=tuple(range(len(primals))))
+    compiled = program.args[0] if isinstance(program, partial) else program
+    is_whole = getattr(compiled, "may_run_again", False) and len(func.schema.arguments) == len(primals)  # type: ignore[attr-defined]
+    return program if is_whole else None
+
+
+def is_alone(result: Any) -> bool:
+    """Whether a result is a tensor that asks for nothing, or a tuple of such."""
+    parts = result if type(result) is tuple else (result,)
+    return bool(parts) and all(type(part) is Tensor and edge_of(part) is None for part in parts)
+
+
+def structure_of(result: Any) -> Structure:
+    """How a result lies: alone, or in a tuple."""
+    return Structure(tuple, None, [LEAF] * len(result)) if type(result) is tuple else LEAF
+
+
+class Unchanged:
+    """Tensors as they were."""
+
+    __slots__ = ("_tensors", "_versions")
+
+    def __init__(self, tensors: Sequence[Tensor]) -> None:
+        self._tensors = tuple(tensors)
+        self._versions = [tensor._storage.version for tensor in tensors]
+
+    def tensors(self) -> tuple[Tensor, ...]:
+        """Them. Raises RuntimeError if one was written since."""
+        if [tensor._storage.version for tensor in self._tensors] != self._versions:
+            raise RuntimeError(CHANGED)
+        return self._tensors
+
+
+def fits(values: Sequence[Any], likes: Sequence[Tensor]) -> bool:
+    """Whether values are tensors of the sizes and dtypes of others, and ask for nothing."""
+    return len(values) == len(likes) and all(
+        type(value) is Tensor and edge_of(value) is None
+        and value._array.shape == like._array.shape and value._array.dtype == like._array.dtype
+        for value, like in zip(values, likes, strict=True)
+    )  # fmt: skip
