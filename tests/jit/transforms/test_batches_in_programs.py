@@ -203,3 +203,46 @@ def test_derivatives_of_the_tape_are_the_same() -> None:
     x, p = numbers(2), numbers(1)[0]
     want = jacobian_on_the_tape(lambda y: grad(bent)(y, p), x)
     close(hessian(bends)(x, p), want)
+
+
+def of_sizes_and_numbers(x: Tensor, k: int) -> Tensor:
+    if k > 3:
+        raise ValueError("large")
+    assert x.shape[0] == 3, "three"
+    return (x**2).sum()
+
+
+def of_elements(x: Tensor) -> Tensor:
+    if bool(x.sum() > 100):
+        raise ValueError("large")
+    return (x**2).sum()
+
+
+def test_functions_that_may_raise_are_batches_as_a_whole() -> None:
+    x = flambeau.arange(12.0).reshape(4, 3)
+    by_sizes, by_elements = flambeau.script(of_sizes_and_numbers), flambeau.script(of_elements)
+    batch = flambeau.vmap(by_sizes, in_dims=(0, None))
+    for _ in range(2):
+        assert batch(x, 1).tolist() == [5.0, 50.0, 149.0, 302.0]
+        assert flambeau.vmap(by_elements)(x).tolist() == [5.0, 50.0, 149.0, 302.0]
+        assert flambeau.vmap(flambeau.grad(by_elements))(x).tolist() == (2 * x).tolist()
+        with pytest.raises(ValueError, match="large"):
+            batch(x, 5)
+        with pytest.raises(AssertionError, match="three"):
+            batch(x.T, 1)
+        for transform in (flambeau.vmap, lambda f: flambeau.vmap(flambeau.grad(f))):
+            with pytest.raises(ValueError, match="large"):
+                transform(by_elements)(x * 100)
+
+    def attention(q: Tensor, k: Tensor) -> Tensor:
+        return flambeau.softmax(q @ k.T, -1)
+
+    def heads(q: Tensor, k: Tensor) -> Tensor:
+        return flambeau.vmap(flambeau.vmap(attention, in_dims=1, out_dims=1))(q, k)
+
+    q, k = flambeau.randn(2, 5, 3, 4), flambeau.randn(2, 5, 3, 4)
+    compiled = flambeau.script(heads)
+    flambeau.testing.assert_close(compiled(q, k), heads(q, k))
+    assert "Loop" not in str(compiled.graph_for(q, k))
+    with pytest.raises(ValueError, match="same size in the mapped dimension"):
+        compiled(q, flambeau.randn(2, 5, 2, 4))
