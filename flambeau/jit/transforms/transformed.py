@@ -37,6 +37,7 @@ from flambeau.tensor.levels import innermost
 from flambeau.tensor.observer import thread
 from flambeau.tensor.subclasses import special
 from flambeau.tensor.tensor import Tensor
+from flambeau.util.cached import cached_property
 from flambeau.util.inversions import CONTAINER_GRADIENT, SCRIPTED_TRANSFORM
 from flambeau.util.kept_on import KeptOn
 from flambeau.util.record import replace
@@ -184,7 +185,7 @@ class TransformedFunction(ScriptFunction):
             base, complete, lambda arguments: self._executor(*arguments), function.name, batches, whole
         )
 
-    @functools.cached_property
+    @cached_property
     def may_run_again(self) -> bool:
         """Whether it is a graph as a whole, of a function whose further runs give what the first one gave: it has no
         effects, and writes nothing."""
