@@ -49,6 +49,15 @@ def test_no_operator_warns_of_values() -> None:
     assert not warned
 
 
+@pytest.mark.parametrize("number", [np.nan, np.inf])
+def test_least_squares_of_what_is_not_finite_end(number: float) -> None:
+    """LAPACK would look for its singular values for ever."""
+    matrix = flambeau.eye(3, dtype=flambeau.float64)
+    matrix[0, 1] = number
+    with pytest.raises(flambeau.linalg.LinAlgError, match="input has elements that are infinite or nan"):
+        flambeau.linalg.lstsq(matrix, flambeau.ones(3, 2, dtype=flambeau.float64))
+
+
 X = flambeau.full((6, 6), float("inf"))
 BACK: dict[str, Callable[[Tensor], Tensor]] = {
     "matmul": lambda x: x @ flambeau.zeros(6, 6),

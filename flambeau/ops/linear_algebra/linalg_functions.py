@@ -9,6 +9,7 @@ from flambeau.ops.families import ranks
 from flambeau.ops.families.arrays import Array, at_least_1d, contiguous, dtype_of, one_dim, widened
 from flambeau.ops.families.matrices import (
     LAID_OUT_BY_LAPACK,
+    LinAlgError,
     a_dtype,
     adjoint,
     called_self,
@@ -176,6 +177,8 @@ def _check_least_squares(self: Array, b: Array, driver: str) -> None:
     if driver not in ("gels", "gelsy", "gelsd", "gelss"):
         raise RuntimeError(f"{_LSTSQ}: parameter `driver` should be one of (gels, gelsy, gelsd, gelss)")
     check_same_dtype(_LSTSQ, self, b, ("input", "other"))
+    if not np.isfinite(self).all():  # LAPACK would look for singular values for ever
+        raise LinAlgError(f"{_LSTSQ}: input has elements that are infinite or nan, of which nothing is a solution")
 
 
 def tensor_inverse_kernel(self: Array, ind: int = 2) -> Array:
