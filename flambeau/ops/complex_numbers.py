@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
 from typing import Any, Final
 
 from flambeau.ops.families.opaque import declare
@@ -92,15 +92,15 @@ unary(
 )
 
 
-def _copied_part(name: str) -> None:
+def _copied_part(name: str, of_real: Callable[[Any, Any], Any]) -> None:
     declare(
-        f"prims::{name}(Tensor self) -> Tensor",
+        f"flambeau::{name}_part(Tensor self) -> Tensor",
         kernel=lambda self: wrap(np.array(getattr(self._array, name))),
         on_tensors=True,
         family="pointwise",
         dtype=lambda self: None if self.dtype is None else self.dtype.to_real(),
         shape=lambda self: self.sizes,
-        scalar=lambda s, x: getattr(s, name)(x) if s.dtype_of(x).is_complex else x,
+        scalar=lambda s, x: getattr(s, name)(x) if s.dtype_of(x).is_complex else of_real(s, x),
         compute=lambda self: self.dtype,
         is_method=False,
         is_function=False,
@@ -109,8 +109,8 @@ def _copied_part(name: str) -> None:
     )
 
 
-for _name in ("real", "imag"):
-    _copied_part(_name)
+_copied_part("real", lambda s, x: x)
+_copied_part("imag", lambda s, x: s.const(0, s.dtype_of(x)))
 
 
 def _positive(self: Tensor) -> Tensor:

@@ -3,7 +3,7 @@
 ```
 %2 : ComplexDouble(*) = aten::conj(%z)          %2 : ComplexDouble(*) = aten::conj_physical(%z)
 %3 : ComplexDouble(*) = aten::mul(%2, %z)   →   %3 : ComplexDouble(*) = aten::mul(%2, %z)
-%4 : Double(*) = aten::real(%3)                 %4 : Double(*) = prims::real(%3)
+%4 : Double(*) = aten::real(%3)                 %4 : Double(*) = flambeau::real_part(%3)
 %5 : Double() = aten::sum(%4, %none)            %5 : Double() = aten::sum(%4, %none)
 ```
 
@@ -84,12 +84,12 @@ def _known(value: Value) -> TensorType | None:
 
 @pointwise_forms("aten::real")
 def _real(parts: _Parts, node: Node, type_: TensorType) -> Node | None:
-    return _copied(parts, node, type_, "prims::real")
+    return _copied(parts, node, type_, "flambeau::real_part")
 
 
 @pointwise_forms("aten::imag")
 def _imag(parts: _Parts, node: Node, type_: TensorType) -> Node | None:
-    return _copied(parts, node, type_, "prims::imag")
+    return _copied(parts, node, type_, "flambeau::imag_part")
 
 
 def _copied(parts: _Parts, node: Node, type_: TensorType, name: str) -> Node | None:

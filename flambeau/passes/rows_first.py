@@ -59,7 +59,9 @@ def _rows_of(node: Node, fusible: Fusible) -> Folded | None:
         return None
     if len(value.uses()) != 1 or not fusible.is_fusible(node):
         return None
-    return _folded_before(value, len(type_.sizes), node, fusible)
+    rows = _folded_before(value, len(type_.sizes), node, fusible)
+    is_folded = rows is not None and all(type_.sizes[dim] == 1 for dim in rows[1])
+    return None if is_folded else rows  # numbers of rows are added up as they are
 
 
 def _folded_before(value: Value, rank: int, node: Node, fusible: Fusible) -> Folded | None:

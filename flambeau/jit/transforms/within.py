@@ -8,12 +8,14 @@ differ for each example, and numbers would lose their derivatives.
 from __future__ import annotations
 
 from collections.abc import Sequence
+from contextlib import suppress
 from typing import Any, Final
 
 from flambeau.autograd.function import Function as CustomFunction
 from flambeau.autograd.function_levels import owner
 from flambeau.jit.function import ScriptFunction
 from flambeau.jit.transforms.flat_functions import FlatFunctions
+from flambeau.jit.transforms.outlines import is_of_tensors
 from flambeau.jit.transforms.programs import program_of
 from flambeau.jit.transforms.staging import has_effects, runs_whole
 from flambeau.jit.transforms.transformed import transformed
@@ -77,11 +79,11 @@ class _Programs:
     def call(self) -> Any:
         """The custom function; None where results are no tensors."""
         if not self._is_made:
-            try:
-                program = program_of("vjp", self.function.script_function, argnums=self.tensor_indices)
-            except (TypeError, ValueError):
-                pass
-            else:
+            program: Function | None = None
+            if is_of_tensors(self.function.script_function.schema.returns[0].type):
+                with suppress(TypeError, ValueError):
+                    program = program_of("vjp", self.function.script_function, argnums=self.tensor_indices)
+            if program is not None:
                 self.pull = ScriptFunction(program)
                 self._call = _custom(self)
                 self._call.__name__ = self._call.__qualname__ = self.function.name
