@@ -110,7 +110,7 @@ def _copied_part(name: str, of_real: Callable[[Any, Any], Any]) -> None:
 
 
 _copied_part("real", lambda s, x: x)
-_copied_part("imag", lambda s, x: s.const(0, s.dtype_of(x)))
+_copied_part("imag", lambda s, x: s.select(s.eq(x, x), *[s.const(0, s.dtype_of(x))] * 2))
 
 
 def _positive(self: Tensor) -> Tensor:
