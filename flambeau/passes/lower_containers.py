@@ -38,6 +38,7 @@ MOST: Final = 32
 Rule = Callable[["_Layout", Node], Access | None]
 container_accesses: Final = RuleTable[Rule]("what is done with a container whose places are known")
 """Of the container and the node; None from one that makes it another one, or looks for a slot that is not known."""
+item_lists: Final = RuleTable[Rule]("what lists all items of a dict")
 structure_reads: Final = RuleTable[Callable[["_Layout", Node], Value]]("what the keys of a dict tell")
 """Registers what makes an answer that stays the same for as long as a dict keeps its keys."""
 
@@ -160,6 +161,7 @@ def _assignment(layout: _Layout, node: Node) -> Access | None:
 
 
 @container_accesses("aten::values")
+@item_lists("aten::values")
 def _values(layout: _Layout, node: Node) -> Access:
     type_ = without_refinement(node.result().static_type)
 
@@ -173,6 +175,7 @@ def _values(layout: _Layout, node: Node) -> Access:
 
 
 @container_accesses("aten::items")
+@item_lists("aten::items")
 def _items(layout: _Layout, node: Node) -> Access | None:
     type_ = without_refinement(node.result().static_type)
     if not isinstance(type_, ListType):
@@ -270,10 +273,10 @@ def _write_out_structure(layout: _Layout) -> bool:
 
 def _write_out_items(layout: _Layout) -> bool:
     """Put in lists of all items of a container that stays as it is made; whether there was any."""
-    users = [use.user for use in layout.construction.result().uses() if use.user.op in ("aten::items", "aten::values")]
+    users = [use.user for use in layout.construction.result().uses() if use.user.op in item_lists]
     changed = False
     for node in users:
-        access = container_accesses[node.op](layout, node)
+        access = item_lists[node.op](layout, node)
         if access is not None and access.make is not None:
             with layout.graph.inserting(node), layout.graph.at_range(node.range):
                 node.result().replace_uses_with(access.make(layout.start))

@@ -351,7 +351,7 @@ STEPS: tuple[Step, ...] = (
         before=(("fuse", "what follows a routine belongs to its group rather than to one of its own"),),
     ),
     Step(
-        phase="fuse", name="rows_first", run=rows_first.do, looks_for=rows_first.KINDS,
+        phase="fuse", name="rows_first", run=rows_first.do, looks_for=rows_first.by_rows,
         after=(("fuse_routines", "what a routine gives lies in memory anyhow"),),
         before=(("fuse", "sums of rows belong to the kernel of what goes through the rows"),),
     ),

@@ -13,6 +13,7 @@ Means likewise: rows are of one length.
 
 from __future__ import annotations
 
+from collections.abc import Callable
 from typing import Final
 
 from flambeau.ir.constants import constant_value, insert_constant, is_constant
@@ -20,10 +21,11 @@ from flambeau.ir.graph import Graph, Node, Value
 from flambeau.passes.folded import Folded, folded
 from flambeau.passes.fusible import Fusible
 from flambeau.schema import dtype as dtypes
+from flambeau.schema.rule_tables import RuleTable
 from flambeau.schema.types import TensorType
 
-KINDS: Final = ("aten::sum", "aten::mean")
-"""Folds of all elements, and of rows."""
+by_rows: Final = RuleTable[Callable[[], None]]("folds all elements as it folds the results of its folds of rows")
+by_rows("aten::sum", "aten::mean")(lambda: None)
 MOST: Final = 32
 """Nodes that are looked at between a normalisation and what adds up."""
 
@@ -49,7 +51,7 @@ def _rows_of(node: Node, fusible: Fusible) -> Folded | None:
     """The rank of what a node adds up, and the last dimensions, over which something before it has folded; None for
     what stays as it is.
     """
-    if node.op not in KINDS or len(node.operands) != 2 or not is_constant(node.operand(1)):
+    if node.op not in by_rows or len(node.operands) != 2 or not is_constant(node.operand(1)):
         return None
     value = node.operand(0)
     type_ = value.static_type

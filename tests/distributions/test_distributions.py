@@ -206,8 +206,7 @@ def test_values_that_are_wrong_are_refused_with_what_is_right() -> None:
 NAMES_NOT_HERE = {
     "sparse": "index_add", "sparse_coo_tensor": "scipy.sparse", "onnx": "torch.onnx.export", "hub": "downloads nothing",
     "compile": r"flambeau\.script\(f\)", "export": r"flambeau\.trace\(f, x\)", "nested": "pack_padded_sequence",
-    "masked": "masked_fill", "ao": r"flambeau\.jit\.load", "distributed": "DistributedSampler",
-    "package": r"jit\.save", "multiprocessing": "num_workers",
+    "ao": r"flambeau\.jit\.load", "distributed": "DistributedSampler", "package": r"jit\.save",
 }  # fmt: skip
 
 

@@ -10,7 +10,7 @@ from tests.random_programs.generate import PARAMETERS, generate
 from tests.random_programs.model import Program, Statement
 
 CHUNKS = 6
-PER_CHUNK = 27
+PER_CHUNK = 32
 
 
 @pytest.mark.parametrize("chunk", range(CHUNKS))

@@ -147,5 +147,5 @@ def test_why_a_group_is_interpreted(capsys: pytest.CaptureFixture[str], setting:
   return (%1)
 """
     group = FusedKernel("group_0", parse_ir(text))
-    assert group(flambeau.full([2], 1j)).tolist() == [-1, -1]
+    assert group(flambeau.full([2], 1j, dtype=flambeau.complex32)).tolist() == [-1, -1]
     assert "[flambeau codegen] group_0 is interpreted: " in capsys.readouterr().err
