@@ -186,13 +186,13 @@ def _by_mask(fn: EmittedFunction, node: Node, x: ArrayValue, mask: ArrayValue) -
         e.branch(passed)
         e.start(passed)
 
-    size = _itemsize(x)
-    spare = e.slot(f"[{size} x i8]", 16)
+    itemsize = _itemsize(x)
+    spare = e.slot(f"[{itemsize} x i8]", 16)
 
     def take_one(shown: ArrayValue, part: ArrayValue) -> None:
         at = counted()
         to = e.select(e.icmp("slt", at, gathered.sizes[0]), _at(fn, gathered, 0, at), spare)
-        e.raw(f"call void @llvm.memcpy.p0.p0.i64(ptr {to}, ptr {part.data}, i64 {size}, i1 false)")
+        e.raw(f"call void @llvm.memcpy.p0.p0.i64(ptr {to}, ptr {part.data}, i64 {itemsize}, i1 false)")
         _add_to(fn, counter, e.convert("zext", look(shown), "i64"))
 
     over(take_one if mask.rep.rank == x.rep.rank else take, mask, x)

@@ -70,7 +70,8 @@ class _Programs:
         arguments = function.script_function.schema.arguments
         self.tensor_indices = tuple([n for n, a in enumerate(arguments) if isinstance(a.type, TensorType)])
         self.pull: ScriptFunction | None = None
-        self.push: ScriptFunction | None = None
+        self._pushes: dict[tuple[int, ...], ScriptFunction] = {}
+        """What gives tangents, by the arguments that have some: those of floats."""
         self.takes_objects = any(isinstance(a.type, NamedType) for a in arguments)
         """Whether tensors may come in what nobody looks into."""
         self._call: Any = None
@@ -92,10 +93,14 @@ class _Programs:
 
     def along(self, primals: Sequence[Any], tangents: Sequence[Any]) -> Any:
         """The tangents of the results."""
-        if self.push is None:
-            program = program_of("jvp", self.function.script_function, argnums=self.tensor_indices, with_value=False)
-            self.push = ScriptFunction(program)
-        return self.push(*primals, *tangents)
+        dtypes = {n: primals[n].dtype for n in self.tensor_indices}
+        numbers = tuple([n for n, dtype in dtypes.items() if dtype.is_floating_point or dtype.is_complex])
+        followed = [t for n, t in zip(self.tensor_indices, tangents, strict=True) if n in numbers]
+        push = self._pushes.get(numbers)
+        if push is None:
+            program = program_of("jvp", self.function.script_function, argnums=numbers, with_value=False)
+            push = self._pushes[numbers] = ScriptFunction(program)
+        return push(*primals, *followed)
 
 
 def _custom(programs: _Programs) -> Any:
