@@ -131,6 +131,7 @@ def _sizes(value: Any) -> Any:
 
 def _defined(text: str, name: str, names: dict[str, Any]) -> Callable[..., Any]:
     """The function that a text defines, which is its documentation."""
+    names["__name__"] = __name__
     exec(compile(text, f"{__file__}, {name}", "exec"), names)  # no code of users: see `warn_user`
     function: Callable[..., Any] = names[name]
     function.__doc__ = text

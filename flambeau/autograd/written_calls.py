@@ -55,7 +55,8 @@ def written(rule: Rule, positions: Sequence[int], scope: dict[str, Any]) -> Call
     if not all(map(_is_taken, types)) or (is_single and rule.flows is not True):
         return None
     text = text_of(rule, positions)
-    names = {**scope, "edge_of": edge_of, "listed": _listed, "look": _look, "flows": rule.flows, "Tensor": Tensor}
+    own = {"edge_of": edge_of, "listed": _listed, "look": _look, "flows": rule.flows, "Tensor": Tensor}
+    names = {**scope, **own, "__name__": __name__}
     exec(compile(text, f"{__file__}, calls of {rule.definition.full_name}", "exec"), names)
     function: Callable[..., Any] = names["record"]
     return function

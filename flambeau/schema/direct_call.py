@@ -54,7 +54,7 @@ def direct_call(
         count: how many arguments there are.
     """
     filled = [*texts, *[""] * (len(constants) - texts.count(""))]
-    names: dict[str, Any] = {"kernel": kernel, "finish": finish}
+    names: dict[str, Any] = {"__name__": __name__, "kernel": kernel, "finish": finish}
     for number, value in constants:
         filled[number] = f"d{number}"
         names[filled[number]] = value

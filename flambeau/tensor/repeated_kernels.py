@@ -145,6 +145,7 @@ def with_native(definition: OpDef, run: Run) -> Run:
 
     text, names = _text(definition), Often(run, ask).scope
     filename = f"{__file__}, calls of {definition.full_name}"  # which is none of a user's: see `warn_user`
+    names["__name__"] = __name__
     exec(compile(text, filename, "exec"), names)
     call: Run = names["call"]
     call.__doc__ = text
