@@ -20,10 +20,9 @@ from flambeau.util.source import SourceRange
 NAME_WANTED = "record_function takes the name of the block, a text that is known when the function is compiled"
 NO_ARGUMENTS = "strict_fusion takes no arguments"
 NOTHING_RAISED = instead(
-    "programs go on with inf and nan, without a warning: np.errstate takes {kinds} here, by the name of an error; to "
-    "stop there, write {{code}}".format(kinds="'ignore', 'warn', 'print' and 'log'"),
-    "if not np.isfinite(x).all(): raise FloatingPointError(\"not finite\")",
-    given="x: np.ndarray", gives="x",
+    "programs go on with inf and nan, without a warning: np.errstate takes 'ignore', 'warn', 'print' and 'log' here, "
+    "by the name of an error; to stop there, write {code}",
+    "if not np.isfinite(x).all(): raise FloatingPointError(\"not finite\")", given="x: np.ndarray", gives="x",
     shown="if not np.isfinite(x).all(): raise FloatingPointError(...)",
 )  # fmt: skip
 _UNRAISED: Final = frozenset({"ignore", "warn", "print", "log"})
