@@ -21,6 +21,7 @@ from flambeau.codegen.layouts import (
     INPUT,
     LAUNCH,
     LOOK,
+    NUMBER_COMPLEX,
     NUMBER_FLOAT,
     NUMBER_INT,
     OUTPUT,
@@ -39,7 +40,10 @@ from flambeau.tensor.storage import Storage
 from flambeau.util.locks import Lock
 from flambeau.util.record import dataclass
 
-_NUMBERS = {(float, "float64"): NUMBER_FLOAT, (int, "int64"): NUMBER_INT}
+_NUMBERS = {
+    (float, "float64"): NUMBER_FLOAT, (int, "int64"): NUMBER_INT, (bool, "bool"): NUMBER_INT,
+    (complex, "complex128"): NUMBER_COMPLEX,
+}  # fmt: skip
 """Python numbers that the entry reads by itself, and how it calls them."""
 MAX_CHAIN = 8
 """Calls of exactly these sizes and strides that the native entry knows; others go by launches of patterns."""

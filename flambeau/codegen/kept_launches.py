@@ -30,7 +30,7 @@ MOST_BYTES: Final = 1 << 20
 """Of tables: larger ones are made anew sooner than read."""
 _LEAST_ADDRESS, _MOST_ADDRESS = 1 << 32, 1 << 48
 """Between which words might be addresses of code."""
-_KINDS: Final = {np.ndarray: "array", int: "int", float: "float"}
+_KINDS: Final = {np.ndarray: "array", int: "int", float: "float", complex: "complex", bool: "bool"}
 _OF_KINDS: Final = {name: kind for kind, name in _KINDS.items()}
 
 

@@ -177,7 +177,7 @@ INPUT = words_layout("ptr descr, i64 rank, ptr dims, ptr strides")
 """What an input of a launch must look like: a launch for any size has 0 for ``dims``, and the bytes of an element for
 ``strides``. A Python number has no ``descr``; its ``rank`` is a kind (`NUMBER_FLOAT`, ...), its ``dims`` its type, or
 for `IDENTITY` the object itself; for `STATIC` the address of numbers, with their count as ``strides``."""
-NUMBER_FLOAT, NUMBER_INT, IDENTITY, STATIC = range(4)
+NUMBER_FLOAT, NUMBER_INT, IDENTITY, STATIC, NUMBER_COMPLEX = range(5)
 """Kinds of inputs that are no arrays: `IDENTITY` decides by being this very object, `STATIC` is numbers that a launch
 is for. Those come behind what a kernel is given, and only compiled graphs look at them."""
 OUTPUT = words_layout("ptr descr, i64 rank, ptr dims, ptr strides, i64 bytes, i64 large, ptr ready")

@@ -179,7 +179,7 @@ def _first_put(mapping: Value) -> Representation | None:
     """How the first value looks that is put into a dict, as far as its type says."""
     puts = (user.operand(2) for user, offset in mapping.uses() if not offset and user.op == "aten::_set_item")
     rep = next((rep for rep in (results.declared_rep(v.static_type) for v in puts) if rep is not None), None)
-    return None if rep is None else lists.in_memory(rep)
+    return None if rep is None else native_values.item_form(rep)
 
 
 def from_pairs(fn: EmittedFunction, node: Node) -> None:

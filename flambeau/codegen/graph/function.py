@@ -10,11 +10,12 @@ from __future__ import annotations
 
 from collections.abc import Callable, Iterator, Sequence
 from contextlib import contextmanager
+from functools import partial
 from typing import Protocol
 
 from flambeau.analysis.alias import AliasAnalysis
 from flambeau.analysis.effects import own_effect
-from flambeau.codegen.graph import abi, call_stack, group_runner, memory, native_values, teams, tensor_constants
+from flambeau.codegen.graph import abi, call_stack, group_runner, lists, memory, native_values, teams, tensor_constants
 from flambeau.codegen.graph.control import HINTS
 from flambeau.codegen.graph.draw_slots import give_back, new_slot
 from flambeau.codegen.graph.exit_points import RARE, ExitPoint
@@ -156,7 +157,7 @@ class FunctionEmitter:
         self.e = LaneEmitter(target, declarations=self.parts.declarations, libm=self.parts.libm)
         self.values = ValueTable(graph, alias, self.e, self.parts)
         self.exits = SideExits(self.values, self.parts, has_record=has_record)
-        self.slots = Slots(self.values, self.exits, assumed)
+        self.slots = Slots(self.values, self.exits, assumed, partial(lists.list_of, self))
         self.poll_counter = self.e.slot("i64", 8)
         self.draws = new_slot(self.e, graph) if has_record else None
         self.scope = Scope(graph.find("prim::Loop") is not None)

@@ -15,14 +15,9 @@ from flambeau.codegen.graph.memory import number
 from flambeau.codegen.graph.native_values import CannotCompileError, ListValue, Native, Scalar, TupleValue, words_of
 from flambeau.codegen.graph.representation import (
     Array,
-    Element,
-    Fixed,
     Listed,
-    OneOf,
-    Optional,
     Representation,
     Text,
-    Tupled,
     Unknown,
     holds_blocks,
     llvm_words,
@@ -129,33 +124,14 @@ def item_rep(fn: EmittedFunction, value: Value, items: Sequence[Representation])
             raise CannotCompileError(f"a list of {value.static_type.element}")
     if rep is None:
         rep = fn.slots.learned(value) or Unknown(value)
-    return in_memory(rep)
+    return native_values.item_form(rep)
 
 
 def settle(fn: EmittedFunction, maker: Representation, item_rep: Representation) -> None:
     """Learn what a list or dict holds from the first item that is put into it."""
     if isinstance(maker, Unknown):
         assert isinstance(maker.maker, Value)
-        fn.slots.learn(maker.maker, in_memory(item_rep))
-
-
-def in_memory(rep: Representation) -> Representation:
-    """How an item looks in a list: tensors without their density, which other items may not share."""
-    match rep:
-        case Tupled():
-            return Tupled(tuple(map(in_memory, rep.items)))
-        case Array():
-            return Array(rep.dtype, rep.rank)
-        case Element():
-            return Array(rep.dtype, 0)
-        case Fixed() | OneOf() if native_values.is_text(rep):
-            return Text()
-        case Fixed() | OneOf():
-            raise CannotCompileError(f"a list of {native_values.describe(rep)}")
-        case Optional():
-            return Optional(in_memory(rep.inner))
-        case _:
-            return rep
+        fn.slots.learn(maker.maker, native_values.item_form(item_rep))
 
 
 def list_of(fn: EmittedFunction, items: list[Native], rep: Representation) -> ListValue:

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Iterator, Sequence
 from enum import Enum
+from functools import reduce
 from typing import Any, TypeAlias, TypeGuard
 
 from flambeau.codegen.graph import representation as forms
@@ -296,6 +297,30 @@ def in_memory(rep: forms.Array | forms.Element) -> forms.Array:
     return forms.Array(rep.dtype, rep.rank if isinstance(rep, forms.Array) else 0)
 
 
+def list_of_all(items: Sequence[Representation]) -> forms.Listed:
+    """A list that can hold items like each of these."""
+    return forms.Listed(item_form(reduce(join, items)))
+
+
+def item_form(rep: Representation) -> Representation:
+    """How an item looks in a list: tensors without their density, which other items may not share."""
+    match rep:
+        case forms.Tupled():
+            return forms.Tupled(tuple(map(item_form, rep.items)))
+        case forms.Array():
+            return forms.Array(rep.dtype, rep.rank)
+        case forms.Element():
+            return forms.Array(rep.dtype, 0)
+        case forms.Fixed() | forms.OneOf() if is_text(rep):
+            return forms.Text()
+        case forms.Fixed() | forms.OneOf():
+            raise CannotCompileError(f"a list of {describe(rep)}")
+        case forms.Optional():
+            return forms.Optional(item_form(rep.inner))
+        case _:
+            return rep
+
+
 def _of_one_kind(a: Representation, b: Representation) -> Representation | None:
     match a, b:
         case forms.Array(), forms.Array() if (a.dtype, a.rank) == (b.dtype, b.rank):
@@ -303,6 +328,9 @@ def _of_one_kind(a: Representation, b: Representation) -> Representation | None:
         case forms.Tupled(), forms.Tupled() if len(a.items) == len(b.items):
             is_list = a.is_list and b.is_list
             return forms.Tupled(tuple(_join_inside(x, y) for x, y in zip(a.items, b.items, strict=True)), is_list)
+        case (forms.Tupled(), forms.Listed(item)) | (forms.Listed(item), forms.Tupled()):
+            written = a if isinstance(a, forms.Tupled) else b
+            return list_of_all((item, *written.items))
         case forms.Optional(), forms.Optional():
             return forms.Optional(_join_inside(a.inner, b.inner))
         case _:

@@ -2,16 +2,18 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Sequence
+from collections.abc import Callable, Iterator, Sequence
 
 from flambeau.codegen.graph import memory, native_values
 from flambeau.codegen.graph.native_values import (
     UNINITIALIZED,
     ArrayValue,
     CannotCompileError,
+    ListValue,
     Native,
     OptionalValue,
     Scalar,
+    TupleValue,
     UnlikeValue,
     words_of,
 )
@@ -19,6 +21,7 @@ from flambeau.codegen.graph.representation import (
     Array,
     Element,
     Fixed,
+    Listed,
     OneOf,
     Optional,
     Representation,
@@ -33,10 +36,14 @@ from flambeau.codegen.graph.value_table import ValueTable
 from flambeau.codegen.layouts import BLOCK, BLOCK_DATA
 from flambeau.codegen.llvm.emitter import Value as Register
 from flambeau.ir.graph import Value
-from flambeau.schema.types import TensorType
+from flambeau.schema.types import ListType, TensorType
 
 Assumptions = dict[Value, Representation]
 """What slots are made for, by the value that is merged."""
+
+
+MakeList = Callable[[list[Native], Representation], ListValue]
+"""Makes a list of items that look alike, with one reference to it."""
 
 
 class WidenError(Exception):
@@ -46,11 +53,12 @@ class WidenError(Exception):
 class Slots:
     """Slots, made for what their values are assumed to be: what an earlier walk found out, or what comes first."""
 
-    def __init__(self, values: ValueTable, exits: SideExits, assumed: Assumptions) -> None:
+    def __init__(self, values: ValueTable, exits: SideExits, assumed: Assumptions, list_of: MakeList) -> None:
         self.e = values.e
         self.values = values
         self.exits = exits
         self._assumed = assumed
+        self._list_of = list_of
         self.is_outdated = False
         """Whether something was learned on this walk that what it has emitted does not know of."""
         self._in_memory: dict[Value, bool] = {}
@@ -128,7 +136,7 @@ class Slots:
             return native
         if isinstance(native.rep, Fixed) and native.rep.value is UNINITIALIZED:
             return native_values.from_words(rep, native_values.unused(rep))
-        wider = native.rep if _is_uninitialized(rep) else native_values.join(rep, native.rep)
+        wider = native.rep if _is_uninitialized(rep) else _joined(value, rep, native.rep)
         if isinstance(rep, Array) and isinstance(native, ArrayValue) and wider != rep and _are_alike(rep, wider):
             self.note(value, wider)  # only strides are taken for what they are not, by what is emitted from here on
             return ArrayValue(rep, native.owner, native.data, native.sizes, native.strides)
@@ -155,9 +163,11 @@ class Slots:
                 return self._perhaps(native, rep)
             case Unlike() if isinstance(native, Scalar | ArrayValue | UnlikeValue):
                 return self._unlike(native, rep)
-            case Tupled() if isinstance(native, native_values.TupleValue):
+            case Listed() if isinstance(native, TupleValue):
+                return self._in_new_list(native, rep)
+            case Tupled() if isinstance(native, TupleValue):
                 items = [self.converted(i, r) for i, r in zip(native.items, rep.items, strict=True)]
-                return native_values.TupleValue(tuple(items), rep.is_list, rep.keys)
+                return TupleValue(tuple(items), rep.is_list, rep.keys)
         raise CannotCompileError(f"{native_values.describe(native.rep)} cannot stand for {native_values.describe(rep)}")
 
     def _perhaps(self, native: Native, rep: Optional) -> OptionalValue:
@@ -205,6 +215,21 @@ class Slots:
         data = memory.offset_address(self.e, block, memory.number(BLOCK_DATA), memory.number(1), 1)
         memory.store_element(self.e, data, native.register, rep.dtype)
         return ArrayValue(rep, block, data, (), ())
+
+    def _in_new_list(self, native: TupleValue, rep: Listed) -> ListValue:
+        """Known items as a list, to which nothing has a reference yet."""
+        made = self._list_of([self.converted(i, rep.item) for i in native.items], rep.item)
+        memory.store_word(self.e, made.block, BLOCK.word("references"), memory.number(0))
+        return made
+
+
+def _joined(value: Value, a: Representation, b: Representation) -> Representation:
+    """What can hold either of two ways of a value: lists whose known items differ in number are lists in memory."""
+    match a, b:
+        case Tupled(), Tupled() if isinstance(value.static_type, ListType) and len(a.items) != len(b.items):
+            return native_values.list_of_all((*a.items, *b.items))
+        case _:
+            return native_values.join(a, b)
 
 
 def _are_alike(a: Representation, b: Representation) -> bool:

@@ -14,7 +14,17 @@ from __future__ import annotations
 from abc import ABC, abstractmethod
 from collections.abc import Callable
 
-from flambeau.codegen.layouts import CELL, INPUT, LAUNCH, NUMBER_FLOAT, NUMBER_INT, OUTPUT, RELEASE_GIL, ObjectLayouts
+from flambeau.codegen.layouts import (
+    CELL,
+    INPUT,
+    LAUNCH,
+    NUMBER_COMPLEX,
+    NUMBER_FLOAT,
+    NUMBER_INT,
+    OUTPUT,
+    RELEASE_GIL,
+    ObjectLayouts,
+)
 from flambeau.codegen.llvm.builder import FunctionBuilder, ModuleBuilder
 from flambeau.codegen.llvm.c_interface import C_INTERFACE, NUMPY_INTERFACE
 from flambeau.codegen.llvm.checked_emitter import FALSE, NULL, TRUE, word
@@ -150,7 +160,7 @@ class _Attempt:
         self.block = LaunchBlock(f, self.launch, self.count, self.error)
         self.n_out = self.block.n_out
         self.arrays, self.storages = f.array("ptr", self.n_out), f.array("ptr", self.n_out)
-        self.numbers = f.array("i64", self.block.n_in)
+        self.numbers = f.array("i64", f.op("mul", self.block.n_in, 2))
         self.block.put_inputs(self.args, self.data_of)
         if self.by_rows:
             self.put_target()
@@ -177,19 +187,25 @@ class _Attempt:
     def read_number(self, value: Value, record: Value, number: Value) -> Value:
         """The address of a Python number; 0 for another object, which decides by being there."""
         f = self.f
-        slot = f.at(self.numbers, number)
+        slot = f.at(self.numbers, f.op("mul", number, 2))
         address = f.convert("ptrtoint", slot, "i64")
-        before, is_float, is_int, done = f.block, f.label("float"), f.label("int"), f.label("read")
-        f.switch(f.get(record, INPUT, "rank"), done, {NUMBER_FLOAT: is_float, NUMBER_INT: is_int})
+        before, done = f.block, f.label("read")
+        is_float, is_int, is_complex = f.label("float"), f.label("int"), f.label("complex")
+        kinds = {NUMBER_FLOAT: is_float, NUMBER_INT: is_int, NUMBER_COMPLEX: is_complex}
+        f.switch(f.get(record, INPUT, "rank"), done, kinds)
         f.start(is_float)
         f.store(slot, f.call("PyFloat_AsDouble", value))
+        f.branch(done)
+        f.start(is_complex)
+        f.store(slot, f.call("PyComplex_RealAsDouble", value))
+        f.store(f.at(slot, 1), f.call("PyComplex_ImagAsDouble", value))
         f.branch(done)
         f.start(is_int)
         f.store(slot, f.call("PyLong_AsLongLongAndOverflow", value, self.error))
         f.return_unless(f.compare("eq", f.load(self.error, "i32"), 0), NULL)
         end = f.block
         f.start(done)
-        return f.joined_value([(word(0), before), (address, is_float), (address, end)])
+        return f.joined_value([(word(0), before), (address, is_float), (address, is_complex), (address, end)])
 
     def put_target(self) -> None:
         """The address of the first argument, where the result is written into it."""
