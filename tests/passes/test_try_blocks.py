@@ -31,6 +31,13 @@ if v > 3:
 if v > 3:
                 raise KeyError
             t += v""",
+    "a place in a list": "t += xs.index(v)",
+    "what is taken out of a list": """\
+ys = xs[:5]
+            ys.remove(v)
+            t += len(ys)""",
+    "an int in a text": "t += int(str(v) if v > 0 else f'{v}.')",
+    "a float in a text": "t += int(float(str(v) + ('e' if v < 0 else '')))",
     "an assertion": """\
 assert v > 0, 'negative'
             t += v""",

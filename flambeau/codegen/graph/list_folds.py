@@ -1,4 +1,4 @@
-"""What all items of a list come to: the least, the sum, whether one is there, whether two lists are equal."""
+"""What all items of a list come to: the least, the sum, whether one of them is true."""
 
 from __future__ import annotations
 
@@ -10,7 +10,6 @@ from flambeau.codegen.graph.emitted_function import EmittedFunction
 from flambeau.codegen.graph.memory import number
 from flambeau.codegen.graph.native_values import CannotCompileError, ListValue, Native, Scalar, TupleValue
 from flambeau.codegen.graph.representation import Bool, Float, Int, Representation
-from flambeau.codegen.graph.texts import are_equal, as_text, text_of
 from flambeau.codegen.llvm.emitter import Value as Register
 from flambeau.codegen.llvm.emitter import float_constant
 from flambeau.ir.graph import Node
@@ -141,89 +140,3 @@ def some_or_all(fn: EmittedFunction, node: Node) -> None:
         return e.binary(op, a, b if isinstance(kind, Bool) else e.icmp("ne", b, number(0)))
 
     fn.values.set(node.result(), Scalar(Bool(), _folded(fn, sequence, start, step)))
-
-
-def contains(fn: EmittedFunction, node: Node) -> None:
-    """`item in list`, of ints: a float may be in a list that is not equal to it."""
-    e, sequence = fn.e, fn.values.get(node.operand(0))
-    if native_values.is_text(fn.values.get(node.operand(1)).rep):
-        _contains_text(fn, node, sequence)
-        return
-    wanted = fn.values.scalar(node.operand(1))
-    if not isinstance(_kind(sequence), Int) or not isinstance(wanted.rep, Int):
-        raise CannotCompileError("in a list of floats, which Python compares as objects first")
-    folded = _folded(fn, sequence, FALSE, lambda a, b: e.binary("or", a, e.icmp("eq", b, wanted.register)))
-    fn.values.set(node.result(), Scalar(Bool(), folded))
-
-
-def _contains_text(fn: EmittedFunction, node: Node, sequence: Native) -> None:
-    """`text in list`."""
-    e, wanted, slot = fn.e, text_of(fn, node.operand(1)), fn.e.slot("i1", 8)
-    e.raw(f"store i1 false, ptr {slot}")
-
-    def compare(one: Native) -> None:
-        state = e.define(f"load i1, ptr {slot}", "i1", 1)
-        e.raw(f"store i1 {e.binary('or', state, are_equal(fn, as_text(fn, one), wanted))}, ptr {slot}")
-
-    if isinstance(sequence, TupleValue):
-        for one in sequence.items:
-            compare(one)
-    else:
-        listed = _list(sequence)
-        each(fn, lists.length(fn, listed), lambda k: compare(lists.item(fn, listed, k)))
-    fn.values.set(node.result(), Scalar(Bool(), e.define(f"load i1, ptr {slot}", "i1", 1)))
-
-
-def equal(fn: EmittedFunction, node: Node) -> None:
-    """`==` and `!=` of lists of ints or bools: Python compares floats as objects first."""
-    a, b = fn.values.get(node.operand(0)), fn.values.get(node.operand(1))
-    if not all(isinstance(s, ListValue | TupleValue) for s in (a, b)) or fn.e.lanes > 1:
-        raise CannotCompileError("of what is no list")
-    if isinstance(_kind(a), Float) or _kind(a) != _kind(b):
-        raise CannotCompileError("of lists of floats, which Python compares as objects first")
-    if isinstance(a, TupleValue) and isinstance(b, TupleValue):
-        answer = _are_equal(fn, a, b)
-    else:
-        answer = _are_equal_in_memory(fn, a, b)
-    answer = answer if node.op == "aten::eq" else fn.e.binary("xor", answer, TRUE)
-    fn.values.set(node.result(), Scalar(Bool(), answer))
-
-
-def _are_equal_in_memory(fn: EmittedFunction, a: Native, b: Native) -> Register:
-    """Whether a list is equal to another one, or to known items."""
-    e, size = fn.e, lists.length(fn, a)
-    slot, same = e.slot("i1", 8), e.icmp("eq", size, lists.length(fn, b))
-    e.raw(f"store i1 {same}, ptr {slot}")
-
-    def compare(one: Native, other: Native) -> None:
-        assert isinstance(one, Scalar)
-        assert isinstance(other, Scalar)
-        state = e.define(f"load i1, ptr {slot}", "i1", 1)
-        e.raw(f"store i1 {e.binary('and', state, e.icmp('eq', one.register, other.register))}, ptr {slot}")
-
-    if isinstance(a, ListValue) and isinstance(b, ListValue):
-        pair = a, b
-        each(fn, e.select(same, size, number(0)), lambda k: compare(*(lists.item(fn, s, k) for s in pair)))
-    else:
-        known, listed = (a, b) if isinstance(a, TupleValue) else (b, a)
-        assert isinstance(known, TupleValue)
-        inside, after = e.label("as_long"), e.label("compared")
-        e.branch_if(same, inside, after)
-        e.start(inside)
-        for k, one in enumerate(known.items):
-            compare(one, lists.item(fn, _list(listed), number(k)))
-        e.branch(after)
-        e.start(after)
-    return e.define(f"load i1, ptr {slot}", "i1", 1)
-
-
-def _are_equal(fn: EmittedFunction, a: TupleValue, b: TupleValue) -> Register:
-    """Whether known items are equal."""
-    if len(a.items) != len(b.items):
-        return FALSE
-    answer = TRUE
-    for one, other in zip(a.items, b.items, strict=True):
-        assert isinstance(one, Scalar)
-        assert isinstance(other, Scalar)
-        answer = fn.e.binary("and", answer, fn.e.icmp("eq", one.register, other.register))
-    return answer

@@ -302,14 +302,17 @@ def append(fn: EmittedFunction, node: Node) -> None:
     _same(fn, node)
 
 
-def make_room(fn: EmittedFunction, sequence: ListValue, size: Register) -> None:
-    """Room for one more item than ``size``."""
+def make_room(fn: EmittedFunction, sequence: ListValue, size: Register, more: Register | None = None) -> None:
+    """Room for one more item than ``size``, or for as many as is said."""
     e = fn.e
     capacity = memory.load_word(e, sequence.block, LIST.word("capacity"), "i64")
+    wanted = None if more is None else e.binary("add nsw", size, more)
+    is_full = e.icmp("sge", size, capacity) if wanted is None else e.icmp("sgt", wanted, capacity)
     grow, ready = e.label("grow"), e.label("ready")
-    e.raw(f"br i1 {e.icmp('sge', size, capacity)}, label %{grow}, label %{ready}, !prof !20")
+    e.raw(f"br i1 {is_full}, label %{grow}, label %{ready}, !prof !20")
     e.start(grow)
     larger = e.binary("mul", capacity, number(2))
+    larger = larger if wanted is None else e.intrinsic("smax", larger, wanted)
     width = 8 * word_count(sequence.rep.item)
     items = fn.exits.new_block(e.binary("mul", larger, number(width)))
     old = memory.load_word(e, sequence.block, LIST.word("items"), "ptr")

@@ -33,7 +33,9 @@ from flambeau.codegen.graph import (
     groups,
     hoisted_bounds_checks,
     list_changes,
+    list_comparisons,
     list_folds,
+    list_slices,
     list_sorting,
     lists,
     matrices,
@@ -331,8 +333,9 @@ def _unwrap(fn: EmittedFunction, node: Node) -> None:
     fn.values.set_view(node.result(), optional)
 
 
-assert all((complex_functions, complex_matrices, exact_functions, numpy_array_draws, running_folds))  # they register
-assert all((fourier_transforms, generator_draws, moves, tensor_draws, text_numbers, text_parts))
+assert all((complex_functions, complex_matrices, exact_functions, list_comparisons, list_slices))  # they register
+assert all((fourier_transforms, generator_draws, moves, numpy_array_draws, running_folds, tensor_draws))
+assert all((text_numbers, text_parts))
 
 lowers("prim::ListConstruct")(lists.construct)
 lowers("prim::TupleConstruct")(_tuple)
@@ -379,9 +382,6 @@ lowers_on_lists("aten::reverse")(list_changes.reverse)
 lowers_on_lists("aten::sort")(list_sorting.sort)
 lowers_on_lists("aten::sorted")(list_sorting.sorted_)
 lowers_on_lists("python::sorted_by")(list_sorting.sorted_by)
-lowers_on_lists("aten::slice")(list_changes.slice_)
-lowers_on_lists("aten::__contains__")(list_folds.contains)
-lowers_on_items("aten::eq", "aten::ne")(list_folds.equal)
 lowers_on_lists("aten::mul")(lists.repeat)
 lowers_on_lists("aten::cat")(copies.cat)
 lowers_on_lists("aten::stack")(copies.stack)

@@ -163,11 +163,8 @@ class Slots:
                 return self._perhaps(native, rep)
             case Unlike() if isinstance(native, Scalar | ArrayValue | UnlikeValue):
                 return self._unlike(native, rep)
-            case Listed() if isinstance(native, TupleValue):
-                return self._in_new_list(native, rep)
-            case Tupled() if isinstance(native, TupleValue):
-                items = [self.converted(i, r) for i, r in zip(native.items, rep.items, strict=True)]
-                return TupleValue(tuple(items), rep.is_list, rep.keys)
+            case Listed() | Tupled() if isinstance(native, TupleValue):
+                return self._of_items(native, rep)
         raise CannotCompileError(f"{native_values.describe(native.rep)} cannot stand for {native_values.describe(rep)}")
 
     def _perhaps(self, native: Native, rep: Optional) -> OptionalValue:
@@ -216,11 +213,14 @@ class Slots:
         memory.store_element(self.e, data, native.register, rep.dtype)
         return ArrayValue(rep, block, data, (), ())
 
-    def _in_new_list(self, native: TupleValue, rep: Listed) -> ListValue:
-        """Known items as a list, to which nothing has a reference yet."""
-        made = self._list_of([self.converted(i, rep.item) for i in native.items], rep.item)
-        memory.store_word(self.e, made.block, BLOCK.word("references"), memory.number(0))
-        return made
+    def _of_items(self, native: TupleValue, rep: Listed | Tupled) -> ListValue | TupleValue:
+        """Known items, each as it is to look; as a list in memory, nothing has a reference to it yet."""
+        if isinstance(rep, Tupled):
+            items = [self.converted(i, r) for i, r in zip(native.items, rep.items, strict=True)]
+            return TupleValue(tuple(items), rep.is_list, rep.keys)
+        listed = self._list_of([self.converted(i, rep.item) for i in native.items], rep.item)
+        memory.store_word(self.e, listed.block, BLOCK.word("references"), memory.number(0))
+        return listed
 
 
 def _joined(value: Value, a: Representation, b: Representation) -> Representation:

@@ -12,7 +12,7 @@ from flambeau.codegen.graph.emitted_function import EmittedFunction
 from flambeau.codegen.graph.lowering_tables import lowers_on_texts
 from flambeau.codegen.graph.memory import number
 from flambeau.codegen.graph.native_values import Native, Scalar
-from flambeau.codegen.graph.representation import Float, Int
+from flambeau.codegen.graph.representation import Bool, Float, Int
 from flambeau.codegen.graph.texts import call_text_function, native_where, text_of
 from flambeau.codegen.llvm.emitter import Value as Register
 from flambeau.codegen.llvm.emitter import float_literal
@@ -52,6 +52,15 @@ def float_of_text(fn: EmittedFunction, node: Node) -> None:
 
     is_exact = e.icmp("ule", value, number(_EXACT))
     native_where(fn, node, e.binary("and", is_plain, is_exact), Float(), native)
+
+
+@lowers_on_texts("python::spells_int", "python::spells_float")
+def spells(fn: EmittedFunction, node: Node) -> None:
+    """Whether a text is a number: at once of one that is written plainly, of others Python says it."""
+    is_plain, (_, _, _, points) = _decimal(fn, node)
+    if node.op == "python::spells_int":
+        is_plain = fn.e.binary("and", is_plain, fn.e.icmp("eq", points, number(0)))
+    native_where(fn, node, is_plain, Bool(), lambda: Scalar(Bool(), Register("true", "i1", 1)))
 
 
 def _powers(fn: EmittedFunction) -> Register:

@@ -13,7 +13,7 @@ from typing import Final
 from flambeau.codegen.graph import memory, native_values, text_literals
 from flambeau.codegen.graph.emitted_function import EmittedFunction
 from flambeau.codegen.graph.interpreter_calls import call_python
-from flambeau.codegen.graph.list_changes import slice_bound
+from flambeau.codegen.graph.list_slices import slice_bound
 from flambeau.codegen.graph.lowering_tables import lowers, lowers_on_texts
 from flambeau.codegen.graph.memory import number
 from flambeau.codegen.graph.native_values import (
@@ -164,10 +164,14 @@ def are_equal(fn: EmittedFunction, a: TextValue, b: TextValue) -> Register:
 @lowers_on_texts("aten::lt", "aten::le", "aten::gt", "aten::ge")
 def order(fn: EmittedFunction, node: Node) -> None:
     """`<` and its like, by code points."""
-    a, b = (text_of(fn, v) for v in node.operands[:2])
-    sign = call_text_function(fn, "order", a.data, a.length, b.data, b.length)
+    sign = order_of(fn, *(text_of(fn, v) for v in node.operands[:2]))
     predicate = "s" + node.op.removeprefix("aten::")
     fn.values.set(node.result(), Scalar(Bool(), fn.e.icmp(predicate, sign, number(0))))
+
+
+def order_of(fn: EmittedFunction, a: TextValue, b: TextValue) -> Register:
+    """Below 0, 0 or above as one text comes before another, is equal to it, or comes behind."""
+    return call_text_function(fn, "order", a.data, a.length, b.data, b.length)
 
 
 @lowers_on_texts("aten::ord")

@@ -3,10 +3,11 @@
 from __future__ import annotations
 
 import re
+from collections.abc import Callable
 from typing import Any, Final
 
 from flambeau.ops.language import int64
-from flambeau.ops.language.declare import declare, to_bool, to_float, to_int
+from flambeau.ops.language.declare import NEVER, declare, to_bool, to_float, to_int
 from flambeau.ops.language.text import value_text
 from flambeau.schema.dtype import Category
 from flambeau.schema.traits import Fails, Role, Traits
@@ -32,6 +33,19 @@ def float_of_text(text: str) -> float:
         return float(text)
     except ValueError:
         raise RuntimeError(f"could not convert string to float: '{text}'") from None
+
+
+def _spells(conversion: Callable[[str], Any]) -> Callable[[str], bool]:
+    """Whether a text is one of those that a conversion takes."""
+
+    def kernel(text: str) -> bool:
+        try:
+            conversion(text)
+        except RuntimeError:
+            return False
+        return True
+
+    return kernel
 
 
 def truth(tensor: Tensor) -> bool:
@@ -96,6 +110,8 @@ declare(
     traits=Traits(role=Role.NUMBER_CAST, fails=Fails.NOT_ON_REALS),
 )
 declare("aten::Float.str(str a) -> float", float_of_text, traits=_CAST)
+declare("python::spells_int(str text) -> bool", _spells(int_of_text), traits=NEVER)
+declare("python::spells_float(str text) -> bool", _spells(float_of_text), traits=NEVER)
 declare("aten::Float.Tensor(Tensor a) -> float", lambda t: _float_of_number(t.item()), traits=_CAST)
 declare("aten::Bool.int(int a) -> bool", bool, scalar=to_bool, traits=_TOTAL_CAST)
 declare("aten::Bool.float(float a) -> bool", bool, scalar=to_bool, traits=_TOTAL_CAST)

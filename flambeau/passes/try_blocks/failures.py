@@ -146,10 +146,38 @@ def _removed(node: Node) -> Failures:
     return Failures(tested=(KeyError,))
 
 
+@failures("aten::index", "aten::remove", "python::index", "python::remove", "python::check_unpack")
+def _searched(node: Node) -> Failures:
+    is_plain = isinstance(node.operand(0).static_type, ListType) and len(node.operands) == 2
+    return Failures(tested=(ValueError,)) if is_plain else _ODD
+
+
+@tests("aten::index", "aten::remove", "python::index", "python::remove")
+def _is_not_there(node: Node) -> list[Value]:
+    there = _ask(node, "python::contains", node.operand(0), node.operand(1))
+    return [node.graph.insert("aten::__not__", (there,), (BOOL,)).result()]
+
+
+@tests("python::check_unpack")
+def _is_short(node: Node) -> list[Value]:
+    length = node.graph.insert("aten::len", (node.operand(0),), (INT,)).result()
+    return [_ask(node, "aten::lt", length, node.operand(1))]
+
+
+@failures("python::set_slice", "python::del_slice", "aten::slice")
+def _sliced(node: Node) -> Failures:
+    if not isinstance(node.operand(0).static_type, ListType | StringType):
+        return ANYTHING
+    step = node.operand(3)
+    known = constants.constant_value(step) if constants.is_constant(step) else 0
+    fits = known in (None, 1) or (node.op != "python::set_slice" and known != 0)
+    return NOTHING if fits else Failures(others=(ValueError,))
+
+
 @failures("aten::append", "aten::extend", "aten::clear", "aten::get", "aten::keys", "aten::values", "aten::items",
           "aten::__contains__", "python::set_add", "python::set_discard", "aten::copy", "aten::reverse",
           "aten::insert", "prim::DictConstruct", "prim::unchecked_cast", "prim::unchecked_unwrap_optional",
-          "prim::dtype", "prim::device", "prim::TupleIndex", "prim::Print")  # fmt: skip
+          "aten::str", "prim::dtype", "prim::device", "prim::TupleIndex", "prim::Print")  # fmt: skip
 def _total(node: Node) -> Failures:
     return NOTHING
 
@@ -161,6 +189,8 @@ def _whole(node: Node) -> Failures:
             return NOTHING
         case FloatType():
             return Failures(tested=(ValueError, OverflowError))
+        case StringType():
+            return Failures(tested=(ValueError,))
         case TensorType() as tensor if tensor.rank == 0 and _is_real(tensor.dtype, floats=False):
             return NOTHING
     return Failures(others=(ValueError, OverflowError, RuntimeError, TypeError))
@@ -169,9 +199,16 @@ def _whole(node: Node) -> Failures:
 @tests("aten::Int")
 def _is_no_int(node: Node) -> list[Value]:
     graph, value = node.graph, node.operand(0)
+    if isinstance(value.static_type, StringType):
+        return _is_misspelt(node, "python::spells_int")
     least, most = (constants.insert_constant(graph, x) for x in (-9223372036854775808.0, 9223372036854775808.0))
     outside = _ask(node, "aten::lt", value, least), _ask(node, "aten::ge", value, most)
     return [_ask(node, "aten::ne", value, value), _ask(node, "aten::__or__", *outside)]
+
+
+def _is_misspelt(node: Node, op: str) -> list[Value]:
+    spells = node.graph.insert(op, (node.operand(0),), (BOOL,)).result()
+    return [node.graph.insert("aten::__not__", (spells,), (BOOL,)).result()]
 
 
 def _is_outside(node: Node, index: Value, length: Value) -> Value:
@@ -213,7 +250,14 @@ def _taken(node: Node) -> Failures:
 
 @failures("aten::Float")
 def _taken_float(node: Node) -> Failures:
+    if isinstance(node.operand(0).static_type, StringType):
+        return Failures(tested=(ValueError,))
     return _taken_as(node, floats=None)
+
+
+@tests("aten::Float")
+def _is_no_float(node: Node) -> list[Value]:
+    return _is_misspelt(node, "python::spells_float")
 
 
 @failures("aten::FloatImplicit")
