@@ -10,6 +10,7 @@ import numpy as np
 import pytest
 
 import flambeau
+from flambeau.codegen.graph.native import NativeFunction
 
 Array = np.ndarray[Any, Any]
 EDGES = [0.0, -0.0, 1.5, -2.0, np.inf, -np.inf, np.nan, 1e308, 1e-310]
@@ -162,6 +163,26 @@ def test_a_fast_fourier_transform_is_native() -> None:
     fn = flambeau.script(transform)
     np.testing.assert_allclose(fn(x), np.fft.fft(x), rtol=1e-12, atol=1e-12)
     assert "native from end to end" in str(fn.explain())
+
+
+def spun(x: np.ndarray, z: complex, is_shifted: bool, n: int) -> np.ndarray:
+    total = x * z
+    for _ in range(n):
+        total = np.exp(total * z) * is_shifted
+    return total
+
+
+def test_kernels_given_complex_numbers_and_bools_are_launched_by_native_code(monkeypatch: pytest.MonkeyPatch) -> None:
+    fn, x = flambeau.script(spun), np.linspace(0.0, 1.0, 50)
+    for z in (0.5j, 0.25 - 1j, 1.0 + 0j):
+        for is_shifted in (True, False):
+            np.testing.assert_allclose(fn(x, z, is_shifted, 3), spun(x, z, is_shifted, 3), rtol=1e-12, atol=1e-12)
+
+    def refuse(*_: Any) -> int:
+        raise AssertionError("native code asked Python")
+
+    monkeypatch.setattr(NativeFunction, "serve", refuse)
+    np.testing.assert_allclose(fn(x, 0.5j, True, 9), spun(x, 0.5j, True, 9), rtol=1e-12, atol=1e-12)
 
 
 def recursive(x: np.ndarray) -> np.ndarray:
