@@ -18,6 +18,7 @@ from flambeau.codegen.graph.native_values import (
     Native,
     Scalar,
     TupleValue,
+    constant_of,
     words_of,
 )
 from flambeau.codegen.graph.representation import (
@@ -41,6 +42,8 @@ from flambeau.ir.graph import Node, Value
 from flambeau.schema.types import DictType, TensorType
 
 NULL = Register("null", "ptr", 1)
+MOST_WRITTEN = 256
+"""Entries of a dict that code fills in, one after another, whenever a function is called."""
 
 
 # -- entries ----------------------------------------------------------------------------------------------------------
@@ -157,6 +160,17 @@ def construct(fn: EmittedFunction, node: Node) -> None:
     filled = new_dict(fn, _declared(node) or _of_tensors(fn, node))
     for key, value in zip(node.operands[::2], node.operands[1::2], strict=True):
         _assign(fn, filled, fn.values.get(key), fn.values.get(value))
+    fn.values.set_new(node.result(), filled)
+
+
+def constant(fn: EmittedFunction, node: Node) -> None:
+    """A dict or a set that the program writes out, in memory where something looks into it."""
+    contents, rep = node.attributes["value"], _declared(node)
+    if not isinstance(contents, dict | set) or rep is None or len(contents) > MOST_WRITTEN:
+        return
+    filled = new_dict(fn, rep)
+    for key, value in contents.items() if isinstance(contents, dict) else ((key, ()) for key in contents):
+        _assign(fn, filled, constant_of(key), constant_of(value))
     fn.values.set_new(node.result(), filled)
 
 

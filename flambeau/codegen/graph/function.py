@@ -15,7 +15,17 @@ from typing import Protocol
 
 from flambeau.analysis.alias import AliasAnalysis
 from flambeau.analysis.effects import own_effect
-from flambeau.codegen.graph import abi, call_stack, group_runner, lists, memory, native_values, teams, tensor_constants
+from flambeau.codegen.graph import (
+    abi,
+    call_stack,
+    dicts,
+    group_runner,
+    lists,
+    memory,
+    native_values,
+    teams,
+    tensor_constants,
+)
 from flambeau.codegen.graph.control import HINTS
 from flambeau.codegen.graph.draw_slots import give_back, new_slot
 from flambeau.codegen.graph.exit_points import RARE, ExitPoint
@@ -295,6 +305,8 @@ class FunctionEmitter:
         leaving = _before_raise(block)
         for node in block.own_nodes():
             if node.op in ("prim::Constant", "prim::Uninitialized"):
+                if node.op == "prim::Constant" and isinstance(node.attributes.get("value"), dict | set):
+                    dicts.constant(self, node)
                 continue
             if leaving and node is leaving[0]:
                 self.exits.leave_at(leaving)

@@ -17,7 +17,7 @@ from flambeau.codegen.graph.list_slices import slice_bound
 from flambeau.codegen.graph.lowering_tables import lowers_on_items, lowers_on_lists
 from flambeau.codegen.graph.memory import number
 from flambeau.codegen.graph.native_values import CannotCompileError, ListValue, Native, Scalar, TupleValue
-from flambeau.codegen.graph.representation import Bool, Int, Representation, Tupled
+from flambeau.codegen.graph.representation import Bool, Float, Int, Representation, Tupled
 from flambeau.codegen.graph.texts import are_equal, as_text, order_of
 from flambeau.codegen.llvm.emitter import Value as Register
 from flambeau.ir.graph import Node
@@ -225,7 +225,7 @@ def order(fn: EmittedFunction, node: Node) -> None:
     differ, alike, after = e.label("differ"), e.label("alike"), e.label("ordered")
     e.branch_if(e.icmp("slt", at, common), differ, alike)
     e.start(differ)
-    sign = _sign(fn, lists.item(fn, a, at), lists.item(fn, b, at))
+    sign = sign_of(fn, lists.item(fn, a, at), lists.item(fn, b, at))
     e.raw(f"store i1 {e.icmp(predicate, sign, number(0))}, ptr {slot}")
     e.branch(after)
     e.start(alike)
@@ -241,8 +241,8 @@ def _listed(fn: EmittedFunction, known: TupleValue) -> ListValue:
     return listed
 
 
-def _sign(fn: EmittedFunction, a: Native, b: Native) -> Register:
-    """Below 0, 0 or above as one value comes before another, is equal to it, or comes behind."""
+def sign_of(fn: EmittedFunction, a: Native, b: Native) -> Register:
+    """Below 0, 0 or above as one value comes before another, is equal to it, or comes behind; of no nan."""
     e = fn.e
     if native_values.is_text(a.rep) and native_values.is_text(b.rep):
         return order_of(fn, as_text(fn, a), as_text(fn, b))
@@ -250,12 +250,15 @@ def _sign(fn: EmittedFunction, a: Native, b: Native) -> Register:
         case Scalar(Int()), Scalar(Int()):
             less, more = e.icmp("slt", a.register, b.register), e.icmp("sgt", a.register, b.register)
             return e.select(less, number(-1), e.convert("zext", more, "i64"))
+        case Scalar(Float()), Scalar(Float()):
+            less, more = (e.fcmp(way, a.register, b.register) for way in ("olt", "ogt"))
+            return e.select(less, number(-1), e.convert("zext", more, "i64"))
         case Scalar(Bool()), Scalar(Bool()):
             return e.binary("sub", *(e.convert("zext", x.register, "i64") for x in (a, b)))
         case TupleValue(), TupleValue() if len(a.items) == len(b.items):
             sign = number(0)
             for x, y in reversed(list(zip(a.items, b.items, strict=True))):
-                first = _sign(fn, x, y)
+                first = sign_of(fn, x, y)
                 sign = e.select(e.icmp("eq", first, number(0)), sign, first)
             return sign
     raise AssertionError(a.rep)

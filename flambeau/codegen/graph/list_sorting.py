@@ -1,15 +1,15 @@
-"""Lists in order: `sort`, `sorted`, and `sorted` by a list of keys, of numbers, bools and tuples of these.
+"""Lists in order: `sort`, `sorted`, and `sorted` by a list of keys, of numbers, bools, texts and tuples of these.
 
 The routine that orders a line of elements (`routines.ordered`) gives the places of the items. Tuples are ordered by
 their last numbers first, then by those before them: equal ones stay as they are. Where a nan is among the keys, which
-is neither less nor greater, Python sorts.
+is neither less nor greater, Python sorts. Texts, and tuples with texts, are compared (`merge_sort`).
 """
 
 from __future__ import annotations
 
 from collections.abc import Callable
 
-from flambeau.codegen.graph import lists, memory, native_values
+from flambeau.codegen.graph import lists, memory, merge_sort, native_values
 from flambeau.codegen.graph.arrays import first_byte
 from flambeau.codegen.graph.control import each
 from flambeau.codegen.graph.emitted_function import EmittedFunction
@@ -19,7 +19,7 @@ from flambeau.codegen.graph.literals import literal_of
 from flambeau.codegen.graph.memory import number
 from flambeau.codegen.graph.native_values import CannotCompileError, ListValue, Native, Scalar
 from flambeau.codegen.graph.ordered_lines import WORDS_PER_ELEMENT, key_of, place_of
-from flambeau.codegen.graph.representation import Bool, Float, Int, Representation, Tupled, word_count
+from flambeau.codegen.graph.representation import Bool, Float, Int, Representation, Text, Tupled, word_count
 from flambeau.codegen.graph.routines.library import call_routine
 from flambeau.codegen.graph.routines.ordered import KINDS, NAN, ORDER
 from flambeau.codegen.graph.runtime import NUMBERS
@@ -27,6 +27,7 @@ from flambeau.codegen.llvm.emitter import Value as Register
 from flambeau.ir.graph import Node
 from flambeau.schema import dtype as dtypes
 
+TEXT = "text"
 Place = Callable[[Register], Register]
 """Of a place in the order, the index of the item that comes there."""
 _WORD = 8
@@ -98,8 +99,12 @@ def _list(items: Native) -> ListValue:
 
 
 def _kinds(rep: Representation) -> list[str]:
-    """The dtypes of the words of a key, the first ones deciding. Raises `CannotCompileError` for what has no order."""
+    """The dtypes of the words of a key, the first ones deciding; `TEXT` of a text. Raises `CannotCompileError` for what
+    has no order.
+    """
     match rep:
+        case Text():
+            return [TEXT]
         case Int():
             return [dtypes.int64.name]
         case Float():
@@ -136,7 +141,11 @@ def _in_order(
     size = length(fn, keys)
     words = WORDS_PER_ELEMENT if len(kinds) == 1 else WORDS_PER_ELEMENT + 2
     block = fn.exits.new_block(memory.multiply(e, size, number(words * _WORD)))
-    index_at, has_nan = _places(fn, keys, kinds, flip, size, first_byte(fn, block))
+    if TEXT in kinds:
+        has_nan, scratch = merge_sort.has_nan(fn, keys, size), first_byte(fn, block)
+        index_at: Place = merge_sort.merged_order(fn, keys, size, flip, scratch)
+    else:
+        index_at, has_nan = _places(fn, keys, kinds, flip, size, first_byte(fn, block))
     here, there, after = e.label("ordered"), e.label("unordered"), e.label("after")
     e.branch_if(has_nan, there, here)
     for label, way in ((here, lambda: native(index_at)), (there, by_python)):

@@ -58,6 +58,7 @@ from flambeau.codegen.graph import (
     sorting,
     tensor_draws,
     tensor_literals,
+    text_formats,
     text_numbers,
     text_parts,
     texts,
@@ -335,7 +336,7 @@ def _unwrap(fn: EmittedFunction, node: Node) -> None:
 
 assert all((complex_functions, complex_matrices, exact_functions, list_comparisons, list_slices))  # they register
 assert all((fourier_transforms, generator_draws, moves, numpy_array_draws, running_folds, tensor_draws))
-assert all((text_numbers, text_parts))
+assert all((text_formats, text_numbers, text_parts))
 
 lowers("prim::ListConstruct")(lists.construct)
 lowers("prim::TupleConstruct")(_tuple)

@@ -85,12 +85,18 @@ def items_of(fn: EmittedFunction, node: Node) -> None:
     """`python::set_items`: the list of what is in a set."""
     type_ = node.result().static_type
     is_plain = isinstance(type_, ListType) and isinstance(type_.element, IntType | BoolType)
-    if is_plain and all(_name(user) in _IN_ANY_ORDER for user, _ in node.result().uses()):
+    users = [user for user, _ in node.result().uses()]
+    if all(_sorts(user) or (is_plain and _name(user) in _IN_ANY_ORDER) for user in users):
         dicts.keys(fn, node)
         return
     if any(_name(n) not in _AS_THEY_COME for n in fn.graph.listed_nodes() if _is_of_sets(n)):
         raise CannotCompileError("the order of a set to which more was done than putting things in")
     operator(fn, node)
+
+
+def _sorts(node: Node) -> bool:
+    """Whether a node orders items, which differ, by themselves."""
+    return _name(node) == "sorted" or (_name(node) == "sorted_by" and node.operand(0) is node.operand(1))
 
 
 def _is_of_sets(node: Node) -> bool:

@@ -176,10 +176,15 @@ def replace(fn: EmittedFunction, node: Node) -> None:
 @lowers_on_texts("aten::join")
 def join(fn: EmittedFunction, node: Node) -> None:
     """`join`: the texts of a list in one new one."""
-    e, separator, listed = fn.e, text_of(fn, node.operand(0)), fn.values.get(node.operand(1))
-    count = lists.length(fn, listed) if isinstance(listed, ListValue | TupleValue) else None
-    if count is None or (isinstance(listed, ListValue) and listed.rep.item != Text()):
+    separator, listed = text_of(fn, node.operand(0)), fn.values.get(node.operand(1))
+    if not isinstance(listed, ListValue | TupleValue) or (isinstance(listed, ListValue) and listed.rep.item != Text()):
         raise CannotCompileError("texts that are not in a list")
+    fn.values.set_new(node.result(), joined(fn, separator, listed))
+
+
+def joined(fn: EmittedFunction, separator: TextValue, listed: ListValue | TupleValue) -> TextValue:
+    """A new text of those of a list, and another one between each two of them."""
+    e, count = fn.e, lists.length(fn, listed)
     between = e.intrinsic("smax", e.binary("sub", count, number(1)), number(0))
     slot = e.slot("i64", 8)
     e.raw(f"store i64 {e.binary('mul', between, separator.length)}, ptr {slot}")
@@ -190,13 +195,13 @@ def join(fn: EmittedFunction, node: Node) -> None:
 
     _each_text(fn, listed, add_length)
     total = e.define(f"load i64, ptr {slot}", "i64", 1)
-    joined = new_text(fn, "new", total, total, total)
+    result = new_text(fn, "new", total, total, total)
     e.raw(f"store i64 0, ptr {slot}")
 
     def put(text: TextValue) -> None:
         at = e.define(f"load i64, ptr {slot}", "i64", 1)
         bytes_ = memory.multiply(e, text.length, number(4))
-        target = code_address(fn, joined, at)
+        target = code_address(fn, result, at)
         e.raw(f"call void @llvm.memcpy.p0.p0.i64(ptr {target}, ptr {text.data}, i64 {bytes_}, i1 false)")
         e.raw(f"store i64 {e.binary('add', at, text.length)}, ptr {slot}")
 
@@ -207,7 +212,7 @@ def join(fn: EmittedFunction, node: Node) -> None:
         put(one)
 
     _each_text(fn, listed, put_behind)
-    fn.values.set_new(node.result(), joined)
+    return result
 
 
 def _each_text(fn: EmittedFunction, listed: Native, body: Callable[[TextValue, Register], None]) -> None:

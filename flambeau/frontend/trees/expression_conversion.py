@@ -285,7 +285,7 @@ def _ternary(context: Context, node: ast.IfExp) -> Step:
 
 
 def _f_string(context: Context, node: ast.JoinedStr) -> Step:
-    """`f"{a} b"` is `"{} b".format(a)`. Text that holds "{}" itself becomes an argument, so that it is not filled."""
+    """`f"{a} b"` is `"{} b".format(a)`. Text that holds braces itself becomes an argument, so that it is not filled."""
     template = ""
     args: list[Expr] = []
     for part in node.values:
@@ -298,7 +298,7 @@ def _f_string(context: Context, node: ast.JoinedStr) -> Step:
                 value = Formatted(context.range(node), value, conversion, spec)
             args.append(value)
         elif isinstance(part, ast.Constant) and isinstance(part.value, str):
-            holds_braces = "{}" in part.value
+            holds_braces = "{" in part.value or "}" in part.value
             template += "{}" if holds_braces else part.value
             args += [StringLiteral(context.range(node), part.value)] if holds_braces else []
     where = context.range(node)

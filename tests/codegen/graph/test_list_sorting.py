@@ -40,11 +40,20 @@ def tuples(x: Items, last_first: bool) -> tuple[Items, Items, Items, Items]:
     return y, sorted(x), by_one, by_two
 
 
-def texts(x: list[str], last_first: bool) -> list[str]:
-    y = list(x)
+def texts(x: list[str], last_first: bool) -> tuple[list[str], list[str], list[str]]:
+    y, z = list(x), list(x)
     for _ in range(2):
         y = sorted(y, key=lambda s: len(s), reverse=last_first)
-    return y
+        z.sort(reverse=last_first)
+    return y, sorted(x), z
+
+
+Named = list[tuple[float, str]]
+
+
+def named(x: Named, last_first: bool) -> tuple[Named, Named, list[str]]:
+    by_name = sorted(x, key=lambda t: (t[1], -t[0]), reverse=last_first)
+    return sorted(x), by_name, sorted({t[1] for t in x}, reverse=last_first)
 
 
 def _samples(n: int, r: random.Random) -> dict[str, list]:
@@ -53,11 +62,18 @@ def _samples(n: int, r: random.Random) -> dict[str, list]:
     with_nan = [r.choice([math.nan, 1.0, -0.0, 0.0, 3.0]) for _ in range(n)]
     mixed = [(r.randint(0, 3), r.choice([0.0, -0.0, 1.0]), r.random() < 0.5) for _ in range(n)]
     words = ["".join(r.choice("ab") for _ in range(r.randint(0, 4))) for _ in range(n)]
-    return {"ints": wide, "floats": hostile, "nan": with_nan, "tuples": mixed, "texts": words}
+    unlike = [float(str(x)) for x in with_nan]  # as tuples are compared, one nan is equal to itself
+    pairs = {"named": _named(hostile, words), "named nan": _named(unlike, words)}
+    return {"ints": wide, "floats": hostile, "nan": with_nan, "tuples": mixed, "texts": words, **pairs}
+
+
+def _named(numbers: list[float], words: list[str]) -> Named:
+    return list(zip(numbers, words, strict=True))
 
 
 @pytest.mark.parametrize(
-    ("program", "kinds"), [(ints, ["ints"]), (floats, ["floats", "nan"]), (tuples, ["tuples"]), (texts, ["texts"])]
+    ("program", "kinds"), [(ints, ["ints"]), (floats, ["floats", "nan"]), (tuples, ["tuples"]), (texts, ["texts"]),
+     (named, ["named", "named nan"])]
 )
 def test_as_python(program, kinds):
     script, r = flambeau.script(program), random.Random(4)

@@ -17,6 +17,7 @@ from flambeau.frontend.emit.loop_iterations import emit_for
 from flambeau.frontend.emit.numpy.element_arithmetic import as_python
 from flambeau.frontend.emit.numpy.number_forms import rounded
 from flambeau.frontend.emit.schema_matching import call_operator
+from flambeau.frontend.emit.values import set_values
 from flambeau.frontend.emit.values.object_methods import check_sortable
 from flambeau.frontend.emit.values.simple_value import SimpleValue
 from flambeau.frontend.emit.values.sugared import Emitter, Given, Sugared
@@ -266,6 +267,8 @@ def _items(e: Emitter, tree: Apply) -> Value:
     source = e.sugared(tree.args[0])
     if isinstance(source, SimpleValue) and isinstance(source.value.static_type, ListType):
         return source.value
+    if isinstance(source, SimpleValue) and set_values.is_set(source.value):
+        return set_values.items_of(e, tree.args[0].range, source.value)
     return _listed(e, tree, source)
 
 
