@@ -1,8 +1,8 @@
 """The leaves that a run over the tape has come to, and their gradients: handed to who asked, or added to `grad`.
 
-Hooks of leaves run when all gradients are there, before anything is added to any leaf: one that raises leaves all of
-them as they were. Leaves whose users wait for `grad` (`register_post_accumulate_grad_hook`) get it earlier, as soon as
-it is complete, so that they may use it and let it go while the run goes on.
+Hooks of leaves run as soon as a leaf's gradient is complete, and what they give is added when the run is over: one that
+raises leaves all leaves as they were. Leaves whose users wait for `grad` (`register_post_accumulate_grad_hook`) get it
+at once, so that they may use it and let it go while the run goes on.
 """
 
 from __future__ import annotations
@@ -41,17 +41,19 @@ UNHELD: Final = _references_of_a_loop()
 class Leaves:
     """The leaves of one run."""
 
-    __slots__ = ("_targets", "found", "missing")
+    __slots__ = ("_hooked", "_targets", "found", "missing")
 
     def __init__(self, targets: set[Target] | None) -> None:
         self._targets = targets
         self.found: dict[int, tuple[Tensor, Tensor]] = {}
         """Leaves with their gradients so far, by identity."""
         self.missing: dict[int, int] = {}
-        """How many edges have not been taken yet to leaves whose users wait."""
+        """How many edges have not been taken yet to leaves whose users wait, or have hooks."""
+        self._hooked: set[int] = set()
+        """Leaves whose hooks have run."""
 
     def await_complete(self, roots: Sequence[Edge]) -> None:
-        """Count the edges to leaves whose users wait."""
+        """Count the edges to leaves whose users wait, or have hooks."""
         if not Leaf.anyone_waits or self._targets is not None:
             return
         seen: set[int] = set()
@@ -66,11 +68,11 @@ class Leaves:
                     continue
                 if not isinstance(edge[0], Tensor):
                     waiting.append(edge[0])
-                elif (known := known_leaf(edge[0])) is not None and known.post_hooks:
+                elif (known := known_leaf(edge[0])) is not None and (known.post_hooks or known.hooks):
                     self.missing[id(edge[0])] = self.missing.get(id(edge[0]), 0) + 1
 
     def deliver_complete(self, edges: Sequence[Edge]) -> None:
-        """Deliver to leaves whose users wait, where these edges were the last ones."""
+        """Run hooks of leaves, and deliver to those whose users wait, where these edges were the last ones."""
         for edge in edges:
             if edge is None or (left := self.missing.get(id(edge[0]))) is None:
                 continue
@@ -78,13 +80,18 @@ class Leaves:
             if left == 1 and (pair := self.found.pop(id(edge[0]), None)) is not None:
                 leaf, gradient = pair
                 gradient = _hooked(leaf, gradient, with_node=True)
-                accumulate(leaf, gradient, may_keep=False)
-                _afterwards(leaf, gradient)
+                known = known_leaf(leaf)
+                if known is not None and known.post_hooks:
+                    accumulate(leaf, gradient, may_keep=False)
+                    _afterwards(leaf, gradient)
+                else:
+                    self.found[id(leaf)] = (leaf, gradient)
+                    self._hooked.add(id(leaf))
 
     def deliver(self, captured: dict[Target, Tensor], roots: Sequence[Tensor]) -> None:
         """Give `captured` the gradients that were asked for, or add all to their leaves; `roots` began the run."""
         for identity, (leaf, gradient) in list(self.found.items()):
-            if leaf._leaf is not None:
+            if leaf._leaf is not None and identity not in self._hooked:
                 self.found[identity] = (leaf, _hooked(leaf, gradient, with_node=self._targets is None))
         shared: set[int] | None = None
         for leaf, gradient in self.found.values():

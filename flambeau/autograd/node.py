@@ -196,7 +196,7 @@ class Leaf:
     __slots__ = ("hooks", "node", "post_hooks")
 
     anyone_waits = False
-    """Whether anybody ever asked to be called after a gradient was added to a leaf."""
+    """Whether anybody ever asked to be called when the gradient of a leaf is complete."""
 
     def __init__(self) -> None:
         self.hooks: dict[int, Callable[..., Any]] = {}
@@ -204,6 +204,11 @@ class Leaf:
         self.post_hooks: dict[int, Callable[..., Any]] = {}
         """Called with the leaf after it was."""
         self.node: ref[AccumulateGrad] | None = None
+
+    def add_hook(self, hook: Callable[[Tensor], Tensor | None]) -> RemovableHandle:
+        """Call `hook(gradient)` when all of a gradient is there."""
+        Leaf.anyone_waits = True
+        return add_hook(self.hooks, hook)
 
     def add_post_hook(self, hook: Callable[[Tensor], None]) -> RemovableHandle:
         """Call `hook(leaf)` after a gradient was added."""

@@ -8,7 +8,7 @@ from typing import Any
 from flambeau.autograd import backward as going_back
 from flambeau.autograd.node import leaf_of
 from flambeau.tensor.tensor import Tensor, install_method
-from flambeau.util.hooks import RemovableHandle, add_hook
+from flambeau.util.hooks import RemovableHandle
 
 
 def backward(
@@ -48,7 +48,7 @@ def register_hook(self: Tensor, hook: Callable[[Tensor], Tensor | None]) -> Remo
     if not self.requires_grad:
         raise RuntimeError("cannot register a hook on a tensor that doesn't require gradient")
     if self.grad_fn is None:
-        return add_hook(leaf_of(self).hooks, hook)
+        return leaf_of(self).add_hook(hook)
     return self.grad_fn.register_result_hook(self.output_nr, hook)  # type: ignore[no-any-return]
 
 
