@@ -56,6 +56,7 @@ def test_users_who_wait_hear_of_inputs() -> None:
     assert len(seen) == 1, "nothing was added"
 
 
+@pytest.mark.filterwarnings("ignore:Full backward hook")
 @pytest.mark.parametrize("asks", [False, True])
 def test_hooks_of_leaves_run_as_soon_as_their_gradients_are_complete(asks: bool) -> None:
     """So those of a module's parameters come before the module's own hooks, which know the gradients of its inputs."""
