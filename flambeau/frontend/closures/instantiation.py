@@ -97,7 +97,8 @@ def specialise(
             if isinstance(value.static_type, ArrayType) and _takes_array(param, template):
                 types[param.name] = value.static_type
             elif takes_anything(param):
-                types[param.name] = TensorType() if isinstance(value.static_type, TensorType) else value.static_type
+                is_tensor = isinstance(value.static_type, TensorType) and not e.type_variables.ids([value.static_type])
+                types[param.name] = TensorType() if is_tensor else value.static_type
             values.append(Given(value, argument.where, param.name))
         else:
             constants[param.name] = argument.sugared
