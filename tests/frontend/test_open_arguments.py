@@ -12,7 +12,7 @@ import flambeau
 
 
 def hull(x: np.ndarray, y: np.ndarray):
-    points = sorted(zip(x.tolist(), y.tolist(), strict=False))
+    points = sorted(zip(x.tolist(), y.tolist()))  # noqa: B905
 
     def turn(o, a, b):
         return (a[0] - o[0]) * (b[1] - o[1]) - (a[1] - o[1]) * (b[0] - o[0])
