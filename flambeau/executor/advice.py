@@ -55,8 +55,8 @@ IN_PART: Final = (
     "objects are what keeps this one from being native as a whole",
 )
 TEXT: Final = (
-    "text has a native form as far as parts of it, comparisons, searches, sums, `ord`, `chr`, `str` of ints, `split`, "
-    "`strip`, `replace`, `join`, `upper`, `lower`, `isalpha` and their like go",
+    "text has a native form as far as parts of it, comparisons, searches, sums, order, f-strings of texts and ints, "
+    "`ord`, `chr`, `split`, `strip`, `replace`, `join`, `upper`, `lower`, `isalpha` and their like go",
     instead(
         "loop over numbers: `{code}` before the loop, and make text of the result after it",
         "codes = [ord(c) for c in text]",
