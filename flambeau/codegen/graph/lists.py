@@ -18,6 +18,7 @@ from flambeau.codegen.graph.representation import (
     Listed,
     Representation,
     Text,
+    Tupled,
     Unknown,
     holds_blocks,
     llvm_words,
@@ -114,9 +115,11 @@ def _only_leaves(fn: EmittedFunction, value: Value) -> bool:
 def item_rep(fn: EmittedFunction, value: Value, items: Sequence[Representation]) -> Representation:
     """What can hold all items of a list, which was made as ``value``."""
     rep: Representation | None = None
+    has_lists = isinstance(value.static_type, ListType) and isinstance(value.static_type.element, ListType)
     for one in items:
         if not isinstance(one, Unknown):
-            rep = one if rep is None else native_values.join(rep, one)
+            known = native_values.list_of_all(one.items) if has_lists and isinstance(one, Tupled) and one.items else one
+            rep = known if rep is None else native_values.join(rep, known)
     if rep is None:
         assert isinstance(value.static_type, ListType)
         rep = result_types.of_type(value.static_type.element)

@@ -90,8 +90,19 @@ def queue(n: int) -> list[list[int]]:
     return out
 
 
+def lists_in_lists(n: int) -> tuple[list[list[int]], list[list[list[int]]], list[list[int]]]:
+    out, nested, parts = [[0], [1, 2], [3, 4, 5]], [[[1]], [[2, 3], [4]]], [[0]]
+    for i in range(n):
+        out[i % 3].append(i)
+        nested[i % 2].append([i])
+        parts[0:1] = [[i], [i, i]]
+        parts = parts + [[1, 2]]
+    return out, nested, parts
+
+
 PROGRAMS = [
     of_other_lengths, carried, changed_by_another_name, rows, texts, in_tuples, or_none, given_by_a_function, queue,
+    lists_in_lists,
 ]  # fmt: skip
 
 
