@@ -13,7 +13,7 @@ def labels(names: list[str], k: int) -> tuple[list[str], str]:
     out = [f"{i}:{name}={i * k}%" for i, name in enumerate(names)]
     for name in names:
         out.append(f"{name}")
-        out.append("<{}>{}".format(name, -k))
+        out.append(f"<{name}>{-k}")
     return out, f"{k}{k}"
 
 
