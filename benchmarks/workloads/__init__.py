@@ -16,6 +16,7 @@ from benchmarks.workloads import (
     gradients,
     images,
     jax_programs,
+    lists_and_texts,
     loop_gradients,
     loops,
     loops_with_tensors,
@@ -37,6 +38,7 @@ from benchmarks.workloads import (
 KINDS = {
     "calls": calls, "pointwise": pointwise, "rows": rows, "places": places, "broadcasting": broadcasting,
     "products": products, "loops": loops, "elements": elements, "everyday": everyday,
+    "lists and texts": lists_and_texts,
     "array loops": array_loops, "array programs": array_programs, "words": words,
     "numba programs": numba_programs, "jax programs": jax_programs,
     "loops with tensors": loops_with_tensors,

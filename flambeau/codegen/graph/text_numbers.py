@@ -13,13 +13,16 @@ from flambeau.codegen.graph.lowering_tables import lowers_on_texts
 from flambeau.codegen.graph.memory import number
 from flambeau.codegen.graph.native_values import Native, Scalar
 from flambeau.codegen.graph.representation import Bool, Float, Int
-from flambeau.codegen.graph.texts import call_text_function, native_where, text_of
+from flambeau.codegen.graph.texts import bits_of, call_text_function, native_where, text_of
 from flambeau.codegen.llvm.emitter import Value as Register
 from flambeau.codegen.llvm.emitter import float_literal
 from flambeau.ir.graph import Node
 
 _EXACT: Final = 1 << 53
 _DIGITS: Final = 18
+_IN_INTS: Final = "0123456789+-_ \t\n\r\f\v\x1c\x1d\x1e\x1f"
+"""Characters of ASCII that may be in a text which Python reads as an int, and as a float."""
+_IN_FLOATS: Final = _IN_INTS + ".efintyaEFINTYA"
 _POWERS: Final = "text_powers_of_ten"
 
 
@@ -56,11 +59,18 @@ def float_of_text(fn: EmittedFunction, node: Node) -> None:
 
 @lowers_on_texts("python::spells_int", "python::spells_float")
 def spells(fn: EmittedFunction, node: Node) -> None:
-    """Whether a text is a number: at once of one that is written plainly, of others Python says it."""
+    """Whether a text is a number: at once of one that is written plainly, or that has a character of ASCII which is in
+    none; of others Python says it.
+    """
+    e, text, is_int = fn.e, text_of(fn, node.operand(0)), node.op == "python::spells_int"
     is_plain, (_, _, _, points) = _decimal(fn, node)
-    if node.op == "python::spells_int":
-        is_plain = fn.e.binary("and", is_plain, fn.e.icmp("eq", points, number(0)))
-    native_where(fn, node, is_plain, Bool(), lambda: Scalar(Bool(), Register("true", "i1", 1)))
+    if is_int:
+        is_plain = e.binary("and", is_plain, e.icmp("eq", points, number(0)))
+    low, high = bits_of(_IN_INTS if is_int else _IN_FLOATS)
+    may_be_one = call_text_function(fn, "all_of", text.data, text.length, number(low), number(high))
+    is_ascii = call_text_function(fn, "ascii", text.data, text.length)
+    is_none = e.binary("and", is_ascii, e.binary("xor", may_be_one, e.like(may_be_one, 1)))
+    native_where(fn, node, e.binary("or", is_plain, is_none), Bool(), lambda: Scalar(Bool(), is_plain))
 
 
 def _powers(fn: EmittedFunction) -> Register:

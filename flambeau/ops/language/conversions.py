@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import re
 from collections.abc import Callable
 from typing import Any, Final
 
@@ -14,14 +13,13 @@ from flambeau.schema.traits import Fails, Role, Traits
 from flambeau.tensor.tensor import Tensor
 from flambeau.tensor.truth import ambiguous_truth
 
-_INTEGER = re.compile(r"\s*[+-]?\d+(_\d+)*\s*")
-
 
 def int_of_text(text: str) -> int:
     """A decimal integer. Raises RuntimeError for other texts and for what 64 bits cannot hold."""
-    if not _INTEGER.fullmatch(text):
-        raise RuntimeError(f"invalid literal for int() with base 10: '{text}'")
-    value = int(text)
+    try:
+        value = int(text)
+    except ValueError:
+        raise RuntimeError(f"invalid literal for int() with base 10: '{text}'") from None
     if not int64.MIN <= value <= int64.MAX:
         raise RuntimeError(f"invalid literal for int() with base 10: '{text}' does not fit in 64 bits")
     return value
