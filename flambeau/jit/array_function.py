@@ -45,6 +45,7 @@ from flambeau.schema.types import (
     STRING,
     DictType,
     ListType,
+    NamedType,
     Type,
 )
 from flambeau.specialise.cache import differences
@@ -225,9 +226,10 @@ class ArrayFunction(LatestVariant):
     def _serve_by(
         self, variant: ScriptFunction[..., Any], pattern: Pattern, args: tuple[Any, ...] | None
     ) -> None:  # fmt: skip
-        """Have calls like this one go by the fast paths of a variant; not where an argument is a container."""
-        has_container = any(isinstance(part, tuple) and not isinstance(part[0], np.dtype) for part in pattern)
-        if has_container or args is None:
+        """Have calls like this one go by the fast paths of a variant; not where they cannot tell what lies in an
+        argument.
+        """
+        if args is None or not all(map(_is_seen_natively, pattern)):
             self.stub.target = None
             return
         classes = tuple([type(args[k]) if is_array else None for is_array, k, _ in self._arrays])
@@ -250,10 +252,11 @@ class ArrayFunction(LatestVariant):
         names = [name for is_array, _, name in self._arrays if is_array]
         compiled = {n: _argument_type(part) for n, part in zip(names, pattern, strict=True)}
         known = {n: self._container(n, part) for n, part in zip(names, pattern, strict=True) if compiled[n] is None}
-        containers = {n: t for n, t in known.items() if t is not None}
+        objects = {n: t for n, t in known.items() if isinstance(t, NamedType)}
+        containers = {n: t for n, t in known.items() if t is not None and n not in objects}
         types = {n: t for n, t in compiled.items() if t is not None}
         try:
-            function = self.compiled_for(types | containers)
+            function = self.compiled_for(types | containers | objects)
         except CompileError as error:
             raise (open_containers.with_hint(error, containers) if containers else error) from None
         open_containers.refuse_changes(function, self.__name__, containers)
@@ -263,8 +266,12 @@ class ArrayFunction(LatestVariant):
         return ScriptFunction(function, executor=executor)
 
     def _container(self, name: str, pattern: Any) -> Type | None:
-        """The type of a container of numbers or texts, where nothing is annotated."""
-        return open_containers.container_type(pattern) if isinstance(pattern, tuple) and name in self._open else None
+        """The type of a container of numbers or texts, or of an object, where nothing is annotated."""
+        if name not in self._open:
+            return None
+        if isinstance(pattern, tuple):
+            return open_containers.container_type(pattern)
+        return open_containers.object_type(pattern)
 
     def compiled_for(self, types: Mapping[str, Type]) -> Function:
         """The function for parameters of these types."""
@@ -311,6 +318,18 @@ def _argument_type(pattern: Any) -> Type | None:
     """The type of an argument of which this is known, a scalar of NumPy among them; None where it is as declared."""
     is_scalar = isinstance(pattern, tuple) and pattern[0] is np.generic
     return scalar_of(from_numpy_dtype(pattern[1])) if is_scalar else _type_of(pattern)
+
+
+def _is_seen_natively(pattern: Any) -> bool:
+    """Whether fast paths tell an argument of which this is known from those of which something else is: by its class,
+    by dtype and rank, or, of a tuple, by those of its items.
+    """
+    if not isinstance(pattern, tuple):
+        return True
+    kind, inner = pattern
+    if isinstance(kind, type) and issubclass(kind, tuple):
+        return all(not isinstance(part, tuple) or isinstance(part[0], np.dtype) for part in inner)
+    return isinstance(kind, np.dtype)
 
 
 def _pattern_of(value: Any) -> Any:

@@ -16,6 +16,7 @@ from flambeau.program.named_tuples import register_class
 from flambeau.schema.subtype import unify
 from flambeau.schema.types import BOOL, FLOAT, INT, STRING, DictType, ListType, TupleType, Type
 from flambeau.util.errors import CompileError
+from flambeau.util.inversions import CLASS_COMPILER
 from flambeau.util.names import qualified_name
 
 _SIMPLE: Final[dict[Any, Type]] = {int: INT, float: FLOAT, bool: BOOL, str: STRING}
@@ -47,6 +48,17 @@ def container_type(pattern: Any) -> Type | None:
     if isinstance(kind, type) and issubclass(kind, tuple):
         return tuple_type(kind, list(map(container_type, inner)))
     return None
+
+
+def object_type(cls: Any) -> Type | None:
+    """The type of objects of a user's class, compiled now if no program has met it; None for what is none.
+
+    Raises CompileError for what the class has that programs have not.
+
+    >>> object_type(int)
+    """
+    definition = CLASS_COMPILER.implementation(cls) if isinstance(cls, type) else None
+    return None if definition is None else definition.type
 
 
 def tuple_type(cls: type, types: Sequence[Type | None]) -> TupleType | None:

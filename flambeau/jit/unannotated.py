@@ -17,7 +17,8 @@ import numpy as np
 from flambeau.codegen.callable_type import DispatchStub
 from flambeau.frontend.source.python_source import closure_variables, innermost_function, parameter_defaults
 from flambeau.frontend.trees.function_conversion import get_tree
-from flambeau.frontend.trees.tree_views import Apply, Select
+from flambeau.frontend.trees.tree_views import Apply, Select, Var
+from flambeau.tensor.tensor import Tensor
 
 _NUMBERS: Final = frozenset((bool, int, float, complex))
 _CONTAINERS: Final = frozenset((str, list, tuple, dict))
@@ -63,9 +64,27 @@ def reads_size(fn: Any) -> bool:
     return any(isinstance(tree, Select) and tree.name == "size" and id(tree) not in callees for tree in trees)
 
 
+def reads_fields(fn: Any) -> bool:
+    """Whether a function reads two attributes or more that neither tensors nor arrays have of a parameter without
+    annotation: so it is a named tuple, or an object of a class. One alone may be a slip.
+
+    >>> reads_fields(lambda p: p.rate * p.years), reads_fields(lambda x: x.T.sahpe)
+    (True, False)
+    """
+    names = frozenset(unannotated_parameters(fn))
+    read: dict[str, set[str]] = {}
+    for tree in get_tree(fn).walk():
+        if isinstance(tree, Select) and isinstance(tree.value, Var) and tree.value.name in names:
+            read.setdefault(tree.value.name, set()).add(tree.name)
+    of_others = (
+        [f for f in fields if not hasattr(np.ndarray, f) and not hasattr(Tensor, f)] for fields in read.values()
+    )
+    return any(len(fields) > 1 for fields in of_others)
+
+
 def may_mean_arrays(fn: Any) -> bool:
     """Whether a function that has no meaning for tensors may have one for arrays: it names NumPy, what NumPy alone has,
-    or arrays, reads `x.size`, which tensors call, or has defaults.
+    or arrays, reads `x.size`, which tensors call, or fields of an object, or has defaults.
     """
     inner = innermost_function(fn)
     code = inner.__code__
@@ -73,7 +92,8 @@ def may_mean_arrays(fn: Any) -> bool:
     keywords = {name for constant in code.co_consts if isinstance(constant, tuple) for name in constant}
     names_numpy = names_numpy or bool(_OF_NUMPY & {*code.co_names, *keywords}) or reads_arrays(inner)
     names_numpy = names_numpy or ("size" in code.co_names and reads_size(fn))
-    return bool(unannotated_parameters(fn)) and (names_numpy or any(d is None for d in parameter_defaults(fn).values()))
+    has_defaults = any(d is None for d in parameter_defaults(fn).values())
+    return bool(unannotated_parameters(fn)) and (names_numpy or has_defaults or reads_fields(fn))
 
 
 class ServedFunction(Protocol):

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import math
 from typing import Any
 
 import numpy as np
@@ -64,3 +65,32 @@ def test_values_that_lie_in_the_array_itself() -> None:
     shifted(want, want)
     flambeau.script(shifted)(got, got)
     assert np.array_equal(got, want)
+
+
+def of_a_float(out, v):
+    for i in range(1, out.shape[0]):
+        out[i] = v - 0.0
+    return out
+
+
+WHOLE_LIMITS = (2.0**7, 2.0**8, 2.0**15, 2.0**16, 2.0**31, 2.0**32, 2.0**63, 2.0**64)
+FLOATS = (
+    0.0, -0.0, 0.5, -0.5, 3.7, -3.7, math.nan, math.inf, -math.inf,
+    *(sign * limit - away for limit in WHOLE_LIMITS for sign in (1, -1) for away in (0.0, 0.5, 1.0)),
+)  # fmt: skip
+
+
+@pytest.mark.parametrize("dtype", ["uint8", "int8", "int16", "uint16", "int32", "uint32", "int64", "uint64", "bool"])
+def test_a_float_lies_without_its_fraction_or_is_refused(dtype: str) -> None:
+    scripted = flambeau.script(of_a_float)
+    for value in FLOATS:
+        got, wanted = np.zeros(2, dtype), np.zeros(2, dtype)
+        try:
+            of_a_float(wanted, value)
+        except (OverflowError, ValueError):
+            with pytest.raises((OverflowError, ValueError, RuntimeError)):
+                scripted(got, value)
+        else:
+            scripted(got, value)
+        assert np.array_equal(got, wanted), value
+    assert "native from end to end" in str(scripted.explain())

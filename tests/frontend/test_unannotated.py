@@ -3,6 +3,8 @@
 from __future__ import annotations
 
 import warnings
+from collections import namedtuple
+from dataclasses import dataclass
 
 import numpy as np
 import pytest
@@ -228,3 +230,52 @@ def test_what_neither_has_is_refused_at_once() -> None:
 
     with pytest.raises(CompileError, match="no attribute or method 'fiat'"):
         flambeau.script(flat)
+
+
+Rates = namedtuple("Rates", ["beta", "n"])
+Line = namedtuple("Line", ["slopes", "start"])
+
+
+@dataclass
+class Account:
+    balance: float
+    years: int
+
+
+def grown(p, x):
+    for _ in range(3):
+        x = x * p.beta + p.n
+    return x
+
+
+def along(p, k):
+    total = 0
+    for i in range(len(p.slopes)):
+        total += p.slopes[i] * k + p.start
+    return total
+
+
+def later(p, rate):
+    p.years += 1
+    p.balance *= rate
+    return p.balance / p.years
+
+
+def test_named_tuples_and_objects_are_what_a_call_brings() -> None:
+    scripted = flambeau.script(grown)
+    for rates in (Rates(1.5, 2), Rates(2, 1), Rates(2, True), Rates(2.5, 0.5), Account(1.0, 2)) * 3:
+        for x in (3, 0.5, np.ones(2)):
+            if isinstance(rates, Account):
+                with pytest.raises(CompileError, match="or method 'beta'"):
+                    scripted(rates, x)
+                continue
+            got, wanted = scripted(rates, x), grown(rates, x)
+            assert type(got) is type(wanted)
+            assert np.array_equal(got, wanted)
+    for dtype in (np.float64, np.int64, np.uint8):
+        line = Line(np.arange(4).astype(dtype), 2)
+        for _ in range(3):
+            assert flambeau.script(along)(line, 3) == along(line, 3)
+    mine, wanted = Account(100.0, 1), Account(100.0, 1)
+    assert flambeau.script(later)(mine, 1.25) == later(wanted, 1.25)
+    assert mine == wanted

@@ -216,6 +216,21 @@ def refuse_what_does_not_fit(fn: EmittedFunction, node: Node, source: Operand, d
         fn.exits.fail_if(e.binary("or", above, e.icmp("slt", source.register, number(low))), node)
 
 
+def truncated(fn: EmittedFunction, node: Node, source: Operand, dtype: DType) -> Operand:
+    """A float as an element of a dtype of integers: without its fraction, as `int` gives it; nan, and what the dtype
+    cannot hold then, fails.
+    """
+    e, x, bits = fn.e, source.register, 8 * dtype.itemsize
+    high = 2.0 ** (bits - dtype.is_signed)
+    low = -high if dtype.is_signed else 0.0
+    is_below = e.fcmp("ult", x, e.like(x, low)) if bits == 64 and low else e.fcmp("ule", x, e.like(x, low - 1))
+    fn.exits.fail_if(e.binary("or", is_below, e.fcmp("uge", x, e.like(x, high))), node)
+    wide = "i32" if bits < 32 else "i64"
+    whole = e.convert("fptosi" if dtype.is_signed or bits < 64 else "fptoui", x, wide)
+    kind = memory.element(dtype).llvm
+    return Operand(whole if kind == wide else e.convert("trunc", whole, kind), dtype)
+
+
 def refuse_what_is_too_large(fn: EmittedFunction, node: Node, source: Operand, dtype: DType) -> None:
     """What does not fit fails, and so do finite floats that float32 has no room for."""
     if dtype != dtypes.float32 or source.dtype != dtypes.float64:

@@ -19,7 +19,6 @@ from flambeau.schema.dtype import DType
 from flambeau.schema.opdef import UNKNOWN, OpDef
 from flambeau.schema.types import FloatType, NumberType, OptionalType, TensorType, Type
 
-FLOAT_AMONG_INTS = "a float in a tensor of integers"
 Reader = Callable[[Value], Any]
 
 

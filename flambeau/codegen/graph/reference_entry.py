@@ -145,7 +145,9 @@ class _Call:
 
     def items(self, p: Parameter, r: forms.Tupled, values: Sequence[Any], origin: int) -> list[int]:
         """The words of a tuple, or of a list of known length."""
-        if len(values) != len(r.items):
+        pairs = [] if r.is_list else zip(r.items, values, strict=False)
+        no_float = any(isinstance(item, forms.Float) and type(value) is not float for item, value in pairs)
+        if no_float or len(values) != len(r.items):
             raise _UnfitError
         return [w for k, value in enumerate(values) for w in self.words(p.item(k), value, origin)]
 

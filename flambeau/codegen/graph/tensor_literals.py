@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from flambeau.codegen.graph import arrays, complex_numbers, lists, memory
 from flambeau.codegen.graph.control import each
-from flambeau.codegen.graph.creation import FLOAT_AMONG_INTS, refuse_what_does_not_fit
+from flambeau.codegen.graph.creation import refuse_what_does_not_fit, truncated
 from flambeau.codegen.graph.emitted_function import EmittedFunction
 from flambeau.codegen.graph.literals import literal_of
 from flambeau.codegen.graph.memory import number
@@ -58,8 +58,8 @@ def _complex(fn: EmittedFunction, node: Node, native: Native, tensor_type: tuple
 def _converted(fn: EmittedFunction, node: Node, number_: Scalar, dtype: DType) -> Operand:
     """A number as an element of a dtype; leaves the function where it does not fit."""
     source = as_operand(number_)
-    if source.dtype.is_floating_point and not dtype.is_floating_point:
-        raise CannotCompileError(FLOAT_AMONG_INTS)
+    if source.dtype.is_floating_point and dtype.is_integral:
+        return truncated(fn, node, source, dtype)
     refuse_what_does_not_fit(fn, node, source, dtype)
     return Registers(fn, node, is_exact=False).cast(source, dtype)
 

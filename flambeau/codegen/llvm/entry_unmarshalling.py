@@ -108,7 +108,12 @@ class Unmarshalling:
         self._require_sequence(self.type_of(object_), f.module.symbol(f"{kind.lower()}_type"), exactly=r.is_list)
         self.require(f.compare("eq", f.call(f"Py{kind}_Size", object_), len(r.items)))
         for k, item in enumerate(r.items):
-            self.unmarshal(p.item(k), f.call(f"Py{kind}_GetItem", object_, k), words, leaf)
+            value = f.call(f"Py{kind}_GetItem", object_, k)
+            if (
+                isinstance(item, forms.Float) and not r.is_list
+            ):  # programs on arrays have another meaning for an int in its place
+                self.require(f.compare("eq", self.type_of(value), f.module.symbol("float_type")))
+            self.unmarshal(p.item(k), value, words, leaf)
             words, leaf = f.at(words, word_count(item)), f.at(leaf, leaves_of(item) * LEAF.words)
 
     def _require_sequence(self, type_: Value, wanted: Value, *, exactly: bool) -> None:

@@ -125,11 +125,16 @@ def test_optional_and_fixed_values_and_tuples() -> None:
     for call in echo(Optional(Int()), Fixed(None), Tupled((Float(), Tupled((Int(), VECTOR)))), Optional(VECTOR)):
         x = flambeau.arange(3, dtype=flambeau.float32)
         assert call(None, None, (1.0, (2, x)), None) == (None, None, (1.0, (2, x)), None)
-        got = call(5, None, (1, (2, x)), x)
+        got = call(5, None, (1.0, (2, x)), x)
         assert got[0] == 5
         assert got[2][1][1] is x
         assert got[3] is x
-        for bad in ((5, 0, (1.0, (2, x)), x), (5, None, [1.0, (2, x)], x), (5, None, (1.0, (2,)), x)):
+        for bad in (
+            (5, 0, (1.0, (2, x)), x),
+            (5, None, [1.0, (2, x)], x),
+            (5, None, (1.0, (2,)), x),
+            (5, None, (1, (2, x)), x),
+        ):
             assert call(*bad) is MISSED
 
 
