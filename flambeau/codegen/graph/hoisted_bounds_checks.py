@@ -32,7 +32,7 @@ def span_of(fn: EmittedFunction, iterations: Iterations, trip: Register) -> Span
     """
     e = fn.e
     last: Register | None = None
-    answers: list[Register] = []
+    answers = [e.binary("xor", refusal, e.like(refusal, 1)) for refusal in iterations.refusals]
     factors: dict[Register, None] = {}
     starts: dict[Register, None] = {}
     ends = {trip: None}
@@ -83,7 +83,10 @@ def all_fit(fn: EmittedFunction, iterations: Iterations, trip: Register, most: i
         if affine.slope < 0 or affine.step is not None:
             terms[memory.add(e, first, away)] = None
     fits = e.icmp("sge", functools.reduce(lambda a, b: e.binary("or", a, b), terms), number(0))
-    return e.binary("and", fits, are_small(e, list(steps))) if steps else fits
+    answers = [fits, *(e.binary("xor", refusal, e.like(refusal, 1)) for refusal in iterations.refusals)]
+    if steps:
+        answers.append(are_small(e, list(steps)))
+    return functools.reduce(lambda a, b: e.binary("and", a, b), answers)
 
 
 def first_of(e: LaneEmitter, affine: Affine) -> Register:

@@ -9,6 +9,7 @@ what they do, and a loop fails at the iteration, the line and the state of memor
 
 from __future__ import annotations
 
+import functools
 from collections.abc import Sequence
 
 from flambeau.analysis.parallel_loops import is_parallel
@@ -16,6 +17,7 @@ from flambeau.codegen.graph import bit_counts, counted_while, lanes_emit, meetin
 from flambeau.codegen.graph.control import poll, rounds
 from flambeau.codegen.graph.emitted_function import EmittedFunction
 from flambeau.codegen.graph.hoisted_bounds_checks import Span, all_fit, span_of
+from flambeau.codegen.graph.hoisted_conditions import hoists
 from flambeau.codegen.graph.lanes import is_true, lane_schedule
 from flambeau.codegen.graph.lanes_emitter import Accesses
 from flambeau.codegen.graph.memory import number
@@ -220,11 +222,11 @@ def _chunks(
     lines_before, e.lines = e.lines, []
     iterations, accesses = Iterations(Register("", "i64", 1), e.counter, moving), Accesses()
     fast = _copy(fn, body, carried, "fast", iterations, None if stop else accesses, stop)
-    is_checked = bool(iterations.needs) and moving is None
+    is_checked = iterations.are_checked and moving is None
     checked = _copy(fn, body, carried, "checked", None, None, stop) if is_checked else None
-    e.lines = lines_before
+    e.lines = [*lines_before, *iterations.ahead]
     apart = meetings.iterations_of(e, accesses)
-    span = span_of(fn, iterations, trip) if iterations.needs else Span(number(0), trip)
+    span = span_of(fn, iterations, trip) if iterations.are_checked else Span(number(0), trip)
     if moving is not None:  # the loop as it was written does the rest
         is_first = e.icmp("sle", span.first, number(0))
         trip = e.select(is_first, e.intrinsic("smin", span.end, trip), number(0))
@@ -268,9 +270,11 @@ def _copy(
     copied = _Copy(e.label(stem), start, end, e.label("again"), e.lines)
     e.start(copied.head)
     fn.scope.iterations, e.accesses = iterations, accesses
+    if iterations is not None:
+        fn.exits.hoist = functools.partial(hoists, e, iterations)
     _iterations(fn, body, carried, start, end, iterations, stop)
     e.branch(copied.again)
-    fn.scope.iterations = e.accesses = None
+    fn.scope.iterations = e.accesses = fn.exits.hoist = None
     e.lines = before
     return copied
 

@@ -31,6 +31,10 @@ class Iterations:
     """A carried value that moves evenly too, and how."""
     needs: dict[tuple[Affine, Register], None] = field(default_factory=dict)
     """Indexes and the sizes they must stay within."""
+    refusals: list[Register] = field(default_factory=list)
+    """Conditions that no iteration changes, and under which each would leave the function; set by `ahead`."""
+    ahead: list[str] = field(default_factory=list)
+    """Instructions to be put before the loop."""
     is_straight: bool = True
     """Whether every iteration comes by here, so that what is needed here may be needed of all iterations."""
     is_rare: bool = False
@@ -40,6 +44,11 @@ class Iterations:
         """Whether a register was set before the loop. Registers are numbered as they are made."""
         digits = register.text.lstrip("%abcdefghijklmnopqrstuvwxyz")
         return not register.text.startswith("%") or not digits or int(digits) <= self.before
+
+    @property
+    def are_checked(self) -> bool:
+        """Whether some iterations may be for the copy that checks everything."""
+        return bool(self.needs or self.refusals)
 
     @property
     def strides(self) -> bool:

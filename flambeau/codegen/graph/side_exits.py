@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import re
-from collections.abc import Iterator, Sequence
+from collections.abc import Callable, Iterator, Sequence
 from contextlib import contextmanager
 
 from flambeau.codegen.graph import abi, memory
@@ -32,6 +32,8 @@ class SideExits:
         self.context = CONTEXT_REGISTER
         self.code_slot = self.e.slot("i64", 8)
         self.exit = self.e.label("exit")
+        self.hoist: Callable[[Register], bool] | None = None
+        """Asked of the condition of a failure: whether it is looked at before the loop that is being emitted."""
         self.current: Node | None = None
         """What is being lowered."""
         self._blocks: dict[tuple[tuple[Node, ...], str], tuple[int, str]] = {}
@@ -80,6 +82,8 @@ class SideExits:
         e = self.e
         if e.lanes > 1:
             e.bail_if(condition)
+            return
+        if self.hoist is not None and self.hoist(condition):
             return
         failed, fine = e.label("failed"), e.label("fine")
         before, exit_points = len(e.lines), len(self.parts.exit_points)

@@ -208,7 +208,20 @@ def filling(e: Emitter, where: SourceRange, value: Value, dtype: DType) -> Value
     is_python = value.static_type == INT and None in kinds_of(value.static_type)
     if not is_python or (dtype.name not in NARROW_INTS and dtype is not uint64):
         return value
-    return call_operator(e, where, f"python::within_{dtype.name}", [value])
+    return _asked(e, where, f"python::within_{dtype.name}", value)
+
+
+def _asked(e: Emitter, where: SourceRange, operator: str, value: Value) -> Value:
+    """An operator on a number; of one that a branch just chose, on each that it may be, which loops often leave as they
+    are: `x[i] + (a if x[i] > 0 else b)`.
+    """
+    branch = value.defining_node
+    if branch is None or branch.op != "prim::If" or e.graph.insertion_point.previous is not branch:
+        return call_operator(e, where, operator, [value])
+    for block in branch.nested_blocks:
+        with e.inside(block):
+            block.add_return(_asked(e, where, operator, block.returns[value.index]))
+    return branch.add_result(value.static_type)
 
 
 def _pairs(left: Value, right: Value) -> Iterator[tuple[DType | None, DType | None]]:
