@@ -20,10 +20,6 @@ from flambeau.frontend.source.python_source import closure_variables, innermost_
 from flambeau.frontend.trees.function_conversion import get_tree
 from flambeau.frontend.trees.tree_views import (
     Apply,
-    Clause,
-    DictComp,
-    For,
-    ListComp,
     Select,
     StringLiteral,
     Subscript,
@@ -31,7 +27,7 @@ from flambeau.frontend.trees.tree_views import (
 )
 from flambeau.jit.compiling import compiling, tidy
 from flambeau.jit.infer import NoTypeError, shared_type
-from flambeau.jit.unannotated import unannotated_parameters
+from flambeau.jit.unannotated import items_of, names_in, unannotated_parameters
 from flambeau.jit.variants import Variants, kind_text
 from flambeau.program.function import Function
 from flambeau.schema.types import Type
@@ -176,7 +172,7 @@ def reads_dicts(fn: Any, seen: set[Any] | None = None) -> bool:
         return False
     seen.add(inner)
     trees = list(get_tree(fn).walk())
-    names = _items_of(trees, frozenset(unannotated_parameters(fn)))
+    names = items_of(trees, frozenset(unannotated_parameters(fn)))
     if any(_reads_dict(tree, names) for tree in trees):
         return True
     called = [*map(inner.__globals__.get, inner.__code__.co_names), *closure_variables(inner).values()]
@@ -191,24 +187,10 @@ def _reads_dicts_inside(fn: FunctionType, seen: set[Any]) -> bool:
         return False
 
 
-def _items_of(trees: Sequence[Any], names: frozenset[str]) -> frozenset[str]:
-    """Names, and those of what loops and comprehensions take out of them, at any depth."""
-    loops = [(t.targets, t.iterables) for t in trees if isinstance(t, For)]
-    loops += [((t.target,), (t.iterable,)) for t in trees if isinstance(t, ListComp | DictComp | Clause)]
-    pairs = [(_named(targets), _named(iterables)) for targets, iterables in loops]
-    while later := [targets for targets, sources in pairs if not sources.isdisjoint(names) and not targets <= names]:
-        names = names.union(*later)
-    return names
-
-
-def _named(trees: Sequence[Any]) -> frozenset[str]:
-    return frozenset([one.name for tree in trees for one in tree.walk() if isinstance(one, Var)])
-
-
 def _reads_dict(tree: Any, names: frozenset[str]) -> bool:
     if isinstance(tree, Apply):
         is_module = isinstance(tree.callee, Var | Select) and tree.callee.name == "functional_call"
-        return is_module and not _named(tree.args[1:2]).isdisjoint(names)
+        return is_module and not names_in(tree.args[1:2]).isdisjoint(names)
     if isinstance(tree, Subscript):
         named = isinstance(tree.value, Var) and tree.value.name in names
         return named and any(isinstance(index, StringLiteral) for index in tree.indices)

@@ -8,7 +8,7 @@ who annotate nothing, would be refused where a call brings one: they are program
 
 from __future__ import annotations
 
-from collections.abc import Callable, Mapping
+from collections.abc import Callable, Mapping, Sequence
 from types import FunctionType
 from typing import Any, Final, Protocol
 
@@ -17,7 +17,7 @@ import numpy as np
 from flambeau.codegen.callable_type import DispatchStub
 from flambeau.frontend.source.python_source import closure_variables, innermost_function, parameter_defaults
 from flambeau.frontend.trees.function_conversion import get_tree
-from flambeau.frontend.trees.tree_views import Apply, Select, Var
+from flambeau.frontend.trees.tree_views import Apply, Clause, DictComp, For, ListComp, Select, Subscript, Var
 from flambeau.tensor.tensor import Tensor
 
 _NUMBERS: Final = frozenset((bool, int, float, complex))
@@ -64,18 +64,36 @@ def reads_size(fn: Any) -> bool:
     return any(isinstance(tree, Select) and tree.name == "size" and id(tree) not in callees for tree in trees)
 
 
+def items_of(trees: Sequence[Any], names: frozenset[str]) -> frozenset[str]:
+    """Names, and those of what loops and comprehensions take out of them, at any depth."""
+    loops = [(t.targets, t.iterables) for t in trees if isinstance(t, For)]
+    loops += [((t.target,), (t.iterable,)) for t in trees if isinstance(t, ListComp | DictComp | Clause)]
+    pairs = [(names_in(targets), names_in(iterables)) for targets, iterables in loops]
+    while later := [targets for targets, sources in pairs if not sources.isdisjoint(names) and not targets <= names]:
+        names = names.union(*later)
+    return names
+
+
+def names_in(trees: Sequence[Any]) -> frozenset[str]:
+    """All names within some trees."""
+    return frozenset([one.name for tree in trees for one in tree.walk() if isinstance(one, Var)])
+
+
 def reads_fields(fn: Any) -> bool:
     """Whether a function reads two attributes or more that neither tensors nor arrays have of a parameter without
-    annotation: so it is a named tuple, or an object of a class. One alone may be a slip.
+    annotation, or of its items: so these are named tuples, or objects of a class. One alone may be a slip.
 
     >>> reads_fields(lambda p: p.rate * p.years), reads_fields(lambda x: x.T.sahpe)
     (True, False)
     """
-    names = frozenset(unannotated_parameters(fn))
+    trees = list(get_tree(fn).walk())
+    names = items_of(trees, frozenset(unannotated_parameters(fn)))
     read: dict[str, set[str]] = {}
-    for tree in get_tree(fn).walk():
-        if isinstance(tree, Select) and isinstance(tree.value, Var) and tree.value.name in names:
-            read.setdefault(tree.value.name, set()).add(tree.name)
+    for tree in trees:
+        owner = tree.value if isinstance(tree, Select) else None
+        owner = owner.value if isinstance(owner, Subscript) else owner
+        if isinstance(tree, Select) and isinstance(owner, Var) and owner.name in names:
+            read.setdefault(owner.name, set()).add(tree.name)
     of_others = (
         [f for f in fields if not hasattr(np.ndarray, f) and not hasattr(Tensor, f)] for fields in read.values()
     )

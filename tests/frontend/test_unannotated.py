@@ -255,6 +255,15 @@ def along(p, k):
     return total
 
 
+def of_all(ps, k):
+    total = 0
+    for p in ps:
+        total += p.beta * k
+    for i in range(len(ps)):
+        total += ps[i].n
+    return total
+
+
 def later(p, rate):
     p.years += 1
     p.balance *= rate
@@ -276,6 +285,8 @@ def test_named_tuples_and_objects_are_what_a_call_brings() -> None:
         line = Line(np.arange(4).astype(dtype), 2)
         for _ in range(3):
             assert flambeau.script(along)(line, 3) == along(line, 3)
+    for rates in ([Rates(1.5, 2), Rates(2.5, 3)], [Rates(1, 2), Rates(2, 3)]):
+        assert flambeau.script(of_all)(rates, 3) == of_all(rates, 3)
     mine, wanted = Account(100.0, 1), Account(100.0, 1)
     assert flambeau.script(later)(mine, 1.25) == later(wanted, 1.25)
     assert mine == wanted
