@@ -12,7 +12,7 @@ from __future__ import annotations
 
 import types
 import warnings
-from collections.abc import Mapping
+from collections.abc import Iterator, Mapping, Sequence
 from typing import Any, Final
 
 import numpy as np
@@ -28,7 +28,7 @@ from flambeau.frontend.scopes.array_annotations import is_bare_container, may_na
 from flambeau.frontend.scopes.named_objects import python_value
 from flambeau.frontend.scopes.type_annotations import type_of_tree
 from flambeau.frontend.source.python_source import NameScope, innermost_function
-from flambeau.frontend.trees.tree_views import Apply, Select, Subscript
+from flambeau.frontend.trees.tree_views import Apply, Select, Subscript, Var
 from flambeau.jit.array_function import ArrayFunction
 from flambeau.jit.modules.module_classes import ModuleClasses
 from flambeau.jit.resolver import PythonResolver, compile_python_function
@@ -157,20 +157,38 @@ def _check(function: ArrayFunction, declared: Mapping[str, Type]) -> None:
 
 def has_meaning(function: ArrayFunction) -> bool:
     """Whether a function without annotations has a meaning where its first argument is an array, of the usual dtypes
-    and ranks, and the others are arrays too, or numbers, or the other way round, or all are numbers or texts.
+    and ranks, and the others are arrays too, or numbers, or the other way round, or all are numbers or texts, or where
+    what it indexes are arrays, and everything else numbers.
     """
     first, *rest = [p.name for p in function.tree.decl.params if p.annotation is None]
     arrays = [array_of(dtype, rank) for dtype, rank in _USUAL[:4]]
     kinds = [(array, other) for array in arrays for other in ((array, FLOAT, INT) if rest else (INT,))]
-    for own, other in (*kinds, *((INT, array) for array in arrays if rest), *_WITHOUT_ARRAYS):
-        try:
-            with warnings.catch_warnings():
-                warnings.simplefilter("ignore")  # what is said of these does not hold for what calls bring
-                function.compiled_for({first: own, **dict.fromkeys(rest, other)})
-        except CompileError:
-            continue
-        return True
-    return False
+    kinds += [*((INT, array) for array in arrays if rest), *_WITHOUT_ARRAYS]
+    combinations = [{first: own, **dict.fromkeys(rest, other)} for own, other in kinds]
+    return any(_is_taken(function, types) for types in (*combinations, *_by_indexes(function, (first, *rest))))
+
+
+def _is_taken(function: ArrayFunction, types: Mapping[str, Type]) -> bool:
+    try:
+        with warnings.catch_warnings():
+            warnings.simplefilter("ignore")  # what is said of these does not hold for what calls bring
+            function.compiled_for(types)
+    except CompileError:
+        return False
+    return True
+
+
+def _by_indexes(function: ArrayFunction, names: Sequence[str]) -> Iterator[dict[str, Type]]:
+    """Arrays where a function indexes a parameter, of the rank that it has indexes for, and numbers elsewhere."""
+    ranks: dict[str, int] = {}
+    for statement in function.tree.body:
+        for tree in statement.walk():
+            if isinstance(tree, Subscript) and isinstance(tree.value, Var) and tree.value.name in names:
+                ranks[tree.value.name] = max(ranks.get(tree.value.name, 1), len(tree.indices))
+    if 0 < len(ranks) < len(names):
+        for dtype in (float64, int64):
+            arrays = {name: array_of(dtype, rank) for name, rank in ranks.items()}
+            yield from ({**dict.fromkeys(names, number), **arrays} for number in (INT, FLOAT))
 
 
 def with_arrays(type_: Type, dtype: DType, rank: int) -> Type:

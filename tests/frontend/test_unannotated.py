@@ -218,7 +218,14 @@ def test_what_has_no_meaning_for_tensors_is_compiled_for_what_a_call_brings() ->
             s += v
         return s
 
+    def chosen(out, x, n):
+        for i in range(len(x)):
+            for j in range(2):
+                out[i, j] = n if x[i] > j else 1
+        return out
+
     assert flambeau.script(distinct)(np.array([[1, 2], [2, 1], [1, 2]])) == 2
+    assert flambeau.script(chosen)(np.zeros((2, 2)), np.array([1, 2]), 7).tolist() == [[7.0, 1.0], [7.0, 7.0]]
     assert flambeau.script(element)(np.ones(2), 1) == 1.0
     assert flambeau.script(element)(np.ones(2), 2) == -1.0
     assert flambeau.script(total)(np.ones((2, 3))) == 6.0

@@ -398,6 +398,7 @@ def _choosing(
         until = e.select(e.icmp("slt", start, iteration), iteration, e.binary("add", iteration, number(1)))
         limit = e.intrinsic("smin", limit, e.select(e.icmp("slt", start, until), until, limit))
     size = e.intrinsic("smin", e.binary("sub nsw", limit, start), number(CHUNK))
+    _assume(fn, "sgt", size)
     e.raw(f"{end} = add nuw nsw i64 {start}, {size}")
     poll(fn, size)
     heads = [copied.head for copied in copies]
@@ -453,7 +454,9 @@ def _iterations(
     )
     if stays_scalar:
         note = _noted(fn, "!23")
-    e.raw(f"br i1 {e.icmp('slt', following, end)}, label %{head}, label %{done}{note}")
+    has_branches = iterations is not None and any(line.startswith("  br i1 ") for line in e.lines[first_line:])
+    more = e.icmp("ne" if has_branches and not leaves else "slt", following, end)
+    e.raw(f"br i1 {more}, label %{head}, label %{done}{note}")
     e.start(done)
 
 
