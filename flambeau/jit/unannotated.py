@@ -80,24 +80,21 @@ def names_in(trees: Sequence[Any]) -> frozenset[str]:
 
 
 def reads_fields(fn: Any) -> bool:
-    """Whether a function reads two attributes or more that neither tensors nor arrays have of a parameter without
-    annotation, or of its items: so these are named tuples, or objects of a class. One alone may be a slip.
+    """Whether a function reads two attributes or more that neither tensors nor arrays have of parameters without
+    annotation, or of their items: so these are named tuples, or objects of a class. One alone may be a slip.
 
     >>> reads_fields(lambda p: p.rate * p.years), reads_fields(lambda x: x.T.sahpe)
     (True, False)
     """
     trees = list(get_tree(fn).walk())
     names = items_of(trees, frozenset(unannotated_parameters(fn)))
-    read: dict[str, set[str]] = {}
+    read: set[str] = set()
     for tree in trees:
         owner = tree.value if isinstance(tree, Select) else None
         owner = owner.value if isinstance(owner, Subscript) else owner
         if isinstance(tree, Select) and isinstance(owner, Var) and owner.name in names:
-            read.setdefault(owner.name, set()).add(tree.name)
-    of_others = (
-        [f for f in fields if not hasattr(np.ndarray, f) and not hasattr(Tensor, f)] for fields in read.values()
-    )
-    return any(len(fields) > 1 for fields in of_others)
+            read.add(tree.name)
+    return sum(not hasattr(np.ndarray, name) and not hasattr(Tensor, name) for name in read) > 1
 
 
 def may_mean_arrays(fn: Any) -> bool:

@@ -454,9 +454,7 @@ def _iterations(
     )
     if stays_scalar:
         note = _noted(fn, "!23")
-    has_branches = iterations is not None and any(line.startswith("  br i1 ") for line in e.lines[first_line:])
-    more = e.icmp("ne" if has_branches and not leaves else "slt", following, end)
-    e.raw(f"br i1 {more}, label %{head}, label %{done}{note}")
+    e.raw(f"br i1 {e.icmp('slt', following, end)}, label %{head}, label %{done}{note}")
     e.start(done)
 
 
