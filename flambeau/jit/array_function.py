@@ -173,6 +173,7 @@ class ArrayFunction(LatestVariant):
         args, kwargs = copied.arguments[: len(args)], dict(zip(kwargs, copied.arguments[len(args) :], strict=True))
         variant = self.variant_for(args, kwargs, scalars)
         copied.check_overlaps(variant.graph)
+        args, kwargs = [_without_scalars(a) for a in args], {name: _without_scalars(a) for name, a in kwargs.items()}
         try:
             return copied.own(self._call_variant(variant, args, kwargs))
         finally:
@@ -182,7 +183,9 @@ class ArrayFunction(LatestVariant):
         args, kwargs, scalars = self._with_arrays(*self._in_order(tuple(args), kwargs))
         copied = CopiedArguments((*args, *kwargs.values()), (*self._names[: len(args)], *kwargs))
         args, kwargs = copied.arguments[: len(args)], dict(zip(kwargs, copied.arguments[len(args) :], strict=True))
-        return self.variant_for(args, kwargs, scalars)._running(args, kwargs)
+        variant = self.variant_for(args, kwargs, scalars)
+        by_name = {name: _without_scalars(a) for name, a in kwargs.items()}
+        return variant._running([_without_scalars(a) for a in args], by_name)
 
     @staticmethod
     def _call_variant(variant: ScriptFunction[..., Any], args: Sequence[Any], kwargs: dict[str, Any]) -> Any:
@@ -332,12 +335,22 @@ def _is_seen_natively(pattern: Any) -> bool:
     return isinstance(kind, np.dtype)
 
 
+def _without_scalars(value: Any) -> Any:
+    """A tuple with arrays without dimensions in the place of NumPy's scalars; all else as it is."""
+    if not isinstance(value, tuple) or not any(isinstance(item, np.generic | tuple) for item in value):
+        return value
+    items = [np.asarray(item) if isinstance(item, np.generic) else _without_scalars(item) for item in value]
+    return type(value)._make(items) if hasattr(value, "_make") else tuple(items)
+
+
 def _pattern_of(value: Any) -> Any:
     """What is known of an argument: of an array its dtype and rank, of a list or dict those of what is in it."""
     if isinstance(value, np.ndarray):
         return value.dtype, value.ndim
     if isinstance(value, Tensor):
         return value._array.dtype, value._array.ndim
+    if isinstance(value, np.generic):
+        return np.generic, value.dtype
     if isinstance(value, list):
         classes = frozenset(map(type, value))
         return list, classes if classes <= _PLAIN else frozenset(map(_pattern_of, value))
@@ -354,7 +367,7 @@ def _type_of(pattern: Any) -> Type | None:
         return NONE if pattern is type(None) else _NUMBERS.get(pattern)
     kind, inner = pattern
     if isinstance(kind, type) and issubclass(kind, tuple):
-        return open_containers.tuple_type(kind, list(map(_type_of, inner)))
+        return open_containers.tuple_type(kind, list(map(_argument_type, inner)))
     if kind is list:
         element = _common(inner)
         return None if element is None else ListType(element)

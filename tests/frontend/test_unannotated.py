@@ -288,6 +288,10 @@ def test_named_tuples_and_objects_are_what_a_call_brings() -> None:
             got, wanted = scripted(rates, x), grown(rates, x)
             assert type(got) is type(wanted)
             assert np.array_equal(got, wanted)
+    for number in (np.float64(1.5), np.float32(0.1), np.int8(100), np.True_):
+        for rates in (Rates(number, 2), Rates(3, number)):
+            assert np.array_equal(scripted(rates, np.ones(2)), grown(rates, np.ones(2)))
+            assert scripted(rates, 2.0) == grown(rates, 2.0)
     for dtype in (np.float64, np.int64, np.uint8):
         line = Line(np.arange(4).astype(dtype), 2)
         for _ in range(3):
