@@ -162,7 +162,8 @@ def has_meaning(function: ArrayFunction) -> bool:
     """
     first, *rest = [p.name for p in function.tree.decl.params if p.annotation is None]
     arrays = [array_of(dtype, rank) for dtype, rank in _USUAL[:4]]
-    kinds = [(array, other) for array in arrays for other in ((array, FLOAT, INT) if rest else (INT,))]
+    kinds: list[tuple[Type, Type]] = []
+    kinds += [(array, other) for array in arrays for other in ((array, FLOAT, INT) if rest else (INT,))]
     kinds += [*((INT, array) for array in arrays if rest), *_WITHOUT_ARRAYS]
     combinations = [{first: own, **dict.fromkeys(rest, other)} for own, other in kinds]
     return any(_is_taken(function, types) for types in (*combinations, *_by_indexes(function, (first, *rest))))
@@ -178,7 +179,7 @@ def _is_taken(function: ArrayFunction, types: Mapping[str, Type]) -> bool:
     return True
 
 
-def _by_indexes(function: ArrayFunction, names: Sequence[str]) -> Iterator[dict[str, Type]]:
+def _by_indexes(function: ArrayFunction, names: Sequence[str]) -> Iterator[Mapping[str, Type]]:
     """Arrays where a function indexes a parameter, of the rank that it has indexes for, and numbers elsewhere."""
     ranks: dict[str, int] = {}
     for statement in function.tree.body:
