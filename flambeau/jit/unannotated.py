@@ -83,10 +83,10 @@ def reads_fields(fn: Any) -> bool:
     """Whether a function reads two attributes or more that neither tensors nor arrays have of parameters without
     annotation, or of their items: so these are named tuples, or objects of a class. One alone may be a slip.
 
-    >>> reads_fields(lambda p: p.rate * p.years)
-    True
-    >>> reads_fields(lambda x: x.T.sahpe)
-    False
+    >>> def grown(p): return p.rate * p.years
+    >>> def slip(x): return x.T.sahpe
+    >>> reads_fields(grown), reads_fields(slip)
+    (True, False)
     """
     trees = list(get_tree(fn).walk())
     names = items_of(trees, frozenset(unannotated_parameters(fn)))
