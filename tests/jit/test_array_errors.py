@@ -259,7 +259,7 @@ def test_names_that_numpy_does_not_have_are_told_with_what_was_meant() -> None:
         flambeau.script(mistyped)(np.ones(2))
 
 
-def test_an_object_without_annotation_says_to_name_its_class() -> None:
+def test_an_object_without_annotation_is_of_its_class_if_that_is_one_of_users() -> None:
     class Point:
         def __init__(self) -> None:
             self.height_above = 1.0
@@ -267,5 +267,7 @@ def test_an_object_without_annotation_says_to_name_its_class() -> None:
     def moved(x: np.ndarray, p):
         return x + p.height_above
 
+    scripted = flambeau.script(moved)
+    assert scripted(np.ones(2), Point()).tolist() == [2.0, 2.0]
     with pytest.raises(CompileError, match="What has no annotation is a Tensor: say what it is, as p: Point"):
-        flambeau.script(moved)(np.ones(2), Point())
+        scripted(np.ones(2), object())
