@@ -13,7 +13,6 @@ from flambeau.ir.graph import Graph
 from flambeau.ops.families.expansion_tables import expansions
 from flambeau.passes import (
     autocast,
-    build_dicts,
     complex_parts,
     constant_pooling,
     constant_propagation,
@@ -297,10 +296,6 @@ STEPS: tuple[Step, ...] = (
     Step(
         phase="simplify", name="licm", run=licm.do, looks_for=("prim::Loop",),
         after=(("cse", "fewer nodes to move"), ("unroll", "loops that go away need no hoisting")),
-    ),
-    Step(
-        phase="simplify", name="build_dicts", run=build_dicts.do, looks_for=("prim::Loop",),
-        after=(("settle_ways", "constants are folded no more"),),
     ),
     Step(
         phase="fuse", name="expand_operators", run=_expand_operators, looks_for=expansions,
