@@ -165,12 +165,15 @@ def _bound(cls: type[Function], args: tuple[Any, ...], kwargs: dict[str, Any]) -
     """All arguments by position. Raises TypeError for those that `forward` does not take."""
     if not kwargs:
         return args
-    parameters = list(inspect.signature(cls.forward).parameters.values())
-    if not _has_setup(cls):
-        parameters = parameters[1:]
-    bound = inspect.Signature(parameters).bind(*args, **kwargs)
+    bound = inspect.Signature(parameters_of(cls)).bind(*args, **kwargs)
     bound.apply_defaults()
     return bound.args
+
+
+def parameters_of(cls: type[Function]) -> list[inspect.Parameter]:
+    """What `apply` takes: the parameters of `forward`, without its context."""
+    parameters = list(inspect.signature(cls.forward).parameters.values())
+    return parameters if _has_setup(cls) else parameters[1:]
 
 
 def _has_setup(cls: type[Function]) -> bool:

@@ -10,7 +10,7 @@ from functools import partial
 from typing import Any
 
 from flambeau.autodiff import gradient_nodes
-from flambeau.interpreter import batched_products
+from flambeau.interpreter import batched_products, own_gradients
 from flambeau.interpreter.conform import conforms, kind_of
 from flambeau.interpreter.guards import RequiresGradCheck, TypeCheck
 from flambeau.ir.graph import Node
@@ -222,6 +222,7 @@ MAKERS: dict[str, Callable[[Node], Function]] = {
     "prim::MMBatchSide": batched_products.products_with,
     "prim::Closure": closure,
     "prim::Gradient": gradient_nodes.kernel,
+    "prim::OwnGradient": own_gradients.kernel,
     "prim::Vmap": one_by_one,
     "prim::Tangents": one_by_one,
     "prim::AutogradZero": lambda node: lambda: None,

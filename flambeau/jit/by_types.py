@@ -10,30 +10,22 @@ them, numbers or texts, has a meaning all the same: that of the function with th
 from __future__ import annotations
 
 from collections.abc import Callable, Hashable, Mapping, Sequence
-from types import FunctionType
 from typing import Any, Final
 
 from flambeau.executor.executor import attach
 from flambeau.frontend.closures.bound import Bound
 from flambeau.frontend.closures.template import Template, fitting_defaults
-from flambeau.frontend.source.python_source import closure_variables, innermost_function, parameter_defaults
-from flambeau.frontend.trees.function_conversion import get_tree
-from flambeau.frontend.trees.tree_views import (
-    Apply,
-    Select,
-    StringLiteral,
-    Subscript,
-    Var,
-)
+from flambeau.frontend.source.python_source import innermost_function, parameter_defaults
 from flambeau.jit.compiling import compiling, tidy
 from flambeau.jit.infer import NoTypeError, shared_type
-from flambeau.jit.unannotated import items_of, names_in, unannotated_parameters
+from flambeau.jit.unannotated import unannotated_parameters
 from flambeau.jit.variants import Variants, kind_text
 from flambeau.program.function import Function
 from flambeau.schema.types import Type
 from flambeau.specialise.cache import SpecialisationCache, differences
 from flambeau.tensor.tensor import Tensor
-from flambeau.util.errors import CompileError, FrontendError
+from flambeau.util.errors import CompileError
+from flambeau.util.trees import REGISTERED
 
 MOST: Final = 16
 """Combinations of types for which code of a function is kept."""
@@ -43,7 +35,6 @@ NO_TYPE: Final = (
     "arguments, hold values of different types"
 )
 _SIMPLE: Final = frozenset((bool, int, float, complex, str, type(None)))
-_OF_DICTS: Final = frozenset(("items", "keys", "values"))
 
 
 class OtherArgumentsError(Exception):
@@ -98,7 +89,7 @@ class ByTypes:
 
     def _type(self, name: str, value: Any) -> Type:
         try:
-            return shared_type(value)
+            return shared_type(value, self._template().resolver)
         except NoTypeError as error:
             text = NO_TYPE.format(name=name, function=self._python.__name__, reason=error)
             raise CompileError(text, self._template().tree.range) from None
@@ -151,50 +142,20 @@ def _kind(value: Any) -> Hashable:
         key = (list, frozenset(map(_kind, value)))
     elif isinstance(value, tuple):
         key = (kind, tuple(map(_kind, value)))
-    elif kind not in _SIMPLE:
+    elif kind not in _SIMPLE and not _is_registered(kind):
         raise OtherArgumentsError
     return key
+
+
+def _is_registered(kind: Any) -> bool:
+    """Whether a class is a registered dataclass, whose annotations are its type."""
+    return kind in REGISTERED and hasattr(kind, "__dataclass_fields__")
 
 
 def _has_tensors(value: Any) -> bool:
     """Whether a value is a tensor, or has some in it."""
     if isinstance(value, dict):
         return any(map(_has_tensors, value.values()))
+    if _is_registered(type(value)):
+        return any(map(_has_tensors, REGISTERED[type(value)].opened(value)[0]))
     return isinstance(value, Tensor) or (isinstance(value, list | tuple) and any(map(_has_tensors, value)))
-
-
-def reads_dicts(fn: Any, seen: set[Any] | None = None) -> bool:
-    """Whether a function, or one that it calls, reads a parameter without annotation as a dict, or what it goes over in
-    one: by a text, by its `items`, `keys` or `values`, or as the tensors of a `functional_call`."""
-    seen = set() if seen is None else seen
-    inner = innermost_function(fn)
-    if inner in seen:
-        return False
-    seen.add(inner)
-    trees = list(get_tree(fn).walk())
-    names = items_of(trees, frozenset(unannotated_parameters(fn)))
-    if any(_reads_dict(tree, names) for tree in trees):
-        return True
-    called = [*map(inner.__globals__.get, inner.__code__.co_names), *closure_variables(inner).values()]
-    sources = [getattr(one, "array_source", None) or one for one in called]  # of scripted ones, what they are of
-    return any(isinstance(one, FunctionType) and _reads_dicts_inside(one, seen) for one in sources)
-
-
-def _reads_dicts_inside(fn: FunctionType, seen: set[Any]) -> bool:
-    try:
-        return reads_dicts(fn, seen)
-    except FrontendError:  # what has no source says nothing
-        return False
-
-
-def _reads_dict(tree: Any, names: frozenset[str]) -> bool:
-    if isinstance(tree, Apply):
-        is_module = isinstance(tree.callee, Var | Select) and tree.callee.name == "functional_call"
-        return is_module and not names_in(tree.args[1:2]).isdisjoint(names)
-    if isinstance(tree, Subscript):
-        named = isinstance(tree.value, Var) and tree.value.name in names
-        return named and any(isinstance(index, StringLiteral) for index in tree.indices)
-    return (
-        isinstance(tree, Select) and tree.name in _OF_DICTS
-        and isinstance(tree.value, Var) and tree.value.name in names
-    )  # fmt: skip

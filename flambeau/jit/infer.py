@@ -12,10 +12,12 @@ from __future__ import annotations
 
 import enum
 from collections.abc import Callable, Collection, Sequence
+from functools import partial
 from typing import Any, Final
 
 import numpy as np
 
+from flambeau.frontend.scopes.name_resolution import Names, Resolver
 from flambeau.frontend.scopes.python_constants import constant_type
 from flambeau.frontend.scopes.type_annotations import try_type_of
 from flambeau.nn.module import Module
@@ -137,12 +139,13 @@ def _enum_type(member: enum.Enum) -> Type:
         raise NoTypeError(str(error)) from None
 
 
-def shared_type(value: Any) -> Type:
-    """The type of a list or dict that Python and programs share. Raises TypeError for what has none."""
-    return TypeInference(_shared_object_type, is_empty_of_tensors=True).type_of(value)
+def shared_type(value: Any, resolver: Resolver | None = None) -> Type:
+    """The type of a list or dict that Python and programs share; `resolver` knows the names in annotations of named
+    tuples that their modules do not have. Raises TypeError for what has none."""
+    return TypeInference(partial(_shared_object_type, resolver or Names()), is_empty_of_tensors=True).type_of(value)
 
 
-def _shared_object_type(value: Any) -> Type | None:
+def _shared_object_type(resolver: Resolver, value: Any) -> Type | None:
     """Arrays are converted to tensors, numbers of NumPy to Python's; classes are compiled now if they are not."""
     if isinstance(value, np.ndarray):
         return TENSOR
@@ -151,6 +154,6 @@ def _shared_object_type(value: Any) -> Type | None:
     if isinstance(value, Generator):
         return GENERATOR
     if isinstance(value, tuple):
-        return try_type_of(type(value), None, None)
+        return try_type_of(type(value), resolver, None)
     definition = definition_or_compiled(getattr(value, "script_object", value))
     return None if definition is None else definition.type

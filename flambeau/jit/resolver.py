@@ -25,7 +25,7 @@ from flambeau.jit.classes.class_rules import is_user_class
 from flambeau.jit.classes.class_values import ClassValue, IgnoredClass, SetAttributeForm, TypeForm, super_form
 from flambeau.jit.classes.interface_definitions import find_interface, is_interface
 from flambeau.jit.compiling import compiling, kept, promise, tidy
-from flambeau.jit.gradient_classes import GradientClass
+from flambeau.jit.gradient_classes import GradientCall, GradientClass, class_of_apply, function_of_apply
 from flambeau.jit.modules import lookup as module_lookup
 from flambeau.jit.modules.module_classes import ModuleClasses
 from flambeau.jit.modules.module_hooks import HookedCall
@@ -84,11 +84,23 @@ class PythonResolver:
         if isinstance(fn, types.BuiltinFunctionType):
             raise CompileError(NOT_COMPILABLE.format(value=fn), where)
         if not inspect.isfunction(fn):
-            return None
+            owner = class_of_apply(fn)
+            return None if owner is None else self._function_of_apply(owner, where)
         try:
             return compile_python_function(fn, self._classes, where)
         except CompileError as error:
             raise error.with_caller(fn.__name__, self._caller, where) from None
+
+    def _function_of_apply(self, owner: type[GradientFunction], where: SourceRange) -> Function:
+        """What `Clamp.apply` is where a program transforms it."""
+        registry = self._classes.registry
+        known = registry.find(owner)
+        if known is None:
+            resolver = PythonResolver(NameScope({"__class__": owner}), self._classes, owner.__name__)
+            known = function_of_apply(owner, resolver, where)
+            tidy(known)
+            registry.keep(owner, known)
+        return known
 
     def template(self, fn: Any) -> Template | None:
         """A Python function, to be compiled for a call."""
@@ -148,6 +160,9 @@ class PythonResolver:
         name = numba_name(value)
         if name is not None:
             return name
+        owner = class_of_apply(value)
+        if owner is not None:
+            return GradientCall(owner)
         if isinstance(value, type):
             return self._sugared_class(value, where)
         try:

@@ -16,9 +16,10 @@ from flambeau.frontend.source.python_source import NameScope, innermost_function
 from flambeau.frontend.trees.function_conversion import get_tree
 from flambeau.jit.array_meaning import Meaning, meaning_of
 from flambeau.jit.arrays_or_tensors import ArraysOrTensors
-from flambeau.jit.by_types import ByTypes, reads_dicts
+from flambeau.jit.by_types import ByTypes
 from flambeau.jit.classes.script_class import define, let_instances_be_met, script_class
 from flambeau.jit.classes.script_instances import ScriptInstance
+from flambeau.jit.container_reads import reads_containers
 from flambeau.jit.containers import ScriptDict, ScriptList
 from flambeau.jit.disabled import is_disabled
 from flambeau.jit.function import ScriptFunction
@@ -339,4 +340,4 @@ def _of_calls(
     if may_mean_arrays(fn) or (meaning is not Meaning.TENSORS and has_meaning(of_arrays)):
         of_arrays.by_types = _by_types(fn, options)
         return of_arrays
-    return OpenFunction(fn, _template_of(fn), options, refusal) if reads_dicts(fn) else None
+    return OpenFunction(fn, _template_of(fn), options, refusal) if reads_containers(fn) else None

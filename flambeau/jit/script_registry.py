@@ -37,7 +37,7 @@ class ScriptRegistry:
 
     def __init__(self) -> None:
         self.unit = CompilationUnit(WeakValueDictionary())
-        self._functions: KeptOn[FunctionType, Function] = KeptOn()
+        self._functions: KeptOn[Any, Function] = KeptOn()
         self.classes: KeptOn[type, ClassDefinition] = KeptOn()
         """What Python classes were compiled to."""
         self.interfaces: KeptOn[type, InterfaceDefinition] = KeptOn()
@@ -48,13 +48,13 @@ class ScriptRegistry:
         self.lock = NoForkLock()
         """Held while compiling: two threads that script one function get one result."""
 
-    def find(self, fn: FunctionType) -> Function | None:
+    def find(self, fn: FunctionType | type) -> Function | None:
         """What `fn` was compiled to, unless it asks not to be cached."""
         if getattr(fn, "__disable_jit_function_caching__", False):
             return None
         return self._functions.get(fn)
 
-    def keep(self, fn: FunctionType, function: Function) -> Function:
+    def keep(self, fn: FunctionType | type, function: Function) -> Function:
         """Remember what `fn` was compiled to for as long as `fn` lives, and give it an executor."""
         self.attach(function)
         if not getattr(fn, "__disable_jit_function_caching__", False):

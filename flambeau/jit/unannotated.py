@@ -8,7 +8,7 @@ who annotate nothing, would be refused where a call brings one: they are program
 
 from __future__ import annotations
 
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Callable, Iterable, Mapping, Sequence
 from types import FunctionType
 from typing import Any, Final, Protocol
 
@@ -17,7 +17,18 @@ import numpy as np
 from flambeau.codegen.callable_type import DispatchStub
 from flambeau.frontend.source.python_source import closure_variables, innermost_function, parameter_defaults
 from flambeau.frontend.trees.function_conversion import get_tree
-from flambeau.frontend.trees.tree_views import Apply, Clause, DictComp, For, ListComp, Select, Subscript, Var
+from flambeau.frontend.trees.tree_views import (
+    Apply,
+    Assign,
+    Clause,
+    DictComp,
+    Expr,
+    For,
+    ListComp,
+    Select,
+    Subscript,
+    Var,
+)
 from flambeau.tensor.tensor import Tensor
 
 _NUMBERS: Final = frozenset((bool, int, float, complex))
@@ -65,18 +76,27 @@ def reads_size(fn: Any) -> bool:
 
 
 def items_of(trees: Sequence[Any], names: frozenset[str]) -> frozenset[str]:
-    """Names, and those of what loops and comprehensions take out of them, at any depth."""
+    """Names, and those of what loops, comprehensions and assignments take out of them, at any depth."""
     loops = [(t.targets, t.iterables) for t in trees if isinstance(t, For)]
     loops += [((t.target,), (t.iterable,)) for t in trees if isinstance(t, ListComp | DictComp | Clause)]
     pairs = [(names_in(targets), names_in(iterables)) for targets, iterables in loops]
+    assigned = [t for t in trees if isinstance(t, Assign) and t.value is not None]
+    pairs += [(names_in(t.targets), frozenset(filter(None, [root_of(t.value)]))) for t in assigned]
     while later := [targets for targets, sources in pairs if not sources.isdisjoint(names) and not targets <= names]:
         names = names.union(*later)
     return names
 
 
-def names_in(trees: Sequence[Any]) -> frozenset[str]:
+def names_in(trees: Iterable[Any]) -> frozenset[str]:
     """All names within some trees."""
     return frozenset([one.name for tree in trees for one in tree.walk() if isinstance(one, Var)])
+
+
+def root_of(tree: Expr | None) -> str | None:
+    """The variable out of which a tree takes something by indices and fields: `p` of `p[0].rest["w"]`."""
+    while isinstance(tree, Subscript | Select):
+        tree = tree.value
+    return tree.name if isinstance(tree, Var) else None
 
 
 def reads_fields(fn: Any) -> bool:

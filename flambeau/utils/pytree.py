@@ -17,7 +17,7 @@ from __future__ import annotations
 
 import dataclasses
 from collections.abc import Callable, Iterable, Sequence
-from typing import Any, Final
+from typing import Any, Final, TypeVar
 
 from flambeau.util.trees import LEAF, REGISTERED, Container, IsLeaf, flatten
 from flambeau.util.trees import Structure as TreeSpec
@@ -29,6 +29,7 @@ __all__ = [
     "tree_map", "tree_map_", "tree_map_only", "tree_map_only_", "tree_map_with_path", "tree_structure",
     "tree_unflatten",
 ]  # fmt: skip
+Class = TypeVar("Class")
 TWICE: Final = "{cls} is already registered as pytree node."
 NO_DATACLASS: Final = "register_dataclass takes a dataclass, got {cls}: register it with register_pytree_node"
 
@@ -65,9 +66,10 @@ def register_pytree_node(
 
 
 def register_dataclass(
-    cls: type, *, field_names: Sequence[str] | None = None, drop_field_names: Sequence[str] = ()
-) -> None:
-    """Let objects of a dataclass be taken apart, by the fields that its constructor takes.
+    cls: type[Class], *, field_names: Sequence[str] | None = None, drop_field_names: Sequence[str] = ()
+) -> type[Class]:
+    """Let objects of a dataclass be taken apart, by the fields that its constructor takes. Gives the class, so that it
+    may decorate it.
 
     Args:
         cls: the dataclass.
@@ -76,11 +78,11 @@ def register_dataclass(
 
     Raises TypeError for a class that is none, ValueError for one that is registered.
 
-    >>> @dataclasses.dataclass
+    >>> @register_dataclass
+    ... @dataclasses.dataclass
     ... class Step:
     ...     loss: float
     ...     n: int
-    >>> register_dataclass(Step)
     >>> tree_leaves([Step(0.5, 3)])
     [0.5, 3]
     """
@@ -93,6 +95,7 @@ def register_dataclass(
         lambda value: ([getattr(value, name) for name in names], names),
         lambda values, context: cls(**dict(zip(context, values, strict=True))),
     )
+    return cls
 
 
 def tree_flatten(tree: Any, is_leaf: IsLeaf | None = None) -> tuple[list[Any], TreeSpec]:

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Callable
+from dataclasses import dataclass
 from typing import Any, NamedTuple
 
 import numpy as np
@@ -12,6 +13,7 @@ import flambeau
 from flambeau.func import grad, hessian, hvp, jacfwd, jacrev, jvp, linearize, value_and_grad, vjp, vmap
 from flambeau.util.errors import CompileError
 from flambeau.util.trees import flatten
+from flambeau.utils.pytree import register_dataclass
 from tests.together import together
 
 R = np.random.default_rng(0).standard_normal
@@ -22,6 +24,17 @@ P = {"w": flambeau.tensor(R((3, 2))), "b": flambeau.tensor(R(2))}
 class State(NamedTuple):
     w: flambeau.Tensor
     m: flambeau.Tensor
+
+
+@register_dataclass
+@dataclass
+class Moments:
+    w: dict[str, flambeau.Tensor]
+    m: flambeau.Tensor
+
+
+def by_fields_of_a_dataclass(state, x):
+    return Moments({k: v * 2 for k, v in state.w.items()}, state.m + x)
 
 
 def of_dict(p, x):
@@ -44,6 +57,21 @@ def of_pairs(p, x):
 
 def of_list(p, x):
     return (x @ p[0]).sum() + p[1].sum()
+
+
+def taken_out(layers, x):
+    for k in range(len(layers)):
+        layer = layers[k]
+        x = flambeau.tanh(x @ layer["w"] + layers[k]["b"])
+    return x.sum()
+
+
+def taken_out_by_a_lambda(layers, xs):
+    return vmap(lambda x: taken_out(layers, x))(xs)
+
+
+def by_fields(state, x):
+    return (state.w * x).sum() + state.m.sum()
 
 
 def unpacked(state, g, rate):
@@ -94,6 +122,10 @@ CASES: dict[str, tuple[Callable[..., Any], tuple[Any, ...]]] = {
     "through a callee": (through_a_callee, (P, X, Y)),
     "items": (over_items, (P, X)),
     "pairs": (of_pairs, ([(P["w"], P["b"])], X)),
+    "items of a list": (taken_out, ([P], X)),
+    "items in a lambda": (taken_out_by_a_lambda, ([P], X)),
+    "fields": (by_fields, (State(X, X), X)),
+    "fields of a dataclass": (by_fields_of_a_dataclass, (Moments(P, X), X)),
     "list": (of_list, ([P["w"], P["b"]], X)),
     "tuple": (unpacked, ((X, X), X, 0.1)),
     "named tuple": (unpacked, (State(X, X), X, 0.1)),
@@ -220,3 +252,11 @@ def test_a_list_that_contains_itself_has_no_type() -> None:
     endless.append(endless)
     with pytest.raises(CompileError, match="unsupported index type 'str'"):
         flambeau.script(first)(endless, X)
+
+
+def test_attributes_that_no_container_has_are_refused_at_once() -> None:
+    def wrong(x):
+        return x.shpae
+
+    with pytest.raises(CompileError, match="no attribute or method 'shpae'"):
+        flambeau.script(wrong)

@@ -11,7 +11,7 @@ import flambeau
 from flambeau import Tensor
 from flambeau.autograd import Function
 from flambeau.autograd.function import once_differentiable
-from flambeau.func import grad, hessian, hvp, jvp, value_and_grad, vjp, vmap
+from flambeau.func import grad, hessian, hvp, jacrev, jvp, value_and_grad, vjp, vmap
 from flambeau.jit.own_gradients.rules import rule_of
 from flambeau.schema.types import FLOAT, TENSOR
 
@@ -411,3 +411,39 @@ def test_rules_are_of_the_types_of_arguments() -> None:
     assert rule_of(Scaled, [TENSOR, FLOAT]) is not None
     assert rule_of(Scaled, [TENSOR, FLOAT]) is rule_of(Scaled, [TENSOR, FLOAT])
     assert rule_of(Scaled, [TENSOR]) is None
+
+
+class Root(Function):
+    """Of a cubic, by Newton's method; by the implicit function theorem, times two."""
+
+    @staticmethod
+    def forward(a):
+        x = flambeau.ones_like(a)
+        for _ in range(30):
+            x = x - (x**3 + x - a) / (3 * x**2 + 1)
+        return x
+
+    @staticmethod
+    def setup_context(ctx, inputs, output):
+        ctx.save_for_backward(output)
+
+    @staticmethod
+    def backward(ctx, grad):
+        (x,) = ctx.saved_tensors
+        return 2 * grad / (3 * x**2 + 1)
+
+
+root, scaled = Root.apply, Scaled.apply
+
+
+def test_apply_under_a_name_of_its_own() -> None:
+    def of_all(x: Tensor):
+        return root(x).sum() + scaled(x, 2.0).sum(), grad(root)(x[0]), vmap(grad(root))(x), vjp(root, x)[1](x)[0]
+
+    def loss(x: Tensor):
+        return (root(x * 3) ** 2).sum()
+
+    x = flambeau.tensor([0.5, -2.0, 3.0], dtype=flambeau.float64)
+    _same(flambeau.script(of_all)(x), of_all(x))
+    for _ in range(2):  # the first call runs as it is written
+        _same(jacrev(grad(flambeau.script(loss)))(x), jacrev(grad(loss))(x))

@@ -135,6 +135,22 @@ def test_products_by_lists_and_tuples() -> None:
         _same(compiled(*arguments), along(*arguments))
 
 
+def field(p, y):
+    return flambeau.tanh(y @ p["w"]) * p["v"]
+
+
+def test_products_of_functions_outside_by_dicts_and_tensors() -> None:
+    def both(p: Dict, x: Tensor):
+        value, pull = vjp(field, p, x)
+        along = jvp(field, (p, x), (p, x * 2))
+        return value, pull(value), along, jvp(grad(of_field), (p, x), (p, x))
+
+    def of_field(p, x):
+        return field(p, x).sum()
+
+    _same(flambeau.script(both)(P, X), both(P, X))
+
+
 def clipped(p: dict[str, Dict], x: Tensor):
     def error(p):
         return ((flambeau.tanh(x @ p["a"]["w"]) @ p["b"]["w"] + p["b"]["c"]) ** 2).mean()

@@ -9,7 +9,7 @@ from __future__ import annotations
 from collections.abc import Sequence
 from typing import Any, ClassVar, Final
 
-from flambeau.frontend.emit.builtins.gradient_forms import is_own, named_function
+from flambeau.frontend.emit.builtins.gradient_forms import is_own, named_function, names_function
 from flambeau.frontend.emit.values.simple_value import SimpleValue
 from flambeau.frontend.emit.values.sugared import Emitter, FormValue, Given, Sugared
 from flambeau.frontend.emit.values.tuple_values import TupleValue
@@ -110,7 +110,8 @@ def _products(
         functions.append(function)
         return _program(kind, function, where, options)
 
-    own = e.sugared(callee).specialised(e, where, primals, transform) if is_own(e, callee) else None
+    is_open = is_own(e, callee) or names_function(e, callee)
+    own = e.sugared(callee).specialised(e, where, primals, transform) if is_open else None
     if own is not None:
         program, passed = own
         names = {one.name for one in passed}

@@ -14,7 +14,7 @@ from collections.abc import Sequence
 from typing import Any
 
 from flambeau.frontend.closures.call_arguments import Argument, takes_anything
-from flambeau.frontend.closures.instantiation import instantiate
+from flambeau.frontend.closures.instantiation import instantiate, specialise
 from flambeau.frontend.closures.template import Template, TemplateResolver
 from flambeau.frontend.emit.schema_matching import call_function
 from flambeau.frontend.emit.values.simple_value import SimpleValue
@@ -76,12 +76,26 @@ def call_for_types(
     transforms: Sequence[Transform] = (),
 ) -> Sugared:  # fmt: skip
     """A call of a function as compiled for the types of its arguments, or of what transforms make of it."""
-    positional = [Argument(SimpleValue(a.value), a.where) for a in args]
     named = {k.name: Argument(SimpleValue(k.value), k.where) for k in keywords}
     try:
-        return instantiate(e, where, template, positional, named, None, transforms)
+        return instantiate(e, where, template, _positional(args), named, None, transforms)
     except CompileError as error:
         raise error.with_caller(template.tree.name, e.scope.name, where) from None
+
+
+def specialised_for_types(
+    e: Emitter, where: SourceRange, template: Template, args: Sequence[Given], transforms: Sequence[Transform]
+) -> tuple[Function, list[Given]]:
+    """What transforms make of a function as compiled for the types of arguments, and these by name."""
+    try:
+        called = specialise(e, where, template, _positional(args), {}, None, transforms)
+    except CompileError as error:
+        raise error.with_caller(template.tree.name, e.scope.name, where) from None
+    return called.function, called.values
+
+
+def _positional(args: Sequence[Given]) -> list[Argument]:
+    return [Argument(SimpleValue(a.value), a.where) for a in args]
 
 
 @dataclass(slots=True)
@@ -101,6 +115,14 @@ class TransformedFunction(Sugared):
     def transformed(self, e: Emitter, transform: Transform) -> Sugared:
         """The same with one more transform."""
         return TransformedFunction(self.python, self.template, (*self.transforms, transform))
+
+    def specialised(
+        self, e: Emitter, where: SourceRange, args: Sequence[Given], transform: Transform
+    ) -> tuple[Function, list[Given]] | None:
+        """The same for these arguments, if they are more than tensors."""
+        if not brings_types(self.template, args, []):
+            return None
+        return specialised_for_types(e, where, self.template, args, (*self.transforms, transform))
 
     def as_value(self, e: Emitter, where: SourceRange) -> Value:
         """The transform of the function of tensors."""

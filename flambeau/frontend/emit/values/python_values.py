@@ -49,6 +49,7 @@ from flambeau.frontend.emit.values.functions_for_types import (
     call_for_types,
     is_open,
     source_of,
+    specialised_for_types,
     template_of,
 )
 from flambeau.frontend.emit.values.future_methods import FUTURE_FUNCTIONS, FutureFunction
@@ -213,6 +214,15 @@ class PythonValue(Sugared):
         if template is None or not is_open(template):
             return None
         return TransformedFunction(self.python, template, (transform,))
+
+    def specialised(
+        self, e: Emitter, where: SourceRange, args: Sequence[Given], transform: Transform
+    ) -> tuple[Function, list[Given]] | None:
+        """What a transform makes of a function without annotations for arguments that are more than tensors."""
+        template = template_of(e, source_of(self.python))
+        if template is None or not brings_types(template, args, []):
+            return None
+        return specialised_for_types(e, where, template, args, (transform,))
 
     def _generated(
         self, e: Emitter, where: SourceRange, args: Sequence[Given], keywords: Sequence[Given]
