@@ -65,13 +65,14 @@ def is_for(loop: Node) -> bool:
     return all(constants.is_constant(c) and constants.constant_value(c) is True for c in conditions)
 
 
-def write_out(loop: Node) -> bool:
-    """Write a `for` loop with a small constant trip count as so many copies of its body; False for others."""
+def write_out(loop: Node, most_nodes: int = MOST_NODES) -> bool:
+    """Write a `for` loop with a small constant trip count as so many copies of its body, of so many nodes in all; False
+    for others."""
     size = sum(1 for n in nodes_within(loop)) - 1
     if not is_for(loop) or not constants.is_constant(loop.operand(0)):
         return False
     trip_count = max(constants.constant_value(loop.operand(0)), 0)
-    if trip_count > MOST_ITERATIONS or trip_count * size > MOST_NODES:
+    if trip_count > MOST_ITERATIONS or trip_count * size > most_nodes:
         return False
     _write_rounds(loop, trip_count)
     return True

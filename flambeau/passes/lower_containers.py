@@ -35,6 +35,8 @@ KINDS: Final = (LIST, DICT)
 """What builds containers."""
 MOST: Final = 32
 """Items of containers that become values: loops carry each that is assigned in them."""
+MOST_NODES: Final = 2048
+"""Nodes of a loop over items that is written out: with containers left nothing in it is native."""
 Rule = Callable[["_Layout", Node], Access | None]
 container_accesses: Final = RuleTable[Rule]("what is done with a container whose places are known")
 """Of the container and the node; None from one that makes it another one, or looks for a slot that is not known."""
@@ -245,7 +247,7 @@ def _write_out_loops(graph: Graph, are_lists_open: bool, of_dicts: set[Node]) ->
     is_over = True
     while is_over:
         loops = [loop for loop in graph.find_all(LOOP) if _goes_over_literal(loop, are_lists_open, of_dicts)]
-        is_over = any(map(loop_unrolling.write_out, loops))
+        is_over = any(loop_unrolling.write_out(loop, MOST_NODES) for loop in loops)
         changed = changed or is_over
     if changed:
         peephole.do(graph)

@@ -56,7 +56,12 @@ def has_effects(function: Function) -> bool:
 def runs_whole(function: Function) -> bool:
     """Whether a call within a transform is one of the function's own program: it looks at elements, or has loops, which
     would run an operator at a time."""
-    return goes_by_elements(function) or _known(function)[2]
+    return goes_by_elements(function) or has_loops(function)
+
+
+def has_loops(function: Function) -> bool:
+    """Whether a function has loops, those of custom functions too, which a recording would unroll."""
+    return _known(function)[2]
 
 
 def _known(function: Function) -> tuple[bool, bool, bool]:

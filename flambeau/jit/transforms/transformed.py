@@ -26,9 +26,9 @@ from flambeau.jit.transforms.batch_programs import in_dims_of
 from flambeau.jit.transforms.batches import Batches
 from flambeau.jit.transforms.open_transforms import OpenTransform, eager_open
 from flambeau.jit.transforms.programs import program_of
-from flambeau.jit.transforms.staging import NotStagedError, Staged, goes_by_elements, has_effects, runs_whole
+from flambeau.jit.transforms.staging import NotStagedError, Staged, goes_by_elements, has_effects, has_loops, runs_whole
 from flambeau.jit.transforms.tree_transforms import TreeProducts, TreeTransform, goes_by_trees
-from flambeau.jit.transforms.whole_graphs import WholeGraph, has_loops
+from flambeau.jit.transforms.whole_graphs import WholeGraph
 from flambeau.program.function import Function
 from flambeau.program.gradients import gradient_of
 from flambeau.specialise.cache import SpecialisationCache

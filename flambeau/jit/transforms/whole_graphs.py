@@ -49,11 +49,6 @@ class WholeGraph:
         return not any(node.op in (VMAP, GRADIENT) for node in graph.all_nodes())
 
 
-def has_loops(function: Function) -> bool:
-    """Whether a function has loops, which a recording would unroll."""
-    return any(node.op == "prim::Loop" for node in inlined_graph(function).all_nodes())
-
-
 def pattern(value: Any) -> Any:
     """What of an argument decides the graph of a batch: dtype, rank and which sizes are 1, as in plans."""
     if isinstance(value, Tensor):
