@@ -37,6 +37,8 @@ class Container:
     """The values in one, and what else it is made of, which is compared with `==`."""
     build: Callable[[Sequence[Any], Any], Any]
     """One of such values and of what else there was."""
+    fields: Sequence[str] | None = None
+    """The attributes that hold the values, and are what an object is made of by name; None where nobody said."""
 
 
 REGISTERED: Final[dict[type, Container]] = {

@@ -19,6 +19,7 @@ import dataclasses
 from collections.abc import Callable, Iterable, Sequence
 from typing import Any, Final, TypeVar
 
+from flambeau.util.record import replace
 from flambeau.util.trees import LEAF, REGISTERED, Container, IsLeaf, flatten
 from flambeau.util.trees import Structure as TreeSpec
 
@@ -95,6 +96,7 @@ def register_dataclass(
         lambda value: ([getattr(value, name) for name in names], names),
         lambda values, context: cls(**dict(zip(context, values, strict=True))),
     )
+    REGISTERED[cls] = replace(REGISTERED[cls], fields=tuple(names))
     return cls
 
 

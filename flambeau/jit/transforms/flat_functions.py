@@ -121,11 +121,11 @@ def holds_tensors(declared: Type) -> bool:
         case TupleType():
             return any(map(_is_part, declared.elements))
         case ClassType():
-            return _is_registered(declared) and any(_is_part(a.type) for a in declared.definition.attributes)
+            return is_registered(declared) and any(_is_part(a.type) for a in declared.definition.attributes)
     return False
 
 
-def _is_registered(declared: ClassType) -> bool:
+def is_registered(declared: ClassType) -> bool:
     """Whether a class is a dataclass that transforms take apart (`pytree.register_dataclass`)."""
     cls = declared.definition.python
     return declared.definition.has_instances and cls in REGISTERED and dataclasses.is_dataclass(cls)

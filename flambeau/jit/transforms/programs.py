@@ -27,6 +27,7 @@ from typing import Any, Final
 from flambeau.jit.script_registry import REGISTRY
 from flambeau.jit.transforms.batch_programs import vmap
 from flambeau.jit.transforms.forward_programs import hessian, hvp, jacfwd, jvp
+from flambeau.jit.transforms.object_gradients import gradient
 from flambeau.jit.transforms.outlines import Outline, basis, compiled, joined, refuse_random, written
 from flambeau.program.function import Function
 from flambeau.util.inversions import TRANSFORM_PROGRAM
@@ -79,7 +80,8 @@ def vjp(
 
 
 PROGRAMS: Final[dict[str, Callable[..., Function]]] = {
-    "jacrev": jacrev, "jacfwd": jacfwd, "hessian": hessian, "jvp": jvp, "hvp": hvp, "vjp": vjp, "vmap": vmap,
+    "grad": gradient, "jacrev": jacrev, "jacfwd": jacfwd, "hessian": hessian, "jvp": jvp, "hvp": hvp, "vjp": vjp,
+    "vmap": vmap,
 }  # fmt: skip
 """What makes the program of each transform."""
 

@@ -119,3 +119,47 @@ def test_what_is_not_registered_is_refused_by_name() -> None:
         grad(lambda p: p.w.sum())(Unregistered(X))
     with pytest.raises(ValueError, match=r"Unregistered.*register_dataclass"):
         vmap(lambda p: p.w.sum())(Unregistered(X))
+
+
+@dataclass
+class Training:
+    model: Layer
+    moments: dict[str, Tensor]
+
+
+register_dataclass(Training)
+
+
+def objective(s: Training, x: Tensor, y: Tensor) -> Tensor:
+    return loss(s.model, x) + (s.moments["a"] * y).sum() ** 2
+
+
+def with_aux(s: Training, x: Tensor):
+    return objective(s, x, x), x * 2
+
+
+def in_a_program(s: Training, x: Tensor):
+    value, slopes = value_and_grad(objective)(s, x, x)
+    both = grad(objective, argnums=(0, 2))(s, x, x)
+    (_, aux), others = value_and_grad(with_aux, has_aux=True)(s, x)
+    third, twice = grad(with_aux, has_aux=True)(s, x)
+    of_lambda = grad(lambda s: objective(s, x, x))(s).model
+    for _ in range(2):
+        g = grad(loss)(s.model, x)
+        s = Training(Layer(s.model.w - 0.1 * g.w, s.model.b - 0.1 * g.b), s.moments)
+    return value, slopes, both[0].model, both[1], aux, twice, others.moments["a"], third.model.b, of_lambda, s
+
+
+def test_gradients_in_programs_are_objects() -> None:
+    state = Training(P, {"a": X * 0.5})
+    compiled = flambeau.script(in_a_program)
+    for _ in range(2):
+        _same(compiled(state, X), in_a_program(state, X))
+
+
+def test_fields_that_have_no_gradient() -> None:
+    def program(p: Unregistered, x: Tensor):
+        return grad(lambda p: (p.w * x).sum())(p)
+
+    with pytest.raises(flambeau.util.errors.CompileError, match="cannot be differentiated by 'p'"):
+        flambeau.script(program)

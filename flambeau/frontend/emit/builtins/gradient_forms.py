@@ -10,7 +10,7 @@ from flambeau.frontend.trees.tree_views import Apply, Def, Expr, Lambda, Select,
 from flambeau.ir import constants
 from flambeau.program.function import Function
 from flambeau.program.gradients import gradient_of
-from flambeau.schema.types import Type
+from flambeau.schema.types import ClassType, Type
 from flambeau.util.errors import CompileError
 from flambeau.util.inversions import TRANSFORM_PROGRAM
 
@@ -42,7 +42,12 @@ def gradient_form(name: str, *, with_value: bool) -> FormValue:
         numbers = 0 if argnums is None else _numbers(e, argnums)
 
         def transform(function: Function, count: int) -> Function:
-            return gradient_of(function, _own(numbers, count), with_value=with_value, has_aux=has_aux)
+            chosen, options = _own(numbers, count), {"with_value": with_value, "has_aux": has_aux}
+            program: Function = (
+                TRANSFORM_PROGRAM.implementation("grad", function, argnums=chosen, **options)
+                if _has_objects(function) else gradient_of(function, chosen, **options)
+            )  # fmt: skip
+            return program
 
         return _applied(e, tree, name, transform)
 
@@ -76,6 +81,10 @@ def names_function(e: Emitter, tree: Expr) -> bool:
         tree = tree.args[0]
     python = e.python_value(tree) if isinstance(tree, Var | Select) else None
     return isinstance(getattr(python, "array_source", None) or python, FunctionType)
+
+
+def _has_objects(function: Function) -> bool:
+    return any(isinstance(argument.type, ClassType) for argument in function.schema.arguments)
 
 
 def _own(argnums: Any, count: int) -> Any:
