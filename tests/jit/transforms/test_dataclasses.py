@@ -141,13 +141,13 @@ def with_aux(s: Training, x: Tensor):
 def in_a_program(s: Training, x: Tensor):
     value, slopes = value_and_grad(objective)(s, x, x)
     both = grad(objective, argnums=(0, 2))(s, x, x)
-    (_, aux), others = value_and_grad(with_aux, has_aux=True)(s, x)
+    (first, aux), others = value_and_grad(with_aux, has_aux=True)(s, x)
     third, twice = grad(with_aux, has_aux=True)(s, x)
     of_lambda = grad(lambda s: objective(s, x, x))(s).model
     for _ in range(2):
         g = grad(loss)(s.model, x)
         s = Training(Layer(s.model.w - 0.1 * g.w, s.model.b - 0.1 * g.b), s.moments)
-    return value, slopes, both[0].model, both[1], aux, twice, others.moments["a"], third.model.b, of_lambda, s
+    return value, first, slopes, both[0].model, both[1], aux, twice, others.moments["a"], third.model.b, of_lambda, s
 
 
 def test_gradients_in_programs_are_objects() -> None:
