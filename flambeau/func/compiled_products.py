@@ -1,4 +1,5 @@
-"""`vjp` and `linearize` of scripted functions of tensors: the value by the function, the products by its program.
+"""`vjp` and `linearize` of scripted functions of tensors, and of containers of them: the value by the function, the
+products by its program.
 
 The program computes again what it needs of the way there, which for compiled code costs less than to keep it. That is
 for functions without effects, of tensors that ask for nothing, where no transform is at work; others go by the tape.
@@ -8,14 +9,14 @@ from __future__ import annotations
 
 from collections.abc import Callable, Sequence
 from functools import partial
-from typing import Any, Final
+from typing import Any, Final, NamedTuple
 
 from flambeau.autograd.node import edge_of
 from flambeau.tensor.levels import innermost
 from flambeau.tensor.observer import thread
 from flambeau.tensor.tensor import Tensor
-from flambeau.util.inversions import SCRIPTED_TRANSFORM
-from flambeau.util.trees import LEAF, Structure
+from flambeau.util.inversions import OPENED_CALL, SCRIPTED_TRANSFORM
+from flambeau.util.trees import LEAF, Structure, flatten
 
 Products = Callable[..., Any]
 CHANGED: Final = (
@@ -36,6 +37,37 @@ def program_of(kind: str, func: Callable[..., Any], primals: Sequence[Any]) -> P
     compiled = program.args[0] if isinstance(program, partial) else program
     is_whole = getattr(compiled, "may_run_again", False) and len(func.schema.arguments) == len(primals)  # type: ignore[attr-defined]
     return program if is_whole else None
+
+
+class Opened(NamedTuple):
+    """A call with containers: the function of the tensors in them."""
+
+    func: Callable[..., Any]
+    leaves: list[Any]
+    program: Products
+    inside: Structure
+    """How the tensors lie in the arguments."""
+    results: Structure
+
+    def whole(self, result: Any) -> Any:
+        """A result of the function in its containers."""
+        return result if self.results.is_leaf() else self.results.unflatten(result)
+
+
+def opened(kind: str, func: Callable[..., Any], primals: Sequence[Any]) -> Opened | None:
+    """A call of a scripted function with containers of tensors, and what computes its products; None where the tape
+    does."""
+    if thread.handlers or thread.is_plain or thread.observer is not None or innermost() is not None:
+        return None
+    call = None if all(type(value) is Tensor for value in primals) else OPENED_CALL.implementation(func, primals)
+    if call is None:
+        return None
+    flat, leaves, results = call
+    same, inside = flatten(tuple(primals))
+    program = program_of(kind, flat, leaves)
+    if program is None or [*map(id, same)] != [*map(id, leaves)]:
+        return None
+    return Opened(flat, leaves, program, inside, results)
 
 
 def is_alone(result: Any) -> bool:

@@ -155,6 +155,11 @@ def linearize(func: Callable[..., Any], *primals: Any) -> tuple[Any, Callable[..
         result = func(*primals)
         if compiled_products.is_alone(result):
             return result, _compiled_along(func, program, primals)
+    opened = None if program is not None else compiled_products.opened("jvp", func, primals)
+    if opened is not None:
+        result = opened.func(*opened.leaves)
+        if compiled_products.is_alone(result):
+            return opened.whole(result), _opened_along(func, opened)
     return _linearized(func, primals)
 
 
@@ -167,6 +172,19 @@ def _compiled_along(func: Callable[..., Any], program: Callable[..., Any], prima
         if compiled_products.fits(tangents, values) and innermost() is None:
             return program(values, tangents)[1]
         return _linearized(func, values)[1](*tangents)
+
+    return along
+
+
+def _opened_along(func: Callable[..., Any], opened: compiled_products.Opened) -> Callable[..., Any]:
+    """The derivative of a call with containers."""
+    along_leaves = _compiled_along(opened.func, opened.program, opened.leaves)
+
+    def along(*tangents: Any) -> Any:
+        values, structure = flatten(tangents)
+        if structure != opened.inside:
+            return _linearized(func, opened.inside.unflatten(opened.leaves))[1](*tangents)  # which says what is wrong
+        return opened.whole(along_leaves(*values))
 
     return along
 

@@ -200,7 +200,27 @@ def vjp(func: Function, *primals: Any, has_aux: bool = False) -> Any:
         result = func(*primals)
         if compiled_products.is_alone(result):
             return result, _compiled_pull(func, program, primals, result)
+    opened = None if has_aux or program is not None else compiled_products.opened("vjp", func, primals)
+    if opened is not None:
+        result = opened.func(*opened.leaves)
+        if compiled_products.is_alone(result):
+            return opened.whole(result), _opened_pull(func, opened, result)
     return _taped(func, primals, has_aux)
+
+
+def _opened_pull(func: Function, opened: compiled_products.Opened, result: Any) -> Function:
+    """The pull function of a call with containers."""
+    pull_leaves = _compiled_pull(opened.func, opened.program, opened.leaves, result)
+
+    def pull(*cotangents: Any, retain_graph: bool = True, create_graph: bool | None = None) -> Any:
+        values, structure = flatten(cotangents[0] if len(cotangents) == 1 else cotangents)
+        if structure != opened.results:
+            primals = opened.inside.unflatten(opened.leaves)
+            return _taped(func, primals, False)[1](*cotangents)  # which says what is wrong
+        own = (tuple(values),) if type(result) is tuple else values
+        return opened.inside.unflatten(pull_leaves(*own, retain_graph=retain_graph, create_graph=create_graph))
+
+    return pull
 
 
 def _compiled_pull(func: Function, program: Function, primals: Any, result: Any) -> Function:

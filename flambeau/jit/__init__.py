@@ -66,6 +66,7 @@ from flambeau.jit.script_profile import _ScriptProfile
 from flambeau.jit.tracing.trace import get_trace_graph, trace, trace_module
 from flambeau.jit.tracing.trace_helpers import allow, dynamic, script_if_tracing
 from flambeau.jit.tracing.traced import TopLevelTracedModule, TracedModule
+from flambeau.jit.transforms import opened_calls as _opened_calls  # `vjp` asks for it
 from flambeau.jit.transforms import within as _within
 from flambeau.serialize.archive_reader.limits import LoadLimits
 from flambeau.serialize.archive_writer import values_file as _values_file

@@ -344,6 +344,10 @@ SCRIPTED_TRANSFORM: Final = Inversion[Callable[..., Any]](
     "the transform of a scripted function as a scripted function; None for other functions, and for what has no such "
     "program (`jit.transforms.transformed`)", lambda kind, function, **options: None,
 )  # fmt: skip
+OPENED_CALL: Final = Inversion[Callable[[Any, Sequence[Any]], Any]](
+    "a call with containers as one of a function of the tensors in them (`jit.transforms.opened_calls`); None where "
+    "there is none", lambda function, arguments: None,
+)  # fmt: skip
 CONTAINER_GRADIENT: Final = Inversion[Callable[..., Any]](
     "the value and the gradients of a function by containers, as a function of all arguments: by code for what lies in "
     "them (`jit.transforms.transformed`)",

@@ -2,13 +2,13 @@
 
 from __future__ import annotations
 
-from typing import Any
+from typing import Any, NamedTuple
 
 import pytest
 
 import flambeau
 from flambeau import Tensor
-from flambeau.func import grad, hessian, linearize, vjp, vmap
+from flambeau.func import compiled_products, grad, hessian, linearize, vjp, vmap
 from flambeau.func.reverse import _taped
 
 
@@ -137,3 +137,57 @@ def test_cotangents_that_do_not_fit_are_refused_as_by_the_tape() -> None:
             vjp(function, x)[1](_drawn(4))
         with pytest.raises(RuntimeError):
             vjp(function, x)[1]((x, x))
+
+
+class Layer(NamedTuple):
+    w: Tensor
+    b: Tensor
+
+
+def of_dict(p: dict[str, Tensor], x: Tensor) -> Tensor:
+    return flambeau.tanh(x @ p["w"] + p["b"])
+
+
+def of_layers(layers: list[Layer], x):
+    for layer in layers:
+        x = flambeau.tanh(x @ layer.w + layer.b)
+    return {"y": x, "norm": x.square().sum()}
+
+
+def without_annotations(p, x):
+    return (x @ p["w"]["inner"]).sum(), p["b"]["inner"] * 2
+
+
+W, B, XS = _drawn(3, 3), _drawn(3), _drawn(2, 3)
+OF_CONTAINERS = [
+    (of_dict, ({"w": W, "b": B}, XS)),
+    (of_layers, ([Layer(W, B), Layer(W * 2, B + 1)], XS)),
+    (without_annotations, ({"w": {"inner": W}, "b": {"inner": B}}, XS)),
+]
+
+
+@pytest.mark.parametrize(("function", "primals"), OF_CONTAINERS)
+def test_products_of_containers_are_those_of_the_tape(function: Any, primals: Any) -> None:
+    compiled = flambeau.script(function)
+    for _ in range(2):
+        value, pull = vjp(compiled, *primals)
+        expected, taped = _taped(function, primals, False)
+        _same(value, expected)
+        _same(pull(value), taped(expected))
+        _same(linearize(compiled, *primals)[1](*primals), linearize(function, *primals)[1](*primals))
+    assert compiled_products.opened("vjp", compiled, primals) is not None
+
+
+def test_products_of_containers_with_cotangents_of_another_structure() -> None:
+    primals: Any = ({"w": W, "b": B}, XS)
+    _, pull = vjp(flambeau.script(of_dict), *primals)
+    with pytest.raises(RuntimeError, match="Expected pytree structure of cotangents"):
+        pull({"y": XS})
+    asking = XS.clone().requires_grad_()
+    slopes, _ = pull(asking)
+    expected, _ = _taped(of_dict, primals, False)[1](asking)
+    for one, other in zip(slopes.values(), expected.values(), strict=True):
+        _same(*[flambeau.autograd.grad(s.sum(), asking, retain_graph=True) for s in (one, other)])
+    primals[0]["w"].add_(1)
+    with pytest.raises(RuntimeError, match="was written between the call and its product"):
+        pull(XS)
