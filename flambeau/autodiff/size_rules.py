@@ -3,11 +3,15 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
+from typing import Final
 
 from flambeau.analysis.constant_evaluation import known
 from flambeau.autodiff.symbolic_sizes import ONE, Size, Sizes, broadcast, listed_rules, met, named_sizes, size_rules
 from flambeau.ir.graph import Node, Value
 from flambeau.schema.opdef import UNKNOWN
+
+MOST: Final = 2**63 - 1
+"""The end of slices that have none, as archives write it."""
 
 
 @size_rules(
@@ -121,8 +125,11 @@ def _slice(node: Node, operands: Sequence[Sizes]) -> Sizes:
     sizes, axis = operands[0], known(node.operand(1))
     if not sizes or not isinstance(axis, int):
         return None
-    own_axis = axis % len(sizes)
-    return (*sizes[:own_axis], Size(), *sizes[own_axis + 1 :])
+    own_axis, (start, end, step) = axis % len(sizes), map(known, node.operands[2:])
+    part = Size()
+    if isinstance(start, int | None) and isinstance(end, int | None) and isinstance(step, int):
+        part = sizes[own_axis].sliced(start or 0, None if end == MOST else end, step)
+    return (*sizes[:own_axis], part, *sizes[own_axis + 1 :])
 
 
 @listed_rules("aten::stack")

@@ -17,7 +17,7 @@ True
 
 from __future__ import annotations
 
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Hashable, Sequence
 from typing import Final
 
 from flambeau.analysis.constant_evaluation import known
@@ -30,11 +30,52 @@ from flambeau.schema.types import IntType, ListType, TensorType
 class Size:
     """One size; the same object is the same number."""
 
-    __slots__ = ("is_one",)
+    __slots__ = ("_base", "_less", "_parts", "is_one")
 
     def __init__(self, *, is_one: bool | None = None) -> None:
         self.is_one = is_one
         """None where it may be 1 and may be another."""
+        self._base, self._less = self, 0
+        """What it is so many less than, at least 0."""
+        self._parts: dict[Hashable, Size] = {}
+
+    def sliced(self, start: int, end: int | None, step: int) -> Size:
+        """How many items `[start:end:step]` of so many are.
+
+        >>> n = Size(is_one=False)
+        >>> n.sliced(1, None, 1) is n.sliced(0, -1, 1), n.sliced(2, None, 1) is n.sliced(1, -1, 1)
+        (True, True)
+        >>> n.sliced(0, 5, 1) is n.sliced(0, 4, 1), n.sliced(0, 5, 1) is n.sliced(-5, None, 1)
+        (False, True)
+        """
+        if step != 1 or (end is not None and start < 0):
+            return self._part(("slice", start, end, step))
+        if start < 0:
+            return self._at_most(-start)
+        if end is None or end < 0:
+            return self._less_than(start - (end or 0))
+        return self._less_than(start)._at_most(max(end - start, 0))
+
+    def _less_than(self, count: int) -> Size:
+        """So many less, but not less than 0."""
+        if count == 0:
+            return self
+        less = self._less + count
+        part = self._base._part(("less", less))
+        part._base, part._less = self._base, less
+        return part
+
+    def _at_most(self, count: int) -> Size:
+        """The smaller of two."""
+        if self.is_one and count > 0:
+            return self
+        part = self._part(("at most", count))
+        if self.is_one is False and count != 1:
+            part.is_one = False
+        return part
+
+    def _part(self, key: Hashable) -> Size:
+        return Size() if self.is_one else self._parts.setdefault(key, Size())
 
 
 ONE: Final = Size(is_one=True)
@@ -59,6 +100,8 @@ class SymbolicSizes:
 
     def __init__(self, graph: Graph) -> None:
         self._known: dict[Value, Sizes] = {}
+        self._numbers: dict[int, Size] = {}
+        """Sizes that the graph names as constants."""
         for value in graph.parameters:
             self._known[value] = _of_parameter(value)
         self._block(graph.body)
@@ -167,7 +210,9 @@ class SymbolicSizes:
         """The size that a number is."""
         number, node = known(value), value.defining_node
         if isinstance(number, int):
-            return ONE if number == 1 else Size(is_one=None if number < 0 else False)
+            if number < 0:
+                return Size()
+            return ONE if number == 1 else self._numbers.setdefault(number, Size(is_one=False))
         if node is not None and node.op == "aten::size" and len(node.operands) == 2:
             sizes, axis = self.of(node.operand(0)), known(node.operand(1))
             if sizes is not None and isinstance(axis, int) and -len(sizes) <= axis < len(sizes):
