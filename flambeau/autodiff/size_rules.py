@@ -21,7 +21,7 @@ MOST: Final = 2**63 - 1
     "aten::flip", "aten::roll", "aten::dropout", "aten::layer_norm", "aten::copy_", "aten::fill_", "aten::zero_",
     "aten::masked_fill", "aten::index_add", "aten::index_copy", "aten::scatter", "aten::scatter_add", "aten::triu",
     "aten::tril", "prims::convert_element_type", "prim::unchecked_cast", "aten::linalg_inv", "aten::inverse",
-    "aten::linalg_cholesky", "aten::cholesky",
+    "aten::linalg_cholesky", "aten::cholesky", "aten::sort", "aten::logcumsumexp", "aten::cummax", "aten::cummin",
 )  # fmt: skip
 def _same(node: Node, operands: Sequence[Sizes]) -> Sizes:
     return operands[0]
@@ -100,10 +100,49 @@ def _select(node: Node, operands: Sequence[Sizes]) -> Sizes:
 @size_rules("aten::mm", "aten::bmm", "aten::matmul")
 def _product(node: Node, operands: Sequence[Sizes]) -> Sizes:
     left, right = operands[0], operands[1]
-    if left is None or right is None or len(left) < 2 or len(right) < 2:
+    if not left or not right:
         return None
     batches = broadcast([left[:-2], right[:-2]])
-    return None if batches is None else (*batches, left[-2], right[-1])
+    return None if batches is None else (*batches, *left[-2:-1], *(right[-1:] if len(right) > 1 else ()))
+
+
+@size_rules("aten::addmm", "aten::baddbmm", "aten::addmv")
+def _added_product(node: Node, operands: Sequence[Sizes]) -> Sizes:
+    """What is added is broadcast to the product."""
+    return _product(node, operands[1:])
+
+
+@size_rules("aten::outer", "aten::ger")
+def _outer(node: Node, operands: Sequence[Sizes]) -> Sizes:
+    left, right = operands[0], operands[1]
+    return None if left is None or right is None else (*left, *right)
+
+
+@size_rules("aten::linalg_solve", "aten::linalg_solve_triangular")
+def _solution(node: Node, operands: Sequence[Sizes]) -> Sizes:
+    """Of one system, for one right side or several: as these are."""
+    matrix, right = operands[0], operands[1]
+    is_one = matrix is not None and right is not None and len(matrix) == 2 and len(right) <= 2
+    return right if is_one else None
+
+
+@size_rules("aten::expand_as", "aten::view_as", "aten::reshape_as")
+def _as_other(node: Node, operands: Sequence[Sizes]) -> Sizes:
+    return operands[1]
+
+
+@size_rules("aten::gather")
+def _gathered(node: Node, operands: Sequence[Sizes]) -> Sizes:
+    return operands[2]
+
+
+@size_rules("aten::index_select")
+def _chosen(node: Node, operands: Sequence[Sizes]) -> Sizes:
+    sizes, axis, places = operands[0], known(node.operand(1)), operands[2]
+    if not sizes or not isinstance(axis, int) or places is None or len(places) != 1:
+        return None
+    own_axis = axis % len(sizes)
+    return (*sizes[:own_axis], places[0], *sizes[own_axis + 1 :])
 
 
 @size_rules("aten::linear")
@@ -177,7 +216,10 @@ def _matrix_vector(node: Node, operands: Sequence[Sizes]) -> Sizes:
     return None if not operands[0] else operands[0][:1]
 
 
-@size_rules("aten::sum", "aten::mean", "aten::amax", "aten::amin", "aten::logsumexp", "aten::var", "aten::std")
+@size_rules(
+    "aten::sum", "aten::mean", "aten::amax", "aten::amin", "aten::logsumexp", "aten::var", "aten::std", "aten::prod",
+    "aten::max", "aten::min", "aten::norm", "aten::linalg_vector_norm",
+)
 def _reduced(node: Node, operands: Sequence[Sizes]) -> Sizes:
     """Of a reduction over axes that are known."""
     sizes, definition = operands[0], node.definition
@@ -192,7 +234,7 @@ def _reduced(node: Node, operands: Sequence[Sizes]) -> Sizes:
     return tuple(ONE if a in folded else size for a, size in enumerate(sizes) if keeps or a not in folded)
 
 
-@named_sizes("aten::reshape", "aten::view", "aten::new_zeros", "aten::new_ones", "aten::expand")
+@named_sizes("aten::reshape", "aten::view", "aten::new_zeros", "aten::new_ones", "aten::expand", "aten::broadcast_to")
 def _second(node: Node) -> Value:
     return node.operand(1)
 
