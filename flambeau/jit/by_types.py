@@ -116,6 +116,11 @@ class ByTypesOfTransform:
         )
         """The transforms, by what they are of: no more than there are combinations of types."""
 
+    @property
+    def scripts(self) -> list[Any]:
+        """What was compiled."""
+        return list(self._known.values)
+
     def of(self, args: Sequence[Any], kwargs: Mapping[str, Any]) -> Any:
         """As of the function itself."""
         script = self._inner.of(args, kwargs)

@@ -9,6 +9,8 @@ from collections.abc import Callable, Mapping, Sequence
 from functools import partial
 from typing import Any, Final
 
+from flambeau.executor.report import Explanation
+from flambeau.ir.graph import Graph
 from flambeau.jit.by_types import ByTypes, ByTypesOfTransform
 from flambeau.jit.open_function import OpenFunction
 from flambeau.tensor.observer import thread
@@ -42,6 +44,21 @@ class OpenTransform:
         if self.kind in ("jvp", "hvp"):
             return self._for(args[0], {})(*args)
         return self._for(args, kwargs)(*args, **kwargs)
+
+    def compile(self, *args: Any, **kwargs: Any) -> Any:
+        """Make the code of calls with arguments like these."""
+        return self._for(args, kwargs).compile(*args, **kwargs)  # type: ignore[attr-defined]
+
+    def graph_for(self, *args: Any, **kwargs: Any) -> Graph:
+        """The optimised graph that runs for arguments like these."""
+        graph: Graph = self._for(args, kwargs).graph_for(*args, **kwargs)  # type: ignore[attr-defined]
+        return graph
+
+    def explain(self, *, measure: bool | None = None) -> Explanation:
+        """Every compilation: for arguments of all types that calls brought."""
+        empty = Explanation(f"{self.plain.__name__}_{self.kind}", "native", (), 0)
+        scripts = [one for one in self.by_types.scripts if hasattr(one, "explain")]
+        return empty.joined([script.explain(measure=measure) for script in scripts])
 
     def _for(self, args: Sequence[Any], kwargs: Mapping[str, Any]) -> Transform:
         """What runs calls with arguments like these. Raises CompileError as the function does."""

@@ -15,6 +15,7 @@ from typing import Any, Final
 from flambeau.analysis.effects import is_random
 from flambeau.batching.vmap import vmap
 from flambeau.codegen.callable_type import MISSED
+from flambeau.executor.executor import Executor
 from flambeau.executor.report import Explanation
 from flambeau.func import forward, jacobians, reverse
 from flambeau.jit.by_types import ByTypesOfTransform
@@ -74,15 +75,14 @@ class GradientFunction(ScriptFunction):
             return self.plain(*args, **kwargs)
         return super()._call_slowly(*args, **kwargs)
 
+    def _running(self, args: Sequence[Any], kwargs: dict[str, Any]) -> tuple[Executor, Sequence[Any]]:
+        call = None if self.by_trees is None else self.by_trees.running(args, kwargs)
+        return super()._running(args, kwargs) if call is None else call[0]._running(call[1], {})
+
     def without_program(self, *args: Any) -> Any:
         """The result by code for containers like these, or an operator at a time: the program may be who asks."""
         result = NotImplemented if self.by_trees is None else self.by_trees.compiled(args, {})
         return self.plain(*args) if result is NotImplemented else result
-
-    def compile(self, *args: Any, **kwargs: Any) -> None:
-        """Make the code of calls with arguments like these."""
-        if self.by_trees is None or not self.by_trees.compile(*args, **kwargs):
-            super().compile(*args, **kwargs)
 
     def explain(self, *, measure: bool | None = None) -> Explanation:
         """Every compilation: for containers of each structure, and of the graph."""
@@ -218,15 +218,14 @@ class TransformedFunction(ScriptFunction):
             return self.plain(*args, **kwargs)
         return self._stages(self._signature.bind(args, kwargs), lambda: self.plain(*args, **kwargs))
 
-    def compile(self, *args: Any, **kwargs: Any) -> None:
-        """Make the code of calls with arguments like these."""
-        if self.by_trees is not None and self.by_trees.compile(*args, **kwargs):
-            return
-        script = self._stages.script_for(self._signature.bind(args, kwargs)) if self._is_covered(args, kwargs) else None
-        if script is None:
-            super().compile(*args, **kwargs)
-        else:
-            script[0].compile(*script[1])
+    def _running(self, args: Sequence[Any], kwargs: dict[str, Any]) -> tuple[Executor, Sequence[Any]]:
+        if self.by_types is not None and (other := self._for_types(tuple(args), kwargs)) is not None:
+            running: tuple[Executor, Sequence[Any]] = other._running(args, kwargs)
+            return running
+        call: Any = None if self.by_trees is None else self.by_trees.running(args, kwargs)
+        if call is None and self._is_covered(args, kwargs):
+            call = self._stages.script_for(self._signature.bind(tuple(args), kwargs))
+        return super()._running(args, kwargs) if call is None else call[0]._running(call[1], {})
 
     def explain(self, *, measure: bool | None = None) -> Explanation:
         """Every compilation: for arguments of each size, and of the graph."""

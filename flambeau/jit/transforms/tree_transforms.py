@@ -15,6 +15,7 @@ from typing import Any, Final
 from flambeau.executor.executor import executor_of
 from flambeau.executor.report import Explanation
 from flambeau.func.arguments import positions
+from flambeau.ir.graph import Graph
 from flambeau.jit.function import ScriptFunction
 from flambeau.jit.script_registry import REGISTRY
 from flambeau.jit.transforms.batch_programs import in_dims_of
@@ -33,6 +34,7 @@ from flambeau.util.trees import LEAF, Structure
 Plain = Callable[..., Any]
 MOST: Final = 16
 """How many structures code is kept for."""
+NO_GRAPH: Final = "{kind}() of {name}() has no graph for such arguments: it runs an operator at a time"
 
 @dataclass(frozen=True, slots=True)
 class Flat:
@@ -77,14 +79,25 @@ class TreeTransform:
         """The code that is kept."""
         return [flat.script for flat in self._flat.values if isinstance(flat.script, ScriptFunction)]
 
-    def compile(self, *args: Any, **kwargs: Any) -> bool:
-        """Make the code of calls with arguments like these; whether there is any."""
+    def running(self, args: Sequence[Any], kwargs: dict[str, Any]) -> tuple[ScriptFunction, list[Any]] | None:
+        """What runs calls with arguments like these, and what it is given; None where there is no code for them."""
         leaves: list[Any] = []
         flat = self._of(args, kwargs, leaves)
-        if flat is None or not isinstance(flat.script, ScriptFunction):
-            return False
-        flat.script.compile(*leaves)
-        return True
+        return None if flat is None or not isinstance(flat.script, ScriptFunction) else (flat.script, leaves)
+
+    def compile(self, *args: Any, **kwargs: Any) -> bool:
+        """Make the code of calls with arguments like these; whether there is any."""
+        call = self.running(args, kwargs)
+        if call is not None:
+            call[0].compile(*call[1])
+        return call is not None
+
+    def graph_for(self, *args: Any, **kwargs: Any) -> Graph:
+        """The optimised graph that runs for arguments like these. Raises TypeError where there is none."""
+        call = self.running(args, kwargs)
+        if call is None:
+            raise TypeError(NO_GRAPH.format(kind=self.kind, name=self.base.short_name))
+        return call[0].graph_for(*call[1])
 
     def explain(self, *, measure: bool | None = None) -> Explanation:
         """Every compilation: for containers of each structure."""

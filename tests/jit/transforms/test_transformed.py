@@ -369,3 +369,30 @@ def test_c15_learning_to_learn() -> None:
     draw = np.random.default_rng(0)
     w, x, y = (flambeau.tensor(draw.normal(size=size)) for size in ((3, 2), (4, 5, 3), (4, 5, 2)))
     _close(*[vmap(grad(f), in_dims=(None, 0, 0))(w, x, y) for f in (adapted, plain)])
+
+
+def over_a_dict(p: dict[str, Tensor], x: Tensor) -> Tensor:
+    return (flambeau.tanh(x @ p["w"]) ** 2).sum()
+
+
+def without_annotations(p, x):
+    return over_a_dict({"w": p["w"]}, x)
+
+
+def differences(x: Tensor) -> Tensor:
+    return (x[1:] * x[:-1]).sum()
+
+
+@pytest.mark.parametrize(
+    ("transform", "function"), [(grad, over_a_dict), (hessian, without_annotations), (jacrev, differences)]
+)
+def test_what_is_shown_is_what_runs(transform: Any, function: Any) -> None:
+    arguments = (flambeau.ones(4),) if function is differences else ({"w": flambeau.ones(2, 2)}, flambeau.eye(2))
+    compiled: Any = transform(flambeau.script(function))
+    compiled.compile(*arguments)
+    count = len(compiled.explain().compilations)
+    for _ in range(3):
+        compiled(*arguments)
+    assert compiled.graph_for(*arguments).listed_nodes()
+    assert len(compiled.explain().compilations) == count
+    assert compiled.explain().is_native
