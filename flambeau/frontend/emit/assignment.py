@@ -20,6 +20,7 @@ from flambeau.frontend.emit.values.simple_value import SimpleValue
 from flambeau.frontend.emit.values.sugared import Emitter, Sugared
 from flambeau.frontend.emit.values.tuple_values import TupleValue
 from flambeau.frontend.emit.widening import may_widen, note_numbers
+from flambeau.frontend.scopes.scope_tree import UNWANTED
 from flambeau.frontend.trees.tree_views import Expr, ListLiteral, Select, Starred, Subscript, TupleLiteral, Var
 from flambeau.ir.graph import Value
 from flambeau.program.classes import why_no_interface
@@ -164,6 +165,8 @@ def assign_name(e: Emitter, where: SourceRange, name: str, value: Sugared, annot
     stored = value.stored_value(e, where)
     stored = None if stored is None else as_begun(e, where, name, stored)
     outside = e.scope.frame.find_outside(name)
+    if isinstance(outside, Variable) and name == UNWANTED and not _is_read(e):
+        return  # it may be of any type
     if outside is not None and not isinstance(outside, Absent):
         if annotation is not None and id(where) not in e.scope.annotated:
             raise CompileError(ANNOTATED_AGAIN.format(name=name), where)
@@ -181,6 +184,12 @@ def assign_name(e: Emitter, where: SourceRange, name: str, value: Sugared, annot
         stored = _as_annotated(e, where, name, stored, annotation)
     stored = _as_in_cell(e, name, stored)
     e.store(name, stored, annotation, None if annotation is not None else _before_narrowing(e, stored))
+
+
+def _is_read(e: Emitter) -> bool:
+    """Whether anything may read `_` in this function."""
+    binding = e.scope.symbols.bindings.get(UNWANTED)
+    return binding is None or binding.is_read
 
 
 def _as_outside(e: Emitter, where: SourceRange, name: str, value: Value, outside: Variable | Absent | Sugared) -> Value:

@@ -17,12 +17,13 @@ from typing import Final
 
 from flambeau.frontend.trees.expression_trees import DictComp, ListComp, Starred, Var
 from flambeau.frontend.trees.python_trees import Clause, Comprehension, Import, Lambda, Nonlocal
-from flambeau.frontend.trees.statement_trees import Decl, Def
+from flambeau.frontend.trees.statement_trees import AugAssign, Decl, Def
 from flambeau.frontend.trees.tree_base import Expr, Ident, Stmt, Tree
 from flambeau.util.record import dataclass, field
 
 TARGETS: Final = frozenset({"Assign", "AugAssign", "For", "PythonBlock", "Walrus", "WithItem"})
 """Trees whose targets are assigned."""
+UNWANTED: Final = "_"
 AnyComprehension = ListComp | DictComp | Comprehension
 COMPREHENSIONS: Final = (ListComp, DictComp, Comprehension)
 FUNCTIONS: Final = (Def, Lambda)
@@ -40,6 +41,8 @@ class Binding:
     """Whether a function inside uses it."""
     is_assigned_inside: bool = False
     """Whether a function inside assigns it."""
+    is_read: bool = True
+    """Whether anything may read it: asked of `_` alone, which names what nobody wants."""
 
 
 @dataclass(eq=False, frozen=True, slots=True)
@@ -99,7 +102,17 @@ def scope_tree(tree: Def | Lambda, parent: Scope | None = None) -> Scope:
     names = dict.fromkeys((*parameters, *sorted(_assigned(own) - declared)))
     scope = Scope(parent, {name: Binding(name, name in parameters) for name in names})
     _note_uses(scope, own, declared)
+    if UNWANTED in scope.bindings:
+        is_captured = any(UNWANTED in inner.captures for inner in scope.inner.values())
+        scope.bindings[UNWANTED].is_read = is_captured or _is_read(UNWANTED, own)
     return scope
+
+
+def _is_read(name: str, own: Sequence[Tree]) -> bool:
+    """Whether a function does more with a name of its own than to assign it."""
+    targets = [part for part in own if part.__class__.__name__ in TARGETS and not isinstance(part, AugAssign)]
+    assigned = {id(v) for part in targets for target in _targets_of(part) for v in _targets(target)}
+    return any(isinstance(part, Var) and part.name == name and id(part) not in assigned for part in own)
 
 
 def _comprehension_scope(tree: AnyComprehension, parent: Scope) -> Scope:
@@ -161,10 +174,7 @@ def _assigned(parts: Iterable[Tree]) -> set[str]:
     names: set[str] = set()
     for part in parts:
         if part.__class__.__name__ in TARGETS:
-            single = getattr(part, "target", None)
-            for target in (*getattr(part, "targets", ()), *(() if single is None else (single,))):
-                if isinstance(target, Expr):
-                    names.update(v.name for v in _targets(target))
+            names.update(v.name for target in _targets_of(part) for v in _targets(target))
         if isinstance(part, Import):
             names.add(part.ident.name)
         elif isinstance(part, Def):
@@ -172,6 +182,13 @@ def _assigned(parts: Iterable[Tree]) -> set[str]:
         elif isinstance(part, COMPREHENSIONS):  # by `:=`
             names |= _assigned(_inside(part))
     return names
+
+
+def _targets_of(part: Tree) -> list[Expr]:
+    """What a tree assigns to."""
+    single = getattr(part, "target", None)
+    targets = (*getattr(part, "targets", ()), *(() if single is None else (single,)))
+    return [target for target in targets if isinstance(target, Expr)]
 
 
 def _own(body: Sequence[Tree]) -> Iterator[Tree]:
