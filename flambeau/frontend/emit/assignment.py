@@ -165,7 +165,7 @@ def assign_name(e: Emitter, where: SourceRange, name: str, value: Sugared, annot
     stored = value.stored_value(e, where)
     stored = None if stored is None else as_begun(e, where, name, stored)
     outside = e.scope.frame.find_outside(name)
-    if isinstance(outside, Variable) and name == UNWANTED and not _is_read(e):
+    if isinstance(outside, Variable) and _is_unwanted(e, name):
         return  # it may be of any type
     if outside is not None and not isinstance(outside, Absent):
         if annotation is not None and id(where) not in e.scope.annotated:
@@ -178,18 +178,24 @@ def assign_name(e: Emitter, where: SourceRange, name: str, value: Sugared, annot
         value.check_named(where)
         e.scope.frame.names[name] = value
         return
-    if annotation == TENSOR and isinstance(stored.static_type, TensorType) and stored.static_type.is_array:
-        annotation = None  # np.ndarray: what is known of the array says more
+    if _says_more(stored, annotation):
+        annotation = None
     if annotation is not None:
         stored = _as_annotated(e, where, name, stored, annotation)
     stored = _as_in_cell(e, name, stored)
     e.store(name, stored, annotation, None if annotation is not None else _before_narrowing(e, stored))
 
 
-def _is_read(e: Emitter) -> bool:
-    """Whether anything may read `_` in this function."""
-    binding = e.scope.symbols.bindings.get(UNWANTED)
-    return binding is None or binding.is_read
+def _is_unwanted(e: Emitter, name: str) -> bool:
+    """Whether a name is `_`, and nothing in this function reads it."""
+    binding = e.scope.symbols.bindings.get(name) if name == UNWANTED else None
+    return binding is not None and not binding.is_read
+
+
+def _says_more(value: Value, annotation: Type | None) -> bool:
+    """Whether more is known of an array than its annotation says: np.ndarray."""
+    type_ = value.static_type
+    return annotation == TENSOR and isinstance(type_, TensorType) and type_.is_array
 
 
 def _as_outside(e: Emitter, where: SourceRange, name: str, value: Value, outside: Variable | Absent | Sugared) -> Value:

@@ -30,43 +30,55 @@ def gradient(
 ) -> Function:
     """The gradient by some arguments, of which some may be such objects; `with_value`, a pair of the value and that.
     Raises TypeError and ValueError as `gradient_of` does."""
-    numbers = [argnums] if isinstance(argnums, int) else list(argnums)
     count = len(function.schema.arguments)
+    numbers = [argnums] if isinstance(argnums, int) else list(argnums)
     if not any(-count <= n < count and fields_of(function.schema.arguments[n].type) for n in numbers):
         return gradient_of(function, argnums, with_value=with_value, has_aux=has_aux)
-    numbers = [n % count for n in numbers]
-    arguments, m = function.schema.arguments, "_"
-    while any(a.name.startswith(m) for a in arguments):
-        m += "_"
-    names, classes = names_of(function.schema, f"{m}a"), _Classes(m)
-    leaves: list[tuple[str, Type]] = []
-    chosen: dict[int, list[int]] = {}
-    calls = []
-    for number, argument in enumerate(arguments):
-        own = list(_leaves(names[number], argument.type)) if number in numbers else [(names[number], argument.type)]
-        chosen[number] = list(range(len(leaves), len(leaves) + len(own)))
-        texts = iter([f"{m}{n}" for n in chosen[number]])
-        calls.append(classes.made(argument.type, texts) if number in numbers else next(texts))
-        leaves += own
-    header = joined([f"{m}{n}: {type_.annotation}" for n, (_, type_) in enumerate(leaves)])
-    by_leaf = [n for number in numbers for n in chosen[number]]
-    left = written([f"{m}g{n}" for n in by_leaf], is_tuple=True)
-    gradients = iter([f"{m}g{n}" for n in by_leaf])
-    result = written(
-        [classes.made(arguments[number].type, gradients) for number in numbers], is_tuple=not isinstance(argnums, int)
-    )
+    o = _Opened(function, [n % count for n in numbers])
+    m = o.mark
+    left, result = o.gradients, written(o.remade, is_tuple=not isinstance(argnums, int))
     if with_value:
         left, result = f"{m}v, {left}", f"{m}v, {result}"
     elif has_aux:
         left, result = f"{left}, {m}v", f"{result}, {m}v"
     lines = [
-        f"def {m}flat({header}):", f"    return {m}f({joined(calls)})",
-        f"def transformed({header_of(function.schema, names)}):",
-        f"    {left} = {m}grad({m}flat, {tuple(by_leaf)}, has_aux={has_aux})({joined([text for text, _ in leaves])})",
-        f"    return {result}",
+        f"def {m}flat({o.header}):", f"    return {m}f({o.call})",
+        f"def transformed({header_of(function.schema, o.names)}):",
+        f"    {left} = {m}grad({m}flat, {o.numbers}, has_aux={has_aux})({o.leaves})", f"    return {result}",
     ]  # fmt: skip
-    known = {f"{m}f": function, f"{m}grad": value_and_grad if with_value else grad, **classes.by_name}
+    known = {f"{m}f": function, f"{m}grad": value_and_grad if with_value else grad, **o.classes.by_name}
     return compiled_text(f"{function.name}_{kind}", lines, known)
+
+
+class _Opened:
+    """The texts of a function some of whose arguments are taken apart."""
+
+    def __init__(self, function: Function, numbers: Sequence[int]) -> None:
+        arguments = function.schema.arguments
+        self.mark = "_"
+        while any(a.name.startswith(self.mark) for a in arguments):
+            self.mark += "_"
+        self.names = names_of(function.schema, f"{self.mark}a")
+        self.classes = _Classes(self.mark)
+        leaves: list[tuple[str, Type]] = []
+        places: list[list[int]] = []
+        for number, (name, argument) in enumerate(zip(self.names, arguments, strict=True)):
+            own = list(_leaves(name, argument.type)) if number in numbers else [(name, argument.type)]
+            places.append(list(range(len(leaves), len(leaves) + len(own))))
+            leaves += own
+        self.leaves = joined([text for text, _ in leaves])
+        self.header = joined([f"{self.mark}{n}: {type_.annotation}" for n, (_, type_) in enumerate(leaves)])
+        parameters = [iter([f"{self.mark}{n}" for n in own]) for own in places]
+        self.call = joined([
+            self.classes.made(argument.type, texts) if number in numbers else next(texts)
+            for number, (argument, texts) in enumerate(zip(arguments, parameters, strict=True))
+        ])  # fmt: skip
+        self.numbers = tuple([n for number in numbers for n in places[number]])
+        """Of the leaves of what is differentiated by."""
+        gradients = [f"{self.mark}g{n}" for n in self.numbers]
+        self.gradients, texts = written(gradients, is_tuple=True), iter(gradients)
+        self.remade = [self.classes.made(arguments[number].type, texts) for number in numbers]
+        """The gradients by the arguments, of those by their leaves."""
 
 
 def _leaves(text: str, type_: Type) -> Iterator[tuple[str, Type]]:
