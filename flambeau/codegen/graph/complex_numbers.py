@@ -261,7 +261,7 @@ def _angle(fn: EmittedFunction, node: Node) -> None:
 @lowers_on_complex("aten::pow")
 def _power(fn: EmittedFunction, node: Node) -> None:
     a, (x, _) = _operands(fn, node, 2)
-    known = _known_exponent(fn.values.get(node.operand(1)))
+    known = known_exponent(fn.values.get(node.operand(1)))
     if known is None:
         raise CannotCompileError("a power whose exponent is no constant")
     if not known.is_integer() or abs(known) > MOST_MULTIPLIED:
@@ -288,7 +288,7 @@ def _general_power(a: Arithmetic, x: Pair, exponent: float) -> None:
     a.give_if(a.all_of(above, a.is_finite(x.re, x.im, result.re, result.im)), lambda: result)
 
 
-def _known_exponent(native: Native) -> float | None:
+def known_exponent(native: Native) -> float | None:
     """An exponent that is a literal, and real."""
     parts = (native.real, native.imaginary) if isinstance(native, ComplexValue) else None
     literals = [literal_of(native)] if parts is None else [literal_of(Scalar(Float(), part)) for part in parts]

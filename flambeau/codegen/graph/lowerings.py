@@ -18,6 +18,7 @@ from flambeau.codegen.graph import (
     complex_functions,
     complex_matrices,
     complex_numbers,
+    complex_scalars,
     copies,
     creation,
     diagonals,
@@ -334,9 +335,9 @@ def _unwrap(fn: EmittedFunction, node: Node) -> None:
     fn.values.set_view(node.result(), optional)
 
 
-assert all((complex_functions, complex_matrices, exact_functions, list_comparisons, list_slices))  # they register
-assert all((fourier_transforms, generator_draws, moves, numpy_array_draws, running_folds, tensor_draws))
-assert all((text_formats, text_numbers, text_parts))
+assert all((complex_functions, complex_matrices, complex_scalars, exact_functions))  # they register
+assert all((fourier_transforms, generator_draws, list_comparisons, list_slices, moves, numpy_array_draws))
+assert all((running_folds, tensor_draws, text_formats, text_numbers, text_parts))
 
 lowers("prim::ListConstruct")(lists.construct)
 lowers("prim::TupleConstruct")(_tuple)

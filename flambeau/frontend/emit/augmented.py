@@ -15,6 +15,7 @@ from flambeau.frontend.emit.list_slices import has_slice, slice_of
 from flambeau.frontend.emit.numpy import array_promotion as arrays
 from flambeau.frontend.emit.numpy.array_promotion import as_number, dtype_and_rank, is_array
 from flambeau.frontend.emit.numpy.element_arithmetic import filling
+from flambeau.frontend.emit.numpy.remainders import with_sign_of
 from flambeau.frontend.emit.numpy.reversed_views import forward_view, reversed_dimensions, turned
 from flambeau.frontend.emit.part_targets import assign_part, is_part
 from flambeau.frontend.emit.schema_matching import call_operator
@@ -81,6 +82,8 @@ def _combined(e: Emitter, tree: AugAssign, left: Value, right: Value) -> Value:
             if is_array(left) and _shows_memory_of(right, left):
                 right = call_operator(e, where, "aten::clone", [right])
             changed = _in_place(e, tree, left, right)
+            if tree.op == "%" and is_array(left) and arrays.dtype_and_rank(left, where)[0].is_floating_point:
+                changed = call_operator(e, where, "aten::copy_", [left, with_sign_of(e, where, right, changed)])
         case ListType() if tree.op in ("+", "*"):
             changed = _in_place(e, tree, left, right)
         case NamedType():

@@ -13,6 +13,7 @@ from flambeau.frontend.emit.literal_arithmetic import literal_start, whole_numbe
 from flambeau.frontend.emit.numpy import array_promotion as arrays
 from flambeau.frontend.emit.numpy import element_arithmetic as elements
 from flambeau.frontend.emit.numpy.array_promotion import is_array
+from flambeau.frontend.emit.numpy.remainders import with_sign_of
 from flambeau.frontend.emit.numpy.reversed_views import ReversedView, read
 from flambeau.frontend.emit.schema_matching import call_operator
 from flambeau.frontend.emit.values import set_values as sets
@@ -124,8 +125,10 @@ def _of_arrays(e: Emitter, where: SourceRange, op: str, left: Value, right: Valu
     left, right = (elements.within(e, where, v, dtype) for v in arrays.promoted(e, where, [left, right], dtype))
     check_exponents(e, where, op, right, dtype)
     if is_number(left.static_type):
-        return _number_and_array(e, where, op, left, right, dtype)
-    return call_operator(e, where, _operator(op, left, right), [left, right])
+        result = _number_and_array(e, where, op, left, right, dtype)
+    else:
+        result = call_operator(e, where, _operator(op, left, right), [left, right])
+    return with_sign_of(e, where, right, result) if op == "%" and dtype.is_floating_point else result
 
 
 def check_exponents(e: Emitter, where: SourceRange, op: str, exponents: Value, dtype: DType) -> None:
@@ -176,8 +179,9 @@ def _formatted(e: Emitter, where: SourceRange, op: str, left: Value, right: Valu
     items = unpack_tuple(e, right) if isinstance(right.static_type, TupleType) else [right]
     node = left.defining_node
     text = node.attribute("value") if node is not None and node.op == "prim::Constant" else ""
-    kind = "python::percent" if WIDTHS.search(text.replace("%%", "")) else "aten::percentFormat"
-    return call_operator(e, where, kind, [left, *[as_text(e, where, i) for i in items]])
+    is_python = e.arrays or WIDTHS.search(text.replace("%%", ""))
+    kind = "python::percent" if is_python else "aten::percentFormat"
+    return call_operator(e, where, kind, [left, *[as_text(e, where, arrays.as_number(e, i)) for i in items]])
 
 
 def _by_method(e: Emitter, where: SourceRange, op: str, left: Value, right: Value) -> Value | None:

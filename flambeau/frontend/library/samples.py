@@ -309,7 +309,7 @@ def spread_over(x: Any, rows: int, columns: int, depth: int) -> Any:
 
 def cov(m: Any, y: Any = None, rowvar: Static = True, bias: Static = False, ddof: Any = None) -> Any:
     """The covariance of variables, one a row, or with `rowvar` False one a column, or of two: over one less than their
-    elements, or with `bias` over all, or over `ddof` less.
+    elements, or with `bias` over all, or over `ddof` less. Raises ValueError for one variable in a matrix.
     """
     if y is not None:
         return cov(np.stack((m, y)), None, True, bias, ddof)
@@ -319,6 +319,8 @@ def cov(m: Any, y: Any = None, rowvar: Static = True, bias: Static = False, ddof
         over = max(n - (ddof if ddof is not None else (0 if bias else 1)), 0)
         numbers = x * np.ones((1, 1))
         apart = numbers - numbers.mean(axis=1, keepdims=True)
+        if m.ndim > 1 and len(x) == 1:
+            raise ValueError("np.cov of one variable is a number in NumPy: pass the variable without an axis, np.cov(x[0])")
         products = apart @ np.conj(apart.T) / over
         return products[0, 0] if m.ndim == 1 else products
 

@@ -18,6 +18,7 @@ from flambeau.codegen.callable_type import MISSED
 from flambeau.executor.executor import Executor
 from flambeau.executor.report import Explanation
 from flambeau.func import forward, jacobians, reverse
+from flambeau.jit.array_function import ArrayFunction
 from flambeau.jit.by_types import ByTypesOfTransform
 from flambeau.jit.function import ScriptFunction
 from flambeau.jit.open_function import OpenFunction
@@ -321,6 +322,10 @@ def _vjp(function: Plain, argnums: tuple[int, ...]) -> Plain:
     return back
 
 
+OF_ARRAYS: Final = (
+    "{kind} is of functions of tensors, and {name} is one of NumPy's arrays: annotate its parameters as "
+    "flambeau.Tensor, and pass flambeau.from_numpy(x). NumPy's functions of tensors are the operators that do the same"
+)
 PLAIN: Final[dict[str, Callable[..., Plain]]] = {
     "jacrev": jacobians.jacrev, "jacfwd": jacobians.jacfwd, "hessian": jacobians.hessian, "vmap": vmap,
     "jvp": _jvp, "hvp": _hvp, "vjp": _vjp, "grad": reverse.grad, "value_and_grad": reverse.value_and_grad,
@@ -331,7 +336,11 @@ PLAIN: Final[dict[str, Callable[..., Plain]]] = {
 @SCRIPTED_TRANSFORM.provide
 def transformed(kind: str, function: Any, **options: Any) -> Any:
     """The transform of a scripted function, the same one each time that it is asked for: as a scripted function, or,
-    where there is no program of it, as a Python function that runs compiled code. None for other functions."""
+    where there is no program of it, as a Python function that runs compiled code. None for other functions. Raises
+    TypeError for functions of arrays, which have no transforms.
+    """
+    if isinstance(function, ArrayFunction):
+        raise TypeError(OF_ARRAYS.format(kind=kind, name=function.__name__))
     if not isinstance(function, ScriptFunction | TreeTransform | OpenTransform):
         return None
     if isinstance(function, ScriptFunction) and function._first:

@@ -5,6 +5,7 @@ python::as_float32(%sum)    the float of 32 bits nearest to a sum that was compu
 
 from __future__ import annotations
 
+import operator
 from collections.abc import Callable
 from typing import Any, Final
 
@@ -64,7 +65,26 @@ for _name in ("float16", "float32"):
     _to = _through(_dtype, dtypes.float64)
     declare(f"python::as_{_name}.float(float x) -> float", _rounding(_dtype), scalar=_to, traits=NEVER)
     declare(f"python::as_{_name}.int(int x) -> float", _rounding(_dtype), scalar=_to, traits=NEVER)
+    declare(f"python::text_of_{_name}(float x) -> str", lambda x, scalar=_dtype.numpy.type: str(scalar(x)))
 declare("python::as_complex64(complex x) -> complex", lambda x: complex(np.complex64(x)))
+
+
+def _complex_kernel(function: Callable[..., Any], dtype: DType) -> Callable[[complex, complex], complex]:
+    """What an operator of Python gives for scalars of NumPy; ufuncs have other roundings."""
+    scalar = dtype.numpy.type
+
+    def kernel(a: complex, b: complex) -> complex:
+        with np.errstate(all="ignore"):
+            return complex(function(scalar(a), scalar(b)))
+
+    return kernel
+
+
+for _name, _function in (("mul", operator.mul), ("div", operator.truediv), ("power", operator.pow)):
+    for _dtype in (dtypes.complex64, dtypes.complex128):
+        if (_name, _dtype) != ("mul", dtypes.complex128):  # which is Python's
+            _schema = f"python::{_dtype.name}_{_name}(complex a, complex b) -> complex"
+            declare(_schema, _complex_kernel(_function, _dtype))
 
 for _name in ("int8", "int16", "int32", "uint8", "uint16", "uint32"):
     _dtype = getattr(dtypes, _name)

@@ -17,6 +17,9 @@ import numpy as np
 from flambeau.frontend.closures.call_arguments import Argument, emit_all
 from flambeau.frontend.closures.instantiation import instantiate
 from flambeau.frontend.closures.template import TemplateResolver
+from flambeau.frontend.emit.implicit_conversions import pack_list
+from flambeau.frontend.emit.numpy.array_promotion import array_of_number, dtype_of, known_rank
+from flambeau.frontend.emit.schema_matching import call_operator
 from flambeau.frontend.emit.values.literal_value import LiteralValue, literal_of
 from flambeau.frontend.emit.values.simple_value import SimpleValue
 from flambeau.frontend.emit.values.sugared import Builtin, Emitter, Sugared
@@ -24,6 +27,7 @@ from flambeau.frontend.library import (
     array_functions,
     bisection,
     bits,
+    complex_order,
     distinct_lines,
     extremes,
     heaps,
@@ -43,7 +47,7 @@ from flambeau.frontend.library import (
 )
 from flambeau.frontend.trees.tree_views import Apply, Def, Expr, FalseLit, TrueLit, Var
 from flambeau.schema.array_type import holds_arrays
-from flambeau.schema.types import Type
+from flambeau.schema.types import INT, NumberType, Type, is_number
 from flambeau.util.errors import CompileError
 from flambeau.util.record import dataclass, replace
 from flambeau.util.source import SourceRange
@@ -102,7 +106,7 @@ ARRAY_MAKERS: Final[dict[Any, types.FunctionType]] = {
 }
 """What stands for those that make arrays, where a program has arrays."""
 _ROOMS: Final = (
-    array_functions, heaps, bisection, bits, distinct_lines, extremes, iterators, numbers, order_statistics, paddings,
+    array_functions, heaps, bisection, bits, complex_order, distinct_lines, extremes, iterators, numbers, order_statistics, paddings,
     parts, places, polynomials, ranges, samples, signals, ufunc_loops, vectorized, without_nans,
 )  # fmt: skip
 _OWN: Final = frozenset(
@@ -110,6 +114,11 @@ _OWN: Final = frozenset(
 )
 SPACED: Final[types.FunctionType] = vars(ranges)["spaced"]
 """`np.linspace` that is told whether the last number is in it."""
+_OF_LINES: Final = frozenset({
+    *(ours for theirs, ours in ARRAY_LIBRARY.items() if ours.__module__ == without_nans.__name__),
+    *(vars(order_statistics)[name] for name in ("median", "quantile", "percentile", "unique", "unique_counts")),
+})  # fmt: skip
+"""Functions to which a number, or an array without dimensions, is an array of one element."""
 _MAKERS: Final = frozenset(ARRAY_MAKERS.values())
 OUTSIDE: Final = "what it does with operators, or call it outside and pass the result in"
 MAKES_ARRAY: Final = "np.{name} makes an array, and this program has none: write {instead}"
@@ -146,6 +155,8 @@ class LibraryFunction(Builtin):
         python, tree = _with_more(self.python, tree)
         args, keywords = emit_all(e, tree)
         makes = self.python in _MAKERS and not e.arrays
+        if e.arrays and python in _OF_LINES:
+            args = [_line(e, args[0]), *args[1:]] if args else args
         brings = any(a.is_value and holds_arrays(a.type) for a in (*args, *keywords.values()))
         if makes or (self.is_of_arrays and not e.arrays and not brings):
             text = MAKES_ARRAY if makes else FOR_ARRAYS
@@ -155,6 +166,20 @@ class LibraryFunction(Builtin):
         except CompileError as error:
             text = REFUSED.format(name=self.python.__name__, reason=error.message)
             raise CompileError(text, tree.callee.range) from None
+
+
+def _line(e: Emitter, argument: Argument) -> Argument:
+    """An argument; a number, or an array without dimensions, as an array of one element."""
+    if not argument.is_value:
+        return argument
+    assert isinstance(argument.sugared, SimpleValue)
+    value = argument.sugared.value
+    if is_number(value.static_type) and not isinstance(value.static_type, NumberType):
+        value = array_of_number(e, value, dtype_of(argument.where, np.asarray, value))
+    if known_rank(value) != 0:
+        return argument
+    line = call_operator(e, argument.where, "aten::reshape", [value, pack_list(e, [e.constant(1)], INT)])
+    return replace(argument, sugared=SimpleValue(line))
 
 
 def call_library(

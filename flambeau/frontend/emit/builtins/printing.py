@@ -12,7 +12,7 @@ from typing import Any, Final
 
 from flambeau.frontend.emit.call_expressions import emit_arguments
 from flambeau.frontend.emit.schema_matching import call_operator
-from flambeau.frontend.emit.values.object_methods import as_text
+from flambeau.frontend.emit.values.operator_arguments import printed
 from flambeau.frontend.emit.values.simple_value import SimpleValue
 from flambeau.frontend.emit.values.sugared import Emitter, Given, Sugared
 from flambeau.frontend.trees.tree_views import Apply, NoneLit
@@ -61,7 +61,7 @@ class PrintFunction(Sugared):
     def _printed(
         self, e: Emitter, where: SourceRange, args: Sequence[Given], keywords: Sequence[Given], stream: str
     ) -> Sugared:
-        texts = [as_text(e, where, a.value) for a in args]
+        texts = [printed(e, where, a.value) for a in args]
         passed = {k.name: _option(k, where) for k in keywords}
         options = [passed.get(n) or e.constant(default) for n, default in DEFAULTS.items()]
         if stream == "stdout" and not passed:

@@ -140,6 +140,12 @@ def as_number(e: Emitter, value: Value) -> Value:
     return e.emit(kind, (value,), element_of(number, type_.dtype))
 
 
+def array_of_number(e: Emitter, number: Value, dtype: DType) -> Value:
+    """A number as an array without dimensions."""
+    options = (e.constant(dtype.code, INT), e.constant(None), e.constant(None), e.constant(None))
+    return e.emit("aten::scalar_tensor", (number, *options), array_of(dtype, 0))
+
+
 def _number_of(dtype: DType) -> tuple[str, Type]:
     if dtype.is_complex:
         return "aten::ComplexImplicit", COMPLEX

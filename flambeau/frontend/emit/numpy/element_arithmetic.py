@@ -41,6 +41,8 @@ _STAYS: Final = frozenset({"%", "&", "|", "^", ">>"})
 """Operators that do not leave the range of their operands."""
 _LOGICAL: Final = {"+": "|", "*": "&"}
 """What arithmetic is on two bools of NumPy."""
+_COMPLEX: Final = {"*": "mul", "/": "div", "**": "power"}
+"""Operators of complex numbers that NumPy rounds otherwise than Python."""
 _COMPARISONS: Final[dict[str, Callable[..., Any]]] = {
     "==": operator.eq, "!=": operator.ne, "<": operator.lt, "<=": operator.le, ">": operator.gt, ">=": operator.ge,
 }  # fmt: skip
@@ -156,6 +158,12 @@ def positive(e: Emitter, where: SourceRange, array: Value) -> Value:
     """`+x` of an array: its copy. Raises CompileError for bools, which have none in NumPy."""
     asked(where, np.positive, *samples(array, where))
     return call_operator(e, where, "aten::clone", [array])
+
+
+def absolute(e: Emitter, where: SourceRange, array: Value) -> Value:
+    """`abs(x)` of an array; bools are what they are."""
+    (sample,) = samples(array, where)
+    return call_operator(e, where, "aten::clone" if sample.dtype == np.bool_ else "aten::abs", [array])
 
 
 def rounded(e: Emitter, where: SourceRange, value: Value, dtype: DType) -> Value:
@@ -302,6 +310,10 @@ def _computed(
         return call_operator(e, where, registry.spelled(_LOGICAL.get(op, op)), [left, right])
     if dtype.is_complex:
         left, right = (_as_int(e, where, v) for v in (left, right))
+        if op in _COMPLEX and (op != "*" or dtype.name == "complex64"):
+            left, right = (v if v.static_type == COMPLEX else call_operator(e, where, "aten::Complex", [v])
+                           for v in (left, right))  # fmt: skip
+            return call_operator(e, where, f"python::{dtype.name}_{_COMPLEX[op]}", [left, right])
         result = plain(e, where, op, left, right)
         return call_operator(e, where, "python::as_complex64", [result]) if dtype.name == "complex64" else result
     return (_float if dtype.is_floating_point else _whole)(e, where, op, left, right, dtype, plain)

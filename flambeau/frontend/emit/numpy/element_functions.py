@@ -62,7 +62,7 @@ class NumberFunction(OperatorValue):
         if not keywords and self._is_of_arrays(values):
             return self._of_arrays(e, where, values)
         if self.name == "prim::abs" and len(values) == 1 and arrays.is_array(values[0]):
-            return OperatorValue("aten::abs").call(e, where, args, keywords)
+            return SimpleValue(elements.absolute(e, where, values[0]))
         are_elements = any(is_element(v.static_type) for v in values) or (e.arrays and self.name == "aten::pow")
         are_elements = are_elements and all(is_number(v.static_type) for v in values)
         of_elements = self._of_elements(e, where, values) if are_elements and not keywords else None

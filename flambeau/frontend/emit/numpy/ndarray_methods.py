@@ -14,6 +14,7 @@ from flambeau.frontend.emit.implicit_conversions import pack_list, pack_tuple, u
 from flambeau.frontend.emit.numpy import array_promotion as arrays
 from flambeau.frontend.emit.numpy.array_promotion import as_number, dtype_and_rank, is_array
 from flambeau.frontend.emit.numpy.bounds import bound
+from flambeau.frontend.emit.numpy.complex_extremes import complex_extreme
 from flambeau.frontend.emit.numpy.dtype_names import dtype_named, with_dtype
 from flambeau.frontend.emit.numpy.element_arithmetic import filling
 from flambeau.frontend.emit.numpy.folds import fold, scan, spread
@@ -27,7 +28,7 @@ from flambeau.frontend.emit.values.sugared import Builtin, Emitter, Given, Itera
 from flambeau.frontend.trees.tree_views import Apply
 from flambeau.ir.graph import Value
 from flambeau.schema.array_type import ArrayType, array_of
-from flambeau.schema.dtype import by_code, int64
+from flambeau.schema.dtype import by_code, float64, int64
 from flambeau.schema.types import INT, IntType, ListType, NoneType, TupleType, Type, is_number
 from flambeau.util.errors import CompileError
 from flambeau.util.instead import instead
@@ -47,6 +48,8 @@ INSTEAD: Final = {
 VIEWED: Final = (
     "view takes a dtype that is written out: x.view(np.int64) reads the same bytes, x.astype(np.int64) converts"
 )
+DECIMALS: Final = "round of integers or bools takes decimals that are written out: x.round(-1)"
+COMPLEX: Final = "complex numbers are rounded by their parts: np.round(x.real, 2) + 1j * np.round(x.imag, 2)"
 FLAT: Final = "x.flat is gone over by loops and read by places here: write x.ravel() for the array of all elements"
 OUTSIDE: Final = "call it outside and pass the result in"
 _NUMPYS_KEYWORDS: Final = {"dim": "axis", "keepdim": "keepdims", "unbiased": "ddof", "correction": "ddof"}
@@ -141,12 +144,20 @@ def _repeat(c: Call) -> Value:
 
 def _round(c: Call) -> Value:
     dtype, _ = dtype_and_rank(c.array, c.where)
-    if not dtype.is_floating_point:
-        decimals = c.arguments.get("decimals")
-        if dtype.name == "bool" or (decimals is not None and constant_int(decimals) != 0):
-            raise CompileError("round of bools, or of integers to decimals: x.astype(np.float64) first", c.where)
+    decimals = c.arguments.get("decimals", c.value(0))
+    if dtype.is_floating_point:
+        return c.op("round", c.array, decimals=decimals)
+    count = constant_int(decimals)
+    if count is None or dtype.is_complex:
+        raise CompileError(DECIMALS if count is None else COMPLEX, c.where)
+    if dtype.name == "bool":
+        floats = arrays.asked(c.where, np.round, np.ones(1, np.bool_), count)
+        return c.op("round", arrays.converted(c.e, c.array, floats), decimals=count)
+    if count >= 0:
         return c.op("clone", c.array)
-    return c.op("round", c.array, decimals=c.arguments.get("decimals", c.value(0)))
+    power = 10.0**-count
+    rounded = c.op("mul", c.op("round", c.op("div", arrays.converted(c.e, c.array, float64), power)), power)
+    return arrays.converted(c.e, rounded, dtype)
 
 
 def _clip(c: Call) -> Value:
@@ -376,6 +387,9 @@ def call_method(
 ) -> Value:
     """The call of a method of `METHODS`. Raises CompileError for arguments that it has not."""
     array = ordered(e, where, array) if name in ORDERING else array
+    of_complex = complex_extreme(e, where, name, [Given(array, where), *args], keywords)
+    if of_complex is not None:
+        return call_operator(e, where, "aten::copy_", [array, of_complex]) if name == "sort" else of_complex
     parameters, emit = METHODS[name]
     values = [a.value for a in args]
     if name in _PACKED and len(values) > 1:

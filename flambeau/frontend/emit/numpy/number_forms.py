@@ -15,6 +15,7 @@ import numpy as np
 from flambeau.frontend.emit.builtins.library_functions import LibraryFunction
 from flambeau.frontend.emit.numpy import array_promotion as arrays
 from flambeau.frontend.emit.numpy import element_arithmetic as elements
+from flambeau.frontend.emit.numpy.unsigned_elements import is_unsigned
 from flambeau.frontend.emit.schema_matching import call_operator
 from flambeau.frontend.emit.values.simple_value import SimpleValue
 from flambeau.frontend.emit.values.sugared import Emitter, FormValue, Given, Sugared
@@ -34,6 +35,11 @@ ARRAY: Final = "np.ndenumerate takes one array, whose number of axes is known"
 _IN_LANGUAGE: Final[dict[str, Any]] = {
     "clip": numbers.clip, "round": numbers.rounded, "around": numbers.rounded, "isclose": numbers.isclose,
 }  # fmt: skip
+_FOLDS: Final = frozenset({
+    "sum", "prod", "mean", "std", "var", "max", "min", "amax", "amin", "ptp", "any", "all", "argmax", "argmin",
+    "cumsum", "cumprod", "nan_to_num", "size", "ndim", "shape", "ravel", "squeeze", "count_nonzero",
+})  # fmt: skip
+"""Functions of arrays to which a number is an array without dimensions."""
 _WHOLE: Final = frozenset({"round", "around"})
 """Functions that leave ints as they are."""
 
@@ -51,6 +57,17 @@ def of_numbers_alone(
         return SimpleValue(values[0])
     python = _IN_LANGUAGE.get(name)
     return None if python is None else _in_language(e, where, python, args, keywords)
+
+
+def with_array(e: Emitter, where: SourceRange, name: str, args: Sequence[Given]) -> Sequence[Given]:
+    """The arguments of a fold, in a program on arrays; of a number, the array without dimensions."""
+    if not e.arrays or name not in _FOLDS or not args:
+        return args
+    number = args[0].value
+    if not is_number(number.static_type) or isinstance(number.static_type, NumberType) or is_unsigned(number):
+        return args
+    array = arrays.array_of_number(e, number, arrays.dtype_of(where, np.asarray, number))
+    return [replace(args[0], value=array), *args[1:]]
 
 
 def rounded(e: Emitter, where: SourceRange, args: Sequence[Given], keywords: Sequence[Given]) -> Sugared:

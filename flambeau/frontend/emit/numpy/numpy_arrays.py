@@ -16,7 +16,8 @@ from flambeau.frontend.emit.implicit_conversions import pack_list, pack_tuple, u
 from flambeau.frontend.emit.numpy import array_promotion as arrays
 from flambeau.frontend.emit.numpy.array_promotion import dtype_and_rank, is_array, promoted
 from flambeau.frontend.emit.numpy.array_shapes import SHAPES, TAKEN
-from flambeau.frontend.emit.numpy.element_arithmetic import filling, positive, within
+from flambeau.frontend.emit.numpy.complex_extremes import complex_extreme
+from flambeau.frontend.emit.numpy.element_arithmetic import absolute, filling, positive, within
 from flambeau.frontend.emit.numpy.function_calls import NO_KEYWORD, FunctionCall
 from flambeau.frontend.emit.numpy.matrix_functions import matrix_call
 from flambeau.frontend.emit.numpy.method_calls import Call, constant_int
@@ -62,6 +63,7 @@ _SIGNS: Final = {
     "remainder": "%", "mod": "%", "power": "**", "bitwise_and": "&", "bitwise_or": "|", "bitwise_xor": "^",
     "left_shift": "<<", "right_shift": ">>", "matmul": "@",
 }  # fmt: skip
+_OF_ONE: Final = {"positive": positive, "absolute": absolute}
 CAST: Final = (
     "Cannot cast ufunc '{name}' output from dtype('{found}') to dtype('{wanted}') with casting rule 'same_kind'"
 )
@@ -80,6 +82,9 @@ def array_call(
     if into is not None:
         result = array_call(e, where, name, operator, args, [k for k in keywords if k is not into])
         return _written_into(e, where, name, result, into)
+    of_complex = complex_extreme(e, where, name, [Given(v, where) for v in values], keywords)
+    if of_complex is not None:
+        return of_complex
     if name in _RULES:
         _check_arguments(where, name, len(args), keywords)
         return _RULES[name](FunctionCall(e, where, name, values, {k.name: k.value for k in keywords}))
@@ -136,8 +141,8 @@ def _by_operands(e: Emitter, where: SourceRange, name: str, operator: str, value
     if name == "power":  # of bools, the function has another dtype than the operator
         dtype = arrays.dtype_of(where, np.power, *values)
         values = promoted(e, where, values, dtype)
-    if name == "positive":
-        return positive(e, where, values[0])
+    if name in _OF_ONE:
+        return _OF_ONE[name](e, where, values[0])
     if name in _SIGNS:
         return binary(e, where, _SIGNS[name], *values)
     if name in _COMPARISONS:

@@ -23,7 +23,7 @@ from flambeau.frontend.emit.numpy.element_functions import (
     of_numbers,
 )
 from flambeau.frontend.emit.numpy.index_tricks import index_trick
-from flambeau.frontend.emit.numpy.number_forms import index_loop, of_numbers_alone
+from flambeau.frontend.emit.numpy.number_forms import index_loop, of_numbers_alone, with_array
 from flambeau.frontend.emit.numpy.numpy_advice import CLASSES, advice_on, name_of
 from flambeau.frontend.emit.numpy.numpy_arrays import ARRAY_FUNCTIONS, array_call
 from flambeau.frontend.emit.numpy.random_functions import RANDOM_FUNCTIONS
@@ -111,6 +111,7 @@ class ArrayFunctionValue(Sugared):
         """What the function gives for arrays. Raises CompileError for anything else."""
         if self.name in OF_COMPLEX_NUMBERS and not keywords and len(args) == 1 and are_numbers(args):
             return SimpleValue(of_complex_number(e, where, self.name, args[0].value))
+        args = with_array(e, where, self.name, args)
         if not any(holds_arrays(g.value.static_type) for g in (*args, *keywords)):
             of_numbers_only = of_numbers_alone(e, where, self.name, args, keywords)
             if of_numbers_only is not None:
@@ -139,6 +140,7 @@ class NumpyFunction(Sugared):
 
     def call(self, e: Emitter, where: SourceRange, args: Sequence[Given], keywords: Sequence[Given]) -> Sugared:
         """The operator's result."""
+        args = with_array(e, where, self.name, args)
         of_arrays = e.arrays and any(holds_arrays(g.value.static_type) for g in (*args, *keywords))
         if of_arrays:
             return SimpleValue(as_number(e, array_call(e, where, self.name, self.operator, args, keywords)))

@@ -9,16 +9,30 @@ from collections.abc import Callable, Sequence
 from typing import Final
 
 from flambeau.frontend.emit.numpy.array_promotion import as_number
+from flambeau.frontend.emit.schema_matching import call_operator
 from flambeau.frontend.emit.values.container_methods import listed
 from flambeau.frontend.emit.values.object_methods import as_text, check_sortable
 from flambeau.frontend.emit.values.sugared import Emitter, Given, Sugared
 from flambeau.ir.graph import Value
 from flambeau.ops.python_forms import equation_of
-from flambeau.schema.dtype import float32
 from flambeau.schema.element_type import kinds_of
 from flambeau.schema.rule_tables import RuleTable
 from flambeau.schema.set_type import SetType
-from flambeau.schema.types import FLOAT, STRING, DictType, NamedType, StringType, TensorType, TupleType, Type
+from flambeau.schema.types import (
+    FLOAT,
+    STRING,
+    BoolType,
+    ComplexType,
+    DictType,
+    FloatType,
+    IntType,
+    ListType,
+    NamedType,
+    StringType,
+    TensorType,
+    TupleType,
+    Type,
+)
 from flambeau.util.errors import CompileError
 from flambeau.util.record import replace
 from flambeau.util.source import SourceRange
@@ -29,6 +43,7 @@ NO_NUMBERS = (
     "einsum() takes the dimensions of a tensor as a list of numbers that is written in the call, [0, 1]. Give an "
     'equation, einsum("ij,jk", x, y), for what is known later'
 )
+_SHOWN: Final = (SetType, ListType, TupleType, DictType, IntType, FloatType, BoolType, ComplexType, StringType)
 adapts: Final = RuleTable[Adapter]("what calls in programs make of the arguments first")
 
 
@@ -49,11 +64,24 @@ def _as_formatted(e: Emitter, where: SourceRange, bound: Sequence[Given], wrap: 
 
 
 def printed(e: Emitter, where: SourceRange, value: Value, *, formatted: bool = False) -> Value:
-    """What Python prints of objects, and in programs on arrays of floats: elsewhere `1.` is TorchScript's `1.0`."""
+    """What Python prints of objects, and in programs on arrays of all but tensors: elsewhere `1.` is TorchScript's `1.0`.
+
+    With `formatted`, what an f-string shows: of a float of 16 or 32 bits, the digits of the float that Python makes of it.
+    """
     value = as_number(e, value) if e.arrays else value
-    if not e.arrays or value.static_type != FLOAT or float32 in kinds_of(value.static_type):
+    if not e.arrays or not _is_plain(value.static_type):
         return as_text(e, where, value, formatted=formatted)
+    kinds = {k.name for k in kinds_of(value.static_type) if k is not None}
+    if value.static_type == FLOAT and not formatted and kinds in ({"float16"}, {"float32"}):
+        return call_operator(e, where, f"python::text_of_{kinds.pop()}", [value])
     return e.emit("python::repr", (value,), STRING)
+
+
+def _is_plain(type_: Type) -> bool:
+    """Whether Python's `repr` of values of a type is what it prints, and the language's text may be another."""
+    if isinstance(type_, SetType | ListType | TupleType | DictType):
+        return all(isinstance(t, _SHOWN) for t in type_.walk())
+    return isinstance(type_, FloatType | ComplexType)
 
 
 @adapts("aten::any", "aten::all")
