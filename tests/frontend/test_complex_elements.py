@@ -1,4 +1,4 @@
-"""Complex scalars of NumPy: products, quotients and powers with NumPy's roundings, on both paths; the order of arrays."""
+"""Complex scalars of NumPy: products, quotients and powers rounded as by NumPy, on both paths; the order of arrays."""
 
 from __future__ import annotations
 
@@ -12,7 +12,9 @@ from flambeau.util.errors import CompileError
 
 _RANDOM = np.random.default_rng(5)
 USUAL = (_RANDOM.normal(size=12) + 1j * _RANDOM.normal(size=12)) * 10.0 ** _RANDOM.integers(-3, 3, 12)
-HOSTILE = np.array([0j, complex(-0.0, 0), complex(np.inf, 1), complex(np.nan, 2), complex(1, np.inf), 1j, 1e200 + 1e200j])
+HOSTILE = np.array(
+    [0j, complex(-0.0, 0), complex(np.inf, 1), complex(np.nan, 2), complex(1, np.inf), 1j, 1e200 + 1e200j]
+)
 
 
 def arithmetic(x: np.ndarray, y: np.ndarray):
@@ -56,13 +58,29 @@ def test_complex_scalars_are_rounded_as_by_numpy(fn: Any, dtype: Any, backend: s
 
 
 def extremes(x: np.ndarray):
-    return x.max(), np.min(x), np.argmax(x), x.argmin(), np.sort(x), np.argsort(x), np.maximum(x, x[::-1].copy()), np.minimum(x, 1.0)
+    return (
+        x.max(),
+        np.min(x),
+        np.argmax(x),
+        x.argmin(),
+        np.sort(x),
+        np.argsort(x),
+        np.maximum(x, x[::-1].copy()),
+        np.minimum(x, 1.0),
+    )
 
 
 def along_axes(x: np.ndarray):
     y = x.copy()
     y.sort(axis=0)
-    return y, np.sort(x, axis=None), x.max(axis=0), x.min(axis=1, keepdims=True), np.argmax(x, axis=0), np.argsort(x, axis=0)
+    return (
+        y,
+        np.sort(x, axis=None),
+        x.max(axis=0),
+        x.min(axis=1, keepdims=True),
+        np.argmax(x, axis=0),
+        np.argsort(x, axis=0),
+    )
 
 
 @pytest.mark.parametrize(("fn", "x"), [
@@ -80,7 +98,7 @@ def test_what_extremes_of_complex_numbers_refuse() -> None:
     def largest(x: np.ndarray):
         return x.max(initial=0.0)
 
-    with pytest.raises(CompileError, match="max of complex numbers has no keyword 'initial' here: take it of x.real"):
+    with pytest.raises(CompileError, match=r"max of complex numbers has no keyword 'initial' here: take it of x.real"):
         flambeau.script(largest)(USUAL)
     with pytest.raises(ValueError, match="zero-size array to reduction operation"):
         flambeau.script(extremes)(USUAL[:0])

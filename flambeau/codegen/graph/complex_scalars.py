@@ -1,4 +1,4 @@
-"""Products, quotients and powers of NumPy's complex scalars, as NumPy rounds them: those of Python are in `complex_numbers`.
+"""Products, quotients and powers of NumPy's complex scalars, as NumPy rounds them; Python's: `complex_numbers`.
 
 python::complex128_div(%x, %y)    →    Smith's method, which multiplies by the inverse of the divisor
 python::complex64_mul(%x, %y)     →    the same in floats of 32 bits

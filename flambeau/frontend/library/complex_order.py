@@ -1,5 +1,5 @@
-"""NumPy's order of complex numbers: by real parts, then by imaginary ones; what is not a number comes last in sorts, and
-is the largest and the smallest of all.
+"""NumPy's order of complex numbers: by real parts, then by imaginary ones; what is not a number comes last in sorts,
+and is the largest and the smallest of all.
 """
 
 from __future__ import annotations
@@ -17,12 +17,16 @@ def argsort(a: Any, axis: Static = -1) -> Any:
     """The places along an axis, or of all, in order, equals as they stood; behind numbers those whose imaginary part is
     none, then those whose real part is none.
     """
-    return sorted_places(a.reshape(-1)) if axis is None else np.moveaxis(sorted_places(np.moveaxis(a, axis, -1)), -1, axis)
+    return (
+        sorted_places(a.reshape(-1)) if axis is None else np.moveaxis(sorted_places(np.moveaxis(a, axis, -1)), -1, axis)
+    )
 
 
 def sort(a: Any, axis: Static = -1) -> Any:
     """The numbers along an axis, or all, in order."""
-    return sorted_lines(a.reshape(-1)) if axis is None else np.moveaxis(sorted_lines(np.moveaxis(a, axis, -1)), -1, axis)
+    return (
+        sorted_lines(a.reshape(-1)) if axis is None else np.moveaxis(sorted_lines(np.moveaxis(a, axis, -1)), -1, axis)
+    )
 
 
 def sorted_lines(lines: Any) -> Any:
@@ -112,7 +116,9 @@ def first_of(line: Any, least: bool) -> int:
         re, im, best, beside = line[i].real, line[i].imag, line[at].real, line[at].imag
         if re != re or im != im:
             return i
-        is_beyond = (re < best or (re == best and im < beside)) if least else (re > best or (re == best and im > beside))
+        is_beyond = (
+            (re < best or (re == best and im < beside)) if least else (re > best or (re == best and im > beside))
+        )
         if is_beyond:
             at = i
     return at

@@ -320,7 +320,7 @@ def cov(m: Any, y: Any = None, rowvar: Static = True, bias: Static = False, ddof
         numbers = x * np.ones((1, 1))
         apart = numbers - numbers.mean(axis=1, keepdims=True)
         if m.ndim > 1 and len(x) == 1:
-            raise ValueError("np.cov of one variable is a number in NumPy: pass the variable without an axis, np.cov(x[0])")
+            raise ValueError("np.cov of one variable is a number in NumPy: pass it without an axis, np.cov(x[0])")
         products = apart @ np.conj(apart.T) / over
         return products[0, 0] if m.ndim == 1 else products
 

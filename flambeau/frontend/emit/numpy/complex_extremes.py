@@ -1,6 +1,7 @@
 """Extremes, sorts and their places of arrays of complex numbers, which operators have not: the language's own.
 
-x.max()          →    library.complex_order.amax(%x)        x.sort()    →    aten::copy_(%x, library.complex_order.sort(%x))
+x.max()     →    library.complex_order.amax(%x)
+x.sort()    →    aten::copy_(%x, library.complex_order.sort(%x))
 """
 
 from __future__ import annotations

@@ -20,6 +20,7 @@ from flambeau.frontend.emit.numpy.element_arithmetic import filling
 from flambeau.frontend.emit.numpy.folds import fold, scan, spread
 from flambeau.frontend.emit.numpy.memory_layout import ArrayFlags, strides_of
 from flambeau.frontend.emit.numpy.method_calls import Call, Method, constant_int, constant_text
+from flambeau.frontend.emit.numpy.rounding import rounded
 from flambeau.frontend.emit.numpy.sorting import argsort, sort
 from flambeau.frontend.emit.numpy.spectra import ORDERING, ordered
 from flambeau.frontend.emit.refusals import raise_when
@@ -28,7 +29,7 @@ from flambeau.frontend.emit.values.sugared import Builtin, Emitter, Given, Itera
 from flambeau.frontend.trees.tree_views import Apply
 from flambeau.ir.graph import Value
 from flambeau.schema.array_type import ArrayType, array_of
-from flambeau.schema.dtype import by_code, float64, int64
+from flambeau.schema.dtype import by_code, int64
 from flambeau.schema.types import INT, IntType, ListType, NoneType, TupleType, Type, is_number
 from flambeau.util.errors import CompileError
 from flambeau.util.instead import instead
@@ -48,8 +49,6 @@ INSTEAD: Final = {
 VIEWED: Final = (
     "view takes a dtype that is written out: x.view(np.int64) reads the same bytes, x.astype(np.int64) converts"
 )
-DECIMALS: Final = "round of integers or bools takes decimals that are written out: x.round(-1)"
-COMPLEX: Final = "complex numbers are rounded by their parts: np.round(x.real, 2) + 1j * np.round(x.imag, 2)"
 FLAT: Final = "x.flat is gone over by loops and read by places here: write x.ravel() for the array of all elements"
 OUTSIDE: Final = "call it outside and pass the result in"
 _NUMPYS_KEYWORDS: Final = {"dim": "axis", "keepdim": "keepdims", "unbiased": "ddof", "correction": "ddof"}
@@ -140,24 +139,6 @@ def _repeat(c: Call) -> Value:
         repeats = c.op("tensor", repeats)
         repeats.set_type(array_of(int64, 1))
     return c.op("repeat_interleave", array, repeats, 0 if axis is None else axis)
-
-
-def _round(c: Call) -> Value:
-    dtype, _ = dtype_and_rank(c.array, c.where)
-    decimals = c.arguments.get("decimals", c.value(0))
-    if dtype.is_floating_point:
-        return c.op("round", c.array, decimals=decimals)
-    count = constant_int(decimals)
-    if count is None or dtype.is_complex:
-        raise CompileError(DECIMALS if count is None else COMPLEX, c.where)
-    if dtype.name == "bool":
-        floats = arrays.asked(c.where, np.round, np.ones(1, np.bool_), count)
-        return c.op("round", arrays.converted(c.e, c.array, floats), decimals=count)
-    if count >= 0:
-        return c.op("clone", c.array)
-    power = 10.0**-count
-    rounded = c.op("mul", c.op("round", c.op("div", arrays.converted(c.e, c.array, float64), power)), power)
-    return arrays.converted(c.e, rounded, dtype)
 
 
 def _clip(c: Call) -> Value:
@@ -345,7 +326,7 @@ METHODS: Final[dict[str, tuple[tuple[str, ...], Method]]] = {
     "argsort": (("axis", "kind"), argsort),
     "swapaxes": (("axis1", "axis2"), lambda c: c.op("transpose", c.array, c.arguments["axis1"], c.arguments["axis2"])),
     "fill": (("value",), _fill), "nonzero": ((), _nonzero), "repeat": (("repeats", "axis"), _repeat),
-    "round": (("decimals",), _round), "clip": (("min", "max"), _clip), "astype": (("dtype",), _astype),
+    "round": (("decimals",), rounded), "clip": (("min", "max"), _clip), "astype": (("dtype",), _astype),
     "dot": (("b",), _dot), "tolist": ((), _tolist), "item": (("args",), _item), "squeeze": (("axis",), _squeeze),
     "trace": (("offset", "axis1", "axis2"), _trace), "diagonal": (("offset", "axis1", "axis2"), _diagonal),
     "compress": (("condition", "axis"), _compress),

@@ -64,9 +64,9 @@ def _as_formatted(e: Emitter, where: SourceRange, bound: Sequence[Given], wrap: 
 
 
 def printed(e: Emitter, where: SourceRange, value: Value, *, formatted: bool = False) -> Value:
-    """What Python prints of objects, and in programs on arrays of all but tensors: elsewhere `1.` is TorchScript's `1.0`.
+    """What Python prints of objects, in programs on arrays of all but tensors: elsewhere `1.` is TorchScript's `1.0`.
 
-    With `formatted`, what an f-string shows: of a float of 16 or 32 bits, the digits of the float that Python makes of it.
+    With `formatted`, what an f-string shows: of a float of 16 or 32 bits, the digits that Python's float has.
     """
     value = as_number(e, value) if e.arrays else value
     if not e.arrays or not _is_plain(value.static_type):
