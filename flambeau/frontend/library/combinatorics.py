@@ -1,4 +1,5 @@
-"""`itertools.product`, `combinations` and `permutations`, as loops within each other: generators, inlined in loops.
+"""`itertools.product`, `combinations` and `permutations`, as loops within each other: generators, inlined in loops. Of
+counts that only the run tells, items are lists.
 
 Those of lists take copies, as Python's do, so that a body may change what it goes over.
 """
@@ -60,6 +61,74 @@ def permutations_3(items: Any) -> Iterator[Any]:
             for k in range(len(items)):
                 if i != j and i != k and j != k:
                     yield items[i], items[j], items[k]
+
+
+def product_of(items: Any, repeat: int) -> Iterator[Any]:
+    """As many items as is said, each in a list; the last changes first."""
+    if repeat < 0:
+        raise ValueError("repeat argument cannot be negative")
+    digits, going = [0] * repeat, repeat == 0 or len(items) > 0
+    while going:
+        yield [items[d] for d in digits]
+        k = repeat - 1
+        while k >= 0 and digits[k] == len(items) - 1:
+            digits[k] = 0
+            k -= 1
+        going = k >= 0
+        if going:
+            digits[k] += 1
+
+
+def combinations_of(items: Any, r: int) -> Iterator[Any]:
+    """As many items as is said, in order, each in a list."""
+    if r < 0:
+        raise ValueError("r must be non-negative")
+    places, going = list(range(r)), r <= len(items)
+    while going:
+        yield [items[i] for i in places]
+        k = r - 1
+        while k >= 0 and places[k] == len(items) - r + k:
+            k -= 1
+        going = k >= 0
+        if going:
+            places[k] += 1
+            for j in range(k + 1, r):
+                places[j] = places[j - 1] + 1
+
+
+def repeated_combinations_of(items: Any, r: int) -> Iterator[Any]:
+    """As many items as is said, in order, each as often as it comes, in a list."""
+    if r < 0:
+        raise ValueError("r must be non-negative")
+    places, going = [0] * r, r == 0 or len(items) > 0
+    while going:
+        yield [items[i] for i in places]
+        k = r - 1
+        while k >= 0 and places[k] == len(items) - 1:
+            k -= 1
+        going = k >= 0
+        if going:
+            place = places[k] + 1
+            for j in range(k, r):
+                places[j] = place
+
+
+def permutations_of(items: Any, r: int) -> Iterator[Any]:
+    """As many items as is said, in every order, each in a list: which of those that are left comes next counts up."""
+    if r < 0:
+        raise ValueError("r must be non-negative")
+    n = len(items)
+    digits, going = [0] * r, r <= n
+    while going:
+        left = list(range(n))
+        yield [items[left.pop(d)] for d in digits]
+        k = r - 1
+        while k >= 0 and digits[k] == n - 1 - k:
+            digits[k] = 0
+            k -= 1
+        going = k >= 0
+        if going:
+            digits[k] += 1
 
 
 def index_combinations_2(n: int) -> Iterator[tuple[int, int]]:

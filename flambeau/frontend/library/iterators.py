@@ -138,3 +138,9 @@ def chain_3(a: Any, b: Any, c: Any) -> Any:
     yield from a
     yield from b
     yield from c
+
+
+def columns(rows: Any) -> Any:
+    """The items of lists that stand at one place, as many as the shortest list has: `zip(*rows)`."""
+    count = min([len(row) for row in rows]) if len(rows) > 0 else 0
+    return [[row[i] for row in rows] for i in range(count)]

@@ -246,7 +246,14 @@ declare("python::ulp(float x) -> float", math.ulp)
 declare("python::comb(int n, int k) -> int", _checked(lambda n, k: int64.wrap(math.comb(n, k))))
 declare("python::perm(int n, int k) -> int", _checked(lambda n, k: int64.wrap(math.perm(n, k))))
 declare("python::lcm(int a, int b) -> int", lambda a, b: int64.wrap(math.lcm(a, b)))
+declare("python::lcm.three(int a, int b, int c) -> int", lambda a, b, c: int64.wrap(math.lcm(a, b, c)))
+declare("aten::gcd.three(int a, int b, int c) -> int", lambda a, b, c: int64.wrap(math.gcd(a, b, c)))
 declare("python::prod.int(int[] items) -> int", lambda items: int64.wrap(math.prod(items)))
 declare("python::prod(float[] items) -> float", lambda items: float(math.prod(items)))
-declare("python::fsum(float[] items) -> float", _checked(math.fsum))
-declare("python::dist(float[] p, float[] q) -> float", _checked(math.dist))
+for _a in ("float", "int"):
+    _kind = "" if _a == "float" else ".int"
+    declare(f"python::fsum{_kind}({_a}[] items) -> float", _checked(math.fsum))
+    for _b in ("float", "int"):
+        _kind = "" if _a == _b == "float" else f".{_a}_{_b}"
+        declare(f"python::dist{_kind}({_a}[] p, {_b}[] q) -> float", _checked(math.dist))
+declare("python::hypot.three(Scalar a, Scalar b, Scalar c) -> float", _checked(math.hypot))

@@ -28,6 +28,7 @@ from flambeau.frontend.emit.builtins.queue_classes import DEQUE
 from flambeau.frontend.emit.builtins.standard_library import NOT_IN_PROGRAMS
 from flambeau.frontend.emit.builtins.sums import emit_sum
 from flambeau.frontend.emit.builtins.warning_forms import WARN
+from flambeau.frontend.emit.builtins.zipped import emit_zip
 from flambeau.frontend.emit.numpy.element_functions import NumberFunction
 from flambeau.frontend.emit.values.context_values import AutocastClass, ContextClass
 from flambeau.frontend.emit.values.coroutines import emit_next
@@ -164,7 +165,7 @@ FORMS: Final[dict[Any, Sugared]] = {
     range: FormValue("range", iterables.emit_range),
     prange: FormValue("prange", iterables.emit_prange),
     enumerate: FormValue("enumerate", iterables.emit_enumerate),
-    zip: FormValue("zip", iterables.emit_zip),
+    zip: FormValue("zip", emit_zip),
     reversed: FormValue("reversed", reversed_iterables.emit_reversed),
     iter: FormValue("iter", forms.emit_iter),
     next: FormValue("next", emit_next),

@@ -2,6 +2,7 @@
 
 for i, j in product(range(n), range(m))     →    library.index_loops.ndindex_2(n, m), inlined where the loop is
 for a, b in combinations(x, 2)              →    library.combinatorics.combinations_2 of a list of the items
+for p in permutations(x)                    →    library.combinatorics.permutations_of, whose items are lists
 """
 
 from __future__ import annotations
@@ -25,14 +26,25 @@ from flambeau.util.errors import CompileError
 from flambeau.util.source import SourceRange
 
 MOST: Final = 3
+_OF_SOME: Final = frozenset({"combinations", "permutations"})
+"""Functions that give tuples of two or three items."""
+_OF_ANY: Final = {
+    "combinations": "combinations_of", "permutations": "permutations_of",
+    "combinations_with_replacement": "repeated_combinations_of",
+}  # fmt: skip
 ARGUMENTS: Final = "itertools.{name} takes {wanted} in programs: write loops within each other"
 _SEVERAL: Final = f"one to {MOST} things to go over, or repeat=2 of one, written out,"
 _CHAINED: Final = f"one to {MOST} things to go over, written out,"
-_SUBSETS: Final = f"what it picks from, and how many, 2 or {MOST}, written out,"
+_SUBSETS: Final = "what it picks from, and how many,"
 
 
 def _emit_product(e: Emitter, tree: Apply, hint: Type | None) -> Sugared:
-    where, times = tree.callee.range, _times(tree)
+    where = tree.callee.range
+    repeat = next((k.value for k in tree.keywords if k.name == "repeat"), None)
+    if len(tree.args) == len(tree.keywords) == 1 and repeat is not None and _literal(repeat, 1) not in (1, 2, MOST):
+        pool = _pool(e, where, e.sugared(tree.args[0]))
+        return _generator(e, where, "product_of", [pool, e.value(repeat)])
+    times = _times(tree)
     sources = [e.sugared(a) for a in tree.args] * times
     ends = [end for end in map(_end, sources) if end is not None]
     if len(ends) == len(sources):
@@ -72,12 +84,16 @@ def _emit_chain(e: Emitter, tree: Apply, hint: Type | None) -> Sugared:
 
 def _emit_subsets(name: str, e: Emitter, tree: Apply, hint: Type | None) -> Sugared:
     where, keywords = tree.callee.range, {k.name: k.value for k in tree.keywords}
-    count = _literal(tree.args[1] if len(tree.args) == 2 else keywords.pop("r", None), None)
-    is_written = len(tree.args) in (1, 2) and not isinstance(tree.args[0], Starred)
-    if keywords or not is_written or count is None or not 2 <= count <= MOST:
+    counted = tree.args[1] if len(tree.args) == 2 else keywords.pop("r", None)
+    is_written = len(tree.args) in (1, 2) and not any(isinstance(a, Starred) for a in tree.args)
+    if keywords or not is_written or (counted is None and name != "permutations"):
         raise CompileError(ARGUMENTS.format(name=name, wanted=_SUBSETS), where)
-    source = e.sugared(tree.args[0])
+    source, count = e.sugared(tree.args[0]), _literal(counted, None)
     end = _end(source)
+    if name not in _OF_SOME or count is None or not 2 <= count <= MOST:
+        pool = _pool(e, tree.args[0].range, source)
+        picked = call_operator(e, where, "aten::len", [pool]) if counted is None else e.value(counted)
+        return _generator(e, where, _OF_ANY[name], [pool, picked])
     if end is not None and name == "combinations":
         return _generator(e, where, f"index_combinations_{count}", [end])
     return _generator(e, where, f"{name}_{count}", [_pool(e, tree.args[0].range, source)])
@@ -113,6 +129,9 @@ COMBINATORICS: Final[dict[Any, Sugared]] = {
     itertools.product: FormValue("product", _emit_product),
     itertools.chain: ChainFunction("chain", _emit_chain),
     itertools.combinations: FormValue("combinations", partial(_emit_subsets, "combinations")),
+    itertools.combinations_with_replacement: FormValue(
+        "combinations_with_replacement", partial(_emit_subsets, "combinations_with_replacement")
+    ),
     itertools.permutations: FormValue("permutations", partial(_emit_subsets, "permutations")),
 }
 """What these are in a program."""

@@ -1,8 +1,8 @@
-"""`range`, `enumerate` and `zip`: things a loop goes over that are no values."""
+"""`range`, `enumerate` and what `zip` gives: things a loop goes over that are no values."""
 
 from __future__ import annotations
 
-from collections.abc import Callable, Sequence
+from collections.abc import Callable
 from functools import partial
 
 from flambeau.frontend.emit.call_expressions import emit_arguments
@@ -12,24 +12,13 @@ from flambeau.frontend.emit.schema_matching import as_int, call_operator
 from flambeau.frontend.emit.values.simple_value import ItemIteration, SimpleValue, UnrolledIteration
 from flambeau.frontend.emit.values.sugared import Emitter, Iteration, Sugared
 from flambeau.frontend.emit.values.tuple_values import TupleValue
-from flambeau.frontend.trees.tree_views import Apply, Starred
+from flambeau.frontend.trees.tree_views import Apply
 from flambeau.ir.graph import Value
-from flambeau.schema.types import INT, ListType, TensorType, TupleType, Type
+from flambeau.schema.types import INT, ListType, TensorType, Type
 from flambeau.util.errors import CompileError
-from flambeau.util.instead import instead
 from flambeau.util.record import dataclass
 from flambeau.util.source import SourceRange
 
-TRANSPOSED = instead(
-    "how many things zip goes over must be known while compiling, and a list may have any length: write what is made "
-    "of the rows as {code}", "[[row[i] for row in rows] for i in range(n)]", of="[list(c) for c in zip(*rows)]",
-    given="rows: list[list[int]], n: int",
-)  # fmt: skip
-COLUMNS = instead(
-    "how many things zip goes over must be known while compiling, and a list may have any length: write what is made "
-    "of the tuples one by one, as {code}", "[p[0] for p in points]", of="list([*zip(*points)][0])",
-    given="points: list[tuple[int, int]]",
-)  # fmt: skip
 ZERO_STEP = "range() arg 3 must not be zero"
 
 
@@ -275,26 +264,3 @@ def emit_enumerate(e: Emitter, tree: Apply, hint: Type | None) -> Sugared:
             f"the start of enumerate must be an int, found {start.static_type.annotation}", trees[1].range
         )
     return JoinedValue("enumerate", [CountIteration(start), iteration])
-
-
-def emit_zip(e: Emitter, tree: Apply, hint: Type | None) -> Sugared:
-    """`zip(...)`."""
-    if tree.keywords:
-        raise CompileError("zip doesn't accept any keyword arguments", tree.callee.range)
-    if not tree.args:
-        raise CompileError("zip expected at least 1 arguments, got 0", tree.callee.range)
-    parts: list[Iteration] = []
-    for arg in tree.args:
-        if isinstance(arg, Starred):
-            parts += [item.iterate(e, arg.range) for item in _spread(e, arg)]
-        else:
-            parts.append(e.sugared(arg).iterate(e, arg.range))
-    return JoinedValue("zip", parts)
-
-
-def _spread(e: Emitter, tree: Starred) -> Sequence[Sugared]:
-    source = e.sugared(tree.value)
-    if isinstance(source, SimpleValue) and isinstance(source.value.static_type, ListType):
-        of_tuples = isinstance(source.value.static_type.element, TupleType)
-        raise CompileError(COLUMNS if of_tuples else TRANSPOSED, tree.range)
-    return source.as_tuple(e, tree.range)

@@ -4,11 +4,11 @@ from __future__ import annotations
 
 import enum
 import inspect
-from collections.abc import Sequence
-from typing import Final
+from collections.abc import Mapping, Sequence
+from typing import Any, Final
 
 from flambeau.frontend.emit.implicit_conversions import pack_list, pack_tuple
-from flambeau.frontend.emit.schema_matching import match_single
+from flambeau.frontend.emit.schema_matching import call_operator, match_single
 from flambeau.frontend.emit.values.simple_value import ItemIteration, SimpleValue
 from flambeau.frontend.emit.values.sugared import Emitter, Given, Iteration, Sugared
 from flambeau.frontend.scopes.array_annotations import has_array_fields
@@ -19,7 +19,7 @@ from flambeau.ir.graph import Value
 from flambeau.program import protected
 from flambeau.schema.array_type import holds_arrays
 from flambeau.schema.function import NO_DEFAULT, Argument, FunctionSchema
-from flambeau.schema.types import ANY, EnumType, TupleType
+from flambeau.schema.types import ANY, STRING, EnumType, TensorType, TupleType
 from flambeau.util.errors import CompileError
 from flambeau.util.names import qualified_name
 from flambeau.util.record import dataclass, replace
@@ -29,6 +29,9 @@ OF_ARRAYS: Final = (
     "{name} has fields that are annotated as np.ndarray, and this program has tensors: annotate its parameters as "
     "np.ndarray too, or the fields as Tensor"
 )
+
+ONE_VALUE: Final = "{name}(...) takes the value of a member"
+BY_NAME: Final = "{name}[...] takes the name of a member, a text: {name}(...) takes its value"
 
 
 @dataclass(slots=True)
@@ -101,14 +104,12 @@ class NamedTupleClass(Sugared):
         return _class_function(e, where, self.python, name)
 
     def call(self, e: Emitter, where: SourceRange, args: Sequence[Given], keywords: Sequence[Given]) -> Sugared:
-        """A new tuple, its fields given by position or name; in programs on arrays fields without annotation are what
-        the call passes.
-        """
+        """A new tuple, its fields given by position or name; fields without annotation are what the call passes."""
         name = (self.type.name or "").rpartition(".")[2]
         if not e.arrays and has_array_fields(self.python):
             raise CompileError(OF_ARRAYS.format(name=name), where)
         defaults, annotated = dict(self.type.defaults), getattr(self.python, "__annotations__", {})
-        is_open = [e.arrays and field not in annotated for field in self.type.fields]
+        is_open = [field not in annotated for field in self.type.fields]
         fields = [
             Argument(field, ANY if anything else type_, default=defaults.get(field, NO_DEFAULT))
             for field, type_, anything in zip(self.type.fields, self.type.elements, is_open, strict=True)
@@ -116,7 +117,10 @@ class NamedTupleClass(Sugared):
         schema = FunctionSchema(name, "", tuple(fields), (Argument("", self.type),))
         operands = match_single(schema, args, keywords, where).operands(e)
         types = [
-            operand.static_type if anything or (e.arrays and holds_arrays(operand.static_type)) else declared
+            operand.static_type
+            if (anything and (e.arrays or not isinstance(operand.static_type, TensorType)))
+            or (e.arrays and holds_arrays(operand.static_type))
+            else declared
             for operand, declared, anything in zip(operands, self.type.elements, is_open, strict=True)
         ]
         return SimpleValue(pack_tuple(e, operands, replace(self.type, elements=tuple(types))))
@@ -139,6 +143,38 @@ class EnumClass(Sugared):
         if not isinstance(member, self.type.python):
             return _class_function(e, where, self.type.python, name)
         return SimpleValue(e.constant(member, self.type))
+
+    def call(self, e: Emitter, where: SourceRange, args: Sequence[Given], keywords: Sequence[Given]) -> Sugared:
+        """The member of a value. Raises CompileError for more than one argument."""
+        if len(args) != 1 or keywords:
+            raise CompileError(ONE_VALUE.format(name=self.type.python.__name__), where)
+        shown = call_operator(e, where, "python::repr", [args[0].value])
+        refusal = e.constant(f" is not a valid {self.type.python.__qualname__}")
+        text = call_operator(e, where, "aten::add", [shown, refusal])
+        members = {member.value: member for member in self.type.python}
+        return SimpleValue(self._chosen(e, where, args[0].value, members, text, "builtins.ValueError"))
+
+    def item(self, e: Emitter, where: SourceRange, index: Value) -> Sugared:
+        """The member of a name. Raises CompileError for anything else than a text."""
+        if index.static_type != STRING:
+            raise CompileError(BY_NAME.format(name=self.type.python.__name__), where)
+        members = dict(self.type.python.__members__)
+        return SimpleValue(self._chosen(e, where, index, members, index, "builtins.KeyError"))
+
+    def _chosen(
+        self, e: Emitter, where: SourceRange, key: Value, members: Mapping[Any, enum.Enum], text: Value, error: str
+    ) -> Value:
+        """The member whose key is equal to another; the program raises an error where there is none."""
+        if not members:
+            e.insert("prim::RaiseException", (text, e.constant(error)))
+            return e.emit("prim::Uninitialized", (), self.type)
+        (known, member), *rest = members.items()
+        node = e.insert("prim::If", (call_operator(e, where, "aten::eq", [key, e.constant(known)]),), self.type)
+        node.add_block().add_return(e.constant(member, self.type))
+        block = node.add_block()
+        with e.inside(block):
+            block.add_return(self._chosen(e, where, key, dict(rest), text, error))
+        return node.result()
 
     def length(self, e: Emitter, where: SourceRange) -> Value:
         """How many members there are."""

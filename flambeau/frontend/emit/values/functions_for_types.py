@@ -3,6 +3,7 @@
 def loss(p, x): return (x @ p["w"]).sum()
 
 loss(p, x), grad(loss)(p, x)      of a dict `p` of tensors    →    p : dict[str, Tensor]
+square(3)                                                     →    x : int
 
 With tensors alone such a function is the one that its missing annotations say, as ever.
 """
@@ -22,8 +23,7 @@ from flambeau.frontend.emit.values.sugared import Emitter, Given, Sugared, Trans
 from flambeau.frontend.trees.tree_views import Def
 from flambeau.ir.graph import Value
 from flambeau.program.function import Function
-from flambeau.schema.array_type import holds_tensors
-from flambeau.schema.types import BoolType, DictType, FloatType, IntType, ListType, StringType, TupleType, Type
+from flambeau.schema.types import TensorType
 from flambeau.util.errors import CompileError
 from flambeau.util.record import dataclass
 from flambeau.util.source import SourceRange
@@ -52,23 +52,19 @@ def is_open(template: Template | None) -> bool:
 
 
 def brings_types(template: Template | None, args: Sequence[Given], keywords: Sequence[Given]) -> bool:
-    """Whether a call brings tensors, and where nothing is annotated containers of them, numbers or texts."""
-    if template is None or not any(holds_tensors(a.value.static_type) for a in (*args, *keywords)):
+    """Whether a call brings something else than tensors where nothing is annotated."""
+    if template is None:
         return False
     params = template.tree.decl.params
     by_name = dict(zip([p.name for p in params if not p.keyword_only], args, strict=False))
     by_name |= {keyword.name: keyword for keyword in keywords}
     return any(
-        p.annotation is None and takes_anything(p) and p.name in by_name and _is_more(by_name[p.name].value.static_type)
+        p.annotation is None
+        and takes_anything(p)
+        and p.name in by_name
+        and not isinstance(by_name[p.name].value.static_type, TensorType)
         for p in params
     )
-
-
-def _is_more(type_: Type) -> bool:
-    """Whether a type is that of a container of tensors, a number or a text."""
-    if isinstance(type_, DictType | ListType | TupleType):
-        return holds_tensors(type_)
-    return isinstance(type_, BoolType | IntType | FloatType | StringType)
 
 
 def call_for_types(

@@ -8,6 +8,7 @@ from __future__ import annotations
 from collections.abc import Callable, Sequence
 from typing import Final
 
+from flambeau.frontend.emit.implicit_conversions import pack_list, unpack_tuple
 from flambeau.frontend.emit.numpy.array_promotion import as_number
 from flambeau.frontend.emit.schema_matching import call_operator
 from flambeau.frontend.emit.values.container_methods import listed
@@ -92,6 +93,20 @@ def _first_as_list(e: Emitter, where: SourceRange, bound: Sequence[Given], wrap:
 @adapts("aten::join")
 def _second_as_list(e: Emitter, where: SourceRange, bound: Sequence[Given], wrap: Wrap) -> Sequence[Given]:
     return _with_list(e, where, bound, wrap, 1, (SetType, DictType, NamedType, StringType, TupleType))
+
+
+@adapts("python::dist", "python::fsum")
+def _as_lists(e: Emitter, where: SourceRange, bound: Sequence[Given], wrap: Wrap) -> Sequence[Given]:
+    """Tuples of numbers as lists of floats."""
+    return [
+        replace(g, value=_floats(e, where, unpack_tuple(e, g.value))) if isinstance(g.value.static_type, TupleType) else g
+        for g in bound
+    ]
+
+
+def _floats(e: Emitter, where: SourceRange, numbers: Sequence[Value]) -> Value:
+    floats = [n if n.static_type == FLOAT else call_operator(e, where, "aten::Float", [n]) for n in numbers]
+    return pack_list(e, floats, FLOAT)
 
 
 @adapts("aten::einsum")
