@@ -18,6 +18,7 @@ from flambeau.frontend.closures.captures import defining_scopes
 from flambeau.frontend.closures.generator_expressions import keep_expression
 from flambeau.frontend.closures.nested_functions import closure
 from flambeau.frontend.closures.yielding_methods import generator_method
+from flambeau.frontend.closures.written_results import written_result
 from flambeau.frontend.emit import (
     augmented,
     binary_operators,
@@ -357,7 +358,7 @@ def _as_def(tree: t.Lambda) -> t.Def:
 def declared_schema(
     tree: t.Def, resolver: Resolver, *, defaults: Mapping[str, Any], self_type: Type | None = None
 ) -> FunctionSchema | None:
-    """What a function takes and returns, from its declaration; None if that does not say what it returns.
+    """What a function takes and returns, from its declaration, or as its simple returns say; None if neither does.
 
     >>> from flambeau.frontend.scopes.name_resolution import Names
     >>> from flambeau.frontend.trees.function_conversion import parse_source
@@ -366,15 +367,18 @@ def declared_schema(
     f(int n, float scale=2.) -> float
     """
     is_init = tree.name == "__init__" and self_type is not None
-    if (tree.decl.returns is None and not is_init) or yields(tree):
+    if yields(tree):
         return None
-    result = NONE if tree.decl.returns is None else type_of_tree(tree.decl.returns, resolver)
     arguments = []
     for index, param in enumerate(tree.decl.params):
         type_ = _declared_type(param, resolver, self_type if index == 0 else None, defaults)
         default = as_declared(defaults.get(param.name, NO_DEFAULT), type_)
         arguments.append(_argument(param, type_, default))
-    return FunctionSchema(tree.name, "", tuple(arguments), (Argument("", result),))
+    if tree.decl.returns is not None:
+        result: Type | None = type_of_tree(tree.decl.returns, resolver)
+    else:
+        result = NONE if is_init else written_result(tree, {a.name: a.type for a in arguments})
+    return None if result is None else FunctionSchema(tree.name, "", tuple(arguments), (Argument("", result),))
 
 
 def _declared_type(param: t.Param, resolver: Resolver, self_type: Type | None, defaults: Mapping[str, Any]) -> Type:

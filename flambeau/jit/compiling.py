@@ -5,14 +5,20 @@ from __future__ import annotations
 import threading
 from collections.abc import Callable, Iterator
 from contextlib import contextmanager
-from typing import Any
+from typing import Any, Final
 
 from flambeau.frontend.scopes.name_resolution import recursion_error
 from flambeau.ir.graph import Graph
 from flambeau.passes import constant_pooling, constant_propagation, dce
 from flambeau.program.function import Function
 from flambeau.schema.function import FunctionSchema
+from flambeau.util.errors import CompileError
 from flambeau.util.source import SourceRange
+
+OTHER_RESULT: Final = (
+    "{name} calls itself, and gives {before} in the returns that are literals or parameters, {after} in all: declare "
+    "what it returns"
+)
 
 
 class _Active(threading.local):
@@ -90,6 +96,9 @@ def kept(key: Any, result: Callable[[], Function]) -> Function:
         promised = _active.promised.pop(key, None)
     if promised is None:
         return function
+    before, after = (f.schema.returns[0].type for f in (promised, function))
+    if before != after:
+        raise CompileError(OTHER_RESULT.format(name=function.short_name, before=before, after=after))
     promised.graph, promised.schema = function.graph, function.schema
     return promised
 

@@ -78,6 +78,7 @@ def optimized_execution(should_optimize: bool) -> Iterator[None]:
         thread.handlers = before
 
 
+optimized_execution.language_form = "around_calls"  # type: ignore[attr-defined]  # programs are told where it stands
 _standing = interceptors.Standing(_unoptimised)
 
 
@@ -117,6 +118,9 @@ def fuser(name: str) -> Iterator[None]:
         yield
     finally:
         change(is_on=before.is_on, has_mode=before.has_mode, fuses=before.fuses)
+
+
+fuser.language_form = "around_calls"  # type: ignore[attr-defined]
 
 
 def set_fusion_strategy(strategy: Sequence[tuple[str, int]]) -> list[tuple[str, int]]:

@@ -115,13 +115,6 @@ CASES: list[tuple[str, str, int, str, str]] = [
         "g(int n) -> int:\nArgument n specified twice.",
     ),
     (
-        "call inferred parameter",
-        "def f(x: int):\n    return g(x)\ndef g(a):\n    return a\n",
-        2,
-        "g",
-        "g(Tensor a) -> Tensor:\nExpected a value of type 'Tensor (inferred)' for argument 'a' but instead found type 'int'.\nInferred 'a' to be of type 'Tensor' because i",
-    ),
-    (
         "recursion",
         "def f(x: int):\n    return f(x)\n",
         2,
@@ -617,10 +610,10 @@ CASES: list[tuple[str, str, int, str, str]] = [
     ),
     (
         "zip keyword",
-        "def f(x: List[int]):\n    for i in zip(x, strict=True):\n        pass\n",
+        "def f(x: List[int]):\n    for i in zip(x, fill=True):\n        pass\n",
         2,
         "zip",
-        "zip doesn't accept any keyword arguments",
+        "zip has no keyword 'fill' but strict, which is True or False, written out",
     ),
     (
         "reversed arity",
@@ -1037,7 +1030,7 @@ CASES: list[tuple[str, str, int, str, str]] = [
         "Arguments for call are not valid. The ",
     ),
     ("enum member", "def f(x: int):\n    return Color.PURPLE\n", 2, "Color.PURPLE", "Color>' has no attribute 'PURPLE'"),
-    ("enum call", "def f(x: int):\n    return Color(1)\n", 2, "Color", "cannot call a EnumClass"),
+    ("enum call", "def f(x: int):\n    return Color()\n", 2, "Color", "Color(...) takes the value of a member"),
     (
         "named tuple field",
         'def f(x: int):\n    return Point("a", 2)\n',

@@ -100,17 +100,13 @@ def test_as_in_python(program: Callable[..., Any], arguments: tuple[Any, ...]) -
 
 
 def test_what_is_not_written_out_is_refused() -> None:
-    def of_any(x, r):
-        return list(combinations(x, r))
-
-    def whole(x):
-        return list(permutations(x))
+    def of_any(x):
+        return list(combinations(x))
 
     def four(n):
-        return list(product(range(n), repeat=4))
+        return list(product(range(n), range(n), range(n), range(n)))
 
-    for program, arguments, name in ((of_any, (X, 2), "combinations"), (whole, (X,), "permutations")):
-        with pytest.raises(CompileError, match=f"itertools.{name} takes .* how many, 2 or 3, written out"):
-            flambeau.script(program)(*arguments)
+    with pytest.raises(CompileError, match=r"itertools.combinations takes what it picks from, and how many, in programs"):
+        flambeau.script(of_any)(X)
     with pytest.raises(CompileError, match=r"itertools.product takes one to 3 things to go over, or repeat=2"):
         flambeau.script(four)(3)

@@ -519,6 +519,45 @@ ROWS: list[Row] = [
         "f(Color.RED)",
     ),
     accepted(
+        "enums by value and by name",
+        """
+        from enum import Enum
+
+        class Color(Enum):
+            RED = 1
+            GREEN = 2
+
+        def f(n: int, name: str):
+            found: List[str] = []
+            try:
+                found.append(Color(n).name)
+                found.append(Color[name].name)
+            except ValueError as e:
+                found.append(str(e))
+            except KeyError:
+                found.append("no name")
+            return found, Color(1) is Color.RED
+        """,
+        "f(2, 'RED')",
+        "f(5, 'RED')",
+        "f(1, 'BLUE')",
+        torch=False,
+    ),
+    accepted(
+        "named tuples whose fields say no types",
+        """
+        from collections import namedtuple
+
+        Point = namedtuple("Point", "x y")
+
+        def f(n: int):
+            p = Point(n, 2.5)
+            return p.x + p.y, p[0], len(p), p._replace(x=3).x
+        """,
+        "f(3)",
+        torch=False,
+    ),
+    accepted(
         "static and class methods of named tuples and enums",
         """
         from enum import Enum
@@ -921,7 +960,7 @@ ROWS: list[Row] = [
                 self.n = 1
 
             def down(self, k: int):
-                return 0 if k == 0 else self.down(k - 1)
+                return self.down(k - 1) if k > 0 else abs(k)
 
         def f(k: int):
             return C().down(k)

@@ -102,6 +102,7 @@ def _to_inferred(n: int):
     return _one(n)
 
 
+@jit.ignore
 def _one(x):
     return x
 
@@ -111,6 +112,7 @@ def _to_value(n: int):
     return _given(n)
 
 
+@jit.ignore
 def _given(value):
     return value
 

@@ -35,6 +35,8 @@ from flambeau.schema.types import (
     INT,
     STRING,
     DictType,
+    ListType,
+    StringType,
     TensorType,
     TupleType,
     Type,
@@ -97,9 +99,19 @@ def _of_numbers(e: Emitter, where: SourceRange, op: str, left: Value, right: Val
     """Arithmetic of numbers, whatever they were read from, and of all else that an overload takes as it is."""
     if op in "&|^" and {left.static_type, right.static_type} == {BOOL, INT}:
         left, right = (_converted(e, where, v, BOOL, "aten::Int") for v in (left, right))
+    if op == "*" and BOOL in (left.static_type, right.static_type):
+        left, right = _repetitions(e, where, left, right)
     if op == "**" and e.arrays and left.static_type == INT == right.static_type:
         return _power_of_ints(e, where, left, right)
     return call_operator(e, where, _operator(op, left, right), [left, right])
+
+
+def _repetitions(e: Emitter, where: SourceRange, left: Value, right: Value) -> tuple[Value, Value]:
+    """The operands of `"a" * flag`: a text or list once, or not at all."""
+    types = (left.static_type, right.static_type)
+    if not any(isinstance(t, ListType | StringType) for t in types):
+        return left, right
+    return _converted(e, where, left, BOOL, "aten::Int"), _converted(e, where, right, BOOL, "aten::Int")
 
 
 def _power_of_ints(e: Emitter, where: SourceRange, left: Value, right: Value) -> Value:

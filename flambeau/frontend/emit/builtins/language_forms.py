@@ -105,6 +105,10 @@ def _constant(answer: bool) -> FormValue:
     return FormValue("condition", emit)
 
 
+AROUND_CALLS: Final = (
+    "optimized_execution and fuser say how programs run, and stand around the call of one: with "
+    "flambeau.jit.optimized_execution(False): f(x)"
+)
 LANGUAGE_FORMS: Final[dict[str, Sugared]] = {
     "annotate": FormValue("annotate", emit_annotate),
     "unwrap_optional": FormValue("_unwrap_optional", emit_unwrap_optional),
@@ -129,6 +133,7 @@ LANGUAGE_FORMS: Final[dict[str, Sugared]] = {
     "functional_call": FUNCTIONAL_CALL,
     "tree_map": TREE_MAP,
     "checkpoint": CHECKPOINT,
+    "around_calls": refusal("optimized_execution", AROUND_CALLS),
     "gradient": refusal("gradient", f"{IN_PROGRAMS}."),
     "finfo": LimitsClass("finfo"),
     "iinfo": LimitsClass("iinfo"),

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Callable
+from typing import ClassVar
 
 from flambeau.frontend.emit.builtins.iterables import JoinedValue
 from flambeau.frontend.emit.values.simple_value import UnrolledIteration
@@ -19,6 +20,8 @@ from flambeau.util.source import SourceRange
 @dataclass(slots=True)
 class MappedValue(Sugared):
     """`map(f, a, b)`: what a function gives for the items of one or several things."""
+
+    is_lazy: ClassVar[bool] = True
 
     function: Sugared
     source: Sugared

@@ -35,6 +35,12 @@ IGNORE: Final = "ignore"
 UNUSED: Final = "unused"
 NOT_RUN = "This Python function is annotated to be ignored and cannot be run"
 NO_SELF = "Non-static method does not have a self argument: '{name}' needs one, or @staticmethod above it"
+CACHED: Final = type(functools.lru_cache(len))
+"""Functions with a cache of their own, which programs and Python share: they stay Python."""
+NOT_DECLARED = (
+    "{name} keeps a cache, which Python and programs share, so Python runs it: say what it takes and returns, as in def "
+    "{name}({parameters}) -> int"
+)
 UNKNOWN_TYPE = "Unknown type annotation: '{text}' of '{name}' in the Python function {function}"
 
 
@@ -146,6 +152,8 @@ class PythonFunction(Sugared):
     def call(self, e: Emitter, where: SourceRange, args: Sequence[Given], keywords: Sequence[Given]) -> Sugared:
         """A node that calls it with all its arguments, by position."""
         schema = python_schema(self.python, e.scope.resolver, where)
+        if isinstance(self.python, CACHED):
+            _check_cached(self.python, schema, args, keywords, where)
         if self.receiver is not None:
             first = replace(schema.arguments[0], type=self.receiver.static_type)
             schema = replace(schema, arguments=(first, *schema.arguments[1:]))
@@ -163,6 +171,22 @@ class PythonFunction(Sugared):
                 e.insert(f"^{schema.name}", operands, callable=_dropping(called))
                 return SimpleValue(e.constant(None))
             return SimpleValue(e.emit(f"^{schema.name}", operands, match.returns[0], callable=called))
+
+
+def _check_cached(
+    fn: Any, schema: FunctionSchema, args: Sequence[Given], keywords: Sequence[Given], where: SourceRange
+) -> None:
+    """Raise CompileError for a function with a cache that does not say what it takes and returns, called with no
+    tensor.
+    """
+    values = [given.value.static_type for given in (*args, *keywords)]
+    signature = inspect.signature(fn)
+    annotations = [p.annotation for p in signature.parameters.values()]
+    is_open = any(a is inspect.Parameter.empty for a in (*annotations, signature.return_annotation))
+    if is_open and not any(isinstance(type_, TensorType) for type_ in values):
+        kinds = dict(zip(signature.parameters, [type_.annotation for type_ in values], strict=False))
+        shown = ", ".join(f"{name}: {kinds.get(name, 'int')}" for name in signature.parameters)
+        raise CompileError(NOT_DECLARED.format(name=fn.__name__, parameters=shown), where)
 
 
 def _by_name(fn: Callable[..., Any], names: Sequence[str], positional: int) -> Callable[..., Any]:

@@ -55,7 +55,7 @@ from flambeau.frontend.emit.values.functions_for_types import (
 from flambeau.frontend.emit.values.future_methods import FUTURE_FUNCTIONS, FutureFunction
 from flambeau.frontend.emit.values.generator_calls import generator_call
 from flambeau.frontend.emit.values.operator_value import OperatorValue
-from flambeau.frontend.emit.values.python_calls import PythonFunction
+from flambeau.frontend.emit.values.python_calls import CACHED, PythonFunction
 from flambeau.frontend.emit.values.simple_value import SimpleValue
 from flambeau.frontend.emit.values.sugared import Emitter, Given, Iteration, Sugared, Transform
 from flambeau.frontend.scopes.array_annotations import may_name_arrays
@@ -86,8 +86,6 @@ from flambeau.util.errors import CompileError
 from flambeau.util.record import dataclass
 from flambeau.util.source import SourceRange
 
-CACHED = type(functools.lru_cache(len))
-"""Functions with a cache of their own, which programs and Python share: they stay Python."""
 NO_OBJECT = "cannot call a {kind}: programs make no objects of class '{name}'. Make it outside, and pass what it gives"
 NOT_A_VALUE = (
     "python value of type '{type}' cannot be used as a value. Perhaps it is a closed over global variable? If so, "

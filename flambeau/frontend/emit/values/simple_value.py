@@ -54,7 +54,10 @@ NOT_NAMED = "hasattr's first argument must be an object or NamedTuple, but got {
 NO_STATIC_LENGTH = (
     "Can not iterate over a module list or tuple with a value that does not have a statically determinable length"
 )
-NO_STATIC_SIZE = "cannot statically infer the expected size of a list in this context"
+NO_STATIC_SIZE = (
+    "cannot statically infer the expected size of a list in this context: keep the list, or write out its items, as in "
+    "(x[0], x[1])"
+)
 UNREFINED_TUPLE = (
     "Provided tuple is not fully defined/refined including its element types, "
     "please provide a value of type like Tuple[int, int]"
