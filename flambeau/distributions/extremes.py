@@ -8,6 +8,7 @@ from typing import ClassVar
 
 from flambeau.distributions import constraints
 from flambeau.distributions.constraints import Constraint
+from flambeau.distributions.continuous import Exponential
 from flambeau.distributions.distribution import Distribution, Number, broadcast_all
 from flambeau.distributions.location_scale import LocationScale
 from flambeau.distributions.operators import F
@@ -113,7 +114,8 @@ class Weibull(Distribution):
 
     def rsample(self, sample_shape: Sequence[int] = ()) -> Tensor:
         """Samples, with gradients."""
-        return self.icdf(open_uniform(self.scale, self._extended_shape(sample_shape)))
+        drawn = Exponential(F.ones_like(self.scale), validate_args=False).rsample(sample_shape)
+        return self.scale * drawn.pow(1 / self.concentration)
 
     def log_prob(self, value: Tensor) -> Tensor:
         """The logarithm of the density."""

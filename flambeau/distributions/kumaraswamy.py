@@ -67,7 +67,8 @@ class Kumaraswamy(Distribution):
 
     def rsample(self, sample_shape: Sequence[int] = ()) -> Tensor:
         """Samples, with gradients."""
-        return self.icdf(open_uniform(self.concentration1, self._extended_shape(sample_shape)))
+        left = open_uniform(self.concentration1, self._extended_shape(sample_shape)).pow(1 / self.concentration0)
+        return (1 - left).pow(1 / self.concentration1)
 
     def log_prob(self, value: Tensor) -> Tensor:
         """The logarithm of the density."""

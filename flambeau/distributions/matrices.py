@@ -50,13 +50,12 @@ class LKJCholesky(Distribution):
     def sample(self, sample_shape: Sequence[int] = ()) -> Tensor:
         """Samples by the onion method: row after row a direction, and how far it goes."""
         shape, concentration = self._extended_shape(sample_shape), self.concentration.detach()
-        order = F.arange(self.dim - 1, dtype=concentration.dtype, device=concentration.device)
+        order = F.arange(-1, self.dim - 1, dtype=concentration.dtype, device=concentration.device).clamp(min=0)
         others = concentration.unsqueeze(-1) + 0.5 * (self.dim - 2) - 0.5 * order
-        radius = Beta(order + 0.5, others).sample(sample_shape)
-        count = self.dim * (self.dim - 1) // 2
-        noise = F.randn([*shape[:-2], count], dtype=concentration.dtype, device=concentration.device)
-        rows = vector_to_lower(noise, -1).narrow(-2, 1, self.dim - 1)
-        rows = radius.sqrt().unsqueeze(-1) * rows / rows.square().sum([-1], True).sqrt()
+        radius = Beta(order + 0.5, others).sample(sample_shape).narrow(-1, 1, self.dim - 1)  # the first row has none
+        noise = F.randn([*shape], dtype=concentration.dtype, device=concentration.device).tril(-1)
+        rows = noise.narrow(-2, 1, self.dim - 1)
+        rows = radius.sqrt().unsqueeze(-1) * (rows / rows.square().sum([-1], True).sqrt())
         factor = F.cat([rows.new_zeros([*shape[:-2], 1, self.dim]), rows], -2)
         tiny = 1.1920929e-07 if factor.element_size() < 8 else 2.220446049e-16
         return factor + (1 - factor.square().sum([-1])).clamp(min=tiny).sqrt().diag_embed()
@@ -163,8 +162,8 @@ class Wishart(Distribution):
         order = F.arange(n, dtype=self.df.dtype, device=self.df.device)
         squares = Gamma(0.5 * (self.df.unsqueeze(-1) - order), 0.5, validate_args=False).rsample(sample_shape)
         shape = self._extended_shape(sample_shape)
-        noise = F.randn([*shape], dtype=self.df.dtype, device=self.df.device).tril(-1)
-        factor = self._factor @ (noise + squares.clamp(min=1e-38).sqrt().diag_embed())
+        noise = F.randn([*shape[:-2], n * (n - 1) // 2], dtype=self.df.dtype, device=self.df.device)
+        factor = self._factor @ (vector_to_lower(noise, -1) + squares.clamp(min=1e-38).sqrt().diag_embed())
         return F.matmul(factor, factor.mT)
 
     def log_prob(self, value: Tensor) -> Tensor:

@@ -8,6 +8,7 @@ from typing import ClassVar
 
 from flambeau.distributions import constraints
 from flambeau.distributions.constraints import Constraint
+from flambeau.distributions.continuous import Exponential
 from flambeau.distributions.distribution import Distribution, Number, broadcast_all
 from flambeau.distributions.operators import F
 from flambeau.distributions.unit_samples import open_uniform
@@ -59,7 +60,7 @@ class Pareto(Distribution):
 
     def rsample(self, sample_shape: Sequence[int] = ()) -> Tensor:
         """Samples, with gradients."""
-        return self.icdf(open_uniform(self.scale, self._extended_shape(sample_shape)))
+        return self.scale * Exponential(self.alpha, validate_args=False).rsample(sample_shape).exp()
 
     def log_prob(self, value: Tensor) -> Tensor:
         """The logarithm of the density."""

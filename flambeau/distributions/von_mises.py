@@ -74,7 +74,7 @@ class VonMises(Distribution):
                 z = (math.pi * u.select(0, 0)).cos()
                 f = (1 + r * z) / (r + z)
                 c = kappa * (r - f)
-                is_kept = F.logical_and(is_open, (c / (1 - u.select(0, 1))).log() + 1 - c >= 0)
+                is_kept = F.logical_or(c * (2 - c) > u.select(0, 1), (c / u.select(0, 1)).log() + 1 - c >= 0)
                 angle = F.where(is_kept, (u.select(0, 2) - 0.5).sign() * f.clamp(-1, 1).acos(), angle)
                 is_open = F.logical_and(is_open, F.logical_not(is_kept))
             turned = angle + math.pi + self.loc

@@ -17,8 +17,8 @@ from flambeau.frontend.closures.bound import NOTHING_BOUND, Bound
 from flambeau.frontend.closures.captures import defining_scopes
 from flambeau.frontend.closures.generator_expressions import keep_expression
 from flambeau.frontend.closures.nested_functions import closure
-from flambeau.frontend.closures.yielding_methods import generator_method
 from flambeau.frontend.closures.written_results import written_result
+from flambeau.frontend.closures.yielding_methods import generator_method
 from flambeau.frontend.emit import (
     augmented,
     binary_operators,

@@ -247,7 +247,7 @@ class _Wanted:
         for owner in owners:
             child = module._modules.get(owner)
             if not isinstance(child, ScriptModule):
-                raise AttributeError(NOT_THERE.format(type=self.root._original_name, name=path))
+                raise RuntimeError(NOT_THERE.format(type=self.root._original_name, name=path))
             module = child
         assert isinstance(module, ScriptModule)
         script_object = module.script_object
@@ -263,7 +263,7 @@ class _Wanted:
             try:
                 self._add_method(module, name)
             except AttributeError:
-                raise AttributeError(NOT_THERE.format(type=self.root._original_name, name=path)) from None
+                raise RuntimeError(NOT_THERE.format(type=self.root._original_name, name=path)) from None
 
 
 def run_frozen_optimizations(

@@ -6,8 +6,21 @@
 
 from __future__ import annotations
 
+from collections.abc import Iterable
+from itertools import count
 from math import prod
 from typing import Any, SupportsIndex, overload
+
+_NONE = (str, bytes, float, complex, type(None), list, tuple, dict, set)
+"""Classes of what is no size."""
+NOT_WHOLE = "flambeau.Size() takes an iterable of 'int' (item {at} is '{kind}')"
+
+
+def _whole(size: Any, at: int) -> Any:
+    """A bool as an int; what stands for an int in a recording as it is. Raises TypeError for what is no number."""
+    if isinstance(size, _NONE):
+        raise TypeError(NOT_WHOLE.format(at=at, kind=type(size).__name__))
+    return int(size) if isinstance(size, bool) else size
 
 
 class Size(tuple[int, ...]):
@@ -20,6 +33,13 @@ class Size(tuple[int, ...]):
     """
 
     __slots__ = ()
+
+    def __new__(cls, sizes: Iterable[SupportsIndex] = ()) -> Size:
+        """The sizes that an iterable gives, numbers as ints. Raises TypeError for what is none."""
+        self = tuple.__new__(cls, sizes)
+        if cls is not Size or all(type(size) is int for size in self):
+            return self
+        return tuple.__new__(cls, map(_whole, self, count()))
 
     def numel(self) -> int:
         """The number of elements of a tensor of these sizes."""

@@ -122,6 +122,15 @@ def test_samples_have_the_shapes_and_means(name: str) -> None:
     np.testing.assert_array_less(np.abs(np.asarray(samples).mean(0) - np.asarray(one.mean)), 5 * error)
 
 
+@pytest.mark.parametrize("name", ["Weibull", "Pareto", "Kumaraswamy", "VonMises", "LKJCholesky"])
+def test_equal_seeds_draw_pytorchs_samples(name: str) -> None:
+    one, other = both(name, CASES[name][0])
+    flambeau.manual_seed(3)
+    torch.manual_seed(3)
+    drawn, expected = one.sample((5,)), other.sample((5,))
+    np.testing.assert_allclose(np.asarray(drawn), expected.numpy(), rtol=1e-5, atol=1e-6)
+
+
 NO_RULE = {
     "StudentT", "LogNormal", "Weibull", "GeneralizedPareto", "Kumaraswamy", "FisherSnedecor", "VonMises",
     "NegativeBinomial", "LKJCholesky", "Wishart", "RelaxedBernoulli", "RelaxedOneHotCategorical", "Binomial",

@@ -14,8 +14,8 @@ def folds(x: np.ndarray):
     a, b = x[0], x[1]
     return (
         np.mean(a), np.sum(b), np.nan_to_num(b), np.max(a), np.std(a), np.median(a), np.cumsum(a), np.any(a),
-        np.argmax(a), np.size(a), np.ndim(a), np.shape(a), np.ravel(a), np.nansum(b), np.nancumsum(b), np.nanprod(b), np.nanmean(a),
-        np.mean(2), np.percentile(a, 30), np.unique(a),
+        np.argmax(a), np.size(a), np.ndim(a), np.shape(a), np.ravel(a), np.nansum(b), np.nancumsum(b), np.nanprod(b),
+        np.nanmean(a), np.mean(2), np.percentile(a, 30), np.unique(a),
     )  # fmt: skip
 
 

@@ -168,6 +168,13 @@ def test_a_computed_tensor_is_pickled_as_a_leaf_that_asks() -> None:
     assert (loaded.tolist(), loaded.requires_grad, loaded.is_leaf) == ([2.0, 2.0], True, True)
 
 
+@pytest.mark.parametrize(("items", "kind"), [([2, "a"], "str"), ([2, 2.5], "float"), ([2, None], "NoneType")])
+def test_sizes_are_ints(items: list[Any], kind: str) -> None:
+    with pytest.raises(TypeError, match=rf"Size\(\) takes an iterable of 'int' \(item 1 is '{kind}'\)"):
+        fb.Size(items)
+    assert repr(fb.Size([2, True])) == "flambeau.Size([2, 1])"
+
+
 def test_size_is_a_tuple() -> None:
     size = fb.Size((2, 3))
     assert size[1:] == (3,)

@@ -14,13 +14,14 @@ def embedding_bag(
     """Rows of `weight` folded by bags of indices: `mode` is mean, sum or max.
 
     `input` is (bags, size), or (indices,) with the places in `offsets` where bags begin. Raises ValueError for other
-    ranks, modes and offsets, NotImplementedError for weights of samples where nothing is added up.
+    ranks, modes and offsets, and for gradients by frequency of maxima, NotImplementedError for weights of samples where nothing is added up.
 
     Args:
         input, offsets: indices, and where each bag begins if they are in a row.
         weight: the vectors, one for each index.
         max_norm, norm_type: vectors longer than `max_norm` are shortened to it when they are looked up.
-        scale_grad_by_freq, sparse: accepted for gradients, which there are none of.
+        scale_grad_by_freq: whether the gradient of a row is divided by how often its index is there.
+        sparse: accepted; gradients are dense.
         mode: "sum", "mean" or "max".
         per_sample_weights: a factor for every index, with mode "sum".
         include_last_offset: whether offsets end with the number of indices.
@@ -62,6 +63,10 @@ def embedding_bag(
         number = 1
     elif mode == "max":
         number = 2
+        if scale_grad_by_freq:
+            raise ValueError("max mode does not support scaling the gradient by the frequency")
+        if sparse:
+            raise ValueError("max mode does not support sparse weights")
     else:
         raise ValueError(f"mode has to be one of sum, mean or max, got {mode}")
     if per_sample_weights is not None and number != 0:

@@ -71,7 +71,7 @@ def embedding(
         padding_idx: the index whose vector is zero and stays as it is.
         max_norm: vectors that are longer are shortened to this norm when they are looked up.
         norm_type: the p of the p-norm.
-        scale_grad_by_freq: accepted for gradients, which there are none of.
+        scale_grad_by_freq: whether the gradient of a row is divided by how often its index is there.
         sparse: accepted for gradients, which there are none of.
 
     Shape:

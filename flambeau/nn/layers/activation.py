@@ -30,7 +30,7 @@ class Identity(Module):
 
 
 class _InPlace(Activation):
-    __constants__ = ("inplace",)
+    __constants__ = ["inplace"]
 
     def __init__(self, inplace: bool = False) -> None:
         super().__init__()

@@ -24,7 +24,7 @@ class GELU(Layer):
     tensor([-0.0455,  0.0000,  2.9960])
     """
 
-    __constants__ = ("approximate",)
+    __constants__ = ["approximate"]
 
     def __init__(self, approximate: str = "none") -> None:
         super().__init__()
@@ -36,7 +36,7 @@ class GELU(Layer):
 
 
 class _Exponential(Activation):
-    __constants__ = ("alpha", "inplace")
+    __constants__ = ["alpha", "inplace"]
 
     def __init__(self, alpha: float = 1.0, inplace: bool = False) -> None:
         super().__init__()
@@ -99,7 +99,7 @@ class LeakyReLU(Activation):
     tensor([-0.0200,  0.0000,  3.0000])
     """
 
-    __constants__ = ("negative_slope", "inplace")
+    __constants__ = ["negative_slope", "inplace"]
 
     def __init__(self, negative_slope: float = 0.01, inplace: bool = False) -> None:
         super().__init__()
@@ -127,7 +127,7 @@ class RReLU(Activation):
     tensor([-0.4583,  0.0000,  3.0000])
     """
 
-    __constants__ = ("lower", "upper", "inplace")
+    __constants__ = ["lower", "upper", "inplace"]
 
     def __init__(self, lower: float = 1.0 / 8, upper: float = 1.0 / 3, inplace: bool = False) -> None:
         super().__init__()
@@ -156,7 +156,7 @@ class Threshold(Activation):
     tensor([0.5000, 0.5000, 3.0000])
     """
 
-    __constants__ = ("threshold", "value", "inplace")
+    __constants__ = ["threshold", "value", "inplace"]
 
     def __init__(self, threshold: float, value: float, inplace: bool = False) -> None:
         super().__init__()
@@ -184,7 +184,7 @@ class Softplus(Layer):
     tensor([0.1269, 0.6931, 3.0486])
     """
 
-    __constants__ = ("beta", "threshold")
+    __constants__ = ["beta", "threshold"]
 
     def __init__(self, beta: float = 1.0, threshold: float = 20.0) -> None:
         super().__init__()
@@ -197,7 +197,7 @@ class Softplus(Layer):
 
 
 class _Shrink(Layer):
-    __constants__ = ("lambd",)
+    __constants__ = ["lambd"]
 
     def __init__(self, lambd: float = 0.5) -> None:
         super().__init__()
@@ -262,7 +262,7 @@ class Hardtanh(Activation):
     tensor([-1.,  0.,  1.])
     """
 
-    __constants__ = ("min_val", "max_val", "inplace")
+    __constants__ = ["min_val", "max_val", "inplace"]
 
     def __init__(self, min_val: float = -1.0, max_val: float = 1.0, inplace: bool = False) -> None:
         super().__init__()
@@ -291,7 +291,7 @@ class GLU(Layer):
     tensor([0.5000, 1.0000])
     """
 
-    __constants__ = ("dim",)
+    __constants__ = ["dim"]
 
     def __init__(self, dim: int = -1) -> None:
         super().__init__()
@@ -303,7 +303,7 @@ class GLU(Layer):
 
 
 class _AlongDim(Layer):
-    __constants__ = ("dim",)
+    __constants__ = ["dim"]
 
     def __init__(self, dim: int | None = None) -> None:
         super().__init__()
@@ -402,7 +402,7 @@ class PReLU(Layer):
     tensor([-0.5000,  0.0000,  3.0000], grad_fn=<PreluKernelBackward0>)
     """
 
-    __constants__ = ("num_parameters",)
+    __constants__ = ["num_parameters"]
 
     def __init__(
         self, num_parameters: int = 1, init: float = 0.25, device: Device | str | None = None,

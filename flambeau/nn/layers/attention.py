@@ -44,10 +44,10 @@ class MultiheadAttention(Module):
     (flambeau.Size([5, 2, 8]), flambeau.Size([2, 5, 5]))
     """
 
-    __constants__ = (
+    __constants__ = [
         "batch_first", "embed_dim", "num_heads", "dropout", "add_zero_attn", "_qkv_same_embed_dim", "head_dim",
         "kdim", "vdim",
-    )  # fmt: skip
+    ]  # fmt: skip
 
     def __init__(
         self, embed_dim: int, num_heads: int, dropout: float = 0.0, bias: bool = True, add_bias_kv: bool = False,

@@ -25,7 +25,7 @@ class ChannelNorm(Affine):
 
     _version = 2
     _loads_plainly = True
-    __constants__ = ("track_running_stats", "momentum", "eps", "num_features", "affine")
+    __constants__ = ["track_running_stats", "momentum", "eps", "num_features", "affine"]
 
     def __init__(
         self, num_features: int, eps: float, momentum: float | None, affine: bool, track_running_stats: bool,

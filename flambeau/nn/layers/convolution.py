@@ -29,10 +29,10 @@ class Convolution(Module):
     True
     """
 
-    __constants__ = (
+    __constants__ = [
         "stride", "padding", "dilation", "groups", "padding_mode", "output_padding", "in_channels", "out_channels",
         "kernel_size",
-    )  # fmt: skip
+    ]  # fmt: skip
     dims: int
 
     def __init__(

@@ -9,7 +9,7 @@ from flambeau.tensor.tensor import Tensor
 
 
 class _Dropout(Layer):
-    __constants__ = ("p", "inplace")
+    __constants__ = ["p", "inplace"]
 
     def __init__(self, p: float = 0.5, inplace: bool = False) -> None:
         super().__init__()

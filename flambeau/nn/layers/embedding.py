@@ -68,7 +68,7 @@ class Embedding(_Table):
         padding_idx: the index whose vector is zero and stays as it is.
         max_norm: vectors that are longer are shortened to this norm when they are looked up.
         norm_type: the p of the p-norm.
-        scale_grad_by_freq: accepted for gradients, which there are none of.
+        scale_grad_by_freq: whether the gradient of a row is divided by how often its index is there.
         sparse: accepted for gradients, which there are none of.
         _weight: the vectors, in place of random ones.
         _freeze: whether the vectors are fixed.
@@ -83,9 +83,9 @@ class Embedding(_Table):
     flambeau.Size([2, 2, 3])
     """
 
-    __constants__ = (
+    __constants__ = [
         "num_embeddings", "embedding_dim", "padding_idx", "max_norm", "norm_type", "scale_grad_by_freq", "sparse",
-    )  # fmt: skip
+    ]  # fmt: skip
 
     def __init__(
         self, num_embeddings: int, embedding_dim: int, padding_idx: int | None = None, max_norm: float | None = None,
@@ -129,7 +129,7 @@ class EmbeddingBag(_Table):
         embedding_dim: the size of each vector.
         max_norm: vectors that are longer are shortened to this norm when they are looked up.
         norm_type: the p of the p-norm.
-        scale_grad_by_freq: accepted for gradients, which there are none of.
+        scale_grad_by_freq: whether the gradient of a row is divided by how often its index is there.
         mode: "sum", "mean" or "max".
         sparse: accepted for gradients, which there are none of.
         _weight: the vectors, in place of random ones.
@@ -147,10 +147,10 @@ class EmbeddingBag(_Table):
     [[3.0], [4.0]]
     """
 
-    __constants__ = (
+    __constants__ = [
         "num_embeddings", "embedding_dim", "max_norm", "norm_type", "scale_grad_by_freq", "mode", "sparse",
         "include_last_offset", "padding_idx",
-    )  # fmt: skip
+    ]  # fmt: skip
 
     def __init__(
         self, num_embeddings: int, embedding_dim: int, max_norm: float | None = None, norm_type: float = 2.0,

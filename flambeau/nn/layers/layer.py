@@ -21,7 +21,7 @@ class Layer(Module):
     PixelShuffle(upscale_factor=2)
     """
 
-    __constants__: tuple[str, ...] = ()
+    __constants__: ClassVar[list[str]] = []
     SHOWN: ClassVar[tuple[str, ...] | None] = None
 
     def extra_repr(self) -> str:

@@ -34,7 +34,7 @@ class Linear(Module):
     flambeau.Size([5, 2])
     """
 
-    __constants__ = ("in_features", "out_features")
+    __constants__ = ["in_features", "out_features"]
 
     def __init__(
         self, in_features: int, out_features: int, bias: bool = True, device: Device | str | None = None,
@@ -86,7 +86,7 @@ class Bilinear(Module):
     flambeau.Size([5, 2])
     """
 
-    __constants__ = ("in1_features", "in2_features", "out_features")
+    __constants__ = ["in1_features", "in2_features", "out_features"]
 
     def __init__(
         self, in1_features: int, in2_features: int, out_features: int, bias: bool = True,

@@ -6,7 +6,7 @@
 from __future__ import annotations
 
 import warnings
-from typing import Any
+from typing import Any, ClassVar
 
 from flambeau.nn import functional
 from flambeau.nn.functions.loss import reduction_word
@@ -24,7 +24,7 @@ class Loss(Module):
     (True, 'mean')
     """
 
-    __constants__: tuple[str, ...] = ("reduction",)
+    __constants__: ClassVar[list[str]] = ["reduction"]
 
     def __init__(self, size_average: Flag = None, reduce: Flag = None, reduction: str = "mean") -> None:
         super().__init__()
@@ -107,7 +107,7 @@ class SmoothL1Loss(Loss):
     tensor(0.8125)
     """
 
-    __constants__ = ("beta", "reduction")
+    __constants__ = ["beta", "reduction"]
 
     def __init__(
         self, size_average: Flag = None, reduce: Flag = None, reduction: str = "mean", beta: float = 1.0
@@ -135,7 +135,7 @@ class HuberLoss(Loss):
     tensor(0.8125)
     """
 
-    __constants__ = ("delta", "reduction")
+    __constants__ = ["delta", "reduction"]
 
     def __init__(self, reduction: str = "mean", delta: float = 1.0) -> None:
         super().__init__(reduction=reduction)
@@ -165,7 +165,7 @@ class NLLLoss(WeightedLoss):
     tensor(0.2201)
     """
 
-    __constants__ = ("ignore_index", "reduction")
+    __constants__ = ["ignore_index", "reduction"]
 
     def __init__(
         self,
@@ -221,7 +221,7 @@ class CrossEntropyLoss(WeightedLoss):
     tensor(0.2201)
     """
 
-    __constants__ = ("ignore_index", "label_smoothing", "reduction")
+    __constants__ = ["ignore_index", "label_smoothing", "reduction"]
 
     def __init__(
         self,
@@ -324,7 +324,7 @@ class KLDivLoss(Loss):
     tensor(0.1308)
     """
 
-    __constants__ = ("log_target", "reduction")
+    __constants__ = ["log_target", "reduction"]
 
     def __init__(
         self, size_average: Flag = None, reduce: Flag = None, reduction: str = "mean", log_target: bool = False
@@ -356,7 +356,7 @@ class PoissonNLLLoss(Loss):
     tensor(0.4335)
     """
 
-    __constants__ = ("log_input", "full", "eps", "reduction")
+    __constants__ = ["log_input", "full", "eps", "reduction"]
 
     def __init__(
         self,
@@ -395,7 +395,7 @@ class GaussianNLLLoss(Loss):
     tensor(1.0625)
     """
 
-    __constants__ = ("full", "eps", "reduction")
+    __constants__ = ["full", "eps", "reduction"]
 
     def __init__(self, *, full: bool = False, eps: float = 1e-6, reduction: str = "mean") -> None:
         super().__init__(reduction=reduction)

@@ -37,7 +37,7 @@ class LinearCrossEntropyLoss(WeightedLoss):
     flambeau.Size([])
     """
 
-    __constants__ = ("ignore_index", "label_smoothing", "reduction")
+    __constants__ = ["ignore_index", "label_smoothing", "reduction"]
 
     def __init__(
         self, in_features: int, num_classes: int, *, out_features: tuple[int, ...] = (), bias: bool = False,

@@ -51,7 +51,7 @@ class HingeEmbeddingLoss(Loss):
     tensor(0.6250)
     """
 
-    __constants__ = ("margin", "reduction")
+    __constants__ = ["margin", "reduction"]
 
     def __init__(
         self, margin: float = 1.0, size_average: Flag = None, reduce: Flag = None, reduction: str = "mean"
@@ -65,7 +65,7 @@ class HingeEmbeddingLoss(Loss):
 
 
 class _MarginLoss(Loss):
-    __constants__ = ("margin", "reduction")
+    __constants__ = ["margin", "reduction"]
 
     def __init__(
         self, margin: float = 0.0, size_average: Flag = None, reduce: Flag = None, reduction: str = "mean"
@@ -182,7 +182,7 @@ class MultiMarginLoss(WeightedLoss):
     tensor(0.5000)
     """
 
-    __constants__ = ("p", "margin", "reduction")
+    __constants__ = ["p", "margin", "reduction"]
 
     def __init__(
         self,
@@ -234,7 +234,7 @@ class TripletMarginLoss(Loss):
     tensor(0.)
     """
 
-    __constants__ = ("margin", "p", "eps", "swap", "reduction")
+    __constants__ = ["margin", "p", "eps", "swap", "reduction"]
 
     def __init__(
         self,
@@ -284,7 +284,7 @@ class CTCLoss(Loss):
     tensor(0.9689)
     """
 
-    __constants__ = ("blank", "reduction")
+    __constants__ = ["blank", "reduction"]
 
     def __init__(self, blank: int = 0, reduction: str = "mean", zero_infinity: bool = False) -> None:
         super().__init__(reduction=reduction)

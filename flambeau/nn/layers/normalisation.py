@@ -34,7 +34,7 @@ class LayerNorm(Affine):
     flambeau.Size([2, 3])
     """
 
-    __constants__ = ("normalized_shape", "eps", "elementwise_affine")
+    __constants__ = ["normalized_shape", "eps", "elementwise_affine"]
 
     def __init__(
         self, normalized_shape: int | Sequence[int], eps: float = 1e-5, elementwise_affine: bool = True,
@@ -77,7 +77,7 @@ class RMSNorm(Module):
     tensor([0.8485, 1.1314], grad_fn=<RmsNormBackward0>)
     """
 
-    __constants__ = ("normalized_shape", "eps", "elementwise_affine")
+    __constants__ = ["normalized_shape", "eps", "elementwise_affine"]
 
     def __init__(
         self, normalized_shape: int | Sequence[int], eps: float | None = None, elementwise_affine: bool = True,
@@ -128,7 +128,7 @@ class GroupNorm(Affine):
     flambeau.Size([1, 4, 3])
     """
 
-    __constants__ = ("num_groups", "num_channels", "eps", "affine")
+    __constants__ = ["num_groups", "num_channels", "eps", "affine"]
 
     def __init__(
         self, num_groups: int, num_channels: int, eps: float = 1e-5, affine: bool = True,
@@ -171,7 +171,7 @@ class LocalResponseNorm(Module):
     flambeau.Size([1, 4, 3])
     """
 
-    __constants__ = ("size", "alpha", "beta", "k")
+    __constants__ = ["size", "alpha", "beta", "k"]
 
     def __init__(self, size: int, alpha: float = 1e-4, beta: float = 0.75, k: float = 1.0) -> None:
         super().__init__()

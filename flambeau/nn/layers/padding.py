@@ -6,6 +6,7 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
+from typing import ClassVar
 
 from flambeau.nn import functional
 from flambeau.nn.layers import fresh
@@ -16,7 +17,7 @@ Sizes = int | Sequence[int]
 
 
 class _Padding(Module):
-    __constants__: tuple[str, ...] = ("padding",)
+    __constants__: ClassVar[list[str]] = ["padding"]
     dims: int
 
     def __init__(self, padding: Sizes) -> None:
@@ -31,7 +32,7 @@ class _Padding(Module):
 
 
 class _Constant(_Padding):
-    __constants__ = ("padding", "value")
+    __constants__ = ["padding", "value"]
 
     def __init__(self, padding: Sizes, value: float) -> None:
         super().__init__(padding)

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
-from typing import Any
+from typing import Any, ClassVar
 
 from flambeau.nn import functional
 from flambeau.nn.layers import fresh
@@ -14,7 +14,7 @@ Sizes = int | Sequence[int]
 
 
 class _MaxPool(Layer):
-    __constants__ = ("kernel_size", "stride", "padding", "dilation", "return_indices", "ceil_mode")
+    __constants__ = ["kernel_size", "stride", "padding", "dilation", "return_indices", "ceil_mode"]
     SHOWN = ("kernel_size", "stride", "padding", "dilation", "ceil_mode")
 
     def __init__(
@@ -115,9 +115,9 @@ class MaxPool3d(_MaxPool):
 
 
 class _AvgPool(Layer):
-    __constants__: tuple[str, ...] = (
+    __constants__: ClassVar[list[str]] = [
         "kernel_size", "stride", "padding", "ceil_mode", "count_include_pad", "divisor_override",
-    )  # fmt: skip
+    ]  # fmt: skip
     SHOWN = ("kernel_size", "stride", "padding")
 
     def __init__(
@@ -152,7 +152,7 @@ class AvgPool1d(_AvgPool):
     flambeau.Size([1, 2, 4])
     """
 
-    __constants__ = ("kernel_size", "stride", "padding", "ceil_mode", "count_include_pad")
+    __constants__ = ["kernel_size", "stride", "padding", "ceil_mode", "count_include_pad"]
 
     def __init__(
         self, kernel_size: Sizes, stride: Sizes | None = None, padding: Sizes = 0, ceil_mode: bool = False,
@@ -227,7 +227,7 @@ class AvgPool3d(_AvgPool):
 
 
 class _LPPool(Layer):
-    __constants__ = ("norm_type", "kernel_size", "stride", "ceil_mode")
+    __constants__ = ["norm_type", "kernel_size", "stride", "ceil_mode"]
 
     def __init__(
         self, norm_type: float, kernel_size: Sizes, stride: Sizes | None = None, ceil_mode: bool = False

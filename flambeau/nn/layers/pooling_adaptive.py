@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
+from typing import ClassVar
 
 from flambeau.nn import functional
 from flambeau.nn.layers.layer import Layer
@@ -12,7 +13,7 @@ OutputSize = int | None | Sequence[int | None]
 
 
 class _AdaptiveAvg(Layer):
-    __constants__: tuple[str, ...] = ("output_size",)
+    __constants__: ClassVar[list[str]] = ["output_size"]
     SHOWN = ("output_size",)
 
     def __init__(self, output_size: OutputSize) -> None:
@@ -78,7 +79,7 @@ class AdaptiveAvgPool3d(_AdaptiveAvg):
 
 
 class _AdaptiveMax(_AdaptiveAvg):
-    __constants__ = ("output_size", "return_indices")
+    __constants__ = ["output_size", "return_indices"]
 
     def __init__(self, output_size: OutputSize, return_indices: bool = False) -> None:
         super().__init__(output_size)

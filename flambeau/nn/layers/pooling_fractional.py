@@ -15,7 +15,7 @@ Ratios = float | Sequence[float]
 
 
 class _FractionalMaxPool(Module):
-    __constants__ = ("kernel_size", "return_indices", "output_size", "output_ratio")
+    __constants__ = ["kernel_size", "return_indices", "output_size", "output_ratio"]
     dims: int
 
     def __init__(

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import math
 import warnings
-from typing import Any, Final
+from typing import Any, ClassVar, Final
 
 from flambeau.nn import init
 from flambeau.nn.layers import fresh
@@ -51,10 +51,10 @@ class RNNBase(Module):
     ['weight_ih_l0', 'weight_hh_l0', 'bias_ih_l0', 'bias_hh_l0']
     """
 
-    __constants__: tuple[str, ...] = (
+    __constants__: ClassVar[list[str]] = [
         "mode", "input_size", "hidden_size", "num_layers", "bias", "batch_first", "dropout", "bidirectional",
         "proj_size",
-    )  # fmt: skip
+    ]  # fmt: skip
 
     def __init__(
         self, mode: str, input_size: int, hidden_size: int, num_layers: int = 1, bias: bool = True,

@@ -34,7 +34,7 @@ class RNNCellBase(Module):
     flambeau.Size([16, 3])
     """
 
-    __constants__: tuple[str, ...] = ("input_size", "hidden_size", "bias")
+    __constants__: ClassVar[list[str]] = ["input_size", "hidden_size", "bias"]
 
     def __init__(
         self, input_size: int, hidden_size: int, bias: bool, num_chunks: int, device: Device | str | None = None,
@@ -91,7 +91,7 @@ class RNNCell(RNNCellBase):
     flambeau.Size([2, 4])
     """
 
-    __constants__ = ("input_size", "hidden_size", "bias", "nonlinearity")
+    __constants__ = ["input_size", "hidden_size", "bias", "nonlinearity"]
 
     def __init__(
         self, input_size: int, hidden_size: int, bias: bool = True, nonlinearity: str = "tanh",

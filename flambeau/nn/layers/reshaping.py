@@ -29,7 +29,7 @@ class Flatten(Layer):
     flambeau.Size([2, 12])
     """
 
-    __constants__ = ("start_dim", "end_dim")
+    __constants__ = ["start_dim", "end_dim"]
 
     def __init__(self, start_dim: int = 1, end_dim: int = -1) -> None:
         super().__init__()
@@ -56,7 +56,7 @@ class Unflatten(Layer):
     flambeau.Size([4, 2, 3])
     """
 
-    __constants__ = ("dim", "unflattened_size")
+    __constants__ = ["dim", "unflattened_size"]
 
     def __init__(self, dim: int, unflattened_size: Sequence[int]) -> None:
         super().__init__()
@@ -99,7 +99,7 @@ class Unfold(Layer):
     flambeau.Size([1, 12, 12])
     """
 
-    __constants__ = ("kernel_size", "dilation", "padding", "stride")
+    __constants__ = ["kernel_size", "dilation", "padding", "stride"]
 
     def __init__(self, kernel_size: Sizes, dilation: Sizes = 1, padding: Sizes = 0, stride: Sizes = 1) -> None:
         super().__init__()
@@ -131,7 +131,7 @@ class Fold(Layer):
     flambeau.Size([1, 3, 4, 5])
     """
 
-    __constants__ = ("output_size", "kernel_size", "dilation", "padding", "stride")
+    __constants__ = ["output_size", "kernel_size", "dilation", "padding", "stride"]
 
     def __init__(
         self, output_size: Sizes, kernel_size: Sizes, dilation: Sizes = 1, padding: Sizes = 0, stride: Sizes = 1
@@ -162,7 +162,7 @@ class PixelShuffle(Layer):
     flambeau.Size([1, 1, 6, 6])
     """
 
-    __constants__ = ("upscale_factor",)
+    __constants__ = ["upscale_factor"]
 
     def __init__(self, upscale_factor: int) -> None:
         super().__init__()
@@ -187,7 +187,7 @@ class PixelUnshuffle(Layer):
     flambeau.Size([1, 4, 3, 3])
     """
 
-    __constants__ = ("downscale_factor",)
+    __constants__ = ["downscale_factor"]
 
     def __init__(self, downscale_factor: int) -> None:
         super().__init__()
@@ -212,7 +212,7 @@ class ChannelShuffle(Layer):
     tensor([0., 2., 1., 3.])
     """
 
-    __constants__ = ("groups",)
+    __constants__ = ["groups"]
 
     def __init__(self, groups: int) -> None:
         super().__init__()
@@ -241,7 +241,7 @@ class Upsample(Module):
     flambeau.Size([1, 2, 8, 8])
     """
 
-    __constants__ = ("size", "scale_factor", "mode", "align_corners", "name", "recompute_scale_factor")
+    __constants__ = ["size", "scale_factor", "mode", "align_corners", "name", "recompute_scale_factor"]
 
     def __init__(
         self, size: Sizes | None = None, scale_factor: Factors | None = None, mode: str = "nearest",
@@ -324,7 +324,7 @@ class CosineSimilarity(Module):
     tensor([0.7071])
     """
 
-    __constants__ = ("dim", "eps")
+    __constants__ = ["dim", "eps"]
 
     def __init__(self, dim: int = 1, eps: float = 1e-8) -> None:
         super().__init__()
@@ -352,7 +352,7 @@ class PairwiseDistance(Module):
     tensor([5.0000])
     """
 
-    __constants__ = ("norm", "eps", "keepdim")
+    __constants__ = ["norm", "eps", "keepdim"]
 
     def __init__(self, p: float = 2.0, eps: float = 1e-6, keepdim: bool = False) -> None:
         super().__init__()

@@ -38,7 +38,7 @@ class TransformerEncoder(Module):
     flambeau.Size([5, 2, 8])
     """
 
-    __constants__ = ("num_layers",)
+    __constants__ = ["num_layers"]
 
     def __init__(
         self, encoder_layer: Module, num_layers: int, norm: Module | None = None, enable_nested_tensor: bool = True,
@@ -82,7 +82,7 @@ class TransformerDecoder(Module):
     flambeau.Size([3, 2, 8])
     """
 
-    __constants__ = ("num_layers",)
+    __constants__ = ["num_layers"]
 
     def __init__(self, decoder_layer: Module, num_layers: int, norm: Module | None = None) -> None:
         super().__init__()

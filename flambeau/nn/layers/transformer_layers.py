@@ -30,7 +30,7 @@ def activation_of(activation: Activation) -> Any:
 
 
 class _TransformerLayer(Module):
-    __constants__ = ("norm_first",)
+    __constants__ = ["norm_first"]
     HAS_MEMORY: ClassVar[bool]
     """Whether it looks at another sequence, too."""
 

@@ -47,7 +47,7 @@ def is_orthogonal(matrix: Tensor) -> bool:
 class _Orthogonal(Module):
     """Any matrix to an orthogonal one."""
 
-    __constants__ = ("orthogonal_map", "is_trivialised")
+    __constants__ = ["orthogonal_map", "is_trivialised"]
     base: Tensor | None
 
     def __init__(self, weight: Tensor, orthogonal_map: str, use_trivialization: bool) -> None:

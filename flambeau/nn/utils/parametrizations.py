@@ -43,7 +43,7 @@ def any_dim(module: Module, name: str, dim: int | None) -> int:
 
 
 class _WeightNorm(Module):
-    __constants__ = ("dim",)
+    __constants__ = ["dim"]
 
     def __init__(self, dim: int) -> None:
         super().__init__()
@@ -109,7 +109,7 @@ def spectral_dim(module: Module, dim: int | None) -> int:
 
 
 class _SpectralNorm(Module):
-    __constants__ = ("dim", "eps", "n_power_iterations")
+    __constants__ = ["dim", "eps", "n_power_iterations"]
 
     def __init__(self, weight: Tensor, n_power_iterations: int, dim: int, eps: float) -> None:
         super().__init__()

@@ -99,7 +99,9 @@ def _second_as_list(e: Emitter, where: SourceRange, bound: Sequence[Given], wrap
 def _as_lists(e: Emitter, where: SourceRange, bound: Sequence[Given], wrap: Wrap) -> Sequence[Given]:
     """Tuples of numbers as lists of floats."""
     return [
-        replace(g, value=_floats(e, where, unpack_tuple(e, g.value))) if isinstance(g.value.static_type, TupleType) else g
+        replace(g, value=_floats(e, where, unpack_tuple(e, g.value)))
+        if isinstance(g.value.static_type, TupleType)
+        else g
         for g in bound
     ]
 

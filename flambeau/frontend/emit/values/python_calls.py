@@ -38,8 +38,8 @@ NO_SELF = "Non-static method does not have a self argument: '{name}' needs one, 
 CACHED: Final = type(functools.lru_cache(len))
 """Functions with a cache of their own, which programs and Python share: they stay Python."""
 NOT_DECLARED = (
-    "{name} keeps a cache, which Python and programs share, so Python runs it: say what it takes and returns, as in def "
-    "{name}({parameters}) -> int"
+    "{name} keeps a cache, which Python and programs share, so Python runs it: say what it takes and returns, as in "
+    "def {name}({parameters}) -> int"
 )
 UNKNOWN_TYPE = "Unknown type annotation: '{text}' of '{name}' in the Python function {function}"
 
