@@ -117,6 +117,7 @@ def test_a_call_with_loops_is_one_of_its_own_program() -> None:
     known = within._calls.get(stepped.script_function)
     assert known is not None
     assert known.pull is not None
+    known.pull(X, X, 200, X)
     assert known.pull.explain().is_native
 
 
