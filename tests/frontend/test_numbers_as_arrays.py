@@ -91,6 +91,33 @@ def test_numbers_print_as_in_python(dtype: Any, capsys: Any) -> None:
     assert capsys.readouterr().out == printed
 
 
+def printed(x: np.ndarray):
+    print(x, x.dtype, x.mean(), sep=" | ")
+    print([x, x], (x, 1), {"a": x})
+    x *= 2
+    print(x)
+    return f"{x} {x[0]} {x.dtype}", str(x), repr(x), str(x.dtype), "%s" % (x,)  # noqa: UP031
+
+
+@pytest.mark.parametrize("x", [
+    np.array([[1.5, 2], [3, -4]]), np.array([3, 1, 2], np.int8), np.array([1.5j, 2]),
+    np.arange(2000.0, dtype=np.float32),
+], ids=str)  # fmt: skip
+def test_arrays_print_as_in_numpy(x: Any, capsys: Any) -> None:
+    expected, text = printed(x.copy()), capsys.readouterr().out
+    assert flambeau.script(printed)(x.copy()) == expected
+    assert capsys.readouterr().out == text
+
+
+def test_numbers_at_one_distance_have_numpys_roundings() -> None:
+    def spaced(n: int):
+        return np.linspace(0, 1, n), np.linspace(-3, 7.7, n), np.linspace(2, 2, n), np.linspace(0, 10, n, dtype=int)
+
+    for n in (0, 1, 2, 10, 333):
+        for ours, theirs in zip(flambeau.script(spaced)(n), spaced(n), strict=True):
+            np.testing.assert_array_equal(ours, theirs, strict=True)
+
+
 def test_a_covariance_that_is_a_number_says_what_to_write() -> None:
     def covariance(x: np.ndarray):
         return np.cov(x)

@@ -193,7 +193,13 @@ def _formatted(e: Emitter, where: SourceRange, op: str, left: Value, right: Valu
     text = node.attribute("value") if node is not None and node.op == "prim::Constant" else ""
     is_python = e.arrays or WIDTHS.search(text.replace("%%", ""))
     kind = "python::percent" if is_python else "aten::percentFormat"
-    return call_operator(e, where, kind, [left, *[as_text(e, where, arrays.as_number(e, i)) for i in items]])
+    return call_operator(e, where, kind, [left, *[_shown(e, where, i) for i in items]])
+
+
+def _shown(e: Emitter, where: SourceRange, item: Value) -> Value:
+    """An item as `%` takes it: a text of an array or an object, any other value itself."""
+    item = arrays.as_number(e, item)
+    return e.emit("python::array_text", (item,), STRING) if is_array(item) else as_text(e, where, item)
 
 
 def _by_method(e: Emitter, where: SourceRange, op: str, left: Value, right: Value) -> Value | None:

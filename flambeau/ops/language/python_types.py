@@ -16,6 +16,7 @@ from flambeau.ops.language import int64
 from flambeau.ops.language.declare import KEYS, NEVER, OTHER_KEY, as_floats, declare, to_int
 from flambeau.schema.dtype import Category, by_code
 from flambeau.schema.dtype_limits import NOT_FLOATING, NOT_INTEGER, limit
+from flambeau.tensor.tensor import Tensor
 
 # -- texts ------------------------------------------------------------------------------------------------------------
 
@@ -56,6 +57,20 @@ def _integer_limit(code: int, name: str) -> int:
     return int(limit(code, name))
 
 
+def as_array(value: Any) -> Any:
+    """A value as it is to Python in programs on arrays: arrays of NumPy in the place of tensors, in containers too."""
+    if isinstance(value, Tensor):
+        return value.detach().numpy()
+    if isinstance(value, list):
+        return [as_array(item) for item in value]
+    if isinstance(value, tuple):
+        items = [as_array(item) for item in value]
+        return type(value)(*items) if hasattr(value, "_fields") else tuple(items)
+    return {key: as_array(item) for key, item in value.items()} if isinstance(value, dict) else value
+
+
+declare("python::as_array(Any value) -> Any", as_array)
+declare("python::array_text(Any value) -> str", lambda value: str(as_array(value)))
 declare("python::format(Any value, str spec) -> str", format_value)
 declare("python::percent(str text, ...) -> str", percent)
 declare("python::any_eq(Any a, Any b) -> bool", operator.eq)

@@ -159,8 +159,8 @@ def _with_code(e: Emitter, tree: Apply, code: Value | None) -> list[Given]:
 
 
 def _spaced(e: Emitter, name: str, tree: Apply) -> Sugared | None:
-    """`np.linspace` that is told whether the last number is in it, whole numbers rounded down; None for others."""
-    if name != "linspace" or not e.arrays or all(k.name not in ("endpoint", "retstep") for k in tree.keywords):
+    """`np.linspace` in a program on arrays, with NumPy's roundings, whole numbers rounded down; None for others."""
+    if name != "linspace" or not e.arrays:
         return None
     rest = tuple(k for k in tree.keywords if k.name != "dtype")
     numbers = LibraryFunction(SPACED).call_tree(e, replace(tree, keywords=rest), None)

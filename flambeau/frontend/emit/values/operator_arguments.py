@@ -8,6 +8,7 @@ from __future__ import annotations
 from collections.abc import Callable, Sequence
 from typing import Final
 
+from flambeau.frontend.emit.frames import Variable
 from flambeau.frontend.emit.implicit_conversions import pack_list, unpack_tuple
 from flambeau.frontend.emit.numpy.array_promotion import as_number
 from flambeau.frontend.emit.schema_matching import call_operator
@@ -16,6 +17,8 @@ from flambeau.frontend.emit.values.object_methods import as_text, check_sortable
 from flambeau.frontend.emit.values.sugared import Emitter, Given, Sugared
 from flambeau.ir.graph import Value
 from flambeau.ops.python_forms import equation_of
+from flambeau.frontend.trees.tree_views import Expr, Select, StringLiteral, Var
+from flambeau.schema.array_type import ArrayType, holds_arrays
 from flambeau.schema.element_type import kinds_of
 from flambeau.schema.rule_tables import RuleTable
 from flambeau.schema.set_type import SetType
@@ -59,6 +62,14 @@ def _as_texts(e: Emitter, where: SourceRange, bound: Sequence[Given], wrap: Wrap
     return [replace(g, value=printed(e, where, g.value)) for g in bound]
 
 
+@adapts("python::repr")
+def _as_array(e: Emitter, where: SourceRange, bound: Sequence[Given], wrap: Wrap) -> Sequence[Given]:
+    """What `repr` shows: of arrays what they are to Python, a text that stays as it is."""
+    if not e.arrays or not bound or not holds_arrays(bound[0].value.static_type):
+        return bound
+    return [replace(bound[0], value=call_operator(e, where, "python::as_array", [bound[0].value]))]
+
+
 @adapts("aten::format")
 def _as_formatted(e: Emitter, where: SourceRange, bound: Sequence[Given], wrap: Wrap) -> Sequence[Given]:
     return [replace(g, value=printed(e, where, g.value, formatted=True)) for g in bound]
@@ -70,12 +81,25 @@ def printed(e: Emitter, where: SourceRange, value: Value, *, formatted: bool = F
     With `formatted`, what an f-string shows: of a float of 16 or 32 bits, the digits that Python's float has.
     """
     value = as_number(e, value) if e.arrays else value
+    if e.arrays and holds_arrays(value.static_type) and not isinstance(value.static_type, NamedType):
+        return e.emit("python::array_text", (value,), STRING)
     if not e.arrays or not _is_plain(value.static_type):
         return as_text(e, where, value, formatted=formatted)
     kinds = {k.name for k in kinds_of(value.static_type) if k is not None}
     if value.static_type == FLOAT and not formatted and kinds in ({"float16"}, {"float32"}):
         return call_operator(e, where, f"python::text_of_{kinds.pop()}", [value])
     return e.emit("python::repr", (value,), STRING)
+
+
+def with_dtype_name(e: Emitter, tree: Expr) -> Expr:
+    """`x.dtype` of an array, where it is printed, as its name; any other tree itself."""
+    if not e.arrays or not isinstance(tree, Select) or tree.name != "dtype" or not isinstance(tree.value, Var):
+        return tree
+    if not isinstance(e.scope.find(tree.value.name), Variable):
+        return tree
+    type_ = e.value(tree.value).static_type
+    is_known = isinstance(type_, ArrayType) and type_.dtype is not None
+    return StringLiteral(tree.range, type_.dtype.name) if is_known else tree
 
 
 def _is_plain(type_: Type) -> bool:

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
-from typing import Any
+from typing import Any, Final
 
 from flambeau.frontend.emit.implicit_conversions import unpack_tuple
 from flambeau.frontend.emit.schema_matching import call_operator
@@ -11,7 +11,7 @@ from flambeau.frontend.emit.values.container_methods import listed
 from flambeau.frontend.emit.values.object_methods import (
     hash_of,
 )
-from flambeau.frontend.emit.values.operator_arguments import adapted
+from flambeau.frontend.emit.values.operator_arguments import adapted, with_dtype_name
 from flambeau.frontend.emit.values.simple_value import SimpleValue
 from flambeau.frontend.emit.values.sugared import Builtin, Emitter, Given, Sugared
 from flambeau.frontend.emit.values.tensor_attributes import ELEMENT_CODES
@@ -34,6 +34,9 @@ UNARY = {"prim::abs": "__abs__", "aten::round": "__round__"}
 """The methods of objects that builtin functions call."""
 
 
+_PRINTING: Final = frozenset({"aten::format", "aten::str"})
+
+
 @dataclass(slots=True)
 class OperatorValue(Builtin):
     """A builtin operator, perhaps with its first argument bound: `torch.relu`, `x.relu`."""
@@ -42,7 +45,11 @@ class OperatorValue(Builtin):
     receiver: Given | None = None
 
     def call_tree(self, e: Emitter, tree: Apply, hint: Type | None) -> Sugared | None:
-        """`",".join(map(str, x))`, where what is joined is no value."""
+        """`",".join(map(str, x))`, where what is joined is no value; dtypes of arrays that are printed."""
+        if self.name in _PRINTING and e.arrays and not tree.keywords:
+            shown = [with_dtype_name(e, arg) for arg in tree.args]
+            if any(arg is not other for arg, other in zip(shown, tree.args, strict=True)):
+                return self.call(e, tree.callee.range, [Given(e.value(arg), arg.range) for arg in shown], ())
         if self.name != "aten::join" or len(tree.args) != 1 or tree.keywords:
             return None
         where, source = tree.args[0].range, e.sugared(tree.args[0])
