@@ -20,7 +20,7 @@ import numpy as np
 from flambeau.frontend.source.python_source import closure_variables, innermost_function
 from flambeau.frontend.trees.function_conversion import get_tree
 from flambeau.frontend.trees.tree_base import Tree
-from flambeau.frontend.trees.tree_views import Apply, Select, StringLiteral, Var
+from flambeau.frontend.trees.tree_views import Apply, Select, SetLiteral, StringLiteral, Var
 from flambeau.jit.function import ScriptFunction
 from flambeau.jit.unannotated import unannotated_parameters
 from flambeau.nn.module import Module
@@ -89,7 +89,8 @@ def _is_of_tensors(fn: types.FunctionType, seen: set[types.FunctionType]) -> boo
         trees = list(get_tree(fn).walk())
     except FrontendError:  # what has no source says nothing
         trees = []
-    makes_sets = any(not _SETS.isdisjoint(code.co_names) for code in _codes(fn.__code__))
+    makes_sets = any(isinstance(tree, SetLiteral) for tree in trees)
+    makes_sets = makes_sets or any(not _SETS.isdisjoint(code.co_names) for code in _codes(fn.__code__))
     if makes_sets:
         trees = [tree for tree in trees if not (isinstance(tree, Select) and tree.name in _OF_SETS)]
     of_texts = {id(tree.callee) for tree in trees if isinstance(tree, Apply) and _splits_text(tree)}

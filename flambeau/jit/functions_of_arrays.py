@@ -35,7 +35,7 @@ from flambeau.jit.resolver import PythonResolver, compile_python_function
 from flambeau.jit.unannotated import reads_arrays
 from flambeau.schema.array_type import array_of, holds_tensors
 from flambeau.schema.dtype import DType, bool_, complex128, float64, int64, uint8, uint32, uint64
-from flambeau.schema.types import FLOAT, INT, STRING, NamedType, OptionalType, TensorType, Type
+from flambeau.schema.types import FLOAT, INT, STRING, DictType, ListType, NamedType, OptionalType, TensorType, Type
 from flambeau.util.errors import CompileError
 
 _MAKERS: Final = frozenset(
@@ -51,7 +51,12 @@ _USUAL: Final = (
 """Dtypes and ranks of arrays that a function with annotations is compiled for, to see whether it can be."""
 
 
-_WITHOUT_ARRAYS: Final = ((INT, INT), (FLOAT, FLOAT), (STRING, STRING), (STRING, INT), (INT, STRING))
+_INTS: Final = ListType(INT)
+_WITHOUT_ARRAYS: Final = (
+    (INT, INT), (FLOAT, FLOAT), (STRING, STRING), (STRING, INT), (INT, STRING), (_INTS, _INTS), (_INTS, INT),
+    (ListType(_INTS), ListType(_INTS)), (ListType(STRING), STRING), (DictType(STRING, INT), STRING),
+    (DictType(STRING, ListType(STRING)), STRING),
+)  # fmt: skip
 """Types of the first parameter and of the others that a function without annotations is compiled for."""
 
 
@@ -157,8 +162,8 @@ def _check(function: ArrayFunction, declared: Mapping[str, Type]) -> None:
 
 def has_meaning(function: ArrayFunction) -> bool:
     """Whether a function without annotations has a meaning where its first argument is an array, of the usual dtypes
-    and ranks, and the others are arrays too, or numbers, or the other way round, or all are numbers or texts, or where
-    what it indexes are arrays, and everything else numbers.
+    and ranks, and the others are arrays too, or numbers, or the other way round, or there are numbers, texts, lists or
+    dicts alone, or where what it indexes are arrays, and everything else numbers.
     """
     first, *rest = [p.name for p in function.tree.decl.params if p.annotation is None]
     arrays = [array_of(dtype, rank) for dtype, rank in _USUAL[:4]]

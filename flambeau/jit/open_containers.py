@@ -20,6 +20,8 @@ from flambeau.util.inversions import CLASS_COMPILER
 from flambeau.util.names import qualified_name
 
 _SIMPLE: Final[dict[Any, Type]] = {int: INT, float: FLOAT, bool: BOOL, str: STRING}
+_EMPTY: Final[dict[Any, type[Type]]] = {(list, frozenset()): ListType, (dict, frozenset()): DictType}
+"""Containers that hold nothing, and what types they have."""
 CHANGED: Final = (
     "{function} changes '{name}', which is a {kind} here: programs work on copies of the containers that calls bring, "
     "so that the caller would not see it. Change {name}.copy() and return that, or pass an array"
@@ -80,8 +82,14 @@ def tuple_type(cls: type, types: Sequence[Type | None]) -> TupleType | None:
 
 
 def _common(patterns: Collection[Any]) -> Type | None:
-    types = [container_type(pattern) for pattern in patterns]
-    return functools.reduce(lambda a, b: None if a is None or b is None else unify(a, b), types) if types else None
+    """The type of all; what holds nothing is of the type of the others, where these are of its kind."""
+    filled = [pattern for pattern in patterns if pattern not in _EMPTY]
+    types = [container_type(pattern) for pattern in filled]
+    if not types:
+        return None
+    common = functools.reduce(lambda a, b: None if a is None or b is None else unify(a, b), types)
+    kinds = {_EMPTY[pattern] for pattern in patterns if pattern in _EMPTY}
+    return common if all(isinstance(common, kind) for kind in kinds) else None
 
 
 def refuse_changes(function: Function, name: str, containers: Mapping[str, Type]) -> None:

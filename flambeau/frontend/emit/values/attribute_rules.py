@@ -8,8 +8,12 @@ from __future__ import annotations
 from collections.abc import Callable, Sequence
 from typing import Any
 
-from flambeau.frontend.emit.numpy.element_arithmetic import part_of
+import numpy as np
+
+from flambeau.frontend.emit.numpy.array_promotion import array_of_number, dtype_of
+from flambeau.frontend.emit.numpy.element_arithmetic import as_python, part_of
 from flambeau.frontend.emit.numpy.ndarray_methods import array_attribute
+from flambeau.frontend.emit.numpy.unsigned_elements import is_unsigned
 from flambeau.frontend.emit.values import set_values as sets
 from flambeau.frontend.emit.values.container_methods import ContainerMethod, named_tuple_attribute
 from flambeau.frontend.emit.values.future_methods import future_method
@@ -21,7 +25,7 @@ from flambeau.frontend.emit.values.object_methods import (
 from flambeau.frontend.emit.values.operator_value import ConversionValue, OperatorValue, ToListValue
 from flambeau.frontend.emit.values.simple_value import MethodValue, SimpleValue, read_attribute, tuple_item
 from flambeau.frontend.emit.values.special_methods import SEARCHES, GetItemMethod, SearchMethod, TupleMethod
-from flambeau.frontend.emit.values.sugared import Emitter, Given, Sugared
+from flambeau.frontend.emit.values.sugared import Emitter, FormValue, Given, Sugared
 from flambeau.frontend.emit.values.tensor_attributes import CONVERSIONS, PROPERTIES
 from flambeau.frontend.emit.values.tensor_methods import OTHER_NAMES, tensor_method
 from flambeau.frontend.scopes.name_resolution import ObjectResolver
@@ -30,7 +34,7 @@ from flambeau.program.classes import ClassDefinition
 from flambeau.schema import registry
 from flambeau.schema.array_type import ArrayType
 from flambeau.schema.device import CPU
-from flambeau.schema.element_type import holds_elements
+from flambeau.schema.element_type import holds_elements, is_element
 from flambeau.schema.match import fits
 from flambeau.schema.opaque_type import OpaqueType
 from flambeau.schema.set_type import SetType
@@ -39,6 +43,7 @@ from flambeau.schema.types import (
     INT,
     STRING,
     AwaitType,
+    BoolType,
     ComplexType,
     DeviceType,
     DictType,
@@ -68,6 +73,11 @@ PYTHON_METHODS = {
 """Methods that TorchScript does not have, or not for every type of element."""
 CONTAINER_METHODS = {ListType: ("extend", "sort"), DictType: ("update",)}
 """Methods that take more than the operators do."""
+OF_SCALARS = frozenset({
+    "astype", "dtype", "round", "sum", "prod", "mean", "std", "var", "max", "min", "any", "all", "clip", "copy", "ndim",
+    "shape", "size", "cumsum", "argmax", "argmin", "squeeze", "ravel", "flatten", "reshape",
+})  # fmt: skip
+"""Attributes of arrays that NumPy's scalars have, too."""
 Rule = Callable[[Emitter, SourceRange, Value, str], Sugared | None]
 _rules: list[tuple[type[Type], Rule]] = []
 _asked: dict[type[Type], tuple[Rule, ...]] = {}
@@ -140,6 +150,19 @@ def _of_set(e: Emitter, where: SourceRange, value: Value, name: str) -> Sugared 
 @_of(StringType)
 def _of_text(e: Emitter, where: SourceRange, value: Value, name: str) -> Sugared | None:
     return SearchMethod(SimpleValue, value, name) if name in SEARCHES else None
+
+
+@_of(FloatType, IntType, BoolType, ComplexType)
+def _of_scalar(e: Emitter, where: SourceRange, value: Value, name: str) -> Sugared | None:
+    """What NumPy's scalars have of arrays: `x[0].item()`, which is a number of Python, `x.mean().round(2)`."""
+    if not is_element(value.static_type) or is_unsigned(value):
+        return None
+    if name in ("item", "tolist"):
+        return FormValue(name, lambda e, tree, hint: SimpleValue(as_python(e, value)))
+    if name not in OF_SCALARS:
+        return None
+    array = array_of_number(e, value, dtype_of(where, np.asarray, value))
+    return array_attribute(e, where, SimpleValue, array, name)
 
 
 @_of(ComplexType)

@@ -15,9 +15,9 @@ from flambeau.frontend.emit.schema_matching import call_operator
 from flambeau.frontend.emit.values.container_methods import listed
 from flambeau.frontend.emit.values.object_methods import as_text, check_sortable
 from flambeau.frontend.emit.values.sugared import Emitter, Given, Sugared
+from flambeau.frontend.trees.tree_views import Expr, Select, StringLiteral, Var
 from flambeau.ir.graph import Value
 from flambeau.ops.python_forms import equation_of
-from flambeau.frontend.trees.tree_views import Expr, Select, StringLiteral, Var
 from flambeau.schema.array_type import ArrayType, holds_arrays
 from flambeau.schema.element_type import kinds_of
 from flambeau.schema.rule_tables import RuleTable
@@ -98,8 +98,9 @@ def with_dtype_name(e: Emitter, tree: Expr) -> Expr:
     if not isinstance(e.scope.find(tree.value.name), Variable):
         return tree
     type_ = e.value(tree.value).static_type
-    is_known = isinstance(type_, ArrayType) and type_.dtype is not None
-    return StringLiteral(tree.range, type_.dtype.name) if is_known else tree
+    kinds = (type_.dtype,) if isinstance(type_, ArrayType) else kinds_of(type_)
+    known = kinds[0] if len(kinds) == 1 else None
+    return tree if known is None else StringLiteral(tree.range, known.name)
 
 
 def _is_plain(type_: Type) -> bool:

@@ -1,0 +1,56 @@
+"""Methods of NumPy's scalars, and functions without annotations of lists, texts and dicts alone."""
+
+from __future__ import annotations
+
+from typing import Any
+
+import numpy as np
+import pytest
+
+import flambeau
+
+
+def methods(x):
+    a = x[0]
+    print(a.dtype)
+    return (
+        a.item(), a.item() * 0.1, a.astype(int), a.astype(np.float32), a.round(1), a.sum(), a.shape, a.ndim, a.size,
+        a.clip(0, 2), x.max().item(), a.tolist(), a.std(), a.reshape(1), (x > 1).any().item(), a.any(),
+    )  # fmt: skip
+
+
+@pytest.mark.parametrize("dtype", [np.float64, np.float32, np.int16])
+def test_scalars_have_methods_of_arrays(dtype: Any, capsys: Any) -> None:
+    x = np.array([1.256, -2.5, 3.0]).astype(dtype)
+    expected, printed = methods(x), capsys.readouterr().out
+    for ours, theirs in zip(flambeau.script(methods)(x), expected, strict=True):
+        np.testing.assert_array_equal(ours, theirs)
+    assert capsys.readouterr().out == printed
+
+
+def visited(graph):
+    seen, waiting, order = {"a"}, ["a"], []
+    while waiting:
+        name = waiting.pop(0)
+        order.append(name)
+        for other in graph[name]:
+            if other not in seen:
+                seen.add(other)
+                waiting.append(other)
+    return order
+
+
+def product(a, b):
+    return [[sum(x * y for x, y in zip(row, column, strict=True)) for column in zip(*b)] for row in a]
+
+
+def shifted(text):
+    return "".join(chr((ord(c) - 97 + 3) % 26 + 97) for c in text)
+
+
+@pytest.mark.parametrize(("fn", "args"), [
+    (visited, ({"a": ["b"], "b": ["c", "a"], "c": []},)), (product, ([[1, 2], [3, 4]], [[5, 6], [7, 8]])),
+    (shifted, ("hello",)),
+], ids=lambda v: getattr(v, "__name__", ""))  # fmt: skip
+def test_functions_without_annotations_take_containers_alone(fn: Any, args: Any) -> None:
+    assert flambeau.script(fn)(*args) == fn(*args)
