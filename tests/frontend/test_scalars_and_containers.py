@@ -48,6 +48,21 @@ def shifted(text):
     return "".join(chr((ord(c) - 97 + 3) % 26 + 97) for c in text)
 
 
+def of_lists(x):
+    return (
+        np.roots([1, -3, 2]), np.polyval([1, 2, 3], x), np.mean([1, 2, 3]), np.max([3, 1]), np.dot([1, 2], [3, 4]),
+        np.sort([3, 1, 2]), np.unique([1, 1, 2]), np.median([1, 2, 3, 4]), np.where([True, False], 1, 2),
+        np.outer([1, 2], [3, 4]), np.linalg.norm([3, 4]), np.sqrt([1, 4]), np.transpose([[1, 2], [3, 4]]),
+        np.matmul([[1, 2], [3, 4]], [1, 1]), np.percentile([1, 2, 3, 4], 50), np.add([1, 2], [3, 4]),
+    )  # fmt: skip
+
+
+def test_lists_of_numbers_are_arrays_to_functions_of_arrays() -> None:
+    x = np.array([1.5, -2.0])
+    for ours, theirs in zip(flambeau.script(of_lists)(x), of_lists(x), strict=True):
+        np.testing.assert_allclose(ours, theirs, rtol=1e-15, strict=isinstance(ours, np.ndarray))
+
+
 @pytest.mark.parametrize(("fn", "args"), [
     (visited, ({"a": ["b"], "b": ["c", "a"], "c": []},)), (product, ([[1, 2], [3, 4]], [[5, 6], [7, 8]])),
     (shifted, ("hello",)),

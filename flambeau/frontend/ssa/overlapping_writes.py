@@ -37,7 +37,9 @@ def read_before_written(graph: Graph, shown: list[tuple[Node, int]]) -> None:
 def _operands_read(node: Node) -> list[int]:
     """Which operands of a node that writes its first one are arrays that others may show."""
     definition = node.definition
-    if definition is None or not node.operands or not definition.schema.arguments or not isinstance(node.operand(0).static_type, ArrayType):
+    if definition is None or not node.operands or not isinstance(node.operand(0).static_type, ArrayType):
+        return []
+    if not definition.schema.arguments:  # what takes anything writes nothing
         return []
     alias = definition.schema.arguments[0].alias
     if alias is None or not alias.is_write:

@@ -18,7 +18,7 @@ from flambeau.frontend.closures.call_arguments import Argument, emit_all
 from flambeau.frontend.closures.instantiation import instantiate
 from flambeau.frontend.closures.template import TemplateResolver
 from flambeau.frontend.emit.implicit_conversions import pack_list
-from flambeau.frontend.emit.numpy.array_promotion import array_of_number, dtype_of, known_rank
+from flambeau.frontend.emit.numpy.array_promotion import array_of_list, array_of_number, dtype_of, known_rank
 from flambeau.frontend.emit.schema_matching import call_operator
 from flambeau.frontend.emit.values.literal_value import LiteralValue, literal_of
 from flambeau.frontend.emit.values.simple_value import SimpleValue
@@ -120,6 +120,8 @@ _OF_LINES: Final = frozenset({
     *(vars(order_statistics)[name] for name in ("median", "quantile", "percentile", "unique", "unique_counts")),
 })  # fmt: skip
 """Functions to which a number, or an array without dimensions, is an array of one element."""
+_OF_LISTS: Final = frozenset({array_functions.block, samples.meshgrid})
+"""Functions to which a list is no array."""
 _MAKERS: Final = frozenset(ARRAY_MAKERS.values())
 OUTSIDE: Final = "what it does with operators, or call it outside and pass the result in"
 MAKES_ARRAY: Final = "np.{name} makes an array, and this program has none: write {instead}"
@@ -156,8 +158,9 @@ class LibraryFunction(Builtin):
         python, tree = _with_more(self.python, tree)
         args, keywords = emit_all(e, tree)
         makes = self.python in _MAKERS and not e.arrays
-        if e.arrays and python in _OF_LINES:
-            args = [_line(e, args[0]), *args[1:]] if args else args
+        if e.arrays and self.is_of_arrays and args and python not in _OF_LISTS:
+            first = _listed(e, args[0])
+            args = [_line(e, first) if python in _OF_LINES else first, *args[1:]]
         brings = any(a.is_value and holds_arrays(a.type) for a in (*args, *keywords.values()))
         if makes or (self.is_of_arrays and not e.arrays and not brings):
             text = MAKES_ARRAY if makes else FOR_ARRAYS
@@ -167,6 +170,15 @@ class LibraryFunction(Builtin):
         except CompileError as error:
             text = REFUSED.format(name=self.python.__name__, reason=error.message)
             raise CompileError(text, tree.callee.range) from None
+
+
+def _listed(e: Emitter, argument: Argument) -> Argument:
+    """An argument; a list of numbers as an array."""
+    if not argument.is_value:
+        return argument
+    value = argument.value(e)
+    array = array_of_list(e, argument.where, value)
+    return argument if array is value else replace(argument, sugared=SimpleValue(array))
 
 
 def _line(e: Emitter, argument: Argument) -> Argument:

@@ -17,7 +17,7 @@ from typing import Any, Final
 import numpy as np
 
 from flambeau.analysis.operator_rules import result_types
-from flambeau.frontend.emit.values.sugared import Emitter
+from flambeau.frontend.emit.values.sugared import Emitter, Given
 from flambeau.ir.graph import Node, Value
 from flambeau.schema.array_type import ArrayType, array_of, scalar_of, shown_array
 from flambeau.schema.dtype import DType, from_numpy_dtype, int64, uint64
@@ -144,6 +144,18 @@ def array_of_number(e: Emitter, number: Value, dtype: DType) -> Value:
     """A number as an array without dimensions."""
     options = (e.constant(dtype.code, INT), e.constant(None), e.constant(None), e.constant(None))
     return e.emit("aten::scalar_tensor", (number, *options), array_of(dtype, 0))
+
+
+def array_of_list(e: Emitter, where: SourceRange, value: Value) -> Value:
+    """A list of numbers, or of lists of these, as the array that NumPy makes of it; any other value itself."""
+    inner: Type = value.static_type
+    if not isinstance(inner, ListType):
+        return value
+    while isinstance(inner, ListType):
+        inner = inner.element
+    if inner not in _WEAK:
+        return value
+    return e.wrap(np.array, where).call(e, where, [Given(value, where)], ()).as_value(e, where)
 
 
 def _number_of(dtype: DType) -> tuple[str, Type]:

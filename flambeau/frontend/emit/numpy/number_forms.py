@@ -35,6 +35,8 @@ ARRAY: Final = "np.ndenumerate takes one array, whose number of axes is known"
 _IN_LANGUAGE: Final[dict[str, Any]] = {
     "clip": numbers.clip, "round": numbers.rounded, "around": numbers.rounded, "isclose": numbers.isclose,
 }  # fmt: skip
+_OF_SEVERAL: Final = frozenset({"dot", "inner", "outer", "matmul", "cross", "kron", "tensordot", "where"})
+"""Functions of several arrays that are no ufuncs."""
 _FOLDS: Final = frozenset({
     "sum", "prod", "mean", "std", "var", "max", "min", "amax", "amin", "ptp", "any", "all", "argmax", "argmin",
     "cumsum", "cumprod", "nan_to_num", "size", "ndim", "shape", "ravel", "squeeze", "count_nonzero",
@@ -60,8 +62,15 @@ def of_numbers_alone(
 
 
 def with_array(e: Emitter, where: SourceRange, name: str, args: Sequence[Given]) -> Sequence[Given]:
-    """The arguments of a fold, in a program on arrays; of a number, the array without dimensions."""
-    if not e.arrays or name not in _FOLDS or not args:
+    """The arguments of a function of arrays, in a program on these: of lists of numbers, arrays; of a number that is
+    folded, the array without dimensions.
+    """
+    if not e.arrays or not args:
+        return args
+    operands = len(args) if name in _OF_SEVERAL or isinstance(getattr(np, name, None), np.ufunc) else 1
+    listed = [replace(a, value=arrays.array_of_list(e, where, a.value)) for a in args[:operands]]
+    args = [*listed, *args[operands:]]
+    if name not in _FOLDS:
         return args
     number = args[0].value
     if not is_number(number.static_type) or isinstance(number.static_type, NumberType) or is_unsigned(number):
