@@ -14,7 +14,8 @@ def embedding_bag(
     """Rows of `weight` folded by bags of indices: `mode` is mean, sum or max.
 
     `input` is (bags, size), or (indices,) with the places in `offsets` where bags begin. Raises ValueError for other
-    ranks, modes and offsets, and for gradients by frequency of maxima, NotImplementedError for weights of samples where nothing is added up.
+    ranks, modes and offsets and for gradients by frequency of maxima, NotImplementedError for weights of samples where
+    nothing is added up.
 
     Args:
         input, offsets: indices, and where each bag begins if they are in a row.
