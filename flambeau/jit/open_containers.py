@@ -11,6 +11,7 @@ from typing import Any, Final
 
 from flambeau.analysis.alias import AliasAnalysis
 from flambeau.executor.inlined_graph import inlined_graph
+from flambeau.passes.inline import callee_of
 from flambeau.program.function import Function
 from flambeau.program.named_tuples import register_class
 from flambeau.schema.subtype import unify
@@ -93,13 +94,16 @@ def _common(patterns: Collection[Any]) -> Type | None:
 
 
 def refuse_changes(function: Function, name: str, containers: Mapping[str, Type]) -> None:
-    """Raise CompileError if a function, or one that it calls, may write to one of these parameters."""
+    """Raise CompileError if a function, or one that it calls, may write to one of these parameters. A function that
+    nowhere writes to them but in calls of itself does not write to them.
+    """
     if not containers:
         return
     graph = inlined_graph(function)
-    aliases = AliasAnalysis(graph)
+    aliases = AliasAnalysis(graph, apart=True)  # containers are made for the call
     for argument, parameter in zip(function.schema.arguments, graph.parameters, strict=True):
-        if argument.name in containers and aliases.has_writers(parameter):
+        writers = aliases.writers(parameter) if argument.name in containers else []
+        if any(callee_of(node) is not function for node in writers):
             kind = kind_of(containers[argument.name])
             raise CompileError(CHANGED.format(function=name, name=argument.name, kind=kind))
 

@@ -8,6 +8,7 @@ import numpy as np
 import pytest
 
 import flambeau
+from flambeau.util.errors import CompileError
 
 
 def methods(x):
@@ -41,7 +42,7 @@ def visited(graph):
 
 
 def product(a, b):
-    return [[sum(x * y for x, y in zip(row, column, strict=True)) for column in zip(*b)] for row in a]
+    return [[sum(x * y for x, y in zip(row, column, strict=True)) for column in zip(*b, strict=False)] for row in a]
 
 
 def shifted(text):
@@ -61,6 +62,39 @@ def test_lists_of_numbers_are_arrays_to_functions_of_arrays() -> None:
     x = np.array([1.5, -2.0])
     for ours, theirs in zip(flambeau.script(of_lists)(x), of_lists(x), strict=True):
         np.testing.assert_allclose(ours, theirs, rtol=1e-15, strict=isinstance(ours, np.ndarray))
+
+
+def quicksorted(xs):
+    if len(xs) <= 1:
+        return xs
+    pivot = xs[0]
+    return quicksorted([x for x in xs[1:] if x < pivot]) + [pivot] + quicksorted([x for x in xs[1:] if x >= pivot])
+
+
+def merged(xs):
+    if len(xs) <= 1:
+        return xs
+    a, b, out = merged(xs[: len(xs) // 2]), merged(xs[len(xs) // 2 :]), []
+    while a and b:
+        out.append(a.pop(0) if a[0] <= b[0] else b.pop(0))
+    return out + a + b
+
+
+@pytest.mark.parametrize("fn", [quicksorted, merged])
+def test_functions_that_call_themselves_take_lists(fn: Any) -> None:
+    assert flambeau.script(fn)([3, 1, 2, 5, 4]) == [1, 2, 3, 4, 5]
+
+
+def test_what_recursion_changes_is_refused() -> None:
+    def appended(xs, n):
+        if n == 0:
+            return xs
+        result = appended(xs, n - 1)
+        result.append(1)
+        return result
+
+    with pytest.raises(CompileError, match="appended changes 'xs', which is a list here"):
+        flambeau.script(appended)([3, 1], 2)
 
 
 @pytest.mark.parametrize(("fn", "args"), [

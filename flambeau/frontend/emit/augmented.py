@@ -32,6 +32,7 @@ from flambeau.schema.array_type import ScalarType
 from flambeau.schema.set_type import SetType
 from flambeau.schema.types import NONE, DictType, ListType, NamedType, TensorType, TupleType
 from flambeau.util.errors import CompileError
+from flambeau.util.source import SourceRange
 
 IN_PLACE_MAGIC: Final = {
     "+": "__iadd__", "-": "__isub__", "*": "__imul__", "/": "__itruediv__", "%": "__imod__", "**": "__ipow__",
@@ -82,8 +83,7 @@ def _combined(e: Emitter, tree: AugAssign, left: Value, right: Value) -> Value:
             if is_array(left) and _shows_memory_of(right, left):
                 right = call_operator(e, where, "aten::clone", [right])
             changed = _in_place(e, tree, left, right)
-            if tree.op == "%" and is_array(left) and arrays.dtype_and_rank(left, where)[0].is_floating_point:
-                changed = call_operator(e, where, "aten::copy_", [left, with_sign_of(e, where, right, changed)])
+            changed = _with_sign(e, where, left, right) if tree.op == "%" and is_array(left) else changed
         case ListType() if tree.op in ("+", "*"):
             changed = _in_place(e, tree, left, right)
         case NamedType():
@@ -94,6 +94,13 @@ def _combined(e: Emitter, tree: AugAssign, left: Value, right: Value) -> Value:
         case SetType() if sets.is_set(right):
             changed = sets.in_place(e, where, tree.op, left, right)
     return binary(e, where, tree.op, left, right) if changed is None else changed
+
+
+def _with_sign(e: Emitter, where: SourceRange, left: Value, right: Value) -> Value:
+    """An array that holds remainders by now: zeros among floats get the sign of the divisor."""
+    if not arrays.dtype_and_rank(left, where)[0].is_floating_point:
+        return left
+    return call_operator(e, where, "aten::copy_", [left, with_sign_of(e, where, right, left)])
 
 
 def _shows_memory_of(right: Value, left: Value) -> bool:

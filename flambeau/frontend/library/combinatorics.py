@@ -108,9 +108,9 @@ def repeated_combinations_of(items: Any, r: int) -> Iterator[Any]:
             k -= 1
         going = k >= 0
         if going:
-            place = places[k] + 1
+            raised = places[k] + 1
             for j in range(k, r):
-                places[j] = place
+                places[j] = raised
 
 
 def permutations_of(items: Any, r: int) -> Iterator[Any]:

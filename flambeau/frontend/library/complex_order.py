@@ -80,8 +80,8 @@ def places(a: Any, axis: Static, keepdims: Static, least: Static) -> Any:
         else:
             return first_of(a.reshape(-1), least)
     else:
-        found = first_of_lines(np.moveaxis(a, axis, -1), least)
-        return np.moveaxis(found[..., None], -1, axis) if keepdims else found
+        indices = first_of_lines(np.moveaxis(a, axis, -1), least)
+        return np.moveaxis(indices[..., None], -1, axis) if keepdims else indices
 
 
 def picked(a: Any, axis: Static, keepdims: Static, least: Static) -> Any:
@@ -94,8 +94,8 @@ def picked(a: Any, axis: Static, keepdims: Static, least: Static) -> Any:
             return flat[first_of(flat, least)]
     else:
         lines = np.moveaxis(a, axis, -1)
-        found = np.take_along_axis(lines, first_of_lines(lines, least)[..., None], axis=-1)
-        return np.moveaxis(found, -1, axis) if keepdims else found[..., 0]
+        extremes = np.take_along_axis(lines, first_of_lines(lines, least)[..., None], axis=-1)
+        return np.moveaxis(extremes, -1, axis) if keepdims else extremes[..., 0]
 
 
 def first_of_lines(lines: Any, least: bool) -> Any:

@@ -58,18 +58,7 @@ def embedding_bag(
         starts, indices = offsets, input
     else:
         raise ValueError(f"input has to be 1D or 2D Tensor, but got Tensor of dimension {input.dim()}")
-    if mode == "sum":
-        number = 0
-    elif mode == "mean":
-        number = 1
-    elif mode == "max":
-        number = 2
-        if scale_grad_by_freq:
-            raise ValueError("max mode does not support scaling the gradient by the frequency")
-        if sparse:
-            raise ValueError("max mode does not support sparse weights")
-    else:
-        raise ValueError(f"mode has to be one of sum, mean or max, got {mode}")
+    number = _mode_number(mode, scale_grad_by_freq, sparse)
     if per_sample_weights is not None and number != 0:
         raise NotImplementedError(
             f"embedding_bag: per_sample_weights was not None. per_sample_weights is only supported for mode='sum' "
@@ -82,3 +71,18 @@ def embedding_bag(
         padding_idx,
     )  # fmt: skip
     return result[0]
+
+
+def _mode_number(mode: str, scale_grad_by_freq: bool, sparse: bool) -> int:
+    """The number of a mode. Raises ValueError for others, and for gradients that maxima have not."""
+    if mode == "sum":
+        return 0
+    elif mode == "mean":
+        return 1
+    elif mode != "max":
+        raise ValueError(f"mode has to be one of sum, mean or max, got {mode}")
+    if scale_grad_by_freq:
+        raise ValueError("max mode does not support scaling the gradient by the frequency")
+    if sparse:
+        raise ValueError("max mode does not support sparse weights")
+    return 2

@@ -85,6 +85,14 @@ def array_call(
     of_complex = complex_extreme(e, where, name, [Given(v, where) for v in values], keywords)
     if of_complex is not None:
         return of_complex
+    return _by_name(e, where, name, operator, values, args, keywords)
+
+
+def _by_name(
+    e: Emitter, where: SourceRange, name: str, operator: str, values: list[Value], args: Sequence[Given],
+    keywords: Sequence[Given],
+) -> Value:  # fmt: skip
+    """What a function gives by a rule of its own, as a method, or as an operator."""
     if name in _RULES:
         _check_arguments(where, name, len(args), keywords)
         return _RULES[name](FunctionCall(e, where, name, values, {k.name: k.value for k in keywords}))

@@ -170,11 +170,11 @@ class EnumClass(Sugared):
             return e.emit("prim::Uninitialized", (), self.type)
         (known, member), *rest = members.items()
         node = e.insert("prim::If", (call_operator(e, where, "aten::eq", [key, e.constant(known)]),), self.type)
-        for given in (True, False):
+        for is_equal in (True, False):
             block = node.add_block()
             with e.inside(block):
-                found = e.constant(member, self.type) if given else None
-                block.add_return(found or self._chosen(e, where, key, dict(rest), text, error))
+                constant = e.constant(member, self.type) if is_equal else None
+                block.add_return(constant or self._chosen(e, where, key, dict(rest), text, error))
         return node.result()
 
     def length(self, e: Emitter, where: SourceRange) -> Value:

@@ -179,7 +179,7 @@ def _check_cached(
     """Raise CompileError for a function with a cache that does not say what it takes and returns, called with no
     tensor.
     """
-    values = [given.value.static_type for given in (*args, *keywords)]
+    values = [argument.value.static_type for argument in (*args, *keywords)]
     signature = inspect.signature(fn)
     annotations = [p.annotation for p in signature.parameters.values()]
     is_open = any(a is inspect.Parameter.empty for a in (*annotations, signature.return_annotation))
