@@ -68,7 +68,7 @@ def quicksorted(xs):
     if len(xs) <= 1:
         return xs
     pivot = xs[0]
-    return quicksorted([x for x in xs[1:] if x < pivot]) + [pivot] + quicksorted([x for x in xs[1:] if x >= pivot])
+    return quicksorted([x for x in xs[1:] if x < pivot]) + [pivot] + quicksorted([x for x in xs[1:] if x >= pivot])  # noqa: RUF005
 
 
 def merged(xs):

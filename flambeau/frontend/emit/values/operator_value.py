@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
-from typing import Any, Final
+from typing import Any
 
 from flambeau.frontend.emit.implicit_conversions import unpack_tuple
 from flambeau.frontend.emit.schema_matching import call_operator
@@ -34,9 +34,6 @@ UNARY = {"prim::abs": "__abs__", "aten::round": "__round__"}
 """The methods of objects that builtin functions call."""
 
 
-_PRINTING: Final = frozenset({"aten::format", "aten::str"})
-
-
 @dataclass(slots=True)
 class OperatorValue(Builtin):
     """A builtin operator, perhaps with its first argument bound: `torch.relu`, `x.relu`."""
@@ -46,7 +43,7 @@ class OperatorValue(Builtin):
 
     def call_tree(self, e: Emitter, tree: Apply, hint: Type | None) -> Sugared | None:
         """`",".join(map(str, x))`, where what is joined is no value; dtypes of arrays that are printed."""
-        if self.name in _PRINTING and e.arrays and not tree.keywords:
+        if self.name == "aten::format" and e.arrays and not tree.keywords:
             shown = [with_dtype_name(e, arg) for arg in tree.args]
             if any(arg is not other for arg, other in zip(shown, tree.args, strict=True)):
                 return self.call(e, tree.callee.range, [Given(e.value(arg), arg.range) for arg in shown], ())
