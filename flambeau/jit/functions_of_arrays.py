@@ -12,7 +12,7 @@ from __future__ import annotations
 
 import types
 import warnings
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Iterable, Iterator, Mapping, Sequence
 from typing import Any, Final
 
 import numpy as np
@@ -51,13 +51,14 @@ _USUAL: Final = (
 """Dtypes and ranks of arrays that a function with annotations is compiled for, to see whether it can be."""
 
 
-_INTS: Final = ListType(INT)
-_WITHOUT_ARRAYS: Final = (
-    (INT, INT), (FLOAT, FLOAT), (STRING, STRING), (STRING, INT), (INT, STRING), (_INTS, _INTS), (_INTS, INT),
-    (ListType(_INTS), ListType(_INTS)), (ListType(STRING), STRING), (DictType(STRING, INT), STRING),
-    (DictType(STRING, ListType(STRING)), STRING),
-)  # fmt: skip
+_WITHOUT_ARRAYS: Final = ((INT, INT), (FLOAT, FLOAT), (STRING, STRING), (STRING, INT), (INT, STRING))
 """Types of the first parameter and of the others that a function without annotations is compiled for."""
+_INTS: Final = ListType(INT)
+_OF_CONTAINERS: Final = (
+    (_INTS, _INTS), (_INTS, INT), (ListType(_INTS), ListType(_INTS)), (ListType(STRING), STRING),
+    (DictType(STRING, INT), STRING), (DictType(STRING, ListType(STRING)), STRING),
+)  # fmt: skip
+"""The same, lists and dicts among them."""
 
 
 def array_function(fn: Any, classes: ModuleClasses, options: Options) -> ArrayFunction | None:
@@ -162,16 +163,28 @@ def _check(function: ArrayFunction, declared: Mapping[str, Type]) -> None:
 
 def has_meaning(function: ArrayFunction) -> bool:
     """Whether a function without annotations has a meaning where its first argument is an array, of the usual dtypes
-    and ranks, and the others are arrays too, or numbers, or the other way round, or there are numbers, texts, lists or
-    dicts alone, or where what it indexes are arrays, and everything else numbers.
+    and ranks, and the others are arrays too, or numbers, or the other way round, or all are numbers or texts, or where
+    what it indexes are arrays, and everything else numbers.
     """
-    first, *rest = [p.name for p in function.tree.decl.params if p.annotation is None]
+    rest = len(_open_parameters(function)) > 1
     arrays = [array_of(dtype, rank) for dtype, rank in _USUAL[:4]]
-    kinds: list[tuple[Type, Type]] = []
-    kinds += [(array, other) for array in arrays for other in ((array, FLOAT, INT) if rest else (INT,))]
+    kinds = [(array, other) for array in arrays for other in ((array, FLOAT, INT) if rest else (INT,))]
     kinds += [*((INT, array) for array in arrays if rest), *_WITHOUT_ARRAYS]
-    combinations = [{first: own, **dict.fromkeys(rest, other)} for own, other in kinds]
-    return any(_is_taken(function, types) for types in (*combinations, *_by_indexes(function, (first, *rest))))
+    return _means(function, kinds) or any(_is_taken(function, types) for types in _by_indexes(function))
+
+
+def has_meaning_of_containers(function: ArrayFunction) -> bool:
+    """Whether it has one where the first argument is a list of ints or texts, or a dict."""
+    return _means(function, _OF_CONTAINERS)
+
+
+def _open_parameters(function: ArrayFunction) -> list[str]:
+    return [p.name for p in function.tree.decl.params if p.annotation is None]
+
+
+def _means(function: ArrayFunction, kinds: Iterable[tuple[Type, Type]]) -> bool:
+    first, *rest = _open_parameters(function)
+    return any(_is_taken(function, {first: own, **dict.fromkeys(rest, other)}) for own, other in kinds)
 
 
 def _is_taken(function: ArrayFunction, types: Mapping[str, Type]) -> bool:
@@ -184,9 +197,9 @@ def _is_taken(function: ArrayFunction, types: Mapping[str, Type]) -> bool:
     return True
 
 
-def _by_indexes(function: ArrayFunction, names: Sequence[str]) -> Iterator[Mapping[str, Type]]:
+def _by_indexes(function: ArrayFunction) -> Iterator[Mapping[str, Type]]:
     """Arrays where a function indexes a parameter, of the rank that it has indexes for, and numbers elsewhere."""
-    ranks: dict[str, int] = {}
+    names, ranks = _open_parameters(function), dict[str, int]()
     for statement in function.tree.body:
         for tree in statement.walk():
             if isinstance(tree, Subscript) and isinstance(tree.value, Var) and tree.value.name in names:

@@ -23,7 +23,12 @@ from flambeau.jit.container_reads import reads_containers
 from flambeau.jit.containers import ScriptDict, ScriptList
 from flambeau.jit.disabled import is_disabled
 from flambeau.jit.function import ScriptFunction
-from flambeau.jit.functions_of_arrays import array_function, function_by_call, has_meaning
+from flambeau.jit.functions_of_arrays import (
+    array_function,
+    function_by_call,
+    has_meaning,
+    has_meaning_of_containers,
+)
 from flambeau.jit.modules.module_classes import ModuleClasses
 from flambeau.jit.modules.old_style import ScriptModule
 from flambeau.jit.modules.prepared import METHOD as SUBSTITUTE
@@ -340,4 +345,6 @@ def _of_calls(
     if may_mean_arrays(fn) or (meaning is not Meaning.TENSORS and has_meaning(of_arrays)):
         of_arrays.by_types = _by_types(fn, options)
         return of_arrays
-    return OpenFunction(fn, _template_of(fn), options, refusal) if reads_containers(fn) else None
+    if reads_containers(fn):
+        return OpenFunction(fn, _template_of(fn), options, refusal)
+    return of_arrays if meaning is not Meaning.TENSORS and has_meaning_of_containers(of_arrays) else None

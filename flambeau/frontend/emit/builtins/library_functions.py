@@ -120,7 +120,7 @@ _OF_LINES: Final = frozenset({
     *(vars(order_statistics)[name] for name in ("median", "quantile", "percentile", "unique", "unique_counts")),
 })  # fmt: skip
 """Functions to which a number, or an array without dimensions, is an array of one element."""
-_OF_LISTS: Final = frozenset({array_functions.block, samples.meshgrid})
+_OF_LISTS: Final[frozenset[Any]] = frozenset({array_functions.block, samples.meshgrid})
 """Functions to which a list is no array."""
 _MAKERS: Final = frozenset(ARRAY_MAKERS.values())
 OUTSIDE: Final = "what it does with operators, or call it outside and pass the result in"
