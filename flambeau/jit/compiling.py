@@ -88,8 +88,13 @@ def promise(key: Any, name: str, schema: Callable[[], FunctionSchema | None]) ->
     return _active.promised[key]
 
 
-def kept(key: Any, result: Callable[[], Function]) -> Function:
-    """The function that `made` compiles; where it was promised, the promised object becomes it."""
+def kept(
+    key: Any, result: Callable[[], Function], where: Callable[[], SourceRange | None] = lambda: None
+) -> Function:  # fmt: skip
+    """The function that `result` compiles; where it was promised, the promised object becomes it.
+
+    Raises CompileError, with the place that `where` gives, for one that returns something else than was promised.
+    """
     try:
         function = result()
     finally:
@@ -98,7 +103,8 @@ def kept(key: Any, result: Callable[[], Function]) -> Function:
         return function
     before, after = (f.schema.returns[0].type for f in (promised, function))
     if before != after:
-        raise CompileError(OTHER_RESULT.format(name=function.short_name, before=before, after=after))
+        text = OTHER_RESULT.format(name=function.short_name, before=before.annotation, after=after.annotation)
+        raise CompileError(text, where())
     promised.graph, promised.schema = function.graph, function.schema
     return promised
 

@@ -316,7 +316,7 @@ def compile_python_function(
         tidy(body)
         return body
 
-    function = kept(key, compiled)
+    function = kept(key, compiled, lambda: get_tree(fn).decl.range)
     function.doc = inspect.getdoc(inner) or ""
     return registry.keep(key, function)
 
