@@ -69,7 +69,7 @@ def one_branch(n: int) -> int:
 
 
 def recursive(n: int):
-    return 1 if n == 0 else n * recursive(n - 1)
+    return abs(n) + 1 if n == 0 else n * recursive(n - 1)
 
 
 def misspelt_text(n: int) -> str:
