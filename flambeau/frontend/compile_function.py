@@ -356,9 +356,13 @@ def _as_def(tree: t.Lambda) -> t.Def:
 
 
 def declared_schema(
-    tree: t.Def, resolver: Resolver, *, defaults: Mapping[str, Any], self_type: Type | None = None
-) -> FunctionSchema | None:
-    """What a function takes and returns, from its declaration, or as its simple returns say; None if neither does.
+    tree: t.Def, resolver: Resolver, *, defaults: Mapping[str, Any], self_type: Type | None = None,
+    by_returns: bool = False,
+) -> FunctionSchema | None:  # fmt: skip
+    """What a function takes and returns, from its declaration; None if that does not say what it returns.
+
+    With `by_returns`, simple returns may say it, too: who asks compares that with what the function gives once it is
+    compiled.
 
     >>> from flambeau.frontend.scopes.name_resolution import Names
     >>> from flambeau.frontend.trees.function_conversion import parse_source
@@ -377,7 +381,9 @@ def declared_schema(
     if tree.decl.returns is not None:
         result: Type | None = type_of_tree(tree.decl.returns, resolver)
     else:
-        result = NONE if is_init else written_result(tree, {a.name: a.type for a in arguments})
+        result = NONE if is_init else None
+        if by_returns and not is_init:
+            result = written_result(tree, {a.name: a.type for a in arguments})
     return None if result is None else FunctionSchema(tree.name, "", tuple(arguments), (Argument("", result),))
 
 

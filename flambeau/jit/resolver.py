@@ -303,7 +303,10 @@ def compile_python_function(
     scope: Callable[[str], Any] = NameScope.of_function(fn)
     resolver = PythonResolver(scope if names is None else _first_of(names, scope), classes, inner.__name__)
     defaults = parameter_defaults(fn)
-    promised = promise(key, qualified_name(inner), lambda: declared_schema(get_tree(fn), resolver, defaults=defaults))
+    promised = promise(
+        key, qualified_name(inner),
+        lambda: declared_schema(get_tree(fn), resolver, defaults=defaults, by_returns=True),
+    )  # fmt: skip
     if promised is not None:
         return promised
 

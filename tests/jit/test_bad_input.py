@@ -48,7 +48,7 @@ REFUSED = [
      "y is set to type int in the true branch and type str in the false branch", 6, "y"),
     ("def f(n: int):\n    if n > 0:\n        return 1\n    return n / 2\n", CompileError,
      "returned a value of type int but this return statement returns a value of type float", 4, "return n / 2"),
-    ("def f(n: int):\n    return f(n - 1) if n else 0\n", CompileError, "'f' is called recursively", 2, "f"),
+    ("def f(n: int):\n    return f(n - 1) if n else abs(n)\n", CompileError, "'f' is called recursively", 2, "f"),
     ("def f(x):\n    return x.no_such_method()\n", CompileError, "no_such_method", 2, "x.no_such_method"),
     ("def f(größe: int) -> int:\n    return größe * 2 + 日本\n", CompileError, "undefined value 日本", 2, "日本"),
     ("def f(n: int) -> int:\n\tif n > 0:\n\t\treturn n + none\n\treturn 0\n", CompileError, "undefined", 3, "none"),
@@ -99,9 +99,9 @@ def test_lambda_itself() -> None:
 def test_recursion_through_another_function_shows_the_chain() -> None:
     even = made("""
         def even(n: int):
-            return True if n == 0 else odd(n - 1)
+            return bool(1) if n == 0 else odd(n - 1)
         def odd(n: int):
-            return False if n == 0 else even(n - 1)
+            return bool(0) if n == 0 else even(n - 1)
         """, "even")  # fmt: skip
     with pytest.raises(CompileError, match="function 'even' is called recursively") as caught:
         flambeau.script(even)

@@ -73,7 +73,7 @@ def test_what_it_returns_must_be_declared() -> None:
 
         @flambeau.script
         def down(n: int):  # type: ignore[no-untyped-def]
-            return 0 if n == 0 else down(n - 1)
+            return abs(n) if n == 0 else down(n - 1)
 
 
 FACTORIAL = """

@@ -371,7 +371,7 @@ class PythonSource:
         assert isinstance(fn, FunctionType)
         shown = f"{self.python.__name__}.{fn.__name__}"
         key, qualified = (self.definition, name), f"{self.definition.name}.{name}"
-        promised = promise(key, qualified, lambda: self._declared_schema(fn, has_self, bind_class))
+        promised = promise(key, qualified, lambda: self._declared_schema(fn, has_self, bind_class, by_returns=True))
         if promised is not None:
             return promised
         if getattr(fn, "__isabstractmethod__", False):
@@ -423,10 +423,12 @@ class PythonSource:
             raise CompileError(UNDECLARED.format(name=fn.__name__, cls=self.python.__name__), class_range(self.python))
         return Function(qualified, Graph(fn.__name__), schema)
 
-    def _declared_schema(self, fn: FunctionType, has_self: bool, bind_class: bool) -> FunctionSchema | None:
+    def _declared_schema(
+        self, fn: FunctionType, has_self: bool, bind_class: bool, *, by_returns: bool = False
+    ) -> FunctionSchema | None:
         method, resolver = self._to_compile(fn, has_self, bind_class)
-        self_type = self.definition.type if has_self else None
-        return declared_schema(method.tree, resolver, defaults=method.defaults, self_type=self_type)
+        own = self.definition.type if has_self else None
+        return declared_schema(method.tree, resolver, defaults=method.defaults, self_type=own, by_returns=by_returns)
 
     def _to_compile(self, fn: FunctionType, has_self: bool, bind_class: bool) -> tuple[_Method, Resolver]:
         method = self._method(fn, has_self)

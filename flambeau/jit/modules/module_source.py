@@ -186,8 +186,9 @@ class ModuleSource:
         self_type, resolver = definition.type if has_self else None, self._resolver_for(scope, shown)
         refuse_arrays(tree, resolver, METHODS)
         promised = promise(
-            key, qualified, lambda: declared_schema(tree, resolver, defaults=defaults, self_type=self_type)
-        )
+            key, qualified,
+            lambda: declared_schema(tree, resolver, defaults=defaults, self_type=self_type, by_returns=True),
+        )  # fmt: skip
         if promised is not None:
             return promised
 

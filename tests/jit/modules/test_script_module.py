@@ -481,7 +481,7 @@ class Recursive(nn.Module):
         return self.again(n)
 
     def again(self, n: int):
-        return n if n == 0 else self.forward(n - 1)
+        return abs(n) if n == 0 else self.forward(n - 1)
 
 
 class Uninitialised(nn.Module):
