@@ -211,7 +211,7 @@ def test_returns_of_two_types_around_a_call_of_itself_are_refused() -> None:
         counted(n - 1)
         return 1
 
-    with pytest.raises(CompileError, match=r"'counted' is called recursively.*unless the function declares what it"):
+    with pytest.raises(CompileError, match=r"counted calls itself, and gives int in the returns .* declare what it"):
         flambeau.script(counted)(3)
 
     def taken(x: np.ndarray):
