@@ -160,7 +160,9 @@ def _with_code(e: Emitter, tree: Apply, code: Value | None) -> list[Given]:
 
 def _spaced(e: Emitter, name: str, tree: Apply) -> Sugared | None:
     """`np.linspace` in a program on arrays, with NumPy's roundings, whole numbers rounded down; None for others."""
-    if name != "linspace" or not e.arrays:
+    named = {k.name for k in tree.keywords}
+    has_ends = len(tree.args) + len(named & {"start", "stop"}) >= 2
+    if name != "linspace" or not e.arrays or not has_ends or not named <= _SPACED:
         return None
     rest = tuple(k for k in tree.keywords if k.name != "dtype")
     numbers = LibraryFunction(SPACED).call_tree(e, replace(tree, keywords=rest), None)
@@ -175,6 +177,7 @@ def _spaced(e: Emitter, name: str, tree: Apply) -> Sugared | None:
     return SimpleValue(call_method(e, where, "astype", value, [Given(code, asked.range)], ()))
 
 
+_SPACED: Final = frozenset({"start", "stop", "num", "endpoint", "retstep", "dtype"})
 Bound = dict[str, Value]
 
 
