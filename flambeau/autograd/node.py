@@ -113,6 +113,11 @@ class Node(ABC):
         """What kind of operation it is: `MulBackward0`."""
         return type(self).__name__
 
+    @property
+    def operation(self) -> str:
+        """What kind of operation it is, as messages say it: `Mul`, `Pow1`."""
+        return self.name().replace("Backward", "").removesuffix("0")
+
     def __repr__(self) -> str:
         return f"<{type(self).__name__} object at {id(self):#x}>"
 

@@ -112,7 +112,7 @@ class OperatorNode(Node):
             raise RuntimeError(self._of_several(view, "its base or another view of its base has been"))
 
     def _of_several(self, view: Tensor, what: str) -> str:
-        return ONE_OF_MANY.format(number=view.output_nr, name=self.name().removesuffix("Backward0"), what=what)
+        return ONE_OF_MANY.format(number=view.output_nr, name=self.operation, what=what)
 
     def _shows_one_of_several(self) -> bool:
         node: Any = self

@@ -26,6 +26,7 @@ from flambeau.autograd.quick_formulas import (
     quick,
 )
 from flambeau.ops.derivatives.meaning_steps import FEW, least_large
+from flambeau.ops.derivatives.node_names import node_name
 from flambeau.ops.derivatives.operators import OPERATORS
 from flambeau.schema import registry
 from flambeau.schema.gradient import Call, Formula, Gradient, Part, flat_by
@@ -66,7 +67,7 @@ class Rule:
         """Position and name of the arguments that gradients may flow to."""
         known = {"could_keep": frozenset(["result", *index]), "gives_slices": definition.traits.gives_slices}
         members = {"__slots__": (), "__module__": "flambeau.autograd", **known}
-        self.node_type: type[OperatorNode] = type(_node_name(definition), (OperatorNode,), members)
+        self.node_type: type[OperatorNode] = type(node_name(definition), (OperatorNode,), members)
         types = [definition.schema.arguments[position].type for position, _ in self.operands]
         self.takes_lists: Final = any(isinstance(type_, ListType) for type_ in types)
         """Whether an operand is a list of tensors."""
@@ -225,11 +226,6 @@ def _tensor_names(definition: OpDef) -> frozenset[str]:
     """Names of arguments that are tensors in this overload or in another of the name."""
     arguments = [a for d in registry.overloads(definition.schema.name) for a in d.schema.arguments]
     return frozenset([a.name for a in arguments if isinstance(a.type, TensorType)])
-
-
-def _node_name(definition: OpDef) -> str:
-    short = definition.schema.name.partition("::")[2].strip("_")
-    return "".join(part.capitalize() for part in short.split("_")) + "Backward0"
 
 
 _rules: dict[OpDef, Rule | None] = {}

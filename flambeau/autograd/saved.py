@@ -99,7 +99,7 @@ class SavedTensor:
 
     def _changed(self, tensor: Tensor, node: Node | None) -> str:
         made_by, number = (node, self.index) if self.index >= 0 else (tensor._node, tensor.output_nr)
-        kind = "" if made_by is None else made_by.name().removesuffix("0").removesuffix("Backward")
+        kind = "" if made_by is None else made_by.operation
         return CHANGED.format(
             kind=f"{tensor.dtype.display}Tensor", sizes=list(tensor._array.shape),
             origin=f", which is output {number} of {kind}," if kind else "", now=tensor._storage.version,

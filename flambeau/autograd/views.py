@@ -36,6 +36,10 @@ class CopySlices(Node):
         self.window = window
         self.function = function
 
+    def name(self) -> str:
+        """The name that PyTorch has for it."""
+        return "torch::autograd::CopySlices"
+
     def apply(self, gradients: Gradients) -> Gradients:
         """Of the elements written, through the operation; of the others as they are."""
         gradient = gradients[0]

@@ -236,7 +236,7 @@ def _tape_name(tensor: Any) -> str:
     if node is None:
         return ""
     name = node.name() if callable(getattr(node, "name", None)) else type(node).__name__
-    return f"<{name}>"
+    return f"<{name.rpartition('::')[2]}>"
 
 
 def _with_suffixes(text: str, suffixes: Sequence[str], indent: int) -> str:
