@@ -81,6 +81,7 @@ from flambeau.schema.dtype_limits import finfo, iinfo
 from flambeau.schema.tags import Tag
 from flambeau.tensor import element_calls as _element_calls
 from flambeau.tensor import function_calls as _function_calls
+from flambeau.tensor import order_of_axes as _order_of_axes
 from flambeau.tensor import protocol as _protocol
 from flambeau.tensor import random
 from flambeau.tensor import subclass_methods as _subclass_methods
@@ -136,9 +137,25 @@ from flambeau.tensor.random import (
     seed,
     set_rng_state,
 )
+from flambeau.tensor.removed_calls import eig, lstsq, matrix_rank, solve, symeig
 from flambeau.tensor.size import Size
 from flambeau.tensor.size_arithmetic import sym_float, sym_int, sym_ite, sym_max, sym_min, sym_not, sym_sqrt, sym_sum
 from flambeau.tensor.storage import Storage as UntypedStorage
+from flambeau.tensor.storage_classes import (
+    BFloat16Storage,
+    BoolStorage,
+    ByteStorage,
+    CharStorage,
+    ComplexDoubleStorage,
+    ComplexFloatStorage,
+    DoubleStorage,
+    FloatStorage,
+    HalfStorage,
+    IntStorage,
+    LongStorage,
+    ShortStorage,
+)
+from flambeau.tensor.storage_classes import _LegacyStorage as _LegacyStorage
 from flambeau.tensor.tensor import Tensor
 from flambeau.tensor.text_form import set_printoptions
 from flambeau.tensor.typed import (
@@ -229,7 +246,7 @@ _provide(
         "unique_consecutive unravel_index"
     },
 )
-_provide(__name__, {"storage": "TypedStorage UntypedStorage"})
+_provide(__name__, {"storage": "TypedStorage UntypedStorage _LegacyStorage"})
 _provide(
     __name__,
     {
@@ -243,6 +260,14 @@ _provide(
     "flambeau.jit.internal_names",
 )
 _provide(__name__, {"overrides": _function_calls.NAMES}, "flambeau.tensor.function_calls")
+_provide(
+    __name__,
+    {
+        "__future__": "get_overwrite_module_params_on_conversion get_swap_module_params_on_conversion "
+        "set_overwrite_module_params_on_conversion set_swap_module_params_on_conversion"
+    },
+    "flambeau.nn.swapped_parameters",
+)
 _provide(__name__, {"version": "__version__ cuda debug git_version hip"}, "flambeau.util.version")
 _also(f"{__name__}.futures", f"{__name__}.jit.futures")
 _also(f"{__name__}._higher_order_ops", f"{__name__}.func.control_flow")
@@ -300,11 +325,6 @@ _NOT_HERE = {
         "flambeau follows no Python bytecode: flambeau.script(f) compiles what a function says, flambeau.trace(f, x) "
         "what it did with an example, and script(f).explain() tells what became native",
     ),
-    "symeig": "write linalg.eigh(A), whose eigenvectors come from the lower triangle, or linalg.eigvalsh(A)",
-    "eig": "write linalg.eig(A), whose results are complex, or linalg.eigvals(A)",
-    "lstsq": "write linalg.lstsq(A, B): here A is the first argument",
-    "solve": "write linalg.solve(A, B): here A is the first argument",
-    "matrix_rank": "write linalg.matrix_rank(A), in which `symmetric` is `hermitian`",
     "nested": "flambeau has no nested tensors: pad them (nn.utils.rnn.pad_sequence) beside their lengths, or pack them "
     "(pack_padded_sequence)",
     "distributed": "flambeau computes in one process: utils.data.DistributedSampler shares batches out, and what "

@@ -7,11 +7,16 @@ from typing import Any
 
 from flambeau.nn.members import Members
 from flambeau.nn.parameter import Parameter
+from flambeau.nn.swapped_parameters import (
+    get_overwrite_module_params_on_conversion,
+    get_swap_module_params_on_conversion,
+)
 from flambeau.nn.uninitialized import UninitializedBuffer, UninitializedParameter
 from flambeau.ops.meta_tensors import is_meta
 from flambeau.schema.device import Device
 from flambeau.schema.dtype import DType
 from flambeau.tensor import dispatch
+from flambeau.tensor.swapping import swap_tensors
 from flambeau.tensor.tensor import Tensor
 
 Change = Callable[[Tensor], Tensor]
@@ -36,13 +41,26 @@ def change_tensors(module: Members, change: Change, *, recurse: bool = True) -> 
                         empty = change(tensor.placeholder())
                         tensor._array, tensor._storage = empty._array, empty._storage
                         continue
-                    changed = change(tensor.detach())
-                    if isinstance(tensor, Parameter):
-                        tensor.replace_data(changed)
-                        changed = tensor
-                    known[id(tensor)] = changed
+                    known[id(tensor)] = _changed(tensor, change)
                 if known[id(tensor)] is not tensor:
                     holder[name] = known[id(tensor)]
+
+
+def _changed(tensor: Tensor, change: Change) -> Tensor:
+    """What a parameter or buffer is afterwards: a parameter itself, unless users want another object."""
+    changed = change(tensor.detach())
+    if not isinstance(tensor, Parameter):
+        return changed
+    if not (get_overwrite_module_params_on_conversion() or get_swap_module_params_on_conversion()):
+        tensor.replace_data(changed)
+        return tensor
+    other = Parameter(changed, tensor.requires_grad)
+    other.grad = None if tensor.grad is None else change(tensor.grad)
+    if get_overwrite_module_params_on_conversion():
+        return other
+    other.__dict__.update(tensor.__dict__)
+    swap_tensors(tensor, other)
+    return tensor
 
 
 NO_DATA = (

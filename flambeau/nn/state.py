@@ -12,8 +12,10 @@ from typing import Any, NamedTuple
 
 from flambeau.nn.members import Members
 from flambeau.nn.parameter import Parameter
+from flambeau.nn.swapped_parameters import get_swap_module_params_on_conversion
 from flambeau.nn.uninitialized import NO_SHAPE, UninitializedBuffer, UninitializedParameter, is_lazy
 from flambeau.tensor import dispatch
+from flambeau.tensor.swapping import swap_tensors
 from flambeau.tensor.tensor import Tensor
 
 EXTRA_STATE = "_extra_state"
@@ -126,7 +128,6 @@ class Loading:
         self._refuse(name)
         return IncompatibleKeys(self.missing, self.unexpected)
 
-
     def _refuse(self, name: str) -> None:
         listed = list(self.errors)
         if self.strict and self.unexpected:
@@ -180,11 +181,24 @@ def _write(module: Members, name: str, tensor: Tensor, value: Tensor, assign: bo
         if is_lazy(value):
             return
         tensor.materialize(list(value.shape))
+    if get_swap_module_params_on_conversion():
+        _swap(tensor, value, bool(assign))
+        return
     if not assign:
         dispatch.call("aten::copy_", tensor.detach(), value)
         return
     is_parameter = isinstance(tensor, Parameter) and not isinstance(value, Parameter)
     setattr(module, name, Parameter(value, tensor.requires_grad) if is_parameter else value)
+
+
+def _swap(tensor: Tensor, value: Tensor, assign: bool) -> None:
+    """Exchange a parameter or buffer with what it makes of a value."""
+    loaded: Tensor = tensor.module_load(value, assign=assign)
+    if isinstance(tensor, Parameter) and not isinstance(loaded, Parameter):
+        loaded = Parameter(loaded, tensor.requires_grad)
+    elif loaded is value:
+        loaded = value.detach()
+    swap_tensors(tensor, loaded)
 
 
 def misfit(key: str, value: Any, tensor: Tensor) -> str:

@@ -22,6 +22,7 @@ from flambeau.tensor.dispatch import call
 from flambeau.tensor.size import Size
 from flambeau.tensor.storage import Storage
 from flambeau.tensor.tensor import Tensor, install_method, view_of
+from flambeau.tensor.typed_storage import TypedStorage
 from flambeau.util.user_code import warn_user
 
 Tensors = Tensor | Sequence[Tensor]
@@ -375,8 +376,9 @@ install_method("lu", lu)
 
 
 def set_(
-    self: Tensor, source: Tensor | Storage | None = None, storage_offset: int = 0, size: Any = None, stride: Any = ()
-) -> Tensor:
+    self: Tensor, source: Tensor | Storage | TypedStorage | None = None, storage_offset: int = 0, size: Any = None,
+    stride: Any = (),
+) -> Tensor:  # fmt: skip
     """Look at other memory from now on: another tensor's, or a storage's, from an element on, with sizes and strides.
 
     Args:
@@ -392,6 +394,9 @@ def set_(
     >>> x.set_(flambeau.arange(6.0).untyped_storage(), 1, (2,), (2,))
     tensor([1., 3.])
     """
+    if isinstance(source, TypedStorage):
+        _check_kind(self, source)
+        source = source.untyped()
     if source is None or isinstance(source, Storage):
         storage = Storage(np.empty(0, np.uint8)) if source is None else source
         count = storage.nbytes() // self.itemsize
@@ -399,6 +404,15 @@ def set_(
     if size is None:
         return call("aten::set_", self, source)  # type: ignore[no-any-return]
     return call("aten::set_", self, source, storage_offset, list(size), list(stride))  # type: ignore[no-any-return]
+
+
+def _check_kind(target: Tensor, source: TypedStorage) -> None:
+    """Raise RuntimeError for memory of another dtype than the tensor that is to show it."""
+    if source.dtype is not target.dtype:
+        raise RuntimeError(
+            f"Expected a Storage of type {target.dtype.display} or an UntypedStorage, but got type "
+            f"{source.dtype.display} for argument 1 'storage'"
+        )
 
 
 install_method("set_", set_)

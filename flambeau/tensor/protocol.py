@@ -114,8 +114,6 @@ def _of_one(divide: Callable[[Tensor, Any], Any]) -> Callable[[Tensor, Any], Any
 SPARSE: Final = ": flambeau has no sparse tensors: keep the values beside their indices"
 INSTEAD: Final = {
     "to_sparse": SPARSE, "coalesce": SPARSE, "to_dense": SPARSE,
-    "lstsq": ": write linalg.lstsq(a, b)", "solve": ": write linalg.solve(a, b)", "symeig": ": write linalg.eigh(a)",
-    "eig": ": write linalg.eig(a)",
 }  # fmt: skip
 """What to write in the place of attributes that tensors of PyTorch have, or had."""
 

@@ -7,13 +7,15 @@ tell that it changed.
 
 from __future__ import annotations
 
+import builtins
+from collections.abc import Iterator
 from typing import Any, ClassVar, Final
 
 import numpy as np
 
 from flambeau.schema.device import CPU, Device
 from flambeau.tensor.array_library import address_of
-from flambeau.tensor.grad_mode import mode
+from flambeau.tensor.grad_mode import mode, refuse_writing
 
 
 class _Memory:
@@ -32,21 +34,58 @@ class _Memory:
 
 
 HOME: Final = "flambeau.storage"
+STEPS: Final = "Trying to slice with a step of {step}, but only a step of 1 is supported"
+INDEX: Final = "can't index a {name} with {index}"
+RANGE: Final = "index {index} out of range for storage of size {size}"
+ON_DEVICE: Final = "the elements of memory on '{device}' are written through tensors: tensor[i] = value"
+NO_BYTES: Final = "UntypedStorage() takes a number of bytes, or a sequence of them, but got {kind}"
+NO_MULTIPLE: Final = "the length of data is not a multiple of {size}"
+OTHER_SIZE: Final = "size does not match, self was {mine} bytes but src was {theirs} bytes"
+
+
+def place(index: Any, size: int, name: str) -> Any:
+    """An index from the beginning, or a slice without steps, among `size` elements of a storage.
+
+    >>> place(-1, 3, "UntypedStorage")
+    2
+    """
+    if isinstance(index, slice):
+        if index.step not in (None, 1):
+            raise RuntimeError(STEPS.format(step=index.step))
+        return index
+    if isinstance(index, bool) or not isinstance(index, int):
+        raise TypeError(INDEX.format(name=name, index=type(index)))
+    if not -size <= index < size:
+        raise IndexError(RANGE.format(index=index, size=size))
+    return index % size
+
+
+def _new_bytes(given: Any) -> np.ndarray[Any, Any]:
+    """Memory for so many bytes, or with these."""
+    if isinstance(given, int):
+        return np.zeros(given, np.uint8)
+    try:
+        return np.array(list(given), np.uint8)
+    except (TypeError, ValueError):
+        raise TypeError(NO_BYTES.format(kind=type(given).__name__)) from None
 
 
 class Storage:
     """One extent of memory as bytes, shared with all tensors that look at it.
 
-    Tensors give theirs by `untyped_storage()`. One made of an array shares the array's memory, and keeps it alive.
+    Tensors give theirs by `untyped_storage()`. It is read by index, slice and iteration, and written by index, `fill_`
+    and `copy_`, which counts as a write through a tensor. One made of an array shares the array's memory.
 
     Args:
-        base: the array whose memory it is.
+        base: the array whose memory it is; or how many bytes there are; or a sequence of bytes.
 
     >>> import flambeau
     >>> x = flambeau.zeros(3)
     >>> memory = x.untyped_storage()
     >>> isinstance(memory, flambeau.UntypedStorage), memory.nbytes(), memory.data_ptr() == x.data_ptr()
     (True, 12, True)
+    >>> flambeau.UntypedStorage([1, 2, 255])[1:].tolist()
+    [2, 255]
     """
 
     __slots__ = ("__weakref__", "_bytes", "base", "version")
@@ -58,8 +97,8 @@ class Storage:
     version: int
     """How many times the memory was written through a tensor; less than 0 if it was made in `inference_mode()`."""
 
-    def __init__(self, base: np.ndarray[Any, Any]) -> None:
-        self.base = base
+    def __init__(self, base: Any = 0) -> None:
+        self.base = base if isinstance(base, np.ndarray) else _new_bytes(base)
         self.version = mode.first_version
         self._bytes: np.ndarray[Any, Any] | None = None
 
@@ -129,10 +168,88 @@ class Storage:
         """The address of the first byte."""
         return self.address
 
+    # -- bytes one by one ---------------------------------------------------------------------------------------------
+
+    def written(self) -> np.ndarray[Any, Any]:
+        """The bytes, to be written: the write is counted."""
+        if self.device.type != "cpu":
+            raise RuntimeError(ON_DEVICE.format(device=self.device))
+        refuse_writing(self.version)
+        if self.version >= 0:
+            self.version += 1
+        return self.bytes
+
+    def element_size(self) -> int:
+        """Bytes per element: one."""
+        return 1
+
+    def tolist(self) -> list[int]:
+        """The bytes as numbers."""
+        return list(self.host_bytes())
+
+    def fill_(self, value: int) -> Storage:
+        """Make every byte this number; the storage itself."""
+        self.written()[...] = value
+        return self
+
+    def copy_(self, source: Storage, non_blocking: bool = False) -> Storage:
+        """Take the bytes of memory of the same length; the storage itself. Raises RuntimeError for another length."""
+        if len(self) != len(source):
+            raise RuntimeError(OTHER_SIZE.format(mine=len(self), theirs=len(source)))
+        self.written()[...] = np.frombuffer(source.host_bytes(), np.uint8)
+        return self
+
+    def clone(self) -> Storage:
+        """A copy in new memory."""
+        return Storage(np.frombuffer(self.host_bytes(), np.uint8).copy())
+
+    def byteswap(self, dtype: Any) -> None:
+        """Reverse the bytes of each element of a dtype, in place. Raises RuntimeError where the last one is incomplete.
+
+        >>> import flambeau
+        >>> memory = Storage([1, 2, 3, 4])
+        >>> memory.byteswap(flambeau.int16)
+        >>> memory.tolist()
+        [2, 1, 4, 3]
+        """
+        if len(self) % dtype.itemsize:
+            raise RuntimeError(NO_MULTIPLE.format(size=dtype.itemsize))
+        width = dtype.itemsize // 2 if dtype.is_complex else dtype.itemsize
+        rows = self.written().reshape(-1, width)
+        rows[...] = rows[:, ::-1].copy()
+
+    def untyped(self) -> Storage:
+        """The storage itself."""
+        return self
+
+    def cpu(self) -> Storage:
+        """The memory as the host has it: the storage itself, or a copy of what is on a device."""
+        return self if self.device.type == "cpu" else self.clone()
+
+    def type(self) -> str:
+        """What it is, in words."""
+        return f"{HOME}.UntypedStorage"
+
+    @property
+    def is_cuda(self) -> bool:
+        """Whether it is memory of a GPU."""
+        return self.device.type == "cuda"
+
+    def __getitem__(self, index: Any) -> Any:
+        at = place(index, len(self), "flambeau.UntypedStorage")
+        return Storage(self.bytes[at]) if isinstance(at, slice) else int(self.bytes[at])
+
+    def __setitem__(self, index: Any, value: Any) -> None:
+        at = place(index, len(self), "flambeau.UntypedStorage")
+        self.written()[at] = value
+
+    def __iter__(self) -> Iterator[int]:
+        return iter(self.tolist())
+
     def __len__(self) -> int:
         return self.nbytes()
 
-    def __reduce__(self) -> tuple[type[Storage], tuple[np.ndarray[Any, Any]]]:
+    def __reduce__(self) -> tuple[builtins.type[Storage], tuple[np.ndarray[Any, Any]]]:
         return (Storage, (self.bytes.copy(),))
 
     def __deepcopy__(self, memo: dict[int, Any]) -> Storage:

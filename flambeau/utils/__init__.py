@@ -6,6 +6,7 @@ pieces of code (`utils.benchmark`).
 from __future__ import annotations
 
 from flambeau.tensor import dispatch_tools
+from flambeau.tensor.swapping import swap_tensors
 from flambeau.util.import_paths import provide as _provide
 from flambeau.utils import benchmark, checkpoint, data, pytree, safetensors
 
@@ -15,4 +16,4 @@ _provide(__name__, {"hooks": "RemovableHandle"}, "flambeau.util.hooks")
 
 _provide(__name__, {"_pytree": " ".join(pytree.__all__)}, "flambeau.utils.pytree")
 
-__all__ = ["benchmark", "checkpoint", "data", "pytree", "safetensors"]
+__all__ = ["benchmark", "checkpoint", "data", "pytree", "safetensors", "swap_tensors"]

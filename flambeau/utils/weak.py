@@ -42,7 +42,7 @@ class WeakIdRef(weakref.ref[Any]):
     __slots__ = ("_id",)
 
     def __init__(self, key: Any, callback: Any = None) -> None:
-        super().__init__(key, callback)
+        super().__init__(key, callback)  # type: ignore[call-arg]  # as `__new__` takes them
         self._id = id(key)
 
     def __call__(self) -> Any:
@@ -74,7 +74,7 @@ class WeakIdKeyDictionary(MutableMapping[Any, Any]):
     (2, [1, 2], 1, 1)
     """
 
-    def __init__(self, dict: Any = None, ref_type: Any = WeakIdRef) -> None:  # noqa: A002  # PyTorch's name for it
+    def __init__(self, dict: Any = None, ref_type: Any = WeakIdRef) -> None:
         self.data: Pairs = {}
         self.ref_type = ref_type
         home = weakref.ref(self)

@@ -10,8 +10,7 @@ import flambeau
 from flambeau import Tensor
 
 CUTS: dict[str, Callable[[Tensor], Sequence[Tensor]]] = {
-    "Split": lambda y: y.split(2),
-    "Chunk": lambda y: y.chunk(2),
+    "Split": lambda y: y.chunk(2),
     "Unbind": lambda y: y.unbind(0),
 }
 SLICES: dict[str, Callable[[Tensor], Sequence[Tensor]]] = {

@@ -35,6 +35,46 @@ def test_as_in_pytorch() -> None:
     assert seen(flambeau) == seen(torch)
 
 
+def made(package: Any) -> list[Any]:
+    """Memory made of elements, of other memory and of bytes, and its bytes one by one."""
+    log: list[Any] = [package.FloatStorage([1, 2]).tolist(), len(package.LongStorage(3)), package.BoolStorage([2])[0]]
+    typed = package.TypedStorage([1, 2, -3], dtype=package.int16)
+    log += [typed.float().tolist(), typed.bool().tolist(), typed.byte().tolist(), typed.half().type().partition(".")[2]]
+    log += [package.TypedStorage(wrap_storage=typed.untyped(), dtype=package.uint8).tolist()]
+    log += [isinstance(typed, package.ShortStorage), isinstance(typed, package.IntStorage)]
+    log += [package.IntStorage.from_buffer(b"abcdefgh", "big", 1, 4).tolist(), package.HalfStorage([1.5]).tolist()]
+    raw = package.UntypedStorage([1, 2, 3, 255])
+    raw[0] = 9
+    raw.byteswap(package.int16)
+    log += [raw.tolist(), raw[1:3].tolist(), raw[-1], raw.clone().fill_(7).tolist(), len(package.UntypedStorage(5))]
+    log += [package.UntypedStorage(4).copy_(raw).tolist(), package.empty(0).set_(package.FloatStorage([4.0])).tolist()]
+    return log
+
+
+@pytest.mark.filterwarnings("ignore:TypedStorage is deprecated")
+def test_made_as_in_pytorch() -> None:
+    torch = pytest.importorskip("torch", reason="torch is a peer, not a dependency")
+    assert made(flambeau) == made(torch)
+
+
+@pytest.mark.parametrize(
+    ("attempt", "error", "words"),
+    [
+        (lambda: flambeau.UntypedStorage("ab"), TypeError, "a sequence of them, but got str"),
+        (lambda: flambeau.UntypedStorage(3).byteswap(flambeau.int16), RuntimeError, "is not a multiple of 2"),
+        (lambda: flambeau.UntypedStorage(3)[::2], RuntimeError, "only a step of 1"),
+        (lambda: flambeau.TypedStorage("a"), TypeError, "but got str"),
+        (lambda: flambeau.TypedStorage(wrap_storage=flambeau.UntypedStorage(1)), RuntimeError, "without dtype"),
+        (lambda: flambeau.IntStorage.from_buffer(b"abc"), ValueError, "must be a multiple of element size"),
+        (lambda: flambeau.IntStorage.from_buffer(b"abcd", "odd"), ValueError, "invalid byte_order 'odd'"),
+        (lambda: flambeau.tensor([1]).set_(flambeau.FloatStorage(1)), RuntimeError, "a Storage of type Long"),
+    ],
+)
+def test_refusals_of_new_memory(attempt: Callable[[], Any], error: type[Exception], words: str) -> None:
+    with pytest.raises(error, match=words):
+        attempt()
+
+
 def test_slices() -> None:
     x = flambeau.arange(6)
     memory = x.storage()

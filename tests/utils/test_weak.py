@@ -16,7 +16,7 @@ def test_pairs_end_with_their_keys() -> None:
     x, y = flambeau.ones(2), flambeau.ones(2)
     known: Any = WeakTensorKeyDictionary({x: 1})
     known[y] = 2
-    assert (len(known), known[x], known.get(flambeau.ones(2)), list(known)[0] is x) == (2, 1, None, True)
+    assert (len(known), known[x], known.get(flambeau.ones(2)), next(iter(known)) is x) == (2, 1, None, True)
     assert copy.copy(known) == known == copy.deepcopy(known)
     assert known != {x: 1}
     assert (known | {x: 5})[x] == 5
@@ -36,6 +36,6 @@ def test_references() -> None:
     weak = TensorWeakRef(x)
     assert weak() is x
     del x
-    assert (weak(), reference(), reference == reference) == (None, None, True)  # noqa: PLR0124
+    assert (weak(), reference(), reference == reference) == (None, None, True)
     with pytest.raises(TypeError, match="got list"):
         TensorWeakRef([])  # type: ignore[arg-type]

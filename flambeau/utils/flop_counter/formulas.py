@@ -1,4 +1,4 @@
-"""How many floating point operations one call takes, by the sizes of its tensors: products of matrices and convolutions.
+"""How many floating point operations a call takes, by the sizes of its tensors: products of matrices, convolutions.
 
 A multiplication and the addition of its result are two. Other operators count nothing: what they take is a small part
 of what networks take.

@@ -65,7 +65,7 @@ class FlopCounterMode:
         self._mode.__exit__(*error)
         self._tracker.__exit__(*error)
         if self.display:
-            print(self.get_table(self.depth))  # noqa: T201  # what it is for
+            print(self.get_table(self.depth))
 
     def count(self, operator: Any, out: Any, args: Any, kwargs: Any) -> None:
         """Count one call for each module that runs."""
