@@ -17,6 +17,7 @@ from flambeau.distributions.continuous_bernoulli import ContinuousBernoulli
 from flambeau.distributions.counts import Binomial, Multinomial, NegativeBinomial
 from flambeau.distributions.discrete import Bernoulli, Geometric, Poisson
 from flambeau.distributions.distribution import Distribution
+from flambeau.distributions.exponential_family import ExponentialFamily
 from flambeau.distributions.extremes import Gumbel, Weibull
 from flambeau.distributions.gamma import Beta, Chi2, Dirichlet, Gamma, StudentT
 from flambeau.distributions.half_lines import Cauchy, HalfCauchy, HalfNormal
@@ -72,6 +73,7 @@ __getattr__ = _provide(
         "cauchy": "Cauchy",
         "chi2": "Chi2",
         "dirichlet": "Dirichlet",
+        "exp_family": "ExponentialFamily",
         "exponential": "Exponential",
         "fishersnedecor": "FisherSnedecor",
         "generalized_pareto": "GeneralizedPareto",
@@ -104,7 +106,8 @@ __getattr__ = _provide(
 __all__ = [
     "AbsTransform", "AffineTransform", "Bernoulli", "Beta", "Binomial", "CatTransform", "Categorical", "Cauchy", "Chi2",
     "ComposeTransform", "ContinuousBernoulli", "CorrCholeskyTransform", "CumulativeDistributionTransform", "Dirichlet",
-    "Distribution", "ExpRelaxedCategorical", "ExpTransform", "Exponential", "FisherSnedecor", "Gamma",
+    "Distribution", "ExpRelaxedCategorical", "ExpTransform", "Exponential", "ExponentialFamily", "FisherSnedecor",
+    "Gamma",
     "GeneralizedPareto", "Geometric", "Gumbel", "HalfCauchy", "HalfNormal", "Independent", "IndependentTransform",
     "InverseGamma", "Kumaraswamy", "LKJCholesky", "Laplace", "LogNormal", "LogisticNormal", "LogitRelaxedBernoulli",
     "LowRankMultivariateNormal", "LowerCholeskyTransform", "MixtureSameFamily", "Multinomial", "MultivariateNormal",

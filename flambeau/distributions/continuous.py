@@ -9,6 +9,7 @@ from typing import ClassVar
 from flambeau.distributions import constraints
 from flambeau.distributions.constraints import Constraint
 from flambeau.distributions.distribution import Distribution, Number, broadcast_all
+from flambeau.distributions.exponential_family import ExponentialFamily
 from flambeau.distributions.location_scale import LocationScale
 from flambeau.distributions.operators import F
 from flambeau.tensor.tensor import Tensor
@@ -18,7 +19,7 @@ def _uniform(like: Tensor, shape: Sequence[int]) -> Tensor:
     return F.rand([*shape], dtype=like.dtype, device=like.device)
 
 
-class Normal(LocationScale):
+class Normal(LocationScale, ExponentialFamily):
     """The normal distribution.
 
     Args:
@@ -69,6 +70,19 @@ class Normal(LocationScale):
     def entropy(self) -> Tensor:
         """In nats."""
         return F.add(F.log(self.scale), 0.5 + 0.5 * math.log(2 * math.pi))
+
+    @property
+    def _natural_params(self) -> tuple[Tensor, ...]:
+        square = F.square(self.scale)
+        return F.div(self.loc, square), F.mul(F.reciprocal(square), -0.5)
+
+    def _log_normalizer(self, *natural_params: Tensor) -> Tensor:
+        by_value, by_square = natural_params
+        return F.sub(F.mul(F.log(F.div(by_square, -math.pi)), -0.5), F.div(F.mul(F.square(by_value), 0.25), by_square))
+
+    @property
+    def _mean_carrier_measure(self) -> float:
+        return 0.0
 
 
 class LogNormal(Normal):
@@ -196,7 +210,7 @@ class Uniform(Distribution):
         return F.log(F.sub(self.high, self.low))
 
 
-class Exponential(Distribution):
+class Exponential(ExponentialFamily):
     """The exponential distribution: how long it takes until what happens at a `rate` does.
 
     Raises ValueError for a rate that is not above 0.
@@ -260,6 +274,17 @@ class Exponential(Distribution):
     def entropy(self) -> Tensor:
         """In nats."""
         return F.add(F.neg(F.log(self.rate)), 1)
+
+    @property
+    def _natural_params(self) -> tuple[Tensor, ...]:
+        return (F.neg(self.rate),)
+
+    def _log_normalizer(self, *natural_params: Tensor) -> Tensor:
+        return F.neg(F.log(F.neg(natural_params[0])))
+
+    @property
+    def _mean_carrier_measure(self) -> float:
+        return 0.0
 
 
 class Laplace(LocationScale):

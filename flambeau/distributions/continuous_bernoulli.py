@@ -9,6 +9,7 @@ from typing import ClassVar
 from flambeau.distributions import constraints
 from flambeau.distributions.constraints import Constraint
 from flambeau.distributions.discrete import WithOdds, inner
+from flambeau.distributions.exponential_family import ExponentialFamily
 from flambeau.distributions.operators import F
 from flambeau.distributions.unit_samples import open_uniform
 from flambeau.tensor.tensor import Tensor
@@ -17,7 +18,7 @@ NEAR_HALF = 1e-3
 """How close to 0.5 a probability's formulas are a series: their quotients become 0 / 0 there."""
 
 
-class ContinuousBernoulli(WithOdds):
+class ContinuousBernoulli(WithOdds, ExponentialFamily):
     """The density of a value x from 0 to 1 is `probs ** x * (1 - probs) ** (1 - x)`, times what makes it one.
 
     Args:
@@ -108,3 +109,18 @@ class ContinuousBernoulli(WithOdds):
         """In nats."""
         log_odds = self.logits
         return F.softplus(log_odds) - self._log_constant() - self.mean * log_odds
+
+    @property
+    def _natural_params(self) -> tuple[Tensor, ...]:
+        return (self.logits,)
+
+    def _log_normalizer(self, *natural_params: Tensor) -> Tensor:
+        odds = natural_params[0]  # the logarithm of (exp(odds) - 1) / odds
+        is_away = odds.abs() > 1e-2
+        size = F.where(is_away, odds.abs(), F.ones_like(odds))
+        usual = size + (-(-size).expm1() / size).log() - F.where(odds < 0, size, F.zeros_like(size))
+        return F.where(is_away, usual, odds / 2 + odds.square() / 24)
+
+    @property
+    def _mean_carrier_measure(self) -> float:
+        return 0.0

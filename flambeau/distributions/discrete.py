@@ -9,6 +9,7 @@ from typing import Any, ClassVar, Final
 from flambeau.distributions import constraints
 from flambeau.distributions.constraints import Constraint
 from flambeau.distributions.distribution import Distribution, Number, broadcast_all
+from flambeau.distributions.exponential_family import ExponentialFamily
 from flambeau.distributions.operators import F, broadcast
 from flambeau.tensor.grad_mode import no_grad
 from flambeau.tensor.tensor import Tensor
@@ -78,7 +79,7 @@ class WithOdds(Distribution):
         raise AttributeError(f"{type(self).__name__} has no attribute {name}")
 
 
-class Bernoulli(WithOdds):
+class Bernoulli(WithOdds, ExponentialFamily):
     """1 with a probability, otherwise 0.
 
     Args:
@@ -131,6 +132,17 @@ class Bernoulli(WithOdds):
     def entropy(self) -> Tensor:
         """In nats."""
         return F.binary_cross_entropy_with_logits(self.logits, self.probs, None, None, 0)
+
+    @property
+    def _natural_params(self) -> tuple[Tensor, ...]:
+        return (self.logits,)
+
+    def _log_normalizer(self, *natural_params: Tensor) -> Tensor:
+        return F.softplus(natural_params[0])
+
+    @property
+    def _mean_carrier_measure(self) -> float:
+        return 0.0
 
     def enumerate_support(self, expand: bool = True) -> Tensor:
         """0 and 1, along a new first axis."""
@@ -191,7 +203,7 @@ class Geometric(WithOdds):
         return F.div(F.binary_cross_entropy_with_logits(self.logits, probs, None, None, 0), probs)
 
 
-class Poisson(Distribution):
+class Poisson(ExponentialFamily):
     """How often something happens that happens at a `rate`.
 
     Raises ValueError for a rate below 0.
@@ -237,3 +249,10 @@ class Poisson(Distribution):
         self._validate_sample(value)
         rate, value = broadcast(self.rate, value)
         return F.sub(F.sub(F.xlogy(value, rate), rate), F.lgamma(F.add(F.to(value, rate.dtype), 1)))
+
+    @property
+    def _natural_params(self) -> tuple[Tensor, ...]:
+        return (F.log(self.rate),)
+
+    def _log_normalizer(self, *natural_params: Tensor) -> Tensor:
+        return F.exp(natural_params[0])

@@ -9,11 +9,12 @@ from typing import Any, ClassVar
 from flambeau.distributions import constraints
 from flambeau.distributions.constraints import Constraint
 from flambeau.distributions.distribution import Distribution, Number, broadcast_all
+from flambeau.distributions.exponential_family import ExponentialFamily
 from flambeau.distributions.operators import F
 from flambeau.tensor.tensor import Tensor
 
 
-class Gamma(Distribution):
+class Gamma(ExponentialFamily):
     """The gamma distribution.
 
     Args:
@@ -79,6 +80,18 @@ class Gamma(Distribution):
         rest = F.mul(F.add(F.neg(a), 1), F.digamma(a))
         return F.add(F.add(F.sub(a, F.log(self.rate)), F.lgamma(a)), rest)
 
+    @property
+    def _natural_params(self) -> tuple[Tensor, ...]:
+        return self.concentration - 1, -self.rate
+
+    def _log_normalizer(self, *natural_params: Tensor) -> Tensor:
+        shape, rate = natural_params[0] + 1, -natural_params[1]
+        return shape.lgamma() - shape * rate.log()
+
+    @property
+    def _mean_carrier_measure(self) -> float:
+        return 0.0
+
 
 class Chi2(Gamma):
     """The distribution of the sum of the squares of `df` normal numbers.
@@ -97,7 +110,7 @@ class Chi2(Gamma):
         return F.mul(self.concentration, 2)
 
 
-class Dirichlet(Distribution):
+class Dirichlet(ExponentialFamily):
     """The Dirichlet distribution of probabilities that add up to 1.
 
     Args:
@@ -170,8 +183,20 @@ class Dirichlet(Distribution):
     def _total(self, keep: bool = False) -> Tensor:
         return F.sum(self.concentration, [-1], keep)
 
+    @property
+    def _natural_params(self) -> tuple[Tensor, ...]:
+        return (self.concentration - 1,)
 
-class Beta(Distribution):
+    def _log_normalizer(self, *natural_params: Tensor) -> Tensor:
+        concentration = natural_params[0] + 1
+        return concentration.lgamma().sum(-1) - concentration.sum(-1).lgamma()
+
+    @property
+    def _mean_carrier_measure(self) -> float:
+        return 0.0
+
+
+class Beta(ExponentialFamily):
     """The beta distribution of a probability.
 
     Args:
@@ -229,6 +254,18 @@ class Beta(Distribution):
     def entropy(self) -> Tensor:
         """In nats."""
         return self._both().entropy()
+
+    @property
+    def _natural_params(self) -> tuple[Tensor, ...]:
+        return self.concentration1 - 1, self.concentration0 - 1
+
+    def _log_normalizer(self, *natural_params: Tensor) -> Tensor:
+        ones, zeros = (p + 1 for p in natural_params)
+        return ones.lgamma() + zeros.lgamma() - (ones + zeros).lgamma()
+
+    @property
+    def _mean_carrier_measure(self) -> float:
+        return 0.0
 
 
 class StudentT(Distribution):

@@ -10,6 +10,7 @@ from flambeau.distributions.categorical import Categorical
 from flambeau.distributions.continuous import Exponential, Laplace, Normal, Uniform
 from flambeau.distributions.discrete import Bernoulli, Geometric, Poisson
 from flambeau.distributions.distribution import Distribution, sum_rightmost
+from flambeau.distributions.exponential_family import ExponentialFamily, divergence
 from flambeau.distributions.gamma import Beta, Dirichlet, Gamma
 from flambeau.distributions.independent import Independent
 from flambeau.distributions.multivariate_normal import MultivariateNormal, half_log_det, solved
@@ -151,3 +152,6 @@ def _independents(p: Independent, q: Independent) -> Tensor:
     if p.reinterpreted_batch_ndims != q.reinterpreted_batch_ndims:
         raise NotImplementedError("kl_divergence: both Independents have to take as many axes of their batches")
     return sum_rightmost(kl_divergence(p.base_dist, q.base_dist), p.reinterpreted_batch_ndims)
+
+
+_kl_expfamily_expfamily = register_kl(ExponentialFamily, ExponentialFamily)(divergence)

@@ -9,6 +9,7 @@ from typing import Any, ClassVar
 from flambeau.distributions import constraints
 from flambeau.distributions.constraints import Constraint
 from flambeau.distributions.distribution import Distribution, Number, broadcast_all
+from flambeau.distributions.exponential_family import ExponentialFamily
 from flambeau.distributions.gamma import Beta, Gamma
 from flambeau.distributions.multivariate_normal import factor_by, given_matrix, half_log_det
 from flambeau.distributions.operators import F
@@ -74,7 +75,7 @@ class LKJCholesky(Distribution):
         return (powers * diagonal.log()).sum([-1]) - (constant + parts - whole)
 
 
-class Wishart(Distribution):
+class Wishart(ExponentialFamily):
     """Sums of products of normal vectors with themselves: matrices that are positive definite.
 
     Args:
@@ -182,3 +183,11 @@ class Wishart(Distribution):
         digammas = (0.5 * (df.unsqueeze(-1) - order)).digamma().sum([-1])
         head = (n + 1) * (n * math.log(2) / 2 + half_log_det(self._factor)) + (df / 2).mvlgamma(n)
         return head - (df - n - 1) / 2 * digammas + df * n / 2
+
+    @property
+    def _natural_params(self) -> tuple[Tensor, ...]:
+        return 0.5 * self.df, -0.5 * self.precision_matrix
+
+    def _log_normalizer(self, *natural_params: Tensor) -> Tensor:
+        half, negative = natural_params
+        return F.mvlgamma(half, self.event_shape[-1]) - half * F.logdet(-negative)
