@@ -28,6 +28,7 @@ from flambeau.ops import foreach as _foreach
 from flambeau.ops import surface as _surface
 from flambeau.ops.linear_algebra.low_rank import pca_lowrank, svd_lowrank
 from flambeau.ops.parts_into import split_copy, split_with_sizes_copy, unbind_copy
+from flambeau.ops.point_histograms import histogramdd
 from flambeau.ops.python_forms import (
     block_diag,
     broadcast_shapes,
@@ -45,6 +46,7 @@ from flambeau.ops.python_forms import (
     unique_consecutive,
     unravel_index,
 )
+from flambeau.ops.segments import segment_reduce
 from flambeau.schema.device import Device
 from flambeau.schema.dtype import (
     DType,

@@ -76,6 +76,7 @@ _OTHERWISE: Final = {
     "neg": ("negative",),
     "permute": ("moveaxis", "movedim"),
     "rrelu_with_noise": ("rrelu",),
+    "slice": ("narrow",),
     "split": ("chunk",),
     "sub": ("subtract",),
     "to_copy": ("to",),
