@@ -180,8 +180,10 @@ from flambeau.util.import_paths import path_of as _path_of
 from flambeau.util.import_paths import provide as _provide
 from flambeau.util.inversions import PACKAGE
 from flambeau.util.late_signals import late_signals as _late_signals
-from flambeau.util.version import __version__
+from flambeau.util.torch_version import TorchVersion as _TorchVersion
+from flambeau.util.version import __version__ as _version
 
+__version__ = _TorchVersion(_version)
 dtype, device, layout, memory_format = DType, Device, Layout, MemoryFormat
 strided = layout.strided
 newaxis = None
@@ -225,6 +227,8 @@ from flambeau.backends.reproducibility import (
     set_flush_denormal,
     use_deterministic_algorithms,
 )
+from flambeau.backends.warnings_once import is_warn_always_enabled, set_warn_always
+from flambeau.cuda import OutOfMemoryError
 from flambeau.func import (
     grad,
     hessian,
@@ -270,6 +274,7 @@ _provide(
     },
     "flambeau.nn.swapped_parameters",
 )
+_provide(__name__, {"torch_version": "TorchVersion"}, "flambeau.util.torch_version")
 _provide(__name__, {"version": "__version__ cuda debug git_version hip"}, "flambeau.util.version")
 _also(f"{__name__}.futures", f"{__name__}.jit.futures")
 _also(f"{__name__}._higher_order_ops", f"{__name__}.func.control_flow")

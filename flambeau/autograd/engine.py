@@ -35,6 +35,7 @@ def current_run() -> Run:
     return _local.runs[-1]
 
 
+NO_RUN: Final = "Final callbacks can only be installed during backward pass."
 _SEQUENCE: Final = operator.attrgetter("sequence")
 
 
@@ -43,12 +44,29 @@ def is_for_targets() -> bool:
     return bool(_local.runs) and _local.runs[-1].has_targets
 
 
+def queue_callback(callback: Callable[[], object]) -> None:
+    """Have a function called when the run that goes on in this thread is over: hooks ask for it.
+
+    Raises RuntimeError outside of a run.
+
+    >>> import flambeau
+    >>> x = flambeau.ones(1, requires_grad=True)
+    >>> _ = x.register_hook(lambda g: queue_callback(lambda: print("all are there:", x.grad)))
+    >>> (x * 2).sum().backward()
+    all are there: tensor([2.])
+    """
+    if not _local.runs:
+        raise RuntimeError(NO_RUN)
+    run = _local.runs[-1]
+    run.callbacks = [*(run.callbacks or ()), callback]
+
+
 class Run:
     """One run over the tape."""
 
     __slots__ = (
         "_create_graph", "_ends_at_targets", "_heap", "_keep", "_leaves", "_node_targets", "_pending", "_reached",
-        "_reaching", "_roots", "_targets", "at_end", "captured",
+        "_reaching", "_roots", "_targets", "at_end", "callbacks", "captured",
     )  # fmt: skip
 
     def __init__(
@@ -69,6 +87,8 @@ class Run:
         self._reached: set[int] | None = None
         self.at_end: list[Callable[[], object]] = []
         """Called when the run is over, whether it succeeded or not."""
+        self.callbacks: list[Callable[[], object]] | None = None
+        """What users have called when all gradients of a run that succeeds are where they belong, in this order."""
         self.captured: dict[Target, Tensor] = {}
         """The gradients that were asked for."""
 
@@ -215,6 +235,8 @@ class Run:
         _local.runs.append(self)
         try:
             self._leaves.deliver(self.captured, roots)
+            for callback in self.callbacks or ():
+                callback()
         finally:
             _local.runs.pop()
             self.end()

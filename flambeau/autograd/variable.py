@@ -7,8 +7,10 @@ True
 
 from __future__ import annotations
 
+from collections.abc import Callable
 from typing import Any, Final
 
+from flambeau.autograd.engine import queue_callback
 from flambeau.tensor.tensor import Tensor
 from flambeau.util.user_code import warn_user
 
@@ -23,6 +25,15 @@ class _Tensors(type):
         return issubclass(kind, Tensor)
 
 
+class ImperativeEngine:
+    """The engine that goes back over the tape, as hooks reach it: `Variable._execution_engine`."""
+
+    @staticmethod
+    def queue_callback(callback: Callable[[], object]) -> None:
+        """Have a function called when the way back that goes on is over. Raises RuntimeError where there is none."""
+        queue_callback(callback)
+
+
 class Variable(metaclass=_Tensors):
     """A tensor with the memory of `data`, which asks for gradients if told so.
 
@@ -35,6 +46,8 @@ class Variable(metaclass=_Tensors):
     >>> Variable(flambeau.ones(2), requires_grad=True)
     tensor([1., 1.], requires_grad=True)
     """
+
+    _execution_engine = ImperativeEngine()
 
     def __new__(cls, data: Any = None, requires_grad: bool = False, volatile: bool | None = None) -> Any:
         if data is not None and not isinstance(data, Tensor):

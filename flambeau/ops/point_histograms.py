@@ -21,7 +21,9 @@ Edges = Sequence[np.ndarray[Any, Any]]
 FEW_AXES: Final = "torch.histogramdd: input tensor should have at least 2 dimensions"
 COUNT: Final = "histogramdd: The size of bins must be equal to the innermost dimension of the input."
 NO_BINS: Final = "torch.histogram(): bins must be > 0, but got {bins} for dimension {axis}"
-RANGES: Final = "torch.histogramdd: for a {axes}-dimensional histogram range should have {wanted} elements, but got {got}"
+RANGES: Final = (
+    "torch.histogramdd: for a {axes}-dimensional histogram range should have {wanted} elements, but got {got}"
+)
 ORDER: Final = "torch.histogramdd: min should not exceed max, but got min {low:g} max {high:g} for dimension {axis}"
 INFINITE: Final = "torch.histogramdd: dimension {axis}'s range [{low:g}, {high:g}] is not finite"
 WEIGHTS: Final = (
@@ -37,8 +39,8 @@ ONE_AXIS: Final = (
     "dimension {axis}"
 )
 EDGE_DTYPE: Final = (
-    "torch.histogramdd: input tensor and bins tensors should have the same dtype, but got input with dtype {points} and "
-    "bins for dimension {axis} with dtype {edges}"
+    "torch.histogramdd: input tensor and bins tensors should have the same dtype, but got input with dtype {points} "
+    "and bins for dimension {axis} with dtype {edges}"
 )
 NO_FLOATS: Final = "\"histogramdd\" not implemented for '{dtype}'"
 

@@ -41,7 +41,7 @@ def segment_reduce(
         offsets: in place of lengths, where each segment begins, and where the last one ends.
         axis: along which dimension segments lie.
         unsafe: whether lengths are not looked through; elements behind the last segment are then left out.
-        initial: what each segment begins with: 0, or 1 for products, or the infinity that everything takes the place of.
+        initial: what each segment begins with: without it 0, 1 for products, an infinity for extremes.
 
     The mean of nothing is nan where nothing is said. Raises RuntimeError for lengths that are negative, or do not add
     up to the size of the dimension, and for other words; NotImplementedError for other dtypes.
@@ -89,7 +89,8 @@ def _edges(data: Tensor, lengths: Tensor | None, offsets: Tensor | None, axis: i
     if not unsafe and not bool((lengths.sum(-1) == data.shape[axis]).all()):
         raise RuntimeError(OTHER_TOTAL)
     starts: Tensor = call("aten::cumsum", lengths.to(int64), -1)
-    return call("aten::pad", starts, [1, 0])  # type: ignore[no-any-return]
+    edges: Tensor = call("aten::pad", starts, [1, 0])
+    return edges
 
 
 def _like_result(counts: Tensor, data: Tensor, axis: int) -> Tensor:
@@ -107,4 +108,5 @@ def _reduced(data: Tensor, edges: Tensor, reduce: str, axis: int, first: float) 
     sizes = [*data.shape[:axis], count + 1, *data.shape[axis + 1 :]]
     start = call("aten::full", sizes, first, dtype=data.dtype, device=data.device)
     word: Any = "sum" if reduce == "mean" else reduce
-    return start.scatter_reduce(axis, into, data, word).narrow(axis, 0, count).contiguous()
+    reduced: Tensor = start.scatter_reduce(axis, into, data, word).narrow(axis, 0, count).contiguous()
+    return reduced

@@ -15,6 +15,7 @@ from contextlib import ExitStack
 from typing import Any, Final, Self
 from weakref import WeakKeyDictionary
 
+from flambeau.autograd.engine import queue_callback
 from flambeau.autograd.graph import register_multi_grad_hook
 from flambeau.nn.module import Module
 from flambeau.nn.modules.module import register_module_forward_hook, register_module_forward_pre_hook
@@ -67,8 +68,14 @@ class ModuleTracker:
     def _enter(self, name: str, *, is_bw: bool) -> None:
         if not is_bw and self.is_bw:  # a step after a way back begins anew
             self.parents = {ROOT}
+        if is_bw and not self.is_bw:
+            queue_callback(self._end)
         self.is_bw = is_bw
         self.parents.add(name)
+
+    def _end(self) -> None:
+        """The way back is over."""
+        self.is_bw, self.parents = False, {ROOT}
 
     def _leave(self, name: str) -> None:
         self.parents.discard(name)
