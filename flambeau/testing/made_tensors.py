@@ -14,13 +14,26 @@ from typing import Any, Final
 
 from flambeau.ops.families.composite import F
 from flambeau.schema.argument_rules import to_dtype
-from flambeau.schema.dtype import DType, bool_, float32, float64
+from flambeau.schema.dtype import DType, bool_, float16, float32, float64, int64
 from flambeau.schema.dtype_limits import finfo, iinfo
 from flambeau.tensor.tensor import Tensor
+from flambeau.util.user_code import warn_user
 
-BOUNDS: Final = "make_tensor draws from low up to high, and low={low} is not below high={high}"
-NAN: Final = "make_tensor takes numbers as bounds, but got low={low}, high={high}"
-NO_GRAD: Final = "requires_grad=True takes a dtype of floats or complex numbers, not {dtype}"
+ORDER: Final = "`low` must be less than `high`, but got {low} >= {high}"
+OUTSIDE: Final = (
+    "The value interval specified by `low` and `high` is [{low}, {high}), but {dtype} only supports [{least}, {most})"
+)
+NAN: Final = "`low` and `high` cannot be NaN, but got low={low} and high={high}"
+ONE_NUMBER: Final = (
+    "Passing `low==high` to `flambeau.testing.make_tensor` for floating or complex types is deprecated since 2.1: write "
+    "`flambeau.full(...)`"
+)
+NO_GRAD: Final = "`requires_grad=True` is not supported for boolean and integral dtypes, but got dtype={dtype}"
+TWO_LAYOUTS: Final = (
+    "The parameters `noncontiguous` and `memory_format` are mutually exclusive, but got noncontiguous=True and "
+    "memory_format={format}"
+)
+NO_DTYPE: Final = "The requested dtype '{dtype}' is not supported by flambeau.testing.make_tensor()."
 _USUAL: Final = 9
 """Numbers lie between -9 and 9 unless bounds are given."""
 
@@ -39,7 +52,8 @@ def make_tensor(
     """A tensor of elements that are drawn evenly from `low` up to, but without, `high`.
 
     Without bounds, floats and complex numbers, whose parts are drawn, lie between -9 and 9, ints from -9 to 9, those
-    without a sign from 0 to 9. Bounds outside of what the dtype has are those of the dtype.
+    without a sign from 0 to 9. Bounds outside of what the dtype has are those of the dtype. Equal seeds draw what
+    PyTorch's function of this name draws.
 
     Args:
         shape: the sizes, one by one or as a sequence.
@@ -53,7 +67,9 @@ def make_tensor(
         memory_format: the order of the dimensions in memory.
 
     Raises:
-        ValueError: bounds in the wrong order, or nan; gradients for ints; both `noncontiguous` and `memory_format`.
+        ValueError: bounds in the wrong order, outside of the dtype, or nan; gradients for ints; both `noncontiguous`
+            and `memory_format`.
+        TypeError: a quantised dtype.
 
     >>> import flambeau
     >>> flambeau.testing.make_tensor((2, 2), dtype=flambeau.float32, noncontiguous=True).is_contiguous()
@@ -61,48 +77,65 @@ def make_tensor(
     """
     sizes = list(shape[0]) if len(shape) == 1 and isinstance(shape[0], Sequence) else list(shape)
     kind = to_dtype(dtype)
+    if kind.name.startswith("q"):
+        raise TypeError(NO_DTYPE.format(dtype=kind))
     has_gradients = kind.is_floating_point or kind.is_complex
     if requires_grad and not has_gradients:
         raise ValueError(NO_GRAD.format(dtype=kind))
     if noncontiguous and memory_format is not None:
-        raise ValueError("noncontiguous and memory_format both say how elements lie in memory: give one of them")
-    drawn = _drawn(sizes, kind, *_bounds(kind, low, high)).to(device)
+        raise ValueError(TWO_LAYOUTS.format(format=memory_format))
+    is_apart = noncontiguous and math.prod(sizes) > 1  # every other one of twice as many
+    in_memory = [*sizes[:-1], 2 * sizes[-1]] if is_apart else sizes
+    drawn = _drawn(in_memory, kind, *_bounds(kind, low, high)).to(device)
+    if is_apart:
+        drawn = drawn[..., 1::2]
     if exclude_zero:
         drawn[drawn == 0] = finfo(kind).tiny if has_gradients else 1
-    if noncontiguous and sizes:
-        drawn = drawn.repeat_interleave(2, -1)[..., ::2]
-    elif memory_format is not None:
+    if memory_format is not None:
         drawn = drawn.clone(memory_format=memory_format)
     return drawn.requires_grad_() if requires_grad else drawn
 
 
 def _bounds(dtype: DType, low: float | None, high: float | None) -> tuple[float, float]:
     """The bounds that are drawn from."""
-    if dtype is bool_:
-        least, usual, most = 0.0, 0.0, 2.0
-    elif dtype.is_floating_point or dtype.is_complex:
-        limits = finfo(dtype)
-        least, usual, most = limits.min, -_USUAL, limits.max
-    else:
-        least, most = float(iinfo(dtype).min), float(iinfo(dtype).max) + 1
-        usual = max(-_USUAL, least)
-    whole = not (dtype.is_floating_point or dtype.is_complex)
-    lowest = usual if low is None else low
-    highest = (2 if dtype is bool_ else _USUAL + whole) if high is None else high
-    if math.isnan(lowest) or math.isnan(highest):
+    least, most, lowest, highest = _limits(dtype)
+    low, high = lowest if low is None else low, highest if high is None else high
+    if math.isnan(low) or math.isnan(high):
         raise ValueError(NAN.format(low=low, high=high))
-    if not lowest < highest:
-        raise ValueError(BOUNDS.format(low=lowest, high=highest))
-    return max(lowest, least), min(highest, most)
+    is_whole = not (dtype.is_floating_point or dtype.is_complex)
+    if low == high and not is_whole:
+        warn_user(ONE_NUMBER, FutureWarning)
+    elif low >= high:
+        raise ValueError(ORDER.format(low=low, high=high))
+    elif high < least or low >= most:
+        raise ValueError(OUTSIDE.format(low=low, high=high, dtype=dtype, least=least, most=most))
+    low, high = (min(max(bound, least), most) for bound in (low, high))
+    return (math.ceil(low), math.ceil(high)) if is_whole else (low, high)
+
+
+def _limits(dtype: DType) -> tuple[float, float, float, float]:
+    """The least number of a dtype, the one above all of its, and what is drawn from where nothing is said."""
+    if dtype is bool_:
+        return 0, 2, 0, 2
+    if dtype.is_floating_point or dtype.is_complex:
+        limits = finfo(dtype)
+        return limits.min, limits.max, -_USUAL, _USUAL
+    whole = iinfo(dtype)
+    return whole.min, whole.max + (whole.max < iinfo(int64).max), max(-_USUAL, whole.min), _USUAL + 1
 
 
 def _drawn(sizes: list[int], dtype: DType, low: float, high: float) -> Tensor:
+    if dtype.is_complex:
+        part = {4: float16, 8: float32}.get(dtype.itemsize, float64)
+        return F.view_as_complex(_uniform([*sizes, 2], part, low, high))  # type: ignore[no-any-return]
     if dtype.is_floating_point:
-        exact = F.empty(sizes, dtype=float64).uniform_(low, high).to(dtype)
-        drawn: Tensor = F.where(exact < high, exact, F.full_like(exact, low))  # what was rounded up to the bound
-    elif dtype.is_complex:
-        parts = F.empty([*sizes, 2], dtype=float32 if dtype.itemsize < 16 else float64).uniform_(low, high)
-        drawn = F.view_as_complex(parts).to(dtype)
-    else:
-        drawn = F.randint(math.ceil(low), max(math.ceil(high), math.ceil(low) + 1), sizes).to(dtype)
+        return _uniform(sizes, dtype, low, high)
+    drawn: Tensor = F.randint(low, high, sizes).to(dtype)
     return drawn
+
+
+def _uniform(sizes: list[int], dtype: DType, low: float, high: float) -> Tensor:
+    """Floats of a dtype: what is rounded up to the bound becomes the lower one; a range may be wider than the dtype."""
+    empty: Tensor = F.empty(sizes, dtype=dtype)
+    drawn = empty.uniform_(low / 2, high / 2).mul_(2) if high - low >= finfo(dtype).max else empty.uniform_(low, high)
+    return drawn.masked_fill_(drawn >= high, low) if low < high else drawn
