@@ -22,7 +22,7 @@ def one_of(name: str, probs: Any, logits: Any) -> bool:
     True
     """
     if (probs is None) == (logits is None):
-        raise ValueError(f"{name}: give either `probs` or `logits`, and not both: {name}(logits=model(x))")
+        raise ValueError(f"Either `probs` or `logits` must be specified, but not both: {name}(logits=model(x))")
     return probs is not None
 
 

@@ -30,12 +30,19 @@ def broadcast_all(*values: Number) -> list[Tensor]:
     """
     for value in values:
         if not isinstance(value, Tensor | int | float):
-            raise ValueError(f"parameters of distributions are tensors or numbers, but got a {type(value).__name__}")
+            raise ValueError(
+                "Input arguments must all be instances of Number or Tensor, but a parameter is a "
+                f"{type(value).__name__}"
+            )
     first = next((v for v in values if isinstance(v, Tensor)), None)
     dtype: DType = get_default_dtype() if first is None or not first.is_floating_point() else first.dtype
     device = None if first is None else first.device
     tensors = [v if isinstance(v, Tensor) else tensor(v, dtype=dtype, device=device) for v in values]
     return broadcast(*tensors)
+
+
+def _said(value: Tensor) -> str:
+    return f"{type(value).__name__} of shape {tuple(value.shape)}"
 
 
 class Distribution:
@@ -76,8 +83,9 @@ class Distribution:
                 continue
             if isinstance(value, Tensor) and not bool(F.all(constraint.check(value.detach()))):
                 raise ValueError(
-                    f"{type(self).__name__}: parameter {name} of shape {tuple(value.shape)} has to be {constraint!r}, "
-                    f"but got {value}" + (f": {constraint.advice}" if constraint.advice else "")
+                    f"Expected parameter {name} ({_said(value)}) of distribution {self!r} to satisfy the constraint "
+                    f"{constraint!r}, but found invalid values:\n{value}"
+                    + (f"\n{constraint.advice}" if constraint.advice else "")
                 )
 
     # -- shapes -------------------------------------------------------------------------------------------------------
@@ -197,27 +205,26 @@ class Distribution:
             return
         if not isinstance(value, Tensor):
             raise ValueError(
-                f"{type(self).__name__}: values are tensors, but got a {type(value).__name__}: write "
+                f"The value argument to log_prob must be a Tensor, but got a {type(value).__name__}: write "
                 f"flambeau.tensor({value!r})"
             )
         wanted, shape = self._extended_shape(), value.shape
         events = len(self._event_shape)
         if events and tuple(shape[len(shape) - events :]) != tuple(self._event_shape):
             raise ValueError(
-                f"{type(self).__name__}: the last sizes of a value are {tuple(self._event_shape)}, but got a value of "
-                f"shape {tuple(shape)}"
+                f"The right-most size of value must match event_shape: {tuple(shape)} vs {tuple(self._event_shape)}."
             )
         for a, b in zip(reversed(shape), reversed(wanted), strict=False):
             if 1 not in (a, b) and a != b:
                 raise ValueError(
-                    f"{type(self).__name__}: a value of shape {tuple(shape)} does not broadcast with the "
-                    f"distribution's shape {tuple(wanted)}: its last axes are those of the batch and of one value"
+                    f"Value is not broadcastable with batch_shape+event_shape: {tuple(shape)} vs {tuple(wanted)}. Its "
+                    "last axes are those of the batch and of one value"
                 )
         support = self.support
         if not bool(F.all(support.check(value.detach()))):
             raise ValueError(
-                f"{type(self).__name__}: values lie in the support, {support!r}, but got {value}. "
-                "`validate_args=False` leaves this check out"
+                f"Expected value argument ({_said(value)}) to be within the support ({support!r}) of the distribution "
+                f"{self!r}, but found invalid values:\n{value}\n`validate_args=False` leaves this check out"
             )
 
     def __repr__(self) -> str:

@@ -19,8 +19,8 @@ from flambeau.tensor.tensor import Tensor
 
 OTHER_KIND = (
     "The cross KL-divergence between different exponential families cannot be computed using Bregman divergences. Of "
-    "{p} and {q}, estimate it by samples, `x = p.rsample((n,)); (p.log_prob(x) - q.log_prob(x)).mean(0)`, or register a "
-    "rule with register_kl"
+    "{p} and {q}, estimate it by samples, `x = p.rsample((n,)); (p.log_prob(x) - q.log_prob(x)).mean(0)`, or register "
+    "a rule with register_kl"
 )
 
 

@@ -25,8 +25,8 @@ OUTSIDE: Final = (
 )
 NAN: Final = "`low` and `high` cannot be NaN, but got low={low} and high={high}"
 ONE_NUMBER: Final = (
-    "Passing `low==high` to `flambeau.testing.make_tensor` for floating or complex types is deprecated since 2.1: write "
-    "`flambeau.full(...)`"
+    "Passing `low==high` to `flambeau.testing.make_tensor` for floating or complex types is deprecated since 2.1: "
+    "write `flambeau.full(...)`"
 )
 NO_GRAD: Final = "`requires_grad=True` is not supported for boolean and integral dtypes, but got dtype={dtype}"
 TWO_LAYOUTS: Final = (

@@ -22,15 +22,15 @@ class Difference(NamedTuple):
 
     amount: Any
     tolerance: float
-    index: tuple[int, ...] | None = None
+    place: tuple[int, ...] | None = None
     """Where the greatest difference is; None for numbers."""
 
     def said(self, kind: str, has_tolerance: bool) -> str:
         """In words."""
-        if self.index is None:
+        if self.place is None:
             text = f"{kind.title()} difference: {self.amount}"
         else:
-            text = f"Greatest {kind} difference: {self.amount} at index {self.index}"
+            text = f"Greatest {kind} difference: {self.amount} at index {self.place}"
         return f"{text} (up to {self.tolerance} allowed)" if has_tolerance else text
 
 

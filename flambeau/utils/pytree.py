@@ -17,18 +17,35 @@ from __future__ import annotations
 
 import dataclasses
 from collections.abc import Callable, Iterable, Sequence
+from json import dumps, loads
 from typing import Any, Final, TypeVar
 
 from flambeau.util.record import replace
 from flambeau.util.trees import LEAF, REGISTERED, Container, IsLeaf, flatten
 from flambeau.util.trees import Structure as TreeSpec
+from flambeau.utils.tree_texts import (
+    NAMED,
+    Named,
+    is_namedtuple,
+    is_namedtuple_class,
+    is_namedtuple_instance,
+    is_structseq,
+    is_structseq_class,
+    is_structseq_instance,
+    key_get,
+    treespec_dumps,
+    treespec_loads,
+    treespec_pprint,
+)
 
 __all__ = [
-    "GetAttrKey", "LeafSpec", "MappingKey", "SequenceKey", "TreeSpec", "arg_tree_leaves", "keystr",
+    "GetAttrKey", "LeafSpec", "MappingKey", "SequenceKey", "TreeSpec", "arg_tree_leaves", "is_namedtuple",
+    "is_namedtuple_class", "is_namedtuple_instance", "is_structseq", "is_structseq_class", "is_structseq_instance",
+    "key_get", "keystr",
     "register_dataclass", "register_pytree_node", "tree_all", "tree_all_only", "tree_any", "tree_any_only",
     "tree_flatten", "tree_flatten_with_path", "tree_is_leaf", "tree_iter", "tree_leaves", "tree_leaves_with_path",
     "tree_map", "tree_map_", "tree_map_only", "tree_map_only_", "tree_map_with_path", "tree_structure",
-    "tree_unflatten",
+    "tree_unflatten", "treespec_dumps", "treespec_loads", "treespec_pprint",
 ]  # fmt: skip
 Class = TypeVar("Class")
 TWICE: Final = "{cls} is already registered as pytree node."
@@ -37,7 +54,8 @@ NO_DATACLASS: Final = "register_dataclass takes a dataclass, got {cls}: register
 
 def register_pytree_node(
     cls: type, flatten_fn: Callable[[Any], tuple[Iterable[Any], Any]], unflatten_fn: Callable[[Any, Any], Any],
-    **ignored: Any,
+    *, serialized_type_name: str | None = None, to_dumpable_context: Callable[[Any], Any] | None = None,
+    from_dumpable_context: Callable[[Any], Any] | None = None, flatten_with_keys_fn: Any = None,
 ) -> None:  # fmt: skip
     """Let objects of a class be taken apart.
 
@@ -45,7 +63,10 @@ def register_pytree_node(
         cls: the class; objects of classes derived from it stay leaves.
         flatten_fn: gives the values in an object, and what else it is made of, which is compared with `==`.
         unflatten_fn: makes an object of such values and of what else there was.
-        ignored: names for archives of trees, which are not written here.
+        serialized_type_name: what `treespec_dumps` calls it.
+        to_dumpable_context: gives what else there was as what JSON has; as it is, if omitted.
+        from_dumpable_context: gives it back.
+        flatten_with_keys_fn: accepted; ways to leaves are by index.
 
     Raises ValueError for a class that is registered.
 
@@ -64,6 +85,8 @@ def register_pytree_node(
         return list(values), context
 
     REGISTERED[cls] = Container(opened, unflatten_fn)
+    if serialized_type_name is not None:
+        NAMED[cls] = Named(serialized_type_name, to_dumpable_context or dumps, from_dumpable_context or loads)
 
 
 def register_dataclass(
@@ -291,6 +314,10 @@ class SequenceKey:
     def __str__(self) -> str:
         return f"[{self.idx!r}]"
 
+    def get(self, sequence: Any) -> Any:
+        """What lies there in a sequence."""
+        return sequence[self.idx]
+
 
 @dataclasses.dataclass(frozen=True)
 class MappingKey:
@@ -305,6 +332,10 @@ class MappingKey:
     def __str__(self) -> str:
         return f"[{self.key!r}]"
 
+    def get(self, mapping: Any) -> Any:
+        """What lies there in a mapping."""
+        return mapping[self.key]
+
 
 @dataclasses.dataclass(frozen=True)
 class GetAttrKey:
@@ -318,6 +349,10 @@ class GetAttrKey:
 
     def __str__(self) -> str:
         return f".{self.name}"
+
+    def get(self, obj: Any) -> Any:
+        """The field of an object."""
+        return getattr(obj, self.name)
 
 
 KeyPath = tuple[SequenceKey | MappingKey | GetAttrKey, ...]

@@ -77,7 +77,7 @@ def test_said_as_in_pytorch(mistake: int) -> None:
 def test_as_it_was() -> None:
     with pytest.warns(FutureWarning, match=r"assert_allclose\(\)` is deprecated"):
         assert_allclose(flambeau.ones(2), 1.0)
-    with pytest.warns(FutureWarning), pytest.raises(AssertionError, match="up to 0.0001 allowed"):
+    with pytest.warns(FutureWarning), pytest.raises(AssertionError, match=r"up to 0\.0001 allowed"):
         assert_allclose(flambeau.ones(2), [1.0, 2.0])
 
 

@@ -134,3 +134,43 @@ def test_questions_about_leaves_of_some_kinds() -> None:
     assert (pytree.tree_all_only(int, bool, [1, ""]), pytree.tree_any_only(str, bool, [1, ""])) == (True, False)
     assert (pytree.tree_is_leaf(None), pytree.tree_is_leaf(())) == (True, False)
     assert pytree.tree_leaves_with_path((1,)) == [((pytree.SequenceKey(0),), 1)]
+
+
+def test_structures_as_texts() -> None:
+    torch = pytest.importorskip("torch.utils._pytree", reason="torch is a peer, not a dependency")
+    for tree in [*TREES[:7], defaultdict(list, {"k": [1, 2]}), deque([1, 2], maxlen=3), {"n": None}]:
+        spec, theirs = pytree.tree_structure(tree), torch.tree_structure(tree)
+        text = pytree.treespec_dumps(spec)
+        assert text == torch.treespec_dumps(theirs)
+        assert pytree.treespec_loads(text) == spec
+        assert pytree.treespec_pprint(spec) == torch.treespec_pprint(theirs)
+
+
+class Crate:
+    def __init__(self, inside: Any) -> None:
+        self.inside = inside
+
+
+def test_structures_of_classes() -> None:
+    pytree.register_pytree_node(
+        Crate, lambda c: ([c.inside], {1}), lambda values, _: Crate(values[0]), serialized_type_name="tests.Crate",
+        to_dumpable_context=sorted, from_dumpable_context=set,
+    )  # fmt: skip
+    spec = pytree.tree_structure([Crate(1)])
+    assert pytree.treespec_loads(pytree.treespec_dumps(spec)) == spec
+    with pytest.raises(NotImplementedError, match="No registered serialization name"):
+        pytree.treespec_dumps(pytree.tree_structure(Box(1)))
+    with pytest.raises(ValueError, match="no container is registered as 'elsewhere'"):
+        pytree.treespec_loads('[1, {"type": "elsewhere", "context": "null", "children_spec": []}]')
+    with pytest.raises(ValueError, match="Unknown protocol 2"):
+        pytree.treespec_loads("[2, {}]")
+    with pytest.raises(TypeError, match="instance of PyTreeSpec"):
+        pytree.treespec_dumps(1)  # type: ignore[arg-type]
+
+
+def test_kinds_of_tuples() -> None:
+    result = flambeau.ones(2).max(0)
+    assert [pytree.is_namedtuple(v) for v in (Point(1, 2), Point, result, (1,))] == [True, True, False, False]
+    assert [pytree.is_structseq(v) for v in (Point(1, 2), type(result), result, tuple)] == [False, True, True, False]
+    paths = pytree.tree_leaves_with_path({"a": [Point(1, 2)]})
+    assert [pytree.key_get({"a": [Point(1, 2)]}, path) for path, _ in paths] == [1, 2]
