@@ -36,6 +36,7 @@ from flambeau.ops.linear_algebra.low_rank import svd_lowrank as svd_lowrank
 from flambeau.ops.parts_into import split_copy as split_copy
 from flambeau.ops.parts_into import split_with_sizes_copy as split_with_sizes_copy
 from flambeau.ops.parts_into import unbind_copy as unbind_copy
+from flambeau.ops.point_histograms import histogramdd as histogramdd
 from flambeau.ops.python_forms import block_diag as block_diag
 from flambeau.ops.python_forms import broadcast_shapes as broadcast_shapes
 from flambeau.ops.python_forms import broadcast_tensors as broadcast_tensors
@@ -51,6 +52,7 @@ from flambeau.ops.python_forms import tensordot as tensordot
 from flambeau.ops.python_forms import unique as unique
 from flambeau.ops.python_forms import unique_consecutive as unique_consecutive
 from flambeau.ops.python_forms import unravel_index as unravel_index
+from flambeau.ops.segments import segment_reduce as segment_reduce
 from flambeau.schema.device import Device as Device
 from flambeau.schema.dtype import DType as DType
 from flambeau.schema.dtype import bfloat16 as bfloat16
@@ -96,6 +98,7 @@ from flambeau.schema.dtype_limits import iinfo as iinfo
 from flambeau.schema.tags import Tag as Tag
 from flambeau.tensor import element_calls as _element_calls
 from flambeau.tensor import function_calls as _function_calls
+from flambeau.tensor import order_of_axes as _order_of_axes
 from flambeau.tensor import protocol as _protocol
 from flambeau.tensor import random as random
 from flambeau.tensor import subclass_methods as _subclass_methods
@@ -157,6 +160,11 @@ from flambeau.tensor.random import initial_seed as initial_seed
 from flambeau.tensor.random import manual_seed as manual_seed
 from flambeau.tensor.random import seed as seed
 from flambeau.tensor.random import set_rng_state as set_rng_state
+from flambeau.tensor.removed_calls import eig as eig
+from flambeau.tensor.removed_calls import lstsq as lstsq
+from flambeau.tensor.removed_calls import matrix_rank as matrix_rank
+from flambeau.tensor.removed_calls import solve as solve
+from flambeau.tensor.removed_calls import symeig as symeig
 from flambeau.tensor.size import Size as Size
 from flambeau.tensor.size_arithmetic import sym_float as sym_float
 from flambeau.tensor.size_arithmetic import sym_int as sym_int
@@ -168,6 +176,19 @@ from flambeau.tensor.size_arithmetic import sym_sqrt as sym_sqrt
 from flambeau.tensor.size_arithmetic import sym_sum as sym_sum
 from flambeau.tensor.storage import Storage as _UntypedStorage_
 UntypedStorage = _UntypedStorage_
+from flambeau.tensor.storage_classes import BFloat16Storage as BFloat16Storage
+from flambeau.tensor.storage_classes import BoolStorage as BoolStorage
+from flambeau.tensor.storage_classes import ByteStorage as ByteStorage
+from flambeau.tensor.storage_classes import CharStorage as CharStorage
+from flambeau.tensor.storage_classes import ComplexDoubleStorage as ComplexDoubleStorage
+from flambeau.tensor.storage_classes import ComplexFloatStorage as ComplexFloatStorage
+from flambeau.tensor.storage_classes import DoubleStorage as DoubleStorage
+from flambeau.tensor.storage_classes import FloatStorage as FloatStorage
+from flambeau.tensor.storage_classes import HalfStorage as HalfStorage
+from flambeau.tensor.storage_classes import IntStorage as IntStorage
+from flambeau.tensor.storage_classes import LongStorage as LongStorage
+from flambeau.tensor.storage_classes import ShortStorage as ShortStorage
+from flambeau.tensor.storage_classes import _LegacyStorage as _LegacyStorage
 from flambeau.tensor.tensor import Tensor as Tensor
 from flambeau.tensor.text_form import set_printoptions as set_printoptions
 from flambeau.tensor.typed import BFloat16Tensor as BFloat16Tensor
@@ -190,7 +211,9 @@ from flambeau.util.import_paths import path_of as _path_of
 from flambeau.util.import_paths import provide as _provide
 from flambeau.util.inversions import PACKAGE as PACKAGE
 from flambeau.util.late_signals import late_signals as _late_signals
-from flambeau.util.version import __version__ as __version__
+from flambeau.util.torch_version import TorchVersion as _TorchVersion
+from flambeau.util.version import __version__ as _version
+__version__ = _TorchVersion(_version)
 dtype, device, layout, memory_format = (DType, Device, Layout, MemoryFormat)
 strided = layout.strided
 newaxis = None
@@ -229,6 +252,9 @@ from flambeau.backends.reproducibility import set_deterministic_debug_mode as se
 from flambeau.backends.reproducibility import set_float32_matmul_precision as set_float32_matmul_precision
 from flambeau.backends.reproducibility import set_flush_denormal as set_flush_denormal
 from flambeau.backends.reproducibility import use_deterministic_algorithms as use_deterministic_algorithms
+from flambeau.backends.warnings_once import is_warn_always_enabled as is_warn_always_enabled
+from flambeau.backends.warnings_once import set_warn_always as set_warn_always
+from flambeau.cuda import OutOfMemoryError as OutOfMemoryError
 from flambeau.func import grad as grad
 from flambeau.func import hessian as hessian
 from flambeau.func import hvp as hvp
@@ -281,7 +307,7 @@ from flambeau.jit.tracing.trace import trace as trace
 from flambeau.jit.vectorize import vectorize as vectorize
 _SPARSE = 'flambeau has no sparse tensors: keep the values beside their indices (x.index_add(0, rows, values), scatter_add, embedding_bag), or compute with scipy.sparse outside of programs'
 _QUANTIZATION = 'flambeau chooses no scales for a model: quantise it with PyTorch, and load the archive (flambeau.jit.load): quantised tensors and layers are here'
-_NOT_HERE = {**dict.fromkeys(('sparse', 'sparse_coo_tensor', 'sparse_csr_tensor'), _SPARSE), **dict.fromkeys(('quantization', 'ao'), _QUANTIZATION), **dict.fromkeys(('compile', 'export', '_dynamo'), 'flambeau follows no Python bytecode: flambeau.script(f) compiles what a function says, flambeau.trace(f, x) what it did with an example, and script(f).explain() tells what became native'), 'symeig': 'write linalg.eigh(A), whose eigenvectors come from the lower triangle, or linalg.eigvalsh(A)', 'eig': 'write linalg.eig(A), whose results are complex, or linalg.eigvals(A)', 'lstsq': 'write linalg.lstsq(A, B): here A is the first argument', 'solve': 'write linalg.solve(A, B): here A is the first argument', 'matrix_rank': 'write linalg.matrix_rank(A), in which `symmetric` is `hermitian`', 'nested': 'flambeau has no nested tensors: pad them (nn.utils.rnn.pad_sequence) beside their lengths, or pack them (pack_padded_sequence)', 'distributed': 'flambeau computes in one process: utils.data.DistributedSampler shares batches out, and what processes exchange are NumPy arrays, x.numpy(), by mpi4py or another library', 'hub': 'flambeau downloads nothing: fetch the file, then flambeau.load(path), or utils.safetensors.load_file', 'package': 'flambeau writes no packages of source: flambeau.jit.save(script(model), path) keeps code and values', 'onnx': 'flambeau writes no ONNX files: fn.save(path) writes an archive, which torch.jit.load reads and torch.onnx.export makes a file of'}
+_NOT_HERE = {**dict.fromkeys(('sparse', 'sparse_coo_tensor', 'sparse_csr_tensor'), _SPARSE), **dict.fromkeys(('quantization', 'ao'), _QUANTIZATION), **dict.fromkeys(('compile', 'export', '_dynamo'), 'flambeau follows no Python bytecode: flambeau.script(f) compiles what a function says, flambeau.trace(f, x) what it did with an example, and script(f).explain() tells what became native'), 'nested': 'flambeau has no nested tensors: pad them (nn.utils.rnn.pad_sequence) beside their lengths, or pack them (pack_padded_sequence)', 'distributed': 'flambeau computes in one process: utils.data.DistributedSampler shares batches out, and what processes exchange are NumPy arrays, x.numpy(), by mpi4py or another library', 'hub': 'flambeau downloads nothing: fetch the file, then flambeau.load(path), or utils.safetensors.load_file', 'package': 'flambeau writes no packages of source: flambeau.jit.save(script(model), path) keeps code and values', 'onnx': 'flambeau writes no ONNX files: fn.save(path) writes an archive, which torch.jit.load reads and torch.onnx.export makes a file of'}
 def _of_compiler(name: str) -> _Any: ...
 
 @_overload

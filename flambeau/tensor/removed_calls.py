@@ -11,7 +11,7 @@ Write linalg.solve(A, B): here A is the first argument
 from __future__ import annotations
 
 from collections.abc import Callable
-from typing import Any, Final
+from typing import Any, Final, NoReturn
 
 from flambeau.tensor.tensor import Tensor, install_method
 from flambeau.util.user_code import warn_user
@@ -36,7 +36,7 @@ OTHER_COUNT: Final = (
 
 
 def _removed(name: str) -> Callable[..., Any]:
-    def call(*args: Any, **kwargs: Any) -> Any:
+    def call(A: Any, *args: Any, **kwargs: Any) -> NoReturn:  # noqa: N803  # as it was called
         raise RuntimeError(REMOVED.format(instead=INSTEAD[name]))
 
     call.__name__ = call.__qualname__ = name

@@ -258,6 +258,9 @@ def python_method_stub(name: str, method: Callable[..., object]) -> str:
     """A method that is no operator, with the annotations of its source."""
     listed, is_starred = ["self"], False
     for parameter in list(inspect.signature(method).parameters.values())[1:]:
+        if parameter.kind is parameter.VAR_KEYWORD:
+            listed.append(f"**{parameter.name}: {_translated(parameter.annotation)}")
+            continue
         if parameter.kind is parameter.KEYWORD_ONLY and not is_starred:
             listed.append("*")
         is_starred = is_starred or parameter.kind in (parameter.KEYWORD_ONLY, parameter.VAR_POSITIONAL)

@@ -189,8 +189,8 @@ def test_values_that_are_wrong_are_refused_with_what_is_right() -> None:
     normal = ours.Normal(flambeau.zeros(3), 1.0)
     weights = flambeau.tensor([0.5, 0.5])
     mistakes: list[tuple[Callable[[], Any], type[Exception], str]] = [
-        (lambda: ours.Normal(0.0, -1.0), ValueError, r"(?s)parameter scale \(Tensor of shape \(\)\) of .* constraint positive, but .*softplus"),
-        (lambda: ours.Normal("a", 1.0), ValueError, "instances of Number or Tensor, but a parameter is a str"),  # type: ignore[arg-type]
+        (lambda: ours.Normal(0.0, -1.0), ValueError, r"(?s)scale \(Tensor of shape \(\)\) .*constraint positive.*soft"),
+        (lambda: ours.Normal("a", 1.0), ValueError, "but a parameter is a str"),  # type: ignore[arg-type]
         (lambda: ours.Bernoulli(), ValueError, r"Either `probs` or `logits` must be.*Bernoulli\(logits=model\(x\)\)"),
         (lambda: ours.Bernoulli(2.0), ValueError, "(?s)probs .* constraint unit_interval, but.*sigmoid"),
         (lambda: ours.Categorical(flambeau.tensor([0.1, -1.0])), ValueError, "weights that are 0 or more"),
@@ -199,7 +199,7 @@ def test_values_that_are_wrong_are_refused_with_what_is_right() -> None:
         (lambda: ours.MultivariateNormal(flambeau.zeros(2)), ValueError, "give one of .*but got none of them"),
         (lambda: ours.MultivariateNormal(flambeau.zeros(2), -flambeau.eye(2)), ValueError, "positive_definite"),
         (lambda: normal.log_prob(1.0), ValueError, r"must be a Tensor.*flambeau\.tensor\(1\.0\)"),  # type: ignore[arg-type]
-        (lambda: normal.log_prob(flambeau.zeros(2)), ValueError, r"not broadcastable with batch_shape.event_shape: \(2,\) vs \(3,\)"),
+        (lambda: normal.log_prob(flambeau.zeros(2)), ValueError, r"not broadcastable with .*: \(2,\) vs \(3,\)"),
         (lambda: ours.Bernoulli(0.3).log_prob(flambeau.tensor(0.5)), ValueError, r"the support \(boolean\)"),
         (lambda: ours.Categorical(weights).log_prob(flambeau.tensor(5)), ValueError, "upper_bound=1"),
         (lambda: ours.Categorical(weights).rsample(), NotImplementedError, "its samples have no gradient"),
