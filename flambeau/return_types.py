@@ -14,8 +14,11 @@ from __future__ import annotations
 
 from typing import Any
 
+from flambeau.ops.point_histograms import Histogram as _Histogram
 from flambeau.schema import named_results as _named_results
 from flambeau.schema import registry as _registry
+
+histogramdd = _Histogram
 
 
 def __getattr__(name: str) -> Any:

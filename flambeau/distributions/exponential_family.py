@@ -72,15 +72,15 @@ def divergence(p: ExponentialFamily, q: ExponentialFamily) -> Tensor:
 
 
 def _with_means(
-    kind: ExponentialFamily, given: Sequence[Tensor]
+    kind: ExponentialFamily, natural: Sequence[Tensor]
 ) -> tuple[Sequence[Tensor], Tensor, Sequence[Tensor | None]]:
     """Natural parameters, the logarithm of the normaliser there, and its derivatives: the means of the statistics."""
     with enable_grad():
-        asking = [p if p.requires_grad else p.detach().requires_grad_() for p in given]
+        asking = [p if p.requires_grad else p.detach().requires_grad_() for p in natural]
         total = kind._log_normalizer(*asking)
-        is_asked = any(p.requires_grad for p in given)
+        is_asked = any(p.requires_grad for p in natural)
         means = grad(total.sum(), asking, create_graph=is_asked)
-        return given, total if is_asked else total.detach(), means
+        return natural, total if is_asked else total.detach(), means
 
 
 def _products(kind: Distribution, first: Sequence[Tensor], second: Sequence[Tensor | None]) -> Tensor:

@@ -78,7 +78,7 @@ def histogramdd(
         is_inside &= (coordinate >= along[0]) & (coordinate <= along[-1])
         places.append(np.searchsorted(along, coordinate, "right").clip(1, len(along) - 1) - 1)
     heights = np.zeros([len(along) - 1 for along in edges])
-    np.add.at(heights, tuple(place[is_inside] for place in places), weights[is_inside])
+    np.add.at(heights, tuple(bins_of[is_inside] for bins_of in places), weights[is_inside])
     if density:
         with np.errstate(all="ignore"):
             heights = heights / heights.sum()

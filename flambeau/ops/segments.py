@@ -75,15 +75,15 @@ def segment_reduce(
 def _edges(data: Tensor, lengths: Tensor | None, offsets: Tensor | None, axis: int, unsafe: bool) -> Tensor:
     """Where segments begin, and where the last one ends, for each place before `axis`."""
     name = "offsets" if lengths is None else "lengths"
-    given = offsets if lengths is None else lengths
-    if given is None:
+    counted = offsets if lengths is None else lengths
+    if counted is None:
         raise RuntimeError(NONE_GIVEN)
-    if axis != given.dim() - 1:
+    if axis != counted.dim() - 1:
         raise RuntimeError(OTHER_AXIS.format(name=name, axis=axis % max(1, data.dim())))
-    if given.is_floating_point() or given.is_complex():
-        raise NotImplementedError(NO_LENGTHS.format(name=name, dtype=given.dtype.display))
+    if counted.is_floating_point() or counted.is_complex():
+        raise NotImplementedError(NO_LENGTHS.format(name=name, dtype=counted.dtype.display))
     if lengths is None:
-        return given.to(int64)
+        return counted.to(int64)
     if not unsafe and bool((lengths < 0).any()):
         raise RuntimeError(NEGATIVE)
     if not unsafe and not bool((lengths.sum(-1) == data.shape[axis]).all()):

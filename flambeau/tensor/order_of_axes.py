@@ -32,16 +32,7 @@ def dim_order(self: Tensor, *, ambiguity_check: bool | Sequence[MemoryFormat] = 
     >>> flambeau.zeros(2, 3).t().dim_order()
     (1, 0)
     """
-    if isinstance(ambiguity_check, list | tuple):
-        formats: Sequence[Any] = ambiguity_check
-        if not all(isinstance(one, MemoryFormat) for one in formats):
-            raise TypeError(KIND)
-        if _has_several(self) and sum(self.is_contiguous(memory_format=one) for one in formats) != 1:
-            raise RuntimeError(NOT_ONE)
-    elif not isinstance(ambiguity_check, bool):
-        raise TypeError(KIND)
-    elif ambiguity_check and _has_several(self):
-        raise RuntimeError(NOT_ONE)
+    _check_one_order(self, ambiguity_check)
     axes = tuple(range(self.dim()))
     is_last = len(axes) == 4 and self.is_contiguous(memory_format=MemoryFormat.channels_last)
     if self.is_contiguous() and not is_last:
@@ -51,6 +42,21 @@ def dim_order(self: Tensor, *, ambiguity_check: bool | Sequence[MemoryFormat] = 
     if ambiguity_check is True and len(axes) > 1 and 0 in self.stride():
         raise RuntimeError(NO_UNIQUE)
     return _order(list(self.shape), list(self.stride()))
+
+
+def _check_one_order(tensor: Tensor, ambiguity_check: Any) -> None:
+    """Raise where users want to know of several orders, or of formats of which not one fits, and there are."""
+    if isinstance(ambiguity_check, list | tuple):
+        if not all(isinstance(one, MemoryFormat) for one in ambiguity_check):
+            raise TypeError(KIND)
+        is_one = sum(tensor.is_contiguous(memory_format=one) for one in ambiguity_check) == 1
+        wants_one = not is_one
+    elif isinstance(ambiguity_check, bool):
+        wants_one = ambiguity_check
+    else:
+        raise TypeError(KIND)
+    if wants_one and _has_several(tensor):
+        raise RuntimeError(NOT_ONE)
 
 
 def _has_several(tensor: Tensor) -> bool:

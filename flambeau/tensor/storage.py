@@ -60,14 +60,14 @@ def place(index: Any, size: int, name: str) -> Any:
     return index % size
 
 
-def _new_bytes(given: Any) -> np.ndarray[Any, Any]:
+def _new_bytes(contents: Any) -> np.ndarray[Any, Any]:
     """Memory for so many bytes, or with these."""
-    if isinstance(given, int):
-        return np.zeros(given, np.uint8)
+    if isinstance(contents, int):
+        return np.zeros(contents, np.uint8)
     try:
-        return np.array(list(given), np.uint8)
+        return np.array(list(contents), np.uint8)
     except (TypeError, ValueError):
-        raise TypeError(NO_BYTES.format(kind=type(given).__name__)) from None
+        raise TypeError(NO_BYTES.format(kind=type(contents).__name__)) from None
 
 
 class Storage:

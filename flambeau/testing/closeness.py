@@ -40,7 +40,7 @@ LENGTHS: Final = "The length of the sequences mismatch: {actual} != {expected}"
 KEYS: Final = "The keys of the mappings do not match:"
 ATTRIBUTE: Final = "The values for attribute '{name}' do not match: {actual} != {expected}."
 KINDS: Final = "The (d)types do not match: {actual} != {expected}."
-PLACE: Final = "\n\nThe failure occurred for item {place}"
+PATH: Final = "\n\nThe failure occurred for item {path}"
 OLDER: Final = (
     "`flambeau.testing.assert_allclose()` is deprecated since 1.12 and will be removed in a future release. Please use "
     "`flambeau.testing.assert_close()` instead."
@@ -95,12 +95,12 @@ def assert_close(
         raise ValueError(ONE_ONLY.format(missing="rtol" if rtol is None else "atol"))
     tolerances = None if rtol is None or atol is None else (rtol, atol)
     options = Options(tolerances, equal_nan, check_dtype, check_device, check_stride, allow_subclasses)
-    for place, one, other, compare in list(_pairs(actual, expected, options, "")):
+    for path, one, other, compare in list(_pairs(actual, expected, options, "")):
         text = compare(one, other, options)
         if text and isinstance(msg, str):
             raise AssertionError(msg)
         if text:
-            text = _placed(text, place)
+            text = _placed(text, path)
             raise AssertionError(msg(text) if callable(msg) else text)
 
 
@@ -156,29 +156,29 @@ Compare = Callable[[Any, Any, Options], str]
 """What is said of a pair that is not close; an empty text of one that is."""
 
 
-def _placed(text: str, place: str) -> str:
-    return text + PLACE.format(place=place) if place else text
+def _placed(text: str, path: str) -> str:
+    return text + PATH.format(path=path) if path else text
 
 
-def _pairs(actual: Any, expected: Any, options: Options, place: str) -> Iterator[tuple[str, Any, Any, Compare]]:
+def _pairs(actual: Any, expected: Any, options: Options, path: str) -> Iterator[tuple[str, Any, Any, Compare]]:
     """The pairs of values in containers, with where they lie and what compares them."""
     if _is_sequence(actual) and _is_sequence(expected):
         if len(actual) != len(expected):
-            raise AssertionError(_placed(LENGTHS.format(actual=len(actual), expected=len(expected)), place))
+            raise AssertionError(_placed(LENGTHS.format(actual=len(actual), expected=len(expected)), path))
         for index, (one, other) in enumerate(zip(actual, expected, strict=True)):
-            yield from _pairs(one, other, options, f"{place}[{index}]")
+            yield from _pairs(one, other, options, f"{path}[{index}]")
     elif isinstance(actual, Mapping) and isinstance(expected, Mapping):
-        _check_keys(actual, expected, place)
+        _check_keys(actual, expected, path)
         for key in _in_order(expected):
-            yield from _pairs(actual[key], expected[key], options, f"{place}[{key!r}]")
+            yield from _pairs(actual[key], expected[key], options, f"{path}[{key!r}]")
     elif actual is None or expected is None:
-        yield place, actual, expected, _nones
+        yield path, actual, expected, _nones
     elif isinstance(actual, bool | np.bool_) and isinstance(expected, bool | np.bool_):
-        yield place, bool(actual), bool(expected), _bools
+        yield path, bool(actual), bool(expected), _bools
     elif all(isinstance(value, int | float | complex | np.number) for value in (actual, expected)):
-        yield place, _number(actual), _number(expected), _numbers
+        yield path, _number(actual), _number(expected), _numbers
     else:
-        yield place, *_tensors_of(actual, expected, options, place), _tensors
+        yield path, *_tensors_of(actual, expected, options, path), _tensors
 
 
 def _is_sequence(value: Any) -> bool:
@@ -192,21 +192,21 @@ def _in_order(keys: Any) -> list[Any]:
         return list(keys)
 
 
-def _check_keys(actual: Mapping[Any, Any], expected: Mapping[Any, Any], place: str) -> None:
+def _check_keys(actual: Mapping[Any, Any], expected: Mapping[Any, Any], path: str) -> None:
     """Raise AssertionError for mappings of different keys."""
     missing, additional = set(expected) - set(actual), set(actual) - set(expected)
     if missing or additional:
         lines = [KEYS]
         lines += [f"Missing keys in the actual mapping: {_in_order(missing)}"] if missing else []
         lines += [f"Additional keys in the actual mapping: {_in_order(additional)}"] if additional else []
-        raise AssertionError(_placed("\n".join(lines), place))
+        raise AssertionError(_placed("\n".join(lines), path))
 
 
 def _number(value: Any) -> Any:
     return value.item() if isinstance(value, np.number) else value
 
 
-def _tensors_of(actual: Any, expected: Any, options: Options, place: str) -> tuple[Tensor, Tensor]:
+def _tensors_of(actual: Any, expected: Any, options: Options, path: str) -> tuple[Tensor, Tensor]:
     """Two values as tensors. Raises TypeError for those that are none, or whose classes have nothing to do with it."""
     related = isinstance(actual, type(expected)) or isinstance(expected, type(actual))
     if related and (options.allow_subclasses or type(actual) is type(expected)):
@@ -214,7 +214,7 @@ def _tensors_of(actual: Any, expected: Any, options: Options, place: str) -> tup
             return as_tensor(actual), as_tensor(expected)
         except (TypeError, ValueError, RuntimeError):
             pass
-    raise TypeError(_placed(NO_PAIR.format(actual=type(actual), expected=type(expected)), place))
+    raise TypeError(_placed(NO_PAIR.format(actual=type(actual), expected=type(expected)), path))
 
 
 # -- of two values -----------------------------------------------------------------------------------------------------
@@ -291,6 +291,6 @@ def _alike(actual: Tensor, expected: Tensor) -> tuple[Tensor, Tensor]:
 def _greatest(distances: Tensor, tolerance: float) -> Difference:
     """The greatest of some distances, nan before all others, and where it is."""
     flat = distances.flatten()
-    place = int(flat.argmax())
-    index = tuple(int(k) for k in np.unravel_index(place, tuple(distances.shape)))
-    return Difference(flat[place].item(), tolerance, index)
+    greatest = int(flat.argmax())
+    index = tuple(int(k) for k in np.unravel_index(greatest, tuple(distances.shape)))
+    return Difference(flat[greatest].item(), tolerance, index)

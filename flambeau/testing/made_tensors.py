@@ -77,23 +77,31 @@ def make_tensor(
     """
     sizes = list(shape[0]) if len(shape) == 1 and isinstance(shape[0], Sequence) else list(shape)
     kind = to_dtype(dtype)
-    if kind.name.startswith("q"):
-        raise TypeError(NO_DTYPE.format(dtype=kind))
-    has_gradients = kind.is_floating_point or kind.is_complex
-    if requires_grad and not has_gradients:
-        raise ValueError(NO_GRAD.format(dtype=kind))
-    if noncontiguous and memory_format is not None:
-        raise ValueError(TWO_LAYOUTS.format(format=memory_format))
+    _check(kind, requires_grad, memory_format if noncontiguous else None)
     is_apart = noncontiguous and math.prod(sizes) > 1  # every other one of twice as many
     in_memory = [*sizes[:-1], 2 * sizes[-1]] if is_apart else sizes
     drawn = _drawn(in_memory, kind, *_bounds(kind, low, high)).to(device)
     if is_apart:
         drawn = drawn[..., 1::2]
     if exclude_zero:
-        drawn[drawn == 0] = finfo(kind).tiny if has_gradients else 1
+        drawn[drawn == 0] = finfo(kind).tiny if _has_gradients(kind) else 1
     if memory_format is not None:
         drawn = drawn.clone(memory_format=memory_format)
     return drawn.requires_grad_() if requires_grad else drawn
+
+
+def _has_gradients(dtype: DType) -> bool:
+    return dtype.is_floating_point or dtype.is_complex
+
+
+def _check(dtype: DType, requires_grad: bool, other_format: Any) -> None:
+    """Raise for what does not go together."""
+    if dtype.name.startswith("q"):
+        raise TypeError(NO_DTYPE.format(dtype=dtype))
+    if requires_grad and not _has_gradients(dtype):
+        raise ValueError(NO_GRAD.format(dtype=dtype))
+    if other_format is not None:
+        raise ValueError(TWO_LAYOUTS.format(format=other_format))
 
 
 def _bounds(dtype: DType, low: float | None, high: float | None) -> tuple[float, float]:
@@ -102,7 +110,7 @@ def _bounds(dtype: DType, low: float | None, high: float | None) -> tuple[float,
     low, high = lowest if low is None else low, highest if high is None else high
     if math.isnan(low) or math.isnan(high):
         raise ValueError(NAN.format(low=low, high=high))
-    is_whole = not (dtype.is_floating_point or dtype.is_complex)
+    is_whole = not _has_gradients(dtype)
     if low == high and not is_whole:
         warn_user(ONE_NUMBER, FutureWarning)
     elif low >= high:
@@ -117,7 +125,7 @@ def _limits(dtype: DType) -> tuple[float, float, float, float]:
     """The least number of a dtype, the one above all of its, and what is drawn from where nothing is said."""
     if dtype is bool_:
         return 0, 2, 0, 2
-    if dtype.is_floating_point or dtype.is_complex:
+    if _has_gradients(dtype):
         limits = finfo(dtype)
         return limits.min, limits.max, -_USUAL, _USUAL
     whole = iinfo(dtype)

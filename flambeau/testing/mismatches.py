@@ -22,15 +22,15 @@ class Difference(NamedTuple):
 
     amount: Any
     tolerance: float
-    place: tuple[int, ...] | None = None
+    where: tuple[int, ...] | None = None
     """Where the greatest difference is; None for numbers."""
 
     def said(self, kind: str, has_tolerance: bool) -> str:
         """In words."""
-        if self.place is None:
+        if self.where is None:
             text = f"{kind.title()} difference: {self.amount}"
         else:
-            text = f"Greatest {kind} difference: {self.amount} at index {self.place}"
+            text = f"Greatest {kind} difference: {self.amount} at index {self.where}"
         return f"{text} (up to {self.tolerance} allowed)" if has_tolerance else text
 
 

@@ -27,15 +27,18 @@ def _key(version: Any) -> Any:
     release = [int(part) for part in match["release"].split(".")]
     while len(release) > 1 and release[-1] == 0:
         release.pop()
-    pre = match["pre"]
-    has_dev, post = match["dev"] is not None, match["post"]
-    stage = (_FINAL, 0) if pre is None else (_STAGES.get(pre.lower(), 2), int(match["which"] or 0))
-    if pre is None and post is None and has_dev:
-        stage = (-1, 0)
-    after = -1 if post is None else int(post or 0)
-    dev = int(match["dev"] or 0) if has_dev else float("inf")
+    after = -1 if match["post"] is None else int(match["post"] or 0)
+    before = int(match["dev"] or 0) if match["dev"] is not None else float("inf")
     local = [(1, int(p)) if p.isdigit() else (0, p) for p in re.split("[._-]", match["local"] or "") if p]
-    return release, stage, after, dev, local
+    return release, _stage(match), after, before, local
+
+
+def _stage(match: re.Match[str]) -> tuple[int, int]:
+    """How far a release is: alphas, betas and candidates lie before it, what is in development before them."""
+    pre = match["pre"]
+    if pre is not None:
+        return _STAGES.get(pre.lower(), 2), int(match["which"] or 0)
+    return (-1, 0) if match["post"] is None and match["dev"] is not None else (_FINAL, 0)
 
 
 class TorchVersion(str):

@@ -132,10 +132,10 @@ class WeakIdKeyDictionary(MutableMapping[Any, Any]):
     __copy__ = copy
 
     def __deepcopy__(self, memo: Any) -> WeakIdKeyDictionary:
-        made = type(self)(ref_type=self.ref_type)
+        copied = type(self)(ref_type=self.ref_type)
         for key, value in self.items():
-            made[key] = deepcopy(value, memo)
-        return made
+            copied[key] = deepcopy(value, memo)
+        return copied
 
     def __or__(self, other: Any) -> Any:
         if not isinstance(other, Mapping):

@@ -151,8 +151,8 @@ def einsum_flop(equation: str, shapes: Sequence[Sizes], *args: Any, out_shape: A
     terms = [_axes(term, shape) for term, shape in zip(left.split(","), shapes, strict=True)]
     kept = set(_axes(right, out_shape)) if "->" in equation else _implied(terms)
     done, total = terms[0], 0
-    for place, term in enumerate(terms[1:], 2):
-        needed = kept.union(*terms[place:])
+    for following, term in enumerate(terms[1:], 2):
+        needed = kept.union(*terms[following:])
         shared = {axis for axis in done if axis in term and axis not in needed}
         joined = {**done, **{axis: max(size, done.get(axis, 1)) for axis, size in term.items()}}
         total += 2 * prod(size for axis, size in joined.items() if axis in needed or axis in shared) if shared else 0
