@@ -322,3 +322,24 @@ def once_differentiable(function: Callable[..., Any]) -> Callable[..., Any]:
         return tuple(behind) if isinstance(returned, tuple) else behind[0]
 
     return wrapper
+
+
+class InplaceFunction(Function):
+    """A base class of custom functions that may write their argument, as older programs have it: `Function` does, too.
+
+    Args:
+        inplace: kept as `inplace`.
+
+    >>> import flambeau
+    >>> class Doubled(InplaceFunction):
+    ...     @staticmethod
+    ...     def forward(ctx, x):
+    ...         ctx.mark_dirty(x)
+    ...         return x.mul_(2)
+    >>> Doubled.apply(flambeau.ones(1))
+    tensor([2.])
+    """
+
+    def __init__(self, inplace: bool = False) -> None:
+        super().__init__()
+        self.inplace = inplace
