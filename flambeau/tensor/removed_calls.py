@@ -24,6 +24,13 @@ INSTEAD: Final = {
     "solve": "linalg.solve(A, B): here A is the first argument",
     "symeig": "linalg.eigh(A), whose eigenvectors come from the lower triangle, or linalg.eigvalsh(A)",
 }
+EXAMPLES: Final = {
+    "eig": "flambeau.linalg.eig(flambeau.eye(2))",
+    "lstsq": "flambeau.linalg.lstsq(flambeau.eye(2), flambeau.ones(2, 1))",
+    "matrix_rank": "flambeau.linalg.matrix_rank(flambeau.eye(2))",
+    "solve": "flambeau.linalg.solve(flambeau.eye(2), flambeau.ones(2))",
+    "symeig": "flambeau.linalg.eigh(flambeau.eye(2))",
+}
 REINFORCE: Final = (
     "reinforce() was removed. Draw actions from a distribution, and go back from the loss: m = "
     "distributions.Categorical(probs), action = m.sample(), (-m.log_prob(action) * reward).backward()"
@@ -40,7 +47,10 @@ def _removed(name: str) -> Callable[..., Any]:
         raise RuntimeError(REMOVED.format(instead=INSTEAD[name]))
 
     call.__name__ = call.__qualname__ = name
-    call.__doc__ = f"No longer there: write {INSTEAD[name]}. Raises RuntimeError."
+    call.__doc__ = (
+        f"No longer there: write {INSTEAD[name]}. Raises RuntimeError.\n\nArgs:\n    A: a matrix, or a batch of them.\n"
+        f"    args: what else there was.\n    kwargs: the same.\n\nExample:\n    {EXAMPLES[name]}"
+    )
     return call
 
 
