@@ -216,6 +216,8 @@ from flambeau.util.version import __version__ as _version
 __version__ = _TorchVersion(_version)
 dtype, device, layout, memory_format = (DType, Device, Layout, MemoryFormat)
 strided = layout.strided
+sparse_coo, sparse_csr, sparse_csc = (layout.sparse_coo, layout.sparse_csr, layout.sparse_csc)
+sparse_bsr, sparse_bsc, jagged = (layout.sparse_bsr, layout.sparse_bsc, layout.jagged)
 newaxis = None
 contiguous_format = memory_format.contiguous_format
 preserve_format = memory_format.preserve_format

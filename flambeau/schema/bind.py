@@ -29,6 +29,12 @@ NUMBERS_AS_TENSORS: Final = frozenset(
 """Operators that take a Python number for any of their tensors."""
 _OPTIONS: Final = ("dtype", "layout", "device", "pin_memory")
 
+_LAYOUT: Final = "layout"
+NOT_STRIDED: Final = (
+    "tensors are strided here, but a call asks for layout={layout}: keep the values beside their indices "
+    "(x.index_add(0, rows, values), scatter_add, embedding_bag)"
+)
+
 _SEQUENCES: Final = (tuple, list)
 
 Key = tuple[Any, ...]
@@ -173,6 +179,8 @@ class Binder:
             if fit is None:
                 return None
             cost += fit.cost
+            if schema.arguments[index].name == _LAYOUT:
+                converters.append((index, _strided))
             if fit.convert is not None:
                 converters.append((index, fit.convert))
         in_order = not kwargs
@@ -244,6 +252,13 @@ def _resolve_names(
             requires_grad_at = position
         position += 1
     return positions, requires_grad_at
+
+
+def _strided(layout: Any) -> Any:
+    """A layout, which is that of all tensors. Raises RuntimeError for another one."""
+    if layout is None or int(layout) == 0:
+        return layout
+    raise RuntimeError(NOT_STRIDED.format(layout=layout))
 
 
 def _out_names(schema: FunctionSchema, value: Any) -> list[str] | None:

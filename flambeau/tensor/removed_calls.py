@@ -49,7 +49,7 @@ def _removed(name: str) -> Callable[..., Any]:
     call.__name__ = call.__qualname__ = name
     call.__doc__ = (
         f"No longer there: write {INSTEAD[name]}. Raises RuntimeError.\n\nArgs:\n    A: a matrix, or a batch of them.\n"
-        f"    args: what else there was.\n    kwargs: the same.\n\nExample:\n    {EXAMPLES[name]}"
+        f"    args: what else there was.\n    kwargs: the same.\n\n>>> import flambeau\n>>> _ = {EXAMPLES[name]}\n"
     )
     return call
 

@@ -34,6 +34,12 @@ def swap_tensors(t1: Tensor, t2: Tensor) -> None:
         t2: another one.
 
     Raises RuntimeError where there are weak references to one of them, or their classes have different slots.
+
+    >>> import flambeau
+    >>> x, y = flambeau.ones(1), flambeau.zeros(2)
+    >>> swap_tensors(x, y)
+    >>> x
+    tensor([0., 0.])
     """
     for which, tensor in (("t1", t1), ("t2", t2)):
         if weakref.getweakrefs(tensor):

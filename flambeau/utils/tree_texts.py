@@ -67,6 +67,10 @@ def treespec_dumps(treespec: TreeSpec, protocol: int | None = None) -> str:
 
     Raises TypeError for what is no structure, ValueError for another protocol, NotImplementedError for a class that is
     registered without `serialized_type_name`.
+
+    >>> from flambeau.utils.pytree import tree_structure
+    >>> treespec_dumps(tree_structure(5))
+    '[1, {"type": null, "context": null, "children_spec": []}]'
     """
     if not isinstance(treespec, TreeSpec):
         raise TypeError(NO_SPEC.format(kind=type(treespec)))
@@ -88,7 +92,11 @@ def _said(spec: TreeSpec) -> dict[str, Any]:
 
 
 def treespec_loads(serialized: str) -> TreeSpec:
-    """The structure that `treespec_dumps` wrote. Raises ValueError for another protocol, or a name that is unknown."""
+    """The structure that `treespec_dumps` wrote. Raises ValueError for another protocol, or a name that is unknown.
+
+    >>> treespec_loads('[1, {"type": null, "context": null, "children_spec": []}]')
+    *
+    """
     protocol, said = json.loads(serialized)
     if protocol != PROTOCOL:
         raise ValueError(UNKNOWN.format(protocol=protocol))
@@ -110,7 +118,12 @@ class _Star:
 
 
 def treespec_pprint(treespec: TreeSpec) -> str:
-    """The containers of a structure as Python prints them, with stars for leaves."""
+    """The containers of a structure as Python prints them, with stars for leaves.
+
+    >>> from flambeau.utils.pytree import tree_structure
+    >>> treespec_pprint(tree_structure([1, {"a": 2}]))
+    "[*, {'a': *}]"
+    """
     return repr(treespec.unflatten([_Star()] * treespec.num_leaves))
 
 
@@ -140,12 +153,20 @@ def is_namedtuple_class(cls: type) -> bool:
 
 
 def is_namedtuple_instance(obj: object) -> bool:
-    """Whether a value is a named tuple."""
+    """Whether a value is a named tuple.
+
+    >>> is_namedtuple_instance(Named("builtins.list", str, str))
+    True
+    """
     return is_namedtuple_class(type(obj))
 
 
 def is_namedtuple(obj: object) -> bool:
-    """Whether a value is a named tuple, or a class of them."""
+    """Whether a value is a named tuple, or a class of them.
+
+    >>> is_namedtuple(Named), is_namedtuple((1,))
+    (True, False)
+    """
     return is_namedtuple_class(obj if isinstance(obj, type) else type(obj))
 
 
@@ -163,10 +184,20 @@ def is_structseq_class(cls: type) -> bool:
 
 
 def is_structseq_instance(obj: object) -> bool:
-    """Whether a value is of such a class."""
+    """Whether a value is of such a class.
+
+    >>> import time
+    >>> is_structseq_instance(time.localtime())
+    True
+    """
     return is_structseq_class(type(obj))
 
 
 def is_structseq(obj: object) -> bool:
-    """Whether a value is of such a class, or the class."""
+    """Whether a value is of such a class, or the class.
+
+    >>> import time
+    >>> is_structseq(time.struct_time), is_structseq((1,))
+    (True, False)
+    """
     return is_structseq_class(obj if isinstance(obj, type) else type(obj))

@@ -255,3 +255,12 @@ def test_numbers_of_one_kind_give_what_others_do(data, default, monkeypatch) -> 
         assert short == [outcome(dtype) for dtype in wanted]
     finally:
         fb.set_default_dtype(before)
+
+
+def test_layouts_that_no_tensor_has_are_refused() -> None:
+    x = fb.ones(2)
+    assert x.layout is fb.strided is not fb.sparse_coo
+    assert fb.zeros_like(x, layout=fb.strided).tolist() == [0.0, 0.0]
+    for call in (lambda **k: fb.zeros(2, **k), lambda **k: fb.rand_like(x, **k), lambda **k: x.to(**k)):
+        with pytest.raises(RuntimeError, match=r"strided here, but a call asks for layout=flambeau\.sparse_csr"):
+            call(layout=fb.sparse_csr)
