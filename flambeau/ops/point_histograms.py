@@ -85,7 +85,14 @@ def histogramdd(
             for axis, along in enumerate(edges):
                 widths = np.diff(along.astype(np.float64))
                 heights = heights / widths.reshape([-1 if k == axis else 1 for k in _axes(edges)])
-    return Histogram(wrap(heights.astype(points.dtype)), tuple(wrap(along) for along in edges))
+    pairs = zip(_each(bins, len(edges)), edges, strict=True)
+    shown = [one if isinstance(one, Tensor) else wrap(along) for one, along in pairs]
+    return Histogram(wrap(heights.astype(points.dtype)), tuple(shown))
+
+
+def _each(bins: Any, axes: int) -> list[Any]:
+    """Bins for each axis."""
+    return [bins] * axes if isinstance(bins, int) else list(bins)
 
 
 def _axes(edges: Edges) -> Sequence[int]:
@@ -108,7 +115,7 @@ def _check(points: Tensor, weight: Tensor | None) -> None:
 def _edges(points: Tensor, rows: np.ndarray[Any, Any], bins: Any, range: Sequence[float] | None) -> Edges:
     """The edges along each axis."""
     count = rows.shape[1]
-    each = [bins] * count if isinstance(bins, int) else list(bins)
+    each = _each(bins, count)
     if len(each) != count:
         raise RuntimeError(COUNT)
     if range is not None and len(range) != 2 * count:
