@@ -93,12 +93,6 @@ def test_the_older_weight_norm() -> None:
         nn.utils.weight_norm(nn.Linear(1, 1))
 
 
-@pytest.mark.parametrize("name", ["symeig", "eig", "lstsq", "solve", "matrix_rank"])
-def test_names_that_are_gone_say_what_to_write(name: str) -> None:
-    with pytest.raises(AttributeError, match=r"write linalg\."):
-        getattr(flambeau, name)
-
-
 @pytest.mark.filterwarnings("error")
 def test_what_is_written_now_warns_of_nothing() -> None:
     flambeau.linalg.qr(A)
