@@ -171,18 +171,12 @@ class Binder:
         order, full, cost = self._place(schema, args, kwargs, positions)
         if full is None:
             return None
-        converters: list[tuple[int, Converter]] = []
-        for index, source in enumerate(order):
-            if source < 0:
-                continue
-            fit = rules[index].fit(full[index])
-            if fit is None:
-                return None
-            cost += fit.cost
-            if schema.arguments[index].name == _LAYOUT:
-                converters.append((index, _strided))
-            if fit.convert is not None:
-                converters.append((index, fit.convert))
+        passed = [index for index, source in enumerate(order) if source >= 0]
+        fitting = _fitting(schema, rules, full, passed)
+        if fitting is None:
+            return None
+        more, converters = fitting
+        cost += more
         in_order = not kwargs
         binding = CallBinding(
             definition=definition,
@@ -252,6 +246,24 @@ def _resolve_names(
             requires_grad_at = position
         position += 1
     return positions, requires_grad_at
+
+
+def _fitting(
+    schema: FunctionSchema, rules: Sequence[Rule], full: Sequence[Any], passed: Sequence[int]
+) -> tuple[int, list[tuple[int, Converter]]] | None:
+    """What it costs to convert the arguments that are passed, and how each is; None if one does not fit."""
+    cost = 0
+    converters: list[tuple[int, Converter]] = []
+    for index in passed:
+        fit = rules[index].fit(full[index])
+        if fit is None:
+            return None
+        cost += fit.cost
+        if schema.arguments[index].name == _LAYOUT:
+            converters.append((index, _strided))
+        if fit.convert is not None:
+            converters.append((index, fit.convert))
+    return cost, converters
 
 
 def _strided(layout: Any) -> Any:
