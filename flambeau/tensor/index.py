@@ -18,7 +18,7 @@ from flambeau.tensor.bridge import from_numpy_or_copy
 from flambeau.tensor.dispatch import call
 from flambeau.tensor.levels import Wrapper
 from flambeau.tensor.observer import thread
-from flambeau.tensor.quick_index import picked, places_of, plain_view, shown
+from flambeau.tensor.quick_index import number_in, parts_of, picked, places_of, plain_view, shown
 from flambeau.tensor.tensor import Tensor, wrap
 from flambeau.util.user_code import warn_user
 
@@ -77,6 +77,9 @@ def _target(self: Tensor, key: Any) -> tuple[Tensor, Sequence[Tensor | None]]:
         indices = places_of(key)
         if indices is not None and len(indices) <= self._array.ndim:
             return self, indices
+        parts = parts_of(self, key) if type(key) is tuple else number_in(self, key)
+        if parts is not None:
+            return parts
     return _apply(self, _items(key))
 
 

@@ -17,6 +17,7 @@ import numpy as np
 
 from flambeau.tensor.call_keys import call_key
 from flambeau.tensor.dispatch import operator_of
+from flambeau.tensor.observer import thread
 from flambeau.tensor.tensor import Tensor, share, wrap
 
 _SELECT: Final = operator_of("aten::select")
@@ -28,7 +29,9 @@ _TENSOR_INT_INT: Final = (Tensor, int, int)
 _BOUNDS: Final = frozenset({int, type(None)})
 _BASIC: Final = frozenset({int, slice, type(None), type(Ellipsis)})
 _KINDS_OF_PLACES: Final = (np.dtype(np.int64), np.dtype(np.bool_))
+_KINDS_OF_NUMBERS: Final = (np.dtype(np.int64), np.dtype(np.int32))
 _LISTED: Final = ({int}, {bool})
+_WHOLE: Final = slice(None)
 
 
 def plain_view(self: Tensor, key: Any) -> Tensor | None:
@@ -110,12 +113,82 @@ def _part(view: Tensor, dim: int, part: slice) -> Any:
 
 
 def picked(self: Tensor, key: Any) -> Tensor | None:
-    """`self[key]` for a key of masks and tensors of places, and slices of whole dimensions."""
+    """`self[key]` for a key of masks and tensors of places, and whatever else lies between them."""
     indices = places_of(key)
-    if indices is None or len(indices) > self._array.ndim:
+    if indices is None:
+        found = parts_of(self, key) if type(key) is tuple else number_in(self, key)
+        if found is None:
+            return None
+        self, indices = found
+        if not indices:
+            return self
+    elif len(indices) > self._array.ndim:
         return None
     run = _INDEX.direct(call_key((self, indices), {}))
     return None if run is None else run(self, indices)
+
+
+def number_in(self: Tensor, key: Any) -> tuple[Tensor, list[Tensor | None]] | None:
+    """What `parts_of` gives for one integer tensor without axes; None for any other key."""
+    return parts_of(self, (key,)) if type(key) is Tensor and _is_number(key) else None
+
+
+def parts_of(self: Tensor, key: tuple[Any, ...]) -> tuple[Tensor, list[Tensor | None]] | None:
+    """The view that the integers, slices, None and `...` of a key make, integer tensors without axes counted with
+    integers, and what the operator `index` takes on it for the other tensors: empty where there are none. None leaves
+    a key, or its refusal, to the full way.
+    """
+    basic: list[Any] = []
+    indices: list[Tensor | None] = []
+    taken, dots, is_used = 0, -1, False
+    for one in key:
+        kind = type(one)
+        if kind is Tensor:
+            if _is_number(one):
+                one = int(one._array)
+                kind = int
+            elif _are_places(one):
+                count = one._array.ndim if one._array.dtype.kind == "b" else 1
+                basic += [_WHOLE] * count
+                indices.append(one)
+                taken += count
+                is_used = True
+                continue
+        if kind is int:
+            taken += 1
+        elif kind is slice and _is_plain_slice(one):
+            indices.append(None)
+            taken += 1
+        elif one is None:
+            indices.append(None)
+        elif one is Ellipsis and dots < 0:
+            dots = len(indices)
+        else:
+            return None
+        basic.append(one)
+    rank = self._array.ndim
+    if taken > rank:
+        return None
+    if dots >= 0:
+        indices[dots:dots] = [None] * (rank - taken)
+    view = self if all([one is Ellipsis or one == _WHOLE for one in basic]) else _shown_by(self, tuple(basic))
+    if view is None:
+        return None
+    if not is_used:
+        return (_ALIAS(view) if view is self else view), []
+    while indices[-1] is None:
+        indices.pop()
+    return view, indices
+
+
+def _shown_by(self: Tensor, key: tuple[Any, ...]) -> Tensor | None:
+    """The view of a key of basic parts; None for one that is refused."""
+    if None in key or self.asks():  # NumPy's new dimensions have other strides
+        return shown(self, key)
+    try:
+        return share(self, self._array[key] if Ellipsis in key else self._array[(*key, ...)])
+    except IndexError:
+        return None
 
 
 def places_of(key: Any) -> list[Tensor | None] | None:
@@ -138,6 +211,12 @@ def places_of(key: Any) -> list[Tensor | None] | None:
         else:
             return None
     return indices if is_used else None
+
+
+def _is_number(tensor: Tensor) -> bool:
+    """Whether it is an integer tensor without axes, which counts as an integer, and nobody watches which one it is."""
+    array = tensor._array
+    return not array.ndim and array.dtype in _KINDS_OF_NUMBERS and thread.observer is None
 
 
 def _are_places(tensor: Tensor) -> bool:

@@ -45,7 +45,13 @@ def test_views_are_those_of_operators(sizes: tuple[int, ...], key: Any, asks: bo
 def keys_of(place: Any) -> list[Any]:
     index = fb.from_numpy(place.copy())
     every = slice(None)
-    return [index, (index,), (every, index), (index, every), (index, index), (index, 0), (0, index), (..., index)]
+    short, number = slice(1, None), fb.tensor(-1)
+    return [
+        index, (index,), (every, index), (index, every), (index, index), (index, 0), (0, index), (..., index),
+        (index, short), (short, index), (index, None), (None, short, index), (index, None, index), (0, ..., index),
+        (number, index), (index, number), (index, ...), (..., index, None), (number, short), (every, number), number,
+        (number, number), (fb.tensor(9), index), (number, None, ..., index), (index, True), (fb.tensor(True), index),
+    ]  # fmt: skip
 
 
 @pytest.mark.parametrize("asks", [False, True])
@@ -98,5 +104,16 @@ def test_what_is_not_of_the_kind_is_left_to_the_full_way() -> None:
     assert plain_view(x, 5) is None
     assert shown(x, (0, fb.tensor([1]))) is None
     assert shown(x, slice(None, None, -1)) is None
-    assert picked(x, (0, fb.tensor([1]))) is None
-    assert picked(x, fb.tensor(1)) is None
+    assert picked(x, (True, fb.tensor([1]))) is None
+    assert picked(x, fb.tensor(5)) is None
+    assert picked(x, fb.tensor(True)) is None
+
+
+def test_an_integer_tensor_shows_what_an_integer_does() -> None:
+    x = fb.zeros(3, 4)
+    x[fb.tensor(1)][2] = 5.0
+    x[fb.tensor(2), 1:3] = 7
+    x[fb.tensor([0, 2]), fb.tensor(3)] = fb.tensor([1.0, 2.0])
+    x[0, fb.tensor([0, 1])] += 4
+    x[fb.tensor([0, 1]), :2] *= 10
+    assert x.tolist() == [[40.0, 40.0, 0.0, 1.0], [0.0, 0.0, 5.0, 0.0], [0.0, 7.0, 7.0, 2.0]]
