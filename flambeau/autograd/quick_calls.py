@@ -174,6 +174,15 @@ def _is_unasked(arguments: tuple[Any, ...], positions: tuple[int, ...]) -> bool:
     return True
 
 
+def _is_unasked_by(arguments: tuple[Any, ...], positions: tuple[int, ...]) -> bool:
+    """Whether no operand asks for gradients itself, or was recorded: the kernel's own entry takes such tensors."""
+    for position in positions:
+        operand = arguments[position]
+        if isinstance(operand, Tensor) and (operand._requires_grad or operand._node is not None):
+            return False
+    return True
+
+
 def _attached(result: Any, node: Any) -> Any:
     """The result of a call that shows other memory, which knows its node from now on."""
     result._node = node
@@ -341,7 +350,7 @@ def _in_place(calls: _Calls) -> Recorded:
     def record(*arguments: Any) -> Any:
         if not mode.enabled:
             target = arguments[0]
-            if type(target) is Tensor and not target._requires_grad:
+            if type(target) is Tensor and _is_unasked_by(arguments, positions):
                 return kernel(*arguments)
             refuse_writing(target._storage.version)  # which the entry for tensors that ask does not look at
             return run(*arguments)

@@ -12,9 +12,11 @@ from collections.abc import Callable, Sequence
 from functools import wraps
 from typing import Any, Final
 
-from flambeau.tensor.array_library import np
+from flambeau.tensor.array_library import is_host_array, np
 
 Array = Any
+MOST_ONE_BY_ONE: Final = 256
+"""Elements up to which a function of Python's takes less than the loops of an expansion."""
 
 _ERF: Final = (
     0.9754769393826541, -0.14226120510371365, 0.010035582187599796, -0.0005768764699767485, 2.741993125219606e-05,
@@ -67,6 +69,22 @@ def in_double(function: Callable[[Array], Array]) -> Callable[[Array], Array]:
     return rounded
 
 
+def of_few(one: Callable[[float], float]) -> Callable[[Callable[[Array], Array]], Callable[[Array], Array]]:
+    """A function over arrays that takes few elements of less than double precision one by one, by a function of the C
+    library: rounded, both give the same, and tens of loops over few elements take longer."""
+
+    def decorate(function: Callable[[Array], Array]) -> Callable[[Array], Array]:
+        @wraps(function)
+        def of_any(x: Array) -> Array:
+            if x.dtype != np.float32 or x.size > MOST_ONE_BY_ONE or not is_host_array(x):
+                return function(x)
+            return np.array([one(value) for value in x.reshape(-1).tolist()], np.float32).reshape(x.shape)
+
+        return of_any
+
+    return decorate
+
+
 def _erf_small(x: Array) -> Array:
     x = np.clip(x, -1, 1)
     return x * chebyshev(_ERF, 2 * x * x - 1)
@@ -84,6 +102,7 @@ def _erfc_positive(x: Array) -> Array:
     return scaled * np.exp(-high * high) * np.exp(-(bounded - high) * (bounded + high))
 
 
+@of_few(math.erf)
 @in_double
 def erf(x: Array) -> Array:
     """The error function."""
@@ -91,6 +110,7 @@ def erf(x: Array) -> Array:
     return np.where(size < 1, _erf_small(x), np.copysign(1 - _erfc_positive(size), x))
 
 
+@of_few(math.erfc)
 @in_double
 def erfc(x: Array) -> Array:
     """1 - erf(x)."""
