@@ -28,6 +28,8 @@ SEVERAL: Final = 1 << 10
 the elements of one array."""
 SEVERAL_ARRAYS: Final = 1 << 12
 """The same of the elements of several arrays, which may lie each in its own way, and are looked at from Python then."""
+SLOW_ARRAYS: Final = 1 << 8
+"""The same where one of the steps is a slow one."""
 SINGLE: Final = frozenset(
     {
         "add", "sub", "mul", "div", "neg", "abs", "sqrt", "floor", "ceil", "trunc", "reciprocal",
@@ -39,6 +41,8 @@ _QUICK: Final = SINGLE | {"exp", "log", "tanh"}
 """Steps for which NumPy's loop costs little more than a kernel's, on arrays that are not large."""
 _QUICK_ON_ARRAYS: Final = _QUICK | {"maximum", "minimum"}
 """The same of two arrays; NumPy takes longer for an array and a number."""
+_SLOW: Final = frozenset({"remainder", "fmod", "floordiv", "hypot", "log1p"})
+"""Steps for which NumPy takes nanoseconds an element."""
 
 SLOW_FOLDS: Final = frozenset({"layer_norm", "rms_norm", "logsumexp", "var", "std", "cumsum", "gather"})
 """What operators declare to fold with for which NumPy makes several passes, each of them a call."""
@@ -85,4 +89,6 @@ def least_large(definition: OpDef) -> int:
     quick, few = (_QUICK_ON_ARRAYS, 3) if has_several else (_QUICK, 2)
     if len(steps) <= few and quick.issuperset(steps):
         return LARGE
-    return SEVERAL_ARRAYS if has_several else SEVERAL
+    if has_several and _SLOW.isdisjoint(steps):
+        return SEVERAL_ARRAYS
+    return SLOW_ARRAYS if has_several else SEVERAL

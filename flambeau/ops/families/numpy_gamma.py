@@ -15,6 +15,10 @@ _BERNOULLI: Final = (
     -3617 / 10670622842880000, 43867 / 5109094217170944000, -174611 / 802857662698291200000,
 )  # fmt: skip
 """B(2k) / (2k)!: what Euler and Maclaurin add to an integral for the sum."""
+_TRIGAMMA: Final = (1 / 6, -1 / 30, 1 / 42, -1 / 30, 5 / 66, -691 / 2730, 7 / 6, -3617 / 510)
+"""Bernoulli's numbers B(2k): the series of trigamma in odd powers of 1 / x."""
+_SHIFTS: Final = 10
+"""From where on that series is good to the last places, and the most steps there."""
 _ROOT: Final = math.sqrt(2)
 _STEPS: Final = 10_000
 """The most steps of a recurrence that is followed to where its series is good."""
@@ -116,10 +120,28 @@ def zeta(x: Array, q: Array) -> Array:
     return np.where(np.isnan(x) | np.isnan(q), np.nan, result)
 
 
+@in_double
+def trigamma(x: Array) -> Array:
+    """The derivative of digamma; inf at zero and the negative integers."""
+    at, total = np.where(x < 0, 1 - x, x), np.zeros_like(x)
+    for _ in range(_SHIFTS):
+        is_small = (at < _SHIFTS).astype(np.float64)
+        if not is_small.any():
+            break
+        total = total + is_small / (at * at)
+        at = at + is_small
+    inverse = 1 / at
+    square = inverse * inverse
+    value = total + inverse + square / 2 + inverse * square * np.polynomial.polynomial.polyval(square, _TRIGAMMA)
+    sine = np.sin(math.pi * (x - np.round(x)))
+    value = np.where(x < 0, (math.pi / sine) ** 2 - value, value)
+    return np.where((x < 0) & (np.floor(x) == x), np.where(np.isinf(x), np.nan, np.inf), value)
+
+
 def polygamma(n: int, x: Array) -> Array:
     """The n-th derivative of digamma; inf (with a sign) at zero and the negative integers."""
-    if n == 0:
-        return digamma(x)
+    if n < 2:
+        return trigamma(x) if n else digamma(x)
 
     @in_double
     def derivative(x: Array) -> Array:
