@@ -172,7 +172,7 @@ class BatchLevel(Level):
 def _parts_of(definition: OpDef, arguments: Sequence[Any]) -> Callable[[], Any] | None:
     """What runs the operators that an operator consists of, or that stand in for it; None if there are none."""
     names = [a.name for a in definition.schema.arguments]
-    body = rules.decomposes.get(definition.name)
+    body = rules.body_of(definition)
     gradient = gradient_of(definition)
     if body is None and isinstance(gradient, Decomposed):
         body, names[0] = gradient.body, gradient.first

@@ -186,3 +186,27 @@ decomposes("aten::addbmm")(
     lambda f, self, batch1, batch2, beta, alpha: _scaled_sum(f, self, f.sum(f.bmm(batch1, batch2), [0]), beta, alpha)
 )
 decomposes("aten::vdot")(lambda f, self, other: f.dot(f.conj(self), other))
+
+
+def _crossed(f: Any, self: Any, other: Any, dim: Any) -> Any:
+    """Differences of products of the three parts along an axis, which is counted from the last: others broadcast."""
+    rank = self.dim()
+    axis = (0 if rank == 1 else list(self.shape).index(3)) if dim is None else dim
+    axis = axis if axis < 0 else axis - rank
+    a, b = ([f.select(x, axis, k) for k in range(3)] for x in (self, other))
+    parts = [a[1] * b[2] - a[2] * b[1], a[2] * b[0] - a[0] * b[2], a[0] * b[1] - a[1] * b[0]]
+    return f.stack(parts, axis)
+
+
+def _all_products(f: Any, self: Any, other: Any) -> Any:
+    """Every element of the first times the whole second."""
+    rank = max(self.dim(), other.dim())
+    a = [1] * (rank - self.dim()) + list(self.shape)
+    b = [1] * (rank - other.dim()) + list(other.shape)
+    left = f.reshape(self, [n for size in a for n in (size, 1)])
+    right = f.reshape(other, [n for size in b for n in (1, size)])
+    return f.reshape(left * right, [m * n for m, n in zip(a, b, strict=True)])
+
+
+decomposes("aten::cross", "aten::linalg_cross")(_crossed)
+decomposes("aten::kron")(_all_products)

@@ -77,6 +77,12 @@ decomposes: RuleTable[Callable[..., Any]] = RuleTable("what vmap runs in its pla
 """Bodies over other operators: they get all operators as functions, and the arguments by their names."""
 
 
+def body_of(definition: OpDef) -> Callable[..., Any] | None:
+    """What stands in for an overload, or for all of its name; None if nothing does."""
+    body: Callable[..., Any] | None = decomposes.get(definition.full_name) or decomposes.get(definition.name)
+    return body
+
+
 def applied(definition: OpDef, operands: Sequence[Any], level: VmapLevel) -> Any:
     """The results for the whole batch; None where there is no rule, or it does not know such arguments."""
     name = definition.name

@@ -149,3 +149,17 @@ def _broadcast(f: Any, tensors: list[Any]) -> list[Any]:
 
     sizes = list(broadcast_shapes(*[tuple(sizes_of(t)) for t in tensors]))
     return [f.expand(t, sizes) for t in tensors]
+
+
+def _repeat_each(f: Any, self: Any, repeats: int, dim: int | None, output_size: Any) -> Any:
+    """Each slice along a dimension several times in a row."""
+    if dim is None:
+        self, dim = f.reshape(self, [-1]), 0
+    if not isinstance(repeats, int) or repeats < 0 or not self.dim() or output_size is not None:
+        return f.index_select(self, dim, f.repeat_interleave(f.arange(self.shape[dim]), repeats))
+    sizes, dim = list(self.shape), dim % self.dim()
+    each = f.expand(f.unsqueeze(self, dim + 1), [*sizes[: dim + 1], repeats, *sizes[dim + 1 :]])
+    return f.reshape(f.clone(each), [*sizes[:dim], sizes[dim] * repeats, *sizes[dim + 1 :]])
+
+
+decomposes("aten::repeat_interleave.self_int")(_repeat_each)

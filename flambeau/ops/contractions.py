@@ -4,10 +4,11 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 from itertools import pairwise
+from math import prod
 from typing import Any, Final
 
 from flambeau.ops.families import ranks
-from flambeau.ops.families.arrays import Array, one_dim, reduce_with, widened
+from flambeau.ops.families.arrays import Array, is_half, one_dim, reduce_with, widened
 from flambeau.ops.families.opaque import declare
 from flambeau.ops.families.promotion import common_dtype
 from flambeau.ops.families.rules import accumulate_dtype, same_dtype
@@ -56,10 +57,10 @@ def tensordot_kernel(self: Array, other: Array, dims_self: Sequence[int], dims_o
     a, b = _summed_to_equal_sizes(self, other, mine, theirs)
     free_a = [i for i in range(a.ndim) if i not in mine]
     free_b = [j for j in range(b.ndim) if j not in theirs]
-    inner = int(np.prod([a.shape[i] for i in mine]))
+    inner = prod([a.shape[i] for i in mine])
     sizes = [a.shape[i] for i in free_a], [b.shape[j] for j in free_b]
-    left = a.transpose(free_a + mine).reshape(int(np.prod(sizes[0])), inner)
-    right = b.transpose(theirs + free_b).reshape(inner, int(np.prod(sizes[1])))
+    left = a.transpose(free_a + mine).reshape(prod(sizes[0]), inner)
+    right = b.transpose(theirs + free_b).reshape(inner, prod(sizes[1]))
     return mm_kernel(left, right).reshape(sizes[0] + sizes[1])
 
 
@@ -81,7 +82,12 @@ def _summed_to_equal_sizes(a: Array, b: Array, dims_a: Sequence[int], dims_b: Se
 def kron_kernel(self: Array, other: Array) -> Array:
     """Every element of the first times the whole second."""
     a, b = common([self, other])
-    return np.asarray(np.kron(widened(a), widened(b))).astype(a.dtype, copy=False)
+    rank = max(a.ndim, b.ndim)
+    sizes_a, sizes_b = (1,) * (rank - a.ndim) + a.shape, (1,) * (rank - b.ndim) + b.shape
+    left = widened(a).reshape([n for size in sizes_a for n in (size, 1)])
+    right = widened(b).reshape([n for size in sizes_b for n in (1, size)])
+    product = np.asarray(left * right).reshape([m * n for m, n in zip(sizes_a, sizes_b, strict=True)])
+    return product.astype(a.dtype, copy=False)
 
 
 def chain_kernel(matrices: Sequence[Array]) -> Array:
@@ -174,6 +180,8 @@ def trace_kernel(self: Array) -> Array:
         raise RuntimeError(f"trace: expected a matrix, but got tensor with dim {self.ndim}")
     if self.dtype.kind in "bui":
         return np.asarray(np.trace(self, dtype=np.int64))
+    if is_host_array(self) and not is_half(self):
+        return np.asarray(np.add.reduce(self.diagonal()))
     return np.asarray(np.trace(widened(self))).astype(self.dtype, copy=False)
 
 

@@ -23,7 +23,7 @@ from flambeau.ops.families.rules import accumulate_dtype, flag_dtype, given_dtyp
 from flambeau.schema.dtype import Category, DType
 from flambeau.schema.opdef import ErrorSample, Sample, Sizes
 from flambeau.schema.types import TensorType
-from flambeau.tensor.array_library import np
+from flambeau.tensor.array_library import is_host_array, np
 from flambeau.tensor.tensor import wrap
 from flambeau.util.inversions import LARGE
 
@@ -38,6 +38,8 @@ def sum_kernel(self: Array, dim: Dims = None, keepdim: bool = False, dtype: DTyp
     if is_whole and self.dtype in AS_IT_IS:
         return _whole(self)
     by_rows = _over_last(self, dim, keepdim) if dtype is None else None
+    if by_rows is None and dtype is None:
+        by_rows = _over_both_ends(self, dim, keepdim)
     if by_rows is not None:
         return by_rows
     target = as_dtype(dtype) or accumulate_dtype(dtype_of(self))
@@ -69,6 +71,27 @@ def _over_last(array: Array, dim: Dims, keepdim: bool) -> Array | None:
     with np.errstate(all="ignore"):
         added = np.asarray(np.add.reduce(array.reshape(*lead, length), axis=-1))
     return added.reshape(*lead, *[1] * len(dim)) if keepdim else added
+
+
+def _over_both_ends(array: Array, dim: Dims, keepdim: bool) -> Array | None:
+    """The sum of few elements over the first dimensions and the last ones, as those of images for each channel are
+    added up: rows, then few of their sums. None for other sums."""
+    if type(dim) is not list or len(dim) < 2 or array.size >= LARGE or not is_usual(array.dtype):
+        return None
+    rank = array.ndim
+    chosen = sorted([d + rank if d < 0 else d for d in dim])
+    first = next((k for k, d in enumerate(chosen) if d != k), len(chosen))
+    middle = rank - len(chosen)
+    if chosen != [*range(first), *range(first + middle, rank)] or not 0 < first < len(chosen):
+        return None
+    lead, length = product(array.shape[:first]), product(array.shape[first + middle :])
+    if not SHORT < length or not 0 < lead <= SHORT * SHORT or not array.flags.c_contiguous:
+        return None
+    kept = array.shape[first : first + middle]
+    with np.errstate(all="ignore"):
+        rows = np.add.reduce(array.reshape(lead, *kept, length), axis=-1)
+        added = np.asarray(np.add.reduce(rows, axis=0))
+    return added.reshape(*[1] * first, *kept, *[1] * (len(chosen) - first)) if keepdim else added
 
 
 def _whole(array: Array) -> Array:
@@ -182,6 +205,10 @@ def nansum_kernel(self: Array, dim: Dims = None, keepdim: bool = False, dtype: D
     """The sum with nan counted as zero. Raises RuntimeError for complex numbers."""
     if is_complex(self):
         raise RuntimeError("nansum on CPU does not support complex inputs")
+    if is_host_array(self):  # most have none, which the sum tells
+        added = sum_kernel(self, dim, keepdim, dtype)
+        if added.dtype.kind != "f" or not np.isnan(added).any():
+            return added
     return sum_kernel(without_nan(self), dim, keepdim, dtype)
 
 

@@ -45,7 +45,7 @@ _MAKERS: Final = (
 
 
 class _ArrayLibrary(ModuleType):
-    """NumPy with other functions that make arrays."""
+    """NumPy, with other functions that make arrays from the moment on when an operator runs on a device."""
 
     def __getattr__(self, name: str) -> Any:
         return getattr(numpy, name)
@@ -72,6 +72,8 @@ def on_device(library: Any, operator: str = "") -> Iterator[None]:
     ...     is_on_device()
     True
     """
+    if library is not None and np.asarray is numpy.asarray:
+        np.__dict__.update({name: _maker(name) for name in _MAKERS})
     before = _place.library, _place.operator
     _place.library, _place.operator = library, operator
     try:
@@ -232,5 +234,4 @@ if TYPE_CHECKING:
 else:
     np = _ArrayLibrary("numpy")
     np.__dict__.update({k: v for k, v in vars(numpy).items() if not k.startswith("__")})
-    np.__dict__.update({name: _maker(name) for name in _MAKERS})
     np.errstate = errstate

@@ -101,7 +101,7 @@ class ExampleBuilder(Builder):
     def _by_parts(self, definition: OpDef, arguments: Sequence[Any]) -> Any:
         """The results by the operators that stand in for one without a rule."""
         names = [a.name for a in definition.schema.arguments]
-        body = rules.decomposes.get(definition.name)
+        body = rules.body_of(definition)
         gradient = gradient_of(definition)
         if body is None and isinstance(gradient, Decomposed):
             body, names[0] = gradient.body, gradient.first

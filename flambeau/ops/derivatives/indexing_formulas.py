@@ -253,15 +253,14 @@ def _diff(f: Any, self: Any, n: int, dim: int, prepend: Any, append: Any) -> Any
     return result
 
 
-@decomposed("aten::repeat_interleave.self_int")
-def _repeat_each(f: Any, self: Any, repeats: int, dim: int | None, output_size: Any) -> Any:
-    if dim is None:
-        self, dim = f.reshape(self, [-1]), 0
-    if not isinstance(repeats, int) or repeats < 0 or not self.dim() or output_size is not None:
-        return f.index_select(self, dim, f.repeat_interleave(f.arange(self.shape[dim]), repeats))
-    sizes, dim = list(self.shape), dim % self.dim()
-    each = f.expand(f.unsqueeze(self, dim + 1), [*sizes[: dim + 1], repeats, *sizes[dim + 1 :]])
-    return f.reshape(f.clone(each), [*sizes[:dim], sizes[dim] * repeats, *sizes[dim + 1 :]])
+def _repeated_each(f: Any, grad: Any, self_sizes: Sequence[int], repeats: int, dim: int | None) -> Any:
+    if dim is None or not self_sizes:
+        return f.reshape(f.sum(f.reshape(grad, [math.prod(self_sizes), repeats]), [1]), self_sizes)
+    at = 1 + dim % len(self_sizes)
+    return f.sum(f.reshape(grad, [*self_sizes[:at], repeats, *self_sizes[at:]]), [at])
+
+
+formulas("aten::repeat_interleave.self_int", self=_repeated_each)
 
 
 @decomposed("aten::repeat_interleave.self_Tensor")

@@ -191,14 +191,29 @@ def _tensordot(f: Any, **operands: Any) -> Any:
     return f.reshape(f.mm(rows, columns), sizes)
 
 
-@decomposed("aten::kron")
-def _kron(f: Any, self: Any, other: Any) -> Any:
+def _kron_parts(self: Any, other: Any) -> tuple[list[int], list[int]]:
+    """The sizes of both factors, in as many dimensions."""
     rank = max(self.dim(), other.dim())
-    a = [1] * (rank - self.dim()) + list(self.shape)
-    b = [1] * (rank - other.dim()) + list(other.shape)
-    left = f.reshape(self, [n for size in a for n in (size, 1)])
-    right = f.reshape(other, [n for size in b for n in (1, size)])
-    return f.reshape(left * right, [m * n for m, n in zip(a, b, strict=True)])
+    return [1] * (rank - self.dim()) + list(self.shape), [1] * (rank - other.dim()) + list(other.shape)
+
+
+def _of_kron(f: Any, grad: Any, self: Any, other: Any, is_left: bool) -> Any:
+    """The gradient of the factor that `is_left` chooses: of each element the sum over where it was multiplied."""
+    a, b = _kron_parts(self, other)
+    blocks = f.reshape(grad, [n for pair in zip(a, b, strict=True) for n in pair])
+    factor, sizes = (other, b) if is_left else (self, a)
+    along = [n for size in sizes for n in ((1, size) if is_left else (size, 1))]
+    product = blocks * f.reshape(f.conj(factor), along)
+    folded = [2 * d + is_left for d in range(len(a))]
+    kept = self if is_left else other
+    return f.reshape(f.sum(product, folded) if folded else product, list(kept.shape))
+
+
+formulas(
+    "aten::kron",
+    self=lambda f, grad, self, other: _of_kron(f, grad, self, other, True),
+    other=lambda f, grad, self, other: _of_kron(f, grad, self, other, False),
+)
 
 
 @decomposed("aten::chain_matmul")
@@ -233,15 +248,17 @@ formulas(
 )
 
 
-@decomposed("aten::cross", "aten::linalg_cross")
-def _cross(f: Any, self: Any, other: Any, dim: Any) -> Any:
-    """Differences of products of the three parts along an axis, which is counted from the last: others broadcast."""
-    rank = self.dim()
-    axis = (0 if rank == 1 else list(self.shape).index(3)) if dim is None else dim
-    axis = axis if axis < 0 else axis - rank
-    a, b = ([f.select(x, axis, k) for k in range(3)] for x in (self, other))
-    parts = [a[1] * b[2] - a[2] * b[1], a[2] * b[0] - a[0] * b[2], a[0] * b[1] - a[1] * b[0]]
-    return f.stack(parts, axis)
+def _cross_axis(self: Any, dim: Any) -> Any:
+    """The axis of the three parts: the first of that size where none is said."""
+    return dim if dim is not None else list(self.shape).index(3)
+
+
+formulas(
+    "aten::cross",
+    "aten::linalg_cross",
+    self=lambda f, grad, self, other, dim: f.linalg_cross(f.conj(other), grad, dim=_cross_axis(self, dim)),
+    other=lambda f, grad, self, dim: f.linalg_cross(grad, f.conj(self), dim=_cross_axis(self, dim)),
+)
 
 
 def _letters(equation: str, tensors: Sequence[Any]) -> tuple[list[str], str]:

@@ -82,10 +82,15 @@ formulas(
 formulas("aten::max.", "aten::min.", self=_extreme)
 
 
-@decomposed("aten::aminmax")
-def _aminmax(f: Any, self: Any, dim: Any, keepdim: bool) -> Any:
+def _aminmax(f: Any, grads: Any, self: Any, result0: Any, result1: Any, dim: Any, keepdim: bool) -> Any:
     dims = [] if dim is None else [dim]
-    return f.amin(self, dims, keepdim), f.amax(self, dims, keepdim)
+    given = zip(grads, (result0, result1), strict=False)  # those of the last results may not be there
+    pairs = [(grad, result) for grad, result in given if grad is not None]
+    parts = [_extreme_along(f, grad, self, result, dims, keepdim) for grad, result in pairs]
+    return parts[0] if len(parts) == 1 else parts[0] + parts[1]
+
+
+formulas("aten::aminmax", self=_aminmax)
 
 
 def _ordered(f: Any, grads: Any, self_sizes: Sequence[int], result1: Any, dim: int = -1) -> Any:

@@ -80,6 +80,8 @@ def some_dims(dims: int | Sequence[int] | None, ndim: int, *, empty_is_all: bool
         return tuple(range(ndim))
     if isinstance(dims, int) and -ndim <= dims < ndim:
         return (dims % ndim,)
+    if type(dims) is list and len(dims) == 1 and -ndim <= dims[0] < ndim:
+        return (dims[0] % ndim,)
     wrapped: list[int] = []
     for dim in [dims] if isinstance(dims, int) else dims:
         axis = one_dim(dim, ndim)
@@ -106,7 +108,10 @@ def widened(array: Array) -> Array:
 
 def rounded(array: Array, dtype: np.dtype[Any]) -> Array:
     """`array` as `dtype` without a copy when it is that already."""
-    array = np.asarray(array)
+    if type(array) is not np.ndarray:
+        array = np.asarray(array)
+    if array.dtype is dtype:
+        return array
     if array.dtype == _SINGLE and dtype.itemsize == 2 and dtype in _HALVES:
         return _converted(array, dtype)
     return array.astype(dtype, copy=False)
@@ -125,7 +130,8 @@ def _converted(array: Array, dtype: np.dtype[Any]) -> Array:
 
 def contiguous(array: Array) -> Array:
     """`array` in row-major order with the strides a fresh array of its shape has; a copy only if needed."""
-    array = np.asarray(array)
+    if type(array) is not np.ndarray:
+        array = np.asarray(array)
     if not array.flags.c_contiguous:
         return array.copy(order="C")
     return array.ravel().reshape(array.shape) if 1 in array.shape else array

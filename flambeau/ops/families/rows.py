@@ -134,6 +134,9 @@ def is_first(ndim: int, dim: Any) -> bool:
     return type(dim) is int and ndim > 1 and dim in (0, -ndim)
 
 
+_USUAL: Final = frozenset({np.dtype(np.float32), np.dtype(np.float64)})
+
+
 def is_usual(dtype: np.dtype[Any]) -> bool:
     """Whether kernels compute in this very dtype: single and double floats."""
-    return dtype in (np.dtype(np.float32), np.dtype(np.float64))
+    return dtype in _USUAL
