@@ -299,12 +299,18 @@ def _matrix_power(F: Any, x: Any, n: Any) -> Any:
     return F.clone(x, memory_format=0) if power is x else power
 
 
+def _is_one(size: Any) -> bool:
+    """Whether a size is known to be 1, which is broadcast."""
+    return type(size) is int and size == 1
+
+
 @expansions("aten::cross", "aten::linalg_cross")
 def _cross(F: Any, x: Any, y: Any, dim: Any = None) -> Any:
     """Three differences of products side by side."""
     if type(dim) is not int or x.ndim != y.ndim or not -x.ndim <= dim < x.ndim or not _are_numbers(x, y):
         return None
-    F.require(x.shape[dim] == 3, *[a == b for a, b in zip(x.shape, y.shape, strict=True)])
+    sizes = [(a, b) for a, b in zip(x.shape, y.shape, strict=True) if not (_is_one(a) or _is_one(b))]
+    F.require(x.shape[dim] == 3, y.shape[dim] == 3, *[a == b for a, b in sizes])
     a, b = ([F.select(t, dim, k) for k in range(3)] for t in (x, y))
     pairs = ((1, 2), (2, 0), (0, 1))
     return F.stack([F.sub(F.mul(a[i], b[j]), F.mul(a[j], b[i])) for i, j in pairs], dim)
