@@ -92,6 +92,8 @@ def max_pool(name: str, dims: int, has_places: bool = True) -> Any:
         known = _learn(key, self, geometry)
         if known is not None:
             return known.run(self, has_places)
+        if dims == 3 and has_places and is_float(self) and self.size and is_host_array(self):
+            return _by_planes(self, geometry, ceil_mode)
         if geometry.are_side_by_side(self):
             return _with_places(self, geometry) if has_places else (geometry.largest_side_by_side(self), None)
         sizes = self.shape[-dims:]
@@ -113,6 +115,27 @@ def max_pool(name: str, dims: int, has_places: bool = True) -> Any:
         return contiguous(values.astype(self.dtype, copy=False)), contiguous(chosen.astype(np.int64))
 
     return kernel
+
+
+def _by_planes(array: Array, geometry: Geometry, ceil_mode: bool) -> tuple[Array, Array]:
+    """The largest elements of windows in three dimensions and their places: those of each plane, for which there is
+    native code, and of these the largest of some planes."""
+    depth, height, width = array.shape[-3:]
+    (kernel, *rest), (stride, *strides) = geometry.kernel, geometry.stride
+    (padding, *paddings), (dilation, *dilations) = geometry.padding, geometry.dilation
+    planes = array.reshape(-1, 1, height, width)
+    values, places = _in_planes(planes, rest, strides, paddings, dilations, ceil_mode)
+    size = values.shape[-2] * values.shape[-1]
+    columns = values.reshape(-1, 1, depth, size)
+    values, of_planes = _in_planes(columns, (kernel, 1), (stride, 1), (padding, 0), (dilation, 1), ceil_mode)
+    of_planes = of_planes.reshape(len(columns), -1)
+    indices = np.take_along_axis(places.reshape(len(columns), -1), of_planes, axis=1)
+    indices += of_planes // size * (height * width)
+    shape = (*array.shape[:-3], *geometry.places)
+    return values.reshape(shape), indices.reshape(shape)
+
+
+_in_planes: Final = max_pool("max_pool2d", 2)
 
 
 def _with_places(array: Array, geometry: Geometry) -> tuple[Array, Array]:

@@ -21,7 +21,7 @@ from flambeau.ops.families.half_precision import in_float32
 from flambeau.ops.families.opaque import declare
 from flambeau.ops.families.rules import same_dtype, value_and_index
 from flambeau.ops.native_windows import natively
-from flambeau.ops.pooling import place_of_largest, sample_image
+from flambeau.ops.pooling import max_pool, place_of_largest, sample_image
 from flambeau.ops.pooling_windows import Ints, spread
 from flambeau.schema.dtype import float32, float64
 from flambeau.schema.opdef import Sample
@@ -92,6 +92,7 @@ def adaptive_avg(dims: int) -> Any:
 def adaptive_max(dims: int) -> Any:
     """The kernel of the largest elements of windows that adapt, and their places."""
     name = f"adaptive_max_pool{dims}d"
+    of_equal = max_pool(f"max_pool{dims}d", dims)
 
     def kernel(self: Array, output_size: Ints) -> tuple[Array, Array]:
         sizes = check_adaptive(name, self, dims, output_size)
@@ -99,6 +100,12 @@ def adaptive_max(dims: int) -> Any:
             raise not_implemented("adaptive_max_pool2d" if dims < 3 else name, dtype_of(self))
         spatial = self.shape[-dims:]
         lead = self.shape[: self.ndim - dims]
+        if self.size and prod(sizes) == 1:
+            return _largest_of_all(self, lead)
+        are_equal = self.size and all(sizes) and not any(n % count for n, count in zip(spatial, sizes, strict=True))
+        if are_equal and prod(spatial) <= FEW_IN_A_WINDOW * prod(sizes):
+            largest: tuple[Array, Array] = of_equal(self, [n // count for n, count in zip(spatial, sizes, strict=True)])
+            return largest
         values = np.empty((*lead, *sizes), self.dtype)
         indices = np.empty((*lead, *sizes), np.int64)
         flat = np.arange(prod(spatial)).reshape(spatial)
@@ -118,6 +125,16 @@ def adaptive_max(dims: int) -> Any:
     return kernel
 
 
+def _largest_of_all(array: Array, lead: tuple[int, ...]) -> tuple[Array, Array]:
+    """The largest elements of whole planes, and their places."""
+    rows = array.reshape(prod(lead), -1)
+    best = place_of_largest(widened(rows))
+    shape = (*lead, *[1] * (array.ndim - len(lead)))
+    return rows[np.arange(len(rows)), best].reshape(shape), best.astype(np.int64, copy=False).reshape(shape)
+
+
+FEW_IN_A_WINDOW = 32
+"""Elements of windows of equal sizes up to which those of pooling are gone over, one element after the other."""
 MOST_AT_ONCE = 1 << 20
 """Elements up to which those of all windows are picked at once."""
 
