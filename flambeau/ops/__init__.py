@@ -50,6 +50,7 @@ from flambeau.ops import fourier_expansions as _fourier_expansions
 from flambeau.ops import frequencies as _frequencies
 from flambeau.ops import gates as _gates
 from flambeau.ops import gathering as _gathering
+from flambeau.ops import grid_places as _grid_places
 from flambeau.ops import grids as _grids
 from flambeau.ops import index_expansions as _index_expansions
 from flambeau.ops import index_writes as _index_writes

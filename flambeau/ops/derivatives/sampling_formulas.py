@@ -10,7 +10,7 @@ from typing import Any
 from flambeau.schema.dtype import bool_
 from flambeau.schema.gradient import decomposed
 
-_NEAREST, _CUBIC = 1, 2
+_LINEAR, _NEAREST, _CUBIC = 0, 1, 2
 _ZEROS, _REFLECTION = 0, 2
 _SHARPNESS = -0.75
 """The parameter of the cubic convolution (Keys, 1981)."""
@@ -65,8 +65,6 @@ def _tilt_between(f: Any, numbers: Any, rows: Any, places: Any, height: int, wid
 
 
 def _linear(f: Any, flat: Any, coordinates: Sequence[Any], sizes: Sequence[int]) -> Any:
-    if len(sizes) == 2:
-        return f.own("read_between", flat, f.stack(list(coordinates), 1), *sizes)
     below = [f.floor(f.detach(coordinate)) for coordinate in coordinates]
     offsets, weights = [], []
     for corner in product((0, 1), repeat=len(sizes)):
@@ -113,6 +111,22 @@ def _ones(f: Any, rounded: Any) -> Any:
     return f.masked_fill(rounded, f.ones_like(rounded, dtype=bool_), 1)
 
 
+def _coordinates(f: Any, rows: Any, sizes: Sequence[int], align_corners: bool) -> list[Any]:
+    """From -1 .. 1 to coordinates of elements, axis by axis: a grid has that of the last one first."""
+    coordinates = []
+    for at, size in enumerate(sizes):
+        coordinate = f.select(rows, 2, len(sizes) - 1 - at)
+        coordinates.append((coordinate + 1) / 2 * (size - 1) if align_corners else ((coordinate + 1) * size - 1) / 2)
+    return coordinates
+
+
+def _places(f: Any, rows: Any, sizes: Sequence[int], padding: int, align_corners: bool) -> Any:
+    """The same side by side, those outside brought inside."""
+    coordinates = _coordinates(f, rows, sizes, align_corners)
+    bounded = [_bounded(f, p, n, padding, align_corners) for p, n in zip(coordinates, sizes, strict=True)]
+    return f.stack(bounded, 1)
+
+
 @decomposed("aten::grid_sampler", "aten::grid_sampler_2d", "aten::grid_sampler_3d")
 def _grid_sampler(
     f: Any, input: Any, grid: Any, interpolation_mode: int, padding_mode: int, align_corners: bool
@@ -121,10 +135,10 @@ def _grid_sampler(
     sizes = list(input.shape[2:])
     flat = f.reshape(input, [*input.shape[:2], math.prod(sizes)])
     rows = f.reshape(grid, [grid.shape[0], math.prod(grid.shape[1:-1]), rank])
-    coordinates = []
-    for at, size in enumerate(sizes):
-        coordinate = f.select(rows, 2, rank - 1 - at)
-        coordinates.append((coordinate + 1) / 2 * (size - 1) if align_corners else ((coordinate + 1) * size - 1) / 2)
+    if interpolation_mode == _LINEAR and rank == 2:
+        places = f.in_a_loop("grid_places", _places, rows, sizes, padding_mode, align_corners)
+        return f.reshape(f.own("read_between", flat, places, *sizes), [*input.shape[:2], *grid.shape[1:-1]])
+    coordinates = _coordinates(f, rows, sizes, align_corners)
     if interpolation_mode == _CUBIC:
         result = _cubic(f, flat, coordinates, sizes, padding_mode, align_corners)
     else:
