@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from typing import Any
 
+from flambeau.ops.families.element_loops import add_rows_at
 from flambeau.ops.families.folds import display, fold_at, reduce_at
 from flambeau.ops.families.overwrite import overwrite
 from flambeau.ops.families.samples import longs, sample
@@ -58,6 +59,8 @@ def index_add(self: Array, dim: int, index: Array, source: Array, alpha: Any = 1
     values = source.reshape(1) if source.ndim == 0 and self.ndim == 0 else source
     if alpha != 1:
         values = (values * exact_scalar(alpha, from_numpy_dtype(self.dtype))).astype(self.dtype)
+    if not at and add_rows_at(target, where[0], values):
+        return
     fold_at(target, where, values, np.logical_or if self.dtype == np.bool_ else np.add)
 
 

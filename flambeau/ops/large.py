@@ -19,9 +19,11 @@ import numpy as np
 
 from flambeau.ops.derivatives.meaning_steps import (
     FEW,
+    OFTEN_FEW,
     SEVERAL,
     SINGLE,
     SLOW_FOLDS,
+    VERY_FEW,
     is_for_numbers,
     least_large,
     steps_of,
@@ -60,6 +62,8 @@ def character_of(arguments: Sequence[Any]) -> str:
 
 def least_elements(definition: OpDef, character: str) -> int:
     """From how many elements of a dtype on calls of an operator are large."""
+    if definition.accumulator in OFTEN_FEW:
+        return VERY_FEW
     if definition.accumulator in SLOW_FOLDS:
         return FEW
     if character in CONVERTED:

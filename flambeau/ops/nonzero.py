@@ -28,7 +28,9 @@ def nonzero_kernel(self: Tensor) -> Tensor:
 def _columns_of_places(array: Array) -> Array:
     if array.ndim == 0:
         return np.zeros((0, int(bool(array != 0))), np.int64)
-    return np.stack(np.nonzero(array)).astype(np.int64, copy=False)
+    places = np.nonzero(array)
+    stacked = places[0].reshape(1, -1) if len(places) == 1 else np.stack(places)
+    return stacked.astype(np.int64, copy=False)
 
 
 def nonzero_numpy_kernel(self: Tensor) -> list[Tensor]:

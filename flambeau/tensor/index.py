@@ -18,7 +18,7 @@ from flambeau.tensor.bridge import from_numpy_or_copy
 from flambeau.tensor.dispatch import call
 from flambeau.tensor.levels import Wrapper
 from flambeau.tensor.observer import thread
-from flambeau.tensor.quick_index import number_in, parts_of, picked, places_of, plain_view, shown
+from flambeau.tensor.quick_index import number_in, parts_of, picked, places_of, plain_view, put_number, shown
 from flambeau.tensor.tensor import Tensor, wrap
 from flambeau.util.user_code import warn_user
 
@@ -85,6 +85,9 @@ def _target(self: Tensor, key: Any) -> tuple[Tensor, Sequence[Tensor | None]]:
 
 def set_item(self: Tensor, key: Any, value: Any) -> None:
     """`self[key] = value`, converting numbers and views' sources to the dtype of `self`."""
+    is_plain = type(value) in (float, int) and type(self) is Tensor and not thread.handlers
+    if is_plain and not self.asks() and put_number(self, key, value):
+        return
     view, indices = _target(self, key)
     if isinstance(value, np.ndarray):
         value = from_numpy_or_copy(value)

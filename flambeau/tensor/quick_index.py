@@ -18,6 +18,7 @@ import numpy as np
 from flambeau.tensor.call_keys import call_key
 from flambeau.tensor.dispatch import operator_of
 from flambeau.tensor.observer import thread
+from flambeau.tensor.subclasses import special
 from flambeau.tensor.tensor import Tensor, share, wrap
 
 _SELECT: Final = operator_of("aten::select")
@@ -30,6 +31,9 @@ _BOUNDS: Final = frozenset({int, type(None)})
 _BASIC: Final = frozenset({int, slice, type(None), type(Ellipsis)})
 _KINDS_OF_PLACES: Final = (np.dtype(np.int64), np.dtype(np.bool_))
 _KINDS_OF_NUMBERS: Final = (np.dtype(np.int64), np.dtype(np.int32))
+_FLOATS: Final = frozenset({np.dtype(np.float32), np.dtype(np.float64)})
+_SAFE: Final = 1e38
+"""Up to here every float of Python's is one of any of these dtypes, rounded."""
 _LISTED: Final = ({int}, {bool})
 _WHOLE: Final = slice(None)
 
@@ -124,8 +128,9 @@ def picked(self: Tensor, key: Any) -> Tensor | None:
             return self
     elif len(indices) > self._array.ndim:
         return None
-    run = _INDEX.direct(call_key((self, indices), {}))
-    return None if run is None else run(self, indices)
+    run = _INDEX.direct(call_key((self, indices), {})) or _INDEX
+    result: Tensor = run(self, indices)
+    return result
 
 
 def number_in(self: Tensor, key: Any) -> tuple[Tensor, list[Tensor | None]] | None:
@@ -211,6 +216,31 @@ def places_of(key: Any) -> list[Tensor | None] | None:
         else:
             return None
     return indices if is_used else None
+
+
+def put_number(self: Tensor, key: Any, value: Any) -> bool:
+    """Write a number to `self[key]`, where `self` is a plain tensor of floats that asks for no gradients, and the key
+    one of few kinds; whether that was done. What is refused is left to the full way, and nothing is written."""
+    array, storage = self._array, self._storage
+    flags = array.flags
+    if array.dtype not in _FLOATS or not flags.c_contiguous or not flags.writeable or storage.version < 0:
+        return False
+    if special.exists or thread.observer is not None or not -_SAFE < value < _SAFE:
+        return False
+    view = plain_view(self, key) if type(key) is not Tensor else None
+    if view is not None:
+        view._array[...] = value
+        storage.version += 1
+        return True
+    indices = places_of(key) if type(key) in (Tensor, tuple) else None
+    if indices is None or any([one is not None and one._storage is storage for one in indices]):
+        return False
+    try:
+        array[tuple([_WHOLE if one is None else one._array for one in indices])] = value
+    except IndexError:
+        return False
+    storage.version += 1
+    return True
 
 
 def _is_number(tensor: Tensor) -> bool:

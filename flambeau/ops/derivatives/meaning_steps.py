@@ -23,6 +23,8 @@ from flambeau.util.inversions import LARGE
 
 FEW: Final = 128
 """Elements from which on one native loop takes less than NumPy's tens of loops for a step that it does not know."""
+VERY_FEW: Final = 1 << 2
+"""The same where NumPy takes a dozen loops, and networks and distributions call it often."""
 SEVERAL: Final = 1 << 10
 """Elements from which on one native loop takes less than NumPy's loops for three steps or more, or for a slow one, of
 the elements of one array."""
@@ -44,7 +46,9 @@ _QUICK_ON_ARRAYS: Final = _QUICK | {"maximum", "minimum"}
 _SLOW: Final = frozenset({"remainder", "fmod", "floordiv", "hypot", "log1p"})
 """Steps for which NumPy takes nanoseconds an element."""
 
-SLOW_FOLDS: Final = frozenset({"layer_norm", "rms_norm", "logsumexp", "var", "std", "cumsum", "gather"})
+OFTEN_FEW: Final = frozenset({"layer_norm", "rms_norm", "logsumexp"})
+"""Those of the next for which few elements are many."""
+SLOW_FOLDS: Final = OFTEN_FEW | {"var", "std", "cumsum", "gather"}
 """What operators declare to fold with for which NumPy makes several passes, each of them a call."""
 
 

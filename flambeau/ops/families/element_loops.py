@@ -201,6 +201,20 @@ def places_of(index: tuple[Any, ...], shape: tuple[int, ...]) -> tuple[int, Any,
     return prod(shape[:lead]), positions, prod(shape[end:]), whole
 
 
+def add_rows_at(target: np.ndarray[Any, Any], index: Any, rows: np.ndarray[Any, Any]) -> bool:
+    """`target[index] += rows` for a vector of places from 0 on that are known to be there, those named twice count
+    twice, by a native loop; whether it was done."""
+    if target.dtype not in FLOATS or not target.flags.c_contiguous or not rows.flags.c_contiguous:
+        return False
+    inner = prod(target.shape[1:])
+    loop = loop_for(add_slices if inner > 1 else add_elements, rows.size)
+    if loop is None:
+        return False
+    flat = np.ascontiguousarray(index, np.int64)
+    loop(target.reshape(-1), flat, rows.reshape(-1), *((1, inner) if inner > 1 else ()))
+    return True
+
+
 def add_at(target: np.ndarray[Any, Any], index: Any, values: Any) -> bool:
     """`target[index] += values`, positions that are named twice count twice, by a native loop; whether it was done."""
     if target.dtype not in FLOATS or not target.flags.c_contiguous or not isinstance(values, np.ndarray):
