@@ -102,8 +102,10 @@ class Categorical(Distribution):
             rows = F.reshape(probs, [-1, probs.shape[-1]])
             if not count:
                 return F.zeros([*self._extended_shape(sample_shape)], dtype=int64)
-            drawn = F.transpose(F.multinomial(rows, count, True), 0, 1)
-            return F.reshape(F.contiguous(drawn), [*self._extended_shape(sample_shape)])
+            drawn = F.multinomial(rows, count, True)
+            if count > 1:
+                drawn = F.contiguous(F.transpose(drawn, 0, 1))
+            return F.reshape(drawn, [*self._extended_shape(sample_shape)])
 
     def log_prob(self, value: Tensor) -> Tensor:
         """The logarithm of the probability."""

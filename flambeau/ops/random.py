@@ -2,7 +2,9 @@
 
 from __future__ import annotations
 
+from bisect import bisect_right
 from collections.abc import Callable, Sequence
+from itertools import accumulate
 from typing import Any, Final
 
 from flambeau.ops.families import ranks
@@ -25,7 +27,7 @@ from flambeau.schema.device import Device
 from flambeau.schema.dtype import Category, DType, by_code, float32, float64, int64
 from flambeau.schema.opdef import UNKNOWN, Effect, ErrorSample, Sample
 from flambeau.schema.traits import Traits
-from flambeau.tensor.array_library import np
+from flambeau.tensor.array_library import is_host_array, np
 from flambeau.tensor.create import check_device, empty_strided, strides_for
 from flambeau.tensor.random import Generator, drawing
 from flambeau.tensor.random_draws import Draws
@@ -188,15 +190,12 @@ def multinomial_kernel(
 ) -> Array:
     """Places drawn with the given weights, a row for each row of weights."""
     _check_probabilities(self)
-    weights = np.atleast_2d(self).astype(np.float64)
+    weights = self.astype(np.float64).reshape((1, *self.shape)[-2:])
     if num_samples <= 0:
         raise RuntimeError("cannot sample n_sample <= 0 samples")
     if not replacement and num_samples > weights.shape[1]:
         raise RuntimeError("cannot sample n_sample > prob_dist.size(-1) samples without replacement")
-    if not np.all(np.isfinite(weights)) or np.any(weights < 0):
-        raise RuntimeError("probability tensor contains either `inf`, `nan` or element < 0")
-    if np.any(weights.sum(axis=1) == 0):
-        raise RuntimeError("invalid multinomial distribution (sum of probabilities <= 0)")
+    _check_weights(weights)
     draw = _with_replacement if replacement else _without_replacement
     with drawing(generator) as rng:
         result = draw(rng, weights, num_samples)
@@ -212,8 +211,26 @@ def _check_probabilities(array: Array) -> None:
         )
 
 
+def _check_weights(weights: Array) -> None:
+    """Raise RuntimeError unless all are finite and not negative, and some of each row are larger."""
+    if is_host_array(weights) and weights.size:  # two folds say that all is well, as it mostly is
+        totals = np.add.reduce(weights, axis=1)
+        if np.minimum.reduce(weights, axis=None) >= 0:
+            least, most = np.minimum.reduce(totals), np.maximum.reduce(totals)
+            if least > 0 and most < np.inf:
+                return
+    if not np.all(np.isfinite(weights)) or np.any(weights < 0):
+        raise RuntimeError("probability tensor contains either `inf`, `nan` or element < 0")
+    if np.any(weights.sum(axis=1) == 0):
+        raise RuntimeError("invalid multinomial distribution (sum of probabilities <= 0)")
+
+
 def _with_replacement(rng: Draws, weights: Array, count: int) -> Array:
     """Of each row so many places."""
+    if len(weights) == count == 1 and weights.size <= _FEW_WEIGHTS and is_host_array(weights):
+        edge_list = list(accumulate((weights[0] / np.add.reduce(weights[0])).tolist()))
+        place = bisect_right(edge_list, float(rng.random(1)[0]) * edge_list[-1])
+        return np.full((1, 1), min(place, weights.size - 1))
     edges = np.cumsum(weights / weights.sum(axis=1, keepdims=True), axis=1)
     drawn = rng.random((len(weights), count)) * edges[:, -1:]
     if weights.size * count <= _FEW:
@@ -224,6 +241,8 @@ def _with_replacement(rng: Draws, weights: Array, count: int) -> Array:
     return np.asarray(np.minimum(indices, weights.shape[1] - 1)).astype(np.int64, copy=False)
 
 
+_FEW_WEIGHTS: Final = 64
+"""Weights of one row that are gone through one by one."""
 _FEW: Final = 1 << 18
 """Comparisons up to which all weights are compared with what was drawn."""
 

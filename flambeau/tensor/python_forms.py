@@ -26,7 +26,7 @@ def nonzero(input: Tensor, *, as_tuple: bool = False, out: Tensor | None = None)
     """
     if as_tuple:
         return call("aten::nonzero_numpy", input)
-    return call("aten::nonzero", input, out=out)
+    return call("aten::nonzero", input) if out is None else call("aten::nonzero", input, out=out)
 
 
 def is_tensor(obj: Any) -> bool:

@@ -118,9 +118,12 @@ def _part(view: Tensor, dim: int, part: slice) -> Any:
 
 def picked(self: Tensor, key: Any) -> Tensor | None:
     """`self[key]` for a key of masks and tensors of places, and whatever else lies between them."""
+    if type(key) is Tensor and _is_number(key):
+        number = int(key._array)
+        return shown(self, number) if self.asks() else plain_view(self, number)
     indices = places_of(key)
     if indices is None:
-        found = parts_of(self, key) if type(key) is tuple else number_in(self, key)
+        found = parts_of(self, key) if type(key) is tuple else None
         if found is None:
             return None
         self, indices = found
