@@ -13,6 +13,7 @@ from flambeau.distributions.distribution import Distribution, number_of
 from flambeau.distributions.operators import F, broadcast
 from flambeau.schema.dtype import int64
 from flambeau.tensor.grad_mode import no_grad
+from flambeau.tensor.observer import is_tracing
 from flambeau.tensor.tensor import Tensor
 
 WEIGHTS: dict[str, Constraint] = {"probs": constraints.simplex, "logits": constraints.real_vector}
@@ -112,6 +113,8 @@ class Categorical(Distribution):
         self._validate_sample(value)
         index = F.unsqueeze(F.to(value, int64), -1)
         logits = self.logits
+        if not is_tracing() and index.shape[:-1] == logits.shape[:-1]:
+            return F.squeeze(F.gather(logits, -1, index), -1)
         sizes = broadcast(index, F.select(logits, -1, 0).unsqueeze(-1))[0].shape[:-1]
         spread = F.expand(logits, [*sizes, logits.shape[-1]])
         return F.squeeze(F.gather(spread, -1, F.expand(index, [*sizes, 1])), -1)

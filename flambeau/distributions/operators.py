@@ -13,6 +13,7 @@ class _Operators:
 
     def __getattr__(self, name: str) -> Callable[..., Tensor]:
         operator: Callable[..., Tensor] = getattr(_ALL, name)
+        setattr(self, name, operator)  # found without this from now on
         return operator
 
 
