@@ -32,6 +32,8 @@ from flambeau.executor.large_writes import is_large_write, sized_writes
 from flambeau.ops.families.elementwise import Pointwise
 from flambeau.ops.families.entry_kernel import EntryKernel, MatrixProduct
 from flambeau.ops.families.rows import EMPTY, RowsMeaning, axes_of
+from flambeau.ops.large import NEVER, is_worthwhile
+from flambeau.schema import registry
 from flambeau.tensor.defaults import when_changed
 from flambeau.tensor.subclasses import PLAIN
 from flambeau.tensor.tensor import Tensor, wrap
@@ -47,7 +49,9 @@ MAX_PATTERNS = 64
 ALL_LOOKED_AT, ONE_OF_MANY = 64, 16
 """Calls of one operator in Python of which each is looked at, and how many there are to one of later calls."""
 MOST_ELEMENTS = 1 << 15
-"""Elements from which on the way into NumPy takes little beside its loops."""
+"""Elements from which on the way into NumPy takes little beside its folds."""
+MOST_OF_ONE_LOOP = 1 << 17
+"""The same beside one loop that needs no memory between: longer ones run where other threads may go on meanwhile."""
 _SCRATCH_BYTES = 1 << 18
 
 
@@ -145,14 +149,15 @@ class EagerEntry:
         is_row = isinstance(kernel.meaning, RowsMeaning)
         meant = [_unlisted(a) for a in arguments] if is_row else arguments
         most = max([a._array.size for a in arguments if isinstance(a, Tensor)], default=0)
-        if not all(map(_is_usual, meant)) or not _are_few(most, result._array.size):
+        bound = MOST_ELEMENTS if is_row else MOST_OF_ONE_LOOP
+        if not all(map(_is_usual, meant)) or not 0 < most <= bound or not 0 < result._array.size <= bound:
             return
         in_one = not is_row and kernel.target is None and _lie_in_one(arguments, result._array.shape)
         if not self._is_new((in_one, *_looks(kernel.meaning, meant, is_row=is_row))):
             return
         program = self._program(kernel, meant, is_row, in_one)
         if program is not None:
-            program.most = min(program.most, first_large(kernel, arguments) - 1)
+            program.most = min(program.most, _most_of(kernel, arguments))
         if program is not None and most <= program.most:
             self._add(program, kernel, arguments, meant)
 
@@ -235,9 +240,11 @@ class ProductEntry:
         direct(instance, self._any_entry)
 
 
-def _are_few(*counts: int) -> bool:
-    """Whether there are elements, and not so many that a call from Python costs little beside them."""
-    return all(0 < count <= MOST_ELEMENTS for count in counts)
+def _most_of(kernel: EntryKernel, arguments: Sequence[Any]) -> int:
+    """Up to how many elements calls are NumPy's: any, where a kernel of one loop would be no quicker."""
+    definition = registry.find(kernel.name) if kernel.target is None else None
+    is_numpys = definition is not None and not is_worthwhile(definition, arguments)
+    return NEVER if is_numpys else first_large(kernel, arguments) - 1
 
 
 def _unlisted(argument: Any) -> Any:
@@ -299,7 +306,10 @@ def _loop_program(program: Program, code: NativeCode) -> LoopProgram:
     memory = (ctypes.c_int64 * len(words))(*words)
     block = [0] * (ROW_WORDS if program.geometry else WORDS)
     block[PROGRAM] = ctypes.addressof(memory)
-    most = min(MOST_ELEMENTS, _SCRATCH_BYTES // (8 * max(program.rows, 1)), program.most)
+    is_one_loop = not program.rows and not program.axes
+    most = min(program.most, MOST_OF_ONE_LOOP if is_one_loop else MOST_ELEMENTS)
+    if program.rows:
+        most = min(most, _SCRATCH_BYTES // (8 * program.rows))
     kernel = code.addresses["rows" if program.geometry else "loops"]
     least = program.longest or program.beyond
     ways = (program.geometry, program.axes, program.target, least, program.objects)

@@ -92,7 +92,7 @@ def least_large(definition: OpDef) -> int:
     has_several = sum(isinstance(a.type, TensorType) for a in formals) > 1
     quick, few = (_QUICK_ON_ARRAYS, 3) if has_several else (_QUICK, 2)
     if len(steps) <= few and quick.issuperset(steps):
-        return LARGE
+        return LARGE // 2
     if has_several and _SLOW.isdisjoint(steps):
         return SEVERAL_ARRAYS
     return SLOW_ARRAYS if has_several else SEVERAL
