@@ -119,7 +119,7 @@ def embedding_bag(
     """
     check_bags(weight, indices, offsets, mode, per_sample_weights, include_last_offset)
     padding = -1 if padding_idx is None else padding_idx
-    bounds = offsets if include_last_offset else np.append(offsets, indices.size)
+    bounds = offsets if include_last_offset else np.concatenate([offsets, np.array([indices.size], np.int64)])
     count, width = max(len(bounds) - 1, 0), weight.shape[1]
     wide = widened(weight)
     if not is_host_array(wide):
@@ -136,10 +136,11 @@ def embedding_bag(
     if not is_done:
         _fill_bags(wide, indices, bounds, mode, per_sample_weights, padding, (sums, sizes, largest))
     result = sums.astype(weight.dtype, copy=False)
-    owners = np.repeat(np.arange(count), np.diff(bounds)).astype(indices.dtype)
+    if mode == SUM and padding == -1:
+        return result, np.zeros(0, indices.dtype), *[np.zeros(offsets.size, indices.dtype) for _ in range(2)]
+    owners = np.repeat(np.arange(count), bounds[1:] - bounds[:-1]).astype(indices.dtype, copy=False)
     if mode == SUM:
-        nothing = np.zeros(offsets.size, indices.dtype)
-        return result, owners[:0] if padding == -1 else owners, nothing, nothing.copy()
+        return result, owners, *[np.zeros(offsets.size, indices.dtype) for _ in range(2)]
     return result, owners, sizes, largest if mode == MAX else sizes.copy()
 
 

@@ -85,7 +85,7 @@ def _over_both_ends(array: Array, dim: Dims, keepdim: bool) -> Array | None:
     if chosen != [*range(first), *range(first + middle, rank)] or not 0 < first < len(chosen):
         return None
     lead, length = product(array.shape[:first]), product(array.shape[first + middle :])
-    if not SHORT < length or not 0 < lead <= SHORT * SHORT or not array.flags.c_contiguous:
+    if length <= SHORT or not 0 < lead <= SHORT * SHORT or not array.flags.c_contiguous:
         return None
     kept = array.shape[first : first + middle]
     with np.errstate(all="ignore"):

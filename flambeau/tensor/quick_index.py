@@ -179,7 +179,7 @@ def parts_of(self: Tensor, key: tuple[Any, ...]) -> tuple[Tensor, list[Tensor | 
         return None
     if dots >= 0:
         indices[dots:dots] = [None] * (rank - taken)
-    view = self if all([one is Ellipsis or one == _WHOLE for one in basic]) else _shown_by(self, tuple(basic))
+    view = self if all(one is Ellipsis or one == _WHOLE for one in basic) else _shown_by(self, tuple(basic))
     if view is None:
         return None
     if not is_used:
@@ -236,7 +236,7 @@ def put_number(self: Tensor, key: Any, value: Any) -> bool:
         storage.version += 1
         return True
     indices = places_of(key) if type(key) in (Tensor, tuple) else None
-    if indices is None or any([one is not None and one._storage is storage for one in indices]):
+    if indices is None or any(one is not None and one._storage is storage for one in indices):
         return False
     try:
         array[tuple([_WHOLE if one is None else one._array for one in indices])] = value

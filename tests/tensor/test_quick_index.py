@@ -70,7 +70,8 @@ VALUES: list[Any] = [7, 2.5, True, fb.tensor(9.0), fb.tensor([1.0, 2.0, 3.0, 4.0
 @pytest.mark.parametrize("asks", [False, True])
 def test_writes_are_numpys(value: Any, asks: bool) -> None:
     plain = value.numpy() if isinstance(value, fb.Tensor) else value
-    for key in [0, 3, slice(1, 3), (slice(None), slice(None)), ..., (1, 2), (slice(None), -1), (5, 0), *[k for p in PLACES for k in [p] if p.ndim == 1]]:
+    basic = [0, 3, slice(1, 3), (slice(None), slice(None)), ..., (1, 2), (slice(None), -1), (5, 0)]
+    for key in [*basic, *[place for place in PLACES if place.ndim == 1]]:
         array = np.arange(12, dtype=np.float32).reshape(3, 4)
         x = fb.from_numpy(array.copy())
         x = (x.requires_grad_() * 1) if asks else x
