@@ -44,7 +44,8 @@ TOPICS: Final[Mapping[str, tuple[str, ...]]] = {
         "pooling_adaptive", "pooling_fractional", "pooling_gradients", "unpooling",
     ),
     "Networks: resampling": (
-        "resampling", "resampling_cubic", "resampling_smooth", "grids", "weighted_reading", "reading_between",
+        "resampling", "resampling_cubic", "resampling_smooth", "grids", "grid_places", "weighted_reading",
+        "reading_between",
     ),
     "Networks: normalisation": (
         "batch_norm", "batch_norm_gradients", "batch_norm_training", "layer_norm_gradients", "normalization",

@@ -150,7 +150,7 @@ class EagerEntry:
         meant = [_unlisted(a) for a in arguments] if is_row else arguments
         most = max([a._array.size for a in arguments if isinstance(a, Tensor)], default=0)
         bound = MOST_ELEMENTS if is_row else MOST_OF_ONE_LOOP
-        if not all(map(_is_usual, meant)) or not 0 < most <= bound or not 0 < result._array.size <= bound:
+        if not all(map(_is_usual, meant)) or not _are_few(bound, most, result._array.size):
             return
         in_one = not is_row and kernel.target is None and _lie_in_one(arguments, result._array.shape)
         if not self._is_new((in_one, *_looks(kernel.meaning, meant, is_row=is_row))):
@@ -238,6 +238,11 @@ class ProductEntry:
         """The same for an instance that takes tensors that ask for gradients too."""
         tell(instance, 0, slow)
         direct(instance, self._any_entry)
+
+
+def _are_few(bound: int, *counts: int) -> bool:
+    """Whether there are elements, and not so many that a call from Python costs little beside them."""
+    return all(0 < count <= bound for count in counts)
 
 
 def _most_of(kernel: EntryKernel, arguments: Sequence[Any]) -> int:

@@ -137,11 +137,16 @@ def embedding_bag(
         _fill_bags(wide, indices, bounds, mode, per_sample_weights, padding, (sums, sizes, largest))
     result = sums.astype(weight.dtype, copy=False)
     if mode == SUM and padding == -1:
-        return result, np.zeros(0, indices.dtype), *[np.zeros(offsets.size, indices.dtype) for _ in range(2)]
+        return result, np.zeros(0, indices.dtype), *_nothing(offsets, indices)
     owners = np.repeat(np.arange(count), bounds[1:] - bounds[:-1]).astype(indices.dtype, copy=False)
     if mode == SUM:
-        return result, owners, *[np.zeros(offsets.size, indices.dtype) for _ in range(2)]
+        return result, owners, *_nothing(offsets, indices)
     return result, owners, sizes, largest if mode == MAX else sizes.copy()
+
+
+def _nothing(offsets: Array, indices: Array) -> tuple[Array, Array]:
+    """What sums need for their gradients of each bag."""
+    return np.zeros(offsets.size, indices.dtype), np.zeros(offsets.size, indices.dtype)
 
 
 def _together(

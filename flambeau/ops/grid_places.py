@@ -32,19 +32,19 @@ def _slope(f: Any, row: Any, size: int, padding: int, align_corners: bool) -> An
     factor = (size - 1) / 2 if align_corners else size / 2
     if padding == ZEROS:
         return factor
-    place = (row + 1) / 2 * (size - 1) if align_corners else ((row + 1) * size - 1) / 2
+    pixel = (row + 1) / 2 * (size - 1) if align_corners else ((row + 1) * size - 1) / 2
     if padding == REFLECTION:
         low, high = (0, 2 * (size - 1)) if align_corners else (-1, 2 * size - 1)
         least, span = low / 2, (high - low) / 2
         if not span:
             return 0.0
-        away = f.abs(place - least)
+        away = f.abs(pixel - least)
         is_back = f.ne(f.fmod(f.floor(away / span), 2), 0)
-        is_turned = f.logical_xor(is_back, place < least)
+        is_turned = f.logical_xor(is_back, pixel < least)
         extra = f.fmod(away, span)
-        place = f.where(is_back, (span + least) - extra, extra + least)
+        pixel = f.where(is_back, (span + least) - extra, extra + least)
         factor = f.where(is_turned, -factor, factor)
-    is_outside = f.logical_or(place <= 0, place >= size - 1)
+    is_outside = f.logical_or(pixel <= 0, pixel >= size - 1)
     return f.where(is_outside, 0.0, factor)
 
 

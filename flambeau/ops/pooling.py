@@ -92,7 +92,7 @@ def max_pool(name: str, dims: int, has_places: bool = True) -> Any:
         known = _learn(key, self, geometry)
         if known is not None:
             return known.run(self, has_places)
-        if dims == 3 and has_places and is_float(self) and self.size and is_host_array(self):
+        if has_places and _are_images_of_planes(self, dims):
             return _by_planes(self, geometry, ceil_mode)
         if geometry.are_side_by_side(self):
             return _with_places(self, geometry) if has_places else (geometry.largest_side_by_side(self), None)
@@ -115,6 +115,11 @@ def max_pool(name: str, dims: int, has_places: bool = True) -> Any:
         return contiguous(values.astype(self.dtype, copy=False)), contiguous(chosen.astype(np.int64))
 
     return kernel
+
+
+def _are_images_of_planes(array: Array, dims: int) -> bool:
+    """Whether windows in three dimensions are those of planes, and then of columns."""
+    return dims == 3 and is_float(array) and bool(array.size) and is_host_array(array)
 
 
 def _by_planes(array: Array, geometry: Geometry, ceil_mode: bool) -> tuple[Array, Array]:

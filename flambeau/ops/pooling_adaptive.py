@@ -100,12 +100,9 @@ def adaptive_max(dims: int) -> Any:
             raise not_implemented("adaptive_max_pool2d" if dims < 3 else name, dtype_of(self))
         spatial = self.shape[-dims:]
         lead = self.shape[: self.ndim - dims]
-        if self.size and prod(sizes) == 1:
-            return _largest_of_all(self, lead)
-        are_equal = self.size and all(sizes) and not any(n % count for n, count in zip(spatial, sizes, strict=True))
-        if are_equal and prod(spatial) <= FEW_IN_A_WINDOW * prod(sizes):
-            largest: tuple[Array, Array] = of_equal(self, [n // count for n, count in zip(spatial, sizes, strict=True)])
-            return largest
+        equal = _largest_of_equal(self, spatial, sizes, of_equal) if self.size else None
+        if equal is not None:
+            return equal
         values = np.empty((*lead, *sizes), self.dtype)
         indices = np.empty((*lead, *sizes), np.int64)
         flat = np.arange(prod(spatial)).reshape(spatial)
@@ -125,12 +122,19 @@ def adaptive_max(dims: int) -> Any:
     return kernel
 
 
-def _largest_of_all(array: Array, lead: tuple[int, ...]) -> tuple[Array, Array]:
-    """The largest elements of whole planes, and their places."""
-    rows = array.reshape(prod(lead), -1)
-    best = place_of_largest(widened(rows))
-    shape = (*lead, *[1] * (array.ndim - len(lead)))
-    return rows[np.arange(len(rows)), best].reshape(shape), best.astype(np.int64, copy=False).reshape(shape)
+def _largest_of_equal(array: Array, spatial: Ints, sizes: Ints, pool: Any) -> tuple[Array, Array] | None:
+    """The largest elements and their places of one window, or of small ones of equal sizes; None for others."""
+    lead = array.shape[: array.ndim - len(spatial)]
+    if prod(sizes) == 1:
+        rows = array.reshape(prod(lead), -1)
+        best = place_of_largest(widened(rows))
+        shape = (*lead, *[1] * len(spatial))
+        return rows[np.arange(len(rows)), best].reshape(shape), best.astype(np.int64, copy=False).reshape(shape)
+    if not all(sizes) or any(n % count for n, count in zip(spatial, sizes, strict=True)):
+        return None
+    kernel = [n // count for n, count in zip(spatial, sizes, strict=True)]
+    largest: tuple[Array, Array] | None = pool(array, kernel) if prod(kernel) <= FEW_IN_A_WINDOW else None
+    return largest
 
 
 FEW_IN_A_WINDOW = 32

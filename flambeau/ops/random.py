@@ -229,8 +229,8 @@ def _with_replacement(rng: Draws, weights: Array, count: int) -> Array:
     """Of each row so many places."""
     if len(weights) == count == 1 and weights.size <= _FEW_WEIGHTS and is_host_array(weights):
         edge_list = list(accumulate((weights[0] / np.add.reduce(weights[0])).tolist()))
-        place = bisect_right(edge_list, float(rng.random(1)[0]) * edge_list[-1])
-        return np.full((1, 1), min(place, weights.size - 1))
+        index = bisect_right(edge_list, float(rng.random(1)[0]) * edge_list[-1])
+        return np.full((1, 1), min(index, weights.size - 1))
     edges = np.cumsum(weights / weights.sum(axis=1, keepdims=True), axis=1)
     drawn = rng.random((len(weights), count)) * edges[:, -1:]
     if weights.size * count <= _FEW:

@@ -85,8 +85,7 @@ def _target(self: Tensor, key: Any) -> tuple[Tensor, Sequence[Tensor | None]]:
 
 def set_item(self: Tensor, key: Any, value: Any) -> None:
     """`self[key] = value`, converting numbers and views' sources to the dtype of `self`."""
-    is_plain = type(value) in (float, int) and type(self) is Tensor and not thread.handlers
-    if is_plain and not self.asks() and put_number(self, key, value):
+    if put_number(self, key, value):
         return
     view, indices = _target(self, key)
     if isinstance(value, np.ndarray):

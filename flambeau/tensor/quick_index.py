@@ -123,10 +123,10 @@ def picked(self: Tensor, key: Any) -> Tensor | None:
         return shown(self, number) if self.asks() else plain_view(self, number)
     indices = places_of(key)
     if indices is None:
-        found = parts_of(self, key) if type(key) is tuple else None
-        if found is None:
+        view_and_indices = parts_of(self, key) if type(key) is tuple else None
+        if view_and_indices is None:
             return None
-        self, indices = found
+        self, indices = view_and_indices
         if not indices:
             return self
     elif len(indices) > self._array.ndim:
@@ -146,47 +146,44 @@ def parts_of(self: Tensor, key: tuple[Any, ...]) -> tuple[Tensor, list[Tensor | 
     integers, and what the operator `index` takes on it for the other tensors: empty where there are none. None leaves
     a key, or its refusal, to the full way.
     """
-    basic: list[Any] = []
-    indices: list[Tensor | None] = []
-    taken, dots, is_used = 0, -1, False
-    for one in key:
-        kind = type(one)
-        if kind is Tensor:
-            if _is_number(one):
-                one = int(one._array)
-                kind = int
-            elif _are_places(one):
-                count = one._array.ndim if one._array.dtype.kind == "b" else 1
-                basic += [_WHOLE] * count
-                indices.append(one)
-                taken += count
-                is_used = True
-                continue
-        if kind is int:
-            taken += 1
-        elif kind is slice and _is_plain_slice(one):
-            indices.append(None)
-            taken += 1
-        elif one is None:
-            indices.append(None)
-        elif one is Ellipsis and dots < 0:
-            dots = len(indices)
-        else:
-            return None
-        basic.append(one)
-    rank = self._array.ndim
-    if taken > rank:
+    parts = [int(one._array) if type(one) is Tensor and _is_number(one) else one for one in key]
+    counts = [_dims_of(one) for one in parts]
+    skipped = self._array.ndim - sum(counts)
+    if skipped < 0 or -1 in counts or sum([one is Ellipsis for one in parts]) > 1:
         return None
-    if dots >= 0:
-        indices[dots:dots] = [None] * (rank - taken)
+    basic, indices = _separated(parts, counts, skipped)
     view = self if all(one is Ellipsis or one == _WHOLE for one in basic) else _shown_by(self, tuple(basic))
     if view is None:
         return None
-    if not is_used:
-        return (_ALIAS(view) if view is self else view), []
-    while indices[-1] is None:
+    return (_ALIAS(view) if view is self and not indices else view), indices
+
+
+def _separated(parts: list[Any], counts: list[int], skipped: int) -> tuple[list[Any], list[Tensor | None]]:
+    """The basic parts of a key, with whole dimensions where tensors are, and the tensors, with None where others are
+    whose dimensions stay; of `...` the `skipped` ones."""
+    basic: list[Any] = []
+    indices: list[Tensor | None] = []
+    for one, count in zip(parts, counts, strict=True):
+        is_tensor = type(one) is Tensor
+        basic += [_WHOLE] * count if is_tensor else [one]
+        if one is Ellipsis:
+            indices += [None] * skipped
+        elif type(one) is not int:
+            indices.append(one if is_tensor else None)
+    while indices and indices[-1] is None:
         indices.pop()
-    return view, indices
+    return basic, indices
+
+
+def _dims_of(part: Any) -> int:
+    """How many dimensions a part of a key takes; -1 for one that is left to the full way."""
+    kind = type(part)
+    if kind is Tensor:
+        is_mask = part._array.dtype.kind == "b"
+        return (part._array.ndim if is_mask else 1) if _are_places(part) else -1
+    if kind is int or (kind is slice and _is_plain_slice(part)):
+        return 1
+    return 0 if part is None or part is Ellipsis else -1
 
 
 def _shown_by(self: Tensor, key: tuple[Any, ...]) -> Tensor | None:
@@ -224,26 +221,30 @@ def places_of(key: Any) -> list[Tensor | None] | None:
 def put_number(self: Tensor, key: Any, value: Any) -> bool:
     """Write a number to `self[key]`, where `self` is a plain tensor of floats that asks for no gradients, and the key
     one of few kinds; whether that was done. What is refused is left to the full way, and nothing is written."""
-    array, storage = self._array, self._storage
-    flags = array.flags
-    if array.dtype not in _FLOATS or not flags.c_contiguous or not flags.writeable or storage.version < 0:
-        return False
-    if special.exists or thread.observer is not None or not -_SAFE < value < _SAFE:
+    if not _takes_number(self, value):
         return False
     view = plain_view(self, key) if type(key) is not Tensor else None
     if view is not None:
         view._array[...] = value
-        storage.version += 1
-        return True
-    indices = places_of(key) if type(key) in (Tensor, tuple) else None
-    if indices is None or any(one is not None and one._storage is storage for one in indices):
-        return False
-    try:
-        array[tuple([_WHOLE if one is None else one._array for one in indices])] = value
-    except IndexError:
-        return False
-    storage.version += 1
+    else:
+        indices = places_of(key) if type(key) in (Tensor, tuple) else None
+        if indices is None or any(one is not None and one._storage is self._storage for one in indices):
+            return False
+        try:
+            self._array[tuple([_WHOLE if one is None else one._array for one in indices])] = value
+        except IndexError:
+            return False
+    self._storage.version += 1
     return True
+
+
+def _takes_number(self: Tensor, value: Any) -> bool:
+    """Whether a number can be written at once, and nobody watches."""
+    if type(value) not in (float, int) or type(self) is not Tensor or thread.handlers or special.exists:
+        return False
+    flags = self._array.flags
+    is_plain = self._array.dtype in _FLOATS and flags.c_contiguous and flags.writeable and self._storage.version >= 0
+    return is_plain and thread.observer is None and -_SAFE < value < _SAFE and not self.asks()
 
 
 def _is_number(tensor: Tensor) -> bool:

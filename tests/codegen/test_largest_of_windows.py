@@ -70,6 +70,30 @@ def test_other_dtypes_and_three_dimensions_go_another_way() -> None:
     np.testing.assert_array_equal(flambeau.max_pool3d(deep, 2).numpy().ravel(), [21, 23, 29, 31, 53, 55, 61, 63])
 
 
+def test_places_in_three_dimensions_are_those_of_torch() -> None:
+    rng = np.random.default_rng(5)
+    for options in [(2,), (3, 2, 1), ((2, 3, 1), (1, 2, 3)), (3, 2, 1, 1, True), (2, 2, 0, 2)]:
+        x = rng.integers(-3, 3, (2, 3, 6, 7, 8)).astype(np.float32)
+        x[rng.random(x.shape) < 0.05], x[rng.random(x.shape) < 0.05] = np.nan, -np.inf
+        wanted = torch.nn.functional.max_pool3d(torch.tensor(x), *options, return_indices=True)
+        mine = flambeau.nn.functional.max_pool3d(flambeau.tensor(x), *options, return_indices=True)
+        for own, theirs in zip(mine, wanted, strict=True):
+            np.testing.assert_array_equal(own.numpy(), theirs.numpy(), str(options))
+
+
+@pytest.mark.parametrize("dims", [1, 2, 3])
+def test_places_of_equal_windows_are_those_of_torch(dims: int) -> None:
+    rng = np.random.default_rng(dims)
+    for count in (1, 2, 3, 4):
+        x = rng.integers(-3, 3, (2, 3, *[6] * dims)).astype(np.float32)
+        x[rng.random(x.shape) < 0.03] = np.nan
+        name, sizes = f"adaptive_max_pool{dims}d", [count] * dims
+        wanted = getattr(torch.nn.functional, name)(torch.tensor(x), sizes, return_indices=True)
+        mine = getattr(flambeau.nn.functional, name)(flambeau.tensor(x), sizes, return_indices=True)
+        for own, theirs in zip(mine, wanted, strict=True):
+            np.testing.assert_array_equal(own.numpy(), theirs.numpy(), str(sizes))
+
+
 def test_text_is_code_for_vectors_without_masks() -> None:
     processor = processor_of("x86-64-v2")
     text = largest.largest_text(Floats("double", processor.target))

@@ -328,6 +328,25 @@ def test_c19_a_program_that_gives_other_bits_is_not_used() -> None:
     assert not eager._agrees(other, loops, [x], [x._array])
 
 
+@pytest.mark.parametrize("size", [16, 40_000, 100_000])
+def test_writes_beside_operands_that_ask_are_native(size: int) -> None:
+    average, weights = fb.zeros(size), fb.rand(size).requires_grad_()
+    with fb.no_grad():
+        for _ in range(5):
+            before, version = average.clone(), average._version
+            average.mul_(0.5).add_(weights, alpha=0.25)
+            assert same_bits(average, before * 0.5 + weights.detach() * 0.25)
+            assert average._version == version + 2
+    assert not average.requires_grad
+
+
+@pytest.mark.parametrize("call", [lambda x: x * x, lambda x: -x, lambda x: x + 1.5], ids=["mul", "neg", "add"])
+def test_one_loop_over_many_elements_runs_natively(call: Callable[[fb.Tensor], fb.Tensor]) -> None:
+    for size in (40_000, 100_000):
+        x = values(np.float32, size, size)
+        assert same_bits(warm(lambda x=x: call(x)), by_numpy(lambda x=x: call(x))), size
+
+
 @pytest.mark.parametrize("dtype", [fb.complex128, fb.complex64])
 def test_complex_elements_are_copied_however_often(dtype: fb.dtype) -> None:
     """Loops of eager entries copy up to eight bytes: what is larger is left to NumPy, after many calls too."""

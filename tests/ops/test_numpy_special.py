@@ -8,7 +8,7 @@ from typing import Any
 import numpy as np
 import pytest
 
-from flambeau.ops.families import numpy_special
+from flambeau.ops.families import numpy_gamma, numpy_special
 
 RNG = np.random.default_rng(7)
 AROUND = np.concatenate([RNG.normal(size=400) * 3, RNG.uniform(-6, 6, 400), 10.0 ** RNG.uniform(-12, 1, 200)])
@@ -23,6 +23,26 @@ def ulps(ours: Any, theirs: Any) -> float:
 def test_error_functions(name: str) -> None:
     expected = np.array([getattr(math, name)(x) for x in AROUND])
     assert ulps(getattr(numpy_special, name)(AROUND), expected) <= 6
+
+
+@pytest.mark.parametrize("name", ["erf", "erfc"])
+def test_few_elements_have_the_bits_of_many(name: str) -> None:
+    x = np.concatenate([AROUND, [0.0, -0.0, INF, -INF, NAN, 1e-40]]).astype(np.float32)
+    function = getattr(numpy_special, name)
+    assert x.size > numpy_special.MOST_ONE_BY_ONE
+    few = np.concatenate([function(part) for part in np.array_split(x, 20)])
+    assert few.tobytes() == function(x).tobytes()
+
+
+def test_trigamma_is_its_sum_and_reflects() -> None:
+    x = np.array([1.0, 0.5, 1e-3, 9.99, 10.0, 1e5, 1e300, -0.5, -3.25])
+    known = [math.pi**2 / 6, math.pi**2 / 2, 1e6 + math.pi**2 / 6 - 2 * 1.2020569e-3 + 3 * 1.0823232e-6]
+    np.testing.assert_allclose(numpy_gamma.trigamma(x)[:3], known, rtol=1e-13)
+    np.testing.assert_allclose(numpy_gamma.trigamma(x[:6]), numpy_gamma.trigamma(x[:6] + 1) + x[:6] ** -2, rtol=1e-13)
+    reflected = (math.pi / np.sin(math.pi * x[7:])) ** 2 - numpy_gamma.trigamma(1 - x[7:])
+    np.testing.assert_allclose(numpy_gamma.trigamma(x[7:]), reflected, rtol=1e-13)
+    ends = numpy_gamma.trigamma(np.array([0.0, -0.0, -1.0, -2.0, INF, -INF, NAN, 1e300]))
+    np.testing.assert_array_equal(ends, [INF, INF, INF, INF, 0, NAN, NAN, 1e-300])
 
 
 def test_the_far_tail_keeps_its_digits() -> None:

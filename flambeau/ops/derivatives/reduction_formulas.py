@@ -84,9 +84,8 @@ formulas("aten::max.", "aten::min.", self=_extreme)
 
 def _aminmax(f: Any, grads: Any, self: Any, result0: Any, result1: Any, dim: Any, keepdim: bool) -> Any:
     dims = [] if dim is None else [dim]
-    given = zip(grads, (result0, result1), strict=False)  # those of the last results may not be there
-    pairs = [(grad, result) for grad, result in given if grad is not None]
-    parts = [_extreme_along(f, grad, self, result, dims, keepdim) for grad, result in pairs]
+    pairs = zip(grads, (result0, result1), strict=False)  # gradients of the last results may not be there
+    parts = [_extreme_along(f, g, self, extreme, dims, keepdim) for g, extreme in pairs if g is not None]
     return parts[0] if len(parts) == 1 else parts[0] + parts[1]
 
 
