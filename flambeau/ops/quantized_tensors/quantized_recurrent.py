@@ -25,8 +25,7 @@ WRONG_COUNT: Final = "expected packed weights for {wanted} layers and directions
 
 
 def _sigmoid(x: Array) -> Array:
-    with np.errstate(over="ignore"):
-        return (ONE / (ONE + np.exp(-x))).astype(np.float32)
+    return (ONE / (ONE + np.exp(-x))).astype(np.float32)
 
 
 def lstm_cell(of_input: Array, of_state: Array, state: State) -> State:
@@ -74,6 +73,7 @@ def _direction(
     return outputs, current
 
 
+@np.errstate(all="ignore")
 def _layers(
     steps: Array,
     sizes: Sequence[int],
@@ -136,6 +136,7 @@ def _recurrent(cell: Cell, parts: int) -> tuple[Callable[..., Any], Callable[...
 
 
 def _one_step(name: str, cell: Cell) -> Callable[..., Any]:
+    @np.errstate(all="ignore")
     def kernel(input: Tensor, hx: Any, w_ih: Any, w_hh: Any, b_ih: Any, b_hh: Any) -> Any:
         for packed in (w_ih, w_hh):
             check_packed(name, packed)
