@@ -74,11 +74,11 @@ def objections(container: Container, texts: Mapping[str, str], permissions: Perm
     noted = Objections()
     known: set[str] = set(_FORMS)
     words = frozenset(name.rpartition("::")[2] for name in registry.reaching_world())
+    if _is_clear("\n".join(texts.values()), words):
+        return noted
     for record, text in texts.items():
         plain = text if text.isascii() else unicodedata.normalize("NFKC", text)  # as Python reads names
-        names = {f"aten::{name}" for name in _ATEN.findall(plain)}
-        names.update(f"{space}::{name}" for space, name in _OTHERS.findall(plain))
-        names -= known
+        names = _named_in(plain) - known
         known.update(filter(_is_there, names))
         noted.users.update(name for name in names & known if _is_of_user(name))
         has_classes = _CUSTOM_CLASS.search(plain) is not None
@@ -86,9 +86,28 @@ def objections(container: Container, texts: Mapping[str, str], permissions: Perm
             noted.users.add(record)
         if not names <= known or has_classes:
             _note_missing(plain, record, container, noted)
-        if any(word in plain for word in words) or any(odd.search(plain) for odd in _ODD):
+        if _is_odd(plain, words):
             _look(text, record, permissions, noted, words)
     return noted
+
+
+def _is_clear(text: str, words: frozenset[str]) -> bool:
+    """Whether nothing is to be said against code, of users' operators neither, after a quick search of all of it."""
+    if not text.isascii() or _CUSTOM_CLASS.search(text) is not None or _is_odd(text, words):
+        return False
+    return all(name in _FORMS or (_is_there(name) and not _is_of_user(name)) for name in _named_in(text))
+
+
+def _is_odd(text: str, words: frozenset[str]) -> bool:
+    """Whether a text takes a closer look: it has such words in it, or what may import or rename."""
+    return any(map(text.__contains__, words)) or any(odd.search(text) for odd in _ODD)
+
+
+def _named_in(text: str) -> set[str]:
+    """The operators that a text names, in strings and comments too."""
+    names = {f"aten::{name}" for name in _ATEN.findall(text)}
+    names.update(f"{space}::{name}" for space, name in _OTHERS.findall(text))
+    return names
 
 
 def _note_missing(text: str, record: str, container: Container, objections: Objections) -> None:
