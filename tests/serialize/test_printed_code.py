@@ -66,7 +66,7 @@ def test_printed_records_are_read_by_lines() -> None:
     [
         "x = 1\n", "import os\n", "", "class M(Module, N):\n  n : int\n", CLASS.format("  m : int  # a word"),
         CLASS.format("  x = 1"), CLASS.format("  m : int = (1,\n    2)"), CLASS.format("  m : int; k : int"),
-        CLASS.format("  def g(self: M) -> int:\n    return (1,\n  k : int\n    )"), 
+        CLASS.format("  def g(self: M) -> int:\n    return (1,\n  k : int\n    )"),
         CLASS.format('  """\n  k : int\n  """'),
         CLASS.format("  def g(self: M) -> int:\n    return (1  # )\n  k : int"), CLASS.format("\tk : int"),
         CLASS.format("  def f(self: M) -> int:\n    return 2"), CLASS.format("  if : int"), CLASS.format("  é : int"),

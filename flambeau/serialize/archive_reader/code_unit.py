@@ -324,7 +324,8 @@ class CodeUnit(CompilationUnit):
     def _comparable(
         self, name: str, file: CodeFile, node: ast.FunctionDef, self_type: Type | None
     ) -> tuple[Any, MethodCode] | None:
-        """What a method shares with equal ones, and its code; None where there is no other, or none that may be copied."""
+        """What a method shares with equal ones, and its code; None where there is no other, or none that may be copied.
+        """
         if self._equal_code.is_single(name) or self._provenance.is_over or not isinstance(self_type, ClassType):
             return None
         where = file.range(node)

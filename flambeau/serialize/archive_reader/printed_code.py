@@ -71,7 +71,8 @@ class PrintedCode:
     """The definitions of one record, by name."""
 
     def __init__(self, text: str, definitions: dict[str, tuple[bool, str, int, int]]) -> None:
-        """`definitions` has of each whether it is a class, its base, and where what is behind its name begins and ends."""
+        """`definitions` has of each whether it is a class, its base, and where what is behind its name begins and ends.
+        """
         self._text = text
         self._definitions = definitions
         self._classes: dict[str, PrintedClass | None] = {}
