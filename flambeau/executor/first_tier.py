@@ -129,7 +129,8 @@ class FirstTier:
             return MISSED
         records = with_gradients and any(one is not False for one in gradients.asking(arguments))
         try:
-            with dispatch.intercepting(gradients.one_by_one), at_hand_only():
+            one_by_one = dispatch.intercepting(gradients.one_by_one) if records else contextlib.nullcontext()
+            with one_by_one, at_hand_only():
                 result, self.operators = program.run(arguments, records=records)
         except GivenUpError as error:
             if log.level("executor"):

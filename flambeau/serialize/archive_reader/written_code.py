@@ -21,12 +21,16 @@ from flambeau.interpreter.conform import conforms
 from flambeau.program.function import Function
 from flambeau.program.unit import CompilationUnit
 from flambeau.program.written import GivenUpError
-from flambeau.schema.types import Type
+from flambeau.schema.function import NO_DEFAULT
+from flambeau.schema.types import BoolType, FloatType, IntType, StringType, TensorType, Type
 from flambeau.serialize.archive_reader.code_file import CodeFile
 from flambeau.serialize.archive_reader.upgrades import meant_the_same, upgrade_of
-from flambeau.serialize.archive_reader.written_frame import Frame
+from flambeau.serialize.archive_reader.written_frame import Frame, Part, Run
 from flambeau.serialize.archive_reader.written_memory import ForeignMemory
-from flambeau.serialize.archive_reader.written_operators import Call, call_operator, holds_tensor
+from flambeau.serialize.archive_reader.written_operators import Call, holds_tensor
+from flambeau.serialize.archive_reader.written_plans import Plans, is_direct
+from flambeau.serialize.archive_reader.written_statements import Statements
+from flambeau.tensor.tensor import Tensor
 from flambeau.util.depth import deep_recursion
 from flambeau.util.locks import NoForkLock
 
@@ -50,8 +54,9 @@ class WrittenCode:
         self._unit, self._names, self._version, self._lock = unit, names, version, lock
         self._named: dict[str, Function | Type | None] = {}
         self._types: dict[str, Type] = {}
-        self._bodies: dict[int, tuple[ast.FunctionDef, list[set[str]]]] = {}
-        """Functions whose nesting was looked at, and of each statement the names that it is the last to mention."""
+        self._bodies: dict[int, tuple[ast.FunctionDef, Part]] = {}
+        """What runs functions whose nesting was looked at."""
+        self.plans = Plans()
 
     def named(self, name: str) -> Function | Type | None:
         """The function or type of a qualified name; None if there is none."""
@@ -69,13 +74,12 @@ class WrittenCode:
                 known = self._types[text] = type_of_tree(file.expression(annotation), self._names)
         return known
 
-    def last_names(self, file: CodeFile, node: ast.FunctionDef) -> list[set[str]]:
-        """Of each statement of a function the names that are not needed any more behind it. Raises FrontendError for
-        code that is nested too deeply."""
+    def body(self, file: CodeFile, node: ast.FunctionDef) -> Part:
+        """What runs the statements of a function. Raises FrontendError for code that is nested too deeply."""
         known = self._bodies.get(id(node))
         if known is None:
             file.check_nesting(node)
-            known = self._bodies[id(node)] = node, file.last_words(node.body)
+            known = self._bodies[id(node)] = node, Statements(file).body(node.body)
         return known[1]
 
     def qualified(self, name: str, values: Sequence[Any], keywords: Mapping[str, Any]) -> str:
@@ -89,7 +93,11 @@ class WrittenFunction:
     """The code of one function."""
 
     def __init__(self, function: Function, code: Code, around: WrittenCode) -> None:
-        self.code, self._function, self._around = code, function, around
+        self._code, self._function, self._around = code, function, around
+        self._body: Part | None = None
+        self._checks = [(a.name, a.type, _exactly(a.type)) for a in function.schema.arguments]
+        self._result = function.schema.returns[0].type
+        self._exact_result = _exactly(self._result)
 
     def run(self, arguments: Sequence[Any], *, records: bool) -> tuple[Any, int]:
         """The result, and how many operators ran. Raises GivenUpError for what the graph is to answer."""
@@ -100,16 +108,69 @@ class WrittenFunction:
             with deep_recursion():
                 return run.call(self._function, arguments, {}), run.operators
         except GivenUpError:
+            run.memory.restore()
             raise
         except Exception as error:
+            run.memory.restore()
             raise GivenUpError(f"{type(error).__name__}: {error}") from error
+        except BaseException:
+            run.memory.restore()
+            raise
+
+    def call(self, run: Run, arguments: Sequence[Any], keywords: Mapping[str, Any]) -> Any:
+        """What a call within a run gives."""
+        body = self._body
+        if body is None:
+            body = self._body = self._around.body(*self._code())
+        result = body(Frame(run, self._variables(arguments, keywords)))
+        if type(result) is not self._exact_result and not conforms(result, self._result):
+            raise GivenUpError(f"{self._function.name} returns another type")
+        return result
+
+    def _variables(self, arguments: Sequence[Any], keywords: Mapping[str, Any]) -> dict[str, Any]:
+        """The variables that a call begins with: parameters with what it gives them, or their defaults."""
+        checks = self._checks
+        if keywords or len(arguments) != len(checks):
+            arguments = self._completed(arguments, keywords)
+        variables = {}
+        for value, (name, type_, exact) in zip(arguments, checks, strict=True):
+            if type(value) is not exact and not conforms(value, type_):
+                raise GivenUpError(f"{self._function.name} is given another type for {name}")
+            variables[name] = value
+        return variables
+
+    def _completed(self, arguments: Sequence[Any], keywords: Mapping[str, Any]) -> list[Any]:
+        """All arguments, in order."""
+        name, schema = self._function.name, self._function.schema
+        positional = schema.positional
+        if len(arguments) > len(positional) or any(one not in schema.index for one in keywords):
+            raise GivenUpError(f"{name} does not take such arguments")
+        given = {formal.name: value for formal, value in zip(positional, arguments, strict=False)}
+        if given.keys() & keywords.keys():
+            raise GivenUpError(f"{name} is given an argument twice")
+        given.update(keywords)
+        values = [given.get(formal.name, formal.default) for formal in schema.arguments]
+        for formal, value in zip(schema.arguments, values, strict=True):
+            if value is NO_DEFAULT or (value is formal.default and isinstance(value, list | dict)):
+                raise GivenUpError(f"{name} is given another type for {formal.name}")
+        return values
+
+
+def _exactly(type_: Type) -> type | None:
+    """The class whose values are all of a type; None where there is more to look at."""
+    if isinstance(type_, TensorType):
+        return Tensor if type_.dtype is None and type_.sizes is None else None
+    return _EXACTLY.get(type(type_))
+
+
+_EXACTLY: Final[Mapping[type[Type], type]] = {IntType: int, FloatType: float, BoolType: bool, StringType: str}
 
 
 class _Run:
     """One call from outside, with all calls within it."""
 
     def __init__(self, around: WrittenCode, *, records: bool) -> None:
-        self._around, self._records = around, records
+        self._plans, self._records, self._is_direct = around.plans, records, is_direct(records=records)
         self.constants, self.named, self.type, self.qualified = (
             around.constants, around.named, around.type, around.qualified,
         )  # fmt: skip
@@ -123,22 +184,16 @@ class _Run:
             raise GivenUpError(f"{function.name} may have been changed")
         if self._depth >= DEEPEST:
             raise GivenUpError("calls within calls")
-        file, node = written.code()
-        last_names = self._around.last_names(file, node)
-        variables = _variables(function, arguments, keywords)
         self._depth += 1
         try:
-            result = Frame(self, file, variables).result(node.body, last_names)
+            return written.call(self, arguments, keywords)
         finally:
             self._depth -= 1
-        if not conforms(result, function.schema.returns[0].type):
-            raise GivenUpError(f"{function.name} returns another type")
-        return result
 
     def operator(self, call: Call) -> tuple[Any, int]:
         """The results of an operator, and how many they are."""
-        result, count = call_operator(call, self.memory, records=self._records)
-        self.operators += holds_tensor(result)
+        result, count = self._plans.run(call, self.memory, records=self._records, is_direct=self._is_direct)
+        self.operators += isinstance(result, Tensor) or holds_tensor(result)
         return result, count
 
     def begin_round(self) -> None:
@@ -147,26 +202,8 @@ class _Run:
         if self._rounds > MOST_ROUNDS:
             raise GivenUpError("it loops often")
 
-    def begin_step(self) -> None:
-        """Count a statement."""
-        self._steps += 1
+    def begin_steps(self, count: int) -> None:
+        """Count statements."""
+        self._steps += count
         if self._steps > MOST_STEPS:
             raise GivenUpError("it takes many steps")
-
-
-def _variables(function: Function, arguments: Sequence[Any], keywords: Mapping[str, Any]) -> dict[str, Any]:
-    """The variables that a call begins with: parameters with what it gives them, or their defaults."""
-    schema = function.schema
-    positional = schema.positional
-    if len(arguments) > len(positional) or any(name not in schema.index for name in keywords):
-        raise GivenUpError(f"{function.name} does not take such arguments")
-    variables = {formal.name: value for formal, value in zip(positional, arguments, strict=False)}
-    if variables.keys() & keywords.keys():
-        raise GivenUpError(f"{function.name} is given an argument twice")
-    variables.update(keywords)
-    for formal in schema.arguments:
-        value = variables.setdefault(formal.name, formal.default)
-        is_shared = value is formal.default and isinstance(value, list | dict)
-        if is_shared or not conforms(value, formal.type):
-            raise GivenUpError(f"{function.name} is given another type for {formal.name}")
-    return variables

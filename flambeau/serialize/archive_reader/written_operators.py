@@ -24,7 +24,6 @@ from flambeau.schema.opdef import Effect, OpDef
 from flambeau.schema.rule_tables import RuleTable
 from flambeau.schema.types import DictType, ListType, NumberType, OptionalType, Type, VarType
 from flambeau.serialize.archive_reader.written_memory import ForeignMemory
-from flambeau.tensor import dispatch
 from flambeau.tensor.tensor import Tensor
 from flambeau.util.record import dataclass
 
@@ -49,20 +48,6 @@ class Call:
     keywords: Mapping[str, Any]
     vague: frozenset[int | str] = frozenset()
     """Positions and names of values that may be of several types: None that is not written so, what is empty."""
-
-
-def call_operator(call: Call, memory: ForeignMemory, *, records: bool) -> tuple[Any, int]:
-    """The results of an operator, and how many the overload declares. `records` says whether gradients may be
-    recorded. Raises GivenUpError."""
-    definition, arguments = overload_of(call)
-    _check_effects(definition, arguments, memory)
-    if records:
-        _check_records(definition, arguments)
-    if dispatch.concerns_tensors(definition.schema):
-        result = dispatch.run(definition, arguments)
-    else:
-        result = definition.kernel(*arguments)
-    return result, len(definition.schema.returns)
 
 
 def overload_of(call: Call) -> tuple[OpDef, list[Any]]:
@@ -144,7 +129,7 @@ def _makes_numbers_of_bools(schema: FunctionSchema, values: Sequence[Any]) -> bo
     return any(isinstance(a.type, NumberType) for a in schema.arguments[: len(values)])
 
 
-def _check_effects(definition: OpDef, arguments: Sequence[Any], memory: ForeignMemory) -> None:
+def check_effects(definition: OpDef, arguments: Sequence[Any], memory: ForeignMemory) -> None:
     """Raise GivenUpError for a call after which the run could not begin again as if nothing had happened."""
     schema = definition.schema
     if definition.is_about_tensor and schema.is_mutable:
@@ -153,24 +138,23 @@ def _check_effects(definition: OpDef, arguments: Sequence[Any], memory: ForeignM
     if not is_quiet or definition.draws(arguments):
         raise GivenUpError(f"{schema.full_name} does more than compute")
     for formal, value in zip(schema.arguments, arguments, strict=False):
-        if formal.alias is not None and formal.alias.is_write and _may_be_seen(formal, value, memory):
-            raise GivenUpError(f"{schema.full_name} writes to what was there before")
+        if formal.alias is not None and formal.alias.is_write:
+            _check_write(schema, formal, value, memory)
     condition = definition.traits.writes_when
     if condition is None or arguments[schema.index[condition.flag]] is False:
         return
-    if any(arguments[schema.index[name]] is not None for name in condition.arguments):
+    for name in condition.arguments:
+        _check_write(schema, schema.arguments[schema.index[name]], arguments[schema.index[name]], memory)
+
+
+def _check_write(schema: FunctionSchema, formal: Argument, value: Any, memory: ForeignMemory) -> None:
+    """Raise GivenUpError for a write to what was there before that could not be taken back."""
+    is_of_tensors = isinstance(value, list | tuple) and holds_tensors(formal.type)
+    if not all(map(memory.may_change, value if is_of_tensors else ())) or not memory.may_change(value):
         raise GivenUpError(f"{schema.full_name} writes to what was there before")
 
 
-def _may_be_seen(formal: Argument, value: Any, memory: ForeignMemory) -> bool:
-    """Whether what is written to an argument may be seen from outside of the run."""
-    if value is None:
-        return False
-    is_of_tensors = isinstance(value, list | tuple) and holds_tensors(formal.type)
-    return memory.has(value) or (is_of_tensors and any(map(memory.has, value)))
-
-
-def _check_records(definition: OpDef, arguments: Sequence[Any]) -> None:
+def check_records(definition: OpDef, arguments: Sequence[Any]) -> None:
     """Raise GivenUpError for what the tape alone could not go back through: numbers made of tensors, writes; and for
     what looks at the need of gradients."""
     schema = definition.schema
