@@ -160,9 +160,14 @@ class _Types:
         self.written: list[str | bytes] = []
         self._names = names
         self._numbers: dict[tuple[Type, bool], int] = {}
+        self._of_objects: dict[int, tuple[int, Type]] = {}
+        """The same by identity: most types are named many times."""
 
     def number(self, type_: Type) -> int:
         """The number of a type. Raises RecordError for one that no record can hold."""
+        known = self._of_objects.get(id(type_))
+        if known is not None:
+            return known[0]
         key = type_, getattr(type_, "inferred", False)
         if key not in self._numbers:
             if any(isinstance(part, TupleType) and part.name is not None for part in type_.walk()):
@@ -172,6 +177,7 @@ class _Types:
             else:
                 self.written.append(dumps(type_, self._names))
             self._numbers[key] = len(self.written) - 1
+        self._of_objects[id(type_)] = self._numbers[key], type_
         return self._numbers[key]
 
 

@@ -32,8 +32,7 @@ class CodeFile:
 
     def __init__(self, text: str, title: str, limits: LoadLimits = DEFAULT) -> None:
         self._limits = limits
-        parsed = self._parsed = parse_code(text, title)
-        self._context = Context(parsed, "", None, is_text=True)
+        self._parsed = parsed = parse_code(text, title)
         self.definitions: dict[str, ast.ClassDef | ast.FunctionDef] = {}
         """By name. Older files begin with the version of the operators, and with imports; both say nothing more."""
         for node in parsed.body:
@@ -42,6 +41,10 @@ class CodeFile:
             elif not isinstance(node, ast.Import | ast.ImportFrom | ast.Assign):
                 kind = type(node).__name__
                 raise FrontendError(f"expected a class or a function, got {kind}", parsed.range(node))
+
+    @property
+    def _context(self) -> Context:
+        return Context(self._parsed, "", None, is_text=True)
 
     def expression(self, node: ast.expr) -> Expr:
         """An expression as the front end's tree."""

@@ -26,6 +26,7 @@ from flambeau.serialize.archive_reader.code_parts import CodeParts
 from flambeau.serialize.archive_reader.literal_reader import LiteralReader
 from flambeau.serialize.archive_reader.older_packing import packed_attribute
 from flambeau.serialize.archive_reader.printed_code import PrintedClass, PrintedFunction
+from flambeau.serialize.archive_reader.printed_values import NOT_PLAIN, parameters_of, plain_value
 from flambeau.util.errors import CompileError
 from flambeau.util.names import is_qualified, without_root
 
@@ -104,13 +105,24 @@ class DefinitionReader:
         key = printed.signature, is_method
         known = self._signatures.get(key)
         if known is None:
+            known = self._plain_signature(printed.signature) if is_method else None
+        if known is None:
             file, node = self._parts.signature(printed.signature, is_method=is_method)
             schema = self.schema(file, node, self_type)
             known = schema.arguments[is_method:], schema.returns[0].type
-            if not any(isinstance(a.default, _UNSHARED) for a in known[0]):
-                self._signatures[key] = known
+        if key not in self._signatures and not any(isinstance(a.default, _UNSHARED) for a in known[0]):
+            self._signatures[key] = known
         first = () if self_type is None else (Argument("self", self_type),)
         return FunctionSchema(printed.name, "", (*first, *known[0]), (Argument("", known[1]),))
+
+    def _plain_signature(self, text: str) -> tuple[tuple[Argument, ...], Type] | None:
+        """The parameters of a method behind the first, and its result, where each has a type and nothing else."""
+        parameters = parameters_of(text)
+        if parameters is None:
+            return None
+        listed, result = parameters
+        arguments = tuple([Argument(name, self._printed_type(type_)) for name, type_ in listed])
+        return arguments, self._printed_type(result)
 
     def _printed_type(self, text: str) -> Type:
         known = self._annotations.get(text)
@@ -125,8 +137,10 @@ class DefinitionReader:
     def _printed_value(self, text: str) -> Any:
         if text in self._values:
             return self._values[text]
-        value = self._literals.read(*self._parts.value(text))
-        if type(value) in (bool, int, float, str):
+        value = plain_value(text)
+        if value is NOT_PLAIN:
+            value = self._literals.read(*self._parts.value(text))
+        else:
             self._values[text] = value
         return value
 

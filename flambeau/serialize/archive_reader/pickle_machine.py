@@ -131,7 +131,7 @@ class PickleMachine:
     def _run_all(self) -> None:
         """All instructions up to the end. Most are one of the first few kinds, for which no call is made."""
         data, stack, marks, memo, actions = self._data, self._stack, self._marks, self._memo, _ACTIONS
-        at = self._at
+        at, deepest = self._at, self._limits.pickle_nesting
         try:
             for _ in range(self._limits.pickle_opcodes):
                 code = data[at]
@@ -150,6 +150,13 @@ class PickleMachine:
                 elif code == _GET and data[at] in memo:
                     stack.append(memo[data[at]])
                     at += 1
+                elif code == _MARK and len(marks) < deepest:
+                    marks.append(len(stack))
+                elif code == _TUPLE and marks:
+                    start = marks.pop()
+                    stack[start:] = (tuple(stack[start:]),)
+                elif code in _CONSTANTS:
+                    stack.append(_CONSTANTS[code])
                 elif code == _STOP:
                     return
                 else:
@@ -336,7 +343,8 @@ def _text(machine: PickleMachine) -> None:
 
 
 _INT32, _UINT16, _UINT32, _UINT64, _DOUBLE = map(struct.Struct, ("<i", "<H", "<I", "<Q", ">d"))
-_SMALL, _TRIPLE, _KEEP, _MEDIUM, _GET, _STOP = b"K\x87qMh."
+_SMALL, _TRIPLE, _KEEP, _MEDIUM, _GET, _STOP, _MARK, _TUPLE = b"K\x87qMh.(t"
+_CONSTANTS: Final[dict[int, Any]] = {ord("N"): None, 0x88: True, 0x89: False, ord(")"): ()}
 _INSTRUCTIONS: Final[dict[bytes, Callable[[PickleMachine], None]]] = {
     b"\x80": _protocol,
     b"(": PickleMachine.mark,
@@ -349,10 +357,6 @@ _INSTRUCTIONS: Final[dict[bytes, Callable[[PickleMachine], None]]] = {
     b"\x8d": lambda m: m.push(m.take(m.number(_UINT64)).decode("utf-8", "surrogatepass")),
     b"B": lambda m: m.push(m.take(m.number(_UINT32))),
     b"C": lambda m: m.push(m.take(m.byte())),
-    b"N": lambda m: m.push(None),
-    b"\x88": lambda m: m.push(True),
-    b"\x89": lambda m: m.push(False),
-    b")": lambda m: m.push(()),
     b"t": lambda m: m.push(tuple(m.since_mark())),
     b"\x85": _tuple(1),
     b"\x86": _tuple(2),

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import math
 from collections.abc import Callable, Iterator, Sequence
+from operator import mul
 from typing import Any, Final
 
 import numpy as np
@@ -60,16 +61,16 @@ class StorageKind:
     """None for those of quantised tensors."""
 
 
-@dataclass(frozen=True, slots=True)
 class StoredMemory:
     """A storage: all elements of it as one row; None where only sizes are read."""
 
-    kind: StorageKind
-    key: str
-    count: int
-    device: Device
-    row: Tensor | None
-    limits: LoadLimits
+    __slots__ = ("device", "key", "kind", "limits", "row", "size")
+
+    def __init__(
+        self, kind: StorageKind, key: str, size: int, device: Device, row: Tensor | None, limits: LoadLimits
+    ) -> None:
+        """`size` is how many elements it has."""
+        self.kind, self.key, self.size, self.device, self.row, self.limits = kind, key, size, device, row, limits
 
     @property
     def dtype(self) -> DType:
@@ -98,11 +99,11 @@ def as_elements(storage: Any, dtype: Any) -> Any:
     """The bytes of a storage as elements. Raises PickleError for another storage, and what is no dtype of tensors."""
     if not isinstance(storage, StoredMemory) or storage.kind is not UNTYPED:
         raise PickleError("a tensor whose dtype is written beside it is made of something that is no untyped storage")
-    if not isinstance(dtype, DType) or dtype.is_quantized or storage.count % dtype.itemsize:
-        raise PickleError(f"storage '{storage.key}' of {storage.count} bytes holds no elements of {shown(dtype)}")
+    if not isinstance(dtype, DType) or dtype.is_quantized or storage.size % dtype.itemsize:
+        raise PickleError(f"storage '{storage.key}' of {storage.size} bytes holds no elements of {shown(dtype)}")
     row = None if storage.row is None else call("aten::view", storage.row, dtype)
     return StoredMemory(
-        StorageKind(UNTYPED.name, dtype), storage.key, storage.count // dtype.itemsize, storage.device, row,
+        StorageKind(UNTYPED.name, dtype), storage.key, storage.size // dtype.itemsize, storage.device, row,
         storage.limits,
     )  # fmt: skip
 
@@ -130,8 +131,8 @@ class Storages:
         storage = self._known.get((kind.name, key))
         if storage is None:
             storage = self._known[kind.name, key] = self._read(kind, key, location, count)
-        elif storage.count != count:
-            raise PickleError(f"storage '{key}' has {storage.count} elements in one place and {count} in another")
+        elif storage.size != count:
+            raise PickleError(f"storage '{key}' has {storage.size} elements in one place and {count} in another")
         return storage
 
     def _read(self, kind: StorageKind, key: str, location: str, count: int) -> StoredMemory:
@@ -142,10 +143,11 @@ class Storages:
         limits = self._container.limits
         if self._shapes_only or kind.dtype is None:
             return StoredMemory(kind, key, count, device, None, limits)
-        if device == META:
+        is_host = device.type == "cpu" and not device.index
+        if not is_host and device == META:
             return StoredMemory(kind, key, count, META, empty((count,), kind.dtype), limits)
         row = wrap(elements_of(self._container, self.record(key), kind.dtype, count))
-        if device.type == "cpu" and not device.index:
+        if is_host:
             return StoredMemory(kind, key, count, CPU, row, limits)
         try:
             device_number = numbered(device)
@@ -205,10 +207,10 @@ def tensor_of(
     _check_layout(offset, sizes, strides)
     if requires_grad is True and not (dtype.is_floating_point or dtype.is_complex):
         raise PickleError(f"a tensor of {dtype.name} cannot have gradients")
-    _check_extent(storage, offset, sizes, strides)
+    _check_extent(storage, dtype, offset, sizes, strides)
     if storage.row is None:
         return TensorShape(dtype, sizes, strides, storage.device, requires_grad is True)
-    row = _flagged(storage.row, flags)
+    row = _flagged(storage.row, flags) if flags else storage.row
     if storage.device is CPU:
         return part_of(row, offset, sizes, strides, requires_grad is True)
     tensor = settle(view_of(row, sizes, strides, offset))
@@ -218,26 +220,36 @@ def tensor_of(
 def _check_layout(offset: Any, sizes: Any, strides: Any) -> None:
     """Raise PickleError for what are no numbers that could be an offset, sizes and strides."""
     for numbers in (sizes, strides):
-        if not isinstance(numbers, tuple) or not all(map(_is_size, numbers)):
+        if not isinstance(numbers, tuple) or not set(map(type, numbers)) <= _INT or not _are_sizes(numbers):
             got = shown(numbers)
             raise PickleError(f"expected sizes and strides of a tensor as tuples of numbers from 0 on, got {got}")
     if len(sizes) != len(strides) or not _is_size(offset) or len(sizes) > MAX_AXES:
         raise PickleError(f"a tensor has sizes {shown(sizes)}, strides {shown(strides)} and offset {shown(offset)}")
 
 
+_INT: Final = frozenset({int})
+
+
+def _are_sizes(numbers: tuple[int, ...]) -> bool:
+    return not numbers or (min(numbers) >= 0 and max(numbers) < SIZE_LIMIT)
+
+
 def _is_size(number: Any) -> bool:
     return type(number) is int and 0 <= number < SIZE_LIMIT
 
 
-def _check_extent(storage: StoredMemory, offset: int, sizes: tuple[int, ...], strides: tuple[int, ...]) -> None:
+def _check_extent(
+    storage: StoredMemory, dtype: DType, offset: int, sizes: tuple[int, ...], strides: tuple[int, ...]
+) -> None:
     """Raise PickleError if a tensor would leave its storage, or would be too large once it is copied."""
-    last = offset + sum((n - 1) * s for n, s in zip(sizes, strides, strict=True)) if all(sizes) else -1
-    if last >= storage.count:
+    last = offset + sum(map(mul, sizes, strides)) - sum(strides) if all(sizes) else -1
+    if last >= storage.size:
         raise PickleError(
             f"a tensor of sizes {shown(list(sizes))}, strides {shown(list(strides))} and offset {offset} does not fit "
-            f"into storage '{storage.key}' of {storage.count} elements"
+            f"into storage '{storage.key}' of {storage.size} elements"
         )
-    if storage.dtype.itemsize * math.prod(max(n, 1) for n in sizes) > storage.limits.expanded_bytes:
+    count = math.prod(sizes) if last >= 0 else math.prod([max(n, 1) for n in sizes])
+    if dtype.itemsize * count > storage.limits.expanded_bytes:
         raise PickleError(f"a tensor of sizes {shown(list(sizes))} has {exceeded(storage.limits, 'expanded_bytes')}")
 
 

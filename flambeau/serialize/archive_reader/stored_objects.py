@@ -170,7 +170,7 @@ class _Outline:
         return self._storage(record, memory), offset, array.shape, strides, tensor._requires_grad, is_parameter
 
     def _storage(self, record: str, memory: StoredMemory) -> int:
-        return self._storages.setdefault((record, memory.dtype.name, memory.count), len(self._storages))
+        return self._storages.setdefault((record, memory.dtype.name, memory.size), len(self._storages))
 
 
 def _check(value: Any) -> None:

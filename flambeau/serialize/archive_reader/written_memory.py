@@ -6,8 +6,8 @@ again as if nothing had happened.
 >>> memory.add([weight])
 >>> memory.has(weight[:1]), memory.has(flambeau.ones(2)), memory.has([weight])
 (True, False, False)
->>> memory.may_change(weight), weight.zero_(), memory.restore(), weight
-(True, tensor([0., 0.]), None, tensor([1., 1.]))
+>>> memory.may_change(weight), weight.zero_()[0].item(), memory.restore(), weight[0].item()
+(True, 0.0, None, 1.0)
 """
 
 from __future__ import annotations

@@ -8,7 +8,7 @@ graph decides.
 from __future__ import annotations
 
 from collections.abc import Callable, Iterable, Mapping, Sequence
-from typing import Any, Final
+from typing import Any, Final, NamedTuple
 
 from flambeau.analysis.gradients import holds_tensors, is_real
 from flambeau.frontend.emit.values.operator_arguments import adapts
@@ -25,7 +25,6 @@ from flambeau.schema.rule_tables import RuleTable
 from flambeau.schema.types import DictType, ListType, NumberType, OptionalType, Type, VarType
 from flambeau.serialize.archive_reader.written_memory import ForeignMemory
 from flambeau.tensor.tensor import Tensor
-from flambeau.util.record import dataclass
 
 _OF_GRAPHS: Final = frozenset(MAKERS) | kinds.OPAQUE | kinds.ORDERED
 """What is no operator, although code writes it like one."""
@@ -39,8 +38,7 @@ _ONLY_ASK(
 )(lambda: None)
 
 
-@dataclass(frozen=True, slots=True)
-class Call:
+class Call(NamedTuple):
     """What an operator is called with."""
 
     name: str
