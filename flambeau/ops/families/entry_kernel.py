@@ -14,6 +14,7 @@ from flambeau.schema import registry
 from flambeau.tensor.array_library import is_on_device
 from flambeau.tensor.repeated_kernels import with_native
 from flambeau.tensor.tensor import Tensor
+from flambeau.util.at_hand import is_hurried
 from flambeau.util.inversions import EAGER_CALL, LARGE_CALL
 from flambeau.util.native_type import NativeBase, let_instances_be_native
 from flambeau.util.record import dataclass
@@ -54,6 +55,8 @@ class EntryKernel(NativeBase):  # type: ignore[misc]  # made at run time
         if is_on_device():
             return self.run(*arguments)
         if self.often is None:
+            if is_hurried():  # nothing comes often in a first answer
+                return self.in_python(*arguments)
             definition = registry.find(self.name) if self.target is None else None
             self.often = self.in_python if definition is None else with_native(definition, self.in_python)
         return self.often(*arguments)
@@ -65,7 +68,8 @@ class EntryKernel(NativeBase):  # type: ignore[misc]  # made at run time
             if result is not None:
                 return result  # type: ignore[no-any-return]
         result = self.run(*arguments)
-        EAGER_CALL.implementation(self, arguments, result)
+        if not is_hurried():
+            EAGER_CALL.implementation(self, arguments, result)
         return result
 
     def beside(self, key: Any, slow: Callable[..., Any]) -> Beside:

@@ -27,6 +27,9 @@ _NUMBERS: Final = {"inf": math.inf, "nan": math.nan, "infj": complex(0, math.inf
 _CASTS: Final = {"int": "Int", "float": "Float", "bool": "Bool", "str": "str"}
 """What the language's casts are called in `aten`."""
 _SMALLEST, _LARGEST = -(1 << 63), (1 << 63) - 1
+_VARIABLE, _CONSTANT, _COMPUTED = range(3)
+"""What an operand is."""
+_MAY_BE_VAGUE: Final = frozenset({type(None), list, dict})
 
 
 class Expressions:
@@ -63,10 +66,8 @@ class Expressions:
 
     def _constant(self, node: ast.Constant) -> Part:
         value = node.value
-        if type(value) is int and not _SMALLEST <= value <= _LARGEST:
-            return gives_up("a number is too large")
-        if value is not None and type(value) not in (bool, int, float, complex, str):
-            return gives_up("it is no constant of the language")
+        if not _is_constant(value):
+            return gives_up("a number is too large" if type(value) is int else "it is no constant of the language")
         return lambda frame: value
 
     def _name(self, node: ast.Name) -> Part:
@@ -92,10 +93,13 @@ class Expressions:
         return lambda frame: _global(frame, ".".join(path))
 
     def _list(self, node: ast.List) -> Part:
-        items = [self.value(item) for item in node.elts]
+        items = self._values(node.elts)
+        plain = [item.value for item in node.elts if isinstance(item, ast.Constant) and _is_constant(item.value)]
+        if len(plain) == len(node.elts) and len(set(map(type, plain))) == 1:
+            return lambda frame: plain.copy()
 
         def run(frame: Frame) -> Any:
-            values = [item(frame) for item in items]
+            values = items(frame)
             if len({_kind(value) for value in values if value is not None}) > 1:
                 raise GivenUpError("a list has values of several types")
             return values
@@ -103,8 +107,8 @@ class Expressions:
         return run
 
     def _tuple(self, node: ast.Tuple) -> Part:
-        items = [self.value(item) for item in node.elts]
-        return lambda frame: tuple([item(frame) for item in items])
+        items = self._values(node.elts)
+        return lambda frame: tuple(items(frame))
 
     def _dict(self, node: ast.Dict) -> Part:
         if None in node.keys:
@@ -188,14 +192,14 @@ class Expressions:
         return lambda frame: (call if name in frame.variables else form)(frame)
 
     def _call_method(self, function: ast.Attribute, node: ast.Call) -> Part:
-        owner_of, name = self.value(function.value), function.attr
-        values, keywords = self._arguments(node)
+        name, keywords = function.attr, self._arguments(node)[1]
+        values = self._values([function.value, *node.args])
 
         def run(frame: Frame) -> Any:
-            owner = owner_of(frame)
-            method = _method(owner, name)
+            arguments = values(frame)
+            method = _method(arguments[0], name)
             given = {key: value(frame) for key, value in keywords.items()} if keywords else {}
-            return frame.run.call(method, [owner, *[value(frame) for value in values]], given)
+            return frame.run.call(method, arguments, given)
 
         return run
 
@@ -211,6 +215,26 @@ class Expressions:
 
         return run
 
+    def _values(self, nodes: Sequence[ast.expr]) -> Callable[[Frame], list[Any]]:
+        """What gives the values of several expressions; for constants and variables no function is called."""
+        parts = [self._operand(node) for node in nodes]
+
+        def run(frame: Frame) -> list[Any]:
+            variables = frame.variables
+            return [
+                variables[what] if kind is _VARIABLE else what if kind is _CONSTANT else what(frame)
+                for kind, what in parts
+            ]
+
+        return run
+
+    def _operand(self, node: ast.expr) -> tuple[int, Any]:
+        if isinstance(node, ast.Name) and node.id not in _NUMBERS:
+            return _VARIABLE, node.id
+        if isinstance(node, ast.Constant) and _is_constant(node.value):
+            return _CONSTANT, node.value
+        return _COMPUTED, self.value(node)
+
     def _arguments(self, node: ast.Call) -> tuple[list[Part], dict[str, Part]]:
         return [self.value(one) for one in node.args], {str(k.arg): self.value(k.value) for k in node.keywords}
 
@@ -222,18 +246,21 @@ class Expressions:
                 name = f"{namespace}::{short}"
             case _:
                 return gives_up(f"{'.'.join(path)} is no operator by its plain name")
-        values, keywords = self._arguments(node)
-        written: list[tuple[int | str, ast.expr]] = [*enumerate(node.args)]
-        written += [(str(k.arg), k.value) for k in node.keywords]
-        computed = [(key, isinstance(tree, ast.Constant)) for key, tree in written]
+        values, keywords = self._values(node.args), [str(keyword.arg) for keyword in node.keywords]
+        named_values = self._values([keyword.value for keyword in node.keywords])
+        trees = [*node.args, *[keyword.value for keyword in node.keywords]]
+        computed = [
+            (key, isinstance(tree, ast.Constant))
+            for key, tree in zip([*range(len(node.args)), *keywords], trees, strict=True)
+        ]
 
         def run(frame: Frame) -> Any:
-            given = [value(frame) for value in values]
-            named = {key: value(frame) for key, value in keywords.items()} if keywords else {}
-            pairs = zip(computed, [*given, *named.values()], strict=True)
-            vague = frozenset([key for (key, is_constant), value in pairs if _is_vague(value, is_constant)])
+            given = values(frame)
+            named = dict(zip(keywords, named_values(frame), strict=True)) if keywords else {}
+            pairs = zip(computed, [*given, *named.values()] if named else given, strict=True)
+            vague = [key for (key, is_fixed), v in pairs if type(v) in _MAY_BE_VAGUE and _is_vague(v, is_fixed)]
             full = name or frame.run.qualified(short, given, named)
-            result, count = frame.run.operator(Call(full, given, named, vague))
+            result, count = frame.run.operator(Call(full, given, named, frozenset(vague)))
             if is_one and count != 1:
                 if count > 1:
                     raise GivenUpError("several results are one value")
@@ -363,6 +390,13 @@ def _method(owner: Any, name: str) -> Function:
     if method is None:
         raise GivenUpError(f"it calls {name}, which is no method of an object")
     return method
+
+
+def _is_constant(value: Any) -> bool:
+    """Whether a constant of Python is one of the language."""
+    if type(value) is int:
+        return _SMALLEST <= value <= _LARGEST
+    return value is None or type(value) in (bool, float, complex, str)
 
 
 def _is_vague(value: Any, is_constant: bool) -> bool:
