@@ -3,10 +3,9 @@
 from __future__ import annotations
 
 import ast
-import math
 import platform
 import re
-from collections.abc import Sequence
+from collections.abc import Iterable, Sequence
 from typing import Any, Final
 
 from flambeau.frontend.source.python_source import ParsedText, parse_text
@@ -67,13 +66,8 @@ class CodeFile:
         """
         source, above = self._parsed.source, 1 + self._parsed.wrapped
         text, starts = source.text or "", (*source.line_starts, len(source.text or ""))
-        words: list[set[str]] = []
-        later: set[str] = set()
-        for one in reversed(statements):
-            end = starts[(one.end_lineno or one.lineno) - above + 1]
-            words.append(set(_WORD.findall(text, starts[one.lineno - above], end)) - later)
-            later |= words[-1]
-        return words[::-1]
+        ends = [starts[(one.end_lineno or one.lineno) - above + 1] for one in statements]
+        return last_words(text[starts[s.lineno - above] : end] for s, end in zip(statements, ends, strict=True))
 
     def function(self, node: ast.FunctionDef) -> Def:
         """A function as the front end's tree, without the defaults of its parameters."""
@@ -94,17 +88,34 @@ class CodeFile:
             if depth > limit:
                 raise self.error(f"it has {exceeded(self._limits, 'code_nesting')}", node)
             # Each level takes a character at least: what is written on one line is seldom long enough.
-            if not isinstance(part, ast.expr | ast.stmt) or depth + _length(part) > limit:
-                waiting.extend((child, depth + 1) for child in ast.iter_child_nodes(part))
+            for child in _children(part):
+                is_on_line = isinstance(child, ast.expr | ast.stmt) and child.lineno == child.end_lineno
+                if not is_on_line or depth + 1 + child.end_col_offset - child.col_offset > limit:
+                    waiting.append((child, depth + 1))
 
     def error(self, text: str, node: ast.expr | ast.stmt) -> FrontendError:
         """A refusal of a node, with its place."""
         return FrontendError(text, self._parsed.range(node))
 
 
-def _length(node: ast.expr | ast.stmt) -> float:
-    """The bytes of what stands on one line."""
-    return (node.end_col_offset or 0) - node.col_offset if node.lineno == node.end_lineno else math.inf
+def last_words(texts: Iterable[str]) -> list[set[str]]:
+    """Of each text the words that no later one has.
+
+    >>> [sorted(words) for words in last_words(["a = b", "c = a"])]
+    [['b'], ['a', 'c']]
+    """
+    words: list[set[str]] = []
+    later: set[str] = set()
+    for text in reversed(list(texts)):
+        words.append(set(_WORD.findall(text)) - later)
+        later |= words[-1]
+    return words[::-1]
+
+
+def _children(node: ast.AST) -> Iterable[Any]:
+    if isinstance(node, ast.If):
+        return [node.test, *node.body, *node.orelse]
+    return ast.iter_child_nodes(node)
 
 
 def parse_code(text: str, title: str) -> ParsedText:

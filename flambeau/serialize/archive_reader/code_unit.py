@@ -11,7 +11,7 @@ import ast
 import contextlib
 from collections.abc import Callable, Mapping
 from functools import partial
-from typing import Any, cast
+from typing import Any
 
 from flambeau.executor.executor import attach_late
 from flambeau.executor.records import RecordError
@@ -38,13 +38,16 @@ from flambeau.serialize.archive_reader.permissions import Permissions
 from flambeau.serialize.archive_reader.printed_code import PrintedCode, PrintedFunction
 from flambeau.serialize.archive_reader.source_ranges import SourceRanges, to_original
 from flambeau.serialize.archive_reader.stored_graphs import StoredGraphs
-from flambeau.serialize.archive_reader.written_code import Code, WrittenCode, WrittenFunction
+from flambeau.serialize.archive_reader.written_code import WrittenCode, WrittenFunction
+from flambeau.serialize.archive_reader.written_frame import Part
 from flambeau.tensor.opaque_objects import MAKERS
 from flambeau.util.depth import deep_recursion
 from flambeau.util.errors import ArchiveError, CompileError
 from flambeau.util.locks import NoForkLock
 from flambeau.util.names import OPAQUE_CLASSES
 from flambeau.util.source import Source
+
+Code = Callable[[], tuple[CodeFile, ast.FunctionDef]]
 
 
 class CodeUnit(CompilationUnit):
@@ -72,7 +75,7 @@ class CodeUnit(CompilationUnit):
         self.names = ArchiveNames(self.constants, self, version)
         self._parts = CodeParts(container.limits)
         self._definitions = DefinitionReader(self, self.names, LiteralReader(self.constants, self), self._parts)
-        self._written = WrittenCode(self, self.names, self.constants, version, self._lock)
+        self._written = WrittenCode(self, self.names, self.constants, version, self._lock, self._parts)
         self._provenance = Provenance(lambda: origin_of(self.container, key, self.constants, self))
 
     # -- by name ------------------------------------------------------------------------------------------------------
@@ -90,7 +93,7 @@ class CodeUnit(CompilationUnit):
                 except RecordError:  # something else lies where the outline should: the code says what it would
                     self.types.pop(name, None)
             type_ = self._printed_class(name)
-            node = self._definition(name) if type_ is None else None
+            node = self._definition(name, is_class=True) if type_ is None else None
             if isinstance(node, ast.ClassDef):
                 type_ = self._defined(name, node)
         return type_
@@ -99,14 +102,13 @@ class CodeUnit(CompilationUnit):
         """A function by its qualified name; None if there is none."""
         function = self.functions.get(name) or self._printed_function(name)
         if function is None:
-            node = self._definition(name)
+            node = self._definition(name, is_class=False)
             if isinstance(node, ast.FunctionDef):
                 file = self._file(code_record(name))
                 assert file is not None
                 with self._located():
                     schema = self._definitions.schema(file, node, None)
-                code = partial(_given, file, node)
-                function = self.functions[name] = self._function(name, schema, code, code, None)
+                function = self.functions[name] = self._function(name, schema, partial(_given, file, node), None, None)
         return function
 
     def needed(self, name: str) -> Type:
@@ -139,7 +141,11 @@ class CodeUnit(CompilationUnit):
                 with contextlib.suppress(CompileError):
                     _ = function.graph if function is not None else None
 
-    def _definition(self, name: str) -> ast.ClassDef | ast.FunctionDef | None:
+    def _definition(self, name: str, *, is_class: bool | None = None) -> ast.ClassDef | ast.FunctionDef | None:
+        """The tree of a definition; None if there is none, or where lines say that it is of another kind than asked."""
+        printed = None if is_class is None else self._printed_code(name)
+        if printed is not None and printed.is_class(name.rpartition(".")[2]) is not is_class:
+            return None
         file = self._file(code_record(name))
         return None if file is None else file.definitions.get(name.rpartition(".")[2])
 
@@ -226,8 +232,8 @@ class CodeUnit(CompilationUnit):
             schema = self._definitions.printed_schema(printed, None)
         except CompileError:  # which its tree says better
             return None
-        whole, body = partial(self._function_code, name), partial(self._parts.body, printed.body)
-        function = self.functions[name] = self._function(name, schema, whole, body, None)
+        whole = partial(self._function_code, name)
+        function = self.functions[name] = self._function(name, schema, whole, printed, None)
         return function
 
     def _made_method(
@@ -237,15 +243,10 @@ class CodeUnit(CompilationUnit):
         assert isinstance(owner, ClassType)
         self._equal_code.count(f"{owner.name}.{schema.name}")
         if tree is not None and file is not None:
-            code = written = cast(Code, partial(_given, file, tree))
+            code: Code = partial(_given, file, tree)
         else:
-            code, written = self._codes(owner.name, schema.name, printed)
-        return self._function(f"{owner.name}.{schema.name}", schema, code, written, owner)
-
-    def _codes(self, name: str, method: str, printed: PrintedFunction | None) -> tuple[Code, Code]:
-        """What gives the code of a method with its place in the file, and what gives its statements."""
-        code = partial(self._method, name, method)
-        return code, code if printed is None else partial(self._parts.body, printed.body)
+            code = partial(self._method, owner.name, schema.name)
+        return self._function(f"{owner.name}.{schema.name}", schema, code, printed, owner)
 
     def _outlined(self, name: str, outlines: Outlines, outline: Outline) -> Type:
         """A class of which only the outline was read."""
@@ -269,9 +270,9 @@ class CodeUnit(CompilationUnit):
             schemas = [self._definitions.schema(*self._method(name, method), type_) for method, *_ in outline.methods]
         code, short = self._printed_code(name), name.rpartition(".")[2]
         printed = [None if code is None else code.find_method(short, schema.name) for schema in schemas]
-        codes = [self._codes(name, schema.name, one) for schema, one in zip(schemas, printed, strict=True)]
         return {
-            s.name: self._function(f"{name}.{s.name}", s, *own, type_) for s, own in zip(schemas, codes, strict=True)
+            s.name: self._function(f"{name}.{s.name}", s, partial(self._method, name, s.name), one, type_)
+            for s, one in zip(schemas, printed, strict=True)
         }
 
     # -- functions ----------------------------------------------------------------------------------------------------
@@ -281,11 +282,11 @@ class CodeUnit(CompilationUnit):
         name: str,
         schema: FunctionSchema,
         code: Code,
-        written: Code,
+        printed: PrintedFunction | None,
         self_type: Type | None,
     ) -> Function:
-        """A function whose body is compiled, from its code, when something asks for its graph; `written` has the same
-        statements."""
+        """A function whose body is compiled, from its code, when something asks for its graph; `printed` has the same
+        statements, if they are as printers write them."""
         compiled: list[Graph] = []
         function: Function
 
@@ -317,7 +318,11 @@ class CodeUnit(CompilationUnit):
 
         function = Function(name, graph, schema)
         function.provenance = self._provenance.part(name)
-        function.as_written = WrittenFunction(function, written, self._written)
+
+        def body() -> Part:
+            return self._written.body_of(*code()) if printed is None else self._written.body(printed.body)
+
+        function.as_written = WrittenFunction(function, body, self._written)
         attach_late(function)
         return function
 

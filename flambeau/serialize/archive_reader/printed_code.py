@@ -95,6 +95,10 @@ class PrintedCode:
             definitions[name] = bool(match[1]), match[3] or "", match.end(), end
         return cls(text, definitions)
 
+    def is_class(self, name: str) -> bool | None:
+        """Whether what has a name is a class, and no function; None if nothing has it."""
+        return self._definitions[name][0] if name in self._definitions else None
+
     def find_class(self, name: str) -> PrintedClass | None:
         """A class; None for what is none, or has something in it that printers do not write."""
         if name not in self._classes:

@@ -23,7 +23,8 @@ from flambeau.program.unit import CompilationUnit
 from flambeau.program.written import GivenUpError
 from flambeau.schema.function import NO_DEFAULT
 from flambeau.schema.types import BoolType, FloatType, IntType, StringType, TensorType, Type
-from flambeau.serialize.archive_reader.code_file import CodeFile
+from flambeau.serialize.archive_reader.code_file import CodeFile, last_words
+from flambeau.serialize.archive_reader.code_parts import CodeParts, Outline, outlined
 from flambeau.serialize.archive_reader.upgrades import meant_the_same, upgrade_of
 from flambeau.serialize.archive_reader.written_frame import Frame, Part, Run
 from flambeau.serialize.archive_reader.written_memory import ForeignMemory
@@ -40,22 +41,23 @@ MOST_STEPS: Final = 50_000
 """Statements in a run."""
 DEEPEST: Final = 64
 """Calls within calls."""
-Code = Callable[[], tuple[CodeFile, ast.FunctionDef]]
 
 
 class WrittenCode:
     """What the runs of an archive's code share: what names and types in it mean."""
 
     def __init__(
-        self, unit: CompilationUnit, names: Names, constants: Sequence[Any], version: int, lock: NoForkLock
-    ) -> None:
+        self, unit: CompilationUnit, names: Names, constants: Sequence[Any], version: int, lock: NoForkLock,
+        parts: CodeParts,
+    ) -> None:  # fmt: skip
         """`lock` is held while the unit defines what is named."""
         self.constants = constants
         self._unit, self._names, self._version, self._lock = unit, names, version, lock
         self._named: dict[str, Function | Type | None] = {}
         self._types: dict[str, Type] = {}
-        self._bodies: dict[int, tuple[ast.FunctionDef, Part]] = {}
-        """What runs functions whose nesting was looked at."""
+        self._bodies: dict[str, Part] = {}
+        """What runs statements, by their text."""
+        self._parts = parts
         self.plans = Plans()
 
     def named(self, name: str) -> Function | Type | None:
@@ -74,13 +76,31 @@ class WrittenCode:
                 known = self._types[text] = type_of_tree(file.expression(annotation), self._names)
         return known
 
-    def body(self, file: CodeFile, node: ast.FunctionDef) -> Part:
+    def body_of(self, file: CodeFile, node: ast.FunctionDef) -> Part:
         """What runs the statements of a function. Raises FrontendError for code that is nested too deeply."""
-        known = self._bodies.get(id(node))
+        file.check_nesting(node)
+        return Statements(file).body(node.body, file.last_words(node.body))
+
+    def body(self, text: str) -> Part:
+        """The same of the text of statements, of which blocks are parsed when something goes into them."""
+        known = self._bodies.get(text)
         if known is None:
-            file.check_nesting(node)
-            known = self._bodies[id(node)] = node, Statements(file).body(node.body)
-        return known[1]
+            outline = outlined(text)
+            file, node = self._parts.body(text if outline is None else outline.text)
+            if outline is None or len(outline.statements) != len(node.body):
+                known = self.body_of(*self._parts.body(text))
+            else:
+                known = self._statements(file, outline).body(node.body, last_words(outline.statements))
+            self._bodies[text] = known
+        return known
+
+    def _block(self, text: str) -> Part:
+        outline = outlined(text)
+        file, node = self._parts.body(text if outline is None else outline.text)
+        return self._statements(file, outline).block(node.body)
+
+    def _statements(self, file: CodeFile, outline: Outline | None) -> Statements:
+        return Statements(file, None if outline is None else lambda number: self._block(outline.blocks[number]))
 
     def qualified(self, name: str, values: Sequence[Any], keywords: Mapping[str, Any]) -> str:
         """The operator that `torch.name` is for such values. Raises GivenUpError for one that meant something else."""
@@ -92,8 +112,8 @@ class WrittenCode:
 class WrittenFunction:
     """The code of one function."""
 
-    def __init__(self, function: Function, code: Code, around: WrittenCode) -> None:
-        self._code, self._function, self._around = code, function, around
+    def __init__(self, function: Function, make_body: Callable[[], Part], around: WrittenCode) -> None:
+        self._make_body, self._function, self._around = make_body, function, around
         self._body: Part | None = None
         self._checks = [(a.name, a.type, _exactly(a.type)) for a in function.schema.arguments]
         self._result = function.schema.returns[0].type
@@ -121,7 +141,7 @@ class WrittenFunction:
         """What a call within a run gives."""
         body = self._body
         if body is None:
-            body = self._body = self._around.body(*self._code())
+            body = self._body = self._make_body()
         result = body(Frame(run, self._variables(arguments, keywords)))
         if type(result) is not self._exact_result and not conforms(result, self._result):
             raise GivenUpError(f"{self._function.name} returns another type")

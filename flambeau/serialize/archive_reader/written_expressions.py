@@ -187,9 +187,17 @@ class Expressions:
         return self._operator(path, node, is_one=is_one)
 
     def _call_name(self, name: str, node: ast.Call) -> Part:
-        call = self._call_function(lambda frame: frame.variables[name], node)
-        form = self._form(name, node)
-        return lambda frame: (call if name in frame.variables else form)(frame)
+        known: dict[bool, Part] = {}
+
+        def run(frame: Frame) -> Any:
+            is_variable = name in frame.variables
+            part = known.get(is_variable)
+            if part is None:
+                function = self._call_function(lambda frame: frame.variables[name], node) if is_variable else None
+                part = known[is_variable] = function or self._form(name, node)
+            return part(frame)
+
+        return run
 
     def _call_method(self, function: ast.Attribute, node: ast.Call) -> Part:
         name, keywords = function.attr, self._arguments(node)[1]

@@ -6,7 +6,8 @@ A statement that printers do not write gives the run up when it is reached.
 from __future__ import annotations
 
 import ast
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Callable, Iterable, Mapping, Sequence
+from functools import partial
 from typing import Any, Final
 
 from flambeau.program.object import ScriptObject
@@ -19,17 +20,14 @@ from flambeau.serialize.archive_reader.written_frame import GLOBALS, GOES_ON, Fr
 class Statements:
     """Makes what runs the statements of one piece of code."""
 
-    def __init__(self, file: CodeFile) -> None:
+    def __init__(self, file: CodeFile, block: Callable[[int], Part] | None = None) -> None:
+        """`block` makes what runs the block of a number, where numbers stand for blocks."""
         self._expressions = Expressions(file)
-        self._file = file
+        self._number_block = block
 
-    def body(self, statements: Sequence[ast.stmt]) -> Part:
-        """What gives what the statements of a function return; behind each, variables that no later one mentions go
-        away."""
-        last_names = self._file.last_words(statements)
-        steps = [
-            (self._statement(one), tuple(sorted(names))) for one, names in zip(statements, last_names, strict=True)
-        ]
+    def body(self, statements: Sequence[ast.stmt], last_names: Sequence[Iterable[str]]) -> Part:
+        """What gives what the statements of a function return; behind each, variables of such names go away."""
+        steps = [(self._statement(one), tuple(names)) for one, names in zip(statements, last_names, strict=True)]
         count = len(steps)
 
         def run(frame: Frame) -> Any:
@@ -47,6 +45,16 @@ class Statements:
         return run
 
     def _block(self, statements: Sequence[ast.stmt]) -> Part:
+        if not statements:
+            return _go_on
+        if self._number_block is None:
+            return Late(lambda: self.block(statements))
+        match statements:
+            case [ast.Expr(value=ast.Constant(value=int(number)))]:
+                return Late(partial(self._number_block, number))
+        return gives_up("it writes blocks in another way")
+
+    def block(self, statements: Sequence[ast.stmt]) -> Part:
         """What gives what statements return, or `GOES_ON`."""
         steps = [self._statement(one) for one in statements if not isinstance(one, ast.Pass)]
         count = len(steps)
@@ -162,6 +170,28 @@ class Statements:
             return GOES_ON
 
         return run
+
+
+class Late:
+    """A part that is made when it is first reached: most branches never are.
+
+    >>> part = Late(lambda: print("made") or (lambda frame: 1))
+    >>> part(None), part(None)
+    made
+    (1, 1)
+    """
+
+    __slots__ = ("_make", "_part")
+
+    def __init__(self, make: Callable[[], Part]) -> None:
+        self._make = make
+        self._part: Part | None = None
+
+    def __call__(self, frame: Frame) -> Any:
+        part = self._part
+        if part is None:
+            part = self._part = self._make()
+        return part(frame)
 
 
 def _set_variable(name: str, value: Part) -> Part:
