@@ -27,6 +27,7 @@ _TYPE: Final = "def part() -> (\n  {}\n  ):\n  pass\n"
 _VALUE: Final = "def part(\n  value=\n  {}\n  ):\n  pass\n"
 
 
+_LINE: Final = re.compile(r"^( *)([^ \n].*)\n", re.M)
 _OPENS: Final = re.compile(r"(?:if|while|for) [^\n]*:|else:")
 _IS_COMPOUND: Final = re.compile(r"(?:if|elif|else|while|for|with|def|try|class|async|match)\b")
 
@@ -51,15 +52,15 @@ def outlined(body: str) -> Outline | None:
     if len(body) < FEW:
         return None
     indent = len(body) - len(body.lstrip(" "))
-    if re.search(rf"^ {{0,{indent - 1}}}[^ \n]", body, re.M) is not None or not body.endswith("\n"):
+    heads = [line for line in _LINE.finditer(body) if line.end(1) - line.start() <= indent]
+    if any(line.end(1) - line.start() < indent for line in heads):
         return None
-    heads = list(re.finditer(rf"^ {{{indent}}}(?! )(.+)\n", body, re.M))
     deeper, kept = " " * (indent + 1), []
     blocks: list[str] = []
     statements: list[str] = []
     ends = [*[head.start() for head in heads[1:]], len(body)]
     for head, end in zip(heads, ends, strict=True):
-        line, block = head[1], body[head.end() : end]
+        line, block = head[2], body[head.end() : end]
         opens = _OPENS.fullmatch(line) is not None
         if opens is not bool(block.strip("\n")) or (_IS_COMPOUND.match(line) and not opens):
             return None  # it goes on with what is no block, or its block stands beside it
@@ -85,7 +86,8 @@ class CodeParts:
         """The indented statements of a function, as those of one without parameters. Raises FrontendError for what is
         nested too deeply, too."""
         file, function = self._function(_BODY.format(text))
-        file.check_nesting(function)
+        if len(text) > self._limits.code_nesting:  # else there are not as many levels, each takes a character at least
+            file.check_nesting(function)
         return file, function
 
     def signature(self, text: str, *, is_method: bool) -> tuple[CodeFile, ast.FunctionDef]:
