@@ -149,7 +149,7 @@ def _is_fraction(value: Any) -> bool:
 
 
 def _divides_fractions(values: Sequence[Any], keywords: Mapping[str, Any]) -> bool:
-    return any(map(_is_fraction, values))
+    return any(map(_is_fraction, values)) or not any(isinstance(value, Tensor) for value in values)
 
 
 def _is_filled_with_fraction(values: Sequence[Any], keywords: Mapping[str, Any]) -> bool:

@@ -6,17 +6,19 @@ An expression that printers do not write gives the run up when it is reached.
 from __future__ import annotations
 
 import ast
+import enum
 import math
 from collections.abc import Callable, Mapping, Sequence
 from typing import Any, Final
 
 from flambeau.interpreter.conform import conforms
 from flambeau.program.function import Function
+from flambeau.program.named_tuples import tuple_class
 from flambeau.program.object import UNSET, ScriptObject
 from flambeau.program.written import GivenUpError
 from flambeau.schema import registry
 from flambeau.schema.device import Device
-from flambeau.schema.types import EnumType
+from flambeau.schema.types import ClassType, EnumType, TupleType
 from flambeau.serialize.archive_reader.code_file import CodeFile
 from flambeau.serialize.archive_reader.written_frame import GLOBALS, Frame, Part
 from flambeau.serialize.archive_reader.written_operators import Call
@@ -24,8 +26,9 @@ from flambeau.tensor.tensor import Tensor
 from flambeau.util.names import ROOT
 
 _NUMBERS: Final = {"inf": math.inf, "nan": math.nan, "infj": complex(0, math.inf), "nanj": complex(0, math.nan)}
-_CASTS: Final = {"int": "Int", "float": "Float", "bool": "Bool", "str": "str"}
-"""What the language's casts are called in `aten`."""
+_CASTS: Final = {"int": "Int", "float": "Float", "bool": "Bool", "str": "str", "sorted": "sorted"}
+"""What functions of Python's that the language has are called in `aten`."""
+_NEW: Final = "__new__"
 _SMALLEST, _LARGEST = -(1 << 63), (1 << 63) - 1
 _VARIABLE, _CONSTANT, _COMPUTED = range(3)
 """What an operand is."""
@@ -137,7 +140,7 @@ class Expressions:
 
         def run(frame: Frame) -> Any:
             owner, index = owner_of(frame), index_of(frame)
-            if type(owner) in (list, dict):
+            if type(owner) in (list, dict, str):
                 return frame.run.operator(Call("aten::__getitem__", (owner, index), {}))[0]
             if not isinstance(owner, tuple) or type(index) is not int:
                 raise GivenUpError("it takes a part of something else")
@@ -162,6 +165,20 @@ class Expressions:
 
         return run
 
+    def _sum(self, node: ast.BinOp) -> Part:
+        """A complex number: its real and its imaginary part."""
+        real, imaginary = self.value(node.left), getattr(node.right, "value", None)
+        if not isinstance(node.op, ast.Add) or type(imaginary) is not complex:
+            return gives_up("an operator of Python")
+
+        def run(frame: Frame) -> Any:
+            number = real(frame)
+            if type(number) not in (int, float):
+                raise GivenUpError("an operator of Python")
+            return number + imaginary
+
+        return run
+
     # -- calls --------------------------------------------------------------------------------------------------------
 
     def _call(self, node: ast.Call) -> Part:
@@ -180,8 +197,7 @@ class Expressions:
         if not path:
             return self._call_method(function, node)
         if path[0] == ROOT:
-            name = ".".join(path)
-            return self._call_function(lambda frame: frame.run.named(name), node)
+            return self._call_named(".".join(path), node)
         if path == ("torch", "device"):
             return self._device(node)
         return self._operator(path, node, is_one=is_one)
@@ -208,6 +224,21 @@ class Expressions:
             method = _method(arguments[0], name)
             given = {key: value(frame) for key, value in keywords.items()} if keywords else {}
             return frame.run.call(method, arguments, given)
+
+        return run
+
+    def _call_named(self, name: str, node: ast.Call) -> Part:
+        """What calls a function of the archive, or makes a named tuple or an object."""
+        call, values = self._call_function(lambda frame: frame.run.named(name), node), self._values(node.args)
+
+        def run(frame: Frame) -> Any:
+            owner, _, method = name.rpartition(".")
+            named = frame.run.named(owner if method == _NEW else name)
+            if isinstance(named, TupleType) and not node.keywords:
+                return _named_tuple(named, values(frame))
+            if method == _NEW and isinstance(named, ClassType) and not named.definition.is_module:
+                return ScriptObject(named)
+            return call(frame)
 
         return run
 
@@ -376,7 +407,7 @@ def _archived(frame: Frame, path: Sequence[str]) -> Any:
 def _read(frame: Frame, owner: Any, name: str) -> Any:
     """An attribute of an object."""
     if not isinstance(owner, ScriptObject):
-        raise GivenUpError(f"something else than an object has an attribute {name}")
+        return _part(owner, name)
     definition = owner.type.definition
     slot = definition.slots.get(name)
     if slot is not None:
@@ -390,6 +421,20 @@ def _read(frame: Frame, owner: Any, name: str) -> Any:
     if type(value) is not ScriptObject:
         frame.run.memory.add(value)
     return value
+
+
+def _part(owner: Any, name: str) -> Any:
+    """A field of a named tuple; the name or the value of a member of an enum."""
+    is_field = isinstance(owner, tuple) and name in getattr(owner, "_fields", ())
+    if not is_field and not (isinstance(owner, enum.Enum) and name in ("name", "value")):
+        raise GivenUpError(f"something else than an object has an attribute {name}")
+    return getattr(owner, name)
+
+
+def _named_tuple(type_: TupleType, items: Sequence[Any]) -> Any:
+    if len(items) != len(type_.elements) or not all(map(conforms, items, type_.elements)):
+        raise GivenUpError(f"a {type_.name} is made of something else")
+    return tuple_class(type_)(*items)
 
 
 def _method(owner: Any, name: str) -> Function:
@@ -419,7 +464,8 @@ def _kind(value: Any) -> type:
 _EXPRESSIONS: Final[Mapping[type[ast.expr], Callable[[Expressions, Any], Part]]] = {
     ast.Constant: Expressions._constant, ast.Name: Expressions._name, ast.Attribute: Expressions._attribute,
     ast.List: Expressions._list, ast.Tuple: Expressions._tuple, ast.Dict: Expressions._dict,
-    ast.Subscript: Expressions._item, ast.UnaryOp: Expressions._signed, ast.Call: Expressions._call,
+    ast.Subscript: Expressions._item, ast.UnaryOp: Expressions._signed,
+    ast.BinOp: Expressions._sum, ast.Call: Expressions._call,
 }  # fmt: skip
 _FORMS: Final[Mapping[tuple[str, int], Callable[..., Part]]] = {
     ("annotate", 2): Expressions.of_type,

@@ -7,7 +7,7 @@ graph decides.
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterable, Mapping, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from typing import Any, Final, NamedTuple
 
 from flambeau.analysis.gradients import holds_tensors, is_real
@@ -38,6 +38,14 @@ _ONLY_ASK(
 )(lambda: None)
 
 
+_ALIKE: Final = RuleTable[Callable[[], None]]("overloads that mean the same where what may be of several types is None")
+_ALIKE(
+    *[f"aten::{kind}{dims}d" for kind in ("upsample_nearest", "_upsample_nearest_exact") for dims in (1, 2, 3)],
+    "aten::upsample_linear1d", "aten::upsample_bilinear2d", "aten::upsample_bicubic2d", "aten::upsample_trilinear3d",
+    "aten::_upsample_bilinear2d_aa", "aten::_upsample_bicubic2d_aa", "aten::_upsample_lanczos2d_aa",
+)(lambda: None)
+
+
 class Call(NamedTuple):
     """What an operator is called with."""
 
@@ -46,6 +54,10 @@ class Call(NamedTuple):
     keywords: Mapping[str, Any]
     vague: frozenset[int | str] = frozenset()
     """Positions and names of values that may be of several types: None that is not written so, what is empty."""
+
+    def given(self, key: int | str) -> Any:
+        """The value of a position or a name."""
+        return self.keywords[key] if isinstance(key, str) else self.values[key]
 
 
 def overload_of(call: Call) -> tuple[OpDef, list[Any]]:
@@ -63,7 +75,7 @@ def overload_of(call: Call) -> tuple[OpDef, list[Any]]:
             first = definition, arguments
             if not call.vague:
                 break
-        elif not _is_either(first[0], definition, call.vague):
+        elif not _is_either(first[0], definition, call):
             raise GivenUpError(f"types decide which overload of {name} it is")
     if first is None or _makes_numbers_of_bools(first[0].schema, values):
         raise GivenUpError(f"no overload of {name} takes the values as they are")
@@ -74,11 +86,11 @@ def _is_plain(value: Any) -> bool:
     return all(isinstance(item, _PLAIN) for item in (value if isinstance(value, list) else (value,)))
 
 
-def _is_either(first: OpDef, other: OpDef, vague: Iterable[int | str]) -> bool:
+def _is_either(first: OpDef, other: OpDef, call: Call) -> bool:
     """Whether types of vague values would not tell two overloads apart, or nothing is different."""
-    return first.kernel is other.kernel or all(
-        _formal(first.schema, key).type == _formal(other.schema, key).type for key in vague
-    )
+    if first.kernel is other.kernel or (call.name in _ALIKE and all(call.given(key) is None for key in call.vague)):
+        return True
+    return all(_formal(first.schema, key).type == _formal(other.schema, key).type for key in call.vague)
 
 
 def _formal(schema: FunctionSchema, key: int | str) -> Argument:

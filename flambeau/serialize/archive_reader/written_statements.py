@@ -88,7 +88,7 @@ class Statements:
 
         def run(frame: Frame) -> Any:
             values = results(frame)
-            if type(values) not in (list, tuple) or len(values) != len(names):
+            if not isinstance(values, list | tuple) or len(values) != len(names):
                 raise GivenUpError("it takes something else apart")
             frame.variables.update(zip(names, values, strict=True))
             return GOES_ON
