@@ -21,7 +21,7 @@ from flambeau.executor.stored import CacheEntry, entry_under
 from flambeau.program.classes import ClassDefinition
 from flambeau.program.function import Function
 from flambeau.program.origin import NO_NAMES, Names, Origin
-from flambeau.schema.function import Argument, FunctionSchema
+from flambeau.schema.function import NO_DEFAULT, Argument, FunctionSchema
 from flambeau.schema.types import ClassType, EnumType, InterfaceType, TupleType, Type
 from flambeau.util.locks import NoForkLock
 from flambeau.util.record import dataclass
@@ -183,20 +183,20 @@ class _Types:
 
 def _outline(definition: ClassDefinition, types: _Types) -> Outline:
     for value in definition.constants.values():
-        if not _is_plain(value):
+        if type(value) not in _PLAIN and not _is_plain(value):
             raise RecordError(f"{value!r} is one of the archive's constants, or what else is not the same when read")
     methods = []
     for name, function in definition.methods.items():
         parameters = []
         for a in function.schema.arguments:
-            default = (a.default,) if a.has_default else ()
-            if not _is_plain(default):
+            default = (a.default,) if a.default is not NO_DEFAULT else ()
+            if default and not _is_plain(default):
                 raise RecordError(f"the default of {a.name} is not the same when read")
             parameters.append((a.name, types.number(a.type), a.kwarg_only, *default))
         methods.append((name, tuple(parameters), types.number(function.schema.returns[0].type)))
     return Outline(
         definition.is_module,
-        tuple((a.name, types.number(a.type), a.is_parameter, a.is_buffer) for a in definition.attributes),
+        tuple([(a.name, types.number(a.type), a.is_parameter, a.is_buffer) for a in definition.attributes]),
         tuple(definition.constants.items()),
         definition.hooks,
         tuple(methods),
@@ -207,7 +207,10 @@ def _is_outline(fields: Any) -> bool:
     return isinstance(fields, tuple) and len(fields) == len(Outline.__match_args__)
 
 
+_PLAIN: Final = frozenset({type(None), bool, int, float, complex, str})
+
+
 def _is_plain(value: Any) -> bool:
     if isinstance(value, list | tuple):
         return all(map(_is_plain, value))
-    return value is None or type(value) in (bool, int, float, complex, str)
+    return type(value) in _PLAIN

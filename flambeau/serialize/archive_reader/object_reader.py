@@ -29,6 +29,8 @@ _PYTHON: dict[type[t.Type], tuple[type, ...]] = {
     t.NumberType: (int, float, complex, bool),
 }  # fmt: skip
 
+_AS_THEY_ARE: Final[dict[type[t.Type], tuple[type, ...]]] = {**_PYTHON, t.FloatType: (float,)}
+"""What values of a type are that need no look."""
 FAILURES: Final = 10_000
 """Values that may be found to be of another member of a union than the one they are looked at as."""
 
@@ -102,15 +104,17 @@ class Objects:
             return
         if not isinstance(state, dict):
             raise PickleError(f"expected the attributes of {definition.name} as a dict, got {type(state).__name__}")
+        values = []
         for attribute in definition.attributes:
             if attribute.name not in state:
                 raise PickleError(f"object of {definition.name} has no attribute '{attribute.name}'")
             value = state[attribute.name]
-            shown = f"attribute '{attribute.name}' of {definition.name}"
-            value = self._fitting(value, attribute.type, shown)
+            if type(value) not in _AS_THEY_ARE.get(type(attribute.type), ()):
+                value = self._fitting(value, attribute.type, f"attribute '{attribute.name}' of {definition.name}")
             if attribute.is_parameter and isinstance(value, Tensor):
                 as_parameter(value)  # for everybody who has it: lists of weights have the parameters themselves
-            instance.set(attribute.name, value)
+            values.append(value)
+        instance.values[:] = values
 
     def _fitting(self, value: Any, type_: t.Type, what: str) -> Any:
         """The value as its type says; lists and dicts stay the objects that they are. Raises PickleError."""

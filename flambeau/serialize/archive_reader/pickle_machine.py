@@ -155,6 +155,9 @@ class PickleMachine:
                 elif code == _TUPLE and marks:
                     start = marks.pop()
                     stack[start:] = (tuple(stack[start:]),)
+                elif code == _KEEP_FAR and at + 4 <= len(data):
+                    memo[int.from_bytes(data[at : at + 4], "little")] = stack[-1]
+                    at += 4
                 elif code in _CONSTANTS:
                     stack.append(_CONSTANTS[code])
                 elif code == _STOP:
@@ -211,6 +214,13 @@ class PickleMachine:
             raise PickleError(EMPTY)
         return self._stack.pop()
 
+    def operands(self, count: int) -> list[Any]:
+        """The stack, of which so many values do not lie below a mark."""
+        stack = self._stack
+        if len(stack) - (self._marks[-1] if self._marks else 0) < count:
+            raise PickleError(EMPTY)
+        return stack
+
     def top(self) -> Any:
         """The last value, which stays."""
         return self._stack[-1]
@@ -259,18 +269,21 @@ def _names(machine: PickleMachine) -> None:
 
 
 def _apply(machine: PickleMachine) -> None:
-    argument = machine.pop()
-    machine.push(machine.meanings.applied(machine.pop(), argument))
+    stack = machine.operands(2)
+    argument = stack.pop()
+    stack[-1] = machine.meanings.applied(stack[-1], argument)
 
 
 def _make(machine: PickleMachine) -> None:
-    arguments = machine.pop()
-    machine.push(machine.meanings.new(machine.pop(), arguments))
+    stack = machine.operands(2)
+    arguments = stack.pop()
+    stack[-1] = machine.meanings.new(stack[-1], arguments)
 
 
 def _build(machine: PickleMachine) -> None:
-    state = machine.pop()
-    machine.meanings.build(machine.top(), state)
+    stack = machine.operands(2)
+    state = stack.pop()
+    machine.meanings.build(stack[-1], state)
 
 
 def _tuple(count: int) -> Callable[[PickleMachine], None]:
@@ -300,9 +313,13 @@ def _update(machine: PickleMachine, items: list[Any]) -> None:
         raise PickleError("a key of a dict has no value")
     machine.check_open(target)
     keys = items[::2]
-    for key in keys:
-        check_key(key)
+    if not set(map(type, keys)) <= _TEXT:
+        for key in keys:
+            check_key(key)
     target.update(zip(keys, items[1::2], strict=True))
+
+
+_TEXT: Final = frozenset({str})
 
 
 def _pair(machine: PickleMachine) -> list[Any]:
@@ -330,7 +347,8 @@ def _long(machine: PickleMachine) -> None:
 
 
 def _persistent(machine: PickleMachine) -> None:
-    machine.push(machine.meanings.persistent(machine.pop()))
+    stack = machine.operands(1)
+    stack[-1] = machine.meanings.persistent(stack[-1])
 
 
 def _text(machine: PickleMachine) -> None:
@@ -343,7 +361,7 @@ def _text(machine: PickleMachine) -> None:
 
 
 _INT32, _UINT16, _UINT32, _UINT64, _DOUBLE = map(struct.Struct, ("<i", "<H", "<I", "<Q", ">d"))
-_SMALL, _TRIPLE, _KEEP, _MEDIUM, _GET, _STOP, _MARK, _TUPLE = b"K\x87qMh.(t"
+_SMALL, _TRIPLE, _KEEP, _MEDIUM, _GET, _STOP, _MARK, _TUPLE, _KEEP_FAR = b"K\x87qMh.(tr"
 _CONSTANTS: Final[dict[int, Any]] = {ord("N"): None, 0x88: True, 0x89: False, ord(")"): ()}
 _INSTRUCTIONS: Final[dict[bytes, Callable[[PickleMachine], None]]] = {
     b"\x80": _protocol,

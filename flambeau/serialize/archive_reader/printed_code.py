@@ -122,8 +122,14 @@ class PrintedCode:
             return None
         made = PrintedClass(base, {}, [], [])
         ends = [*[match.start() for match in parts[1:]], end]
+        attributes = made.attributes
         for match, part_end in zip(parts, ends, strict=True):
-            if not self._add(made, match, part_end):
+            name = match[1]
+            if name is not None and match.end() == part_end:
+                if iskeyword(name):
+                    return None
+                attributes.append((name, match[2], match[3] or ""))
+            elif not self._add(made, match, part_end):
                 return None
         return made
 
@@ -138,7 +144,7 @@ class PrintedCode:
             return True
         if self._text[match.end() : end].strip("\n"):  # lines that belong to this one, or to none
             return False
-        if name is not None:
+        if name is not None:  # with empty lines behind it
             made.attributes.append((name, type_, value or ""))
             return not iskeyword(name)
         if quoted is not None:

@@ -115,9 +115,10 @@ class WrittenFunction:
     def __init__(self, function: Function, make_body: Callable[[], Part], around: WrittenCode) -> None:
         self._make_body, self._function, self._around = make_body, function, around
         self._body: Part | None = None
-        self._checks = [(a.name, a.type, _exactly(a.type)) for a in function.schema.arguments]
+        self._checks: list[tuple[str, Type, type | None]] = []
+        """Of each parameter the name, the type, and the class that its values have; once there was a call."""
         self._result = function.schema.returns[0].type
-        self._exact_result = _exactly(self._result)
+        self._exact_result: type | None = None
 
     def run(self, arguments: Sequence[Any], *, records: bool) -> tuple[Any, int]:
         """The result, and how many operators ran. Raises GivenUpError for what the graph is to answer."""
@@ -141,6 +142,8 @@ class WrittenFunction:
         """What a call within a run gives."""
         body = self._body
         if body is None:
+            self._checks = [(a.name, a.type, _exactly(a.type)) for a in self._function.schema.arguments]
+            self._exact_result = _exactly(self._result)
             body = self._body = self._make_body()
         result = body(Frame(run, self._variables(arguments, keywords)))
         if type(result) is not self._exact_result and not conforms(result, self._result):
