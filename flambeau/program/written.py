@@ -20,5 +20,5 @@ class WrittenProgram(Protocol):
     def run(self, arguments: Sequence[Any], *, records: bool) -> tuple[Any, int]:
         """The result, and how many operators ran. `records` says whether gradients may be recorded.
 
-        Raises GivenUpError; until then nothing has changed that was there before.
+        Raises GivenUpError; then everything is as it was before.
         """

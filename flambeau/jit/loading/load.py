@@ -82,7 +82,8 @@ def load(
         allow: operators that the code may call although they reach what is outside of its memory: `["aten::save"]`.
         limits: how much of a file is read before it is refused.
 
-    Methods are compiled when they are first called or looked at; what they call that does not exist is refused here.
+    Methods are parsed and compiled when they are first called or looked at; what they call that does not exist is
+    refused here.
     Nothing in the file is executed by Python or imported. Of its own code, `__setstate__` runs while it is loaded. That
     code computes and prints on standard output; it reaches no file and nothing else that others see, unless `allow`
     names the operator. Tensors are views of the file's memory; writing to them does not change the file, which must

@@ -74,8 +74,8 @@ class DefinitionReader:
         try:
             self._fill(definition, printed, make_method)
         except (CompileError, RuntimeError, TypeError):
-            for made in self._unit.types.keys() - known:
-                del self._unit.types[made]
+            for added in self._unit.types.keys() - known:
+                del self._unit.types[added]
             self._annotations.clear()
             self._signatures.clear()
             return None

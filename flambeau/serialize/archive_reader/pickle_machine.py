@@ -144,9 +144,6 @@ class PickleMachine:
                 elif code == _KEEP:
                     memo[data[at]] = stack[-1]
                     at += 1
-                elif code == _MEDIUM:
-                    stack.append(data[at] | data[at + 1] << 8)
-                    at += 2
                 elif code == _GET and data[at] in memo:
                     stack.append(memo[data[at]])
                     at += 1
@@ -155,9 +152,6 @@ class PickleMachine:
                 elif code == _TUPLE and marks:
                     start = marks.pop()
                     stack[start:] = (tuple(stack[start:]),)
-                elif code == _KEEP_FAR and at + 4 <= len(data):
-                    memo[int.from_bytes(data[at : at + 4], "little")] = stack[-1]
-                    at += 4
                 elif code in _CONSTANTS:
                     stack.append(_CONSTANTS[code])
                 elif code == _STOP:
@@ -361,7 +355,7 @@ def _text(machine: PickleMachine) -> None:
 
 
 _INT32, _UINT16, _UINT32, _UINT64, _DOUBLE = map(struct.Struct, ("<i", "<H", "<I", "<Q", ">d"))
-_SMALL, _TRIPLE, _KEEP, _MEDIUM, _GET, _STOP, _MARK, _TUPLE, _KEEP_FAR = b"K\x87qMh.(tr"
+_SMALL, _TRIPLE, _KEEP, _GET, _STOP, _MARK, _TUPLE = b"K\x87qh.(t"
 _CONSTANTS: Final[dict[int, Any]] = {ord("N"): None, 0x88: True, 0x89: False, ord(")"): ()}
 _INSTRUCTIONS: Final[dict[bytes, Callable[[PickleMachine], None]]] = {
     b"\x80": _protocol,

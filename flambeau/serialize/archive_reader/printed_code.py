@@ -120,39 +120,39 @@ class PrintedCode:
         parts = list(_PART.finditer(self._text, start, end))
         if not parts or parts[0].start() != start:
             return None
-        made = PrintedClass(base, {}, [], [])
+        printed = PrintedClass(base, {}, [], [])
         ends = [*[match.start() for match in parts[1:]], end]
-        attributes = made.attributes
+        attributes = printed.attributes
         for match, part_end in zip(parts, ends, strict=True):
             name = match[1]
             if name is not None and match.end() == part_end:
                 if iskeyword(name):
                     return None
                 attributes.append((name, match[2], match[3] or ""))
-            elif not self._add(made, match, part_end):
+            elif not self._add(printed, match, part_end):
                 return None
-        return made
+        return printed
 
-    def _add(self, made: PrintedClass, match: re.Match[str], end: int) -> bool:
+    def _add(self, printed: PrintedClass, match: re.Match[str], end: int) -> bool:
         """Add a part that ends where the next one begins. False for what printers do not write."""
         name, type_, value, quoted, of_quoted, listed, names, method, nothing = match.groups()
         if method is not None:
             function = self._function(method, match.end(), end)
-            if function is None or any(one.name == method for one in made.methods):
+            if function is None or any(one.name == method for one in printed.methods):
                 return False
-            made.methods.append(function)
+            printed.methods.append(function)
             return True
         if self._text[match.end() : end].strip("\n"):  # lines that belong to this one, or to none
             return False
         if name is not None:  # with empty lines behind it
-            made.attributes.append((name, type_, value or ""))
+            printed.attributes.append((name, type_, value or ""))
             return not iskeyword(name)
         if quoted is not None:
-            made.attributes.append((quoted, of_quoted, ""))
+            printed.attributes.append((quoted, of_quoted, ""))
         elif listed == "__annotations__":
             return names == "[]"
-        elif listed is not None and listed not in made.lists and not made.attributes:
-            made.lists[listed] = _NAMES.findall(names)
+        elif listed is not None and listed not in printed.lists and not printed.attributes:
+            printed.lists[listed] = _NAMES.findall(names)
             return not _NAMES.sub("", names[1:-1])
         return quoted is not None or nothing is not None
 

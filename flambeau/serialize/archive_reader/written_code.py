@@ -3,10 +3,11 @@
     x1 = (conv1).forward(x, )      an attribute's value, a method of its class, which is run in turn
     x2 = torch.relu(x1)            the operator, as it is called from Python, for the values that are there
 
-Printed code is small: names, calls, attributes, branches, loops over numbers (`written_frame`). What is not among that,
-what fails, and what somebody could tell from a run that was begun twice is given up for the graph (`GivenUpError`):
-writes to what was there before, random numbers, messages, tasks, long loops. So errors are the graph's. What a function
-takes and returns is looked at as its types say.
+Printed code is small: names, calls, attributes, branches, loops over numbers (`written_statements`,
+`written_expressions`). What is not among that, what fails, and what somebody could tell from a run that was begun twice
+is given up for the graph (`GivenUpError`): random numbers, messages, tasks, long loops. So errors are the graph's. What
+a run has written to by then is made what it was before (`written_memory`). What a function takes and returns is looked
+at as its types say.
 """
 
 from __future__ import annotations
@@ -168,11 +169,11 @@ class WrittenFunction:
         positional = schema.positional
         if len(arguments) > len(positional) or any(one not in schema.index for one in keywords):
             raise GivenUpError(f"{name} does not take such arguments")
-        given = {formal.name: value for formal, value in zip(positional, arguments, strict=False)}
-        if given.keys() & keywords.keys():
+        by_name = {formal.name: value for formal, value in zip(positional, arguments, strict=False)}
+        if by_name.keys() & keywords.keys():
             raise GivenUpError(f"{name} is given an argument twice")
-        given.update(keywords)
-        values = [given.get(formal.name, formal.default) for formal in schema.arguments]
+        by_name.update(keywords)
+        values = [by_name.get(formal.name, formal.default) for formal in schema.arguments]
         for formal, value in zip(schema.arguments, values, strict=True):
             if value is NO_DEFAULT or (value is formal.default and isinstance(value, list | dict)):
                 raise GivenUpError(f"{name} is given another type for {formal.name}")

@@ -222,8 +222,8 @@ class Expressions:
         def run(frame: Frame) -> Any:
             arguments = values(frame)
             method = _method(arguments[0], name)
-            given = {key: value(frame) for key, value in keywords.items()} if keywords else {}
-            return frame.run.call(method, arguments, given)
+            by_name = {key: value(frame) for key, value in keywords.items()} if keywords else {}
+            return frame.run.call(method, arguments, by_name)
 
         return run
 
@@ -249,8 +249,8 @@ class Expressions:
             function = function_of(frame)
             if not isinstance(function, Function):
                 raise GivenUpError("it calls something else than a function")
-            given = {key: value(frame) for key, value in keywords.items()}
-            return frame.run.call(function, [value(frame) for value in values], given)
+            by_name = {key: value(frame) for key, value in keywords.items()}
+            return frame.run.call(function, [value(frame) for value in values], by_name)
 
         return run
 
@@ -286,25 +286,18 @@ class Expressions:
             case _:
                 return gives_up(f"{'.'.join(path)} is no operator by its plain name")
         values, keywords = self._values(node.args), [str(keyword.arg) for keyword in node.keywords]
-        named_values = self._values([keyword.value for keyword in node.keywords])
-        trees = [*node.args, *[keyword.value for keyword in node.keywords]]
-        computed = [
-            (key, isinstance(tree, ast.Constant))
-            for key, tree in zip([*range(len(node.args)), *keywords], trees, strict=True)
-        ]
+        by_keyword = self._values([keyword.value for keyword in node.keywords])
+        fixed = [isinstance(tree, ast.Constant) for tree in (*node.args, *[keyword.value for keyword in node.keywords])]
+        computed = list(zip([*range(len(node.args)), *keywords], fixed, strict=True))
 
         def run(frame: Frame) -> Any:
-            given = values(frame)
-            named = dict(zip(keywords, named_values(frame), strict=True)) if keywords else {}
-            pairs = zip(computed, [*given, *named.values()] if named else given, strict=True)
-            vague = [key for (key, is_fixed), v in pairs if type(v) in _MAY_BE_VAGUE and _is_vague(v, is_fixed)]
-            full = name or frame.run.qualified(short, given, named)
-            result, count = frame.run.operator(Call(full, given, named, frozenset(vague)))
-            if is_one and count != 1:
-                if count > 1:
-                    raise GivenUpError("several results are one value")
-                return None
-            return result
+            positional = values(frame)
+            named = dict(zip(keywords, by_keyword(frame), strict=True)) if keywords else {}
+            full = name or frame.run.qualified(short, positional, named)
+            result, count = frame.run.operator(Call(full, positional, named, _vague(computed, positional, named)))
+            if is_one and count > 1:
+                raise GivenUpError("several results are one value")
+            return result if count or not is_one else None
 
         return run
 
@@ -452,9 +445,15 @@ def _is_constant(value: Any) -> bool:
     return value is None or type(value) in (bool, float, complex, str)
 
 
-def _is_vague(value: Any, is_constant: bool) -> bool:
-    """Whether the type of an expression need not be that of its value: None that is not written, what is empty."""
-    return (value is None and not is_constant) or (isinstance(value, list | dict) and not value)
+def _vague(
+    computed: Sequence[tuple[int | str, bool]], values: list[Any], named: Mapping[str, Any]
+) -> frozenset[int | str]:
+    """The operands whose types need not be those of their values: None that is not written, what is empty."""
+    pairs = zip(computed, [*values, *named.values()] if named else values, strict=True)
+    return frozenset([
+        key for (key, is_constant), value in pairs
+        if type(value) in _MAY_BE_VAGUE and not (is_constant if value is None else value)
+    ])  # fmt: skip
 
 
 def _kind(value: Any) -> type:

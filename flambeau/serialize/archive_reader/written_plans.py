@@ -43,12 +43,12 @@ class Plan:
 
     def arguments(self, call: Call) -> list[Any]:
         """All arguments of a call of this kind."""
-        given = [*call.values, *call.keywords.values()] if call.keywords else list(call.values)
+        values = [*call.values, *call.keywords.values()] if call.keywords else list(call.values)
         if self._order is not None:
-            given = [given[k] if k >= 0 else self._defaults[~k] for k in self._order]
+            values = [values[k] if k >= 0 else self._defaults[~k] for k in self._order]
         else:
-            given += self._defaults
-        return [list(v) if type(v) is list and any(v is d for d in self._defaults) else v for v in given]
+            values += self._defaults
+        return [list(v) if type(v) is list and any(v is d for d in self._defaults) else v for v in values]
 
     def check(self, arguments: Sequence[Any], memory: ForeignMemory) -> None:
         """Raise GivenUpError for a call whose effects could not be taken back."""
