@@ -82,7 +82,8 @@ class CompiledGraph:
         `asked` is told of a node that native code has had Python run often, and why. `read` is what an earlier process
         left of it: then `graph` gives the graph.
         """
-        self._asked = asked
+        self.asked = asked
+        """Told of nodes that Python runs often."""
         self._times: dict[int, int] = {}
         """By the number of the exit point, how often Python ran it."""
         self._enters = enters
@@ -108,7 +109,7 @@ class CompiledGraph:
     def anew(self, graph: Graph) -> CompiledGraph:
         """One for another form of the same graph, of which there is no code yet."""
         return CompiledGraph(
-            self.name, graph, self._choices, enters=self._enters, prepare=self._prepare, asked=self._asked
+            self.name, graph, self._choices, enters=self._enters, prepare=self._prepare, asked=self.asked
         )
 
     @property
@@ -135,7 +136,7 @@ class CompiledGraph:
 
     def variant_for(self, arguments: Sequence[Any]) -> NativeFunction | None:
         """The native function for tensors that lie in memory like these."""
-        density = _density(self.looks.types, arguments)
+        density = density_of(self.looks.types, arguments)
         if density is None:
             return None
         variant = self.variants_cache.get(density)
@@ -304,10 +305,10 @@ class CompiledGraph:
 
     def _run_exit_point(self, exit_point: ExitPoint, values: Sequence[Any]) -> Sequence[Any]:
         arguments = tuple([_as_declared(v, i.static_type) for v, i in zip(values, exit_point.inputs, strict=True)])
-        if exit_point.is_called and self._asked is not None:
+        if exit_point.is_called and self.asked is not None:
             times = self._times[exit_point.number] = self._times.get(exit_point.number, 0) + 1
             if times == HOT:
-                self._asked(exit_point.nodes[0], exit_point.reason)
+                self.asked(exit_point.nodes[0], exit_point.reason)
         code = self.code_of(exit_point)
         if self._choices.num_threads is None:
             return run(code, arguments)
@@ -381,7 +382,7 @@ def _tensors_in(value: Any) -> Iterator[Tensor]:
             yield from _tensors_in(item)
 
 
-def _density(types: Sequence[Type], arguments: Sequence[Any]) -> Density | None:
+def density_of(types: Sequence[Type], arguments: Sequence[Any]) -> Density | None:
     """Which of the tensors lie row-major in one piece, those in lists left aside; None for tensors that native code
     cannot look at.
     """
@@ -393,7 +394,7 @@ def _density(types: Sequence[Type], arguments: Sequence[Any]) -> Density | None:
                 return None
             dense.append(bool(flags.c_contiguous) and value._array.size > 0)
         elif isinstance(type_, TupleType) and value is not None:
-            within = _density(type_.elements, value)
+            within = density_of(type_.elements, value)
             if within is None:
                 return None
             dense += within

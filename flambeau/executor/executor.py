@@ -32,9 +32,10 @@ from flambeau.executor.first_tier import FirstTier
 from flambeau.executor.inlined_graph import has_node, inlined_graph
 from flambeau.executor.one_by_one import runs_one_by_one
 from flambeau.executor.options import Options
-from flambeau.executor.plan import ExecutionPlan, make_plan
+from flambeau.executor.plan import ExecutionPlan, make_plan, plan_of_read
 from flambeau.executor.precisions import Precisions, alone
 from flambeau.executor.prepared_graph import PreparedGraph
+from flambeau.executor.read_plan import ReadPlan
 from flambeau.executor.repeated_calls import RepeatedCall
 from flambeau.executor.report import Explanation, PassReport
 from flambeau.interpreter import reference
@@ -374,6 +375,12 @@ class Executor:
             return make_plan(self.function, arguments, options, cause, prepared=prepared, spec=spec)
 
         return self._plans.get_or_make(spec, make, partial(listing.log_eviction, self.name, self.options.max_plans))
+
+    def take(self, read: ReadPlan, entry: stored.CacheEntry, spec: specs.Spec) -> None:
+        """Have a plan that was called before there was this function be the one for a spec; it lies at `entry`."""
+        plan = self._plans.get_or_make(spec, partial(plan_of_read, read, self.function, entry, spec))
+        self._latest = plan
+        self._answer_natively(plan.short_way)
 
     # -- looking ------------------------------------------------------------------------------------------------------
 

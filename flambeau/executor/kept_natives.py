@@ -72,6 +72,8 @@ class NativesWriter:
     """Keeps the native functions of a plan that was made here, after calls that made new ones."""
 
     def __init__(self, entry: CacheEntry, wanted_threads: int | None) -> None:
+        self.entry = entry
+        """Where the plan lies, or would."""
         self._entry = entry
         self._threads = threads.threads_for(wanted_threads)
         self._writes = self._size = 0
@@ -81,23 +83,24 @@ class NativesWriter:
         """Note that groups of the plan are others now than those of the graph on disk."""
         self._is_cut = True
 
-    def write(self, compiled: CompiledGraph, kernels: Sequence[FusedKernel]) -> None:
-        """Keep what is new after a call of native code."""
+    def write(self, compiled: CompiledGraph, kernels: Sequence[FusedKernel]) -> bool:
+        """Keep what is new after a call of native code; whether something was."""
         size = len(compiled.variants_cache) + sum(len(k.inline_cache.published) for k in kernels)
         if size == self._size or self._writes == WRITES:
-            return
+            return False
         self._size, self._writes = size, self._writes + 1
         try:
             kept = _kept(compiled, self._threads)
         except NotKeptError as reason:
             if log.level("cache"):
                 log.write("cache", f"the native function of {compiled.name} is not kept: {reason}")
-            return
+            return False
         if self._is_cut:
             self._entry = self._entry.beside(CUT)
             self._entry.keep(compiled.graph)
             self._is_cut = False
         _beside(self._entry).keep(kept)
+        return True
 
 
 def writer_for(entry: CacheEntry | None, wanted_threads: int | None) -> NativesWriter | None:

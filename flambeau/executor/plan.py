@@ -12,17 +12,18 @@ from flambeau.codegen.choices import USUAL, Choices
 from flambeau.codegen.graph.module import Prepare
 from flambeau.executor import number_calls, rehearsal
 from flambeau.executor.attribute_reads import read_once
-from flambeau.executor.compiled_graph import CompiledGraph, Read
+from flambeau.executor.compiled_graph import CompiledGraph
 from flambeau.executor.devices.calls import HOST_PASSES, DeviceCalls, is_for_device
 from flambeau.executor.forks import attach_tasks
 from flambeau.executor.fused import FusedKernel, kernel_of
 from flambeau.executor.joined_tasks import JoinedTasks
 from flambeau.executor.kept_kernels import KeptKernels
-from flambeau.executor.kept_natives import NativesWriter, read_natives, writer_for
+from flambeau.executor.kept_natives import NativesWriter, writer_for
 from flambeau.executor.lowered_groups import LoweredGroups
 from flambeau.executor.options import CUDA_GRAPHS, FUSING, Options
-from flambeau.executor.plan_body import FUSION, Body, PlanBody, attach_kernels, new_kernels
+from flambeau.executor.plan_body import FUSION, Body, attach_kernels, new_kernels
 from flambeau.executor.plan_graph import Clock, new_graph, prepare_callees
+from flambeau.executor.read_plan import ReadPlan
 from flambeau.executor.region import Region, with_regions
 from flambeau.executor.split_groups import split_by_types
 from flambeau.executor.stored import CacheEntry, plan_entry
@@ -41,7 +42,8 @@ from flambeau.schema.types import TupleType
 from flambeau.specialise import spec as specs
 from flambeau.util import blas, log
 from flambeau.util.depth import TOO_DEEP, deep_recursion
-from flambeau.util.errors import CompileError, InternalError
+from flambeau.util.errors import CompileError
+from flambeau.util.inversions import PLAN_KEPT
 from flambeau.util.locks import Lock
 from flambeau.util.no_collection import no_collection
 from flambeau.util.progress import progress
@@ -180,7 +182,7 @@ class ExecutionPlan:
             self.trial.native_took(compiled.asked_seconds - asked, time.thread_time() - start)
             compiled.is_timed = self.trial.is_on
         self._settle_again()
-        self._keep()
+        self._keep(arguments)
         return results
 
     def _judge(self, seconds: float) -> None:
@@ -200,12 +202,13 @@ class ExecutionPlan:
         assert compiled is not None
         return self.is_hot or compiled.has_loop or compiled.is_read or self.runs > CALLS_BEFORE_NATIVE
 
-    def _keep(self) -> None:
+    def _keep(self, arguments: Sequence[Any]) -> None:
         """Keep on disk what is new after a call of native code."""
         if self.kept is not None:
             self.kept.write()
-        if self.natives is not None and self.compiled is not None:
-            self.natives.write(self.compiled, self.kernels)
+        natives, compiled = self.natives, self.compiled
+        if natives is not None and compiled is not None and natives.write(compiled, self.kernels):
+            PLAN_KEPT.implementation(natives.entry, arguments, compiled.looks.written)
 
     def _settle(self) -> None:
         """Cut the groups that turned out to be no one kernel, before there is native code for the whole graph."""
@@ -334,7 +337,7 @@ def _host_plan(request: _Request) -> ExecutionPlan:
     function, arguments, spec, options, cause, record, prepared = request
     clock = Clock()
     entry = plan_entry(function, spec, options) if record is None else None
-    plan = _read_plan(function, spec, entry, options, cause, clock)
+    plan = _read_plan(function, spec, entry, options, cause)
     if plan is not None:
         return plan
     with progress(f"compiling {function.short_name}") as tell:
@@ -377,44 +380,35 @@ def _may_be_native(options: Options) -> bool:
     return options.backend == "native" and available()
 
 
-def _let_be_native(plan: ExecutionPlan, function: Function, options: Options, read: Read | None = None) -> None:
-    """Have native code for the whole of a plan, to be made or, where there is some, to be `read`."""
+def _let_be_native(plan: ExecutionPlan, function: Function, options: Options) -> None:
+    """Have native code for the whole of a plan, to be made when it is called."""
     plan.prepare, plan.watch = prepare_callees(options), Watch(function)
     plan.compiled = CompiledGraph(
-        function.name, plan.body.graph, options.choices, prepare=plan.prepare, asked=plan.watch.operator, read=read
+        function.name, plan.body.graph, options.choices, prepare=plan.prepare, asked=plan.watch.operator
     )
 
 
 def _read_plan(
-    function: Function, spec: specs.Spec, entry: CacheEntry | None, options: Options, cause: str, clock: Clock
+    function: Function, spec: specs.Spec, entry: CacheEntry | None, options: Options, cause: str
 ) -> ExecutionPlan | None:
     """The plan whose native function an earlier process left; None where there is none. Its graph is read later, if
     something asks for it."""
-    if entry is None or not _may_be_native(options):
+    read = None if entry is None or not _may_be_native(options) else ReadPlan.of(entry, options, function.name)
+    if entry is None or read is None:
         return None
-    natives = read_natives(entry, options.num_threads)
-    content = None if natives is None else natives[0].content()
-    if natives is None or content is None:
-        return None
-    entry, read = natives
-    kept = KeptKernels(entry)
-
-    def make_body() -> PlanBody:
-        graph = entry.value_of(content)
-        if not isinstance(graph, Graph):
-            raise InternalError("the cache on disk", f"the graph of {function.short_name} cannot be read")
-        check_strict_fusion(graph, is_fused=not options.passes_left_out & FUSING)
-        kernels = attach_kernels(graph, options.choices, {}, kept, read.inline_caches)
-        return PlanBody(graph, compile_graph(graph, function.name), kernels)
-
-    clock.lap("read from the cache")
-    plan = ExecutionPlan(
-        spec, Body(make_body), cause, clock.total(), clock.laps(), choices=options.choices, kept=kept, is_settled=True
-    )
-    _let_be_native(plan, function, options, read)
+    plan = plan_of_read(read, function, entry, spec, cause)
     if log.level("executor"):
         log.write("executor", _log_line(function, plan))
     return plan
+
+
+def plan_of_read(read: ReadPlan, function: Function, entry: CacheEntry, spec: specs.Spec, cause: str) -> ExecutionPlan:
+    """The plan of a function whose native function was read."""
+    body, kept, watch = read.becomes(function, entry)
+    return ExecutionPlan(
+        spec, body, cause, read.clock.total(), read.clock.laps(), compiled=read.compiled, choices=read.options.choices,
+        prepare=read.prepare, kept=kept, watch=watch, is_settled=True,
+    )  # fmt: skip
 
 
 def _device_plan(request: _Request) -> ExecutionPlan:

@@ -102,7 +102,7 @@ def entry_of(function: Function, *what: str) -> CacheEntry | None:
 
 def entry_under(origin: Origin, *what: str) -> CacheEntry | None:
     """Where what was made of something with an origin is kept; None where nothing is."""
-    if _has_own_kernels():
+    if has_own_kernels():
         return None
     cache = object_cache()
     if cache is None:
@@ -135,7 +135,7 @@ def _sources() -> str:
     return key_of(source_stamps(PACKAGE))
 
 
-def _has_own_kernels() -> bool:
+def has_own_kernels() -> bool:
     """Whether users have kernels for operators that records may have."""
     table = kernels.table
     return bool(table.fallbacks) or any(name.startswith(OWN_OPERATORS) for name in table.kernels)

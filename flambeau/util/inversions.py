@@ -161,6 +161,11 @@ LARGE_CONVERSION: Final = Inversion[Callable[[Any, Any], Any]](
     lambda array, dtype: None,
     is_later=True,
 )
+PLAN_KEPT: Final = Inversion[Callable[[Any, Sequence[Any], Sequence[int]], None]](
+    "is told that the native function of a plan was kept on disk, where, for which arguments, and to which of them it "
+    "writes (`jit.loading.image_writer`)",
+    lambda entry, arguments, written: None,
+)
 NATIVE_DRAWS: Final = Inversion[Callable[[Any, int], Any]](
     "gives what draws by native code from one of NumPy's generators of bits, given that and how many numbers were "
     "drawn in all; None where NumPy is to go on (`executor.native_draws`)",

@@ -5,18 +5,26 @@ from __future__ import annotations
 import os
 import warnings
 from collections.abc import Callable, Iterable, Mapping, MutableMapping
+from mmap import mmap
 from typing import IO, Any, Final
 
+from flambeau.executor.records import RecordError
+from flambeau.jit.loading import image_writer as _image_writer  # noqa: F401  (what is told of plans)
+from flambeau.jit.loading.image_record import KeptImage, image_entry
 from flambeau.jit.loading.loaded_objects import view
 from flambeau.jit.loading.loaded_shapes import restore_shapes
+from flambeau.jit.loading.unread_module import UnreadModule
 from flambeau.jit.modules.script_module import RecursiveScriptModule
+from flambeau.program.object import ScriptObject
 from flambeau.schema.device import Device
-from flambeau.serialize.archive_reader.container_reader import Container
+from flambeau.serialize.archive_reader.container_reader import Container, memory_of
 from flambeau.serialize.archive_reader.limits import DEFAULT, LoadLimits
 from flambeau.serialize.archive_reader.permissions import Permissions
 from flambeau.serialize.archive_reader.pickle_names import read_pickle
 from flambeau.serialize.archive_reader.program import extra_files, is_program, read_program
 from flambeau.serialize.archive_reader.storage_reader import AllTo, as_written
+from flambeau.tensor.grad_mode import mode
+from flambeau.util import log
 from flambeau.util.errors import ArchiveError
 from flambeau.util.no_collection import no_collection
 
@@ -102,9 +110,14 @@ def load(
     if isinstance(f, str | os.PathLike) and os.path.isdir(f):
         raise DirectoryError(NO_DIRECTORY.format(path=os.fspath(f)))
     try:
-        container = Container.open(f, limits)
+        memory, title = memory_of(f)
     except FileNotFoundError as error:
         raise MissingArchiveError(error.errno, NO_FILE.format(path=error.filename), error.filename) from None
+    if device_of in _HOST and not (permissions.allowed or _extra_files or _restore_shapes) and limits == DEFAULT:
+        unread = _unread(memory, title)
+        if unread is not None:
+            return unread
+    container = Container(memory, title, limits)
     with no_collection():  # what is made stays
         program = read_program(container, device_of, permissions)
         module: RecursiveScriptModule = view(program.module)
@@ -114,6 +127,33 @@ def load(
     if _restore_shapes:
         restore_shapes(module, program.traced_inputs())
     return module
+
+
+_HOST: Final = (as_written, AllTo("cpu"))
+"""Where storages may go of which an image is kept: they all were in the host's memory."""
+
+
+def _unread(memory: Any, title: str) -> RecursiveScriptModule | None:
+    """The module of a file of which an earlier process left an image; None where none did, or somebody wants to see
+    what is made of the file."""
+    if mode.inference or any(map(log.level, ("executor", "passes", "codegen"))):
+        return None
+    content = memoryview(memory)
+    entry = image_entry(content)
+    record = None if entry is None or not entry.is_there() else entry.read()
+    if entry is None or record is None:
+        return None
+    try:
+        kept = KeptImage.read(record)
+    except RecordError:
+        return None
+    if not kept.stamp.fits(content, is_mapped=isinstance(memory, mmap)):
+        return None
+
+    def read() -> ScriptObject:
+        return read_program(Container(memory, title), as_written, Permissions(())).module
+
+    return UnreadModule.with_image(kept, memory, entry, read)
 
 
 def load_values(

@@ -36,8 +36,8 @@ class LoadedModule(RecursiveScriptModule):
             if isinstance(known, LoadedModule):
                 return known
             definition: ClassDefinition = script_object.type.definition
-            _find_properties(definition)
-            kind: type[LoadedModule] = _kind_for(definition)
+            find_properties(definition)
+            kind: type[LoadedModule] = kind_for(definition)
             module = kind(script_object, classes, options, definition.name.rpartition(".")[2])
             parameters = [a.name for a in definition.attributes if a.is_parameter]
             buffers = [a.name for a in definition.attributes if a.is_buffer]
@@ -75,7 +75,7 @@ class _LoadedTable(LoadedModule, ScriptTable):
     """A container that is reached by name."""
 
 
-def _kind_for(definition: ClassDefinition) -> Any:
+def kind_for(definition: ClassDefinition) -> Any:
     """Containers are containers; special methods are where Python looks for them."""
     name = demangle(definition.name)
     short = name.rpartition(".")[2]
@@ -87,7 +87,7 @@ def _kind_for(definition: ClassDefinition) -> Any:
     return type(kind.__name__, (kind,), {n: forwarding(n) for n in magic}) if magic else kind
 
 
-def _find_properties(definition: ClassDefinition) -> None:
+def find_properties(definition: ClassDefinition) -> None:
     """Getters and setters, which archives have as methods, are properties again."""
     for method in list(definition.methods):
         name = method.removeprefix("__").removesuffix("_getter")

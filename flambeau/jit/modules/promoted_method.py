@@ -18,19 +18,20 @@ from flambeau.executor.parameter_promotion import PROMOTION, Promotion, promotio
 from flambeau.executor.precisions import alone
 from flambeau.executor.promoted_answers import ASKS, GRAD_MODE, Path
 from flambeau.executor.promoted_containers import items_of
-from flambeau.executor.stored import entry_of, is_kept
+from flambeau.executor.read_plan import ReadPlan
+from flambeau.executor.stored import entry_of, is_kept, plan_entry
 from flambeau.jit.arguments import ArgumentError
 from flambeau.jit.function import ScriptFunction
 from flambeau.jit.modules.script_method import ScriptMethod, shown
 from flambeau.program.function import Function
 from flambeau.program.object import UNSET, ScriptObject
-from flambeau.specialise.spec import spec_of
+from flambeau.specialise.spec import Spec, spec_of
 from flambeau.tensor.dispatch import intercepting
 from flambeau.tensor.grad_mode import is_grad_enabled
 from flambeau.tensor.observer import thread
 from flambeau.tensor.settled import settle
 from flambeau.tensor.tensor import Tensor
-from flambeau.util.errors import NeedsObjectError
+from flambeau.util.errors import InternalError, NeedsObjectError
 from flambeau.util.foreign import is_foreign
 from flambeau.util.record import dataclass, field
 
@@ -408,6 +409,20 @@ class PromotedMethod(ScriptMethod):
             seen.cells = [(first + k, stored, slot) for k, (_, stored, slot) in enumerate(seen.cells)]
             seen.native = self._native(function)
         return seen
+
+    def take(self, read: ReadPlan, key: str, spec: Spec) -> Executor:
+        """Have a plan, which lies under a key of the cache and was called without the object, be that of calls with
+        arguments of a spec. What runs such calls now."""
+        seen = self._found()
+        function = self.script_function if seen.native is None else seen.native.script_function
+        whole = (*spec, *spec_of(seen.hidden))
+        entry = plan_entry(function, whole, self._with_object.options)
+        if seen.native is None or entry is None or entry.key != key:
+            raise InternalError("the cache on disk", f"{function.short_name} has another plan than it was called by")
+        seen.native._executor.take(read, entry, whole)
+        self._looked = seen
+        self._look()
+        return self._executor
 
     def _native(self, function: Function) -> ScriptFunction:
         native = self._natives.get(function)

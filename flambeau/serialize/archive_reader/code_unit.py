@@ -57,7 +57,7 @@ class CodeUnit(CompilationUnit):
         super().__init__()
         self.container = container
         self._texts = texts
-        self._permissions = permissions
+        self.permissions = permissions
         self.version = version
         self.constants: list[Any] = []
         """What code reads as `CONSTANTS.c0` and so on."""
@@ -308,7 +308,7 @@ class CodeUnit(CompilationUnit):
                     body = self._body(name, file, node, self_type)
                 to_original(body, self._ranges_of)
                 if not is_copy:
-                    self._permissions.check(body, self.container.title)
+                    self.permissions.check(body, self.container.title)
                     if comparable is not None:
                         self._equal_code.keep(*comparable, body)
                 compiled.append(body)

@@ -96,22 +96,7 @@ class Container:
 
         Raises ArchiveError; FileNotFoundError, another OSError or ValueError for a file that cannot be opened.
         """
-        if isinstance(source, str | os.PathLike):
-            path = Path(source)
-            title = str(path)
-            if path.is_dir():
-                raise ArchiveError(f"{title}: expected a file, got a directory")
-            with path.open("rb") as file:
-                return cls(_memory_of(file), title, limits)
-        if isinstance(source, bytes | bytearray | memoryview):
-            return cls(bytearray(source), "<bytes>", limits)
-        if not hasattr(source, "read"):
-            raise TypeError(f"expected a path or a file object, got {type(source).__name__}")
-        data = source.read()
-        if not isinstance(data, bytes | bytearray):
-            raise TypeError("expected a file opened in binary mode: open(path, 'rb')")
-        name = getattr(source, "name", None)
-        return cls(bytearray(data), name if isinstance(name, str) else "<stream>", limits)
+        return cls(*memory_of(source), limits)
 
     # -- records ------------------------------------------------------------------------------------------------------
 
@@ -166,6 +151,18 @@ class Container:
         begin = self._begin(entry)
         about = f"{entry.method} {entry.crc} {entry.stored_size} {entry.size}"
         return about, self._memory[begin : begin + entry.stored_size]
+
+    @property
+    def memory(self) -> memoryview:
+        """The bytes of the whole file."""
+        return self._memory
+
+    def extent(self, name: str) -> tuple[int, int, int] | None:
+        """Where in the file the bytes of a record that is stored begin and end, and their checksum as the directory
+        says it; None for one that is deflated. Raises ArchiveError."""
+        entry = self._entry(name)
+        begin = self._begin(entry)
+        return (begin, begin + entry.stored_size, entry.crc) if entry.method == _STORED else None
 
     def error(self, text: str, record: str = "") -> ArchiveError:
         """An error about the file, or about one record of it."""
@@ -308,6 +305,34 @@ class Container:
 
 def _cut(text: str) -> str:
     return text if len(text) <= MESSAGE_LENGTH else f"{text[:MESSAGE_LENGTH]}... ({len(text):,} characters)"
+
+
+def memory_of(source: Any) -> tuple[Any, str]:
+    """The bytes of a file, writable and the caller's own, and what messages call it: given by its path, by its bytes,
+    or as a file object that is read from where it stands.
+
+    Raises ArchiveError for a directory; FileNotFoundError, another OSError or ValueError for a file that cannot be
+    opened, TypeError for what is no file.
+
+    >>> memory_of(b"PK")
+    (bytearray(b'PK'), '<bytes>')
+    """
+    if isinstance(source, str | os.PathLike):
+        path = Path(source)
+        title = str(path)
+        if path.is_dir():
+            raise ArchiveError(f"{title}: expected a file, got a directory")
+        with path.open("rb") as file:
+            return _memory_of(file), title
+    if isinstance(source, bytes | bytearray | memoryview):
+        return bytearray(source), "<bytes>"
+    if not hasattr(source, "read"):
+        raise TypeError(f"expected a path or a file object, got {type(source).__name__}")
+    data = source.read()
+    if not isinstance(data, bytes | bytearray):
+        raise TypeError("expected a file opened in binary mode: open(path, 'rb')")
+    name = getattr(source, "name", None)
+    return bytearray(data), name if isinstance(name, str) else "<stream>"
 
 
 def _memory_of(file: io.BufferedReader) -> Any:

@@ -1,0 +1,162 @@
+"""Calls of a method whose object has not been read: of the file they take where tensors lie, of the cache machine code.
+
+    arguments ──┐
+    file ─ tensors ─ native code of the plan ─ result
+
+Only what fits is answered. Whoever looks on, asks for gradients or replaced a kernel, and arguments of another kind
+than the image has, need the object.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Mapping, Sequence
+from typing import Any, Final
+
+from flambeau.executor import latest
+from flambeau.executor.options import Options
+from flambeau.executor.read_plan import ReadPlan
+from flambeau.executor.stored import CacheEntry, has_own_kernels
+from flambeau.ir.graph import Graph
+from flambeau.jit.loading.image_record import KeptCall, KeptMethod, Place
+from flambeau.jit.value_conversion import MismatchError, converter
+from flambeau.specialise.spec import Spec, describe, spec_of
+from flambeau.tensor import defaults, kernels
+from flambeau.tensor.grad_mode import is_grad_enabled
+from flambeau.tensor.observer import thread
+from flambeau.tensor.tensor import wrap
+from flambeau.util.locks import Lock
+from flambeau.util.missed import MISSED
+from flambeau.util.record import dataclass, replace
+
+OPTIONS: Final = Options()
+"""Those of methods of loaded modules."""
+
+
+@dataclass(slots=True, eq=False)
+class LinkedCall:
+    """Calls of one kind, with what they run in memory."""
+
+    kept: KeptCall
+    plan: ReadPlan
+    hidden: tuple[Any, ...]
+    spec: Spec
+    """What the plan relies on of the arguments."""
+    path: Callable[..., Any]
+    """Takes arguments and what is hidden; gives the result, or `MISSED`."""
+
+
+class ImageCalls:
+    """The calls of one method."""
+
+    def __init__(self, name: str, kept: KeptMethod, memory: Any, entry: CacheEntry, read: Callable[[], None]) -> None:
+        """`memory` is that of the file, `entry` where its image lies; `read` has the object read."""
+        self.name = name
+        self._kept, self._memory, self._entry, self._read = kept, memory, entry, read
+        self._dtype = defaults.float_dtype()
+        self.linked: dict[str, LinkedCall] = {}
+        """By what a plan relies on of the arguments."""
+        self._answering: tuple[LinkedCall, ...] = ()
+        """Those that native code answers, the newest first."""
+        self._latest: LinkedCall | None = None
+        self._lock = Lock()
+        positional = [not p.is_by_name for p in kept.parameters]
+        self._count = len(positional) if all(positional) else -1
+
+    def __call__(self, args: tuple[Any, ...], kwargs: Mapping[str, Any]) -> Any:
+        """The result; `MISSED` for a call that the image does not serve."""
+        if thread.observer is not None or thread.handlers or thread.is_plain or has_own_kernels():
+            return MISSED
+        if not kwargs and len(args) == self._count:
+            is_recorded = is_grad_enabled()
+            for linked in self._answering:
+                if is_recorded in linked.kept.modes:
+                    result = linked.path(*args, *linked.hidden)
+                    if result is not MISSED:
+                        return result
+        return self._first(args, kwargs)
+
+    def _first(self, args: tuple[Any, ...], kwargs: Mapping[str, Any]) -> Any:
+        """The result of a call that comes by Python."""
+        if kernels.table.overridden_names or defaults.float_dtype() != self._dtype:
+            return MISSED
+        arguments = self._bound(args, kwargs)
+        if arguments is None:
+            return MISSED
+        spec = spec_of(arguments)
+        key = describe(spec)
+        kept = self._kept.calls.get(key)
+        if kept is None or is_grad_enabled() not in kept.modes:
+            return MISSED
+        with self._lock:
+            linked = self.linked.get(key) or self._link(key, kept, spec, arguments)
+        if linked is None:
+            return MISSED
+        self._latest = linked
+        latest.note(self)
+        result = linked.path(*arguments, *linked.hidden)
+        if result is not MISSED:
+            self._answering = (linked, *[one for one in self._answering if one is not linked])
+            latest.is_answered(self)
+        return result
+
+    def _bound(self, args: tuple[Any, ...], kwargs: Mapping[str, Any]) -> tuple[Any, ...] | None:
+        """All arguments in order, converted; None where the signature has to say what is wrong with them, or meant."""
+        by_name = dict(kwargs)
+        values: list[Any] = []
+        for number, parameter in enumerate(self._kept.parameters):
+            if number < len(args):
+                if parameter.is_by_name:
+                    return None
+                values.append(args[number])
+            elif parameter.name in by_name:
+                values.append(by_name.pop(parameter.name))
+            elif parameter.default:
+                values.append(parameter.default[0])
+            else:
+                return None
+        if by_name or len(args) > len(values):
+            return None
+        try:
+            return tuple([converter(p.type)(v) for p, v in zip(self._kept.parameters, values, strict=True)])
+        except MismatchError:
+            return None
+
+    def _link(self, key: str, kept: KeptCall, spec: Spec, arguments: Sequence[Any]) -> LinkedCall | None:
+        """Put what such calls run into memory; None where it is not there any more."""
+        latest.makes_plan()
+        plan = ReadPlan.of(replace(self._entry, key=kept.plan), OPTIONS, self._kept.name)
+        if plan is None:
+            return None
+        hidden = tuple([
+            wrap(value.array(self._memory)) if type(value) is Place else value
+            for value in (Place(*v) if type(v) is tuple else v for v in kept.hidden)
+        ])  # fmt: skip
+        if not plan.serves((*arguments, *hidden)):
+            return None
+        plan.late.find_function = self._read
+        native = plan.compiled.variant_for((*arguments, *hidden))
+        path = plan.compiled.fast_path
+        if native is None or path is None:
+            return None
+        linked = self.linked[key] = LinkedCall(kept, plan, hidden, spec, path)
+        return linked
+
+    def in_order(self) -> list[LinkedCall]:
+        """The kinds of calls that came, the last one at the end."""
+        return sorted(self.linked.values(), key=lambda one: one is self._latest)
+
+    # -- as those see it who ask what ran last ------------------------------------------------------------------------
+
+    @property
+    def calls(self) -> int:
+        """How often plans ran."""
+        return sum([linked.plan.compiled.calls for linked in self.linked.values()])
+
+    @property
+    def latest_graph(self) -> Graph | None:
+        """The graph of the plan used last."""
+        return None if self._latest is None else self._latest.plan.compiled.graph
+
+    def drop_fast_paths(self) -> None:
+        """Have the next call come through Python."""
+        self._answering = ()
