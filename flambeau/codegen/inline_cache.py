@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import ctypes
 from array import array
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
 from math import prod
 from typing import Any, Protocol
 
@@ -86,6 +86,42 @@ class _Look:
     record: Any
 
 
+class RecordMemory(Protocol):
+    """Where the records of launches lie."""
+
+    def numbers(self, values: Any) -> int:
+        """Put words there; their address."""
+
+    def object(self, value: Any) -> int:
+        """The address of an object, which is kept."""
+
+
+def exact_words(
+    memory: RecordMemory, looks: Sequence[LookOf], static: Sequence[Sequence[int]], outputs: Sequence[Output],
+    rows: Callable[[Output], int] = lambda output: 0,
+) -> dict[str, int]:  # fmt: skip
+    """The words of a launch that say which calls it is for and what they give; all others are 0. `rows` gives storages
+    that are ready for a result."""
+    inputs: list[int] = []
+    for kind, dtype, shape, steps in looks:
+        if kind is np.ndarray:
+            inputs += [memory.object(dtype), len(shape), memory.numbers(shape), memory.numbers(steps)]
+        else:
+            inputs += [0, _NUMBERS[kind, dtype.name], memory.object(kind), 0]
+    for numbers in static:
+        inputs += [0, STATIC, memory.numbers(numbers), len(numbers)]
+    records: list[int] = []
+    for o in outputs:
+        strides = 0
+        if o.permutation is not None:
+            strides = memory.numbers(_strides_of(o.shape, o.permutation, o.dtype.itemsize))
+        size = prod(o.shape) * o.dtype.itemsize
+        records += [memory.object(o.dtype), len(o.shape), memory.numbers(o.shape), strides, size, int(o.large), rows(o)]
+    return dict.fromkeys(LAUNCH.fields, 0) | {
+        "n_in": len(looks), "n_out": len(outputs), "inputs": memory.numbers(inputs), "outputs": memory.numbers(records),
+    }  # fmt: skip
+
+
 def _pool(launch: Launch) -> int:
     """The address of what runs a launch's pieces; 0 where one thread takes all of them."""
     return threads.run_address(launch.threads) if threads.threads_for(launch.threads or None) > 1 else 0
@@ -158,6 +194,20 @@ class InlineCache:
         """Words that launches of one pattern share, by what they say: a program's, a block's, those of outputs."""
         self._looks: dict[Any, _Look] = {}
 
+    @classmethod
+    def of_memory(cls, cell: Any, last: Any, owner: Any, count: int, most: int) -> InlineCache:
+        """One for compiled graphs that has launches already: a number of them, in the memory of an owner, where the
+        cell and the launch lie that is tried last."""
+        cache = cls(most, has_entry=False)
+        cache.cell, cache._last, cache._count = cell, last, count
+        cache._keep.append(owner)
+        return cache
+
+    @property
+    def is_empty(self) -> bool:
+        """Whether there is no launch for calls of exactly some sizes."""
+        return self._count == 0
+
     def note_entry(self) -> None:
         """Have storages ready for results from now on: Python calls by it."""
         with self._lock:
@@ -184,11 +234,6 @@ class InlineCache:
             self._add(Published(launch, looks, tuple(map(tuple, static))))
             return self._changes(values, arrays)
 
-    def add_published(self, known: Published) -> None:
-        """Publish a launch for the calls that it is for."""
-        with self._lock:
-            self._add(known)
-
     def add_sized(
         self, launches: Sequence[SizedLaunch], values: Sequence[Any], arrays: Sequence[npt.NDArray[Any]],
         fixed: Sequence[Any] = (), *, is_written: bool = False,
@@ -210,17 +255,17 @@ class InlineCache:
             for k, x in enumerate(values):
                 if type(x) is np.ndarray:
                     ranks.append(x.ndim)
-                    sizes = 0 if x.ndim or loops.geometry else self._numbers(())
-                    inputs += [self._object(x.dtype), x.ndim, sizes, x.itemsize if sizes == 0 else sizes]
+                    sizes = 0 if x.ndim or loops.geometry else self.numbers(())
+                    inputs += [self.object(x.dtype), x.ndim, sizes, x.itemsize if sizes == 0 else sizes]
                 elif type(x) in (int, float) and loops.geometry <= WRITTEN and k not in loops.objects:
                     inputs += self._number(type(x), np.asarray(x).dtype)
                 else:  # numbers of axes too: CPython has one object for each small int
-                    inputs += [0, IDENTITY, self._object(x), 0]
+                    inputs += [0, IDENTITY, self.object(x), 0]
             self._keep.append(loops)
             rank, size = max(ranks), loops.result.itemsize
             if loops.geometry == FOLDED:
                 rank -= loops.axes
-            outputs = [self._object(loops.result), rank, 0, 0, size, 0, 0]
+            outputs = [self.object(loops.result), rank, 0, 0, size, 0, 0]
             n_out = 0 if loops.geometry == WRITTEN else 1
             words = self._words(loops.kernel, loops.block, n_out, inputs, outputs)
             if loops.geometry:
@@ -283,10 +328,10 @@ class InlineCache:
             inputs: list[int] = []
             for x, a in zip(values, arrays, strict=True):
                 is_array = type(x) is np.ndarray
-                inputs += [self._object(a.dtype), a.ndim, 0, a.itemsize] if is_array else self._number(type(x), a.dtype)
+                inputs += [self.object(a.dtype), a.ndim, 0, a.itemsize] if is_array else self._number(type(x), a.dtype)
             buckets = (ctypes.c_int64 * BUCKETS)()
             index = CELL.word("looks")
-            words = {"next": self.cell[index], "inputs": self._numbers(inputs), "n": len(arrays)}
+            words = {"next": self.cell[index], "inputs": self.numbers(inputs), "n": len(arrays)}
             words["buckets"] = ctypes.addressof(buckets)
             record = LOOK.pack(**words)
             look = self._looks[key] = _Look(words["inputs"], len(arrays), buckets, record)
@@ -297,12 +342,12 @@ class InlineCache:
         """The words of a launch of a pattern."""
         outputs: list[int] = []
         for o in launch.outputs:
-            outputs += [self._object(o.dtype), len(o.shape), 0, 0, 0, 0, 0]
+            outputs += [self.object(o.dtype), len(o.shape), 0, 0, 0, 0, 0]
         blanks = [0] * len(launch.words) if launch.pattern is None else launch.words
         key = (self._kernel(launch), *words, *blanks)
         if key not in self._programs:
-            blank = self._numbers(blanks)
-            self._programs[key] = (self._numbers(words), blank, self._numbers(outputs))
+            blank = self.numbers(blanks)
+            self._programs[key] = (self.numbers(words), blank, self.numbers(outputs))
         listed, blank, records = self._programs[key]
         return dict.fromkeys(LAUNCH.fields, 0) | {
             "kernel": key[0], "words": len(launch.words), "template": blank, "n_in": look.count, "inputs": look.inputs,
@@ -329,14 +374,9 @@ class InlineCache:
         self._known.add(look)
         self.published.append(known)
         self._count += 1
-        outputs = [word for o in launch.outputs for word in self._output(o)]
-        inputs: list[int] = []
-        for kind, dtype, shape, steps in known.looks:
-            if kind is np.ndarray:
-                inputs += [self._object(dtype), len(shape), self._numbers(shape), self._numbers(steps)]
-            else:
-                inputs += self._number(kind, dtype)
-        words = self._words(self._kernel(launch), launch.words, len(launch.outputs), inputs, outputs) | {
+        rows = self._row if self._has_entry else lambda output: 0
+        words = exact_words(self, known.looks, known.static, launch.outputs, rows) | {
+            "kernel": self._kernel(launch), "words": len(launch.words), "template": self.numbers(launch.words),
             "next": self.cell[0], "high": launch.high, "step": launch.step, "pieces": launch.pieces,
             "flags": RELEASE_GIL if launch.nanoseconds >= RELEASE_FROM else 0,
             "pool": threads.run_address(launch.threads) if launch.step else 0,
@@ -344,20 +384,9 @@ class InlineCache:
         if not self._has_entry:
             at = words["outputs"]
             self._without_storages += [(at + k * OUTPUT.words * WORD, o) for k, o in enumerate(launch.outputs)]
-        if known.static:
-            words["inputs"] = self._numbers([*inputs, *self._static(known.static)])
         launch_record = self._record(words)
         self._last = self._last or launch_record
         self.cell[0] = ctypes.addressof(launch_record)
-
-    def _output(self, o: Output) -> list[int]:
-        """The record of an output of exactly these sizes."""
-        strides = 0
-        if o.permutation is not None:
-            strides = self._numbers(_strides_of(o.shape, o.permutation, o.dtype.itemsize))
-        row = self._row(o) if self._has_entry else 0
-        size = prod(o.shape) * o.dtype.itemsize
-        return [self._object(o.dtype), len(o.shape), self._numbers(o.shape), strides, size, int(o.large), row]
 
     def _sized(
         self, sized: SizedLaunch, values: Sequence[Any], arrays: Sequence[npt.NDArray[Any]], fixed: Sequence[Any]
@@ -366,15 +395,15 @@ class InlineCache:
         inputs: list[int] = []
         for x, a in zip(values, arrays, strict=True):
             is_array = type(x) is np.ndarray
-            inputs += [self._object(a.dtype), a.ndim, 0, a.itemsize] if is_array else self._number(type(x), a.dtype)
+            inputs += [self.object(a.dtype), a.ndim, 0, a.itemsize] if is_array else self._number(type(x), a.dtype)
         outputs: list[int] = []
         for o in sized.launch.outputs:
-            outputs += [self._object(o.dtype), len(o.shape), 0, 0, o.dtype.itemsize, 0, 0]
+            outputs += [self.object(o.dtype), len(o.shape), 0, 0, o.dtype.itemsize, 0, 0]
         launch = sized.launch
         words = self._words(self._kernel(launch), launch.words, len(launch.outputs), inputs, outputs)
         if fixed:
-            objects = [word for one in fixed for word in (0, IDENTITY, self._object(one), 0)]
-            words |= {"inputs": self._numbers([*inputs, *objects]), "fixed": len(fixed)}
+            objects = [word for one in fixed for word in (0, IDENTITY, self.object(one), 0)]
+            words |= {"inputs": self.numbers([*inputs, *objects]), "fixed": len(fixed)}
         return words | {
             "size_at": sized.size_at, "least": sized.least, "most": sized.most, "step": sized.step,
             "flags": RELEASE_GIL if sized.releases else 0,
@@ -393,9 +422,9 @@ class InlineCache:
     ) -> dict[str, int]:
         """What all launches have."""
         return dict.fromkeys(LAUNCH.fields, 0) | {
-            "kernel": kernel, "words": len(block), "template": self._numbers(block),
-            "n_in": len(inputs) // INPUT.words, "n_out": n_out, "inputs": self._numbers(inputs),
-            "outputs": self._numbers(outputs),
+            "kernel": kernel, "words": len(block), "template": self.numbers(block),
+            "n_in": len(inputs) // INPUT.words, "n_out": n_out, "inputs": self.numbers(inputs),
+            "outputs": self.numbers(outputs),
         }  # fmt: skip
 
     def _record(self, words: dict[str, int]) -> Any:
@@ -413,11 +442,7 @@ class InlineCache:
 
     def _number(self, kind: type, dtype: np.dtype[Any]) -> list[int]:
         """The record of a Python number."""
-        return [0, _NUMBERS[kind, dtype.name], self._object(kind), 0]
-
-    def _static(self, static: Sequence[Sequence[int]]) -> list[int]:
-        """The records of the static operands that calls must have."""
-        return [word for numbers in static for word in (0, STATIC, self._numbers(numbers), len(numbers))]
+        return [0, _NUMBERS[kind, dtype.name], self.object(kind), 0]
 
     def _row(self, output: Output) -> int:
         """Storages for small results; 0 for large ones."""
@@ -425,14 +450,15 @@ class InlineCache:
             return 0
         storages = [Storage(output.allocate()) for _ in range(READY)]
         self._keep.append(storages)
-        return self._numbers([*map(id, storages), 0])
+        return self.numbers([*map(id, storages), 0])
 
     @property
     def served(self) -> int:
         """Calls that found their launch here."""
         return int(self.cell[CELL.word("served")])
 
-    def _numbers(self, values: Any) -> int:
+    def numbers(self, values: Any) -> int:
+        """Keep words; their address."""
         try:
             memory = array("q", values or (0,))
         except OverflowError:  # words of which all 64 bits count
@@ -440,7 +466,8 @@ class InlineCache:
         self._keep.append(memory)
         return memory.buffer_info()[0]
 
-    def _object(self, value: object) -> int:
+    def object(self, value: Any) -> int:
+        """Keep an object; its address."""
         self._keep.append(value)
         return id(value)
 

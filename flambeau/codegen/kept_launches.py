@@ -16,9 +16,8 @@ from typing import Any, Final
 import numpy as np
 
 from flambeau.codegen import threads
-from flambeau.codegen.call_geometry import Output
 from flambeau.codegen.inline_cache import Published
-from flambeau.codegen.kept_codes import CodeWriter, KeptCode, KeptCodes, NotKeptError, linked
+from flambeau.codegen.kept_codes import CodeWriter, KeptCode, NotKeptError
 from flambeau.codegen.launches import Launch
 from flambeau.codegen.llvm.engine import NativeCode, memory_imports
 from flambeau.codegen.products import Tiling
@@ -31,7 +30,6 @@ MOST_BYTES: Final = 1 << 20
 _LEAST_ADDRESS, _MOST_ADDRESS = 1 << 32, 1 << 48
 """Between which words might be addresses of code."""
 _KINDS: Final = {np.ndarray: "array", int: "int", float: "float", complex: "complex", bool: "bool"}
-_OF_KINDS: Final = {name: kind for kind, name in _KINDS.items()}
 
 
 @dataclass(frozen=True, slots=True)
@@ -206,43 +204,3 @@ def _codes_in(kept: Any) -> Iterator[NativeCode]:
             yield from _codes_in(item)
     elif isinstance(kept, NativeCode):
         yield kept
-
-
-# -- taking up --------------------------------------------------------------------------------------------------------
-
-
-class LaunchReader:
-    """Makes launches again of what was kept of them."""
-
-    def __init__(self, codes: KeptCodes) -> None:
-        """Raises NotKeptError where code is gone."""
-        self._codes = linked(codes)
-
-    def published(self, kept: KeptLaunch) -> Published:
-        """A launch, and the calls that it is for."""
-        codes = [self._codes[index] for index in kept.codes]
-        tables = [(ctypes.c_int64 * (-(-len(t.content) // 8) or 1))() for t in kept.tables]
-        starts = [ctypes.addressof(t) for t in tables]
-        for table, record in zip(tables, kept.tables, strict=True):
-            ctypes.memmove(table, record.content, len(record.content))
-            _fill(table, record, starts, codes)
-        words = [*array("q", kept.words.content)]
-        _fill(words, kept.words, starts, codes)
-        high, step, pieces, nanoseconds, moved, operations, wanted = kept.numbers
-        if kept.pool_at:
-            words[kept.pool_at] = threads.run_address(wanted)
-        outputs = tuple([Output(o[0], np.dtype(o[1]), o[2], o[3], o[4]) for o in kept.outputs])
-        routine = Routine(codes[0], kept.symbol, (tables, codes))
-        launch = Launch(
-            outputs, words, high, None, step, pieces, nanoseconds, moved, operations, wanted, routine=routine
-        )
-        looks = tuple([(_OF_KINDS[kind], np.dtype(name), shape, strides) for kind, name, shape, strides in kept.looks])
-        return Published(launch, looks, kept.static)
-
-
-def _fill(words: Any, record: KeptTable, starts: Sequence[int], codes: Sequence[NativeCode]) -> None:
-    """Put addresses of this process in the place of those of the other."""
-    for at, number, distance in record.pointers:
-        words[at] = starts[number] + distance
-    for at, number, symbol in record.functions:
-        words[at] = codes[number].addresses[symbol]

@@ -24,6 +24,7 @@ from flambeau.codegen.graph.read_function import ReadFunction
 from flambeau.codegen.graph.representation import Array, Listed, Mapped, Representation, Tupled, has_text
 from flambeau.codegen.inline_cache import InlineCache
 from flambeau.codegen.kernel import KernelError
+from flambeau.codegen.launch_image import LaunchMemory
 from flambeau.codegen.llvm.compiler import NativeError
 from flambeau.executor.fused import kernel_of
 from flambeau.executor.native_records import KeptNative, Looks
@@ -59,8 +60,8 @@ class Read(Protocol):
         """What is known of the plan's graph."""
 
     @property
-    def inline_caches(self) -> dict[str, InlineCache]:
-        """Launches by name of the group."""
+    def launches(self) -> LaunchMemory:
+        """Launches of its groups."""
 
     def native(self, density: Density) -> KeptNative | None:
         """The function for tensors that lie in memory in one way."""
@@ -204,10 +205,10 @@ class CompiledGraph:
         kept = None if self._read is None else self._read.native(density)
         if self._read is None or kept is None:
             return None
-        caches = [self._read.inline_caches[name] for name in kept.groups]
         with contextlib.suppress(NativeError):
             return ReadFunction(
-                lambda: self.graph, kept.parameters, kept.linkage, kept.key, self._run_exit_point, caches,
+                lambda: self.graph, kept.parameters, kept.linkage, kept.key, self._run_exit_point,
+                self._read.launches, kept.groups,
                 choices=self._choices, prepare=self._prepare, image=kept.image,
             )  # fmt: skip
         return None

@@ -84,7 +84,7 @@ class FusedKernel:
         )
         self.refused_types: Sequence[Type] | None = None
         """Of inputs for which it is no one kernel because some results have fewer dimensions than others."""
-        self.is_read = launches is not None and bool(launches.published)
+        self.is_read = launches is not None and not launches.is_empty
         """Whether an earlier process left launches."""
         self._state = "native" if self.is_read else "not called yet"
         self._milliseconds = 0.0

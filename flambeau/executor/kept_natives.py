@@ -13,9 +13,10 @@ from typing import Final
 from flambeau.codegen import threads
 from flambeau.codegen.graph.native import NativeFunction
 from flambeau.codegen.graph.representation import Array, Representation
-from flambeau.codegen.inline_cache import MAX_CHAIN, InlineCache, Published
+from flambeau.codegen.inline_cache import MAX_CHAIN, Published
 from flambeau.codegen.kept_codes import CodeWriter, NotKeptError
-from flambeau.codegen.kept_launches import KeptLaunch, LaunchReader, kept_launch
+from flambeau.codegen.kept_launches import KeptLaunch, kept_launch
+from flambeau.codegen.launch_image import ImageWriter, LaunchMemory
 from flambeau.codegen.llvm.compiler import NativeError
 from flambeau.codegen.llvm.engine import engine
 from flambeau.executor.compiled_graph import CompiledGraph, Density
@@ -38,12 +39,7 @@ class ReadNatives:
         """Raises NotKeptError or NativeError where code is gone."""
         self._natives = kept.natives
         self.looks = kept.looks
-        self.inline_caches: dict[str, InlineCache] = {}
-        launches = LaunchReader(kept.codes)
-        for name, (most, known) in kept.launches.items():
-            cache = self.inline_caches[name] = InlineCache(most, has_entry=False)
-            for one in known:
-                cache.add_published(launches.published(one))
+        self.launches = LaunchMemory(kept.launches, kept.codes)
 
     def native(self, density: Density) -> KeptNative | None:
         """The function for tensors that lie like these."""
@@ -121,8 +117,11 @@ def _kept(compiled: CompiledGraph, count: int) -> KeptGraph:
     ])  # fmt: skip
     called = {name for native in natives for name in native.groups}
     writer = CodeWriter()
-    launches = {name: _kept_launches(kernel, writer) for kernel, name in names.items() if name in called}
-    return KeptGraph(count, compiled.looks, natives, launches, writer.written())
+    launches = ImageWriter()
+    for kernel, name in names.items():
+        if name in called:
+            launches.add(name, kernel.inline_cache.most, _kept_launches(kernel, writer))
+    return KeptGraph(count, compiled.looks, natives, launches.image(), writer.written())
 
 
 def _kept_native(density: Density, native: NativeFunction, names: dict[FusedKernel, str]) -> KeptNative:
@@ -140,6 +139,6 @@ def _shared(values: Sequence[Representation]) -> tuple[Representation, ...]:
     return tuple([first.setdefault(value, value) if isinstance(value, Array) else value for value in values])
 
 
-def _kept_launches(kernel: FusedKernel, writer: CodeWriter) -> tuple[int, tuple[KeptLaunch, ...]]:
+def _kept_launches(kernel: FusedKernel, writer: CodeWriter) -> list[KeptLaunch]:
     published: list[Published] = kernel.inline_cache.published[:MAX_CHAIN]
-    return kernel.inline_cache.most, tuple([kept_launch(one, kernel.launch_again, writer) for one in published])
+    return [kept_launch(one, kernel.launch_again, writer) for one in published]

@@ -5,7 +5,7 @@ from __future__ import annotations
 from flambeau.codegen.graph.native import Linkage
 from flambeau.codegen.graph.representation import Representation
 from flambeau.codegen.kept_codes import KeptCodes
-from flambeau.codegen.kept_launches import KeptLaunch
+from flambeau.codegen.launch_image import LaunchImage
 from flambeau.codegen.llvm.loader import Prelinked
 from flambeau.schema.types import Type
 from flambeau.util.record import dataclass
@@ -45,6 +45,6 @@ class KeptGraph:
     threads: int
     looks: Looks
     natives: tuple[KeptNative, ...]
-    launches: dict[str, tuple[int, tuple[KeptLaunch, ...]]]
-    """By name of the group: for how many calls of exactly some sizes there is room, and those known."""
+    launches: LaunchImage
+    """Of its groups, for the calls that came."""
     codes: KeptCodes

@@ -4,10 +4,10 @@ there is none. A plan whose native function is in the cache on disk needs none o
 
 from __future__ import annotations
 
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Callable, Sequence
 
 from flambeau.codegen.choices import USUAL, Choices
-from flambeau.codegen.inline_cache import InlineCache
+from flambeau.codegen.launch_image import LaunchMemory
 from flambeau.executor.fused import FusedKernel, Shared
 from flambeau.executor.kept_kernels import KeptKernels
 from flambeau.executor.lowered_groups import LoweredGroups
@@ -65,24 +65,24 @@ def name_of_group(number: int) -> str:
 
 def attach_kernels(
     graph: Graph, choices: Choices = USUAL, lowered: LoweredGroups | None = None, kept: KeptKernels | None = None,
-    inline_caches: Mapping[str, InlineCache] | None = None,
+    launches: LaunchMemory | None = None,
 ) -> list[FusedKernel]:  # fmt: skip
     """Give each fused group its kernel; `lowered` has those that are lowered already, `kept` those on disk.
 
-    `inline_caches` are launches by name of the group, where there were some before there was the graph.
+    `launches` are those that there were before there was the graph.
     """
-    return new_kernels(graph.find_all(FUSION), choices, {}, lowered, kept=kept, inline_caches=inline_caches or {})
+    return new_kernels(graph.find_all(FUSION), choices, {}, lowered, kept=kept, launches=launches)
 
 
 def new_kernels(
     nodes: Sequence[Node], choices: Choices, shared: Shared, lowered: LoweredGroups | None, first: int = 0,
-    kept: KeptKernels | None = None, inline_caches: Mapping[str, InlineCache] | None = None,
+    kept: KeptKernels | None = None, launches: LaunchMemory | None = None,
 ) -> list[FusedKernel]:  # fmt: skip
     """The kernels of some groups, which are counted from `first`."""
     kernels = []
     for number, node in enumerate(nodes, first):
         name = name_of_group(number)
-        known = None if inline_caches is None else inline_caches.get(name)
+        known = None if launches is None else launches.find(name)
         kernel = FusedKernel(name, node.attribute("Subgraph"), choices, shared, lowered, kept, known)
         node.attributes["kernel"] = kernel.entry()
         kernels.append(kernel)

@@ -85,7 +85,7 @@ class ReadPlan:
             if not isinstance(graph, Graph):
                 raise InternalError("the cache on disk", f"the graph of {function.short_name} cannot be read")
             check_strict_fusion(graph, is_fused=not self.options.passes_left_out & FUSING)
-            kernels = attach_kernels(graph, self.options.choices, {}, kept, self._read.inline_caches)
+            kernels = attach_kernels(graph, self.options.choices, {}, kept, self._read.launches)
             return PlanBody(graph, compile_graph(graph, function.name), kernels)
 
         watch, body = Watch(function), Body(make_body)

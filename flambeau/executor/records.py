@@ -31,8 +31,8 @@ from flambeau.codegen.graph import representation
 from flambeau.codegen.graph.native import Linkage
 from flambeau.codegen.graph.tensor_constants import TensorConstant
 from flambeau.codegen.kept_codes import KeptCode, KeptCodes
-from flambeau.codegen.kept_launches import KeptLaunch, KeptTable
 from flambeau.codegen.kernel import nest
+from flambeau.codegen.launch_image import LaunchImage
 from flambeau.codegen.llvm.loader import Prelinked
 from flambeau.codegen.lower import Lowered
 from flambeau.codegen.products import Tiling
@@ -103,7 +103,7 @@ _OF_FIELDS: Final[frozenset[type]] = frozenset(
 ) | {Device, Flow, Gradient, Source, SourceRange} | frozenset({
     nest.Buffer, nest.Const, nest.Position, nest.Extent, nest.Within, nest.Load, nest.Let, nest.Running, nest.Store,
     nest.Accumulate, nest.Carry, nest.Loop, nest.Kernel, Lowered, Span, Specialized, ScheduledKernel, Schedule, Pack,
-    Tiling, Product, KeptCode, KeptCodes, Prelinked, KeptTable, KeptLaunch, KeptNative, KeptGraph, Looks, Linkage,
+    Tiling, Product, KeptCode, KeptCodes, Prelinked, LaunchImage, KeptNative, KeptGraph, Looks, Linkage,
     TensorConstant,
     representation.Int, representation.Float, representation.Bool, representation.Complex, representation.Array,
     representation.Element, representation.Text, representation.Listed, representation.Mapped, representation.Tupled,

@@ -82,15 +82,12 @@ class NativeFunction:
             refused = CannotCompileError(self.emitted.cost)
             refused.node = self.emitted.costly
             raise refused
-        caches = [inline_cache_of(exit_point) for exit_point in self.emitted.groups]
-        self._begin(_linkage_of(graph, self.emitted), caches, run_exit_point, start)
+        self._caches = [inline_cache_of(exit_point) for exit_point in self.emitted.groups]
+        self._begin(_linkage_of(graph, self.emitted), run_exit_point, start)
 
-    def _begin(
-        self, linkage: Linkage, inline_caches: Sequence[InlineCache], run_exit_point: ExitHandler, start: float
-    ) -> None:
+    def _begin(self, linkage: Linkage, run_exit_point: ExitHandler, start: float) -> None:
         self.linkage = linkage
         self.run_exit_point = run_exit_point
-        self.inline_caches = inline_caches
         self._serve = _server(weakref.ref(self))
         self.tensors = TensorBlocks(linkage.tensors)
         self.code: NativeCode = self._link(self._imports())
@@ -122,9 +119,16 @@ class NativeFunction:
             imports[RUN_ALONE] = threads.run_address(1)
         imports.update(c_imports(linkage.libm))
         imports.update(self.tensors.addresses)
-        for cell, inline_cache in zip(linkage.cells, self.inline_caches, strict=True):
-            imports[cell] = ctypes.addressof(inline_cache.cell)
+        imports.update(zip(linkage.cells, self._cell_addresses(), strict=True))
         return imports
+
+    @property
+    def inline_caches(self) -> Sequence[InlineCache]:
+        """The launches of the groups that it runs, in the order of the linkage."""
+        return self._caches
+
+    def _cell_addresses(self) -> list[int]:
+        return [ctypes.addressof(cache.cell) for cache in self._caches]
 
     def _link(self, imports: dict[str, int]) -> NativeCode:
         imports.update({code.symbol: code.address for code in self.emitted.foreign})

@@ -11,6 +11,7 @@ from flambeau.codegen.graph.module import Prepare
 from flambeau.codegen.graph.native import ExitHandler, Linkage, NativeFunction
 from flambeau.codegen.graph.representation import Representation
 from flambeau.codegen.inline_cache import InlineCache
+from flambeau.codegen.launch_image import LaunchMemory
 from flambeau.codegen.llvm.compiler import NativeError
 from flambeau.codegen.llvm.engine import NativeCode, engine
 from flambeau.codegen.llvm.loader import Prelinked, is_supported
@@ -24,7 +25,7 @@ class ReadFunction(NativeFunction):
 
     def __init__(
         self, graph: Callable[[], Graph], parameters: Sequence[Representation], linkage: Linkage, key: str,
-        run_exit_point: ExitHandler, inline_caches: Sequence[InlineCache],
+        run_exit_point: ExitHandler, launches: LaunchMemory, groups: Sequence[str],
         *, choices: Choices = USUAL, prepare: Prepare | None = None, image: Prelinked | None = None,
     ) -> None:  # fmt: skip
         """`key`: under which the cache has the code; `image`: the code as it lies in memory, where that was kept.
@@ -34,7 +35,16 @@ class ReadFunction(NativeFunction):
         self.prepare = prepare
         self.choices = choices
         self.parameters = tuple(parameters)
-        self._begin(linkage, inline_caches, run_exit_point, start)
+        self._launches, self._groups = launches, groups
+        self._begin(linkage, run_exit_point, start)
+
+    @property
+    def inline_caches(self) -> Sequence[InlineCache]:
+        """The launches of the groups that it runs, in the order of the linkage."""
+        return [self._launches.inline_cache(name) for name in self._groups]
+
+    def _cell_addresses(self) -> list[int]:
+        return [self._launches.cell(name) for name in self._groups]
 
     @cached_property
     def graph(self) -> Graph:

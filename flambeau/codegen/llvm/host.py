@@ -6,7 +6,7 @@ FLAMBEAU_CPU=host           code for all that this processor has, as without the
 
 from __future__ import annotations
 
-import importlib
+import importlib.util
 import os
 import sys
 from functools import cache
@@ -16,6 +16,7 @@ from flambeau.codegen.llvm.object_cache import ObjectCache, key_of, object_cache
 from flambeau.codegen.llvm.processor import LEVELS, Processor, level_of
 from flambeau.util.locks import NoForkLock
 
+_LIBRARY = {"darwin": "libllvmlite.dylib", "win32": "llvmlite.dll"}.get(sys.platform, "libllvmlite.so")
 _DISTINGUISHED_BY = (
     "vendor_id", "cpu family", "model", "model name", "stepping", "flags",
     "CPU implementer", "CPU architecture", "CPU variant", "CPU part", "CPU revision", "Features",
@@ -45,14 +46,13 @@ def is_installed() -> bool:
 
 @cache
 def llvm_version() -> str:
-    """What tells one LLVM from another without loading it: version of llvmlite, size and age of the library's file."""
+    """What tells one LLVM from another without loading it: size and age of the library's file."""
+    library = _library()
+    if library is not None:
+        file = os.stat(library)
+        return f"llvmlite {file.st_size} {file.st_mtime_ns}"
     with NoForkLock():
         import llvmlite
-
-        library = _library()
-        if library is not None:
-            file = os.stat(library)
-            return f"llvmlite {llvmlite.__version__} {file.st_size} {file.st_mtime_ns}"
         import llvmlite.binding as llvm
 
         return f"llvmlite {llvmlite.__version__} LLVM {llvm.llvm_version_info}"
@@ -62,11 +62,11 @@ def llvm_version() -> str:
 def _library() -> str | None:
     """The file of the library; None where it cannot be found without loading it."""
     try:
-        import llvmlite
-        from llvmlite.utils import get_library_name
-    except ImportError:
+        spec = importlib.util.find_spec("llvmlite")
+    except (ImportError, ValueError):
         return None
-    path = os.path.join(os.path.dirname(llvmlite.__file__), "binding", get_library_name())
+    folder = None if spec is None or spec.origin is None else os.path.dirname(spec.origin)
+    path = "" if folder is None else os.path.join(folder, "binding", _LIBRARY)
     return path if os.path.isfile(path) else None
 
 

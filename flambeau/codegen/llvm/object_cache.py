@@ -282,11 +282,11 @@ def _checked(whole: bytes, key: str, processor: str) -> bytes | None:
     head = MAGIC + bytes.fromhex(key)
     if not whole.startswith(head):
         return None
-    checksum, marked = whole[len(head) : len(head) + DIGEST], whole[len(head) + DIGEST :]
-    if hashlib.sha256(marked).digest() != checksum:
+    start = len(head) + DIGEST
+    if hashlib.sha256(memoryview(whole)[start:]).digest() != whole[len(head) : start]:
         return None
-    name, _, content = marked.partition(b"\n")
-    return content if name == processor.encode() else None
+    name = processor.encode() + b"\n"
+    return whole[start + len(name) :] if whole.startswith(name, start) else None
 
 
 def _made_for(path: str) -> str | None:

@@ -12,18 +12,20 @@ from __future__ import annotations
 from collections.abc import Callable, Mapping, Sequence
 from typing import Any, Final
 
+import numpy as np
+
 from flambeau.executor import latest
 from flambeau.executor.options import Options
 from flambeau.executor.read_plan import ReadPlan
 from flambeau.executor.stored import CacheEntry, has_own_kernels
 from flambeau.ir.graph import Graph
-from flambeau.jit.loading.image_record import KeptCall, KeptMethod, Place
+from flambeau.jit.loading.image_record import KeptCall, KeptMethod
 from flambeau.jit.value_conversion import MismatchError, converter
 from flambeau.specialise.spec import Spec, describe, spec_of
 from flambeau.tensor import defaults, kernels
 from flambeau.tensor.grad_mode import is_grad_enabled
 from flambeau.tensor.observer import thread
-from flambeau.tensor.tensor import wrap
+from flambeau.tensor.tensor import Tensor
 from flambeau.util.locks import Lock
 from flambeau.util.missed import MISSED
 from flambeau.util.record import dataclass, replace
@@ -127,10 +129,7 @@ class ImageCalls:
         plan = ReadPlan.of(replace(self._entry, key=kept.plan), OPTIONS, self._kept.name)
         if plan is None:
             return None
-        hidden = tuple([
-            wrap(value.array(self._memory)) if type(value) is Place else value
-            for value in (Place(*v) if type(v) is tuple else v for v in kept.hidden)
-        ])  # fmt: skip
+        hidden = tuple([_tensor(self._memory, *one) if type(one) is tuple else one for one in kept.hidden])
         if not plan.serves((*arguments, *hidden)):
             return None
         plan.late.find_function = self._read
@@ -160,3 +159,8 @@ class ImageCalls:
     def drop_fast_paths(self) -> None:
         """Have the next call come through Python."""
         self._answering = ()
+
+
+def _tensor(memory: Any, begin: int, dtype: str, sizes: tuple[int, ...], steps: tuple[int, ...]) -> Tensor:
+    """The tensor at a place of the file, whose bytes are `memory`."""
+    return Tensor(np.ndarray(sizes, dtype, memory, begin, steps), None)

@@ -8,8 +8,6 @@ from __future__ import annotations
 
 from typing import Any, Final, NamedTuple
 
-import numpy as np
-
 from flambeau.executor.records import RecordError
 from flambeau.executor.stored import CacheEntry, entry_under
 from flambeau.program.origin import NO_NAMES, Origin
@@ -41,10 +39,6 @@ class Place(NamedTuple):
     sizes: tuple[int, ...]
     steps: tuple[int, ...]
     """Bytes from an element to the next along each dimension."""
-
-    def array(self, memory: Any) -> np.ndarray[Any, Any]:
-        """The elements, on the memory of the file."""
-        return np.ndarray(self.sizes, self.dtype, memory, self.begin, self.steps)
 
 
 class KeptCall(NamedTuple):
