@@ -27,7 +27,7 @@ from flambeau.tensor.grad_mode import is_grad_enabled
 from flambeau.tensor.observer import thread
 from flambeau.tensor.tensor import Tensor
 from flambeau.util.locks import Lock
-from flambeau.util.missed import MISSED
+from flambeau.util.missed import MISSED, missed
 from flambeau.util.record import dataclass, replace
 
 OPTIONS: Final = Options()
@@ -43,15 +43,18 @@ class LinkedCall:
     hidden: tuple[Any, ...]
     spec: Spec
     """What the plan relies on of the arguments."""
-    path: Callable[..., Any]
+    path: Callable[..., Any] = missed
     """Takes arguments and what is hidden; gives the result, or `MISSED`."""
 
 
 class ImageCalls:
     """The calls of one method."""
 
-    def __init__(self, name: str, kept: KeptMethod, memory: Any, entry: CacheEntry, read: Callable[[], None]) -> None:
-        """`memory` is that of the file, `entry` where its image lies; `read` has the object read."""
+    def __init__(
+        self, name: str, kept: KeptMethod, memory: Any, entry: CacheEntry, read: Callable[[], None], lock: Lock
+    ) -> None:
+        """`memory` is that of the file, `entry` where its image lies; `read` has the object read, and holds the lock.
+        """
         self.name = name
         self._kept, self._memory, self._entry, self._read = kept, memory, entry, read
         self._dtype = defaults.float_dtype()
@@ -60,7 +63,7 @@ class ImageCalls:
         self._answering: tuple[LinkedCall, ...] = ()
         """Those that native code answers, the newest first."""
         self._latest: LinkedCall | None = None
-        self._lock = Lock()
+        self._lock, self._is_over = lock, False
         positional = [not p.is_by_name for p in kept.parameters]
         self._count = len(positional) if all(positional) else -1
 
@@ -90,7 +93,7 @@ class ImageCalls:
         if kept is None or is_grad_enabled() not in kept.modes:
             return MISSED
         with self._lock:
-            linked = self.linked.get(key) or self._link(key, kept, spec, arguments)
+            linked = None if self._is_over else self.linked.get(key) or self._link(key, kept, spec, arguments)
         if linked is None:
             return MISSED
         self._latest = linked
@@ -130,18 +133,21 @@ class ImageCalls:
         if plan is None:
             return None
         hidden = tuple([_tensor(self._memory, *one) if type(one) is tuple else one for one in kept.hidden])
-        if not plan.serves((*arguments, *hidden)):
+        if not plan.serves((*arguments, *hidden)) or self._is_over:
             return None
         plan.late.find_function = self._read
+        linked = self.linked[key] = LinkedCall(kept, plan, hidden, spec)
         native = plan.compiled.variant_for((*arguments, *hidden))
         path = plan.compiled.fast_path
         if native is None or path is None:
+            del self.linked[key]
             return None
-        linked = self.linked[key] = LinkedCall(kept, plan, hidden, spec, path)
+        linked.path = path
         return linked
 
-    def in_order(self) -> list[LinkedCall]:
-        """The kinds of calls that came, the last one at the end."""
+    def end(self) -> list[LinkedCall]:
+        """Serve no calls of new kinds; the kinds that came, the last one at the end."""
+        self._is_over = True
         return sorted(self.linked.values(), key=lambda one: one is self._latest)
 
     # -- as those see it who ask what ran last ------------------------------------------------------------------------

@@ -169,7 +169,7 @@ class _Unread:
                     return None
                 method = methods.get(name)
                 if method is None:
-                    calls = ImageCalls(name, known, self._memory, self._entry, self.read)
+                    calls = ImageCalls(name, known, self._memory, self._entry, self.read, self._lock)
                     method = methods[name] = self._methods[name] = UnreadMethod(self, calls)
         return method
 
@@ -201,7 +201,7 @@ class _Unread:
 
 def _hand_over(method: PromotedMethod, calls: ImageCalls) -> None:
     """Have the plans that calls ran before be those of the method."""
-    for linked in calls.in_order():
+    for linked in calls.end():
         with set_grad_enabled(linked.kept.modes[0]):
             executor = method.take(linked.plan, linked.kept.plan, linked.spec)
         latest.succeed(calls, executor)

@@ -14,13 +14,15 @@ import struct
 import zlib
 from typing import Any, Final
 
-from flambeau.serialize.archive_format import CONSTANTS, DATA
+from flambeau.serialize.archive_format import DATA
 from flambeau.serialize.archive_reader.container_reader import Container
 from flambeau.util.record import dataclass
 
 _END: Final = struct.Struct("<4s12xIH")
 """The record that ends a ZIP file: where the directory begins, and the length of a comment."""
-_OF_TENSORS: Final = (f"{DATA}/", f"{CONSTANTS}/")
+_OF_TENSORS: Final = f"{DATA}/"
+"""How the names of such records begin; those of tensors that the code names are hashed, since what is made of the code
+depends on their elements."""
 
 
 @dataclass(frozen=True, slots=True)

@@ -20,6 +20,7 @@ import flambeau
 from flambeau import nn
 from flambeau.codegen import available
 from flambeau.codegen.llvm.object_cache import ObjectCache
+from flambeau.executor.read_plan import ReadPlan
 from flambeau.jit.loading import load as loading
 from flambeau.jit.loading.image_record import KeptImage
 from flambeau.jit.loading.loaded_module import LoadedModule
@@ -106,6 +107,27 @@ def test_calls_need_nothing_of_the_archive(path: Path, monkeypatch: pytest.Monke
     with flambeau.inference_mode():
         assert module(x).is_inference()
     assert is_unread(module)
+
+
+@pytest.mark.parametrize("change", ["fewer", "apart", "turned", "one", "none", "read-only", "double", "array"])
+def test_calls_of_other_kinds_are_answered(path: Path, monkeypatch: pytest.MonkeyPatch, change: str) -> None:
+    wide = np.linspace(0, 1, 48, dtype=np.float32).reshape(6, 8)
+    fixed = BATCH.copy()
+    fixed.flags.writeable = False
+    x = {
+        "fewer": BATCH[:2], "apart": wide[::2, ::2], "turned": wide.T[:, :4], "one": BATCH[:1], "none": BATCH[:0],
+        "read-only": fixed, "double": BATCH.astype(np.float64), "array": BATCH,
+    }[change]  # fmt: skip
+    answers = []
+    for module in (as_read(path, monkeypatch), flambeau.jit.load(path)):
+        with flambeau.no_grad():
+            module(flambeau.tensor(BATCH))
+            try:
+                answers.append([module(x if change == "array" else flambeau.from_numpy(x)).tolist() for _ in range(2)])
+            except RuntimeError as error:
+                answers.append([str(error)])
+            answers[-1].append(module(flambeau.tensor(BATCH)).tolist())
+    assert answers[0] == answers[1]
 
 
 def seen(module: Any) -> Any:
@@ -398,3 +420,18 @@ def test_a_broken_image_is_none(path: Path, monkeypatch: pytest.MonkeyPatch) -> 
         assert not is_unread(module)
         with flambeau.no_grad():
             assert module(flambeau.tensor(BATCH)).tolist() == expected
+
+
+def test_what_is_linked_while_it_is_read_has_its_graph(path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    module = flambeau.jit.load(path)
+    forward = module.forward
+    real = ReadPlan.serves
+
+    def read_meanwhile(plan: ReadPlan, arguments: Any) -> bool:
+        assert module.scale == 0.5
+        return real(plan, arguments)
+
+    monkeypatch.setattr(ReadPlan, "serves", read_meanwhile)
+    with flambeau.no_grad():
+        expected = as_read(path, monkeypatch)(flambeau.tensor(BATCH[:2])).tolist()
+        assert forward(flambeau.tensor(BATCH[:2])).tolist() == module(flambeau.tensor(BATCH[:2])).tolist() == expected
