@@ -53,8 +53,7 @@ class ImageCalls:
     def __init__(
         self, name: str, kept: KeptMethod, memory: Any, entry: CacheEntry, read: Callable[[], None], lock: Lock
     ) -> None:
-        """`memory` is that of the file, `entry` where its image lies; `read` has the object read, and holds the lock.
-        """
+        """`memory` is that of the file, `entry` where its image lies; `read` has the object read under the lock."""
         self.name = name
         self._kept, self._memory, self._entry, self._read = kept, memory, entry, read
         self._dtype = defaults.float_dtype()
@@ -132,7 +131,7 @@ class ImageCalls:
         plan = ReadPlan.of(replace(self._entry, key=kept.plan), OPTIONS, self._kept.name)
         if plan is None:
             return None
-        hidden = tuple([_tensor(self._memory, *one) if type(one) is tuple else one for one in kept.hidden])
+        hidden = tuple([_tensor(self._memory, *one) if type(one) is tuple else one[0] for one in kept.hidden])
         if not plan.serves((*arguments, *hidden)) or self._is_over:
             return None
         plan.late.find_function = self._read

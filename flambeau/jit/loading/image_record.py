@@ -11,7 +11,18 @@ from typing import Any, Final, NamedTuple
 from flambeau.executor.records import RecordError
 from flambeau.executor.stored import CacheEntry, entry_under
 from flambeau.program.origin import NO_NAMES, Origin
-from flambeau.schema.types import BoolType, FloatType, IntType, NoneType, OptionalType, StringType, TensorType, Type
+from flambeau.schema.types import (
+    BoolType,
+    FloatType,
+    IntType,
+    ListType,
+    NoneType,
+    OptionalType,
+    StringType,
+    TensorType,
+    TupleType,
+    Type,
+)
 from flambeau.serialize.archive_reader.file_stamp import Stamp, directory_key
 
 WHAT: Final = "image"
@@ -49,7 +60,8 @@ class KeptCall(NamedTuple):
     modes: tuple[bool, ...]
     """Whether gradients are recorded where it holds: either, or both."""
     hidden: tuple[Any, ...]
-    """What the plan is given of the object behind the arguments: tensors as places, numbers as they are."""
+    """What the plan is given of the object behind the arguments: tensors as places, each number, or tuple of numbers,
+    in a list of its own."""
 
 
 class KeptMethod(NamedTuple):
@@ -98,14 +110,16 @@ class KeptImage(NamedTuple):
 
 
 def is_simple(type_: Type) -> bool:
-    """Whether calls with values of a type can be told apart without the program: tensors, numbers, texts, and None in
-    their place."""
-    return isinstance(type_.element if isinstance(type_, OptionalType) else type_, _SIMPLE)
+    """Whether calls with values of a type can be told apart without the program: tensors, numbers, texts, None in their
+    place, lists and tuples of them."""
+    if isinstance(type_, OptionalType | ListType) or (isinstance(type_, TupleType) and type_.name is None):
+        return all(map(is_simple, type_.contained))
+    return isinstance(type_, _SIMPLE)
 
 
 def is_number(value: Any) -> bool:
-    """Whether a value is kept as it is."""
-    return type(value) in _NUMBERS
+    """Whether a value is kept as it is: a number, None, or a tuple of them."""
+    return type(value) in _NUMBERS or (type(value) is tuple and all(type(one) in _NUMBERS for one in value))
 
 
 def image_entry(memory: memoryview) -> CacheEntry | None:

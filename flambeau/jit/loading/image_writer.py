@@ -150,7 +150,7 @@ def _hidden(value: Any, start: int, stamp: Stamp) -> Any:
     """What is kept of an argument behind those of calls: of a tensor where in the file, which begins at `start`, it
     lies."""
     if is_number(value):
-        return value
+        return [value]
     if not isinstance(value, Tensor) or not is_readable(value):
         raise NoImageError(f"the plan is given a {type(value).__name__} of the object")
     array = value._array

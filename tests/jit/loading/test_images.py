@@ -25,7 +25,7 @@ from flambeau.jit.loading import load as loading
 from flambeau.jit.loading.image_record import KeptImage
 from flambeau.jit.loading.loaded_module import LoadedModule
 from flambeau.jit.loading.unread_module import IMAGE, vars_of
-from flambeau.util.errors import ArchiveError, ScriptError
+from flambeau.util.errors import ArchiveError, CompileError, ScriptError
 
 pytestmark = pytest.mark.skipif(not available(), reason="there is no native code")
 BATCH = np.linspace(-1, 1, 12, dtype=np.float32).reshape(3, 4)
@@ -48,11 +48,21 @@ class Net(nn.Module):
         self.first, self.second = Layer(4, 5), Layer(5, 2)
         self.drop = nn.Dropout(0.5)
         self.scale = 0.5
+        self.sizes = (2, 3)
         self.table = nn.Parameter(flambeau.arange(6.0).reshape(3, 2), requires_grad=False)
 
     @flambeau.jit.export
     def chosen(self, x: flambeau.Tensor, at: int = 1) -> flambeau.Tensor:
         y: flambeau.Tensor = self.first(x) * self.table[at].sum()
+        return y
+
+    @flambeau.jit.export
+    def mixed(
+        self, x: flambeau.Tensor, pair: tuple[flambeau.Tensor, int], rows: list[flambeau.Tensor]
+    ) -> flambeau.Tensor:
+        y: flambeau.Tensor = self.first(x) * pair[0].sum() * pair[1] + self.sizes[1]
+        for row in rows:
+            y = y + row.sum()
         return y
 
     def forward(self, x: flambeau.Tensor, mask: flambeau.Tensor | None = None) -> flambeau.Tensor:
@@ -75,6 +85,7 @@ def call_often(module: Any) -> None:
         for _ in range(4):
             module(x)
             module.chosen(x, 2)
+            module.mixed(x, (x, 2), [x, x])
 
 
 def is_unread(module: Any) -> bool:
@@ -104,6 +115,8 @@ def test_calls_need_nothing_of_the_archive(path: Path, monkeypatch: pytest.Monke
         assert module.eval()(BATCH).tolist() == expected(x).tolist()
         assert module.chosen(x, at=2).tolist() == expected.chosen(x, 2).tolist()
         assert module.chosen(x).tolist() == expected.chosen(x).tolist()
+        mixed = (x, (x, 2), [x, x])
+        assert module.mixed(*mixed).tolist() == module.mixed(*mixed).tolist() == expected.mixed(*mixed).tolist()
     with flambeau.inference_mode():
         assert module(x).is_inference()
     assert is_unread(module)
@@ -175,6 +188,11 @@ LOOKS: dict[str, Callable[[Any], Any]] = {
     "wrong mode": lambda m: refused(ValueError, m.train, 1),
     "in a module": lambda m: nn.Sequential(m)(flambeau.tensor(BATCH)).tolist(),
     "kinds": lambda m: (isinstance(m, nn.Module), isinstance(m, dict), m.__class__, m.forward.__class__),
+    "asking in a list": lambda m: (
+        m.mixed(
+            flambeau.tensor(BATCH), (flambeau.ones(1), 2), [flambeau.tensor([1.0], requires_grad=True)]
+        ).requires_grad
+    ),
     "gradients": lambda m: (m(flambeau.tensor(BATCH)).sum().backward(), m.first.weight.grad.tolist()),
     "asking": lambda m: m(flambeau.tensor(BATCH, requires_grad=True)).requires_grad,
     "double argument": lambda m: refused(RuntimeError, m, flambeau.tensor(BATCH).double()),
@@ -300,7 +318,7 @@ def test_damaged_files_are_refused_when_they_are_loaded(path: Path, monkeypatch:
                 module = flambeau.jit.load(file) if is_kept else as_read(file, monkeypatch)
                 with flambeau.no_grad():
                     outcome.append(str(module(flambeau.tensor(BATCH)).tolist()))
-            except ArchiveError as error:
+            except (ArchiveError, CompileError) as error:
                 outcome.append(str(error))
         assert outcome[0] == outcome[1], at
         outcomes.append(outcome[0])
