@@ -129,7 +129,7 @@ def _entry_code(signature: Signature) -> NativeCode | None:
 
     try:
         about = native_call.about(f"graph {signature.described()} {_shared_values(fixed)}")
-        return engine().link_entry(about, ("entry",), write, addresses, optimise=False)
+        return engine().link_entry(about, ("entry",), write, addresses, optimise=False, is_shared=False)
     except NativeError:
         return None
 

@@ -30,6 +30,7 @@ from flambeau.codegen.llvm.native_text import NativeText
 from flambeau.codegen.llvm.object_cache import ObjectCache, key_of, object_cache
 from flambeau.codegen.llvm.object_file import NotLinkedError
 from flambeau.codegen.llvm.processor import Processor
+from flambeau.codegen.llvm.shared_entries import SharedEntries
 from flambeau.util.locks import NoForkLock
 from flambeau.util.progress import progress
 from flambeau.util.record import dataclass, field
@@ -71,6 +72,7 @@ class Engine:
     def __init__(self, processor: Processor | None = None) -> None:
         self._lock = NoForkLock()
         self._compiler: Compiler | None = None
+        self._shared: dict[tuple[str, str], SharedEntries] = {}
         self.processor = chosen_processor() if processor is None else processor
         self.target = self.processor.target
         self._identity = "\n".join((__version__, llvm_version(), self.processor.identity))
@@ -122,8 +124,10 @@ class Engine:
         *,
         optimise: bool = True,
         is_glue: bool = True,
+        is_shared: bool = True,
     ) -> NativeCode:
-        """``link`` code that every process needs, for ``what`` a text says, without writing it where the cache has it.
+        """``link`` code for ``what`` a text says, without writing it where the cache has it: code that every process
+        needs, or, unless `is_shared`, some do.
 
         ``write`` gives the text and the names of what it imports, ``addresses_of`` where these are by symbol. The cache
         notes for each such text under which key its code lies: with ``optimise`` that becomes better at the end of a
@@ -132,15 +136,31 @@ class Engine:
         start = time.perf_counter()
         cache = object_cache()
         path = self._entry_place(what) if cache else ""
+        shared = self._shared_entries(cache) if cache and is_shared and loader.is_supported() else None
+        entry = None if shared is None else shared.find(path)
+        if entry is not None:
+            image = loader.load(entry.arranged, [exports], [_finder(addresses_of(entry.names))])
+            spent = (time.perf_counter() - start) * 1e3
+            return NativeCode(image.addresses, "", len(entry.arranged.content), spent, True, image)
         note = _read_note(cache.load(path, self.processor.name)) if cache else None
         again = self._linked_again(cache, note[0], exports, addresses_of(note[1])) if cache and note else None
-        if again is not None:
-            addresses, owner, size = again
+        if again is not None and note is not None:
+            addresses, owner, size, arranged = again
+            if shared is not None and arranged is not None:
+                shared.add(path, note[1], arranged)
             return NativeCode(addresses, "", size, (time.perf_counter() - start) * 1e3, True, owner)
         text, names = write()
         if cache:
             cache.store(path, json.dumps([self._key(text, is_glue, optimise), *names]).encode(), self.processor.name)
         return self.link(text, exports, addresses_of(names), is_glue=is_glue, optimise=optimise)
+
+    def _shared_entries(self, cache: ObjectCache) -> SharedEntries:
+        """The code that every process needs, of this engine."""
+        key = key_of(self.identity, "shared entries", emitter_sources())
+        known = self._shared.get((cache.path, key))
+        if known is None:
+            known = self._shared.setdefault((cache.path, key), SharedEntries(cache, key, self.processor.name))
+        return known
 
     def has_entry(self, what: str) -> bool:
         """Whether the cache has what ``link_entry`` would make."""
@@ -273,9 +293,9 @@ class Engine:
 
     def _linked_again(
         self, cache: ObjectCache, key: str, exports: tuple[str, ...], imports: dict[str, int]
-    ) -> tuple[dict[str, int], Any, int] | None:
-        """The addresses of what the cache has under a key, who owns the code, and its size; None where there is
-        nothing. How the object lies in memory is kept beside it, so that it is arranged once for all processes."""
+    ) -> tuple[dict[str, int], Any, int, loader.Prelinked | None] | None:
+        """The addresses of what the cache has under a key, who owns the code, its size, and how it is arranged; None
+        where there is nothing. That is kept beside it, so that the object is arranged once for all processes."""
         path = key_of(key, "arranged")
         kept = cache.load(path, self.processor.name) if loader.is_supported() and cache.has(path) else None
         arranged = None if kept is None else arranged_of(kept)
@@ -285,10 +305,10 @@ class Engine:
                 return None
             arranged = _arranged(content)
             if arranged is None:
-                return *self._linked(content, exports, imports), len(content)
+                return *self._linked(content, exports, imports), len(content), None
             cache.store(path, written(arranged), self.processor.name)
         image = loader.load(arranged, [exports], [_finder(imports)])
-        return image.addresses, image, len(arranged.content)
+        return image.addresses, image, len(arranged.content), arranged
 
     def _compile_well(self, cache: ObjectCache, key: str, text: str) -> None:
         if not cache.has(key):
