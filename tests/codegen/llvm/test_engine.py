@@ -345,3 +345,26 @@ def test_what_is_arranged_lies_in_memory_as_the_object_does() -> None:
     with pytest.raises(NativeError, match="there is no symbol test_other"):
         engine().link_arranged(key, again, ("test_other",), {})
     assert engine().arranged("0" * 64) is None
+
+
+def test_one_file_has_all_entries(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setenv("FLAMBEAU_CACHE_DIR", str(tmp_path))
+    assert entry_of_uses() == entry_of_uses() == -1
+    single = set(tmp_path.rglob("*.object"))
+    cache = object_cache()
+    assert cache is not None
+    engine()._shared_entries(cache)._keep()  # as when the process ends
+    (shared,) = set(tmp_path.rglob("*.object")) - single
+    for file in single:
+        file.unlink()
+
+    def refuse(*_: object, **options: object) -> None:
+        raise AssertionError("it is made again")
+
+    monkeypatch.setattr(Compiler, "compile", refuse)
+    engine()._shared.clear()  # as in another process
+    assert entry_of_uses() == -1
+    shared.write_bytes(shared.read_bytes()[:-3])
+    engine()._shared.clear()
+    with pytest.raises(AssertionError, match="made again"):
+        entry_of_uses()
