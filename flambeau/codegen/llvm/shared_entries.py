@@ -35,16 +35,16 @@ class SharedEntries:
         self._new: dict[str, SharedEntry] = {}
         self._lock = Lock()
 
-    def find(self, place: str) -> SharedEntry | None:
-        """The code whose note lies at a place; None for what is not among them."""
-        return self._known.get(place)
+    def find(self, note: str) -> SharedEntry | None:
+        """The code whose note lies under a key; None for what is not among them."""
+        return self._known.get(note)
 
-    def add(self, place: str, names: Sequence[str], arranged: Prelinked) -> None:
+    def add(self, note: str, names: Sequence[str], arranged: Prelinked) -> None:
         """Have the next processes find some code here."""
         with self._lock:
             if not self._new:
                 atexit.register(self._keep)
-            self._new[place] = SharedEntry(tuple(names), arranged)
+            self._new[note] = SharedEntry(tuple(names), arranged)
 
     def _keep(self) -> None:
         known = read(self._cache.load(self._key, self._processor) or b"")  # others may have added some meanwhile
@@ -52,14 +52,14 @@ class SharedEntries:
 
 
 def record(entries: dict[str, SharedEntry]) -> bytes:
-    """The bytes of some code by place: a line that says what follows, and all of it.
+    """The bytes of some code by the key of its note: a line that says what follows, and all of it.
 
     >>> code = SharedEntry(("f",), Prelinked(b"code".ljust(64, b"-"), (), (), (), ({},)))
-    >>> read(record({"place": code})) == {"place": code}
+    >>> read(record({"note": code})) == {"note": code}
     True
     """
     contents = [written(entry.arranged) for entry in entries.values()]
-    head = [[place, entry.names, len(c)] for (place, entry), c in zip(entries.items(), contents, strict=True)]
+    head = [[note, entry.names, len(c)] for (note, entry), c in zip(entries.items(), contents, strict=True)]
     return b"\n".join((json.dumps(head).encode(), b"".join(contents)))
 
 
@@ -73,11 +73,11 @@ def read(content: bytes) -> dict[str, SharedEntry]:
     head, _, whole = content.partition(b"\n")
     start = 0
     try:
-        for place, names, length in json.loads(head or b"[]"):
+        for note, names, length in json.loads(head or b"[]"):
             arranged = arranged_of(whole[start : start + length])
             start += length
             if arranged is not None:
-                entries[place] = SharedEntry(tuple(names), arranged)
+                entries[note] = SharedEntry(tuple(names), arranged)
     except (ValueError, TypeError):
         return {}
     return entries
