@@ -28,8 +28,9 @@ from flambeau.util.record import dataclass
 
 _WITHIN, _CODE, _OBJECT, _POOL = range(4)
 """What an address is of: the image, machine code, an object, what runs pieces."""
-_KINDS: Final = {"array": np.ndarray, "int": int, "float": float}
-_OBJECTS: Final[dict[str, Any]] = {"int": int, "float": float}
+_NUMBERS: Final[dict[str, type]] = {"int": int, "float": float, "complex": complex, "bool": bool}
+_KINDS: Final = {"array": np.ndarray, **_NUMBERS}
+_OBJECTS: Final[dict[str, Any]] = {f"class {name}": kind for name, kind in _NUMBERS.items()}
 Cell = tuple[int, int, int, int]
 """Of a group: the word where its cell begins, that where the launch begins that is tried last, how many launches there
 are, and for how many there is room."""
@@ -81,7 +82,7 @@ class ImageWriter:
 
     def object(self, value: Any) -> _Address:
         """The address of a dtype, or of a class of numbers. Raises NotKeptError for another object."""
-        name = value.name if isinstance(value, np.dtype) else value.__name__
+        name = value.name if isinstance(value, np.dtype) else f"class {value.__name__}"
         if _object_of(name) is not value:
             raise NotKeptError(f"other processes do not have {value!r}")
         return _Address.to(_OBJECT, name)
