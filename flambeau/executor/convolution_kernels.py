@@ -8,18 +8,22 @@ from typing import Any, Final
 import numpy as np
 
 from flambeau.codegen import available
-from flambeau.codegen.convolutions import group_norm_rules, norms, row_norm_rules, run, windows
+from flambeau.codegen.convolutions import group_norm_rules, launched_calls, norms, row_norm_rules, run, windows
 from flambeau.codegen.convolutions import largest_launches as largest_launches
 from flambeau.codegen.convolutions import launches as launches
 from flambeau.codegen.convolutions import norm_gradients as norm_gradient_rules
 from flambeau.codegen.convolutions import slope_launches as slope_launches
 from flambeau.codegen.convolutions import training_norms as training_norms
 from flambeau.codegen.convolutions import window_rules as window_rules
+from flambeau.codegen.convolutions.channel_rows import channel_rows_text
+from flambeau.codegen.convolutions.channels import channels_text
 from flambeau.codegen.convolutions.group_norms import groups_text
 from flambeau.codegen.convolutions.largest import largest_text
+from flambeau.codegen.convolutions.points import points_text
 from flambeau.codegen.convolutions.sums import sums_text
 from flambeau.codegen.convolutions.taps import taps_text
 from flambeau.codegen.convolutions.vectors import Floats
+from flambeau.codegen.convolutions.winograd import winograd_text
 from flambeau.codegen.sampling import launches as sampling
 from flambeau.executor.eager import machine
 from flambeau.util.at_hand import does_without
@@ -38,6 +42,9 @@ from flambeau.util.inversions import (
 Array = np.ndarray[Any, Any]
 PRODUCTS: Final = 16
 """Products of numbers that a BLAS adds up in the time that NumPy takes for an element."""
+
+OF_LAUNCHES: Final = winograd_text, channel_rows_text, channels_text, points_text
+"""What there is beside sums over windows."""
 
 
 def _has_code(write: Callable[[Floats], str], x: Array, elements: int | None = None) -> bool:
@@ -65,7 +72,12 @@ def convolution(
     products = (x if is_transposed else result).size * (weight.size // max(len(weight), 1))
     if not _has_code(sums_text, x, products // PRODUCTS):
         return None
-    fill = run.prepare(x, weight, result, stride, before, dilation, groups, is_transposed)
+    operands = x, weight, result, stride, before, dilation, groups, is_transposed
+    fill: Callable[[Array, Array, Array | None, Array], None] | None = None
+    if all(_has_code(write, x, products // PRODUCTS) for write in OF_LAUNCHES):
+        fill = launched_calls.prepare(*operands)
+    if fill is None:
+        fill = run.prepare(*operands)
     return fill if fill is None or machine.loops is not None else Counted(fill)
 
 

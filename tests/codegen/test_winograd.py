@@ -44,10 +44,10 @@ def normed(x: Tensor, w: Tensor, b: Tensor, m: Tensor, v: Tensor, g: Tensor, r: 
 def launched(monkeypatch: pytest.MonkeyPatch) -> list[Any]:
     """The launches by Winograd's products."""
     made: list[Any] = []
-    launch = launches.winograd_launch
+    launch: Any = winograd_launches.winograd_launch
 
-    def recorded(*arguments: Any) -> Any:
-        made.append(launch(*arguments))
+    def recorded(*arguments: Any, **flags: bool) -> Any:
+        made.append(launch(*arguments, **flags))
         return made[-1]
 
     monkeypatch.setattr(launches, "winograd_launch", recorded)

@@ -44,6 +44,8 @@ class WindowGeometry:
     stride: tuple[int, int]
     before: tuple[int, int]
     dilation: tuple[int, int]
+    is_flipped: bool = False
+    """Whether the last element of a kernel is the first of a window."""
 
 
 @cache
@@ -91,7 +93,10 @@ def channels_launch(
     taps = memory.table(np.int32, tap_count, [
         Filling(0, 0, kernel[1], across_step * width, 1, kernel[0], down_step * pitch, kernel[1])
     ])  # fmt: skip
-    own = memory.table(np.int32, tap_count + lanes, [Filling(0, 0, tap_count + lanes, width)])
+    first, step = ((tap_count - 1) * width, -width) if geometry.is_flipped else (0, width)
+    own = memory.table(np.int32, tap_count + lanes, [
+        Filling(0, first, tap_count, step), Filling(tap_count, tap_count * width, lanes, width)
+    ])  # fmt: skip
     each = least(band, -(-PIXELS_TURNED // columns))
     w_at = copied + width
     sums_at = w_at + (tap_count + lanes) * width
@@ -137,7 +142,8 @@ def _by_rows(
         w_channel=w.strides[0], y_image=y.strides[0], y_channel=y.strides[1], y_row=y.strides[2],
         least=bits_of(followed.bounds[0], size), most=bits_of(followed.bounds[1], size),
         activation=0 if activation is None else activation.addresses[ACTIVATED],
-        step_columns=geometry.stride[1],
+        step_columns=geometry.stride[1], w_first=(prod(w.shape[2:]) - 1) * size if geometry.is_flipped else 0,
+        w_step=-size if geometry.is_flipped else size,
     )  # fmt: skip
     vectors = images * count * rows * -(-columns // (engine().target.vector_bits // (8 * size)))
     nanoseconds = vectors * (NANOSECONDS_OF_VECTOR + NANOSECONDS_OF_TAP * prod(w.shape[2:]))

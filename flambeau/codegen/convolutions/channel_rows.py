@@ -69,7 +69,7 @@ def _build_plane(m: VectorModule, step: int) -> None:
     )  # fmt: skip
     words, x, w, y, zeros, start, scale, shift = f.parameters
     get = f.fields(words, CHANNELS)
-    lanes, width = m.floats.lanes, m.floats.itemsize
+    lanes = m.floats.lanes
 
     def number(address: Value) -> Value:
         return f.splat(f.read(address, m.floats.type), lanes)
@@ -77,7 +77,8 @@ def _build_plane(m: VectorModule, step: int) -> None:
     is_scaled = f.negated(f.is_null(scale))
     # Where nothing is scaled, any number stands for what is not used.
     factor, term = (number(f.pick(is_scaled, base, start, "ptr")) for base in (scale, shift))
-    weights = [number(f.at(w, k * width, "i8")) for k in range(SIZE * SIZE)]
+    first = f.moved(w, get["w_first"])
+    weights = [number(f.moved(first, f.op("mul", get["w_step"], k))) for k in range(SIZE * SIZE)]
     least, most = (number(f.field(words, CHANNELS, name)) for name in ("least", "most"))
     plane = _Plane(get, x, y, zeros, weights, number(start), (factor, term, is_scaled), (least, most))
     first = word(0)

@@ -42,6 +42,8 @@ class Windows:
     is_transposed: bool
     counts: tuple[int, ...]
     """How many there are along each dimension."""
+    is_flipped: bool = False
+    """Whether the last element of a kernel is the first of a window."""
 
 
 @routines(
@@ -49,16 +51,16 @@ class Windows:
 )  # fmt: skip
 def _convolution(graph: Graph) -> Prepare:
     followed = followed_by(graph)
-    return Recordable(partial(_make, followed, bool(followed.operands.constants.get("transposed", False))))
+    return Recordable(partial(launch_for, followed, bool(followed.operands.constants.get("transposed", False))))
 
 
 @routines("aten::conv_transpose1d", "aten::conv_transpose2d", "aten::conv_transpose3d")
 def _transposed(graph: Graph) -> Prepare:
-    return Recordable(partial(_make, followed_by(graph), True))
+    return Recordable(partial(launch_for, followed_by(graph), True))
 
 
-def _make(followed: Followed, is_transposed: bool, arrays: Sequence[Lying], memory: Memory) -> Launch:
-    """The launch for arrays like these."""
+def launch_for(followed: Followed, is_transposed: bool, arrays: Sequence[Lying], memory: Memory) -> Launch:
+    """The launch for arrays like these, the inputs of a group. Raises `KernelError` for what there is no code for."""
     operands = followed.operands
     x, w, bias = (operands.array(name, arrays) for name in ("input", "weight", "bias"))
     seen, w = _images(x, w, bias)
@@ -68,8 +70,9 @@ def _make(followed: Followed, is_transposed: bool, arrays: Sequence[Lying], memo
     like = Lying(seen.dtype, output.shape, strides)
     if seen.size == 0:
         raise KernelError("a convolution of nothing")
-    if not is_transposed and x is seen:
-        special = _special(followed, arrays, output, (seen, w, like), windows, memory)
+    forward = _forward(w, windows) if x is seen else None
+    if forward is not None:
+        special = _special(followed, arrays, output, (seen, forward[0], like), forward[1], memory)
         if special is not None:
             return special
     slices = slices_of(
@@ -81,9 +84,26 @@ def _make(followed: Followed, is_transposed: bool, arrays: Sequence[Lying], memo
         output, _ = result_of(seen, output.shape[1:], keeps_order=False)
     residual = followed.check(arrays, output.shape, seen.dtype, is_transposed)
     direct = _launch(followed, output, slices, like, residual, channels, memory)
-    if x is not seen:
+    if forward is None:
         return direct
-    return _with_fewer_products(followed, output, (seen, w, like), windows, residual, direct, memory)
+    return _with_fewer_products(followed, output, (seen, forward[0], like), forward[1], residual, direct, memory)
+
+
+def _forward(w: Lying, windows: Windows) -> tuple[Lying, Windows] | None:
+    """The weight and the windows of a convolution that is not transposed: one without steps, transposed, is one of
+    which input and output channels are exchanged, with flipped windows. None where there is no such convolution.
+    """
+    if not windows.is_transposed:
+        return w, windows
+    is_depthwise = windows.groups == w.shape[0] and w.shape[1] == 1
+    if w.ndim != 4 or any(s != 1 for s in windows.stride) or not (windows.groups == 1 or is_depthwise):
+        return None
+    reach = [d * (k - 1) for d, k in zip(windows.dilation, w.shape[2:], strict=True)]
+    before = tuple([r - b for r, b in zip(reach, windows.before, strict=True)])
+    if any(b < 0 for b in before):
+        return None
+    own = Windows(windows.stride, before, windows.dilation, windows.groups, False, windows.counts, is_flipped=True)
+    return w if is_depthwise else w.transposed(1, 0, 2, 3), own
 
 
 def _special(
@@ -94,9 +114,10 @@ def _special(
     x, w, y = own
     if followed.residual is None and takes_channels(x, w, y, windows.groups):
         followed.check(arrays, output.shape, x.dtype, False)
-        pairs = [(v[0], v[1]) for v in (windows.stride, windows.before, windows.dilation)]
-        return channels_launch(followed, output, x, w, y, WindowGeometry(*pairs), memory)
-    if takes_points(x, w, y, windows.stride, any(windows.before), windows.groups):
+        stride, before, dilation = ((v[0], v[1]) for v in (windows.stride, windows.before, windows.dilation))
+        geometry = WindowGeometry(stride, before, dilation, windows.is_flipped)
+        return channels_launch(followed, output, x, w, y, geometry, memory)
+    if not windows.is_flipped and takes_points(x, w, y, windows.stride, any(windows.before), windows.groups):
         residual = followed.check(arrays, output.shape, x.dtype, False)
         if residual is None or place_step(residual) is not None:
             return points_launch(followed, output, x, w, y, residual, memory)
@@ -110,12 +131,14 @@ def _with_fewer_products(
     """The launch by Winograd's products, where they are for such windows and pay; else the one that is there."""
     lies_alike = residual is None or residual.strides[3:] == own[2].strides[3:]
     geometry = windows.stride, windows.dilation
-    if windows.is_transposed or not lies_alike:
+    if not lies_alike:
         return direct
     tiles = winograd_tiles(*own, geometry, windows.groups)
     if tiles is None:
         return direct
-    return winograd_launch(followed, output, *own, windows.before, residual, direct, tiles, memory)
+    return winograd_launch(
+        followed, output, *own, windows.before, residual, direct, tiles, memory, is_flipped=windows.is_flipped
+    )  # fmt: skip
 
 
 def _images(x: Lying | None, w: Lying | None, bias: Lying | None) -> tuple[Lying, Lying]:

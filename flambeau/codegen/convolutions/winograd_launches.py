@@ -129,9 +129,11 @@ def _pays(tiles: Tiles, images: Any, channels: Any, filters: Any, places: Any, s
 
 def winograd_launch(
     followed: Followed, output: Output, x: Lying, w: Lying, y: Lying, before: Sequence[int], residual: Lying | None,
-    direct: Launch, tiles: Tiles, memory: Memory,
+    direct: Launch, tiles: Tiles, memory: Memory, *, is_flipped: bool,
 ) -> Launch:  # fmt: skip
-    """The launch for arrays that have such tiles; `direct` is that of sums over windows."""
+    """The launch for arrays that have such tiles; `direct` is that of sums over windows. `is_flipped`: the last element
+    of a kernel is the first of a window.
+    """
     size = x.itemsize
     images, filters, rows, columns = y.shape
     channels = x.shape[1]
@@ -154,6 +156,7 @@ def winograd_launch(
         width=x.shape[3], rows=rows, columns=columns, tile_rows=tiles.rows, tile_columns=tiles.columns, bands=bands,
         band_rows=tiles.band, before_rows=before[0], before_columns=before[1], x_image=x.strides[0],
         x_channel=x.strides[1], x_row=x.strides[2], w_filter=w.strides[0], w_channel=w.strides[1],
+        w_first=(KERNEL * KERNEL - 1) * size if is_flipped else 0, w_step=-size if is_flipped else size,
         y_image=y.strides[0], y_filter=y.strides[1], y_row=y.strides[2], **_residual_words(residual),
         least=bits_of(own[0], size), most=bits_of(own[1], size), last_least=bits_of(last[0], size),
         last_most=bits_of(last[1], size), activation=0 if activation is None else activation.addresses[ACTIVATED],

@@ -48,15 +48,15 @@ def build_weights(m: VectorModule) -> None:
     f = m.function("void turn_weights", "ptr words", "ptr w", "ptr turned")
     words, w, turned = f.parameters
     get = f.fields(words, WINOGRAD)
-    lanes, size = m.floats.lanes, m.floats.itemsize
+    lanes = m.floats.lanes
     last = f.op("sub", get["channels"], 1)
     with f.loop(get["filters"]) as k, f.loop(f.divided_up(get["channels"], lanes)) as b:
         first = f.op("mul", b, lanes)
-        near = f.moved(w, f.op("mul", k, get["w_filter"]))
+        near = f.moved(w, f.op("mul", k, get["w_filter"]), get["w_first"])
         channels = [f.least_of(f.op("add", first, lane), last) for lane in range(lanes)]
         bases = [f.moved(near, f.op("mul", c, get["w_channel"])) for c in channels]
         taps = [
-            f.gathered([f.read(f.at(base, tap * size, "i8"), m.floats.type) for base in bases])
+            f.gathered([f.read(f.moved(base, f.op("mul", get["w_step"], tap)), m.floats.type) for base in bases])
             for tap in range(KERNEL * KERNEL)
         ]
         across = [_weight(f, taps[KERNEL * i : KERNEL * (i + 1)]) for i in range(KERNEL)]

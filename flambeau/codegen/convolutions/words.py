@@ -85,13 +85,14 @@ CHANNELS: Final[Layout] = words_layout(
     "i64 x_image, i64 x_channel, i64 x_row, i64 is_dense, i64 step_rows, i64 step_columns, i64 before_rows, "
     "i64 copy_rows, i64 pitch, i64 copy_bytes, ptr places, i64 w_channel, ptr w_places, i64 w_at, i64 sums_at, "
     "i64 room, ptr taps, i64 tap_count, i64 row_step, i64 column_step, i64 y_image, i64 y_channel, i64 y_row, "
-    "i64 least, i64 most, ptr activation, i64 before_columns"
+    "i64 least, i64 most, ptr activation, i64 before_columns, i64 w_first, i64 w_step"
 )
 """A convolution of each channel by itself, in bands of ``band_rows`` rows of results, of as many channels as a vector
 has lanes. A band's copy has a vector for each pixel, ``pitch`` bytes a row. ``places`` says where each pixel of its
 rows goes, ``taps`` where each element of a window lies from the first, in bytes as ints of 32 bits. With ``is_dense``
-rows of the input follow each other in memory. Where places lie in lanes, only sizes and
-steps count, the latter as numbers for windows, and ``before_columns``.
+rows of the input follow each other in memory. Where places lie in lanes, only sizes and steps count, the latter as
+numbers for windows, ``before_columns``, and how far the weight of a window's first element lies from its filter's, and
+the next from there: windows may be flipped.
 """
 
 POINTS: Final[Layout] = words_layout(
@@ -106,15 +107,15 @@ POINTS: Final[Layout] = words_layout(
 WINOGRAD: Final[Layout] = words_layout(
     "i64 images, i64 images_each, i64 channels, i64 filters, i64 height, i64 width, i64 rows, i64 columns, "
     "i64 tile_rows, i64 tile_columns, i64 bands, i64 band_rows, i64 before_rows, i64 before_columns, i64 x_image, "
-    "i64 x_channel, i64 x_row, i64 w_filter, i64 w_channel, i64 y_image, i64 y_filter, i64 y_row, i64 residual_image, "
-    "i64 residual_filter, i64 residual_row, i64 least, i64 most, i64 last_least, i64 last_most, ptr activation, "
-    "ptr steps, i64 plane_row, i64 plane_bytes, i64 input_row, i64 input_bytes, i64 weight_row, i64 weight_bytes, "
-    "i64 sum_row, i64 sum_bytes, ptr direct, ptr direct_call, i64 direct_units"
+    "i64 x_channel, i64 x_row, i64 w_filter, i64 w_channel, i64 w_first, i64 w_step, i64 y_image, i64 y_filter, "
+    "i64 y_row, i64 residual_image, i64 residual_filter, i64 residual_row, i64 least, i64 most, i64 last_least, "
+    "i64 last_most, ptr activation, ptr steps, i64 plane_row, i64 plane_bytes, i64 input_row, i64 input_bytes, "
+    "i64 weight_row, i64 weight_bytes, i64 sum_row, i64 sum_bytes, ptr direct, ptr direct_call, i64 direct_units"
 )
 """A convolution by Winograd's products: bands of ``band_rows`` rows of tiles of ``images_each`` images. Of the sixteen
 products each has ``input_bytes`` of transformed input, ``weight_bytes`` of weights and ``sum_bytes`` of sums, whose
-rows are those of a channel, a filter and a filter; ``plane_bytes`` are a channel with zeros around. ``direct`` computes
-the whole with another call in its block.
+rows are those of a channel, a filter and a filter; ``plane_bytes`` are a channel with zeros around. ``w_first`` and
+``w_step`` are those of `CHANNELS`. ``direct`` computes the whole with another call in its block.
 """
 
 TAP: Final[Layout] = words_layout("i64 offset, i64 weight")
