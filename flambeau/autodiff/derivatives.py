@@ -9,7 +9,7 @@ from flambeau.autodiff import copied_items, decompose, decompose_losses, expande
 from flambeau.autodiff.activity import relevant
 from flambeau.autodiff.differentiate import Derivative
 from flambeau.ir.graph import Graph, Value
-from flambeau.passes import dce, settle_items, settle_numbers
+from flambeau.passes import dce, settle_attention, settle_items, settle_numbers
 
 
 def settled(graph: Graph) -> None:
@@ -23,6 +23,8 @@ def settled(graph: Graph) -> None:
 def ready(graph: Graph, sources: Sequence[Value]) -> None:
     """Make of a graph one whose operators have formulas and whose values have elements."""
     copied_items.do(graph)
+    if settle_attention.settle(graph):
+        shapes.propagate(graph)
     if expanded_operators.for_gradients(graph):
         shapes.propagate(graph)
     depending = relevant(graph, sources, graph.returns)

@@ -2,7 +2,8 @@
 
 The way back through a block is a block of its own. What it needs of the other is computed again there, if that is cheap
 (pointwise operators, arithmetic, views), or else was put on a stack: a list, to which the way there appends and from
-which the way back pops. Such values come first in the block, before a marker, so that each is taken once per run.
+which the way back pops. Such values come first in the block, before a marker, so that each is taken once per run. A
+tensor of a branch that is in no loop is a further result of the branch, where other ways give a small one of zeros.
 """
 
 from __future__ import annotations
@@ -12,6 +13,7 @@ from collections.abc import Iterator
 from flambeau.analysis.effects import own_effect, own_writes
 from flambeau.autodiff.not_differentiable import NotDifferentiableError
 from flambeau.autodiff.symbolic_sizes import SymbolicSizes
+from flambeau.autodiff.uninitialised_values import empty_of, without_sizes
 from flambeau.autodiff.writes import Writes, outermost
 from flambeau.ir.clone import clone_node
 from flambeau.ir.constants import CONSTANT, insert_constant
@@ -134,7 +136,7 @@ class Saved:
     def _brought(self, value: Value, scope: Scope) -> Value:
         node = value.defining_node
         if node is None or not is_cheap(node, self._writes):
-            return self._from_stack(value, scope)
+            return self._as_result(value) or self._from_stack(value, scope)
         operands = {v: self.itself(v) for v in node.operands}
         copy = clone_node(node, self._graph, operands)
         copy.insert_before(scope.marker)
@@ -142,6 +144,37 @@ class Saved:
             new.set_name("")
             scope.values[old] = new
         return scope.values[value]
+
+    def _as_result(self, value: Value) -> Value | None:
+        """A tensor of a branch as a result of the branch, and of those around it; None in a loop, and where too little
+        is known of the tensor to say what another branch gives.
+        """
+        type_ = value.static_type
+        if not isinstance(type_, TensorType) or type_.dtype is None or type_.sizes is None:
+            return None
+        branches = list(self._around(value.owner_block))
+        if any(block.owner_node is None or block.owner_node.op != "prim::If" for block in branches):
+            return None
+        known = without_sizes(type_)
+        for own in branches:
+            node = own.owner_node
+            assert node is not None
+            for block in node.nested_blocks:
+                if block is own:
+                    block.add_return(value)
+                    continue
+                with self._graph.inserting(block):
+                    other = empty_of(self._graph, known)
+                block.add_return(other)
+            value = node.add_result(known)
+        return value
+
+    def _around(self, block: Block) -> Iterator[Block]:
+        """A block and those around it, but for the body of the graph."""
+        while block is not self._graph.body:
+            yield block
+            assert block.owner_node is not None
+            block = block.owner_node.owner_block
 
     def _from_stack(self, value: Value, scope: Scope) -> Value:
         graph = self._graph

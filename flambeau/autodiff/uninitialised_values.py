@@ -50,14 +50,26 @@ def _meeting(value: Value, seen: set[Value]) -> TensorType | None:
 
 
 def _replace(node: Node, type_: TensorType) -> None:
-    graph = node.graph
-    assert type_.sizes is not None
-    assert type_.dtype is not None
-    with graph.inserting(node):
-        empty = [insert_constant(graph, 0) for _ in type_.sizes]
-        sizes = graph.insert("prim::ListConstruct", empty, [ListType(INT)]).result()
-        dtype, none = insert_constant(graph, type_.dtype.code), insert_constant(graph, None, NONE)
-        zeros = graph.insert("aten::zeros", [sizes, dtype, none, none, none]).result()
-    zeros.set_type(TensorType(dtype=type_.dtype, sizes=(None,) * len(type_.sizes), device=type_.device))
+    with node.graph.inserting(node):
+        zeros = empty_of(node.graph, type_)
     node.result().replace_uses_with(zeros)
     node.erase()
+
+
+def empty_of(graph: Graph, type_: TensorType) -> Value:
+    """A small tensor of zeros, at the insertion point, of the dtype and rank that a type says, with its sizes of 1."""
+    assert type_.sizes is not None
+    assert type_.dtype is not None
+    empty = [insert_constant(graph, 1 if size == 1 else 0) for size in type_.sizes]
+    sizes = graph.insert("prim::ListConstruct", empty, [ListType(INT)]).result()
+    dtype, none = insert_constant(graph, type_.dtype.code), insert_constant(graph, None, NONE)
+    zeros = graph.insert("aten::zeros", [sizes, dtype, none, none, none]).result()
+    zeros.set_type(without_sizes(type_))
+    return zeros
+
+
+def without_sizes(type_: TensorType) -> TensorType:
+    """What such a tensor and one of the type have in common: dtype, rank, sizes of 1 and device."""
+    assert type_.sizes is not None
+    sizes = tuple([1 if size == 1 else None for size in type_.sizes])
+    return TensorType(dtype=type_.dtype, sizes=sizes, device=type_.device)

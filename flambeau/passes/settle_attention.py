@@ -8,7 +8,7 @@
   block1(): %m = prim::unchecked_cast(%mask) ...
 ```
 
-Native code then knows each way. Where gradients are asked for, nothing is done.
+Native code then knows each way, and so do gradients (`autodiff.derivatives`). Where they are recorded, nothing is done.
 """
 
 from __future__ import annotations
@@ -27,6 +27,11 @@ def do(graph: Graph) -> bool:
     """Settle all that can be; whether there was any."""
     if any(isinstance(v.static_type, TensorType) and v.static_type.requires_grad for v in graph.parameters):
         return False
+    return settle(graph)
+
+
+def settle(graph: Graph) -> bool:
+    """The same of a graph that is about to be differentiated."""
     choices = [n for n in graph.find_all(ATTENTION) if _has_choice(n)]
     for node in choices:
         with graph.inserting(node), graph.at_range(node.range):
