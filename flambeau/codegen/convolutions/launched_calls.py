@@ -9,14 +9,13 @@ from typing import Final
 from flambeau.codegen.convolutions.followed import Followed
 from flambeau.codegen.convolutions.launches import launch_for
 from flambeau.codegen.convolutions.problem import Array
-from flambeau.codegen.convolutions.run import sums_code
 from flambeau.codegen.convolutions.sums import OF_LAUNCH
 from flambeau.codegen.kernel.dtypes import KernelError
 from flambeau.codegen.launches import Launch
 from flambeau.codegen.llvm.abi import OUT_OF_MEMORY
 from flambeau.codegen.routines.lying import Lying
 from flambeau.codegen.routines.memory import Memory
-from flambeau.codegen.routines.table import Operands
+from flambeau.codegen.routines.table import Operands, Routine
 from flambeau.codegen.runtime import block_of, start
 from flambeau.util.array_address import address_of
 
@@ -61,8 +60,7 @@ def prepare(
     except KernelError:
         return None
     (output,), routine = launch.outputs, launch.routine
-    assert routine is not None
-    is_sums = routine.address == sums_code(x.dtype.char).native.addresses[OF_LAUNCH]
-    if is_sums or launch.nanoseconds < FROM or not output.fits(y):
+    assert isinstance(routine, Routine)
+    if OF_LAUNCH in routine.code.addresses or launch.nanoseconds < FROM or not output.fits(y):
         return None
     return LaunchedConvolution(launch)
