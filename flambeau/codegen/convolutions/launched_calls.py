@@ -9,13 +9,12 @@ from typing import Final
 from flambeau.codegen.convolutions.followed import Followed
 from flambeau.codegen.convolutions.launches import launch_for
 from flambeau.codegen.convolutions.problem import Array
-from flambeau.codegen.convolutions.sums import OF_LAUNCH
 from flambeau.codegen.kernel.dtypes import KernelError
 from flambeau.codegen.launches import Launch
 from flambeau.codegen.llvm.abi import OUT_OF_MEMORY
 from flambeau.codegen.routines.lying import Lying
 from flambeau.codegen.routines.memory import Memory
-from flambeau.codegen.routines.table import Operands, Routine
+from flambeau.codegen.routines.table import Operands
 from flambeau.codegen.runtime import block_of, start
 from flambeau.util.array_address import address_of
 
@@ -56,11 +55,10 @@ def prepare(
     followed = Followed(Operands(_INPUTS, constants, {}), len(_INPUTS))
     arrays = Lying.of(x), Lying.of(w), Lying.dense(x.dtype, y.shape[1:2])
     try:
-        launch = launch_for(followed, is_transposed, arrays, Memory())
+        launch = launch_for(followed, is_transposed, arrays, Memory(), takes_sums=False)
     except KernelError:
         return None
-    (output,), routine = launch.outputs, launch.routine
-    assert isinstance(routine, Routine)
-    if OF_LAUNCH in routine.code.addresses or launch.nanoseconds < FROM or not output.fits(y):
+    (output,) = launch.outputs
+    if launch.nanoseconds < FROM or not output.fits(y):
         return None
     return LaunchedConvolution(launch)

@@ -14,7 +14,7 @@ from flambeau.codegen.convolutions.channel_launches import WindowGeometry, chann
 from flambeau.codegen.convolutions.followed import Followed, followed_by
 from flambeau.codegen.convolutions.point_launches import place_step, points_launch, takes_points
 from flambeau.codegen.convolutions.run import TYPES, Slice, pieces_of, slices_of, sums_code
-from flambeau.codegen.convolutions.winograd_launches import winograd_launch, winograd_tiles
+from flambeau.codegen.convolutions.winograd_launches import Tiles, winograd_launch, winograd_tiles
 from flambeau.codegen.convolutions.words import BLOCK_WORDS, CALL, CALL_AT, NOTHING, PROBLEM, SLICE
 from flambeau.codegen.kernel.dtypes import KernelError
 from flambeau.codegen.launches import Launch
@@ -59,8 +59,12 @@ def _transposed(graph: Graph) -> Prepare:
     return Recordable(partial(launch_for, followed_by(graph), True))
 
 
-def launch_for(followed: Followed, is_transposed: bool, arrays: Sequence[Lying], memory: Memory) -> Launch:
-    """The launch for arrays like these, the inputs of a group. Raises `KernelError` for what there is no code for."""
+def launch_for(
+    followed: Followed, is_transposed: bool, arrays: Sequence[Lying], memory: Memory, *, takes_sums: bool = True
+) -> Launch:
+    """The launch for arrays like these, the inputs of a group. Raises `KernelError` for what there is no code for, and
+    without `takes_sums` for what sums over windows alone are for.
+    """
     operands = followed.operands
     x, w, bias = (operands.array(name, arrays) for name in ("input", "weight", "bias"))
     seen, w = _images(x, w, bias)
@@ -75,6 +79,8 @@ def launch_for(followed: Followed, is_transposed: bool, arrays: Sequence[Lying],
         special = _special(followed, arrays, output, (seen, forward[0], like), forward[1], memory)
         if special is not None:
             return special
+    if not takes_sums and (forward is None or _tiles((seen, forward[0], like), forward[1]) is None):
+        raise KernelError("sums over windows")
     slices = slices_of(
         seen, w, like, windows.stride, windows.before, windows.dilation, windows.groups, is_transposed, memory
     )  # fmt: skip
@@ -130,15 +136,17 @@ def _with_fewer_products(
 ) -> Launch:  # fmt: skip
     """The launch by Winograd's products, where they are for such windows and pay; else the one that is there."""
     lies_alike = residual is None or residual.strides[3:] == own[2].strides[3:]
-    geometry = windows.stride, windows.dilation
-    if not lies_alike:
-        return direct
-    tiles = winograd_tiles(*own, geometry, windows.groups)
+    tiles = _tiles(own, windows) if lies_alike else None
     if tiles is None:
         return direct
     return winograd_launch(
         followed, output, *own, windows.before, residual, direct, tiles, memory, is_flipped=windows.is_flipped
     )  # fmt: skip
+
+
+def _tiles(own: tuple[Lying, Lying, Lying], windows: Windows) -> Tiles | None:
+    """How results by Winograd's products are cut, where these are for such windows and pay."""
+    return winograd_tiles(*own, (windows.stride, windows.dilation), windows.groups)
 
 
 def _images(x: Lying | None, w: Lying | None, bias: Lying | None) -> tuple[Lying, Lying]:
