@@ -523,16 +523,6 @@ def list_enum(x: Lists):
     return 1
 
 
-@refused("Color", "cannot call a enum class")
-def enum_call():
-    return Color(1)
-
-
-@refused('Color["RED"', "'enum class' object is not subscriptable")
-def enum_item():
-    return Color["RED"]
-
-
 @refused("Color", "enum class cannot be used as a value")
 def enum_as_value():
     return [Color]

@@ -11,6 +11,7 @@ import pytest
 
 import flambeau
 from flambeau import Tensor, nn
+from flambeau.util.errors import CompileError
 
 BACKENDS = ("native", "interpreter", "reference")
 LIMIT = 3
@@ -657,3 +658,22 @@ def test_a_traced_module_in_a_script() -> None:
     x = flambeau.randn(5, 3)
     assert flambeau.allclose(scripted(x), Outer(inner)(x))
     assert 'prim::CallMethod[name="forward"]' in str(scripted.graph)
+
+
+class OfTensors(nn.Module):
+    def same(self, a):
+        return a
+
+    def forward(self, x: int):
+        return self.same(x)
+
+
+def test_methods_without_annotations_are_of_tensors() -> None:
+    """As in TorchScript; functions are compiled for what a call in a program brings."""
+    message = (
+        "Expected a value of type 'Tensor (inferred)' for argument 'a' but instead found type 'int'.\n"
+        "Inferred 'a' to be of type 'Tensor' because it was not annotated"
+    )
+    with pytest.raises(CompileError) as refused:
+        flambeau.script(OfTensors())
+    assert message in str(refused.value)
