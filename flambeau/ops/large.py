@@ -7,7 +7,7 @@ import no compiler.
 
 >>> from flambeau.schema import registry
 >>> least_elements(registry.get("aten::gelu"), "f"), least_elements(registry.get("aten::add.Tensor"), "f")
-(128, 65536)
+(128, 32768)
 """
 
 from __future__ import annotations

@@ -55,7 +55,8 @@ def _removed(name: str) -> Callable[..., Any]:
 
 
 REMOVED_CALLS: Final = {name: _removed(name) for name in INSTEAD}
-eig, lstsq, matrix_rank, solve, symeig = (REMOVED_CALLS[n] for n in ("eig", "lstsq", "matrix_rank", "solve", "symeig"))
+eig, lstsq, matrix_rank = REMOVED_CALLS["eig"], REMOVED_CALLS["lstsq"], REMOVED_CALLS["matrix_rank"]
+solve, symeig = REMOVED_CALLS["solve"], REMOVED_CALLS["symeig"]
 
 
 def reinforce(self: Tensor, reward: Any) -> None:

@@ -67,15 +67,15 @@ def test_answers_are_the_same_on_the_way() -> None:
 def test_what_is_copied_for_python_counts_as_well() -> None:
     """A list that a call of Python changes is copied there and back: the machine, which changes it, is quicker."""
     source = """
-def f(items: List[int]) -> int:
-    total = 0
+def f(items: List[float]) -> float:
+    total = 0.0
     for i in range(len(items)):
         total += items[i] * i
     items.remove(items[0])
     return total + len(items)
 """
     function: Any = flambeau.CompilationUnit(source).f
-    items = list(range(20))
+    items = [float(i) for i in range(20)]
     expected = sum(i * i for i in items) + 19
     for _ in range(CALLS + MACHINE_CALLS + 120):
         assert function(items) == expected

@@ -134,16 +134,16 @@ def test_f_strings() -> None:
     ]
     braces = expression("f'{{}} {x} {{y}}'")
     assert isinstance(braces, Apply)
-    # Text with "{}" in it would be filled by format, so it is an argument itself.
+    # Text with braces in it would be filled by format, so it is an argument itself.
     assert isinstance(braces.args[0], StringLiteral)
     assert flat(expression("f'a {x} b {y}'")) == (
         "(apply (. (string_literal a {} b {}) (ident format)) (list (variable (ident x)) (variable (ident y))) (list))"
     )
     braces = expression("f'{{}} {x} {{y}}'")
     assert isinstance(braces, Apply)
-    # Text with "{}" in it would be filled by format, so it is an argument itself.
+    # Text with braces in it would be filled by format, so it is an argument itself.
     assert isinstance(braces.args[0], StringLiteral)
-    assert str(braces.callee.children[0]) == "(string_literal {}{} {y})\n"
+    assert str(braces.callee.children[0]) == "(string_literal {}{}{})\n"
 
 
 def test_texts_may_be_indented_and_hold_several_functions() -> None:

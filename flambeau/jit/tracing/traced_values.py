@@ -45,6 +45,8 @@ class TracedValues:
         self.reads: list[dict[str, Value]] = [{}]
         """What was read of attributes, in each module's call that is going on."""
         self._values: dict[int, Value] = {}
+        self._arrays: dict[int, tuple[Any, Value]] = {}
+        """Arrays by identity, and what the first tensor of each is: the tape gives a kept result as another tensor."""
         self._kept: list[Tensor] = []
         self._owned: dict[int, str] = {}
         """Parameters and buffers by identity, with their dotted names."""
@@ -66,15 +68,19 @@ class TracedValues:
             return  # read again where it is used
         if type(tensor) is Tensor:
             tensor.__class__ = TracedTensor
+        array = tensor._array
+        if id(tensor) in self._values or id(array) not in self._arrays:
+            self._arrays[id(array)] = array, value
         self._values[id(tensor)] = value
         self._kept.append(tensor)
 
     @contextmanager
     def inner(self) -> Iterator[None]:
         """Within the block, tensors that came up before may become other values: afterwards they are what they were."""
-        before = dict(self._values)
+        before, arrays = dict(self._values), dict(self._arrays)
         yield
         self._values.update(before)
+        self._arrays.update(arrays)
 
     def count_on(self, tensor: Tensor) -> int:
         """How many tensors of the run lie on the memory of one."""
@@ -82,7 +88,7 @@ class TracedValues:
 
     def is_known(self, tensor: Tensor) -> bool:
         """Whether the tensor came up in the run."""
-        return id(tensor) in self._values
+        return self.find(tensor) is not None
 
     def value_of(self, argument: Any, type_: t.Type) -> Value:
         """The graph value of an argument of this declared type. Raises RuntimeError for what cannot be in a graph."""
@@ -156,7 +162,7 @@ class TracedValues:
         return self._make("prim::ListConstruct", items, t.ListType(t.without_refinement(element)))
 
     def _tensor(self, tensor: Tensor) -> Value:
-        known = self._values.get(id(tensor))
+        known = self.find(tensor)
         if known is not None:
             return known
         path = self._owned.get(id(tensor))
@@ -183,12 +189,15 @@ class TracedValues:
         self.graph.insert("prim::SetAttr", [self.self_value, self._tensor(tensor)], [], name=path)
 
     def find(self, tensor: Tensor) -> Value | None:
-        """The value of a tensor that came up in the run; None for others."""
-        return self._values.get(id(tensor))
+        """The value of a tensor that came up in the run, or that the tape kept of one; None for others."""
+        value = self._values.get(id(tensor))
+        if value is None and id(tensor) not in self._owned:
+            _, value = self._arrays.get(id(tensor._array), (None, None))
+        return value
 
     def dependent(self, tensor: Tensor, *, state: bool) -> Value | None:
         """The value of a tensor that may be another in the next call, parameters and buffers only with `state`."""
-        value = self._values.get(id(tensor))
+        value = self.find(tensor)
         if value is not None:
             return None if value.defining_node is not None and value.defining_node.op == CONSTANT else value
         is_state = id(tensor) in self._owned and self.self_value is not None

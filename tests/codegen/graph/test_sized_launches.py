@@ -132,6 +132,6 @@ def test_words_of_launches_have_64_bits() -> None:
     words = [1 << 63, (1 << 64) - 1, -1, 5]
     for values in (words, words[2:], []):
         cache = InlineCache()
-        address = cache._numbers(values)
+        address = cache.numbers(values)
         kept = (ctypes.c_int64 * len(values)).from_address(address)
         assert list(kept) == [(value + (1 << 63)) % (1 << 64) - (1 << 63) for value in values]
