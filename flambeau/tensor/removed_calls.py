@@ -55,8 +55,11 @@ def _removed(name: str) -> Callable[..., Any]:
 
 
 REMOVED_CALLS: Final = {name: _removed(name) for name in INSTEAD}
-eig, lstsq, matrix_rank = REMOVED_CALLS["eig"], REMOVED_CALLS["lstsq"], REMOVED_CALLS["matrix_rank"]
-solve, symeig = REMOVED_CALLS["solve"], REMOVED_CALLS["symeig"]
+eig = REMOVED_CALLS["eig"]
+lstsq = REMOVED_CALLS["lstsq"]
+matrix_rank = REMOVED_CALLS["matrix_rank"]
+solve = REMOVED_CALLS["solve"]
+symeig = REMOVED_CALLS["symeig"]
 
 
 def reinforce(self: Tensor, reward: Any) -> None:
