@@ -169,8 +169,8 @@ def has_meaning(function: ArrayFunction) -> bool:
     rest = len(_open_parameters(function)) > 1
     arrays = [array_of(dtype, rank) for dtype, rank in _USUAL[:4]]
     kinds = [(array, other) for array in arrays for other in ((array, FLOAT, INT) if rest else (INT,))]
-    kinds += [*((INT, array) for array in arrays if rest), *_WITHOUT_ARRAYS]
-    return _means(function, kinds) or any(_is_taken(function, types) for types in _by_indexes(function))
+    others = [*((INT, array) for array in arrays if rest), *_WITHOUT_ARRAYS]
+    return _means(function, (*kinds, *others)) or any(_is_taken(function, types) for types in _by_indexes(function))
 
 
 def has_meaning_of_containers(function: ArrayFunction) -> bool:

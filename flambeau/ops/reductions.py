@@ -82,7 +82,7 @@ def _over_both_ends(array: Array, dim: Dims, keepdim: bool) -> Array | None:
     chosen = sorted([d + rank if d < 0 else d for d in dim])
     first = next((k for k, d in enumerate(chosen) if d != k), len(chosen))
     middle = rank - len(chosen)
-    if middle < 1 or chosen != [*range(first), *range(first + middle, rank)] or not 0 < first < len(chosen):
+    if chosen != [*range(first), *range(first + middle, rank)] or not 0 < first < len(chosen) < rank:
         return None
     lead, length = product(array.shape[:first]), product(array.shape[first + middle :])
     if length <= SHORT or not 0 < lead <= SHORT * SHORT or not array.flags.c_contiguous:

@@ -328,9 +328,8 @@ def _of_one_kind(a: Representation, b: Representation) -> Representation | None:
         case forms.Tupled(), forms.Tupled() if len(a.items) == len(b.items):
             is_list = a.is_list and b.is_list
             return forms.Tupled(tuple(_join_inside(x, y) for x, y in zip(a.items, b.items, strict=True)), is_list)
-        case (forms.Tupled(), forms.Listed(item)) | (forms.Listed(item), forms.Tupled()):
-            written = a if isinstance(a, forms.Tupled) else b
-            return list_of_all((item, *written.items))
+        case (forms.Tupled(items=items), forms.Listed(item)) | (forms.Listed(item), forms.Tupled(items=items)):
+            return list_of_all((item, *items))
         case forms.Optional(), forms.Optional():
             return forms.Optional(_join_inside(a.inner, b.inner))
         case _:
