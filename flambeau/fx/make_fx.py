@@ -33,10 +33,15 @@ class Recording(DispatchMode):
         self.root = root
         self.decompositions = decompositions
         self._nodes: dict[int, tuple[ref[Tensor], Node]] = {}
+        self._arrays: dict[int, tuple[Any, Node]] = {}
+        """Arrays by identity, and the node of the first tensor of each: the tape gives what it kept as another one."""
         self.kept: list[Any] = []
 
     def note(self, tensor: Tensor, node: Node) -> None:
         """A tensor is the value of a node."""
+        array = tensor._array
+        if id(tensor) in self._nodes or id(array) not in self._arrays:
+            self._arrays[id(array)] = array, node
         self._nodes[id(tensor)] = (ref(tensor), node)
         self.kept.append(tensor)  # nobody else gets its identity meanwhile
 
@@ -47,6 +52,10 @@ class Recording(DispatchMode):
         known = self._nodes.get(id(value))
         if known is not None and known[0]() is value:
             return known[1]
+        _, node = self._arrays.get(id(value._array), (None, None))
+        if node is not None:
+            self.note(value, node)
+            return node
         name = f"_tensor_constant{sum(1 for n in vars(self.root)['_buffers'])}"
         self.root.register_buffer(name, value.detach() if value.requires_grad else value)
         node = self.graph.get_attr(name)

@@ -5,11 +5,13 @@ from __future__ import annotations
 import copy
 import pickle
 
+import numpy as np
 import pytest
 from flambeau.fx.experimental.proxy_tensor import make_fx
 
 import flambeau
-from flambeau import fx, nn
+from flambeau import Tensor, fx, nn
+from flambeau.autograd import grad
 from flambeau.fx.experimental import optimization
 from flambeau.fx.immutable_collections import immutable_dict, immutable_list
 from flambeau.fx.operator_schemas import get_signature_for_torch_op, normalize_function
@@ -162,3 +164,17 @@ def test_what_passes_remember_of_a_module() -> None:
     copied.meta["passes"].append("drop")
     assert traced.meta == {"passes": ["fuse"]}
     assert flambeau.script(traced)(-flambeau.ones(1)).item() == 0
+
+
+def test_gradients_in_graphs_are_of_the_arguments_of_the_call() -> None:
+    """Results that derivatives are made of are nodes, not constants of the first call."""
+
+    def slope(x: Tensor) -> Tensor:
+        y = flambeau.tanh(x) * flambeau.softmax(x.view(2, 2), -1).view(4)
+        y.mul_(2.0)
+        return grad((y * flambeau.exp(x)).sum(), x)[0]
+
+    first, other = (flambeau.tensor(v, requires_grad=True) for v in ([0.1, 0.2, 0.3, -0.4], [0.7, -0.9, 1.0, 0.2]))
+    module = make_fx(slope)(first)
+    for x in (first, other):
+        np.testing.assert_allclose(module(x).detach().numpy(), slope(x).detach().numpy(), rtol=1e-6)
