@@ -13,6 +13,7 @@ from flambeau.codegen.graph import lists, native_values
 from flambeau.codegen.graph.control import each
 from flambeau.codegen.graph.emitted_function import EmittedFunction
 from flambeau.codegen.graph.list_changes import move
+from flambeau.codegen.graph.list_folds import FALSE, TRUE
 from flambeau.codegen.graph.list_slices import slice_bound
 from flambeau.codegen.graph.lowering_tables import lowers_on_items, lowers_on_lists
 from flambeau.codegen.graph.memory import number
@@ -22,7 +23,6 @@ from flambeau.codegen.graph.texts import are_equal, as_text, order_of
 from flambeau.codegen.llvm.emitter import Value as Register
 from flambeau.ir.graph import Node
 
-FALSE, TRUE = Register("false", "i1", 1), Register("true", "i1", 1)
 OBJECTS = "values that Python compares as objects first"
 
 

@@ -131,4 +131,4 @@ def test_a_list_that_is_put_in_twice_is_one(n: int) -> None:
     """Also where it was written out."""
     got, is_one = flambeau.script(twice)(n)
     assert (got, is_one) == twice(n)
-    assert [got[0] is other for other in got] == [twice(n)[0][0] is not None and k < 2 for k in range(len(got))]
+    assert [got[0] is other for other in got] == [k < 2 for k in range(len(got))]
