@@ -11,6 +11,7 @@ from flambeau.codegen.graph.interpreter_calls import either, is_dense_now
 from flambeau.codegen.graph.list_joins import cat_list, stack_list
 from flambeau.codegen.graph.literals import literal_of
 from flambeau.codegen.graph.memory import number
+from flambeau.codegen.graph.memory_order import in_order_of, is_from_outermost_in, is_packed
 from flambeau.codegen.graph.named_operands import operands_by_name, refuse_options, result_type
 from flambeau.codegen.graph.native_values import (
     ArrayValue,
@@ -57,22 +58,19 @@ def _clone(fn: EmittedFunction, node: Node, *, by_rows: bool = False) -> None:
         arrays.copy_elements(fn, copied, x)
         fn.values.set_new(node.result(), copied)
         return
-    dense = is_dense_now(fn, x)
-    is_native = fn.e.binary("or", dense, _is_short(fn, x) if by_rows else _in_order(fn, x))
-    either(fn, node, is_native, Array(x.rep.dtype, x.rep.rank, 0), lambda: _copy(fn, node, x, dense))
+    if by_rows:
+        dense = is_dense_now(fn, x)
+        is_native = fn.e.binary("or", dense, _is_short(fn, x))
+        either(fn, node, is_native, Array(x.rep.dtype, x.rep.rank, 0), lambda: _copy(fn, node, x, dense))
+    else:
+        packed = is_packed(fn, x)
+        in_order = fn.e.binary("and", is_from_outermost_in(fn, x), _is_short(fn, x))
+        is_native = fn.e.binary("or", packed, in_order)
+        either(fn, node, is_native, Array(x.rep.dtype, x.rep.rank, 0), lambda: _copy_in_order(fn, node, x, packed))
 
 
 MOST_COPIED = 1 << 16
 """Elements in steps that the function copies one by one; of more, Python copies tiles."""
-
-
-def _in_order(fn: EmittedFunction, x: ArrayValue) -> Register:
-    """Whether the axes of a tensor lie in memory from the outermost in, as those of its copy, and it is short."""
-    e = fn.e
-    answer = e.icmp("sgt", x.strides[-1], number(0))
-    for outer, inner in zip(x.strides[:-1], x.strides[1:], strict=True):
-        answer = e.binary("and", answer, e.icmp("sgt", outer, inner))
-    return e.binary("and", answer, _is_short(fn, x))
 
 
 def _is_short(fn: EmittedFunction, x: ArrayValue) -> Register:
@@ -93,6 +91,22 @@ def _copy(fn: EmittedFunction, node: Node, x: ArrayValue, dense: Register) -> Ar
             fn, copied, ArrayValue(Array(x.rep.dtype, x.rep.rank, rank), x.owner, x.data, x.sizes, x.strides)
         )
         e.branch(after)
+    e.start(after)
+    return copied
+
+
+def _copy_in_order(fn: EmittedFunction, node: Node, x: ArrayValue, packed: Register) -> ArrayValue:
+    """A copy in the order in which a tensor lies in memory: all at once where it lies in one piece."""
+    e, copied = fn.e, in_order_of(fn, new(fn, x.rep.dtype, x.sizes, node), x, packed)
+    whole, steps, after = e.label("whole"), e.label("steps"), e.label("after")
+    e.branch_if(packed, whole, steps)
+    e.start(whole)
+    total = memory.multiply(e, product(fn, x.sizes), number(memory.itemsize(x.rep.dtype)))
+    e.raw(f"call void @llvm.memcpy.p0.p0.i64(ptr {copied.data}, ptr {x.data}, i64 {total}, i1 false)")
+    e.branch(after)
+    e.start(steps)
+    arrays.copy_elements(fn, copied, x)
+    e.branch(after)
     e.start(after)
     return copied
 

@@ -10,9 +10,10 @@ from flambeau.codegen.graph import arrays, complex_elements, memory, native_valu
 from flambeau.codegen.graph.complex_elements import ComplexRegisters
 from flambeau.codegen.graph.control import each
 from flambeau.codegen.graph.emitted_function import EmittedFunction
-from flambeau.codegen.graph.interpreter_calls import either, is_dense_now
+from flambeau.codegen.graph.interpreter_calls import either
 from flambeau.codegen.graph.literals import literal_of
 from flambeau.codegen.graph.memory import number
+from flambeau.codegen.graph.memory_order import in_order_of, is_from_outermost_in, is_packed
 from flambeau.codegen.graph.named_operands import operands_by_name, refuse_options, result_type
 from flambeau.codegen.graph.native_values import ArrayValue, CannotCompileError, FixedValue, Native, Scalar, TupleValue
 from flambeau.codegen.graph.representation import Array, Element, Float
@@ -79,7 +80,9 @@ def _filled(
 
     like = operands["self"] if "size" not in operands else None
     if isinstance(like, ArrayValue) and like.rep.dense != like.rep.rank and like.rep.rank > 1:
-        either(fn, node, is_dense_now(fn, like), Array(dtype, rank, 0), make)
+        packed = is_packed(fn, like)
+        is_native = fn.e.binary("or", packed, is_from_outermost_in(fn, like))
+        either(fn, node, is_native, Array(dtype, rank, 0), lambda: in_order_of(fn, make(), like, packed))
     else:
         fn.values.set_new(node.result(), make())
 
