@@ -7,7 +7,6 @@ from __future__ import annotations
 
 from flambeau.codegen.graph import arrays, memory
 from flambeau.codegen.graph.arrays import copy_elements, view_on
-from flambeau.codegen.graph.control import each
 from flambeau.codegen.graph.emitted_function import EmittedFunction
 from flambeau.codegen.graph.interpreter_calls import either_of
 from flambeau.codegen.graph.literals import literal_of
@@ -16,11 +15,12 @@ from flambeau.codegen.graph.memory import number
 from flambeau.codegen.graph.named_operands import operands_by_name
 from flambeau.codegen.graph.native_values import ArrayValue, CannotCompileError
 from flambeau.codegen.graph.representation import Array
+from flambeau.codegen.graph.triangular_function import triangular_function
 from flambeau.codegen.llvm.emitter import Value as Register
 from flambeau.ir.graph import Node
 
-LARGE = 64
-"""Rows of a system above which it is Python's."""
+LARGE = 96
+"""Rows of a system above which it is Python's: four vectors of each then fill the first cache."""
 
 
 def solve_triangular(fn: EmittedFunction, node: Node) -> None:
@@ -91,37 +91,13 @@ class _System:
 
     def _solve(self, matrix: Register, sides: Register, x: ArrayValue) -> None:
         fn, e = self.fn, self.fn.e
-        size, width = x.sizes[-2:]
-        last = e.binary("sub", size, number(1))
-
-        def step(k: Register) -> None:
-            i = e.binary("sub", last, k) if self.upper else k
-            if not self.unit:
-                pivot = self._load(self._at(matrix, self.a, i, i))
-                each(fn, width, lambda c: self._update(self._at(sides, x, i, c), "fdiv", pivot))
-
-            def take_off(k: Register) -> None:
-                row = k if self.upper else e.binary("add", e.binary("add", i, number(1)), k)
-                factor = self._load(self._at(matrix, self.a, row, i))
-                each(fn, width, lambda c: self._update(
-                    self._at(sides, x, row, c), "fsub", self._product(factor, self._at(sides, x, i, c))
-                ))  # fmt: skip
-
-            each(fn, i if self.upper else e.binary("sub", last, i), take_off)
-
-        each(fn, size, step)
-
-    def _at(self, matrix: Register, like: ArrayValue, row: Register, column: Register) -> Register:
-        itemsize = memory.itemsize(like.rep.dtype)
-        line = memory.offset_address(self.fn.e, matrix, row, like.strides[-2], itemsize)
-        return memory.offset_address(self.fn.e, line, column, like.strides[-1], itemsize)
-
-    def _load(self, address: Register) -> Register:
-        return memory.load_element(self.fn.e, address, self.a.rep.dtype)
-
-    def _product(self, factor: Register, address: Register) -> Register:
-        return self.fn.e.define(f"fmul {self.kind} {factor}, {self._load(address)}", self.kind, 1)
-
-    def _update(self, address: Register, operation: str, by: Register) -> None:
-        value = self.fn.e.define(f"{operation} {self.kind} {self._load(address)}, {by}", self.kind, 1)
-        memory.store_element(self.fn.e, address, value, self.a.rep.dtype)
+        (down, across), step, (size, width) = self.a.strides[-2:], x.strides[-2], x.sizes[-2:]
+        if self.upper:  # from the last row and column on, a lower one
+            last = e.binary("sub", size, number(1))
+            matrix = memory.offset_address(e, matrix, last, memory.add(e, down, across), 1)
+            sides = memory.offset_address(e, sides, last, step, 1)
+            down, across, step = (memory.subtract(e, number(0), s) for s in (down, across, step))
+        name = triangular_function(fn, self.kind, is_unit=self.unit)
+        e.raw(
+            f"call void @{name}(ptr {matrix}, i64 {down}, i64 {across}, ptr {sides}, i64 {step}, i64 {size}, i64 {width})"
+        )

@@ -129,7 +129,32 @@ def test_triangular_systems(upper: bool, turned: bool, unit: bool) -> None:
 
 def test_many_are_left_to_python() -> None:
     program = "def f(x: Tensor, a: Tensor):\n    return flambeau.cdist(x, a), flambeau.triangular_solve(x, a)[0]\n"
-    one_meaning.agree(program, lambda: (whole(70, 70), whole(70, 70) + 90 * flambeau.eye(70)))
+    one_meaning.agree(program, lambda: (whole(130, 130), whole(130, 130) + 190 * flambeau.eye(130)))
+
+
+@pytest.mark.parametrize("dtype", ["float32", "float64"])
+@pytest.mark.parametrize("columns", [1, 2, 8, 31, 64, 69])
+@pytest.mark.parametrize("rows", [1, 7, 96])
+def test_columns_side_by_side(rows: int, columns: int, dtype: str) -> None:
+    rng = np.random.default_rng(rows * columns)
+    matrix, sides = rng.random((rows, rows)) + rows * np.eye(rows), rng.random((rows, columns))
+    sides[0, -1] = np.inf
+
+    @flambeau.script
+    def solved(a: Tensor, b: Tensor) -> tuple[Tensor, Tensor, Tensor]:
+        lower = flambeau.linalg.solve_triangular(a, b, upper=False)
+        one = flambeau.linalg.solve_triangular(a, b, upper=True, unitriangular=True)
+        return lower, flambeau.linalg.solve_triangular(a.T, b, upper=True), one
+
+    a, b = (flambeau.from_numpy(x.astype(dtype)) for x in (matrix, sides))
+    expected = [np.tril(matrix), np.tril(matrix).T, np.triu(matrix, 1) + np.eye(rows)]
+    for _ in range(2):
+        for result, system in zip(solved(a, b), expected, strict=True):
+            finite = result.numpy()[:, :-1].astype(np.float64)
+            scale = np.abs(system) @ np.abs(finite) + 1
+            error = np.abs(system @ finite - sides[:, :-1]) / scale
+            assert (error < 16 * np.finfo(result.numpy().dtype).eps).all()
+            assert not np.isfinite(result.numpy()[0, -1])
 
 
 def test_contractions_of_any_axes() -> None:
