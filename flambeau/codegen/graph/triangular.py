@@ -98,6 +98,5 @@ class _System:
             sides = memory.offset_address(e, sides, last, step, 1)
             down, across, step = (memory.subtract(e, number(0), s) for s in (down, across, step))
         name = triangular_function(fn, self.kind, is_unit=self.unit)
-        e.raw(
-            f"call void @{name}(ptr {matrix}, i64 {down}, i64 {across}, ptr {sides}, i64 {step}, i64 {size}, i64 {width})"
-        )
+        system, right = f"ptr {matrix}, i64 {down}, i64 {across}", f"ptr {sides}, i64 {step}"
+        e.raw(f"call void @{name}({system}, {right}, i64 {size}, i64 {width})")
