@@ -36,10 +36,11 @@ from flambeau.ir.graph import Graph, Node
 from flambeau.schema.types import BoolType, FloatType, IntType, TensorType, Type
 from flambeau.util.record import dataclass, replace
 
-MOST_WORK, MOST_ON_ONE_AXIS = 1 << 8, 1 << 11
-"""Iterations of all loops of a group together from which its kernel is chosen, and so for groups with one axis, whose
-loop is much like the kernel's. A look at sizes and strides takes 30 ns. A product of 32x32 elements and a vector takes
-490 ns by a nest and 80 by its kernel, sums of the columns of 64x64 750 and 180, of 4x4 10 and 20.
+MOST_WORK, MOST_IN_A_ROW = 1 << 8, 1 << 11
+"""Iterations of all loops of a group together from which its kernel is chosen, and so where the nest is much like it: a
+single axis, or elements that are known to lie side by side and go by vectors here, too. A look at sizes and strides
+takes 30 ns. A product of 32x32 elements and a vector takes 490 ns by numbers and 80 by its kernel, sums of the columns
+of 64x64 750 and 180, of 4x4 10 and 20.
 """
 EXAMPLE = 64
 """The size of every axis of the call that code is made for."""
@@ -67,13 +68,10 @@ class Nest:
     """The axis that its outermost loop runs over."""
     never_empty: frozenset[str]
     """Axes along which a fold has no answer for no elements, or that one result has and another has not."""
+    most_work: int
+    """Iterations of all loops from which its kernel is chosen."""
     in_lanes: FunctionParts | None = None
     """The same for many iterations, where `parts` sums floats that lie apart one after the other."""
-
-    @property
-    def most_work(self) -> int:
-        """Iterations of all loops from which its kernel is chosen."""
-        return MOST_WORK if len(self.lowered.kernel.axes) > 1 else MOST_ON_ONE_AXIS
 
 
 _nests: WeakKeyDictionary[Graph, dict[object, Nest | None]] = WeakKeyDictionary()
@@ -131,7 +129,8 @@ def _new_nest(graph: Graph, types: Sequence[Type], reps: Sequence[Representation
     except KernelError:
         return None
     axis = first.axes[0] if first is not None and first.axes else None
-    return Nest(lowered, special, block_layout(special.kernel), parts, axis, _never_empty(kernel), in_lanes)
+    most_work = MOST_IN_A_ROW if schedule.lanes > 1 or len(kernel.axes) == 1 else MOST_WORK
+    return Nest(lowered, special, block_layout(special.kernel), parts, axis, _never_empty(kernel), most_work, in_lanes)
 
 
 def _never_empty(kernel: Kernel) -> frozenset[str]:
