@@ -196,12 +196,18 @@ def _without_kernel(plan: ExecutionPlan) -> Iterator[Interpreted]:
 
 def _python_of(compiled: CompiledGraph) -> list[Interpreted]:
     """Nodes that native code has Python run."""
-    exit_points = [s for native in compiled.variants for s in native.emitted.exit_points]
-    called = {n: s.reason for s in exit_points if s.is_called for n in s.nodes}
-    return [
-        Interpreted(n.op, f"{NO_FORM} here ({why}): {RUN}" if why else f"{NO_FORM}: {RUN}", n.range)
-        for n, why in called.items()
-    ]
+    why: dict[Node, str] = {}
+    for native in compiled.variants:
+        for point in native.emitted.exit_points:
+            asked = native.asked[point.number]
+            if point.is_called:
+                reason = f"{NO_FORM} here ({point.reason}): {RUN}" if point.reason else f"{NO_FORM}: {RUN}"
+            elif asked and 2 * asked >= compiled.calls + native.calls:
+                reason = f"{NO_FORM} for tensors that lie in memory as these do: {RUN}, {asked} times so far"
+            else:
+                continue
+            why.update(dict.fromkeys(point.nodes, reason))
+    return [Interpreted(node.op, reason, node.range) for node, reason in why.items()]
 
 
 def _between(plan: ExecutionPlan) -> list[Interpreted]:

@@ -7,6 +7,7 @@ from typing import Any
 import pytest
 
 import flambeau
+from flambeau import Tensor
 from flambeau.codegen import available
 from flambeau.executor import limits
 from flambeau.executor.report import WIDTH, Work, duration, wrapped
@@ -203,3 +204,24 @@ def test_loops_ir_and_instructions() -> None:
     assert "flambeau_kernel" in function.asm
     assert "flambeau_function" in function.asm
     assert "ret" in function.asm
+
+
+def test_what_python_is_asked_because_of_how_tensors_lie_in_memory() -> None:
+    @flambeau.script
+    def f(x: Tensor, n: int) -> Tensor:
+        y = x.clone()
+        for _ in range(n):
+            y = y + x * 0.5
+        return y
+
+    expanded, whole = flambeau.randn(3, 1).expand(3, 4), flambeau.randn(3, 4)
+    for _ in range(4):
+        f(expanded, 3)
+    report = f.explain()
+    assert not report.is_native
+    [node] = report.compilations[0].interpreted
+    assert node.kind == "aten::clone"
+    assert node.reason.startswith("it has no native form for tensors that lie in memory as these do")
+    for _ in range(20):
+        f(whole, 3)
+    assert f.explain().is_native

@@ -129,8 +129,12 @@ def _new_nest(graph: Graph, types: Sequence[Type], reps: Sequence[Representation
     except KernelError:
         return None
     axis = first.axes[0] if first is not None and first.axes else None
-    most_work = MOST_IN_A_ROW if schedule.lanes > 1 or len(kernel.axes) == 1 else MOST_WORK
-    return Nest(lowered, special, block_layout(special.kernel), parts, axis, _never_empty(kernel), most_work, in_lanes)
+    layout, most_work = block_layout(special.kernel), _most_work(kernel, schedule)
+    return Nest(lowered, special, layout, parts, axis, _never_empty(kernel), most_work, in_lanes)
+
+
+def _most_work(kernel: Kernel, schedule: Schedule) -> int:
+    return MOST_IN_A_ROW if schedule.lanes > 1 or len(kernel.axes) == 1 else MOST_WORK
 
 
 def _never_empty(kernel: Kernel) -> frozenset[str]:

@@ -6,6 +6,7 @@ import ctypes
 import time
 import traceback
 import weakref
+from collections import Counter
 from collections.abc import Callable, Sequence
 from typing import Any
 
@@ -94,6 +95,8 @@ class NativeFunction:
         self._function = _FUNCTION(self.code.addresses[SYMBOL])
         self.milliseconds = (time.perf_counter() - start) * 1e3
         self.calls = 0
+        self.asked: Counter[int] = Counter()
+        """How often Python ran each exit point, by its number."""
         self.asked_seconds = 0.0
         """What Python was asked took so long, while that was timed."""
         self.is_timed = True
@@ -234,6 +237,7 @@ class NativeFunction:
                 return 1
             marshalling.write_group(exit_point.output_reps, results, outputs, context)
             return 0
+        self.asked[number] += 1
         start = time.thread_time() if self.is_timed else 0.0
         values = marshalling.read(exit_point.input_reps, inputs)
         try:
