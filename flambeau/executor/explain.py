@@ -203,7 +203,7 @@ def _python_of(compiled: CompiledGraph) -> list[Interpreted]:
             if point.is_called:
                 reason = f"{NO_FORM} here ({point.reason}): {RUN}" if point.reason else f"{NO_FORM}: {RUN}"
             elif asked and 2 * asked >= compiled.calls + native.calls:
-                reason = f"{NO_FORM} for tensors that lie in memory as these do: {RUN}, {asked} times so far"
+                reason = f"{NO_FORM} for sizes and layouts such as these: {RUN}, {asked} times so far"
             else:
                 continue
             why.update(dict.fromkeys(point.nodes, reason))

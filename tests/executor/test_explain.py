@@ -221,7 +221,7 @@ def test_what_python_is_asked_because_of_how_tensors_lie_in_memory() -> None:
     assert not report.is_native
     [node] = report.compilations[0].interpreted
     assert node.kind == "aten::clone"
-    assert node.reason.startswith("it has no native form for tensors that lie in memory as these do")
+    assert node.reason.startswith("it has no native form for sizes and layouts such as these")
     for _ in range(20):
         f(whole, 3)
     assert f.explain().is_native

@@ -277,9 +277,9 @@ def solve(fn: EmittedFunction, node: Node) -> None:
     e = fn.e
     core = 1 if is_vector else 2
     usable = e.binary("and", is_small(fn, x), is_square(fn, x))
-    alike = [*zip(x.sizes[:-2], right.sizes, strict=False), (x.sizes[-1], right.sizes[-core])]
-    for one, other in alike:
-        usable = e.binary("and", usable, e.icmp("eq", one, other))
+    usable = e.binary("and", usable, e.icmp("eq", x.sizes[-1], right.sizes[-core]))
+    right, fits = _repeated(fn, right, x.sizes[:-2])
+    usable = e.binary("and", usable, fits)
     width = number(1) if is_vector else right.sizes[-1]
     usable = e.binary("and", usable, e.icmp("ule", memory.multiply(e, width, x.sizes[-1]), number(SMALL)))
     usable = e.binary("and", usable, e.icmp("ne", width, number(0)))
@@ -290,6 +290,19 @@ def solve(fn: EmittedFunction, node: Node) -> None:
         return [result], run_loop(fn, node, "solve", [x.sizes[-1], width], [(x, 2), (sides[0], 2)], [(sides[1], 2)])
 
     attempt(fn, node, usable, _reps(x, [right.rep.rank]), native)
+
+
+def _repeated(fn: EmittedFunction, right: ArrayValue, batch: Sequence[Register]) -> tuple[ArrayValue, Register]:
+    """Right sides of which there may be one for all systems along an axis of the batch, and whether that is so."""
+    e, fits = fn.e, Register("true", "i1", 1)
+    strides = [*right.strides]
+    for axis, (size, systems) in enumerate(zip(right.sizes, batch, strict=False)):
+        is_one = e.icmp("eq", size, number(1))
+        fits = e.binary("and", fits, e.binary("or", is_one, e.icmp("eq", size, systems)))
+        strides[axis] = e.select(is_one, number(0), right.strides[axis])
+    sizes = (*batch, *right.sizes[len(batch) :])
+    rep = Array(right.rep.dtype, right.rep.rank, 0)
+    return ArrayValue(rep, right.owner, right.data, sizes, tuple(strides)), fits
 
 
 def _as_matrices(x: ArrayValue) -> ArrayValue:

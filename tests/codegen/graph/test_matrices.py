@@ -11,6 +11,7 @@ import pytest
 import flambeau
 from flambeau import Tensor
 from flambeau.codegen import available
+from flambeau.codegen.graph.native import NativeFunction
 from flambeau.codegen.graph.routines.matrices import TYPES, loop_addresses
 from flambeau.util.errors import ExecutionError
 from tests.codegen.graph import one_meaning
@@ -118,3 +119,25 @@ def test_in_loops_memory_is_given_back() -> None:
     assert powers.explain(measure=False).is_native
     with pytest.raises(ExecutionError, match="is singular"):
         powers(flambeau.ones(3, 3), 2)
+
+
+@pytest.mark.parametrize("penalties", [1, 5])
+def test_one_right_side_for_many_systems(penalties: int, monkeypatch: pytest.MonkeyPatch) -> None:
+    rng = np.random.default_rng(penalties)
+    x, y = flambeau.from_numpy(rng.random((9, 4))), flambeau.from_numpy(rng.random(9))
+    factors = flambeau.from_numpy(rng.random(penalties) + 0.1)
+
+    @flambeau.script
+    def ridge(x: Tensor, y: Tensor, factor: Tensor) -> Tensor:
+        return flambeau.linalg.solve(x.T @ x + factor * flambeau.eye(x.size(1), dtype=x.dtype), x.T @ y)
+
+    mapped = flambeau.vmap(ridge, (None, None, 0))
+    for _ in range(4):
+        solutions = mapped(x, y, factors).numpy()
+    a = x.numpy()
+    expected = [np.linalg.solve(a.T @ a + f * np.eye(4), a.T @ y.numpy()) for f in factors.numpy()]
+    assert np.allclose(solutions, expected, rtol=1e-10)
+    asked: list[int] = []
+    monkeypatch.setattr(NativeFunction, "serve", lambda _, *call: asked.append(len(call)))
+    mapped(x, y, factors)
+    assert not asked
