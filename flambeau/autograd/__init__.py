@@ -17,6 +17,7 @@ from flambeau.autograd.anomaly_mode import detect_anomaly, set_detect_anomaly
 from flambeau.autograd.backward import backward, grad
 from flambeau.autograd.function import Function
 from flambeau.autograd.gradcheck import gradcheck, gradgradcheck
+from flambeau.autograd.multithreading import is_multithreading_enabled as is_multithreading_enabled
 from flambeau.autograd.multithreading import set_multithreading_enabled
 from flambeau.autograd.variable import Variable
 from flambeau.tensor.grad_mode import enable_grad, inference_mode, is_grad_enabled, no_grad, set_grad_enabled

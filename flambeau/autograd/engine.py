@@ -147,7 +147,7 @@ class Run:
             else:
                 results = node.apply_plainly(gradients) if is_plain else node.apply(gradients)
             if extras is not None:
-                results = after(extras, results, gradients)
+                results = after(extras, results, gradients, node.numbers)
             if not keep:
                 node.release()
             following, waiting = send(node.edges, results)

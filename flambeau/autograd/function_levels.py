@@ -14,7 +14,7 @@ from typing import Any, Final, NamedTuple
 from flambeau.autograd.forward.dual import DualLevel
 from flambeau.batching.batched import batched
 from flambeau.batching.level import BatchLevel
-from flambeau.batching.user_rules import BatchInfo
+from flambeau.batching.user_rules import VmapInfo
 from flambeau.ops.derivatives.operators import OPERATORS
 from flambeau.tensor.interceptors import changed, stack
 from flambeau.tensor.levels import Level, Wrapper
@@ -93,7 +93,7 @@ def _on_batch(cls: Any, level: BatchLevel, args: Sequence[Any], call: Call) -> A
         if not any(dim == 0 for dim in dims):
             output, out_dims = call(cls, *values), None
         elif _overrides(cls, "vmap"):
-            output, out_dims = _by_rule(cls, BatchInfo(level.size, level.randomness), dims, values)
+            output, out_dims = _by_rule(cls, VmapInfo(level.size, level.randomness), dims, values)
         else:
             mapped = _batched_function(cls, level, dims)
             output = call(mapped, *values)
@@ -106,7 +106,7 @@ def _on_batch(cls: Any, level: BatchLevel, args: Sequence[Any], call: Call) -> A
     )  # fmt: skip
 
 
-def _by_rule(cls: Any, info: BatchInfo, dims: tuple[int | None, ...], values: Sequence[Any]) -> tuple[Any, Any]:
+def _by_rule(cls: Any, info: VmapInfo, dims: tuple[int | None, ...], values: Sequence[Any]) -> tuple[Any, Any]:
     """What the `vmap` that a user wrote gives: results, and where their batches are."""
     if cls.generate_vmap_rule:
         raise RuntimeError(BOTH.format(name=cls.__name__))

@@ -67,6 +67,9 @@ class FunctionCtx(Node):
         """The name of the custom function, and `Backward`."""
         return type(self).__name__
 
+    def __repr__(self) -> str:
+        return f"<flambeau.autograd.function.{type(self).__name__} object at {id(self):#x}>"
+
     # -- what forward says ----------------------------------------------------------------------------------------
 
     def save_for_backward(self, *tensors: Any) -> None:

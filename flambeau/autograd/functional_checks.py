@@ -44,7 +44,7 @@ def as_tuple(value: Any, what: str, name: str) -> tuple[Tensor, ...]:
     for number, one in enumerate(values):
         if not isinstance(one, Tensor):
             kind = "tuple" if isinstance(value, tuple) else type(one)
-            subject = f"Value {number} of the {what}" if isinstance(value, tuple) else f"the given {what}"
+            subject = f"the value at index {number}" if isinstance(value, tuple) else f"the given {what}"
             raise TypeError(
                 f"The {what} given to {name} must be either a Tensor or a tuple of Tensors but {subject} has type "
                 f"{type(one) if kind == 'tuple' else kind}."

@@ -15,7 +15,8 @@ from __future__ import annotations
 
 from collections.abc import Callable, Iterable, Iterator, Sequence
 from contextlib import AbstractContextManager, contextmanager
-from typing import Any, Self
+from contextvars import ContextVar
+from typing import Any, Final, Self
 from weakref import WeakSet
 
 from flambeau.autograd import engine
@@ -137,6 +138,10 @@ def disable_saved_tensors_hooks(error_message: str) -> Iterator[None]:
         HOOKS.refusals.pop()
 
 
+_COPYING: Final[ContextVar[bool]] = ContextVar("copying", default=False)
+"""Whether a block is around in which saved tensors are copied before they are written."""
+
+
 class _Copied:
     """A saved tensor that is copied when something writes to its memory."""
 
@@ -162,7 +167,11 @@ def allow_mutation_on_saved_tensors() -> Iterator[None]:
     ...     z.backward()
     >>> x.grad
     tensor([2., 2.])
+
+    Raises RuntimeError within another such block.
     """
+    if _COPYING.get():
+        raise RuntimeError("allow_mutation_on_saved_tensors contexts cannot be nested")
     kept: WeakSet[_Copied] = WeakSet()
 
     def pack(tensor: Tensor) -> _Copied:
@@ -183,8 +192,12 @@ def allow_mutation_on_saved_tensors() -> Iterator[None]:
                 kept.discard(copied)
         return proceed(arguments)
 
-    with dispatch.intercepting(copy_before), saved_tensors_hooks(pack, lambda copied: copied.tensor):
-        yield
+    token = _COPYING.set(True)
+    try:
+        with dispatch.intercepting(copy_before), saved_tensors_hooks(pack, lambda copied: copied.tensor):
+            yield
+    finally:
+        _COPYING.reset(token)
 
 
 class _Count:

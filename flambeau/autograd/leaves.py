@@ -158,10 +158,12 @@ def before(extras: Extras, gradients: Gradients) -> Gradients:
     return gradients
 
 
-def after(extras: Extras, results: Gradients, gradients: Gradients) -> Gradients:
-    """What hooks of a node make of the gradients of its operands, after it ran."""
+def after(extras: Extras, results: Gradients, gradients: Gradients, numbers: int = 0) -> Gradients:
+    """What hooks of a node make of the gradients of its operands, after it ran; they see None for each operand that is
+    a number."""
+    shown = [*results, *[None] * numbers]
     for hook in list(extras.post_hooks.values()):
-        returned = hook(tuple(results), tuple(gradients))
+        returned = hook(tuple(shown), tuple(gradients))
         if returned is not None:
-            results = replaced_all(hook, returned, results)
-    return results
+            shown = replaced_all(hook, returned, shown)
+    return shown[: len(results)]

@@ -79,6 +79,9 @@ class Node(ABC):
 
     __slots__ = ("__weakref__", "edges", "extras", "sequence")
 
+    numbers = 0
+    """Operands that may be tensors and are numbers: nothing flows to them, and who looks on finds an edge for each."""
+
     def __init__(self, edges: Sequence[Edge]) -> None:
         self.edges = edges
         """One for each tensor that a gradient flows to."""
@@ -124,7 +127,7 @@ class Node(ABC):
     @property
     def next_functions(self) -> tuple[tuple[Any, int], ...]:
         """The nodes that made the operands, each with which of its results it was; None for what asks for nothing."""
-        return tuple([_shown(edge) for edge in self.edges])
+        return tuple([_shown(edge) for edge in (*self.edges, *[None] * self.numbers)])
 
     @property
     def metadata(self) -> dict[str, Any]:

@@ -233,7 +233,7 @@ class OperatorNode(Node):
         is_raw = name.startswith("_raw_saved_")
         if is_raw or name.startswith("_saved_"):
             short = name.partition("saved_")[2]
-            slot = self.formulas.names.get(short, -1)
+            slot = self.formulas.names.get(short.replace("_sym_sizes", "_sizes"), -1)
             if slot < 0 and short in self.could_keep:
                 return None
             if slot >= 0:

@@ -65,8 +65,14 @@ class Rule:
         index = definition.schema.index
         self.operands: Final = tuple([(index[name], name) for name in gradient.names if name in index])
         """Position and name of the arguments that gradients may flow to."""
-        known = {"could_keep": frozenset(["result", *index]), "gives_slices": definition.traits.gives_slices}
-        members = {"__slots__": (), "__module__": "flambeau.autograd", **known}
+        traits = definition.traits
+        members = {
+            "__slots__": (),
+            "__module__": "flambeau.autograd",
+            "could_keep": frozenset(["result", *index]),
+            "gives_slices": traits.gives_slices,
+            "numbers": int(traits.number_is_operand and len(self.operands) == 1),
+        }
         self.node_type: type[OperatorNode] = type(node_name(definition), (OperatorNode,), members)
         types = [definition.schema.arguments[position].type for position, _ in self.operands]
         self.takes_lists: Final = any(isinstance(type_, ListType) for type_ in types)

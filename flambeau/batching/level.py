@@ -102,7 +102,7 @@ class BatchLevel(Level):
         """The results of the whole batch by a user's rule, or that of the package; None where there is none."""
         if user_rules.is_passed_over():
             return fallback.looped(definition, operands, self.size)
-        result = user_rules.applied(definition, operands, user_rules.BatchInfo(self.size, self.randomness))
+        result = user_rules.applied(definition, operands, user_rules.VmapInfo(self.size, self.randomness))
         return rules.applied(definition, operands, self) if result is None else result
 
     def _on_one(self, definition: OpDef, arguments: Sequence[Any], operands: Sequence[Any]) -> Any:

@@ -1,6 +1,6 @@
 """Batching rules of users: kernels for the dispatch key `Batched`, and blocks that pass over the key.
 
-A rule gets a `BatchInfo`, the axis of the batch in each argument (None where all share it) and the arguments, and gives
+A rule gets a `VmapInfo`, the axis of the batch in each argument (None where all share it) and the arguments, and gives
 the results of the whole batch with the axis in each. In a block that excludes the key, operators run once for each
 element of the batch.
 """
@@ -21,7 +21,7 @@ BATCHED: Final = "Batched"
 RESULT: Final = "the batching rule of {name} should return (result, out_dims), got {found}"
 
 
-class BatchInfo(NamedTuple):
+class VmapInfo(NamedTuple):
     """What a rule is told of the batch."""
 
     batch_size: int
@@ -33,7 +33,7 @@ def is_passed_over() -> bool:
     return BATCHED in stack().excluded
 
 
-def applied(definition: OpDef, operands: Sequence[Any], info: BatchInfo) -> Any:
+def applied(definition: OpDef, operands: Sequence[Any], info: VmapInfo) -> Any:
     """What a user's rule gives for the whole batch, the batch in front; None where there is no rule.
 
     Raises RuntimeError for something else than results and axes.

@@ -287,3 +287,42 @@ def test_what_hooks_unpack_is_differentiated_again(scale: float) -> None:
         found.append(np.array([g.tolist() for g in (*first, *second)]))
     for one in found[1:]:
         np.testing.assert_allclose(one, found[0], rtol=1e-4)
+
+
+def test_a_number_is_an_operand_without_an_edge() -> None:
+    x = flambeau.ones(2, requires_grad=True)
+    for y in (x * 2, 2 * x, x + 1, x - 1, x / 2, x.clone().mul_(2)):
+        assert len(y.grad_fn.next_functions) == 2
+        assert y.grad_fn.next_functions[1] == (None, 0)
+    assert len((x**2).grad_fn.next_functions) == len((x % 2).grad_fn.next_functions) == 1
+    assert all(node is not None for node, _ in (x * x).grad_fn.next_functions)
+
+
+def test_hooks_of_nodes_see_none_for_a_number() -> None:
+    x = flambeau.ones(2, requires_grad=True)
+    y, seen = x * 2, []
+    y.grad_fn.register_hook(lambda grad_inputs, grad_outputs: seen.append(grad_inputs))
+    y.grad_fn.register_hook(lambda grad_inputs, grad_outputs: (grad_inputs[0] * 10, None))
+    y.sum().backward()
+    assert [seen[0][0].tolist(), *seen[0][1:]] == [[2, 2], None]
+    assert x.grad.tolist() == [20, 20]
+    y = x * 2
+    y.grad_fn.register_hook(lambda grad_inputs, grad_outputs: grad_inputs[:1])
+    with pytest.raises(RuntimeError, match=r"incorrect number of values \(got 1, but expected 2\)"):
+        y.sum().backward()
+
+
+def test_saved_sizes_have_two_names() -> None:
+    node = flambeau.ones(2, 3, requires_grad=True).sum().grad_fn
+    assert tuple(node._saved_self_sym_sizes) == (2, 3)
+
+
+def test_blocks_that_copy_saved_tensors_are_not_nested() -> None:
+    with (
+        graph.allow_mutation_on_saved_tensors(),
+        pytest.raises(RuntimeError, match="cannot be nested"),
+        graph.allow_mutation_on_saved_tensors(),
+    ):
+        pass
+    with graph.allow_mutation_on_saved_tensors():
+        pass
