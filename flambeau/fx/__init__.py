@@ -18,13 +18,14 @@ from flambeau.fx.node import Node, has_side_effect, map_arg
 from flambeau.fx.proxy import Proxy, TraceError, TracerBase
 from flambeau.fx.python_code import PythonCode
 from flambeau.fx.rewriter import Match, replace_pattern, replace_pattern_with_filters
+from flambeau.fx.rewriter import ReplacedPatterns as ReplacedPatterns
 from flambeau.fx.tracer import Tracer, symbolic_trace, wrap
 from flambeau.util.import_paths import provide as _provide
 
 __getattr__ = _provide(
     __name__,
     {
-        "subgraph_rewriter": "Match replace_pattern replace_pattern_with_filters",
+        "subgraph_rewriter": "Match ReplacedPatterns replace_pattern replace_pattern_with_filters",
     },
 )
 

@@ -31,6 +31,9 @@ class immutable_list(list[Any]):  # noqa: N801
     def __reduce__(self) -> Any:
         return immutable_list, (list(self),)
 
+    def __hash__(self) -> int:  # type: ignore[override]
+        return hash(tuple(self))
+
 
 class immutable_dict(dict[Any, Any]):  # noqa: N801
     """A dictionary that stays as it is. Raises TypeError for every change.
@@ -41,6 +44,9 @@ class immutable_dict(dict[Any, Any]):  # noqa: N801
 
     def __reduce__(self) -> Any:
         return immutable_dict, (dict(self),)
+
+    def __hash__(self) -> int:  # type: ignore[override]
+        return hash(frozenset(self.items()))
 
 
 def _refusal(cls: type) -> Callable[..., Any]:

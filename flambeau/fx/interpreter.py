@@ -16,6 +16,7 @@ from flambeau.fx.graph import Graph
 from flambeau.fx.graph_module import GraphModule
 from flambeau.fx.node import Node, map_arg
 from flambeau.fx.proxy import Proxy
+from flambeau.fx.traceback import set_current_meta
 from flambeau.fx.tracer import Tracer
 from flambeau.nn.module import Module
 
@@ -93,8 +94,9 @@ class Interpreter:
 
     def run_node(self, n: Node) -> Any:
         """The value of a node."""
-        args, kwargs = self.fetch_args_kwargs_from_env(n)
-        return getattr(self, n.op)(n.target, args, kwargs)
+        with set_current_meta(n, type(self).__name__):
+            args, kwargs = self.fetch_args_kwargs_from_env(n)
+            return getattr(self, n.op)(n.target, args, kwargs)
 
     def fetch_args_kwargs_from_env(self, n: Node) -> tuple[tuple[Any, ...], dict[str, Any]]:
         """The arguments of a node, with values for nodes."""

@@ -264,6 +264,27 @@ class Node:
     def __repr__(self) -> str:
         return self.name
 
+    def is_before(self, other: Node) -> bool:
+        """Whether it comes before another node of its graph. Raises ValueError for one of another graph."""
+        if other.graph is not self.graph:
+            raise ValueError(f"{self} and {other} are nodes of different graphs, and in no order")
+        node = self.after
+        while node is not other and node is not self.graph.root:
+            node = node.after
+        return node is other and node is not self
+
+    def __lt__(self, other: Node) -> bool:
+        return self.is_before(other)
+
+    def __gt__(self, other: Node) -> bool:
+        return other.is_before(self)
+
+    def __le__(self, other: Node) -> bool:
+        return self is other or self.is_before(other)
+
+    def __ge__(self, other: Node) -> bool:
+        return self is other or other.is_before(self)
+
 
 def type_text(type_: Any) -> str:
     """How code writes an annotation."""

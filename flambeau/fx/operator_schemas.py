@@ -11,7 +11,7 @@ import inspect
 import numbers
 import types
 from collections.abc import Callable, Mapping, Sequence
-from typing import Any, Final, NamedTuple
+from typing import Any, Final, NamedTuple, Union, get_args, get_origin
 
 from flambeau.nn.module import Module
 from flambeau.schema import registry
@@ -34,6 +34,10 @@ from flambeau.tensor.tensor import Tensor
 AMBIGUOUS: Final = (
     "Tried to normalize arguments to {name} but the schema match was ambiguous! Please provide argument types to the "
     "normalize_arguments() call. Available schemas:\n{signatures}"
+)
+MUTABLE: Final = (
+    "Tried to trace mutable operation {schema}. FX only supports functional code, so operations that mutate operands "
+    "in-place (e.g. via `out` arguments) are not supported"
 )
 _CLASSES: Final[Mapping[type[Type], Any]] = {
     TensorType: Tensor, IntType: int, FloatType: float, BoolType: bool, StringType: str, NumberType: numbers.Number,
@@ -91,7 +95,9 @@ def _signature(schema: FunctionSchema) -> inspect.Signature:
         )
         for a in schema.arguments
     ]
-    return inspect.Signature(parameters)
+    results = [_class_of(one.type) for one in schema.returns]
+    returned = results[0] if len(results) == 1 else types.GenericAlias(tuple, tuple(results)) if results else None
+    return inspect.Signature(parameters, return_annotation=returned)
 
 
 def _class_of(type_: Any) -> Any:
@@ -201,3 +207,61 @@ def _by_name(
         rest = {name: value for name, value in bound.arguments.items() if name not in first}
         return ArgsKwargsPair(positional, rest)
     return ArgsKwargsPair((), dict(bound.arguments))
+
+
+def check_for_mutable_operation(target: Callable[..., Any], args: tuple[Any, ...], kwargs: Mapping[str, Any]) -> None:
+    """Raise RuntimeError if a call of a function of the package writes one of its arguments.
+
+    Args:
+        target: what is called.
+        args: arguments by position.
+        kwargs: arguments by name.
+
+    >>> import flambeau
+    >>> check_for_mutable_operation(flambeau.relu, ("x",), {})
+    """
+    fitting = [schema for schema in _schemas(target) if _takes(_signature(schema), args, kwargs)]
+    if fitting and all(schema.is_mutable for schema in fitting):
+        raise RuntimeError(MUTABLE.format(schema=fitting[0]))
+
+
+def create_type_hint(x: Any) -> Any:
+    """Of the classes of several values, as a list or a tuple, what annotation a list or a tuple of them has.
+
+    Args:
+        x: a list or a tuple of classes; anything else is given back.
+
+    >>> create_type_hint([int, int]), create_type_hint((bool, int)), create_type_hint(int)
+    (list[int], tuple[int, ...], <class 'int'>)
+    """
+    if not isinstance(x, list | tuple):
+        return x
+    parts = [create_type_hint(one) for one in x]
+    common = next((one for one in parts if all(type_matches(one, other) for other in parts)), Any)
+    return types.GenericAlias(list, (common,)) if isinstance(x, list) else types.GenericAlias(tuple, (common, ...))
+
+
+def type_matches(signature_type: Any, argument_type: Any) -> bool:
+    """Whether an argument of one type may be passed where a signature has another.
+
+    Args:
+        signature_type: an annotation.
+        argument_type: a class, or an annotation of a list.
+
+    >>> type_matches(int, bool), type_matches(list[int], list[bool]), type_matches(int | None, str)
+    (True, True, False)
+    """
+    if signature_type is Any or signature_type == argument_type:
+        return True
+    origin, parts = get_origin(signature_type), get_args(signature_type)
+    if origin is Union or origin is types.UnionType:
+        return any(type_matches(one, argument_type) for one in parts)
+    if origin is list:
+        own = [one for one in get_args(argument_type) if one is not ...]
+        is_sequence = get_origin(argument_type) in (list, tuple)
+        if not is_sequence:
+            return argument_type is int and parts == (int,)
+        return all(type_matches(parts[0], one) for one in own)
+    if not (isinstance(signature_type, type) and isinstance(argument_type, type)):
+        return False
+    return issubclass(argument_type, (int, float, complex) if signature_type is numbers.Number else signature_type)

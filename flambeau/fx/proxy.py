@@ -5,11 +5,16 @@ from __future__ import annotations
 import dis
 import inspect
 import operator
-from collections.abc import Callable, Iterator
+from collections.abc import Callable, Iterator, Mapping
+from types import MappingProxyType
 from typing import Any, Final
 
 from flambeau.fx.names import IN_PLACE, MAGIC, REFLECTABLE
 from flambeau.fx.node import Node, map_aggregate
+from flambeau.fx.operator_schemas import check_for_mutable_operation
+from flambeau.fx.scopes import Scope
+from flambeau.fx.scopes import ScopeContextManager as ScopeContextManager
+from flambeau.fx.traceback import note, users_stack
 from flambeau.schema.device import Device
 from flambeau.schema.dtype import DType
 from flambeau.tensor.formats import Layout, MemoryFormat
@@ -166,13 +171,31 @@ class TracerBase:
     """
 
     graph: Any
+    record_stack_traces: bool = False
+    """Whether nodes have a stack trace of the code that they stand for, in `meta["stack_trace"]`."""
+    check_mutable_operations: bool = False
+    """Whether calls of functions that write their arguments are refused, with RuntimeError."""
+    scope: Scope = Scope("", None)
+    """The module that the code is in."""
+    module_stack: Mapping[str, Any] = MappingProxyType({})
+    """The modules that the code is in, from the outside: by qualified name, with their classes."""
+    node_name_to_scope: dict[str, tuple[str, Any]]
+    """By the name of a node the module that it is of: qualified name and class."""
 
     def create_node(
         self, kind: str, target: Any, args: tuple[Any, ...], kwargs: dict[str, Any], name: str | None = None,
         type_expr: Any = None,
     ) -> Node:  # fmt: skip
-        """A node of the graph."""
+        """A node of the graph. It remembers where it comes from, as the tracer is told to."""
+        if self.check_mutable_operations and kind == "call_function":
+            check_for_mutable_operation(target, args, kwargs)
         node: Node = self.graph.create_node(kind, target, args, kwargs, name, type_expr)
+        self.__dict__.setdefault("node_name_to_scope", {})[node.name] = (self.scope.module_path, self.scope.module_type)
+        if self.module_stack:
+            node.meta["nn_module_stack"] = dict(self.module_stack)
+        note(node)
+        if self.record_stack_traces and not node.stack_trace:
+            node.stack_trace = users_stack(inspect.currentframe())
         return node
 
     def proxy(self, node: Node) -> Proxy:
@@ -218,13 +241,17 @@ class ParameterProxy(Proxy):
     >>> import flambeau
     >>> from flambeau import fx
     >>> graph = fx.Graph()
-    >>> ParameterProxy(graph.get_attr("weight"), fx.Tracer(), flambeau.ones(2, 3)).shape[1]
+    >>> ParameterProxy(fx.Tracer(), graph.get_attr("weight"), "weight", flambeau.ones(2, 3)).shape[1]
     3
     """
 
-    def __init__(self, node: Node, tracer: Any, param: Tensor) -> None:
+    def __init__(self, tracer: Any, node: Node, name: str, param: Tensor) -> None:
         super().__init__(node, tracer)
         self.param = param
+        self.name = name
+
+    def __repr__(self) -> str:
+        return f"ParameterProxy({self.name})"
 
     @property
     def shape(self) -> Any:

@@ -16,6 +16,7 @@ from __future__ import annotations
 import builtins
 import functools
 import inspect
+import itertools
 import math
 from collections.abc import Callable, Iterator, Mapping
 from contextlib import ExitStack, contextmanager
@@ -27,6 +28,7 @@ from flambeau.fx.graph import Graph
 from flambeau.fx.graph_module import GraphModule
 from flambeau.fx.node import Node, map_aggregate
 from flambeau.fx.proxy import ParameterProxy, Proxy, TraceError, TracerBase
+from flambeau.fx.scopes import Scope, ScopeContextManager
 from flambeau.nn import functional
 from flambeau.nn.container import Sequential
 from flambeau.nn.module import Module
@@ -111,9 +113,15 @@ class Tracer(TracerBase):
     def call_module(self, m: Module, forward: Callable[..., Any], args: tuple[Any, ...], kwargs: dict[str, Any]) -> Any:
         """A call of a submodule: a node for a leaf, else what its `forward` does."""
         name = self.path_of_module(m)
-        if self.is_leaf_module(m, name):
-            return self.create_proxy("call_module", name, args, kwargs)
-        return forward(*args, **kwargs)
+        around = self.module_stack
+        with ScopeContextManager(self.scope, Scope(name, type(m))):
+            self.module_stack = {**around, name: (name, type(m))}
+            try:
+                if self.is_leaf_module(m, name):
+                    return self.create_proxy("call_module", name, args, kwargs)
+                return forward(*args, **kwargs)
+            finally:
+                self.module_stack = around
 
     def create_arg(self, value: Any) -> Any:
         """A value as an argument of a node; parameters, buffers and other tensors as attributes of the module."""
@@ -123,6 +131,14 @@ class Tracer(TracerBase):
             return self.create_node("get_attr", self.path_of_module(value), (), {})
         return super().create_arg(value)
 
+    def get_fresh_qualname(self, prefix: str) -> str:
+        """A name that no attribute of the root has yet: the prefix with a number.
+
+        Args:
+            prefix: how the name begins.
+        """
+        return next(name for number in itertools.count() if not hasattr(self.root, name := f"{prefix}{number}"))
+
     def _tensor(self, value: Tensor) -> Node:
         name = next((n for n, one in self.root.named_parameters() if one is value), None)
         name = name or next((n for n, one in self.root.named_buffers() if one is value), None)
@@ -130,10 +146,7 @@ class Tracer(TracerBase):
         if name is None:
             known = self._constants.get(id(value))
             if known is None:
-                number = 0
-                while hasattr(self.root, f"_tensor_constant{number}"):
-                    number += 1
-                known = self._constants[id(value)] = (value, f"_tensor_constant{number}")
+                known = self._constants[id(value)] = (value, self.get_fresh_qualname("_tensor_constant"))
                 setattr(self.root, known[1], value)
             name = known[1]
         return self.create_node("get_attr", name, (), {})
@@ -152,6 +165,8 @@ class Tracer(TracerBase):
             self.root, function, takes_self = Module(), root, False
         self.graph = Graph(self.root)
         self._parameter_proxies: dict[str, Any] = {}
+        self.scope = Scope("", None)
+        self.node_name_to_scope = {}
         self._specializations = 0
         args, kwargs = self._arguments(function, takes_self, dict(concrete_args or {}))
         with ExitStack() as block:
@@ -184,7 +199,7 @@ class Tracer(TracerBase):
             return value
         if name not in cache:
             node = self.create_node("get_attr", name, (), {})
-            cache[name] = ParameterProxy(node, self, value) if self.param_shapes_constant else self.proxy(node)
+            cache[name] = ParameterProxy(self, node, name, value) if self.param_shapes_constant else self.proxy(node)
         return cache[name]
 
     def _read(self, name: str, value: Any) -> Any:

@@ -42,3 +42,46 @@ def split_by_tags(gm: GraphModule, tags: Sequence[str], return_fqn_mapping: bool
     names: dict[str, str] = {}
     parts = split(gm, gm, tag_of, str, names)
     return (parts, names) if return_fqn_mapping else parts
+
+
+def getattr_recursive(obj: Any, name: str) -> Any:
+    """An attribute by its qualified name; None where there is none on the way.
+
+    Args:
+        obj: where the way begins.
+        name: names with dots; numbers stand for items of lists.
+
+    >>> from flambeau import nn
+    >>> getattr_recursive(nn.Sequential(nn.Linear(2, 3)), "0.out_features")
+    3
+    """
+    for part in name.split("."):
+        if isinstance(obj, list):
+            obj = obj[int(part)]
+        elif hasattr(obj, part):
+            obj = getattr(obj, part)
+        else:
+            return None
+    return obj
+
+
+def setattr_recursive(obj: Any, attr: str, value: Any) -> None:
+    """Set an attribute by its qualified name.
+
+    Args:
+        obj: where the way begins.
+        attr: names with dots.
+        value: what it is then.
+
+    Raises AttributeError where there is nothing on the way.
+
+    >>> from flambeau import nn
+    >>> net = nn.Sequential(nn.Dropout(0.5))
+    >>> setattr_recursive(net, "0.p", 0.1)
+    >>> net[0].p
+    0.1
+    """
+    *path, name = attr.split(".")
+    for part in path:
+        obj = getattr(obj, part)
+    setattr(obj, name, value)

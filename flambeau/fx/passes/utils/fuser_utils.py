@@ -46,6 +46,27 @@ def topo_sort(nodes: Iterable[Node]) -> list[Node]:
     return order
 
 
+def validate_partition(partition: Iterable[Node]) -> bool:
+    """Whether nodes can become one call: no value goes out of them and, through others, comes back into them.
+
+    >>> from flambeau import fx
+    >>> x, neg, relu, add, _ = fx.symbolic_trace(lambda x: x.neg().relu() + 1).graph.nodes
+    >>> validate_partition([neg, relu]), validate_partition([neg, add])
+    (True, False)
+    """
+    inside = set(partition)
+    waiting = [user for node in inside for user in node.users if user not in inside]
+    visited: set[Node] = set()
+    while waiting:
+        node = waiting.pop()
+        if node in inside:
+            return False
+        if node not in visited:
+            visited.add(node)
+            waiting.extend(node.users)
+    return True
+
+
 def fuse_as_graphmodule(
     gm: GraphModule, nodes: Iterable[Node], module_name: str
 ) -> tuple[GraphModule, tuple[Node, ...], tuple[Node, ...]]:
@@ -95,6 +116,8 @@ def fuse_by_partitions(gm: GraphModule, partitions: Sequence[Iterable[Node]], pr
     """
     for number, nodes in enumerate(partitions):
         ordered = topo_sort(nodes)
+        if not validate_partition(ordered):
+            raise RuntimeError(f"Invalid partition, found dependency cycles: {ordered} need what others make of them")
         sub, inputs, outputs = fuse_as_graphmodule(gm, ordered, f"{prefix}{number}")
         insert_subgm(gm, sub, inputs, outputs)
         erase_nodes(gm, ordered)
