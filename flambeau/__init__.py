@@ -80,6 +80,8 @@ from flambeau.schema.dtype import int16 as short
 from flambeau.schema.dtype import int32 as int
 from flambeau.schema.dtype import int64 as long
 from flambeau.schema.dtype_limits import finfo, iinfo
+from flambeau.schema.symbolic import SymbolicFloat as SymFloat
+from flambeau.schema.symbolic import SymbolicInt as SymInt
 from flambeau.schema.tags import Tag
 from flambeau.tensor import element_calls as _element_calls
 from flambeau.tensor import function_calls as _function_calls
@@ -128,6 +130,7 @@ from flambeau.tensor.grad_mode import (
     no_grad,
     set_grad_enabled,
 )
+from flambeau.tensor.grad_scaler import GradScaler
 from flambeau.tensor.modes import DispatchMode, FunctionMode
 from flambeau.tensor.python_forms import can_cast, is_tensor, nonzero, promote_types, typename
 from flambeau.tensor.random import (
@@ -338,6 +341,13 @@ _NOT_HERE = {
     "(pack_padded_sequence)",
     "distributed": "flambeau computes in one process: utils.data.DistributedSampler shares batches out, and what "
     "processes exchange are NumPy arrays, x.numpy(), by mpi4py or another library",
+    "monitor": "flambeau sends no events anywhere: FLAMBEAU_LOG says what is compiled, profiler.profile what runs",
+    "lobpcg": "flambeau computes all eigenvalues: linalg.eigh(A), in whose results the largest k are the last",
+    **dict.fromkeys(
+        ("float8_e4m3fn", "float8_e4m3fnuz", "float8_e5m2", "float8_e5m2fnuz", "float8_e8m0fnu", "float4_e2m1fn_x2"),
+        "flambeau has no floats of 8 bits: keep such weights as float16 or bfloat16, or quantise them "
+        "(quantize_per_channel)",
+    ),
     "hub": "flambeau downloads nothing: fetch the file, then flambeau.load(path), or utils.safetensors.load_file",
     "package": "flambeau writes no packages of source: flambeau.jit.save(script(model), path) keeps code and values",
     "onnx": "flambeau writes no ONNX files: fn.save(path) writes an archive, which torch.jit.load reads and "

@@ -95,6 +95,10 @@ from flambeau.schema.dtype import int64 as _long_
 long = _long_
 from flambeau.schema.dtype_limits import finfo as finfo
 from flambeau.schema.dtype_limits import iinfo as iinfo
+from flambeau.schema.symbolic import SymbolicFloat as _SymFloat_
+SymFloat = _SymFloat_
+from flambeau.schema.symbolic import SymbolicInt as _SymInt_
+SymInt = _SymInt_
 from flambeau.schema.tags import Tag as Tag
 from flambeau.tensor import element_calls as _element_calls
 from flambeau.tensor import function_calls as _function_calls
@@ -146,6 +150,7 @@ from flambeau.tensor.grad_mode import is_grad_enabled as is_grad_enabled
 from flambeau.tensor.grad_mode import is_inference_mode_enabled as is_inference_mode_enabled
 from flambeau.tensor.grad_mode import no_grad as no_grad
 from flambeau.tensor.grad_mode import set_grad_enabled as set_grad_enabled
+from flambeau.tensor.grad_scaler import GradScaler as GradScaler
 from flambeau.tensor.modes import DispatchMode as DispatchMode
 from flambeau.tensor.modes import FunctionMode as FunctionMode
 from flambeau.tensor.python_forms import can_cast as can_cast
@@ -309,7 +314,7 @@ from flambeau.jit.tracing.trace import trace as trace
 from flambeau.jit.vectorize import vectorize as vectorize
 _SPARSE = 'flambeau has no sparse tensors: keep the values beside their indices (x.index_add(0, rows, values), scatter_add, embedding_bag), or compute with scipy.sparse outside of programs'
 _QUANTIZATION = 'flambeau chooses no scales for a model: quantise it with PyTorch, and load the archive (flambeau.jit.load): quantised tensors and layers are here'
-_NOT_HERE = {**dict.fromkeys(('sparse', 'sparse_coo_tensor', 'sparse_csr_tensor'), _SPARSE), **dict.fromkeys(('quantization', 'ao'), _QUANTIZATION), **dict.fromkeys(('compile', 'export', '_dynamo'), 'flambeau follows no Python bytecode: flambeau.script(f) compiles what a function says, flambeau.trace(f, x) what it did with an example, and script(f).explain() tells what became native'), 'nested': 'flambeau has no nested tensors: pad them (nn.utils.rnn.pad_sequence) beside their lengths, or pack them (pack_padded_sequence)', 'distributed': 'flambeau computes in one process: utils.data.DistributedSampler shares batches out, and what processes exchange are NumPy arrays, x.numpy(), by mpi4py or another library', 'hub': 'flambeau downloads nothing: fetch the file, then flambeau.load(path), or utils.safetensors.load_file', 'package': 'flambeau writes no packages of source: flambeau.jit.save(script(model), path) keeps code and values', 'onnx': 'flambeau writes no ONNX files: fn.save(path) writes an archive, which torch.jit.load reads and torch.onnx.export makes a file of'}
+_NOT_HERE = {**dict.fromkeys(('sparse', 'sparse_coo_tensor', 'sparse_csr_tensor'), _SPARSE), **dict.fromkeys(('quantization', 'ao'), _QUANTIZATION), **dict.fromkeys(('compile', 'export', '_dynamo'), 'flambeau follows no Python bytecode: flambeau.script(f) compiles what a function says, flambeau.trace(f, x) what it did with an example, and script(f).explain() tells what became native'), 'nested': 'flambeau has no nested tensors: pad them (nn.utils.rnn.pad_sequence) beside their lengths, or pack them (pack_padded_sequence)', 'distributed': 'flambeau computes in one process: utils.data.DistributedSampler shares batches out, and what processes exchange are NumPy arrays, x.numpy(), by mpi4py or another library', 'monitor': 'flambeau sends no events anywhere: FLAMBEAU_LOG says what is compiled, profiler.profile what runs', 'lobpcg': 'flambeau computes all eigenvalues: linalg.eigh(A), in whose results the largest k are the last', **dict.fromkeys(('float8_e4m3fn', 'float8_e4m3fnuz', 'float8_e5m2', 'float8_e5m2fnuz', 'float8_e8m0fnu', 'float4_e2m1fn_x2'), 'flambeau has no floats of 8 bits: keep such weights as float16 or bfloat16, or quantise them (quantize_per_channel)'), 'hub': 'flambeau downloads nothing: fetch the file, then flambeau.load(path), or utils.safetensors.load_file', 'package': 'flambeau writes no packages of source: flambeau.jit.save(script(model), path) keeps code and values', 'onnx': 'flambeau writes no ONNX files: fn.save(path) writes an archive, which torch.jit.load reads and torch.onnx.export makes a file of'}
 def _of_compiler(name: str) -> _Any: ...
 
 @_overload

@@ -321,11 +321,11 @@ def sparse_(tensor: Tensor, sparsity: float, std: float = 0.01, generator: Gener
         raise ValueError(f"Only tensors with 2 dimensions are supported, got {tensor.dim()}")
     rows, columns = tensor.shape
     normal_(tensor, 0.0, std, generator)
-    kept = np.ones((rows, columns))
+    is_zero = np.zeros((rows, columns), np.bool_)
     with drawing(generator) as rng:
         for column in range(columns):
-            kept[rng.permutation(rows)[: math.ceil(sparsity * rows)], column] = 0.0
-    return _fill("mul_", tensor, wrap(kept.astype(tensor._array.dtype)).to(tensor.device))
+            is_zero[rng.permutation(rows)[: math.ceil(sparsity * rows)], column] = True
+    return _fill("masked_fill_", tensor, wrap(is_zero).to(tensor.device), 0.0)
 
 
 def _calculate_fan_in_and_fan_out(tensor: Tensor) -> tuple[int, int]:

@@ -183,20 +183,21 @@ def _check_probability(p: float) -> None:
 
 
 def _noise(shape: tuple[int, ...], p: float) -> Any:
-    kept = _uniform(shape, None) < 1 - p
-    return kept / (1 - p) if p < 1 else np.zeros(shape)
+    return (_uniform(shape, None) < 1 - p) / (1 - p)
 
 
 @np.errstate(all="ignore")
 def _dropped(input: Tensor, p: float, shape: tuple[int, ...], alpha: bool) -> Tensor:
     dtype = input.dtype
     wide = cast(input._array, compute_dtype(dtype)) if dtype.is_floating_point or dtype.is_complex else input._array
+    if p == 1:  # nothing is kept, whatever would be drawn
+        return wrap(cast(wide * 0, dtype))
     if not alpha:
         width = np.float64 if dtype is float64 else np.float32
         return wrap(cast(wide * _noise(shape, p).astype(width, copy=False), dtype))
     negative = -1.7580993408473766
     kept = _uniform(shape, None) < 1 - p
-    scale = 1 / np.sqrt((negative * negative * p + 1) * (1 - p)) if p < 1 else 0.0
+    scale = 1 / np.sqrt((negative * negative * p + 1) * (1 - p))
     values = np.where(kept, wide, negative) * scale - scale * p * negative
     return wrap(cast(values, dtype))
 

@@ -81,9 +81,16 @@ class GradientState:
 
     def asking_from_the_start(self) -> Self:
         """A new tensor, which asks for a gradient from now on. Raises RuntimeError for integers."""
-        if self.dtype.category < dtypes.Category.FLOAT:
+        if self._array.dtype.kind not in "fcV":
             raise RuntimeError(INTEGERS.format(what="Only Tensors"))
-        return self.requires_grad_()
+        return self._ask()
+
+    def _ask(self) -> Self:
+        """Ask for a gradient. Raises RuntimeError for what was made in `inference_mode()`, outside of it."""
+        if self._storage.version < 0 and not mode.inference:
+            raise RuntimeError("Setting requires_grad=True on inference tensor outside InferenceMode is not allowed.")
+        self._requires_grad = note_asked()  # type: ignore[misc]  # a slot of `Tensor`
+        return self
 
     def asks(self) -> bool:
         """Whether it, or what it is a view of, asks for gradients."""
@@ -147,10 +154,11 @@ class GradientState:
             )
         if requires_grad and self.dtype.category < dtypes.Category.FLOAT:
             raise RuntimeError("only Tensors of floating point dtype can require gradients")
-        if requires_grad and self._storage.version < 0 and not mode.inference:
-            raise RuntimeError("Setting requires_grad=True on inference tensor outside InferenceMode is not allowed.")
-        if self.grad_fn is None:
-            self._requires_grad = bool(requires_grad and note_asked())  # type: ignore[misc]  # a slot of `Tensor`
+        if self.grad_fn is not None:
+            return self
+        if requires_grad:
+            return self._ask()
+        self._requires_grad = False  # type: ignore[misc]  # a slot of `Tensor`
         return self
 
     @property

@@ -39,6 +39,13 @@ BINARY: Final = {
 }  # fmt: skip
 """`x + y` is `add(x, y)`, `y + x` with a number `y` too, and `x += y` is `add_(x, y)`."""
 COMPARISONS: Final = {"__lt__": "lt", "__le__": "le", "__gt__": "gt", "__ge__": "ge", "__eq__": "eq", "__ne__": "ne"}
+ASKED_AS_WRITTEN: Final = frozenset([
+    "__eq__", "__floordiv__", "__and__", "__or__", "__xor__", "__lshift__", "__rshift__", "__iand__", "__ior__",
+    "__ixor__", "__ilshift__", "__irshift__",
+])  # fmt: skip
+"""Operators that classes of operands are asked about by Python's name; about others by that of the method."""
+REFLECTED_METHODS: Final = frozenset(["__radd__", "__rmul__", "__rand__", "__ror__", "__rxor__"])
+"""Of operators with a tensor behind, those whose sides may change places: classes are asked about the method."""
 UNARY: Final = {"__neg__": "neg", "__abs__": "abs", "__pos__": "positive"}
 
 
@@ -65,7 +72,7 @@ def _binary(special: str, name: str) -> Callable[[Tensor, Any], Any]:
         if fast_path is not None and not thread.handlers:
             return fast_path(self, other)
         if subclasses.exists or thread.handlers or not isinstance(other, _OPERANDS):
-            asked = method if special in COMPARISONS else getattr(Tensor, short, method)
+            asked = method if special in ASKED_AS_WRITTEN else getattr(Tensor, short, method)
             result = answer(asked, (self, other), {}, is_operator=True)
             if result is not _NOBODY:
                 return result
@@ -78,13 +85,15 @@ def _binary(special: str, name: str) -> Callable[[Tensor, Any], Any]:
 def _reflected(special: str, name: str) -> Callable[[Tensor, Any], Any]:
     """The method for a tensor that stands behind; a number before it stays a number, in a trace too, where it can."""
     target = operator_of(name)
+    short = name.removeprefix("aten::")
     takes_numbers = special != "__rmatmul__"
 
     def method(self: Tensor, other: Any) -> Any:
         if isinstance(other, SymbolicNumber):
             return _reflected_symbolic(self, other, name)
         if subclasses.exists or thread.handlers:
-            result = answer(method, (self, other), {}, is_operator=True)
+            asked = getattr(Tensor, short, method) if special in REFLECTED_METHODS else method
+            result = answer(asked, (self, other), {}, is_operator=True)
             if result is not _NOBODY:
                 return result
         if isinstance(other, _NUMBERS) and target.candidates[0].traits.commutes:
@@ -138,12 +147,13 @@ def _reflected_symbolic(self: Tensor, other: SymbolicNumber, name: str) -> Any:
 def _unary(special: str, name: str) -> Callable[[Tensor], Any]:
     target = operator_of(name)
     find = target.fast_path.get
+    short = name.removeprefix("aten::")
 
     def method(self: Tensor) -> Any:
         fast_path = find(type(self))
         if fast_path is not None and not thread.handlers:
             return fast_path(self)
-        return target.call_positional((self,), method)
+        return target.call_positional((self,), getattr(Tensor, short, method) if special in UNARY else method)
 
     method.__name__ = special
     method.__qualname__ = f"Tensor.{special}"
@@ -152,6 +162,10 @@ def _unary(special: str, name: str) -> Callable[[Tensor], Any]:
 
 
 def _reflected_subtraction(self: Tensor, other: Any) -> Any:
+    if subclasses.exists or thread.handlers:
+        result = answer(Tensor.__rsub__, (self, other), {}, is_operator=True)
+        if result is not _NOBODY:
+            return result
     return call("aten::rsub", self, other) if _is_operand(other) else NotImplemented
 
 
@@ -163,7 +177,7 @@ def _invert(self: Tensor) -> Any:
 
 def _arithmetic() -> dict[str, Callable[..., Any]]:
     """The methods of Python's number protocol."""
-    methods: dict[str, Callable[..., Any]] = {"__rsub__": _reflected_subtraction, "__invert__": _invert}
+    methods: dict[str, Callable[..., Any]] = {"__rsub__": _named(_reflected_subtraction, "__rsub__"), "__invert__": _invert}
     methods["__rtruediv__"] = _of_one(_reflected("__rtruediv__", "aten::div"))
     for special, name in BINARY.items():
         stem = special.removeprefix("__")
@@ -181,7 +195,10 @@ def _arithmetic() -> dict[str, Callable[..., Any]]:
 def _iter(self: Tensor) -> Iterator[Tensor]:
     if self._array.ndim == 0:
         raise TypeError("iteration over a 0-d tensor")
-    return iter(call("aten::unbind", self, 0))
+    return iter(self.unbind(0))
+
+
+_iter.is_overridable = True  # type: ignore[attr-defined]  # `unbind` asks, whose results are of the subclass
 
 
 def _no_deletion(self: Tensor, key: Any) -> None:
@@ -192,9 +209,9 @@ def _no_deletion(self: Tensor, key: Any) -> None:
 def _contains(self: Tensor, element: Any) -> bool:
     if not isinstance(element, _OPERANDS):
         raise RuntimeError(f"Tensor.__contains__ only supports Tensor or scalar, but you passed in a {type(element)}.")
-    if self.device.type == "cuda" or getattr(element, "is_cuda", False):
+    if isinstance(element, Tensor) or self.device.type == "cuda":
         return bool(call("aten::any", call("aten::eq", self, element)))
-    return bool(np.any(self._array == (element._array if isinstance(element, Tensor) else element)))
+    return bool(np.any(self._array == element))
 
 
 def _reversed(self: Tensor) -> Tensor:

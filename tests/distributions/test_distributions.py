@@ -216,6 +216,7 @@ NAMES_NOT_HERE = {
     "sparse": "index_add", "sparse_coo_tensor": "scipy.sparse", "onnx": "torch.onnx.export", "hub": "downloads nothing",
     "compile": r"flambeau\.script\(f\)", "export": r"flambeau\.trace\(f, x\)", "nested": "pack_padded_sequence",
     "ao": r"flambeau\.jit\.load", "distributed": "DistributedSampler", "package": r"jit\.save",
+    "lobpcg": r"linalg\.eigh", "float8_e4m3fn": "bfloat16", "monitor": r"profiler\.profile",
 }  # fmt: skip
 
 

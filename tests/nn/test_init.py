@@ -105,6 +105,13 @@ def test_vectors_of_parameters() -> None:
         nn.utils.vector_to_parameters([1.0], model.parameters())
 
 
+def test_zeros_of_sparse_weights_have_no_sign() -> None:
+    weight = nn.init.sparse_(flambeau.empty(6, 5), 0.5)
+    zeros = weight.numpy()[weight.numpy() == 0]
+    assert zeros.size == 15
+    assert not np.signbit(zeros).any()
+
+
 LAYERS = [
     "Linear(300, 200)", "Bilinear(30, 40, 50)", "Conv1d(40, 60, 5, groups=2)", "Conv2d(30, 40, 5)", "Conv3d(10, 20, 3)",
     "ConvTranspose1d(60, 40, 5)", "ConvTranspose2d(30, 40, 5, groups=2)", "Embedding(300, 100, padding_idx=2)",

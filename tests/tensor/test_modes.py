@@ -186,7 +186,7 @@ def test_a_function_mode_sees_functions_methods_and_properties() -> None:
         _ = -x
     assert mode.functions[:3] == [fb.add, fb.Tensor.add, fb.Tensor.add]
     assert mode.names[3:] == [
-        "__rsub__", "__get__", "size", "__getitem__", "sum", "item", "tensor", "__get__", "__neg__",
+        "__rsub__", "__get__", "size", "__getitem__", "sum", "item", "tensor", "__get__", "neg",
     ]  # fmt: skip
     assert "watched" not in repr(fb.Tensor.size)
     assert fb.Tensor.size.__qualname__ == "Tensor.size"

@@ -15,6 +15,12 @@ from flambeau.utils.data import DataLoader, RandomSampler, random_split
 Draw = Callable[[Any], Any]
 
 RECORDED: dict[str, tuple[Draw, list[float]]] = {
+    "nothing for a dropout of all": (
+        lambda lib: lib.cat([lib.nn.functional.dropout(lib.ones(2), 1.0), lib.rand(1)]), [0, 0, 0.5349225],
+    ),
+    "spectral norm in its older form": (
+        lambda lib: lib.nn.utils.spectral_norm(lib.nn.Linear(3, 2)).weight_u.abs(), [0.8839, 0.4678],
+    ),
     "rand": (lambda lib: lib.rand(3), [0.5349225, 0.1988032, 0.6592117]),
     "rand in float64": (lambda lib: lib.rand(2, dtype=lib.float64), [0.2793804, 0.2736937]),
     "randn, one by one": (lambda lib: lib.randn(5), [-0.1467951, 0.7861413, 0.9468216, -1.1143440, 1.6907902]),

@@ -6,7 +6,7 @@ import os
 import pickle
 import subprocess
 import sys
-from typing import ClassVar
+from typing import Any, ClassVar
 
 import pytest
 
@@ -241,3 +241,41 @@ def test_the_packages_own_classes_cost_other_calls_nothing() -> None:
     program = "import flambeau; from flambeau.tensor.subclasses import special; assert not special.exists"
     paths = os.pathsep.join(sys.path)
     subprocess.run([sys.executable, "-c", program], check=True, env={**os.environ, "PYTHONPATH": paths})
+
+
+ASKED = {
+    "x > 0": "gt", "0 > x": "lt", "x == 0": "__eq__", "x != 0": "ne", "1 + x": "add", "2 * x": "mul",
+    "1 - x": "__rsub__", "plain - x": "sub", "plain >= x": "le", "x // 2": "__floordiv__", "i & 1": "__and__",
+    "1 & i": "bitwise_and", "i << 1": "__lshift__", "1 << i": "__rlshift__", "-x": "neg", "abs(x)": "abs", "list(x)": "unbind",
+}  # fmt: skip
+"""Expressions with the name of the function that classes are asked about first, which is that of PyTorch's."""
+
+
+@pytest.mark.parametrize("text", ASKED)
+def test_classes_are_asked_about_the_function_that_torch_names(text: str) -> None:
+    seen: list[Any] = []
+
+    class Asked(fb.Tensor):
+        @classmethod
+        def __torch_function__(cls, func, types, args=(), kwargs=None):
+            seen.append(func)
+            return super().__torch_function__(func, types, args, kwargs)
+
+    x = fb.ones(2, 3).as_subclass(Asked)
+    i = fb.ones(2, dtype=fb.int64).as_subclass(Asked)
+    result = eval(text, {"x": x, "i": i, "plain": fb.ones(2, 3)})
+    assert seen[0] is getattr(fb.Tensor, ASKED[text])
+    assert all(type(one) is Asked for one in (result if isinstance(result, list) else [result]))
+
+
+def test_modes_do_not_see_how_parameters_are_made() -> None:
+    names: list[str] = []
+
+    class Listening(fb.overrides.TorchFunctionMode):
+        def __torch_function__(self, func, types, args=(), kwargs=None):
+            names.append(getattr(func, "__name__", ""))
+            return func(*args, **(kwargs or {}))
+
+    with Listening():
+        assert fb.nn.Parameter(fb.ones(2)).requires_grad
+    assert names == ["ones", "__get__"]

@@ -236,3 +236,11 @@ def test_data_and_casts(grid: fb.Tensor) -> None:
 def test_native_entries_know_every_slot() -> None:
     layouts = native_call.object_layouts()
     assert layouts is not None, "a slot of Tensor or Storage is not in codegen.llvm.tensor_objects: all calls are slow"
+
+
+def test_a_tensor_is_looked_for_as_it_is_broadcast() -> None:
+    x = fb.tensor([[1.0, 2.0], [3.0, 4.0]])
+    assert fb.tensor([5.0, 4.0]) in x
+    assert fb.tensor([4.0, 5.0]) not in x
+    with pytest.raises(RuntimeError, match=r"size of tensor a \(2\) must match the size of tensor b \(3\)"):
+        _ = fb.ones(3) in x

@@ -93,10 +93,16 @@ def iterate(matrix: Tensor, u: Tensor, v: Tensor, count: int, eps: float) -> Non
         v.copy_(functional.normalize(F.mv(F.t(matrix), u), 2.0, 0, eps))
 
 
-def start_vectors(matrix: Tensor, eps: float) -> tuple[Tensor, Tensor]:
-    """Random vectors, brought closer to the first singular ones."""
+def random_directions(matrix: Tensor, eps: float) -> tuple[Tensor, Tensor]:
+    """Random vectors of length 1, to begin with."""
     vectors = [init.normal_(F.empty([n], dtype=matrix.dtype, device=matrix.device)) for n in matrix.shape]
     u, v = (functional.normalize(one, 2.0, 0, eps) for one in vectors)
+    return u, v
+
+
+def start_vectors(matrix: Tensor, eps: float) -> tuple[Tensor, Tensor]:
+    """Random vectors, brought closer to the first singular ones."""
+    u, v = random_directions(matrix, eps)
     iterate(matrix, u, v, 15, eps)
     return u, v
 

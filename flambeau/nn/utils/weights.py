@@ -17,8 +17,8 @@ from flambeau.nn.utils.parametrizations import (
     as_matrix,
     iterate,
     lengths,
+    random_directions,
     spectral_dim,
-    start_vectors,
     with_lengths,
 )
 from flambeau.ops.families.composite import F
@@ -113,7 +113,7 @@ def spectral_norm(
     any_dim(module, name, axis)
     delattr(module, name)
     module.register_parameter(f"{name}_orig", Parameter(weight.detach(), weight.requires_grad))
-    u, v = start_vectors(as_matrix(weight.detach(), axis), eps)
+    u, v = random_directions(as_matrix(weight.detach(), axis), eps)
     module.register_buffer(f"{name}_u", u)
     module.register_buffer(f"{name}_v", v)
     settings = f"{axis}, {n_power_iterations}, {eps!r}"

@@ -80,7 +80,7 @@ class DataLoader:
         self.in_order = in_order
         self.generator = generator
         self.persistent_workers = persistent_workers
-        self.multiprocessing_context = _context(multiprocessing_context)
+        self.multiprocessing_context = _context(multiprocessing_context, num_workers)
         self._is_iterable = isinstance(dataset, IterableDataset)
         if self._is_iterable:
             _check_iterable(shuffle, sampler, batch_sampler)
@@ -259,7 +259,12 @@ class _Batches:
             self._stop()
 
 
-def _context(context: str | BaseContext | None) -> BaseContext | None:
+def _context(context: str | BaseContext | None, workers: int) -> BaseContext | None:
+    if context is not None and workers == 0:
+        raise ValueError(
+            "multiprocessing_context can only be used with multi-process loading (num_workers > 0), but got "
+            f"num_workers={workers}"
+        )
     if isinstance(context, str):
         if context not in multiprocessing.get_all_start_methods():
             raise ValueError(

@@ -93,6 +93,7 @@ def test_items_of_every_kind() -> None:
 REFUSED = [
     "DataLoader(d, num_workers=-1)", "DataLoader(d, timeout=-1)", "DataLoader(d, prefetch_factor=2)",
     "DataLoader(d, num_workers=1, prefetch_factor=-1)", "DataLoader(d, persistent_workers=True)",
+    "DataLoader(d, multiprocessing_context='fork')",
     "DataLoader(i, shuffle=True)", "DataLoader(i, sampler=[1])", "DataLoader(i, batch_sampler=[1])",
     "DataLoader(d, shuffle=True, sampler=[1])", "DataLoader(d, batch_sampler=[[1]], batch_size=3)",
     "DataLoader(d, batch_size=None, drop_last=True)", "DataLoader(d, batch_size=0)", "DataLoader(d, batch_size=1.5)",
