@@ -177,6 +177,7 @@ from flambeau.tensor.typed import (
     set_default_tensor_type,
 )
 from flambeau.tensor.typed_storage import TypedStorage, is_storage
+from flambeau.util.absent_names import ABSENT as _ABSENT
 from flambeau.util.errors import GuardError, PerformanceWarning
 from flambeau.util.import_paths import also as _also
 from flambeau.util.import_paths import path_of as _path_of
@@ -321,39 +322,6 @@ _FROM_COMPILER = {
 __all__ = [  # what a star imports: operators are asked for one by one
     _name for _name in (*globals(), *_COMPILER, *_ROOMS, *_FROM_COMPILER) if not _name.startswith("_")
 ]
-_SPARSE = (
-    "flambeau has no sparse tensors: keep the values beside their indices (x.index_add(0, rows, values), scatter_add, "
-    "embedding_bag), or compute with scipy.sparse outside of programs"
-)
-_QUANTIZATION = (
-    "flambeau chooses no scales for a model: quantise it with PyTorch, and load the archive (flambeau.jit.load): "
-    "quantised tensors and layers are here"
-)
-_NOT_HERE = {
-    **dict.fromkeys(("sparse", "sparse_coo_tensor", "sparse_csr_tensor"), _SPARSE),
-    **dict.fromkeys(("quantization", "ao"), _QUANTIZATION),
-    **dict.fromkeys(
-        ("compile", "export", "_dynamo"),
-        "flambeau follows no Python bytecode: flambeau.script(f) compiles what a function says, flambeau.trace(f, x) "
-        "what it did with an example, and script(f).explain() tells what became native",
-    ),
-    "nested": "flambeau has no nested tensors: pad them (nn.utils.rnn.pad_sequence) beside their lengths, or pack them "
-    "(pack_padded_sequence)",
-    "distributed": "flambeau computes in one process: utils.data.DistributedSampler shares batches out, and what "
-    "processes exchange are NumPy arrays, x.numpy(), by mpi4py or another library",
-    "monitor": "flambeau sends no events anywhere: FLAMBEAU_LOG says what is compiled, profiler.profile what runs",
-    "lobpcg": "flambeau computes all eigenvalues: linalg.eigh(A), in whose results the largest k are the last",
-    **dict.fromkeys(
-        ("float8_e4m3fn", "float8_e4m3fnuz", "float8_e5m2", "float8_e5m2fnuz", "float8_e8m0fnu", "float4_e2m1fn_x2"),
-        "flambeau has no floats of 8 bits: keep such weights as float16 or bfloat16, or quantise them "
-        "(quantize_per_channel)",
-    ),
-    "hub": "flambeau downloads nothing: fetch the file, then flambeau.load(path), or utils.safetensors.load_file",
-    "package": "flambeau writes no packages of source: flambeau.jit.save(script(model), path) keeps code and values",
-    "onnx": "flambeau writes no ONNX files: fn.save(path) writes an archive, which torch.jit.load reads and "
-    "torch.onnx.export makes a file of",
-}
-"""Names of PyTorch's package that people look for, and what to do in their place."""
 
 
 def __getattr__(name: str) -> _Any:
@@ -365,8 +333,8 @@ def __getattr__(name: str) -> _Any:
         return value
     if (path := _path_of(__name__, name)) is not None:
         return path
-    if name in _NOT_HERE:
-        raise AttributeError(_NOT_HERE[name])
+    if name in _ABSENT:
+        raise AttributeError(_ABSENT[name])
     if name.startswith(_foreach.PREFIX) and (over_lists := _foreach.function(name)) is not None:
         return over_lists
     operator = globals()[name] = _surface.function(name)

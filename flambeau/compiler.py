@@ -17,7 +17,10 @@ called
 from __future__ import annotations
 
 from collections.abc import Callable
+from typing import TYPE_CHECKING as _TYPE_CHECKING
 from typing import Any, TypeVar, overload
+
+from flambeau.util.absent_names import refuse as _refuse
 
 Kind = TypeVar("Kind", bound=Callable[..., Any])
 
@@ -97,6 +100,9 @@ def assume_constant_result(fn: Kind) -> Kind:
 def _unchanged(fn: Kind) -> Kind:
     return fn
 
+
+if not _TYPE_CHECKING:  # for checkers of types, there is what there is
+    __getattr__ = _refuse(__name__)
 
 __all__ = [
     "allow_in_graph",

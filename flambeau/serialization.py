@@ -12,6 +12,7 @@
 from __future__ import annotations
 
 from typing import IO, Final
+from typing import TYPE_CHECKING as _TYPE_CHECKING
 
 from flambeau.util.inversions import import_compiler as _import_compiler
 
@@ -19,6 +20,7 @@ _import_compiler()
 
 from flambeau.jit.loading.load import load_values as load
 from flambeau.serialize.archive_writer.values_file import save
+from flambeau.util.absent_names import refuse as _refuse
 
 _BEGINNING: Final = b"PK\x03\x04"
 
@@ -37,5 +39,8 @@ def _is_zipfile(f: IO[bytes]) -> bool:
     f.seek(start)
     return beginning == _BEGINNING
 
+
+if not _TYPE_CHECKING:  # for checkers of types, there is what there is
+    __getattr__ = _refuse(__name__)
 
 __all__ = ["load", "save"]

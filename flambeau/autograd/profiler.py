@@ -18,13 +18,18 @@ from collections.abc import Callable, Iterator, Mapping, Sequence
 from contextlib import AbstractContextManager, ContextDecorator
 from enum import Enum
 from pathlib import Path
+from typing import TYPE_CHECKING as _TYPE_CHECKING
 from typing import Any, ClassVar, Final, Self
 
 from flambeau.autograd.profiler_schedule import ProfilerAction, always, ends_trace, is_recorded, never, schedule
 from flambeau.schema.opdef import OpDef
 from flambeau.tensor import dispatch
 from flambeau.tensor.tensor import Tensor
+from flambeau.util.absent_names import refuse as _refuse
 from flambeau.util.record import dataclass
+
+if not _TYPE_CHECKING:  # for checkers of types, there is what there is
+    __getattr__ = _refuse(__name__)
 
 __all__ = [
     "Average", "Averages", "Event", "ProfilerAction", "ProfilerActivity", "profile", "record_function", "schedule",

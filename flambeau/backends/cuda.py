@@ -5,6 +5,10 @@ from __future__ import annotations
 from types import SimpleNamespace
 from typing import Final
 
+from flambeau.util.absent_names import refuse as _refuse
+
+__getattr__ = _refuse(__name__)
+
 matmul: Final = SimpleNamespace(allow_tf32=False, allow_fp16_reduced_precision_reduction=True)
 """The switches of matrix products."""
 

@@ -6,6 +6,8 @@ Without CuPy, a driver or a card everything imports, `device_count()` is 0, and 
 
 from __future__ import annotations
 
+from typing import TYPE_CHECKING as _TYPE_CHECKING
+
 from flambeau.cuda import amp
 from flambeau.cuda.devices import (
     DeviceProperties,
@@ -63,6 +65,10 @@ from flambeau.cuda.random import (
     set_rng_state_all,
 )
 from flambeau.cuda.streams import Event, ExternalStream, Stream, current_stream, default_stream, set_stream, stream
+from flambeau.util.absent_names import refuse as _refuse
+
+if not _TYPE_CHECKING:  # for checkers of types, there is what there is
+    __getattr__ = _refuse(__name__)
 
 __all__ = [
     "CUDAGraph", "CUDAPluggableAllocator", "CupyAllocator", "DeviceProperties", "Event", "ExternalStream",

@@ -1,5 +1,7 @@
 """Modules: parameters, buffers and submodules with a `forward`, and the layers built from them."""
 
+from typing import TYPE_CHECKING as _TYPE_CHECKING
+
 from flambeau.nn import attention, common_types, functional, grad, init, modules, parallel, utils
 from flambeau.nn.container import ModuleDict, ModuleList, Sequential
 from flambeau.nn.functions.loss_in_chunks import LinearCrossEntropyOptions
@@ -156,6 +158,10 @@ from flambeau.nn.parallel import DataParallel
 from flambeau.nn.parameter import Buffer, Parameter
 from flambeau.nn.parameter_containers import ParameterDict, ParameterList
 from flambeau.nn.uninitialized import UninitializedBuffer, UninitializedParameter
+from flambeau.util.absent_names import refuse as _refuse
+
+if not _TYPE_CHECKING:  # for checkers of types, there is what there is
+    __getattr__ = _refuse(__name__)
 
 __all__ = [
     "CELU",

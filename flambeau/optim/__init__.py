@@ -18,8 +18,6 @@ True
 # ruff: noqa: E402  (what is imported stays, so no collection goes over it)
 from __future__ import annotations
 
-from typing import Any as _Any
-
 from flambeau.util.inversions import import_compiler as _import_compiler
 from flambeau.util.no_collection import no_collection as _no_collection
 
@@ -45,7 +43,7 @@ from flambeau.util.import_paths import provide as _provide
 
 _importing.__exit__(None, None, None)
 
-_path_of = _provide(
+__getattr__ = _provide(
     __name__,
     {
         "adadelta": "Adadelta",
@@ -61,17 +59,6 @@ _path_of = _provide(
 )
 """Each optimiser under the path of a file of its own, which PyTorch's programs import it from."""
 _also(f"{__name__}._functional", f"{__name__}.steps")
-
-
-def __getattr__(name: str) -> _Any:
-    """A path; of what needs sparse tensors, what to write instead."""
-    if name == "SparseAdam":
-        raise AttributeError(
-            "module 'flambeau.optim' has no attribute 'SparseAdam': flambeau has no sparse tensors, and gradients of "
-            "embeddings are dense. Write optim.Adam, whose step is one kernel"
-        )
-    return _path_of(name)
-
 
 __all__ = [
     "ASGD",

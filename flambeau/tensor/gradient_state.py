@@ -81,7 +81,7 @@ class GradientState:
 
     def asking_from_the_start(self) -> Self:
         """A new tensor, which asks for a gradient from now on. Raises RuntimeError for integers."""
-        if self._array.dtype.kind not in "fcV":
+        if self.dtype.category < dtypes.Category.FLOAT:
             raise RuntimeError(INTEGERS.format(what="Only Tensors"))
         return self._ask()
 

@@ -141,7 +141,8 @@ def of_class(value: Any, cls: Any) -> Any:
 
 _NOT_ASKED: Final = frozenset({
     "__init__", "__init_subclass__", "__new__", "__class__", "__hash__", "__reduce__", "__reduce_ex__", "__getattr__",
-    "__getattribute__", "__setattr__", "__delattr__", "as_subclass", "_is_recorded", "_ask", "asking_from_the_start", "asks", "shares_storage",
+    "__getattribute__", "__setattr__", "__delattr__", "as_subclass", "_is_recorded",
+    "_ask", "asking_from_the_start", "asks", "shares_storage",
     "bump_version", "_only_element", "__buffer__", "__dir__", "__sizeof__", "_make_subclass", FUNCTION,
     "__torch_function__", "_make_wrapper_subclass",
 })  # fmt: skip

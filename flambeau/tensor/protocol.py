@@ -177,7 +177,8 @@ def _invert(self: Tensor) -> Any:
 
 def _arithmetic() -> dict[str, Callable[..., Any]]:
     """The methods of Python's number protocol."""
-    methods: dict[str, Callable[..., Any]] = {"__rsub__": _named(_reflected_subtraction, "__rsub__"), "__invert__": _invert}
+    methods: dict[str, Callable[..., Any]] = {"__invert__": _invert}
+    methods["__rsub__"] = _named(_reflected_subtraction, "__rsub__")
     methods["__rtruediv__"] = _of_one(_reflected("__rtruediv__", "aten::div"))
     for special, name in BINARY.items():
         stem = special.removeprefix("__")

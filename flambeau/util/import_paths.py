@@ -25,6 +25,7 @@ from importlib.machinery import ModuleSpec
 from types import ModuleType
 from typing import Any, Final
 
+from flambeau.util.absent_names import reason
 from flambeau.util.record import dataclass
 
 
@@ -110,6 +111,6 @@ def provide(package: str, paths: Mapping[str, str], home: str = "") -> Callable[
     def find(name: str) -> Any:
         if (path := path_of(package, name)) is not None:
             return path
-        raise AttributeError(f"module '{package}' has no attribute '{name}'")
+        raise AttributeError(reason(package, name))
 
     return find

@@ -212,20 +212,6 @@ def test_values_that_are_wrong_are_refused_with_what_is_right() -> None:
     assert bool(ours.Bernoulli(0.3, validate_args=False).log_prob(flambeau.tensor(0.5)).isfinite())
 
 
-NAMES_NOT_HERE = {
-    "sparse": "index_add", "sparse_coo_tensor": "scipy.sparse", "onnx": "torch.onnx.export", "hub": "downloads nothing",
-    "compile": r"flambeau\.script\(f\)", "export": r"flambeau\.trace\(f, x\)", "nested": "pack_padded_sequence",
-    "ao": r"flambeau\.jit\.load", "distributed": "DistributedSampler", "package": r"jit\.save",
-    "lobpcg": r"linalg\.eigh", "float8_e4m3fn": "bfloat16", "monitor": r"profiler\.profile",
-}  # fmt: skip
-
-
-def test_names_of_pytorch_that_are_not_here_say_what_to_do() -> None:
-    for name, text in NAMES_NOT_HERE.items():
-        with pytest.raises(AttributeError, match=text):
-            getattr(flambeau, name)
-
-
 def test_a_traced_program_may_use_a_distribution() -> None:
     def density(x: flambeau.Tensor) -> flambeau.Tensor:
         return ours.Normal(x.mean(), x.std(), validate_args=False).log_prob(x).sum()

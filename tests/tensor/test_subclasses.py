@@ -246,7 +246,8 @@ def test_the_packages_own_classes_cost_other_calls_nothing() -> None:
 ASKED = {
     "x > 0": "gt", "0 > x": "lt", "x == 0": "__eq__", "x != 0": "ne", "1 + x": "add", "2 * x": "mul",
     "1 - x": "__rsub__", "plain - x": "sub", "plain >= x": "le", "x // 2": "__floordiv__", "i & 1": "__and__",
-    "1 & i": "bitwise_and", "i << 1": "__lshift__", "1 << i": "__rlshift__", "-x": "neg", "abs(x)": "abs", "list(x)": "unbind",
+    "1 & i": "bitwise_and", "i << 1": "__lshift__", "1 << i": "__rlshift__", "-x": "neg", "abs(x)": "abs",
+    "list(x)": "unbind",
 }  # fmt: skip
 """Expressions with the name of the function that classes are asked about first, which is that of PyTorch's."""
 
@@ -278,4 +279,4 @@ def test_modes_do_not_see_how_parameters_are_made() -> None:
 
     with Listening():
         assert fb.nn.Parameter(fb.ones(2)).requires_grad
-    assert names == ["ones", "__get__"]
+    assert set(names) == {"ones", "__get__"}

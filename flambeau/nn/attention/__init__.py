@@ -12,6 +12,9 @@ from __future__ import annotations
 from collections.abc import Iterator, Sequence
 from contextlib import contextmanager
 from enum import Enum
+from typing import TYPE_CHECKING as _TYPE_CHECKING
+
+from flambeau.util.absent_names import refuse as _refuse
 
 
 class SDPBackend(Enum):
@@ -53,5 +56,8 @@ def sdpa_kernel(backends: Sequence[SDPBackend] | SDPBackend, set_priority: bool 
         raise ValueError("sdpa_kernel takes one kernel at least: SDPBackend.MATH")
     yield
 
+
+if not _TYPE_CHECKING:  # for checkers of types, there is what there is
+    __getattr__ = _refuse(__name__)
 
 __all__ = ["SDPBackend", "sdpa_kernel"]

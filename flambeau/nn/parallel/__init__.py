@@ -13,14 +13,11 @@ from typing import Any, Final
 
 from flambeau.nn.module import Module
 from flambeau.schema.device import Device
+from flambeau.util.absent_names import refuse
 
 SEVERAL: Final = (
     "DataParallel computes on one device, not on {devices}: processes of their own share batches out "
     "(utils.data.DistributedSampler)"
-)
-IN_ONE_PROCESS: Final = (
-    "flambeau computes in one process: utils.data.DistributedSampler shares batches out, and what processes exchange "
-    "are NumPy arrays, x.numpy(), by mpi4py or another library"
 )
 
 
@@ -60,11 +57,5 @@ class DataParallel(Module):
         return self.module(*inputs, **kwargs)
 
 
-def __getattr__(name: str) -> Any:
-    """Raises AttributeError, which says what to do instead of several processes."""
-    if name in ("DistributedDataParallel", "distributed"):
-        raise AttributeError(IN_ONE_PROCESS)
-    raise AttributeError(f"module '{__name__}' has no attribute '{name}'")
-
-
+__getattr__ = refuse(__name__)
 __all__ = ["DataParallel"]
