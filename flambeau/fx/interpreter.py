@@ -10,7 +10,7 @@ tensor([0., 2.])
 from __future__ import annotations
 
 from collections.abc import Iterator
-from typing import Any
+from typing import Any, Final
 
 from flambeau.fx.graph import Graph
 from flambeau.fx.graph_module import GraphModule
@@ -19,6 +19,8 @@ from flambeau.fx.proxy import Proxy
 from flambeau.fx.traceback import set_current_meta
 from flambeau.fx.tracer import Tracer
 from flambeau.nn.module import Module
+
+WHILE: Final = "While executing "
 
 
 class Interpreter:
@@ -49,7 +51,7 @@ class Interpreter:
         self._args: Iterator[Any] = iter(())
 
     def run(self, *args: Any, initial_env: dict[Node, Any] | None = None, enable_io_processing: bool = True) -> Any:
-        """Run the graph on arguments. Raises RuntimeError for too few.
+        """Run the graph on arguments. Raises RuntimeError for too few. What a node raises says which node it was.
 
         Args:
             args: the arguments of the graph.
@@ -65,7 +67,11 @@ class Interpreter:
         for node in self.graph.nodes:
             if node in self.env:
                 continue
-            value = self.env[node] = self.run_node(node)
+            try:
+                value = self.env[node] = self.run_node(node)
+            except Exception as error:
+                _tell_where(error, node)
+                raise
             for dead in last.get(node, ()):
                 self.env.pop(dead, None)
             if node.op == "output":
@@ -154,6 +160,15 @@ class Interpreter:
     def output(self, target: str, args: tuple[Any, ...], kwargs: dict[str, Any]) -> Any:
         """What the graph returns."""
         return args[0]
+
+
+def _tell_where(error: Exception, node: Node) -> None:
+    """Have the text of an error end with the node that raised it, and where in the user's code that was, if known."""
+    text = error.args[0] if error.args else ""
+    if not isinstance(text, str) or WHILE in text or isinstance(error, KeyError):  # a KeyError shows its text quoted
+        return
+    place = f"\nOriginal traceback:\n{node.stack_trace}" if node.stack_trace else ""
+    error.args = (f"{text}\n\n{WHILE}{node.format_node()}{place}", *error.args[1:])
 
 
 class _TransformerTracer(Tracer):

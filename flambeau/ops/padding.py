@@ -166,14 +166,14 @@ def pad_kernel(self: Array, pad: Ints, mode: str = "constant", value: float | No
         )
     if mode == "constant":
         return constant_pad_nd_kernel(self, pad, 0.0 if value is None else value)
+    if mode not in _NUMPY_MODES:
+        raise NotImplementedError(f"Unrecognised padding mode {mode}: it is constant, {', '.join(_NUMPY_MODES)}")
     if value is not None and value != 0:
         raise RuntimeError(f'Padding mode "{mode}" doesn\'t take in value argument')
     if self.ndim not in (len(pad) // 2 + 1, len(pad) // 2 + 2) or len(pad) > 6:
         raise NotImplementedError(
             f"Padding size {len(pad)} is not supported for {self.ndim}D input tensor.\n{COMBINATIONS}"
         )
-    if mode not in _NUMPY_MODES:
-        raise NotImplementedError(f"Unrecognised padding mode {mode}")
     dims = len(pad) // 2
     if mode != "circular" and 0 in self.shape[-dims:]:
         raise RuntimeError(NOT_EMPTY.format(low=dims + 1, high=dims + 2, sizes=list(self.shape)))

@@ -389,3 +389,19 @@ def test_all_further_arguments_are_one_value() -> None:
     assert placeholders == [("x", "x"), ("_args", "*args"), ("k", "k"), ("_named", "**named")]
     total = fx.symbolic_trace(lambda *xs, **named: fb.stack(xs).sum())
     assert fx.Interpreter(total).run(one, two, three) == total(one, two, three) == 6
+
+
+def test_errors_of_an_interpreter_name_the_node() -> None:
+    class Recording(fx.Tracer):
+        record_stack_traces = True
+
+    def f(x):
+        return fb.cat([x, x.neg()], dim=3)
+
+    with pytest.raises(IndexError, match=r"(?s)Dimension out of range.*While executing %cat : .*target=flambeau\.cat"):
+        fx.Interpreter(fx.symbolic_trace(f)).run(fb.ones(2))
+    recorded = fx.GraphModule({}, Recording().trace(f))
+    with pytest.raises(IndexError, match=r"(?s)While executing.*Original traceback:.*dim=3\)$"):
+        fx.Interpreter(recorded).run(fb.ones(2))
+    with pytest.raises(KeyError, match=r"^'missing'$"):
+        fx.Interpreter(fx.symbolic_trace(lambda x: x["missing"])).run({})

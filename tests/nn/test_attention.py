@@ -78,6 +78,14 @@ def test_transformer_with_a_causal_mask() -> None:
             RuntimeError, "expected `key_padding_mask` to be None or 2-D but found 1-D",
         ),
         (lambda: _call(flambeau.ones(5, 2, 8), attn_mask=flambeau.ones(5)), RuntimeError, "attn_mask's dimension 1"),
+        (
+            lambda: _call(flambeau.ones(5, 2, 8), attn_mask=flambeau.ones(5, 4)),
+            RuntimeError, r"shape of the 2D attn_mask is flambeau\.Size\(\[5, 4\]\), but should be \(5, 5\)",
+        ),
+        (
+            lambda: _call(flambeau.ones(5, 2, 8), attn_mask=flambeau.ones(2, 5, 5)),
+            RuntimeError, r"3D attn_mask is .*, but should be \(\d+, 5, 5\): one for each head",
+        ),
         (lambda: _call(flambeau.ones(5, 2, 8), is_causal=True), RuntimeError, "Need attn_mask"),
         (lambda: nn.TransformerEncoderLayer(8, 2, activation="odd"), RuntimeError, "activation should be relu/gelu"),
         (

@@ -89,6 +89,7 @@ def test_padding_and_packing() -> None:
     peers = [torch.arange(n, dtype=torch.float32) + 1 for n in (2, 3, 1)]
     for options in ({}, {"batch_first": True, "padding_value": 9.0}, {"padding_side": "left"}):
         same(rnn.pad_sequence(parts, **options), torch.nn.utils.rnn.pad_sequence(peers, **options))
+        same(rnn.pad_sequence(iter(parts), **options), rnn.pad_sequence(parts, **options))
     packed = rnn.pack_sequence(parts, enforce_sorted=False)
     assert [p.tolist() for p in rnn.unpack_sequence(packed)] == [p.tolist() for p in parts]
     padded, lengths = rnn.pad_packed_sequence(packed, batch_first=True, padding_value=-1.0, total_length=4)
@@ -126,6 +127,11 @@ def test_a_new_parameter_is_used_and_copies_are_whole() -> None:
         (lambda: nn.GRUCell(3, 2)(flambeau.ones(1, 3), flambeau.ones(1, 1, 2)), ValueError, "Expected hidden to be"),
         (lambda: rnn.pack_padded_sequence(flambeau.ones(3, 2), [1, 3]), RuntimeError, "sorted in decreasing order"),
         (lambda: rnn.pad_sequence([]), RuntimeError, "empty list of sequences"),
+        (lambda: rnn.pad_sequence(3), RuntimeError, "Expected iterable for input sequences, but got arg of type"),
+        (
+            lambda: nn.LSTM(2, 3)(flambeau.ones(4, 1, 2), flambeau.ones(1, 1, 3)), TypeError,
+            r"tuple of hidden states and memories, \(h_0, c_0\)",
+        ),
         (lambda: rnn.pad_sequence([flambeau.ones(1)], padding_side="up"), ValueError, "padding_side must be"),
         (
             lambda: rnn.pad_packed_sequence(rnn.pack_padded_sequence(flambeau.ones(3, 1), [3]), total_length=2),

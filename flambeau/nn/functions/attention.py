@@ -173,6 +173,19 @@ def _check_padding(mask: Tensor, key: Tensor) -> None:
         )
 
 
+def _check_mask(mask: Tensor, query: Tensor, key: Tensor, num_heads: int) -> None:
+    """Raise RuntimeError for a mask without an element for each query and each key, or for other heads."""
+    length, source = query.size(0), key.size(0)
+    if mask.dim() == 2 and (mask.size(0) != length or mask.size(1) != source):
+        raise RuntimeError(f"The shape of the 2D attn_mask is {mask.shape}, but should be ({length}, {source}).")
+    rows = num_heads * (query.size(1) if query.dim() == 3 else 1)
+    if mask.dim() == 3 and (mask.size(0) != rows or mask.size(1) != length or mask.size(2) != source):
+        raise RuntimeError(
+            f"The shape of the 3D attn_mask is {mask.shape}, but should be ({rows}, {length}, {source}): one for each "
+            f"head of each element of the batch."
+        )
+
+
 def check(
     query: Tensor, key: Tensor, value: Tensor, key_padding_mask: Tensor | None, attn_mask: Tensor | None,
     embed_dim: int, num_heads: int, is_causal: bool,
@@ -192,6 +205,8 @@ def check(
         raise RuntimeError(
             f"attn_mask's dimension {attn_mask.dim()} is not supported; it is (L, S) or (batch heads, L, S)"
         )
+    if attn_mask is not None and not is_tracing():
+        _check_mask(attn_mask, query, key, num_heads)
     if is_causal and attn_mask is None:
         raise RuntimeError("Need attn_mask if specifying the is_causal hint.")
     if not is_tracing() and query.size(-1) != embed_dim:

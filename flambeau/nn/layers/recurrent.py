@@ -19,6 +19,9 @@ from flambeau.tensor.tensor import Tensor
 from flambeau.util.choice import or_else
 from flambeau.util.scripting import is_scripting
 
+NO_MEMORIES: Final = (
+    "LSTM starts with a tuple of hidden states and memories, (h_0, c_0), but got one tensor: write lstm(x, (h_0, c_0))"
+)
 GATES: Final = {"LSTM": 4, "GRU": 3, "RNN_TANH": 1, "RNN_RELU": 1}
 DROPOUT_OF_ONE = (
     "dropout option adds dropout after all but last recurrent layer, so non-zero dropout expects num_layers greater "
@@ -220,6 +223,8 @@ class LSTM(RNNBase):
             hidden, batch = self.proj_size if self.proj_size > 0 else self.hidden_size, x.size(batch_dim)
             h, c = self._start(x, batch, hidden), self._start(x, batch, self.hidden_size)
         else:
+            if not is_scripting() and isinstance(hx, Tensor):
+                raise TypeError(NO_MEMORIES)
             h, c = hx
             check_state(input, h)
             check_state(input, c)

@@ -2,12 +2,14 @@
 
 from __future__ import annotations
 
+from collections.abc import Iterable
 from typing import Any, NamedTuple
 
 from flambeau.ops.families.composite import F
 from flambeau.schema import dtype as dtypes
 from flambeau.tensor.create import tensor
 from flambeau.tensor.tensor import Tensor
+from flambeau.util.scripting import is_scripting
 
 __all__ = [
     "PackedSequence", "invert_permutation", "pack_padded_sequence", "pack_sequence", "pad_packed_sequence",
@@ -149,12 +151,22 @@ def pad_packed_sequence(
     return padded, lengths
 
 
+def _listed(sequences: Any) -> list[Tensor]:
+    """What gives tensors, a generator too, as a list of them."""
+    if not isinstance(sequences, Iterable):
+        raise RuntimeError(
+            f"pad_sequence: Expected iterable for input sequences, but got arg of type: {type(sequences)}"
+        )
+    return list(sequences)
+
+
 def pad_sequence(
     sequences: Tensor | list[Tensor], batch_first: bool = False, padding_value: float = 0.0, padding_side: str = "right"
 ) -> Tensor:
     """Sequences (length, ...) as one batch (time, batch, ...), or (batch, time, ...) with `batch_first`.
 
-    Raises RuntimeError for an empty list, ValueError for a side that is neither 'left' nor 'right'.
+    Raises RuntimeError for an empty list and for what cannot be gone over, ValueError for a side that is neither
+    'left' nor 'right'.
 
     >>> import flambeau
     >>> pad_sequence([flambeau.tensor([1, 2]), flambeau.tensor([3])], batch_first=True).tolist()
@@ -162,6 +174,8 @@ def pad_sequence(
     """
     if padding_side not in ("left", "right"):
         raise ValueError(f"padding_side must be 'left' or 'right', got {padding_side!r}")
+    if not is_scripting() and not isinstance(sequences, Tensor):
+        sequences = _listed(sequences)
     parts = F.unbind(sequences, 0) if isinstance(sequences, Tensor) else sequences
     if len(parts) == 0:
         raise RuntimeError("received an empty list of sequences")
