@@ -36,8 +36,8 @@ AMBIGUOUS: Final = (
     "normalize_arguments() call. Available schemas:\n{signatures}"
 )
 MUTABLE: Final = (
-    "Tried to trace mutable operation {schema}. FX only supports functional code, so operations that mutate operands "
-    "in-place (e.g. via `out` arguments) are not supported"
+    "Tried to trace mutable operation {schema}: this tracer takes functions that write nothing alone. Call the one "
+    "without the underscore, or trace without check_mutable_operations"
 )
 _CLASSES: Final[Mapping[type[Type], Any]] = {
     TensorType: Tensor, IntType: int, FloatType: float, BoolType: bool, StringType: str, NumberType: numbers.Number,
