@@ -69,7 +69,8 @@ def get_num_threads() -> int:
 
 
 def set_num_threads(count: int) -> None:
-    """Let one kernel use ``count`` threads; 1 keeps all work on the caller's. Raises ValueError for less.
+    """Let one kernel use ``count`` threads; 1 keeps all work on the caller's. Raises ValueError for less,
+    TypeError for what is no int.
 
     It holds from the next call on, also for what is compiled already. A function's own `num_threads` comes first. BLAS,
     which large products go to, uses no more threads either while it works for this package.

@@ -39,10 +39,14 @@ class Options:
     def __post_init__(self) -> None:
         if self.backend not in ("native", "interpreter", "reference"):
             raise ValueError(f"backend is 'native', 'interpreter' or 'reference', not {self.backend!r}")
-        if self.num_threads is not None and self.num_threads < 1:
-            raise ValueError(f"num_threads must be at least 1, not {self.num_threads}")
-        if self.max_plans < 1:
-            raise ValueError(f"max_plans must be at least 1, not {self.max_plans}")
+        for name in ("num_threads", "max_plans"):
+            count = getattr(self, name)
+            if count is None and name == "num_threads":
+                continue
+            if isinstance(count, bool) or not isinstance(count, int):
+                raise TypeError(f"{name} must be an int, not {type(count).__name__}: {count!r}")
+            if count < 1:
+                raise ValueError(f"{name} must be at least 1, not {count}")
 
     @property
     def choices(self) -> Choices:

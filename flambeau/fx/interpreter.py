@@ -167,8 +167,8 @@ def _tell_where(error: Exception, node: Node) -> None:
     text = error.args[0] if error.args else ""
     if not isinstance(text, str) or WHILE in text or isinstance(error, KeyError):  # a KeyError shows its text quoted
         return
-    place = f"\nOriginal traceback:\n{node.stack_trace}" if node.stack_trace else ""
-    error.args = (f"{text}\n\n{WHILE}{node.format_node()}{place}", *error.args[1:])
+    origin = f"\nOriginal traceback:\n{node.stack_trace}" if node.stack_trace else ""
+    error.args = (f"{text}\n\n{WHILE}{node.format_node()}{origin}", *error.args[1:])
 
 
 class _TransformerTracer(Tracer):

@@ -46,7 +46,6 @@ LIES: Final = 0.002
 LOOKS: Final = 50
 """Times that a worker looks for short tasks, and sees none, before it no longer does until there is one."""
 LOST = "the task was running in another thread when the process was forked: it goes on in the parent process only"
-NOT_POSITIVE = "set_num_interop_threads expects a positive number, got {count}"
 
 
 class _Worker(threading.local):
@@ -92,7 +91,7 @@ def get_num_interop_threads() -> int:
 
 
 def set_num_interop_threads(count: int) -> None:
-    """Let so many forked tasks run at the same time. Raises ValueError for less than one.
+    """Let so many forked tasks run at the same time. Raises TypeError for what is no int, ValueError for less than one.
 
     Args:
         count: how many tasks, from 1 on.
@@ -100,8 +99,7 @@ def set_num_interop_threads(count: int) -> None:
     >>> import flambeau
     >>> flambeau.set_num_interop_threads(flambeau.get_num_interop_threads())
     """
-    if count < 1:
-        raise ValueError(NOT_POSITIVE.format(count=count))
+    count = thread_count.checked("set_num_interop_threads", count)
     with _lock:
         _most[:] = [count]
         _hire()

@@ -8,6 +8,7 @@
 
 from __future__ import annotations
 
+import operator
 import os
 from collections.abc import Callable
 
@@ -33,10 +34,22 @@ def get() -> int:
     return _setting[0]
 
 
-def put(count: int) -> None:
-    """Set it. Raises ValueError for less than one thread."""
+def checked(setter: str, count: int) -> int:
+    """A number of threads that a function was given. Raises TypeError for what is no int, ValueError for less than 1.
+
+    >>> checked("set_num_threads", 2)
+    2
+    """
+    if isinstance(count, bool) or not hasattr(count, "__index__"):
+        raise TypeError(f"{setter} expects an int, but got {type(count).__name__}: {count!r}")
     if count < 1:
-        raise ValueError(f"set_num_threads expects a positive number, got {count}")
+        raise ValueError(f"{setter} expects a positive number, got {count}")
+    return operator.index(count)
+
+
+def put(count: int) -> None:
+    """Set it. Raises TypeError for what is no int, ValueError for less than one thread."""
+    count = checked("set_num_threads", count)
     _setting[:] = [count]
     for listener in _listeners:
         listener(count)

@@ -75,6 +75,10 @@ def test_c18_the_number_for_all_holds_for_plans_that_are_there() -> None:
 def test_a_number_of_threads_is_positive() -> None:
     with pytest.raises(ValueError, match="num_threads must be at least 1, not 0"):
         flambeau.script(_work, num_threads=0)
+    for options in ({"num_threads": 1.5}, {"num_threads": "2"}, {"max_plans": None}, {"max_plans": True}):
+        [(name, wrong)] = options.items()
+        with pytest.raises(TypeError, match=f"{name} must be an int, not {type(wrong).__name__}: {wrong!r}"):
+            flambeau.script(_work, **options)
 
 
 def test_the_number_for_all() -> None:

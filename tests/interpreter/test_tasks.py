@@ -340,6 +340,8 @@ def test_c14_futures() -> None:
 def test_c14_a_number_of_threads_is_positive() -> None:
     with pytest.raises(ValueError, match="set_num_interop_threads expects a positive number, got 0"):
         flambeau.set_num_interop_threads(0)
+    with pytest.raises(TypeError, match=r"set_num_interop_threads expects an int, but got float: 1\.5"):
+        flambeau.set_num_interop_threads(1.5)
     flambeau.set_num_interop_threads(3)
     assert flambeau.get_num_interop_threads() == 3
 

@@ -175,6 +175,10 @@ def _check_padding(mask: Tensor, key: Tensor) -> None:
 
 def _check_mask(mask: Tensor, query: Tensor, key: Tensor, num_heads: int) -> None:
     """Raise RuntimeError for a mask without an element for each query and each key, or for other heads."""
+    if mask.dim() != 2 and mask.dim() != 3:
+        raise RuntimeError(f"attn_mask's dimension {mask.dim()} is not supported; it is (L, S) or (batch heads, L, S)")
+    if is_tracing():
+        return
     length, source = query.size(0), key.size(0)
     if mask.dim() == 2 and (mask.size(0) != length or mask.size(1) != source):
         raise RuntimeError(f"The shape of the 2D attn_mask is {mask.shape}, but should be ({length}, {source}).")
@@ -201,11 +205,7 @@ def check(
         )
     if key_padding_mask is not None:
         _check_padding(key_padding_mask, key)
-    if attn_mask is not None and attn_mask.dim() != 2 and attn_mask.dim() != 3:
-        raise RuntimeError(
-            f"attn_mask's dimension {attn_mask.dim()} is not supported; it is (L, S) or (batch heads, L, S)"
-        )
-    if attn_mask is not None and not is_tracing():
+    if attn_mask is not None:
         _check_mask(attn_mask, query, key, num_heads)
     if is_causal and attn_mask is None:
         raise RuntimeError("Need attn_mask if specifying the is_causal hint.")

@@ -142,6 +142,11 @@ def test_after_fork() -> None:
 def test_set_num_threads_refuses_nonsense() -> None:
     with pytest.raises(ValueError, match="expects a positive number, got 0"):
         codegen.set_num_threads(0)
+    before = codegen.get_num_threads()
+    for wrong in (1.5, "2", True, None):
+        with pytest.raises(TypeError, match="set_num_threads expects an int, but got"):
+            codegen.set_num_threads(wrong)
+    assert codegen.get_num_threads() == before
 
 
 def test_callables_are_not_made_by_hand() -> None:
