@@ -79,6 +79,13 @@ def set_current_meta(node: Any, pass_name: str = "") -> Iterator[None]:
         pass_name: what makes new nodes of it.
 
     Nothing happens outside of `preserve_node_meta()`.
+
+    >>> from flambeau import fx
+    >>> node = fx.Graph().placeholder("x")
+    >>> node.meta["part"] = "head"
+    >>> with preserve_node_meta(), set_current_meta(node, "copying"):
+    ...     get_current_meta()
+    {'part': 'head', 'from_node': [('x', 'copying')]}
     """
     if not (_is_kept.get() and node.meta):
         yield
@@ -99,6 +106,10 @@ def annotate(annotation_dict: Mapping[str, Any]) -> Iterator[None]:
         annotation_dict: names with values.
 
     Nothing happens outside of `preserve_node_meta()`.
+
+    >>> with preserve_node_meta(), annotate({"part": "head"}), annotate({"layer": 3}):
+    ...     get_current_meta()
+    {'custom': {'part': 'head', 'layer': 3}}
     """
     if not _is_kept.get():
         yield

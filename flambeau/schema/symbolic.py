@@ -24,14 +24,28 @@ class SymbolicNumber:
 
 
 class SymbolicInt(SymbolicNumber):
-    """An int of this kind. `jit.tracing.symbols.TracedInt` is what it is in practice."""
+    """An int of this kind: a size, while a function is traced. `jit.tracing.symbols.TracedInt` is what it is there.
+
+    >>> import flambeau
+    >>> seen = []
+    >>> _ = flambeau.trace(lambda x: seen.append(isinstance(x.shape[0], flambeau.SymInt)) or x * 2, flambeau.ones(3))
+    >>> seen[0], isinstance(flambeau.ones(3).shape[0], flambeau.SymInt)
+    (True, False)
+    """
 
     __slots__ = ()
     number: int
 
 
 class SymbolicFloat(SymbolicNumber):
-    """A float of this kind."""
+    """A float of this kind: what a size is divided by, while a function is traced.
+
+    >>> import flambeau
+    >>> seen = []
+    >>> _ = flambeau.trace(lambda x: seen.append(isinstance(x.shape[0] / 2, flambeau.SymFloat)) or x, flambeau.ones(3))
+    >>> seen[0]
+    True
+    """
 
     __slots__ = ()
     number: float

@@ -18,6 +18,10 @@ def set_trace(gm: GraphModule) -> GraphModule:
 
     Args:
         gm: the module; what changes its code already stays.
+
+    >>> from flambeau import fx
+    >>> set_trace(fx.symbolic_trace(lambda x: x)).code.strip().splitlines()[1].strip()
+    'breakpoint()'
     """
     gm.graph.on_generate_code(lambda before: lambda lines: ["breakpoint()\n", *(before(lines) if before else lines)])
     gm.recompile()

@@ -66,6 +66,10 @@ def compare_graphs(left: Graph, right: Graph) -> bool:
     Args:
         left: a graph.
         right: another.
+
+    >>> from flambeau import fx
+    >>> compare_graphs(*[fx.symbolic_trace(lambda x: x * 2).graph for _ in range(2)])
+    True
     """
     if len(left.nodes) != len(right.nodes):
         return False
