@@ -13,6 +13,7 @@ from flambeau.executor.options import Options
 from flambeau.ir.clone import clone_graph
 from flambeau.jit.disabled import is_disabled
 from flambeau.jit.modules.module_classes import ModuleClasses
+from flambeau.jit.modules.promoted_method import method_of
 from flambeau.jit.modules.script_method import ScriptMethod, without_module
 from flambeau.jit.modules.script_module import RecursiveScriptModule as ScriptModule
 from flambeau.jit.script_registry import REGISTRY
@@ -51,15 +52,26 @@ _own: weakref.WeakSet[ClassDefinition] = weakref.WeakSet()
 
 
 class FrozenMethod(ScriptMethod):
-    """A frozen method. One that reads nothing of its object runs without it."""
+    """A frozen method that reads nothing of its object, and runs without it as `alone`."""
 
-    def __init__(self, function: Function, owner: ScriptObject, options: Options) -> None:
-        alone = _without_object(function)
-        runs = function if alone is None else alone
-        super().__init__(function, owner, executor_of(runs) if options == Options() else Executor(runs, options))
-        if alone is not None:
-            self._first = ()
-            prepare(self, self._executor.stub, type(self)._call_slowly)
+    def __init__(self, function: Function, alone: Function, owner: ScriptObject, options: Options) -> None:
+        super().__init__(function, owner, _executor(alone, options))
+        self._first = ()
+        prepare(self, self._executor.stub, type(self)._call_slowly)
+
+
+def _frozen_method(function: Function, owner: ScriptObject, options: Options) -> ScriptMethod:
+    """A method of a frozen module. One that reads what freezing kept, such as a cache that it writes to, runs as
+    methods of modules do that were never frozen.
+    """
+    alone = _without_object(function)
+    if alone is not None:
+        return FrozenMethod(function, alone, owner, options)
+    return method_of(function, owner, _executor(function, options))
+
+
+def _executor(function: Function, options: Options) -> Executor:
+    return executor_of(function) if options == Options() else Executor(function, options)
 
 
 def _without_object(function: Function) -> Function | None:
@@ -116,7 +128,7 @@ class FrozenModule(ScriptModule):
             function = self.script_object.type.definition.methods.get(name)
             if function is None:
                 raise AttributeError(GONE.format(type=self._original_name, name=name))
-            method = self._methods[name] = FrozenMethod(function, self.script_object, self._options)
+            method = self._methods[name] = _frozen_method(function, self.script_object, self._options)
         return method
 
     def __getattr__(self, name: str) -> Any:

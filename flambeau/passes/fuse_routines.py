@@ -14,8 +14,9 @@ from __future__ import annotations
 from flambeau.analysis.alias import AliasAnalysis
 from flambeau.analysis.manager import alias_analysis
 from flambeau.ir.clone import clone_node
-from flambeau.ir.constants import insert_constant, is_none
-from flambeau.ir.graph import Graph, Node
+from flambeau.ir.constants import constant_value, insert_constant, is_constant, is_none
+from flambeau.ir.graph import Graph, Node, Value
+from flambeau.ir.literals import is_tensor
 from flambeau.passes.epilogues import activation_of, addend_of, bounds_of
 from flambeau.passes.fuse import GROUP, bring_together
 from flambeau.passes.fusible import Fusible, lists_tensors
@@ -23,6 +24,8 @@ from flambeau.passes.outline import outline
 from flambeau.passes.static_operands import static_operands_last
 from flambeau.schema.opdef import Sizes
 from flambeau.schema.types import NoneType, TensorType
+
+LIST = "prim::ListConstruct"
 
 
 def do(graph: Graph) -> bool:
@@ -41,6 +44,7 @@ def do(graph: Graph) -> bool:
     for group in groups:
         for node in group:
             _name_what_is_none(graph, node)
+        _list_constants(graph, group[0])
         nodes = [*_own_lists(graph, group[0]), *group]
         outline(nodes, GROUP, static_operands_last(nodes))
     return True
@@ -121,6 +125,20 @@ def _own_lists(graph: Graph, node: Node) -> list[Node]:
         if not value.uses():
             old.erase()
     return makers
+
+
+def _list_constants(graph: Graph, node: Node) -> None:
+    """Give a node lists of constant tensors in the place of constant lists of them, such as the weights of a frozen
+    layer: a group is given tensors.
+    """
+    for value in dict.fromkeys(node.operands):
+        items = constant_value(value) if is_constant(value) else None
+        if not isinstance(items, list) or not items or not all(map(is_tensor, items)):
+            continue
+        with graph.inserting(node), graph.at_range(node.range):
+            tensors: list[Value] = [insert_constant(graph, item) for item in items]
+            listed = graph.insert(LIST, tensors, [value.static_type]).result()
+        node.replace_uses_of(value, listed)
 
 
 def _name_what_is_none(graph: Graph, node: Node) -> None:

@@ -81,10 +81,15 @@ def is_tensor_constant(value: Value) -> bool:
 
 
 def refuse_shared(graph: Graph, aliases: AliasAnalysis) -> None:
-    """Raise CannotCompileError for a graph that writes to a constant tensor, or may give one back."""
+    """Raise CannotCompileError for a graph that writes to a constant tensor, or may give one back.
+
+    A parameter that is written may show the memory of one: code takes that into account as it does among parameters.
+    """
     constants = [n.result() for n in graph.find_all(CONSTANT) if is_tensor_constant(n.result())]
-    for value in constants:
-        if aliases.has_tensor_writers(value):
-            raise CannotCompileError(f"%{value.name} is a constant tensor that something writes to")
+    if any(map(aliases.has_tensor_writers, constants)):
+        apart = AliasAnalysis(graph, apart=True)
+        for value in constants:
+            if apart.has_tensor_writers(value):
+                raise CannotCompileError(f"%{value.name} is a constant tensor that something writes to")
     if constants and aliases.may_contain_alias(graph.returns, constants):
         raise CannotCompileError("a result may be a constant tensor")
