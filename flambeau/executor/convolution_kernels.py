@@ -24,7 +24,9 @@ from flambeau.codegen.convolutions.sums import sums_text
 from flambeau.codegen.convolutions.taps import taps_text
 from flambeau.codegen.convolutions.vectors import Floats
 from flambeau.codegen.convolutions.winograd import winograd_text
+from flambeau.codegen.sampling import between_launches
 from flambeau.codegen.sampling import launches as sampling
+from flambeau.codegen.sampling.between import between_text
 from flambeau.executor.eager import machine
 from flambeau.util.at_hand import does_without
 from flambeau.util.inversions import (
@@ -36,6 +38,7 @@ from flambeau.util.inversions import (
     LARGEST_OF_WINDOWS,
     LAYER_NORM_GRADIENTS,
     NORM_GRADIENTS,
+    READING_BETWEEN,
     WINDOWS,
 )
 
@@ -196,6 +199,18 @@ def grid_sampling(x: Array, grid: Array, mode: int, padding: int, is_aligned: bo
     True
     """
     return sampling.sample(x, grid, mode, padding, is_aligned) if available() else None
+
+
+@READING_BETWEEN.provide
+def reading_between(function: str, operands: Sequence[Array], height: int, width: int) -> Array | None:
+    """`read_between`, `spread_between` or `tilt_between` of row-major arrays. None where there is no code for them.
+
+    >>> found = reading_between("read_between", [np.ones((1, 1, 4)), np.zeros((1, 2, 3))], 2, 2)
+    >>> found is None or found.tolist() == [[[1.0, 1.0, 1.0]]]
+    True
+    """
+    is_ready = _has_code(between_text, operands[-1], max(one.size for one in operands))
+    return between_launches.between(function, operands, height, width) if is_ready else None
 
 
 @LAYER_NORM_GRADIENTS.provide

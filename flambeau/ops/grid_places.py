@@ -49,6 +49,21 @@ def _slope(f: Any, row: Any, size: int, padding: int, align_corners: bool) -> An
 
 
 def _moved(f: Any, grad: Any, rows: Any, sizes: Sequence[int], padding: int, align_corners: bool) -> Any:
+    if padding == ZEROS:
+        return f.over_arrays(_scaled, _each_moved, grad, rows, sizes, padding, align_corners)
+    return _each_moved(f, grad, rows, sizes, padding, align_corners)
+
+
+def _scaled(grad: Array, rows: Array, sizes: Sequence[int], padding: int, align_corners: bool) -> Array:
+    """The same where every coordinate moves as far as its number does, whatever this is."""
+    moved = np.empty(rows.shape, grad.dtype)
+    for axis, size in enumerate(sizes):
+        factor = (size - 1) / 2 if align_corners else size / 2
+        np.multiply(grad[:, axis], factor, out=moved[..., len(sizes) - 1 - axis])
+    return moved
+
+
+def _each_moved(f: Any, grad: Any, rows: Any, sizes: Sequence[int], padding: int, align_corners: bool) -> Any:
     rank, still = len(sizes), f.detach(rows)
     parts = [
         f.select(grad, 1, axis) * _slope(f, f.select(still, 2, rank - 1 - axis), size, padding, align_corners)

@@ -8,149 +8,24 @@ from __future__ import annotations
 
 from collections.abc import Iterable
 from itertools import product
-from typing import Any
 
 from flambeau.ops.families.arrays import Array, widened
-from flambeau.ops.families.element_loops import FLOATS, loop_for
 from flambeau.ops.families.opaque import declare
 from flambeau.ops.weighted_reading import add_weighted, read_weighted, weigh
 from flambeau.schema.dtype import float32, float64
 from flambeau.schema.gradient import formulas
 from flambeau.schema.opdef import Sample
+from flambeau.schema.traits import Traits
 from flambeau.tensor.array_library import np
 from flambeau.tensor.tensor import Tensor, wrap
+from flambeau.util.inversions import READING_BETWEEN
 
 
-def _below(coordinate: float) -> int:
-    """The greatest whole number that is not above."""
-    whole = int(coordinate)
-    return whole - 1 if coordinate < whole else whole
-
-
-def _is_near(y: float, x: float, height: int, width: int) -> bool:
-    """Whether a place is between pixels of which at least one is there; not if it is nan."""
-    return y > -1 and y < height and x > -1 and x < width
-
-
-def _has(row: int, column: int, height: int, width: int) -> bool:
-    """Whether there is such a pixel."""
-    return row >= 0 and column >= 0 and row < height and column < width
-
-
-def read_loop(
-    rows: np.ndarray, coordinates: np.ndarray, result: np.ndarray, batch: int, channels: int, height: int, width: int
-) -> None:
-    """result[n, c, p] = the four pixels around point p, each weighted by how near it is."""
-    points, size = len(coordinates) // (2 * batch), height * width
-    for n in range(batch):
-        for p in range(points):
-            y, x = coordinates[2 * n * points + p], coordinates[(2 * n + 1) * points + p]
-            if _is_near(float(y), float(x), height, width):
-                top, left = _below(float(y)), _below(float(x))
-                down, right = y - top, x - left
-                a, b = (1 - down) * (1 - right), (1 - down) * right
-                c, d = down * (1 - right), down * right
-                image, target = n * channels * size, n * channels * points + p
-                if _has(top, left, height, width) and _has(top + 1, left + 1, height, width):
-                    first = image + top * width + left
-                    for k in range(channels):
-                        at = first + k * size
-                        above, under = a * rows[at] + b * rows[at + 1], c * rows[at + width] + d * rows[at + width + 1]
-                        result[target + k * points] = above + under
-                else:
-                    for corner in range(4):
-                        row, column = top + corner // 2, left + corner % 2
-                        weight = (a if corner == 0 else b) if corner < 2 else (c if corner == 2 else d)
-                        if _has(row, column, height, width):
-                            for k in range(channels):
-                                result[target + k * points] += weight * rows[image + k * size + row * width + column]
-
-
-def spread_loop(
-    numbers: np.ndarray, coordinates: np.ndarray, result: np.ndarray, batch: int, channels: int, height: int, width: int
-) -> None:
-    """Each number, weighted as it would be read, added to the four pixels of `result` around its coordinates."""
-    points, size = len(coordinates) // (2 * batch), height * width
-    for n in range(batch):
-        for p in range(points):
-            y, x = coordinates[2 * n * points + p], coordinates[(2 * n + 1) * points + p]
-            if _is_near(float(y), float(x), height, width):
-                top, left = _below(float(y)), _below(float(x))
-                down, right = y - top, x - left
-                a, b = (1 - down) * (1 - right), (1 - down) * right
-                c, d = down * (1 - right), down * right
-                image, source = n * channels * size, n * channels * points + p
-                if _has(top, left, height, width) and _has(top + 1, left + 1, height, width):
-                    at = image + top * width + left
-                    for k in range(channels):
-                        pixel, number = at + k * size, numbers[source + k * points]
-                        result[pixel] += a * number
-                        result[pixel + 1] += b * number
-                        result[pixel + width] += c * number
-                        result[pixel + width + 1] += d * number
-                else:
-                    for corner in range(4):
-                        row, column = top + corner // 2, left + corner % 2
-                        weight = (a if corner == 0 else b) if corner < 2 else (c if corner == 2 else d)
-                        if _has(row, column, height, width):
-                            for k in range(channels):
-                                result[image + k * size + row * width + column] += weight * numbers[source + k * points]
-
-
-def tilt_loop(
-    numbers: np.ndarray,
-    rows: np.ndarray,
-    coordinates: np.ndarray,
-    result: np.ndarray,
-    channels: int,
-    height: int,
-    width: int,
-) -> None:
-    """result[n, :, p] = the sum over channels of numbers times the slopes of what is read down and to the right."""
-    size = height * width
-    batch = len(rows) // (channels * size)
-    points = len(coordinates) // (2 * batch)
-    for n in range(batch):
-        for p in range(points):
-            y, x = coordinates[2 * n * points + p], coordinates[(2 * n + 1) * points + p]
-            if _is_near(float(y), float(x), height, width):
-                top, left = _below(float(y)), _below(float(x))
-                down, right = y - top, x - left
-                image, source = n * channels * size, n * channels * points + p
-                if _has(top, left, height, width) and _has(top + 1, left + 1, height, width):
-                    first = image + top * width + left
-                    a, b, c, d = down * 0, down * 0, down * 0, down * 0
-                    for k in range(channels):
-                        at, number = first + k * size, numbers[source + k * points]
-                        a += number * rows[at]
-                        b += number * rows[at + 1]
-                        c += number * rows[at + width]
-                        d += number * rows[at + width + 1]
-                    result[2 * n * points + p] = (c - a) * (1 - right) + (d - b) * right
-                    result[(2 * n + 1) * points + p] = (b - a) * (1 - down) + (d - c) * down
-                else:
-                    for corner in range(4):
-                        row, column = top + corner // 2, left + corner % 2
-                        if _has(row, column, height, width):
-                            total, at = down * 0, image + row * width + column
-                            for k in range(channels):
-                                total += numbers[source + k * points] * rows[at + k * size]
-                            by_y, by_x = (right if corner % 2 else 1 - right), (down if corner > 1 else 1 - down)
-                            result[2 * n * points + p] += total * (by_y if corner > 1 else -by_y)
-                            result[(2 * n + 1) * points + p] += total * (by_x if corner % 2 else -by_x)
-
-
-def _flat(*arrays: Array) -> list[Array]:
-    return [np.ascontiguousarray(a).reshape(-1) for a in arrays]
-
-
-def _runs(loop: Any, work: int, operands: tuple[Array, ...], result: Array, *sizes: int) -> bool:
-    """Fill a result of zeros by a native loop; whether it was done."""
-    dtypes = {one.dtype for one in operands}
-    native = loop_for(loop, work) if result.dtype in FLOATS and dtypes == {result.dtype} and min(sizes) else None
-    if native is not None:
-        native(*_flat(*operands), result.reshape(-1), *sizes)
-    return native is not None
+def _natively(function: str, operands: tuple[Array, ...], height: int, width: int) -> Array | None:
+    """What native code gives; None where there is none for such arrays."""
+    rows = [np.ascontiguousarray(one) for one in operands]
+    result: Array | None = READING_BETWEEN.implementation(function, rows, height, width)
+    return result
 
 
 def corners(coordinates: Array, height: int, width: int) -> tuple[Array, Array, Array]:
@@ -173,9 +48,8 @@ def corners(coordinates: Array, height: int, width: int) -> tuple[Array, Array, 
 def read_between(rows: Array, places: Array, height: int, width: int) -> Array:
     """What is read at the places."""
     wide, where = widened(rows), widened(places)
-    batch, channels, points = rows.shape[0], rows.shape[1], places.shape[2]
-    result = np.zeros((batch, channels, points), wide.dtype)
-    if not _runs(read_loop, result.size, (wide, where), result, batch, channels, height, width):
+    result = _natively("read_between", (wide, where), height, width)
+    if result is None:
         offsets, weights, _ = corners(where, height, width)
         result = read_weighted(wide, offsets, weights)
     return result.astype(rows.dtype, copy=False)
@@ -184,9 +58,8 @@ def read_between(rows: Array, places: Array, height: int, width: int) -> Array:
 def spread_between(numbers: Array, places: Array, height: int, width: int) -> Array:
     """Numbers of points spread over the pixels around them: images."""
     wide, where = widened(numbers), widened(places)
-    batch, channels = numbers.shape[:2]
-    result = np.zeros((batch, channels, height * width), wide.dtype)
-    if not _runs(spread_loop, numbers.size, (wide, where), result, batch, channels, height, width):
+    result = _natively("spread_between", (wide, where), height, width)
+    if result is None:
         offsets, weights, _ = corners(where, height, width)
         result = add_weighted(wide, offsets, weights, height * width)
     return result.astype(numbers.dtype, copy=False)
@@ -195,8 +68,8 @@ def spread_between(numbers: Array, places: Array, height: int, width: int) -> Ar
 def tilt_between(numbers: Array, rows: Array, places: Array, height: int, width: int) -> Array:
     """How what is read, weighted with numbers, changes with the places."""
     wide, others, where = widened(numbers), widened(rows), widened(places)
-    result = np.zeros(places.shape, wide.dtype)
-    if not _runs(tilt_loop, numbers.size, (wide, others, where), result, rows.shape[1], height, width):
+    result = _natively("tilt_between", (wide, others, where), height, width)
+    if result is None:
         offsets, _, slopes = corners(where, height, width)
         per_corner = weigh(wide, others, offsets)
         result = np.where(per_corner[:, :, None] != 0, per_corner[:, :, None] * slopes, 0).sum(axis=1)
@@ -213,26 +86,27 @@ def _samples(*operands: str) -> Iterable[Sample]:
 
 
 _ULP = {float32: 64.0, float64: 64.0}
+_TRAITS = Traits(has_routine=True)
 declare(
     "flambeau::read_between(Tensor rows, Tensor places, SymInt height, SymInt width) -> Tensor", kernel=read_between,
     doc="Images read linearly between their pixels.", dtype=lambda rows: rows.dtype,
     shape=lambda rows, places: (
         None if None in (rows.sizes, places.sizes) else (*rows.sizes[:2], places.sizes[2])
     ),
-    ulp=_ULP, samples=lambda: _samples("rows", "places"), is_method=False, is_function=False,
+    ulp=_ULP, samples=lambda: _samples("rows", "places"), is_method=False, is_function=False, traits=_TRAITS,
 )  # fmt: skip
 declare(
     "flambeau::spread_between(Tensor numbers, Tensor places, SymInt height, SymInt width) -> Tensor",
     kernel=spread_between, doc="Numbers added to the pixels around their places.",
     dtype=lambda numbers: numbers.dtype,
     shape=lambda numbers: None if numbers.sizes is None else (*numbers.sizes[:2], None),
-    ulp=_ULP, samples=lambda: _samples("numbers", "places"), is_method=False, is_function=False,
+    ulp=_ULP, samples=lambda: _samples("numbers", "places"), is_method=False, is_function=False, traits=_TRAITS,
 )  # fmt: skip
 declare(
     "flambeau::tilt_between(Tensor numbers, Tensor rows, Tensor places, SymInt height, SymInt width) -> Tensor",
     kernel=tilt_between, doc="How what is read between pixels changes with the places.",
     dtype=lambda places: places.dtype, shape=lambda places: places.sizes,
-    ulp=_ULP, samples=lambda: _samples("numbers", "rows", "places"), is_method=False, is_function=False,
+    ulp=_ULP, samples=lambda: _samples("numbers", "rows", "places"), is_method=False, is_function=False, traits=_TRAITS,
 )  # fmt: skip
 formulas(
     "flambeau::read_between",

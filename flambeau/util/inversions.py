@@ -254,6 +254,12 @@ GRID_SAMPLING: Final = Inversion[Callable[..., Any]](
     lambda *arguments: None,
     is_later=True,
 )
+READING_BETWEEN: Final = Inversion[Callable[..., Any]](
+    "reads images linearly between their pixels, or computes an adjoint of that, by native code; None where there is "
+    "none for the arrays (`executor.convolution_kernels`)",
+    lambda *arguments: None,
+    is_later=True,
+)
 ELEMENT_LOOPS: Final = Inversion[Callable[[Callable[..., None]], "Callable[..., None] | None"]](
     "gives the native form of a loop over elements of arrays, a function of the language; None where there is no "
     "native code (`jit.element_loops`)",

@@ -70,7 +70,6 @@ def _reading(mode: str, padding: str) -> Callable[[], Any]:
 
 
 CALLS |= {
-    "reading bilinear": _reading("bilinear", "zeros"),
     "reading nearest": _reading("nearest", "border"),
     "reading bicubic": _reading("bicubic", "reflection"),
 }

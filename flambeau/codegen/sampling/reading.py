@@ -1,8 +1,8 @@
-"""A row of places at a time: first which elements each place takes, and by which share, then channel by channel.
+"""A row of places at a time, a vector of places at a time: which elements each takes, then channel by channel.
 
-What a place takes follows from its coordinates alone, so that it is worked out once for all channels, a vector of
-places at a time: for each of the four elements around it how far it lies from the first of its plane, in bytes, and its
-share. An element that is outside is `OUTSIDE`, and nothing is read there.
+What a place takes follows from its coordinates alone, so that it is worked out once for all channels: for each of the
+four elements around it how far it lies from the first of its plane, in bytes, and its share. An element that is outside
+is `OUTSIDE`, and nothing is read there.
 """
 
 from __future__ import annotations
@@ -14,7 +14,7 @@ from typing import Final
 from flambeau.codegen.convolutions.vectors import Floats, VectorFunction, VectorModule
 from flambeau.codegen.layouts import Layout, words_layout
 from flambeau.codegen.llvm.emitter import Value, float_constant, int_constant, vector_type
-from flambeau.codegen.llvm.memory import suffix
+from flambeau.codegen.sampling.parts import CORNERS, OUTSIDE, Part, gathered
 
 SYMBOL: Final = "sample_rows"
 SAMPLING: Final[Layout] = words_layout(
@@ -27,9 +27,6 @@ places outside are brought inside, by reflection if that is said.
 """
 SAMPLING_AT: Final = 4
 """The word of a launch's block with the address of `SAMPLING`."""
-CORNERS: Final = ((0, 0), (0, 1), (1, 0), (1, 1))
-"""The elements around a place, row and column."""
-OUTSIDE: Final = -(1 << 31)
 FEW: Final = 2.0**22
 """Reflections up to which a quotient counts them."""
 LARGEST_POWER: Final = {"float": 127, "double": 1023}
@@ -40,18 +37,14 @@ _AXES: Final = 2
 def sampling_text(floats: Floats) -> str:
     """The module whose function `SYMBOL(block, low, high)` reads the rows of places of a range, image by image."""
     m = VectorModule(floats)
-    _build_places(m)
-    _build_channels(m)
+    _build_row(m)
     f = m.function(f"void {SYMBOL}", "ptr block", "i64 low", "i64 high", exported=True)
     block, low, high = f.parameters
     own = f.word_of(block, SAMPLING_AT, "ptr")
     x, grid, y = (f.word_of(block, f.get(own, SAMPLING, name), "ptr") for name in ("x", "grid", "y"))
     get = f.fields(own, SAMPLING)
     pitch = f.op("mul", f.divided_up(get["columns"], floats.lanes), floats.lanes)
-    numbers = f.op("mul", pitch, _AXES + len(CORNERS))
-    coordinates = f.call("allocate", f.op("add", f.bytes_of(numbers), f.op("mul", pitch, 4 * len(CORNERS))))
-    shares = f.moved(coordinates, f.bytes_of(f.op("mul", pitch, _AXES)))
-    offsets = f.moved(coordinates, f.bytes_of(numbers))
+    coordinates = f.call("allocate", f.bytes_of(f.op("mul", pitch, _AXES)))
     with f.loop(f.op("mul", pitch, _AXES)) as k:
         f.write(float_constant(0.0, floats.type, 1), f.moved(coordinates, f.bytes_of(k)))
     with f.loop(f.op("sub", high, low)) as k:
@@ -63,10 +56,9 @@ def sampling_text(floats: Floats) -> str:
             for axis in range(_AXES):  # the grid has columns first
                 coordinate = f.read(f.moved(at, f.op("mul", get["grid_axis"], _AXES - 1 - axis)), floats.type)
                 f.write(coordinate, f.moved(coordinates, f.bytes_of(f.op("add", column, f.op("mul", pitch, axis)))))
-        f.call("places_of_row", own, coordinates, offsets, shares, pitch)
         first = f.op("add", f.op("mul", f.op("mul", image, get["channels"]), get["rows"]), row)
         to = f.moved(y, f.op("mul", first, f.bytes_of(get["columns"])))
-        f.call("channels_of_row", own, f.moved(x, f.op("mul", image, get["x_image"])), to, offsets, shares, pitch)
+        f.call("read_row", own, f.moved(x, f.op("mul", image, get["x_image"])), to, coordinates, pitch)
     f.call("free", coordinates)
     f.ret()
     return m.builder.text()
@@ -147,14 +139,15 @@ class _Axis:
         return f.binary("and", f.fcmp("oge", index, f.zero), f.fcmp("olt", index, self.size))
 
 
-def _build_places(m: VectorModule) -> None:
-    """``places_of_row``: what each place of a row takes."""
-    f = m.function("void places_of_row", "ptr own", "ptr places", "ptr offsets", "ptr shares", "i64 pitch")
-    own, coordinates, offsets, shares, pitch = f.parameters
+def _build_row(m: VectorModule) -> None:
+    """``read_row``: what is read at the places of a row, of every channel."""
+    f = m.function("void read_row", "ptr own", "ptr x", "ptr y", "ptr places", "i64 pitch")
+    own, x, y, coordinates, pitch = f.parameters
     lanes = m.floats.lanes
     words = f.fields(own, SAMPLING)
     flags = {name: f.compare("ne", word, 0) for name, word in words.items() if name.startswith("is_")}
     steps = [f.splat(f.convert("trunc", words[name], "i32"), lanes) for name in ("x_row", "x_column")]
+    plane = f.op("mul", words["rows"], f.bytes_of(words["columns"]))
 
     def get(name: str) -> Value:
         return flags.get(name, words[name])
@@ -165,6 +158,7 @@ def _build_places(m: VectorModule) -> None:
         start = f.op("mul", v, lanes)
         froms = [f.moved(coordinates, f.bytes_of(f.op("add", start, f.op("mul", pitch, k)))) for k in range(_AXES)]
         sides = [axis.around(f.vector(address), one) for axis, address in zip(axes, froms, strict=True)]
+        taken = []
         for number, corner in enumerate(CORNERS):
             (row, of_row), (column, of_column) = (side[k] for side, k in zip(sides, corner, strict=True))
             is_in = f.binary("and", axes[0].holds(row), axes[1].holds(column))
@@ -172,51 +166,14 @@ def _build_places(m: VectorModule) -> None:
             share = share if number else f.select(get("is_nearest"), one, share)
             whole = [f.convert("fptosi", f.select(is_in, i, f.zero), "i32") for i in (row, column)]
             offset = f.binary("add", f.binary("mul", whole[0], steps[0]), f.binary("mul", whole[1], steps[1]))
-            at = f.op("add", start, f.op("mul", pitch, number))
-            f.write(f.select(is_in, offset, nowhere), f.moved(offsets, f.op("mul", at, 4)), align=4)
-            f.put_vector(f.select(is_in, share, f.zero), f.moved(shares, f.bytes_of(at)))
+            taken.append((f.select(is_in, offset, nowhere), f.select(is_in, share, f.zero)))
+        left = f.op("sub", words["columns"], start)
+        is_whole = f.compare("sge", left, lanes)
+        for is_some, rest in ((is_whole, None), (f.negated(is_whole), left)):
+            for is_mode, corners in ((get("is_nearest"), taken[:1]), (f.negated(get("is_nearest")), taken)):
+                with f.when(f.op("and", is_some, is_mode)), f.loop(words["channels"]) as channel:
+                    total, source = f.zero, f.moved(x, f.op("mul", channel, words["x_channel"]))
+                    for offset, share in corners:
+                        total = f.fadd(total, f.fmul(gathered(f, source, offset), share))
+                    Part(f, f.bytes_of(start), rest).put(total, f.moved(y, f.op("mul", channel, plane)))
     f.ret()
-
-
-def _build_channels(m: VectorModule) -> None:
-    """``channels_of_row``: the numbers of a row of places, of every channel."""
-    f = m.function("void channels_of_row", "ptr own", "ptr x", "ptr y", "ptr offsets", "ptr shares", "i64 pitch")
-    own, x, y, offsets, shares, pitch = f.parameters
-    get = {name: f.get(own, SAMPLING, name) for name in ("is_nearest", "rows", "columns", "channels", "x_channel")}
-    lanes, t = m.floats.lanes, m.floats.type
-    corners = f.pick(f.compare("ne", get["is_nearest"], 0), 1, len(CORNERS))
-    plane = f.op("mul", get["rows"], f.bytes_of(get["columns"]))
-    with f.loop(get["channels"]) as channel:
-        source = f.moved(x, f.op("mul", channel, get["x_channel"]))
-        target = f.moved(y, f.op("mul", channel, plane))
-        with f.loop(f.op("udiv", pitch, lanes)) as v:
-            start = f.op("mul", v, lanes)
-
-            def with_corner(k: Value, total: Value, start: Value = start, source: Value = source) -> Value:
-                at = f.op("add", start, f.op("mul", pitch, k))
-                pixels = _gathered(f, source, f.read(f.moved(offsets, f.op("mul", at, 4)), "i32", lanes, align=4))
-                return f.fadd(total, f.fmul(pixels, f.vector(f.moved(shares, f.bytes_of(at)))))
-
-            (total,) = f.fold(corners, [f.zero], lambda k, state: [with_corner(k, state[0])])
-            to, left = f.moved(target, f.bytes_of(start)), f.op("sub", get["columns"], start)
-            is_whole = f.compare("sge", left, lanes)
-            with f.when(is_whole):
-                f.put_vector(total, to)
-            with f.when(f.negated(is_whole)):
-                kept = f.slot(vector_type(t, lanes))
-                f.write(total, kept)
-                with f.loop(left) as k:
-                    f.write(f.read(f.moved(kept, f.bytes_of(k)), t), f.moved(to, f.bytes_of(k)))
-    f.ret()
-
-
-def _gathered(f: VectorFunction, base: Value, offsets: Value) -> Value:
-    """The numbers some bytes from an address; zeros for those outside."""
-    t, lanes = f.floats.type, offsets.lanes
-    kind, ending = vector_type(t, lanes), suffix(t, lanes)
-    is_in = f.icmp("ne", offsets, int_constant(OUTSIDE, "i32", lanes))
-    addresses = f.define(f"getelementptr i8, ptr {base}, {offsets.full_type} {offsets}", "ptr", lanes)
-    name = f"llvm.masked.gather.{ending}.v{lanes}p0"
-    f.declare(f"declare {kind} @{name}(<{lanes} x ptr>, i32, <{lanes} x i1>, {kind})")
-    how = f"i32 {f.floats.itemsize}, <{lanes} x i1> {is_in}, {kind} zeroinitializer"
-    return f.define(f"call {kind} @{name}(<{lanes} x ptr> {addresses}, {how})", t, lanes)
