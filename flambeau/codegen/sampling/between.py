@@ -11,7 +11,6 @@ from typing import Final
 
 from flambeau.codegen.convolutions.vectors import Floats, VectorModule
 from flambeau.codegen.layouts import Layout, words_layout
-from flambeau.codegen.llvm.checked_emitter import word
 from flambeau.codegen.llvm.emitter import Value, float_constant, int_constant, vector_type
 from flambeau.codegen.sampling.parts import CORNERS, OUTSIDE, Part, gathered
 from flambeau.util.record import dataclass
@@ -88,42 +87,40 @@ class _Between:
 
     def corners(self, part: Part) -> tuple[list[_Corner], Value, Value]:
         """The corners of places, and how far these are below and to the right of the first ones."""
-        f, lanes = self.f, self.f.floats.lanes
-        one, sizes = self.number(1.0), []
-        for name in ("height", "width"):
-            sizes.append(f.splat(f.convert("sitofp", self.get[name], f.floats.type), lanes))
-        given = [part.take(self.places), part.take(f.moved(self.places, self.line))]
-        near = [
-            f.binary("and", f.fcmp("oge", c, f.fneg(one)), f.fcmp("olt", c, size))
-            for c, size in zip(given, sizes, strict=True)
-        ]
-        is_near = f.binary("and", *near)
-        own = [f.select(is_near, c, f.zero) for c in given]
-        below = [f.intrinsic("floor", c) for c in own]
-        after = [f.fsub(c, b) for c, b in zip(own, below, strict=True)]
+        f, lanes, one = self.f, self.f.floats.lanes, self.number(1.0)
+        sizes = [f.splat(f.convert("sitofp", self.get[name], f.floats.type), lanes) for name in ("height", "width")]
+        coordinates = [part.take(self.places), part.take(f.moved(self.places, self.line))]
+        is_near = f.binary("and", *[self._is_near(c, size) for c, size in zip(coordinates, sizes, strict=True)])
+        coordinates = [f.select(is_near, c, f.zero) for c in coordinates]
+        below = [f.intrinsic("floor", c) for c in coordinates]
+        after = [f.fsub(c, b) for c, b in zip(coordinates, below, strict=True)]
         before = [f.fsub(one, a) for a in after]
-        steps = [f.splat(f.convert("trunc", size, "i32"), lanes) for size in (self._row_bytes(), self._number_bytes())]
         corners = []
         for corner in CORNERS:
             index = [f.fadd(b, one) if side else b for b, side in zip(below, corner, strict=True)]
+            share = f.fmul(*[after[k] if side else before[k] for k, side in enumerate(corner)])
             is_in = is_near
             for i, size in zip(index, sizes, strict=True):
                 is_in = f.binary("and", is_in, f.binary("and", f.fcmp("oge", i, f.zero), f.fcmp("olt", i, size)))
-            whole = [f.convert("fptosi", f.select(is_in, i, f.zero), "i32") for i in index]
-            offset = f.binary("add", *[f.binary("mul", w, s) for w, s in zip(whole, steps, strict=True)])
-            share = f.fmul(*[after[k] if side else before[k] for k, side in enumerate(corner)])
-            corners.append(_Corner(is_in, f.select(is_in, offset, int_constant(OUTSIDE, "i32", lanes)), share))
+            corners.append(_Corner(is_in, self._offset(index, is_in), share))
         return corners, after[0], after[1]
+
+    def _is_near(self, coordinate: Value, size: Value) -> Value:
+        """Whether coordinates are between pixels of which one may be there; not if they are nan."""
+        f = self.f
+        return f.binary("and", f.fcmp("oge", coordinate, self.number(-1.0)), f.fcmp("olt", coordinate, size))
+
+    def _offset(self, index: list[Value], is_in: Value) -> Value:
+        """How many bytes pixels of whole rows and columns are from the first; `OUTSIDE` for those that are not there."""
+        f, lanes = self.f, self.f.floats.lanes
+        steps = [f.convert("trunc", f.bytes_of(self.get["width"]), "i32"), int_constant(f.floats.itemsize, "i32", 1)]
+        whole = [f.convert("fptosi", f.select(is_in, i, f.zero), "i32") for i in index]
+        offset = f.binary("add", *[f.binary("mul", w, f.splat(s, lanes)) for w, s in zip(whole, steps, strict=True)])
+        return f.select(is_in, offset, int_constant(OUTSIDE, "i32", lanes))
 
     def number(self, value: float) -> Value:
         """A vector of one number."""
         return float_constant(value, self.f.floats.type, self.f.floats.lanes)
-
-    def _row_bytes(self) -> Value:
-        return self.f.bytes_of(self.get["width"])
-
-    def _number_bytes(self) -> Value:
-        return word(self.f.floats.itemsize)
 
     def sums(self) -> list[Value]:
         """The sums that `add_to` made, and zeros before."""
