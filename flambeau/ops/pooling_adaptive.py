@@ -186,6 +186,7 @@ for _d in (1, 2, 3):
         f"aten::adaptive_max_pool{_d}d(Tensor self, int[{_d}] output_size) -> (Tensor, Tensor)",
         outs=() if _d == 1 else ("out(out, indices)",),
         kernel=in_float32(adaptive_max(_d)),
+        traits=Traits(has_routine=_d < 3),
         dtype=value_and_index,
         shape=ranks.self_values_and_places,
         samples=partial(adaptive_samples, _d),

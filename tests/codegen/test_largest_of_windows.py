@@ -2,12 +2,14 @@
 
 from __future__ import annotations
 
+from itertools import product
 from typing import Any
 
 import numpy as np
 import pytest
 
 import flambeau
+from flambeau import Tensor
 from flambeau.codegen import available
 from flambeau.codegen.convolutions import largest, windows
 from flambeau.codegen.convolutions.vectors import Floats
@@ -98,3 +100,24 @@ def test_text_is_code_for_vectors_without_masks() -> None:
     processor = processor_of("x86-64-v2")
     text = largest.largest_text(Floats("double", processor.target))
     assert Compiler(processor).compile(text, is_glue=True, optimise=False)
+
+
+def test_windows_that_adapt_are_those_of_pooling_where_they_are_equal() -> None:
+    @flambeau.script
+    def pooled(x: Tensor, rows: int, columns: int) -> tuple[Tensor, Tensor]:
+        values, places = flambeau.nn.functional.adaptive_max_pool2d_with_indices(x * 1.0, [rows, columns])
+        return values + 1.0, places
+
+    rng = np.random.default_rng(4)
+    for shape, (rows, columns) in product(((2, 3, 12, 8), (3, 12, 8), (2, 1, 7, 9)), ((3, 4), (1, 1), (12, 8), (5, 3))):
+        for _ in range(2):
+            x = rng.integers(-3, 3, shape).astype(np.float32)
+            x.reshape(-1)[::17] = np.nan
+            values, places = pooled(flambeau.from_numpy(x), rows, columns)
+            plain = flambeau.nn.functional.adaptive_max_pool2d_with_indices(flambeau.from_numpy(x), [rows, columns])
+            np.testing.assert_array_equal(values.numpy(), plain[0].numpy() + 1.0)
+            np.testing.assert_array_equal(places.numpy(), plain[1].numpy())
+    assert all(c.is_native for c in pooled.explain(measure=False).compilations)
+    for sizes, message in (((-1, 2), "negative dimension -1"), ((2, -3), "negative dimension -3")):
+        with pytest.raises(RuntimeError, match=message):
+            pooled(flambeau.ones(2, 3, 12, 8), *sizes)

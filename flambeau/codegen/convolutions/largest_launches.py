@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 from functools import partial
+from math import prod
 from typing import Any, Final
 
 import numpy as np
@@ -30,6 +31,7 @@ from flambeau.codegen.routines.table import (
     single_node,
 )
 from flambeau.ir.graph import Graph
+from flambeau.ops.pooling_adaptive import FEW_IN_A_WINDOW, check_adaptive
 from flambeau.ops.pooling_windows import Geometry, check_rank
 
 _NOTHING: Final = LARGEST_AT - 1
@@ -38,12 +40,12 @@ _RESULTS: Final = ("y", "places")
 """As the words call them."""
 
 
-@routines("aten::max_pool1d_with_indices")
+@routines("aten::max_pool1d_with_indices", "aten::adaptive_max_pool1d")
 def _of_lines(graph: Graph) -> Prepare:
     return _prepared(graph, 1)
 
 
-@routines("aten::max_pool2d_with_indices")
+@routines("aten::max_pool2d_with_indices", "aten::adaptive_max_pool2d")
 def _of_images(graph: Graph) -> Prepare:
     return _prepared(graph, 2)
 
@@ -91,6 +93,8 @@ def _make(dims: int, operands: Operands, wanted: Sequence[int], arrays: Sequence
 
 
 def _geometry(dims: int, x: Lying, constants: Any) -> Geometry:
+    if "output_size" in constants:
+        return _adapted(dims, x, constants["output_size"])
     name = f"max_pool{dims}d"
     try:
         check_rank(name, x, dims)
@@ -100,3 +104,18 @@ def _geometry(dims: int, x: Lying, constants: Any) -> Geometry:
         )  # fmt: skip
     except (RuntimeError, IndexError, NotImplementedError) as refusal:
         raise KernelError(str(refusal)) from None
+
+
+def _adapted(dims: int, x: Lying, output_size: Sequence[int]) -> Geometry:
+    """Windows that adapt to the sizes of the result, where they are of equal sizes, and small."""
+    name = f"adaptive_max_pool{dims}d"
+    try:
+        sizes = check_adaptive(name, x, dims, output_size)
+    except (RuntimeError, IndexError) as refusal:
+        raise KernelError(str(refusal)) from None
+    if not all(sizes) or any(n % count for n, count in zip(x.shape[-dims:], sizes, strict=True)):
+        raise KernelError("windows of different sizes")
+    kernel = [n // count for n, count in zip(x.shape[-dims:], sizes, strict=True)]
+    if prod(kernel) > FEW_IN_A_WINDOW:
+        raise KernelError("windows whose elements are better compared by rows")
+    return Geometry(name, x, dims, kernel, kernel, [0] * dims, [1] * dims, False)

@@ -111,7 +111,7 @@ class _Between:
         return f.binary("and", f.fcmp("oge", coordinate, self.number(-1.0)), f.fcmp("olt", coordinate, size))
 
     def _offset(self, index: list[Value], is_in: Value) -> Value:
-        """How many bytes pixels of whole rows and columns are from the first; `OUTSIDE` for those that are not there."""
+        """How many bytes pixels of whole rows and columns are from the first; `OUTSIDE` for those not there."""
         f, lanes = self.f, self.f.floats.lanes
         steps = [f.convert("trunc", f.bytes_of(self.get["width"]), "i32"), int_constant(f.floats.itemsize, "i32", 1)]
         whole = [f.convert("fptosi", f.select(is_in, i, f.zero), "i32") for i in index]
