@@ -14,7 +14,7 @@ from flambeau.ops.indexing import Array
 from flambeau.schema.opdef import UNKNOWN, ErrorSample, Sample
 from flambeau.schema.traits import Traits
 from flambeau.tensor.array_library import is_host_array, is_outside, np, on_host
-from flambeau.tensor.layout import wrap_dim
+from flambeau.tensor.layout import broadcast, wrap_dim
 from flambeau.tensor.tensor import wrap
 
 
@@ -105,7 +105,7 @@ def take_along_dim_kernel(self: Array, indices: Array, dim: int | None = None) -
             f"{self.ndim} dimensions for input, and {indices.ndim} dimensions for indices"
         )
     at = wrap_dim(dim, self.ndim)
-    common = np.broadcast_shapes(
+    common = broadcast(
         tuple(1 if d == at else n for d, n in enumerate(self.shape)),
         tuple(1 if d == at else n for d, n in enumerate(indices.shape)),
     )

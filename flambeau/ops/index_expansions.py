@@ -35,17 +35,17 @@ def _is_known(size: Any) -> bool:
     return isinstance(size == 1, bool)
 
 
-def common_sizes(F: Any, *tensors: Any) -> list[Any] | None:
-    """The sizes of several tensors broadcast together; None where it is not known which are 1."""
-    if not all(_is_known(size) for t in tensors for size in t.shape):
-        return None
+def common_sizes(F: Any, *tensors: Any) -> list[Any]:
+    """The sizes of several tensors broadcast together."""
     rank = max(t.ndim for t in tensors)
     columns = zip(*([1] * (rank - t.ndim) + t.shape for t in tensors), strict=True)
     return [reduce(partial(_common, F), column) for column in columns]
 
 
 def _common(F: Any, one: Any, other: Any) -> Any:
-    """The size that two have together, of which it is known whether they are 1."""
+    """The size that two have together."""
+    if not _is_known(one) or not _is_known(other):
+        return F.broadcast_size(one, other)
     if one == 1:
         return other
     if other != 1:
@@ -62,10 +62,9 @@ def _take(F: Any, x: Any, index: Any) -> Any:
 @expansions("aten::masked_select")
 def _masked_select(F: Any, x: Any, mask: Any) -> Any:
     """What a mask shows, after both are broadcast."""
-    sizes = common_sizes(F, x, mask) if mask.dtype is bool_ else None
-    if sizes is None:
+    if mask.dtype is not bool_:
         return None
-    sizes = sizes or [1]
+    sizes = common_sizes(F, x, mask) or [1]
     return F.index(F.expand(x, sizes), [F.expand(mask, sizes)])
 
 
@@ -116,8 +115,6 @@ def _take_along_dim(F: Any, x: Any, index: Any, dim: Any = None) -> Any:
     sizes[axis] = places[axis]
     for k, (one, other) in enumerate(zip(sizes, places, strict=True)):
         if k != axis:
-            if not _is_known(one) or not _is_known(other):
-                return None
             sizes[k] = _common(F, one, other)
     places = list(sizes)
     sizes[axis] = count
@@ -132,8 +129,6 @@ def _masked_scatter(F: Any, x: Any, mask: Any, source: Any) -> Any:
     if mask.dtype is not bool_ or source.dtype is not x.dtype or not x.ndim or x.dtype.is_complex:
         return None
     sizes = common_sizes(F, x, mask)
-    if sizes is None:
-        return None
     shown = F.expand(mask, sizes)
     count = F.number(F.sum(shown))
     F.require(count <= source.numel())

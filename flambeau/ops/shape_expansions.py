@@ -151,8 +151,10 @@ def _diagflat(F: Any, x: Any, offset: Any = 0) -> Any:
 @expansions("aten::broadcast_tensors")
 def _broadcast_tensors(F: Any, tensors: Any) -> Any:
     """Each seen in the sizes that all have together."""
-    sizes = common_sizes(F, *tensors) if isinstance(tensors, list | tuple) and tensors else None
-    return None if sizes is None else [F.expand(t, sizes) for t in tensors]
+    if not isinstance(tensors, list | tuple) or not tensors:
+        return None
+    sizes = common_sizes(F, *tensors)
+    return [F.expand(t, sizes) for t in tensors]
 
 
 @expansions("aten::block_diag")

@@ -48,7 +48,7 @@ def call_python(
     exit_point.outputs, exit_point.output_reps = tuple(node.results[: len(reps)]), tuple(reps)
     exit_point.changed = tuple(exit_point.inputs.index(node.operand(k)) for k in changed)
     exit_point.is_called = not is_rare
-    if not is_rare and (fn.scope.loop_depth or not fn.scope.has_loops):
+    if not (is_rare or _leads_to_warning(node)) and (fn.scope.loop_depth or not fn.scope.has_loops):
         fn.parts.operators.append(exit_point)
     fn.parts.asks = True
     give_back(fn)
@@ -64,6 +64,12 @@ def call_python(
             at += 1
         results.append(words)
     return results
+
+
+def _leads_to_warning(node: Node) -> bool:
+    """Whether a node is on a way that warns, such as what makes the text: few calls go that way."""
+    block = node.owner_block
+    return block.owner_node is not None and any(other.op == "aten::warn" for other in block.own_nodes())
 
 
 def is_dense_now(fn: EmittedFunction, x: ArrayValue) -> Register:
