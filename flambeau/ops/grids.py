@@ -15,6 +15,7 @@ from typing import Any, Final
 from flambeau.ops.families import ranks
 from flambeau.ops.families.arrays import Array, Shaped, dtype_of, is_float, not_implemented, widened
 from flambeau.ops.families.composite import composite
+from flambeau.ops.families.expansion_tables import expansions
 from flambeau.ops.families.opaque import declare
 from flambeau.ops.families.rules import input_dtype
 from flambeau.ops.reading_between import read_between
@@ -168,6 +169,10 @@ def affine_grid(F: Any, theta: Tensor, size: Sequence[int], align_corners: bool)
             f"Expected a batch of {dims}D affine matrices of shape Nx{dims}x{dims + 1} for size {list(size)}. Got "
             f"{list(theta.shape)}."
         )
+    if min(size[2:]) < 1:
+        raise RuntimeError(
+            f"Expected non-zero, positive output size. Got {list(size)}: a grid has at least one place along each axis"
+        )
     axes = []
     for i, n in enumerate(reversed(size[2:])):
         shrink = 1.0 if align_corners else (n - 1) / n
@@ -177,6 +182,26 @@ def affine_grid(F: Any, theta: Tensor, size: Sequence[int], align_corners: bool)
     base = F.reshape(F.stack(axes, -1), [1, prod(size[2:]), dims + 1])
     grid = F.matmul(F.expand(base, [size[0], -1, -1]), F.transpose(theta, 1, 2))
     return F.reshape(grid, [size[0], *size[2:], dims])
+
+
+@expansions("aten::affine_grid_generator")
+def _planned_affine_grid(F: Any, theta: Any, size: Any, align_corners: Any) -> Any:
+    """The same for a target whose sizes only the run tells."""
+    is_known = isinstance(size, list | tuple) and len(size) in (4, 5) and isinstance(align_corners, bool)
+    if not is_known or theta.ndim != 3:
+        return None
+    sizes, dims = list(size[2:]), len(size) - 2
+    F.require(theta.shape[0] == size[0], theta.shape[1] == dims, theta.shape[2] == dims + 1)
+    F.require(*[n >= 1 for n in sizes])
+    axes = []
+    for i, n in enumerate(reversed(sizes)):
+        shrink = (2 * n - 2) // n if align_corners else (n - 1) / n  # 0 for a single place
+        line = F.mul(F.linspace(-1.0, 1.0, n, dtype=theta.dtype), shrink)
+        axes.append(F.expand(F.reshape(line, [n, *[1] * i]), sizes))
+    axes.append(F.expand(F.ones([1], dtype=theta.dtype), sizes))
+    base = F.reshape(F.stack(axes, -1), [1, prod(sizes), dims + 1])
+    grid = F.matmul(F.expand(base, [size[0], -1, -1]), F.transpose(theta, 1, 2))
+    return F.reshape(grid, [size[0], *sizes, dims])
 
 
 def sampled_shape(input: TensorType, grid: TensorType) -> Sizes | None:
@@ -251,7 +276,7 @@ composite(
         Sample(args=(_numbers(1, 3, 4), [1, 1, 2, 3, 4], True)),
     ],
     errors=lambda: [
-        ErrorSample(args=(_numbers(2, 2, 3), [2, 3, 4], False), error=RuntimeError, message="4d (spatial) or 5d")
+        ErrorSample(args=(_numbers(2, 2, 3), [2, 3, 4], False), error=RuntimeError, message="4d (spatial) or 5d"),
+        ErrorSample(args=(_numbers(2, 2, 3), [2, 1, 0, 4], False), error=RuntimeError, message="non-zero, positive"),
     ],
-    is_expanded=True,
 )

@@ -126,7 +126,9 @@ def _compare_same(node: Node) -> Any:
 
 @rewrites("aten::__is__", "aten::__isnot__")
 def _identity(node: Node) -> Any:
-    """Comparison with None, where types and the ways taken decide; of a value with itself, of tensors made apart."""
+    """Comparison with None, where types and the ways taken decide; of a value with itself, of tensors made apart, of
+    bools, of which there are two.
+    """
     x, y = node.operands[:2]
     is_ = node.op == "aten::__is__"
     if x.static_type == NONE and y.static_type == NONE:
@@ -135,6 +137,8 @@ def _identity(node: Node) -> Any:
         return Constant(not is_)
     if x is y:
         return Constant(is_)
+    if x.static_type == BOOL and y.static_type == BOOL:
+        return Chain(lambda: node.graph.insert("aten::eq" if is_ else "aten::ne", [x, y], (BOOL,)).result(), node)
     are_tensors = isinstance(x.static_type, TensorType) and isinstance(y.static_type, TensorType)
     return Apart((x, y), Constant(not is_)) if are_tensors else KEEP
 

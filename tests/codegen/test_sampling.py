@@ -9,6 +9,7 @@ import numpy as np
 import pytest
 
 import flambeau
+from flambeau import Tensor
 from flambeau.codegen import available
 
 pytestmark = pytest.mark.skipif(not available(), reason="needs native code")
@@ -121,3 +122,27 @@ def test_volumes_and_cubic_reading_stay_operators() -> None:
     assert flambeau.nn.functional.grid_sample(x, grid, align_corners=False).tolist()[0][0] == [[[1.0] * 2] * 2] * 2
     found = flambeau.nn.functional.grid_sample(x[0], flambeau.zeros(2, 3, 3, 2), "bicubic", align_corners=False)
     np.testing.assert_allclose(found.numpy(), np.ones((2, 3, 3, 3)), rtol=1e-6)
+
+
+def test_grids_of_affine_maps_are_native_whatever_sizes_come() -> None:
+    @flambeau.script
+    def grids(maps: Tensor, image: Tensor) -> tuple[Tensor, Tensor]:
+        edges = flambeau.nn.functional.affine_grid(maps, image.size(), align_corners=False)
+        return edges, flambeau.nn.functional.affine_grid(maps, image.size(), align_corners=True) * 2.0
+
+    rng = np.random.default_rng(8)
+    shapes = ((2, 3, 4, 5), (2, 1, 5, 4), (3, 1, 1, 7), (1, 1, 1, 1), (2, 3, 4, 5, 6))
+    for sizes, align in product(shapes, (False, True)):
+        places, dims = sizes[2:], len(sizes) - 2
+        ends = [1.0 if align else (n - 1) / n for n in places]
+        maps = rng.standard_normal((sizes[0], dims, dims + 1))
+        grid = grids(flambeau.from_numpy(maps), flambeau.zeros(sizes))[align].numpy() / (1 + align)
+        for place in np.ndindex(*places):
+            along = [e * (2 * i / max(n - 1, 1) - 1) * (n > 1) for e, i, n in zip(ends, place, places, strict=True)]
+            wanted = maps @ np.array([*along[::-1], 1.0])
+            np.testing.assert_allclose(grid[(slice(None), *place)], wanted, rtol=1e-6, atol=1e-6)
+    grids.compile(flambeau.zeros(2, 2, 3), flambeau.zeros(2, 3, 4, 5))
+    assert "native from end to end" in str(grids.explain(measure=False))
+    for size, words in (((3, 1, 4, 4), r"matrices of shape Nx2x3 for size \[3, 1, 4, 4\]"), ((2, 1, 0, 4), "non-zero")):
+        with pytest.raises(RuntimeError, match=words):
+            grids(flambeau.zeros(2, 2, 3), flambeau.zeros(size))

@@ -148,6 +148,13 @@ def test_hidden_tensors_lose_neutral_arithmetic() -> None:
     )
 
 
+@pytest.mark.parametrize(("identity", "equality"), [("__is__", "eq"), ("__isnot__", "ne")])
+def test_bools_are_one_object_where_they_are_equal(identity: str, equality: str) -> None:
+    head = "graph(%a : bool, %b : bool):\n"
+    text = " %r : bool = aten::{}(%a, %b)\n return (%r)"
+    expect(peephole.do, head + text.format(identity), head + text.format(equality))
+
+
 KEPT = [
     "%r : float = aten::add(%f, %zero)",
     "%r : float = aten::sub(%f, %minus)",
