@@ -15,6 +15,8 @@ from __future__ import annotations
 import contextlib
 from collections import OrderedDict, deque
 from collections.abc import Callable, Hashable, Iterable, Sequence
+from itertools import islice
+from operator import eq
 from typing import Any, Generic, NamedTuple, TypeVar
 
 from flambeau.util.locks import Lock
@@ -24,6 +26,8 @@ V = TypeVar("V")
 FIRST = "first call"
 REMEMBERED_CAUSES = 32
 """Causes of specialisations that a cache can tell, the newest."""
+LOOKED_AT = 16
+"""Entries, the newest, among which the nearest to a new one is looked for: that is done for each that is made."""
 _ABSENT: Any = object()
 
 
@@ -155,12 +159,13 @@ class SpecialisationCache(Generic[K, V]):
     # -- looking ------------------------------------------------------------------------------------------------------
 
     def cause(self, key: K) -> str:
-        """Why an entry for a key would have to be made: what is new about it beside the nearest one."""
+        """Why an entry for a key would have to be made: what is new about it beside the nearest of the newest ones."""
         if not self._entries:
             return self.first_cause
         if self._compare is None:
             return f"first of its kind: {self._describe(key)}"
-        return self._compare(key, max(self._entries, key=lambda other: likeness(key, other)))
+        newest = list(islice(reversed(self._entries), LOOKED_AT))
+        return self._compare(key, max(reversed(newest), key=lambda other: likeness(key, other)))
 
     @property
     def keys(self) -> list[K]:
@@ -190,7 +195,7 @@ class SpecialisationCache(Generic[K, V]):
 def likeness(key: Hashable, other: Hashable) -> int:
     """How many parts two keys have in common."""
     if isinstance(key, tuple) and isinstance(other, tuple):
-        return sum(a == b for a, b in zip(key, other, strict=False))
+        return sum(map(eq, key, other))
     return int(key == other)
 
 
