@@ -21,9 +21,10 @@ PACK_FROM = 1 << 16
 """Bytes of the right factor from which its columns are copied together, if enough rows use them."""
 PACK_ROWS = 24
 """Rows from which copying columns together pays."""
-DOTTED_ROWS, DOTTED_DEPTH = 16, 8
-"""Rows up to which columns that lie across are taken as they are, and steps along the folded axis for each of them:
-with fewer steps it takes longer to fold lanes together than to turn the columns round."""
+DOTTED_ROWS, DOTTED_ROWS_OF_MANY, DOTTED_DEPTH = 16, 15, 8
+"""Rows up to which columns that lie across are taken as they are, with 16 registers and with 32, whose tiles are that
+much larger; and steps along the folded axis for each of them: with fewer it takes longer to fold lanes together than to
+turn the columns round."""
 STREAM_COLUMNS = 8
 """Vectors of columns from which a row vector times a matrix runs along the rows of the matrix."""
 MOST_STREAMED = 1 << 16
@@ -150,7 +151,8 @@ def _form(
     side_by_side = special.strides.get((product.b.name, product.column)) == size
     rows, vectors = tile_shape(m, -(-n // lanes), target)
     is_deep = k >= (lanes if product.row is None else DOTTED_DEPTH * m)
-    if m <= DOTTED_ROWS and is_deep and lanes > 1 and not side_by_side and _is_step_by_step(special, product):
+    most_dotted = DOTTED_ROWS_OF_MANY if target.vector_registers >= 32 else DOTTED_ROWS
+    if m <= most_dotted and is_deep and lanes > 1 and not side_by_side and _is_step_by_step(special, product):
         most = 4 if target.vector_registers >= 32 else 2
         return "dots", -(-m // -(-m // most)), 1
     if product.row is None:
