@@ -11,12 +11,18 @@ it with flambeau.ir.clone_graph(graph), change the copy, and make a function of 
 flambeau.jit.create_function_from_graph('f', copy)
 
 A frozen graph keeps its identity and its text: its parts change their class, so that reading costs what it cost
-before, and graphs that may be changed pay nothing.
+before, and graphs that may be changed pay nothing. What keeps the meaning of a graph may change it all the same, within `opened`.
+
+>>> with opened(graph):
+...     graph.rename(graph.returns[0], "z")
+>>> graph.returns[0].name, is_frozen(graph)
+('z', True)
 """
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterable
+from collections.abc import Callable, Iterable, Iterator
+from contextlib import contextmanager
 from typing import Any, NoReturn, TypeVar
 
 from flambeau.ir.graph import Block, Graph, Node, Value
@@ -157,3 +163,40 @@ def _freeze_node(node: Node) -> None:
 def _freeze_values(values: Iterable[Value]) -> None:
     for value in values:
         object.__setattr__(value, "__class__", _FrozenValue)
+
+
+@contextmanager
+def opened(graph: Graph) -> Iterator[None]:
+    """Within the block a frozen graph, with those inside it, may be changed to one that means the same: what was compiled
+    of it stays right. It is frozen again afterwards, also after an error. Other graphs are left as they are."""
+    if not is_frozen(graph):
+        yield
+        return
+    with _lock:
+        name: str = graph._frozen_name  # type: ignore[attr-defined]
+        _thaw(graph)
+    try:
+        yield
+    finally:
+        freeze(graph, name)
+
+
+def _thaw(graph: Graph) -> None:
+    object.__setattr__(graph, "__class__", Graph)
+    nodes = [*graph.all_nodes()]
+    blocks = [graph.body, *(block for node in nodes for block in node.nested_blocks)]
+    for node in (*nodes, *(block.return_node for block in blocks)):
+        object.__setattr__(node, "__class__", Node)
+        node.attributes = dict(node.attributes)
+        _thaw_values(node.results)
+        inner = node.attributes.get(SUBGRAPH)
+        if isinstance(inner, Graph) and is_frozen(inner):
+            _thaw(inner)
+    for block in blocks:
+        object.__setattr__(block, "__class__", Block)
+        _thaw_values(block.parameters)
+
+
+def _thaw_values(values: Iterable[Value]) -> None:
+    for value in values:
+        object.__setattr__(value, "__class__", Value)

@@ -10,8 +10,9 @@ import pytest
 import flambeau
 from flambeau import Tensor
 from flambeau.ir import Block, Graph, Node, Value, clone_graph, frozen, parse_ir
-from flambeau.ir.frozen import WRITERS, freeze, is_frozen
+from flambeau.ir.frozen import WRITERS, freeze, is_frozen, opened
 from flambeau.ir.verify import verify
+from flambeau.jit.torch_names.pass_table import CHANGES_MEANING, PASSES
 from flambeau.util.errors import FrozenGraphError
 
 MESSAGE = (
@@ -47,7 +48,7 @@ CHANGES: list[Callable[[Graph, Node], object]] = [
     lambda graph, node: setattr(node.result(), "static_type", graph.parameters[1].static_type),
     lambda graph, node: node.result().replace_uses_with(graph.parameters[0]),
     lambda graph, node: graph.addInput(),
-    lambda graph, node: flambeau._C._jit_pass_inline(graph),
+    lambda graph, node: flambeau._C._jit_pass_erase_number_types(graph),
 ]
 
 
@@ -115,6 +116,53 @@ def test_interpreted_functions_and_methods_too() -> None:
     plain(flambeau.ones(1), 1)
     with pytest.raises(FrozenGraphError, match="graph of 'shifted'"):
         plain.graph.body.remove_return(0)
+
+
+KEEPS_MEANING = sorted(set(PASSES) - CHANGES_MEANING)
+
+
+@pytest.mark.parametrize("name", KEEPS_MEANING)
+def test_passes_that_keep_the_meaning_change_what_runs(name: str) -> None:
+    @flambeau.script
+    def summed(x: Tensor, n: int) -> Tensor:
+        unused, y = x * 3, x
+        for i in range(3):
+            y = callee(y) + x * 2 + x * 2
+            if n > i:
+                y = y.add_(i).relu()
+        return y
+
+    before = [summed(flambeau.ones(2), n) for n in (0, 2)]
+    getattr(flambeau._C, f"_jit_pass_{name}")(summed.graph)
+    assert is_frozen(summed.graph)
+    verify(summed.graph)
+    after = [summed(flambeau.ones(2), n) for n in (0, 2)]
+    again = flambeau.jit.create_function_from_graph("again", clone_graph(summed.graph))
+    for n, y, z in zip((0, 2), before, after, strict=True):
+        assert flambeau.equal(y, z) and flambeau.equal(again(flambeau.ones(2), n), y)
+    assert summed(flambeau.ones(2, 1), 1).tolist() == again(flambeau.ones(2, 1), 1).tolist()  # a plan made afterwards
+
+
+def test_passes_change_graphs_that_a_trace_has_checked() -> None:
+    traced = flambeau.trace(lambda x: x * 2 + x * 2, flambeau.ones(2))
+    assert flambeau._C._jit_pass_cse(traced.graph) and not flambeau._C._jit_pass_cse(traced.graph)
+    assert len(traced.graph.findAllNodes("aten::mul")) == 1
+    assert traced(flambeau.ones(3)).tolist() == [4.0] * 3
+
+
+def test_opened_graphs_are_frozen_again() -> None:
+    graph = clone_graph(flambeau.script(shifted).graph)
+    with opened(graph):
+        assert not is_frozen(graph)
+    assert not is_frozen(graph)  # as it was
+    freeze(graph, "shifted")
+    before = {part: type(part) for node in graph.all_nodes() for part in (node, node.owner_block, *node.results)}
+    with pytest.raises(KeyError), opened(graph):
+        assert not is_frozen(graph)
+        next(iter(graph.all_nodes())).attributes["name"] = "other"
+        raise KeyError("in between")
+    assert is_frozen(graph)
+    assert before == {part: type(part) for part in before}
 
 
 def test_subgraphs_freeze_with_their_graph() -> None:

@@ -107,6 +107,12 @@ CHANGES: Final = frozenset((
 ))  # fmt: skip
 """Those that say whether they changed the graph, by their names with `_jit_pass_`."""
 
+CHANGES_MEANING: Final = frozenset((
+    "autocast", "complete_shape_analysis", "erase_number_types", "lower_all_tuples", "optimize_frozen_graph",
+    "remove_dropout", "remove_inplace_ops", "specialize_autogradzero",
+))  # fmt: skip
+"""Those after which a graph may give something else, or take something else: none for a graph that runs already."""
+
 PASSES: Final[dict[str, Callable[..., Any]]] = {
     "autocast": autocast.do,
     "batch_mm": _batch_mm,

@@ -13,6 +13,7 @@ from flambeau.executor.executor import attach
 from flambeau.interpreter.machine import interpret
 from flambeau.ir.clone import clone_graph
 from flambeau.ir.constants import CONSTANT
+from flambeau.ir.frozen import opened
 from flambeau.ir.graph import Graph, Node
 from flambeau.ir.literals import TensorLiteral
 from flambeau.ir.parser import parse_ir as parse
@@ -24,7 +25,7 @@ from flambeau.jit.infer import NoTypeError, shared_type
 from flambeau.jit.symbolic_shapes.compute import ShapeComputeGraphMapping, build_compute
 from flambeau.jit.symbolic_shapes.registry import register, shape_graph
 from flambeau.jit.torch_names.handle import ModuleHandle
-from flambeau.jit.torch_names.pass_table import CHANGES, PASSES
+from flambeau.jit.torch_names.pass_table import CHANGES, CHANGES_MEANING, PASSES
 from flambeau.passes import canonicalize, lower_graph, retype, rewrite_patterns
 from flambeau.program.function import Function
 from flambeau.program.instances import definition_of
@@ -59,7 +60,9 @@ def run_pass(name: str, graph: Any, *options: Any) -> Any:
 def call_pass(name: str, graph: Any, *options: Any, **named: Any) -> bool | None:
     """Run a pass over a graph, or over `forward` of a module's handle: whether it changed anything, if it says that.
 
-    Raises TypeError for what is no graph.
+    A graph that something runs already may be changed by passes which keep its meaning: calls give what they gave.
+
+    Raises TypeError for what is no graph, FrozenGraphError where such a graph would mean something else.
 
     >>> twice = "graph(%x):\\n  %y = aten::neg(%x)\\n  %z = aten::neg(%x)\\n"
     >>> g = parse_ir(twice + "  %w = aten::mul(%y, %z)\\n  return (%w)")
@@ -75,7 +78,10 @@ def _run(name: str, graph: Any, *options: Any, **named: Any) -> Any:
         return _run_on_module(name, graph)
     if not isinstance(graph, Graph):
         raise TypeError(NO_GRAPH.format(name=name, kind=type(graph).__name__))
-    return PASSES[name](graph, *options, **named)
+    if name in CHANGES_MEANING:
+        return PASSES[name](graph, *options, **named)
+    with opened(graph):  # what was compiled of the graph means what the graph will
+        return PASSES[name](graph, *options, **named)
 
 
 def _run_on_module(name: str, module: ModuleHandle) -> bool:
@@ -247,7 +253,8 @@ def _jit_pass_propagate_shapes_on_graph_and_build_compute(graph: Graph) -> Shape
     >>> next(g.outputs()).type().symbolic_sizes(), [n.kind() for n in mapping.partial_eval_shape_graph().nodes()][2:]
     ([-2, -3], ['aten::__getitem__', 'aten::__getitem__'])
     """
-    return build_compute(graph)
+    with opened(graph):
+        return build_compute(graph)
 
 
 def _jit_register_shape_compute_graph_for_node(node: Node, graph: Graph) -> None:
