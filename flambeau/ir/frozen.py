@@ -11,7 +11,8 @@ it with flambeau.ir.clone_graph(graph), change the copy, and make a function of 
 flambeau.jit.create_function_from_graph('f', copy)
 
 A frozen graph keeps its identity and its text: its parts change their class, so that reading costs what it cost
-before, and graphs that may be changed pay nothing. What keeps the meaning of a graph may change it all the same, within `opened`.
+before, and graphs that may be changed pay nothing. What keeps the meaning of a graph may change it all the same, within
+`opened`.
 
 >>> with opened(graph):
 ...     graph.rename(graph.returns[0], "z")
@@ -167,8 +168,11 @@ def _freeze_values(values: Iterable[Value]) -> None:
 
 @contextmanager
 def opened(graph: Graph) -> Iterator[None]:
-    """Within the block a frozen graph, with those inside it, may be changed to one that means the same: what was compiled
-    of it stays right. It is frozen again afterwards, also after an error. Other graphs are left as they are."""
+    """Within the block a frozen graph, with those inside it, may be changed to one that means the same.
+
+    What was compiled of it stays right. It is frozen again afterwards, also after an error. Other graphs are left as
+    they are.
+    """
     if not is_frozen(graph):
         yield
         return

@@ -14,14 +14,14 @@ from flambeau.executor import repeated_gradients as _repeated_gradients  # for t
 from flambeau.executor import repeated_operators as _repeated_operators  # and kernels for this
 from flambeau.interpreter.awaiting import Await as _Await
 from flambeau.interpreter.future import Future
-from flambeau.jit import _logging, _pickle, _recursive, _script, _state, annotations, frontend
+from flambeau.jit import _decompositions, _logging, _pickle, _recursive, _script, _state, annotations, frontend
 from flambeau.jit import element_loops as _element_loops
+from flambeau.jit._decompositions import _register_decomposition
 from flambeau.jit.arguments import ArgumentError
 from flambeau.jit.blocks import _IgnoreContextManager, record_function, strict_fusion
 from flambeau.jit.classes.interfaces import interface
 from flambeau.jit.compilation_unit import CompilationUnit, create_function_from_graph
 from flambeau.jit.containers import ScriptDict, ScriptList
-from flambeau.jit.decompositions import _register_decomposition
 from flambeau.jit.execution import (
     _hide_source_ranges,
     enable_onednn_fusion,

@@ -9,6 +9,7 @@ from flambeau.executor.executor import Executor
 from flambeau.executor.options import Options
 from flambeau.jit.function import ScriptFunction
 from flambeau.program.function import Function
+from flambeau.util.errors import CompileError
 
 
 class LatestVariant(ScriptFunction):
@@ -36,6 +37,12 @@ class LatestVariant(ScriptFunction):
     @property
     def _signature(self) -> Any:  # type: ignore[override]
         return self._shown()._signature
+
+    def __repr__(self) -> str:
+        try:
+            return super().__repr__()
+        except CompileError:  # no call has said what is to be compiled
+            return f"<flambeau.ScriptFunction {self.__name__}, compiled for what a call brings>"
 
     @property
     def options(self) -> Options:

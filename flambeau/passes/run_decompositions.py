@@ -14,7 +14,7 @@ from __future__ import annotations
 from typing import Final
 
 from flambeau.ir.clone import clone_graph, insert_graph
-from flambeau.ir.graph import Graph
+from flambeau.ir.graph import Graph, Node
 from flambeau.ir.parser import parse_ir
 from flambeau.ir.verify import verify
 from flambeau.schema import registry
@@ -106,8 +106,7 @@ def do(graph: Graph) -> bool:
     """Replace every operator that there is a graph for, at every depth; what comes in by that is left as it is."""
     pairs = []
     for node in graph.all_nodes():
-        definition = node.definition
-        body = None if definition is None else _graph_for(definition.schema.full_name)
+        body = graph_for(node)
         if body is not None:
             pairs.append((node, body))
     for node, body in pairs:
@@ -123,7 +122,11 @@ def do(graph: Graph) -> bool:
     return bool(pairs)
 
 
-def _graph_for(name: str) -> Graph | None:
+def graph_for(node: Node) -> Graph | None:
+    """The graph that stands for the operator of a node; None where there is none."""
+    if node.definition is None:
+        return None
+    name = node.definition.schema.full_name
     if name not in _graphs and name in _texts:
         register(name, parse_ir(_texts[name]))
     return _graphs.get(name)

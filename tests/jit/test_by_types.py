@@ -195,7 +195,9 @@ def test_c02_what_it_shows_is_of_the_last_call() -> None:
     scripted = flambeau.script(of_dict)
     with pytest.raises(CompileError, match="is compiled for the types that a call brings: call it"):
         _ = scripted.graph
+    assert repr(scripted) == "<flambeau.ScriptFunction of_dict, compiled for what a call brings>"
     scripted(P, X)
+    assert repr(scripted).startswith("<flambeau.ScriptFunction of_dict(Dict(str, Tensor) p, ")
     assert "Dict(str, Tensor)" in str(scripted.graph)
     assert scripted.explain(measure=False).is_native
 

@@ -41,4 +41,5 @@ ROWS = [
     accepted("sizes of a tensor without axes", "def f(x: Tensor):\n    return flambeau.zeros(()), flambeau.full((), 2.0), x.view(()), x.reshape(()), x.sum().expand(())", "f(flambeau.ones(1))", torch=False),
     accepted("the greatest and the least beside nan", "def f(a: float, b: float, k: int):\n    return max(a, b), min(a, b), max(b, a), min(b, a), float(max(a, b, k)), float(min(k, a, b)), float(max(k, b)), float(min(b, k))", "f(float('nan'), 1.0, 2)", "f(1.0, float('nan'), 2)", "f(-0.0, 0.0, 0)", torch=False),
     accepted("the greatest of a mask and a number", "def f(x: Tensor, k: int):\n    return int(max(x, k)), int(max(k, x)), int(min(x, k)), int(min(k, x))", "f(flambeau.tensor(True), 2)", "f(flambeau.tensor(3), 2)", torch=False),
+    accepted("sizes made of numbers", "def f(x: Tensor):\n    s = flambeau.Size([2, x.shape[0]])\n    return flambeau.zeros(s), flambeau.Size(x.size()), s[1], len(s)", "[v if isinstance(v, (int, Tensor)) else list(v) for v in f(flambeau.ones(3, 4))]", "[v if isinstance(v, (int, Tensor)) else list(v) for v in f(flambeau.ones(1))]"),
 ]

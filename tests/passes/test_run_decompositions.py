@@ -8,6 +8,7 @@ import flambeau
 from flambeau import Tensor, jit
 from flambeau.ir.clone import clone_graph
 from flambeau.ir.verify import verify
+from flambeau.jit import _decompositions
 from flambeau.passes import run_decompositions
 
 
@@ -75,3 +76,46 @@ def test_variances_are_means_of_squares(dtype: flambeau.dtype, sizes: tuple[int,
     for a, b in zip((*found, *kept), (*expected, *kept_before), strict=True):
         assert (a.dtype, a.shape) == (b.dtype, b.shape)
         assert flambeau.allclose(a, b, equal_nan=True)
+
+
+def test_functions_that_stand_for_operators() -> None:
+    registry: dict[str, jit.ScriptFunction[..., object]] = {}
+
+    @_decompositions.register_decomposition(flambeau.ops.aten.hardsigmoid.default, registry)
+    def ramp(x: Tensor) -> Tensor:
+        return flambeau.clamp(x + 3, 0, 6) / 6
+
+    assert list(registry) == ["aten::hardsigmoid(Tensor self) -> Tensor"]
+    assert "ramp" in _decompositions.function_name_set
+    assert not set(registry) & set(_decompositions.decomposition_table)
+    text = "graph(%x):\n  %y : Tensor = aten::hardsigmoid(%x)\n  return (%y)"
+    node = flambeau._C.parse_ir(text).findNode("aten::hardsigmoid")
+    assert node is not None
+    graph = flambeau._C._jit_decomposition_graph_for_node(node)
+    assert graph is not None
+    x = flambeau.tensor([-4.0, 0.5, 4.0])
+    assert flambeau.allclose(jit.create_function_from_graph("f", graph)(x), flambeau.nn.functional.hardsigmoid(x))
+    schema = flambeau._C.parse_schema("aten::hardswish(Tensor self) -> Tensor")
+    flambeau._C._jit_register_decomposition_for_schema(schema, flambeau.script(cubed).graph)
+    other = clone_graph(flambeau.script(switched).graph)
+    assert run_decompositions.do(other)
+    assert len(other.find_all("aten::mul")) == 2
+
+
+def switched(x: Tensor) -> Tensor:
+    return flambeau.nn.functional.hardswish(x)
+
+
+def test_functions_that_may_stand_for_none() -> None:
+    decorate = _decompositions.register_decomposition(flambeau.ops.aten.hardtanh.default, {})
+    with pytest.raises(ValueError, match="and silent does not: x, the result"):
+
+        @decorate
+        def silent(x):  # type: ignore[no-untyped-def]
+            return x
+
+    with pytest.raises(ValueError, match="there is a decomposition ramp already"):
+
+        @decorate
+        def ramp(x: Tensor) -> Tensor:
+            return x

@@ -35,7 +35,7 @@ from flambeau.ir.graph import Graph
 from flambeau.jit.block_decorators import within_decorators
 from flambeau.jit.classes import subclasses
 from flambeau.jit.classes.attribute_inference import define_attributes
-from flambeau.jit.classes.class_rules import check_class
+from flambeau.jit.classes.class_rules import check_class, is_of_python
 from flambeau.jit.classes.class_scope import class_scope
 from flambeau.jit.classes.forms import is_class_variable, is_final
 from flambeau.jit.classes.generator_methods import method_template, yielding
@@ -72,14 +72,6 @@ STATIC = (
     "'{name}' of an object that may be of a subclass: '{other}' has another one than '{cls}'. Call it on the class "
     "that is meant, or make it a method of objects"
 )
-PYTHON_ONLY: Final = frozenset(
-    {
-        "__class_getitem__", "__copy__", "__deepcopy__", "__del__", "__dir__", "__format__", "__getnewargs__",
-        "__getstate__", "__hash__", "__init_subclass__", "__iter__", "__next__", "__reduce__", "__reduce_ex__",
-        "__repr__", "__replace__", "__setstate__", "__sizeof__", "__subclasshook__",
-    }
-)  # fmt: skip
-"""Methods that Python calls for its own purposes: compiled only if a program reaches them."""
 
 
 def find_or_define(cls: type, registry: ScriptRegistry, resolver_for: ResolverFor) -> ClassDefinition:
@@ -342,9 +334,9 @@ class PythonSource:
         unused = self._unused_properties()
         for base in reversed(self.python.__mro__[:-1]):
             for name, member in vars(base).items():
-                if isinstance(member, FunctionType) and name not in PYTHON_ONLY and not is_generated(base, name):
+                if isinstance(member, FunctionType) and not is_of_python(base, name) and not is_generated(base, name):
                     self.method(name)
-                elif isinstance(member, staticmethod | classmethod) and name not in PYTHON_ONLY:
+                elif isinstance(member, staticmethod | classmethod) and not is_of_python(base, name):
                     self.static(name)
                 elif isinstance(member, property) and name not in unused:
                     self.property(name)

@@ -24,6 +24,34 @@ MADE_BY_CLASS_STATEMENT: Final = 1 << 9
 BYPASSED: Final = ("__setattr__", "__getattribute__", "__getattr__", "__delattr__", "__new__")
 """Methods that would run in Python, and do not in programs."""
 
+STATE: Final = ("__getstate__", "__setstate__")
+PYTHON_ONLY: Final = frozenset(
+    {
+        "__class_getitem__", "__copy__", "__deepcopy__", "__del__", "__dir__", "__format__", "__getnewargs__",
+        "__hash__", "__init_subclass__", "__iter__", "__next__", "__reduce__", "__reduce_ex__", "__repr__",
+        "__replace__", "__sizeof__", "__subclasshook__", *STATE,
+    }
+)  # fmt: skip
+"""Methods that Python calls for its own purposes: compiled only if a program reaches them."""
+
+
+def is_of_python(cls: type, name: str) -> bool:
+    """Whether a method is for Python alone, so that it is compiled only if a program reaches it."""
+    return name in PYTHON_ONLY and not (name in STATE and has_program_state(cls))
+
+
+def has_program_state(cls: type) -> bool:
+    """Whether `__getstate__` and `__setstate__` say, by one annotation, the type of a state that archives keep.
+
+    Without annotations, or with `Any` in them, they are those that Python's pickle calls.
+    """
+    give, take = (inspect.getattr_static(cls, name, None) for name in STATE)
+    if not isinstance(give, FunctionType) or not isinstance(take, FunctionType):
+        return False
+    state = give.__annotations__.get("return")
+    taken = [hint for name, hint in take.__annotations__.items() if name != "return"]
+    return state is not None and taken == [state] and "Any" not in str(state) and state not in (dict, object, "dict")
+
 
 def is_user_class(cls: type) -> bool:
     """Whether a class is written in Python, and not part of Python or of a library that programs know otherwise."""

@@ -54,6 +54,8 @@ from flambeau.jit.compilation_unit import CompilationUnit
 from flambeau.jit.containers import ScriptDict, ScriptList
 from flambeau.jit.execution import last_executed_optimized_graph as _last_executed_optimized_graph
 from flambeau.jit.function import ScriptFunction
+from flambeau.jit.helpers import _awaitable, _awaitable_nowait, _awaitable_wait, fork, is_tracing, wait
+from flambeau.jit.mobile import LiteScriptModule, _export_operator_list
 from flambeau.jit.modules.script_method import ScriptMethod
 from flambeau.jit.modules.script_module import RecursiveScriptModule as ScriptModule
 from flambeau.jit.torch_names.attribute_tables import BufferDict, ModuleDict, ParameterDict
@@ -83,6 +85,10 @@ from flambeau.jit.torch_names.file_reader import (
 from flambeau.jit.torch_names.file_writer import PyTorchFileWriter
 from flambeau.jit.torch_names.flattened import _jit_flatten, _jit_unflatten
 from flambeau.jit.torch_names.handle import ModuleHandle, _freeze_module, _jit_debug_module_iterators
+from flambeau.jit.torch_names.node_decompositions import (
+    _jit_decomposition_graph_for_node,
+    _jit_register_decomposition_for_schema,
+)
 from flambeau.jit.torch_names.operator_questions import (
     _export_opnames,
     _get_schema,
@@ -124,14 +130,17 @@ from flambeau.ops.families.matrices import LinAlgError as _LinAlgError
 from flambeau.ops.operator_namespaces import OperatorNamespace
 from flambeau.ops.python_forms import form_of
 from flambeau.ops.python_forms import infer_size as _infer_size
+from flambeau.program.object import ScriptObject
 from flambeau.tensor import observer
 from flambeau.tensor.overrides import nobody_asked as DisableTorchFunction  # noqa: N812
 from flambeau.tensor.overrides import subclasses_ignored as DisableTorchFunctionSubclass  # noqa: N812
 from flambeau.tensor.subclasses import disabled_function as _disabled_torch_function_impl
 from flambeau.tensor.tensor import Tensor as TensorBase
+from flambeau.util.counters import AggregationType, LockingLogger, NoopLogger
 from flambeau.util.errors import ScriptError as JITException
 from flambeau.util.inversions import PACKAGE
 
+_is_tracing, LoggerBase = is_tracing, NoopLogger
 _nn = OperatorNamespace("aten")
 """Operators of `nn.functional` under PyTorch's name for them: `_C._nn.gelu`."""
 
@@ -190,6 +199,7 @@ def __getattr__(name: str) -> Any:
 
 
 __all__ = [
+    "AggregationType",
     "AliasDb",
     "AnyType",
     "Argument",
@@ -214,10 +224,14 @@ __all__ = [
     "InterfaceType",
     "JITException",
     "ListType",
+    "LiteScriptModule",
+    "LockingLogger",
+    "LoggerBase",
     "ModuleDict",
     "ModuleHandle",
     "Node",
     "NoneType",
+    "NoopLogger",
     "NumberType",
     "OptionalType",
     "ParameterDict",
@@ -240,7 +254,11 @@ __all__ = [
     "Use",
     "Value",
     "_Await",
+    "_awaitable",
+    "_awaitable_nowait",
+    "_awaitable_wait",
     "_create_function_from_graph",
+    "_export_operator_list",
     "_export_opnames",
     "_freeze_module",
     "_get_graph_executor_optimize",
@@ -251,10 +269,12 @@ __all__ = [
     "_get_schema",
     "_get_tracing_state",
     "_infer_size",
+    "_is_tracing",
     "_jit_assert_is_instance",
     "_jit_can_fuse_on_cpu",
     "_jit_clear_class_registry",
     "_jit_debug_module_iterators",
+    "_jit_decomposition_graph_for_node",
     "_jit_differentiate",
     "_jit_erase_non_input_shape_information",
     "_jit_flatten",
@@ -270,6 +290,7 @@ __all__ = [
     "_jit_pass_custom_pattern_based_rewrite_graph",
     "_jit_pass_lower_graph",
     "_jit_pass_propagate_shapes_on_graph_and_build_compute",
+    "_jit_register_decomposition_for_schema",
     "_jit_register_shape_compute_graph_for_node",
     "_jit_resolve_packet",
     "_jit_set_autocast_mode",
@@ -289,8 +310,10 @@ __all__ = [
     "_llvm_enabled",
     "_propagate_shapes",
     "_set_graph_executor_optimize",
+    "fork",
     "parse_ir",
     "parse_schema",
     "run_pass",
     "unify_type_list",
+    "wait",
 ]

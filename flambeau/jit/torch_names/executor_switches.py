@@ -19,7 +19,7 @@ from __future__ import annotations
 import threading
 import warnings
 from collections.abc import Callable, Sequence
-from typing import Any, Final
+from typing import Any, Final, Generic, TypeVar
 
 from flambeau.codegen import available
 from flambeau.executor.profiling.settings import settings
@@ -208,26 +208,51 @@ FIXED: Final[dict[str, Callable[..., Any]]] = {
 otherwise."""
 
 
-class _Wish:
+V = TypeVar("V", bool, int, str)
+
+
+class _Wish(Generic[V]):
     """A switch of what is so in any case, whichever way it stands: it is kept for who asks."""
 
-    def __init__(self, value: bool) -> None:
+    def __init__(self, first: V) -> None:
         self._kept = threading.local()
-        self._first = value
+        self._first: V = first
 
-    def get(self) -> bool:
+    def get(self) -> V:
         """How it stands in this thread."""
-        return getattr(self._kept, "value", self._first)
+        value: V = getattr(self._kept, "value", self._first)
+        return value
 
-    def put(self, value: bool) -> None:
+    def put(self, value: V) -> None:
         """Have it stand so in this thread."""
-        self._kept.value = bool(value)
+        self._kept.value = type(self._first)(value)
+
+    def change(self, value: V) -> V:
+        """Have it stand so in this thread; how it stood."""
+        before = self.get()
+        self.put(value)
+        return before
 
 
-_MUST_USE_LLVM: Final = _Wish(True)
-"""Kernels on the host are LLVM's, whether they must be or may."""
+_WISHES: Final[tuple[tuple[str, str, _Wish[Any]], ...]] = (
+    # Kernels on the host are LLVM's, whether they must be or may.
+    ("_jit_get_te_must_use_llvm_cpu", "_jit_set_te_must_use_llvm_cpu", _Wish(True)),
+    # Blocks and their sizes follow from the loop nest and the device.
+    ("_jit_get_te_cuda_pointwise_loop_levels", "_jit_set_te_cuda_pointwise_loop_levels", _Wish(-1)),
+    ("_jit_get_te_cuda_pointwise_block_count", "_jit_set_te_cuda_pointwise_block_count", _Wish(-1)),
+    ("_jit_get_te_cuda_pointwise_block_size", "_jit_set_te_cuda_pointwise_block_size", _Wish(-1)),
+    ("_jit_get_te_generate_block_code", "_jit_set_te_generate_block_code", _Wish(False)),
+    # Warnings of a trace name the user's line, which follows from Python's own frames.
+    ("_jit_get_tracer_state_warn", "_jit_set_tracer_state_warn", _Wish(True)),
+    # What the compiler logs is asked for with FLAMBEAU_LOG.
+    ("_jit_get_logging_option", "_jit_set_logging_option", _Wish("")),
+)
+_SHAPE_TESTS: Final = _Wish(False)
+"""Shapes are propagated with symbols in any case."""
 
+FIXED.update({getter: wish.get for getter, _, wish in _WISHES})
+FIXED.update({setter: wish.put for _, setter, wish in _WISHES})
 FIXED.update(
-    _jit_get_te_must_use_llvm_cpu=_MUST_USE_LLVM.get,
-    _jit_set_te_must_use_llvm_cpu=_MUST_USE_LLVM.put,
+    _jit_set_symbolic_shapes_test_mode=_SHAPE_TESTS.change,
+    _jit_symbolic_shapes_test_mode_enabled=_SHAPE_TESTS.get,
 )

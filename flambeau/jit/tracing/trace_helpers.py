@@ -87,4 +87,5 @@ def script_if_tracing(fn: Callable[P, R]) -> Callable[P, R]:
         result: R = script(fn)(*args, **kwargs)
         return result
 
+    vars(wrapper).update(__original_fn=fn, __script_if_tracing_wrapper=True)  # names that TorchScript's users look at
     return wrapper

@@ -391,6 +391,16 @@ def test_switches_say_what_they_do() -> None:
     _C._jit_set_te_must_use_llvm_cpu(False)
     assert (must, _C._jit_get_te_must_use_llvm_cpu()) == (True, False)
     _C._jit_set_te_must_use_llvm_cpu(must)
+    for name, first, other in (
+        ("te_cuda_pointwise_block_size", -1, 256),
+        ("te_generate_block_code", False, True),
+        ("tracer_state_warn", True, False),
+        ("logging_option", "", "dead_code_elimination"),
+    ):
+        get, put = getattr(_C, f"_jit_get_{name}"), getattr(_C, f"_jit_set_{name}")
+        assert (get(), put(other), get(), put(first), get()) == (first, None, other, None, first)
+    assert (_C._jit_set_symbolic_shapes_test_mode(True), _C._jit_set_symbolic_shapes_test_mode(False)) == (False, True)
+    assert not _C._jit_symbolic_shapes_test_mode_enabled()
     with pytest.raises(ValueError, match="only supported 'STATIC' or 'DYNAMIC', got: OTHER"):
         jit.set_fusion_strategy([("OTHER", 2)])
     with pytest.raises(ValueError, match="STATIC guards are made 0 or more times, not -1"):

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import io
 import threading
 from dataclasses import dataclass
 from typing import Any
@@ -473,3 +474,44 @@ def test_sets_in_attributes_are_shared() -> None:
     assert visited.seen is mine
     assert mine == {1, 5}
     assert {type(v) for v in visited.shares} == {float}
+
+
+@flambeau.script
+class Pair:
+    def __init__(self, x: int, word: str):
+        self.x = x
+        self.word = word
+
+    def __getstate__(self) -> tuple[int, str]:
+        return self.x, self.word
+
+    def __setstate__(self, state: tuple[int, str]) -> None:
+        self.x, self.word = state[0] + 100, state[1]
+
+
+class Plain:
+    def __init__(self, x: int):
+        self.x = x
+
+    def __getstate__(self):  # type: ignore[no-untyped-def]
+        return self.__dict__.copy()
+
+    def __setstate__(self, state: Any):  # type: ignore[no-untyped-def]
+        self.__dict__.update(state)
+
+
+class WithState(nn.Module):
+    def __init__(self) -> None:
+        super().__init__()
+        self.pair = Pair(3, "a")
+        self.plain = Plain(5)
+
+    def forward(self) -> tuple[int, str, int]:
+        return self.pair.x, self.pair.word, self.plain.x
+
+
+def test_archives_keep_the_state_that_a_class_declares() -> None:
+    content = flambeau.script(WithState()).save_to_buffer()
+    loaded = flambeau.jit.load(io.BytesIO(content))
+    assert loaded() == (103, "a", 5)
+    assert flambeau.jit.load(io.BytesIO(loaded.save_to_buffer()))() == (203, "a", 5)

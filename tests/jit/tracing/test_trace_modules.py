@@ -272,6 +272,7 @@ def test_scripts_in_traces_in_scripts() -> None:
 
     traced = flambeau.trace(uses, flambeau.ones(2))
     assert traced.baked == []
+    assert (until.__script_if_tracing_wrapper, until.__original_fn.__name__) == (True, "until")
 
     @flambeau.script
     def outer(x: Tensor) -> Tensor:

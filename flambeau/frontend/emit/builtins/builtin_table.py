@@ -54,6 +54,7 @@ from flambeau.tensor.grad_mode import (
     set_grad_enabled,
 )
 from flambeau.tensor.random import Generator, manual_seed
+from flambeau.tensor.size import Size
 
 _NAMESPACES: Final[dict[str, tuple[Any, ...]]] = {
     "aten": (
@@ -65,7 +66,7 @@ _NAMESPACES: Final[dict[str, tuple[Any, ...]]] = {
 }  # fmt: skip
 OPERATORS: Final[dict[Any, str]] = {
     function: f"{namespace}::{function.__name__}" for namespace, of in _NAMESPACES.items() for function in of
-} | {asarray: "aten::as_tensor"}
+} | {asarray: "aten::as_tensor", Size: "aten::Size"}
 """Functions that are operators of the same name."""
 
 MATH: Final = [
