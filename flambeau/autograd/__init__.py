@@ -11,6 +11,7 @@ from __future__ import annotations
 
 from flambeau.autograd import forward_ad, functional, graph, profiler
 from flambeau.autograd import graphed_callables as _graphed_callables
+from flambeau.autograd import program_operators as _program_operators  # registers them
 from flambeau.autograd import tape as _tape
 from flambeau.autograd import tensor_methods as _tensor_methods
 from flambeau.autograd.anomaly_mode import detect_anomaly, set_detect_anomaly

@@ -270,5 +270,5 @@ def _batched(
     return tuple(_checked(columns, targets, allow_unused or materialize, materialize))
 
 
-for _function in (backward, grad):
-    _function.language_form = "gradient"  # type: ignore[union-attr]  # how the compiler knows them
+backward.operator_name = "aten::backward"  # type: ignore[attr-defined]  # how the compiler knows them
+grad.operator_name = "aten::grad"  # type: ignore[attr-defined]

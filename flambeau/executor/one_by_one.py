@@ -18,6 +18,9 @@ from flambeau.program.function import Function
 from flambeau.schema import registry
 from flambeau.schema.types import DeviceType
 
+_DISPATCHED = frozenset({"quantized", "tape"})
+"""Families of operators."""
+
 
 def runs_one_by_one(function: Function) -> bool:
     """Whether a function, or what it calls, has a node that only a dispatched call serves."""
@@ -25,11 +28,12 @@ def runs_one_by_one(function: Function) -> bool:
 
 
 def _is_dispatched(node: Node) -> bool:
-    """Whether a node names the device "meta", is of quantised tensors, or may ask for gradients."""
+    """Whether a node names the device "meta", is of quantised tensors, goes back over the tape, or may ask for
+    gradients."""
     if node.op == constants.CONSTANT and len(node.results) == 1:
         is_device = isinstance(node.result().static_type, DeviceType)
         return is_device and str(node.attributes.get("value")) == "meta"
-    return any(d.family == "quantized" for d in registry.overloads(node.op)) or _asks(node)
+    return any(d.family in _DISPATCHED for d in registry.overloads(node.op)) or _asks(node)
 
 
 def _asks(node: Node) -> bool:

@@ -5,5 +5,6 @@ from __future__ import annotations
 from typing import Final
 
 IN_PROGRAMS: Final = (
-    "Gradients are computed outside of programs: return the tensor, and call backward() on it there"
+    "Programs compute gradients with autograd.grad and backward(), and know nothing else of the tape: look at it "
+    "outside"
 )

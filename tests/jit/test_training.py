@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import copy
-from typing import Any
 
 import numpy as np
 import pytest
@@ -11,8 +10,6 @@ import pytest
 import flambeau
 from flambeau import Tensor, nn
 from tests.jit.modules.module_support import BACKENDS
-
-OUTSIDE = "Gradients are computed outside of programs: return the tensor"
 
 
 class Product(nn.Module):
@@ -86,21 +83,6 @@ def test_a_scripted_module_gets_the_gradients_of_its_eager_twin() -> None:
     (scripted(x) ** 2).sum().backward()
     for ours, theirs in zip(scripted.parameters(), eager.parameters(), strict=True):
         np.testing.assert_allclose(ours.grad.numpy(), theirs.grad.numpy(), rtol=1e-5, atol=1e-6)
-
-
-def backward_of(x: Tensor) -> None:
-    x.sum().backward()
-
-
-def gradient_of(x: Tensor) -> Any:
-    return flambeau.autograd.grad([x.sum()], [x])
-
-
-@pytest.mark.parametrize("function", [backward_of, gradient_of])
-def test_programs_are_told_so_at_the_place(function: Any) -> None:
-    with pytest.raises(flambeau.jit.CompileError, match=OUTSIDE) as error:
-        flambeau.script(function)
-    assert ("x.sum().backward" if function is backward_of else "flambeau.autograd") in str(error.value)
 
 
 def test_other_attributes_that_tensors_do_not_have() -> None:

@@ -16,9 +16,6 @@ from flambeau.schema.rule_tables import RuleLists, RuleTable, listing
 from tests.source_tree import MODULES, NODES, Nodes, walk
 from tests.together import together
 
-UNREGISTERED = {"aten::backward", "aten::grad"}
-"""Operators of archives that are written, but have no declaration: gradients are not here."""
-
 
 @cache
 def is_operator(name: object) -> bool:
@@ -76,7 +73,7 @@ def test_i14_rules_are_for_operators_that_there_are() -> None:
     for name, purposes in listing().items():
         if name.startswith("example::"):
             continue  # an example of a docstring, which may run in the same process, has declared it
-        is_there = registry.overloads(name.partition(".")[0]) or kinds.is_known(name) or name in UNREGISTERED
+        is_there = registry.overloads(name.partition(".")[0]) or kinds.is_known(name)
         assert is_there, f"{name} has rules ({', '.join(purposes)}), but there is no such operator"
 
 

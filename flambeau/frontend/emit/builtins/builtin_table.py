@@ -58,7 +58,7 @@ from flambeau.tensor.size import Size
 
 _NAMESPACES: Final[dict[str, tuple[Any, ...]]] = {
     "aten": (
-        bin, chr, divmod, hash, hex, oct, ord, pow, manual_seed, Generator, is_grad_enabled, is_autocast_enabled,
+        bin, chr, divmod, hash, hex, oct, ord, pow, manual_seed, Generator, Size, is_grad_enabled, is_autocast_enabled,
         is_autocast_cpu_enabled, as_tensor,
     ),
     "prim": (abs, id),
@@ -66,7 +66,7 @@ _NAMESPACES: Final[dict[str, tuple[Any, ...]]] = {
 }  # fmt: skip
 OPERATORS: Final[dict[Any, str]] = {
     function: f"{namespace}::{function.__name__}" for namespace, of in _NAMESPACES.items() for function in of
-} | {asarray: "aten::as_tensor", Size: "aten::Size"}
+} | {asarray: "aten::as_tensor"}
 """Functions that are operators of the same name."""
 
 MATH: Final = [

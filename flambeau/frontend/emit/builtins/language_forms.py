@@ -39,7 +39,6 @@ from flambeau.schema.types import (
     Type,
 )
 from flambeau.util.errors import CompileError
-from flambeau.util.not_here import IN_PROGRAMS
 
 WRONG_ANNOTATION = "expected an expression of type {wanted} but found {found}"
 ALWAYS_NONE = "The type of _unwrap_optional's argument could not be inferred from actual type None"
@@ -134,7 +133,6 @@ LANGUAGE_FORMS: Final[dict[str, Sugared]] = {
     "tree_map": TREE_MAP,
     "checkpoint": CHECKPOINT,
     "around_calls": refusal("optimized_execution", AROUND_CALLS),
-    "gradient": refusal("gradient", f"{IN_PROGRAMS}."),
     "finfo": LimitsClass("finfo"),
     "iinfo": LimitsClass("iinfo"),
     "record_function": RecordFunction(),

@@ -29,7 +29,6 @@ ADVICE: Final[dict[type[Type], dict[str, str]]] = {
     TensorType: {
         "numpy": "Programs work on tensors: return it, and call numpy() outside.",
         "tobytes": "Return it, and call numpy().tobytes() outside.",
-        "backward": _GRADIENTS,
         "grad_fn": _GRADIENTS,
         "register_hook": _GRADIENTS,
         "astype": _of_tensor("Write {code}, or ", "x.to(flambeau.float64)", of="x.astype(np.float64)")
