@@ -172,6 +172,8 @@ class RecursiveScriptModule(FixedModule):
     def __call__(self, *args: Any, **kwargs: Any) -> Any:
         """Run the compiled `forward`. Raises AttributeError if there is none, and what `ScriptFunction` raises."""
         forward = self.__dict__["_methods"].get("forward") or self.forward
+        if not isinstance(forward, ScriptMethod):
+            return super().__call__(*args, **kwargs)
         if self._forward_hooks or self._forward_pre_hooks:
             args, kwargs = forward._signature.bind(args, kwargs), {}
             return super().__call__(*args, **kwargs)
@@ -229,9 +231,14 @@ class RecursiveScriptModule(FixedModule):
         return method
 
     @property
-    def forward(self) -> ScriptMethod:  # type: ignore[override]
-        """The compiled `forward`."""
-        return self._method("forward")
+    def forward(self) -> Callable[..., Any]:  # type: ignore[override]
+        """The compiled `forward`; that of Python where it is marked to stay so."""
+        return self._python_method("forward") or self._method("forward")
+
+    def _python_method(self, name: str) -> Callable[..., Any] | None:
+        origin = self._classes.origin(self.script_object.type.definition)
+        python = None if origin is None else python_method(origin.module, name)
+        return None if python is None else python.__get__(self)
 
     # -- attributes ---------------------------------------------------------------------------------------------------
 
@@ -254,12 +261,9 @@ class RecursiveScriptModule(FixedModule):
             if origin is not None:
                 if name in origin.functions:
                     return origin.functions[name]
-                python = python_method(origin.module, name)
+                python = self._python_method(name) or static_function(origin.module, name)
                 if python is not None:
-                    return python.__get__(self)
-                static = static_function(origin.module, name)
-                if static is not None:
-                    return static
+                    return python
         return super().__getattr__(name)
 
     def __setattr__(self, name: str, value: Any) -> None:

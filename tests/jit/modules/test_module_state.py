@@ -154,3 +154,36 @@ def test_modules_in_step_with_a_list_that_may_be_shorter() -> None:
         scripted = flambeau.script(leaves, backend=backend)
         for numbers in ([], [1], [1, 9], [1, 2, 3, 4]):
             assert scripted((1, 2.5, "x"), numbers) == leaves((1, 2.5, "x"), numbers)
+
+
+class StaysPython(nn.Module):
+    """`forward` is Python's; what programs call is `doubled`."""
+
+    def __init__(self) -> None:
+        super().__init__()
+        self.factor = 3
+
+    @flambeau.jit.ignore
+    def forward(self, x: Tensor) -> Tensor:
+        return flambeau.from_numpy(x.numpy() * self.factor)
+
+    @flambeau.jit.export
+    def doubled(self, x: Tensor) -> Tensor:
+        return x * 2
+
+
+class AroundPython(nn.Module):
+    def __init__(self) -> None:
+        super().__init__()
+        self.inner = StaysPython()
+
+    def forward(self, x: Tensor) -> Tensor:
+        return self.inner.doubled(x) + self.inner(x)
+
+
+def test_a_forward_that_stays_python_is_called() -> None:
+    scripted = flambeau.script(StaysPython())
+    assert scripted(flambeau.ones(2)).tolist() == [3, 3]
+    assert scripted.doubled(flambeau.ones(2)).tolist() == [2, 2]
+    assert scripted(flambeau.full((1,), 2.0)).tolist() == [6]
+    assert flambeau.script(AroundPython())(flambeau.ones(1)).tolist() == [5]
