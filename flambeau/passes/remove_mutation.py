@@ -10,6 +10,9 @@ Without writes more can be fused, merged and moved. A tensor qualifies if the gr
 container does before all writes have happened, and every write to it is an in-place pointwise operator of the same
 block that would give the dtype and the sizes the tensor has anyway: one that promotes or broadcasts would fail in place
 but not otherwise.
+
+Who asks for more (`checks_dtype=False`) takes every write of one tensor and numbers to succeed, has `fill_` and `zero_`
+among them, and tensors that the branches of a `prim::If` make, in them or behind it.
 """
 
 from __future__ import annotations
@@ -22,18 +25,20 @@ from flambeau.analysis.alias import AliasAnalysis
 from flambeau.analysis.manager import alias_analysis
 from flambeau.analysis.memory import Location
 from flambeau.ir import kinds
+from flambeau.ir.constants import insert_constant
 from flambeau.ir.graph import Block, Graph, Node, Value
 from flambeau.ir.uses import Use
 from flambeau.ir.walk import ancestor_in
 from flambeau.schema import match, registry
 from flambeau.schema.opdef import OpDef
+from flambeau.schema.rule_tables import RuleTable
 from flambeau.schema.types import TensorType, Type, is_number
 
 
 def do(graph: Graph, wanted: Callable[[Node], bool] = lambda node: True, *, checks_dtype: bool = True) -> bool:
     """Make every write functional that can be, and that is `wanted`.
 
-    Without `checks_dtype`, a write of one operand alone is taken to succeed.
+    Without `checks_dtype`, a write of one tensor alone is taken to succeed.
     """
     may_go = partial(_may_go, wanted=wanted, checks_dtype=checks_dtype, resizes=cache(_resizes))
     writes = [n for n in graph.listed_nodes() if may_go(n)]
@@ -44,6 +49,8 @@ def do(graph: Graph, wanted: Callable[[Node], bool] = lambda node: True, *, chec
     changed = False
     for value in dict.fromkeys(_first(n, may_go) for n in writes):
         known = holders.get(only_location(value, aliases), None)
+        if not checks_dtype:
+            known = _beside_branches(value, known, holders, aliases)
         if known is not None and _is_private(value, known, aliases, may_go):
             _rewrite(value, known)
             changed = True
@@ -56,9 +63,10 @@ def _may_go(
     if not wanted(node):
         return False
     definition = node.definition
-    if checks_dtype or definition is None or definition.family != "in_place":
+    if is_removable(node, resizes) or checks_dtype or definition is None or len(node.results) != 1:
         return is_removable(node, resizes)
-    return len(node.results) == 1 and sum(isinstance(v.static_type, TensorType) for v in node.operands) == 1
+    has_form = definition.family == "in_place" or node.op in _forms
+    return has_form and sum(isinstance(v.static_type, TensorType) for v in node.operands) == 1
 
 
 def _resizes(graph: Graph) -> bool:
@@ -212,8 +220,52 @@ def _rewrite(value: Value, holders: list[Value]) -> None:
             if user.operand(offset) is not current:
                 user.replace_operand(offset, current)
         if node in writers:
-            node.set_op(registry.out_of_place(node.op))
+            _forms.get(node.op, _without_mark)(node)
             current = node.result()
+
+
+_forms: RuleTable[Callable[[Node], None]] = RuleTable("how it becomes an operator that gives what it would write")
+
+
+def _without_mark(node: Node) -> None:
+    node.set_op(registry.out_of_place(node.op))
+
+
+@_forms("aten::fill_")
+def _filled(node: Node) -> None:
+    node.set_op("aten::fill")
+
+
+@_forms("aten::zero_")
+def _zeroed(node: Node) -> None:
+    with node.graph.inserting(node):
+        absent = insert_constant(node.graph, None)
+    node.set_op("aten::zeros_like")
+    for _ in range(5):  # of the dtype, the layout, the device and the order in memory that the tensor has
+        node.add_operand(absent)
+
+
+def _beside_branches(
+    value: Value, known: list[Value] | None, holders: dict[Location | None, list[Value]], aliases: AliasAnalysis
+) -> list[Value] | None:
+    """The names of a memory in one block, where branches take part: those of an If that gives what each of its branches
+    has made for that alone, and those in a branch of what the If gives at its end. None where others know the memory.
+    """
+    if known is not None:
+        outer = value.owner_block.owner_node
+        is_branch = outer is not None and outer.op == "prim::If"
+        return [v for v in known if v is value or not is_branch or v.defining_node is not outer]
+    node = value.defining_node
+    if node is None or node.op != "prim::If":
+        return None
+    names: dict[Value, None] = {}
+    for block in node.nested_blocks:
+        own = block.returns[value.index]
+        held = holders.get(only_location(own, aliases))
+        if held is None or own.owner_block is not block or len(own.uses()) != 1:
+            return None
+        names.update(dict.fromkeys(v for v in held if v is not own))
+    return list(names)
 
 
 def _in_order(first: Node, second: Node) -> int:

@@ -4,6 +4,8 @@ from __future__ import annotations
 
 import pytest
 
+import flambeau
+from flambeau.ir.verify import verify
 from flambeau.passes import remove_mutation
 from tests.passes.before_after import expect, expect_same
 
@@ -115,3 +117,36 @@ def test_what_a_list_is_given_before_a_write_or_gives_again_stays(where: str) ->
     if where == "taken out":
         body[1:] = body[:0:-1]
     expect_same(remove_mutation.do, HEAD + "".join(body) + taken + f"return ({'%g' if taken else '%l'})")
+
+
+FREE = {
+    "y = x.sigmoid()|y.add_(3)|z = -y|y.relu_()|return y, z": 0,
+    "y = x + 1|z = y.fill_(2) + y|y.zero_()|return y, z": 0,
+    "if b:|    y = x + 5|else:|    y = x + 2|y.add_(4)|return y": 0,
+    "z = x|if b:|    y = x + 5|    y.mul_(2)|    z = y|return z, x": 0,
+    "if b:|    y = x + 5|else:|    y = x|y.add_(4)|return y": 1,
+    "z = x + 1|if b:|    y = x + 5|else:|    y = z|y.add_(4)|return y, z": 1,
+    "if b:|    y = x + 5|    z = y|else:|    y, z = x + 2, x|y.add_(4)|return y, z": 1,
+    "z = x|if b:|    y = x + 5|    z = y|z.fill_(3)|return z": 1,
+    "y = x + 1|l = [y]|y.zero_()|return l": 1,
+    "y = x + 1|v = y[0]|y.zero_()|return v": 1,
+}
+"""Programs, a bar between lines, and the writes that stay."""
+
+
+@pytest.mark.parametrize("number", range(len(FREE)))
+def test_the_pass_by_its_name_takes_more_writes(number: int) -> None:
+    body, stay = list(FREE.items())[number]
+    source = "def f(x: Tensor, b: bool):" + "".join(f"\n    {line}" for line in body.split("|")) + "\n"
+    graph = flambeau.CompilationUnit(source).f.graph
+    changed = flambeau._C._jit_pass_remove_mutation(graph)
+    verify(graph)
+    assert changed is (stay == 0)
+    writes = [n.op for n in graph.all_nodes() if n.op.endswith("_")]
+    assert len(writes) == stay
+    new, old = flambeau.jit.create_function_from_graph("new", graph), flambeau.CompilationUnit(source).f
+    for b in (True, False, True):
+        for values in ([1.0, -9.0], [5.0, 2.0]):
+            mine, other = flambeau.tensor(values), flambeau.tensor(values)
+            assert str(new(mine, b)) == str(old(other, b))
+            assert flambeau.equal(mine, other)

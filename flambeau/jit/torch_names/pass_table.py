@@ -63,7 +63,7 @@ def _peephole(graph: graphs.Graph, disable_shape_peepholes: bool = False, addmm_
 
 
 def _remove_mutation(graph: graphs.Graph) -> bool:
-    return _cleaned(graph, remove_list_mutation.do(graph) | remove_mutation.do(graph))
+    return _cleaned(graph, remove_list_mutation.do(graph) | remove_mutation.do(graph, checks_dtype=False))
 
 
 def _batch_mm(graph: graphs.Graph) -> bool:
