@@ -261,10 +261,10 @@ def _beside_branches(
     names: dict[Value, None] = {}
     for block in node.nested_blocks:
         own = block.returns[value.index]
-        held = holders.get(only_location(own, aliases))
-        if held is None or own.owner_block is not block or len(own.uses()) != 1:
+        names_of_it = holders.get(only_location(own, aliases))
+        if names_of_it is None or own.owner_block is not block or len(own.uses()) != 1:
             return None
-        names.update(dict.fromkeys(v for v in held if v is not own))
+        names.update(dict.fromkeys(v for v in names_of_it if v is not own))
     return list(names)
 
 

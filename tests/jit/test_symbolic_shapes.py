@@ -197,3 +197,18 @@ def test_objects_among_constants_hold_nothing() -> None:
         _C._jit_object_is_non_holding(graph.findNode("aten::relu"))
 
 
+def of_images(x: Tensor, k: int) -> Tensor:
+    if k == 0:
+        return flambeau.max_pool2d(x, [3, 2], [2, 2], [1, 0], [1, 1], True)
+    return flambeau.nn.functional.avg_pool2d(x, [2, 2])
+
+
+@pytest.mark.parametrize("k", range(2))
+@pytest.mark.parametrize("first", [2, None])
+def test_sizes_that_only_shape_functions_say_are_propagated(k: int, first: int | None) -> None:
+    graph = flambeau.trace(lambda x: of_images(x, k).relu(), flambeau.ones(2, 3, 9, 8)).inlined_graph
+    _C._jit_pass_erase_shape_information(graph)
+    next(iter(graph.inputs())).setType(_C.TensorType.get().with_sizes([first, 3, 9, 8]))
+    _C._jit_pass_propagate_shapes_on_graph(graph)
+    expected = of_images(flambeau.ones(2, 3, 9, 8), k).shape
+    assert next(iter(graph.outputs())).type().varyingSizes() == [first, *expected[1:]]

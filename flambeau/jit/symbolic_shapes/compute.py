@@ -16,6 +16,7 @@
 from __future__ import annotations
 
 from collections.abc import Callable
+from itertools import repeat
 from typing import Final
 
 from flambeau.analysis import shapes
@@ -25,6 +26,7 @@ from flambeau.ir.clone import Copies, clone_graph, clone_node, insert_graph
 from flambeau.ir.constants import CONSTANT, insert_constant
 from flambeau.ir.graph import Graph, Node, Value
 from flambeau.jit.symbolic_shapes.registry import SIZES, is_registered, shape_graph, type_of_sizes
+from flambeau.jit.symbolic_shapes.shape_functions import SHAPE_FUNCTIONS
 from flambeau.jit.symbolic_shapes.simplify import simplify
 from flambeau.passes import canonicalize
 from flambeau.schema.rule_tables import RuleTable
@@ -68,20 +70,30 @@ def build_compute(graph: Graph) -> ShapeComputeGraphMapping | None:
 
 
 def propagate(graph: Graph) -> bool:
-    """Find out the types of all tensors from those of the inputs; where somebody has registered shape functions, sizes
-    from these. Whether any type changed."""
+    """Find out the types of all tensors from those of the inputs; where somebody has registered shape functions, or the
+    house has one for what no rule says the sizes of, sizes from these. Whether any type changed."""
     changed = shapes.propagate(graph)
-    if not any(map(is_registered, graph.nodes())):
+    if not any(is_registered(node) or _lacks_sizes(node) for node in graph.nodes()):
         return changed
     copies: Copies = {}
     build_compute(clone_graph(graph, copies))
     for value, copy in copies.items():
         computed, type_ = copy.static_type, value.static_type
         if isinstance(computed, TensorType) and isinstance(type_, TensorType) and computed.sizes is not None:
-            known = tuple(None if size is None or size < 0 else size for size in computed.sizes)
+            own = type_.sizes or ()
+            pairs = zip(own if len(own) == len(computed.sizes) else repeat(None), computed.sizes, strict=False)
+            known = tuple(before if size is None or size < 0 else size for before, size in pairs)
             changed |= known != type_.sizes
             value.set_type(type_.refine(sizes=known))
     return changed
+
+
+def _lacks_sizes(node: Node) -> bool:
+    """Whether nothing has said the sizes that a shape function of the house computes."""
+    if node.definition is None or node.definition.schema.full_name not in SHAPE_FUNCTIONS:
+        return False
+    types = [v.static_type for v in node.results]
+    return any(isinstance(t, TensorType) and (t.sizes is None or None in t.sizes) for t in types)
 
 
 class _Builder:
