@@ -23,6 +23,9 @@ from flambeau.util.scripting import is_scripting as is_scripting
 T = TypeVar("T")
 F = TypeVar("F", bound=Callable[..., Any])
 
+NOT_WAITABLE = (
+    "expected a {kind}, which jit.{maker} gives, got {value!r} ({type}): what is there already needs no wait"
+)
 NONE_GIVEN = "{kind} can't be None: give what {maker} returned"
 DROPPED = (
     "ignore(True) has been deprecated. TorchScript will now drop the function call when it is saved: use unused, or "
@@ -163,7 +166,7 @@ def fork(func: Callable[..., Any], *args: Any, **kwargs: Any) -> Future:
 
 @_form("wait")
 def wait(future: Future) -> Any:
-    """The result of a task. Raises what it raised, RuntimeError for None.
+    """The result of a task. Raises what it raised, RuntimeError for None, TypeError for what is no future.
 
     Args:
         future: what `fork` gave.
@@ -171,7 +174,7 @@ def wait(future: Future) -> Any:
     >>> wait(fork(max, 1, 2))
     2
     """
-    _refuse_none(future, "Future", "fork")
+    _refuse_others(future, "Future", "fork")
     return future.wait()
 
 
@@ -196,10 +199,12 @@ def _awaitable_wait(value: Await) -> Any:
     >>> _awaitable_wait(_awaitable(pow, 2, 5)), _awaitable_wait(_awaitable_nowait(3))
     (32, 3)
     """
-    _refuse_none(value, "Await", "_awaitable")
+    _refuse_others(value, "Await", "_awaitable")
     return value.wait()
 
 
-def _refuse_none(value: Any, kind: str, maker: str) -> None:
+def _refuse_others(value: Any, kind: str, maker: str) -> None:
     if value is None:
         raise RuntimeError(NONE_GIVEN.format(kind=kind, maker=maker))
+    if not callable(getattr(value, "wait", None)):
+        raise TypeError(NOT_WAITABLE.format(kind=kind, maker=maker, value=value, type=type(value).__name__))

@@ -236,6 +236,10 @@ def test_waiting_for_nothing() -> None:
         flambeau.jit.wait(None)  # type: ignore[arg-type]
     with pytest.raises(RuntimeError, match="Await can't be None"):
         flambeau.jit._awaitable_wait(None)  # type: ignore[arg-type]
+    with pytest.raises(TypeError, match=r"expected a Future, which jit\.fork gives, got 3 \(int\)"):
+        flambeau.jit.wait(3)  # type: ignore[arg-type]
+    with pytest.raises(TypeError, match=r"expected a Await, which jit\._awaitable gives, got 'a' \(str\)"):
+        flambeau.jit._awaitable_wait("a")  # type: ignore[arg-type]
 
 
 def test_arguments_of_awaitables() -> None:
