@@ -389,7 +389,7 @@ def test_declarations() -> None:
 
 def test_switches_of_executors_are_options_of_functions() -> None:
     with pytest.raises(AttributeError, match=r"has no meaning here\. Options belong to a function"):
-        _ = _C._jit_set_te_cuda_pointwise_block_size
+        _ = _C._jit_set_nvfuser_guard_mode
     with pytest.raises(AttributeError, match=r"^flambeau._C has no 'nothing'$"):
         _ = _C.nothing
 
