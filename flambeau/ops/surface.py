@@ -62,9 +62,16 @@ class _UnknownFunction:
         self.short = short
 
     def __str__(self) -> str:
-        names = (n for n in registry.similar(f"aten::{self.short}") if n.startswith("aten::"))
-        similar = ", ".join(n.removeprefix("aten::") for n in names)
-        return f"module 'flambeau' has no attribute '{self.short}'{f'; similar: {similar}' if similar else ''}"
+        text = f"module 'flambeau' has no attribute '{self.short}'"
+        overloads = definitions(f"aten::{self.short}")
+        modules = dict.fromkeys(f"flambeau.{module}.{self.short}" for d in overloads for module in d.namespaces)
+        if modules:
+            return f"{text}: it is {' or '.join(modules)}"
+        if any(d.is_method for d in overloads):
+            return f"{text}: it is a method of tensors, x.{self.short}(...)"
+        names = [n.removeprefix("aten::") for n in registry.similar(f"aten::{self.short}") if n.startswith("aten::")]
+        similar = ", ".join(n for n in names if n != self.short)
+        return f"{text}{f'; similar: {similar}' if similar else ''}"
 
     def __repr__(self) -> str:
         return repr(str(self))

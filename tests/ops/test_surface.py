@@ -21,6 +21,10 @@ def test_functions_are_made_once() -> None:
 
 
 def test_an_unknown_function_names_similar_ones() -> None:
+    with pytest.raises(AttributeError, match=r"'avg_pool2d': it is flambeau\.nn\.functional\.avg_pool2d$"):
+        _ = flambeau.avg_pool2d  # type: ignore[attr-defined]
+    with pytest.raises(AttributeError, match=r"'masked_fill_': it is a method of tensors, x\.masked_fill_"):
+        _ = flambeau.masked_fill_  # type: ignore[attr-defined]
     with pytest.raises(AttributeError, match="module 'flambeau' has no attribute 'sofplus'; similar: softplus"):
         _ = flambeau.sofplus
     with pytest.raises(AttributeError, match="has no attribute '__no_such_special__'"):
