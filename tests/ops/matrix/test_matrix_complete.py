@@ -16,6 +16,7 @@ EXEMPT_FAMILIES = {
     "out": "follows from a functional overload",
     "query": "a property of a tensor, tested with tensors",
     "metadata": "a property of a tensor, tested with tensors",
+    "tape": "they go back over what was recorded, and are tested in programs that ask for gradients",
 }
 _ANOTHER_NAME = "another name, or an inner form, of an operator that has it"
 _OWN_TESTS = "tested by hand, with the rest of its group"
