@@ -16,6 +16,7 @@ from importlib import import_module as _import_module
 from math import e, inf, nan, pi
 from typing import Any as _Any
 
+from flambeau.util import process_start as _process_start  # before any source but this is read
 from flambeau.util.end_of_process import shorten as _shorten_end
 from flambeau.util.no_collection import no_collection as _no_collection
 

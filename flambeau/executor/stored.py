@@ -8,8 +8,6 @@ machine code, only files are read that nobody but the user could have written.
 from __future__ import annotations
 
 from collections.abc import Sequence
-from functools import cache
-from pathlib import Path
 from typing import Any, Final
 
 import numpy as np
@@ -17,6 +15,7 @@ import numpy as np
 from flambeau.codegen import available
 from flambeau.codegen.llvm import host
 from flambeau.codegen.llvm.object_cache import ObjectCache, key_of, object_cache
+from flambeau.codegen.llvm.package_sources import package_stamp
 from flambeau.codegen.tuned_choices import stamp
 from flambeau.executor.frozen_callees import freeze_callees
 from flambeau.executor.options import Options
@@ -29,9 +28,7 @@ from flambeau.specialise.spec import Spec, describe, spec_of
 from flambeau.tensor import defaults, kernels
 from flambeau.util import log
 from flambeau.util.record import dataclass, replace
-from flambeau.util.source_stamps import source_stamps
 
-PACKAGE: Final = str(Path(__file__).parents[1])
 INTERPRETED: Final = "interpreted"
 """What stands for the processor where there is no LLVM."""
 
@@ -111,7 +108,7 @@ def entry_under(origin: Origin, *what: str) -> CacheEntry | None:
         processor = host.chosen_processor().name if available() else INTERPRETED
     except host.ProcessorError:
         return None
-    around = (str(defaults.float_dtype()), np.__version__, str(available()), _sources(), stamp())
+    around = (str(defaults.float_dtype()), np.__version__, str(available()), package_stamp(), stamp())
     return CacheEntry(cache, key_of("program", origin.key, *what, *around), processor, origin)
 
 
@@ -127,12 +124,6 @@ def is_kept(function: Function, arguments: Sequence[Any], options: Options) -> b
     """Whether an earlier process has left the plan for arguments like these."""
     entry = plan_entry(function, spec_of(arguments), options)
     return entry is not None and entry.is_there()
-
-
-@cache
-def _sources() -> str:
-    """Tells the sources of this package from what they were before they were edited."""
-    return key_of(source_stamps(PACKAGE))
 
 
 def has_own_kernels() -> bool:

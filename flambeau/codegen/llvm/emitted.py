@@ -6,19 +6,16 @@ object, it holds a line that says what the object needs to be linked. The text i
 
 from __future__ import annotations
 
-import hashlib
 import json
 from collections.abc import Callable
-from functools import cache
 from pathlib import Path
 from typing import NamedTuple
 
 from flambeau.codegen.llvm.native_text import NativeText
-from flambeau.util.source_stamps import source_stamps
+from flambeau.codegen.llvm.package_sources import package_stamp
 
-PACKAGE = Path(__file__).parents[2]
-"""Where sources are; those of this room decide what is emitted."""
 ROOM = Path(__file__).parents[1].name
+"""The folder of the package whose sources decide what is emitted."""
 
 
 class Needs(NamedTuple):
@@ -64,7 +61,6 @@ def unpacked(entry: bytes) -> tuple[Needs, bytes] | None:
     return (Needs(tuple(libm), needs_memory, splits), content) if separator else None
 
 
-@cache
 def emitter_sources() -> str:
     """Tells the sources of the emitter from what they were before they were edited."""
-    return hashlib.sha256(source_stamps(str(PACKAGE), ROOM).encode()).hexdigest()
+    return package_stamp(ROOM)

@@ -17,7 +17,7 @@ from contextlib import contextmanager
 from functools import cache
 from typing import Any
 
-from flambeau.codegen.llvm import loader
+from flambeau.codegen.llvm import file_statuses, loader
 from flambeau.codegen.llvm.arranged import arranged_of, written
 from flambeau.codegen.llvm.c_memory import keep_what_is_freed
 from flambeau.codegen.llvm.compiler import Compiler, NativeError
@@ -328,6 +328,9 @@ class Engine:
     def _llvm(self) -> Compiler:
         if self._compiler is None:
             self._compiler = Compiler(self.processor)
+            cache = object_cache()
+            if cache is not None:
+                file_statuses.keep(cache, self.processor, self._compiler)
         return self._compiler
 
 
