@@ -147,7 +147,10 @@ class FunctionSchema:
     @cached_property
     def concerns_tensors(self) -> bool:
         """Whether a tensor goes in or comes out; other operators belong to the language alone."""
-        return any(_holds_tensors(a.type) for a in (*self.arguments, *self.returns))
+        for one in (*self.arguments, *self.returns):
+            if isinstance(one.type, TensorType) or _holds_tensors(one.type):
+                return True
+        return False
 
     def renamed(self, name: str, overload: str = "") -> FunctionSchema:
         """The same signature under another name."""
@@ -236,15 +239,47 @@ def _in_parts(text: str) -> FunctionSchema | None:
     return FunctionSchema(name, overload or "", tuple(arguments), known) if len(known) == len(returns) else None
 
 
+_ARGUMENT: Final = re.compile(r"([^=]*[^=\s])\s+([A-Za-z_]\w*)(?:=(.+))?")
+"""A type, a name and a default; no type has an equals sign."""
+
+
 @lru_cache(maxsize=4096)
 def _argument(text: str, kwarg_only: bool, needs_name: bool) -> Argument | None:
-    """One argument; None where its text is not that of one argument."""
+    """One argument; None where its text is not that of one argument. Types and defaults are read once each."""
+    match = _ARGUMENT.fullmatch(text.strip())
+    if match is None and needs_name:
+        return None
+    written, name, default = (text.strip(), "", None) if match is None else match.groups()
+    annotated = _annotated(written)
+    if annotated is None:
+        return None
+    type_, alias, broadcast, declared = annotated
+    if default is None:
+        return Argument(name, type_, declared, NO_DEFAULT, "", kwarg_only, alias, broadcast)
+    value = _default(default, type_, broadcast)
+    return None if value is None else Argument(name, type_, declared, *value, kwarg_only, alias, broadcast)
+
+
+@lru_cache(maxsize=1024)
+def _annotated(text: str) -> tuple[Type, AliasInfo | None, int | None, str] | None:
+    """A type, its aliases, the N of `int[N]`, and its spelling if it says more; None where the text is not one type."""
     try:
         tokens = Tokens(text)
-        argument = _SchemaParser(tokens, None).argument(kwarg_only, needs_name)
+        annotated = _SchemaParser(tokens, None).annotated()
     except ParseError:
         return None
-    return argument if tokens.current.kind == "end" else None
+    return annotated if tokens.current.kind == "end" else None
+
+
+@remembered(maxsize=1024)
+def _default(text: str, type_: Type, broadcast: int | None) -> tuple[Any, str] | None:
+    """A default and its spelling if that differs; None where the text is no default alone."""
+    try:
+        tokens = Tokens(text)
+        value = _SchemaParser(tokens, None).default(type_, broadcast)
+    except ParseError:
+        return None
+    return value if tokens.current.kind == "end" else None
 
 
 class _SchemaParser:
@@ -294,9 +329,7 @@ class _SchemaParser:
         return returned, is_varret
 
     def argument(self, kwarg_only: bool, needs_name: bool = True) -> Argument:
-        start = self.tokens.current
-        type_, alias, broadcast = self.annotated_type()
-        declared = self.since(start)
+        type_, alias, broadcast, declared = self.annotated()
         name = ""
         if self.tokens.current.kind == "ident":
             name = self.tokens.next().text
@@ -305,14 +338,22 @@ class _SchemaParser:
         default: Any = NO_DEFAULT
         default_declared = ""
         if self.tokens.accept("="):
-            start = self.tokens.current
-            default = parse_default(self.tokens)
-            default_declared = self.since(start)
-            default, default_declared = self.canonical_default(default, default_declared, type_, broadcast)
+            default, default_declared = self.default(type_, broadcast)
+        return Argument(name, type_, declared, default, default_declared, kwarg_only, alias, broadcast)
+
+    def annotated(self) -> tuple[Type, AliasInfo | None, int | None, str]:
+        """What `annotated_type` gives, and the spelling of the type if it says more than the type."""
+        start = self.tokens.current
+        type_, alias, broadcast = self.annotated_type()
+        declared = self.since(start)
         says_more = any(word in declared for word in AS_INT) or declared != str(type_) + str(alias or "")
-        return Argument(
-            name, type_, declared if says_more else "", default, default_declared, kwarg_only, alias, broadcast
-        )
+        return type_, alias, broadcast, declared if says_more else ""
+
+    def default(self, type_: Type, broadcast: int | None) -> tuple[Any, str]:
+        """The default of an argument, and its spelling if that differs."""
+        start = self.tokens.current
+        value = parse_default(self.tokens)
+        return self.canonical_default(value, self.since(start), type_, broadcast)
 
     @staticmethod
     def canonical_default(value: Any, declared: str, type_: Type, broadcast: int | None) -> tuple[Any, str]:

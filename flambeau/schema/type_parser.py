@@ -261,13 +261,14 @@ def parse_default(tokens: Tokens) -> Any:
                 tokens.expect(",")
         return items if closing == "]" else tuple(items)
     negative = tokens.accept("-")
-    token = tokens.next()
-    if token.text in ("inf", "nan"):
-        return -float(token.text) if negative else float(token.text)
-    if token.kind == "number":
-        value: complex = parse_number(token.text)
+    token = tokens.current
+    is_named_float = token.text in ("inf", "nan")
+    if token.kind == "number" or is_named_float:
+        tokens.next()
+        value: complex = float(token.text) if is_named_float else parse_number(token.text)
         return -value if negative else value
-    return WORDS.get(token.text, token.text)
+    word = tokens.expect_kind("number" if negative else "ident", "a number" if negative else "a literal or a word").text
+    return WORDS.get(word, word)
 
 
 def parse_number(text: str) -> Any:
