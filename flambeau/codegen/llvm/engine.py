@@ -73,6 +73,8 @@ class Engine:
         self._lock = NoForkLock()
         self._compiler: Compiler | None = None
         self._shared: dict[tuple[str, str], SharedEntries] = {}
+        self._at_hand: set[tuple[str, str, str]] = set()
+        """Directory, identity and text of each code that the cache was seen to have."""
         self.processor = chosen_processor() if processor is None else processor
         self.target = self.processor.target
         self._identity = "\n".join((__version__, llvm_version(), self.processor.identity))
@@ -211,21 +213,34 @@ class Engine:
         cache = object_cache()
         if cache is None:
             return self.link(write(), exports, imports)
-        key = key_of(self.identity, "written", emitter_sources(), what)
-        content = cache.load(key, self.processor.name)
-        is_from_cache = content is not None
-        if content is None:
+        key = self._written_key(what)
+        again = self._linked_again(cache, key, exports, imports)
+        if again is not None:
+            addresses, owner, size, _ = again
+        else:
             with self._lock, progress("making native code"):
                 content = self._compiled(write())
             cache.store(key, content, self.processor.name)
-        addresses, owner = self._linked(content, exports, imports)
+            self._keep_arranged(cache, key, content)
+            size = len(content)
+            addresses, owner = self._linked(content, exports, imports)
         spent = (time.perf_counter() - start) * 1e3
-        return NativeCode(addresses, "", len(content), spent, is_from_cache, owner, key, tuple(imports))
+        return NativeCode(addresses, "", size, spent, again is not None, owner, key, tuple(imports))
 
     def has_written(self, what: str) -> bool:
-        """Whether the cache has what ``link_written`` would make."""
+        """Whether the cache has what ``link_written`` would make, or had it when somebody asked before."""
         cache = object_cache()
-        return cache is not None and cache.has(key_of(self.identity, "written", emitter_sources(), what))
+        if cache is None:
+            return False
+        asked = cache.path, self.identity, what
+        if asked not in self._at_hand:
+            if not cache.has(self._written_key(what)):
+                return False
+            self._at_hand.add(asked)
+        return True
+
+    def _written_key(self, what: str) -> str:
+        return key_of(self.identity, "written", emitter_sources(), what)
 
     def content(self, key: str, *, is_kernel: bool) -> bytes | None:
         """The object that the cache has under a key, `NativeCode.key` of any process; None where it has none."""
@@ -303,12 +318,18 @@ class Engine:
             content = cache.load(key, self.processor.name)
             if content is None:
                 return None
-            arranged = _arranged(content)
+            arranged = self._keep_arranged(cache, key, content)
             if arranged is None:
                 return *self._linked(content, exports, imports), len(content), None
-            cache.store(path, written(arranged), self.processor.name)
         image = loader.load(arranged, [exports], [_finder(imports)])
         return image.addresses, image, len(arranged.content), arranged
+
+    def _keep_arranged(self, cache: ObjectCache, key: str, content: bytes) -> loader.Prelinked | None:
+        """How an object lies in memory, which is kept beside it; None where our own linker does not know it."""
+        arranged = _arranged(content)
+        if arranged is not None:
+            cache.store(key_of(key, "arranged"), written(arranged), self.processor.name)
+        return arranged
 
     def _compile_well(self, cache: ObjectCache, key: str, text: str) -> None:
         if not cache.has(key):

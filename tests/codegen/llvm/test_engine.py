@@ -18,7 +18,7 @@ from flambeau.codegen.llvm import loader
 from flambeau.codegen.llvm.arranged import arranged_of, written
 from flambeau.codegen.llvm.compiler import Compiler, NativeError
 from flambeau.codegen.llvm.engine import engine
-from flambeau.codegen.llvm.object_cache import object_cache
+from flambeau.codegen.llvm.object_cache import SUFFIX, object_cache
 
 ADD_ONE = """
 define void @test_add_one(ptr noalias %a, ptr noalias %b, i64 %n) {
@@ -279,6 +279,19 @@ def test_a_text_is_written_once_for_what_it_is_for(tmp_path: Path, monkeypatch: 
         function(code.addresses["test_add_one"])(given.ctypes.data, out.ctypes.data, 9)
         np.testing.assert_array_equal(out, given + 1)
     assert len(written) == 1
+    assert engine().has_written("add one")
+    assert not engine().has_written("nothing")
+    for path in list(tmp_path.rglob(f"*{SUFFIX}")):  # the object, and how it lies in memory: either is enough
+        content = path.read_bytes()
+        path.unlink()
+        assert engine().link_written("add one", ("test_add_one",), write, {}).is_from_cache
+        path.write_bytes(content)
+        path.chmod(0o600)
+    for path in tmp_path.rglob(f"*{SUFFIX}"):
+        path.write_bytes(b"damaged")
+    assert not engine().link_written("add one", ("test_add_one",), write, {}).is_from_cache
+    assert len(written) == 2
+    written.pop()
     engine().link_written("something else", ("test_add_one",), write, {})
     monkeypatch.setenv("FLAMBEAU_CACHE", "off")
     engine().link_written("add one", ("test_add_one",), write, {})
