@@ -130,7 +130,9 @@ class FirstTier:
         records = with_gradients and any(one is not False for one in gradients.asking(arguments))
         try:
             one_by_one = dispatch.intercepting(gradients.one_by_one) if records else contextlib.nullcontext()
-            with one_by_one, at_hand_only():
+            # The first run makes functions of the text, which stay.
+            is_first = self.calls == 0
+            with one_by_one, at_hand_only(), no_collection() if is_first else contextlib.nullcontext():
                 result, self.operators = program.run(arguments, records=records)
         except GivenUpError as error:
             if log.level("executor"):

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import gc
 import json
 import threading
 import tracemalloc
@@ -278,6 +279,22 @@ def test_the_text_answers_until_the_plan_is_there(monkeypatch: pytest.MonkeyPatc
         assert method.script_function.is_compiled is (calls > 1)
         assert method.explain().first_calls == 1
     assert len(method.explain().compilations) == 1
+
+
+def test_the_first_run_has_no_collection_go_over_what_stays(monkeypatch: pytest.MonkeyPatch) -> None:
+    method = forward("y = torch.relu(x)", "return torch.add(y, 1)")
+    program = type(method.script_function.as_written)
+    run, seen = program.run, []
+
+    def watched(self: Any, arguments: Sequence[Any], *, records: bool) -> Any:
+        seen.append(gc.isenabled())
+        return run(self, arguments, records=records)
+
+    monkeypatch.setattr(program, "run", watched)
+    for k in range(2):
+        assert method(X + k).tolist() == [[max(v + k, 0.0) + 1 for v in row] for row in X.tolist()]
+    assert seen[:1] == [False]
+    assert gc.isenabled()
 
 
 def test_what_is_not_needed_any_more_takes_no_memory() -> None:
