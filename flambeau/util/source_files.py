@@ -48,7 +48,8 @@ class Listing(NamedTuple):
     def is_current(self, package: str) -> bool:
         """Whether the folders still have these ages, so that the files still have these names."""
         try:
-            return all(os.stat(os.path.join(package, path)).st_mtime_ns == age for path, age in self.folders)
+            below = os.path.join(package, "")
+            return all(os.stat(below + path).st_mtime_ns == age for path, age in self.folders)
         except OSError:
             return False
 

@@ -41,6 +41,11 @@ _compiled: dict[Engine, NativeCode] = {}
 
 def python_imports() -> dict[str, int]:
     """The addresses of the functions of Python's C interface that native functions call, by symbol."""
+    return dict(_python_addresses())
+
+
+@cache
+def _python_addresses() -> dict[str, int]:
     return {
         PREFIX + name: ctypes.cast(getattr(ctypes.pythonapi, c_name), ctypes.c_void_p).value or 0
         for name, c_name in FUNCTIONS.items()

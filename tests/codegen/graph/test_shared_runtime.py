@@ -9,10 +9,14 @@ import pytest
 import flambeau
 from flambeau import Tensor
 from flambeau.codegen.graph import shared_runtime
+from flambeau.codegen.graph.routines import generators, matrices, transforms
+from flambeau.codegen.graph.routines.copies import COPY
+from flambeau.codegen.graph.routines.library import addresses_of, routine_addresses
 from flambeau.codegen.graph.runtime import ask_text, clock_text, runtime_text
 from flambeau.codegen.graph.shared_runtime import SHARED, shared_addresses, sharing
 from flambeau.codegen.llvm.effort import OPT
 from flambeau.codegen.llvm.engine import available
+from flambeau.codegen.tensor_draws import FILL
 
 pytestmark = pytest.mark.skipif(not available(), reason="there is no native code")
 
@@ -60,3 +64,16 @@ def test_only_what_begins_with_all_of_it_shares() -> None:
     assert defined(whole) - defined(shared) == {*SHARED, "fresh_block", "ask_serve"}
     assert sharing(runtime_text()) == runtime_text()  # as of a shim, with another look at the clock
     assert sharing(shared) == shared
+
+
+def test_nobody_looks_for_routines_that_are_not_called() -> None:
+    homes = matrices.loop_addresses, transforms.loop_addresses, generators.function_addresses
+    for find in homes:
+        find.cache_clear()
+    known = addresses_of([COPY])
+    assert known.keys() == {COPY}
+    assert known[COPY] == routine_addresses()[COPY]
+    assert [find.cache_info().currsize for find in homes] == [0, 0, 0]
+    wanted = [next(iter(matrices.loop_addresses())), *list(transforms.loop_addresses())[:2], COPY, FILL]
+    assert all(address > 0 for address in addresses_of(wanted).values())
+    assert addresses_of([]) == {}

@@ -2,8 +2,9 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Sequence
+from collections.abc import Callable, Collection, Iterable, Sequence
 from functools import cache
+from typing import Final
 
 from flambeau.codegen.graph import memory
 from flambeau.codegen.graph.emitted_function import EmittedFunction
@@ -39,7 +40,7 @@ _compiled: dict[Engine, NativeCode] = {}
 
 
 def routine_addresses() -> dict[str, int]:
-    """Where the routines are, by symbol, those of NumPy too; compiled at the first call. Raises NativeError."""
+    """Where our own routines are, by symbol; compiled at the first call. Raises NativeError."""
     jit = engine()
     with _lock:
         code = _compiled.get(jit)
@@ -47,18 +48,25 @@ def routine_addresses() -> dict[str, int]:
             code = _compiled[jit] = jit.link_entry(
                 "routines", tuple(ROUTINES), lambda: (_text(), ()), lambda names: {}
             )
-    return {symbol: code.addresses[symbol] for symbol in ROUTINES} | matrices.loop_addresses() | (
-        transforms.loop_addresses() | generators.function_addresses()
-    )
+    return {symbol: code.addresses[symbol] for symbol in ROUTINES}
+
+
+_HOMES: Final[tuple[tuple[Collection[str], Callable[[], dict[str, int]]], ...]] = (
+    (ROUTINES, routine_addresses), (matrices.TYPES, matrices.loop_addresses),
+    (transforms.TYPES, transforms.loop_addresses), (generators.TYPES, generators.function_addresses),
+    ((BEGIN, END), draw_addresses), ((FILL,), fill_addresses),
+)  # fmt: skip
+"""Symbols, and what tells where they are: nobody looks for what is not called."""
 
 
 def addresses_of(symbols: Iterable[str]) -> dict[str, int]:
-    """Where the routines are that some code calls; nothing is compiled for code that calls none."""
+    """Where the routines are that some code calls; nothing is compiled for code that calls none. Raises NativeError."""
     wanted = tuple(symbols)
-    drawing = draw_addresses() if BEGIN in wanted or END in wanted else {}
-    drawing |= fill_addresses() if FILL in wanted else {}
-    known = routine_addresses() if any(symbol not in DRAWING for symbol in wanted) else {}
-    return {symbol: drawing.get(symbol) or known[symbol] for symbol in wanted}
+    known: dict[str, int] = {}
+    for names, find in _HOMES:
+        if any(symbol in names for symbol in wanted):
+            known |= find()
+    return {symbol: known[symbol] for symbol in wanted}
 
 
 @cache
