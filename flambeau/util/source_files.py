@@ -27,7 +27,7 @@ COMPILED: Final = "__pycache__"
 COARSE: Final = 3_000_000_000
 """Nanoseconds in which a file system may give two changes one age."""
 GONE: Final = -1
-"""Size and age of a file that is not there any more."""
+"""Size and age of a file that is not there any more, and the age of a folder that nobody can read."""
 Look = Callable[[str, bytes, int], "array[int] | None"]
 """Gives of each file of a package its size, then its age in nanoseconds: the package's folder, the names as a listing
 has them, and how many there are. None where it cannot."""
@@ -89,6 +89,7 @@ def _names(package: str, folder: str, folders: list[tuple[str, int]]) -> Iterato
         age = os.stat(path).st_mtime_ns  # before it is read: what comes meanwhile makes it newer
         entries = list(os.scandir(path))
     except OSError:
+        folders.append((folder, GONE))
         return
     folders.append((folder, age))
     for entry in entries:

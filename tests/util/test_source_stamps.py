@@ -72,6 +72,13 @@ def test_a_listing_is_current_until_a_file_or_folder_comes_or_goes(package: Path
     assert not kept.is_current(str(package.parent / "nowhere"))
 
 
+def test_what_nobody_can_read_is_looked_at_again(package: Path) -> None:
+    for path in (package / "nowhere", package / "a.py"):
+        files = listed(str(path))
+        assert files.folders == (("", GONE),)
+        assert not files.is_current(str(path))
+
+
 def test_each_edit_gives_another_stamp(package: Path) -> None:
     stamps = [stamp(package)]
     write(package / "a.py", "x = 22\n")  # another size, of the same age

@@ -14,7 +14,7 @@ from typing import Any, Final
 
 from flambeau.codegen.llvm import loader
 from flambeau.codegen.llvm.arranged import arranged_of, written
-from flambeau.codegen.llvm.compiler import Compiler
+from flambeau.codegen.llvm.compiler import Compiler, NativeError
 from flambeau.codegen.llvm.host import ProcessorError, chosen_processor, is_installed, llvm_version
 from flambeau.codegen.llvm.object_cache import ObjectCache, key_of, object_cache
 from flambeau.codegen.llvm.object_file import NotLinkedError
@@ -81,7 +81,7 @@ def keep(cache: ObjectCache, processor: Processor, compiler: Compiler) -> None:
         try:
             content = compiler.compile(TEXT, is_glue=True, optimise=False)
             cache.store(key, written(loader.prelinked([content])), processor.name)
-        except NotLinkedError:  # Python goes on looking
+        except (NativeError, NotLinkedError):  # Python goes on looking
             return
 
 

@@ -5,6 +5,7 @@ Which files the package has lies in the cache: a process asks for the ages of a 
 
 from __future__ import annotations
 
+import os
 from functools import cache
 from pathlib import Path
 from typing import Final
@@ -41,7 +42,7 @@ def kept_listing(package: str) -> Listing:
     cache = object_cache()
     if cache is None:
         return listed(package)
-    key = key_of("files", package)
+    key = key_of("files", os.fsencode(package).hex())
     content = cache.load(key, ANY_PROCESSOR) if cache.has(key) else None
     kept = None if content is None else Listing.read(content)
     if kept is not None and kept.is_current(package):
