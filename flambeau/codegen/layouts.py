@@ -147,12 +147,13 @@ BIN_BYTES = 1 << 20
 ENTRY_CONTEXT = words_layout("ptr leaves", base=CONTEXT)
 """The context of an entry stub, which chains the leaves of the arguments."""
 ARRAY_CELL = words_layout(
-    "ptr targets, i64 count, i64 positional, ptr names, ptr classes, ptr defaults, ptr conversion, i64 is_array, "
-    "i64 is_tuple, ptr error"
+    "ptr targets, i64 count, i64 positional, ptr names, ptr classes, ptr scalars, ptr to_array, ptr defaults, "
+    "ptr conversion, i64 is_array, i64 is_tuple, ptr error"
 )
 """What the callable of a program on arrays refers to. ``targets``: the array of fast paths of the program, which ends
 with 0; ``count``: its parameters, of which the first ``positional`` may have arguments without names; ``names``: the
-name of each; ``classes``: for each the class that its argument must have, or 0; ``defaults``: for
+name of each; ``classes``: for each the class that its argument must have, or 0; ``scalars``: 0, or for each whether
+``to_array``, a callable, makes an array of it, as of NumPy's scalars; ``defaults``: for
 each what it is if there is no argument, or 0; ``conversion``: 0, or the callable that makes arrays of what is in a
 result; ``is_array``, ``is_tuple``: whether native code may do so, of one tensor or of those in a tuple; ``error``: the
 callable that raises what an error is to users of arrays."""

@@ -9,6 +9,8 @@ import ctypes
 from collections.abc import Callable, Mapping, Sequence
 from typing import Any, NoReturn
 
+import numpy as np
+
 from flambeau.codegen import available, native_call
 from flambeau.codegen.callable_type import MISSED, DispatchStub, missed
 from flambeau.codegen.layouts import ARRAY_CELL
@@ -62,15 +64,18 @@ def array_call(
         count = len(classes)
         words = ctypes.c_int64 * max(1, count)
         class_words = words(*[0 if cls is None else id(cls) for cls in classes])
+        scalars = _scalars(classes)
+        scalar_words = words(*scalars)
         default_words = words(*[0 if value is MISSED else id(value) for value in parameters.defaults])
         names = words(*map(id, parameters.names))
         cell = ARRAY_CELL.pack(
             targets=ctypes.addressof(stub.cell), count=count, positional=parameters.positional,
             names=ctypes.addressof(names), classes=ctypes.addressof(class_words),
+            scalars=ctypes.addressof(scalar_words) if any(scalars) else 0, to_array=id(np.asarray),
             defaults=ctypes.addressof(default_words), conversion=0 if conversion is None else id(conversion),
             is_array=is_array_itself(type_), is_tuple=has_arrays_beside_others(type_), error=id(raise_for_arrays),
         )  # fmt: skip
-        kept = (stub, classes, parameters, conversion, class_words, default_words, names, cell)
+        kept = (stub, classes, parameters, conversion, class_words, scalar_words, default_words, names, cell)
         native = native_call.make_for_arrays(ctypes.addressof(cell), missed, kept)
         if native is not None:
             return native
@@ -81,11 +86,13 @@ def in_python(
     stub: DispatchStub, parameters: Parameters, classes: Classes, conversion: Callable[[Any], Any] | None
 ) -> Callable[..., Any]:
     """What the native callable does, in Python."""
+    scalars = _scalars(classes)
 
     def serve(*passed: Any, **named: Any) -> Any:
         args = parameters.by_place(passed, named)
         if args is None or any(c is not None and type(a) is not c for c, a in zip(classes, args, strict=True)):
             return MISSED
+        args = tuple([np.asarray(a) if is_scalar else a for is_scalar, a in zip(scalars, args, strict=True)])
         target = stub.target
         try:
             result = MISSED if target is None else target(*args)
@@ -94,6 +101,11 @@ def in_python(
         return result if conversion is None or result is MISSED else conversion(result)
 
     return serve
+
+
+def _scalars(classes: Classes) -> list[bool]:
+    """Of which arguments arrays without dimensions are made."""
+    return [isinstance(cls, type) and issubclass(cls, np.generic) for cls in classes]
 
 
 def raise_for_arrays(error: BaseException) -> NoReturn:

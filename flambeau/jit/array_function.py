@@ -235,7 +235,8 @@ class ArrayFunction(LatestVariant):
         if args is None or not all(map(_is_seen_natively, pattern)):
             self.stub.target = None
             return
-        classes = tuple([type(args[k]) if is_array else None for is_array, k, _ in self._arrays])
+        parts = iter(pattern)
+        classes = tuple([_class_of(args[k], next(parts)) if is_array else None for is_array, k, _ in self._arrays])
         if self._served is None or self._served[:2] != (variant, classes):
             serve = array_call(variant._executor.stub, self._parameters, classes, variant.script_function.result)
             self._served = (variant, classes, serve)
@@ -323,6 +324,12 @@ def _argument_type(pattern: Any) -> Type | None:
     return scalar_of(from_numpy_dtype(pattern[1])) if is_scalar else _type_of(pattern)
 
 
+def _class_of(value: Any, pattern: Any) -> type:
+    """The class of an argument; of a scalar of NumPy, in whose place there is an array, its own."""
+    is_scalar = isinstance(pattern, tuple) and pattern[0] is np.generic
+    return value.dtype.type if is_scalar and isinstance(value, np.ndarray) else type(value)
+
+
 def _is_seen_natively(pattern: Any) -> bool:
     """Whether fast paths tell an argument of which this is known from those of which something else is: by its class,
     by dtype and rank, or, of a tuple, by those of its items.
@@ -330,6 +337,8 @@ def _is_seen_natively(pattern: Any) -> bool:
     if not isinstance(pattern, tuple):
         return True
     kind, inner = pattern
+    if kind is np.generic:
+        return True
     if isinstance(kind, type) and issubclass(kind, tuple):
         return all(not isinstance(part, tuple) or isinstance(part[0], np.dtype) for part in inner)
     return isinstance(kind, np.dtype)

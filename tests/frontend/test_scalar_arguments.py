@@ -10,6 +10,8 @@ import numpy as np
 import pytest
 
 import flambeau
+from flambeau.codegen import available
+from flambeau.jit.array_function import ArrayFunction
 
 TENTHS, ONES, LARGE = np.full(3, 0.1), np.ones(3, np.int64), np.full(4, 2**33)
 
@@ -62,6 +64,10 @@ def raised(x, n):
     return n
 
 
+def scaled_element(x, n, s):
+    return x[n] * s
+
+
 CALLS = [
     (kept, TENTHS, np.float32(1)), (kept, TENTHS, np.float64(1)), (kept, ONES, np.int8(1)),
     (kept_result, TENTHS, np.float64(2)), (kept_result, ONES, np.int64(2)),
@@ -85,6 +91,21 @@ def test_scalars_are_not_changed_in_place(function: Callable[..., Any], x: Any, 
         result = numbers(scripted(x, n))
         assert [(r.dtype, r.shape) for r in result] == [(e.dtype, e.shape) for e in expected]
         assert all(map(np.array_equal, result, expected))
+
+
+@pytest.mark.skipif(not available(), reason="there is no native code here")
+def test_calls_with_scalars_go_by_native_code(monkeypatch: pytest.MonkeyPatch) -> None:
+    scripted = flambeau.script(scaled_element)
+    calls = [(ONES, np.int64(2), np.float32(3)), (TENTHS, 1, np.float64(2)), (TENTHS, np.int32(0), 4.0)]
+    for x, n, s in calls:
+        for _ in range(4):
+            scripted(x, n, s)
+        with monkeypatch.context() as patched:
+            patched.setattr(ArrayFunction, "_call_by_pattern", None)
+            for k in range(3):
+                result = scripted(x * k, n, s)
+                assert result == (x * k)[n] * s
+                assert np.asarray(result).dtype == np.asarray(x[n] * s).dtype
 
 
 def test_arrays_without_dimensions_are_changed_in_place() -> None:

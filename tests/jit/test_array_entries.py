@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import contextlib
 import gc
 import sys
 from collections.abc import Callable
@@ -56,6 +57,34 @@ def test_missing_arguments_are_defaults_and_other_classes_are_missed() -> None:
         assert serve(1, 3) is MISSED
     for serve in both(lambda: 7, (), (), None):
         assert serve() == 7
+
+
+def test_scalars_become_arrays_without_dimensions() -> None:
+    for serve in both(lambda *args: args, (None, np.int64, np.float64), (MISSED, MISSED, 0.5), None):
+        x, n, y = serve(ROW, np.int64(7), np.float64(1.5))
+        assert x is ROW
+        assert [(type(a), a.dtype, a.shape, a[()]) for a in (n, y)] == [
+            (np.ndarray, np.int64, (), 7), (np.ndarray, np.float64, (), 1.5)
+        ]  # fmt: skip
+        assert serve(ROW, y=np.int64(3), z=np.float64(2.0))[1] == 3
+        for wrong in ((ROW, 7, np.float64(1)), (ROW, np.int32(7), np.float64(1)), (ROW, np.int64(7))):
+            assert serve(*wrong) is MISSED, wrong
+
+
+def test_arrays_of_scalars_are_dropped_behind_the_call() -> None:
+    def fail(*args: Any) -> Any:
+        raise ValueError(str(args[0]))
+
+    scalar = np.float64(2.5)
+    before = sys.getrefcount(scalar), sys.getrefcount(np.float64)
+    for target in (fail, lambda *args: MISSED, lambda *args: 1.0):
+        for serve in both(target, (np.float64,), (MISSED,), FLOAT):
+            for _ in range(50):
+                with pytest.raises(ValueError, match=r"2\.5") if target is fail else contextlib.nullcontext():
+                    serve(scalar)
+    gc.collect()
+    after = sys.getrefcount(scalar), sys.getrefcount(np.float64)
+    assert all(b - a < 20 for a, b in zip(before, after, strict=True))
 
 
 @pytest.mark.parametrize(

@@ -1,7 +1,7 @@
 """The native entry of programs on arrays: arguments may have names and defaults, tensors that come back are arrays.
 
 What a callable serves is data (`layouts.ARRAY_CELL`): arguments of the classes that the program was compiled for, which
-go to the fast paths of the program. It gives ``missed`` for others.
+go to the fast paths of the program, NumPy's scalars as arrays without dimensions. It gives ``missed`` for others.
 """
 
 from __future__ import annotations
@@ -22,6 +22,8 @@ def arrays_module(layouts: ObjectLayouts) -> ModuleBuilder:
     _add_tuple_of_result(m, layouts)
     _add_converted(m, layouts)
     _add_raise_error(m)
+    _add_answer(m)
+    _add_with_scalars(m)
     f = m.function("ptr arrays", "ptr self", "ptr args", "i64 nargsf", "ptr names", exported=True)
     self, _, nargsf, _ = f.parameters
     cell = f.get(self, layouts.callable, "cell")
@@ -33,11 +35,11 @@ def arrays_module(layouts: ObjectLayouts) -> ModuleBuilder:
         wanted = f.word_of(f.get(cell, ARRAY_CELL, "classes"), k, "ptr")
         actual = f.get(f.word_of(arguments, k, "ptr"), layouts.object, "type")
         f.require(f.op("or", f.is_null(wanted), f.compare("eq", wanted, actual)), "miss")
+    with f.when(f.compare("ne", f.get(cell, ARRAY_CELL, "scalars"), NULL)):
+        f.ret(f.call("with_scalars", cell, arguments, count))
 
     def answered(answer: Value) -> None:
-        with f.when(f.is_null(answer)):
-            f.ret(f.call("raise_error", f.get(cell, ARRAY_CELL, "error")))
-        f.ret(f.call("converted", cell, answer))
+        f.ret(f.call("answer", cell, answer))
 
     try_each(f, f.get(cell, ARRAY_CELL, "targets"), arguments, count, NULL, answered)
     f.start("miss")
@@ -149,3 +151,46 @@ def _add_raise_error(m: ModuleBuilder) -> None:
     f.call("Py_DecRef", f.load(kind, "ptr"))
     f.call("Py_DecRef", f.load(value, "ptr"))
     f.ret(NULL)
+
+
+def _add_answer(m: ModuleBuilder) -> None:
+    """``answer(cell, value)``: what a call gives whose fast path gave this, null with an exception among it."""
+    f = m.function("ptr answer", "ptr cell", "ptr value")
+    cell, value = f.parameters
+    with f.when(f.is_null(value)):
+        f.ret(f.call("raise_error", f.get(cell, ARRAY_CELL, "error")))
+    f.ret(f.call("converted", cell, value))
+
+
+def _add_with_scalars(m: ModuleBuilder) -> None:
+    """``with_scalars(cell, args, count)``: the call with arrays in the place of NumPy's scalars."""
+    f = m.function("ptr with_scalars", "ptr cell", "ptr args", "i64 count")
+    cell, args, count = f.parameters
+    scalars, to_array = f.get(cell, ARRAY_CELL, "scalars"), f.get(cell, ARRAY_CELL, "to_array")
+    arguments = f.array("ptr", count)
+    f.copy(arguments, args, f.op("mul", count, 8), 8)
+
+    def is_scalar(k: Value) -> Value:
+        return f.compare("ne", f.word_of(scalars, k), 0)
+
+    def drop_arrays() -> None:
+        with f.loop(count) as k:
+            array = f.word_of(arguments, k, "ptr")
+            with f.when(f.op("and", is_scalar(k), f.compare("ne", array, NULL))):
+                f.call("Py_DecRef", array)
+
+    def answered(answer: Value) -> None:
+        drop_arrays()
+        f.ret(f.call("answer", cell, answer))
+
+    with f.loop(count) as k, f.when(is_scalar(k)):
+        array = f.call("PyObject_Vectorcall", to_array, f.at(args, k, "ptr"), 1, NULL)
+        f.store(f.at(arguments, k, "ptr"), array)
+    with f.loop(count) as k:
+        f.require(f.compare("ne", f.word_of(arguments, k, "ptr"), NULL), "miss")
+    try_each(f, f.get(cell, ARRAY_CELL, "targets"), arguments, count, NULL, answered)
+    f.start("miss")
+    f.call("PyErr_Clear")
+    drop_arrays()
+    f.call("Py_IncRef", m.symbol("missed"))
+    f.ret(m.symbol("missed"))

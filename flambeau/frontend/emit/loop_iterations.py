@@ -12,10 +12,11 @@ from flambeau.frontend.emit.attribute_refinement import forget_all
 from flambeau.frontend.emit.flow import LoopState
 from flambeau.frontend.emit.frames import Absent, Frame, Variable
 from flambeau.frontend.emit.unset_variables import note_left_behind
+from flambeau.frontend.emit.values.simple_value import ItemIteration
 from flambeau.frontend.emit.values.sugared import Emitter, Iteration, Sugared
 from flambeau.frontend.scopes.captured_names import Name
 from flambeau.ir.graph import Value
-from flambeau.schema.types import INT
+from flambeau.schema.types import INT, ListType, NamedType
 from flambeau.util.source import SourceRange
 
 FOREVER = (1 << 63) - 1
@@ -33,7 +34,10 @@ def emit_for(
     if whole is not None:
         return whole
     if iteration.unrolled is not None:
-        return _emit_unrolled(e, iteration.unrolled, body)
+        in_list = _in_list(e, where, iteration.unrolled) if jumps else None
+        if in_list is None:
+            return _emit_unrolled(e, iteration.unrolled, body)
+        iteration = ItemIteration(in_list)
     count = iteration.trip_count(e, where)
     assert count is not None
     node = e.graph.insert("prim::Loop", (count, e.constant(True)), ())
@@ -91,6 +95,18 @@ def note_break(e: Emitter) -> None:
         frame = frame.parent
     outside = e.flow.loop.outside
     e.flow.loop.breaks.append({n: v for n, v in variables.items() if outside is None or outside.find(n) is None})
+
+
+def _in_list(e: Emitter, where: SourceRange, items: list[Sugared]) -> Value | None:
+    """A list of the items, where all are values of one type: a loop over it may be left by `break`."""
+    values = [value for value in (item.stored_value(e, where) for item in items) if value is not None]
+    types = {value.static_type for value in values}
+    if len(values) < len(items) or len(types) != 1:
+        return None
+    (type_,) = types
+    if isinstance(type_, NamedType) and getattr(type_.definition, "is_module", False):
+        return None
+    return e.emit("prim::ListConstruct", values, ListType(type_))
 
 
 def _emit_unrolled(e: Emitter, items: list[Sugared], body: Callable[[Sugared], bool]) -> bool:
