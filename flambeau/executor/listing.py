@@ -34,7 +34,7 @@ def loops(name: str, plans: Iterable[ExecutionPlan]) -> str:
 
 def llvm_ir(name: str, plans: Iterable[ExecutionPlan]) -> str:
     """The LLVM IR of kernels and native functions, before LLVM's own passes."""
-    return _texts(name, plans, lambda v: v.native.text, lambda f: f.code.text, ";")
+    return _texts(name, plans, lambda v: v.native.text, lambda f: f.text, ";")
 
 
 def asm(name: str, plans: Iterable[ExecutionPlan]) -> str:
@@ -45,8 +45,8 @@ def asm(name: str, plans: Iterable[ExecutionPlan]) -> str:
 
     def of_function(native: NativeFunction) -> str:
         return compile_(
-            native.code.text, optimise=native.is_optimised, tidies=native.is_tidied, is_glue=native.is_glue
-        )  # fmt: skip
+            native.text, optimise=native.is_optimised, tidies=native.is_tidied, is_glue=native.is_glue
+        )
 
     return _texts(name, plans, lambda v: compile_(v.native.text), of_function, "#")
 

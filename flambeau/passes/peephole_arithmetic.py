@@ -7,6 +7,7 @@ from math import isfinite
 from typing import Any, Final
 
 from flambeau.analysis.constant_evaluation import is_none, never_none
+from flambeau.analysis.int_bounds import bounds_of
 from flambeau.ir import constants
 from flambeau.ir.graph import Node, Value
 from flambeau.passes.peephole_outcomes import KEEP, Apart, Chain, Constant, Literal, is_number, number_of, rewrites
@@ -199,6 +200,14 @@ def _number_cast(node: Node) -> Any:
             isinstance(x.static_type, TensorType) and x.static_type.dtype is _EXACT[node.result().static_type]
         )
     return Literal(x, source.operand(0)) if keeps_number else KEEP
+
+
+@rewrites(*[f"python::within_{sign}int{bits}" for sign in ("", "u") for bits in (8, 16, 32)])
+def _within_dtype(node: Node) -> Any:
+    """An int that lies within a dtype whatever comes: there is nothing to look at."""
+    dtype = dtypes.by_name(node.op.removeprefix("python::within_"))
+    x = node.operand(0)
+    return x if bounds_of(x).is_within(dtype) else KEEP
 
 
 @rewrites("prim::If")

@@ -180,6 +180,13 @@ def test_the_graph_is_read_when_something_else_comes(left: Path, cache: Path) ->
     assert "native from end to end" in text
 
 
+def test_code_that_was_read_is_shown(left: Path, cache: Path) -> None:
+    module, _ = called((left / "attends.pt").read_bytes(), given("attends"))
+    assert is_read(module)
+    assert "define i64 @flambeau_function" in module.forward.llvm_ir
+    assert "flambeau_function" in module.forward.asm
+
+
 def test_weights_that_change_are_seen(left: Path, cache: Path) -> None:
     x = given("images")
     module, _ = called((left / "images.pt").read_bytes(), x)

@@ -6,12 +6,14 @@ import math
 from collections.abc import Callable, Mapping, Sequence
 from typing import Any
 
+from flambeau.analysis.int_bounds import bounds_of
 from flambeau.codegen.graph import arrays, complex_elements, memory, native_values
 from flambeau.codegen.graph.complex_elements import ComplexRegisters
 from flambeau.codegen.graph.control import each
 from flambeau.codegen.graph.emitted_function import EmittedFunction
 from flambeau.codegen.graph.interpreter_calls import either
 from flambeau.codegen.graph.literals import literal_of
+from flambeau.codegen.graph.lowering_tables import lowers
 from flambeau.codegen.graph.memory import number
 from flambeau.codegen.graph.memory_order import in_order_of, is_from_outermost_in, is_packed
 from flambeau.codegen.graph.named_operands import operands_by_name, refuse_options, result_type
@@ -20,25 +22,29 @@ from flambeau.codegen.graph.representation import Array, Element, Float
 from flambeau.codegen.graph.scalars import Operand, Registers, as_operand
 from flambeau.codegen.llvm.emitter import Value as Register
 from flambeau.codegen.llvm.emitter import float_constant
-from flambeau.ir.graph import Node
+from flambeau.ir.graph import Node, Value
 from flambeau.schema import dtype as dtypes
 from flambeau.schema.dtype import DType
+from flambeau.schema.types import IntType
 
 FLOAT_AMONG_INTS = "a float in a tensor of integers"
 MOST_STEPS = 2.0**53
 """Steps that a float counts one by one."""
 
 
+@lowers("aten::zeros", "aten::zeros_like", "aten::new_zeros", "aten::empty", "aten::empty_like", "aten::new_empty")
 def zeros(fn: EmittedFunction, node: Node) -> None:
     """`zeros`, `empty` and their like: uninitialised ones hold zeros, which costs little and leaks nothing."""
     _filled(fn, node, lambda s, _, dtype: s.const(0, dtype.to_real()))
 
 
+@lowers("aten::ones", "aten::ones_like", "aten::new_ones")
 def ones(fn: EmittedFunction, node: Node) -> None:
     """`ones` and its like."""
     _filled(fn, node, lambda s, _, dtype: s.const(1, dtype))
 
 
+@lowers("aten::full", "aten::full_like", "aten::new_full")
 def full(fn: EmittedFunction, node: Node) -> None:
     """`full` and its like, with the value that an argument says."""
 
@@ -104,6 +110,7 @@ def _fill_value(native: Native) -> Operand:
     return as_operand(native)
 
 
+@lowers("aten::arange")
 def arange(fn: EmittedFunction, node: Node) -> None:
     """`arange` of ints, in any dtype, or with floats among them."""
     operands = operands_by_name(fn, node)
@@ -169,6 +176,7 @@ def _arange_of_floats(fn: EmittedFunction, node: Node, bounds: Sequence[Native],
     fn.values.set_new(node.result(), tensor)
 
 
+@lowers("aten::linspace")
 def linspace(fn: EmittedFunction, node: Node) -> None:
     """`linspace` of numbers: each from the end that is nearer, as the operator computes it."""
     operands = operands_by_name(fn, node)
@@ -214,9 +222,17 @@ def refuse_what_does_not_fit(fn: EmittedFunction, node: Node, source: Operand, d
     low = -high - dtype.is_signed
     literal = memory.literal(source.register)
     if literal is None or not low <= literal <= high:
+        if any(bounds_of(v).is_within(dtype) for v in node.operands if _holds(fn, v, source)):
+            return
         e = fn.e
         above = e.icmp("sgt", source.register, number(high))
         fn.exits.fail_if(e.binary("or", above, e.icmp("slt", source.register, number(low))), node)
+
+
+def _holds(fn: EmittedFunction, value: Value, source: Operand) -> bool:
+    """Whether a value is the number of an operand."""
+    native = fn.values.get(value) if isinstance(value.static_type, IntType) else None
+    return isinstance(native, Scalar) and native.register is source.register
 
 
 def truncated(fn: EmittedFunction, node: Node, source: Operand, dtype: DType) -> Operand:

@@ -48,6 +48,7 @@ from flambeau.codegen.layouts import CONTEXT
 from flambeau.codegen.llvm.emitter import Target
 from flambeau.codegen.llvm.emitter import Value as Register
 from flambeau.codegen.llvm.late_functions import late_text
+from flambeau.codegen.llvm.llvm_switches import LOADS_EACH_TIME
 from flambeau.ir.graph import Block, Graph, Node, Value
 from flambeau.schema.opdef import Effect
 from flambeau.util.record import dataclass
@@ -292,7 +293,8 @@ class FunctionEmitter:
         e.fresh = max(e.fresh, parts.fresh)
         runtime = (runtime_text(), clock_text(), asks, groups)
         texts = (*runtime, cells, symbols, *declared, *parts.functions.values(), *calls, *pieces, body)
-        return "\n".join((*texts, METADATA, HINTS, *parts.notes, *e.scopes(), late_text(parts.late)))
+        loads = LOADS_EACH_TIME if parts.repeats_loads and not parts.reads_what_it_wrote else ""
+        return "\n".join((*texts, loads, METADATA, HINTS, *parts.notes, *e.scopes(), late_text(parts.late)))
 
     # -- blocks -------------------------------------------------------------------------------------------------------
 

@@ -13,7 +13,7 @@ import functools
 from collections.abc import Sequence
 
 from flambeau.analysis.parallel_loops import is_parallel
-from flambeau.codegen.graph import bit_counts, counted_while, lanes_emit, meetings, memory
+from flambeau.codegen.graph import bit_counts, counted_while, lanes_emit, meetings, memory, neighbours
 from flambeau.codegen.graph.control import poll, rounds
 from flambeau.codegen.graph.emitted_function import EmittedFunction
 from flambeau.codegen.graph.hoisted_bounds_checks import Span, all_fit, span_of
@@ -225,6 +225,7 @@ def _chunks(
     is_checked = iterations.are_checked and moving is None
     checked = _copy(fn, body, carried, "checked", None, None, stop) if is_checked else None
     e.lines = [*lines_before, *iterations.ahead]
+    neighbours.note(fn.parts, accesses)
     apart = meetings.iterations_of(e, accesses)
     span = span_of(fn, iterations, trip) if iterations.are_checked else Span(number(0), trip)
     if moving is not None:  # the loop as it was written does the rest

@@ -12,6 +12,8 @@ from flambeau.schema.rule_tables import RuleTable
 Lowering = Callable[[EmittedFunction, Node], None]
 lowers: Final = RuleTable[Lowering]("native code")
 """Registers lowerings of nodes that are no operators, or whose operands may be anything."""
+lowers_on_numbers: Final = RuleTable[Lowering]("native code on numbers")
+"""Registers lowerings of operators on numbers that tensors have too, where they mean something else."""
 lowers_on_lists: Final = RuleTable[Lowering]("native code on lists")
 lowers_on_items: Final = RuleTable[Lowering]("native code on lists, known items among them")
 """Registers lowerings of operators that only look at a list, and take its items for it where these are known."""

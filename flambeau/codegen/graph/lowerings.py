@@ -29,6 +29,7 @@ from flambeau.codegen.graph import (
     exact_functions,
     factors,
     fourier_transforms,
+    gamma_functions,
     gather,
     generator_draws,
     groups,
@@ -77,6 +78,7 @@ from flambeau.codegen.graph.lowering_tables import (
     lowers_on_dicts,
     lowers_on_items,
     lowers_on_lists,
+    lowers_on_numbers,
     lowers_on_tensors,
     lowers_on_texts,
     only_moves,
@@ -96,7 +98,17 @@ from flambeau.codegen.graph.native_values import (
     constant_of,
     describe,
 )
-from flambeau.codegen.graph.representation import Array, Bool, Element, Int, Listed, Mapped, Representation, Tupled
+from flambeau.codegen.graph.representation import (
+    Array,
+    Bool,
+    Element,
+    Float,
+    Int,
+    Listed,
+    Mapped,
+    Representation,
+    Tupled,
+)
 from flambeau.codegen.kernel.dtypes import KernelError
 from flambeau.codegen.layouts import LEAF
 from flambeau.codegen.llvm.emitter import Value as Register
@@ -161,6 +173,8 @@ def _rule(fn: EmittedFunction, node: Node) -> Lowering | None:
         return lowers_on_complex[node.op]
     if node.op in lowers_on_texts and texts.are_of_text(reps):
         return lowers_on_texts[node.op]
+    if node.op in lowers_on_numbers and isinstance(reps[0], Int | Float | Bool):
+        return lowers_on_numbers[node.op]
     if node.op in lowers:
         return lowers[node.op]
     if node.op == "^try":
@@ -335,9 +349,9 @@ def _unwrap(fn: EmittedFunction, node: Node) -> None:
     fn.values.set_view(node.result(), optional)
 
 
-assert all((complex_functions, complex_matrices, complex_scalars, exact_functions))  # they register
+assert all((complex_functions, complex_matrices, complex_scalars, exact_functions, gamma_functions))  # they register
 assert all((fourier_transforms, generator_draws, list_comparisons, list_slices, moves, numpy_array_draws))
-assert all((running_folds, tensor_draws, text_formats, text_numbers, text_parts))
+assert all((running_folds, tensor_draws, text_formats, text_numbers, text_parts, creation, whole_numbers))
 
 lowers("prim::ListConstruct")(lists.construct)
 lowers("prim::TupleConstruct")(_tuple)
@@ -351,16 +365,7 @@ lowers("aten::__derive_index")(_derive_index)
 lowers("aten::__is__")(_is)
 lowers("aten::__isnot__")(_is_not)
 lowers("aten::_unwrap_optional")(_unwrap)
-lowers("aten::gcd")(whole_numbers.gcd)
-lowers("aten::divmod")(whole_numbers.divmod_)
-lowers("python::isqrt")(whole_numbers.isqrt)
 
-lowers("aten::zeros", "aten::zeros_like", "aten::new_zeros")(creation.zeros)
-lowers("aten::empty", "aten::empty_like", "aten::new_empty")(creation.zeros)
-lowers("aten::ones", "aten::ones_like", "aten::new_ones")(creation.ones)
-lowers("aten::full", "aten::full_like", "aten::new_full")(creation.full)
-lowers("aten::arange")(creation.arange)
-lowers("aten::linspace")(creation.linspace)
 lowers("aten::eye")(diagonals.eye)
 lowers("aten::tensor", "aten::scalar_tensor", "prim::NumToTensor")(tensor_literals.tensor)
 lowers_on_items("aten::tensor", "aten::as_tensor")(tensor_literals.tensor)

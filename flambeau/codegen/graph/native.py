@@ -141,6 +141,11 @@ class NativeFunction:
         )  # fmt: skip
 
     @property
+    def text(self) -> str:
+        """The LLVM IR that the code was made of; written once more where an earlier process made the code."""
+        return self.code.text or sharing(self.emitted.text)
+
+    @property
     def is_optimised(self) -> bool:
         """Whether LLVM's passes run, which is worth their time for loops that compute with numbers and elements."""
         text = self.emitted

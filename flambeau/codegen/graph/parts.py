@@ -47,6 +47,10 @@ class Parts:
     """Tensors made by code that are told apart: see `LaneEmitter.make_fresh`."""
     routines: dict[str, None] = field(default_factory=dict)
     """Routines over tensors that the code calls, by symbol."""
+    repeats_loads: bool = False
+    """Whether an innermost loop loads elements that its next iteration loads again."""
+    reads_what_it_wrote: bool = False
+    """Whether an iteration of an innermost loop loads what the one before it stored."""
     asks: bool = False
     """Whether the code calls Python."""
 

@@ -104,7 +104,6 @@ class Registers:
         power = self._power(*args) if op == "pow" else None
         if power is not None:
             return power
-        self._refuse_inexact(op)
         registers = [a.register for a in args]
         result = _folded(self._fn.e, op, registers)
         if result is None and self._fn.e.lanes > 1:
@@ -114,10 +113,6 @@ class Registers:
         if result is None:
             result = lower(self._fn.e, op, registers, memory.element(dtype), self._trap)
         return Operand(result, dtype_named(result_dtype(op, tuple(a.dtype.name for a in args))), self._affine(op, args))
-
-    def _refuse_inexact(self, op: str) -> None:
-        if self._is_exact and op == "lgamma":
-            raise CannotCompileError("lgamma of a number is computed by Python")
 
     def _power(self, base: Operand, exponent: Operand) -> Operand | None:
         """A power by products and roots, which of Python's floats is what the C library gives, but for squares and

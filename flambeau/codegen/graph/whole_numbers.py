@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from flambeau.codegen.graph.emitted_function import EmittedFunction
+from flambeau.codegen.graph.lowering_tables import lowers
 from flambeau.codegen.graph.memory import number
 from flambeau.codegen.graph.native_values import CannotCompileError, Scalar, TupleValue
 from flambeau.codegen.graph.representation import Float, Int
@@ -23,6 +24,7 @@ def _numbers(fn: EmittedFunction, node: Node) -> list[Scalar]:
     return numbers
 
 
+@lowers("aten::gcd")
 def gcd(fn: EmittedFunction, node: Node) -> None:
     """Euclid's algorithm on the absolute values, as ints without a sign; that of the least int with 0 wraps."""
     numbers = _numbers(fn, node)
@@ -51,6 +53,7 @@ def _magnitude(fn: EmittedFunction, x: Register) -> Register:
     return e.select(e.icmp("slt", x, number(0)), e.binary("sub", number(0), x), x)
 
 
+@lowers("python::isqrt")
 def isqrt(fn: EmittedFunction, node: Node) -> None:
     """The whole part of a square root: that of the float beside it, which is one off at most. Negative ints fail."""
     (n,) = _numbers(fn, node)
@@ -64,6 +67,7 @@ def isqrt(fn: EmittedFunction, node: Node) -> None:
     fn.values.set(node.result(), Scalar(Int(), root))
 
 
+@lowers("aten::divmod")
 def divmod_(fn: EmittedFunction, node: Node) -> None:
     """`divmod(a, b)`: `a // b` and `a % b`, of ints or as floats. Division by zero fails."""
     numbers = _numbers(fn, node)

@@ -14,7 +14,7 @@ from typing import Any, TypeVar
 
 from flambeau.codegen.kernel.dtypes import KernelError
 from flambeau.codegen.llvm.late_functions import split_late
-from flambeau.codegen.llvm.llvm_switches import without_strength_reduction
+from flambeau.codegen.llvm.llvm_switches import LOADS_EACH_TIME, without_carried_loads, without_strength_reduction
 from flambeau.codegen.llvm.pass_runs import run_passes, tidy
 from flambeau.codegen.llvm.processor import Processor
 from flambeau.util.cached import cached_property
@@ -115,7 +115,9 @@ class Compiler:
         early, late = split_late(text)
         module = self._parsed(early, context)
         if optimise:
-            run_passes(self._llvm, module, self._machine, vectorise=True)
+            loads_each_time = LOADS_EACH_TIME in early
+            with without_carried_loads(self._llvm) if loads_each_time else contextlib.nullcontext():
+                run_passes(self._llvm, module, self._machine, vectorise=True)
         if late:
             module.link_in(self._parsed(late, context))
         if (tidies and not optimise) or (late and optimise):

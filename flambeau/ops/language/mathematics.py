@@ -91,7 +91,7 @@ _function("expm1", math.expm1, np.expm1, scalar="expm1")
 _function("log1p", math.log1p, np.log1p, scalar="log1p")
 _function("fabs", math.fabs, np.fabs, scalar="abs")
 _function("gamma", math.gamma, _gamma_outside)
-_function("lgamma", math.lgamma, _lgamma_outside, scalar="lgamma")
+_function("lgamma", math.lgamma, _lgamma_outside)
 
 # -- rounding ---------------------------------------------------------------------------------------------------------
 

@@ -7,7 +7,7 @@ import pytest
 
 from flambeau.codegen.llvm.compiler import Compiler, NativeError
 from flambeau.codegen.llvm.host import chosen_processor
-from flambeau.codegen.llvm.llvm_switches import without_strength_reduction
+from flambeau.codegen.llvm.llvm_switches import LOADS_EACH_TIME, without_strength_reduction
 
 llvm = pytest.importorskip("llvmlite.binding")
 
@@ -32,6 +32,30 @@ after:
 }
 """
 """A loop whose multiplication the reduction of strengths makes an addition."""
+
+NEIGHBOURS = """
+define i64 @product(ptr %x, i64 %n) {
+entry:
+  br label %head
+head:
+  %k = phi i64 [0, %entry], [%next, %head]
+  %product = phi i64 [1, %entry], [%more, %head]
+  %next = add nuw nsw i64 %k, 1
+  %here = getelementptr i8, ptr %x, i64 %k
+  %there = getelementptr i8, ptr %x, i64 %next
+  %a = load i8, ptr %here
+  %b = load i8, ptr %there
+  %c = udiv i8 %a, %b
+  %d = zext i8 %c to i64
+  %e = mul i64 %product, 31
+  %more = add i64 %e, %d
+  %goes_on = icmp slt i64 %next, %n
+  br i1 %goes_on, label %head, label %after
+after:
+  ret i64 %more
+}
+"""
+"""A loop whose iterations load what the one before has loaded."""
 
 
 def _assembly():
@@ -58,6 +82,13 @@ def test_a_loop_is_made_as_it_is_written_unless_all_passes_ran_and_as_ever_for_o
     assert _assembly() == before
     compiler.compile(SUMS, is_glue=False, optimise=True)
     assert _assembly() == before
+
+
+def test_a_text_may_ask_for_loads_in_each_iteration():
+    compiler = Compiler(chosen_processor())
+    before = compiler.optimised_ir(NEIGHBOURS)
+    assert before.count("load i8") < compiler.optimised_ir(f"{LOADS_EACH_TIME}\n{NEIGHBOURS}").count("load i8")
+    assert compiler.optimised_ir(NEIGHBOURS) == before
 
 
 def test_a_refused_module_leaves_nothing_switched():
