@@ -7,15 +7,20 @@ np.random.rand(n, 3)            →    python::np_random_floats("random_sample",
 from __future__ import annotations
 
 from collections.abc import Callable, Sequence
+from types import FunctionType
 from typing import Any, Final
 
 import numpy as np
 
+from flambeau.frontend.closures.call_arguments import Argument
+from flambeau.frontend.closures.template import TemplateResolver
+from flambeau.frontend.emit.builtins.library_functions import call_library
 from flambeau.frontend.emit.implicit_conversions import pack_list, unpack_tuple
 from flambeau.frontend.emit.numpy.array_lists import as_array
 from flambeau.frontend.emit.schema_matching import call_operator
 from flambeau.frontend.emit.values.simple_value import SimpleValue
 from flambeau.frontend.emit.values.sugared import Emitter, Given, Sugared
+from flambeau.frontend.library import distributions
 from flambeau.ir.graph import Value
 from flambeau.ops.language.numpy_random import COUNTS, FLOATS
 from flambeau.schema.array_type import ArrayType, array_of
@@ -32,6 +37,11 @@ BY_THEMSELVES: Final[dict[str, tuple[str, tuple[float, ...]]]] = {
     "standard_exponential": ("exponential", (1.0,)),
 }  # fmt: skip
 """Distributions with an operator of their own for single numbers, which has a native form, and what it is given."""
+IN_THE_LANGUAGE: Final[dict[str, FunctionType]] = {
+    name: getattr(distributions, name)
+    for name in ("poisson", "binomial", "standard_gamma", "gamma", "chisquare", "beta")
+}
+"""Distributions of which programs draw single numbers by functions of the language."""
 DEFAULTS: Final[dict[str, bool | None]] = {"None": None, "True": True}
 """Defaults that are no numbers, as they are written in parameters."""
 SIZED: Final = (FloatType, IntType, BoolType)
@@ -133,6 +143,11 @@ def _distribution(operator: str, name: str, dtype: DType) -> Callable[..., Value
 
     def emit(e: Emitter, where: SourceRange, function: RandomFunction, bound: Bound) -> Value:
         own = [float_of(e, where, function, key, value) for key, value in bound.items() if key != "size"]
+        python = IN_THE_LANGUAGE.get(name)
+        if python is not None and is_none(bound["size"]) and isinstance(e.scope.resolver, TemplateResolver):
+            if name == "binomial":
+                own[0] = call_operator(e, where, "aten::Int", [own[0]])
+            return call_library(e, where, python, [Argument(SimpleValue(v), where) for v in own], {}).as_value(e, where)
         if name in BY_THEMSELVES and is_none(bound["size"]):
             operator_of_one, constants = BY_THEMSELVES[name]
             return call_operator(e, where, f"python::np_random_{operator_of_one}", [*own, *map(e.constant, constants)])
