@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import importlib.util
 from collections.abc import Callable
 from typing import Any
 
@@ -9,7 +10,7 @@ import numpy as np
 import pytest
 
 import flambeau
-from flambeau.frontend.library import distributions
+from flambeau.frontend.library import distributions, inverted_distributions
 
 COUNT = 60
 PARAMETERS: dict[str, list[tuple[float, ...]]] = {
@@ -18,6 +19,20 @@ PARAMETERS: dict[str, list[tuple[float, ...]]] = {
     "standard_gamma": [(0.0,), (0.2,), (0.99,), (1.0,), (2.5,), (1e4,), (np.inf,), (np.nan,)],
     "gamma": [(0.3, 2.0), (4.0, 0.25), (1.0, 0.0), (np.nan, 1.0)],
     "chisquare": [(1.0,), (2.0,), (7.5,), (np.nan,)],
+    "geometric": [(0.1,), (0.4,), (1.0,), (1e-20,)],
+    "negative_binomial": [(3.0, 0.2), (0.7, 0.9), (2.0, 1.0)],
+    "lognormal": [(0.5, 0.3), (0.0, 0.0)],
+    "laplace": [(1.0, 2.0), (0.0, 0.0)],
+    "logistic": [(1.0, 2.0), (-1.0, 0.1)],
+    "gumbel": [(1.0, 2.0), (0.0, np.nan)],
+    "rayleigh": [(1.5,), (0.0,)],
+    "weibull": [(1.7,), (0.2,), (0.0,)],
+    "pareto": [(2.2,), (0.5,)],
+    "power": [(1.7,), (0.4,)],
+    "triangular": [(-1.0, 0.5, 2.0), (0.0, 0.0, 1.0)],
+    "standard_cauchy": [()],
+    "standard_t": [(4.0,), (0.5,)],
+    "f": [(3.0, 5.0), (0.5, 20.0)],
     "beta": [(0.5, 0.5), (1.0, 1.0), (0.002, 0.003), (0.4, 3.0), (20.0, 5.0), (1e-4, 1e-4), (np.nan, 2.0)],
 }
 REFUSED = [
@@ -28,42 +43,36 @@ REFUSED = [
 ]  # fmt: skip
 
 
-def draw_poisson(seed: int, n: int, lam: float):
+COUNTS = ("poisson", "binomial", "geometric", "negative_binomial")
+
+
+def drawing(name: str) -> str:
+    """A program that draws numbers of a distribution, and one more to see where the generator is."""
+    parameters = "abc"[: len(PARAMETERS[name][0])]
+    typed = "".join([f", {p}: {'int' if (name, p) == ('binomial', 'a') else 'float'}" for p in parameters])
+    return f"""def draw(seed: int, n: int{typed}):
     np.random.seed(seed)
-    return [np.random.poisson(lam) for _ in range(n)], np.random.random_sample()
+    return [np.random.{name}({", ".join(parameters)}) for _ in range(n)], np.random.random_sample()
+"""
 
 
-def draw_binomial(seed: int, n: int, k: int, p: float):
-    np.random.seed(seed)
-    return [np.random.binomial(k, p) for _ in range(n)], np.random.random_sample()
-
-
-def draw_standard_gamma(seed: int, n: int, shape: float):
-    np.random.seed(seed)
-    return [np.random.standard_gamma(shape) for _ in range(n)], np.random.random_sample()
-
-
-def draw_gamma(seed: int, n: int, shape: float, scale: float):
-    np.random.seed(seed)
-    return [np.random.gamma(shape, scale=scale) for _ in range(n)], np.random.random_sample()
-
-
-def draw_chisquare(seed: int, n: int, df: float):
-    np.random.seed(seed)
-    return [np.random.chisquare(df) for _ in range(n)], np.random.random_sample()
-
-
-def draw_beta(seed: int, n: int, a: float, b: float):
-    np.random.seed(seed)
-    return [np.random.beta(a, b) for _ in range(n)], np.random.random_sample()
-
-
-DRAWS: dict[str, Callable[..., Any]] = {name: globals()[f"draw_{name}"] for name in PARAMETERS}
+@pytest.fixture(scope="module")
+def draws(tmp_path_factory: pytest.TempPathFactory) -> dict[str, Callable[..., Any]]:
+    """The programs, in a file, where those who compile and those who read errors find them."""
+    path = tmp_path_factory.mktemp("draws") / "draws_of_numpy.py"
+    functions = [drawing(name).replace("def draw", f"def draw_{name}") for name in PARAMETERS]
+    path.write_text("import numpy as np\n\n" + "\n\n".join(functions))
+    spec = importlib.util.spec_from_file_location("draws_of_numpy", path)
+    assert spec is not None
+    assert spec.loader is not None
+    module = importlib.util.module_from_spec(spec)
+    spec.loader.exec_module(module)
+    return {name: getattr(module, f"draw_{name}") for name in PARAMETERS}
 
 
 @pytest.mark.parametrize("name", PARAMETERS)
-def test_they_are_numbers_of_numpy(name: str) -> None:
-    draw = DRAWS[name]
+def test_they_are_numbers_of_numpy(draws: dict[str, Callable[..., Any]], name: str) -> None:
+    draw = draws[name]
     native, interpreted = flambeau.script(draw), flambeau.script(draw, backend="interpreter")
     for seed, parameters in enumerate(PARAMETERS[name]):
         expected, last = draw(seed, COUNT, *parameters)
@@ -71,27 +80,33 @@ def test_they_are_numbers_of_numpy(name: str) -> None:
             numbers, then = scripted(seed, COUNT, *parameters)
             assert then == last, parameters
             assert np.array_equal(numbers, expected, equal_nan=True), parameters
-            assert {type(v) for v in numbers} == {int if name in ("poisson", "binomial") else float}
+            assert {type(v) for v in numbers} == {int if name in COUNTS else float}
 
 
 @pytest.mark.parametrize(("name", "parameters", "message"), REFUSED)
-def test_what_numpy_refuses(name: str, parameters: tuple[float, ...], message: str) -> None:
+def test_what_numpy_refuses(
+    draws: dict[str, Callable[..., Any]], name: str, parameters: tuple[float, ...], message: str
+) -> None:
     with pytest.raises(ValueError, match=message):
-        DRAWS[name](0, 2, *parameters)
-    with pytest.raises(ValueError, match=rf"(?s)test_drawn_distributions.py.*np.random.{name}.*{message}"):
-        flambeau.script(DRAWS[name])(0, 2, *parameters)
+        draws[name](0, 2, *parameters)
+    with pytest.raises(ValueError, match=rf"(?s)draws_of_numpy.py.*np.random.{name}.*{message}"):
+        flambeau.script(draws[name])(0, 2, *parameters)
 
 
 def test_the_functions_themselves_draw_as_numpy_does() -> None:
     rng = np.random.RandomState(7)
     for _ in range(40):
         x, y, n, p = 10.0 ** rng.uniform(-2, 4), 10.0 ** rng.uniform(-2, 2), rng.randint(1, 300), rng.rand()
-        calls = [("poisson", (x,)), ("gamma", (y, x)), ("beta", (y, x)), ("chisquare", (y,)), ("binomial", (n, p))]
+        calls = [
+            ("poisson", (x,)), ("gamma", (y, x)), ("beta", (y, x)), ("chisquare", (y,)), ("binomial", (n, p)),
+            ("geometric", (p,)), ("negative_binomial", (x, p)), ("f", (y, x)), ("power", (y,)), ("laplace", (y, x)),
+        ]  # fmt: skip
         for name, parameters in calls:
             drawn = []
-            for module in (np.random, distributions):
+            ours = getattr(distributions, name, None) or getattr(inverted_distributions, name)
+            for function in (getattr(np.random, name), ours):
                 np.random.seed(n)
-                drawn.append([*[getattr(module, name)(*parameters) for _ in range(10)], np.random.random_sample()])
+                drawn.append([*[function(*parameters) for _ in range(10)], np.random.random_sample()])
             assert drawn[0] == drawn[1], (name, parameters)
 
 

@@ -20,7 +20,7 @@ from flambeau.frontend.emit.numpy.array_lists import as_array
 from flambeau.frontend.emit.schema_matching import call_operator
 from flambeau.frontend.emit.values.simple_value import SimpleValue
 from flambeau.frontend.emit.values.sugared import Emitter, Given, Sugared
-from flambeau.frontend.library import distributions
+from flambeau.frontend.library import distributions, inverted_distributions
 from flambeau.ir.graph import Value
 from flambeau.ops.language.numpy_random import COUNTS, FLOATS
 from flambeau.schema.array_type import ArrayType, array_of
@@ -38,8 +38,10 @@ BY_THEMSELVES: Final[dict[str, tuple[str, tuple[float, ...]]]] = {
 }  # fmt: skip
 """Distributions with an operator of their own for single numbers, which has a native form, and what it is given."""
 IN_THE_LANGUAGE: Final[dict[str, FunctionType]] = {
-    name: getattr(distributions, name)
-    for name in ("poisson", "binomial", "standard_gamma", "gamma", "chisquare", "beta")
+    name: function
+    for module in (distributions, inverted_distributions)
+    for name, function in vars(module).items()
+    if name in FLOATS or name in COUNTS
 }
 """Distributions of which programs draw single numbers by functions of the language."""
 DEFAULTS: Final[dict[str, bool | None]] = {"None": None, "True": True}
