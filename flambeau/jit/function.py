@@ -41,6 +41,7 @@ from flambeau.tensor.observer import thread
 from flambeau.util.errors import CompileError
 from flambeau.util.inversions import CALL_WITHIN_TRANSFORMS
 from flambeau.util.markup import Listing
+from flambeau.util.names_of_numba import unknown_attribute
 from flambeau.util.native_type import NativeBase, let_instances_be_native
 
 if TYPE_CHECKING:
@@ -88,6 +89,11 @@ class ScriptFunction(NativeBase, Generic[P, R]):  # type: ignore[misc]  # made a
             functools.update_wrapper(self, python)
         self.__doc__ = function.doc or None
         self.__name__ = function.short_name
+
+    if not TYPE_CHECKING:
+
+        def __getattr__(self, name: str) -> Any:
+            raise AttributeError(unknown_attribute(type(self).__name__, name), name=name, obj=self)
 
     @property
     def fork_site(self) -> ForkSite:

@@ -42,6 +42,7 @@ from flambeau.jit.unannotated import ByCall, may_mean_arrays, unannotated_parame
 from flambeau.nn.module import Module
 from flambeau.program.function import Function
 from flambeau.util.errors import CompileError, without_frames
+from flambeau.util.names_of_numba import NO_SIGNATURE, unknown_option
 
 T = TypeVar("T")
 R = TypeVar("R")
@@ -147,6 +148,7 @@ def script(
     without: tuple[str, ...] = (),
     verify: bool = False,
     tiered: bool = True,
+    **unknown: Any,
 ) -> Any:
     """Compile `obj` from its source.
 
@@ -174,6 +176,7 @@ def script(
     Tensor, or what a call brings beside tensors (a dict of them, a number). FLAMBEAU_DISABLE=1 has `obj` come back.
 
     Raises:
+        TypeError: an option that there is not; of Numba's options the message says what to write.
         CompileError: the source cannot be had or is not of the language; the message shows the place.
 
     >>> import flambeau
@@ -186,6 +189,8 @@ def script(
     >>> halves(flambeau.ones(2), 3)
     tensor([0.1250, 0.1250])
     """
+    if unknown:
+        raise TypeError(unknown_option(list(unknown)))
     options = Options(
         backend=backend, num_threads=num_threads, fastmath=fastmath, max_plans=max_plans, without=frozenset(without),
         verify=verify, tiered=tiered,
@@ -255,7 +260,8 @@ def _instance(value: Any, options: Options) -> ScriptInstance:
         raise TypeError(WHAT_TO_SCRIPT.format(kind=type(value).__name__, hint=MODULE_OF_TORCH))
     definition = define(type(value), CLASSES)
     if definition is None:
-        raise TypeError(WHAT_TO_SCRIPT.format(kind=type(value).__name__, hint="it has no Python source to compile"))
+        hint = NO_SIGNATURE if isinstance(value, str) else "it has no Python source to compile"
+        raise TypeError(WHAT_TO_SCRIPT.format(kind=type(value).__name__, hint=hint))
     return ScriptInstance(value, definition, options)
 
 

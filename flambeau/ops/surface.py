@@ -20,6 +20,7 @@ from flambeau.tensor.overrides import NOT_OVERRIDDEN, answer
 from flambeau.tensor.subclasses import special as subclasses
 from flambeau.tensor.tensor import Tensor, install_method
 from flambeau.util.choice import Shortcut
+from flambeau.util.names_of_numba import FUNCTIONS
 
 Function = Callable[..., Any]
 Kind = TypeVar("Kind", bound=Function)
@@ -63,6 +64,8 @@ class _UnknownFunction:
 
     def __str__(self) -> str:
         text = f"module 'flambeau' has no attribute '{self.short}'"
+        if self.short in FUNCTIONS:
+            return f"{text}: {FUNCTIONS[self.short]}"
         overloads = definitions(f"aten::{self.short}")
         modules = dict.fromkeys(f"flambeau.{module}.{self.short}" for d in overloads for module in d.namespaces)
         if modules:
