@@ -141,15 +141,9 @@ def script(
     _rcb: Callable[[str], Any] | None = None,
     example_inputs: Any = None,
     *,
-    backend: BackendName = "native",
-    num_threads: int | None = None,
-    fastmath: bool = False,
-    max_plans: int = 16,
-    without: tuple[str, ...] = (),
-    verify: bool = False,
-    tiered: bool = True,
-    **unknown: Any,
-) -> Any:
+    backend: BackendName = "native", num_threads: int | None = None, fastmath: bool = False, max_plans: int = 16,
+    without: tuple[str, ...] = (), verify: bool = False, tiered: bool = True, **unknown: Any,
+) -> Any:  # fmt: skip
     """Compile `obj` from its source.
 
     Args:
