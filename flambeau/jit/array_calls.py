@@ -7,7 +7,7 @@ from __future__ import annotations
 
 import ctypes
 from collections.abc import Callable, Mapping, Sequence
-from typing import Any, NoReturn
+from typing import Any, Final, NoReturn
 
 import numpy as np
 
@@ -19,6 +19,8 @@ from flambeau.jit.array_results import conversion_to_arrays, has_arrays_beside_o
 from flambeau.schema.types import Type
 from flambeau.util.record import dataclass
 
+TO_ARRAY: Final = np.asarray
+"""What makes arrays without dimensions of scalars."""
 Classes = tuple[type | None, ...]
 """The class that each argument must have in calls like one; None where the program declares what it takes."""
 
@@ -71,11 +73,11 @@ def array_call(
         cell = ARRAY_CELL.pack(
             targets=ctypes.addressof(stub.cell), count=count, positional=parameters.positional,
             names=ctypes.addressof(names), classes=ctypes.addressof(class_words),
-            scalars=ctypes.addressof(scalar_words) if any(scalars) else 0, to_array=id(np.asarray),
+            scalars=ctypes.addressof(scalar_words) if any(scalars) else 0, to_array=id(TO_ARRAY),
             defaults=ctypes.addressof(default_words), conversion=0 if conversion is None else id(conversion),
             is_array=is_array_itself(type_), is_tuple=has_arrays_beside_others(type_), error=id(raise_for_arrays),
         )  # fmt: skip
-        kept = (stub, classes, parameters, conversion, class_words, scalar_words, default_words, names, cell)
+        kept = (TO_ARRAY, stub, classes, parameters, conversion, class_words, scalar_words, default_words, names, cell)
         native = native_call.make_for_arrays(ctypes.addressof(cell), missed, kept)
         if native is not None:
             return native
@@ -92,7 +94,7 @@ def in_python(
         args = parameters.by_place(passed, named)
         if args is None or any(c is not None and type(a) is not c for c, a in zip(classes, args, strict=True)):
             return MISSED
-        args = tuple([np.asarray(a) if is_scalar else a for is_scalar, a in zip(scalars, args, strict=True)])
+        args = tuple([TO_ARRAY(a) if is_scalar else a for is_scalar, a in zip(scalars, args, strict=True)])
         target = stub.target
         try:
             result = MISSED if target is None else target(*args)

@@ -90,11 +90,11 @@ def _by_lanczos(a: Arithmetic, x: Operand) -> Operand:
     lost = s.div(s.mul(lost, a.constant(_G)), y)
     result = s.div(_lanczos_sum(a, x), s.exp(y))
     result = s.add(result, s.mul(lost, result))
-    is_whole = s.lt(x, a.constant(_HALVED))
-    exponent = s.select(is_whole, s.sub(x, half), s.sub(s.div(x, a.constant(2.0)), a.constant(0.25)))
+    is_one_power = s.lt(x, a.constant(_HALVED))
+    exponent = s.select(is_one_power, s.sub(x, half), s.sub(s.div(x, a.constant(2.0)), a.constant(0.25)))
     power = s.pow(y, exponent)
     result = s.mul(result, power)
-    return s.select(is_whole, result, s.mul(result, power))
+    return s.select(is_one_power, result, s.mul(result, power))
 
 
 def _lanczos_sum(a: Arithmetic, x: Operand) -> Operand:
