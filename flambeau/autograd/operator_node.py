@@ -10,10 +10,11 @@ from flambeau.autograd.node import Edge, Gradients, Node
 from flambeau.autograd.saved import FREED, SavedTensor, as_saved, restored, save
 from flambeau.ops.derivatives.operators import OPERATORS
 from flambeau.ops.families.composite import device_of, making_on
+from flambeau.ops.reductions import sum_kernel
 from flambeau.schema.dtype import from_numpy_dtype
 from flambeau.tensor.grad_mode import mode
 from flambeau.tensor.subclasses import special
-from flambeau.tensor.tensor import Tensor
+from flambeau.tensor.tensor import Tensor, wrap
 from flambeau.util.record import dataclass
 
 ONE_OF_MANY: Final = (
@@ -28,7 +29,9 @@ Values = Sequence[Any]
 """What formulas are computed from: the gradient, or gradients, of the results; then what was kept, in its order."""
 Step = Callable[[Values], Any]
 """Computes the gradient of one operand, or of a list of them."""
-Quick = Callable[[Sequence[Any], Tensor], "Gradients | None"]
+Quick = Callable[[Sequence[Any], Any], "Gradients | None"]
+NEVER: Final = 1 << 62
+"""More elements than there are."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -39,7 +42,8 @@ class CallFormulas:
     """For operands that ask: their number among those that gradients may flow to, and the formula."""
     quick: Quick | None
     """Computes all gradients of a usual call that nothing is recorded of, one per edge, from what was kept and the
-    gradient of its result; gives None where a tensor was written since. None for calls that are not usual."""
+    gradient of its result, or the gradients of its results; gives None where a tensor was written since. None for calls
+    that are not usual."""
     kept: tuple[tuple[str, int], ...]
     """What formulas need: arguments by position; results, -1 and down."""
     names: Mapping[str, int]
@@ -177,13 +181,19 @@ class OperatorNode(Node):
 
     def apply_plainly(self, gradients: Gradients) -> Gradients:
         """The same while nothing is recorded and nobody intercepts operators."""
-        kept, gradient, formulas = self.kept, gradients[0], self.formulas
+        kept, formulas = self.kept, self.formulas
         quick = formulas.quick
-        if quick is None or kept is None or type(gradient) is not Tensor or gradient._array.size >= formulas.least:
+        if quick is None or kept is None:
             return self.apply(gradients)
-        if formulas.folds and _keeps_large(kept, formulas.least):
-            return self.apply(gradients)
-        results = quick(kept, gradient)
+        if self.is_single:
+            gradient, least = gradients[0], formulas.least
+            if type(gradient) is not Tensor or gradient._array.size >= least:
+                return self.apply(gradients)
+            if formulas.folds and _keeps_large(kept, least):
+                return self.apply(gradients)
+            results = quick(kept, gradient)
+        else:
+            results = quick(kept, gradients)
         if results is None:
             return self.apply(gradients)
         shapes = self.shapes
@@ -193,7 +203,7 @@ class OperatorNode(Node):
                 if one is not None and like is not None:
                     array = one._array
                     if array.dtype is not like[1] or array.shape != like[0]:
-                        results[number] = fitted(one, like)
+                        results[number] = _fitted_plainly(one, like)
         return results
 
     def _of_large(self, values: list[Any]) -> Gradients:
@@ -300,6 +310,20 @@ def fitted(gradient: Any, like: Shape) -> Any:
         else:
             gradient = OPERATORS.sum_to_size(gradient, list(sizes))
     return gradient if array.dtype is dtype else fitted_dtype(gradient, dtype)
+
+
+def _fitted_plainly(gradient: Any, like: Shape) -> Any:
+    """The same while nothing is recorded and nobody intercepts operators."""
+    sizes, dtype = like
+    array = gradient._array
+    rank, more = len(sizes), array.ndim - len(sizes)
+    if type(gradient) is not Tensor or array.dtype is not dtype or dtype.char not in "fd" or more < 0:
+        return fitted(gradient, like)
+    if more and array.shape[more:] == sizes:
+        return fitted(gradient, like)  # sums of columns, which have native code
+    own = array.shape
+    stretched = [d for d in range(array.ndim) if d < more or (sizes[d - more] == 1 and own[d] != 1)]
+    return wrap(sum_kernel(array, stretched if len(stretched) < rank + more else None).reshape(sizes))
 
 
 def fitted_dtype(gradient: Tensor, dtype: Any) -> Tensor:

@@ -21,6 +21,7 @@ from collections.abc import Callable, Mapping, Sequence
 from functools import partial
 from typing import Any, Final
 
+from flambeau.autograd.array_steps import ArrayStep, opened, unpacked
 from flambeau.autograd.formula_kernels import PRODUCTS_OF_GRADIENTS, formula_kernel
 from flambeau.autograd.saved import save
 from flambeau.schema.gradient import Formula, Part, Product
@@ -44,11 +45,12 @@ def quick(
     positions: Mapping[str, int],
     direct: Sequence[tuple[int, int]],
     edges: int,
+    arrays: Mapping[int, ArrayStep],
     *,
     is_view: bool = False,
 ) -> Callable[[Sequence[Any], Any], Any] | None:
-    """The function of a call whose operands and single result are kept as `direct` says; None where formulas are parts
-    of one.
+    """The function of a call whose operands and results are kept as `direct` says; None where a formula does without
+    the gradient.
 
     Args:
         name: that of the operator.
@@ -56,19 +58,23 @@ def quick(
         steps: the same as functions of the gradient and all that was kept.
         positions: where among these each name is.
         edges: how many operands there are.
+        arrays: what computes gradients from arrays, by the numbers of their operands.
         is_view: whether the operator shows its operand, so that gradients are shown, too, and take no loop.
     """
-    if not all("grad" in formula.needs and not isinstance(formula, Part) for _, formula in formulas):
+    if any({"grad", "grads"}.isdisjoint(formula.needs) for _, formula in formulas):
         return None
-    text = _Text(name, positions, len(direct))
+    text = _Text(name, positions, len(direct), arrays)
     text.take_apart(direct)
+    has_parts = any(isinstance(formula, Part) for _, formula in formulas)
+    if has_parts:
+        text.list_values()
     for (number, formula), (_, step) in zip(formulas, steps, strict=True):
         text.compute(number, formula, step)
     numbers = [number for number, _ in formulas]
-    if text.has_steps and formulas and not is_view:
+    if text.has_steps and not (is_view or has_parts) and all(way in _KEYS for way, _ in direct):
         indexed = [(f, [(need, positions[need]) for need in f.needs if need in positions]) for _, f in formulas]
         text.look_up(indexed, numbers, direct)
-    return text.function([f"g{k}" if k in numbers else "None" for k in range(edges)])
+    return text.function(numbers, edges)
 
 
 def keeper(direct: Sequence[tuple[int, int]]) -> Callable[[Sequence[Any], Any], list[Any]]:
@@ -141,12 +147,15 @@ def _defined(text: str, name: str, names: dict[str, Any]) -> Callable[..., Any]:
 class _Text:
     """The lines of a function, and what it refers to."""
 
-    def __init__(self, name: str, positions: Mapping[str, int], count: int) -> None:
+    def __init__(self, name: str, positions: Mapping[str, int], count: int, arrays: Mapping[int, ArrayStep]) -> None:
         self._name = name
         self._positions = positions
+        self._arrays = arrays
         self._lines: list[str] = []
-        self._globals: dict[str, Any] = {"plain": plain, "REALS": _REALS}
+        self._globals: dict[str, Any] = {"plain": plain, "REALS": _REALS, "opened": opened, "unpacked": unpacked}
         self._values = ["grad", *[f"v{k}" for k in range(count)]]
+        self._whole = f"[{', '.join(self._values)}]"
+        """The text for all values."""
         self._apart = 0
         """How many of the lines take apart what was kept."""
         self.has_steps = False
@@ -171,9 +180,17 @@ class _Text:
                     "if storage.version != version: return None",
                     f"v{k} = plain(array, storage)",
                 ]  # fmt: skip
+            elif way in (PART, TENSORS):
+                unpack = "unpacked" if way == PART else "opened"
+                self._lines += [f"v{k} = {unpack}(a{k})", f"if v{k} is None: return None"]
             else:
                 self._lines.append(f"v{k} = a{k}")
         self._apart = len(self._lines)
+
+    def list_values(self) -> None:
+        """Have formulas that are parts of one function know its results, behind the values."""
+        self._lines.append(f"values = [{', '.join(self._values)}]")
+        self._whole = "values"
 
     def look_up(self, formulas: Any, numbers: Sequence[int], direct: Sequence[tuple[int, int]]) -> None:
         """Have gradients for values that come often computed by native code: the lines that compute them become a
@@ -204,12 +221,16 @@ class _Text:
         """The gradient of one operand."""
         self._globals[f"s{number}"] = step
         self.has_steps = self.has_steps or not (formula.is_elementwise or formula.is_passed_on or formula.product)
-        whole = f"s{number}([{', '.join(self._values)}])"
+        whole = f"s{number}({self._whole})"
+        others = [*self._from_arrays(number), f"if g{number} is None: g{number} = {whole}"]
         if formula.product is not None:
             multiply = PRODUCTS_OF_GRADIENTS[_entry(formula.product)]
             self._globals[f"p{number}"] = multiply
             factors = f"{self._value(formula.product.left)}, {self._value(formula.product.right)}"
-            self._lines += [f"g{number} = p{number}({factors})", f"if g{number} is None: g{number} = {whole}"]
+            self._lines += [f"g{number} = p{number}({factors})", f"if g{number} is None:"]
+            self._lines += [f"    {line}" for line in others]
+        elif number in self._arrays:
+            self._lines += others
         elif formula.factor and formula.unscaled is not None:
             factor = self._value(formula.factor)
             rest = self._call(number, formula.unscaled) or whole
@@ -222,6 +243,14 @@ class _Text:
             self._lines.append(f"g{number} = {kernel or whole}")
             if not kernel:
                 self._lines.append(f"if type(g{number}) is int: g{number} = None")
+
+    def _from_arrays(self, number: int) -> list[str]:
+        """Lines that compute a gradient from arrays, or give None; none where there is no such function."""
+        step = self._arrays.get(number)
+        if step is None:
+            return []
+        self._globals[f"r{number}"] = step
+        return [f"g{number} = r{number}({', '.join(map(self._value, step.needs))})"]
 
     def _call(self, number: int, formula: Formula) -> str:
         """The text that computes a formula by its kernel; empty where there is none."""
@@ -236,8 +265,10 @@ class _Text:
     def _value(self, name: str) -> str:
         return self._values[self._positions[name]]
 
-    def function(self, results: Sequence[str]) -> Callable[[Sequence[Any], Any], Any]:
-        """The function that gives these names."""
+    def function(self, numbers: Sequence[int], edges: int) -> Callable[[Sequence[Any], Any], Any]:
+        """The function that gives the gradients of so many operands: of those with these numbers, and None."""
+        lists = [number for number, step in self._arrays.items() if step.is_list]
+        results = [f"{'*' if k in lists else ''}g{k}" if k in numbers else "None" for k in range(edges)]
         lines = [*self._lines, f"return [{', '.join(results)}]"]
         text = "\n".join(["def quick(kept, grad):", *[f"    {line}" for line in lines]])
         return _defined(text, "quick", self._globals)

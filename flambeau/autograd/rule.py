@@ -11,7 +11,8 @@ from __future__ import annotations
 from collections.abc import Callable, Mapping, Sequence
 from typing import Any, Final
 
-from flambeau.autograd.operator_node import CallFormulas, OperatorNode, Step
+from flambeau.autograd.array_steps import ArrayStep
+from flambeau.autograd.operator_node import NEVER, CallFormulas, OperatorNode, Quick, Step
 from flambeau.autograd.quick_formulas import (
     LIST,
     OPERAND,
@@ -29,6 +30,7 @@ from flambeau.ops.derivatives.meaning_steps import FEW, least_large
 from flambeau.ops.derivatives.node_names import node_name
 from flambeau.ops.derivatives.operators import OPERATORS
 from flambeau.schema import registry
+from flambeau.schema.array_gradient import array_gradient_of
 from flambeau.schema.gradient import Call, Formula, Gradient, Part, flat_by
 from flambeau.schema.opdef import OpDef
 from flambeau.schema.own_gradient import gradient_of as gradient_of
@@ -36,8 +38,6 @@ from flambeau.schema.types import ListType, OptionalType, TensorType, Type
 from flambeau.tensor.tensor import Tensor
 from flambeau.util.inversions import LARGE_GRADIENTS
 
-_OF_LISTS: Final = (TENSORS, PART, SIZES_OF_PARTS)
-"""How something is kept that is a list, or of several results."""
 Together = Callable[[Sequence[Any]], Sequence[Any] | None]
 
 
@@ -106,20 +106,44 @@ class Rule:
         names = {name: position - 1 for name, position in positions.items()}
         direct = self._direct(kept)
         together, keeps = self._together(formulas, positions), direct or ()
-        name = self.definition.schema.name.partition("::")[2]
-        has_lists = self.takes_lists or any(way in _OF_LISTS for way, _ in keeps)
-        is_quick = direct is not None and not has_lists and len(self.definition.schema.returns) == 1
-        is_view = self.definition.family == "view"
-        count = len(self.operands)
-        work = quick(name, formulas, steps, positions, keeps, count, is_view=is_view) if is_quick else None
-        folds, least = self._folds, self._least(formulas)
+        arrays = {} if call.is_complex else self._array_steps(formulas, positions)
+        work = self._quick(formulas, steps, positions, direct, arrays)
+        kinds = [formula.is_passed_on or (n in arrays and arrays[n].is_for_large) for n, formula in formulas]
+        is_for_large = all(kinds)
+        folds, least = self._folds and not is_for_large, NEVER if is_for_large else self._least([f for n, f in formulas if n not in arrays])
         slots = tuple([slot for slot, (needed, _) in enumerate(kept) if needed in self._tensor_names])
         return CallFormulas(
             steps, work, kept, names, direct, keeper(keeps), together, least, folds, slots, self._flat_by
         )
 
-    def _least(self, formulas: Sequence[tuple[int, Formula]]) -> int:
-        """From how many elements on all gradients are one compiled function."""
+    def _quick(
+        self, formulas: Sequence[tuple[int, Formula]], steps: Sequence[tuple[int, Step]], positions: Mapping[str, int],
+        direct: tuple[tuple[int, int], ...] | None, arrays: Mapping[int, ArrayStep],
+    ) -> Quick | None:  # fmt: skip
+        """What computes all gradients of usual calls at once. Calls with lists of operands are usual where there is one
+        list, whose gradients are computed from arrays."""
+        if direct is None or (self.takes_lists and not len(arrays) == len(formulas) == len(self.operands) == 1):
+            return None
+        name, is_view = self.definition.schema.name.partition("::")[2], self.definition.family == "view"
+        return quick(name, formulas, steps, positions, direct, len(self.operands), arrays, is_view=is_view)
+
+    def _array_steps(
+        self, formulas: Sequence[tuple[int, Formula]], positions: Mapping[str, int]
+    ) -> dict[int, ArrayStep]:
+        """What computes gradients from arrays, by the numbers of their operands."""
+        steps = {}
+        for number, formula in formulas:
+            position, operand = self.operands[number]
+            known = array_gradient_of(self.definition.full_name, operand)
+            known = known or array_gradient_of(self.definition.name, operand)
+            if known is not None and not isinstance(formula, Part):
+                needs = [need for need in known.needs if need in positions]
+                is_list = isinstance(self.definition.schema.arguments[position].type, ListType)
+                steps[number] = ArrayStep(known, needs, is_list=is_list)
+        return steps
+
+    def _least(self, formulas: Sequence[Formula]) -> int:
+        """From how many elements on all gradients are one compiled function, where these take operators."""
         return FEW if _are_several_steps(formulas) else least_large(self.definition)
 
     def _needs(self, formulas: Sequence[Formula]) -> dict[str, int]:
@@ -160,12 +184,12 @@ class Rule:
         return -1 if need in ("result", "results", "results_sizes") else -1 - int(need.removeprefix("result"))
 
 
-def _are_several_steps(formulas: Sequence[tuple[int, Formula]]) -> bool:
+def _are_several_steps(formulas: Sequence[Formula]) -> bool:
     """Whether formulas call operators of which each costs more than its loop over few elements, so that one compiled
     function for all of them pays early. Those that are made for exact sizes pay for many elements only."""
-    if any(name.endswith("_sizes") for _, formula in formulas for name in formula.needs):
+    if any(name.endswith("_sizes") for formula in formulas for name in formula.needs):
         return False
-    return any(not (f.is_elementwise or f.is_passed_on or f.product or f.unscaled) for _, f in formulas)
+    return any(not (f.is_elementwise or f.is_passed_on or f.product or f.unscaled) for f in formulas)
 
 
 def _way(type_: Type, *, as_sizes: bool) -> int:

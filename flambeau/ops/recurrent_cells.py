@@ -12,6 +12,7 @@ from functools import partial
 from math import prod
 from typing import Any, Final
 
+from flambeau.ops.cell_gates import gru_gates, lstm_gates
 from flambeau.ops.families.composite import composite
 from flambeau.schema.dtype import float32, float64
 from flambeau.schema.opdef import ErrorSample, Sample
@@ -29,20 +30,13 @@ Step = Callable[[Any, Tensor, Sequence[Tensor], Tensor, Tensor | None], "tuple[T
 def lstm_step(F: Any, inputs: Tensor, state: Sequence[Tensor], w_hh: Tensor, b_hh: Tensor | None) -> tuple[Tensor, ...]:
     """Gates in the order input, forget, cell, output."""
     hidden, memory = state
-    entry, forget, candidate, output = F.chunk(F.add(inputs, F.linear(hidden, w_hh, b_hh)), 4, 1)
-    memory = F.add(F.mul(F.sigmoid(forget), memory), F.mul(F.sigmoid(entry), F.tanh(candidate)))
-    return F.mul(F.sigmoid(output), F.tanh(memory)), memory
+    return lstm_gates(F, inputs, F.linear(hidden, w_hh, b_hh), memory)
 
 
 def gru_step(F: Any, inputs: Tensor, state: Sequence[Tensor], w_hh: Tensor, b_hh: Tensor | None) -> tuple[Tensor, ...]:
     """Gates in the order reset, update, new."""
     (hidden,) = state
-    reset_x, update_x, new_x = F.chunk(inputs, 3, 1)
-    reset_h, update_h, new_h = F.chunk(F.linear(hidden, w_hh, b_hh), 3, 1)
-    reset = F.sigmoid(F.add(reset_x, reset_h))
-    update = F.sigmoid(F.add(update_x, update_h))
-    new = F.tanh(F.add(new_x, F.mul(reset, new_h)))
-    return (F.add(F.mul(F.sub(hidden, new), update), new),)
+    return (gru_gates(F, inputs, F.linear(hidden, w_hh, b_hh), hidden),)
 
 
 def rnn_tanh_step(

@@ -70,7 +70,7 @@ class Formula:
         """Its Python text, if it was derived."""
         self.is_elementwise = is_elementwise
         """Whether it computes each element from those at its place, by operators of which none is of numbers alone."""
-        self.is_passed_on = False
+        self.is_passed_on = function is passed_on
         """Whether it is the gradient as it is."""
         self.is_whole = False
         """Whether it is compiled as a whole, products of matrices too."""

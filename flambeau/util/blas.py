@@ -100,33 +100,43 @@ def at_most(count: int) -> Iterator[None]:
         _own.most = before
 
 
-@contextmanager
-def threads_for(work: float) -> Iterator[None]:
-    """Within the block, BLAS has the threads that a call of so many multiplications is worth."""
-    control = _control()
-    if control is None:
-        yield
-        return
-    put, get = control
-    now, me = time.monotonic(), threading.get_ident()
-    with _lock:
-        _callers[me] = now
-        busy = sum(now - then < MOMENT for then in _callers.values())
-        if busy < len(_callers):
-            for thread in [t for t, then in _callers.items() if now - then >= MOMENT]:
-                del _callers[thread]
-        if not _Calls.running:
-            _Calls.before = get()
-        _Calls.running += 1
-        most = thread_count.get() if _own.most is None else _own.most
-        put(max(1, min(_Calls.before, most // busy)) if work >= LARGE else 1)
-    try:
-        yield
-    finally:
+class threads_for:  # noqa: N801  # reads as a function
+    """A block within which BLAS has the threads that a call of so many multiplications is worth."""
+
+    __slots__ = ("_put", "_work")
+
+    def __init__(self, work: float) -> None:
+        self._work = work
+        self._put: Callable[[int], None] | None = None
+
+    def __enter__(self) -> None:
+        control = _control()
+        if control is None:
+            return
+        put, get = control
+        now, me = time.monotonic(), threading.get_ident()
         with _lock:
-            _Calls.running -= 1
+            _callers[me] = now
             if not _Calls.running:
-                put(_Calls.before)
+                _Calls.before = get()
+            _Calls.running += 1
+            self._put = put
+            put(_share(now) if self._work >= LARGE else 1)
+
+    def __exit__(self, *_: object) -> None:
+        if self._put is not None:
+            with _lock:
+                _Calls.running -= 1
+                if not _Calls.running:
+                    self._put(_Calls.before)
+
+
+def _share(now: float) -> int:
+    """The threads of one of the Python threads that came within the last moments."""
+    for thread in [t for t, then in _callers.items() if now - then >= MOMENT]:
+        del _callers[thread]
+    most = thread_count.get() if _own.most is None else _own.most
+    return max(1, min(_Calls.before, most // max(1, len(_callers))))
 
 
 @in_child
@@ -140,20 +150,28 @@ def _nobody_calls() -> None:
 
 
 def is_small(a: Any, b: Any) -> bool:
-    """Whether a product of two arrays takes so little that one thread is asked for it anyway."""
-    if type(a) is not np.ndarray or type(b) is not np.ndarray or a.size > SMALL or b.size > SMALL:
+    """Whether a product of two arrays takes so little that one thread is asked for it anyway; of stacks of matrices,
+    which are multiplied pair by pair, each product."""
+    if type(a) is not np.ndarray or type(b) is not np.ndarray:
         return False
     if a.ndim < 2 or b.ndim < 2:
-        return True
-    return bool(max(a.size, b.size) * max(a.shape[-1], b.shape[-1]) <= SMALL_WORK)
+        return a.size <= SMALL and b.size <= SMALL
+    rows, folded = a.shape[-2:]
+    columns = b.shape[-1]
+    return bool(rows * folded <= SMALL and folded * columns <= SMALL and rows * folded * columns <= SMALL_WORK)
 
 
-def _limited(function: Callable[..., Any]) -> Any:
-    """A function of NumPy that calls BLAS."""
+def _is_small_dot(a: Any, b: Any) -> bool:
+    return is_small(a, b) and a.ndim < 3 and b.ndim < 3
+
+
+def _limited(function: Callable[..., Any], is_alone: Callable[[Any, Any], bool] | None = None) -> Any:
+    """A function of NumPy that calls BLAS; `is_alone` says of two arrays whether it takes one thread for them of its
+    own accord."""
 
     @functools.wraps(function)
     def limited(*args: Any, **kwargs: Any) -> Any:
-        if len(args) == 2 and not kwargs and is_small(*args):
+        if is_alone is not None and len(args) == 2 and not kwargs and is_alone(*args):
             return function(*args)
         operands = args[0] if isinstance(args[0], list) else args
         arrays = [a for a in operands if isinstance(a, np.ndarray)]
@@ -167,7 +185,7 @@ def _limited(function: Callable[..., Any]) -> Any:
     return limited
 
 
-matmul, dot, einsum = _limited(np.matmul), _limited(np.dot), _limited(np.einsum)
+matmul, dot, einsum = _limited(np.matmul, is_small), _limited(np.dot, _is_small_dot), _limited(np.einsum)
 small_matmul: Final[Callable[..., Any]] = np.matmul
 """For two matrices, each of no more than `SMALL` elements, which take no more than `SMALL_WORK` multiplications:
 whoever calls has looked.

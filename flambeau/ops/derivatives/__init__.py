@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from flambeau.ops.derivatives import alignment_formulas as _alignment
+from flambeau.ops.derivatives import array_gradients as _arrays
 from flambeau.ops.derivatives import attention_formulas as _attention
 from flambeau.ops.derivatives import bag_formulas as _bag
 from flambeau.ops.derivatives import distance_formulas as _distance
