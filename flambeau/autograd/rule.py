@@ -110,7 +110,8 @@ class Rule:
         work = self._quick(formulas, steps, positions, direct, arrays)
         kinds = [formula.is_passed_on or (n in arrays and arrays[n].is_for_large) for n, formula in formulas]
         is_for_large = all(kinds)
-        folds, least = self._folds and not is_for_large, NEVER if is_for_large else self._least([f for n, f in formulas if n not in arrays])
+        others = [formula for number, formula in formulas if number not in arrays]
+        folds, least = self._folds and not is_for_large, NEVER if is_for_large else self._least(others)
         slots = tuple([slot for slot, (needed, _) in enumerate(kept) if needed in self._tensor_names])
         return CallFormulas(
             steps, work, kept, names, direct, keeper(keeps), together, least, folds, slots, self._flat_by

@@ -19,6 +19,7 @@ from flambeau.ops import cast_policies as _cast_policies
 from flambeau.ops import causal_softmax as _causal_softmax
 from flambeau.ops import cell_expansions as _cell_expansions
 from flambeau.ops import cell_gates as _cell_gates
+from flambeau.ops import class_losses as _class_losses
 from flambeau.ops import classification as _classification
 from flambeau.ops import compare as _compare
 from flambeau.ops import complex_numbers as _complex_numbers

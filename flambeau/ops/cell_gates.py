@@ -20,9 +20,7 @@ from flambeau.schema.opdef import Sample
 from flambeau.schema.types import TensorType
 from flambeau.tensor.array_library import np
 from flambeau.tensor.dispatch import call
-from flambeau.tensor.grad_mode import mode
-from flambeau.tensor.observer import thread
-from flambeau.tensor.recorder import is_asked
+from flambeau.tensor.recorder import are_recorded
 from flambeau.tensor.tensor import Tensor
 
 GRU: Final = "flambeau::gru_gates"
@@ -51,27 +49,23 @@ def lstm_parts(F: Any, inputs: Any, products: Any, memory: Any) -> tuple[Any, An
 
 def gru_gates(F: Any, inputs: Any, products: Any, hidden: Any) -> Any:
     """The same as one node of the tape where there is one."""
-    if _are_recorded(inputs, products, hidden):
+    if _is_one_node(inputs, products, hidden):
         return call(GRU, inputs, products, hidden)[0]
     return gru_parts(F, inputs, products, hidden)
 
 
 def lstm_gates(F: Any, inputs: Any, products: Any, memory: Any) -> tuple[Any, Any]:
     """The same as one node of the tape where there is one."""
-    if _are_recorded(inputs, products, memory):
+    if _is_one_node(inputs, products, memory):
         following, state, _ = call(LSTM, inputs, products, memory)
         return following, state
     return lstm_parts(F, inputs, products, memory)
 
 
-def _are_recorded(*operands: Any) -> bool:
+def _is_one_node(*operands: Tensor) -> bool:
     """Whether operands are plain tensors of one dtype that a call is recorded of, and nobody watches operators."""
-    if not mode.enabled or thread.handlers or thread.observer is not None:
-        return False
     dtype = operands[0]._array.dtype
-    if dtype.char not in _FLOATS or any(type(x) is not Tensor or x._array.dtype is not dtype for x in operands):
-        return False
-    return is_asked(operands)
+    return dtype.char in _FLOATS and all(x._array.dtype is dtype for x in operands) and are_recorded(operands)
 
 
 def _logistic(x: Array) -> Array:

@@ -6,6 +6,7 @@ from __future__ import annotations
 from collections.abc import Iterable
 from typing import Any
 
+from flambeau.ops.class_losses import loss_of_rows
 from flambeau.ops.families import ranks
 from flambeau.ops.families.arrays import Array, dtype_of, is_float, not_implemented, reduce_with, widened
 from flambeau.ops.families.composite import composite
@@ -18,6 +19,7 @@ from flambeau.schema.opdef import UNKNOWN, ErrorSample, Sample, Sizes
 from flambeau.schema.types import TensorType
 from flambeau.tensor.array_library import is_host_array, is_outside, may_look, np
 from flambeau.tensor.layout import broadcast
+from flambeau.tensor.recorder import are_recorded
 from flambeau.tensor.tensor import Tensor, wrap
 
 
@@ -167,6 +169,9 @@ def cross_entropy(
     if not 0 <= label_smoothing <= 1:
         raise RuntimeError(f"label_smoothing must be between 0.0 and 1.0. Got: {label_smoothing:g}")
     class_dim = 0 if self.ndim == 1 else 1
+    is_plain = weight is None and not label_smoothing and reduction != NONE
+    if is_plain and are_recorded([self, target]) and _are_usual_rows(self._array, target._array):
+        return loss_of_rows(self, target, reduction, ignore_index)
     logs = F.log_softmax(self, class_dim)
     if self.shape == target.shape:
         if ignore_index >= 0:

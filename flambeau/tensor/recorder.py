@@ -17,7 +17,8 @@ from collections.abc import Callable, Iterator, Sequence
 from typing import Any, Final
 
 from flambeau.schema.opdef import OpDef
-from flambeau.tensor.grad_mode import INFERENCE, refuse_writing
+from flambeau.tensor.grad_mode import INFERENCE, mode, refuse_writing
+from flambeau.tensor.observer import thread
 from flambeau.tensor.tensor import Tensor
 from flambeau.util.inversions import TAPE
 
@@ -53,6 +54,14 @@ def is_asked(values: Sequence[Any]) -> bool:
         elif type(value) in (list, tuple) and value and type(value[0]) is not int and is_asked(value):
             return True
     return False
+
+
+def are_recorded(operands: Sequence[Tensor]) -> bool:
+    """Whether a call on plain tensors is recorded, and nobody watches operators: then the tape may have one node for
+    what is several operators."""
+    if not mode.enabled or thread.handlers or thread.observer is not None:
+        return False
+    return all(type(operand) is Tensor for operand in operands) and is_asked(operands)
 
 
 _recorded: dict[OpDef, Callable[..., Any]] = {}

@@ -5,8 +5,11 @@ from __future__ import annotations
 from collections.abc import Callable, Sequence
 from typing import Any, Final
 
+from flambeau.ops.class_losses import NAME as NAME_OF_ROWS
+from flambeau.ops.class_losses import gradient_of_rows
 from flambeau.ops.derivatives.plain_arrays import gated, of_classes
 from flambeau.ops.derivatives.shapes import zeros
+from flambeau.schema.array_gradient import array_gradient
 from flambeau.schema.gradient import decomposed, flat_gradient, formulas
 
 SELU_ALPHA: Final = 1.6732632423543772848170429916717
@@ -146,7 +149,7 @@ def _nll_of_operators(
         share = f.where(is_counted, f.reshape(f.index_select(weight, 0, f.reshape(safe, [-1])), target.shape), 0)
     if reduction == 1:
         grad = grad / f.sum(share)
-    values = -(grad * share)
+    values = f.where(is_counted, -(grad * share), 0)  # where none is counted, the share of each is none
     indices = f.unsqueeze(safe, dim) if target.dim() == len(self_sizes) - 1 else safe
     return f.scatter_add(zeros(grad, self_sizes), dim, indices, f.reshape(values, list(indices.shape)))
 
@@ -164,6 +167,17 @@ formulas(
         f, grad, self_sizes, target, weight, reduction, ignore_index, 1 if len(self_sizes) > 1 else 0
     ),
 )
+def _of_rows(
+    f: Any, grads: Sequence[Any], self: Any, result1: Any, target: Any, reduction: int, ignore_index: int
+) -> Any:  # fmt: skip
+    """From the operand, not from the logarithms that were kept, through which nothing flows."""
+    logs = f.log_softmax(self, 1)
+    by_logs = _nll(f, grads[0], list(self.shape), target, None, reduction, ignore_index, 1)
+    return _log_softmax(f, by_logs, logs, 1)
+
+
+formulas(NAME_OF_ROWS, self=_of_rows)
+array_gradient(NAME_OF_ROWS, of="self")(gradient_of_rows)
 flat_gradient("aten::nll_loss", "aten::nll_loss2d", "aten::nll_loss_nd", of="self")
 
 

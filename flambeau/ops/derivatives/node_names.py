@@ -74,6 +74,7 @@ _OTHERWISE: Final = {
     "native_group_norm": ("group_norm",),
     "native_layer_norm": ("layer_norm",),
     "neg": ("negative",),
+    "nll_loss": ("nll_loss_nd", "nll_loss_of_rows"),
     "permute": ("moveaxis", "movedim"),
     "rrelu_with_noise": ("rrelu",),
     "slice": ("narrow",),

@@ -110,7 +110,7 @@ def of_classes(
     with np.errstate(all="ignore"):
         values = -(grad / grad.dtype.type(count)) if is_mean else -grad
         if count != target.size:
-            values = values * is_counted.astype(grad.dtype)
+            values = np.where(is_counted, values, grad.dtype.type(0))
     result = np.zeros(sizes, grad.dtype)
     where: list[Any] = [np.arange(n).reshape([-1 if k == i else 1 for k in range(rank - 1)])
                         for i, n in enumerate(target.shape)]  # fmt: skip
