@@ -21,7 +21,7 @@ from collections.abc import Callable, Mapping, Sequence
 from functools import partial
 from typing import Any, Final
 
-from flambeau.autograd.array_steps import ArrayStep, opened, unpacked
+from flambeau.autograd.array_steps import SCOPE, ArrayStep
 from flambeau.autograd.formula_kernels import PRODUCTS_OF_GRADIENTS, formula_kernel
 from flambeau.autograd.saved import save
 from flambeau.schema.gradient import Formula, Part, Product
@@ -152,7 +152,7 @@ class _Text:
         self._positions = positions
         self._arrays = arrays
         self._lines: list[str] = []
-        self._globals: dict[str, Any] = {"plain": plain, "REALS": _REALS, "opened": opened, "unpacked": unpacked}
+        self._globals: dict[str, Any] = {"plain": plain, "REALS": _REALS, **SCOPE}
         self._values = ["grad", *[f"v{k}" for k in range(count)]]
         self._whole = f"[{', '.join(self._values)}]"
         """The text for all values."""
@@ -222,7 +222,7 @@ class _Text:
         self._globals[f"s{number}"] = step
         self.has_steps = self.has_steps or not (formula.is_elementwise or formula.is_passed_on or formula.product)
         whole = f"s{number}({self._whole})"
-        others = [*self._from_arrays(number), f"if g{number} is None: g{number} = {whole}"]
+        others = self._from_arrays(number, whole)
         if formula.product is not None:
             multiply = PRODUCTS_OF_GRADIENTS[_entry(formula.product)]
             self._globals[f"p{number}"] = multiply
@@ -244,13 +244,15 @@ class _Text:
             if not kernel:
                 self._lines.append(f"if type(g{number}) is int: g{number} = None")
 
-    def _from_arrays(self, number: int) -> list[str]:
-        """Lines that compute a gradient from arrays, or give None; none where there is no such function."""
+    def _from_arrays(self, number: int, whole: str) -> list[str]:
+        """Lines that compute a gradient from arrays, or by its formula where that is not served."""
         step = self._arrays.get(number)
         if step is None:
-            return []
-        self._globals[f"r{number}"] = step
-        return [f"g{number} = r{number}({', '.join(map(self._value, step.needs))})"]
+            return [f"g{number} = {whole}"]
+        self._globals[f"r{number}"] = step.gradient.function
+        names = {name: self._value(name) for name in step.needs}
+        own = "own = floats_of(grad)" if step.needs[0] == "grads" else "own = grad._array"
+        return [own, *step.lines(f"g{number}", f"r{number}", names, whole)]
 
     def _call(self, number: int, formula: Formula) -> str:
         """The text that computes a formula by its kernel; empty where there is none."""

@@ -108,7 +108,7 @@ class Rule:
         together, keeps = self._together(formulas, positions), direct or ()
         arrays = {} if call.is_complex else self._array_steps(formulas, positions)
         work = self._quick(formulas, steps, positions, direct, arrays)
-        kinds = [formula.is_passed_on or (n in arrays and arrays[n].is_for_large) for n, formula in formulas]
+        kinds = [formula.is_passed_on or (n in arrays and arrays[n].gradient.is_for_large) for n, formula in formulas]
         is_for_large = all(kinds)
         others = [formula for number, formula in formulas if number not in arrays]
         folds, least = self._folds and not is_for_large, NEVER if is_for_large else self._least(others)
@@ -139,9 +139,24 @@ class Rule:
             known = known or array_gradient_of(self.definition.name, operand)
             if known is not None and not isinstance(formula, Part):
                 needs = [need for need in known.needs if need in positions]
+                tensors, lists = self._kinds(needs)
                 is_list = isinstance(self.definition.schema.arguments[position].type, ListType)
-                steps[number] = ArrayStep(known, needs, is_list=is_list)
+                steps[number] = ArrayStep(known, needs, tensors, lists, is_list=is_list)
         return steps
+
+    def _kinds(self, needs: Sequence[str]) -> tuple[list[str], list[str]]:
+        """Which of what is needed behind the gradient are tensors, and lists of them."""
+        tensors, lists = [], []
+        for need in needs[1:]:
+            position = self._position(need)
+            way = _way(self.definition.schema.arguments[position].type, as_sizes=need.endswith("_sizes"))
+            if position < 0:
+                way = SIZES_OF_PARTS if need == "results_sizes" else PART
+            if way in (OPERAND, OPTIONAL, PART):
+                tensors.append(need)
+            elif way == TENSORS:
+                lists.append(need)
+        return tensors, lists
 
     def _least(self, formulas: Sequence[Formula]) -> int:
         """From how many elements on all gradients are one compiled function, where these take operators."""

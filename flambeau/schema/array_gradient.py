@@ -29,19 +29,23 @@ class ArrayGradient(NamedTuple):
     function: Function
     needs: tuple[str, ...]
     is_for_large: bool
-    """Whether nothing compiled takes less of large arrays: it shows memory, or is a product of matrices."""
+    """Whether nothing compiled takes less of large arrays: it shows memory, copies it, or is a product of matrices."""
+    shows: bool
+    """Whether what it gives may show the gradient's memory. It computes nothing then."""
 
 
 _table: RuleTable[Callable[[], ArrayGradient]] = RuleTable("the gradient of an operand as a function over arrays")
 
 
-def array_gradient(*names: str, of: str, is_for_large: bool = False) -> Callable[[Function], Function]:
+def array_gradient(
+    *names: str, of: str, is_for_large: bool = False, shows: bool = False
+) -> Callable[[Function], Function]:  # fmt: skip
     """Declare that what is decorated gives the gradient of the operand `of` these operators: an array, for a list of
-    operands a list of arrays. Arrays that it gives may show the gradient's memory; others are new ones."""
+    operands a list of arrays, which are new ones, or where it `shows` the gradient's memory this."""
 
     def register(function: Function) -> Function:
         code = function.__code__
-        known = ArrayGradient(function, code.co_varnames[: code.co_argcount], is_for_large)
+        known = ArrayGradient(function, code.co_varnames[: code.co_argcount], is_for_large or shows, shows)
         _table(*[f"{name} {of}" for name in names])(lambda: known)
         return function
 

@@ -24,28 +24,28 @@ SMALL: Final = 1 << 12
 
 @array_gradient(
     "aten::unsqueeze", "aten::squeeze", "aten::view", "aten::_unsafe_view", "aten::view_as", "aten::reshape",
-    "aten::reshape_as", "aten::flatten", "aten::ravel", "aten::unflatten", of="self", is_for_large=True,
+    "aten::reshape_as", "aten::flatten", "aten::ravel", "aten::unflatten", of="self", shows=True,
 )  # fmt: skip
 def _reshaped(grad: Array, self_sizes: Sequence[int]) -> Array:
     return grad.reshape(self_sizes)
 
 
-@array_gradient("aten::transpose", "aten::swapdims", of="self", is_for_large=True)
+@array_gradient("aten::transpose", "aten::swapdims", of="self", shows=True)
 def _transposed(grad: Array, dim0: int, dim1: int) -> Array:
     return grad.swapaxes(dim0, dim1) if grad.ndim else grad
 
 
-@array_gradient("aten::t", of="self", is_for_large=True)
+@array_gradient("aten::t", of="self", shows=True)
 def _turned(grad: Array) -> Array:
     return grad.T
 
 
-@array_gradient("aten::mT", of="self", is_for_large=True)
+@array_gradient("aten::mT", of="self", shows=True)
 def _turned_matrices(grad: Array) -> Array:
     return grad.swapaxes(-1, -2)
 
 
-@array_gradient("aten::permute", of="self", is_for_large=True)
+@array_gradient("aten::permute", of="self", shows=True)
 def _permuted_back(grad: Array, dims: Sequence[int]) -> Array:
     rank = len(dims)
     back = [0] * rank
@@ -74,7 +74,7 @@ def _narrowed(grad: Array, self_sizes: Sequence[int], dim: int, start: Any, leng
     return at_slice(grad, self_sizes, dim, first, first + length, 1)
 
 
-@array_gradient("aten::cat", "aten::concat", "aten::concatenate", of="tensors", is_for_large=True)
+@array_gradient("aten::cat", "aten::concat", "aten::concatenate", of="tensors", shows=True)
 def _joined_parts(grad: Array, tensors_sizes: Sequence[Sequence[int]], dim: int) -> list[Array] | None:
     rank = grad.ndim
     lead = (slice(None),) * (dim % rank)
@@ -89,7 +89,7 @@ def _joined_parts(grad: Array, tensors_sizes: Sequence[Sequence[int]], dim: int)
     return parts
 
 
-@array_gradient("aten::stack", of="tensors", is_for_large=True)
+@array_gradient("aten::stack", of="tensors", shows=True)
 def _stacked_parts(grad: Array, dim: int) -> list[Array]:
     return [*(grad.swapaxes(0, dim) if grad.ndim == 2 else np.moveaxis(grad, dim, 0))]
 
@@ -115,7 +115,7 @@ def _stacked_again(grads: Sequence[Array | None], results_sizes: Sequence[Sequen
     return np.stack(_complete(grads, results_sizes), dim)
 
 
-@array_gradient("aten::repeat", of="self")
+@array_gradient("aten::repeat", of="self", shows=True)
 def _unrepeated(grad: Array, self_sizes: Sequence[int], repeats: Sequence[int]) -> Array:
     sizes = [*[1] * (len(repeats) - len(self_sizes)), *self_sizes]
     if not sizes:
