@@ -36,6 +36,7 @@ def current_run() -> Run:
 
 
 NO_RUN: Final = "Final callbacks can only be installed during backward pass."
+_push: Final = heapq.heappush
 _SEQUENCE: Final = operator.attrgetter("sequence")
 
 
@@ -192,17 +193,19 @@ class Run:
                 leaves[id(target)] = (target, gradient if known is None else known[1] + gradient)
                 continue
             waiting = own if target is following else pending.get(target)
-            if waiting is None:
-                fresh: Gradients = [gradient] if index == 0 else [*[None] * index, gradient]
-                if following is None and not heap:
-                    following, own = target, fresh
-                    continue
-                if following is not None:
-                    self._wait(following, own)
-                    following = None
-                self._wait(target, fresh)
-            else:
+            if waiting is not None:
                 _add(waiting, index, gradient)
+                continue
+            fresh: Gradients = [gradient] if index == 0 else [*[None] * index, gradient]
+            if following is None and not heap:
+                following, own = target, fresh
+                continue
+            if following is not None:
+                pending[following] = own
+                _push(heap, (-following.sequence, following))
+                following = None
+            pending[target] = fresh
+            _push(heap, (-target.sequence, target))
         return following, own
 
     def _send_and_deliver(self, edges: Sequence[Edge], gradients: Gradients) -> tuple[Node | None, Gradients]:
@@ -214,7 +217,7 @@ class Run:
     def _wait(self, node: Node, gradients: Gradients) -> None:
         """Have a node run when all that its results' gradients consist of has arrived."""
         self._pending[node] = gradients
-        heapq.heappush(self._heap, (-node.sequence, node))
+        _push(self._heap, (-node.sequence, node))
 
     def _captures(self, node: Node, gradients: Gradients) -> bool:
         """Keep the gradients that were asked for; whether there is nothing behind the node."""

@@ -63,6 +63,8 @@ class CallFormulas:
     flat_by: str
     """Of an operator of one operand: what its gradient has the derivative 0 by, the operand or the `result`; empty if
     formulas say it all."""
+    keeps_tensors: bool
+    """Whether a tensor is among what is kept of every call."""
 
 
 class OperatorNode(Node):
@@ -129,6 +131,9 @@ class OperatorNode(Node):
 
     def release(self) -> None:
         """Let go of what was kept, if there are operands in it: tensors, or numbers in their places."""
+        if self.formulas.keeps_tensors:
+            self.kept = None
+            return
         kept = self.kept or ()
         for slot in self.formulas.operand_slots:
             if kept and type(kept[slot]) in _NUMBERS:

@@ -71,7 +71,8 @@ def quick(
     for (number, formula), (_, step) in zip(formulas, steps, strict=True):
         text.compute(number, formula, step)
     numbers = [number for number, _ in formulas]
-    if text.has_steps and not (is_view or has_parts) and all(way in _KEYS for way, _ in direct):
+    has_lists = any(step.is_list for step in arrays.values())
+    if text.has_steps and not (is_view or has_parts or has_lists) and all(way in _KEYS for way, _ in direct):
         indexed = [(f, [(need, positions[need]) for need in f.needs if need in positions]) for _, f in formulas]
         text.look_up(indexed, numbers, direct)
     return text.function(numbers, edges)

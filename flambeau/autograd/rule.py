@@ -113,8 +113,9 @@ class Rule:
         others = [formula for number, formula in formulas if number not in arrays]
         folds, least = self._folds and not is_for_large, NEVER if is_for_large else self._least(others)
         slots = tuple([slot for slot, (needed, _) in enumerate(kept) if needed in self._tensor_names])
+        keeps_tensors = any(way in (OPERAND, RESULT, PART) for way, _ in keeps)
         return CallFormulas(
-            steps, work, kept, names, direct, keeper(keeps), together, least, folds, slots, self._flat_by
+            steps, work, kept, names, direct, keeper(keeps), together, least, folds, slots, self._flat_by, keeps_tensors
         )
 
     def _quick(

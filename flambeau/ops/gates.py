@@ -182,21 +182,28 @@ def _check_probability(p: float) -> None:
         raise RuntimeError(f"dropout probability has to be between 0 and 1, but got {p:g}")
 
 
-def _noise(shape: tuple[int, ...], p: float) -> Any:
-    return (_uniform(shape, None) < 1 - p) / (1 - p)
+def _kept(array: Any, shape: tuple[int, ...], p: float, *, per_channel: bool = False) -> Any:
+    """Truths that hold with probability 1 - p: of elements one each in the order in which they lie in memory."""
+    if per_channel or array.flags.c_contiguous:
+        return _uniform(shape, None) < 1 - p
+    steps = layout.preserved_strides(shape, [step // array.itemsize for step in array.strides])
+    order = sorted(range(len(shape)), key=lambda axis: -steps[axis])
+    drawn = _uniform(tuple([shape[axis] for axis in order]), None) < 1 - p
+    return drawn.transpose([order.index(axis) for axis in range(len(shape))])
 
 
 @np.errstate(all="ignore")
-def _dropped(input: Tensor, p: float, shape: tuple[int, ...], alpha: bool) -> Tensor:
+def _dropped(input: Tensor, p: float, shape: tuple[int, ...], *, alpha: bool, per_channel: bool) -> Tensor:
     dtype = input.dtype
     wide = cast(input._array, compute_dtype(dtype)) if dtype.is_floating_point or dtype.is_complex else input._array
     if p == 1:  # nothing is kept, whatever would be drawn
         return wrap(cast(wide * 0, dtype))
+    kept = _kept(input._array, shape, p, per_channel=per_channel)
     if not alpha:
         width = np.float64 if dtype is float64 else np.float32
-        return wrap(cast(wide * _noise(shape, p).astype(width, copy=False), dtype))
+        noise = kept / (1 - p)
+        return wrap(cast(wide * noise.astype(width, copy=False), dtype))
     negative = -1.7580993408473766
-    kept = _uniform(shape, None) < 1 - p
     scale = 1 / np.sqrt((negative * negative * p + 1) * (1 - p))
     values = np.where(kept, wide, negative) * scale - scale * p * negative
     return wrap(cast(values, dtype))
@@ -211,7 +218,7 @@ def _dropout(name: str, doc: str, *, per_channel: bool, alpha: bool) -> None:
         if per_channel and array.ndim < 2:
             raise RuntimeError("Feature dropout requires at least 2 dimensions in the input")
         shape = (*array.shape[:2], *(1,) * (array.ndim - 2)) if per_channel else array.shape
-        return _dropped(input, p, shape, alpha)
+        return _dropped(input, p, shape, alpha=alpha, per_channel=per_channel)
 
     declare(
         f"aten::{name}(Tensor input, float p, bool train) -> Tensor",
@@ -250,7 +257,7 @@ def _native_dropout(input: Tensor, p: float, train: bool | None) -> Any:
     shape = input._array.shape
     if train is False or p == 0:
         return wrap(input._array.copy()), wrap(np.ones(shape, np.bool_))
-    kept = _uniform(shape, None) < 1 - p
+    kept = _kept(input._array, shape, p)
     factor = kept / (1 - p) if p < 1 else np.zeros(shape)
     wide = cast(input._array, compute_dtype(input.dtype))
     return wrap(cast(wide * factor.astype(wide.dtype, copy=False), input.dtype)), wrap(kept)

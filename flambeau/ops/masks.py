@@ -33,7 +33,8 @@ def _mask_for(name: str, self: Array, mask: Array) -> Array:
 def masked_fill_scalar(self: Array, mask: Array, value: Any) -> None:
     """One number where the mask holds."""
     number = exact_scalar(value, from_numpy_dtype(self.dtype))
-    np.copyto(self, number, where=_mask_for("masked_fill_", self, mask), casting="unsafe")
+    is_spread = mask.dtype == np.bool_ and layout.spreads_to(mask.shape, self.shape)  # which NumPy does itself
+    np.copyto(self, number, where=mask if is_spread else _mask_for("masked_fill_", self, mask), casting="unsafe")
 
 
 def masked_fill_tensor(self: Array, mask: Array, value: Array) -> None:

@@ -117,17 +117,18 @@ def _are_small_stacks(a: Array, b: Array) -> bool:
 
 
 def _small_layer(input: Array, weight: Array, bias: Array | None) -> Array | None:
-    """The same of few rows, as one product; None for what is not of the kind."""
-    if weight.ndim != 2 or input.ndim < 2 or not input.size or not (input.ndim == 2 or input.flags.c_contiguous):
+    """The same of few rows, or of one, as one product; None for what is not of the kind."""
+    rank = input.ndim
+    if weight.ndim != 2 or not rank or not input.size or not (rank == 2 or input.flags.c_contiguous):
         return None
-    rows = input if input.ndim == 2 else input.reshape(-1, input.shape[-1])
+    rows = input if rank == 2 else input.reshape(-1, input.shape[-1])
     is_plain = bias is None or (bias.dtype is rows.dtype and bias.shape == weight.shape[:1])
     if not is_plain or not fits(rows, weight.T):
         return None
     product: Array = blas.small_matmul(rows, weight.T)
     if bias is not None:
         product += bias
-    return product if input.ndim == 2 else product.reshape(*input.shape[:-1], len(weight))
+    return product if rank == 2 else product.reshape(*input.shape[:-1], len(weight))
 
 
 def linear_kernel(input: Array, weight: Array, bias: Array | None = None) -> Array:

@@ -2,9 +2,7 @@
 
 from __future__ import annotations
 
-from bisect import bisect_right
 from collections.abc import Callable, Sequence
-from itertools import accumulate
 from typing import Any, Final
 
 from flambeau.ops.families import ranks
@@ -196,7 +194,7 @@ def multinomial_kernel(
     if not replacement and num_samples > weights.shape[1]:
         raise RuntimeError("cannot sample n_sample > prob_dist.size(-1) samples without replacement")
     _check_weights(weights)
-    draw = _with_replacement if replacement else _without_replacement
+    draw = _with_replacement if replacement and num_samples > 1 else _without_replacement  # one place is drawn alike
     with drawing(generator) as rng:
         result = draw(rng, weights, num_samples)
     return result[0] if self.ndim == 1 else result
@@ -227,10 +225,6 @@ def _check_weights(weights: Array) -> None:
 
 def _with_replacement(rng: Draws, weights: Array, count: int) -> Array:
     """Of each row so many places."""
-    if len(weights) == count == 1 and weights.size <= _FEW_WEIGHTS and is_host_array(weights):
-        edge_list = list(accumulate((weights[0] / np.add.reduce(weights[0])).tolist()))
-        index = bisect_right(edge_list, float(rng.random(1)[0]) * edge_list[-1])
-        return np.full((1, 1), min(index, weights.size - 1))
     edges = np.cumsum(weights / weights.sum(axis=1, keepdims=True), axis=1)
     drawn = rng.random((len(weights), count)) * edges[:, -1:]
     if weights.size * count <= _FEW:
@@ -241,8 +235,6 @@ def _with_replacement(rng: Draws, weights: Array, count: int) -> Array:
     return np.asarray(np.minimum(indices, weights.shape[1] - 1)).astype(np.int64, copy=False)
 
 
-_FEW_WEIGHTS: Final = 64
-"""Weights of one row that are gone through one by one."""
 _FEW: Final = 1 << 18
 """Comparisons up to which all weights are compared with what was drawn."""
 

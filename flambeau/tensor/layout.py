@@ -142,6 +142,16 @@ def broadcast(*shapes: Sizes) -> tuple[int, ...]:
     return result
 
 
+def spreads_to(shape: Sizes, target: Sizes) -> bool:
+    """Whether what has one shape is repeated to what has another, without a change to that.
+
+    >>> spreads_to((3,), (2, 3)), spreads_to((2, 3), (3,)), spreads_to((2,), (2, 3))
+    (True, False, False)
+    """
+    lead = len(target) - len(shape)
+    return lead >= 0 and all(own in (1, wanted) for own, wanted in zip(shape, target[lead:], strict=True))
+
+
 def broadcast_into(target: Sizes, source: Sizes) -> None:
     """Raise BroadcastError unless what has one shape can be written over what has another."""
     try:

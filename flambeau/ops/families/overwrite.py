@@ -18,7 +18,7 @@ from flambeau.schema.traits import PLAIN, Traits
 from flambeau.tensor.array_library import copy_into, is_host_array, np
 from flambeau.tensor.create import empty_strided
 from flambeau.tensor.grad_mode import refuse_writing
-from flambeau.tensor.layout import broadcast, preserved_strides
+from flambeau.tensor.layout import broadcast, preserved_strides, spreads_to
 from flambeau.tensor.tensor import Tensor, wrap
 from flambeau.util.float_errors import begin, end
 
@@ -94,7 +94,7 @@ def shape_of_first_two(*arguments: Any) -> Any:
 def _functional(run: Callable[..., None], broadcasts: bool) -> Callable[..., Tensor]:
     def call(self: Tensor, *rest: Any) -> Tensor:
         array = self._array
-        if broadcasts and array.shape != rest[0]._array.shape:
+        if broadcasts and not spreads_to(rest[0]._array.shape, array.shape):
             array = np.broadcast_to(array, broadcast(array.shape, rest[0]._array.shape))
         if array.flags.c_contiguous:
             fresh = np.empty(array.shape, array.dtype)
