@@ -92,25 +92,18 @@ def shown(array: Any, grad: Tensor) -> Tensor:
     return share(grad, array) if base is not None and (base is own or base is own.base) else wrap(array)
 
 
-def unpacked(saved: SavedTensor) -> Tensor | None:
-    """One of several results, as it was kept; None if hooks packed it, or it was written since."""
-    tensor: Tensor = saved.tensor
-    return None if saved.unpack is not None or tensor._storage.version != saved.version else tensor
-
-
 def opened(saved: Sequence[SavedTensor | None] | None) -> list[Tensor | None] | None:
-    """The same of several tensors, of which some may be None; None where that is not said of one."""
+    """Several tensors as they were kept, of which some may be None; None if hooks packed one, or it was written."""
     tensors: list[Tensor | None] = []
     for one in saved or ():
-        tensor = None if one is None else unpacked(one)
-        if tensor is None and one is not None:
+        if one is not None and (one.unpack is not None or one.tensor._storage.version != one.version):
             return None
-        tensors.append(tensor)
+        tensors.append(None if one is None else one.tensor)
     return tensors
 
 
 SCOPE: Final = {
     "Tensor": Tensor, "PLAIN": PLAIN, "begin": begin, "end": end, "wrap": wrap, "shown": shown, "arrays_of": arrays_of,
-    "floats_of": floats_of, "opened": opened, "unpacked": unpacked,
+    "floats_of": floats_of, "opened": opened,
 }  # fmt: skip
 """What the lines refer to."""

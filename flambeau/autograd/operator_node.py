@@ -10,7 +10,7 @@ from flambeau.autograd.node import Edge, Gradients, Node
 from flambeau.autograd.saved import FREED, SavedTensor, as_saved, restored, save
 from flambeau.ops.derivatives.operators import OPERATORS
 from flambeau.ops.families.composite import device_of, making_on
-from flambeau.ops.reductions import sum_kernel
+from flambeau.ops.families.reduce import total
 from flambeau.schema.dtype import from_numpy_dtype
 from flambeau.tensor.grad_mode import mode
 from flambeau.tensor.subclasses import special
@@ -321,14 +321,14 @@ def _fitted_plainly(gradient: Any, like: Shape) -> Any:
     """The same while nothing is recorded and nobody intercepts operators."""
     sizes, dtype = like
     array = gradient._array
-    rank, more = len(sizes), array.ndim - len(sizes)
+    more = array.ndim - len(sizes)
     if type(gradient) is not Tensor or array.dtype is not dtype or dtype.char not in "fd" or more < 0:
         return fitted(gradient, like)
     if more and array.shape[more:] == sizes:
         return fitted(gradient, like)  # sums of columns, which have native code
     own = array.shape
     stretched = [d for d in range(array.ndim) if d < more or (sizes[d - more] == 1 and own[d] != 1)]
-    return wrap(sum_kernel(array, stretched if len(stretched) < rank + more else None).reshape(sizes))
+    return wrap(total(array, tuple(stretched), False, dtype).reshape(sizes))
 
 
 def fitted_dtype(gradient: Tensor, dtype: Any) -> Tensor:

@@ -103,7 +103,7 @@ def keeper(direct: Sequence[tuple[int, int]]) -> Callable[[Sequence[Any], Any], 
             kept.append(_KEPT[way].format(position))
     body = [f"    {line}" for line in (*lines, f"return [{', '.join(kept)}]")]
     text = "\n".join(["def keep(arguments, result):", *body])
-    names = {"Tensor": Tensor, "copied": _copied, "sizes": _sizes, "save": save, "tensors": _tensors}
+    names = {"Tensor": Tensor, "copied": _copied, "sizes": _sizes, "part": _part, "tensors": _tensors}
     return _defined(text, "keep", {"refuse_saving": refuse_saving, **names})
 
 
@@ -113,7 +113,7 @@ _KEPT: Final = {
     VALUE: "arguments[{}]",
     LIST: "copied(arguments[{}])",
     TENSORS: "tensors(arguments[{}])",
-    PART: "save(result[{0}], {0})",
+    PART: "part(result[{0}], {0})",
     SIZES_OF_PARTS: "sizes(result)",
 }
 """The text for what is kept otherwise than as an operand."""
@@ -122,6 +122,12 @@ _KEPT: Final = {
 def _copied(value: Any) -> Any:
     """A list as it is now; None for none."""
     return value if value is None else [*value]
+
+
+def _part(result: Tensor, index: int) -> Any:
+    """One of several results."""
+    storage = result._storage
+    return result._array, storage, index, storage.version
 
 
 def _tensors(values: Any) -> Any:
@@ -175,15 +181,15 @@ class _Text:
                 if way == OPTIONAL:
                     ways = [f"if a{k} is None: v{k} = None", "else:", *[f"    {line}" for line in ways]]
                 self._lines += ways
-            elif way == RESULT:
+            elif way in (RESULT, PART):
+                index = "_, " if way == PART else ""
                 self._lines += [
-                    f"if type(a{k}) is not tuple: return None", f"array, storage, version = a{k}",
+                    f"if type(a{k}) is not tuple: return None", f"array, storage, {index}version = a{k}",
                     "if storage.version != version: return None",
                     f"v{k} = plain(array, storage)",
                 ]  # fmt: skip
-            elif way in (PART, TENSORS):
-                unpack = "unpacked" if way == PART else "opened"
-                self._lines += [f"v{k} = {unpack}(a{k})", f"if v{k} is None: return None"]
+            elif way == TENSORS:
+                self._lines += [f"v{k} = opened(a{k})", f"if v{k} is None: return None"]
             else:
                 self._lines.append(f"v{k} = a{k}")
         self._apart = len(self._lines)

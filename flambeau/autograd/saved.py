@@ -158,13 +158,15 @@ class AliasBackward0(Node):
 
 Light = tuple[Any, ...]
 """What usual calls keep in place of a `SavedTensor`: of an operand the tensor and its version; of the result its array,
-its storage and its version."""
+its storage and its version; of one of several results which one it is before the version, too."""
 
 
 def as_saved(light: Light) -> SavedTensor:
     """The same as an object."""
-    tensor, index = (light[0], -1) if len(light) == 2 else (window(light[0], light[1]), 0)
-    saved = SavedTensor(tensor, index)
+    if len(light) == 2:
+        saved = SavedTensor(light[0])
+    else:
+        saved = SavedTensor(window(light[0], light[1]), light[2] if len(light) == 4 else 0)
     saved.version = light[-1]
     return saved
 
@@ -174,8 +176,8 @@ def restored(light: Light, node: Node) -> Tensor:
     if len(light) == 2:
         tensor: Tensor = light[0]
         return tensor if tensor._storage.version == light[1] else as_saved(light).restored(node)
-    array, storage, version = light
-    if storage.version != version or is_grad_enabled():
+    array, storage = light[:2]
+    if storage.version != light[-1] or is_grad_enabled():
         return as_saved(light).restored(node)
     return plain(array, storage)  # type: ignore[no-any-return]
 

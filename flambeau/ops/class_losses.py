@@ -6,10 +6,10 @@ The second result are the logarithms, for the way back.
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Sequence
+from collections.abc import Callable, Iterable
+from functools import cache
 from typing import Any, Final
 
-from flambeau.ops.families.arrays import Array
 from flambeau.ops.families.entry_kernel import EntryKernel
 from flambeau.ops.families.opaque import declare
 from flambeau.ops.loss import MEAN, SUM
@@ -30,10 +30,16 @@ def loss_of_rows(self: Tensor, target: Tensor, reduction: int, ignore_index: int
 
 
 def _kernel(self: Tensor, target: Tensor, reduction: int, ignore_index: int) -> tuple[Tensor, Tensor]:
-    softmax: EntryKernel = registry.get("aten::log_softmax.int").kernel  # type: ignore[assignment]
-    choice = registry.get("aten::nll_loss_nd").kernel
+    softmax, choice = _kernels()
     logs = softmax.unrecorded(self, 1, None)
     return choice(logs, target, None, reduction, ignore_index), logs
+
+
+@cache
+def _kernels() -> tuple[EntryKernel, Callable[..., Tensor]]:
+    """Of the logarithms, whatever asks for gradients, and of the choice."""
+    softmax: Any = registry.get("aten::log_softmax.int").kernel
+    return softmax, registry.get("aten::nll_loss_nd").kernel
 
 
 def _samples() -> Iterable[Sample]:
@@ -56,24 +62,3 @@ declare(
     kernel=_kernel, on_tensors=True, differentiable=(True, False), samples=_samples, shape=_sizes, dtype=_dtypes,
     is_method=False, is_function=False, doc="The cross entropy of rows of classes, and the logarithms it comes from.",
 )  # fmt: skip
-
-
-def gradient_of_rows(
-    grads: Sequence[Array | None], result1: Array, target: Array, reduction: int, ignore_index: int
-) -> Array | None:
-    """The probabilities, less one at each target, for rows that are not ignored."""
-    grad = grads[0]
-    if grad is None:
-        return None
-    rows = np.arange(len(target))
-    by = np.exp(result1)
-    is_used = target != ignore_index
-    count = int(np.count_nonzero(is_used))
-    each = grad / grad.dtype.type(count) if reduction == MEAN else grad
-    if count < len(target):
-        by[~is_used] = 0
-        rows, target = rows[is_used], target[is_used]
-    by[rows, target] -= 1
-    if count:
-        by *= each
-    return by

@@ -261,3 +261,32 @@ def test_bounds_that_no_number_lies_between_are_refused() -> None:
 def test_a_state_that_was_not_written_by_a_generator_is_refused() -> None:
     with pytest.raises(RuntimeError, match="Invalid mt19937 state"):
         flambeau.set_rng_state(flambeau.ones(5056, dtype=flambeau.uint8))
+
+
+@pytest.mark.parametrize("replacement", [False, True])
+def test_one_place_by_weights_is_drawn_alike(replacement: bool) -> None:
+    """As PyTorch 2 draws it, whether places are put back or not."""
+    flambeau.manual_seed(3)
+    weights = flambeau.tensor([0.3, 0.7])
+    drawn = [flambeau.multinomial(weights, 1, replacement).item() for _ in range(12)]
+    assert drawn == [0, 1, 1, 0, 0, 0, 1, 1, 0, 1, 1, 0]
+
+
+@pytest.mark.parametrize("asks", [False, True])
+@pytest.mark.parametrize("name", ["dropout", "alpha_dropout"])
+def test_dropout_draws_in_the_order_of_memory(name: str, asks: bool) -> None:
+    drop, x = getattr(flambeau, name), flambeau.randn(2, 3, 4, 5)
+    flambeau.manual_seed(1)
+    wanted = drop(x, 0.5, True).permute(0, 3, 1, 2)
+    flambeau.manual_seed(1)
+    dropped = drop(x.permute(0, 3, 1, 2).requires_grad_(asks), 0.5, True)
+    assert dropped.stride() == wanted.stride()
+    np.testing.assert_allclose(dropped.detach().numpy(), wanted.numpy(), rtol=1e-6)
+
+
+def test_dropout_of_transposed_ones() -> None:
+    """As PyTorch 2 draws it."""
+    flambeau.manual_seed(1)
+    dropped = flambeau.nn.functional.dropout(flambeau.ones(6, 4).t(), 0.5)
+    assert dropped.tolist()[0] == [2.0, 0.0, 0.0, 0.0, 0.0, 0.0]
+    assert dropped.tolist()[1] == [2.0, 2.0, 2.0, 2.0, 2.0, 0.0]

@@ -12,8 +12,7 @@ from typing import Any, Final
 
 from flambeau.ops.derivatives.plain_arrays import Array, chosen, embedded, scattered, spread_rows
 from flambeau.ops.derivatives.plain_views import at_index, at_indices, at_slice
-from flambeau.ops.reductions import sum_kernel
-from flambeau.ops.scans import cumsum_kernel
+from flambeau.ops.families.reduce import total
 from flambeau.schema.array_gradient import array_gradient
 from flambeau.tensor.array_library import np
 from flambeau.util import blas
@@ -123,7 +122,7 @@ def _unrepeated(grad: Array, self_sizes: Sequence[int], repeats: Sequence[int]) 
     parts = [n for pair in zip(repeats, sizes, strict=True) for n in pair]
     often = [2 * k for k, repeat in enumerate(repeats) if repeat != 1]
     shown = grad.reshape(parts)
-    return (sum_kernel(shown, often) if often else shown).reshape(self_sizes)
+    return (total(shown, tuple(often), False, grad.dtype) if often else shown).reshape(self_sizes)
 
 
 @array_gradient("aten::roll", of="self")
@@ -164,7 +163,7 @@ def _of_running_sum(grad: Array, dim: int) -> Array | None:
     if not grad.ndim or grad.size > SMALL:
         return None
     backwards = (*(slice(None),) * (dim % grad.ndim), slice(None, None, -1))
-    return np.ascontiguousarray(cumsum_kernel(grad[backwards], dim)[backwards])
+    return np.ascontiguousarray(np.add.accumulate(grad[backwards], dim)[backwards])
 
 
 @array_gradient("aten::gather", of="self")

@@ -6,13 +6,18 @@ import math
 from collections.abc import Sequence
 from typing import Any
 
+from flambeau.ops.families.arrays import Array
+from flambeau.schema.array_gradient import array_gradient
 from flambeau.schema.gradient import decomposed, flat_gradient, formulas
+from flambeau.tensor.recorder import are_recorded
 
 
 @decomposed("aten::dropout")
 def _dropout(f: Any, input: Any, p: float, train: bool) -> Any:
     if not train or p == 0:
         return input
+    if are_recorded([input]) and input._array.dtype.char in "fd" and input._array.size:
+        return f.native_dropout(input, p, True)[0]
     return input * f.dropout(f.ones_like(input.detach()), p, True)
 
 
@@ -55,6 +60,16 @@ def _native_dropout(grads: Sequence[Any], result1: Any, p: float, train: bool | 
 
 
 formulas("aten::native_dropout", input=_native_dropout)
+
+
+@array_gradient("aten::native_dropout", of="input")
+def _of_kept(grads: Sequence[Array | None], result1: Array, p: float, train: bool | None) -> Array | None:
+    grad = grads[0]
+    if grad is None or train is False:
+        return None
+    kept: Array = grad * result1
+    kept *= 1 / (1 - p) if p < 1 else 0.0
+    return kept
 
 
 def _rrelu(f: Any, grad: Any, self: Any, result: Any, lower: float, upper: float, training: bool) -> Any:

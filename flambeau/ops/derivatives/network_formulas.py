@@ -5,9 +5,7 @@ from __future__ import annotations
 from collections.abc import Callable, Sequence
 from typing import Any, Final
 
-from flambeau.ops.class_losses import NAME as NAME_OF_ROWS
-from flambeau.ops.class_losses import gradient_of_rows
-from flambeau.ops.derivatives.plain_arrays import gated, of_classes
+from flambeau.ops.derivatives.plain_arrays import Array, gated, of_classes, of_rows_of_classes
 from flambeau.ops.derivatives.shapes import zeros
 from flambeau.schema.array_gradient import array_gradient
 from flambeau.schema.gradient import decomposed, flat_gradient, formulas
@@ -176,8 +174,15 @@ def _of_rows(
     return _log_softmax(f, by_logs, logs, 1)
 
 
-formulas(NAME_OF_ROWS, self=_of_rows)
-array_gradient(NAME_OF_ROWS, of="self")(gradient_of_rows)
+@array_gradient("flambeau::nll_loss_of_rows", of="self")
+def _of_logarithms(
+    grads: Sequence[Array | None], result1: Array, target: Array, reduction: int, ignore_index: int
+) -> Array | None:  # fmt: skip
+    grad = grads[0]
+    return None if grad is None else of_rows_of_classes(result1, grad, target, reduction == 1, ignore_index)
+
+
+formulas("flambeau::nll_loss_of_rows", self=_of_rows)
 flat_gradient("aten::nll_loss", "aten::nll_loss2d", "aten::nll_loss_nd", of="self")
 
 

@@ -119,6 +119,21 @@ def of_classes(
     return result
 
 
+def of_rows_of_classes(logs: Array, grad: Array, target: Array, is_mean: bool, ignored: int) -> Array:
+    """Of the logarithms of probabilities these, less one at the class of each row, for rows that are counted."""
+    rows = np.arange(len(target))
+    is_counted = target != ignored
+    count = int(np.count_nonzero(is_counted))
+    result: Array = np.exp(logs)
+    if count < len(target):
+        result[~is_counted] = 0
+        rows, target = rows[is_counted], target[is_counted]
+    result[rows, target] -= 1
+    if count:
+        result *= grad / grad.dtype.type(count) if is_mean else grad
+    return result
+
+
 def of_cholesky(grad: Array, factor: Array) -> Array | None:
     """The gradient of what a lower factor belongs to: L^-T phi L^-1 / 2, phi the lower triangle of L^T G, mirrored."""
     if grad.dtype not in FLOATS or factor.dtype != grad.dtype or grad.shape != factor.shape or not grad.size:
