@@ -51,10 +51,10 @@ class ArrayStep:
         own = ["own is not None"] if grad == "grads" else ['own.dtype.char in "fd"']
         plain = [_IS_PLAIN.format(names[name]) for name in self._tensors]
         opened = [f"(x{k} := arrays_of({names[name]})) is not None" for k, name in enumerate(self._lists)]
-        given = [f"{names[name]}._array" if name in self._tensors else names[name] for name in others]
+        operands = [f"{names[name]}._array" if name in self._tensors else names[name] for name in others]
         for k, name in enumerate(self._lists):
-            given[others.index(name)] = f"x{k}"
-        call = f"{result} = {function}({', '.join(['own', *given])})"
+            operands[others.index(name)] = f"x{k}"
+        call = f"{result} = {function}({', '.join(['own', *operands])})"
         one = "shown({0}, grad)" if self.gradient.shows else "wrap({0})"
         whole = f"[{one.format('one')} for one in {result}]" if self.is_list else one.format(result)
         work = [call] if self.gradient.shows else ["before = begin()", f"try: {call}", "finally: end(before)"]

@@ -71,8 +71,7 @@ def quick(
     for (number, formula), (_, step) in zip(formulas, steps, strict=True):
         text.compute(number, formula, step)
     numbers = [number for number, _ in formulas]
-    has_lists = any(step.is_list for step in arrays.values())
-    if text.has_steps and not (is_view or has_parts or has_lists) and all(way in _KEYS for way, _ in direct):
+    if not (is_view or has_parts) and text.may_be_looked_up(direct):
         indexed = [(f, [(need, positions[need]) for need in f.needs if need in positions]) for _, f in formulas]
         text.look_up(indexed, numbers, direct)
     return text.function(numbers, edges)
@@ -165,7 +164,7 @@ class _Text:
         """The text for all values."""
         self._apart = 0
         """How many of the lines take apart what was kept."""
-        self.has_steps = False
+        self._has_steps = False
         """Whether a gradient takes several operators, each called by itself."""
 
     def take_apart(self, direct: Sequence[tuple[int, int]]) -> None:
@@ -199,6 +198,11 @@ class _Text:
         self._lines.append(f"values = [{', '.join(self._values)}]")
         self._whole = "values"
 
+    def may_be_looked_up(self, direct: Sequence[tuple[int, int]]) -> bool:
+        """Whether gradients take several operators, of what native code may be told of."""
+        has_lists = any(step.is_list for step in self._arrays.values())
+        return self._has_steps and not has_lists and all(way in _KEYS for way, _ in direct)
+
     def look_up(self, formulas: Any, numbers: Sequence[int], direct: Sequence[tuple[int, int]]) -> None:
         """Have gradients for values that come often computed by native code: the lines that compute them become a
         function of their own."""
@@ -227,7 +231,7 @@ class _Text:
     def compute(self, number: int, formula: Formula, step: Step) -> None:
         """The gradient of one operand."""
         self._globals[f"s{number}"] = step
-        self.has_steps = self.has_steps or not (formula.is_elementwise or formula.is_passed_on or formula.product)
+        self._has_steps = self._has_steps or not (formula.is_elementwise or formula.is_passed_on or formula.product)
         whole = f"s{number}({self._whole})"
         others = self._from_arrays(number, whole)
         if formula.product is not None:

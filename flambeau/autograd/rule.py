@@ -108,15 +108,22 @@ class Rule:
         together, keeps = self._together(formulas, positions), direct or ()
         arrays = {} if call.is_complex else self._array_steps(formulas, positions)
         work = self._quick(formulas, steps, positions, direct, arrays)
-        kinds = [formula.is_passed_on or (n in arrays and arrays[n].gradient.is_for_large) for n, formula in formulas]
-        is_for_large = all(kinds)
-        others = [formula for number, formula in formulas if number not in arrays]
-        folds, least = self._folds and not is_for_large, NEVER if is_for_large else self._least(others)
+        folds, least = self._served(formulas, arrays)
         slots = tuple([slot for slot, (needed, _) in enumerate(kept) if needed in self._tensor_names])
         keeps_tensors = any(way in (OPERAND, RESULT, PART) for way, _ in keeps)
         return CallFormulas(
             steps, work, kept, names, direct, keeper(keeps), together, least, folds, slots, self._flat_by, keeps_tensors
         )
+
+    def _served(
+        self, formulas: Sequence[tuple[int, Formula]], arrays: Mapping[int, ArrayStep]
+    ) -> tuple[bool, int]:  # fmt: skip
+        """Whether what is kept may be large where the gradient is not, and from how many elements on all gradients are
+        one compiled function: never, where nothing compiled takes less than what is computed from arrays."""
+        known = [f.is_passed_on or (n in arrays and arrays[n].gradient.is_for_large) for n, f in formulas]
+        if all(known):
+            return False, NEVER
+        return self._folds, self._least([formula for number, formula in formulas if number not in arrays])
 
     def _quick(
         self, formulas: Sequence[tuple[int, Formula]], steps: Sequence[tuple[int, Step]], positions: Mapping[str, int],

@@ -46,7 +46,7 @@ def array_gradient(
     def register(function: Function) -> Function:
         code = function.__code__
         known = ArrayGradient(function, code.co_varnames[: code.co_argcount], is_for_large or shows, shows)
-        _table(*[f"{name} {of}" for name in names])(lambda: known)
+        _table(*[f"{name}.{of}" for name in names])(lambda: known)
         return function
 
     return register
@@ -54,5 +54,5 @@ def array_gradient(
 
 def array_gradient_of(name: str, operand: str) -> ArrayGradient | None:
     """What was declared for an operand of an operator; None if nothing was."""
-    known = _table.get(f"{name} {operand}")
+    known = _table.get(f"{name}.{operand}")
     return None if known is None else known()

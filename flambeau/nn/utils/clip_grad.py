@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import math
 from collections.abc import Iterable, Sequence
+from itertools import accumulate
 from typing import Any, Final
 
 import numpy as np
@@ -55,8 +56,23 @@ def _plain_norm(tensors: Sequence[Tensor]) -> Tensor:
     arrays = [t._array for t in tensors]
     dtype = arrays[0].dtype
     with np.errstate(all="ignore"):
-        norms = np.array([_squares(a) for a in arrays])
-        return wrap(np.sqrt(_squares(np.sqrt(norms).astype(dtype))).astype(dtype))
+        few = [a.reshape(-1, order="A") for a in arrays if 0 < a.size <= FEW]
+        squares = [_squares(a) for a in arrays if a.size > FEW]
+        if few:
+            squares += _squares_of_each(few)
+        return wrap(np.sqrt(_squares(np.sqrt(np.array(squares, np.float64)).astype(dtype))).astype(dtype))
+
+
+FEW: Final = 1 << 12
+"""Elements up to which arrays are squared together."""
+
+
+def _squares_of_each(rows: Sequence[np.ndarray[Any, Any]]) -> list[Any]:
+    """The sums of the squares of arrays of few elements, laid one behind the other."""
+    wide = np.concatenate(rows, dtype=np.float64)
+    np.multiply(wide, wide, out=wide)
+    starts = [0, *accumulate([row.size for row in rows[:-1]])]
+    return [*np.add.reduceat(wide, starts)]
 
 
 def _squares(array: np.ndarray[Any, Any]) -> np.float64:
@@ -107,8 +123,8 @@ def clip_grads_with_norm_(
     scale = factor._array[()]
     with np.errstate(all="ignore"):
         for gradient in gradients:
-            array = gradient._array
-            np.multiply(array, scale, out=array)
+            if scale != 1:
+                np.multiply(gradient._array, scale, out=gradient._array)
             gradient.bump_version()
 
 
