@@ -92,11 +92,33 @@ class LargeCalls:
 
     def __call__(self, arguments: Sequence[Any]) -> Tensor | None:
         """The result of a call; None where no kernel gives it."""
-        served = self.find(arguments)
-        if served is None:
+        parts = self._parts(arguments)
+        if parts is None:
             return None
-        result: Tensor | None = served.entry(*map(plain, self.inputs(arguments)))
+        pattern, inputs = parts
+        served = self._find(pattern, arguments)
+        result: Tensor | None = None if served is None else served.entry(*inputs)
         return result
+
+    def _parts(self, arguments: Sequence[Any]) -> tuple[tuple[Any, ...], list[Any]] | None:
+        """What decides which kernel a call has, and what that is given; None where there is none."""
+        pattern: list[Any] = []
+        inputs: list[Any] = []
+        for argument, takes_numbers in zip(arguments, self._open(arguments), strict=True):
+            if isinstance(argument, Tensor):
+                array = argument._array
+                if argument.is_wrapped_number or not (self._is_read_anyhow or array.flags.c_contiguous):
+                    return None
+                pattern.append((array.dtype, array.ndim))
+                inputs.append(wrap(array))
+            elif takes_numbers and type(argument) is float:
+                pattern.append(float)
+                inputs.append(argument)
+            elif isinstance(argument, list):
+                pattern.append((list, *map(type, argument), *argument))
+            else:
+                pattern.append((type(argument), argument))
+        return tuple(pattern), inputs
 
     def inputs(self, arguments: Sequence[Any]) -> list[Any]:
         """The arguments that kernels are given."""
@@ -114,8 +136,9 @@ class LargeCalls:
     def find(self, arguments: Sequence[Any]) -> Served | None:
         """What serves calls like one; None where nothing does."""
         pattern = self.pattern(arguments)
-        if None in pattern:
-            return None
+        return None if pattern is None else self._find(pattern, arguments)
+
+    def _find(self, pattern: Hashable, arguments: Sequence[Any]) -> Served | None:
         try:
             served = self.entries.get(pattern)
         except TypeError:  # an argument that cannot be looked up
@@ -137,21 +160,10 @@ class LargeCalls:
         inputs = [plain(a) for a in arguments[:count]]
         return SizedCalls(served.kernel.sized(inputs), inputs, arguments[count:])
 
-    def pattern(self, arguments: Sequence[Any]) -> tuple[Any, ...]:
-        """What decides which kernel a call has; with a None for a call that has none."""
-        return tuple([self._pattern(a, t) for a, t in zip(arguments, self._open(arguments), strict=True)])
-
-    def _pattern(self, argument: Any, takes_numbers: bool) -> Any:
-        """What of an argument decides which kernel a call has; None where there is none for such an argument."""
-        if isinstance(argument, Tensor):
-            array = argument._array
-            is_taken = (self._is_read_anyhow or array.flags.c_contiguous) and not argument.is_wrapped_number
-            return (array.dtype, array.ndim) if is_taken else None
-        if _is_input(argument, takes_numbers):
-            return float
-        if isinstance(argument, list):
-            return (list, *map(type, argument), *argument)
-        return type(argument), argument
+    def pattern(self, arguments: Sequence[Any]) -> Hashable:
+        """What decides which kernel a call has; None where there is none."""
+        parts = self._parts(arguments)
+        return None if parts is None else parts[0]
 
     def _new(self, arguments: Sequence[Any]) -> Served | Refused:
         """What runs calls of a pattern natively."""
