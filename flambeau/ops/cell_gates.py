@@ -64,8 +64,10 @@ def lstm_gates(F: Any, inputs: Any, products: Any, memory: Any) -> tuple[Any, An
 
 def _is_one_node(*operands: Tensor) -> bool:
     """Whether operands are plain tensors of one dtype that a call is recorded of, and nobody watches operators."""
+    if not are_recorded(operands):
+        return False
     dtype = operands[0]._array.dtype
-    return dtype.char in _FLOATS and all(x._array.dtype is dtype for x in operands) and are_recorded(operands)
+    return dtype.char in _FLOATS and all(x._array.dtype is dtype for x in operands)
 
 
 def _logistic(x: Array) -> Array:

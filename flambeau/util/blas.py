@@ -37,6 +37,8 @@ processor is waited for, spinning, for milliseconds.
 """
 MOMENT: Final = 0.05
 """Seconds for which a Python thread that called counts as busy."""
+MANY: Final = 64
+"""Threads that called from which on those are forgotten that are idle."""
 _NAMES = (
     ("scipy_openblas_set_num_threads64_", "scipy_openblas_get_num_threads64_"),
     ("openblas_set_num_threads64_", "openblas_get_num_threads64_"),
@@ -117,6 +119,8 @@ class threads_for:  # noqa: N801  # reads as a function
         now, me = time.monotonic(), threading.get_ident()
         with _lock:
             _callers[me] = now
+            if len(_callers) > MANY:
+                _forget_idle(now)
             if not _Calls.running:
                 _Calls.before = get()
             _Calls.running += 1
@@ -131,10 +135,14 @@ class threads_for:  # noqa: N801  # reads as a function
                     self._put(_Calls.before)
 
 
-def _share(now: float) -> int:
-    """The threads of one of the Python threads that came within the last moments."""
+def _forget_idle(now: float) -> None:
     for thread in [t for t, then in _callers.items() if now - then >= MOMENT]:
         del _callers[thread]
+
+
+def _share(now: float) -> int:
+    """The threads of one of the Python threads that came within the last moments."""
+    _forget_idle(now)
     most = thread_count.get() if _own.most is None else _own.most
     return max(1, min(_Calls.before, most // max(1, len(_callers))))
 

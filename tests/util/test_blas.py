@@ -186,3 +186,18 @@ def test_c18_small_matrices_whose_product_blas_would_share(
         found = a @ b
     np.testing.assert_allclose(found.numpy(), a.numpy() @ b.numpy(), rtol=1e-5)
     assert bool(seen) is asks
+
+
+def test_stacks_of_small_matrices_ask_for_one_thread_each(monkeypatch: pytest.MonkeyPatch) -> None:
+    asked: list[float] = []
+    plain = blas.threads_for
+    monkeypatch.setattr(blas, "threads_for", lambda work: (asked.append(work), plain(work))[1])
+    few, many = np.ones((1000, 8, 8)), np.ones((2, 300, 300))
+    assert blas.matmul(few, few).shape == few.shape
+    assert not asked
+    assert blas.matmul(many, many).shape == many.shape
+    assert len(asked) == 1
+    blas._callers.clear()
+    blas._callers.update(dict.fromkeys(range(blas.MANY + 1), 0.0))
+    blas.matmul(many, many)
+    assert len(blas._callers) == 1, "those that came long ago are forgotten"

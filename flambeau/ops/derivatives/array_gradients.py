@@ -272,5 +272,5 @@ def _layer_input(grad: Array, weight: Array) -> Array:
 @array_gradient("aten::linear", of="weight", is_for_large=True)
 def _layer_weight(grad: Array, input: Array, weight_sizes: Sequence[int]) -> Array:
     rows = input.reshape(prod(input.shape[:-1]), input.shape[-1])
-    by_rows = grad.reshape(len(rows), -1) if len(weight_sizes) > 1 else grad.reshape(-1)
+    by_rows = grad.reshape(len(rows), grad.shape[-1]) if len(weight_sizes) > 1 else grad.reshape(-1)
     return blas.matmul(by_rows.T, rows)  # type: ignore[no-any-return]
