@@ -198,7 +198,7 @@ class OperatorNode(Node):
                 return self.apply(gradients)
             results = quick(kept, gradient)
         else:
-            results = quick(kept, gradients)
+            results = quick(kept, gradients) if _are_plain(gradients) else None
         if results is None:
             return self.apply(gradients)
         shapes = self.shapes
@@ -272,6 +272,10 @@ class OperatorNode(Node):
 _NUMBERS: Final = (int, float, complex)
 _TENSORS: Final = (tuple, SavedTensor)
 """How tensors are kept."""
+
+
+def _are_plain(gradients: Gradients) -> bool:
+    return all(type(gradient) is Tensor for gradient in gradients if gradient is not None)
 
 
 def _are_large(values: Sequence[Any], least: int) -> bool:

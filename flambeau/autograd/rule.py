@@ -157,9 +157,10 @@ class Rule:
         tensors, lists = [], []
         for need in needs[1:]:
             position = self._position(need)
-            way = _way(self.definition.schema.arguments[position].type, as_sizes=need.endswith("_sizes"))
             if position < 0:
                 way = SIZES_OF_PARTS if need == "results_sizes" else PART
+            else:
+                way = _way(self.definition.schema.arguments[position].type, as_sizes=need.endswith("_sizes"))
             if way in (OPERAND, OPTIONAL, PART):
                 tensors.append(need)
             elif way == TENSORS:
