@@ -42,8 +42,8 @@ class CallFormulas:
     """For operands that ask: their number among those that gradients may flow to, and the formula."""
     quick: Quick | None
     """Computes all gradients of a usual call that nothing is recorded of, one per edge, from what was kept and the
-    gradient of its result, or the gradients of its results; gives None where a tensor was written since. None for calls
-    that are not usual."""
+    gradient of its result, or the gradients of its results; gives None where a tensor was written since, or several
+    gradients are no plain tensors. None for calls that are not usual."""
     kept: tuple[tuple[str, int], ...]
     """What formulas need: arguments by position; results, -1 and down."""
     names: Mapping[str, int]
@@ -198,7 +198,7 @@ class OperatorNode(Node):
                 return self.apply(gradients)
             results = quick(kept, gradient)
         else:
-            results = quick(kept, gradients) if _are_plain(gradients) else None
+            results = quick(kept, gradients)
         if results is None:
             return self.apply(gradients)
         shapes = self.shapes
@@ -272,10 +272,6 @@ class OperatorNode(Node):
 _NUMBERS: Final = (int, float, complex)
 _TENSORS: Final = (tuple, SavedTensor)
 """How tensors are kept."""
-
-
-def _are_plain(gradients: Gradients) -> bool:
-    return all(type(gradient) is Tensor for gradient in gradients if gradient is not None)
 
 
 def _are_large(values: Sequence[Any], least: int) -> bool:

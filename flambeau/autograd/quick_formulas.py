@@ -164,6 +164,8 @@ class _Text:
         """The text for all values."""
         self._apart = 0
         """How many of the lines take apart what was kept."""
+        self._are_several = False
+        """Whether there are gradients of several results."""
         self._has_steps = False
         """Whether a gradient takes several operators, each called by itself."""
 
@@ -231,6 +233,7 @@ class _Text:
     def compute(self, number: int, formula: Formula, step: Step) -> None:
         """The gradient of one operand."""
         self._globals[f"s{number}"] = step
+        self._are_several = self._are_several or "grads" in formula.needs
         self._has_steps = self._has_steps or not (formula.is_elementwise or formula.is_passed_on or formula.product)
         whole = f"s{number}({self._whole})"
         others = self._from_arrays(number, whole)
@@ -282,7 +285,8 @@ class _Text:
         """The function that gives the gradients of so many operands: of those with these numbers, and None."""
         lists = [number for number, step in self._arrays.items() if step.is_list]
         results = [f"{'*' if k in lists else ''}g{k}" if k in numbers else "None" for k in range(edges)]
-        lines = [*self._lines, f"return [{', '.join(results)}]"]
+        looks = ["if not all([type(g) is Tensor for g in grad if g is not None]): return None"] * self._are_several
+        lines = [*looks, *self._lines, f"return [{', '.join(results)}]"]
         text = "\n".join(["def quick(kept, grad):", *[f"    {line}" for line in lines]])
         return _defined(text, "quick", self._globals)
 
