@@ -275,13 +275,14 @@ def test_one_place_by_weights_is_drawn_alike(replacement: bool) -> None:
 @pytest.mark.parametrize("asks", [False, True])
 @pytest.mark.parametrize("name", ["dropout", "alpha_dropout"])
 def test_dropout_draws_in_the_order_of_memory(name: str, asks: bool) -> None:
+    flambeau.manual_seed(0)
     drop, x = getattr(flambeau, name), flambeau.randn(2, 3, 4, 5)
     flambeau.manual_seed(1)
     wanted = drop(x, 0.5, True).permute(0, 3, 1, 2)
     flambeau.manual_seed(1)
     dropped = drop(x.permute(0, 3, 1, 2).requires_grad_(asks), 0.5, True)
     assert dropped.stride() == wanted.stride()
-    np.testing.assert_allclose(dropped.detach().numpy(), wanted.numpy(), rtol=1e-6)
+    np.testing.assert_allclose(dropped.detach().numpy(), wanted.numpy(), rtol=1e-6, atol=1e-6)  # by another formula
 
 
 def test_dropout_of_transposed_ones() -> None:
