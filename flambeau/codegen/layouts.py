@@ -98,6 +98,8 @@ FOREVER = 1 << 40
 LIST = words_layout("i64 length, i64 capacity, ptr items", base=BLOCK)
 """The block of a list; its items are in a block of their own. While results are made, a capacity below 0 is the address
 of the list made of it, inverted."""
+OBJECT = words_layout("ptr destroy", base=BLOCK)
+"""The block of an object. ``destroy``: the address of the function that takes it apart (`graph.releases`)."""
 STACK = words_layout("ptr chunk, i64 room", base=LIST)
 """The block of a list that only grows and shrinks at its end, and keeps copies of small tensors. ``chunk``: 0, or the
 block, with a reference of the list's, at whose end ``room`` bytes are left for the next."""

@@ -21,7 +21,7 @@ from flambeau.codegen.graph.module import Prepare
 from flambeau.codegen.graph.native import NativeFunction
 from flambeau.codegen.graph.native_values import CannotCompileError
 from flambeau.codegen.graph.read_function import ReadFunction
-from flambeau.codegen.graph.representation import Array, Listed, Mapped, Representation, Tupled, has_text
+from flambeau.codegen.graph.representation import Array, Listed, Mapped, Representation, Tupled, has_text, holds_objects
 from flambeau.codegen.inline_cache import InlineCache
 from flambeau.codegen.kernel import KernelError
 from flambeau.codegen.launch_image import LaunchMemory
@@ -284,6 +284,8 @@ class CompiledGraph:
             rep = result_types.of_type(value.static_type)
             if rep is None:
                 raise CannotCompileError(f"parameter %{value.name} is {_unknown(value.static_type, argument)}")
+            if holds_objects(rep):
+                raise CannotCompileError(f"parameter %{value.name} is an object from outside")
             if not self.has_loop and isinstance(rep, Listed) and has_text(rep):
                 raise CannotCompileError("a list of texts that is looked at, which takes less time than copying it")
             if isinstance(rep, Mapped) and not self.has_loop:

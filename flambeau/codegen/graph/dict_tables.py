@@ -13,7 +13,7 @@ from collections.abc import Iterator, Sequence
 from contextlib import contextmanager
 from typing import Final
 
-from flambeau.codegen.graph.list_release import block_words, mangled
+from flambeau.codegen.graph.releases import block_words, mangled
 from flambeau.codegen.graph.representation import Mapped, llvm_words, word_count
 from flambeau.codegen.graph.text_functions import text_function
 from flambeau.codegen.layouts import BLOCK_DATA, DICT, LIST, WORD

@@ -9,7 +9,7 @@ from flambeau.codegen.graph.draw_slots import give_back
 from flambeau.codegen.graph.emitted_function import EmittedFunction
 from flambeau.codegen.graph.memory import number
 from flambeau.codegen.graph.native_values import ArrayValue, CannotCompileError, words_of
-from flambeau.codegen.graph.representation import Array, Element, Representation, llvm_words, word_count
+from flambeau.codegen.graph.representation import Array, Element, Representation, holds_objects, llvm_words, word_count
 from flambeau.codegen.llvm.emitter import Value as Register
 from flambeau.ir.graph import Node, Value
 from flambeau.schema.dtype import DType
@@ -44,6 +44,8 @@ def call_python(
     ``changed``: operands that are lists, and that the node changes. ``is_rare``: only in cases hardly ever met.
     """
     e = fn.e
+    if any(holds_objects(rep) for rep in (*reps, *(fn.values.get(v).rep for v in node.operands))):
+        raise CannotCompileError("Python runs it, on copies of objects")
     exit_point = fn.exits.point((node,), node.operands)
     exit_point.outputs, exit_point.output_reps = tuple(node.results[: len(reps)]), tuple(reps)
     exit_point.changed = tuple(exit_point.inputs.index(node.operand(k)) for k in changed)

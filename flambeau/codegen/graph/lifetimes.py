@@ -50,8 +50,8 @@ def _is_part_of_text(node: Node) -> bool:
 
 
 def _is_stored(user: Node, offset: int) -> bool:
-    """Whether an operand is put into a container."""
-    if user.op in _CONTAINERS:
+    """Whether an operand is put into a container or an object."""
+    if user.op in _CONTAINERS or user.op == "prim::SetAttr":
         return True
     arguments = user.definition.schema.arguments if user.definition is not None else ()
     alias = arguments[offset].alias if offset < len(arguments) else None

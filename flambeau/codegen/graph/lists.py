@@ -30,7 +30,7 @@ from flambeau.codegen.llvm.emitter import Value as Register
 from flambeau.ir.constants import constant_value, is_constant
 from flambeau.ir.graph import Node, Value
 from flambeau.ir.kinds import GROUPS
-from flambeau.schema.types import ListType
+from flambeau.schema.types import ListType, OptionalType
 
 NO_DICT = (
     "no native form here: of dicts, those have one whose keys are ints, bools, texts or tuples of these, and results "
@@ -115,19 +115,24 @@ def _only_leaves(fn: EmittedFunction, value: Value) -> bool:
 def item_rep(fn: EmittedFunction, value: Value, items: Sequence[Representation]) -> Representation:
     """What can hold all items of a list, which was made as ``value``."""
     rep: Representation | None = None
-    has_lists = isinstance(value.static_type, ListType) and isinstance(value.static_type.element, ListType)
+    assert isinstance(value.static_type, ListType)
+    element = value.static_type.element
     for one in items:
         if not isinstance(one, Unknown):
-            known = native_values.list_of_all(one.items) if has_lists and isinstance(one, Tupled) and one.items else one
+            known = _as_list(one) if isinstance(element, ListType) else one
             rep = known if rep is None else native_values.join(rep, known)
-    if rep is None:
-        assert isinstance(value.static_type, ListType)
-        rep = result_types.of_type(value.static_type.element)
-        if rep is None and not result_types.may_hold_tensors(value.static_type.element):
-            raise CannotCompileError(f"a list of {value.static_type.element}")
+    if not result_types.may_hold_tensors(element) and (rep is None or isinstance(element, OptionalType)):
+        rep = result_types.of_type(element)
+        if rep is None:
+            raise CannotCompileError(f"a list of {element}")
     if rep is None:
         rep = fn.slots.learned(value) or Unknown(value)
     return native_values.item_form(rep)
+
+
+def _as_list(rep: Representation) -> Representation:
+    """How a list in a list looks, of one whose items are known as it is in memory."""
+    return native_values.list_of_all(rep.items) if isinstance(rep, Tupled) and rep.items else rep
 
 
 def settle(fn: EmittedFunction, maker: Representation, item_rep: Representation) -> None:

@@ -34,6 +34,7 @@ from flambeau.codegen.graph import (
     generator_draws,
     groups,
     hoisted_bounds_checks,
+    identity,
     list_changes,
     list_comparisons,
     list_folds,
@@ -44,6 +45,7 @@ from flambeau.codegen.graph import (
     memory,
     moves,
     numpy_array_draws,
+    objects,
     ordered_lines,
     packing,
     part_writes,
@@ -85,17 +87,12 @@ from flambeau.codegen.graph.lowering_tables import (
 )
 from flambeau.codegen.graph.memory import number
 from flambeau.codegen.graph.native_values import (
-    ArrayValue,
     CannotCompileError,
-    DictValue,
-    FixedValue,
     ListValue,
-    Native,
     OptionalValue,
     Scalar,
     TupleValue,
     UnlikeValue,
-    constant_of,
     describe,
 )
 from flambeau.codegen.graph.representation import (
@@ -110,8 +107,6 @@ from flambeau.codegen.graph.representation import (
     Tupled,
 )
 from flambeau.codegen.kernel.dtypes import KernelError
-from flambeau.codegen.layouts import LEAF
-from flambeau.codegen.llvm.emitter import Value as Register
 from flambeau.ir.graph import Node
 from flambeau.schema import dtype as dtypes
 from flambeau.schema.opdef import OpDef
@@ -154,7 +149,7 @@ def _lower(fn: EmittedFunction, node: Node) -> None:
 
 def _refuse_unlike(fn: EmittedFunction, node: Node) -> None:
     """Tensors of several dtypes or ranks are passed on, and nothing else."""
-    if node.op in lowers and lowers[node.op] in (_tuple, _is, _is_not, _unwrap):
+    if node.op in lowers and lowers[node.op] in (_tuple, identity.is_, identity.is_not, identity.unwrap):
         return
     for value in node.operands:
         native = fn.values.get(value)
@@ -281,72 +276,8 @@ def _derive_index(fn: EmittedFunction, node: Node) -> None:
     fn.values.set(node.result(), Scalar(Int(), memory.add(e, start.register, moves), affine))
 
 
-def _is(fn: EmittedFunction, node: Node) -> None:
-    same = _same_argument(fn, node)
-    if same is not None:
-        fn.values.set(node.result(), Scalar(Bool(), same))
-        return
-    value = _compared_with_none(fn, node)
-    if isinstance(value, OptionalValue):
-        fn.values.set(node.result(), Scalar(Bool(), fn.e.binary("xor", value.present, fn.e.like(value.present, 1))))
-    else:
-        fn.values.set(node.result(), constant_of(_is_none(value)))
-
-
-def _is_not(fn: EmittedFunction, node: Node) -> None:
-    same = _same_argument(fn, node)
-    if same is not None:
-        fn.values.set(node.result(), Scalar(Bool(), fn.e.binary("xor", same, fn.e.like(same, 1))))
-        return
-    value = _compared_with_none(fn, node)
-    if isinstance(value, OptionalValue):
-        fn.values.set(node.result(), Scalar(Bool(), value.present))
-    else:
-        fn.values.set(node.result(), constant_of(not _is_none(value)))
-
-
-def _same_argument(fn: EmittedFunction, node: Node) -> Register | None:
-    """Whether two lists, dicts, or tensors among the arguments are the same object; None for other values."""
-    natives = [fn.values.get(v) for v in node.operands[:2]]
-    blocks = [n.block for n in natives if isinstance(n, ListValue | DictValue)]
-    if len(blocks) == 2:
-        return fn.e.icmp("eq", *blocks)
-    if not all(isinstance(n, ArrayValue) for n in natives):
-        return None
-    if not fn.has_arguments or not all(v in fn.graph.parameters for v in node.operands[:2]):
-        raise CannotCompileError("identity of tensors that the function made")
-    objects = [
-        memory.load_word(fn.e, n.owner, LEAF.word("object"), "ptr") for n in natives if isinstance(n, ArrayValue)
-    ]
-    return fn.e.icmp("eq", *objects)
-
-
-def _compared_with_none(fn: EmittedFunction, node: Node) -> Native:
-    """The operand that is compared with None."""
-    a, b = fn.values.get(node.operand(0)), fn.values.get(node.operand(1))
-    if _is_none(b):
-        return a
-    if _is_none(a):
-        return b
-    raise CannotCompileError("identity of values")
-
-
-def _is_none(native: Native) -> bool:
-    return isinstance(native, FixedValue) and native.rep.value is None
-
-
 def _length(fn: EmittedFunction, node: Node) -> None:
     fn.values.set(node.result(), Scalar(Int(), lists.length(fn, fn.values.get(node.operand(0)))))
-
-
-def _unwrap(fn: EmittedFunction, node: Node) -> None:
-    optional = fn.values.get(node.operand(0))
-    if isinstance(optional, OptionalValue):
-        fn.exits.fail_if(fn.e.binary("xor", optional.present, fn.e.like(optional.present, 1)), node)
-        optional = optional.inner
-    elif _is_none(optional):
-        raise CannotCompileError("None is unwrapped")
-    fn.values.set_view(node.result(), optional)
 
 
 assert all((complex_functions, complex_matrices, complex_scalars, exact_functions, gamma_functions))  # they register
@@ -360,11 +291,14 @@ lowers("prim::TupleUnpack")(_unpack)
 lowers("prim::TupleIndex")(_tuple_index)
 lowers("prim::FusionGroup")(groups.group)
 lowers("prim::CallFunction", "prim::CallMethod")(calls.call)
+lowers("prim::CreateObject")(objects.create)
+lowers("prim::GetAttr")(objects.read)
+lowers("prim::SetAttr")(objects.write)
 lowers("aten::__range_length")(_range_length)
 lowers("aten::__derive_index")(_derive_index)
-lowers("aten::__is__")(_is)
-lowers("aten::__isnot__")(_is_not)
-lowers("aten::_unwrap_optional")(_unwrap)
+lowers("aten::__is__")(identity.is_)
+lowers("aten::__isnot__")(identity.is_not)
+lowers("aten::_unwrap_optional")(identity.unwrap)
 
 lowers("aten::eye")(diagonals.eye)
 lowers("aten::tensor", "aten::scalar_tensor", "prim::NumToTensor")(tensor_literals.tensor)

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import ctypes
 from collections.abc import Callable, Iterator, Sequence
-from typing import Any
+from typing import Any, TypeAlias
 
 import numpy as np
 import numpy.typing as npt
@@ -19,6 +19,7 @@ from flambeau.codegen.graph.number_words import (
     read_number,
     unlike_words,
 )
+from flambeau.codegen.graph.object_words import SeenObjects
 from flambeau.codegen.graph.representation import Representation, word_count
 from flambeau.codegen.graph.shown_tensors import Shown, item_words
 from flambeau.codegen.graph.text_words import read_text, text_words
@@ -141,6 +142,7 @@ class SeenTensors:
     def __init__(self) -> None:
         self._arguments: dict[int, Tensor] = {}
         self._storages: dict[int, Storage] = {}
+        self.objects = SeenObjects()
 
     def argument(self, block: int) -> Tensor | None:
         """The argument whose block it is."""
@@ -181,7 +183,9 @@ def read(reps: Sequence[Representation], address: int) -> list[Any]:
     """The values whose words are at an address; tensors show the memory of native code and hold nothing."""
     words = iter((ctypes.c_int64 * count(reps)).from_address(address)[:] if count(reps) else ())
     seen = SeenTensors()
-    return [read_value(r, words, seen) for r in reps]
+    values = [read_value(r, words, seen) for r in reps]
+    seen.objects.fill(lambda rep, own: read_value(rep, own, seen))
+    return values
 
 
 def read_value(rep: Representation, words: Iterator[int], seen: SeenTensors) -> Any:
@@ -194,16 +198,15 @@ def read_value(rep: Representation, words: Iterator[int], seen: SeenTensors) -> 
         case forms.Mapped():
             block = next(words)
             return dict_of(rep, block, lambda r, own: read_value(r, own, seen))
+        case forms.Object():
+            return seen.objects.instance(rep, next(words))
         case forms.Tupled():
-            return tuple([read_value(r, words, seen) for r in rep.items])
+            items = [read_value(r, words, seen) for r in rep.items]
+            return tuple(items) if rep.names is None else rep.container(items)
         case forms.Optional():
             return _read_optional(rep, words, seen)
-        case forms.Element():
-            return wrap(bits_element(next(words), rep.dtype))
-        case forms.Int() | forms.Float() | forms.Complex() | forms.Bool():
-            return read_number(rep, words)
-        case forms.Text():
-            return read_text(words)
+        case forms.Element() | forms.Int() | forms.Float() | forms.Complex() | forms.Bool() | forms.Text():
+            return _read_plain(rep, words)
         case forms.Fixed():
             return rep.value
         case forms.OneOf():
@@ -212,6 +215,16 @@ def read_value(rep: Representation, words: Iterator[int], seen: SeenTensors) -> 
             return read_value(*kind_of_unlike(rep, words), seen)
         case forms.Unknown():
             return None
+
+
+_Plain: TypeAlias = forms.Element | forms.Int | forms.Float | forms.Complex | forms.Bool | forms.Text
+
+
+def _read_plain(rep: _Plain, words: Iterator[int]) -> Any:
+    """A number, an element or a text."""
+    if isinstance(rep, forms.Element):
+        return wrap(bits_element(next(words), rep.dtype))
+    return read_text(words) if isinstance(rep, forms.Text) else read_number(rep, words)
 
 
 def _read_optional(rep: forms.Optional, words: Iterator[int], seen: SeenTensors) -> Any:

@@ -114,6 +114,14 @@ class DictValue:
 
 
 @dataclass(slots=True)
+class ObjectValue:
+    """An object by reference."""
+
+    rep: forms.Object
+    block: Register
+
+
+@dataclass(slots=True)
 class TupleValue:
     """A tuple, or a list that nobody changes and whose length is known."""
 
@@ -171,6 +179,7 @@ Native: TypeAlias = (
     | TextValue
     | ListValue
     | DictValue
+    | ObjectValue
     | TupleValue
     | OptionalValue
     | FixedValue
@@ -196,7 +205,7 @@ def words_of(value: Native) -> Iterator[Register]:
             yield value.owner
             yield value.data
             yield value.length
-        case ListValue() | DictValue():
+        case ListValue() | DictValue() | ObjectValue():
             yield value.block
         case TupleValue():
             for item in value.items:
@@ -237,6 +246,8 @@ def _take(rep: Representation, words: list[Register]) -> tuple[Native, list[Regi
             return ListValue(rep, words[0]), words[1:]
         case forms.Mapped():
             return DictValue(rep, words[0]), words[1:]
+        case forms.Object():
+            return ObjectValue(rep, words[0]), words[1:]
         case forms.Tupled():
             items = []
             for item in rep.items:
@@ -399,20 +410,16 @@ def _join_inside(a: Representation, b: Representation) -> Representation:
 def describe(rep: Representation) -> str:
     """A representation in words."""
     match rep:
-        case forms.Complex():
-            return "a complex number"
-        case forms.Text():
-            return "a text"
-        case forms.Array():
-            return f"a {rep.dtype} tensor of rank {rep.rank}"
-        case forms.Element():
-            return f"a {rep.dtype} tensor of rank 0"
-        case forms.Unknown():
-            return "not known"
+        case forms.Complex() | forms.Text() | forms.Unknown():
+            return {forms.Complex: "a complex number", forms.Text: "a text", forms.Unknown: "not known"}[type(rep)]
+        case forms.Array() | forms.Element():
+            return f"a {rep.dtype} tensor of rank {in_memory(rep).rank}"
         case forms.Listed():
             return f"a list ({describe(rep.item)})"
         case forms.Mapped():
             return f"a {'set' if rep.is_set else 'dict'} ({describe(rep.key)})"
+        case forms.Object():
+            return f"an object of class {rep.definition.name.rpartition('.')[2]}"
         case forms.Tupled():
             return f"({', '.join(map(describe, rep.items))})"
         case forms.Optional():

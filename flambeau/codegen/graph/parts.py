@@ -8,6 +8,7 @@ from flambeau.codegen.graph.teams import ParallelLoop
 from flambeau.codegen.graph.tensor_constants import TensorConstant
 from flambeau.codegen.llvm.late_functions import LateText
 from flambeau.ir.graph import Node
+from flambeau.program.classes import ClassDefinition
 from flambeau.util.record import dataclass, field, replace
 
 
@@ -24,6 +25,8 @@ class Parts:
     """What loops say to LLVM of themselves."""
     functions: dict[str, str] = field(default_factory=dict)
     """Text of helper functions, by name."""
+    classes: dict[str, ClassDefinition] = field(default_factory=dict)
+    """Classes of the objects that the code makes, by name, which is part of the names of functions."""
     declarations: dict[str, None] = field(default_factory=dict)
     late: dict[str, LateText] = field(default_factory=dict)
     """Functions whose bodies LLVM gets behind its passes, by symbol."""

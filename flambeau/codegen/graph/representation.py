@@ -9,6 +9,7 @@ A value of each representation is a fixed number of words, in this order::
     Text()                  owner, the address of the first code point, how many there are
     Listed(item)            the address of the list's block
     Mapped(key, value)      the address of the dict's, or the set's, block
+    Object(class)           the address of the object's block
     Tupled(items)           the words of the items, one after another
     Optional(inner)         1 or 0, then the words of the value, which mean nothing after a 0
     Fixed(value)            nothing: the value is known when the code is made (None, a dtype's code, a device)
@@ -16,7 +17,7 @@ A value of each representation is a fixed number of words, in this order::
     Unlike(kinds)           which of the kinds of tensor it is, counted from 0, then that one's words, and words that
                             mean nothing up to the longest's
 
-``owner`` and a list's word are addresses of blocks. A block starts with the words of
+``owner`` and the word of a list or an object are addresses of blocks. A block starts with the words of
 `codegen.layouts.BLOCK`::
 
     references   how many hold it; a block nobody holds is freed
@@ -27,6 +28,7 @@ A value of each representation is a fixed number of words, in this order::
 An array's elements follow at a multiple of 64 bytes, unless its origin is an argument. A list has three more words,
 its length, its capacity and the address of its items, which are laid out as their words, one item after
 another. A dict is a list of its entries with a table beside it, by which an entry is found (see `dict_tables`).
+An object has the words of its attributes (see `class_fields`) in its block.
 A text's owner is the block of a buffer of code points (see `codegen.layouts.TEXT`), or 0 where they lie in the code.
 """
 
@@ -35,6 +37,7 @@ from __future__ import annotations
 from collections.abc import Sequence
 from typing import Any, TypeAlias
 
+from flambeau.program.classes import ClassDefinition
 from flambeau.program.named_tuples import maker_of_fields
 from flambeau.schema.dtype import DType
 from flambeau.util.record import dataclass
@@ -107,6 +110,13 @@ class Mapped:
 
 
 @dataclass(frozen=True, slots=True)
+class Object:
+    """An object of a user's class, and of no subclass, by reference."""
+
+    definition: ClassDefinition
+
+
+@dataclass(frozen=True, slots=True)
 class Tupled:
     """A tuple, as its items."""
 
@@ -169,15 +179,15 @@ class Unknown:
 
 
 Representation: TypeAlias = (
-    Int | Float | Bool | Complex | Array | Element | Text | Listed | Mapped | Tupled | Optional | Fixed | OneOf
-    | Unlike | Unknown
+    Int | Float | Bool | Complex | Array | Element | Text | Listed | Mapped | Object | Tupled | Optional | Fixed
+    | OneOf | Unlike | Unknown
 )
 
 
 def word_count(r: Representation) -> int:
     """How many words a value takes."""
     match r:
-        case Int() | Float() | Bool() | Element() | Listed() | Mapped() | OneOf():
+        case Int() | Float() | Bool() | Element() | Listed() | Mapped() | Object() | OneOf():
             return 1
         case Complex():
             return 2
@@ -210,7 +220,7 @@ def llvm_words(r: Representation) -> tuple[str, ...]:
             return (element_llvm(r.dtype),)
         case Text():
             return ("ptr", "ptr", "i64")
-        case Listed() | Mapped():
+        case Listed() | Mapped() | Object():
             return ("ptr",)
         case Array():
             return ("ptr", "ptr", *("i64",) * (2 * r.rank))
@@ -236,12 +246,29 @@ def element_llvm(dtype: DType) -> str:
 def holds_blocks(r: Representation) -> bool:
     """Whether a value refers to blocks, which must be counted."""
     match r:
-        case Array() | Text() | Listed() | Mapped() | Unlike():
+        case Array() | Text() | Listed() | Mapped() | Object() | Unlike():
             return True
         case Tupled():
             return any(map(holds_blocks, r.items))
         case Optional():
             return holds_blocks(r.inner)
+        case _:
+            return False
+
+
+def holds_objects(r: Representation) -> bool:
+    """Whether a value is an object, or has such in it."""
+    match r:
+        case Object():
+            return True
+        case Listed():
+            return holds_objects(r.item)
+        case Mapped():
+            return holds_objects(r.value)
+        case Tupled():
+            return any(map(holds_objects, r.items))
+        case Optional():
+            return holds_objects(r.inner)
         case _:
             return False
 

@@ -14,6 +14,7 @@ from flambeau.schema.dtype import DType
 from flambeau.schema.opdef import UNKNOWN, OpDef
 from flambeau.schema.types import (
     BoolType,
+    ClassType,
     ComplexType,
     DictType,
     FloatType,
@@ -32,6 +33,10 @@ from flambeau.schema.types import (
 _NUMBERS: tuple[tuple[type, Type], ...] = (
     (forms.Int, IntType()), (forms.Float, FloatType()), (forms.Bool, BoolType()), (forms.Complex, ComplexType())
 )  # fmt: skip
+_PLAIN: dict[type[Type], Representation] = {
+    IntType: forms.Int(), FloatType: forms.Float(), BoolType: forms.Bool(), ComplexType: forms.Complex(),
+    StringType: forms.Text(), NoneType: forms.Fixed(None),
+}  # fmt: skip
 CPU = Device("cpu")
 
 
@@ -84,19 +89,10 @@ def _as_rules_take(argument: Any, formal: Type) -> Any:
 
 def of_type(type_: Type) -> Representation | None:
     """How values of a declared type look; None where the type does not say enough."""
+    plain = _PLAIN.get(type(type_))
+    if plain is not None:
+        return plain
     match type_:
-        case IntType():
-            return forms.Int()
-        case FloatType():
-            return forms.Float()
-        case BoolType():
-            return forms.Bool()
-        case ComplexType():
-            return forms.Complex()
-        case StringType():
-            return forms.Text()
-        case NoneType():
-            return forms.Fixed(None)
         case TensorType():
             return _of_tensor(type_)
         case ListType():
@@ -104,6 +100,11 @@ def of_type(type_: Type) -> Representation | None:
             return None if item is None else forms.Listed(item)
         case DictType():
             return _of_dict(type_)
+        case OptionalType():
+            inner = of_type(type_.element)
+            return None if inner is None else forms.Optional(inner)
+        case ClassType() if type_.definition is not None and type_.definition.has_instances:
+            return forms.Object(type_.definition)
         case TupleType():
             items = [i for i in map(of_type, type_.elements) if i is not None]
             return forms.Tupled(tuple(items)) if len(items) == len(type_.elements) else None

@@ -23,9 +23,6 @@ from flambeau.schema.types import (
 
 def declared_rep(type_: Type) -> Representation | None:
     """How values of a declared type look, None among them; None where the type does not say enough."""
-    if isinstance(type_, OptionalType):
-        inner = declared_rep(type_.element)
-        return None if inner is None else forms.Optional(inner)
     return result_types.of_type(type_)
 
 
@@ -42,7 +39,7 @@ def type_of(rep: Representation, declared: Type) -> Type:
             return ListType(type_of(rep.item, declared.element))
         case forms.Optional() if isinstance(declared, OptionalType):
             return declared.with_contained((type_of(rep.inner, declared.element),))
-        case forms.Mapped():
+        case forms.Mapped() | forms.Object():
             return declared
         case forms.Int():
             return INT

@@ -27,7 +27,7 @@ def shown(reps: Sequence[Representation], address: int, values: Sequence[Any]) -
     for rep, value in zip(reps, values, strict=True):
         size = word_count(rep)
         if holds_blocks(rep):
-            tensors += _shown(rep, _words(address + WORD * offset, size), value)
+            tensors += _shown(rep, words_at(address + WORD * offset, size), value)
         offset += size
     return tensors
 
@@ -69,8 +69,9 @@ def _shown_in(rep: forms.Listed | forms.Mapped, block: int, value: Any) -> Itera
 def item_words(rep: forms.Listed, block: int) -> Iterator[int]:
     """The words of the items of a list."""
     size, first = LIST.read(block, "length"), LIST.read(block, "items") + BLOCK_DATA
-    return _words(first, size * word_count(rep.item))
+    return words_at(first, size * word_count(rep.item))
 
 
-def _words(address: int, count: int) -> Iterator[int]:
+def words_at(address: int, count: int) -> Iterator[int]:
+    """So many words from an address on."""
     return iter((ctypes.c_int64 * count).from_address(address)[:] if count else ())

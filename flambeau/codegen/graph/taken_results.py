@@ -35,7 +35,9 @@ def take(
     for listed, block, value in lists:
         value[:] = taking.items(listed, block)
     words = iter(results)
-    return tuple([taking.take(r, words) for r in reps])
+    values = tuple([taking.take(r, words) for r in reps])
+    taking.seen.objects.fill(taking.take)
+    return values
 
 
 def _each(reps: Sequence[Representation], words: Iterator[int]) -> list[tuple[Representation, list[int]]]:
@@ -48,7 +50,7 @@ class _Taking:
 
     def __init__(self, lists: dict[int, list[Any]]) -> None:
         """`lists`: those that are there already, by their blocks."""
-        self._seen = SeenTensors()
+        self.seen = SeenTensors()
         self._reach: dict[int, int] = {}
         self._storages: dict[int, Storage] = {}
         self._tensors: dict[tuple[Any, ...], Tensor] = {}
@@ -97,7 +99,7 @@ class _Taking:
             case forms.Unlike():
                 return self.take(*kind_of_unlike(rep, words))
             case _:
-                return read_value(rep, words, self._seen)
+                return read_value(rep, words, self.seen)
 
     def _optional(self, rep: forms.Optional, words: Iterator[int]) -> Any:
         if next(words) & 1:
@@ -130,7 +132,7 @@ class _Taking:
     def _new_tensor(self, rep: forms.Array, words: Sequence[int]) -> Tensor:
         block = words[0]
         if BLOCK.read(block, "origin"):
-            return self._seen.tensor(rep, words)
+            return self.seen.tensor(rep, words)
         storage = self._storages.get(block)
         if storage is None:
             copied = np.empty(self._reach[block], np.uint8)

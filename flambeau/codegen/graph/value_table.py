@@ -8,7 +8,6 @@ from flambeau.analysis.alias import AliasAnalysis
 from flambeau.codegen.graph import memory, native_values
 from flambeau.codegen.graph.lanes_emitter import LaneEmitter
 from flambeau.codegen.graph.lifetimes import Lifetimes
-from flambeau.codegen.graph.list_release import release_function
 from flambeau.codegen.graph.native_values import (
     UNINITIALIZED,
     CannotCompileError,
@@ -18,7 +17,8 @@ from flambeau.codegen.graph.native_values import (
     constant_of,
 )
 from flambeau.codegen.graph.parts import Parts
-from flambeau.codegen.graph.representation import Array, Fixed, Listed, Mapped, Text, holds_blocks
+from flambeau.codegen.graph.releases import release_function
+from flambeau.codegen.graph.representation import Array, Fixed, Listed, Mapped, Object, Text, holds_blocks
 from flambeau.codegen.graph.tensor_constants import TensorConstant
 from flambeau.codegen.llvm.emitter import Value as Register
 from flambeau.ir.graph import Graph, Node, Value
@@ -98,15 +98,15 @@ class ValueTable:
     def drop(self, native: Native) -> None:
         """One reference less to every block of a value."""
         for block, rep in self.blocks(native):
-            function = release_function(self.parts.functions, rep) if isinstance(rep, Listed | Mapped) else "release"
+            function = release_function(self.parts.functions, rep)
             self.e.raw(f"call void @{function}(ptr {block})")
 
-    def blocks(self, native: Native) -> list[tuple[Register, Array | Text | Listed | Mapped]]:
+    def blocks(self, native: Native) -> list[tuple[Register, Array | Text | Listed | Mapped | Object]]:
         """The blocks a value refers to; those of what is not there are null."""
         match native:
             case native_values.ArrayValue() | native_values.TextValue():
                 return [(native.owner, native.rep)]
-            case native_values.ListValue() | native_values.DictValue():
+            case native_values.ListValue() | native_values.DictValue() | native_values.ObjectValue():
                 return [(native.block, native.rep)]
             case native_values.TupleValue():
                 return [b for item in native.items for b in self.blocks(item)]

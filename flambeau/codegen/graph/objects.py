@@ -1,0 +1,103 @@
+"""Objects of users' classes: blocks with a count of references, whose words are their attributes (`class_fields`).
+
+    %n : Node = prim::CreateObject()                 a block, with nothing in it
+     = prim::SetAttr[name="key"](%n, %k)             its words
+    %next : Node? = prim::GetAttr[name="next"](%n)   1 or 0, and the address of another block
+
+An object that nobody holds is freed at once, circles of them when the call ends, with the other blocks of its ring.
+"""
+
+from __future__ import annotations
+
+from flambeau.codegen.graph import memory, native_values
+from flambeau.codegen.graph.class_fields import Fields, fields_of
+from flambeau.codegen.graph.emitted_function import EmittedFunction
+from flambeau.codegen.graph.filled_objects import escapes_unfilled
+from flambeau.codegen.graph.lists import tag
+from flambeau.codegen.graph.memory import number
+from flambeau.codegen.graph.native_values import CannotCompileError, Native, ObjectValue, describe, words_of
+from flambeau.codegen.graph.releases import block_words, destroy_function
+from flambeau.codegen.graph.representation import Object, Representation, holds_blocks, llvm_words
+from flambeau.codegen.layouts import OBJECT, WORD
+from flambeau.codegen.llvm.emitter import Value as Register
+from flambeau.ir.graph import Node
+from flambeau.program.classes import ClassDefinition
+from flambeau.schema.types import ClassType
+
+NULL = Register("null", "ptr", 1)
+
+
+def create(fn: EmittedFunction, node: Node) -> None:
+    """`prim::CreateObject`."""
+    type_ = node.result().static_type
+    assert isinstance(type_, ClassType)
+    definition = type_.definition
+    if not definition.has_instances:
+        raise CannotCompileError(f"objects of {type_.name}, which is no class of Python's")
+    unfilled = escapes_unfilled(node)
+    if unfilled:
+        raise CannotCompileError(f"{unfilled} of an object is not assigned before the object is used as a whole")
+    _refuse_equal_names(fn, definition)
+    fields = fields_of(definition)
+    block = fn.exits.new_block(number(WORD * fields.words))
+    destroy = destroy_function(fn.parts.functions, definition)
+    memory.store_word(fn.e, block, OBJECT.word("destroy"), Register(f"@{destroy}", "ptr", 1))
+    for offset, rep in fields.placed:
+        for index, _ in block_words(rep, offset):
+            memory.store_word(fn.e, block, index, NULL, tag("ptr"))
+    fn.values.set_new(node.result(), ObjectValue(Object(definition), block))
+
+
+def _refuse_equal_names(fn: EmittedFunction, definition: ClassDefinition) -> None:
+    if fn.parts.classes.setdefault(definition.name, definition) is not definition:
+        raise CannotCompileError(f"objects of two classes of one name, {definition.name}")
+
+
+def read(fn: EmittedFunction, node: Node) -> None:
+    """`prim::GetAttr`."""
+    value = _object(fn, node)
+    offset, rep = _field(value, node)
+    fn.values.set_view(node.result(), _load(fn, value, offset, rep))
+
+
+def write(fn: EmittedFunction, node: Node) -> None:
+    """`prim::SetAttr`."""
+    value = _object(fn, node)
+    offset, rep = _field(value, node)
+    new = fn.slots.converted(fn.values.get(node.operand(1)), rep)
+    if not holds_blocks(rep):
+        _store(fn, value, offset, new)
+        return
+    fn.values.retain(new)
+    old = _load(fn, value, offset, rep)
+    _store(fn, value, offset, new)
+    fn.values.drop(old)
+
+
+def _object(fn: EmittedFunction, node: Node) -> ObjectValue:
+    value = fn.values.get(node.operand(0))
+    if not isinstance(value, ObjectValue):
+        raise CannotCompileError(f"an attribute of {describe(value.rep)}")
+    if fn.e.lanes > 1:
+        raise CannotCompileError("an object in each iteration of a loop")
+    return value
+
+
+def _field(value: ObjectValue, node: Node) -> tuple[int, Representation]:
+    fields: Fields = fields_of(value.rep.definition)
+    name = node.attribute("name")
+    if name not in fields.names:
+        raise CannotCompileError(f"attribute {name} of {describe(value.rep)}")
+    return fields.field(name)
+
+
+def _load(fn: EmittedFunction, value: ObjectValue, offset: int, rep: Representation) -> Native:
+    """An attribute, without a reference of its own."""
+    kinds = llvm_words(rep)
+    words = [memory.load_word(fn.e, value.block, offset + k, kind, tag(kind)) for k, kind in enumerate(kinds)]
+    return fn.values.densified(native_values.from_words(rep, words))
+
+
+def _store(fn: EmittedFunction, value: ObjectValue, offset: int, new: Native) -> None:
+    for k, word in enumerate(words_of(new)):
+        memory.store_word(fn.e, value.block, offset + k, word, tag(word.type))
