@@ -20,6 +20,7 @@ from flambeau.codegen.graph.exit_points import ExitPoint
 from flambeau.codegen.graph.module import Prepare
 from flambeau.codegen.graph.native import NativeFunction
 from flambeau.codegen.graph.native_values import CannotCompileError
+from flambeau.codegen.graph.object_arguments import NotNativeError, refuse_unpacked
 from flambeau.codegen.graph.read_function import ReadFunction
 from flambeau.codegen.graph.representation import Array, Listed, Mapped, Representation, Tupled, has_text, holds_objects
 from flambeau.codegen.inline_cache import InlineCache
@@ -167,6 +168,8 @@ class CompiledGraph:
             native = stand_in(self, native)
         try:
             return native(arguments, changed)
+        except NotNativeError:
+            return None
         finally:
             for tensor in written:
                 tensor.bump_version()
@@ -248,6 +251,8 @@ class CompiledGraph:
 
     def _enter(self, native: NativeFunction, arguments: Sequence[Any]) -> None:
         """A native entry for a new variant, which asks the entry before it for what does not fit."""
+        if any(map(holds_objects, (*native.parameters, *native.linkage.results))):
+            return
         parameters = tuple([
             Parameter(rep, number in self.looks.written, ones_of(rep, argument))
             for number, (rep, argument) in enumerate(zip(native.parameters, arguments, strict=True))
@@ -284,13 +289,12 @@ class CompiledGraph:
             rep = result_types.of_type(value.static_type)
             if rep is None:
                 raise CannotCompileError(f"parameter %{value.name} is {_unknown(value.static_type, argument)}")
-            if holds_objects(rep):
-                raise CannotCompileError(f"parameter %{value.name} is an object from outside")
             if not self.has_loop and isinstance(rep, Listed) and has_text(rep):
                 raise CannotCompileError("a list of texts that is looked at, which takes less time than copying it")
             if isinstance(rep, Mapped) and not self.has_loop:
                 raise CannotCompileError("a dict that is only looked at, which takes less time than copying it")
             parameters.append(_with_density(rep, flags, argument))
+        refuse_unpacked(parameters)
         return parameters
 
     def _inline_cache(self, exit_point: ExitPoint) -> InlineCache:

@@ -10,8 +10,7 @@ import numpy as np
 import numpy.typing as npt
 
 from flambeau.codegen.graph import representation as forms
-from flambeau.codegen.graph.dict_tables import FEW
-from flambeau.codegen.graph.dict_words import entry_words, fill_dict, plain_dict
+from flambeau.codegen.graph.dict_words import entry_words, plain_dict
 from flambeau.codegen.graph.number_words import (
     bits_element,
     kind_of_unlike,
@@ -19,11 +18,13 @@ from flambeau.codegen.graph.number_words import (
     read_number,
     unlike_words,
 )
+from flambeau.codegen.graph.object_arguments import ArgumentObjects
 from flambeau.codegen.graph.object_words import SeenObjects
+from flambeau.codegen.graph.python_blocks import drop_block, new_block, new_dict, new_list, set_word, word
 from flambeau.codegen.graph.representation import Representation, word_count
 from flambeau.codegen.graph.shown_tensors import Shown, item_words
 from flambeau.codegen.graph.text_words import read_text, text_words
-from flambeau.codegen.layouts import BLOCK, BLOCK_DATA, BLOCK_PADDING, CONTEXT, DICT, FOREVER, LEAF, LIST
+from flambeau.codegen.layouts import BLOCK, BLOCK_DATA, FOREVER, LEAF, LIST
 from flambeau.schema.dtype import DType
 from flambeau.tensor.storage import Storage
 from flambeau.tensor.tensor import Tensor, share, wrap
@@ -35,27 +36,19 @@ def count(reps: Sequence[Representation]) -> int:
     return sum(map(word_count, reps))
 
 
-def word(address: int, index: int) -> int:
-    """The word with an index, counted from an address."""
-    return ctypes.c_int64.from_address(address + 8 * index).value
-
-
-def set_word(address: int, index: int, value: int) -> None:
-    """Write a word."""
-    ctypes.c_int64.from_address(address + 8 * index).value = value
-
-
 class Arguments:
     """The words of a call's arguments, and blocks for what they refer to."""
 
     def __init__(self, arguments: Sequence[Any], parameters: Sequence[Representation], context: int) -> None:
         self._keep: list[Any] = []
         self._context = context
+        self.objects = ArgumentObjects(context)
         self.lists: list[tuple[int, forms.Listed, int, list[Any]]] = []
         """Of each list in the arguments: the argument's number, how it looks, its block, and the list."""
         words: list[int] = []
         for number, (value, rep) in enumerate(zip(arguments, parameters, strict=True)):
             words += self._words(value, rep, number)
+        self.objects.fill()
         self._words_memory = (ctypes.c_int64 * max(1, len(words)))(*words)
         self.address = ctypes.addressof(self._words_memory)
 
@@ -84,6 +77,8 @@ class Arguments:
                 return [new]
             case forms.Mapped():
                 return [self._dict(value, rep, number)]
+            case forms.Object():
+                return [self.objects.object(value, rep)]
             case forms.Tupled():
                 return [w for v, r in zip(value, rep.items, strict=True) for w in self._words(v, r, number)]
             case forms.Optional():
@@ -179,10 +174,16 @@ class SeenTensors:
         return Tensor(array, storage)
 
 
-def read(reps: Sequence[Representation], address: int) -> list[Any]:
-    """The values whose words are at an address; tensors show the memory of native code and hold nothing."""
+def read(
+    reps: Sequence[Representation], address: int, objects: ArgumentObjects | None = None
+) -> list[Any]:
+    """The values whose words are at an address; tensors show the memory of native code and hold nothing. `objects`:
+    those of the call.
+    """
     words = iter((ctypes.c_int64 * count(reps)).from_address(address)[:] if count(reps) else ())
     seen = SeenTensors()
+    if objects is not None:
+        seen.objects.know(objects)
     values = [read_value(r, words, seen) for r in reps]
     seen.objects.fill(lambda rep, own: read_value(rep, own, seen))
     return values
@@ -269,63 +270,6 @@ def read_group(reps: Sequence[Representation], inputs: int) -> list[Any]:
 
 
 # -- results ----------------------------------------------------------------------------------------------------------
-
-
-def new_block(context: int, size: int) -> int:
-    """A block of native memory in the ring of a call. Raises MemoryError."""
-    allocate = ctypes.pythonapi.PyMem_RawMalloc
-    allocate.restype, allocate.argtypes = ctypes.c_void_p, [ctypes.c_size_t]
-    raw = allocate(size + BLOCK_PADDING)
-    if not raw:
-        raise MemoryError("a tensor of the program did not fit into memory")
-    block = (raw + 71) & -64
-    first = CONTEXT.read(context, "next")
-    own = {"raw": raw, "references": 1, "previous": context, "next": first, "origin": 0, "bin": 0}
-    for name, value in own.items():
-        BLOCK.write(block, name, value)
-    BLOCK.write(first, "previous", block)
-    CONTEXT.write(context, "next", block)
-    return int(block)
-
-
-def new_list(context: int, words: Sequence[int], length: int, width: int) -> int:
-    """A list of items of ``width`` words each, these words, in the ring of a call."""
-    room, new = new_block(context, 8 * width * max(4, length)), new_block(context, 0)
-    for index, number in enumerate(words):
-        set_word(room + BLOCK_DATA, index, number)
-    for name, value in (("length", length), ("capacity", max(4, length)), ("items", room)):
-        LIST.write(new, name, value)
-    return new
-
-
-def new_dict(context: int, words: Sequence[int], entries: int, width: int) -> int:
-    """A dict of entries of ``width`` words each, these words, in the ring of a call."""
-    capacity = max(FEW, entries)
-    items, block = new_block(context, 8 * width * capacity), new_block(context, 8 * (DICT.words - LIST.words))
-    if words:
-        ctypes.memmove(items + BLOCK_DATA, (ctypes.c_int64 * len(words))(*words), 8 * len(words))
-    fill_dict(block, items, entries, capacity)
-    return block
-
-
-def _unlink(block: int) -> int:
-    """Take a block out of its ring; what to free."""
-    previous, following = BLOCK.read(block, "previous"), BLOCK.read(block, "next")
-    BLOCK.write(previous, "next", following)
-    BLOCK.write(following, "previous", previous)
-    return BLOCK.read(block, "raw")
-
-
-def _free(raw: int) -> None:
-    free = ctypes.pythonapi.PyMem_RawFree
-    free.restype, free.argtypes = None, [ctypes.c_void_p]
-    free(raw)
-
-
-def free_ring(context: int) -> None:
-    """Free all blocks that are left of a call."""
-    while (block := CONTEXT.read(context, "next")) != context:
-        _free(_unlink(block))
 
 
 def write(
@@ -415,8 +359,8 @@ def write_lists(
         old = LIST.read(block, "items")
         for name in ("length", "capacity", "items"):
             LIST.write(block, name, LIST.read(new, name))
-        _free(_unlink(old))
-        _free(_unlink(new))
+        drop_block(old)
+        drop_block(new)
 
 
 def write_group(reps: Sequence[Representation], values: Sequence[Any], outputs: int, context: int) -> None:

@@ -21,6 +21,8 @@ from flambeau.codegen.graph.function import SYMBOL, FunctionText
 from flambeau.codegen.graph.group_runner import RUN_GROUP, group_runner_address, python_imports
 from flambeau.codegen.graph.module import Prepare
 from flambeau.codegen.graph.native_values import CannotCompileError
+from flambeau.codegen.graph.object_arguments import ArgumentObjects
+from flambeau.codegen.graph.python_blocks import free_ring, word
 from flambeau.codegen.graph.representation import Representation
 from flambeau.codegen.graph.results import with_names
 from flambeau.codegen.graph.routines.library import addresses_of
@@ -191,17 +193,17 @@ class NativeFunction:
             reps: Sequence[Representation] = ()
             try:
                 code = self._function(address, holder.address, ctypes.addressof(results))
-                if code:
-                    self.fail(code, address)
-                reps = self.linkage.results
+                reps = () if code else self.linkage.results
             finally:
                 taken = take(reps, list(results), holder, changed)
+            if code:
+                self.fail(code, address, holder.objects)
             return taken
         finally:
-            marshalling.free_ring(address)
+            free_ring(address)
 
-    def fail(self, code: int, context: int) -> None:
-        """Raise what stopped the function."""
+    def fail(self, code: int, context: int, objects: ArgumentObjects | None = None) -> None:
+        """Raise what stopped the function. `objects`: those of the call."""
         calls = self._calls(context)
         if code == NO_STACK:
             exit_point = _raising(RecursionError(CALLS_TOO_DEEP), calls.pop(0))
@@ -211,7 +213,8 @@ class NativeFunction:
             exit_point = self.emitted.exit_points[code - 1]
         words = CONTEXT.read(context, "record")
         try:
-            self.run_exit_point(_called_by(exit_point, calls), marshalling.read(exit_point.input_reps, words))
+            values = marshalling.read(exit_point.input_reps, words, objects)
+            self.run_exit_point(_called_by(exit_point, calls), values)
         except BaseException as error:
             forget_values(error)
             raise
@@ -226,8 +229,8 @@ class NativeFunction:
     def _calls(self, context: int) -> list[Node]:
         """The calls of functions that call themselves through which a failure came, the innermost first."""
         trace = CONTEXT.read(context, "trace") if self.emitted.callees else 0
-        count = min(marshalling.word(trace, 0), KEPT) if trace else 0
-        return [self.emitted.exit_points[marshalling.word(trace, 1 + k)].nodes[0] for k in range(count)]
+        count = min(word(trace, 0), KEPT) if trace else 0
+        return [self.emitted.exit_points[word(trace, 1 + k)].nodes[0] for k in range(count)]
 
     def serve(self, context: int, number: int, inputs: int, outputs: int) -> int:
         """Run an exit point for native code; writes the words of its results, and gives 1 where a fused group

@@ -5,9 +5,11 @@ from __future__ import annotations
 from collections.abc import Callable, Iterator
 from typing import Any
 
-from flambeau.codegen.graph.class_fields import FIRST, python_fields
+from flambeau.codegen.graph.class_fields import python_fields
+from flambeau.codegen.graph.object_arguments import ArgumentObjects
 from flambeau.codegen.graph.representation import Object, Representation, word_count
 from flambeau.codegen.graph.shown_tensors import words_at
+from flambeau.codegen.layouts import BLOCK_DATA
 from flambeau.program import instances
 
 Read = Callable[[Representation, Iterator[int]], Any]
@@ -23,6 +25,11 @@ class SeenObjects:
         self._instances: dict[int, Any] = {}
         self._unfilled: list[tuple[Object, int, Any]] = []
 
+    def know(self, objects: ArgumentObjects) -> None:
+        """Have blocks that stand for objects be these objects."""
+        for one, _ in objects.stand_ins:
+            self._instances[one.address] = one.value
+
     def instance(self, rep: Object, block: int) -> Any:
         """The instance of a block; None where a variable was never set."""
         if not block:
@@ -37,6 +44,6 @@ class SeenObjects:
         while self._unfilled:
             rep, block, instance = self._unfilled.pop()
             fields = python_fields(rep.definition)
-            words = words_at(block + 8 * FIRST, sum(map(word_count, fields.values())))
+            words = words_at(block + BLOCK_DATA, sum(map(word_count, fields.values())))
             for name, field in fields.items():
                 instances.writer(name)(instance, read(field, words))

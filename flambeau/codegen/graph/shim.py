@@ -16,7 +16,6 @@ import ctypes
 from collections.abc import Callable, Sequence
 
 from flambeau.codegen.choices import USUAL, Choices
-from flambeau.codegen.graph import marshalling
 from flambeau.codegen.graph.abi import INTERRUPTED
 from flambeau.codegen.graph.exit_points import ExitPoint
 from flambeau.codegen.graph.function import SYMBOL, FunctionText
@@ -24,6 +23,7 @@ from flambeau.codegen.graph.group_runner import RUN_GROUP, group_runner_address
 from flambeau.codegen.graph.module import Prepare
 from flambeau.codegen.graph.native import ExitHandler, NativeFunction
 from flambeau.codegen.graph.native_values import CannotCompileError
+from flambeau.codegen.graph.python_blocks import free_ring
 from flambeau.codegen.graph.representation import (
     Array,
     Fixed,
@@ -237,7 +237,7 @@ class Shim(NativeFunction):
         except BaseException as error:  # whatever it is, the caller gets it
             return self._describe(error)
         finally:
-            marshalling.free_ring(context)
+            free_ring(context)
         return 0
 
     def _imports(self) -> dict[str, int]:

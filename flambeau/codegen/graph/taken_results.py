@@ -9,9 +9,11 @@ from typing import Any
 import numpy as np
 
 from flambeau.codegen.graph import representation as forms
+from flambeau.codegen.graph.changed_objects import write_back
 from flambeau.codegen.graph.dict_words import entry_words
 from flambeau.codegen.graph.marshalling import Arguments, SeenTensors, dict_of, read_value
 from flambeau.codegen.graph.number_words import kind_of_unlike
+from flambeau.codegen.graph.object_arguments import ArgumentObjects
 from flambeau.codegen.graph.representation import Representation, holds_blocks, word_count
 from flambeau.codegen.graph.shown_tensors import item_words
 from flambeau.codegen.layouts import BLOCK, BLOCK_DATA, LIST
@@ -24,10 +26,13 @@ def take(
 ) -> tuple[Any, ...]:
     """The results of a call: copies of what is in its blocks, but for arguments and parts of them.
 
-    The lists in the arguments number ``changed`` become what the call made of them.
+    The lists in the arguments number ``changed`` become what the call made of them, and so do objects and what is in
+    these.
     """
+    objects = arguments.objects
     lists = [(rep, block, value) for number, rep, block, value in arguments.lists if number in changed]
     taking = _Taking({block: value for _, block, value in lists})
+    taking.know(objects)
     for r, own in _each(reps, iter(results)):
         taking.measure(r, own)
     for listed, block, _ in lists:
@@ -36,6 +41,7 @@ def take(
         value[:] = taking.items(listed, block)
     words = iter(results)
     values = tuple([taking.take(r, words) for r in reps])
+    write_back(objects, taking.take)
     taking.seen.objects.fill(taking.take)
     return values
 
@@ -56,6 +62,13 @@ class _Taking:
         self._tensors: dict[tuple[Any, ...], Tensor] = {}
         self._lists = lists
         self._dicts: dict[int, Any] = {}
+
+    def know(self, objects: ArgumentObjects) -> None:
+        """Have the blocks that stand for objects, and for what is in them, be these."""
+        self.seen.objects.know(objects)
+        for one in objects.containers:
+            known = self._lists if isinstance(one.rep, forms.Listed) else self._dicts
+            known[one.block] = one.value
 
     def measure(self, rep: Representation, words: Sequence[int]) -> None:
         """Find out how far tensors reach into their blocks."""

@@ -1,0 +1,41 @@
+"""What a call of native code did to the objects among its arguments, done to the objects themselves."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterator
+from typing import Any
+
+from flambeau.codegen.graph.marshalling import dict_of
+from flambeau.codegen.graph.object_arguments import ArgumentObjects, Container
+from flambeau.codegen.graph.representation import Listed, Representation, word_count
+from flambeau.codegen.graph.shown_tensors import item_words, words_at
+from flambeau.codegen.layouts import LIST, WORD
+from flambeau.program import instances
+
+Read = Callable[[Representation, Iterator[int]], Any]
+
+
+def write_back(objects: ArgumentObjects, read: Read) -> None:
+    """Assign the attributes that were assigned, and have lists and dicts hold what they came to hold."""
+    for one, before in objects.stand_ins:
+        after = one.bytes()
+        if after == before:
+            continue
+        for name, rep, start, end in one.record.fields:
+            if before[start:end] != after[start:end]:
+                words = words_at(one.address - WORD + start, word_count(rep))
+                instances.writer(name)(one.value, read(rep, words))
+    for container in objects.containers:
+        if container.bytes() != container.before:
+            _refill(container, read)
+
+
+def _refill(container: Container, read: Read) -> None:
+    value, rep = container.value, container.rep
+    if isinstance(rep, Listed):
+        words = item_words(rep, container.block)
+        value[:] = [read(rep.item, words) for _ in range(LIST.read(container.block, "length"))]
+        return
+    new = dict_of(rep, container.block, read)
+    value.clear()
+    value.update(new)

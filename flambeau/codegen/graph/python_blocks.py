@@ -1,0 +1,82 @@
+"""Blocks that Python makes for native code, in the ring of a call, and their words."""
+
+from __future__ import annotations
+
+import ctypes
+from collections.abc import Sequence
+
+from flambeau.codegen.graph.dict_tables import FEW
+from flambeau.codegen.graph.dict_words import fill_dict
+from flambeau.codegen.layouts import BLOCK, BLOCK_DATA, BLOCK_PADDING, CONTEXT, DICT, LIST
+
+
+def word(address: int, index: int) -> int:
+    """The word with an index, counted from an address."""
+    return ctypes.c_int64.from_address(address + 8 * index).value
+
+
+def set_word(address: int, index: int, value: int) -> None:
+    """Write a word."""
+    ctypes.c_int64.from_address(address + 8 * index).value = value
+
+
+def new_block(context: int, size: int) -> int:
+    """A block of native memory in the ring of a call. Raises MemoryError."""
+    allocate = ctypes.pythonapi.PyMem_RawMalloc
+    allocate.restype, allocate.argtypes = ctypes.c_void_p, [ctypes.c_size_t]
+    raw = allocate(size + BLOCK_PADDING)
+    if not raw:
+        raise MemoryError("a tensor of the program did not fit into memory")
+    block = (raw + 71) & -64
+    first = CONTEXT.read(context, "next")
+    own = {"raw": raw, "references": 1, "previous": context, "next": first, "origin": 0, "bin": 0}
+    for name, value in own.items():
+        BLOCK.write(block, name, value)
+    BLOCK.write(first, "previous", block)
+    CONTEXT.write(context, "next", block)
+    return int(block)
+
+
+def new_list(context: int, words: Sequence[int], length: int, width: int) -> int:
+    """A list of items of ``width`` words each, these words, in the ring of a call."""
+    room, new = new_block(context, 8 * width * max(4, length)), new_block(context, 0)
+    for index, number in enumerate(words):
+        set_word(room + BLOCK_DATA, index, number)
+    for name, value in (("length", length), ("capacity", max(4, length)), ("items", room)):
+        LIST.write(new, name, value)
+    return new
+
+
+def new_dict(context: int, words: Sequence[int], entries: int, width: int) -> int:
+    """A dict of entries of ``width`` words each, these words, in the ring of a call."""
+    capacity = max(FEW, entries)
+    items, block = new_block(context, 8 * width * capacity), new_block(context, 8 * (DICT.words - LIST.words))
+    if words:
+        ctypes.memmove(items + BLOCK_DATA, (ctypes.c_int64 * len(words))(*words), 8 * len(words))
+    fill_dict(block, items, entries, capacity)
+    return block
+
+
+def drop_block(block: int) -> None:
+    """Take a block out of its ring, and free it."""
+    _free(_unlink(block))
+
+
+def _unlink(block: int) -> int:
+    """Take a block out of its ring; what to free."""
+    previous, following = BLOCK.read(block, "previous"), BLOCK.read(block, "next")
+    BLOCK.write(previous, "next", following)
+    BLOCK.write(following, "previous", previous)
+    return BLOCK.read(block, "raw")
+
+
+def _free(raw: int) -> None:
+    free = ctypes.pythonapi.PyMem_RawFree
+    free.restype, free.argtypes = None, [ctypes.c_void_p]
+    free(raw)
+
+
+def free_ring(context: int) -> None:
+    """Free all blocks that are left of a call."""
+    while (block := CONTEXT.read(context, "next")) != context:
+        drop_block(block)
