@@ -105,6 +105,8 @@ class CompiledGraph:
         """The node that has no native form, where it is one."""
         self.is_refused = False
         """Whether that is because LLVM refused it."""
+        self.object_seconds = 0.0, 0.0
+        """How long the last call with objects was at copying them, and how long its code ran."""
         self._entries: list[Entry] = []
         self._is_timed = True
 
@@ -167,7 +169,10 @@ class CompiledGraph:
         if stand_in is not None:
             native = stand_in(self, native)
         try:
-            return native(arguments, changed)
+            results = native(arguments, changed)
+            if isinstance(native, NativeFunction):
+                self.object_seconds = native.object_seconds
+            return results
         except NotNativeError:
             return None
         finally:

@@ -75,7 +75,9 @@ def _inner(value: Any) -> Sequence[Any]:
         items = list(value.values()) if isinstance(value, dict) else value
         return () if _is_of_numbers(items) else items
     definition = instances.definition_of(value)
-    return () if definition is None else instances.attribute_values(value, definition)
+    if definition is None or not instances.may_hold_tensors(definition):
+        return ()
+    return instances.attribute_values(value, definition)
 
 
 def flow_through(graph: Graph, arguments: Sequence[Any], asks: Asking) -> Flow:

@@ -20,6 +20,7 @@ from flambeau.executor.joined_tasks import JoinedTasks
 from flambeau.executor.kept_kernels import KeptKernels
 from flambeau.executor.kept_natives import NativesWriter, writer_for
 from flambeau.executor.lowered_groups import LoweredGroups
+from flambeau.executor.object_trial import ObjectTrial, takes_objects
 from flambeau.executor.options import CUDA_GRAPHS, FUSING, Options
 from flambeau.executor.plan_body import FUSION, Body, attach_kernels, new_kernels
 from flambeau.executor.plan_graph import Clock, new_graph, prepare_callees
@@ -95,6 +96,8 @@ class ExecutionPlan:
     """Takes texts and numbers as users give them, where these are all that there is and the program is interpreted."""
     trial: Trial | None = None
     """What finds out whether native code gains that asks Python; None where it does not ask, or has not run yet."""
+    objects: ObjectTrial | None = None
+    """What finds out whether native code gains on objects among the arguments; None where there are none."""
     is_settled: bool = False
     """Whether groups will stay as they are, but for what the first call of native code shows."""
     is_settled_again: bool = False
@@ -146,17 +149,20 @@ class ExecutionPlan:
         if self.on_device is not None:
             return self.on_device(arguments)
         is_tried = self.trial is not None and self.trial.tries_machine
-        if self.compiled is not None and self._is_native and not is_tried:
+        gains = self.objects is None or self.objects.is_native
+        if self.compiled is not None and self._is_native and gains and not is_tried:
             results = self._natively(self.compiled, arguments)
             if results is not None:
                 return results
             self.cut()
         if is_tried:
             hot_functions.translate(self.code)
-        start = time.thread_time() if is_tried else 0.0
+        start = time.thread_time() if is_tried or not gains else 0.0
         results = run(self.code, arguments) if self.joined is None else self.joined.run(self.code, arguments)
         if is_tried:
             self._judge(time.thread_time() - start)
+        if self.objects is not None and not gains:
+            self.objects.machine_took(time.thread_time() - start)
         if self.kept is not None:
             self.kept.write()
         if self.watch is not None:
@@ -176,6 +182,8 @@ class ExecutionPlan:
             results = compiled(arguments)
         if results is None:
             return None
+        if self.objects is not None:
+            self.objects.native_took(*compiled.object_seconds)
         if self.trial is None and compiled.asks:
             self.trial = Trial()
         if is_timed and self.trial is not None:
@@ -383,6 +391,7 @@ def _may_be_native(options: Options) -> bool:
 def _let_be_native(plan: ExecutionPlan, function: Function, options: Options) -> None:
     """Have native code for the whole of a plan, to be made when it is called."""
     plan.prepare, plan.watch = prepare_callees(options), Watch(function)
+    plan.objects = ObjectTrial() if takes_objects(plan.body.graph()) else None
     plan.compiled = CompiledGraph(
         function.name, plan.body.graph, options.choices, prepare=plan.prepare, asked=plan.watch.operator
     )

@@ -12,10 +12,28 @@ from typing import Any
 
 from flambeau.program.classes import ClassDefinition
 from flambeau.program.object import UNSET, ScriptObject
+from flambeau.schema.types import (
+    BoolType,
+    ClassType,
+    ComplexType,
+    DictType,
+    FloatType,
+    IntType,
+    ListType,
+    NoneType,
+    OptionalType,
+    StringType,
+    TupleType,
+)
 from flambeau.util.inversions import CLASS_COMPILER
 from flambeau.util.kept_on import KeptOn
 
 _definitions: KeptOn[type, ClassDefinition] = KeptOn()
+_tensor_holders: KeptOn[ClassDefinition, tuple[int, bool]] = KeptOn()
+"""Of a class how many attributes it had, and whether tensors may be in these."""
+_WITHOUT_TENSORS = (
+    IntType, FloatType, BoolType, ComplexType, StringType, NoneType, OptionalType, ListType, DictType, TupleType,
+)  # fmt: skip
 
 
 def register(definition: ClassDefinition) -> None:
@@ -44,6 +62,32 @@ def attribute_values(value: Any, definition: ClassDefinition) -> list[Any]:
     if isinstance(value, ScriptObject):
         return value.values
     return [getattr(value, attribute.name, UNSET) for attribute in definition.attributes]
+
+
+def may_hold_tensors(definition: ClassDefinition) -> bool:
+    """Whether there may be tensors in objects of a class, at any depth."""
+    known = _tensor_holders.get(definition)
+    if known is None or known[0] != len(definition.attributes):
+        known = _tensor_holders[definition] = len(definition.attributes), _reaches_tensors(definition)
+    return known[1]
+
+
+def _reaches_tensors(definition: ClassDefinition) -> bool:
+    seen: set[ClassDefinition] = set()
+    waiting = [definition]
+    while waiting:
+        class_ = waiting.pop()
+        if class_ in seen:
+            continue
+        seen.add(class_)
+        if class_.is_open:
+            return True
+        for part in (p for a in class_.attributes for p in a.type.walk()):
+            if isinstance(part, ClassType) and part.definition is not None and part.definition.has_instances:
+                waiting.append(part.definition)
+            elif not isinstance(part, _WITHOUT_TENSORS):
+                return True
+    return False
 
 
 def definition_or_compiled(value: Any) -> ClassDefinition | None:

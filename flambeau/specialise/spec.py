@@ -91,7 +91,9 @@ def _contents(value: Any) -> Sequence[Any]:
         items = list(value.values()) if isinstance(value, dict) else value
         return () if items and isinstance(items[0], int | float | str) else items
     definition = instances.definition_of(value)
-    return () if definition is None else instances.attribute_values(value, definition)
+    if definition is None or not instances.may_hold_tensors(definition):
+        return ()
+    return instances.attribute_values(value, definition)
 
 
 def device_of(spec: Spec) -> Device | None:

@@ -23,7 +23,7 @@ from flambeau.codegen.graph.module import Prepare
 from flambeau.codegen.graph.native_values import CannotCompileError
 from flambeau.codegen.graph.object_arguments import ArgumentObjects
 from flambeau.codegen.graph.python_blocks import free_ring, word
-from flambeau.codegen.graph.representation import Representation
+from flambeau.codegen.graph.representation import Representation, holds_objects
 from flambeau.codegen.graph.results import with_names
 from flambeau.codegen.graph.routines.library import addresses_of
 from flambeau.codegen.graph.runtime import SERVE
@@ -102,6 +102,9 @@ class NativeFunction:
         self.asked_seconds = 0.0
         """What Python was asked took so long, while that was timed."""
         self.is_timed = True
+        self.takes_objects = any(map(holds_objects, self.parameters))
+        self.object_seconds = 0.0, 0.0
+        """How long the last call with objects was at copying them, and how long its code ran."""
 
     @cached_property
     def emitted(self) -> FunctionText:
@@ -182,6 +185,7 @@ class NativeFunction:
         What the function does to the lists in the arguments number ``changed`` is done to them; others are copied.
         """
         self.calls += 1
+        start = time.thread_time() if self.takes_objects else 0.0
         results = (ctypes.c_int64 * max(1, marshalling.count(self.linkage.results)))()
         record = (ctypes.c_int64 * self.linkage.record_words)()
         context = CONTEXT.pack(record=ctypes.addressof(record))
@@ -191,11 +195,15 @@ class NativeFunction:
         try:
             holder = marshalling.Arguments(arguments, self.parameters, address)
             reps: Sequence[Representation] = ()
+            copied = time.thread_time() if self.takes_objects else 0.0
             try:
                 code = self._function(address, holder.address, ctypes.addressof(results))
                 reps = () if code else self.linkage.results
             finally:
+                ran = time.thread_time() if self.takes_objects else 0.0
                 taken = take(reps, list(results), holder, changed)
+            if self.takes_objects:
+                self.object_seconds = time.thread_time() - ran + copied - start, ran - copied
             if code:
                 self.fail(code, address, holder.objects)
             return taken

@@ -11,6 +11,7 @@ from collections.abc import Callable
 from typing import Any
 
 from flambeau.frontend.library.queues import item_of
+from flambeau.jit.classes.exact_objects import INT_MAX, INT_MIN, is_exact
 from flambeau.program import instances
 from flambeau.program.classes import Attribute, ClassDefinition
 from flambeau.program.object import ScriptObject
@@ -20,7 +21,6 @@ from flambeau.tensor.tensor import Tensor
 from flambeau.util.errors import CompileError
 
 Converter = Callable[[Any], Any]
-INT_MIN, INT_MAX = -(1 << 63), (1 << 63) - 1
 NO_OBJECT = (
     "Assigning the object {value} to an interface fails because the value is not a TorchScript compatible type, did "
     "you forget to turn it into a user defined TorchScript class? It has not the methods of '{name}'"
@@ -60,7 +60,7 @@ def object_converter(type_: t.NamedType, converter_of: Callable[[t.Type], Conver
             definition = _compiled(instance)
         if definition is None or not is_subtype(definition.type, type_):
             raise MismatchError(_why_not(value, type_, definition))
-        if not isinstance(instance, ScriptObject):
+        if not isinstance(instance, ScriptObject) and not is_exact(instance, definition):
             _look_at(instance, definition, converter_of)
         return instance
 
