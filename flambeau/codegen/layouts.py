@@ -98,8 +98,6 @@ FOREVER = 1 << 40
 LIST = words_layout("i64 length, i64 capacity, ptr items", base=BLOCK)
 """The block of a list; its items are in a block of their own. While results are made, a capacity below 0 is the address
 of the list made of it, inverted."""
-OBJECT = words_layout("ptr destroy", base=BLOCK)
-"""The block of an object. ``destroy``: the address of the function that takes it apart (`graph.releases`)."""
 STACK = words_layout("ptr chunk, i64 room", base=LIST)
 """The block of a list that only grows and shrinks at its end, and keeps copies of small tensors. ``chunk``: 0, or the
 block, with a reference of the list's, at whose end ``room`` bytes are left for the next."""
@@ -116,10 +114,17 @@ LEAF = words_layout("ptr object, ptr array, ptr chain, ptr storage, ptr tensor",
 """The block that stands for an argument: the object passed in, its array (with a reference of the leaf's), the leaf
 before it, and, where known, the storage and the tensor that stand for it among the results (without references)."""
 
+OBJECT = words_layout("i64 references, ptr destroy, ptr cell")
+"""What an object has before its attributes: its count where that of a block is, the function that takes it apart
+(`graph.releases`), and where its place goes when it is freed (`graph.object_pool`)."""
+POOL = words_layout("ptr next, ptr end")
+"""Where new objects of a call lie: from ``next`` on, up to ``end``. Cells follow, one for each class of the module: its
+free places, chained by their counts."""
+
 CONTEXT = words_layout(
     "i64 references, ptr previous, ptr next, i64 origin, ptr thread, i64 polled, ptr record, i64 user, i64 long, "
     "ptr floor, i64 floor_known, i64 calls, ptr trace, ptr bins, ptr team, i64 piece, ptr error, ptr error_value, "
-    "ptr error_trace"
+    "ptr error_trace, ptr pool"
 )
 """The context of a call of a compiled graph. Its first words are those of a block: the head of the ring. ``thread``:
 what `PyEval_SaveThread` gave, 0 while the GIL is held; ``polled``: cycle counter at the last poll; ``record``: address
@@ -130,7 +135,7 @@ end of the stack and not only as much as most take; ``calls``: how many are left
 ``trace``: 0, or the address of how many calls a failure has left, and the numbers of their exit points, the innermost
 first. ``bins``: 0, or the address of the bins that the call's small blocks come from and go to. ``team``: 0, or the
 `TEAM` of which this is the context of piece number ``piece``; the piece's thread has no GIL of its own then, and what
-it raised is in the last three, as `PyErr_Fetch` gives it."""
+it raised is in the three behind, as `PyErr_Fetch` gives it. ``pool``: 0, or where the call's objects lie."""
 TEAM = words_layout("ptr context, i64 leader, i64 failed, i64 step, ptr pieces")
 """A loop whose iterations run at the same time, behind which the words of its operands stand. ``context``: that of the
 call; ``leader``: the number of its thread; ``failed``: the first piece that failed, or `MOST_PIECES`; ``step``:

@@ -9,7 +9,7 @@ from flambeau.codegen.graph.marshalling import dict_of
 from flambeau.codegen.graph.object_arguments import ArgumentObjects, Container
 from flambeau.codegen.graph.representation import Listed, Representation, word_count
 from flambeau.codegen.graph.shown_tensors import item_words, words_at
-from flambeau.codegen.layouts import LIST, WORD
+from flambeau.codegen.layouts import LIST
 from flambeau.program import instances
 
 Read = Callable[[Representation, Iterator[int]], Any]
@@ -23,7 +23,7 @@ def write_back(objects: ArgumentObjects, read: Read) -> None:
             continue
         for name, rep, start, end in one.record.fields:
             if before[start:end] != after[start:end]:
-                words = words_at(one.address - WORD + start, word_count(rep))
+                words = words_at(one.address + start, word_count(rep))
                 instances.writer(name)(one.value, read(rep, words))
     for container in objects.containers:
         if container.bytes() != container.before:

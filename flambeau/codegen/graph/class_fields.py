@@ -1,7 +1,7 @@
-"""Where the attributes of objects lie in native code: behind the first words of a block, in the order of the class.
+"""Where the attributes of objects lie in native code: behind their first words, in the order of the class.
 
-    class Node:                        word 8, 9   1 or 0, the address of the left node's block
-        left: Optional["Node"]         word 10     the key
+    class Node:                        word 3, 4   1 or 0, the address of the left node
+        left: Optional["Node"]         word 5      the key
         key: int
 """
 
@@ -13,14 +13,14 @@ from flambeau.codegen.graph import result_types
 from flambeau.codegen.graph.native_values import CannotCompileError
 from flambeau.codegen.graph.representation import Mapped, Representation, Tupled, is_key, word_count
 from flambeau.codegen.graph.results import with_names
-from flambeau.codegen.layouts import BLOCK_DATA, WORD
+from flambeau.codegen.layouts import OBJECT
 from flambeau.program.classes import ClassDefinition
 from flambeau.schema.set_type import SetType
 from flambeau.schema.types import Type
 from flambeau.util.record import dataclass
 
-FIRST = BLOCK_DATA // WORD
-"""The word of a block where its first attribute is."""
+FIRST = OBJECT.words
+"""The word of an object where its first attribute is."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -30,7 +30,7 @@ class Fields:
     names: tuple[str, ...]
     reps: tuple[Representation, ...]
     offsets: tuple[int, ...]
-    """The word of the block where each begins."""
+    """The word of the object where each begins."""
 
     @property
     def words(self) -> int:

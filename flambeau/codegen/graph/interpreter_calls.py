@@ -45,7 +45,7 @@ def call_python(
     """
     e = fn.e
     if any(holds_objects(rep) for rep in (*reps, *(fn.values.get(v).rep for v in node.operands))):
-        raise CannotCompileError("Python runs it, on copies of objects")
+        raise CannotCompileError("Python would run it, on copies of objects")
     exit_point = fn.exits.point((node,), node.operands)
     exit_point.outputs, exit_point.output_reps = tuple(node.results[: len(reps)]), tuple(reps)
     exit_point.changed = tuple(exit_point.inputs.index(node.operand(k)) for k in changed)

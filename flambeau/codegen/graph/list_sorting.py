@@ -19,7 +19,7 @@ from flambeau.codegen.graph.literals import literal_of
 from flambeau.codegen.graph.memory import number
 from flambeau.codegen.graph.native_values import CannotCompileError, ListValue, Native, Scalar
 from flambeau.codegen.graph.ordered_lines import WORDS_PER_ELEMENT, key_of, place_of
-from flambeau.codegen.graph.representation import Bool, Float, Int, Representation, Text, Tupled, word_count
+from flambeau.codegen.graph.representation import Bool, Float, Int, Listed, Object, Representation, Text, Tupled, word_count
 from flambeau.codegen.graph.routines.library import call_routine
 from flambeau.codegen.graph.routines.ordered import KINDS, NAN, ORDER
 from flambeau.codegen.graph.runtime import NUMBERS
@@ -85,11 +85,30 @@ def _sorted(fn: EmittedFunction, node: Node, items: ListValue, keys: ListValue, 
         e.raw(f"store ptr {ordered.block}, ptr {result}")
 
     def by_python() -> None:
-        ((block,),) = call_python(fn, node, (items.rep,), is_rare=True)
+        block = _sorted_objects(fn, node, items) if isinstance(items.rep.item, Object) else _sorted_by_python(fn, node)
         e.raw(f"store ptr {block}, ptr {result}")
 
     _in_order(fn, keys, kinds, flip, native, by_python)
     fn.values.set_new(node.result(), ListValue(items.rep, e.define(f"load ptr, ptr {result}", "ptr", 1)))
+
+
+def _sorted_by_python(fn: EmittedFunction, node: Node) -> Register:
+    """The block of the list that Python makes."""
+    ((block,),) = call_python(fn, node, (fn.values.get(node.operand(0)).rep,), is_rare=True)
+    return block
+
+
+def _sorted_objects(fn: EmittedFunction, node: Node, items: ListValue) -> Register:
+    """The same of objects, which Python is given as the numbers of their addresses."""
+    listed = node.operand(0)
+    if node.operand(1) is listed:
+        raise CannotCompileError("objects that are ordered by themselves")
+    fn.values.set(listed, ListValue(Listed(Int()), items.block))
+    block = _sorted_by_python(fn, node)
+    fn.values.set(listed, items)
+    ordered = ListValue(items.rep, block)
+    each(fn, length(fn, ordered), lambda k: fn.values.retain(lists.item(fn, ordered, k)))
+    return block
 
 
 def _list(items: Native) -> ListValue:

@@ -44,8 +44,8 @@ from flambeau.util.record import dataclass
 
 Put = Callable[["ArgumentObjects", Any, list[Any]], None]
 """Appends what is packed of a value to a list."""
-_HEADER: Final = (0, FOREVER) + (0,) * (FIRST - 1)
-"""The words of a block from the one before its address to its first attribute."""
+_HEADER: Final = (FOREVER,) + (0,) * (FIRST - 1)
+"""The words of an object before its first attribute."""
 _LEAST: Final = 1 << 13
 """Bytes of the first piece of memory for objects."""
 
@@ -122,7 +122,7 @@ class ArgumentObjects:
         if type(value) is not record.python:
             raise NotNativeError
         start = self._room(record.packed.size)
-        block = self._blocks[id(value)] = self._address + start + WORD
+        block = self._blocks[id(value)] = self._address + start
         self._unfilled.append(StandIn(value, record, self._memory, start, block))
         return block
 

@@ -5,11 +5,11 @@ from __future__ import annotations
 from collections.abc import Callable, Iterator
 from typing import Any
 
-from flambeau.codegen.graph.class_fields import python_fields
+from flambeau.codegen.graph.class_fields import FIRST, python_fields
 from flambeau.codegen.graph.object_arguments import ArgumentObjects
 from flambeau.codegen.graph.representation import Object, Representation, word_count
 from flambeau.codegen.graph.shown_tensors import words_at
-from flambeau.codegen.layouts import BLOCK_DATA
+from flambeau.codegen.layouts import WORD
 from flambeau.program import instances
 
 Read = Callable[[Representation, Iterator[int]], Any]
@@ -44,6 +44,6 @@ class SeenObjects:
         while self._unfilled:
             rep, block, instance = self._unfilled.pop()
             fields = python_fields(rep.definition)
-            words = words_at(block + BLOCK_DATA, sum(map(word_count, fields.values())))
+            words = words_at(block + WORD * FIRST, sum(map(word_count, fields.values())))
             for name, field in fields.items():
                 instances.writer(name)(instance, read(field, words))

@@ -1,24 +1,24 @@
-"""Objects of users' classes: blocks with a count of references, whose words are their attributes (`class_fields`).
+"""Objects of users' classes: a count of references, and the words of their attributes (`class_fields`).
 
-    %n : Node = prim::CreateObject()                 a block, with nothing in it
+    %n : Node = prim::CreateObject()                 memory of the call, with nothing in it
      = prim::SetAttr[name="key"](%n, %k)             its words
-    %next : Node? = prim::GetAttr[name="next"](%n)   1 or 0, and the address of another block
+    %next : Node? = prim::GetAttr[name="next"](%n)   1 or 0, and the address of another object
 
-An object that nobody holds is freed at once, circles of them when the call ends, with the other blocks of its ring.
+An object that nobody holds is freed at once, circles of them when the call ends (`object_pool`).
 """
 
 from __future__ import annotations
 
 from flambeau.codegen.graph import memory, native_values
-from flambeau.codegen.graph.class_fields import Fields, fields_of
+from flambeau.codegen.graph.class_fields import FIRST, Fields, fields_of
 from flambeau.codegen.graph.emitted_function import EmittedFunction
 from flambeau.codegen.graph.filled_objects import escapes_unfilled
 from flambeau.codegen.graph.lists import tag
-from flambeau.codegen.graph.memory import number
 from flambeau.codegen.graph.native_values import CannotCompileError, Native, ObjectValue, describe, words_of
+from flambeau.codegen.graph.object_pool import MOST_CLASSES
 from flambeau.codegen.graph.releases import block_words, destroy_function
 from flambeau.codegen.graph.representation import Object, Representation, holds_blocks, llvm_words
-from flambeau.codegen.layouts import OBJECT, WORD
+from flambeau.codegen.layouts import WORD
 from flambeau.codegen.llvm.emitter import Value as Register
 from flambeau.ir.graph import Node
 from flambeau.program.classes import ClassDefinition
@@ -37,20 +37,29 @@ def create(fn: EmittedFunction, node: Node) -> None:
     unfilled = escapes_unfilled(node)
     if unfilled:
         raise CannotCompileError(f"{unfilled} of an object is not assigned before the object is used as a whole")
-    _refuse_equal_names(fn, definition)
+    cell = _cell(fn, definition)
     fields = fields_of(definition)
-    block = fn.exits.new_block(number(WORD * fields.words))
     destroy = destroy_function(fn.parts.functions, definition)
-    memory.store_word(fn.e, block, OBJECT.word("destroy"), Register(f"@{destroy}", "ptr", 1))
+    if fn.e.lanes > 1:
+        raise CannotCompileError("a new object in each iteration of a loop")
+    size = WORD * (FIRST + fields.words)
+    new = f"call ptr @new_object(ptr {fn.exits.context}, ptr @{destroy}, i64 {cell}, i64 {size})"
+    block = fn.e.define(new, "ptr", 1)
+    fn.exits.leave_without_memory_if(fn.e.icmp("eq", block, NULL))
     for offset, rep in fields.placed:
         for index, _ in block_words(rep, offset):
             memory.store_word(fn.e, block, index, NULL, tag("ptr"))
     fn.values.set_new(node.result(), ObjectValue(Object(definition), block))
 
 
-def _refuse_equal_names(fn: EmittedFunction, definition: ClassDefinition) -> None:
-    if fn.parts.classes.setdefault(definition.name, definition) is not definition:
+def _cell(fn: EmittedFunction, definition: ClassDefinition) -> int:
+    """The number of a class among those of the module."""
+    classes = fn.parts.classes
+    if classes.setdefault(definition.name, definition) is not definition:
         raise CannotCompileError(f"objects of two classes of one name, {definition.name}")
+    if len(classes) > MOST_CLASSES:
+        raise CannotCompileError(f"objects of more than {MOST_CLASSES} classes")
+    return list(classes).index(definition.name)
 
 
 def read(fn: EmittedFunction, node: Node) -> None:

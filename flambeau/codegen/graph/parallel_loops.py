@@ -135,7 +135,10 @@ def _outlined(
 
 
 def _has_order(node: Node, callers: tuple[object, ...] = ()) -> bool:
-    """Whether it would be seen in which order such nodes ran: prints, draws from a generator, calls of Python."""
+    """Whether it would be seen in which order such nodes ran: prints, draws from a generator, calls of Python. Objects
+    lie in the memory of one thread."""
+    if node.op == "prim::CreateObject":
+        return True
     if node.op == "prim::CallFunction":
         function = callee_of(node)
         if function is None:

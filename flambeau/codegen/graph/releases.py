@@ -9,6 +9,7 @@ that nobody holds any more are put on a list, linked through their counts, and t
 from __future__ import annotations
 
 from flambeau.codegen.graph.class_fields import fields_of
+from flambeau.codegen.graph.object_pool import add_pool
 from flambeau.codegen.graph.representation import (
     Array,
     Listed,
@@ -31,7 +32,7 @@ from flambeau.program.classes import ClassDefinition
 
 _OWN = {
     "let_go": "i1 (ptr)", "drop_block": "void (ptr)", "release": "void (ptr)", "bury": "void (ptr)",
-    "collect_object": "void (ptr, ptr)",
+    "collect_object": "void (ptr, ptr)", "free_object": "void (ptr)",
 }  # fmt: skip
 _DESTROY = "void (ptr, ptr)"
 
@@ -62,7 +63,7 @@ def destroy_function(functions: dict[str, str], definition: ClassDefinition) -> 
         for offset, field in fields_of(definition).placed:
             for index, inner in block_words(field, offset):
                 _give_back(f, functions, inner, f.word_of(block, index, "ptr"), dead)
-        f.call("drop_block", block)
+        f.call("free_object", block)
         f.ret()
         functions[name] = m.text()
     return name
@@ -150,6 +151,7 @@ def _add_objects(functions: dict[str, str]) -> None:
     """
     if "release_object" in functions:
         return
+    add_pool(functions)
     m = ModuleBuilder({}, own={"let_go": "i1 (ptr)"})
     f = m.function("void bury", "ptr first", attributes="noinline")
     dead = f.variable(f.parameters[0], "ptr")

@@ -180,7 +180,7 @@ def _start_context(f: FunctionBuilder, team: Value, piece: Value, number: Value,
     f.put(
         piece, CONTEXT, previous=piece, next=piece, record=record, thread=f.get(context, CONTEXT, "thread"),
         user=f.get(context, CONTEXT, "user"), floor=f.at(frame, -SHALLOW, "i8"), floor_known=0, calls=POLL_INTERVAL,
-        team=team, piece=number, polled=f.get(context, CONTEXT, "polled"),
+        team=team, piece=number, polled=f.get(context, CONTEXT, "polled"), pool=NULL,
     )  # fmt: skip
 
 

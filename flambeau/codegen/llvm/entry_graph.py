@@ -89,7 +89,7 @@ class _Entry:
         f, context = self.f, self.context
         f.put(
             context, ENTRY_CONTEXT, previous=context, next=context, record=self.record, thread=NULL, polled=0, long=0,
-            user=f.get(cell, GRAPH_CELL, "user"), leaves=NULL, team=NULL,
+            user=f.get(cell, GRAPH_CELL, "user"), leaves=NULL, team=NULL, pool=NULL,
         )  # fmt: skip
         f.call("start_bins", context)
 

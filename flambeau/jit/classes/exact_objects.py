@@ -7,6 +7,7 @@ goes from object to object without recursion: chains of them may be of any lengt
 from __future__ import annotations
 
 from collections.abc import Callable, Sequence
+from itertools import repeat
 from operator import attrgetter
 from typing import Any, Final
 
@@ -102,7 +103,7 @@ def _test_list(element: t.Type) -> Test:
     if isinstance(element, t.IntType):
         return lambda value, waiting: type(value) is list and (not value or _are_ints(value))
     inner = _test(element)
-    return lambda value, waiting: type(value) is list and all([inner(item, waiting) for item in value])
+    return lambda value, waiting: type(value) is list and all(map(inner, value, repeat(waiting)))
 
 
 def _are_ints(items: Sequence[Any]) -> bool:
@@ -110,8 +111,8 @@ def _are_ints(items: Sequence[Any]) -> bool:
 
 
 def _test_dict(key: Test, inner: Test) -> Test:
-    return lambda value, waiting: type(value) is dict and all(
-        [key(k, waiting) and inner(v, waiting) for k, v in value.items()]
+    return lambda value, waiting: type(value) is dict and (
+        all(map(key, value, repeat(waiting))) and all(map(inner, value.values(), repeat(waiting)))
     )
 
 
@@ -119,7 +120,7 @@ def _test_tuple(tests: Sequence[Test]) -> Test:
     return lambda value, waiting: (
         type(value) is tuple
         and len(value) == len(tests)
-        and all([test(item, waiting) for test, item in zip(tests, value, strict=True)])
+        and all(test(item, waiting) for test, item in zip(tests, value, strict=True))
     )
 
 

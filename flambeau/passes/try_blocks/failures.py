@@ -104,6 +104,17 @@ def _first_part(text: Value) -> str | None:
     return value if isinstance(value, str) else None
 
 
+@failures("prim::CreateObject", "prim::SetAttr")
+def _of_new_objects(node: Node) -> Failures:
+    return NOTHING
+
+
+@failures("prim::GetAttr")
+def _of_attributes(node: Node) -> Failures:
+    """Of one that was never assigned."""
+    return Failures(others=(RuntimeError,))
+
+
 # -- numbers and containers -------------------------------------------------------------------------------------------
 
 
