@@ -40,9 +40,12 @@ class _Attributes:
 _attributes: KeptOn[ClassDefinition, _Attributes] = KeptOn()
 
 
-def is_exact(value: Any, definition: ClassDefinition) -> bool:
-    """Whether an object of a class, and every object that it holds, has attributes of their types and no others."""
+def inexact_objects(value: Any, definition: ClassDefinition) -> tuple[Waiting, set[int]]:
+    """Of an object of a class, and every object that it holds, those whose attributes are not all of their types, and
+    the identities of all.
+    """
     seen: set[int] = set()
+    inexact: Waiting = []
     known: set[ClassDefinition] = set()
     waiting: Waiting = [(value, definition)]
     while waiting:
@@ -51,16 +54,22 @@ def is_exact(value: Any, definition: ClassDefinition) -> bool:
             continue
         seen.add(id(one))
         if class_ not in known and instances.definition_of(one) is not class_:
-            return False
+            inexact.append((one, class_))
+            continue
         known.add(class_)
-        attributes = _attributes_of(class_)
-        try:
-            values = attributes.read(one)
-        except AttributeError:
+        if not _has_exact_attributes(one, _attributes_of(class_), waiting):
+            inexact.append((one, class_))
+    return inexact, seen
+
+
+def _has_exact_attributes(one: Any, attributes: _Attributes, waiting: Waiting) -> bool:
+    try:
+        values = attributes.read(one)
+    except AttributeError:
+        return False
+    for test, part in zip(attributes.tests, values, strict=True):
+        if not test(part, waiting):
             return False
-        for test, part in zip(attributes.tests, values, strict=True):
-            if not test(part, waiting):
-                return False
     return True
 
 

@@ -11,7 +11,7 @@ from collections.abc import Callable
 from typing import Any
 
 from flambeau.frontend.library.queues import item_of
-from flambeau.jit.classes.exact_objects import INT_MAX, INT_MIN, is_exact
+from flambeau.jit.classes.exact_objects import INT_MAX, INT_MIN, inexact_objects
 from flambeau.program import instances
 from flambeau.program.classes import Attribute, ClassDefinition
 from flambeau.program.object import ScriptObject
@@ -33,6 +33,8 @@ SUBCLASS = (
     "its own objects alone. Define '{found}' before the first program that uses '{wanted}' is compiled, or declare "
     "the parameter as '{found}' or as an interface"
 )
+MOST_NESTED = 100
+"""Objects up to which a message names the attributes by which one was reached."""
 WRONG = "Could not cast attribute '{name}' to type {type}: {reason}"
 MISSING = "missing attribute {name}: class {type} assigns it in __init__, this object does not have it"
 
@@ -60,8 +62,8 @@ def object_converter(type_: t.NamedType, converter_of: Callable[[t.Type], Conver
             definition = _compiled(instance)
         if definition is None or not is_subtype(definition.type, type_):
             raise MismatchError(_why_not(value, type_, definition))
-        if not isinstance(instance, ScriptObject) and not is_exact(instance, definition):
-            _look_at(instance, definition, converter_of)
+        if not isinstance(instance, ScriptObject) and (_admitted.seen is None or id(instance) not in _admitted.seen):
+            _convert_attributes(instance, definition, converter_of)
         return instance
 
     return convert
@@ -98,6 +100,23 @@ def _why_not(value: Any, type_: t.NamedType, definition: ClassDefinition | None)
     lacks = [a.name for a in getattr(wanted, "attributes", ()) if not hasattr(value, a.name)]
     missing = f": missing attribute {lacks[0]}" if lacks else ""
     return NO_INSTANCE.format(value=f"{shown} ({type(value).__name__})", name=type_.name, missing=missing)
+
+
+def _convert_attributes(value: Any, definition: ClassDefinition, converter_of: Callable[[t.Type], Converter]) -> None:
+    """Check and convert the attributes of an object and of those in it, unless all are of their types: one by one where
+    there are more than Python's stack has room for.
+    """
+    inexact, seen = inexact_objects(value, definition)
+    if inexact and (_admitted.seen is not None or len(seen) <= MOST_NESTED):
+        _look_at(value, definition, converter_of)
+    elif inexact:
+        _admitted.seen = seen
+        try:
+            for one, class_ in inexact:
+                seen.discard(id(one))
+                _look_at(one, class_, converter_of)
+        finally:
+            _admitted.seen = None
 
 
 def _look_at(value: Any, definition: ClassDefinition, converter_of: Callable[[t.Type], Converter]) -> None:

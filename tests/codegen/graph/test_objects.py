@@ -1,0 +1,338 @@
+"""Objects that a program makes, links and lets go of are native, and what they are in CPython."""
+
+from __future__ import annotations
+
+import resource
+from collections.abc import Callable
+from dataclasses import dataclass, field
+from typing import Any, NamedTuple, Optional
+
+import pytest
+
+import flambeau
+from tests.codegen.graph.one_meaning import assert_native
+
+
+class Node:
+    def __init__(self, key: int, next_: Optional[Node] = None) -> None:
+        self.key = key
+        self.next = next_
+        self.left: Optional[Node] = None
+        self.right: Optional[Node] = None
+
+
+def reversed_list(n: int) -> int:
+    head: Optional[Node] = None
+    for k in range(n):
+        head = Node(k, head)
+    before: Optional[Node] = None
+    while head is not None:
+        following = head.next
+        head.next = before
+        before = head
+        head = following
+    total, weight = 0, 1
+    while before is not None:
+        total += before.key * weight
+        weight += 1
+        before = before.next
+    return total
+
+
+def insert(root: Optional[Node], key: int) -> Node:
+    if root is None:
+        return Node(key)
+    if key < root.key:
+        root.left = insert(root.left, key)
+    else:
+        root.right = insert(root.right, key)
+    return root
+
+
+def search_tree(n: int) -> list[int]:
+    root: Optional[Node] = None
+    key = n
+    for _ in range(n):
+        key = (key * 1103515245 + 12345) % 10007
+        root = insert(root, key)
+    keys: list[int] = []
+    waiting: list[Node] = []
+    node = root
+    while node is not None or len(waiting) > 0:
+        while node is not None:
+            waiting.append(node)
+            node = node.left
+        last = waiting.pop()
+        keys.append(last.key)
+        node = last.right
+    return keys
+
+
+class Trie:
+    def __init__(self) -> None:
+        self.kids: dict[str, Trie] = {}
+        self.slots: list[Optional[Trie]] = [None, None]
+        self.words: set[str] = set()
+
+    def insert(self, word: str) -> None:
+        node = self
+        for letter in word:
+            if letter not in node.kids:
+                node.kids[letter] = Trie()
+            node = node.kids[letter]
+            node.words.add(word)
+        node.slots[len(word) % 2] = self
+
+
+def trie(n: int) -> list[int]:
+    root = Trie()
+    for k in range(n):
+        root.insert(str(k * k))
+    counts: list[int] = []
+    for letter, kid in root.kids.items():
+        counts.append(ord(letter) * 100 + len(kid.words))
+        counts.append(1 if kid.slots[1] is root else 0)
+        counts.append(1 if kid.slots[0] is None else 0)
+    return counts
+
+
+class Link:
+    """One that refers to itself before it has all that it will have."""
+
+    def __init__(self, value: int) -> None:
+        self.before = self
+        self.behind = self
+        self.value = value
+
+
+def ring(n: int) -> int:
+    root = Link(-1)
+    for k in range(n):
+        new = Link(k)
+        last = root.before
+        last.behind = new
+        new.before = last
+        new.behind = root
+        root.before = new
+    total = 0
+    link = root.behind
+    while link is not root:
+        total = total * 3 % 1000007 + link.value
+        if link.value % 3 == 0:
+            link.before.behind = link.behind
+            link.behind.before = link.before
+        link = link.behind
+    return total
+
+
+class Branch:
+    def __init__(self, depth: int) -> None:
+        self.kids: list[Branch] = []
+        self.depth = depth
+        if depth > 0:
+            for _ in range(2):
+                self.kids.append(Branch(depth - 1))
+
+    def total(self) -> int:
+        total = self.depth
+        for kid in self.kids:
+            total += kid.total()
+        return total
+
+
+def branches(n: int) -> int:
+    return Branch(n % 5).total()
+
+
+class Spot(NamedTuple):
+    row: int
+    weight: float
+
+
+@dataclass
+class Body:
+    at: Spot
+    name: str = "b"
+    turns: complex = 1j
+    marks: list[int] = field(default_factory=list)
+
+    def __lt__(self, other: Body) -> bool:
+        return self.at.row < other.at.row
+
+
+def bodies(n: int) -> list[Body]:
+    made = [Body(Spot(k * 7 % 11, k / 2.0), "n" + str(k)) for k in range(n)]
+    for k in range(n):
+        body = made[k]
+        if body < made[(k + 3) % n]:
+            body.at = Spot(body.at.row + n, body.at.weight * 1.5)
+            body.turns *= 2j
+        body.marks.append(len(body.name))
+    made.sort(key=lambda b: b.at.row)
+    return made[1:] + [made[0], made[0]]
+
+
+def several_names(n: int) -> tuple[Body, Body, dict[int, Body], Optional[Body]]:
+    a, b = Body(Spot(1, 1.0)), Body(Spot(2, 2.0))
+    by_row: dict[int, Body] = {}
+    last: Optional[Body] = None
+    for k in range(n):
+        a, b = b, a
+        a.marks = b.marks
+        a.marks.append(k)
+        by_row[k % 4] = a
+        if k % 3 == 2:
+            last = by_row[k % 4]
+    return a, a, by_row, last
+
+
+def caught(n: int) -> int:
+    nodes = [Node(k) for k in range(n)]
+    total = 0
+    for k in range(n + 2):
+        try:
+            total += nodes[k].key
+            nodes[k].key = total
+        except IndexError:
+            total += 100
+    return total
+
+
+PROGRAMS: tuple[Callable[[int], Any], ...] = (
+    reversed_list, search_tree, trie, ring, branches, bodies, several_names, caught
+)  # fmt: skip
+
+
+def shape(value: Any, seen: dict[int, int] | None = None, kept: list[Any] | None = None) -> Any:
+    """A value with all objects in it, each that was met before by its number."""
+    seen, kept = ({}, []) if seen is None or kept is None else (seen, kept)
+    if isinstance(value, int | float | complex | str) or value is None:
+        return type(value).__name__, repr(value)
+    if id(value) in seen:
+        return seen[id(value)]
+    seen[id(value)] = len(seen)
+    kept.append(value)
+    inner = vars(value) if hasattr(value, "__dict__") else value
+    if isinstance(inner, dict):
+        return type(value).__name__, [(shape(k, seen, kept), shape(v, seen, kept)) for k, v in inner.items()]
+    return type(value).__name__, [shape(item, seen, kept) for item in inner]
+
+
+@pytest.mark.parametrize("program", PROGRAMS, ids=lambda p: p.__name__)
+def test_o1_objects_that_a_program_makes_are_what_they_are_in_python(program: Callable[[int], Any]) -> None:
+    scripted = flambeau.script(program)
+    for n in (5, 12, 3, 12):
+        assert shape(scripted(n)) == shape(program(n))
+    assert_native(scripted)
+
+
+def chain(n: int) -> Optional[Node]:
+    head: Optional[Node] = None
+    for k in range(n):
+        head = Node(k, head)
+    return head
+
+
+def chain_in_lists(n: int) -> int:
+    tree = Branch(0)
+    for _ in range(n):
+        above = Branch(0)
+        above.kids.append(tree)
+        tree = above
+    return len(tree.kids)
+
+
+def test_o2_chains_of_any_length_are_let_go_of_and_given_back() -> None:
+    assert flambeau.script(reversed_list)(300_000) > 0
+    assert flambeau.script(chain_in_lists)(300_000) == 1
+    node, count = flambeau.script(chain)(20_000), 0
+    while node is not None:
+        assert node.key == 19_999 - count
+        node, count = node.next, count + 1
+    assert count == 20_000
+
+
+def found_wrong(n: int) -> int:
+    nodes = [Node(k) for k in range(n)]
+    for node in nodes:
+        if node.key == 3:
+            raise ValueError(f"node {node.key} of {len(nodes)}")
+    return nodes[5].key
+
+
+def test_o3_errors_are_those_of_python() -> None:
+    scripted = flambeau.script(found_wrong)
+    with pytest.raises(ValueError, match="node 3 of 7") as raised:
+        scripted(7)
+    assert "raise ValueError" in str(raised.value)
+    with pytest.raises(IndexError):
+        scripted(2)
+    assert_native(scripted)
+
+
+def turned_over(n: int) -> int:
+    total = 0
+    for k in range(n):
+        node = Node(k)
+        node.left = Node(k, node)
+        inner = node.left
+        if inner is not None:
+            total += inner.key
+            inner.next = None
+    return total
+
+
+def test_o4_memory_does_not_grow() -> None:
+    scripted = flambeau.script(turned_over)
+    given_back = flambeau.script(several_names)
+    scripted(100_000)
+    given_back(3)
+    before = resource.getrusage(resource.RUSAGE_SELF).ru_maxrss
+    assert scripted(1_000_000) == sum(range(1_000_000))
+    for _ in range(10_000):
+        scripted(3)
+    for _ in range(1_000):
+        given_back(3)
+    assert resource.getrusage(resource.RUSAGE_SELF).ru_maxrss - before < 20_000
+    assert_native(scripted)
+
+
+class Held:
+    def __init__(self, x: flambeau.Tensor) -> None:
+        self.x = x
+
+
+def held(n: int) -> float:
+    items = [Held(flambeau.ones(2)) for _ in range(n)]
+    last = items[0]
+    for item in items:
+        item.x = last.x + 1.0
+        last = item
+    return float(last.x.sum())
+
+
+def unfilled(n: int) -> int:
+    nodes: list[Early] = []
+    for k in range(n):
+        nodes.append(Early(k, nodes))
+    return len(nodes)
+
+
+class Early:
+    def __init__(self, key: int, seen: list[Early]) -> None:
+        seen.append(self)
+        self.key = key
+
+
+REFUSED: dict[Callable[[int], Any], str] = {
+    held: "attribute x of class Held is a Tensor, which has no native form in objects",
+    unfilled: "key of an object is not assigned before the object is used as a whole",
+}
+
+
+@pytest.mark.parametrize("program", REFUSED, ids=lambda p: p.__name__)
+def test_o5_what_has_no_native_form_says_so_and_is_right(program: Callable[[int], Any]) -> None:
+    scripted = flambeau.script(program)
+    for n in (3, 5):
+        assert scripted(n) == program(n)
+    assert REFUSED[program] in " ".join(str(scripted.explain()).split())
