@@ -35,6 +35,8 @@ from flambeau.util.source import SourceRange
 
 Why = tuple[str, str]
 """What has no native form, and what has one."""
+Whole = tuple[str, Node | None]
+"""Why a function is not native as a whole, and the node that keeps it from that."""
 DICT: Final = (
     "a dict has no native form unless its keys are ints, bools, texts or tuples of these, and its values numbers, "
     "texts, lists of them or tensors",
@@ -66,8 +68,22 @@ TEXT: Final = (
     ),
 )
 OBJECT: Final = (
-    "objects of class {name} from elsewhere, or in lists whose items go on to other variables, have no native form",
-    "read and assign their fields where the list names them, `bodies[k].x`, or keep each field in a list of its own",
+    "objects of class {name} have a native form in a function that is native as a whole, and this one is not",
+    "give the loop a function of its own, which makes the objects or takes them as arguments",
+)
+HINDERED: Final = (
+    "objects of class {name} have a native form in a function that is native as a whole, which {what} keeps this one "
+    "from",
+    "do that outside of the function, or give the loop a function of its own, which takes the objects as arguments",
+)
+ATTRIBUTE: Final = (
+    "{why}",
+    "let attributes be numbers, texts, tuples, lists, dicts and objects, and assign all of them in `__init__` before "
+    "the object goes anywhere",
+)
+OF_OBJECTS: Final = (
+    "{what} has no native form on objects",
+    "write out with a loop over the objects, and their attributes, what it does",
 )
 ANY: Final = (
     "a value that may be of several types has no native form",
@@ -134,18 +150,49 @@ class SlowPart:
         return f"{self.what} is interpreted: {self.why}. Instead, {self.cure}"
 
 
-def loop_part(loop: Node, reason: str, blamed: Node | None) -> SlowPart:
-    """What to say of a loop that is no region, or one that has turned out to have no native form."""
+def loop_part(loop: Node, reason: str, blamed: Node | None, whole: Whole = ("", None)) -> SlowPart:
+    """What to say of a loop that is no region, or one that has turned out to have no native form. `whole` is why the
+    function is not native as a whole.
+    """
     obstacle = next(_obstacles(loop), None) if blamed is None else None
     node = blamed or (obstacle[0] if obstacle is not None else loop)
     why, cure = _why(node, reason) if obstacle is None else obstacle[1]
+    name = _object_in(node)
+    if whole[1] is not None and name and why == OBJECT[0].format(name=name):
+        node = whole[1]
+        why, cure = _of_objects(node, whole[0], name)
     return SlowPart(loop, "this loop", why, cure, node.range)
+
+
+def _object_in(node: Node) -> str:
+    """The class of the objects that a node is about; empty where there are none."""
+    values = [*node.results, *node.operands, *(v for block in node.nested_blocks for v in block.parameters)]
+    names = [t.name for v in values for t in v.static_type.walk() if isinstance(t, NamedType)]
+    return names[0].rpartition(".")[2] if names else ""
+
+
+def _of_objects(node: Node, reason: str, name: str) -> Why:
+    """What to say of the node for which a function with objects is not native as a whole."""
+    known = _of_kind(node)
+    if known is not None:
+        return known
+    short = reason.partition(" (")[0].removeprefix(f"{node.op}: ")
+    if node.op in ("prim::CreateObject", "prim::GetAttr", "prim::SetAttr"):
+        return ATTRIBUTE[0].format(why=short), ATTRIBUTE[1]
+    what = f"`{_short(node)}`"
+    if _object_in(node):
+        return OF_OBJECTS[0].format(what=what), OF_OBJECTS[1]
+    return HINDERED[0].format(name=name, what=what), HINDERED[1]
 
 
 def recursion_part(call: Node, reason: str, blamed: Node | None) -> SlowPart:
     """What to say of recursion that has no native form."""
     node = blamed or call
-    why, cure = METHOD if call.op == "prim::CallMethod" and blamed in (None, call) else _why(node, reason)
+    name = _object_in(node)
+    if call.op == "prim::CallMethod" and blamed in (None, call):
+        why, cure = METHOD
+    else:
+        why, cure = _of_objects(node, reason, name) if name else _why(node, reason)
     return SlowPart(call, "this recursion", why, cure, node.range)
 
 

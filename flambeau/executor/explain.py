@@ -11,7 +11,7 @@ from flambeau.codegen.runtime import CompiledKernel
 from flambeau.codegen.threads import shared_by
 from flambeau.codegen.variants import Variant
 from flambeau.executor import limits
-from flambeau.executor.advice import SlowPart, calls_itself, loop_part, recursion_part
+from flambeau.executor.advice import SlowPart, Whole, calls_itself, loop_part, recursion_part
 from flambeau.executor.compiled_graph import CompiledGraph
 from flambeau.executor.devices.explained import device_caches, device_compilation
 from flambeau.executor.fused import FusedKernel, kernel_of
@@ -97,25 +97,27 @@ def _slow_parts(plan: ExecutionPlan) -> Iterator[SlowPart]:
     compiled = plan.compiled
     if compiled is None or not compiled.reason or plan.regions is None:
         return
-    yield from _slow_loops(plan.graph.body, iter(plan.regions))
+    yield from _slow_loops(plan.graph.body, iter(plan.regions), (compiled.reason, compiled.blamed))
     call = calls_itself(plan.graph)
     if call is not None:
         yield recursion_part(call, compiled.reason, compiled.blamed)
 
 
-def _slow_loops(block: Block, regions: Iterator[Region], *, is_inside: bool = False) -> Iterator[SlowPart]:
+def _slow_loops(
+    block: Block, regions: Iterator[Region], whole: Whole, *, is_inside: bool = False
+) -> Iterator[SlowPart]:
     """Loops that are interpreted, those in others left aside. Regions stand in the order of their parts."""
     for (node, *_), is_native in parts_of(block):
         if is_native:
             region = next(regions)
             if region.reason and not is_inside and node.op == "prim::Loop":
-                yield loop_part(node, region.reason, region.blamed)
+                yield loop_part(node, region.reason, region.blamed, whole)
             continue
         is_loop = node.op == "prim::Loop"
         if is_loop and not is_inside:
-            yield loop_part(node, "", None)
+            yield loop_part(node, "", None, whole)
         for inner in node.nested_blocks:
-            yield from _slow_loops(inner, regions, is_inside=is_inside or is_loop)
+            yield from _slow_loops(inner, regions, whole, is_inside=is_inside or is_loop)
 
 
 def _waits(plan: ExecutionPlan) -> bool:

@@ -258,6 +258,7 @@ class ExecutionPlan:
         """Make regions where it has turned out that the whole graph has no native form."""
         if self.compiled is not None and self.compiled.reason and not self.compiled.is_refused and self.regions is None:
             if self.watch is not None:
+                self.watch.whole = self.compiled.reason, self.compiled.blamed
                 self.watch.calls(self.graph, self.compiled.reason, self.compiled.blamed)
             read_once(self.graph)
             self.regions, code = with_regions(self.graph, self.code.name, self.choices, self.prepare, self.watch)

@@ -10,7 +10,7 @@ import warnings
 import weakref
 from collections.abc import Callable
 
-from flambeau.executor.advice import SlowPart, calls_itself, loop_part, operator_part, recursion_part
+from flambeau.executor.advice import SlowPart, Whole, calls_itself, loop_part, operator_part, recursion_part
 from flambeau.executor.compiled_graph import HOT
 from flambeau.executor.region import Region
 from flambeau.interpreter.compile import compile_graph
@@ -40,6 +40,8 @@ class Watch:
 
     def __init__(self, function: Function) -> None:
         self._function = function
+        self.whole: Whole = "", None
+        """Why the function is not native as a whole."""
         self._counts: dict[SourceRange | None, int] = {}
         self._due: dict[SourceRange | None, Callable[[], SlowPart]] = {}
 
@@ -47,7 +49,9 @@ class Watch:
         """What is called with the iterations of a loop when it ends."""
 
         def part() -> SlowPart:
-            return loop_part(node, region.reason if region is not None else "", region.blamed if region else None)
+            if region is not None:
+                return loop_part(node, region.reason, region.blamed, self.whole)
+            return loop_part(node, "", None, self.whole)
 
         waiting = 0
 

@@ -89,23 +89,55 @@ class Point:
     def __init__(self, x: float) -> None:
         self.x = x
 
+    def __eq__(self, other: Point) -> bool:  # type: ignore[override]
+        return self.x == other.x
 
-def points(n: int) -> float:
+
+def points(n: int) -> int:
     made = [Point(0.5 * k) for k in range(10)]
-    total, last = 0.0, made[0]
+    total = 0
     for k in range(n):
-        last = made[k % 10]
-        total += last.x
-    return total + last.x
+        total += int(Point(0.25 * (k % 10)) in made)
+    return total
 
 
-def fields(n: int) -> float:
+def compared(n: int) -> int:
     made = [Point(0.5 * k) for k in range(10)]
-    total, last = 0.0, 0
+    total = 0
     for k in range(n):
-        last = k % 10
-        total += made[last].x
-    return total + made[last].x
+        sought = Point(0.25 * (k % 10))
+        for point in made:
+            if point == sought:
+                total += 1
+    return total
+
+
+class Sized:
+    def __init__(self, x: Tensor) -> None:
+        self.x = x
+
+
+def sizes(n: int) -> int:
+    made = [Sized(flambeau.ones(2)), Sized(flambeau.ones(3))]
+    total, last = 0, made[0]
+    for k in range(n):
+        last = made[k % 2]
+        total += last.x.shape[0]
+    return total + last.x.shape[0]
+
+
+class Long:
+    def __init__(self, size: int) -> None:
+        self.size = size
+
+
+def known_sizes(n: int) -> int:
+    made = [Long(2), Long(3)]
+    total, last = 0, made[0]
+    for k in range(n):
+        last = made[k % 2]
+        total += last.size
+    return total + last.size
 
 
 PAIRS: dict[str, tuple[Callable[[int], Any], str, str, Callable[[int], Any]]] = {
@@ -113,7 +145,8 @@ PAIRS: dict[str, tuple[Callable[[int], Any], str, str, Callable[[int], Any]]] = 
     "set": (kinds, "a set has no native form unless", "seen.add", kinds_in_a_list),
     "text": (letters, "text has a native form as far as", "text[at].title()", letters_as_numbers),
     "try": (divided, "a `try` block whose exception is looked at", "try:", divided_if),
-    "objects": (points, "objects of class Point", "made[k % 10]", fields),
+    "objects": (points, "`contains` has no native form on objects", "in made", compared),
+    "attributes": (sizes, "attribute x of class Sized is a Tensor, which has", "Sized(flambeau.ones(2))", known_sizes),
 }
 
 

@@ -19,7 +19,17 @@ from flambeau.codegen.graph.literals import literal_of
 from flambeau.codegen.graph.memory import number
 from flambeau.codegen.graph.native_values import CannotCompileError, ListValue, Native, Scalar
 from flambeau.codegen.graph.ordered_lines import WORDS_PER_ELEMENT, key_of, place_of
-from flambeau.codegen.graph.representation import Bool, Float, Int, Listed, Object, Representation, Text, Tupled, word_count
+from flambeau.codegen.graph.representation import (
+    Bool,
+    Float,
+    Int,
+    Listed,
+    Object,
+    Representation,
+    Text,
+    Tupled,
+    word_count,
+)
 from flambeau.codegen.graph.routines.library import call_routine
 from flambeau.codegen.graph.routines.ordered import KINDS, NAN, ORDER
 from flambeau.codegen.graph.runtime import NUMBERS

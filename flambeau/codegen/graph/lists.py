@@ -16,6 +16,7 @@ from flambeau.codegen.graph.native_values import CannotCompileError, ListValue, 
 from flambeau.codegen.graph.representation import (
     Array,
     Listed,
+    Object,
     Representation,
     Text,
     Tupled,
@@ -253,7 +254,7 @@ def _common_rep(sequence: TupleValue) -> Representation:
     if reps and all(map(native_values.is_text, reps)):
         return Text()
     kinds = {Array(r.dtype, r.rank) if isinstance(r, Array) else r for r in reps}
-    if len(kinds) != 1 or (holds_blocks(reps[0]) and not isinstance(reps[0], Array)):
+    if len(kinds) != 1 or (holds_blocks(reps[0]) and not isinstance(reps[0], Array | Object)):
         raise CannotCompileError("an item at an index that is not known, of items that differ")
     rep: Representation = reps[0]
     for other in reps[1:]:

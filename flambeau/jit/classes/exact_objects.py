@@ -67,10 +67,7 @@ def _has_exact_attributes(one: Any, attributes: _Attributes, waiting: Waiting) -
         values = attributes.read(one)
     except AttributeError:
         return False
-    for test, part in zip(attributes.tests, values, strict=True):
-        if not test(part, waiting):
-            return False
-    return True
+    return all(test(part, waiting) for test, part in zip(attributes.tests, values, strict=True))
 
 
 def _attributes_of(definition: ClassDefinition) -> _Attributes:

@@ -5,7 +5,7 @@ from __future__ import annotations
 import math
 import resource
 from collections.abc import Callable
-from typing import Any, Optional
+from typing import Any
 
 import pytest
 
@@ -21,7 +21,7 @@ class Person:
         self.weight = age / 2.0
         self.name = "p"
         self.is_away = False
-        self.friend: Optional[Person] = None
+        self.friend: Person | None = None
         self.known: list[Person] = []
         self.marks: list[int] = []
         self.rows: list[list[float]] = []
@@ -52,8 +52,8 @@ def grow_older(one: Person, other: Person, years: int) -> Person:
     return one
 
 
-def pass_on(one: Person, other: Person, years: int) -> Optional[Person]:
-    last: Optional[Person] = one
+def pass_on(one: Person, other: Person, years: int) -> Person | None:
+    last: Person | None = one
     for k in range(years):
         new = Person(k)
         new.friend = last
@@ -68,7 +68,7 @@ def pass_on(one: Person, other: Person, years: int) -> Optional[Person]:
 
 
 def fail(one: Person, other: Person, years: int) -> int:
-    for k in range(years):
+    for _ in range(years):
         one.age += 1
         other.marks.append(one.age)
         other.friend = one
@@ -115,13 +115,14 @@ def test_a2_what_comes_back_is_what_went_in() -> None:
     first, second, third = people()
     marks, known = first.marks, first.known
     assert scripted(first, second, 3) is first
-    assert first.marks is marks and first.known is known is second.known
-    assert second.friend is first and first.by_name["p"] is first and third.friend is first
+    assert first.marks is marks
+    assert first.known is known is second.known
+    assert second.friend is first.by_name["p"] is third.friend is first
     assert marks == [2, 3, 4]
 
 
 class Cell:
-    def __init__(self, value: int, behind: Optional[Cell]) -> None:
+    def __init__(self, value: int, behind: Cell | None) -> None:
         self.value = value
         self.behind = behind
 
@@ -168,7 +169,8 @@ def test_a4_calls_that_do_little_with_much_are_the_machines() -> None:
     for _ in range(LOSSES + 1):
         scripted(cell, 1)
     (plan,) = scripted._executor.plans
-    assert plan.objects is not None and not plan.objects.is_native
+    assert plan.objects is not None
+    assert not plan.objects.is_native
     expected = Cell(cell.value, None)
     assert scripted(cell, 200_000) == count_up(expected, 200_000)
     assert plan.objects.is_native
@@ -200,5 +202,6 @@ def fill(bag: Bag, n: int) -> int:
 def test_a6_a_set_in_an_object_stays_pythons() -> None:
     scripted = flambeau.script(fill)
     bag = Bag()
-    assert scripted(bag, 9) == 4 and bag.items == {0, 1, 2, 4}
+    assert scripted(bag, 9) == 4
+    assert bag.items == {0, 1, 2, 4}
     assert "a set in an object from outside, whose order Python would see" in " ".join(str(scripted.explain()).split())

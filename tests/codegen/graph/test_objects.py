@@ -5,7 +5,7 @@ from __future__ import annotations
 import resource
 from collections.abc import Callable
 from dataclasses import dataclass, field
-from typing import Any, NamedTuple, Optional
+from typing import Any, NamedTuple
 
 import pytest
 
@@ -14,18 +14,18 @@ from tests.codegen.graph.one_meaning import assert_native
 
 
 class Node:
-    def __init__(self, key: int, next_: Optional[Node] = None) -> None:
+    def __init__(self, key: int, next_: Node | None = None) -> None:
         self.key = key
         self.next = next_
-        self.left: Optional[Node] = None
-        self.right: Optional[Node] = None
+        self.left: Node | None = None
+        self.right: Node | None = None
 
 
 def reversed_list(n: int) -> int:
-    head: Optional[Node] = None
+    head: Node | None = None
     for k in range(n):
         head = Node(k, head)
-    before: Optional[Node] = None
+    before: Node | None = None
     while head is not None:
         following = head.next
         head.next = before
@@ -39,7 +39,7 @@ def reversed_list(n: int) -> int:
     return total
 
 
-def insert(root: Optional[Node], key: int) -> Node:
+def insert(root: Node | None, key: int) -> Node:
     if root is None:
         return Node(key)
     if key < root.key:
@@ -50,7 +50,7 @@ def insert(root: Optional[Node], key: int) -> Node:
 
 
 def search_tree(n: int) -> list[int]:
-    root: Optional[Node] = None
+    root: Node | None = None
     key = n
     for _ in range(n):
         key = (key * 1103515245 + 12345) % 10007
@@ -71,7 +71,7 @@ def search_tree(n: int) -> list[int]:
 class Trie:
     def __init__(self) -> None:
         self.kids: dict[str, Trie] = {}
-        self.slots: list[Optional[Trie]] = [None, None]
+        self.slots: list[Trie | None] = [None, None]
         self.words: set[str] = set()
 
     def insert(self, word: str) -> None:
@@ -169,13 +169,13 @@ def bodies(n: int) -> list[Body]:
             body.turns *= 2j
         body.marks.append(len(body.name))
     made.sort(key=lambda b: b.at.row)
-    return made[1:] + [made[0], made[0]]
+    return [*made[1:], made[0]] + made[:2]  # noqa: RUF005
 
 
-def several_names(n: int) -> tuple[Body, Body, dict[int, Body], Optional[Body]]:
+def several_names(n: int) -> tuple[Body, Body, dict[int, Body], Body | None]:
     a, b = Body(Spot(1, 1.0)), Body(Spot(2, 2.0))
     by_row: dict[int, Body] = {}
-    last: Optional[Body] = None
+    last: Body | None = None
     for k in range(n):
         a, b = b, a
         a.marks = b.marks
@@ -226,8 +226,8 @@ def test_o1_objects_that_a_program_makes_are_what_they_are_in_python(program: Ca
     assert_native(scripted)
 
 
-def chain(n: int) -> Optional[Node]:
-    head: Optional[Node] = None
+def chain(n: int) -> Node | None:
+    head: Node | None = None
     for k in range(n):
         head = Node(k, head)
     return head
