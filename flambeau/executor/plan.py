@@ -148,21 +148,18 @@ class ExecutionPlan:
     def _run(self, arguments: Sequence[Any]) -> tuple[Any, ...]:
         if self.on_device is not None:
             return self.on_device(arguments)
-        is_tried = self.trial is not None and self.trial.tries_machine
-        gains = self.objects is None or self.objects.is_native
-        if self.compiled is not None and self._is_native and gains and not is_tried:
+        is_judged = self._machine_is_judged
+        if self.compiled is not None and self._is_native and not is_judged:
             results = self._natively(self.compiled, arguments)
             if results is not None:
                 return results
             self.cut()
-        if is_tried:
+        if is_judged:
             hot_functions.translate(self.code)
-        start = time.thread_time() if is_tried or not gains else 0.0
+        start = time.thread_time() if is_judged else 0.0
         results = run(self.code, arguments) if self.joined is None else self.joined.run(self.code, arguments)
-        if is_tried:
+        if is_judged:
             self._judge(time.thread_time() - start)
-        if self.objects is not None and not gains:
-            self.objects.machine_took(time.thread_time() - start)
         if self.kept is not None:
             self.kept.write()
         if self.watch is not None:
@@ -194,14 +191,25 @@ class ExecutionPlan:
         return results
 
     def _judge(self, seconds: float) -> None:
-        """Interpret from now on, where the machine has turned out to be quicker than native code that asks Python."""
-        assert self.trial is not None
+        """Note how long the machine took; interpret from now on, where it has turned out to be quicker than native code
+        that asks Python.
+        """
+        if self.objects is not None and not self.objects.is_native:
+            self.objects.machine_took(seconds)
+        if self.trial is None or not self.trial.tries_machine:
+            return
         self.trial.machine_took(seconds)
         if self.compiled is not None:
             self.compiled.is_timed = self.trial.is_on
         if self.trial.is_lost and self.compiled is not None:
             self.compiled.lose()
             self.cut()
+
+    @property
+    def _machine_is_judged(self) -> bool:
+        """Whether the machine serves the next call although there is native code, and is timed."""
+        is_tried = self.trial is not None and self.trial.tries_machine
+        return is_tried or (self.objects is not None and not self.objects.is_native)
 
     @property
     def _is_native(self) -> bool:

@@ -48,7 +48,7 @@ class _Filling:
             if node.op == _SET and node.operand(0) is value:
                 self._holds_itself = self._holds_itself or node.operand(1) is value
                 missing.pop(node.attribute("name"), None)
-            elif _is_told(node, value):
+            elif _is_method_call(node, value):
                 if not self._called(node, callers):
                     return False
             elif value in operands_within(node) and not self._only_uses(node):
@@ -79,7 +79,7 @@ class _Filling:
         return True
 
 
-def _is_told(node: Node, value: Value) -> bool:
+def _is_method_call(node: Node, value: Value) -> bool:
     """Whether a node calls a method of an object, which is given to nothing else there."""
     return node.op == "prim::CallMethod" and node.operand(0) is value and value not in node.operands[1:]
 
