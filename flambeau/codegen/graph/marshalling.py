@@ -200,7 +200,7 @@ def read_value(rep: Representation, words: Iterator[int], seen: SeenTensors) -> 
             block = next(words)
             return dict_of(rep, block, lambda r, own: read_value(r, own, seen))
         case forms.Object():
-            return seen.objects.instance(rep, next(words))
+            return seen.objects.instance(rep.definition, next(words))
         case forms.Tupled():
             items = [read_value(r, words, seen) for r in rep.items]
             return tuple(items) if rep.names is None else rep.container(items)

@@ -14,7 +14,7 @@ import ctypes
 import struct
 from collections.abc import Callable, Sequence
 from operator import attrgetter
-from typing import Any, Final
+from typing import Any, Final, NamedTuple
 
 from flambeau.codegen.graph.class_fields import FIRST, python_fields
 from flambeau.codegen.graph.dict_tables import FEW
@@ -66,8 +66,7 @@ class Record:
     """Of each attribute its name, how it looks, and from which byte to which its words are."""
 
 
-@dataclass(frozen=True, slots=True)
-class StandIn:
+class StandIn(NamedTuple):
     """The memory of an object."""
 
     value: Any
@@ -76,9 +75,9 @@ class StandIn:
     start: int
     address: int
 
-    def bytes(self) -> bytes:
+    def bytes(self) -> bytearray:
         """What is in it now."""
-        return bytes(self.memory[self.start : self.start + self.record.packed.size])
+        return self.memory[self.start : self.start + self.record.packed.size]
 
 
 @dataclass(frozen=True, slots=True)
@@ -104,6 +103,7 @@ class ArgumentObjects:
         self._context = context
         self._blocks: dict[int, int] = {}
         """By the identity of objects, lists and dicts, which their owners keep alive."""
+        self._records: dict[ClassDefinition, Record] = {}
         self._texts: dict[str, list[int]] = {}
         self._unfilled: list[StandIn] = []
         self._memory: bytearray = bytearray()
@@ -118,7 +118,9 @@ class ArgumentObjects:
         known = self._blocks.get(id(value))
         if known is not None:
             return known
-        record = record_of(rep.definition)
+        record = self._records.get(rep.definition)
+        if record is None:
+            record = self._records[rep.definition] = record_of(rep.definition)
         if type(value) is not record.python:
             raise NotNativeError
         start = self._room(record.packed.size)
@@ -146,11 +148,12 @@ class ArgumentObjects:
                 values = record.values_of(one.value)
             except AttributeError:
                 raise NotNativeError from None
-            packed: list[Any] = []
+            packed = [*_HEADER]
             for put, value in zip(record.put, values, strict=True):
                 put(self, value, packed)
-            record.packed.pack_into(one.memory, one.start, *_HEADER, *packed)
-            self.stand_ins.append((one, one.bytes()))
+            before = record.packed.pack(*packed)
+            one.memory[one.start : one.start + len(before)] = before
+            self.stand_ins.append((one, before))
 
     def text(self, value: str) -> list[int]:
         """The words of a text."""
@@ -172,7 +175,7 @@ class ArgumentObjects:
         put = _put(item)
         for one in items:
             put(self, one, packed)
-        before = struct.pack("=" + _format(item) * len(items), *packed)
+        before = struct.pack("=" + struct_format(item) * len(items), *packed)
         ctypes.memmove(LIST.read(block, "items") + BLOCK_DATA, before, len(before))
         self.containers.append(Container(value, rep, block, before))
         return block
@@ -199,6 +202,8 @@ def refuse_unpacked(reps: Sequence[Representation]) -> None:
             case Object(definition) if definition not in seen:
                 seen.add(definition)
                 waiting += [rep for _, rep, _, _ in record_of(definition).fields]
+            case Mapped(is_set=True):
+                raise CannotCompileError("a set in an object from outside, whose order Python would see")
             case Listed(inner) | Mapped(value=inner) | Optional(inner):
                 waiting.append(inner)
             case Tupled(items=items):
@@ -213,7 +218,7 @@ def record_of(definition: ClassDefinition) -> Record:
     known = _records.get(definition)
     if known is None:
         fields = python_fields(definition)
-        packed = struct.Struct("=" + "q" * len(_HEADER) + "".join(map(_format, fields.values())))
+        packed = struct.Struct("=" + "q" * len(_HEADER) + "".join(map(struct_format, fields.values())))
         ends, end = [], WORD * len(_HEADER)
         for rep in fields.values():
             ends.append((end, end + WORD * word_count(rep)))
@@ -230,7 +235,7 @@ def _reader(names: Sequence[str]) -> Callable[[Any], tuple[Any, ...]]:
     return lambda value: tuple([getattr(value, name) for name in names])
 
 
-def _format(rep: Representation) -> str:
+def struct_format(rep: Representation) -> str:
     """The words of a value as `struct` packs them."""
     match rep:
         case Float():
@@ -238,15 +243,13 @@ def _format(rep: Representation) -> str:
         case Complex():
             return "dd"
         case Tupled():
-            return "".join(map(_format, rep.items))
+            return "".join(map(struct_format, rep.items))
         case Optional():
-            return "q" + _format(rep.inner)
-        case Mapped() if rep.is_set:
-            raise CannotCompileError("a set in an object from outside, whose order Python would see")
+            return "q" + struct_format(rep.inner)
         case Int() | Bool() | Text() | Listed() | Mapped() | Object() | Fixed():
             return "q" * word_count(rep)
         case _:
-            raise CannotCompileError(f"{describe(rep)} in an object from outside")
+            raise CannotCompileError(f"{describe(rep)} in an object")
 
 
 def _put(rep: Representation) -> Put:
