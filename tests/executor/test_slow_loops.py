@@ -114,7 +114,7 @@ def compared(n: int) -> int:
 
 class Sized:
     def __init__(self, x: Tensor) -> None:
-        self.x = x
+        self.x = [x]
 
 
 def sizes(n: int) -> int:
@@ -122,8 +122,8 @@ def sizes(n: int) -> int:
     total, last = 0, made[0]
     for k in range(n):
         last = made[k % 2]
-        total += last.x.shape[0]
-    return total + last.x.shape[0]
+        total += last.x[0].shape[0]
+    return total + last.x[0].shape[0]
 
 
 class Long:
@@ -146,7 +146,7 @@ PAIRS: dict[str, tuple[Callable[[int], Any], str, str, Callable[[int], Any]]] = 
     "text": (letters, "text has a native form as far as", "text[at].title()", letters_as_numbers),
     "try": (divided, "a `try` block whose exception is looked at", "try:", divided_if),
     "objects": (points, "`contains` has no native form on objects", "in made", compared),
-    "attributes": (sizes, "attribute x of class Sized is a Tensor, which has", "Sized(flambeau.ones(2))", known_sizes),
+    "attributes": (sizes, "attribute x of class Sized is a List[Tensor]", "Sized(flambeau.ones(2))", known_sizes),
 }
 
 

@@ -14,9 +14,17 @@ from collections.abc import Callable, Sequence
 
 from flambeau.analysis.alias import AliasAnalysis
 from flambeau.codegen.graph import lists, memory, native_values
+from flambeau.codegen.graph.class_fields import has_learned
 from flambeau.codegen.graph.function import FunctionEmitter, FunctionText, Observer
 from flambeau.codegen.graph.memory import number
-from flambeau.codegen.graph.module import Callee, Module, NewCalleeError, Prepare, UnknownResultError
+from flambeau.codegen.graph.module import (
+    Callee,
+    Module,
+    NewCalleeError,
+    NewFieldError,
+    Prepare,
+    UnknownResultError,
+)
 from flambeau.codegen.graph.native_values import CannotCompileError, TupleValue, words_of
 from flambeau.codegen.graph.parts import Parts
 from flambeau.codegen.graph.representation import (
@@ -61,12 +69,19 @@ def compile_function(
     for _ in range(MOST_WALKS):
         try:
             observer = None if observe is None else observe()
-            return FunctionEmitter(graph, alias, assumed, target, module, observer=observer).run(parameters)
+            text = FunctionEmitter(graph, alias, assumed, target, module, observer=observer).run(parameters)
+            if has_learned(text.results, module.learned):
+                raise CannotCompileError("an object with a tensor in it leaves the function")
+            return text
         except WidenError:
             continue
+        except NewFieldError:
+            module = Module(prepare, learned=module.learned)
         except NewCalleeError as new:
             try:
                 compile_callee(new.callee, module, target)
+            except NewFieldError:
+                module = Module(prepare, learned=module.learned)
             except UnknownResultError as error:
                 raise CannotCompileError(str(error) or UNKNOWN.format(new.callee.function.short_name)) from None
     raise CannotCompileError("the types of values that loops carry do not settle")

@@ -26,6 +26,7 @@ from flambeau.codegen.graph import (
     teams,
     tensor_constants,
 )
+from flambeau.codegen.graph.class_fields import LearnedFields
 from flambeau.codegen.graph.control import HINTS
 from flambeau.codegen.graph.draw_slots import give_back, new_slot
 from flambeau.codegen.graph.exit_points import RARE, ExitPoint
@@ -51,7 +52,7 @@ from flambeau.codegen.llvm.late_functions import late_text
 from flambeau.codegen.llvm.llvm_switches import LOADS_EACH_TIME
 from flambeau.ir.graph import Block, Graph, Node, Value
 from flambeau.schema.opdef import Effect
-from flambeau.util.record import dataclass
+from flambeau.util.record import dataclass, field
 
 SYMBOL = "flambeau_function"
 NODES_PER_OPERATOR = 50
@@ -98,6 +99,8 @@ class FunctionText:
     """Loops over elements, written by lowerings, for which LLVM's passes are worth their time."""
     walks: int = 0
     """Loops that lowerings wrote, of whatever kind."""
+    learned: LearnedFields = field(default_factory=dict)
+    """How tensors in attributes of objects look."""
 
     @property
     def has_short_walks(self) -> bool:
@@ -214,7 +217,7 @@ class FunctionEmitter:
             tuple(parts.operators), tuple(parts.groups), parts.tight_loops, tuple(parts.lanes),
             tuple(parts.foreign.values()), tuple(parts.tensors), tuple(self.module.callees.values()),
             parts.nodes, tuple(parts.routines), tuple(parts.allocating), len(parts.parallel),
-            parts.element_loops, parts.walks,
+            parts.element_loops, parts.walks, self.module.learned,
         )  # fmt: skip
 
     def _c_functions(self) -> tuple[str, ...]:

@@ -10,6 +10,7 @@ import numpy as np
 import numpy.typing as npt
 
 from flambeau.codegen.graph import representation as forms
+from flambeau.codegen.graph.class_fields import LearnedFields
 from flambeau.codegen.graph.dict_words import entry_words, plain_dict
 from flambeau.codegen.graph.number_words import (
     bits_element,
@@ -134,10 +135,11 @@ class SeenTensors:
     nothing holds; tensors on one block are on one storage.
     """
 
-    def __init__(self) -> None:
+    def __init__(self, learned: LearnedFields | None = None) -> None:
+        """`learned`: how tensors in attributes of objects look."""
         self._arguments: dict[int, Tensor] = {}
         self._storages: dict[int, Storage] = {}
-        self.objects = SeenObjects()
+        self.objects = SeenObjects(learned)
 
     def argument(self, block: int) -> Tensor | None:
         """The argument whose block it is."""
@@ -175,13 +177,14 @@ class SeenTensors:
 
 
 def read(
-    reps: Sequence[Representation], address: int, objects: ArgumentObjects | None = None
-) -> list[Any]:
+    reps: Sequence[Representation], address: int, objects: ArgumentObjects | None = None,
+    learned: LearnedFields | None = None,
+) -> list[Any]:  # fmt: skip
     """The values whose words are at an address; tensors show the memory of native code and hold nothing. `objects`:
-    those of the call.
+    those of the call; `learned`: how tensors in attributes look.
     """
     words = iter((ctypes.c_int64 * count(reps)).from_address(address)[:] if count(reps) else ())
-    seen = SeenTensors()
+    seen = SeenTensors(learned)
     if objects is not None:
         seen.objects.know(objects)
     values = [read_value(r, words, seen) for r in reps]

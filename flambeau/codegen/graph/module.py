@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Callable, Sequence
 
+from flambeau.codegen.graph.class_fields import LearnedFields
 from flambeau.codegen.graph.parts import Parts
 from flambeau.codegen.graph.representation import Representation
 from flambeau.ir.graph import Graph, Node
@@ -27,6 +28,10 @@ class NewCalleeError(Exception):
 
 class UnknownResultError(Exception):
     """A function is called of which nothing tells what it gives."""
+
+
+class NewFieldError(Exception):
+    """What is in an attribute of a class was learned, so that objects lie otherwise than in all code so far."""
 
 
 Key = tuple[Function, tuple[Representation, ...]]
@@ -75,6 +80,8 @@ class Module:
     callees: dict[Key, Callee] = field(default_factory=dict)
     texts: list[str] = field(default_factory=list)
     parts: Parts = field(default_factory=Parts)
+    learned: LearnedFields = field(default_factory=dict)
+    """How tensors in attributes of objects look."""
     outlined: dict[tuple[Node, tuple[int, ...]], Outlined | None] = field(default_factory=dict)
     """The bodies of loops over `prange` as functions, by the origins of their operands."""
 

@@ -221,7 +221,7 @@ class NativeFunction:
             exit_point = self.emitted.exit_points[code - 1]
         words = CONTEXT.read(context, "record")
         try:
-            values = marshalling.read(exit_point.input_reps, words, objects)
+            values = marshalling.read(exit_point.input_reps, words, objects, self.emitted.learned)
             self.run_exit_point(_called_by(exit_point, calls), values)
         except BaseException as error:
             forget_values(error)

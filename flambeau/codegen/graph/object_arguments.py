@@ -22,6 +22,7 @@ from flambeau.codegen.graph.dict_words import fill_dict
 from flambeau.codegen.graph.native_values import CannotCompileError, describe
 from flambeau.codegen.graph.python_blocks import new_block, new_list
 from flambeau.codegen.graph.representation import (
+    Array,
     Bool,
     Complex,
     Fixed,
@@ -246,7 +247,7 @@ def struct_format(rep: Representation) -> str:
             return "".join(map(struct_format, rep.items))
         case Optional():
             return "q" + struct_format(rep.inner)
-        case Int() | Bool() | Text() | Listed() | Mapped() | Object() | Fixed():
+        case Int() | Bool() | Text() | Array() | Listed() | Mapped() | Object() | Fixed():
             return "q" * word_count(rep)
         case _:
             raise CannotCompileError(f"{describe(rep)} in an object")

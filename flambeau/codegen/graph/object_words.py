@@ -7,7 +7,7 @@ import struct
 from collections.abc import Callable, Iterator, Sequence
 from typing import Any
 
-from flambeau.codegen.graph.class_fields import FIRST, python_fields
+from flambeau.codegen.graph.class_fields import FIRST, LearnedFields, is_learned, python_fields
 from flambeau.codegen.graph.object_arguments import ArgumentObjects, struct_format
 from flambeau.codegen.graph.representation import (
     Bool,
@@ -48,7 +48,9 @@ class SeenObjects:
     refer to each other in circles, and in chains longer than Python's stack.
     """
 
-    def __init__(self) -> None:
+    def __init__(self, learned: LearnedFields | None = None) -> None:
+        """`learned`: how tensors in attributes look."""
+        self._learned = learned or {}
         self._instances: dict[int, Any] = {}
         self._unfilled: list[tuple[ClassDefinition, int, Any]] = []
 
@@ -74,7 +76,7 @@ class SeenObjects:
             definition, address, instance = self._unfilled.pop()
             attributes = known.get(definition)
             if attributes is None:
-                attributes = known[definition] = _attributes_of(definition)
+                attributes = known[definition] = self._attributes_of(definition)
             words = ctypes.string_at(address + WORD * FIRST, attributes.packed.size)
             unpacked = attributes.packed.unpack(words)
             values = [get(self, unpacked, read) for get in attributes.get]
@@ -84,24 +86,29 @@ class SeenObjects:
             for name, value in zip(attributes.names, values, strict=True):
                 instances.writer(name)(instance, value)
 
+    def _attributes_of(self, definition: ClassDefinition) -> _Attributes:
+        """How attributes of a class are read, which is kept unless there are tensors in them."""
+        known = _attributes.get(definition)
+        if known is None:
+            known = _read_by(definition, self._learned)
+            if not any(is_learned(a.type) for a in definition.attributes):
+                _attributes[definition] = known
+        return known
+
 
 _attributes: KeptOn[ClassDefinition, _Attributes] = KeptOn()
 
 
-def _attributes_of(definition: ClassDefinition) -> _Attributes:
-    known = _attributes.get(definition)
-    if known is None:
-        fields = python_fields(definition)
-        packed = struct.Struct("=" + "".join(map(struct_format, fields.values())))
-        get, start = [], 0
-        for rep in fields.values():
-            get.append(_get(rep, start))
-            start += word_count(rep)
-        python = definition.python
-        has_say = any(hasattr(getattr(python, name, None), "__set__") for name in fields)
-        are_plain = bool(python.__dictoffset__) and not has_say
-        known = _attributes[definition] = _Attributes(tuple(fields), packed, tuple(get), are_plain)
-    return known
+def _read_by(definition: ClassDefinition, learned: LearnedFields) -> _Attributes:
+    fields = python_fields(definition, learned)
+    packed = struct.Struct("=" + "".join(map(struct_format, fields.values())))
+    get, start = [], 0
+    for rep in fields.values():
+        get.append(_get(rep, start))
+        start += word_count(rep)
+    python = definition.python
+    has_say = any(hasattr(getattr(python, name, None), "__set__") for name in fields)
+    return _Attributes(tuple(fields), packed, tuple(get), bool(python.__dictoffset__) and not has_say)
 
 
 def _get(rep: Representation, at: int) -> Get:

@@ -10,14 +10,15 @@ An object that nobody holds is freed at once, circles of them when the call ends
 from __future__ import annotations
 
 from flambeau.codegen.graph import memory, native_values
-from flambeau.codegen.graph.class_fields import FIRST, Fields, fields_of
+from flambeau.codegen.graph.class_fields import FIRST, fields_of, is_learned
 from flambeau.codegen.graph.emitted_function import EmittedFunction
 from flambeau.codegen.graph.filled_objects import escapes_unfilled
 from flambeau.codegen.graph.lists import tag
+from flambeau.codegen.graph.module import NewFieldError
 from flambeau.codegen.graph.native_values import CannotCompileError, Native, ObjectValue, describe, words_of
 from flambeau.codegen.graph.object_pool import MOST_CLASSES
 from flambeau.codegen.graph.releases import block_words, destroy_function
-from flambeau.codegen.graph.representation import Object, Representation, holds_blocks, llvm_words
+from flambeau.codegen.graph.representation import Fixed, Object, Representation, Unknown, holds_blocks, llvm_words
 from flambeau.codegen.layouts import WORD
 from flambeau.codegen.llvm.emitter import Value as Register
 from flambeau.ir.graph import Node
@@ -38,8 +39,8 @@ def create(fn: EmittedFunction, node: Node) -> None:
     if unfilled:
         raise CannotCompileError(f"{unfilled} of an object is not assigned before the object is used as a whole")
     cell = _cell(fn, definition)
-    fields = fields_of(definition)
-    destroy = destroy_function(fn.parts.functions, definition)
+    fields = fields_of(definition, fn.module.learned)
+    destroy = destroy_function(fn.parts.functions, definition, fields)
     if fn.e.lanes > 1:
         raise CannotCompileError("a new object in each iteration of a loop")
     size = WORD * (FIRST + fields.words)
@@ -65,14 +66,17 @@ def _cell(fn: EmittedFunction, definition: ClassDefinition) -> int:
 def read(fn: EmittedFunction, node: Node) -> None:
     """`prim::GetAttr`."""
     value = _object(fn, node)
-    offset, rep = _field(value, node)
+    offset, rep = _field(fn, value, node)
+    if isinstance(rep, Unknown):
+        raise CannotCompileError(f"attribute {node.attribute('name')} is read before a tensor is assigned to it")
     fn.values.set_view(node.result(), _load(fn, value, offset, rep))
 
 
 def write(fn: EmittedFunction, node: Node) -> None:
     """`prim::SetAttr`."""
     value = _object(fn, node)
-    offset, rep = _field(value, node)
+    _learn(fn, value.rep.definition, node)
+    offset, rep = _field(fn, value, node)
     new = fn.slots.converted(fn.values.get(node.operand(1)), rep)
     if not holds_blocks(rep):
         _store(fn, value, offset, new)
@@ -92,8 +96,22 @@ def _object(fn: EmittedFunction, node: Node) -> ObjectValue:
     return value
 
 
-def _field(value: ObjectValue, node: Node) -> tuple[int, Representation]:
-    fields: Fields = fields_of(value.rep.definition)
+def _learn(fn: EmittedFunction, definition: ClassDefinition, node: Node) -> None:
+    """Note what tensors an attribute holds from what is assigned; all code is written anew where that is new."""
+    attribute = definition.attribute(node.attribute("name"))
+    if attribute is None or not is_learned(attribute.type):
+        return
+    rep, key = fn.values.get(node.operand(1)).rep, (definition, attribute.name)
+    rep = rep if rep == Fixed(None) else native_values.item_form(rep)
+    known = fn.module.learned.get(key)
+    wider = rep if known is None else native_values.join(known, rep)
+    if wider != known:
+        fn.module.learned[key] = wider
+        raise NewFieldError
+
+
+def _field(fn: EmittedFunction, value: ObjectValue, node: Node) -> tuple[int, Representation]:
+    fields = fields_of(value.rep.definition, fn.module.learned)
     name = node.attribute("name")
     if name not in fields.names:
         raise CannotCompileError(f"attribute {name} of {describe(value.rep)}")

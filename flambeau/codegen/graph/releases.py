@@ -8,7 +8,7 @@ that nobody holds any more are put on a list, linked through their counts, and t
 
 from __future__ import annotations
 
-from flambeau.codegen.graph.class_fields import fields_of
+from flambeau.codegen.graph.class_fields import Fields
 from flambeau.codegen.graph.object_pool import add_pool
 from flambeau.codegen.graph.representation import (
     Array,
@@ -51,7 +51,7 @@ def release_function(functions: dict[str, str], rep: Representation) -> str:
             return "release"
 
 
-def destroy_function(functions: dict[str, str], definition: ClassDefinition) -> str:
+def destroy_function(functions: dict[str, str], definition: ClassDefinition, fields: Fields) -> str:
     """The same of the function that takes apart an object to which nobody has a reference any more."""
     _add_objects(functions)
     name = f"destroy_{mangled(Object(definition))}"
@@ -60,7 +60,7 @@ def destroy_function(functions: dict[str, str], definition: ClassDefinition) -> 
         m = ModuleBuilder({}, own=dict(_OWN))
         f = m.function(f"void {name}", "ptr object", "ptr dead")
         block, dead = f.parameters
-        for offset, field in fields_of(definition).placed:
+        for offset, field in fields.placed:
             for index, inner in block_words(field, offset):
                 _give_back(f, functions, inner, f.word_of(block, index, "ptr"), dead)
         f.call("free_object", block)

@@ -7,9 +7,11 @@ from collections.abc import Callable
 from dataclasses import dataclass, field
 from typing import Any, NamedTuple
 
+import numpy as np
 import pytest
 
 import flambeau
+from flambeau import Tensor
 from tests.codegen.graph.one_meaning import assert_native
 
 
@@ -297,18 +299,97 @@ def test_o4_memory_does_not_grow() -> None:
     assert_native(scripted)
 
 
+class Layer:
+    def __init__(self, weight: Tensor, bias: Tensor | None) -> None:
+        self.weight = weight
+        self.bias = bias
+        self.below: Layer | None = None
+        self.hits = 0
+
+
+def layers(n: int) -> Tensor:
+    top: Layer | None = None
+    for k in range(n):
+        layer = Layer(flambeau.ones(3, 3) * k, None if k % 2 == 0 else flambeau.ones(3))
+        layer.below = top
+        top = layer
+    x = flambeau.ones(3)
+    layer_or_none = top
+    while layer_or_none is not None:
+        bias = layer_or_none.bias
+        x = x @ layer_or_none.weight
+        if bias is not None:
+            x = x + bias
+        x = x / (1.0 + x.abs().max())
+        layer_or_none.hits += 1
+        layer_or_none.weight[0, 0] += 1.0
+        layer_or_none = layer_or_none.below
+    return x if top is None else x + top.weight.sum()
+
+
+class Point:
+    def __init__(self, n: int) -> None:
+        self.position = np.zeros(n)
+        self.speed = np.ones(n)
+        self.peer: Point | None = None
+
+
+def pulled(n: int) -> float:
+    points: list[Point] = []
+    for _ in range(n):
+        points.append(Point(n))
+    for k in range(n):
+        points[k].peer = points[(k + 1) % n]
+    for step in range(5):
+        for point in points:
+            point.position += point.speed * 0.1
+            peer = point.peer
+            if peer is not None:
+                peer.speed[step % n] += point.position[0]
+    total = 0.0
+    for point in points:
+        total += point.position.sum() + point.speed[0]
+    return float(total)
+
+
+@pytest.mark.parametrize("program", [layers, pulled], ids=lambda p: p.__name__)
+def test_o6_tensors_and_arrays_are_attributes(program: Callable[[int], Any]) -> None:
+    scripted = flambeau.script(program)
+    for n in (3, 4, 1, 5):
+        np.testing.assert_allclose(np.asarray(scripted(n)), np.asarray(program(n)), rtol=1e-5)
+    assert_native(scripted)
+
+
+def given_back(n: int) -> Layer:
+    layer = Layer(flambeau.ones(2), None)
+    for _ in range(n):
+        above = Layer(layer.weight + 1.0, None)
+        above.below = layer
+        layer = above
+    return layer
+
+
+def test_o7_an_object_with_a_tensor_comes_back_from_the_machine() -> None:
+    scripted = flambeau.script(given_back)
+    layer = scripted(3)
+    assert layer.weight.tolist() == [4.0, 4.0]
+    assert layer.below is not None
+    assert layer.below.weight.tolist() == [3.0, 3.0]
+    assert "an object with a tensor in it leaves the function" in " ".join(str(scripted.explain()).split())
+
+
 class Held:
-    def __init__(self, x: flambeau.Tensor) -> None:
-        self.x = x
+    def __init__(self, x: Tensor) -> None:
+        self.x = [x]
 
 
 def held(n: int) -> float:
     items = [Held(flambeau.ones(2)) for _ in range(n)]
     last = items[0]
     for item in items:
-        item.x = last.x + 1.0
+        item.x = [last.x[0] + 1.0]
         last = item
-    return float(last.x.sum())
+    return float(last.x[0].sum())
 
 
 def unfilled(n: int) -> int:
@@ -325,7 +406,7 @@ class Early:
 
 
 REFUSED: dict[Callable[[int], Any], str] = {
-    held: "attribute x of class Held is a Tensor, which has no native form in objects",
+    held: "attribute x of class Held is a List[Tensor], which objects in native code cannot have",
     unfilled: "key of an object is not assigned before the object is used as a whole",
 }
 
