@@ -15,15 +15,23 @@ from flambeau.codegen.graph.emitted_function import EmittedFunction
 from flambeau.codegen.graph.filled_objects import escapes_unfilled
 from flambeau.codegen.graph.lists import tag
 from flambeau.codegen.graph.module import NewFieldError
-from flambeau.codegen.graph.native_values import CannotCompileError, Native, ObjectValue, describe, words_of
+from flambeau.codegen.graph.native_values import (
+    CannotCompileError,
+    Native,
+    ObjectValue,
+    OptionalValue,
+    Scalar,
+    describe,
+    words_of,
+)
 from flambeau.codegen.graph.object_pool import MOST_CLASSES
 from flambeau.codegen.graph.releases import block_words, destroy_function
-from flambeau.codegen.graph.representation import Fixed, Object, Representation, Unknown, holds_blocks, llvm_words
+from flambeau.codegen.graph.representation import Bool, Fixed, Object, Representation, Unknown, holds_blocks, llvm_words
 from flambeau.codegen.layouts import WORD
 from flambeau.codegen.llvm.emitter import Value as Register
 from flambeau.ir.graph import Node
 from flambeau.program.classes import ClassDefinition
-from flambeau.schema.types import ClassType
+from flambeau.schema.types import ClassType, NoneType
 
 NULL = Register("null", "ptr", 1)
 
@@ -87,6 +95,27 @@ def write(fn: EmittedFunction, node: Node) -> None:
     fn.values.drop(old)
 
 
+def is_instance(fn: EmittedFunction, node: Node) -> None:
+    """`prim::isinstance` of an object, or of what may be None: objects are of the class that they are said to be."""
+    if len(node.operands) != 1:
+        raise CannotCompileError("several values")
+    value, types = fn.values.get(node.operand(0)), node.attribute("types")
+    admits_none = any(isinstance(t, NoneType) for t in types)
+    if value.rep == Fixed(None):
+        fn.values.set(node.result(), native_values.constant_of(admits_none))
+        return
+    inner = value.inner if isinstance(value, OptionalValue) else value
+    if not isinstance(inner, ObjectValue):
+        raise CannotCompileError(f"the class of {describe(value.rep)}")
+    own = inner.rep.definition
+    is_one = any(isinstance(t, ClassType) and t.definition.is_satisfied_by(own.type) for t in types)
+    answer = native_values.constant_of(is_one)
+    if isinstance(value, OptionalValue) and is_one is not admits_none:
+        present = value.present
+        answer = Scalar(Bool(), present if is_one else fn.e.binary("xor", present, fn.e.like(present, 1)))
+    fn.values.set(node.result(), answer)
+
+
 def _object(fn: EmittedFunction, node: Node) -> ObjectValue:
     value = fn.values.get(node.operand(0))
     if not isinstance(value, ObjectValue):
@@ -101,8 +130,8 @@ def _learn(fn: EmittedFunction, definition: ClassDefinition, node: Node) -> None
     attribute = definition.attribute(node.attribute("name"))
     if attribute is None or not is_learned(attribute.type):
         return
-    rep, key = fn.values.get(node.operand(1)).rep, (definition, attribute.name)
-    rep = rep if rep == Fixed(None) else native_values.item_form(rep)
+    assigned, key = fn.values.get(node.operand(1)).rep, (definition, attribute.name)
+    rep: Representation = assigned if assigned == Fixed(None) else native_values.item_form(assigned)
     known = fn.module.learned.get(key)
     wider = rep if known is None else native_values.join(known, rep)
     if wider != known:

@@ -200,8 +200,18 @@ def caught(n: int) -> int:
     return total
 
 
+def known_classes(n: int) -> int:
+    last: Node | None = None
+    total = 0
+    for k in range(n):
+        if isinstance(last, Node):
+            total += last.key
+        last = Node(k) if k % 2 else None
+    return total
+
+
 PROGRAMS: tuple[Callable[[int], Any], ...] = (
-    reversed_list, search_tree, trie, ring, branches, bodies, several_names, caught
+    reversed_list, search_tree, trie, ring, branches, bodies, several_names, caught, known_classes
 )  # fmt: skip
 
 
