@@ -31,6 +31,10 @@ from flambeau.util.record import replace
 MEASURED_UP_TO = 1 << 26
 """Bytes that a kernel may move to be measured without being asked for."""
 WHOLE = "whole graph"
+COPIED = (
+    "the machine serves calls like the last ones: to copy what the objects among the arguments refer to takes native "
+    "code longer. Instead, loop over such calls in a function of the program: it copies them once"
+)
 NO_FORM, RUN = "it has no native form", "native code has Python run it"
 INSIDE, CALLED = "native inside the function around it", "native, called by the function around it"
 SHARED_LIST = "it works on a list or dict shared with Python, of which native code would have a copy"
@@ -63,7 +67,7 @@ def compilation_of(plan: ExecutionPlan, measure: bool | None) -> Compilation:
         kernels=tuple(_kernels(plan, measure)),
         natives=natives,
         state=_state(plan, natives, interpreted),
-        advice=tuple(f"slow: {part} ({part.blamed})" for part in _slow_parts(plan)),
+        advice=(*(f"slow: {part} ({part.blamed})" for part in _slow_parts(plan)), *_copied_objects(plan)),
         interpreted=interpreted,
     )
 
@@ -101,6 +105,12 @@ def _slow_parts(plan: ExecutionPlan) -> Iterator[SlowPart]:
     call = calls_itself(plan.graph)
     if call is not None:
         yield recursion_part(call, compiled.reason, compiled.blamed)
+
+
+def _copied_objects(plan: ExecutionPlan) -> Iterator[str]:
+    """What is to be known of calls that do little with many objects."""
+    if plan.objects is not None and not plan.objects.is_native:
+        yield COPIED
 
 
 def _slow_loops(

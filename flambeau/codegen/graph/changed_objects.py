@@ -2,17 +2,13 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterator
-from typing import Any
-
 from flambeau.codegen.graph.marshalling import dict_of
 from flambeau.codegen.graph.object_arguments import ArgumentObjects, Container
-from flambeau.codegen.graph.representation import Listed, Representation, word_count
+from flambeau.codegen.graph.object_words import Read
+from flambeau.codegen.graph.representation import Listed, word_count
 from flambeau.codegen.graph.shown_tensors import item_words, words_at
 from flambeau.codegen.layouts import LIST
 from flambeau.program import instances
-
-Read = Callable[[Representation, Iterator[int]], Any]
 
 
 def write_back(objects: ArgumentObjects, read: Read) -> None:

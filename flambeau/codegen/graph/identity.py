@@ -23,6 +23,7 @@ from flambeau.ir.graph import Node
 
 _BLOCKS = (ListValue, DictValue, ObjectValue)
 
+
 def is_(fn: EmittedFunction, node: Node) -> None:
     """`aten::__is__`."""
     fn.values.set(node.result(), Scalar(Bool(), _are_same(fn, node)))

@@ -141,7 +141,9 @@ class ArgumentObjects:
         return start
 
     def fill(self) -> None:
-        """Put the attributes of all objects into their blocks, and those of the objects that these refer to."""
+        """Put the attributes of all objects into their blocks, and those of the objects that these refer to. Raises
+        `NotNativeError` for values that another thread has put in the place of those that were looked at.
+        """
         while self._unfilled:
             one = self._unfilled.pop()
             record = one.record
@@ -152,7 +154,10 @@ class ArgumentObjects:
             packed = [*_HEADER]
             for put, value in zip(record.put, values, strict=True):
                 put(self, value, packed)
-            before = record.packed.pack(*packed)
+            try:
+                before = record.packed.pack(*packed)
+            except struct.error:
+                raise NotNativeError from None
             one.memory[one.start : one.start + len(before)] = before
             self.stand_ins.append((one, before))
 

@@ -171,6 +171,7 @@ def test_a4_calls_that_do_little_with_much_are_the_machines() -> None:
     (plan,) = scripted._executor.plans
     assert plan.objects is not None
     assert not plan.objects.is_native
+    assert "the machine serves calls like the last ones" in " ".join(str(scripted.explain()).split())
     expected = Cell(cell.value, None)
     assert scripted(cell, 200_000) == count_up(expected, 200_000)
     assert plan.objects.is_native
