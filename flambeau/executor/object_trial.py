@@ -41,16 +41,21 @@ class ObjectTrial:
         self.is_native = True
         """Whether native code serves the next call."""
         self._losses = 0
-        self._copying = 0.0
+        self._copying = self._wasted = self._regretted = 0.0
 
     def native_took(self, copying: float, code: float) -> None:
         """A call of native code took so many seconds, beside those for copying."""
         self._copying = copying
-        self._losses = self._losses + 1 if copying > QUICKER * code else 0
-        if self._losses >= LOSSES:
-            self.is_native, self._losses = False, 0
+        is_lost = copying > QUICKER * code
+        self._losses = self._losses + 1 if is_lost else 0
+        self._wasted = self._wasted + copying if is_lost else 0.0
+        if self._losses >= LOSSES and self._wasted >= self._regretted:
+            self.is_native, self._losses, self._wasted = False, 0, 0.0
 
     def machine_took(self, seconds: float) -> None:
-        """The machine served a call."""
+        """The machine served a call. Where it took long, as much as that is copied before it is tried again, and each
+        time twice as much: some loops take native code no time at all.
+        """
         if seconds > GAIN * self._copying:
             self.is_native = True
+            self._regretted = 2 * self._regretted + seconds

@@ -4,13 +4,14 @@ from __future__ import annotations
 
 import math
 import resource
+import signal
 from collections.abc import Callable
 from typing import Any
 
 import pytest
 
 import flambeau
-from flambeau.executor.object_trial import LOSSES
+from flambeau.executor.object_trial import LOSSES, ObjectTrial
 from tests.codegen.graph.one_meaning import assert_native
 from tests.codegen.graph.test_objects import shape
 
@@ -206,3 +207,48 @@ def test_a6_a_set_in_an_object_stays_pythons() -> None:
     assert scripted(bag, 9) == 4
     assert bag.items == {0, 1, 2, 4}
     assert "a set in an object from outside, whose order Python would see" in " ".join(str(scripted.explain()).split())
+
+
+def spin(cell: Cell, n: int) -> int:
+    total = 0
+    for _k in range(n):
+        cell.value = (cell.value * 5 + total) % 1_000_003
+        total = (total * 3 + cell.value) % 1_000_033
+    return total
+
+
+def test_a7_what_was_done_before_a_signal_is_there() -> None:
+    scripted = flambeau.script(spin)
+    cell = Cell(1, None)
+    scripted(cell, 3)
+
+    def interrupt(*_: object) -> None:
+        raise TimeoutError("the alarm")
+
+    before, cell.value = signal.signal(signal.SIGALRM, interrupt), 1
+    signal.setitimer(signal.ITIMER_REAL, 0.1)
+    try:
+        with pytest.raises(TimeoutError):
+            scripted(cell, 1 << 50)
+    finally:
+        signal.setitimer(signal.ITIMER_REAL, 0)
+        signal.signal(signal.SIGALRM, before)
+    assert cell.value != 1
+    assert_native(scripted)
+
+
+def test_a8_native_code_is_tried_again_after_ever_more_copying() -> None:
+    trial, waits = ObjectTrial(), []
+    for _ in range(4):
+        calls = 0
+        while trial.is_native:
+            trial.native_took(copying=1e-3, code=1e-6)
+            calls += 1
+        waits.append(calls)
+        trial.machine_took(1e-3)
+        assert not trial.is_native
+        trial.machine_took(10e-3)
+        assert trial.is_native
+    assert waits == [LOSSES, 10, 30, 70]
+    trial.native_took(copying=1e-3, code=1.0)
+    assert trial.is_native
