@@ -3,11 +3,20 @@
 from __future__ import annotations
 
 import ctypes
+import struct
 from collections.abc import Sequence
+from typing import Any, Final
 
 from flambeau.codegen.graph.dict_tables import FEW
 from flambeau.codegen.graph.dict_words import fill_dict
-from flambeau.codegen.layouts import BLOCK, BLOCK_DATA, BLOCK_PADDING, CONTEXT, DICT, LIST
+from flambeau.codegen.layouts import BLOCK, BLOCK_DATA, BLOCK_PADDING, CONTEXT, DICT, LIST, WORD
+
+_allocate: Final[Any] = ctypes.pythonapi["PyMem_RawMalloc"]  # function objects of their own, with these types
+_allocate.restype, _allocate.argtypes = ctypes.c_void_p, [ctypes.c_size_t]
+_deallocate: Final[Any] = ctypes.pythonapi["PyMem_RawFree"]
+_deallocate.restype, _deallocate.argtypes = None, [ctypes.c_void_p]
+_WORDS: Final = struct.Struct("=6q")
+"""Of a block from the one before its address on: raw, references, previous, next, origin, bin."""
 
 
 def word(address: int, index: int) -> int:
@@ -22,16 +31,13 @@ def set_word(address: int, index: int, value: int) -> None:
 
 def new_block(context: int, size: int) -> int:
     """A block of native memory in the ring of a call. Raises MemoryError."""
-    allocate = ctypes.pythonapi.PyMem_RawMalloc
-    allocate.restype, allocate.argtypes = ctypes.c_void_p, [ctypes.c_size_t]
-    raw = allocate(size + BLOCK_PADDING)
+    raw = _allocate(size + BLOCK_PADDING)
     if not raw:
         raise MemoryError("a tensor of the program did not fit into memory")
     block = (raw + 71) & -64
     first = CONTEXT.read(context, "next")
-    own = {"raw": raw, "references": 1, "previous": context, "next": first, "origin": 0, "bin": 0}
-    for name, value in own.items():
-        BLOCK.write(block, name, value)
+    words = _WORDS.pack(raw, 1, context, first, 0, 0)
+    ctypes.memmove(block - WORD, words, len(words))
     BLOCK.write(first, "previous", block)
     CONTEXT.write(context, "next", block)
     return int(block)
@@ -40,8 +46,8 @@ def new_block(context: int, size: int) -> int:
 def new_list(context: int, words: Sequence[int], length: int, width: int) -> int:
     """A list of items of ``width`` words each, these words, in the ring of a call."""
     room, new = new_block(context, 8 * width * max(4, length)), new_block(context, 0)
-    for index, number in enumerate(words):
-        set_word(room + BLOCK_DATA, index, number)
+    if words:
+        ctypes.memmove(room + BLOCK_DATA, (ctypes.c_int64 * len(words))(*words), WORD * len(words))
     for name, value in (("length", length), ("capacity", max(4, length)), ("items", room)):
         LIST.write(new, name, value)
     return new
@@ -71,9 +77,7 @@ def _unlink(block: int) -> int:
 
 
 def _free(raw: int) -> None:
-    free = ctypes.pythonapi.PyMem_RawFree
-    free.restype, free.argtypes = None, [ctypes.c_void_p]
-    free(raw)
+    _deallocate(raw)
 
 
 def free_ring(context: int) -> None:
