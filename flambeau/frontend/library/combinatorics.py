@@ -1,7 +1,8 @@
-"""`itertools.product`, `combinations` and `permutations`, as loops within each other: generators, inlined in loops. Of
-counts that only the run tells, items are lists.
+"""`itertools.product`, `combinations` and `permutations`: generators, inlined in loops.
 
-Those of lists take copies, as Python's do, so that a body may change what it goes over.
+Where the program writes how many items are taken at a time, up to three, they are loops within each other and give
+tuples (`product_2`, `combinations_3`). Where only the run tells, they count up indices and give lists
+(`product_lists`). They are handed copies of lists, as Python takes them, so that a body may change what it goes over.
 """
 
 from __future__ import annotations
@@ -24,7 +25,7 @@ def product_2(a: Any, b: Any) -> Iterator[Any]:
 
 
 def product_3(a: Any, b: Any, c: Any) -> Iterator[Any]:
-    """Those of three."""
+    """Triples of the items of three lists."""
     for x in a:
         for y in b:
             for z in c:
@@ -63,7 +64,7 @@ def permutations_3(items: Any) -> Iterator[Any]:
                     yield items[i], items[j], items[k]
 
 
-def product_of(items: Any, repeat: int) -> Iterator[Any]:
+def product_lists(items: Any, repeat: int) -> Iterator[Any]:
     """As many items as is said, each in a list; the last changes first."""
     if repeat < 0:
         raise ValueError("repeat argument cannot be negative")
@@ -79,41 +80,41 @@ def product_of(items: Any, repeat: int) -> Iterator[Any]:
             digits[k] += 1
 
 
-def combinations_of(items: Any, r: int) -> Iterator[Any]:
+def combination_lists(items: Any, r: int) -> Iterator[Any]:
     """As many items as is said, in order, each in a list."""
     if r < 0:
         raise ValueError("r must be non-negative")
-    places, going = list(range(r)), r <= len(items)
+    indices, going = list(range(r)), r <= len(items)
     while going:
-        yield [items[i] for i in places]
+        yield [items[i] for i in indices]
         k = r - 1
-        while k >= 0 and places[k] == len(items) - r + k:
+        while k >= 0 and indices[k] == len(items) - r + k:
             k -= 1
         going = k >= 0
         if going:
-            places[k] += 1
+            indices[k] += 1
             for j in range(k + 1, r):
-                places[j] = places[j - 1] + 1
+                indices[j] = indices[j - 1] + 1
 
 
-def repeated_combinations_of(items: Any, r: int) -> Iterator[Any]:
+def repeated_combination_lists(items: Any, r: int) -> Iterator[Any]:
     """As many items as is said, in order, each as often as it comes, in a list."""
     if r < 0:
         raise ValueError("r must be non-negative")
-    places, going = [0] * r, r == 0 or len(items) > 0
+    indices, going = [0] * r, r == 0 or len(items) > 0
     while going:
-        yield [items[i] for i in places]
+        yield [items[i] for i in indices]
         k = r - 1
-        while k >= 0 and places[k] == len(items) - 1:
+        while k >= 0 and indices[k] == len(items) - 1:
             k -= 1
         going = k >= 0
         if going:
-            raised = places[k] + 1
+            raised = indices[k] + 1
             for j in range(k, r):
-                places[j] = raised
+                indices[j] = raised
 
 
-def permutations_of(items: Any, r: int) -> Iterator[Any]:
+def permutation_lists(items: Any, r: int) -> Iterator[Any]:
     """As many items as is said, in every order, each in a list: which of those that are left comes next counts up."""
     if r < 0:
         raise ValueError("r must be non-negative")

@@ -117,30 +117,30 @@ def compress(data: Any, selectors: Any) -> Any:
 
 
 def from_iterable(iterable: Any) -> Any:
-    """The items of each of several things, one after the other."""
+    """The items of each of several iterables, one after the other."""
     for items in iterable:
         yield from items
 
 
 def chain_1(a: Any) -> Any:
-    """The items of one thing."""
+    """The items of one iterable."""
     yield from a
 
 
 def chain_2(a: Any, b: Any) -> Any:
-    """Those of two, one after the other."""
+    """The items of two iterables, one after the other."""
     yield from a
     yield from b
 
 
 def chain_3(a: Any, b: Any, c: Any) -> Any:
-    """Those of three."""
+    """The items of three iterables, one after the other."""
     yield from a
     yield from b
     yield from c
 
 
 def columns(rows: Any) -> Any:
-    """The items of lists that stand at one place, as many as the shortest list has: `zip(*rows)`."""
+    """A list for each index that all of several lists have, of their items there: `zip(*rows)`."""
     count = min([len(row) for row in rows]) if len(rows) > 0 else 0
     return [[row[i] for row in rows] for i in range(count)]

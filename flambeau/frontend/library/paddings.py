@@ -75,19 +75,23 @@ def pad_median(x: Any, axis: int, before: int, after: int, left: Any, right: Any
 def pad_maximum(x: Any, axis: int, before: int, after: int, left: Any, right: Any) -> Any:
     """The largest elements of the lines at both ends."""
     rows = lines_of(x, axis, before, after)
-    head, tail = near_ends(rows, left, right)
-    if len(head) == 0 or len(tail) == 0:
-        raise ValueError(NO_VALUE)
+    head, tail = ends_with_extremes(rows, left, right)
     return surrounded(x, axis, before, after, rows, head.max(axis=0), tail.max(axis=0))
 
 
 def pad_minimum(x: Any, axis: int, before: int, after: int, left: Any, right: Any) -> Any:
     """The least elements of the lines at both ends."""
     rows = lines_of(x, axis, before, after)
+    head, tail = ends_with_extremes(rows, left, right)
+    return surrounded(x, axis, before, after, rows, head.min(axis=0), tail.min(axis=0))
+
+
+def ends_with_extremes(rows: Any, left: Any, right: Any) -> tuple[Any, Any]:
+    """The rows at both ends. Raises ValueError where there are none at one, which have no largest and no least."""
     head, tail = near_ends(rows, left, right)
     if len(head) == 0 or len(tail) == 0:
         raise ValueError(NO_VALUE)
-    return surrounded(x, axis, before, after, rows, head.min(axis=0), tail.min(axis=0))
+    return head, tail
 
 
 def pad_linear_ramp(x: Any, axis: int, before: int, after: int, left: Any, right: Any) -> Any:

@@ -6,21 +6,26 @@ An expression that printers do not write gives the run up when it is reached.
 from __future__ import annotations
 
 import ast
-import enum
 import math
 from collections.abc import Callable, Mapping, Sequence
 from typing import Any, Final
 
 from flambeau.interpreter.conform import conforms
 from flambeau.program.function import Function
-from flambeau.program.named_tuples import tuple_class
-from flambeau.program.object import UNSET, ScriptObject
+from flambeau.program.object import ScriptObject
 from flambeau.program.written import GivenUpError
 from flambeau.schema import registry
 from flambeau.schema.device import Device
-from flambeau.schema.types import ClassType, EnumType, TupleType
+from flambeau.schema.types import ClassType, TupleType
 from flambeau.serialize.archive_reader.code_file import CodeFile
 from flambeau.serialize.archive_reader.written_frame import GLOBALS, Frame, Part
+from flambeau.serialize.archive_reader.written_names import (
+    archived_constant,
+    attribute_of,
+    global_value,
+    method_of,
+    named_tuple,
+)
 from flambeau.serialize.archive_reader.written_operators import Call
 from flambeau.tensor.tensor import Tensor
 from flambeau.util.names import ROOT
@@ -90,10 +95,10 @@ class Expressions:
         path, name = _global_path(node), node.attr
         if not path:
             owner = self.value(node.value)
-            return lambda frame: _read(frame, owner(frame), name)
+            return lambda frame: attribute_of(frame, owner(frame), name)
         if path[0] == "CONSTANTS":
-            return lambda frame: _archived(frame, path)
-        return lambda frame: _global(frame, ".".join(path))
+            return lambda frame: archived_constant(frame, path)
+        return lambda frame: global_value(frame, ".".join(path))
 
     def _list(self, node: ast.List) -> Part:
         items = self._values(node.elts)
@@ -221,7 +226,7 @@ class Expressions:
 
         def run(frame: Frame) -> Any:
             arguments = values(frame)
-            method = _method(arguments[0], name)
+            method = method_of(arguments[0], name)
             by_name = {key: value(frame) for key, value in keywords.items()} if keywords else {}
             return frame.run.call(method, arguments, by_name)
 
@@ -235,7 +240,7 @@ class Expressions:
             owner, _, method = name.rpartition(".")
             named = frame.run.named(owner if method == _NEW else name)
             if isinstance(named, TupleType) and not node.keywords:
-                return _named_tuple(named, values(frame))
+                return named_tuple(named, values(frame))
             if method == _NEW and isinstance(named, ClassType) and not named.definition.is_module:
                 return ScriptObject(named)
             return call(frame)
@@ -343,7 +348,7 @@ class Expressions:
         if not isinstance(text, str):
             return gives_up("the name of an attribute is computed")
         owner_of = self.value(owner)
-        return lambda frame: _read(frame, owner_of(frame), text)
+        return lambda frame: attribute_of(frame, owner_of(frame), text)
 
     def _unwrapped(self, node: ast.expr) -> Part:
         value_of = self.value(node)
@@ -374,68 +379,6 @@ def _global_path(node: ast.Attribute) -> tuple[str, ...]:
         parts.append(inner.attr)
         inner = inner.value
     return (inner.id, *reversed(parts)) if isinstance(inner, ast.Name) and inner.id in GLOBALS else ()
-
-
-def _global(frame: Frame, path: str) -> Any:
-    """A function, or a member of an enum."""
-    named = frame.run.named(path)
-    if isinstance(named, Function):
-        return named
-    name, _, member = path.rpartition(".")
-    kind = frame.run.named(name)
-    if not isinstance(kind, EnumType) or kind.python is None:
-        raise GivenUpError(f"{path} is no value")
-    return kind.python[member]
-
-
-def _archived(frame: Frame, path: Sequence[str]) -> Any:
-    constants, digits = frame.run.constants, path[1].removeprefix("c")
-    if len(path) != 2 or not digits.isdigit() or int(digits) >= len(constants):
-        raise GivenUpError("there is no such constant")
-    value = constants[int(digits)]
-    frame.run.memory.add(value)
-    return value
-
-
-def _read(frame: Frame, owner: Any, name: str) -> Any:
-    """An attribute of an object."""
-    if not isinstance(owner, ScriptObject):
-        return _part(owner, name)
-    definition = owner.type.definition
-    slot = definition.slots.get(name)
-    if slot is not None:
-        value = owner.values[slot]
-    elif name in definition.constants and name not in definition.methods:
-        value = definition.constants[name]
-    else:
-        value = UNSET
-    if value is UNSET:
-        raise GivenUpError(f"there is no attribute {name}")
-    if type(value) is not ScriptObject:
-        frame.run.memory.add(value)
-    return value
-
-
-def _part(owner: Any, name: str) -> Any:
-    """A field of a named tuple; the name or the value of a member of an enum."""
-    is_field = isinstance(owner, tuple) and name in getattr(owner, "_fields", ())
-    if not is_field and not (isinstance(owner, enum.Enum) and name in ("name", "value")):
-        raise GivenUpError(f"something else than an object has an attribute {name}")
-    return getattr(owner, name)
-
-
-def _named_tuple(type_: TupleType, items: Sequence[Any]) -> Any:
-    if len(items) != len(type_.elements) or not all(map(conforms, items, type_.elements)):
-        raise GivenUpError(f"a {type_.name} is made of something else")
-    return tuple_class(type_)(*items)
-
-
-def _method(owner: Any, name: str) -> Function:
-    """A method of an object of the archive."""
-    method: Function | None = owner.type.definition.methods.get(name) if isinstance(owner, ScriptObject) else None
-    if method is None:
-        raise GivenUpError(f"it calls {name}, which is no method of an object")
-    return method
 
 
 def _is_constant(value: Any) -> bool:

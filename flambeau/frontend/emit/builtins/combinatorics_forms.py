@@ -2,7 +2,7 @@
 
 for i, j in product(range(n), range(m))     →    library.index_loops.ndindex_2(n, m), inlined where the loop is
 for a, b in combinations(x, 2)              →    library.combinatorics.combinations_2 of a list of the items
-for p in permutations(x)                    →    library.combinatorics.permutations_of, whose items are lists
+for p in permutations(x)                    →    library.combinatorics.permutation_lists, whose items are lists
 """
 
 from __future__ import annotations
@@ -29,8 +29,8 @@ MOST: Final = 3
 _OF_SOME: Final = frozenset({"combinations", "permutations"})
 """Functions that give tuples of two or three items."""
 _OF_ANY: Final = {
-    "combinations": "combinations_of", "permutations": "permutations_of",
-    "combinations_with_replacement": "repeated_combinations_of",
+    "combinations": "combination_lists", "permutations": "permutation_lists",
+    "combinations_with_replacement": "repeated_combination_lists",
 }  # fmt: skip
 ARGUMENTS: Final = "itertools.{name} takes {wanted} in programs: write loops within each other"
 _SEVERAL: Final = f"one to {MOST} things to go over, or repeat=2 of one, written out,"
@@ -43,7 +43,7 @@ def _emit_product(e: Emitter, tree: Apply, hint: Type | None) -> Sugared:
     repeat = next((k.value for k in tree.keywords if k.name == "repeat"), None)
     if len(tree.args) == len(tree.keywords) == 1 and repeat is not None and _literal(repeat, 1) not in (1, 2, MOST):
         pool = _pool(e, where, e.sugared(tree.args[0]))
-        return _generator(e, where, "product_of", [pool, e.value(repeat)])
+        return _generator(e, where, "product_lists", [pool, e.value(repeat)])
     times = _times(tree)
     sources = [e.sugared(a) for a in tree.args] * times
     ends = [end for end in map(_end, sources) if end is not None]
