@@ -321,7 +321,7 @@ def _isinstance(node: Node, known: Knowledge) -> Any:
 
 @evaluates("aten::eq", "aten::ne", "aten::lt", "aten::le", "aten::gt", "aten::ge")
 def _comparison(node: Node, known: Knowledge) -> Any:
-    """Of ints."""
+    """What a comparison of two known ints gives."""
     if len(node.operands) != 2:
         return UNKNOWN
     x, y = (known(v) for v in node.operands)

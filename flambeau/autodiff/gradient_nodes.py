@@ -230,7 +230,7 @@ class TapeGradient:
         return all_results[0] if len(all_results) == 1 else tuple(all_results)
 
     def _of_containers(self, values: Sequence[Any]) -> Any:
-        """The same by what lies in containers."""
+        """The value and gradients of a function by what lies in its containers."""
         both = CONTAINER_GRADIENT.implementation(self._function, tuple(self._numbers), has_aux=self._has_aux)
         outcome, gradients = both(*values)
         first = [outcome[0]] if self._has_aux and self._with_value else [outcome] if self._with_value else []

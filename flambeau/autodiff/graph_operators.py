@@ -303,7 +303,7 @@ class GraphOperators:
         return self._builder.call("aten::transpose", (x, -2, -1), {})
 
     def chunk(self, x: TensorProxy, chunks: int, dim: int = 0) -> Any:
-        """So many parts along an axis, as tensors."""
+        """`chunk`: a list of `chunks` parts along an axis, as tensors."""
         parts = self._builder.call("aten::chunk", (x, chunks, dim), {})
         type_ = x.value.static_type
         if not isinstance(type_, TensorType) or type_.sizes is None:

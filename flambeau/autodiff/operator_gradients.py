@@ -48,7 +48,7 @@ def operand_gradients(builder: Builder, node: Node, gradients: Gradients, wanted
 
 
 def traced_gradients(builder: Builder, node: Node, gradients: Gradients, wanted: Sequence[bool]) -> Gradients:
-    """The same by the formulas of an operator."""
+    """The gradients of a node's operands by the formulas of its operator, recorded in the graph."""
     definition = node.definition
     if definition is None:
         raise NotDifferentiableError(f"{node.op} has no derivative in graphs")

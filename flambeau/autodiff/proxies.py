@@ -157,7 +157,7 @@ class IntProxy(NumberProxy, SymbolicInt):
 
 
     def as_float(self) -> Any:
-        """The same as a float."""
+        """The number converted to a float, in the graph."""
         return self.builder.scalar("aten::Float", (self,))
 
 

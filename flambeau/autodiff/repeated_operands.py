@@ -51,7 +51,7 @@ def _repeats_one(value: Value, whole: Sequence[Size], sizes: SymbolicSizes) -> b
 
 
 def _copied(node: Node, definition: OpDef, refine: Refine) -> Node:
-    """The same on single numbers."""
+    """A copy of the node on single numbers in place of the operands that repeat one."""
     operands = [_single(v) or v for v in node.operands]
     copy = node.graph.insert(node.op, operands, [r.type for r in definition.schema.returns])
     refine(copy, definition)

@@ -17,7 +17,7 @@ from flambeau.util.record import dataclass
 
 @dataclass(frozen=True, slots=True)
 class Halves:
-    """Both ways of a derivative."""
+    """A derivative cut in two: the way forward and the way back."""
 
     forward: Graph
     """Gives the results of the function, then what is kept."""

@@ -57,7 +57,7 @@ class Size:
         return self._less_than(start)._at_most(max(end - start, 0))
 
     def _less_than(self, count: int) -> Size:
-        """So many less, but not less than 0."""
+        """This size less `count`, but not below 0."""
         if count == 0:
             return self
         less = self._less + count

@@ -76,7 +76,7 @@ def backward(
 
 
 def _back_from(root: Tensor, gradient: Tensor | None, keep: bool, create_graph: bool) -> None:
-    """The same from one tensor, to all leaves."""
+    """`backward` from one tensor, to all leaves."""
     if not root.requires_grad:
         raise RuntimeError(NOT_ASKED.format(number=0))
     seed = fitting(0, root, gradient)

@@ -72,7 +72,7 @@ class _ExplicitLevel(DualLevel):
         return self._attached(super().lifted(value))
 
     def converted(self, tensor: Tensor) -> Wrapper:
-        """The same of what is about to be written."""
+        """What is about to be written as a tensor of this level, on its tape if it asks for gradients."""
         return self._attached(super().converted(tensor))
 
     def _attached(self, result: Wrapper) -> Wrapper:

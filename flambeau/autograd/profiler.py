@@ -299,7 +299,7 @@ class profile:  # noqa: N801  (as programs write it)
 
     @property
     def function_events(self) -> list[Event]:
-        """The same."""
+        """The events, as `events()` gives them."""
         return self.events()
 
     @property

@@ -162,7 +162,7 @@ its storage and its version; of one of several results which one it is before th
 
 
 def as_saved(light: Light) -> SavedTensor:
-    """The same as an object."""
+    """The object `SavedTensor` that a light record stands for."""
     if len(light) == 2:
         saved = SavedTensor(light[0])
     else:

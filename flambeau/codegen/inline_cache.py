@@ -73,7 +73,7 @@ class MakesLaunches(Protocol):
 
     @property
     def records(self) -> array[int]:
-        """Those of its inputs."""
+        """The words of the records of its inputs."""
 
 
 @dataclass(slots=True)

@@ -37,7 +37,7 @@ class Runnable(Protocol):
 
     @property
     def entry(self) -> Any:
-        """It as a ctypes function of (block, low, high)."""
+        """The kernel as a ctypes function of (block, low, high)."""
 
 
 @dataclass(slots=True, eq=False)

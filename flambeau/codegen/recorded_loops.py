@@ -134,7 +134,7 @@ class _Recorder:
         return length
 
     def converted(self, x: _Traced, dtype: np.dtype[Any]) -> _Traced:
-        """The same as another dtype."""
+        """The traced value converted to another dtype."""
         if x.dtype == dtype:
             return x
         name = CONVERT.get((x.dtype.name, dtype.name))

@@ -64,7 +64,7 @@ class Job:
             self._done.wait()
 
     def run(self) -> None:
-        """Make it."""
+        """Make what the job is for, and note an error."""
         make, self._make = self._make, None
         assert make is not None
         try:

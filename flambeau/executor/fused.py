@@ -41,7 +41,7 @@ from flambeau.util.user_code import warn_user
 
 @dataclass(frozen=True, slots=True)
 class Refused:
-    """That there is no kernel, and why."""
+    """The answer that there is no kernel, and why."""
 
     reason: str
     can_be_cut: bool = False

@@ -152,7 +152,7 @@ class Promotion:
         return self._needing[variant]
 
     def _finds_need(self, graph: Graph) -> bool:
-        """The same of the graph of a function."""
+        """What `_needs_object` says, from the graph of the function."""
         own = graph.parameters[len(self._schema.arguments) - 1 :]
         is_run_again = self.assigned or may_raise_at_writes(graph)
         gives_away = self._has_dicts and _gives_away(graph, own)

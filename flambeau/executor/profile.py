@@ -66,7 +66,7 @@ def _region(name: str, calls: int, seconds: float, kernel: FusedKernel | None) -
 
 
 class _Profiler:
-    """One profiled call."""
+    """What notes times and operators during one profiled call."""
 
     def __init__(self, ledger: Ledger) -> None:
         self.ledger = ledger

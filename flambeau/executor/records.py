@@ -212,7 +212,7 @@ def _type_of_program(name: str) -> Any:
 
 
 def _function_of_program(name: str) -> Any:
-    """The same for functions."""
+    """Stands in records for the reader's own way to find functions."""
 
 
 def _eager_gradient(full_name: str, present: tuple[bool, ...], indices: tuple[int, ...]) -> EagerGradient:

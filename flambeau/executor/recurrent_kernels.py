@@ -268,5 +268,5 @@ def fresh(shape: tuple[int, int], dtype: np.dtype[Any]) -> Array:
 
 
 def rowwise(a: Array) -> Array:
-    """The same numbers in rows whose elements are neighbours."""
+    """The matrix itself where elements of rows are neighbours, else a copy in which they are."""
     return a if a.ndim == 2 and (a.strides[1] == a.itemsize or a.shape[1] <= 1) else np.ascontiguousarray(a)

@@ -16,7 +16,7 @@ from flambeau.tensor.levels import innermost
 from flambeau.tensor.observer import thread
 from flambeau.tensor.tensor import Tensor
 from flambeau.util.inversions import OPENED_CALL, SCRIPTED_TRANSFORM
-from flambeau.util.trees import LEAF, Structure, flatten
+from flambeau.util.trees import Structure, flatten
 
 Products = Callable[..., Any]
 CHANGED: Final = (
@@ -76,13 +76,8 @@ def is_alone(result: Any) -> bool:
     return bool(parts) and all(type(part) is Tensor and edge_of(part) is None for part in parts)
 
 
-def structure_of(result: Any) -> Structure:
-    """How a result lies: alone, or in a tuple."""
-    return Structure(tuple, None, [LEAF] * len(result)) if type(result) is tuple else LEAF
-
-
 class Unchanged:
-    """Tensors as they were."""
+    """Tensors with the versions that they had, so that later writes are noticed."""
 
     __slots__ = ("_tensors", "_versions")
 
@@ -91,7 +86,7 @@ class Unchanged:
         self._versions = [tensor._storage.version for tensor in tensors]
 
     def tensors(self) -> tuple[Tensor, ...]:
-        """Them. Raises RuntimeError if one was written since."""
+        """The tensors. Raises RuntimeError if one was written since."""
         if [tensor._storage.version for tensor in self._tensors] != self._versions:
             raise RuntimeError(CHANGED)
         return self._tensors

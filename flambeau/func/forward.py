@@ -47,7 +47,7 @@ def jvp(func: Callable[..., Any], primals: Any, tangents: Any, *, strict: bool =
 
 
 def _jvp(func: Callable[..., Any], primals: Any, tangents: Any, strict: bool, has_aux: bool) -> Any:
-    """The same for containers of tensors."""
+    """`jvp` for containers of tensors."""
     if not isinstance(primals, tuple):
         raise RuntimeError(
             "jvp(f, primals, tangents): Expected primals to be a tuple. E.g. it should be valid to call f(*primals)."

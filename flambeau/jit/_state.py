@@ -87,7 +87,7 @@ class PythonUnit:
         self._registry = registry
 
     def get_functions(self) -> list[Function]:
-        """Those whose Python functions are alive."""
+        """The functions whose Python functions are alive."""
         functions = map(self._registry.find, self._registry.python_functions())
         return [function for function in functions if function is not None]
 

@@ -93,7 +93,7 @@ def _shown(shape: tuple[int, ...]) -> str:
 
 
 def _of_list(text: str) -> str:
-    """The same of a shape in brackets."""
+    """A shape that PyTorch writes in brackets, as NumPy writes it."""
     return _shown(tuple(int(n) for n in text.split(",") if n.strip()))
 
 

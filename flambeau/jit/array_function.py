@@ -302,7 +302,7 @@ class ArrayFunction(LatestVariant):
         return self._latest
 
     def with_options(self, options: Options) -> ScriptFunction:
-        """The same function run another way."""
+        """This function run with other options."""
         names = [name for is_array, _, name in self._arrays if is_array]
         return ArrayFunction(self._python, self._template, names, options, self._generic)
 

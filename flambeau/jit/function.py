@@ -243,7 +243,7 @@ class ScriptFunction(NativeBase, Generic[P, R]):  # type: ignore[misc]  # made a
         return self._executor.options
 
     def with_options(self, options: Options) -> ScriptFunction:
-        """The same function run another way."""
+        """This function run with other options."""
         python = getattr(self, "__wrapped__", None)
         return ScriptFunction(self.script_function, python, self._tree, Executor(self.script_function, options))
 

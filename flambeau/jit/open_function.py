@@ -75,5 +75,5 @@ class OpenFunction(LatestVariant):
         return self._latest
 
     def with_options(self, options: Options) -> ScriptFunction:
-        """The same function run another way."""
+        """This function run with other options."""
         return OpenFunction(self._python, self._template, options, self._refusal)

@@ -34,7 +34,7 @@ class BackwardHookFunction(Function):
 
     @staticmethod
     def forward(ctx: Any, *tensors: Tensor) -> tuple[Tensor, ...]:
-        """The same memory again."""
+        """Views of the tensors, so that the node of this function stands between them and what follows."""
         return tuple([window(tensor._array, tensor._storage, tensor) for tensor in tensors])
 
     @staticmethod

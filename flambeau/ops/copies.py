@@ -80,7 +80,7 @@ def fill_kernel(self: Tensor, value: Any) -> Tensor:
 
 
 def fill_tensor_kernel(self: Tensor, value: Tensor) -> Tensor:
-    """The same from a 0-d tensor."""
+    """`fill_` with the number in a 0-d tensor."""
     if value._array.ndim:
         raise RuntimeError(
             f"fill_ only supports 0-dimension value tensor but got tensor with {value._array.ndim} dimensions."

@@ -71,7 +71,7 @@ def zeros_strided(size: Sequence[int], strides: Sequence[int], dtype: DType) -> 
 def empty_strided_kernel(
     size: Sequence[int], stride: Sequence[int], dtype: int | None = None, device: Device | None = None
 ) -> Tensor:
-    """The same with strides of the caller's choice."""
+    """`empty` with strides of the caller's choice."""
     check_device(device)
     return wrap(zeros_strided(size, stride, chosen(dtype)))
 

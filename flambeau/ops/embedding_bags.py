@@ -153,7 +153,7 @@ def _together(
     weight: Array, wide: Array, indices: Array, bounds: Array, mode: int, weights: Array | None, padding: int,
     include_last_offset: bool,
 ) -> tuple[Array, Array, Array, Array]:  # fmt: skip
-    """The same of all bags at once."""
+    """All bags at once."""
     count = max(len(bounds) - 1, 0)
     owners = owners_of(len(indices), bounds)
     is_counted = (owners < count) & (indices != padding)

@@ -57,7 +57,7 @@ def fftfreq_kernel(n: int, d: float = 1.0, dtype: int | None = None) -> Tensor:
 
 
 def rfftfreq_kernel(n: int, d: float = 1.0, dtype: int | None = None) -> Tensor:
-    """Those of the points that `rfft` gives."""
+    """The frequencies of the points that `rfft` gives."""
     return _frequencies("rfftfreq", lambda n: np.arange(n // 2 + 1), n, d, dtype)
 
 

@@ -93,7 +93,7 @@ def index_fill_scalar(self: Array, dim: int, index: Array, value: Any) -> None:
 
 
 def index_fill_tensor(self: Array, dim: int, index: Array, value: Array) -> None:
-    """The same from a 0-d tensor."""
+    """`index_fill` with the number in a 0-d tensor."""
     if value.ndim:
         raise RuntimeError(
             f"index_fill_ only supports a 0-dimensional value tensor, but got tensor with {value.ndim} dimension(s)."

@@ -57,7 +57,7 @@ def set_kernel(self: Tensor, source: Tensor) -> Tensor:
 def set_window_kernel(
     self: Tensor, source: Tensor, storage_offset: int, size: Sequence[int], stride: Sequence[int] = ()
 ) -> Tensor:
-    """The same through a window of its own."""
+    """`set_` to the memory of another tensor, seen through a window of its own."""
     window = view_of(source, size, stride or layout.contiguous_strides(size), storage_offset)
     return set_kernel(self, window)
 

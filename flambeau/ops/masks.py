@@ -38,7 +38,7 @@ def masked_fill_scalar(self: Array, mask: Array, value: Any) -> None:
 
 
 def masked_fill_tensor(self: Array, mask: Array, value: Array) -> None:
-    """The same from a 0-d tensor."""
+    """`masked_fill` with the number in a 0-d tensor."""
     if value.ndim:
         raise RuntimeError(
             f"masked_fill_ only supports a 0-dimensional value tensor, but got tensor with {value.ndim} dimension(s)."

@@ -26,7 +26,7 @@ def quantile_kernel(
 def nanquantile_kernel(
     self: Array, q: Array | float, dim: int | None = None, keepdim: bool = False, interpolation: str = "linear"
 ) -> Array:
-    """The same, where nan does not count."""
+    """Quantiles of the elements that are not nan."""
     return _quantile("nanquantile", self, q, dim, keepdim, interpolation, ignore_nan=True)
 
 

@@ -159,7 +159,7 @@ def randint_like_kernel(
     device: Device | None = None,
     memory_format: int | None = None,
 ) -> Tensor:
-    """The same in a tensor's sizes and dtype."""
+    """`randint` in a tensor's sizes and dtype."""
     check_device(device)
     top = int(high._array.item()) if isinstance(high, Tensor) else high
     return _placed(

@@ -26,7 +26,7 @@ def attention_kernel(
 def _by_products(
     query: Array, key: Array, value: Array, mask: Array | None, is_causal: bool, scale: float | None
 ) -> Array:
-    """The same where no native code is at hand."""
+    """Attention by products of matrices, where no native code is at hand."""
     factor = query.dtype.type(query.shape[-1] ** -0.5 if scale is None else scale)
     with np.errstate(all="ignore"):
         scores = blas.matmul(query * factor, key.swapaxes(-1, -2))

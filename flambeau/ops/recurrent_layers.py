@@ -214,7 +214,7 @@ def _way_back_recorded(
 
 
 def _first_rows(f: Any, state: Any, count: int) -> Any:
-    """Those of the sequences that are going on."""
+    """The rows of the state whose sequences are going on."""
     return state if state.shape[0] == count else f.narrow(state, 0, 0, count)
 
 

@@ -143,13 +143,13 @@ def scatter_src(self: Array, dim: int, index: Array, src: Array) -> None:
 
 
 def scatter_value(self: Array, dim: int, index: Array, value: Any) -> None:
-    """The same with one number."""
+    """`scatter` of one number."""
     number = exact_scalar(value, from_numpy_dtype(self.dtype))
     _scatter("scatter", self, dim, index, np.broadcast_to(np.asarray(number), index.shape), None)
 
 
 def scatter_add(self: Array, dim: int, index: Array, src: Array) -> None:
-    """The same with `+=`, counting repeated places."""
+    """`scatter_add`: add to the elements, for repeated places as often as they come."""
     _scatter("scatter_add", self, dim, index, src, np.logical_or if self.dtype == np.bool_ else np.add)
 
 
@@ -185,7 +185,7 @@ def scatter_reduce_old(self: Array, dim: int, index: Array, src: Array, reduce: 
 
 
 def scatter_value_reduce(self: Array, dim: int, index: Array, value: Any, reduce: str) -> None:
-    """The same with one number."""
+    """`scatter` of one number with `reduce`."""
     number = exact_scalar(value, from_numpy_dtype(self.dtype))
     _scatter("scatter", self, dim, index, np.broadcast_to(number, index.shape), _old_fold(reduce))
 

@@ -98,7 +98,7 @@ def _tensor_split(F: Any, x: Any, sections: Any, dim: Any = 0) -> Any:
 
 
 def _split_along(dim: int, F: Any, x: Any, sections: Any) -> Any:
-    """The same along one axis; a number of parts divides it."""
+    """The parts along one axis; a number of parts divides it."""
     axis = 0 if dim == 1 and x.ndim == 1 else dim
     if axis >= x.ndim or (type(sections) is int and sections < 1):
         return None
@@ -211,7 +211,7 @@ for _name in (
 
 @expansions("aten::expand_copy")
 def _expand_copy(F: Any, x: Any, sizes: Any, implicit: Any = False) -> Any:
-    """The same of a tensor that is broadcast."""
+    """`expand_copy`: a copy of the tensor broadcast to the sizes."""
     return F.clone(F.alias(F.expand(x, sizes)), memory_format=0)
 
 

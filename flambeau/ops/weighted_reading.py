@@ -119,7 +119,7 @@ def add_weighted(numbers: Array, places: Array, weights: Array, size: int) -> Ar
 
 
 def _added_together(numbers: Array, pixels: Array, weights: Array, result: Array) -> Array:
-    """The same for a whole batch, term after term."""
+    """Weighted pixels added up for a whole batch, term after term."""
     batch, channels = np.arange(result.shape[0]), np.arange(result.shape[1])
     for k in range(pixels.shape[1]):
         here = pixels[:, None, k]

@@ -67,7 +67,7 @@ class Adam(FormulaOptimizer):
         return group["lr"], *group["betas"], group["eps"], group["weight_decay"], step
 
     def flags(self, group: Group, step: float, is_new: bool) -> tuple[bool, ...]:
-        """As the settings are."""
+        """Which variants of the formula the settings ask for."""
         decoupled = group.get("decoupled_weight_decay", False)
         return group["amsgrad"], group["weight_decay"] != 0, decoupled, group["maximize"]
 
@@ -142,7 +142,7 @@ class Adamax(FormulaOptimizer):
         return group["lr"], *group["betas"], group["eps"], group["weight_decay"], step
 
     def flags(self, group: Group, step: float, is_new: bool) -> tuple[bool, ...]:
-        """As the settings are."""
+        """Which variants of the formula the settings ask for."""
         return group["weight_decay"] != 0, group["maximize"]
 
 
@@ -200,7 +200,7 @@ class NAdam(FormulaOptimizer):
         return group["lr"], beta1, beta2, group["eps"], group["weight_decay"], mu, mu_next, product, step
 
     def flags(self, group: Group, step: float, is_new: bool) -> tuple[bool, ...]:
-        """As the settings are."""
+        """Which variants of the formula the settings ask for."""
         return group["weight_decay"] != 0, group["decoupled_weight_decay"], group["maximize"]
 
 

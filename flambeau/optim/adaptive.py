@@ -56,7 +56,7 @@ class RMSprop(FormulaOptimizer):
         super().__init__(params, locals())
 
     def state_names(self, group: Group) -> Sequence[str]:
-        """As momentum and centering ask for."""
+        """What is kept for each parameter, as momentum and centering ask for."""
         return list(self._names(group))
 
     def _names(self, group: Group) -> Iterator[str]:
@@ -71,7 +71,7 @@ class RMSprop(FormulaOptimizer):
         return group["lr"], group["alpha"], group["eps"], group["weight_decay"], group["momentum"]
 
     def flags(self, group: Group, step: float, is_new: bool) -> tuple[bool, ...]:
-        """As the settings are."""
+        """Which variants of the formula the settings ask for."""
         return group["momentum"] > 0, group["centered"], group["weight_decay"] != 0, group["maximize"]
 
 
@@ -132,7 +132,7 @@ class Adagrad(FormulaOptimizer):
         return group["lr"], group["lr_decay"], group["eps"], group["weight_decay"], step
 
     def flags(self, group: Group, step: float, is_new: bool) -> tuple[bool, ...]:
-        """As the settings are."""
+        """Which variants of the formula the settings ask for."""
         return group["weight_decay"] != 0, group["maximize"]
 
 
@@ -178,5 +178,5 @@ class Adadelta(FormulaOptimizer):
         return group["lr"], group["rho"], group["eps"], group["weight_decay"]
 
     def flags(self, group: Group, step: float, is_new: bool) -> tuple[bool, ...]:
-        """As the settings are."""
+        """Which variants of the formula the settings ask for."""
         return group["weight_decay"] != 0, group["maximize"]

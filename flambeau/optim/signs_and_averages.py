@@ -60,7 +60,7 @@ class Rprop(FormulaOptimizer):
         return *group["etas"], *group["step_sizes"]
 
     def flags(self, group: Group, step: float, is_new: bool) -> tuple[bool, ...]:
-        """As the settings are."""
+        """Which variants of the formula the settings ask for."""
         return (group["maximize"],)
 
 

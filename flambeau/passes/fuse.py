@@ -94,7 +94,7 @@ class _Grouping:
                 self._join(node)
 
     def groups(self) -> list[list[Node]]:
-        """Those that are large enough, in program order."""
+        """The groups that are large enough, in program order."""
         unique = {id(g): g for g in self._group_of.values() if len(g) >= SMALLEST}
         return sorted(unique.values(), key=lambda g: g[0]._order)
 

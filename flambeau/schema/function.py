@@ -153,7 +153,7 @@ class FunctionSchema:
         return False
 
     def renamed(self, name: str, overload: str = "") -> FunctionSchema:
-        """The same signature under another name."""
+        """This signature under another name."""
         return replace(self, name=name, overload=overload)
 
     def is_backward_compatible_with(self, old: FunctionSchema) -> bool:

@@ -302,7 +302,7 @@ class Operator:
     def call_with_keywords(
         self, args: tuple[Any, ...], kwargs: Mapping[str, Any], function: Function | None = None
     ) -> Any:
-        """The same for a call with keywords."""
+        """Call the operator with keywords."""
         here = thread.handlers
         if not here and (direct := self._direct.get(call_key(args, kwargs))) is not None:
             return direct(*args, *kwargs.values())

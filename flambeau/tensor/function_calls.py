@@ -49,12 +49,12 @@ def has_torch_function(relevant_args: Iterable[Any]) -> bool:
 
 
 def has_torch_function_unary(tensor: Any) -> bool:
-    """The same of one argument."""
+    """Whether the one argument of a call has `__torch_function__`."""
     return has_torch_function((tensor,))
 
 
 def has_torch_function_variadic(*tensors: Any) -> bool:
-    """The same of several."""
+    """Whether one of the arguments of a call has `__torch_function__`."""
     return has_torch_function(tensors)
 
 

@@ -142,7 +142,7 @@ class Storage:
         return int(sum((n - 1) * s for n, s in zip(base.shape, base.strides, strict=True)) + base.itemsize)
 
     def size(self) -> int:
-        """The same."""
+        """Bytes of the memory, as `nbytes()`."""
         return self.nbytes()
 
     @property

@@ -26,7 +26,7 @@ class Difference(NamedTuple):
     """Where the greatest difference is; None for numbers."""
 
     def said(self, kind: str, has_tolerance: bool) -> str:
-        """In words."""
+        """The mismatch in words."""
         if self.where is None:
             text = f"{kind.title()} difference: {self.amount}"
         else:

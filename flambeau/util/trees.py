@@ -100,12 +100,12 @@ class Structure:
         return self.kind if is_named else self.keys
 
     def child(self, index: int) -> Structure:
-        """That of one of its values."""
+        """The structure of one of its values."""
         return self.children[index]
 
     @property
     def children_specs(self) -> list[Structure]:
-        """Those of its values."""
+        """The structures of its values."""
         return list(self.children)
 
     def flatten_up_to(self, value: Any) -> list[Any]:
@@ -217,7 +217,7 @@ def flatten(value: Any, is_leaf: IsLeaf | None = None) -> tuple[list[Any], Struc
 
 @lru_cache(256)
 def _of_leaves(kind: Any, count: int) -> Structure:
-    """That of a tuple or a list of leaves alone."""
+    """The structure of a tuple or a list of leaves alone."""
     return Structure(kind, None, [LEAF] * count)
 
 

@@ -64,7 +64,7 @@ class Copies:
     plane_bytes: Any
 
     def fillings(self, at: Any, more: tuple[Any, ...], apart: int) -> list[Filling]:
-        """As those of planes."""
+        """A table's numbers, as `Planes.fillings` gives them: whole groups of copies, then those that are left."""
         of_plane = apart * len(more)
         if self.count == self.together or self.count == 0:
             return [Filling(at, more, len(more), 0, apart, self.count, self.plane_bytes, of_plane)]

@@ -74,7 +74,7 @@ class _Launch:
 
     @property
     def body(self) -> tuple[Statement, ...]:
-        """All of it, in order."""
+        """The statements in order: what is needed first, the loop, the stores."""
         return (*self.needed, *(() if self.loop is None else (self.loop,)), *self.stores)
 
 

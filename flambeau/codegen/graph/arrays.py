@@ -241,7 +241,7 @@ def product(fn: EmittedFunction, sizes: Sequence[Register]) -> Register:
 
 
 def same(fn: EmittedFunction, node: Node) -> None:
-    """The same tensor under another name."""
+    """Operators that give their operand: the same tensor under another name."""
     fn.values.set_view(node.result(), fn.values.get(node.operand(0)))
 
 

@@ -22,7 +22,7 @@ from flambeau.util.record import dataclass
 
 @dataclass(frozen=True, slots=True)
 class BitCount:
-    """Such a loop."""
+    """A loop that counts the bits of a number."""
 
     emptied: int
     """Which of the carried values loses its bits."""

@@ -148,7 +148,7 @@ class Pair:
         return self._arithmetic.s.hypot(self.re, self.im)
 
     def registers(self) -> tuple[Register, Register]:
-        """Both parts."""
+        """The registers of the real and the imaginary part."""
         return self.re.register, self.im.register
 
 

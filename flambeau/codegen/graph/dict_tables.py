@@ -84,7 +84,7 @@ class _Tables:
         self.m.own(names._add, f"i64 ({', '.join(('ptr', *self.key_words))})")
 
     def text(self) -> str:
-        """All of them."""
+        """The text of all functions for tables with such keys and values."""
         self._find()
         self._find_or_add()
         self._remove()

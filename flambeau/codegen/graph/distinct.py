@@ -42,11 +42,11 @@ class Counter:
         self.set(first)
 
     def set(self, value: int) -> None:
-        """Begin again."""
+        """Set the count."""
         self._e.raw(f"store i64 {value}, ptr {self._slot}")
 
     def now(self) -> Register:
-        """What it is."""
+        """The count so far."""
         return self._e.define(f"load i64, ptr {self._slot}", "i64", 1)
 
     def count(self, condition: Register) -> None:
@@ -54,12 +54,12 @@ class Counter:
         self.add(self._e.convert("zext", condition, "i64"))
 
     def counted(self, condition: Register) -> Register:
-        """What it is after that."""
+        """The count after one more where a condition holds."""
         self.count(condition)
         return self.now()
 
     def add(self, more: Register) -> None:
-        """So many more."""
+        """Raise the count by `more`."""
         self._e.raw(f"store i64 {self._e.binary('add', self.now(), more)}, ptr {self._slot}")
 
 

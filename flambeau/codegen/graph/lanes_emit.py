@@ -186,7 +186,7 @@ class _Lanes:
                 self.fn.lower(node)
 
     def _branch(self, node: Node) -> None:
-        """Both arms, each for its lanes."""
+        """Emit both arms of a branch, each for the lanes that take it."""
         fn, e = self.fn, self.fn.e
         condition = fn.values.truth(node.operand(0))
         known = {"true": 0, "false": 1}.get(condition.text)

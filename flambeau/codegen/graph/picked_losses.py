@@ -36,7 +36,7 @@ class _Loss:
 
     @property
     def dtype(self) -> DType:
-        """That of the loss."""
+        """The dtype of the loss, which is that of the entries."""
         return self.entries.rep.dtype
 
 

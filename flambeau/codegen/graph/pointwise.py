@@ -112,7 +112,7 @@ def is_pointwise_on_elements(fn: EmittedFunction, node: Node) -> bool:
 
 
 def on_elements(fn: EmittedFunction, node: Node) -> None:
-    """Such an operator."""
+    """A pointwise operator, by its Scalar meaning: on numbers in registers, or as a new tensor."""
     definition = node.definition
     assert definition is not None
     s = Registers(fn, node, is_exact=False)

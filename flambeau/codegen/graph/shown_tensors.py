@@ -33,7 +33,7 @@ def shown(reps: Sequence[Representation], address: int, values: Sequence[Any]) -
 
 
 def _shown(rep: Representation, words: Iterator[int], value: Any) -> Iterator[tuple[Any, int]]:
-    """Those of one value; takes all its words."""
+    """The tensors in one value with their blocks; takes all words of the value."""
     match rep:
         case forms.Array():
             owner, *_ = islice(words, word_count(rep))
@@ -56,7 +56,7 @@ def _shown(rep: Representation, words: Iterator[int], value: Any) -> Iterator[tu
 
 
 def _shown_in(rep: forms.Listed | forms.Mapped, block: int, value: Any) -> Iterator[tuple[Any, int]]:
-    """Those in a list or a dict."""
+    """The tensors in a list or a dict with their blocks."""
     if isinstance(rep, forms.Listed) and holds_blocks(rep.item):
         items = item_words(rep, block)
         for item in value:

@@ -27,13 +27,13 @@ class Parameter:
     each item."""
 
     def item(self, index: int) -> Parameter:
-        """The same of an item of a tuple."""
+        """The parameter that an item of a tuple would be."""
         assert isinstance(self.representation, Tupled)
         ones = None if self.ones is None else self.ones[index]
         return Parameter(self.representation.items[index], self.is_written, ones)
 
     def inner(self) -> Parameter:
-        """The same of an optional value that is there."""
+        """The parameter that an optional value is when it is there."""
         assert isinstance(self.representation, Optional)
         return Parameter(self.representation.inner, self.is_written, self.ones)
 

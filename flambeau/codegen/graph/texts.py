@@ -48,7 +48,7 @@ def are_of_text(reps: Sequence[Representation]) -> bool:
 
 
 def as_text(fn: EmittedFunction, native: Native) -> TextValue:
-    """The same of what a value has become."""
+    """A native value as a text. Raises `CannotCompileError` for another."""
     refuse_lanes(fn)
     return text_literals.as_text(fn.e, fn.parts.functions, native)
 

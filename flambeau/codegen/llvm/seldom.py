@@ -95,7 +95,7 @@ class _Lanes:
         return self.e.slot(f"[{self.lanes} x {_kept(element)}]")
 
     def emit(self) -> None:
-        """All of it."""
+        """Emit the usual way, and behind a test the one that is seldom gone."""
         e, scope, s = self.e, self.scope, self.s
         e.write(scope.values[s.otherwise], self.result)
         runs, done = e.label("seldom"), e.label("usual")

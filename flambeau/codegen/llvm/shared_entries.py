@@ -17,7 +17,7 @@ from flambeau.util.locks import Lock
 
 
 class SharedEntry(NamedTuple):
-    """One of them."""
+    """One piece of the code that every process needs."""
 
     names: tuple[str, ...]
     """Of what it imports."""

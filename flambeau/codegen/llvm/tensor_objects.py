@@ -39,7 +39,7 @@ def plain_array(f: FunctionBuilder, layouts: ObjectLayouts, tensor: Value) -> tu
 
 
 def any_array(f: FunctionBuilder, layouts: ObjectLayouts, tensor: Value) -> tuple[Value, Value]:
-    """The same whether there are gradients or not."""
+    """What `plain_array` gives, for tensors that ask for gradients too."""
     array = f.get(tensor, layouts.tensor, "_array")
     is_number = f.compare("ne", f.get(tensor, layouts.tensor, "is_wrapped_number"), f.module.symbol("false"))
     return array, f.op("and", f.compare("ne", array, NULL), f.negated(is_number))

@@ -47,7 +47,7 @@ A_NUMBER: Final = "it is given a tensor that stands for a number"
 
 @dataclass(frozen=True, slots=True)
 class Refused:
-    """That there is no kernel, and why."""
+    """The answer that there is no kernel, and why."""
 
     reason: str
 
@@ -96,7 +96,7 @@ class DeviceGroup:
         return tuple(results) if self._several else results[0]
 
     def by_operators(self, inputs: Sequence[Any]) -> Any:
-        """The same, an operator at a time."""
+        """The results, computed an operator at a time."""
         results = run(self.code, inputs)
         return results if self._several else results[0]
 

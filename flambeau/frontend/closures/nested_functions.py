@@ -69,7 +69,7 @@ class ClosureValue(Sugared):
         raise CompileError(f"{self.kind} cannot be used as a value: {INSTEAD}", where)
 
     def transformed(self, e: Emitter, transform: Transform) -> ClosureValue:
-        """The same with one more transform."""
+        """This function with one more transform."""
         return replace(self, transforms=(*self.transforms, transform))
 
     def specialised(

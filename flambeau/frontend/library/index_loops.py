@@ -13,14 +13,14 @@ def ndindex_1(a: int) -> Iterator[tuple[int]]:
 
 
 def ndindex_2(a: int, b: int) -> Iterator[tuple[int, int]]:
-    """Those of two axes."""
+    """The indexes of an array with two axes."""
     for i in range(a):
         for j in range(b):
             yield i, j
 
 
 def ndindex_3(a: int, b: int, c: int) -> Iterator[tuple[int, int, int]]:
-    """Those of three."""
+    """The indexes of an array with three axes."""
     for i in range(a):
         for j in range(b):
             for k in range(c):
@@ -34,14 +34,14 @@ def ndenumerate_1(x: Any) -> Iterator[Any]:
 
 
 def ndenumerate_2(x: Any) -> Iterator[Any]:
-    """Those of a matrix."""
+    """The indexes and elements of a matrix."""
     for i in range(x.shape[0]):
         for j in range(x.shape[1]):
             yield (i, j), x[i, j]
 
 
 def ndenumerate_3(x: Any) -> Iterator[Any]:
-    """Those of an array with three axes."""
+    """The indexes and elements of an array with three axes."""
     for i in range(x.shape[0]):
         for j in range(x.shape[1]):
             for k in range(x.shape[2]):

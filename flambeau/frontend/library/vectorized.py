@@ -62,7 +62,7 @@ def fromfunction(function: Any, shape: Any) -> Any:
 
 
 def fromfunction_of_floats(function: Any, shape: Any) -> Any:
-    """The same of floats."""
+    """`np.fromfunction`, whose indexes are floats unless a dtype is given."""
     if len(shape) == 1:
         return function(np.arange(shape[0]) * 1.0)
     elif len(shape) == 2:

@@ -216,7 +216,7 @@ def _named(tree: Var | Select, resolver: Resolver, bare: bool) -> Type:
 
 
 def _no_type(tree: Var | Select, value: Any) -> CompileError:
-    """That a name means no type."""
+    """The error for a name that means no type, with what to write where that is known."""
     unknown = UNKNOWN_NAME.format(name=tree.range.text or tree.name)
     if isinstance(value, typing.TypeVar):
         return CompileError(unknown + INSTEAD["TypeVar"], tree.range)

@@ -102,7 +102,7 @@ class _Methods:
         self._asks = [isinstance(type_, TensorType) for type_ in types]
 
     def rule(self) -> OwnGradient:
-        """All of them. Raises what `_attempt` catches."""
+        """The rule with all its graphs. Raises what `_attempt` catches."""
         cls = self._cls
         if cls.vmap is not GradientFunction.vmap:
             raise NoRuleError("its vmap is its own")

@@ -25,12 +25,12 @@ _function = SHAPE_FUNCTIONS
     "aten::ones_like", "aten::full_like", "aten::empty_like", "aten::rand_like", "aten::randn_like",
 )  # fmt: skip
 def same(input: list[int]) -> list[int]:
-    """Those of the first operand."""
+    """The sizes of the first operand."""
     return input[:]
 
 
 def broadcast(left: list[int], right: list[int]) -> list[int]:
-    """Those of two operands taken together, from the last dimension on: equal, or one of them 1."""
+    """The sizes of two operands taken together, from the last dimension on: equal, or one of them 1."""
     rank = max(len(left), len(right))
     sizes: list[int] = []
     for k in range(rank):
@@ -173,7 +173,7 @@ def view(self: list[int], size: list[int]) -> list[int]:
 
 @_function("aten::reshape")
 def reshape(self: list[int], shape: list[int]) -> list[int]:
-    """The same, whether it is a view or not."""
+    """The sizes of `reshape`, whether it is a view or not."""
     sizes: list[int] = view(self, shape)
     return sizes
 

@@ -75,5 +75,5 @@ def _get_model_extra_files(path: Any, extra_files: MutableMapping[str, Any]) -> 
 
 
 def _get_model_extra_files_from_buffer(buffer: Any, extra_files: MutableMapping[str, Any]) -> None:
-    """The same, of a file object or of bytes."""
+    """Read the extra files of an archive that is a file object or bytes."""
     get_extra_files(buffer, extra_files)

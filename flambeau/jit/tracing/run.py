@@ -56,11 +56,11 @@ class Call:
 
     @property
     def given(self) -> list[Any]:
-        """All of them, those by name last."""
+        """All arguments, those by name last."""
         return [*self.args, *self.keywords.values()]
 
     def fresh(self) -> Call:
-        """The same with tensors of their own. Raises RuntimeError for inputs that cannot be traced."""
+        """This call with tensors of its own. Raises RuntimeError for inputs that cannot be traced."""
         return Call(fresh(self.args), dict(zip(self.keywords, fresh([*self.keywords.values()]), strict=True)))
 
 

@@ -50,7 +50,7 @@ class TracedNumber(SymbolicNumber):
         """Whether what Python does with the number holds for every other as well."""
 
     def free(self) -> Any:
-        """The same, and Python may look at the number."""
+        """This number in a form whose value Python may look at."""
         return type(self)(self.number, self.value, self.recorder, is_free=True)
 
     def _bake(self, what: str) -> Any:

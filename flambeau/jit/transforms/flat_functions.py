@@ -234,7 +234,7 @@ def flat_function(function: Function, opened: Opened) -> Function:
 
 
 class FlatFunctions:
-    """Those of one function, by how its arguments lie."""
+    """The flat forms of one function, by how its arguments lie."""
 
     def __init__(self, function: Function) -> None:
         self._function = function

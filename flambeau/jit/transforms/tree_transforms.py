@@ -202,7 +202,7 @@ class TreeProducts:
         self.tree = tree
 
     def __call__(self, primals: Sequence[Any], tangents: Sequence[Any]) -> Any:
-        """Those at primals."""
+        """The products at primals, for tangents."""
         return self.tree.products(primals, tangents)
 
 

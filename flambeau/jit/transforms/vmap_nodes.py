@@ -38,7 +38,7 @@ def graph_of(node: Node) -> Graph | None:
 
 
 def _known(node: Node) -> Graph | str:
-    """That graph, or why there is none."""
+    """The graph of a batch for a node, made when first asked for, or why there is none."""
     function: Function = node.attribute("function")
     types = tuple([_without_memory(v.static_type) for v in node.operands])
     key = (types, tuple(in_dims_of(node)), tuple(node.attribute("out_dims")))

@@ -52,7 +52,7 @@ class ContainerClass(FormValue):
     maker: FormValue
 
     def attribute(self, e: Emitter, where: SourceRange, name: str) -> Sugared:
-        """That function. Raises CompileError for other names."""
+        """The function that makes an empty one of named types. Raises CompileError for other names."""
         if name != self.maker.name:
             raise CompileError(NO_ATTRIBUTE.format(owner=self.name, name=name, maker=self.maker.name), where)
         return self.maker

@@ -133,7 +133,7 @@ def same(dtype: DType) -> DType:
 
 
 def real(dtype: DType) -> DType:
-    """That of its real part."""
+    """The dtype of the real part."""
     return dtype.to_real()
 
 

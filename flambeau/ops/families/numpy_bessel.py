@@ -56,7 +56,7 @@ def i0(x: Array) -> Array:
 
 @in_double
 def i1(x: Array) -> Array:
-    """That of order 1."""
+    """The modified Bessel function of the first kind, of order 1."""
     return np.where(np.isinf(x), x, _unscaled(_i1e(x), x))
 
 
@@ -94,7 +94,7 @@ def k0(x: Array) -> Array:
 
 @in_double
 def k1(x: Array) -> Array:
-    """That of order 1."""
+    """The modified Bessel function of the second kind, of order 1."""
     return _scaled_second_kind(x, 1) * np.exp(-np.maximum(x, 0))
 
 
@@ -140,7 +140,7 @@ def j0(x: Array) -> Array:
 
 @in_double
 def j1(x: Array) -> Array:
-    """That of order 1."""
+    """The Bessel function of the first kind, of order 1."""
     return _j1(x)
 
 
@@ -164,7 +164,7 @@ def y0(x: Array) -> Array:
 
 @in_double
 def y1(x: Array) -> Array:
-    """That of order 1."""
+    """The Bessel function of the second kind, of order 1."""
     return _second_kind(x, 1)
 
 

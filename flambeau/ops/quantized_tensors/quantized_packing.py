@@ -81,7 +81,7 @@ class PackedConvolution(OpaqueObject):
 
 
 class PackedConvolution2d(PackedConvolution):
-    """That of two dimensions, or of one."""
+    """The packed weight of a convolution of two dimensions, or of one."""
 
     __slots__ = ()
     dims = 2
@@ -89,7 +89,7 @@ class PackedConvolution2d(PackedConvolution):
 
 
 class PackedConvolution3d(PackedConvolution):
-    """That of three dimensions."""
+    """The packed weight of a convolution of three dimensions."""
 
     __slots__ = ()
     dims = 3

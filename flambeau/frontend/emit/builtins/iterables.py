@@ -124,7 +124,7 @@ class JoinedValue(Sugared):
         return UnrolledIteration([TupleValue([p.at(e, where, i) for p in self.parts]) for i in indices])
 
     def length(self, e: Emitter, where: SourceRange) -> Value:
-        """That of the shortest."""
+        """The length of the shortest iterable."""
         count = self.iterate(e, where).trip_count(e, where)
         assert count is not None
         return count

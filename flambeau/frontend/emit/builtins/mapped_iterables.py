@@ -47,7 +47,7 @@ class MappedIteration(Iteration):
     inner: Iteration
 
     def trip_count(self, e: Emitter, where: SourceRange) -> Value | None:
-        """That of the other one."""
+        """As many rounds as what the function is mapped over has."""
         return self.inner.trip_count(e, where)
 
     def at(self, e: Emitter, where: SourceRange, index: Value) -> Sugared:

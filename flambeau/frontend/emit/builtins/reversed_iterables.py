@@ -23,7 +23,7 @@ class ReversedIteration(Iteration):
     count: Value
 
     def trip_count(self, e: Emitter, where: SourceRange) -> Value:
-        """That of the other one."""
+        """As many rounds as what is reversed has."""
         return self.count
 
     def at(self, e: Emitter, where: SourceRange, index: Value) -> Sugared:

@@ -54,7 +54,7 @@ def _check_arrays(e: Emitter, where: SourceRange, name: str) -> None:
 
 @dataclass(slots=True)
 class IndexTrick(Sugared):
-    """One of them."""
+    """`np.r_`, `np.c_`, `np.s_`, `np.mgrid` and their like, which are indexed."""
 
     name: str
 

@@ -109,7 +109,7 @@ class TransformedFunction(Sugared):
         return "function"
 
     def transformed(self, e: Emitter, transform: Transform) -> Sugared:
-        """The same with one more transform."""
+        """This function with one more transform."""
         return TransformedFunction(self.python, self.template, (*self.transforms, transform))
 
     def specialised(
