@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import ast
+import fnmatch
 import functools
 import re
 from collections.abc import Iterator
@@ -185,6 +186,19 @@ def test_sizes_and_docstrings(room: str) -> None:
             length = (node.end_lineno or node.lineno) - node.lineno + 1
             is_allowed = f"{name}.{node.name}" in LONG_ON_PURPOSE
             assert length <= LONGEST_FUNCTION or is_allowed, f"{name}.{node.name} is {length} lines"
+
+
+def test_maps_of_folders_name_files_that_are_there() -> None:
+    """Docstrings of large folders say where to look: each name in backticks behind that is a file or a folder."""
+    count, missing = 0, []
+    for init in PACKAGE.rglob("__init__.py"):
+        _, is_map, text = (ast.get_docstring(ast.parse(init.read_text())) or "").partition("Where to look")
+        for name in re.findall(r"`([a-z_][a-z0-9_*]*|\*[a-z_]+)`", text) if is_map else ():
+            count += 1
+            if not fnmatch.filter([path.stem for path in init.parent.iterdir()], name):
+                missing.append(f"{init.parent.relative_to(PACKAGE)}: {name}")
+    assert missing == []
+    assert count > 400
 
 
 @by_room

@@ -1,4 +1,25 @@
-"""What users type: `script`, `trace`, units of functions from text, and the objects and errors they give back."""
+"""What users type: `script` and traces, units of functions from text, and the objects and errors they give back.
+
+Where to look (`*` stands for several files):
+
+- compiling a function: `script`, `resolver`, `compiling`, `script_registry`, `infer`, `annotations`, `overloads`,
+  `decompositions`; the object that comes of it: `function`; calls: `arguments`, `value_conversion`,
+  `structured_calls`; units of text: `compilation_unit`
+- functions without annotations: `unannotated`, `by_types`, `open_function`, `open_containers`, `container_reads`,
+  `variants`, `latest_variant`
+- of arrays or of tensors: `arrays_or_tensors`, `array_meaning`, `array_function`, `functions_of_arrays`; their
+  arguments, results, errors: `array_*`; `vectorize`
+- in programs: `helpers`, `blocks`, `block_decorators`, `gradient_classes`, `containers`, `eager_isinstance`,
+  `torch_counterparts`, `value_methods`
+- modules and classes of users: the folders `modules`, `classes`; custom gradients: the folder `own_gradients`
+- a run as a program: the folder `tracing`; sizes as programs: the folder `symbolic_shapes`
+- transforms of functions, as gradients and batches: `gradients`, the folder `transforms`
+- saved models: `saving`, `freeze`, `mobile`, `inventory`, the folder `loading`
+- operators of users: `library`, `operator_*`, `inferred_schema`
+- beside Numba: the folder `with_numba`; under PyTorch's names: `_*`, `frontend`, `futures`, `execution`,
+  `internal_names`, the folder `torch_names`
+- plain Python in place of programs: `disabled`; what all programs cost: `script_profile`
+"""
 
 # ruff: noqa: E402  (what is imported stays, so no collection goes over it)
 

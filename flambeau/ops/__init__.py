@@ -1,6 +1,30 @@
 """Operators: importing this package declares them all.
 
 Each module declares one group in the form of tables; `families` holds the constructors that derive everything else.
+Where to look (`*` stands for several files):
+
+- numbers one by one: `unary`, `arithmetic`, `compare`, `logic`, `derived_math`, `complex_numbers`, `conversions`,
+  `special_functions`, `orthogonal_polynomials`, `activation`, `gates`
+- folds: `reductions`, `extremes`, `spread`, `quantiles`, `statistics`, `scans`, `softmax`, `segments`; order:
+  `sorting`, `searching`, `distinct`, `membership`; differences of neighbours: `neighbours`, `finite_differences`
+- shapes: `views`, `orders`, `windows`, `splits`, `joining`, `rearranging`, `padding`, `number_views`, `copied_views`,
+  `layout_changes`, `reshaped_sizes`
+- elements named by tensors: `indexing`, `items`, `gathering`, `scattering`, `index_writes`, `masks`, `nonzero`,
+  `embedding*`, `bag*`
+- new tensors: `creation`, `ranges`, `triangles`, `random*`, `signal_windows`, `copies`
+- products: `products`, `addmm`, `contractions`, `einsum`, `attention*`, the folder `linear_algebra`; transforms:
+  `fourier`, `frequencies`, `spectrograms`
+- layers: `convolution*`, `pooling*`, `unpooling`, `batch_norm*`, `normalization`, `recurrent*`, `resampling*`,
+  `reading_between`, `grids`, `grid_places`, `packing`; losses: `loss`, `classification`, `margin_losses`, `distances`,
+  `ctc*`; quantised ones: `fake_quantize`, the folder `quantized_tensors`
+- gradients: the folder `derivatives`, operators of their own in `*_gradients` and `*_gradient`
+- others in their place: `*expansions` in plans; on devices: `meta_*`, the folder `cuda_devices`
+- mixed precision: `cast_policies`, `autocast_casts`; calls of operators on large arrays: `large`; on lists of tensors:
+  `foreach`
+- what programs ask of tensors: `queries`
+- what users reach: `surface`, `packets`, `operator_namespaces`, `python_forms`, `older_forms`, `describe`,
+  `call_examples`
+- ints, floats, texts and lists of programs: the folder `language`
 """
 
 from __future__ import annotations
