@@ -38,7 +38,7 @@ FLOORS = (
     {"autograd", "passes", "frontend", "fft", "linalg", "masked", "return_types", "signal", "special"},
     {"autodiff"},
     {"interpreter", "codegen", "nn"},
-    {"executor", "fx", "optim", "distributed", "distributions", "func", "multiprocessing", "te", "utils"},
+    {"executor", "fx", "optim", "distributions", "func", "multiprocessing", "te", "utils"},
     {"serialize"},
     {"jit"},
     {"library", "serialization", "testing", "tools"},
@@ -97,6 +97,18 @@ def test_tests_lie_as_the_package_does() -> None:
 def test_every_room_has_a_floor() -> None:
     rooms = {room_of(n) for n in MODULES} - {"", "__main__"}
     assert rooms <= set(HEIGHT)
+
+
+def test_the_page_shows_the_floors() -> None:
+    """`docs/architecture.md` has each package beside the number of its floor."""
+    page = (ROOT / "docs" / "architecture.md").read_text().split("```\n")
+    (floors,) = [block for block in page if block.startswith(f"{len(FLOORS) - 1} ")]
+    shown: dict[int, set[str]] = {}
+    floor = len(FLOORS)
+    for line in floors.splitlines():
+        floor = int(line[:3]) if line[:3].strip() else floor
+        shown.setdefault(floor, set()).update(re.split(r"\s+", line[3:28].strip()))
+    assert shown == dict(enumerate(FLOORS))
 
 
 def test_no_cycles_for_types() -> None:

@@ -1,1 +1,1 @@
-"""Floor 5: the text of a program to IR: trees, names, types, statements and expressions."""
+"""The text of a program to IR: trees, names, types, statements and expressions."""

@@ -1,1 +1,1 @@
-"""Floor 5: running graphs: bytecode, the machine for it, and the slow evaluator that defines what is right."""
+"""Running graphs: bytecode, the machine for it, and the slow evaluator that defines what is right."""

@@ -1,4 +1,4 @@
-"""Floor 0: exceptions, source positions and small data structures that know nothing about programs.
+"""Exceptions, source positions and small data structures that know nothing about programs.
 
 Where to look (`*` stands for several files):
 
