@@ -14,7 +14,7 @@ Where to look (`*` stands for several files):
   `row_folds`; layers: `*_kernels`, `native_draws`; on devices: `device_kernels` and the folder `devices`
 - tasks: `forks`, `task_waits`, `joined_tasks`
 - kept on disk: `stored*`, `records`, `kept_*`, `read_plan`, `native_records`
-- what users look at: `explain`, `report`, `listing`, `advice`, `watch`, `profile`, `ledger`, `ptx`, `debug_state`;
-  measured choices: `tune`, `timing`, `limits`
+- what users look at: `explain`, `explanation_notes`, `report`, `listing`, `advice`, `watch`, `profile`, `ledger`,
+  `ptx`, `debug_state`; measured choices: `tune`, `timing`, `limits`
 - the profiling executor: the folder `profiling`
 """

@@ -27,7 +27,7 @@ from flambeau.executor import provided_kernels as _provided_kernels  # noqa: F40
 from flambeau.executor.compiled_gradients import GradientPlan, Refusal
 from flambeau.executor.derivatives import Derivatives
 from flambeau.executor.explain import caches_of, compilation_of, compilations_of
-from flambeau.executor.fallback_notes import otherwise
+from flambeau.executor.explanation_notes import notes_of
 from flambeau.executor.first_tier import FirstTier
 from flambeau.executor.inlined_graph import has_node, inlined_graph
 from flambeau.executor.one_by_one import runs_one_by_one
@@ -56,11 +56,10 @@ from flambeau.tensor.subclasses import special
 from flambeau.util.depth import deep_recursion
 from flambeau.util.inversions import CALL_WITHIN_TRANSFORMS, GENERATOR_STEPS, LATE_RUNNER, TASK_EXECUTOR, TRY_RUNNER
 from flambeau.util.record import replace
+from flambeau.util.weak_sets import members
 
 MOST_REPEATED = 4
 """Kinds of calls on the tape that are remembered."""
-JOINED = "its tasks are short: they run where they are forked, in native code"
-AGAIN = "gradients come from a second run, an operator at a time: {reason}"
 
 
 class Executor:
@@ -442,8 +441,7 @@ class Executor:
         caches = [self._plans.statistics(), *self.derivatives.statistics()]
         caches += [s for p in self.plans for s in caches_of(p)]
         evicted = self._plans.statistics().evictions
-        notes = [JOINED for plan in self.plans if plan.joined is not None and plan.joined.is_on][:1]
-        notes += [AGAIN.format(reason=reason) for reason in self.derivatives.reasons] + otherwise(self.function)
+        notes = notes_of(self.function, self.plans, self.derivatives.reasons)
         return Explanation(
             self.function.short_name, self.options.backend, tuple(plans), evicted,
             notes=(*filter(None, (self.first_tier.note,)), *notes),
@@ -456,7 +454,7 @@ _executors: weakref.WeakSet[Executor] = weakref.WeakSet()
 
 def forget_all_plans() -> None:
     """Plans rely on the default dtype: `zeros(n)` has it."""
-    for executor in list(_executors):
+    for executor in members(_executors):
         executor.forget_plans()
 
 

@@ -22,6 +22,7 @@ from typing import Any, Self
 
 from flambeau.util.inversions import WAITING
 from flambeau.util.locks import Lock, in_child
+from flambeau.util.weak_sets import members
 
 TWICE = (
     "Attempting to mark a completed Future as complete again. Note that a Future can only be marked completed once"
@@ -201,7 +202,7 @@ _waited_for: weakref.WeakSet[Future] = weakref.WeakSet()
 @in_child
 def _wait_anew() -> None:
     """In a forked process: what threads that are no more held, they do not hold."""
-    for future in _waited_for:
+    for future in members(_waited_for):
         if future._ready is not None:
             future._ready = threading.Event()
 

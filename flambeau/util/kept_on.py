@@ -17,6 +17,8 @@ from collections import OrderedDict
 from collections.abc import Callable, Hashable, Iterator
 from typing import Any, Generic, TypeVar
 
+from flambeau.util.weak_sets import members
+
 K = TypeVar("K")
 V = TypeVar("V")
 ATTRIBUTE = "_abc_flambeau"
@@ -62,7 +64,7 @@ class KeptOn(Generic[K, V]):
             self.pop(owner)
 
     def __iter__(self) -> Iterator[K]:
-        return iter(list(self._owners))
+        return iter(members(self._owners))
 
     def __len__(self) -> int:
         return len(self._owners)

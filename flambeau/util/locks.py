@@ -29,6 +29,8 @@ from contextlib import ContextDecorator, nullcontext
 from types import TracebackType
 from typing import Any
 
+from flambeau.util.weak_sets import members
+
 _ReentrantLock: Any = _thread.RLock
 LONGEST_WAIT = 60.0
 """Seconds after which a fork no longer waits for other threads to give locks back, or to end an import."""
@@ -86,7 +88,7 @@ class NoForkLock(Lock):
 
 def _holds_any() -> bool:
     """Whether this thread holds a `NoForkLock`."""
-    return any(lock.is_owned() for lock in list(_no_fork_locks))
+    return any(lock.is_owned() for lock in members(_no_fork_locks))
 
 
 _locks: weakref.WeakSet[Lock] = weakref.WeakSet()
@@ -209,7 +211,7 @@ def _take_all(until: float) -> None:
     while time.monotonic() < until:
         if needed is not None and needed.acquire(timeout=max(until - time.monotonic(), 0.0)):
             _taken.append(needed)
-        for lock in [other for other in list(_no_fork_locks) if other is not needed]:
+        for lock in [other for other in members(_no_fork_locks) if other is not needed]:
             if not lock.acquire(timeout=PATIENCE):
                 _give_back()
                 needed = lock
@@ -248,7 +250,7 @@ def _after_in_child() -> None:
         _give_back()
         _imp.release_lock()
     _gate, _forking = threading.RLock(), 0
-    for lock in list(_locks):
+    for lock in members(_locks):
         lock.renew()
     for renew in _in_child:
         renew()

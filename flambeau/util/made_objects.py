@@ -16,6 +16,7 @@ from typing import Any, Final
 from weakref import WeakSet
 
 from flambeau.util.native_type import HEAD, NativeBase, direct, let_instances_be_native, tell, word
+from flambeau.util.weak_sets import members
 
 ARGUMENTS, CONSTANTS, CLASS, FIRST = range(4)
 """Words of a table: how many slots get arguments and how many constants, the class, where the slots begin."""
@@ -77,7 +78,7 @@ _makers: Final[WeakSet[Maker]] = WeakSet()
 def make_natively(address: int) -> None:
     """From now on, all makers run native code at an address, which stays valid."""
     _native.address = address
-    for maker in list(_makers):
+    for maker in members(_makers):
         maker.go_native(address)
 
 
