@@ -138,11 +138,11 @@ def _gathered(node: Node, operands: Sequence[Sizes]) -> Sizes:
 
 @size_rules("aten::index_select")
 def _chosen(node: Node, operands: Sequence[Sizes]) -> Sizes:
-    sizes, axis, places = operands[0], known(node.operand(1)), operands[2]
-    if not sizes or not isinstance(axis, int) or places is None or len(places) != 1:
+    sizes, axis, index_sizes = operands[0], known(node.operand(1)), operands[2]
+    if not sizes or not isinstance(axis, int) or index_sizes is None or len(index_sizes) != 1:
         return None
     own_axis = axis % len(sizes)
-    return (*sizes[:own_axis], places[0], *sizes[own_axis + 1 :])
+    return (*sizes[:own_axis], index_sizes[0], *sizes[own_axis + 1 :])
 
 
 @size_rules("aten::linear")

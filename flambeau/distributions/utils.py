@@ -102,8 +102,8 @@ def tril_matrix_to_vec(mat: Tensor, diag: int = 0) -> Tensor:
     size = mat.shape[-1]
     if not -size <= diag < size:
         raise ValueError(f"diag ({diag}) provided is outside [{-size}, {size - 1}].")
-    places = F.tril_indices(mat.shape[-2], size, diag, device=mat.device)
-    return mat[..., places[0], places[1]]
+    indices = F.tril_indices(mat.shape[-2], size, diag, device=mat.device)
+    return mat[..., indices[0], indices[1]]
 
 
 def _triangle(size: int, diag: int) -> int:
@@ -130,6 +130,6 @@ def vec_to_tril_matrix(vec: Tensor, diag: int = 0) -> Tensor:
     if _triangle(n, diag) != count:
         raise ValueError(f"The size of last dimension is {count} which cannot be expressed as a lower triangle.")
     matrix = F.zeros([*vec.shape[:-1], n, n], dtype=vec.dtype, device=vec.device)
-    places = F.tril_indices(n, n, diag, device=vec.device)
-    matrix[..., places[0], places[1]] = vec
+    indices = F.tril_indices(n, n, diag, device=vec.device)
+    matrix[..., indices[0], indices[1]] = vec
     return matrix  # type: ignore[no-any-return]

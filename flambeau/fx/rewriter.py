@@ -71,7 +71,7 @@ def replace_pattern(gm: GraphModule, pattern: Any, replacement: Any) -> list[Mat
     >>> module(flambeau.ones(1))
     tensor([3.])
     """
-    return [Match(places.anchor, places.nodes_map) for places in _replaced(gm, pattern, replacement, ())]
+    return [Match(replaced.anchor, replaced.nodes_map) for replaced in _replaced(gm, pattern, replacement, ())]
 
 
 Filter = Callable[[InternalMatch, Graph, Graph], bool]

@@ -97,8 +97,8 @@ def argmax(
     tensor(2.)
     """
     values = converted(input, dtype)
-    places = F.argmax(filled(values, mask, lowest(values.dtype)), dim, keepdim)
-    return places.to(values.dtype)  # type: ignore[no-any-return]
+    indices = F.argmax(filled(values, mask, lowest(values.dtype)), dim, keepdim)
+    return indices.to(values.dtype)  # type: ignore[no-any-return]
 
 
 def argmin(
@@ -115,8 +115,8 @@ def argmin(
     tensor(2.)
     """
     values = converted(input, dtype)
-    places = F.argmin(filled(values, mask, highest(values.dtype)), dim, keepdim)
-    return places.to(values.dtype)  # type: ignore[no-any-return]
+    indices = F.argmin(filled(values, mask, highest(values.dtype)), dim, keepdim)
+    return indices.to(values.dtype)  # type: ignore[no-any-return]
 
 
 def logsumexp(

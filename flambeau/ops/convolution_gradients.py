@@ -71,14 +71,14 @@ def _is_one_product(input: Array, slope: Array, dims: int) -> bool:
     """Whether images are so small, and channels so many, that windows are laid out for a product over all images."""
     if input.ndim != dims + 2 or slope.ndim != dims + 2 or input.dtype.char not in "fd":
         return False
-    places = prod(slope.shape[2:])
-    return 0 < places <= FEW_PLACES and slope.shape[1] * input.shape[1] >= MANY_PAIRS and len(input) > 0
+    positions = prod(slope.shape[2:])
+    return 0 < positions <= FEW_PLACES and slope.shape[1] * input.shape[1] >= MANY_PAIRS and len(input) > 0
 
 
 def _by_one_product(input: Array, slope: Array, kernel: Ints, stride: Ints, padding: Ints, dilation: Ints) -> Array:
     """The gradient of what has small images: their places in a row, those of all images behind one another."""
-    inner, places = input.shape[1], prod(slope.shape[2:])
-    each = max(1, MOST_COLUMNS // (places * inner * prod(kernel) * input.itemsize))
+    inner, positions = input.shape[1], prod(slope.shape[2:])
+    each = max(1, MOST_COLUMNS // (positions * inner * prod(kernel) * input.itemsize))
     total: Array | None = None
     for start in range(0, len(input), each):
         part = slice(start, start + each)

@@ -147,10 +147,10 @@ MANY_PAIRS: Final = 1 << 14
 
 def _is_one_product(x: Array, weight: Array) -> bool:
     """Whether images are so small, and so many, and have so many channels, that one product is the quickest."""
-    places = prod(x.shape[2:])
+    positions = prod(x.shape[2:])
     if type(x) is not np.ndarray or prod(weight.shape[2:]) == 1 or x.dtype.char not in "fd":
         return False
-    return bool(places <= FEW_PLACES and len(x) * places >= LEAST_ROWS and prod(weight.shape[:2]) >= MANY_PAIRS)
+    return bool(positions <= FEW_PLACES and len(x) * positions >= LEAST_ROWS and prod(weight.shape[:2]) >= MANY_PAIRS)
 
 
 def _by_one_product(

@@ -20,11 +20,11 @@ def kernel(rows: Array, sizes: Sequence[int], padding: int, align_corners: bool)
     """(N, rank, points): rows (N, points, rank) of numbers from -1 to 1, which begin with the last dimension, as
     coordinates of pixels, brought inside as the padding says."""
     wide = widened(rows)
-    places = np.empty((rows.shape[0], len(sizes), rows.shape[1]), wide.dtype)
+    positions = np.empty((rows.shape[0], len(sizes), rows.shape[1]), wide.dtype)
     for axis, size in enumerate(sizes):
         coordinate = unnormalised(wide[..., len(sizes) - 1 - axis], size, align_corners)
-        places[:, axis] = padded(coordinate, size, padding, align_corners)
-    return places.astype(rows.dtype, copy=False)
+        positions[:, axis] = padded(coordinate, size, padding, align_corners)
+    return positions.astype(rows.dtype, copy=False)
 
 
 def _slope(f: Any, row: Any, size: int, padding: int, align_corners: bool) -> Any:

@@ -78,12 +78,12 @@ def _index_fill(F: Any, x: Any, dim: Any, index: Any, value: Any) -> Any:
         return None
     axis = dim % x.ndim
     sizes = x.shape
-    places = F.to(F.reshape(index, [-1]), int64)
-    places = F.where(F.lt(places, 0), F.add(places, sizes[axis]), places)
-    sizes[axis] = places.shape[0]
+    indices = F.to(F.reshape(index, [-1]), int64)
+    indices = F.where(F.lt(indices, 0), F.add(indices, sizes[axis]), indices)
+    sizes[axis] = indices.shape[0]
     shown = [1] * x.ndim
     slices = F.reshape(value, shown) if is_tensor else F.full(shown, value, dtype=x.dtype)
-    return F.index_copy_(F.clone(x), axis, places, F.expand(slices, sizes))
+    return F.index_copy_(F.clone(x), axis, indices, F.expand(slices, sizes))
 
 
 @expansions("aten::put")
@@ -95,11 +95,11 @@ def _put(F: Any, x: Any, index: Any, source: Any, accumulate: Any = False) -> An
     F.require(index.numel() == source.numel())
     F.require(F.holds(F.all(F.logical_and(F.ge(at, -count), F.lt(at, count)))))
     at = F.where(F.lt(at, 0), F.add(at, count), at)
-    places = []
+    indices = []
     for size in reversed(x.shape):
-        places.append(F.remainder(at, size))
+        indices.append(F.remainder(at, size))
         at = F.div(at, size, rounding_mode="floor")
-    return F.index_put_(F.clone(x), places[::-1], F.reshape(source, [-1]), accumulate)
+    return F.index_put_(F.clone(x), indices[::-1], F.reshape(source, [-1]), accumulate)
 
 
 @expansions("aten::take_along_dim")
@@ -110,17 +110,17 @@ def _take_along_dim(F: Any, x: Any, index: Any, dim: Any = None) -> Any:
     if dim is None:
         return F.gather(F.reshape(x, [-1]), 0, F.reshape(index, [-1]))
     axis = dim % x.ndim
-    sizes, places = x.shape, index.shape
+    sizes, index_sizes = x.shape, index.shape
     count = sizes[axis]
-    sizes[axis] = places[axis]
-    for k, (one, other) in enumerate(zip(sizes, places, strict=True)):
+    sizes[axis] = index_sizes[axis]
+    for k, (one, other) in enumerate(zip(sizes, index_sizes, strict=True)):
         if k != axis:
             sizes[k] = _common(F, one, other)
-    places = list(sizes)
+    index_sizes = list(sizes)
     sizes[axis] = count
     F.require(F.holds(F.all(F.logical_and(F.ge(index, -count), F.lt(index, count)))))
     index = F.where(F.lt(index, 0), F.add(index, count), index)
-    return F.gather(F.expand(x, sizes), axis, F.expand(index, places))
+    return F.gather(F.expand(x, sizes), axis, F.expand(index, index_sizes))
 
 
 @expansions("aten::masked_scatter")

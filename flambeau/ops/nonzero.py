@@ -28,8 +28,8 @@ def nonzero_kernel(self: Tensor) -> Tensor:
 def _columns_of_places(array: Array) -> Array:
     if array.ndim == 0:
         return np.zeros((0, int(bool(array != 0))), np.int64)
-    places = np.nonzero(array)
-    stacked = places[0].reshape(1, -1) if len(places) == 1 else np.stack(places)
+    indices = np.nonzero(array)
+    stacked = indices[0].reshape(1, -1) if len(indices) == 1 else np.stack(indices)
     return stacked.astype(np.int64, copy=False)
 
 

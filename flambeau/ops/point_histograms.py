@@ -72,13 +72,13 @@ def histogramdd(
     points = input.detach().numpy().reshape(-1, input.shape[-1])
     edges = _edges(input, points, bins, range)
     weights = np.ones(len(points)) if weight is None else weight.detach().numpy().reshape(-1).astype(np.float64)
-    places, is_inside = [], np.ones(len(points), bool)
+    bin_indices, is_inside = [], np.ones(len(points), bool)
     for axis, along in enumerate(edges):
         coordinate = points[:, axis]
         is_inside &= (coordinate >= along[0]) & (coordinate <= along[-1])
-        places.append(np.searchsorted(along, coordinate, "right").clip(1, len(along) - 1) - 1)
+        bin_indices.append(np.searchsorted(along, coordinate, "right").clip(1, len(along) - 1) - 1)
     heights = np.zeros([len(along) - 1 for along in edges])
-    np.add.at(heights, tuple(bins_of[is_inside] for bins_of in places), weights[is_inside])
+    np.add.at(heights, tuple(bins_of[is_inside] for bins_of in bin_indices), weights[is_inside])
     if density:
         with np.errstate(all="ignore"):
             heights = heights / heights.sum()

@@ -129,12 +129,12 @@ def _by_planes(array: Array, geometry: Geometry, ceil_mode: bool) -> tuple[Array
     (kernel, *rest), (stride, *strides) = geometry.kernel, geometry.stride
     (padding, *paddings), (dilation, *dilations) = geometry.padding, geometry.dilation
     planes = array.reshape(-1, 1, height, width)
-    values, places = _in_planes(planes, rest, strides, paddings, dilations, ceil_mode)
+    values, offsets = _in_planes(planes, rest, strides, paddings, dilations, ceil_mode)
     size = values.shape[-2] * values.shape[-1]
     columns = values.reshape(-1, 1, depth, size)
     values, of_planes = _in_planes(columns, (kernel, 1), (stride, 1), (padding, 0), (dilation, 1), ceil_mode)
     of_planes = of_planes.reshape(len(columns), -1)
-    indices = np.take_along_axis(places.reshape(len(columns), -1), of_planes, axis=1)
+    indices = np.take_along_axis(offsets.reshape(len(columns), -1), of_planes, axis=1)
     indices += of_planes // size * (height * width)
     shape = (*array.shape[:-3], *geometry.places)
     return values.reshape(shape), indices.reshape(shape)

@@ -101,8 +101,8 @@ def _like_result(counts: Tensor, data: Tensor, axis: int) -> Tensor:
 def _reduced(data: Tensor, edges: Tensor, reduce: str, axis: int, first: float) -> Tensor:
     """Each element is added to its segment; what lies outside of all of them, to one more, which is left out."""
     count, size = edges.shape[-1] - 1, data.shape[axis]
-    places = call("aten::arange", size, dtype=int64, device=data.device).expand([*edges.shape[:-1], size])
-    segment = call("aten::searchsorted", edges.contiguous(), places.contiguous(), right=True) - 1
+    positions = call("aten::arange", size, dtype=int64, device=data.device).expand([*edges.shape[:-1], size])
+    segment = call("aten::searchsorted", edges.contiguous(), positions.contiguous(), right=True) - 1
     segment = segment.masked_fill((segment < 0) | (segment >= count), count)
     into = _like_result(segment, data, axis).expand(list(data.shape))
     sizes = [*data.shape[:axis], count + 1, *data.shape[axis + 1 :]]

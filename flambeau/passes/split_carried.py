@@ -1,4 +1,4 @@
-"""Carry what lies in lists and dicts through loops, where each round builds one with the places of the one before.
+"""Carry what lies in lists and dicts through loops, where each round builds one with the keys of the one before.
 
 ```
 %q = prim::Loop(%n, %true, %start)                  %w1, %b1 = prim::Loop(%n, %true, %w0, %b0)
@@ -8,7 +8,7 @@
     -> (%true, %r)                                   %q = prim::DictConstruct(%k, %w1, %j, %b1)
 ```
 
-Which places a round leaves is known once those that it begins with are: that is tried on a copy.
+Which keys a round leaves is known once those that it begins with are: that is tried on a copy.
 """
 
 from __future__ import annotations
@@ -46,7 +46,7 @@ def do(graph: Graph, settle: Settle, within: Node | None = None) -> bool:
 
 
 def _split_branches(graph: Graph, node: Node) -> bool:
-    """Give what lies in the containers that both branches end with, where they have the same places."""
+    """Give what lies in the containers that both branches end with, where they have the same keys."""
     indices = [n for n in reversed(range(len(node.results))) if _ends_alike(node, n)]
     for index in indices:
         result = node.result(index)
@@ -58,9 +58,9 @@ def _split_branches(graph: Graph, node: Node) -> bool:
             for block, item in zip(node.nested_blocks, both, strict=True):
                 block.add_return(item)
             results.append(node.add_result(without_refinement(type_.contained[-1])))
-        places = _places(node.nested_blocks[0].returns[index]) or []
+        known = _known_keys(node.nested_blocks[0].returns[index]) or []
         with graph.inserting(node.next or node.owner_block):
-            keys = [constants.insert_constant(graph, slot) for slot in places]
+            keys = [constants.insert_constant(graph, key) for key in known]
             result.replace_uses_with(_built(graph, type_, keys, results))
         for block in node.nested_blocks:
             block.remove_return(index)
@@ -69,10 +69,10 @@ def _split_branches(graph: Graph, node: Node) -> bool:
 
 
 def _ends_alike(node: Node, index: int) -> bool:
-    """Whether both branches end with containers of the same places, and nobody could tell whether they are others."""
+    """Whether both branches end with containers of the same keys, and nobody could tell whether they are others."""
     ends = [block.returns[index] for block in node.nested_blocks]
-    places = [_places(end) for end in ends]
-    if None in places or places[0] != places[1] or not _is_wanted(node, ends[0]):
+    keys = [_known_keys(end) for end in ends]
+    if None in keys or keys[0] != keys[1] or not _is_wanted(node, ends[0]):
         return False
     return all(map(_is_carried_on, [node.result(index), *ends]))
 
@@ -87,7 +87,7 @@ def _split(graph: Graph, loop: Node, settle: Settle) -> bool:
         copy = next(iter(copied)).owner_block.owner_node
         assert copy is not None
         carried = _carry(trial, copy, list(copied), settle)
-        lost = {copied[p] for p in carried if not _keeps_places(copy, p)}
+        lost = {copied[p] for p in carried if not _keeps_keys(copy, p)}
         if not lost:
             for parameter in _carry(graph, loop, allowed, settle):
                 _drop(loop, parameter)
@@ -115,7 +115,7 @@ def _is_candidate(loop: Node, parameter: Value) -> bool:
     """Whether a loop begins with a container that the graph builds, and all that it does with it is look."""
     index = _index(loop, parameter)
     start = loop.operand(index + 2)
-    if _places(start) is None or not _is_wanted(loop, start):
+    if _known_keys(start) is None or not _is_wanted(loop, start):
         return False
     others = [use.user for use in start.uses() if use.user is not loop]
     is_shared = loop.operands.count(start) > 1 and not _looks(loop, start)
@@ -164,18 +164,18 @@ def _is_wanted(around: Node, start: Value) -> bool:
     return any(node.op in FUNCTIONS for node in nodes_within(around))
 
 
-def _places(value: Value) -> list[Any] | None:
+def _known_keys(value: Value) -> list[Any] | None:
     """The keys of a dict or the indices of a list that the graph builds; None for other values."""
     maker = value.defining_node
     if maker is None or maker.op not in KINDS or not 0 < len(maker.operands) <= 2 * MOST:
         return None
     if maker.op == LIST:
         return list(range(len(maker.operands)))
-    keys = maker.operands[::2]
-    if not all(map(constants.is_constant, keys)):
+    operands = maker.operands[::2]
+    if not all(map(constants.is_constant, operands)):
         return None
-    places = [constants.constant_value(k) for k in keys]
-    return places if len(set(places)) == len(places) else None
+    keys = [constants.constant_value(k) for k in operands]
+    return keys if len(set(keys)) == len(keys) else None
 
 
 def _carry_items(loop: Node, carried: list[Value]) -> None:
@@ -186,19 +186,19 @@ def _carry_items(loop: Node, carried: list[Value]) -> None:
         start, end = loop.operand(index + 2), body.returns[index + 1]
         maker, type_ = start.defining_node, without_refinement(start.static_type)
         assert maker is not None
-        items, places = _items(maker), _keys(graph, loop, maker)
+        items, keys = _items(maker), _key_values(graph, loop, maker)
         parameters, results = [], []
-        for item, slot in zip(items, places, strict=True):
+        for item, key in zip(items, keys, strict=True):
             element = without_refinement(type_.contained[-1])
             loop.add_operand(item)
             parameters.append(body.add_parameter(element))
             with graph.inserting(body):
-                body.add_return(graph.insert(ITEM, [end, slot], [element]).result())
+                body.add_return(graph.insert(ITEM, [end, key], [element]).result())
             results.append(loop.add_result(element))
         with graph.inserting(body.first or body):
-            parameter.replace_uses_with(_built(graph, type_, places, parameters))
+            parameter.replace_uses_with(_built(graph, type_, keys, parameters))
         with graph.inserting(loop.next or loop.owner_block):
-            loop.result(index).replace_uses_with(_built(graph, type_, places, results))
+            loop.result(index).replace_uses_with(_built(graph, type_, keys, results))
 
 
 def _items(maker: Node) -> Sequence[Value]:
@@ -206,27 +206,27 @@ def _items(maker: Node) -> Sequence[Value]:
     return maker.operands[1::2] if maker.op == DICT else maker.operands
 
 
-def _keys(graph: Graph, loop: Node, maker: Node) -> list[Value]:
+def _key_values(graph: Graph, loop: Node, maker: Node) -> list[Value]:
     if maker.op == DICT:
         return list(maker.operands[::2])
     with graph.inserting(loop):
         return [constants.insert_constant(graph, n) for n in range(len(maker.operands))]
 
 
-def _built(graph: Graph, type_: Type, places: list[Value], items: list[Value]) -> Value:
+def _built(graph: Graph, type_: Type, keys: list[Value], items: list[Value]) -> Value:
     """A container of items, at the insertion point."""
     is_dict = isinstance(type_, DictType)
-    operands = [value for pair in zip(places, items, strict=True) for value in pair] if is_dict else items
+    operands = [value for pair in zip(keys, items, strict=True) for value in pair] if is_dict else items
     result: Value = graph.insert(DICT if is_dict else LIST, operands, [type_]).result()
     return result
 
 
-def _keeps_places(loop: Node, parameter: Value) -> bool:
-    """Whether a round leaves a container with the places of the one that it began with, which nothing else holds."""
+def _keeps_keys(loop: Node, parameter: Value) -> bool:
+    """Whether a round leaves a container with the keys of the one that it began with, which nothing else holds."""
     (body,), index = loop.nested_blocks, _index(loop, parameter)
     start, end = loop.operand(index + 2), body.returns[index + 1]
-    places = _places(end)
-    if places is None or places != _places(start) or end.owner_block is not body:
+    keys = _known_keys(end)
+    if keys is None or keys != _known_keys(start) or end.owner_block is not body:
         return False
     others = [use.user for use in end.uses() if use.user is not body.return_node]
     return body.returns.count(end) == 1 and all(_looks(user, end) for user in others)

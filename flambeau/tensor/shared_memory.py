@@ -99,15 +99,15 @@ def share(tensors: Iterable[Tensor]) -> None:
     storages = [s for s in gc.get_referrers(*bases.values()) if type(s) is Storage and id(s.base) in bases]
     numbers = set(map(id, storages))
     shown = [t for t in gc.get_referrers(*storages) if isinstance(t, Tensor) and id(t._storage) in numbers]
-    places = {number: (_first(base), _copied(base)) for number, base in bases.items()}
+    copies = {number: (_first(base), _copied(base)) for number, base in bases.items()}
     for tensor in shown:
-        start, memory = places[id(tensor._storage.base)]
+        start, memory = copies[id(tensor._storage.base)]
         array = tensor._array
         if array.size:
             offset = array.ctypes.data - start
             tensor._array = np.ndarray(array.shape, array.dtype, memory, offset, array.strides)
     for storage in storages:
-        storage.base, storage._bytes = places[id(storage.base)][1], None
+        storage.base, storage._bytes = copies[id(storage.base)][1], None
 
 
 def _first(base: Any) -> int:

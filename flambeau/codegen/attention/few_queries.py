@@ -211,8 +211,8 @@ class _FewQueries:
     ) -> None:
         """Add a tile's columns of all keys."""
         f, (vectors, chains) = self.f, tile
-        places = [f.moved(sums, v * self.width) for v in range(vectors)]
-        state = [f.fmul(f.vector(address), shrunk) for address in places] + [f.zero] * (vectors * (chains - 1))
+        addresses = [f.moved(sums, v * self.width) for v in range(vectors)]
+        state = [f.fmul(f.vector(address), shrunk) for address in addresses] + [f.zero] * (vectors * (chains - 1))
 
         def step(key: Value, state: Sequence[Value], chain: int) -> list[Value]:
             power = f.splat(f.read(f.moved(self.scores, f.bytes_of(key)), f.floats.type), self.lanes)
@@ -235,7 +235,7 @@ class _FewQueries:
         while len(state) > vectors:
             pairs = zip(state[:vectors], state[vectors : 2 * vectors], strict=True)
             state = [*[f.fadd(a, b) for a, b in pairs], *state[2 * vectors :]]
-        for value, address in zip(state, places, strict=True):
+        for value, address in zip(state, addresses, strict=True):
             f.put_vector(value, address)
 
     def _write(self, number: Value) -> None:

@@ -73,7 +73,7 @@ def launch_of(arrays: Sequence[Array], numbers: Sequence[int], options: Options)
     """
     q, k, v, *masks = (arrays[number] for number in numbers)
     _check(q, k, v, masks, is_causal=options.is_causal)
-    batch, places = _matrices(q, k, v, masks, options)
+    batch, fields = _matrices(q, k, v, masks, options)
     form = form_of(q, k, v, masks)
     shape, size = (*batch, q.shape[-2], v.shape[-1]), q.itemsize
     inputs = {name: 1 + at for name, at in zip(ARRAYS, numbers, strict=False)}
@@ -81,7 +81,7 @@ def launch_of(arrays: Sequence[Array], numbers: Sequence[int], options: Options)
         **inputs, y=1 + len(arrays), matrices=prod(batch), queries=q.shape[-2], keys=k.shape[-2],
         features=q.shape[-1], values=v.shape[-1], q_row=q.strides[-2], q_column=q.strides[-1], k_row=k.strides[-2],
         v_row=v.strides[-2], v_column=v.strides[-1], is_causal=int(options.is_causal),
-        scale=_bits(options.scale, q.shape[-1]), **places,
+        scale=_bits(options.scale, q.shape[-1]), **fields,
     )  # fmt: skip
     words = [*[0] * CALL_AT, *call]
     units = prod(batch) * (-(-q.shape[-2] // form.each) if form.each else 1)

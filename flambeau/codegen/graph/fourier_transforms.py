@@ -140,11 +140,11 @@ def _each_line(fn: EmittedFunction, lines: Sequence[ArrayValue], run: Lines) -> 
 
 def _run(
     fn: EmittedFunction, loops: _Loops, counts: tuple[Register, Register, Register],
-    places: tuple[Sequence[Register], Register], steps: Sequence[tuple[Register, Register]],
+    operands: tuple[Sequence[Register], Register], steps: Sequence[tuple[Register, Register]],
 ) -> None:  # fmt: skip
     """A call of a loop, by the number of points where there are two."""
     e, (count, length, size) = fn.e, counts
-    (source, target), factor = places[0], places[1]
+    (source, target), factor = operands
     (outer_source, along_source), (outer_target, along_target) = steps
     addresses = [source, factor, target]
     words = [outer_source, number(0), outer_target, along_source, along_target]

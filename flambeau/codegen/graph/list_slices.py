@@ -21,7 +21,7 @@ MAX = (1 << 63) - 1
 
 
 @dataclass(frozen=True, slots=True)
-class _Places:
+class _SliceIndices:
     """Which items a slice names."""
 
     start: Register
@@ -29,7 +29,7 @@ class _Places:
     step: Register
 
     def at(self, fn: EmittedFunction, k: Register) -> Register:
-        """The index of the k-th of them."""
+        """The k-th index of the slice."""
         return memory.add(fn.e, self.start, memory.multiply(fn.e, k, self.step))
 
 
@@ -58,21 +58,21 @@ def slice_(fn: EmittedFunction, node: Node) -> None:
 
 
 def _slice(fn: EmittedFunction, node: Node, changed: ListValue) -> None:
-    places = _places(fn, node, changed)
-    new_items = new_list(fn, changed.rep, places.count)
-    if memory.literal(places.step) == 1:
-        _copy_words(fn, new_items, number(0), changed, places.start, places.count)
+    indices = _slice_indices(fn, node, changed)
+    new_items = new_list(fn, changed.rep, indices.count)
+    if memory.literal(indices.step) == 1:
+        _copy_words(fn, new_items, number(0), changed, indices.start, indices.count)
         if holds_blocks(changed.rep.item):
-            each(fn, places.count, lambda k: fn.values.retain(item(fn, new_items, k)))
+            each(fn, indices.count, lambda k: fn.values.retain(item(fn, new_items, k)))
     else:
 
         def one(k: Register) -> None:
-            value = item(fn, changed, places.at(fn, k))
+            value = item(fn, changed, indices.at(fn, k))
             fn.values.retain(value)
             put(fn, new_items, k, value)
 
-        each(fn, places.count, one)
-    set_length(fn, new_items, places.count)
+        each(fn, indices.count, one)
+    set_length(fn, new_items, indices.count)
     fn.values.set_new(node.result(), new_items)
 
 
@@ -82,14 +82,14 @@ def set_slice(fn: EmittedFunction, node: Node) -> None:
     """
     changed = _whole(lists.changeable(fn, node.operand(0)))
     others = _copied(fn, changed, fn.values.get(node.operand(4)))
-    places, count = _places(fn, node, changed), length(fn, others)
-    if memory.literal(places.step) == 1:
-        _replace(fn, changed, places, others, count)
+    indices, count = _slice_indices(fn, node, changed), length(fn, others)
+    if memory.literal(indices.step) == 1:
+        _replace(fn, changed, indices, others, count)
     else:
-        fn.exits.fail_if(fn.e.icmp("ne", places.count, count), node)
+        fn.exits.fail_if(fn.e.icmp("ne", indices.count, count), node)
 
         def one(k: Register) -> None:
-            at = places.at(fn, k)
+            at = indices.at(fn, k)
             fn.values.drop(item(fn, changed, at))
             put(fn, changed, at, item(fn, others, k))
 
@@ -98,14 +98,16 @@ def set_slice(fn: EmittedFunction, node: Node) -> None:
     fn.values.drop(others)
 
 
-def _replace(fn: EmittedFunction, changed: ListValue, places: _Places, others: ListValue, count: Register) -> None:
+def _replace(
+    fn: EmittedFunction, changed: ListValue, indices: _SliceIndices, others: ListValue, count: Register
+) -> None:
     """Items one after another by others, which may be more, or fewer; the list takes over the references to them."""
     e, size = fn.e, length(fn, changed)
-    _drop_items(fn, changed, places)
-    behind, room = e.binary("add nsw", places.start, places.count), e.binary("sub nsw", count, places.count)
+    _drop_items(fn, changed, indices)
+    behind, room = e.binary("add nsw", indices.start, indices.count), e.binary("sub nsw", count, indices.count)
     make_room(fn, changed, size, room)
-    move(fn, changed, behind, e.binary("add nsw", places.start, count), e.binary("sub nsw", size, behind))
-    _copy_words(fn, changed, places.start, others, number(0), count)
+    move(fn, changed, behind, e.binary("add nsw", indices.start, count), e.binary("sub nsw", size, behind))
+    _copy_words(fn, changed, indices.start, others, number(0), count)
     set_length(fn, changed, e.binary("add nsw", size, room))
 
 
@@ -113,40 +115,40 @@ def _replace(fn: EmittedFunction, changed: ListValue, places: _Places, others: L
 def del_slice(fn: EmittedFunction, node: Node) -> None:
     """`del items[a:b:c]`."""
     e, changed = fn.e, _whole(lists.changeable(fn, node.operand(0)))
-    places, size = _places(fn, node, changed), length(fn, changed)
-    _drop_items(fn, changed, places)
-    behind = e.binary("add nsw", places.start, places.count)
-    if memory.literal(places.step) == 1:
-        move(fn, changed, behind, places.start, e.binary("sub nsw", size, behind))
+    indices, size = _slice_indices(fn, node, changed), length(fn, changed)
+    _drop_items(fn, changed, indices)
+    behind = e.binary("add nsw", indices.start, indices.count)
+    if memory.literal(indices.step) == 1:
+        move(fn, changed, behind, indices.start, e.binary("sub nsw", size, behind))
     else:
-        _close_gaps(fn, changed, places, size)
-    set_length(fn, changed, e.binary("sub nsw", size, places.count))
+        _close_gaps(fn, changed, indices, size)
+    set_length(fn, changed, e.binary("sub nsw", size, indices.count))
 
 
-def _close_gaps(fn: EmittedFunction, changed: ListValue, places: _Places, size: Register) -> None:
+def _close_gaps(fn: EmittedFunction, changed: ListValue, indices: _SliceIndices, size: Register) -> None:
     """Move what stays between items that go to where they were; from the first one on, whichever way the slice goes."""
     e = fn.e
-    last = places.at(fn, e.binary("sub", places.count, number(1)))
-    first = e.intrinsic("smin", places.start, last)
-    distance = e.intrinsic("smax", places.step, _negated(fn, places.step))
+    last = indices.at(fn, e.binary("sub", indices.count, number(1)))
+    first = e.intrinsic("smin", indices.start, last)
+    distance = e.intrinsic("smax", indices.step, _negated(fn, indices.step))
 
     def close(k: Register) -> None:
         gap = e.binary("add", first, e.binary("mul", k, distance))
         following = e.intrinsic("smin", e.binary("add", gap, distance), size)
-        is_last = e.icmp("eq", k, e.binary("sub", places.count, number(1)))
+        is_last = e.icmp("eq", k, e.binary("sub", indices.count, number(1)))
         end, start = e.select(is_last, size, following), e.binary("add", gap, number(1))
         move(fn, changed, start, e.binary("sub", gap, k), e.binary("sub", end, start))
 
-    each(fn, places.count, close)
+    each(fn, indices.count, close)
 
 
 def _negated(fn: EmittedFunction, value: Register) -> Register:
     return fn.e.binary("sub", number(0), value)
 
 
-def _drop_items(fn: EmittedFunction, changed: ListValue, places: _Places) -> None:
+def _drop_items(fn: EmittedFunction, changed: ListValue, indices: _SliceIndices) -> None:
     if holds_blocks(changed.rep.item):
-        each(fn, places.count, lambda k: fn.values.drop(item(fn, changed, places.at(fn, k))))
+        each(fn, indices.count, lambda k: fn.values.drop(item(fn, changed, indices.at(fn, k))))
 
 
 def _copied(fn: EmittedFunction, changed: ListValue, others: Native) -> ListValue:
@@ -173,7 +175,7 @@ def _copy_words(
     fn.e.raw(f"call void @llvm.memcpy.p0.p0.i64(ptr {to}, ptr {from_}, i64 {size}, i1 false)")
 
 
-def _places(fn: EmittedFunction, node: Node, sequence: ListValue) -> _Places:
+def _slice_indices(fn: EmittedFunction, node: Node, sequence: ListValue) -> _SliceIndices:
     """What the bounds and the step of a slice name; leaves the function where the step is 0."""
     e, size, step = fn.e, length(fn, sequence), _step(fn, node)
     last, is_ahead = e.binary("sub", size, number(1)), e.icmp("sgt", step, number(0))
@@ -190,11 +192,11 @@ def _places(fn: EmittedFunction, node: Node, sequence: ListValue) -> _Places:
     ahead, back = e.binary("sub", end, start), e.binary("sub", start, end)
     reach = e.intrinsic("smax", by_way(ahead, back), number(0))
     if known == 1:
-        return _Places(start, reach, step)
+        return _SliceIndices(start, reach, step)
     distance = number(abs(known) or 1) if known is not None else e.intrinsic("smax", step, _negated(fn, step))
     further = e.binary("sdiv", e.binary("sub", reach, number(1)), distance)
     count = e.select(e.icmp("sgt", reach, number(0)), e.binary("add", further, number(1)), number(0))
-    return _Places(start, count, step)
+    return _SliceIndices(start, count, step)
 
 
 def _step(fn: EmittedFunction, node: Node) -> Register:

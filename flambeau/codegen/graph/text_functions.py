@@ -89,8 +89,8 @@ def _build_find(m: ModuleBuilder, *, last: bool = False) -> None:
     f = _function(m, "rfind" if last else "find", "ptr a", "i64 start", "i64 end", "ptr part", "i64 count")
     a, start, end, part, count = f.parameters
     furthest = f.op("sub", end, count)
-    places = f.op("add", f.op("sub", furthest, start), 1)
-    with f.loop(places) as k:
+    position_count = f.op("add", f.op("sub", furthest, start), 1)
+    with f.loop(position_count) as k:
         at = f.op("sub", furthest, k) if last else f.op("add", start, k)
         with f.when(f.call("text_equal", f.at(a, at, "i32"), count, part, count)):
             f.ret(at)
@@ -101,10 +101,10 @@ def _build_count(m: ModuleBuilder) -> None:
     """How often a part is in a text, one behind the other; an empty one is at each place."""
     f = _function(m, "count", "ptr a", "i64 start", "i64 end", "ptr part", "i64 count")
     a, start, end, part, count = f.parameters
-    places = f.op("add", f.op("sub", f.op("sub", end, start), count), 1)
-    f.return_if(f.compare("sle", places, 0), 0)
-    f.return_if(f.compare("eq", count, 0), places)
-    counting = f.loop(places, f.typed(0, "i64"), start)
+    position_count = f.op("add", f.op("sub", f.op("sub", end, start), count), 1)
+    f.return_if(f.compare("sle", position_count, 0), 0)
+    f.return_if(f.compare("eq", count, 0), position_count)
+    counting = f.loop(position_count, f.typed(0, "i64"), start)
     with counting:
         number, at = counting.values
         next_at = f.call("text_find", a, at, end, part, count)

@@ -112,9 +112,9 @@ def _add_multiply(m: ModuleBuilder, layouts: ObjectLayouts, most_work: int) -> N
     for operand in (left, right):
         steps += [f.word_of(operand, FIRST_STEP), f.word_of(operand, SECOND_STEP)]
     steps += [f.pick(f.compare("eq", rows, 1), 0, row), f.pick(f.compare("eq", columns, 1), 0, item)]
-    places = [f.word_of(left, DATA), f.word_of(right, DATA), f.get(array, layouts.array, "data", "i64")]
+    addresses = [f.word_of(left, DATA), f.word_of(right, DATA), f.get(array, layouts.array, "data", "i64")]
     loop = f.pick(is_single, m.symbol("float32_loop"), m.symbol("float64_loop"), "ptr")
-    _run(f, loop, places, [count, rows, inner, columns], steps)
+    _run(f, loop, addresses, [count, rows, inner, columns], steps)
     f.ret(array)
     f.start("failed", falls_through=False)
     f.call("PyErr_Clear")

@@ -30,15 +30,15 @@ def array_split(ary: Any, indices_or_sections: Any, axis: Static = 0) -> Any:
     lines = np.moveaxis(ary, axis, 0)
     if isinstance(indices_or_sections, int):
         size, rest = len(lines) // indices_or_sections, len(lines) % indices_or_sections
-        places = [(k + 1) * size + min(k + 1, rest) for k in range(indices_or_sections - 1)]
-        return cut(lines, places, axis)
+        indices = [(k + 1) * size + min(k + 1, rest) for k in range(indices_or_sections - 1)]
+        return cut(lines, indices, axis)
     else:
         return cut(lines, [int(index) for index in indices_or_sections], axis)
 
 
-def cut(lines: Any, places: list[int], axis: Static) -> Any:
+def cut(lines: Any, indices: list[int], axis: Static) -> Any:
     """The parts between places along the first axis, which then goes where it was."""
-    begins, ends = [0, *places], [*places, len(lines)]
+    begins, ends = [0, *indices], [*indices, len(lines)]
     return [np.moveaxis(lines[begins[k] : ends[k]], 0, axis) for k in range(len(begins))]
 
 

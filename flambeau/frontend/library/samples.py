@@ -20,12 +20,12 @@ def interp(x: Any, xp: Any, fp: Any, left: Any = None, right: Any = None) -> Any
     low = float(fp[0]) if left is None else float(left)
     high = float(fp[len(fp) - 1]) if right is None else float(right)
     if isinstance(x, np.ndarray | list):
-        places = np.asarray(x) * 1.0
-        flat = places.reshape(-1)
+        points = np.asarray(x) * 1.0
+        flat = points.reshape(-1)
         out = np.empty(len(flat))
         for i in range(len(flat)):
             out[i] = on_line(float(flat[i]), xp, fp, low, high)
-        return out.reshape(places.shape)
+        return out.reshape(points.shape)
     return on_line(float(x), xp, fp, low, high)
 
 

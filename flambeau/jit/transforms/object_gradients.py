@@ -61,19 +61,19 @@ class _Opened:
         self.names = names_of(function.schema, f"{self.mark}a")
         self.classes = _Classes(self.mark)
         leaves: list[tuple[str, Type]] = []
-        places: list[list[int]] = []
+        leaf_numbers: list[list[int]] = []
         for number, (name, argument) in enumerate(zip(self.names, arguments, strict=True)):
             own = list(_leaves(name, argument.type)) if number in numbers else [(name, argument.type)]
-            places.append(list(range(len(leaves), len(leaves) + len(own))))
+            leaf_numbers.append(list(range(len(leaves), len(leaves) + len(own))))
             leaves += own
         self.leaves = joined([text for text, _ in leaves])
         self.header = joined([f"{self.mark}{n}: {type_.annotation}" for n, (_, type_) in enumerate(leaves)])
-        parameters = [iter([f"{self.mark}{n}" for n in own]) for own in places]
+        parameters = [iter([f"{self.mark}{n}" for n in own]) for own in leaf_numbers]
         self.call = joined([
             self.classes.made(argument.type, texts) if number in numbers else next(texts)
             for number, (argument, texts) in enumerate(zip(arguments, parameters, strict=True))
         ])  # fmt: skip
-        self.numbers = tuple([n for number in numbers for n in places[number]])
+        self.numbers = tuple([n for number in numbers for n in leaf_numbers[number]])
         """Of the leaves of what is differentiated by."""
         gradients = [f"{self.mark}g{n}" for n in self.numbers]
         self.gradients, texts = written(gradients, is_tuple=True), iter(gradients)

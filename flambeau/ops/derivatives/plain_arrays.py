@@ -142,8 +142,8 @@ def of_cholesky(grad: Array, factor: Array) -> Array | None:
     product = blas.matmul(transposed, grad)
     phi = np.tril(product, -1)
     phi += phi.swapaxes(-1, -2).copy()
-    places = np.arange(grad.shape[-1])
-    phi[..., places, places] = product[..., places, places]
+    diagonal = np.arange(grad.shape[-1])
+    phi[..., diagonal, diagonal] = product[..., diagonal, diagonal]
     phi *= 0.5
     left = triangular_solved(transposed, phi, upper=True)
     return triangular_solved(transposed, left.swapaxes(-1, -2), upper=True).swapaxes(-1, -2)
@@ -167,7 +167,7 @@ def folded_back(grad: Array, sizes: Sequence[int], padding: Sequence[int], index
     return grad
 
 
-def repeated_back(grad: Array, places: Sequence[Array], sizes: Sequence[int]) -> Array | None:
+def repeated_back(grad: Array, indices: Sequence[Array], sizes: Sequence[int]) -> Array | None:
     """What was repeated along the last axes gets the sums over its repeats; `places` says what stood where, in order.
 
     >>> repeated_back(np.ones((1, 3), np.float32), [np.array([0, 0, 2])], [1, 3])
@@ -175,7 +175,7 @@ def repeated_back(grad: Array, places: Sequence[Array], sizes: Sequence[int]) ->
     """
     if grad.dtype not in FLOATS or not grad.size:
         return None
-    for axis, along in enumerate(places, grad.ndim - len(places)):
+    for axis, along in enumerate(indices, grad.ndim - len(indices)):
         lead: tuple[Any, ...] = (slice(None),) * axis
         size, count = sizes[axis], len(along)
         each = count // size

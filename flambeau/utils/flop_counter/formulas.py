@@ -174,13 +174,13 @@ def _implied(terms: Iterable[Mapping[str, int]]) -> set[str]:
     return {axis for axis in letters if axis.startswith(".") or letters.count(axis) == 1}
 
 
-def convolution_flop(places: Sizes, weight_shape: Sizes, batch: int) -> int:
+def convolution_flop(out_sizes: Sizes, weight_shape: Sizes, batch: int) -> int:
     """A convolution: each weight is multiplied once for each example and place.
 
     >>> convolution_flop((2, 2), (4, 3, 5, 5), 1)
     2400
     """
-    return 2 * batch * prod(places) * prod(weight_shape)
+    return 2 * batch * prod(out_sizes) * prod(weight_shape)
 
 
 def _examples(shape: Sizes, weight_shape: Sizes) -> tuple[int, Sizes]:
@@ -196,8 +196,8 @@ def conv_flop(x_shape: Sizes, weight_shape: Sizes, *args: Any, out_shape: Any, *
     >>> conv_flop((1, 3, 6, 6), (4, 3, 5, 5), out_shape=(1, 4, 2, 2))
     2400
     """
-    batch, places = _examples(out_shape, weight_shape)
-    return convolution_flop(places, weight_shape, batch)
+    batch, out_sizes = _examples(out_shape, weight_shape)
+    return convolution_flop(out_sizes, weight_shape, batch)
 
 
 @_register("aten::conv_transpose1d", "aten::conv_transpose2d", "aten::conv_transpose3d")
@@ -207,8 +207,8 @@ def conv_transpose_flop(x_shape: Sizes, weight_shape: Sizes, *args: Any, out_sha
     >>> conv_transpose_flop((1, 4, 2, 2), (4, 3, 5, 5))
     2400
     """
-    batch, places = _examples(x_shape, weight_shape)
-    return convolution_flop(places, weight_shape, batch)
+    batch, out_sizes = _examples(x_shape, weight_shape)
+    return convolution_flop(out_sizes, weight_shape, batch)
 
 
 @_register("aten::convolution", "aten::_convolution")
@@ -231,5 +231,5 @@ def convolution_weight_flop(x_shape: Sizes, gradient_shape: Sizes, *args: Any, o
     >>> convolution_weight_flop((1, 3, 6, 6), (1, 4, 2, 2), out_shape=(4, 3, 5, 5))
     2400
     """
-    batch, places = _examples(gradient_shape, out_shape)
-    return convolution_flop(places, out_shape, batch)
+    batch, out_sizes = _examples(gradient_shape, out_shape)
+    return convolution_flop(out_sizes, out_shape, batch)

@@ -96,8 +96,8 @@ def _counted(e: Emitter, where: SourceRange, start: Value, stop: Value, step: Va
         step = binary(e, where, "/", way, gaps)
     else:
         count = call_operator(e, where, "aten::ceil", [binary(e, where, "/", way, step)])
-    places = converted(e, _made(e, where, np.arange, [count]), float64)
-    return binary(e, where, "+", binary(e, where, "*", places, step), start)
+    numbers = converted(e, _made(e, where, np.arange, [count]), float64)
+    return binary(e, where, "+", binary(e, where, "*", numbers, step), start)
 
 
 def _grid(e: Emitter, where: SourceRange, name: str, indices: Sequence[Expr]) -> list[Value]:
@@ -188,13 +188,13 @@ class OpenMesh(Sugared):
         axes = []
         for k, argument in enumerate(args):
             is_list = isinstance(argument.value.static_type, ListType)
-            places = _made(e, where, np.asarray, [argument.value]) if is_list else argument.value
-            if not is_array(places) or dtype_and_rank(places, where)[1] != 1:
+            index = _made(e, where, np.asarray, [argument.value]) if is_list else argument.value
+            if not is_array(index) or dtype_and_rank(index, where)[1] != 1:
                 raise CompileError(PLACES, argument.where)
-            if dtype_and_rank(places, where)[0] is bool_:
-                places = call_operator(e, where, "aten::nonzero", [places])
-                places.set_type(array_of(int64, 2))
-            axes.append(_as_axis(e, where, places, k, len(args)))
+            if dtype_and_rank(index, where)[0] is bool_:
+                index = call_operator(e, where, "aten::nonzero", [index])
+                index.set_type(array_of(int64, 2))
+            axes.append(_as_axis(e, where, index, k, len(args)))
         return SimpleValue(pack_tuple(e, axes))
 
 
