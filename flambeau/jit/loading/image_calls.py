@@ -166,6 +166,6 @@ class ImageCalls:
         self._answering = ()
 
 
-def _tensor(memory: Any, begin: int, dtype: str, sizes: tuple[int, ...], steps: tuple[int, ...]) -> Tensor:
+def _tensor(memory: Any, begin: int, dtype: str, sizes: tuple[int, ...], strides: tuple[int, ...]) -> Tensor:
     """The tensor at a place of the file, whose bytes are `memory`."""
-    return Tensor(np.ndarray(sizes, dtype, memory, begin, steps), None)
+    return Tensor(np.ndarray(sizes, dtype, memory, begin, strides), None)

@@ -25,7 +25,7 @@ from flambeau.schema.types import (
 )
 from flambeau.serialize.archive_reader.file_stamp import Stamp, directory_key
 
-WHAT: Final = "image"
+RECORD: Final = "image"
 MOST_CALLS: Final = 8
 """Kinds of calls that are kept of a method, the newest ones."""
 _NUMBERS: Final = (type(None), bool, int, float)
@@ -42,13 +42,13 @@ class KeptParameter(NamedTuple):
     """What it is if the call does not say; empty where the call has to."""
 
 
-class Place(NamedTuple):
-    """Where in the file the elements of a tensor lie."""
+class StoredTensor(NamedTuple):
+    """A tensor in the file: where its elements lie."""
 
     begin: int
     dtype: str
     sizes: tuple[int, ...]
-    steps: tuple[int, ...]
+    strides: tuple[int, ...]
     """Bytes from an element to the next along each dimension."""
 
 
@@ -60,8 +60,8 @@ class KeptCall(NamedTuple):
     modes: tuple[bool, ...]
     """Whether gradients are recorded where it holds: either, or both."""
     hidden: tuple[Any, ...]
-    """What the plan is given of the object behind the arguments: tensors as places, each number, or tuple of numbers,
-    in a list of its own."""
+    """What the plan is given of the object behind the arguments: of tensors where they lie; each number, or tuple of
+    numbers, in a list of its own."""
 
 
 class KeptMethod(NamedTuple):
@@ -125,4 +125,4 @@ def is_number(value: Any) -> bool:
 def image_entry(memory: memoryview) -> CacheEntry | None:
     """Where the image of a file lies, or would; None where nothing is kept of it."""
     key = directory_key(memory)
-    return None if key is None else entry_under(Origin(key, NO_NAMES), WHAT)
+    return None if key is None else entry_under(Origin(key, NO_NAMES), RECORD)

@@ -22,7 +22,7 @@ from flambeau.jit.loading.image_record import (
     KeptImage,
     KeptMethod,
     KeptParameter,
-    Place,
+    StoredTensor,
     image_entry,
     is_number,
     is_simple,
@@ -158,7 +158,7 @@ def _hidden(value: Any, start: int, stamp: Stamp) -> Any:
     length = sum([(n - 1) * step for n, step in zip(array.shape, array.strides, strict=True)]) + array.itemsize
     if array.size and not any(first <= begin and begin + length <= end for first, end, _ in stamp.tensors):
         raise NoImageError("a tensor does not lie in the file")
-    return tuple(Place(begin, array.dtype.str, array.shape, array.strides))
+    return tuple(StoredTensor(begin, array.dtype.str, array.shape, array.strides))
 
 
 def _is_training(root: ScriptObject) -> bool | None:
