@@ -32,7 +32,7 @@ _device, _dtype, _layout, _qscheme = devices.Device, dtypes.DType, formats.Layou
 Number: TypeAlias = int | float | bool
 """A plain number."""
 _Number = (int, float, bool)
-"""The same for `isinstance`."""
+"""The classes of numbers, for `isinstance`."""
 FileLike: TypeAlias = str | os.PathLike[str] | IO[bytes]
 """A path, or a file that is open for bytes."""
 Device: TypeAlias = devices.Device | str | int | None

@@ -83,7 +83,7 @@ class Flow:
     """What a graph does with parameters that ask for gradients."""
 
     results: tuple[Marks, ...]
-    """Of each result."""
+    """The marks of each result."""
     parameters: tuple[bool, ...]
     """Which parameters the graph writes something to that depends on one that asks."""
     written: tuple[bool, ...]

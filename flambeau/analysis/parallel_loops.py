@@ -33,7 +33,7 @@ ODD_BITS: Final = "aten::__xor__"
 LAST = "last"
 """Of a variable that each iteration sets and none reads from the one before: the last iteration's value."""
 SAME = "same"
-"""Of what no iteration changes."""
+"""What is said of a value that no iteration changes."""
 
 LEFT = (
     "a loop over prange is left before its end: its iterations run at the same time, so that none is the last one; "

@@ -114,7 +114,7 @@ class _Calls:
         """By which operands ask, a bit for each, and whether the call is about complex numbers: for calls of which
         nothing else matters."""
         self._by_numbers: dict[int, CallFormulas] = {}
-        """The same where numbers have been looked at."""
+        """The formulas for kinds of calls whose numbers have been looked at."""
         self.numbers = tuple([p for p, a in enumerate(arguments) if p not in positions and _may_be_complex(a.type)])
         """Further arguments that may be complex."""
 

@@ -33,7 +33,7 @@ class KeptCodes:
     """The code of all launches of a plan."""
 
     identity: str
-    """Of what made it: processor and version of LLVM."""
+    """What made the code: the processor and the version of LLVM."""
     codes: tuple[KeptCode, ...]
     image: loader.Prelinked | None
     """All of it in one piece; None where our own linker does not know it."""

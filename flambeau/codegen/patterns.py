@@ -70,7 +70,7 @@ class Pattern:
     inputs: tuple[tuple[int, int, int], ...]
     """Words that are strides of inputs: where, the input and the dimension."""
     results: tuple[tuple[int, int, int], ...]
-    """The same of outputs."""
+    """Words that are strides of outputs: where, the output and the dimension."""
     nanoseconds: float
     """Of an iteration of all axes."""
     high_at: int

@@ -170,7 +170,7 @@ class _Renaming:
         indexed = index_axes(kernel)
         looped = [axis for group in groups.values() for axis in group]
         self.names: dict[str, str] = {}
-        """Of each axis that is merged into no other."""
+        """The name of each axis that is merged into no other."""
         for axis in looped:
             if axis not in merged:
                 self.names.setdefault(axis, f"a{len(self.names)}")

@@ -38,11 +38,11 @@ class NewTensors:
         self._sizes, self._dtype = tuple(sizes), dtype
         self._byte_strides = tuple([s * item for s in strides])
         self.nbytes = prod(sizes) * item
-        """Of each of them."""
+        """Bytes of each tensor."""
         self._extent: Any = ctypes.c_uint8 * self.nbytes
 
     def __call__(self, device: Device, stream: Any = None) -> Tensor:
-        """One for work of a stream of CuPy's, the one in use if None. Raises OutOfMemoryError where there is too
+        """A new tensor for work of a stream of CuPy's, the one in use if None. Raises OutOfMemoryError where there is too
         little memory."""
         nbytes, index = self.nbytes, device.index
         assert index is not None

@@ -22,7 +22,7 @@ from flambeau.util.trees import tuple_of
 Asks = bool | tuple[bool, ...]
 """Whether a value is, or holds, a tensor that asks for gradients; of an object, which of the tensors in it do."""
 Asking = tuple[Asks, ...]
-"""The same of each argument."""
+"""Of each argument, whether it is, or holds, a tensor that asks for gradients."""
 
 
 def asking(arguments: Iterable[Any]) -> Asking:

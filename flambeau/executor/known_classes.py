@@ -36,7 +36,7 @@ class _Known:
     """A function for objects whose attributes are of certain classes."""
 
     graph: Graph
-    """That of the method, inlined."""
+    """The graph of the method, inlined."""
     classes: tuple[tuple[Path, ClassType], ...]
     function: Function
 

@@ -135,7 +135,7 @@ class RepeatedCall:
         self.keeps = keeps
         """Whether the way there gives what the way back needs, behind the function's own results."""
         self.marked = [result for result in results if result.dtype is not None]
-        """Those that depend on what asks."""
+        """The results that depend on what asks."""
         self.asking = tuple([n for n, kind in enumerate(kinds) if kind.asks])
         self.calls = 0
         self.ways: dict[int, QuickWayBack | None] = {}

@@ -19,7 +19,7 @@ from flambeau.util.missed import MISSED
 Native = Callable[..., Any]
 
 _formulas: list[IndexedFormulas] = []
-"""Those of plans, which are known by them: they stay alive."""
+"""The formulas of plans, which are known by them: they stay alive."""
 
 
 @REPEATED_GRADIENTS.provide

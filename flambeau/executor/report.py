@@ -96,7 +96,7 @@ class Work:
     estimated_seconds: float
     """By the table that chooses schedules, on one thread."""
     threads: int
-    """That share the work."""
+    """How many threads share the work."""
     seconds: float | None = None
     """Measured: the best of a few runs on arrays of ones, which then lie in a cache if they fit; None if it was not."""
     limit_seconds: float | None = None
@@ -135,7 +135,7 @@ class KernelReport:
     milliseconds: float
     """Spent on lowering and on compiling, or on finding the code on disk."""
     calls: int
-    """Those of a native function around it are not counted."""
+    """Calls by Python; calls of a native function around it are not counted."""
     variants: int
     """Pieces of machine code: one for each form that shapes and strides ask for."""
     from_cache: int = 0

@@ -49,7 +49,7 @@ IS_SEEN: Final = (
 LEAST_GAIN: Final = 0.05
 """What a winner saves at least, as a part of the default's time."""
 SPREADS: Final = 2.0
-"""The same, in terms of how far rounds of one function lie apart."""
+"""What a winner saves at least, in multiples of how far rounds of one function lie apart."""
 ROUNDS: Final = 7
 LONG: Final = 2e-4
 """Seconds of a round of one function, at least."""

@@ -25,7 +25,7 @@ IN_PLACE: Final = {
 REFLECTABLE: Final = (
     "add", "sub", "mul", "floordiv", "truediv", "mod", "pow", "lshift", "rshift", "and_", "xor", "or_", "matmul",
 )  # fmt: skip
-"""Those that Python also asks the right operand for."""
+"""The operators that Python also asks the right operand for."""
 
 
 class Namespace:

@@ -61,7 +61,7 @@ _lock = Lock()
 _queue: deque[Task] = deque()
 """Tasks in the order in which they were forked; those that somebody has taken meanwhile are passed over."""
 _lying: deque[Task] = deque()
-"""The same of short tasks, which no worker is woken for."""
+"""Short tasks that wait to be run, for which no worker is woken."""
 _idle: list[threading.Event] = []
 """Workers that wait for work, the one that has waited least at the end."""
 _running: dict[int, list[Task]] = {}

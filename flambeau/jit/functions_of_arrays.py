@@ -58,7 +58,7 @@ _OF_CONTAINERS: Final = (
     (_INTS, _INTS), (_INTS, INT), (ListType(_INTS), ListType(_INTS)), (ListType(STRING), STRING),
     (DictType(STRING, INT), STRING), (DictType(STRING, ListType(STRING)), STRING),
 )  # fmt: skip
-"""The same, lists and dicts among them."""
+"""Such types with lists and dicts among them."""
 
 
 def array_function(fn: Any, classes: ModuleClasses, options: Options) -> ArrayFunction | None:

@@ -131,4 +131,4 @@ def _copy_(self: Sequence[Tensor], src: Sequence[Tensor], non_blocking: bool = F
 
 
 _OWN: Final[dict[str, Function]] = {"norm": _norm, "max": _max, "clone": _clone, "zero_": _zero_, "copy_": _copy_}
-"""Those that are written by themselves."""
+"""The operators whose forms on lists are written by hand."""

@@ -43,7 +43,7 @@ own, which are more exact."""
 CONVERTED: Final = "eE"
 """Characters of dtypes of half precision."""
 USUAL: Final = "fd"
-"""Those of dtypes that are decided about together."""
+"""The kinds of dtypes that are decided about together."""
 LARGE_HALVES: Final = 1 << 12
 """Elements of half precision from which on a call is large."""
 LARGE_FACTOR: Final = 1 << 13

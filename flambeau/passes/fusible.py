@@ -30,7 +30,7 @@ ACCUMULATORS = frozenset(
 )  # fmt: skip
 """Folds that kernels know, by what operators declare."""
 PAIRS = frozenset({"max_at", "min_at", "var_mean", "std_mean"})
-"""Those that give two results."""
+"""The folds that give two results."""
 NORMALISATIONS = {"layer_norm": 1, "rms_norm": 1}
 """Operators that name the sizes they work over: which input is the list of them."""
 GATHERS = {"embedding": 0, "index_select": 0, "gather": 0}

@@ -25,7 +25,7 @@ from flambeau.schema.subtype import is_subtype
 from flambeau.schema.types import DictType
 
 _rules: Final = RuleLists[Rule]("rewrite of what literal dicts are asked")
-"""Those of the rules of `peephole` that are about dicts."""
+"""The rules of `peephole` that are about dicts."""
 _EMPTY: Final = "aten::dict"
 KINDS: Final = (DICT, _EMPTY)
 """What builds dicts."""

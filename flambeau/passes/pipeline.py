@@ -119,7 +119,7 @@ class _Runner:
     ) -> None:
         self._graph, self._check_after, self._record = graph, check_after, record
         self._operators: set[str] | None = None
-        """Those of the graph; None since it was changed."""
+        """The operators of the graph; None since it was changed."""
 
     def run(self, step: Step) -> bool:
         """Run a step that may have something to do; whether it changed the graph."""

@@ -49,7 +49,7 @@ Change = Callable[[tuple[Value, ...], Node], Changed | None]
 list_changes: Final = RuleTable[Change]("what a change leaves of a literal list")
 """Registers functions of the elements and the node that changes them; None from one where that is not known."""
 dict_changes: Final = RuleTable[Change]("what a change leaves of a literal dict")
-"""The same for dicts, whose elements are keys and values in turn."""
+"""Registers such functions for dicts, whose elements are keys and values in turn."""
 
 
 def do(graph: Graph) -> bool:

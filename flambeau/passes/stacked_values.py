@@ -32,7 +32,7 @@ LIST: Final = "prim::ListConstruct"
 RETURN: Final = "prim::Return"
 MOST_PARTS: Final = 8
 MOST_NODES: Final = 256
-"""Of what is computed for each part by itself."""
+"""Nodes of what is computed for each part by itself."""
 
 
 @dataclass(slots=True)

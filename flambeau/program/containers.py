@@ -48,7 +48,7 @@ class Tree:
     """What builds it in a graph."""
     type_: Type
     keys: tuple[Any, ...]
-    """Those of a dict."""
+    """The keys of a dict."""
     parts: tuple[Tree | Leaf, ...]
 
     def leaves(self) -> Iterator[Leaf]:

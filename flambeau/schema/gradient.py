@@ -118,7 +118,7 @@ class Part(Formula):
     ) -> None:
         super().__init__(function)
         self.index = index
-        """Which of them."""
+        """Which of the gradients."""
         self.is_whole = is_whole
         self.split = split
         """Gives the blocks of a large call, from what is needed for it; None for a call that is one block."""

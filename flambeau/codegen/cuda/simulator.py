@@ -67,7 +67,7 @@ _VECTOR: dict[str, Callable[..., Any]] = {
 _ON_BOOLS: dict[str, Callable[..., Any]] = {
     "logical_and": np.logical_and, "logical_or": np.logical_or, "logical_not": np.logical_not,
 }  # fmt: skip
-"""The same, on bools."""
+"""Operations on bools."""
 
 
 def _keeps_floats(source: np.dtype[Any], target: np.dtype[Any]) -> bool:

@@ -27,7 +27,7 @@ _ERROR = ("error", "error_value", "error_trace")
 RUN_PIECES = PREFIX + "run_pieces"
 """``void (ptr piece, ptr team, i64 iterations, i64 step, i32 pieces)``: what shares the pieces out to threads."""
 RUN_ALONE = PREFIX + "run_alone"
-"""The same on the caller's thread."""
+"""The function that runs all pieces on the caller's thread."""
 
 
 @dataclass(frozen=True, slots=True)

@@ -52,7 +52,7 @@ class Image:
     addresses: dict[str, int]
     """Where each symbol that was asked for starts."""
     of_objects: list[dict[str, int]] = field(default_factory=list)
-    """The same of each object."""
+    """The same addresses, object by object."""
 
 
 def is_supported() -> bool:

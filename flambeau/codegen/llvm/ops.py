@@ -50,7 +50,7 @@ VECTOR_MATH: dict[str, Callable[[Emitter, Value], Value]] = {
 """Functions with vector code of our own."""
 
 PLANE_MATH = {"atan2": vecmath_plane.atan2, "hypot": vecmath_plane.hypot}
-"""The same of two operands."""
+"""Functions of two operands."""
 
 
 def supports(op: str, dtype: str) -> bool:

@@ -20,7 +20,7 @@ class SharedEntry(NamedTuple):
     """One piece of the code that every process needs."""
 
     names: tuple[str, ...]
-    """Of what it imports."""
+    """The names of what it imports."""
     arranged: Prelinked
     """As it lies in memory."""
 

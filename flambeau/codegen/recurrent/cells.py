@@ -42,7 +42,7 @@ class Cell:
     from_input: tuple[int, ...]
     """The sum that each block's product with the input is added to."""
     from_hidden: tuple[int, ...]
-    """The same for products with the hidden state."""
+    """The sum that each block's product with the hidden state is added to."""
     has_memory: bool
     grads: int
     """How many gates have gradients: of a gated unit, the two shares of the third one."""

@@ -22,7 +22,7 @@ FORWARD = (
     "kept",  # of all rows, for the way back: gates and the states before the step, one block after the other; or 0
 )  # fmt: skip
 PROJECTION = ("product", "projection", "nothing", "cells")
-"""Those of `FORWARD` that are of a projection."""
+"""Words of `FORWARD` that are of a projection."""
 BACKWARD = (
     "steps", "table", "units", "grad_output", "grad_output_step", "grad_hidden", "grad_memory", "kept",
     "grad_gates",  # written: of all rows from `first_row` on

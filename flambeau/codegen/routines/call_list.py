@@ -32,7 +32,7 @@ LITERAL, FLAG, SCRATCH = -1, 0, -2
 """What a word may be relative to beside the inputs and outputs, which are counted from 1: nothing, the address of the
 flag that says that a call failed, the scratch memory."""
 MOST_WORDS: Final = 24
-"""That a function takes."""
+"""How many words a function takes at most."""
 ALIGNED: Final = 64
 """Bytes that scratch memory is aligned to."""
 SYMBOL: Final = "calls_of_launch"

@@ -39,7 +39,7 @@ class RoutineKernel:
         self._prepare = routines[operator](graph)
         self._threads = num_threads or ANY
         self._sizes: WeakKeyDictionary[InlineCache, SizesSeen] = WeakKeyDictionary()
-        """Of each group that calls it."""
+        """The sizes that were seen, of each group that calls it."""
         self._programs: dict[Hashable, Program | None] = {}
         """What was recorded, by the calls that it is of: groups of equal layers share it."""
         self.launches_cache: SpecialisationCache[tuple[Any, ...], Launch] = SpecialisationCache(

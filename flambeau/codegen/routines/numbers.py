@@ -19,7 +19,7 @@ _FLOATS: Final = {
     Op.ADD: Op.FLOAT_ADD, Op.SUB: Op.FLOAT_SUB, Op.MUL: Op.FLOAT_MUL, Op.LESS: Op.FLOAT_LESS,
     Op.LESS_OR_EQUAL: Op.FLOAT_LESS_OR_EQUAL, Op.EQUAL: Op.FLOAT_EQUAL,
 }  # fmt: skip
-"""The same of floats."""
+"""The operation on floats for each that ints have, too."""
 _WORD: Final = 1 << 63
 
 

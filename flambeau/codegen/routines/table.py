@@ -51,7 +51,7 @@ class Operands:
     """Of tensors from outside: which inputs of the group they are."""
     constants: dict[str, Any]
     lists: dict[str, tuple[int, ...]]
-    """The same of lists of tensors."""
+    """Of lists of tensors from outside: which inputs of the group their items are."""
 
     def array(self, name: str, arrays: Sequence[A]) -> A | None:
         """A tensor among those of a call; None where the operator is given None."""

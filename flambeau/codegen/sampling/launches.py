@@ -26,7 +26,7 @@ from flambeau.util.record import dataclass
 OF_PLACE: Final = 12.0
 """Nanoseconds for what a place takes, about."""
 OF_NUMBER: Final = 1.0
-"""The same for a number of the result."""
+"""Nanoseconds for a number of the result, about."""
 _LARGEST: Final = (1 << 31) - 1
 
 

@@ -43,7 +43,7 @@ class DeviceAllocator:
         self._leaving: deque[tuple[tuple[int, int], Collection[int]]] = deque()
         """Pools that have a user less, with the streams that this user's work was given to."""
         self._left: list[tuple[tuple[int, int], list[Any]]] = []
-        """The same, with events behind that work."""
+        """Pools that have a user less, with events behind the work that this user gave."""
         self._waiting = Waiting()
         self._lock = Lock()
 

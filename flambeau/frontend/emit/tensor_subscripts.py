@@ -153,7 +153,7 @@ class _Indexing:
         self.front: list[Value | None] = []
         """By dimension of the view: an index tensor, which may stand for several, or None for all of one."""
         self.behind: list[Value | None] = []
-        """The same for its last dimensions."""
+        """What `front` is for the first dimensions, for the last ones."""
         self.counts: dict[Value, int | Value] = {}
         flat = [self.as_index(item) for item in _flattened(e, indices)]
         dots = next((k for k, item in enumerate(flat) if isinstance(item, Dots)), len(flat))

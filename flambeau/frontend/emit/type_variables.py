@@ -59,13 +59,13 @@ class TypeVariables:
     """The type variables of one function, and what they turned out to be."""
 
     parent: TypeVariables | None = None
-    """Those of the function around it."""
+    """The type variables of the function around it."""
     created: dict[tuple[int, str], Type] = field(default_factory=dict)
     """By the tree they are of, and their part in it."""
     open: dict[int, Type] = field(default_factory=dict)
-    """Those that are not known yet, by identity."""
+    """The type variables that are not known yet, by identity."""
     of_classes: set[int] = field(default_factory=set)
-    """Those that a class is chosen by, once they are known."""
+    """The type variables that a class is chosen by, once they are known."""
     learned: dict[int, Type] = field(default_factory=dict)
     as_written: Callable[[Type], Type] | None = None
     """What the source of an inherited method means by a type."""

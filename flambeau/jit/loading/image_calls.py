@@ -31,7 +31,7 @@ from flambeau.util.missed import MISSED, missed
 from flambeau.util.record import dataclass, replace
 
 OPTIONS: Final = Options()
-"""Those of methods of loaded modules."""
+"""The options of methods of loaded modules."""
 
 
 @dataclass(slots=True, eq=False)
@@ -60,7 +60,7 @@ class ImageCalls:
         self.linked: dict[str, LinkedCall] = {}
         """By what a plan relies on of the arguments."""
         self._answering: tuple[LinkedCall, ...] = ()
-        """Those that native code answers, the newest first."""
+        """The kinds of calls that native code answers, the newest first."""
         self._latest: LinkedCall | None = None
         self._lock, self._is_over = lock, False
         positional = [not p.is_by_name for p in kept.parameters]

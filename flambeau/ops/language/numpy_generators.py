@@ -28,7 +28,7 @@ from flambeau.tensor.tensor import Tensor, wrap
 FLOATS: Final = {"random": (), **{name: of for name, of in FLOATS_OF_TWISTER.items() if name != "random_sample"}}
 """Methods that draw floats, with their parameters but `size`."""
 COUNTS: Final = COUNTS_OF_TWISTER
-"""Those that draw ints."""
+"""The methods that draw ints."""
 
 
 MULTIPLIER: Final = 2549297995355413924 << 64 | 4865540595714422341

@@ -32,7 +32,7 @@ COUNTS: Final[dict[str, tuple[str, ...]]] = {
     "poisson": ("lam=1",), "binomial": ("n", "p"), "geometric": ("p",), "negative_binomial": ("n", "p"),
     "zipf": ("a",), "logseries": ("p",),
 }  # fmt: skip
-"""Those that draw ints."""
+"""The functions that draw ints, with their parameters."""
 
 
 def _draw(name: str, parameters: Sequence[float], size: Sequence[int] | None = None) -> Any:

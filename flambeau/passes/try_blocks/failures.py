@@ -48,9 +48,9 @@ class Failures:
     """The classes of exceptions that a node may raise."""
 
     tested: Kinds = ()
-    """Those of which a test tells beforehand, in the order of `tests_before`."""
+    """The kinds of which a test tells beforehand, in the order of `tests_before`."""
     others: Kinds = ()
-    """Those of which only running it tells."""
+    """The kinds of which only running it tells."""
 
 
 NOTHING: Final = Failures()
