@@ -42,8 +42,8 @@ class NewTensors:
         self._extent: Any = ctypes.c_uint8 * self.nbytes
 
     def __call__(self, device: Device, stream: Any = None) -> Tensor:
-        """A new tensor for work of a stream of CuPy's, the one in use if None. Raises OutOfMemoryError where there is too
-        little memory."""
+        """A new tensor for work of a stream of CuPy's, the one in use if None. Raises OutOfMemoryError where memory is
+        too little."""
         nbytes, index = self.nbytes, device.index
         assert index is not None
         if nbytes:
