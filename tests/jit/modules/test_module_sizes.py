@@ -78,7 +78,7 @@ def work(run: Callable[[], Any]) -> int:
     return count
 
 
-@pytest.mark.parametrize(("make", "sizes"), [(Flat, (60, 180)), (Different, (60, 180)), (Nested, (20, 60))])
+@pytest.mark.parametrize(("make", "sizes"), [(Flat, (30, 90)), (Different, (30, 90)), (Nested, (10, 30))])
 def test_scripting_is_linear(make: Any, sizes: tuple[int, int]) -> None:
     small, large = (make(size) for size in sizes)
     flambeau.script(make(3))
@@ -98,7 +98,7 @@ class Normed(nn.Module):
         return self.layers(x)
 
 
-@pytest.mark.parametrize(("make", "sizes"), [(Flat, (20, 60)), (Normed, (6, 18))])
+@pytest.mark.parametrize(("make", "sizes"), [(Flat, (12, 36)), (Normed, (4, 12))])
 def test_first_calls_are_linear(make: Any, sizes: tuple[int, int]) -> None:
     x = flambeau.ones(3, 2 if make is Normed else 4)
     make_and_call = [flambeau.script(make(size)) for size in (2, *sizes)]
@@ -119,7 +119,7 @@ def test_equal_layers_share_a_kernel() -> None:
 def test_tracing_is_linear() -> None:
     x = flambeau.ones(2, 4)
     flambeau.trace(Flat(2), x)
-    models = [Flat(size) for size in (20, 60)]
+    models = [Flat(size) for size in (12, 36)]
     counts = [work(lambda model=model: flambeau.trace(model, x, check_trace=False)) for model in models]
     assert counts[1] < 3.5 * counts[0], counts
 
