@@ -165,7 +165,7 @@ def _einsum(call: Call) -> Any:
     return call.run([f"{','.join(lettered)}->{letter}{result}", [o.value for o in operands], *call.arguments[2:]])
 
 
-def _scaled_sum(f: Any, self: Any, product: Any, beta: Any, alpha: Any) -> Any:
+def _scaled_sum(self: Any, product: Any, beta: Any, alpha: Any) -> Any:
     scaled = product if alpha == 1 else product * alpha
     if beta == 0:
         return scaled
@@ -173,17 +173,17 @@ def _scaled_sum(f: Any, self: Any, product: Any, beta: Any, alpha: Any) -> Any:
 
 
 decomposes("aten::addmm")(
-    lambda f, self, mat1, mat2, beta, alpha: _scaled_sum(f, self, f.mm(mat1, mat2), beta, alpha)
+    lambda f, self, mat1, mat2, beta, alpha: _scaled_sum(self, f.mm(mat1, mat2), beta, alpha)
 )
-decomposes("aten::addmv")(lambda f, self, mat, vec, beta, alpha: _scaled_sum(f, self, f.mv(mat, vec), beta, alpha))
+decomposes("aten::addmv")(lambda f, self, mat, vec, beta, alpha: _scaled_sum(self, f.mv(mat, vec), beta, alpha))
 decomposes("aten::addr")(
-    lambda f, self, vec1, vec2, beta, alpha: _scaled_sum(f, self, f.outer(vec1, vec2), beta, alpha)
+    lambda f, self, vec1, vec2, beta, alpha: _scaled_sum(self, f.outer(vec1, vec2), beta, alpha)
 )
 decomposes("aten::baddbmm")(
-    lambda f, self, batch1, batch2, beta, alpha: _scaled_sum(f, self, f.bmm(batch1, batch2), beta, alpha)
+    lambda f, self, batch1, batch2, beta, alpha: _scaled_sum(self, f.bmm(batch1, batch2), beta, alpha)
 )
 decomposes("aten::addbmm")(
-    lambda f, self, batch1, batch2, beta, alpha: _scaled_sum(f, self, f.sum(f.bmm(batch1, batch2), [0]), beta, alpha)
+    lambda f, self, batch1, batch2, beta, alpha: _scaled_sum(self, f.sum(f.bmm(batch1, batch2), [0]), beta, alpha)
 )
 decomposes("aten::vdot")(lambda f, self, other: f.dot(f.conj(self), other))
 

@@ -168,7 +168,7 @@ def _run(
         results, outputs = flatten(func(*structure.unflatten(wrapped), **kwargs))
         result_dims = _out_dims(name, out_dims, outputs)
         finished = [_finished(level, name, r, d) for r, d in zip(results, result_dims, strict=True)]
-    return outputs.unflatten([_placed(value, dim, size) for value, dim in finished])
+    return outputs.unflatten([_placed(value, dim) for value, dim in finished])
 
 
 def _to_front(value: Tensor, dim: int) -> Tensor:
@@ -213,7 +213,7 @@ def _finished(level: BatchLevel, name: str, result: Any, dim: Any) -> tuple[Any,
     return value, dim
 
 
-def _placed(value: Any, dim: Any, size: int) -> Any:
+def _placed(value: Any, dim: Any) -> Any:
     """A result with its batch where it goes. Raises IndexError for an axis that it does not have."""
     if dim is None:
         return value

@@ -81,7 +81,7 @@ def examples(definitions: Iterable[OpDef], longest: int) -> Iterator[str]:
     if not paths:
         return
     if all(d.family == "in_place" for d in listed):
-        yield from _of_form(listed[0].name, paths[0], longest)
+        yield from _of_form(listed[0].name, longest)
         return
     yield from _of_samples(listed, paths[0], longest, _literal)
     for definition in listed:
@@ -91,7 +91,7 @@ def examples(definitions: Iterable[OpDef], longest: int) -> Iterator[str]:
         yield from _of_samples(listed, paths[0], longest, _sized)
 
 
-def _of_form(name: str, path: str, longest: int) -> Iterator[str]:
+def _of_form(name: str, longest: int) -> Iterator[str]:
     """The examples of the operator that `name` is the form in place of."""
     short = registry.out_of_place(name).rpartition("::")[2]
     for text in examples(registry.overloads(registry.out_of_place(name)), longest):

@@ -50,11 +50,11 @@ def places(shape: Sequence[int], indices: Sequence[Array | None], *, checks: boo
     writes by them on the host is told of these by NumPy, before anything is written.
     """
     result: list[Any] = []
-    for position, index in enumerate(indices):
+    for index in indices:
         if index is None:
             result.append(slice(None))
         elif _is_mask(index):
-            result.extend(_mask_places(shape, len(result), position, index))
+            result.extend(_mask_indices(shape, len(result), index))
         elif index.dtype in (np.int64, np.int32):
             result.append(index)
         else:
@@ -74,7 +74,7 @@ def check_places(shape: Sequence[int], where: Sequence[Any]) -> None:
             check_range(index, shape[dim], dim)
 
 
-def _mask_places(shape: Sequence[int], dim: int, position: int, mask: Array) -> tuple[Array, ...]:
+def _mask_indices(shape: Sequence[int], dim: int, mask: Array) -> tuple[Array, ...]:
     for i, size in enumerate(mask.shape):
         if dim + i >= len(shape):
             raise IndexError(f"too many indices for tensor of dimension {len(shape)}")

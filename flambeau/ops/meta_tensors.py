@@ -203,7 +203,7 @@ def results(definition: OpDef, arguments: Sequence[Any]) -> Any:
             if tried is NotImplemented:
                 raise NotImplementedError(NO_FAKE.format(name=definition.name))
             return tried
-        produced.append(empty(sizes, dtype, _strides(definition, arguments, tuple(sizes), dtype)))
+        produced.append(empty(sizes, dtype, _strides(definition, arguments, tuple(sizes))))
     return produced[0] if len(produced) == 1 else tuple(produced)
 
 
@@ -230,7 +230,7 @@ _ELEMENTWISE: Final = frozenset({"pointwise", "special"})
 
 
 def _strides(
-    definition: OpDef, arguments: Sequence[Any], sizes: tuple[int, ...], dtype: DType
+    definition: OpDef, arguments: Sequence[Any], sizes: tuple[int, ...]
 ) -> tuple[int, ...] | None:
     """The strides of a result: those that elementwise operators give, those of what it is like, else row-major."""
     index_of = definition.schema.index

@@ -173,7 +173,7 @@ class DeviceUpdate:
             tables.table, tables.words = _new_table(length * WORD, device, capture), None
         words = _words(many, kernel, members, {n: k for k, n in enumerate(numbers)}, values, tables.table.address)
         if tables.words is None or not np.array_equal(words, tables.words):
-            _bring(words, tables.table, device, capture)
+            _bring(words, tables.table, capture)
             tables.words = words
         function, module = many.function()
         if capture is not None:
@@ -221,7 +221,7 @@ def _words(
 def _brought(words: Any, device: Device, capture: Any) -> CudaStorage:
     """A table in new memory of a device."""
     result = _new_table(words.nbytes, device, capture)
-    _bring(words, result, device, capture)
+    _bring(words, result, capture)
     return result
 
 
@@ -234,7 +234,7 @@ def _new_table(nbytes: int, device: Device, capture: Any) -> CudaStorage:
     return CudaStorage(device, nbytes, memory, int(memory.ptr))
 
 
-def _bring(words: Any, table: CudaStorage, device: Device, capture: Any) -> None:
+def _bring(words: Any, table: CudaStorage, capture: Any) -> None:
     """Fill a table, in the order of the stream in use. A capture holds no copies of the host's memory: there another
     stream does it at once."""
     cuda = library.cupy().cuda

@@ -74,7 +74,7 @@ class _Peephole:
         else:
             assert isinstance(rewritten, Value)
             new = rewritten
-            if not is_that and not self._may_stand_for(new, old, node):
+            if not is_that and not self._may_stand_for(new, old):
                 return False
         self._hand_name_on(old, new)
         self._note(rewritten, new, old)
@@ -109,7 +109,7 @@ class _Peephole:
             self._aliases = None
             forget_analyses(self._graph)
 
-    def _may_stand_for(self, new: Value, old: Value, node: Node) -> bool:
+    def _may_stand_for(self, new: Value, old: Value) -> bool:
         """Whether one value may replace the other, which had memory of its own."""
         aliases = self._known_aliases()
         if not aliases.locations(old) or (not aliases.is_new(old) and aliases.locations(old) <= aliases.locations(new)):

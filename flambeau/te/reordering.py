@@ -181,7 +181,7 @@ def _conflict(nest: Nest, loop: Loop, some: Body, others: Body) -> Buffer | None
     shared = {*(b for b in writes_1 if b in reads_2 or b in writes_2), *(b for b in writes_2 if b in reads_1)}
     for buffer in shared:
         at = [*reads_1.get(buffer, ()), *writes_1.get(buffer, ()), *reads_2.get(buffer, ()), *writes_2.get(buffer, ())]
-        if not _is_own_part(nest, loop, at) and not _starts_its_reduction(loop, buffer, some, others):
+        if not _is_own_part(loop, at) and not _starts_its_reduction(loop, buffer, some, others):
             return buffer
     return None
 
@@ -195,12 +195,12 @@ def _starts_its_reduction(loop: Loop, buffer: Buffer, some: Body, others: Body) 
     return len(own) == 1 and both[0].tensor is not None and not loop.reduces and not is_read
 
 
-def _is_own_part(nest: Nest, loop: Loop, at: list[tuple[Expr, ...]]) -> bool:
+def _is_own_part(loop: Loop, at: list[tuple[Expr, ...]]) -> bool:
     """Whether some dimension's indices are other ones in each iteration of a loop."""
-    return any(_is_own(nest, loop, [indices[d] for indices in at]) for d in range(len(at[0])))
+    return any(_is_own(loop, [indices[d] for indices in at]) for d in range(len(at[0])))
 
 
-def _is_own(nest: Nest, loop: Loop, indices: list[Expr]) -> bool:
+def _is_own(loop: Loop, indices: list[Expr]) -> bool:
     """Whether the indices of different iterations lie apart: the same step of the loop, and less than that inside."""
     inner = Known({s.var: (s.start, s.stop) for s in loops_of(loop.body)})
     lows, highs = [], []

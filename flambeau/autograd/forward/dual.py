@@ -139,7 +139,7 @@ class DualLevel(Level):
         operands = [self._tangents(a) for a in arguments]
         values = [self._value(a) for a in arguments]
         if not any(map(_is_some, operands)):
-            return self._wrapped_results(definition, arguments, values, dispatch.run(definition, values), None)
+            return self._wrapped_results(arguments, values, dispatch.run(definition, values), None)
         gradient = gradient_of(definition)
         if isinstance(gradient, Decomposed) and not tangents.is_by_hand(definition):
             written = recorder.tensors_written(definition, arguments)
@@ -157,9 +157,8 @@ class DualLevel(Level):
         if written and not tangents.writes_beside(definition):
             return self._in_place(definition, arguments, values, operands)
         result = dispatch.run(definition, values)
-        return self._wrapped_results(
-            definition, arguments, values, result, tangents.of_call(definition, values, operands, result)
-        )
+        after = tangents.of_call(definition, values, operands, result)
+        return self._wrapped_results(arguments, values, result, after)
 
     def _in_place(
         self, definition: OpDef, arguments: Sequence[Any], values: Sequence[Any], operands: Sequence[Any]
@@ -214,7 +213,7 @@ class DualLevel(Level):
         return value
 
     def _wrapped_results(
-        self, definition: OpDef, arguments: Sequence[Any], values: Sequence[Any], result: Any, after: Any
+        self, arguments: Sequence[Any], values: Sequence[Any], result: Any, after: Any
     ) -> Any:
         if isinstance(result, list | tuple):
             listed = list(after) if isinstance(after, list | tuple) else [None] * len(result)

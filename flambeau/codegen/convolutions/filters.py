@@ -155,7 +155,7 @@ class _Part:
         self.is_whole = f.compare("eq", planes, get["plane_count"])
         self.is_last = f.compare("eq", f.op("add", first_plane, planes), get["plane_count"])
         self._is_later = f.pick(f.compare("eq", first_plane, 0), 0, 1)
-        is_one = self._is_one_row(rows, columns)
+        is_one = self._is_one_row(columns)
         self._row_count = f.pick(is_one, 1, rows)
         self._length = f.pick(is_one, f.op("mul", rows, columns), columns)
         # Filters a page apart meet in the same places of caches, which sums that are read and written often notice.
@@ -173,7 +173,7 @@ class _Part:
         lines = f.op("add", f.op("udiv", f.bytes_of(self._steps.count), LINE), 1)
         self.lines_ahead = f.pick(self.is_whole, 0, lines)
 
-    def _is_one_row(self, rows: Value, columns: Value) -> Value:
+    def _is_one_row(self, columns: Value) -> Value:
         """Whether rows of results lie as those of the sums, and are one long row."""
         f, get = self._f, self._get
         return f.all_of(

@@ -99,7 +99,7 @@ def recorded(
     records = _records_of(look)
     try:
         launch = make(lying, memory)
-        _finish(recording, memory, launch, len(look), records.buffer_info()[0], wanted_threads)
+        _finish(memory, launch, len(look), records.buffer_info()[0], wanted_threads)
     except (NotRecordedError, TypeError):  # what takes ints alone
         return None
     return _assembled(recording, memory, look, changes, records, launch)
@@ -119,7 +119,7 @@ def _recorded(recording: Recording, index: int, one: Lying, changes: frozenset[t
 
 
 def _finish(
-    recording: Recording, memory: RecordedMemory, launch: Launch, n_in: int, records: int, wanted_threads: int
+    memory: RecordedMemory, launch: Launch, n_in: int, records: int, wanted_threads: int
 ) -> None:
     """Put the launch itself into the memory, and the instructions that make it behind all others."""
     runs = launch.runs

@@ -91,7 +91,7 @@ def specialise(
             if is_function(default):
                 constants[param.name] = e.wrap(default, where)
             else:
-                _default_type(e, param, default, types)
+                _default_type(param, default, types)
         elif argument.is_value:
             value = argument.value(e)
             if isinstance(value.static_type, ArrayType) and _takes_array(param, template):
@@ -149,7 +149,7 @@ def _takes_array(param: Param, template: Template) -> bool:
     return param.annotation is None or names_array(param.annotation, template.resolver)
 
 
-def _default_type(e: Emitter, param: Param, default: Any, types: dict[str, Type]) -> None:
+def _default_type(param: Param, default: Any, types: dict[str, Type]) -> None:
     """A parameter without annotation that is left out has the type of its default."""
     if takes_anything(param):
         try:

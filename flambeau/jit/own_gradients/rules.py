@@ -172,7 +172,7 @@ class _Methods:
         result = _called(graph, function, [*own, *[others[names.index(name)] for name in read]])
         if not isinstance(result.static_type, TupleType):
             result = graph.insert("prim::TupleConstruct", [result], [TupleType((result.static_type,))]).result()
-        graph.add_return(self._fitted(graph, result, len(first)))
+        graph.add_return(self._fitted(graph, result))
         inline.do(graph)
         lower_tuples.do(graph)
         dce.do(graph)
@@ -181,7 +181,7 @@ class _Methods:
         attach(whole)
         return whole
 
-    def _fitted(self, graph: Graph, result: Value, count: int) -> Value:
+    def _fitted(self, graph: Graph, result: Value) -> Value:
         """A tuple without what is None behind all gradients."""
         elements = _types_of(result)
         wanted = len(self._types)

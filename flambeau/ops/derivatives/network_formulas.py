@@ -116,7 +116,7 @@ formulas(
 )
 
 
-def _reduced(f: Any, grad: Any, reduction: int, number: Any) -> Any:
+def _reduced(grad: Any, reduction: int, number: Any) -> Any:
     return grad / number if reduction == 1 else grad
 
 
@@ -189,18 +189,18 @@ flat_gradient("aten::nll_loss", "aten::nll_loss2d", "aten::nll_loss_nd", of="sel
 def _bce(f: Any, grad: Any, self: Any, target: Any, weight: Any, reduction: int) -> Any:
     slope = (self - target) / f.clamp_min((1 - self) * self, 1e-12)
     slope = slope if weight is None else slope * weight
-    return _reduced(f, grad, reduction, self.numel()) * slope
+    return _reduced(grad, reduction, self.numel()) * slope
 
 
 def _bce_target(f: Any, grad: Any, self: Any, target: Any, weight: Any, reduction: int) -> Any:
     slope = f.clamp_min(f.log1p(-self), -100) - f.clamp_min(f.log(self), -100)
     slope = slope if weight is None else slope * weight
-    return _reduced(f, grad, reduction, self.numel()) * slope
+    return _reduced(grad, reduction, self.numel()) * slope
 
 
 def _bce_weight(f: Any, grad: Any, self: Any, target: Any, reduction: int) -> Any:
     loss = (target - 1) * f.clamp_min(f.log1p(-self), -100) - target * f.clamp_min(f.log(self), -100)
-    return _reduced(f, grad, reduction, self.numel()) * loss
+    return _reduced(grad, reduction, self.numel()) * loss
 
 
 formulas("aten::binary_cross_entropy", self=_bce, target=_bce_target, weight=_bce_weight)
@@ -213,7 +213,7 @@ def _by_distance(slope: Callable[..., Any]) -> dict[str, Callable[..., Any]]:
         distance = self - target
         bound = beta if delta is None else delta
         slopes = slope(f, distance) if bound is None else slope(f, distance, bound)
-        return _reduced(f, grad, reduction, distance.numel()) * slopes
+        return _reduced(grad, reduction, distance.numel()) * slopes
 
     def of_target(
         f: Any, grad: Any, self: Any, target: Any, reduction: int, beta: Any = None, delta: Any = None
@@ -257,25 +257,25 @@ def _odds(f: Any, grad: Any, self: Any, target: Any, weight: Any, pos_weight: An
         often = pos_weight * target
         slope = (often + 1 - target) * gate - often
     slope = slope if weight is None else slope * weight
-    return _reduced(f, grad, reduction, slope.numel()) * slope
+    return _reduced(grad, reduction, slope.numel()) * slope
 
 
 def _odds_target(f: Any, grad: Any, self: Any, weight: Any, pos_weight: Any, reduction: int, target: Any) -> Any:
     slope = -self if pos_weight is None else -self - (pos_weight - 1) * f.log_sigmoid(self)
     slope = slope if weight is None else slope * weight
-    return _reduced(f, grad, reduction, (slope + target).numel()) * slope
+    return _reduced(grad, reduction, (slope + target).numel()) * slope
 
 
 def _odds_weight(f: Any, grad: Any, self: Any, target: Any, weight: Any, pos_weight: Any, reduction: int) -> Any:
     often = 1 if pos_weight is None else (pos_weight - 1) * target + 1
     loss = (1 - target) * self - often * f.log_sigmoid(self)
-    return _reduced(f, grad, reduction, (loss * weight).numel()) * loss
+    return _reduced(grad, reduction, (loss * weight).numel()) * loss
 
 
 def _odds_pos_weight(f: Any, grad: Any, self: Any, target: Any, weight: Any, reduction: int, pos_weight: Any) -> Any:
     slope = -target * f.log_sigmoid(self)
     slope = slope if weight is None else slope * weight
-    return _reduced(f, grad, reduction, (slope * pos_weight).numel()) * slope
+    return _reduced(grad, reduction, (slope * pos_weight).numel()) * slope
 
 
 formulas(

@@ -306,7 +306,7 @@ def _einsum(f: Any, grad: Any, equation: str, tensors: Sequence[Any]) -> list[An
             if letter not in known:
                 gradient = f.unsqueeze(gradient, axis)
         gradient = _expanded(f, gradient, [sizes[c] for c in own])
-        gradients.append(_on_diagonals(f, gradient, own, term, [sizes[c] for c in term]))
+        gradients.append(_on_diagonals(f, gradient, own, term))
     return gradients
 
 
@@ -316,7 +316,7 @@ def _expanded(f: Any, x: Any, sizes: list[Any]) -> Any:
     return x if are_known and list(x.shape) == sizes else f.expand(x, sizes)
 
 
-def _on_diagonals(f: Any, gradient: Any, own: str, term: str, sizes: Sequence[int]) -> Any:
+def _on_diagonals(f: Any, gradient: Any, own: str, term: str) -> Any:
     """Letters that an operand has twice: its gradient lies on the diagonal."""
     axes = list(own)
     for letter in own:

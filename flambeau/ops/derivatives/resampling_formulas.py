@@ -55,7 +55,7 @@ _KINDS = {
 }
 
 
-def _resampled(name: str, rank: int, kind: str) -> Callable[..., Any]:
+def _resampled(rank: int, kind: str) -> Callable[..., Any]:
     def by_matrices(f: Any, grad: Any, sizes: Sequence[int], factors: Any, align_corners: Any) -> Any:
         def one(eye: Any, at: int, out: int) -> Any:
             scale = None if factors is None else factors[at]
@@ -84,7 +84,7 @@ def _resampled(name: str, rank: int, kind: str) -> Callable[..., Any]:
 for _kind, _ranks in _KINDS.items():
     for _rank in _ranks:
         _name = f"aten::{'_' if _kind == 'nearest_exact' else ''}upsample_{_kind}{_rank}d"
-        _run = _resampled(_name, _rank, _kind)
+        _run = _resampled(_rank, _kind)
         _keys = {1: ("scales",), 2: ("scales_h", "scales_w"), 3: ("scales_d", "scales_h", "scales_w")}[_rank]
 
         def _plain(run: Callable[..., Any], keys: tuple[str, ...]) -> Callable[..., Any]:

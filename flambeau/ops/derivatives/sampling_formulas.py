@@ -77,8 +77,8 @@ def _linear(f: Any, flat: Any, coordinates: Sequence[Any], sizes: Sequence[int])
     return _read(f, flat, offsets, weights)
 
 
-def _cubic_weights(f: Any, t: Any) -> list[Any]:
-    """Those of the four elements around a place `t` behind the second one."""
+def _cubic_weights(t: Any) -> list[Any]:
+    """The weights of the four elements around a coordinate, `t` behind the second of them."""
     a = _SHARPNESS
 
     def near(x: Any) -> Any:
@@ -94,7 +94,7 @@ def _cubic(
     f: Any, flat: Any, coordinates: Sequence[Any], sizes: Sequence[int], padding: int, align_corners: bool
 ) -> Any:
     below = [f.floor(f.detach(coordinate)) for coordinate in coordinates]
-    weights = [_cubic_weights(f, coordinate - base) for coordinate, base in zip(coordinates, below, strict=True)]
+    weights = [_cubic_weights(coordinate - base) for coordinate, base in zip(coordinates, below, strict=True)]
     offsets, factors = [], []
     for i, j in product(range(4), repeat=2):
         indices = [

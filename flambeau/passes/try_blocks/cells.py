@@ -10,7 +10,7 @@ Through branches and loops a variable goes as one more result.
 from __future__ import annotations
 
 from flambeau.ir import constants
-from flambeau.ir.graph import Block, Graph, Node, Value
+from flambeau.ir.graph import Graph, Node, Value
 from flambeau.ir.walk import nodes_within
 from flambeau.schema.types import ListType, Type
 
@@ -54,12 +54,11 @@ class _Cell:
 
     def take_away(self) -> None:
         """Put what it holds in the place of what is read of it."""
-        block, following = self.construction.owner_block, self.construction.next
-        self._run(block, self.construction.operand(0), following)
+        self._run(self.construction.operand(0), self.construction.next)
         self.construction.erase()
 
-    def _run(self, block: Block, content: Value, start: Node | None) -> Value:
-        """Go through a block from `start` on with what the cell holds there; what it holds in the end."""
+    def _run(self, content: Value, start: Node | None) -> Value:
+        """Go through the nodes of a block from `start` on with what the cell holds there; what it holds in the end."""
         node = start
         while node is not None:
             following = node.next
@@ -81,7 +80,7 @@ class _Cell:
         is_written = any(inner in self.users and inner.op == WRITE for inner in nodes_within(node))
         if node.op == "prim::Loop":
             return self._loop(node, content, is_written)
-        ends = [self._run(inner, content, inner.first) for inner in node.nested_blocks]
+        ends = [self._run(content, inner.first) for inner in node.nested_blocks]
         if not is_written:
             return content
         for inner, end in zip(node.nested_blocks, ends, strict=True):
@@ -91,8 +90,8 @@ class _Cell:
     def _loop(self, node: Node, content: Value, is_written: bool) -> Value:
         (body,) = node.nested_blocks
         if not is_written:
-            self._run(body, content, body.first)
+            self._run(content, body.first)
             return content
         node.add_operand(content)
-        body.add_return(self._run(body, body.add_parameter(self.type), body.first))
+        body.add_return(self._run(body.add_parameter(self.type), body.first))
         return node.add_result(self.type)

@@ -153,7 +153,7 @@ class PythonFunction(Sugared):
         """A node that calls it with all its arguments, by position."""
         schema = python_schema(self.python, e.scope.resolver, where)
         if isinstance(self.python, CACHED):
-            _check_cached(self.python, schema, args, keywords, where)
+            _check_cached(self.python, args, keywords, where)
         if self.receiver is not None:
             first = replace(schema.arguments[0], type=self.receiver.static_type)
             schema = replace(schema, arguments=(first, *schema.arguments[1:]))
@@ -174,7 +174,7 @@ class PythonFunction(Sugared):
 
 
 def _check_cached(
-    fn: Any, schema: FunctionSchema, args: Sequence[Given], keywords: Sequence[Given], where: SourceRange
+    fn: Any, args: Sequence[Given], keywords: Sequence[Given], where: SourceRange
 ) -> None:
     """Raise CompileError for a function with a cache that does not say what it takes and returns, called with no
     tensor.
