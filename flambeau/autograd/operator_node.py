@@ -105,7 +105,7 @@ class OperatorNode(Node):
     def keep(self, value: Any, index: int = -1, *, as_sizes: bool = False) -> None:
         """Keep a value for the formulas; of several tensors each."""
         assert self.kept is not None
-        self.kept.append(_sizes(value) if as_sizes else _kept(value, index))
+        self.kept.append(sizes_of(value) if as_sizes else _kept(value, index))
 
     def refuse_write(self, view: Tensor) -> None:
         """Of a function that gives several views, none may be written, nor what is a view of one."""
@@ -296,8 +296,9 @@ def _kept(value: Any, index: int) -> Any:
     return value
 
 
-def _sizes(value: Any) -> Any:
-    return list(value._array.shape) if isinstance(value, Tensor) else [_sizes(one) for one in value]
+def sizes_of(value: Any) -> Any:
+    """The sizes of a tensor; of a list of tensors those of each."""
+    return list(value._array.shape) if isinstance(value, Tensor) else [sizes_of(one) for one in value]
 
 
 def fitted(gradient: Any, like: Shape) -> Any:

@@ -43,7 +43,7 @@ def applied(definition: OpDef, operands: Sequence[Any], info: VmapInfo) -> Any:
     rule = kernels.table.get(definition.full_name, BATCHED)
     if rule is None:
         return None
-    values = [_plain(operand) for operand in operands]
+    values = [plain_operand(operand) for operand in operands]
     dims = tuple([_dims(operand) for operand in operands])
     with kernels.past(definition.full_name, BATCHED):
         results = rule(info, dims, *values)
@@ -59,10 +59,11 @@ def applied(definition: OpDef, operands: Sequence[Any], info: VmapInfo) -> Any:
     ])  # fmt: skip
 
 
-def _plain(operand: Any) -> Any:
+def plain_operand(operand: Any) -> Any:
+    """What a rule is given for an operand: its value, in lists item by item."""
     if isinstance(operand, Operand):
         return operand.value
-    return [_plain(one) for one in operand] if isinstance(operand, list) else operand
+    return [plain_operand(one) for one in operand] if isinstance(operand, list) else operand
 
 
 def _dims(operand: Any) -> Any:

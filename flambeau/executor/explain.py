@@ -15,7 +15,7 @@ from flambeau.executor.advice import SlowPart, Whole, calls_itself, loop_part, r
 from flambeau.executor.compiled_graph import CompiledGraph
 from flambeau.executor.devices.explained import device_caches, device_compilation
 from flambeau.executor.fused import FusedKernel, kernel_of
-from flambeau.executor.listing import functions, kernel_launches, operators, place, shown_shapes
+from flambeau.executor.listing import first_range, functions, kernel_launches, operators, shown_shapes
 from flambeau.executor.native_parts import parts_of
 from flambeau.executor.plan import ExecutionPlan, is_worthwhile
 from flambeau.executor.plan_body import FUSION
@@ -163,7 +163,7 @@ def _report_of_graph(
         tight_loops=max((n.emitted.tight_loops for n in natives), default=0),
         parallel=max((n.emitted.parallel for n in natives), default=0),
         lanes=max((len(n.emitted.lanes) for n in natives), default=0),
-        range=place(graph) if name != WHOLE else None,
+        range=first_range(graph) if name != WHOLE else None,
     )
 
 
@@ -288,7 +288,7 @@ def kernel_report(kernel: FusedKernel, measure: bool | None) -> KernelReport:
         calls=kernel.calls,
         variants=len(variants),
         from_cache=sum(v.code.is_from_cache for v in variants),
-        range=place(kernel.graph),
+        range=first_range(kernel.graph),
         work=_work(kernel.kernels[-1], measure) if kernel.kernels else None,
     )
 

@@ -73,7 +73,7 @@ def functions(plan: ExecutionPlan) -> Iterator[tuple[str, NativeFunction]]:
     for number, region in enumerate(plan.regions or ()):
         for compiled in region.natives:
             for native in compiled.variants:
-                yield f"region_{number} of {short(compiled)} ({place(region.graph)})", native
+                yield f"region_{number} of {short(compiled)} ({first_range(region.graph)})", native
 
 
 def short(compiled: CompiledGraph) -> str:
@@ -81,7 +81,7 @@ def short(compiled: CompiledGraph) -> str:
     return compiled.name.rpartition(".")[2]
 
 
-def place(graph: Graph) -> SourceRange | None:
+def first_range(graph: Graph) -> SourceRange | None:
     """Where the first node of a graph that stands anywhere does."""
     return next((n.range for n in graph.body if n.range is not None), None)
 

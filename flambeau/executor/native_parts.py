@@ -97,8 +97,13 @@ def _goes_on(node: Node, stretch: list[Node]) -> bool:
         return False
     within = {*stretch, *inside}
     return all(
-        v.defining_node in within or not _has_lists(v.static_type) or _is_literal(v) for v in operands_within(node)
+        v.defining_node in within or not has_lists(v.static_type) or _is_literal(v) for v in operands_within(node)
     )
+
+
+def has_lists(type_: Type) -> bool:
+    """Whether there are lists in a type."""
+    return isinstance(type_, ListType) or any(map(has_lists, type_.contained))
 
 
 def _is_straight(node: Node) -> bool:
@@ -142,10 +147,6 @@ def _is_literal(value: Value) -> bool:
     return value.defining_node is not None and (
         value.defining_node.op == "prim::Constant" or only_words(value.defining_node)
     )
-
-
-def _has_lists(type_: Type) -> bool:
-    return isinstance(type_, ListType) or any(map(_has_lists, type_.contained))
 
 
 def _is_plain_or_device(type_: Type) -> bool:

@@ -16,7 +16,7 @@ from flambeau.codegen.choices import USUAL, Choices
 from flambeau.codegen.graph.module import Prepare
 from flambeau.executor.compiled_graph import CompiledGraph, StandIn
 from flambeau.executor.element_reads import read_elements
-from flambeau.executor.native_parts import parts_of
+from flambeau.executor.native_parts import has_lists, parts_of
 from flambeau.executor.short_loops import interpret_few
 from flambeau.interpreter.code import Code
 from flambeau.interpreter.compile import compile_graph
@@ -25,7 +25,7 @@ from flambeau.ir.clone import clone_graph
 from flambeau.ir.graph import Block, Graph, Node, Value
 from flambeau.passes.outline import outline
 from flambeau.schema.subtype import is_subtype
-from flambeau.schema.types import NONE, ListType, TupleType, Type
+from flambeau.schema.types import NONE, TupleType, Type
 from flambeau.specialise import spec as specs
 from flambeau.specialise.cache import SpecialisationCache
 from flambeau.specialise.parameters import refine_parameter
@@ -72,7 +72,7 @@ class Region:
         self._entry: Callable[..., Any] = missed
         """Takes inputs natively, and gives `MISSED` for others than it knows."""
         aliases = AliasAnalysis(graph)
-        lists = [k for k, v in enumerate(graph.parameters) if _has_lists(v.static_type)]
+        lists = [k for k, v in enumerate(graph.parameters) if has_lists(v.static_type)]
         self._lists = [k for k in lists if aliases.has_writers(graph.parameters[k])]
         """Inputs with lists that may be changed: what native code did to its copy is done to the list."""
 
@@ -187,10 +187,6 @@ def _cut(block: Block, make: Callable[[Graph], Region], groups: list[Node]) -> N
         else:
             for inner in part.nodes[0].nested_blocks:
                 _cut(inner, make, groups)
-
-
-def _has_lists(type_: Type) -> bool:
-    return isinstance(type_, ListType) or any(map(_has_lists, type_.contained))
 
 
 def _lists_in(value: Any) -> Iterator[list[Any]]:

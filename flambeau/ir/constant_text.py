@@ -150,7 +150,7 @@ def _pick(type_: Type | None, kind: type[Any]) -> Any:
     return None
 
 
-def _shows(element: Type | None) -> bool:
+def shows_type(element: Type | None) -> bool:
     """Whether the values in a container tell its element type."""
     return not isinstance(element, UnionType | OptionalType | NumberType | InterfaceType | AnyType)
 
@@ -164,7 +164,7 @@ def _list_text(value: list[Any], type_: ListType | None) -> str:
     if value and not isinstance(element, OptionalType) and all(map(is_tensor, value)):
         return "[<Tensors>]"
     text = f"[{_joined(value, element)}]"
-    if type_ is not None and (not value or not _shows(element)):
+    if type_ is not None and (not value or not shows_type(element)):
         return f"annotate({type_.annotation}, {text})"
     return text
 
@@ -180,6 +180,6 @@ def _tuple_text(value: tuple[Any, ...], type_: TupleType | None) -> str:
 def _dict_text(value: dict[Any, Any], type_: DictType | None) -> str:
     key, element = (None, None) if type_ is None else (type_.key, type_.value)
     text = "{" + ", ".join(f"{literal_text(k, key)}: {literal_text(v, element)}" for k, v in value.items()) + "}"
-    if type_ is not None and (not value or not _shows(element)):
+    if type_ is not None and (not value or not shows_type(element)):
         return f"annotate({type_.annotation},{text})"
     return text

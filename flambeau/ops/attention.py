@@ -9,6 +9,7 @@ from typing import Any
 from flambeau.ops.families import ranks
 from flambeau.ops.families.composite import F as OPERATORS
 from flambeau.ops.families.composite import composite
+from flambeau.ops.small_tensors import signed
 from flambeau.schema.dtype import bool_, float32, float64
 from flambeau.schema.opdef import ErrorSample, Sample, Sizes
 from flambeau.schema.traits import Traits
@@ -133,10 +134,6 @@ def attention_shape(query: TensorType, value: TensorType) -> Sizes | None:
     return (*query.sizes[:-1], value.sizes[-1])
 
 
-def _rows(*sizes: int) -> Tensor:
-    return wrap(((np.arange(np.prod(sizes), dtype=np.float32) * 37 % 23) / 8 - 1).reshape(sizes))
-
-
 def reference(query: Any, key: Any, value: Any) -> Any:
     """By the definition."""
     scores = query.astype(np.float64) @ key.swapaxes(-1, -2) / sqrt(query.shape[-1])
@@ -153,10 +150,10 @@ composite(
     dtype=lambda query: query.dtype,
     shape=lambda query: ranks.self_rank(query),
     samples=lambda: [
-        Sample(args=(_rows(2, 3, 4), _rows(2, 5, 4), _rows(2, 5, 6))),
+        Sample(args=(signed(2, 3, 4), signed(2, 5, 4), signed(2, 5, 6))),
     ],
     errors=lambda: [
-        ErrorSample(args=(_rows(3), _rows(2, 3), _rows(2, 3)), error=RuntimeError, message="at least 2 dimensional"),
+        ErrorSample(args=(signed(3), signed(2, 3), signed(2, 3)), error=RuntimeError, message="at least 2 dimensional"),
     ],
     reference=reference,
     is_function=False,

@@ -5,13 +5,14 @@ from __future__ import annotations
 from typing import Any, Final
 
 from flambeau.ops.copies import PRESERVE, copied
+from flambeau.ops.families.constructors import like_dtype
 from flambeau.ops.families.copied_elements import converted
 from flambeau.ops.families.opaque import declare
 from flambeau.ops.families.rules import same_dtype, same_shape
 from flambeau.ops.families.samples import sample
 from flambeau.schema.device import Device
 from flambeau.schema.dtype import DType, bool_, by_code
-from flambeau.schema.opdef import UNKNOWN, ErrorSample, Sample
+from flambeau.schema.opdef import ErrorSample, Sample
 from flambeau.schema.traits import Role, Traits
 from flambeau.schema.types import TensorType
 from flambeau.tensor.array_library import np
@@ -38,10 +39,6 @@ def to_kernel(
     return copied(self, target, memory_format)
 
 
-def _to_dtype(self: TensorType, dtype: Any = None) -> DType | None:
-    return None if dtype is UNKNOWN else self.dtype if dtype is None else by_code(dtype)
-
-
 def _copied_dtype(self: TensorType, dtype: int, copy: bool, memory_format: int | None) -> DType | None:
     """The dtype of a copy that native code makes; None for what gives the tensor itself, or lies in another order."""
     target = by_code(dtype)
@@ -66,7 +63,7 @@ def _stays(self: Tensor, to: Any) -> bool:
 CONVERSION: Final = Traits(role=Role.CONVERSION, may_copy=True, stays=_stays)
 _TO_REST = "bool non_blocking=False, bool copy=False, MemoryFormat? memory_format=None"
 _TO: Final[dict[str, Any]] = {
-    "kernel": to_kernel, "traits": CONVERSION, "on_tensors": True, "family": "view", "dtype": _to_dtype,
+    "kernel": to_kernel, "traits": CONVERSION, "on_tensors": True, "family": "view", "dtype": like_dtype,
     "shape": same_shape, "is_function": False,
 }  # fmt: skip
 declare(
@@ -110,7 +107,7 @@ declare(
     kernel=lambda self, dtype, device, memory_format: to_kernel(self, dtype, device, True, memory_format),
     traits=CONVERSION,
     on_tensors=True,
-    dtype=_to_dtype,
+    dtype=like_dtype,
     shape=same_shape,
 )
 declare(
@@ -118,7 +115,7 @@ declare(
     kernel=lambda a, dtype: to_kernel(a, dtype, copy=True),
     on_tensors=True,
     family="pointwise",
-    dtype=lambda a, dtype: _to_dtype(a, dtype),
+    dtype=lambda a, dtype: like_dtype(a, dtype),
     shape=lambda a: a.sizes,
     scalar=lambda s, a, dtype: a,
     compute=lambda a: a.dtype,

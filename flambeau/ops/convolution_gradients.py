@@ -15,10 +15,10 @@ from flambeau.ops.families.half_precision import in_float32
 from flambeau.ops.families.opaque import declare
 from flambeau.ops.families.rules import input_dtype, known
 from flambeau.ops.product_checks import ULP
+from flambeau.ops.small_tensors import signed
 from flambeau.schema.opdef import Sample, Sizes
 from flambeau.schema.traits import Traits
 from flambeau.tensor.array_library import np
-from flambeau.tensor.tensor import Tensor, wrap
 from flambeau.util import blas
 from flambeau.util.inversions import CONVOLUTION_WEIGHT
 
@@ -149,14 +149,10 @@ def _shape(input: Any, slope: Any, kernel: Any, stride: Any, groups: Any) -> Siz
     return (slope.sizes[-dims - 1], None if inner is None or not known(groups) else inner // groups, *spatial)
 
 
-def _numbers(*sizes: int) -> Tensor:
-    return wrap(((np.arange(prod(sizes), dtype=np.float32) * 37 % 23) / 8 - 1).reshape(sizes))
-
-
 def _samples() -> Iterable[Sample]:
-    yield Sample(args=(_numbers(2, 4, 5), _numbers(2, 6, 3), [3], [1], [0], [1], 1), note="one dimension")
-    yield Sample(args=(_numbers(2, 4, 5, 4), _numbers(2, 6, 3, 3), [3, 2], [2, 1], [1, 0], [1, 1], 2))
-    yield Sample(args=(_numbers(3, 4, 4), _numbers(3, 3, 3), [2, 2], [1, 1], [0, 0], [1, 1], 3), note="one sample")
+    yield Sample(args=(signed(2, 4, 5), signed(2, 6, 3), [3], [1], [0], [1], 1), note="one dimension")
+    yield Sample(args=(signed(2, 4, 5, 4), signed(2, 6, 3, 3), [3, 2], [2, 1], [1, 0], [1, 1], 2))
+    yield Sample(args=(signed(3, 4, 4), signed(3, 3, 3), [2, 2], [1, 1], [0, 0], [1, 1], 3), note="one sample")
 
 
 declare(

@@ -13,6 +13,7 @@ from flambeau.ops.families.arrays import Array, contiguous, dtype_of, reduce_wit
 from flambeau.ops.families.element_loops import FLOATS
 from flambeau.ops.families.opaque import declare
 from flambeau.ops.product_checks import ULP
+from flambeau.ops.small_tensors import signed
 from flambeau.schema.opdef import ErrorSample, Sample, Sizes
 from flambeau.tensor.array_library import is_host_array, np
 from flambeau.tensor.tensor import Tensor, view_of, wrap
@@ -205,10 +206,6 @@ def _summed_ellipsis(named: Sequence[str], result: str, tensors: Sequence[Array]
     return np.asarray(reduce_with(np.add, total, axis=tuple(range(extra))))
 
 
-def _grid(*sizes: int) -> Tensor:
-    return wrap(((np.arange(np.prod(sizes), dtype=np.float32) * 37 % 23) / 8 - 1).reshape(sizes))
-
-
 def _reference(equation: str, tensors: Any) -> Any:
     return np.einsum(equation, *tensors)
 
@@ -252,32 +249,32 @@ declare(
     on_tensors=True,
     doc="Products of operands whose dimensions `equation` names, summed over the names that the result lacks.",
     samples=lambda: [
-        Sample(args=("ij,jk->ik", [_grid(2, 3), _grid(3, 4)])),
-        Sample(args=("ii->i", [_grid(3, 3)]), note="diagonal"),
-        Sample(args=("ij", [_grid(2, 3)]), note="no arrow"),
-        Sample(args=("...ij,...jk->...ik", [_grid(5, 2, 3), _grid(3, 4)])),
-        Sample(args=("bi,bj,bij->b", [_grid(2, 3), _grid(2, 4), _grid(2, 3, 4)])),
+        Sample(args=("ij,jk->ik", [signed(2, 3), signed(3, 4)])),
+        Sample(args=("ii->i", [signed(3, 3)]), note="diagonal"),
+        Sample(args=("ij", [signed(2, 3)]), note="no arrow"),
+        Sample(args=("...ij,...jk->...ik", [signed(5, 2, 3), signed(3, 4)])),
+        Sample(args=("bi,bj,bij->b", [signed(2, 3), signed(2, 4), signed(2, 3, 4)])),
     ],
     errors=lambda: [
         ErrorSample(
-            args=("ij,jk", [_grid(2, 3), _grid(2, 3)]),
+            args=("ij,jk", [signed(2, 3), signed(2, 3)]),
             error=RuntimeError,
             message="subscript j has size 2 for operand 1 which does not broadcast with previously seen size 3",
         ),
         ErrorSample(
-            args=("ij", [_grid(2)]),
+            args=("ij", [signed(2)]),
             error=RuntimeError,
             message="subscripts in the equation (2) does not match the number of dimensions (1) for operand 0",
         ),
         ErrorSample(
-            args=("i->ii", [_grid(2)]), error=RuntimeError, message="output subscript i appears more than once"
+            args=("i->ii", [signed(2)]), error=RuntimeError, message="output subscript i appears more than once"
         ),
         ErrorSample(
-            args=("ii->i", [_grid(1, 3)]),
+            args=("ii->i", [signed(1, 3)]),
             error=RuntimeError,
             message="subscript i is repeated for operand 0 but the sizes don't match, 3 != 1",
         ),
-        ErrorSample(args=("i1->i", [_grid(2, 2)]), error=RuntimeError, message="invalid subscript given at index 1"),
+        ErrorSample(args=("i1->i", [signed(2, 2)]), error=RuntimeError, message="invalid subscript given at index 1"),
     ],
     reference=_reference,
     ulp=ULP,

@@ -17,7 +17,8 @@ _LARGEST: dict[Any, float] = {float32: 3.4e38, float64: math.inf}
 """Numbers up to these a dtype takes as they are, or rounded."""
 
 
-def _is_axis(x: Any, dim: Any) -> bool:
+def is_axis(x: Any, dim: Any) -> bool:
+    """Whether a number is known and an axis of a tensor."""
     return type(dim) is int and -x.ndim <= dim < x.ndim
 
 
@@ -72,7 +73,7 @@ def _masked_select(F: Any, x: Any, mask: Any) -> Any:
 def _index_fill(F: Any, x: Any, dim: Any, index: Any, value: Any) -> Any:
     """Slices of one number, written where a vector says; negative places count from the end."""
     is_tensor = hasattr(value, "ndim")
-    if not _is_axis(x, dim) or index.ndim > 1 or index.dtype not in _INDEXES:
+    if not is_axis(x, dim) or index.ndim > 1 or index.dtype not in _INDEXES:
         return None
     if (value.ndim or value.dtype is not x.dtype) if is_tensor else not _is_exact(x, value):
         return None
@@ -105,7 +106,7 @@ def _put(F: Any, x: Any, index: Any, source: Any, accumulate: Any = False) -> An
 @expansions("aten::take_along_dim")
 def _take_along_dim(F: Any, x: Any, index: Any, dim: Any = None) -> Any:
     """`gather` of operands that are broadcast; along an axis, negative places count from the end."""
-    if index.dtype is not int64 or (dim is not None and (not _is_axis(x, dim) or index.ndim != x.ndim)):
+    if index.dtype is not int64 or (dim is not None and (not is_axis(x, dim) or index.ndim != x.ndim)):
         return None
     if dim is None:
         return F.gather(F.reshape(x, [-1]), 0, F.reshape(index, [-1]))
@@ -172,7 +173,7 @@ def _repeat_interleave(F: Any, x: Any, *arguments: Any) -> Any:
     if len(arguments) == 1:
         return None if arguments[0] is not None or x.ndim != 1 else _numbers_repeated(F, x)
     repeats, dim, size = arguments
-    if size is not None or (dim is not None and not _is_axis(x, dim)):
+    if size is not None or (dim is not None and not is_axis(x, dim)):
         return None
     if dim is None:
         x, dim = F.reshape(x, [-1]), 0

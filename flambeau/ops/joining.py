@@ -12,6 +12,7 @@ from flambeau.ops.families.numpy_cast import cast
 from flambeau.ops.families.opaque import declare
 from flambeau.ops.families.promotion import DIMENSIONED, ZERO_DIM, common_dtype, result_type
 from flambeau.ops.families.rules import same_dtype
+from flambeau.ops.small_tensors import ramp
 from flambeau.schema.dtype import DType
 from flambeau.schema.opdef import UNKNOWN, ErrorSample, Sample, Sizes
 from flambeau.schema.traits import Traits
@@ -283,23 +284,19 @@ def _product_shape(tensors: Any) -> Sizes | None:
     return (None,) if len(tensors) == 1 else (None, len(tensors))
 
 
-def _ramp(*sizes: int) -> Tensor:
-    return wrap(np.arange(np.prod(sizes), dtype=np.float32).reshape(sizes))
-
-
 def cat_samples() -> Iterable[Sample]:
     """Each dimension, one tensor, mixed dtypes, and the empty vector that joins anything."""
-    yield Sample(args=([_ramp(2, 3), _ramp(1, 3)],))
-    yield Sample(args=([_ramp(2, 3), _ramp(2, 1)], -1))
-    yield Sample(args=([_ramp(2, 3), wrap(np.ones((2, 3), np.int64))], 0), note="mixed dtypes")
-    yield Sample(args=([_ramp(2, 3)],), note="one")
-    yield Sample(args=([_ramp(0), _ramp(2, 3)],), note="the empty vector is skipped")
+    yield Sample(args=([ramp(2, 3), ramp(1, 3)],))
+    yield Sample(args=([ramp(2, 3), ramp(2, 1)], -1))
+    yield Sample(args=([ramp(2, 3), wrap(np.ones((2, 3), np.int64))], 0), note="mixed dtypes")
+    yield Sample(args=([ramp(2, 3)],), note="one")
+    yield Sample(args=([ramp(0), ramp(2, 3)],), note="the empty vector is skipped")
 
 
 def cat_errors() -> Iterable[ErrorSample]:
     """Sizes that do not match, and nothing to join."""
     yield ErrorSample(
-        args=([_ramp(2, 3), _ramp(2, 4)],),
+        args=([ramp(2, 3), ramp(2, 4)],),
         error=RuntimeError,
         message="Sizes of tensors must match except in dimension 0. Expected size 3 but got size 4 for tensor number 1",
     )
@@ -309,7 +306,7 @@ def cat_errors() -> Iterable[ErrorSample]:
 def stack_errors() -> Iterable[ErrorSample]:
     """Sizes that differ, and nothing to stack."""
     yield ErrorSample(
-        args=([_ramp(2), _ramp(3)],),
+        args=([ramp(2), ramp(3)],),
         error=RuntimeError,
         message="stack expects each tensor to be equal size, but got [2] at entry 0 and [3] at entry 1",
     )
@@ -338,7 +335,7 @@ declare(
     doc="Tensors of one shape, along a new dimension `dim`.",
     dtype=list_dtype,
     shape=stack_shape,
-    samples=lambda: [Sample(args=([_ramp(2, 3), _ramp(2, 3)], d)) for d in (0, 1, -1)],
+    samples=lambda: [Sample(args=([ramp(2, 3), ramp(2, 3)], d)) for d in (0, 1, -1)],
     errors=stack_errors,
     reference=lambda tensors, dim=0: np.stack(tensors, dim),
     is_method=False,
@@ -359,7 +356,7 @@ for _name, _shaped, _dim, _doc in (
         doc=_doc,
         dtype=list_dtype,
         shape=largest_rank({"hstack": 1, "dstack": 3}.get(_name, 2)),
-        samples=lambda: [Sample(args=([_ramp(2), _ramp(2)],)), Sample(args=([_ramp(2, 3), _ramp(2, 3)],))],
+        samples=lambda: [Sample(args=([ramp(2), ramp(2)],)), Sample(args=([ramp(2, 3), ramp(2, 3)],))],
         is_method=False,
     )
 
@@ -370,7 +367,7 @@ declare(
     doc="Matrices along the diagonal of a matrix of zeros.",
     dtype=list_dtype,
     shape=ranks.matrix,
-    samples=lambda: [Sample(args=([_ramp(2, 3), _ramp(2), _ramp()],))],
+    samples=lambda: [Sample(args=([ramp(2, 3), ramp(2), ramp()],))],
     is_method=False,
 )
 
@@ -380,7 +377,7 @@ declare(
     dtype=list_dtype,
     shape=_product_shape,
     doc="Every choice of one element from each vector, a row each.",
-    samples=lambda: [Sample(args=([_ramp(2), _ramp(3)],))],
+    samples=lambda: [Sample(args=([ramp(2), ramp(3)],))],
     is_method=False,
 )
 
@@ -390,7 +387,7 @@ declare(
     dtype=same_dtype,
     shape=_choices_shape,
     doc="Every choice of `r` elements of a vector, a row each.",
-    samples=lambda: [Sample(args=(_ramp(4),)), Sample(args=(_ramp(3), 2, True))],
+    samples=lambda: [Sample(args=(ramp(4),)), Sample(args=(ramp(3), 2, True))],
 )
 
 declare(
@@ -400,7 +397,7 @@ declare(
     shape=largest_rank(0),
     family="view",
     doc="Views of all tensors with their common shape.",
-    samples=lambda: [Sample(args=([_ramp(2, 1), _ramp(3)],))],
+    samples=lambda: [Sample(args=([ramp(2, 1), ramp(3)],))],
     is_method=False,
     on_tensors=True,
 )
@@ -413,7 +410,7 @@ declare(
     shape=_grid_shape,
     family="view",
     doc="Views that hold the coordinates of a grid; `indexing` is 'ij' or 'xy'.",
-    samples=lambda: [Sample(args=([_ramp(2), _ramp(3)],))],
+    samples=lambda: [Sample(args=([ramp(2), ramp(3)],))],
     is_method=False,
     on_tensors=True,
 )

@@ -13,13 +13,13 @@ from flambeau.ops.families.element_loops import FLOATS, loop_for
 from flambeau.ops.families.opaque import declare
 from flambeau.ops.families.rules import same_dtype
 from flambeau.ops.joining import cat_kernel
+from flambeau.ops.small_tensors import signed
 from flambeau.ops.spread import folded_norm
 from flambeau.schema.dtype import float32
 from flambeau.schema.opdef import UNKNOWN, ErrorSample, Sample, Sizes
 from flambeau.schema.types import TensorType
 from flambeau.tensor.array_library import np
 from flambeau.tensor.layout import broadcast
-from flambeau.tensor.tensor import Tensor, wrap
 
 Ints = Sequence[int]
 
@@ -230,10 +230,6 @@ def diff_shape(self: TensorType, n: Any, dim: Any, prepend: Any, append: Any) ->
     return tuple((None if s is None or s < 0 else max(s - n, 0)) if i == axis else s for i, s in enumerate(self.sizes))
 
 
-def _grid(*sizes: int) -> Tensor:
-    return wrap(((np.arange(prod(sizes), dtype=np.float32) * 37 % 23) / 8 - 1).reshape(sizes))
-
-
 declare(
     "aten::diff(Tensor self, int n=1, int dim=-1, Tensor? prepend=None, Tensor? append=None) -> Tensor",
     outs=("out",),
@@ -241,7 +237,7 @@ declare(
     doc="Every element less its predecessor along `dim`, `n` times over.",
     dtype=same_dtype,
     shape=diff_shape,
-    samples=lambda: [Sample(args=(_grid(2, 4),)), Sample(args=(_grid(3, 2), 2, 0))],
+    samples=lambda: [Sample(args=(signed(2, 4),)), Sample(args=(signed(3, 2), 2, 0))],
     reference=np.diff,
 )
 
@@ -252,7 +248,7 @@ declare(
     doc="Every window of an image as a column.",
     dtype=same_dtype,
     shape=lambda self: ranks.self_rank(self, -1),
-    samples=lambda: [Sample(args=(_grid(2, 3, 4, 5), [2, 3], [1, 1], [1, 0], [2, 1]))],
+    samples=lambda: [Sample(args=(signed(2, 3, 4, 5), [2, 3], [1, 1], [1, 0], [2, 1]))],
     is_method=False,
     is_function=False,
 )
@@ -266,7 +262,7 @@ declare(
     doc="Columns added up where the windows of `im2col` come from.",
     dtype=same_dtype,
     shape=ranks.one_more,
-    samples=lambda: [Sample(args=(_grid(1, 8, 4), [3, 3], [2, 2], [1, 1], [0, 0], [1, 1]))],
+    samples=lambda: [Sample(args=(signed(1, 8, 4), [3, 3], [2, 2], [1, 1], [0, 0], [1, 1]))],
     is_method=False,
     is_function=False,
 )
@@ -277,7 +273,7 @@ declare(
     dtype=lambda x1: x1.dtype,
     shape=lambda x1, x2: ranks.larger(x1, x2),
     doc="The distance of every row of the first from every row of the second.",
-    samples=lambda: [Sample(args=(_grid(2, 3), _grid(4, 3))), Sample(args=(_grid(2, 3), _grid(4, 3), 1.0))],
+    samples=lambda: [Sample(args=(signed(2, 3), signed(4, 3))), Sample(args=(signed(2, 3), signed(4, 3), 1.0))],
     reference=lambda a, b, p=2: np.linalg.norm(a[:, None] - b[None], ord=p, axis=-1),
     is_method=False,
 )
@@ -311,10 +307,10 @@ declare(
     doc="The distance of every row from every later one.",
     dtype=same_dtype,
     shape=ranks.vector,
-    samples=lambda: [Sample(args=(_grid(4, 3), p)) for p in (2.0, 1.0, 0.0, inf, 3.0)],
+    samples=lambda: [Sample(args=(signed(4, 3), p)) for p in (2.0, 1.0, 0.0, inf, 3.0)],
     errors=lambda: [
-        ErrorSample(args=(_grid(4),), error=RuntimeError, message="pdist only supports 2D tensors, got: 1D"),
-        ErrorSample(args=(_grid(4, 3), -1.0), error=RuntimeError, message="non-negative p values"),
+        ErrorSample(args=(signed(4),), error=RuntimeError, message="pdist only supports 2D tensors, got: 1D"),
+        ErrorSample(args=(signed(4, 3), -1.0), error=RuntimeError, message="non-negative p values"),
     ],
     reference=lambda a, p=2: np.array(
         [np.linalg.norm(a[i].astype(float) - a[j], ord=p) for i in range(len(a)) for j in range(i + 1, len(a))]

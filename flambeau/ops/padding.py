@@ -11,11 +11,11 @@ from flambeau.ops.families.arrays import Array, contiguous
 from flambeau.ops.families.opaque import declare
 from flambeau.ops.families.rules import known, same_dtype
 from flambeau.ops.native_windows import natively
+from flambeau.ops.small_tensors import ramp
 from flambeau.schema.opdef import ErrorSample, Sample, Sizes
 from flambeau.schema.traits import Traits
 from flambeau.schema.types import TensorType
 from flambeau.tensor.array_library import np
-from flambeau.tensor.tensor import Tensor, wrap
 
 Ints = Sequence[int]
 
@@ -195,10 +195,6 @@ def border_shape(self: TensorType, padding: Any) -> Sizes | None:
     return pad_shape(self, padding)
 
 
-def _image(*sizes: int) -> Tensor:
-    return wrap(np.arange(np.prod(sizes), dtype=np.float32).reshape(sizes))
-
-
 declare(
     "aten::constant_pad_nd(Tensor self, SymInt[] pad, Scalar value=0) -> Tensor",
     outs=("out",),
@@ -207,10 +203,10 @@ declare(
     doc="`value` around the last dimensions; negative amounts cut off.",
     dtype=same_dtype,
     shape=pad_shape,
-    samples=lambda: [Sample(args=(_image(2, 3), [1, 2], 7)), Sample(args=(_image(2, 3), [-1, 0, 1, 1]))],
+    samples=lambda: [Sample(args=(ramp(2, 3), [1, 2], 7)), Sample(args=(ramp(2, 3), [-1, 0, 1, 1]))],
     errors=lambda: [
-        ErrorSample(args=(_image(2), [1]), error=RuntimeError, message="Length of pad must be even"),
-        ErrorSample(args=(_image(2), [-2, -1]), error=RuntimeError, message="length must be non-negative"),
+        ErrorSample(args=(ramp(2), [1]), error=RuntimeError, message="Length of pad must be even"),
+        ErrorSample(args=(ramp(2), [-2, -1]), error=RuntimeError, message="length must be non-negative"),
     ],
     reference=lambda self, pad, value=0: (
         np.pad(self, [(0, 0), (1, 2)], constant_values=value) if value else (np.pad(self[:, 1:], [(1, 1), (0, 0)]))
@@ -225,25 +221,25 @@ declare(
     dtype=same_dtype,
     shape=pad_shape,
     samples=lambda: [
-        Sample(args=(_image(2, 3), [1, 2])),
-        *(Sample(args=(_image(1, 2, 3), [1, 2], mode)) for mode in _NUMPY_MODES),
+        Sample(args=(ramp(2, 3), [1, 2])),
+        *(Sample(args=(ramp(1, 2, 3), [1, 2], mode)) for mode in _NUMPY_MODES),
     ],
     errors=lambda: [
         ErrorSample(
-            args=(_image(2, 2, 2), [2, 2], "reflect"),
+            args=(ramp(2, 2, 2), [2, 2], "reflect"),
             error=RuntimeError,
             message="Padding size should be less than the corresponding input dimension, but got: padding (2, 2)",
         ),
         ErrorSample(
-            args=(_image(2, 2, 2), [3, 3], "circular"),
+            args=(ramp(2, 2, 2), [3, 3], "circular"),
             error=RuntimeError,
             message="Padding value causes wrapping around more than once.",
         ),
         ErrorSample(
-            args=(_image(2, 2, 2), [1, 1], "foo"), error=NotImplementedError, message="Unrecognised padding mode"
+            args=(ramp(2, 2, 2), [1, 1], "foo"), error=NotImplementedError, message="Unrecognised padding mode"
         ),
         ErrorSample(
-            args=(_image(2), [1, 1], "reflect"),
+            args=(ramp(2), [1, 1], "reflect"),
             error=NotImplementedError,
             message="Padding size 2 is not supported for 1D input tensor.",
         ),
@@ -256,7 +252,7 @@ declare(
 
 def border_samples(dims: int) -> list[Sample]:
     """One before and two after, along every dimension."""
-    return [Sample(args=(_image(2, *(3,) * dims), [1, 2] * dims))]
+    return [Sample(args=(ramp(2, *(3,) * dims), [1, 2] * dims))]
 
 
 for _word, _mode in (("reflection", "reflect"), ("replication", "replicate")):

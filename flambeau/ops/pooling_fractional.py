@@ -12,6 +12,7 @@ from flambeau.ops.families.arrays import Array, contiguous, dtype_of, is_float, 
 from flambeau.ops.families.opaque import declare
 from flambeau.ops.families.rules import value_and_index
 from flambeau.ops.pooling import place_of_largest
+from flambeau.ops.small_tensors import mixed
 from flambeau.schema.opdef import ErrorSample, Sample
 from flambeau.tensor.array_library import np
 from flambeau.tensor.tensor import Tensor, wrap
@@ -93,10 +94,6 @@ def fractional(name: str, dims: int) -> Any:
     return kernel
 
 
-def _image(*sizes: int) -> Tensor:
-    return wrap(((np.arange(prod(sizes), dtype=np.float32) * 37 % 23) / 8).reshape(sizes))
-
-
 def _samples(*sizes: int) -> Tensor:
     return wrap((((np.arange(prod(sizes), dtype=np.float32) * 5 + 3) % 11) / 11).reshape(sizes))
 
@@ -105,14 +102,14 @@ def samples(dims: int) -> list[Sample]:
     """A batch, and one image."""
     sizes = (5, 6, 6)[-dims:]
     return [
-        Sample(args=(_image(2, 3, *sizes), [2] * dims, [3] * dims, _samples(2, 3, dims))),
-        Sample(args=(_image(3, *sizes), [1, 2, 2][-dims:], [1, 3, 2][-dims:], _samples(1, 3, dims))),
+        Sample(args=(mixed(2, 3, *sizes), [2] * dims, [3] * dims, _samples(2, 3, dims))),
+        Sample(args=(mixed(3, *sizes), [1, 2, 2][-dims:], [1, 3, 2][-dims:], _samples(1, 3, dims))),
     ]
 
 
 def too_many(dims: int) -> list[ErrorSample]:
     """More windows than there are places."""
-    args = (_image(1, 1, *(5, 6, 6)[-dims:]), [2] * dims, [9] * dims, _samples(1, 1, dims))
+    args = (mixed(1, 1, *(5, 6, 6)[-dims:]), [2] * dims, [9] * dims, _samples(1, 1, dims))
     return [ErrorSample(args=args, error=RuntimeError, message="too large relative to input")]
 
 

@@ -2,15 +2,14 @@
 
 from __future__ import annotations
 
-from math import prod
-
 from flambeau.ops.families.arrays import Array, widened
 from flambeau.ops.families.element_loops import FLOATS, loop_for
 from flambeau.ops.families.opaque import declare
+from flambeau.ops.small_tensors import signed
 from flambeau.schema.dtype import float32, float64
 from flambeau.schema.opdef import Sample
 from flambeau.tensor.array_library import np
-from flambeau.tensor.tensor import Tensor, wrap
+from flambeau.tensor.tensor import wrap
 
 
 def partial_loop(grad: np.ndarray, numbers: np.ndarray, products: np.ndarray, result: np.ndarray, length: int) -> None:
@@ -99,13 +98,9 @@ def prod_gradient(grad: Array, self: Array, dim: int) -> Array:
     return np.ascontiguousarray(np.moveaxis(gradient, -1, dim)).astype(self.dtype, copy=False)
 
 
-def _numbers(*sizes: int) -> Tensor:
-    return wrap(((np.arange(prod(sizes), dtype=np.float32) * 37 % 23) / 8 - 1).reshape(sizes))
-
-
 def _partial(dim: int) -> Sample:
-    numbers = _numbers(3, 9)._array
-    return Sample(args=(_numbers(3, 9), wrap(numbers), wrap(np.cumprod(numbers, axis=dim)), dim))
+    numbers = signed(3, 9)._array
+    return Sample(args=(signed(3, 9), wrap(numbers), wrap(np.cumprod(numbers, axis=dim)), dim))
 
 
 declare(
@@ -125,7 +120,7 @@ declare(
     doc="The gradient of numbers whose product along an axis is taken.",
     dtype=lambda self: self.dtype,
     shape=lambda self: self.sizes,
-    samples=lambda: [Sample(args=(_numbers(*kept), _numbers(3, 9), dim)) for dim, kept in ((1, (3, 1)), (0, (1, 9)))],
+    samples=lambda: [Sample(args=(signed(*kept), signed(3, 9), dim)) for dim, kept in ((1, (3, 1)), (0, (1, 9)))],
     ulp={float32: 64.0, float64: 64.0},
     is_method=False,
     is_function=False,

@@ -9,10 +9,11 @@ from flambeau.ops.families import ranks
 from flambeau.ops.families.arrays import Array, at_least_1d, contiguous, dtype_of, not_implemented, one_dim, some_dims
 from flambeau.ops.families.opaque import declare
 from flambeau.ops.families.rules import known, same_dtype, same_shape
+from flambeau.ops.small_tensors import ramp
 from flambeau.schema.opdef import UNKNOWN, ErrorSample, Sample, Sizes
 from flambeau.schema.types import TensorType
 from flambeau.tensor.array_library import is_host_array, np
-from flambeau.tensor.tensor import Tensor, wrap
+from flambeau.tensor.tensor import wrap
 
 Ints = int | Sequence[int]
 
@@ -168,13 +169,9 @@ def interleaved_shape(self: TensorType, dim: Any = None) -> Sizes | None:
     return None if dim is UNKNOWN else ranks.with_dim(self.sizes or (None if self.sizes is None else (1,)), dim, None)
 
 
-def _ramp(*sizes: int) -> Tensor:
-    return wrap(np.arange(np.prod(sizes), dtype=np.float32).reshape(sizes))
-
-
 def _dim_errors(*arguments: Any) -> Any:
     def made() -> Iterable[ErrorSample]:
-        yield ErrorSample(args=(_ramp(3), *arguments), error=IndexError, message="Dimension out of range")
+        yield ErrorSample(args=(ramp(3), *arguments), error=IndexError, message="Dimension out of range")
 
     return made
 
@@ -186,7 +183,7 @@ declare(
     doc="The elements in reverse order along each of `dims`.",
     dtype=same_dtype,
     shape=same_shape,
-    samples=lambda: [Sample(args=(_ramp(2, 3), d)) for d in ([0], [-1], [0, 1], [])],
+    samples=lambda: [Sample(args=(ramp(2, 3), d)) for d in ([0], [-1], [0, 1], [])],
     errors=_dim_errors([1]),
     reference=lambda self, dims: np.flip(self, tuple(dims)) if dims else self,
 )
@@ -198,7 +195,7 @@ for _name, _dim in (("flipud", 0), ("fliplr", 1)):
         doc="The rows in reverse order." if _dim == 0 else "The columns in reverse order.",
         dtype=same_dtype,
         shape=same_shape,
-        samples=lambda: [Sample(args=(_ramp(2, 3),))],
+        samples=lambda: [Sample(args=(ramp(2, 3),))],
     )
 
 declare(
@@ -209,13 +206,13 @@ declare(
     dtype=same_dtype,
     shape=same_shape,
     samples=lambda: [
-        Sample(args=(_ramp(2, 3), 1)),
-        Sample(args=(_ramp(2, 3), [1, -4], [0, 1])),
-        Sample(args=(_ramp(0, 3), 2, 0), note="zero-size"),
+        Sample(args=(ramp(2, 3), 1)),
+        Sample(args=(ramp(2, 3), [1, -4], [0, 1])),
+        Sample(args=(ramp(0, 3), 2, 0), note="zero-size"),
     ],
     errors=lambda: [
         ErrorSample(
-            args=(_ramp(3), [1, 2], [0]),
+            args=(ramp(3), [1, 2], [0]),
             error=RuntimeError,
             message="shifts and dimensions must align. shifts: 2, dims:1",
         )
@@ -229,7 +226,7 @@ declare(
     doc="Turned by `k` quarter turns in the plane of two dimensions.",
     dtype=same_dtype,
     shape=ranks.self_rank,
-    samples=lambda: [Sample(args=(_ramp(2, 3), k)) for k in (-1, 0, 1, 2)],
+    samples=lambda: [Sample(args=(ramp(2, 3), k)) for k in (-1, 0, 1, 2)],
     reference=np.rot90,
 )
 
@@ -240,10 +237,10 @@ declare(
     doc="Copies side by side, `repeats[i]` along dimension i; new dimensions come in front.",
     dtype=same_dtype,
     shape=repeat_shape,
-    samples=lambda: [Sample(args=(_ramp(2, 3), [2, 1])), Sample(args=(_ramp(2), [3, 1, 0]))],
+    samples=lambda: [Sample(args=(ramp(2, 3), [2, 1])), Sample(args=(ramp(2), [3, 1, 0]))],
     errors=lambda: [
         ErrorSample(
-            args=(_ramp(2, 2), [2]),
+            args=(ramp(2, 2), [2]),
             error=RuntimeError,
             message="Number of dimensions of repeat dims can not be smaller than number of dimensions of tensor",
         )
@@ -258,7 +255,7 @@ declare(
     doc="As repeat, but counts may be fewer than dimensions.",
     dtype=same_dtype,
     shape=tile_shape,
-    samples=lambda: [Sample(args=(_ramp(2, 3), [2])), Sample(args=(_ramp(2), [3, 1]))],
+    samples=lambda: [Sample(args=(ramp(2, 3), [2])), Sample(args=(ramp(2), [3, 1]))],
     reference=lambda self, dims: np.tile(self, dims),
 )
 
@@ -272,9 +269,9 @@ declare(
     dtype=same_dtype,
     shape=interleaved_shape,
     samples=lambda: [
-        Sample(args=(_ramp(2, 3), 2)),
-        Sample(args=(_ramp(2, 3), 2, 1)),
-        Sample(args=(_ramp(3), wrap(np.array([0, 2, 1])), 0)),
+        Sample(args=(ramp(2, 3), 2)),
+        Sample(args=(ramp(2, 3), 2, 1)),
+        Sample(args=(ramp(3), wrap(np.array([0, 2, 1])), 0)),
     ],
     errors=_dim_errors(2, 1),
 )

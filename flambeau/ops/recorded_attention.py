@@ -6,10 +6,10 @@ from flambeau.ops.attention import attention_shape
 from flambeau.ops.causal_softmax import causal_softmax_kernel
 from flambeau.ops.families.arrays import Array
 from flambeau.ops.families.opaque import declare
+from flambeau.ops.small_tensors import signed
 from flambeau.ops.softmax import softmax_kernel
 from flambeau.schema.opdef import Sample
 from flambeau.tensor.array_library import np
-from flambeau.tensor.tensor import Tensor, wrap
 from flambeau.util import blas
 from flambeau.util.inversions import ATTENTION
 
@@ -42,10 +42,6 @@ def _by_products(
         return np.asarray(blas.matmul(np.where(hidden, 0, softmax_kernel(scores, -1)), value))
 
 
-def _rows(*sizes: int) -> Tensor:
-    return wrap(((np.arange(np.prod(sizes), dtype=np.float32) * 37 % 23) / 8 - 1).reshape(sizes))
-
-
 declare(
     "flambeau::scaled_dot_product_attention(Tensor query, Tensor key, Tensor value, Tensor? attn_mask, bool is_causal, "
     "float? scale) -> Tensor",
@@ -54,8 +50,8 @@ declare(
     dtype=lambda query: query.dtype,
     shape=attention_shape,
     samples=lambda: [
-        Sample(args=(_rows(2, 3, 4), _rows(2, 5, 4), _rows(2, 5, 6), None, False, None)),
-        Sample(args=(_rows(2, 3, 4), _rows(2, 3, 4), _rows(2, 3, 4), None, True, 0.5)),
+        Sample(args=(signed(2, 3, 4), signed(2, 5, 4), signed(2, 5, 6), None, False, None)),
+        Sample(args=(signed(2, 3, 4), signed(2, 3, 4), signed(2, 3, 4), None, True, 0.5)),
     ],
     is_method=False,
     is_function=False,

@@ -5,7 +5,7 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 from functools import partial
-from math import floor, prod
+from math import floor
 from typing import Any
 
 from flambeau.ops.families import ranks
@@ -14,10 +14,11 @@ from flambeau.ops.families.composite import composite
 from flambeau.ops.families.opaque import declare
 from flambeau.ops.families.rules import input_dtype, same_dtype, same_shape
 from flambeau.ops.native_windows import natively
+from flambeau.ops.small_tensors import mixed
 from flambeau.schema.opdef import ErrorSample, Sample
 from flambeau.schema.traits import Traits
 from flambeau.tensor.array_library import np
-from flambeau.tensor.tensor import Tensor, wrap
+from flambeau.tensor.tensor import Tensor
 
 Ints = Sequence[int]
 Scales = Sequence[float | None]
@@ -202,23 +203,19 @@ def channel_shuffle_kernel(self: Array, groups: int) -> Array:
     return np.ascontiguousarray(split.swapaxes(1, 2)).reshape(self.shape)
 
 
-def _image(*sizes: int) -> Tensor:
-    return wrap(((np.arange(prod(sizes), dtype=np.float32) * 37 % 23) / 8).reshape(sizes))
-
-
 def nearest_samples(dims: int) -> list[Sample]:
     """Larger along every dimension."""
-    return [Sample(args=(_image(1, 2, *(3, 4, 2)[:dims]), [5] * dims))]
+    return [Sample(args=(mixed(1, 2, *(3, 4, 2)[:dims]), [5] * dims))]
 
 
 def linear_samples(dims: int) -> list[Sample]:
     """With corners at corners, and with edges at edges."""
-    return [Sample(args=(_image(1, 2, *(3, 4, 2)[:dims]), [5] * dims, corners)) for corners in (False, True)]
+    return [Sample(args=(mixed(1, 2, *(3, 4, 2)[:dims]), [5] * dims, corners)) for corners in (False, True)]
 
 
 def shuffle_samples(size: tuple[int, ...]) -> list[Sample]:
     """By a factor of two."""
-    return [Sample(args=(_image(*size), 2))]
+    return [Sample(args=(mixed(*size), 2))]
 
 
 for _dims in (1, 2, 3):
@@ -275,7 +272,7 @@ for _name, _body, _argument, _size in (
         samples=partial(shuffle_samples, _size),
         errors=lambda: [
             ErrorSample(
-                args=(_image(2, 2), 2), error=RuntimeError, message="expects input to have at least 3 dimensions"
+                args=(mixed(2, 2), 2), error=RuntimeError, message="expects input to have at least 3 dimensions"
             )
         ],
         namespaces=("nn.functional",),
@@ -289,7 +286,7 @@ for _name in ("channel_shuffle", "native_channel_shuffle"):
         doc="Channels of all groups in turn.",
         dtype=same_dtype,
         shape=same_shape,
-        samples=lambda: [Sample(args=(_image(1, 4, 2, 2), 2))],
+        samples=lambda: [Sample(args=(mixed(1, 4, 2, 2), 2))],
         is_method=False,
         namespaces=("nn.functional",),
     )

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
-from math import prod
 from typing import Any, Final
 
 from flambeau.ops.families import ranks
@@ -11,10 +10,10 @@ from flambeau.ops.families.arrays import Array, dtype_of, is_float, not_implemen
 from flambeau.ops.families.opaque import declare
 from flambeau.ops.families.rules import input_dtype, same_dtype
 from flambeau.ops.resampling import Ints, check, same_layout, step, target_sizes
+from flambeau.ops.small_tensors import mixed
 from flambeau.schema.opdef import ErrorSample, Sample
 from flambeau.schema.traits import Traits
 from flambeau.tensor.array_library import np
-from flambeau.tensor.tensor import Tensor, wrap
 
 A: Final = -0.75
 
@@ -82,10 +81,6 @@ def either(
     return bicubic(input, sizes, align_corners, scale_factors or (None, None))
 
 
-def _image(*sizes: int) -> Tensor:
-    return wrap(((np.arange(prod(sizes), dtype=np.float32) * 37 % 23) / 8).reshape(sizes))
-
-
 def reference(self: Any, output_size: Any, align_corners: bool) -> Any:
     """Element by element, in float64."""
     height, width = self.shape[2:]
@@ -130,10 +125,10 @@ declare(
     doc="Interpolated from four elements along both spatial dimensions.",
     dtype=same_dtype,
     shape=ranks.self_rank,
-    samples=lambda: [Sample(args=(_image(1, 2, 3, 4), [5, 3], corners)) for corners in (False, True)],
+    samples=lambda: [Sample(args=(mixed(1, 2, 3, 4), [5, 3], corners)) for corners in (False, True)],
     errors=lambda: [
         ErrorSample(
-            args=(_image(2, 3, 4), [5, 5], False), error=RuntimeError, message="It is expected input_size equals to 4"
+            args=(mixed(2, 3, 4), [5, 5], False), error=RuntimeError, message="It is expected input_size equals to 4"
         )
     ],
     reference=reference,

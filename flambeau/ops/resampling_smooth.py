@@ -4,7 +4,6 @@ from __future__ import annotations
 
 from collections.abc import Callable, Sequence
 from functools import partial
-from math import prod
 from typing import Any
 
 from flambeau.ops.families import ranks
@@ -12,10 +11,10 @@ from flambeau.ops.families.arrays import Array, dtype_of, is_float, not_implemen
 from flambeau.ops.families.opaque import declare
 from flambeau.ops.families.rules import input_dtype, same_dtype
 from flambeau.ops.resampling import Ints, check, same_layout, step, target_sizes
+from flambeau.ops.small_tensors import mixed
 from flambeau.schema.dtype import float32
 from flambeau.schema.opdef import ErrorSample, Sample
 from flambeau.tensor.array_library import np
-from flambeau.tensor.tensor import Tensor, wrap
 from flambeau.util import blas
 
 Filter = Callable[[Array], Array]
@@ -90,21 +89,17 @@ def either(
     return smooth(input, sizes, align_corners, scale_factors or (None, None), shape, reach)
 
 
-def _image(*sizes: int) -> Tensor:
-    return wrap(((np.arange(prod(sizes), dtype=np.float32) * 37 % 23) / 8).reshape(sizes))
-
-
 def samples() -> list[Sample]:
     """Smaller, and larger along one dimension."""
     return [
-        Sample(args=(_image(1, 2, 7, 5), sizes, corners)) for sizes in ([3, 2], [9, 4]) for corners in (False, True)
+        Sample(args=(mixed(1, 2, 7, 5), sizes, corners)) for sizes in ([3, 2], [9, 4]) for corners in (False, True)
     ]
 
 
 def errors() -> list[ErrorSample]:
     """Another rank."""
     text = "It is expected input_size equals to 4"
-    return [ErrorSample(args=(_image(2, 3, 4), [5, 5], False), error=RuntimeError, message=text)]
+    return [ErrorSample(args=(mixed(2, 3, 4), [5, 5], False), error=RuntimeError, message=text)]
 
 
 for _name, _shape, _reach in (("bilinear", triangle, 1), ("bicubic", keys, 2), ("lanczos", lanczos, 3)):

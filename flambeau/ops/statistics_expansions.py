@@ -10,16 +10,13 @@ from collections.abc import Callable
 from typing import Any
 
 from flambeau.ops.families.expansion_tables import expansions
+from flambeau.ops.index_expansions import is_axis
 from flambeau.schema.dtype import bool_, float32, float64, int32, int64
 from flambeau.schema.gradient import Decomposed, written
 
 _FLOATS = (float32, float64)
 _MOST_TIMES = 8
 """Up to so many times differences are taken of differences in one function."""
-
-
-def _is_axis(x: Any, dim: Any) -> bool:
-    return type(dim) is int and -x.ndim <= dim < x.ndim
 
 
 def as_recorded(name: str, F: Any, *arguments: Any) -> Any:
@@ -37,7 +34,7 @@ def _aminmax(F: Any, x: Any, dim: Any = None, keepdim: Any = False) -> Any:
     if dim is None:
         F.require(*[size > 0 for size in x.shape])
         axes = list(range(x.ndim))
-    elif _is_axis(x, dim):
+    elif is_axis(x, dim):
         F.require(x.shape[dim] > 0)
         axes = [dim]
     else:
@@ -82,7 +79,7 @@ def _area(name: str) -> Callable[..., Any]:
 
     def body(F: Any, y: Any, *arguments: Any) -> Any:
         x, dx, dim = _coordinates(*arguments)
-        if y.dtype not in _FLOATS or not _is_axis(y, dim) or not isinstance(dx, int | float):
+        if y.dtype not in _FLOATS or not is_axis(y, dim) or not isinstance(dx, int | float):
             return None
         if x is not None:
             if x.dtype is not y.dtype or x.ndim not in (1, y.ndim):
@@ -110,7 +107,7 @@ for _name in ("trapezoid", "trapz", "cumulative_trapezoid"):
 def _diff(F: Any, x: Any, n: Any = 1, dim: Any = -1, prepend: Any = None, append: Any = None) -> Any:
     """What stands in front and behind joined, then differences, time by time."""
     parts = [one for one in (prepend, x, append) if one is not None]
-    if not _is_axis(x, dim) or type(n) is not int or not 0 <= n <= _MOST_TIMES:
+    if not is_axis(x, dim) or type(n) is not int or not 0 <= n <= _MOST_TIMES:
         return None
     if n == 0:
         return F.clone(x)
@@ -139,7 +136,7 @@ def _apart(F: Any, x: Any, dim: int) -> Any:
 def _renorm(F: Any, x: Any, p: Any, dim: Any, maxnorm: Any) -> Any:
     """Slices that are too long, scaled down."""
     is_known = p in (1, 2, math.inf) and type(maxnorm) in (int, float) and maxnorm >= 0
-    if not is_known or x.dtype not in _FLOATS or x.ndim < 2 or not _is_axis(x, dim):
+    if not is_known or x.dtype not in _FLOATS or x.ndim < 2 or not is_axis(x, dim):
         return None
     return F.contiguous(as_recorded("aten::renorm", F, x, p, dim, maxnorm))
 

@@ -6,6 +6,7 @@ from collections.abc import Sequence
 from typing import Any
 
 from flambeau.ops.families import ranks
+from flambeau.ops.families.constructors import size_shape
 from flambeau.ops.families.samples import sample
 from flambeau.ops.families.view import view
 from flambeau.schema.opdef import UNKNOWN, ErrorSample, Sample, Sizes
@@ -206,12 +207,6 @@ def _unfold_shape(self: TensorType, dimension: Any, size: Any) -> Sizes | None:
     return None if rest is None else (*rest, size if isinstance(size, int) else None)
 
 
-def _as_strided_shape(size: Any) -> Sizes | None:
-    if not isinstance(size, list | tuple):
-        return None
-    return tuple(s if isinstance(s, int) else None for s in size)
-
-
 view(
     "aten::select.int(Tensor(a) self, int dim, SymInt index) -> Tensor(a)",
     kernel=select_kernel,
@@ -325,7 +320,7 @@ view(
 view(
     "aten::as_strided(Tensor(a) self, SymInt[] size, SymInt[] stride, SymInt? storage_offset=None) -> Tensor(a)",
     kernel=as_strided_kernel,
-    shape=_as_strided_shape,
+    shape=size_shape,
     in_place=True,
     doc="Any window on the storage: sizes, strides and offset in elements; a view.",
     samples=lambda: (Sample(args=(sample(6), (2, 2), (3, 1), 1)), Sample(args=(sample(4), (3, 2), (1, 1)))),
@@ -341,6 +336,6 @@ view(
 view(
     "aten::_reshape_alias(Tensor(a) self, SymInt[] size, SymInt[] stride) -> Tensor(a)",
     kernel=lambda self, size, stride: as_strided_kernel(self, size, stride),
-    shape=_as_strided_shape,
+    shape=size_shape,
     is_method=False,
 )

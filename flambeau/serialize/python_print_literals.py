@@ -12,18 +12,15 @@ from collections.abc import Iterable
 from types import SimpleNamespace
 from typing import Any
 
-from flambeau.ir.constant_text import complex_text, enum_text, quoted
+from flambeau.ir.constant_text import complex_text, enum_text, quoted, shows_type
 from flambeau.ir.constants import same_constant
 from flambeau.ir.literals import EnumMember, TensorLiteral, is_tensor
 from flambeau.schema.device import Device
 from flambeau.schema.type_text import float_text
 from flambeau.schema.types import (
-    AnyType,
     DictType,
     EnumType,
-    InterfaceType,
     ListType,
-    NumberType,
     OptionalType,
     TupleType,
     Type,
@@ -95,11 +92,6 @@ def literal(value: Any, type_: Type | None, table: ConstantTable) -> str:
         case dict():
             return _dict(value, _pick(type_, DictType), table)
     return table.place(value)
-
-
-def shows_type(element: Type | None) -> bool:
-    """Whether values in a list or dict tell the type that it has for them."""
-    return not isinstance(element, UnionType | OptionalType | NumberType | InterfaceType | AnyType)
 
 
 def _joined(values: Iterable[Any], element: Type | None, table: ConstantTable) -> str:

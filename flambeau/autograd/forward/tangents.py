@@ -17,7 +17,7 @@ from typing import Any, Final
 
 from flambeau.autograd.backward import grad_of
 from flambeau.autograd.node import edge_of
-from flambeau.autograd.operator_node import CallFormulas, fitted_dtype
+from flambeau.autograd.operator_node import CallFormulas, fitted_dtype, sizes_of
 from flambeau.autograd.rule import Rule, is_complex, rule_of
 from flambeau.ops.derivatives.operators import OPERATORS
 from flambeau.ops.derivatives.pointwise import PointwiseGradient
@@ -220,7 +220,7 @@ class _TangentCall:
                 value = self.result
             else:
                 value = self.result[-1 - position]
-            values.append(_sizes(value) if name.endswith("_sizes") else value)
+            values.append(sizes_of(value) if name.endswith("_sizes") else value)
         return values
 
     def diagonal(self) -> Any:
@@ -291,7 +291,3 @@ def _fitted(gradient: Tensor, operand: Tensor) -> Tensor:
 
 def _as(output: Tensor, tangent: Tensor) -> Tensor:
     return tangent if tangent._array.dtype == output._array.dtype else fitted_dtype(tangent, output._array.dtype)
-
-
-def _sizes(value: Any) -> Any:
-    return list(value._array.shape) if isinstance(value, Tensor) else [_sizes(one) for one in value]

@@ -15,9 +15,10 @@ from flambeau.codegen.graph.refusals import refuse
 from flambeau.codegen.graph.representation import Bool, Element
 from flambeau.codegen.graph.scalars import Operand, Registers, as_element, as_operand, scalar_of
 from flambeau.ir.graph import Node, Value
+from flambeau.ops.families.elementwise import takes_value
 from flambeau.schema.dtype import DType
 from flambeau.schema.opdef import UNKNOWN, OpDef
-from flambeau.schema.types import FloatType, NumberType, OptionalType, TensorType, Type
+from flambeau.schema.types import TensorType
 
 Reader = Callable[[Value], Any]
 
@@ -70,10 +71,10 @@ def element(definition: OpDef, s: Meaning, arguments: Sequence[Any], types: Sequ
     converted: list[Any] = []
     for argument, value in zip(definition.schema.arguments, arguments, strict=True):
         if isinstance(value, Operand):
-            if not _takes_value(argument.type):
+            if not takes_value(argument.type):
                 raise CannotCompileError(f"{definition.name}: argument {argument.name} is not a constant")
             converted.append(s.cast(value, compute))
-        elif value is not None and value is not UNKNOWN and _takes_value(argument.type):
+        elif value is not None and value is not UNKNOWN and takes_value(argument.type):
             converted.append(s.const(value, compute))
         elif value is None and isinstance(argument.type, TensorType):  # an item of a list into which nothing ever goes
             raise CannotCompileError(f"{definition.name}: nothing is known of argument {argument.name}")
@@ -83,11 +84,6 @@ def element(definition: OpDef, s: Meaning, arguments: Sequence[Any], types: Sequ
     if not isinstance(value, Operand):
         raise CannotCompileError(f"{definition.name}: its meaning gives several values")
     return s.cast(value, result)
-
-
-def _takes_value(type_: Type) -> bool:
-    inner = type_.element if isinstance(type_, OptionalType) else type_
-    return isinstance(inner, TensorType | NumberType | FloatType)
 
 
 def as_argument(fn: EmittedFunction, native: Native) -> Any:

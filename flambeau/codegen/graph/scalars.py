@@ -16,6 +16,7 @@ from flambeau.codegen.llvm.emitter import Emitter, float_constant, int_constant
 from flambeau.codegen.llvm.emitter import Value as Register
 from flambeau.codegen.llvm.lanes import call_lanes
 from flambeau.codegen.llvm.ops import lower, supports
+from flambeau.codegen.lower.recorder import dtype_named
 from flambeau.ir.graph import Node
 from flambeau.schema import dtype as dtypes
 from flambeau.schema.dtype import DType
@@ -27,12 +28,6 @@ C_FUNCTIONS = frozenset({
     "cosh", "tanh", "asinh", "acosh", "atanh", "erf", "erfc", "pow", "atan2", "hypot",
 })  # fmt: skip
 """Functions of Python floats that the C library computes, as it does for Python: results are the same to the bit."""
-
-
-def dtype_named(name: str) -> DType:
-    """The `DType` of a kernel's element type."""
-    dtype: DType = getattr(dtypes, name + "_" if name == "bool" else name)
-    return dtype
 
 
 class Operand:

@@ -14,16 +14,10 @@ from flambeau.codegen.lower.recorder import RECORDER, apply, cast, constant
 from flambeau.codegen.lower.rows import ROWS, Arguments
 from flambeau.codegen.lower.scatter import CHANGES
 from flambeau.codegen.lower.values import Expr, LoweringError, Reduction
+from flambeau.ops.families.elementwise import takes_value
 from flambeau.passes.fusible import PAIRS, takes_complex
 from flambeau.schema.dtype import DType
 from flambeau.schema.opdef import OpDef
-from flambeau.schema.types import FloatType, NumberType, OptionalType, TensorType, Type
-
-
-def takes_value(type_: Type) -> bool:
-    """Whether a pointwise operator's scalar meaning gets an argument of this type as a value."""
-    inner = type_.element if isinstance(type_, OptionalType) else type_
-    return isinstance(inner, TensorType | NumberType | FloatType)
 
 
 def pointwise(definition: OpDef, arguments: Arguments, compute: DType, result: DType) -> Expr:

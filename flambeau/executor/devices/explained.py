@@ -8,12 +8,12 @@ from typing import Final
 from flambeau.executor.devices.calls import ON_DEVICE, DeviceCalls
 from flambeau.executor.devices.groups import DeviceGroup
 from flambeau.executor.devices.replays import CALLS_BEFORE, Replays
+from flambeau.executor.listing import first_range
 from flambeau.executor.report import Compilation, Interpreted, KernelReport
 from flambeau.ir.graph import Block, Graph
 from flambeau.passes.fuse import GROUP
 from flambeau.specialise import spec as specs
 from flambeau.specialise.cache import CacheStatistics
-from flambeau.util.source import SourceRange
 
 _CONSTANTS: Final = ("prim::Constant", "prim::Uninitialized")
 KERNEL: Final = "kernels of the device"
@@ -69,12 +69,8 @@ def _report(group: DeviceGroup) -> KernelReport:
         milliseconds=group.milliseconds,
         calls=group.calls,
         variants=len(group.launches_cache),
-        range=_place(inner),
+        range=first_range(inner),
     )
-
-
-def _place(graph: Graph) -> SourceRange | None:
-    return next((n.range for n in graph.body if n.range is not None), None)
 
 
 def _between(block: Block, calls: DeviceCalls) -> Sequence[Interpreted]:

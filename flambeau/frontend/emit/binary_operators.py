@@ -202,8 +202,8 @@ def _shown(e: Emitter, where: SourceRange, item: Value) -> Value:
     return e.emit("python::array_text", (item,), STRING) if is_array(item) else as_text(e, where, item)
 
 
-def _by_method(e: Emitter, where: SourceRange, op: str, left: Value, right: Value) -> Value | None:
-    """`__add__` and the like, if an operand is an object."""
+def by_method(e: Emitter, where: SourceRange, op: str, left: Value, right: Value) -> Value | None:
+    """`__add__`, `__lt__` and the like, if an operand is an object."""
     return emit_magic(e, where, op, left, right) if is_magic(op, left, right) else None
 
 
@@ -240,7 +240,7 @@ def _of_sets(e: Emitter, where: SourceRange, op: str, left: Value, right: Value)
 
 
 _RULES: Final = (
-    _formatted, _by_method, _of_arrays, _of_elements, _number_and_tensor, _of_tuples, _of_dicts, _of_sets
+    _formatted, by_method, _of_arrays, _of_elements, _number_and_tensor, _of_tuples, _of_dicts, _of_sets
 )  # fmt: skip
 """What operators of one overload for two operands do not do by themselves; each gives None for other operands."""
 

@@ -9,6 +9,7 @@ import operator
 from functools import partial
 from typing import Final
 
+from flambeau.frontend.emit.binary_operators import by_method
 from flambeau.frontend.emit.builtins.lazy_search import contains
 from flambeau.frontend.emit.conditions import to_bool
 from flambeau.frontend.emit.implicit_conversions import unpack_tuple
@@ -20,7 +21,7 @@ from flambeau.frontend.emit.numpy.exact_comparisons import SWAPPED, exact_compar
 from flambeau.frontend.emit.numpy.spectra import ordered
 from flambeau.frontend.emit.schema_matching import call_operator
 from flambeau.frontend.emit.values import set_values as sets
-from flambeau.frontend.emit.values.magic_methods import MAGIC, emit_magic, is_magic
+from flambeau.frontend.emit.values.magic_methods import MAGIC
 from flambeau.frontend.emit.values.object_methods import has_method, iterated
 from flambeau.frontend.emit.values.simple_value import SimpleValue
 from flambeau.frontend.emit.values.sugared import Emitter, Given, Sugared
@@ -87,11 +88,6 @@ def _plain(e: Emitter, where: SourceRange, op: str, left: Value, right: Value) -
 def _of_python(op: str, prefix: str = "python::") -> str:
     """The operator that compares as Python does what TorchScript's compares otherwise, or not at all."""
     return registry.spelled(op).replace("aten::", prefix)
-
-
-def _by_method(e: Emitter, where: SourceRange, op: str, left: Value, right: Value) -> Value | None:
-    """`__lt__` and the like, if an operand is an object."""
-    return emit_magic(e, where, op, left, right) if is_magic(op, left, right) else None
 
 
 def _arrays(e: Emitter, where: SourceRange, op: str, left: Value, right: Value) -> Value | None:
@@ -162,7 +158,7 @@ def _optionals(e: Emitter, where: SourceRange, op: str, left: Value, right: Valu
     return call_operator(e, where, _of_python(op, "python::any_"), [left, right])
 
 
-_RULES: Final = (_by_method, _arrays, _elements, _number_and_tensor, _sets, _tuples, _lists, _optionals)
+_RULES: Final = (by_method, _arrays, _elements, _number_and_tensor, _sets, _tuples, _lists, _optionals)
 """What the operator of a comparison does not do by itself; each gives None for other operands."""
 
 

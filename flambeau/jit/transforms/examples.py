@@ -14,6 +14,7 @@ from flambeau.autodiff.proxies import IntProxy, ListProxy, TensorProxy, Untracea
 from flambeau.autodiff.symbolic_sizes import SymbolicSizes
 from flambeau.batching import rules
 from flambeau.batching.operand import NotBatched, Operand, all_of
+from flambeau.batching.user_rules import plain_operand
 from flambeau.ir.graph import Graph, Value
 from flambeau.schema.gradient import Decomposed
 from flambeau.schema.opdef import Effect, OpDef
@@ -89,7 +90,7 @@ class ExampleBuilder(Builder):
         if definition.effect is Effect.RANDOM:
             refuse(DRAWS)
         if not any(o.is_batched for o in all_of(operands)):
-            return self._of_all(self.whole.insert(definition, [_plain(o) for o in operands]))
+            return self._of_all(self.whole.insert(definition, [plain_operand(o) for o in operands]))
         if definition.schema.is_mutable and not isinstance(arguments[0], Example):
             refuse("a write of examples into what all of them share")
         rules.refuse_dynamic(definition, operands)
@@ -143,9 +144,3 @@ def _operand(whole: Builder, argument: Any) -> Any:
     if isinstance(argument, TensorProxy):
         return Operand(TensorProxy(whole, argument.value), isinstance(argument, Example))  # type: ignore[arg-type]
     return [_operand(whole, one) for one in argument] if isinstance(argument, list | tuple) else argument
-
-
-def _plain(operand: Any) -> Any:
-    if isinstance(operand, Operand):
-        return operand.value
-    return [_plain(one) for one in operand] if isinstance(operand, list) else operand

@@ -192,13 +192,14 @@ def pointwise_meaning(
         schema=schema,
         operands=tuple(range(operands)) if isinstance(operands, int) else tuple(index[n] for n in operands),
         raw=tuple(index[n] for n in raw),
-        values=tuple(i for i, a in enumerate(schema.arguments) if _is_value(a.type)),
+        values=tuple(i for i, a in enumerate(schema.arguments) if takes_value(a.type)),
         refusal=refusal or f"\"{short}_cpu\" not implemented for '{{}}'",
         **fields,
     )
 
 
-def _is_value(type_: Type) -> bool:
+def takes_value(type_: Type) -> bool:
+    """Whether an operand of a type is a value of the Scalar protocol: a tensor or a number that may be a float."""
     inner = type_.element if isinstance(type_, OptionalType) else type_
     return isinstance(inner, TensorType | NumberType | FloatType)
 

@@ -21,6 +21,7 @@ import numpy as np
 from flambeau.ops.language.declare import declare
 from flambeau.ops.language.numpy_random import COUNTS as COUNTS_OF_TWISTER
 from flambeau.ops.language.numpy_random import FLOATS as FLOATS_OF_TWISTER
+from flambeau.ops.language.numpy_random import of_size
 from flambeau.schema.dtype import float64, int64
 from flambeau.schema.opdef import Effect
 from flambeau.tensor.tensor import Tensor, wrap
@@ -117,11 +118,6 @@ def _places(words: Tensor, n: int, size: Sequence[int], replace: bool, p: Tensor
     return wrap(np.asarray(_generator_of(words).choice(n, tuple(size), replace, of)))
 
 
-def _of_size(size: Any) -> Any:
-    """The sizes that an argument says; None where it says nothing."""
-    return tuple(n if isinstance(n, int) else None for n in size) if isinstance(size, list | tuple) else None
-
-
 declare(
     "python::np_generator(int? seed) -> Tensor", _generator, effect=Effect.WORLD, dtype=lambda _: int64,
     shape=lambda _: (2,),
@@ -137,7 +133,7 @@ for _kind, _dtype in (("floats", float64), ("ints", int64)):
     declare(
         f"python::generator_{_kind}(Tensor(a!) words, str name, float[] parameters, int[] size) -> Tensor", _array,
         effect=Effect.WORLD, dtype=lambda *_, _dtype=_dtype: _dtype,
-        shape=lambda words, name, parameters, size: _of_size(size),
+        shape=lambda words, name, parameters, size: of_size(size),
     )  # fmt: skip
 declare(
     "python::generator_integer(Tensor(a!) words, int low, int high) -> int", _integer,
@@ -145,7 +141,7 @@ declare(
 )  # fmt: skip
 declare(
     "python::generator_integers(Tensor(a!) words, int low, int high, int[] size) -> Tensor", _integers,
-    effect=Effect.WORLD, dtype=lambda *_: int64, shape=lambda words, low, high, size: _of_size(size),
+    effect=Effect.WORLD, dtype=lambda *_: int64, shape=lambda words, low, high, size: of_size(size),
 )  # fmt: skip
 declare("python::generator_shuffle(Tensor(a!) words, Tensor(b!) x) -> ()", _shuffle, effect=Effect.WORLD)
 declare(
@@ -155,5 +151,5 @@ declare(
 declare("python::generator_place(Tensor(a!) words, int n, Tensor? p) -> int", _place, effect=Effect.WORLD)
 declare(
     "python::generator_places(Tensor(a!) words, int n, int[] size, bool replace, Tensor? p) -> Tensor", _places,
-    effect=Effect.WORLD, dtype=lambda *_: int64, shape=lambda words, n, size, replace, p: _of_size(size),
+    effect=Effect.WORLD, dtype=lambda *_: int64, shape=lambda words, n, size, replace, p: of_size(size),
 )  # fmt: skip

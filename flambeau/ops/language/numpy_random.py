@@ -71,7 +71,7 @@ def _place(n: int, p: Tensor | None) -> int:
     return int(np.random.choice(n, p=None if p is None else p._array))
 
 
-def _of_size(size: Any) -> Any:
+def of_size(size: Any) -> Any:
     """The sizes that an argument says; None where it says nothing."""
     return tuple(n if isinstance(n, int) else None for n in size) if isinstance(size, list | tuple) else None
 
@@ -86,12 +86,12 @@ declare(
 )  # fmt: skip
 declare(
     "python::np_random_floats(str name, float[] parameters, int[] size) -> Tensor", _array, effect=Effect.WORLD,
-    dtype=lambda *_: float64, shape=lambda name, parameters, size: _of_size(size),
+    dtype=lambda *_: float64, shape=lambda name, parameters, size: of_size(size),
     traits=Traits(draws_normals=True),
 )  # fmt: skip
 declare(
     "python::np_random_ints(str name, float[] parameters, int[] size) -> Tensor", _array, effect=Effect.WORLD,
-    dtype=lambda *_: int64, shape=lambda name, parameters, size: _of_size(size),
+    dtype=lambda *_: int64, shape=lambda name, parameters, size: of_size(size),
 )  # fmt: skip
 declare(
     "python::np_random_integer(int low, int high) -> int", lambda low, high: int(np.random.randint(low, high)),
@@ -99,7 +99,7 @@ declare(
 )  # fmt: skip
 declare(
     "python::np_random_integers(int low, int high, int[] size) -> Tensor", _integers, effect=Effect.WORLD,
-    dtype=lambda *_: int64, shape=lambda low, high, size: _of_size(size),
+    dtype=lambda *_: int64, shape=lambda low, high, size: of_size(size),
 )  # fmt: skip
 declare("python::np_random_double() -> float", lambda: np.random.random_sample(), effect=Effect.WORLD)
 for _name, _parameters in (("uniform", "float low, float high"), ("normal", "float loc, float scale"),
@@ -119,6 +119,6 @@ declare(
 )  # fmt: skip
 declare(
     "python::np_random_places(int n, int[] size, bool replace, Tensor? p) -> Tensor", _places, effect=Effect.WORLD,
-    dtype=lambda *_: int64, shape=lambda n, size, replace, p: _of_size(size),
+    dtype=lambda *_: int64, shape=lambda n, size, replace, p: of_size(size),
 )  # fmt: skip
 declare("python::np_random_place(int n, Tensor? p) -> int", _place, effect=Effect.WORLD)

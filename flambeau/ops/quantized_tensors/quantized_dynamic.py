@@ -16,6 +16,7 @@ from flambeau.ops.quantized_tensors.quantized_packing import (
     PackedLinear,
 )
 from flambeau.ops.quantized_tensors.quantized_values import per_channel, per_tensor
+from flambeau.ops.small_tensors import evenly
 from flambeau.schema.dtype import float32, quint8
 from flambeau.schema.opdef import ErrorSample, Sample
 from flambeau.tensor.array_library import np
@@ -137,20 +138,16 @@ def _packed_embedding(weight: Any) -> PackedEmbedding:
     return PackedEmbedding(weight)
 
 
-def _example(*sizes: int) -> Tensor:
-    return wrap(np.linspace(-1, 1, int(np.prod(sizes)), dtype=np.float32).reshape(sizes))
-
-
 def _linear() -> PackedLinear:
-    return PackedLinear(per_tensor(_example(2, 3), 0.01, 0, 12), _example(2))
+    return PackedLinear(per_tensor(evenly(2, 3), 0.01, 0, 12), evenly(2))
 
 
 def _half() -> PackedLinear:
-    return PackedLinear(_example(2, 3), None)
+    return PackedLinear(evenly(2, 3), None)
 
 
 def _rows() -> QuantizedTensor:
-    return per_channel(_example(2, 3), _example(2).add(2.0), _example(2), 0, 13)
+    return per_channel(evenly(2, 3), evenly(2).add(2.0), evenly(2), 0, 13)
 
 
 for _suffix in ("", "_relu"):
@@ -159,10 +156,10 @@ for _suffix in ("", "_relu"):
         _dynamic(f"linear{_suffix}_dynamic", is_half=False, has_relu=bool(_suffix)),
         "A linear layer with a weight of qint8, of numbers that are quantised for it.",
         dtype=lambda *_: float32,
-        samples=lambda: [Sample(args=(_example(4, 3), _linear()))],
+        samples=lambda: [Sample(args=(evenly(4, 3), _linear()))],
         errors=lambda: [
-            ErrorSample(args=(_example(4, 2), _linear()), error=RuntimeError, message="takes 3 features"),
-            ErrorSample(args=(_example(4, 3), _half()), error=RuntimeError, message="that linear_prepack made"),
+            ErrorSample(args=(evenly(4, 2), _linear()), error=RuntimeError, message="takes 3 features"),
+            ErrorSample(args=(evenly(4, 3), _half()), error=RuntimeError, message="that linear_prepack made"),
         ],
     )
     declare(
@@ -170,14 +167,14 @@ for _suffix in ("", "_relu"):
         _dynamic(f"linear{_suffix}_dynamic_fp16", is_half=True, has_relu=bool(_suffix)),
         "A linear layer with a weight of float16, which computes in float32.",
         dtype=lambda *_: float32,
-        samples=lambda: [Sample(args=(_example(4, 3), _half()))],
+        samples=lambda: [Sample(args=(evenly(4, 3), _half()))],
     )
 declare(
     f"quantized::make_quantized_cell_params_dynamic({LINEAR} w_ih, {LINEAR} w_hh, Tensor bias_ih, Tensor bias_hh, "
     f"bool reduce_range=False) -> {CELL}",
     _cell_parameters,
     "The packed weights of a recurrent layer.",
-    samples=lambda: [Sample(args=(_linear(), _linear(), _example(2), _example(2)))],
+    samples=lambda: [Sample(args=(_linear(), _linear(), evenly(2), evenly(2)))],
 )
 declare(
     f"quantized::make_quantized_cell_params_fp16({LINEAR} w_ih, {LINEAR} w_hh) -> {CELL}",
@@ -190,7 +187,7 @@ declare(
     _packed_embedding,
     "The rows of an embedding, packed.",
     samples=lambda: [Sample(args=(_rows(),))],
-    errors=lambda: [ErrorSample(args=(_example(2, 3),), error=RuntimeError, message="expected a weight of quint8")],
+    errors=lambda: [ErrorSample(args=(evenly(2, 3),), error=RuntimeError, message="expected a weight of quint8")],
 )
 declare(
     f"quantized::embedding_bag_unpack({EMBEDDING} W_prepack) -> Tensor W_origin",

@@ -7,6 +7,7 @@ from typing import Any
 from flambeau.ops.quantized_tensors.quantized_kernels import declare
 from flambeau.ops.quantized_tensors.quantized_rules import uniform
 from flambeau.ops.quantized_tensors.quantized_values import per_tensor
+from flambeau.ops.small_tensors import evenly
 from flambeau.schema.opdef import ErrorSample, Sample
 from flambeau.tensor.array_library import np
 from flambeau.tensor.quantized import Array, PerTensor, QuantizedTensor, integers_of, quantized, real_values
@@ -78,11 +79,7 @@ def _layer_norm(
 
 
 def _example() -> QuantizedTensor:
-    return per_tensor(_numbers(2, 2, 3, 3), 0.01, 100, 13)
-
-
-def _numbers(*sizes: int) -> Tensor:
-    return wrap(np.linspace(-1, 1, int(np.prod(sizes)), dtype=np.float32).reshape(sizes))
+    return per_tensor(evenly(2, 2, 3, 3), 0.01, 100, 13)
 
 
 def _ones() -> Tensor:
@@ -95,10 +92,10 @@ for _suffix in ("", "1d", "2d", "3d"):
         "float output_scale, int output_zero_point) -> Tensor",
         _batch_norm,
         "A norm of a quantised tensor by known statistics.",
-        samples=lambda: [Sample(args=(_example(), _ones(), _numbers(2), _numbers(2), _ones(), 1e-5, 0.02, 100))],
+        samples=lambda: [Sample(args=(_example(), _ones(), evenly(2), evenly(2), _ones(), 1e-5, 0.02, 100))],
         errors=lambda: [
             ErrorSample(
-                args=(_numbers(1, 2, 3, 3), None, None, _numbers(2), _ones(), 1e-5, 0.02, 100),
+                args=(evenly(1, 2, 3, 3), None, None, evenly(2), _ones(), 1e-5, 0.02, 100),
                 error=RuntimeError,
                 message="takes quantised tensors",
             )

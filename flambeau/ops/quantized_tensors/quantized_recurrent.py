@@ -10,6 +10,7 @@ from flambeau.ops.quantized_tensors.quantized_dynamic import check_packed, produ
 from flambeau.ops.quantized_tensors.quantized_kernels import declare
 from flambeau.ops.quantized_tensors.quantized_packing import CELL, LINEAR, CellParameters, PackedLinear
 from flambeau.ops.quantized_tensors.quantized_values import per_tensor
+from flambeau.ops.small_tensors import evenly
 from flambeau.schema.dtype import float32
 from flambeau.schema.opdef import ErrorSample, Sample
 from flambeau.tensor import dispatch
@@ -148,12 +149,8 @@ def _one_step(name: str, cell: Cell) -> Callable[..., Any]:
     return kernel
 
 
-def _numbers(*sizes: int) -> Tensor:
-    return wrap(np.linspace(-1, 1, int(np.prod(sizes)), dtype=np.float32).reshape(sizes))
-
-
 def _packed(gates: int) -> PackedLinear:
-    return PackedLinear(per_tensor(_numbers(gates * 2, 2), 0.01, 0, 12), _numbers(gates * 2))
+    return PackedLinear(per_tensor(evenly(gates * 2, 2), 0.01, 0, 12), evenly(gates * 2))
 
 
 def _cells(gates: int) -> list[CellParameters]:
@@ -161,22 +158,22 @@ def _cells(gates: int) -> list[CellParameters]:
 
 
 def _start(parts: int) -> Any:
-    return [_numbers(1, 3, 2)] * 2 if parts > 1 else _numbers(1, 3, 2)
+    return [evenly(1, 3, 2)] * 2 if parts > 1 else evenly(1, 3, 2)
 
 
 def _calls(gates: int, parts: int) -> list[Sample]:
-    return [Sample(args=(_numbers(4, 3, 2), _start(parts), _cells(gates), True, 1, 0.0, False, False, False))]
+    return [Sample(args=(evenly(4, 3, 2), _start(parts), _cells(gates), True, 1, 0.0, False, False, False))]
 
 
 def _refused(parts: int) -> list[ErrorSample]:
-    args: Any = (_numbers(4, 3, 2), _start(parts), [], True, 1, 0.0, False, False, False)
+    args: Any = (evenly(4, 3, 2), _start(parts), [], True, 1, 0.0, False, False, False)
     return [ErrorSample(args=args, error=RuntimeError, message="expected packed weights for 1 layers")]
 
 
 def _calls_step(gates: int, parts: int) -> list[Sample]:
-    state = [_numbers(3, 2)] * 2 if parts > 1 else _numbers(3, 2)
-    biases = _numbers(2 * gates), _numbers(2 * gates)
-    return [Sample(args=(_numbers(3, 2), state, _packed(gates), _packed(gates), *biases))]
+    state = [evenly(3, 2)] * 2 if parts > 1 else evenly(3, 2)
+    biases = evenly(2 * gates), evenly(2 * gates)
+    return [Sample(args=(evenly(3, 2), state, _packed(gates), _packed(gates), *biases))]
 
 
 def _floats(count: int, *_: Any) -> Any:
