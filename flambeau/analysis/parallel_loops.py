@@ -16,6 +16,7 @@ from typing import Final
 
 from flambeau.ir.constants import constant_value, is_constant
 from flambeau.ir.graph import Block, Graph, Node, Value
+from flambeau.ir.walk import is_within
 from flambeau.schema.rule_tables import RuleTable
 from flambeau.schema.types import INT, DictType, ListType
 from flambeau.util.errors import CompileError
@@ -224,8 +225,8 @@ def _is_shared(value: Value, body: Block, own: Set[Value]) -> bool:
     """Whether all iterations have this memory, or part of a container: no index of their own leads to it."""
     node = value.defining_node
     if node is None:
-        return value.owner_block is body or not _is_within(value.owner_block, body)
-    if not _is_within(node.owner_block, body):
+        return value.owner_block is body or not is_within(value.owner_block, body)
+    if not is_within(node.owner_block, body):
         return True
     if node.op == "prim::If":
         return any(_is_shared(b.returns[value.index], body, own) for b in node.nested_blocks)
@@ -262,12 +263,6 @@ def _chosen_by_index(body: Block) -> set[Value]:
 
 def _returns_one_of(node: Node, own: Set[Value]) -> bool:
     return any(v in own for block in node.nested_blocks for v in block.returns)
-
-
-def _is_within(block: Block | None, outer: Block) -> bool:
-    while block is not None and block is not outer:
-        block = None if block.owner_node is None else block.owner_node.owner_block
-    return block is outer
 
 
 def _is_counted(loop: Node) -> bool:

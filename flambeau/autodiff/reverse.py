@@ -19,6 +19,7 @@ from flambeau.autodiff.operator_gradients import operand_gradients
 from flambeau.autodiff.scope import Saved, Scope
 from flambeau.autodiff.writes import is_view, writes_first
 from flambeau.ir import constants
+from flambeau.ir.constants import is_true
 from flambeau.ir.graph import Block, Graph, Node, Value
 from flambeau.schema.types import BOOL, INT, ListType, TensorType, without_refinement
 
@@ -286,7 +287,7 @@ def _carrying(body: Block, number: int) -> Value:
 def trip_count(loop: Node) -> Value:
     """How often the body of a loop ran: a further result, where that is not known before."""
     (body,) = loop.nested_blocks
-    if _is_true(loop.operand(1)) and _is_true(body.returns[0]):
+    if is_true(loop.operand(1)) and is_true(body.returns[0]):
         return loop.operand(0)
     graph = body.graph
     with graph.inserting(loop):
@@ -297,10 +298,6 @@ def trip_count(loop: Node) -> Value:
         one = constants.insert_constant(graph, 1)
         body.add_return(graph.insert("aten::add", [body.parameters[0], one], [INT]).result())
     return loop.add_result(INT)
-
-
-def _is_true(value: Value) -> bool:
-    return constants.is_constant(value) and constants.constant_value(value) is True
 
 
 def _defined(block: Block) -> Iterable[Value]:

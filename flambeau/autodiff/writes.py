@@ -17,8 +17,8 @@ from collections.abc import Callable, Iterator
 from typing import Final
 
 from flambeau.analysis.alias import AliasAnalysis
-from flambeau.ir.graph import Block, Node, Value
-from flambeau.ir.walk import ancestor_in
+from flambeau.ir.graph import Node, Value
+from flambeau.ir.walk import ancestor_in, is_within
 from flambeau.schema.rule_tables import RuleTable
 from flambeau.schema.types import ListType, TensorType, without_refinement
 
@@ -147,8 +147,8 @@ def _is_apart(root: Value, writer: Node) -> bool:
     if not is_met(root):
         return True
     if root.defining_node is None:
-        return _is_within(written.owner_block, root.owner_block)
-    return any(_is_within(written.owner_block, block) for block in root.defining_node.nested_blocks)
+        return is_within(written.owner_block, root.owner_block)
+    return any(is_within(written.owner_block, block) for block in root.defining_node.nested_blocks)
 
 
 def _is_over(root: Value, writer: Node) -> bool:
@@ -234,9 +234,3 @@ def _may_hold(value: Value, items: Value) -> bool:
     """Whether a value may be a list, or have it within."""
     wanted = without_refinement(items.static_type)
     return any(without_refinement(part) == wanted or part.kind == "AnyType" for part in value.static_type.walk())
-
-
-def _is_within(block: Block | None, outer: Block) -> bool:
-    while block is not None and block is not outer:
-        block = None if block.owner_node is None else block.owner_node.owner_block
-    return block is outer

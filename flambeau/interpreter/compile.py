@@ -11,6 +11,7 @@ from flambeau.interpreter.literals import literal
 from flambeau.interpreter.liveness import CONSTANTS, Known, ends, is_constant, is_same_value, outer_uses, source
 from flambeau.interpreter.registers import Registers
 from flambeau.interpreter.select import Selected, select
+from flambeau.ir.constants import is_true
 from flambeau.ir.graph import Block, Graph, Node, Value
 from flambeau.program.function import Function
 from flambeau.tensor.autocast import autocast
@@ -336,7 +337,7 @@ class _Compiler:
         is_watched: bool,
     ) -> None:  # fmt: skip
         """Whether there is another iteration. Conditions and limits that are constants need no test."""
-        always = all(_is_true(source(v)) for v in (node.operand(1), node.nested_blocks[0].returns[0]))
+        always = all(is_true(source(v)) for v in (node.operand(1), node.nested_blocks[0].returns[0]))
         endless = is_constant(limit) and self.registers.template[self.registers[limit]] == INT64_MAX
         counts = source(node.nested_blocks[0].parameters[0]).is_used or not endless or is_watched
         if not counts:
@@ -358,11 +359,3 @@ def _split(values: Sequence[Value], results: set[Value]) -> tuple[list[Value], l
 def _is_own(value: Value, block: Block) -> bool:
     """Whether a value is made by a node of this very block."""
     return value.defining_node is not None and value.defining_node.owner_block is block and not is_constant(value)
-
-
-def _is_true(value: Value) -> bool:
-    return (
-        value.defining_node is not None
-        and value.defining_node.op == "prim::Constant"
-        and value.defining_node.attributes.get("value") is True
-    )

@@ -66,6 +66,11 @@ def constant_value(value: Value) -> Any:
     return value.defining_node.attributes.get("value")
 
 
+def is_true(value: Value) -> bool:
+    """Whether a graph value is the constant True."""
+    return is_constant(value) and constant_value(value) is True
+
+
 def type_of(value: Any) -> Type:
     """The type of a constant. Raises TypeError for an object that graphs have no type for."""
     if value is None:

@@ -104,6 +104,13 @@ def is_visible(value: Value, node: Node) -> bool:
     return value.defining_node is None or (value.defining_node is not at and value.defining_node.is_before(at))
 
 
+def is_within(block: Block | None, outer: Block) -> bool:
+    """Whether a block is another one, or lies in it."""
+    while block is not None and block is not outer:
+        block = None if block.owner_node is None else block.owner_node.owner_block
+    return block is outer
+
+
 def outer_values(node: Node) -> list[Value]:
     """The values from outside that the blocks of a node use, each once, in order of use.
 

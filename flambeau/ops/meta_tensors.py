@@ -29,7 +29,7 @@ from flambeau.tensor.create import strides_for
 from flambeau.tensor.dataless import DatalessStorage
 from flambeau.tensor.grad_mode import refuse_writing
 from flambeau.tensor.kernels import NO_FAKE
-from flambeau.tensor.settled import CLASSES, settle
+from flambeau.tensor.settled import CLASSES, settle, settled
 from flambeau.tensor.storage import Storage
 from flambeau.tensor.subclasses import disabled_function, overrides_functions
 from flambeau.tensor.tensor import Tensor
@@ -169,7 +169,7 @@ def run(definition: OpDef, arguments: Sequence[Any]) -> Any:
     if definition.family in ("metadata", "query") or definition.is_about_tensor:
         return definition.kernel(*arguments)
     if definition.family == "view" and not definition.traits.may_copy:
-        return _settled(definition.kernel(*arguments))
+        return settled(definition.kernel(*arguments))
     if definition.schema.is_mutable:
         return _written(definition, arguments)
     return results(definition, arguments)
@@ -179,12 +179,6 @@ def _check_devices(tensors: Sequence[Tensor]) -> None:
     for tensor in tensors:
         if not is_meta(tensor) and tensor.ndim:
             raise RuntimeError(OTHER_DEVICE.format(other=tensor.device))
-
-
-def _settled(result: Any) -> Any:
-    if isinstance(result, Tensor):
-        return settle(result)
-    return type(result)(map(_settled, result)) if type(result) in (list, tuple) else result
 
 
 def results(definition: OpDef, arguments: Sequence[Any]) -> Any:

@@ -6,7 +6,7 @@ from collections.abc import Sequence
 from typing import Any, Final
 
 from flambeau.ops.meta_tensors import META_RULES, empty
-from flambeau.schema.opdef import OpDef
+from flambeau.schema.opdef import OpDef, named_arguments
 from flambeau.tensor.tensor import Tensor
 
 MISMATCH: Final = "mat1 and mat2 shapes cannot be multiplied ({a} and {b})"
@@ -19,17 +19,13 @@ def _each(value: Any, count: int, default: int = 1) -> list[int]:
     return numbers * count if len(numbers) == 1 else numbers
 
 
-def _options(definition: OpDef, arguments: Sequence[Any]) -> dict[str, Any]:
-    return dict(zip((a.name for a in definition.schema.arguments), arguments, strict=False))
-
-
 @META_RULES(
     "aten::conv1d", "aten::conv2d", "aten::conv3d", "aten::convolution", "aten::_convolution",
     "aten::conv_transpose1d", "aten::conv_transpose2d", "aten::conv_transpose3d",
 )  # fmt: skip
 def _convolution(definition: OpDef, arguments: Sequence[Any]) -> Any:
     """Sizes of the windows' places; the rest, such as a batch that is missing, is left to a trial."""
-    options = _options(definition, arguments)
+    options = named_arguments(definition, arguments)
     source, weight = arguments[0], arguments[1]
     axes = weight.ndim - 2
     padding = options.get("padding")
@@ -65,7 +61,7 @@ def _convolution(definition: OpDef, arguments: Sequence[Any]) -> Any:
     "aten::max_pool3d",
 )  # fmt: skip
 def _pooled(definition: OpDef, arguments: Sequence[Any]) -> Any:
-    options = _options(definition, arguments)
+    options = named_arguments(definition, arguments)
     source = arguments[0]
     axes = int(definition.name[-2])
     if source.ndim != axes + 2 or not source.is_contiguous():

@@ -16,7 +16,7 @@ from __future__ import annotations
 
 from typing import Final
 
-from flambeau.ir.constants import constant_value, insert_constant, is_constant
+from flambeau.ir.constants import constant_value, insert_constant, is_constant, is_true
 from flambeau.ir.graph import Block, Graph, Node, Value
 from flambeau.ir.printer import SUBGRAPH
 from flambeau.schema.types import BOOL, INT
@@ -52,11 +52,7 @@ def counts(loop: Node) -> bool:
 
 def _always(loop: Node) -> bool:
     """Whether a loop's condition is constantly true."""
-    return _is_true(loop.operand(1)) and _is_true(loop.nested_blocks[0].returns[0])
-
-
-def _is_true(value: Value) -> bool:
-    return is_constant(value) and constant_value(value) is True
+    return is_true(loop.operand(1)) and is_true(loop.nested_blocks[0].returns[0])
 
 
 def _rewrite(loop: Node) -> None:
@@ -65,7 +61,7 @@ def _rewrite(loop: Node) -> None:
     with graph.inserting(loop), graph.at_range(loop.range):
         zero = insert_constant(graph, 0)
         first = graph.insert("aten::gt", (limit, zero), (BOOL,)).result()
-        if not _is_true(condition):
+        if not is_true(condition):
             first = graph.insert("aten::__and__", (first, condition), (BOOL,)).result()
         no_limit = insert_constant(graph, NO_LIMIT)
     counter = block.add_parameter(INT)
@@ -89,6 +85,6 @@ def _next_round(block: Block, counter: Value, limit: Value, loop: Node) -> tuple
         one = insert_constant(graph, 1)
         following = graph.insert("aten::add", (counter, one), (INT,)).result()
         more = graph.insert("aten::lt", (following, limit), (BOOL,)).result()
-        if _is_true(go):
+        if is_true(go):
             return following, more
         return following, graph.insert("aten::__and__", (more, go), (BOOL,)).result()

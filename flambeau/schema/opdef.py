@@ -187,3 +187,8 @@ class OpDef:
 
     def __repr__(self) -> str:
         return f"<operator {self.schema}>"
+
+
+def named_arguments(definition: OpDef, arguments: Sequence[Any]) -> dict[str, Any]:
+    """The arguments of a call by the names that the schema gives them."""
+    return dict(zip((a.name for a in definition.schema.arguments), arguments, strict=False))

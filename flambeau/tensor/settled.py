@@ -38,6 +38,13 @@ def settle(tensor: Tensor) -> Tensor:
     return tensor
 
 
+def settled(result: Any) -> Any:
+    """A result whose tensors, in lists and tuples too, have the classes that go with their memory."""
+    if isinstance(result, Tensor):
+        return settle(result)
+    return type(result)(map(settled, result)) if type(result) in (list, tuple) else result
+
+
 def is_readable(tensor: Tensor) -> bool:
     """Whether the host may read a tensor's memory: not on a device, and not where there is no data.
 

@@ -12,10 +12,10 @@ from typing import Final
 from flambeau.codegen.graph import memory
 from flambeau.codegen.graph.emitted_function import EmittedFunction
 from flambeau.codegen.graph.hoisted_bounds_checks import are_small
-from flambeau.codegen.graph.lanes import is_true
 from flambeau.codegen.graph.memory import number
 from flambeau.codegen.graph.native_values import Affine
 from flambeau.codegen.llvm.emitter import Value as Register
+from flambeau.ir.constants import is_true
 from flambeau.ir.graph import Block, Node, Value
 from flambeau.schema.types import IntType
 from flambeau.util.record import dataclass

@@ -11,6 +11,7 @@ from collections.abc import Callable, Iterator
 from typing import Final
 
 from flambeau.codegen.graph.lifetimes import SAME_VALUE
+from flambeau.ir.constants import is_true
 from flambeau.ir.graph import Block, Node, Value
 from flambeau.schema import registry
 from flambeau.schema.rule_tables import RuleTable
@@ -59,15 +60,6 @@ def lane_schedule(node: Node) -> LaneSchedule | None:
 def counts(node: Node) -> bool:
     """Whether a loop makes the number of iterations it was told, no fewer."""
     return is_true(node.operand(1)) and is_true(node.nested_blocks[0].returns[0])
-
-
-def is_true(value: Value) -> bool:
-    """Whether a value is the constant True."""
-    return (
-        value.defining_node is not None
-        and value.defining_node.op == "prim::Constant"
-        and value.defining_node.attributes.get("value") is True
-    )
 
 
 def ends_in_raise(block: Block) -> bool:

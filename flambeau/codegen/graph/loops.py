@@ -18,7 +18,7 @@ from flambeau.codegen.graph.control import poll, rounds
 from flambeau.codegen.graph.emitted_function import EmittedFunction
 from flambeau.codegen.graph.hoisted_bounds_checks import Span, all_fit, span_of
 from flambeau.codegen.graph.hoisted_conditions import hoists
-from flambeau.codegen.graph.lanes import is_true, lane_schedule
+from flambeau.codegen.graph.lanes import lane_schedule
 from flambeau.codegen.graph.lanes_emitter import Accesses
 from flambeau.codegen.graph.memory import number
 from flambeau.codegen.graph.native_values import Affine, Scalar, words_of
@@ -27,6 +27,7 @@ from flambeau.codegen.graph.representation import Float, Int, Representation
 from flambeau.codegen.graph.scope import Iterations
 from flambeau.codegen.graph.strided_loads import gains_by_vectors
 from flambeau.codegen.llvm.emitter import Value as Register
+from flambeau.ir.constants import is_true
 from flambeau.ir.graph import Block, Node, Value
 from flambeau.schema.types import TensorType
 from flambeau.util.record import dataclass

@@ -22,7 +22,7 @@ from flambeau.schema.opdef import Effect, OpDef
 from flambeau.schema.rule_tables import RuleTable
 from flambeau.tensor.array_library import on_device
 from flambeau.tensor.below import CONCERNS, KERNELS, ON_DEVICES
-from flambeau.tensor.settled import settle
+from flambeau.tensor.settled import settled
 from flambeau.tensor.tensor import Tensor, plain
 from flambeau.util.inversions import DEVICE_KERNEL
 
@@ -52,11 +52,6 @@ def device_among(values: Sequence[Any]) -> Device | None:
     return next((v for v in values if type(v) is Device), None)
 
 
-def named_arguments(definition: OpDef, arguments: Sequence[Any]) -> dict[str, Any]:
-    """The arguments of a call by name."""
-    return dict(zip((a.name for a in definition.schema.arguments), arguments, strict=False))
-
-
 def _concerns(definition: OpDef, arguments: Sequence[Any]) -> bool:
     named = device_among(arguments)
     return named is not None and named.type == "cuda" and definition.schema.concerns_tensors
@@ -83,7 +78,7 @@ def run(definition: OpDef, arguments: Sequence[Any]) -> Any:
     if not any(map(is_on_device, operands)):
         return made_on_host(definition, arguments, numbered(device))
     if definition.family == "view" and not definition.traits.may_copy:
-        return _settled(definition.kernel(*arguments))
+        return settled(definition.kernel(*arguments))
     if isinstance(definition.kernel, CompositeKernel):
         return definition.kernel(*arguments)
     return launch(definition, arguments, device)
@@ -208,12 +203,6 @@ def made_on_host(definition: OpDef, arguments: Sequence[Any], device: Device) ->
     """What an operator makes of numbers alone, made on the host and brought to a device."""
     result: Tensor = definition.kernel(*[None if type(a) is Device else a for a in arguments])
     return tensors.on_device(result, device)
-
-
-def _settled(result: Any) -> Any:
-    if isinstance(result, Tensor):
-        return settle(result)
-    return type(result)(map(_settled, result)) if type(result) in (list, tuple) else result
 
 
 CUDA_RULES: RuleTable[Any] = RuleTable("what an operator does on a CUDA device, where it is not its kernel over arrays")

@@ -9,11 +9,11 @@ from typing import Any, Final
 
 from flambeau.cuda.devices import numbered
 from flambeau.cuda.fresh import strided
-from flambeau.ops.cuda_devices.cuda_calls import CUDA_RULES, device_among, named_arguments
+from flambeau.ops.cuda_devices.cuda_calls import CUDA_RULES, device_among
 from flambeau.ops.cuda_devices.cuda_rules import fill
 from flambeau.schema.device import CPU, Device
 from flambeau.schema.dtype import DType, by_code
-from flambeau.schema.opdef import OpDef
+from flambeau.schema.opdef import OpDef, named_arguments
 from flambeau.tensor.array_library import np
 from flambeau.tensor.create import strides_for
 from flambeau.tensor.defaults import float_dtype

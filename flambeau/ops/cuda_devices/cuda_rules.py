@@ -18,7 +18,6 @@ from flambeau.ops.cuda_devices.cuda_calls import (
     CUDA_RULES,
     NO_KERNEL,
     device_among,
-    named_arguments,
     run,
     tensors_among,
 )
@@ -28,7 +27,7 @@ from flambeau.ops.families.variants import check_overlap
 from flambeau.ops.reshaped_sizes import reshaped_sizes
 from flambeau.schema.device import CPU, Device
 from flambeau.schema.dtype import DType, by_code
-from flambeau.schema.opdef import OpDef
+from flambeau.schema.opdef import OpDef, named_arguments
 from flambeau.tensor import layout
 from flambeau.tensor.create import strides_for
 from flambeau.tensor.settled import settle

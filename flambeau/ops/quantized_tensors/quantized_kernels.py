@@ -6,7 +6,7 @@ of its own, or refuses.
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
+from collections.abc import Callable, Iterable, Iterator, Sequence
 from typing import Any, Final
 
 from flambeau.schema.device import Device
@@ -108,11 +108,6 @@ def _again(result: Any, like: QuantizedTensor) -> Any:
             return result
         return on_storage(result._array.view(like.dtype.numpy), result._storage, like.quantizer)
     return type(result)([_again(r, like) for r in result]) if type(result) in (list, tuple) else result
-
-
-def options_of(definition: OpDef, arguments: Sequence[Any]) -> Mapping[str, Any]:
-    """The arguments of a call by name."""
-    return dict(zip((a.name for a in definition.schema.arguments), arguments, strict=False))
 
 
 KERNELS.append(run)

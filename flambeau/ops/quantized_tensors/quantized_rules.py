@@ -6,8 +6,8 @@ from __future__ import annotations
 from collections.abc import Sequence
 from typing import Any, Final
 
-from flambeau.ops.quantized_tensors.quantized_kernels import NO_KERNEL, QUANTIZED_RULES, moved, options_of
-from flambeau.schema.opdef import OpDef
+from flambeau.ops.quantized_tensors.quantized_kernels import NO_KERNEL, QUANTIZED_RULES, moved
+from flambeau.schema.opdef import OpDef, named_arguments
 from flambeau.tensor.array_library import np
 from flambeau.tensor.quantized import (
     Array,
@@ -63,7 +63,7 @@ def _placed(definition: OpDef, tensor: QuantizedTensor, integers: Array) -> Quan
 @QUANTIZED_RULES("aten::clamp", "aten::clamp_", "aten::hardtanh", "aten::hardtanh_", "aten::relu6", "aten::relu6_")
 def _clamped(definition: OpDef, arguments: Sequence[Any]) -> Any:
     tensor = arguments[0]
-    named = options_of(definition, arguments)
+    named = named_arguments(definition, arguments)
     quantizer = uniform(tensor, definition.name)
     has_bounds = len(arguments) > 1
     bounds = [named.get(n, named.get(f"{n}_val")) if has_bounds else d for n, d in (("min", 0.0), ("max", 6.0))]
@@ -155,7 +155,7 @@ def _filled(definition: OpDef, arguments: Sequence[Any]) -> Any:
 
 @QUANTIZED_RULES("aten::to", "aten::cpu")
 def _converted(definition: OpDef, arguments: Sequence[Any]) -> Any:
-    tensor, named = arguments[0], options_of(definition, arguments)
+    tensor, named = arguments[0], named_arguments(definition, arguments)
     wanted = named.get("dtype")
     if wanted is not None and wanted != tensor.dtype.code:
         raise RuntimeError(f"a tensor of {tensor.dtype} is not converted to another dtype: call dequantize() first")
