@@ -25,6 +25,7 @@ from math import inf as inf
 from math import nan as nan
 from math import pi as pi
 from typing import Any as _Any
+from flambeau.util import process_start as _process_start
 from flambeau.util.end_of_process import shorten as _shorten_end
 from flambeau.util.no_collection import no_collection as _no_collection
 _importing = _no_collection()
