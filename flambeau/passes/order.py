@@ -13,7 +13,6 @@ from flambeau.ir.graph import Graph
 from flambeau.ops.families.expansion_tables import expansions
 from flambeau.passes import (
     autocast,
-    carry_reads,
     complex_parts,
     constant_pooling,
     constant_propagation,
@@ -297,11 +296,6 @@ STEPS: tuple[Step, ...] = (
     Step(
         phase="simplify", name="licm", run=licm.do, looks_for=("prim::Loop",),
         after=(("cse", "fewer nodes to move"), ("unroll", "loops that go away need no hoisting")),
-    ),
-    Step(
-        phase="simplify", name="carry_reads", run=carry_reads.do, looks_for=("prim::Loop",),
-        preserves_aliases=True,
-        after=(("licm", "rows of which elements are read are the same in every iteration"),),
     ),
     Step(
         phase="fuse", name="expand_operators", run=_expand_operators, looks_for=expansions,
