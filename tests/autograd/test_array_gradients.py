@@ -217,3 +217,19 @@ def test_cross_entropy_is_one_node_and_differentiable_twice() -> None:
     target = flambeau.tensor([0, 2, 1, 2])
     assert F.cross_entropy(x, target).grad_fn.name() == "NllLossBackward0"
     assert flambeau.autograd.gradgradcheck(lambda x: F.cross_entropy(x, target, ignore_index=1), (x,))
+
+
+def test_rows_that_do_not_count_pass_nan_on() -> None:
+    x = flambeau.tensor([[1.0, 2.0], [float("nan"), 0.0]]).requires_grad_()
+    loss = F.cross_entropy(x, flambeau.tensor([0, 1]), ignore_index=1)
+    own, wanted = (flambeau.autograd.grad(loss, x, create_graph=kind, retain_graph=True)[0] for kind in (False, True))
+    np.testing.assert_allclose(own.numpy(), wanted.detach().numpy(), rtol=1e-6)
+
+
+def test_dropout_is_differentiable_twice() -> None:
+    x = flambeau.tensor(_numbers((3, 4), 1), requires_grad=True)
+    y = F.dropout(x, 0.5)
+    (first,) = flambeau.autograd.grad((y**3).sum(), x, create_graph=True)
+    (second,) = flambeau.autograd.grad(first.sum(), x)
+    kept = (y != 0).double().numpy()
+    np.testing.assert_allclose(second.numpy(), 6 * 8 * x.detach().numpy() * kept, rtol=1e-12)

@@ -56,7 +56,9 @@ def _feature_alpha_dropout(f: Any, input: Any, p: float, train: bool) -> Any:
 
 
 def _native_dropout(grads: Sequence[Any], result1: Any, p: float, train: bool | None) -> Any:
-    return grads[0] if train is False else grads[0] * result1 * (1 / (1 - p) if p < 1 else 0.0)
+    if grads[0] is None or train is False:  # none but that of the mask may have come, which is of truths
+        return grads[0]
+    return grads[0] * result1 * (1 / (1 - p) if p < 1 else 0.0)
 
 
 formulas("aten::native_dropout", input=_native_dropout)

@@ -126,7 +126,7 @@ def of_rows_of_classes(logs: Array, grad: Array, target: Array, is_mean: bool, i
     count = int(np.count_nonzero(is_counted))
     result: Array = np.exp(logs)
     if count < len(target):
-        result[~is_counted] = 0
+        result[~is_counted] *= 0  # nan stays
         rows, target = rows[is_counted], target[is_counted]
     result[rows, target] -= 1
     if count:
