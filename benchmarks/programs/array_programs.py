@@ -70,3 +70,44 @@ def interpolated(at: np.ndarray, xs: np.ndarray, ys: np.ndarray) -> np.ndarray:
         share = (at[i] - xs[k - 1]) / (xs[k] - xs[k - 1])
         out[i] = ys[k - 1] + share * (ys[k] - ys[k - 1])
     return out
+
+
+def conjugate_gradient(a: np.ndarray, b: np.ndarray, n: int) -> np.ndarray:
+    x = np.zeros_like(b)
+    r = b - a @ x
+    p = r.copy()
+    rs = r @ r
+    for _ in range(n):
+        ap = a @ p
+        alpha = rs / (p @ ap)
+        x = x + alpha * p
+        r = r - alpha * ap
+        smaller = r @ r
+        p = r + smaller / rs * p
+        rs = smaller
+    return x
+
+
+def power_iteration(a: np.ndarray, v: np.ndarray, n: int) -> np.ndarray:
+    for _ in range(n):
+        v = a @ v
+        v = v / np.sqrt(v @ v)
+    return v
+
+
+def sinkhorn(k: np.ndarray, a: np.ndarray, b: np.ndarray, n: int) -> np.ndarray:
+    u = np.ones_like(a)
+    v = np.ones_like(b)
+    turned = np.ascontiguousarray(k.T)
+    for _ in range(n):
+        u = a / (k @ v)
+        v = b / (turned @ u)
+    return u.reshape(-1, 1) * k * v
+
+
+def logistic_regression(x: np.ndarray, y: np.ndarray, w: np.ndarray, n: int) -> np.ndarray:
+    turned = np.ascontiguousarray(x.T)
+    for _ in range(n):
+        p = 1.0 / (1.0 + np.exp(-(x @ w)))
+        w = w - 0.1 * (turned @ (p - y)) / x.shape[0]
+    return w

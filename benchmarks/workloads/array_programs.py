@@ -27,6 +27,19 @@ def workloads(small: bool) -> Iterator[Workload]:
     yield _row(programs.floored_counts, f"counts of floors {n}", rng.random(n), 64)
     xs = np.sort(rng.random(50))
     yield _row(programs.interpolated, f"interpolation at {n}", rng.random(n), xs, np.sin(xs))
+    n = 5 if small else 100
+    factor = rng.standard_normal((n, n))
+    yield _row(
+        programs.conjugate_gradient, f"conjugate gradients {n}", factor @ factor.T + n * np.eye(n), rng.random(n), 50
+    )
+    n = 5 if small else 64
+    yield _row(programs.power_iteration, f"power iteration {n}", rng.random((n, n)), rng.random(n), 100)
+    rows, columns = (4, 5) if small else (60, 80)
+    costs, weights = np.exp(-rng.random((rows, columns))), (np.full(n, 1.0 / n) for n in (rows, columns))
+    yield _row(programs.sinkhorn, f"transport by Sinkhorn {rows}x{columns}", costs, *weights, 100)
+    n = 6 if small else 200
+    data = (rng.standard_normal((n, 10)), np.round(rng.random(n)), np.zeros(10))
+    yield _row(programs.logistic_regression, f"logistic regression {n}x10", *data, 100)
 
 
 def _row(program: Callable[..., Any], name: str, *arguments: Any) -> Workload:

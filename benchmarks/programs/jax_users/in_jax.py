@@ -417,3 +417,42 @@ def blocks_computed_again(w: Array, x: Array) -> Any:
         return (lax.scan(lambda x, _: (block(x), None), x, None, 10)[0] ** 2).sum()
 
     return jax.value_and_grad(loss)(w)
+
+
+def poissons_equation(w1: Array, w2: Array, w3: Array, points: Array) -> Any:
+    def u(x: Array, w1: Array, w2: Array, w3: Array) -> Array:
+        return (w3 * jnp.tanh(w2 @ jnp.tanh(w1 @ x))).sum()
+
+    def loss(w1: Array, w2: Array, w3: Array) -> Array:
+        curvatures = jax.vmap(jax.hessian(u), (0, None, None, None))(points, w1, w2, w3)
+        return ((curvatures[:, 0, 0] + curvatures[:, 1, 1] - 1.0) ** 2).mean()
+
+    return jax.grad(loss, argnums=(0, 1, 2))(w1, w2, w3)
+
+
+def curvature_of_a_likelihood(theta: Array, x: Array, y: Array) -> Any:
+    def loss(theta: Array) -> Array:
+        d = x[:, None] - x
+        k = jnp.exp(theta[0]) * jnp.exp(-0.5 * d * d * jnp.exp(-2 * theta[1])) + jnp.exp(theta[2]) * jnp.eye(len(x))
+        factor = jnp.linalg.cholesky(k)
+        solution = jax.scipy.linalg.cho_solve((factor, True), y)
+        return 0.5 * (y * solution).sum() + jnp.log(jnp.diagonal(factor)).sum()
+
+    return jax.hessian(loss)(theta)
+
+
+def lagrangian_network(q: Array, v: Array, w1: Array, w2: Array) -> Any:
+    def energy(q: Array, v: Array, w1: Array, w2: Array) -> Array:
+        return jax.nn.softplus(jnp.concatenate([q, v]) @ w1) @ w2 + 0.5 * (v * v).sum()
+
+    def loss(w1: Array, w2: Array) -> Array:
+        def step(state: Any, _: None) -> tuple[Any, None]:
+            q, v = state
+            mass, mixed = jax.hessian(energy, 1)(q, v, w1, w2), jax.jacrev(jax.grad(energy, 1), 0)(q, v, w1, w2)
+            v = v + 0.01 * jnp.linalg.solve(mass, jax.grad(energy, 0)(q, v, w1, w2) - mixed @ v)
+            return (q + 0.01 * v, v), None
+
+        (last, _), _ = lax.scan(step, (q, v), None, 20)
+        return (last * last).sum()
+
+    return jax.grad(loss, argnums=(0, 1))(w1, w2)
