@@ -16,8 +16,8 @@ from flambeau.codegen.graph.literals import literal_of
 from flambeau.codegen.graph.lowering_tables import lowers_on_complex_tensors, lowers_on_tensors
 from flambeau.codegen.graph.memory import number
 from flambeau.codegen.graph.named_operands import operands_by_name
-from flambeau.codegen.graph.native_values import ArrayValue, CannotCompileError
-from flambeau.codegen.graph.representation import Array
+from flambeau.codegen.graph.native_values import ArrayValue, CannotCompileError, FixedValue, Scalar
+from flambeau.codegen.graph.representation import Array, Int
 from flambeau.codegen.graph.routines.library import call_loop
 from flambeau.codegen.graph.routines.transforms import PREFIX, SINGLE, loop_addresses
 from flambeau.codegen.llvm.emitter import Value as Register
@@ -64,23 +64,27 @@ def _transform(fn: EmittedFunction, node: Node, *, takes_real: bool, gives_real:
         raise CannotCompileError(f"a transform of {x.rep.dtype.name}")
     assert node.definition is not None
     name, own = node.definition.name.partition("fft_")[2], x.rep.dtype.to_real()
-    part = own if name.startswith("i") else float64  # forward, NumPy computes in double precision
+    scale = _scale(fn, node, name)
+    part = float64 if scale == "none" else own  # without a factor, NumPy computes in double precision
     loops = _loops(fn, name, part)
     target = own if gives_real else own.to_complex()
     length = x.sizes[axis]
-    points = memory.multiply(e, number(2), e.binary("sub", length, number(1))) if gives_real else length
-    size = e.binary("add", e.binary("lshr", length, number(1)), number(1)) if takes_real else points
+    points = _points(fn, node, length, gives_real=gives_real)
+    size = e.binary("add", e.binary("lshr", points, number(1)), number(1)) if takes_real else points
     total = arrays.product(fn, [*x.sizes[:axis], points, *x.sizes[axis + 1 :]])
     usable = e.binary("and", e.icmp("sgt", points, number(0)), e.icmp("ule", total, number(LONGEST)))
     usable = e.binary("and", usable, e.icmp("ne", total, number(0)))
+    usable = e.binary("and", usable, e.icmp("ule", length, number(LONGEST)))
+    usable = e.binary("and", usable, e.icmp("ne", length, number(0)))
     computed = part if gives_real else part.to_complex()
 
     def native() -> tuple[list[ArrayValue], None]:
         signal = _converted(fn, node, x, part if takes_real else part.to_complex())
         values = arrays.new(fn, computed, [*x.sizes[:axis], size, *x.sizes[axis + 1 :]], node)
-        factor = _factor(fn, name, points, part)
+        factor = _factor(fn, scale, points, part)
         lines = [_axis_last(t, axis) for t in (signal, values)]
-        _each_line(fn, lines, lambda count, at, steps: _run(fn, loops, (count, length, size), (at, factor), steps))
+        of_one = (length, points, size)
+        _each_line(fn, lines, lambda count, at, steps: _run(fn, loops, (count, *of_one), (at, factor), steps))
         result = _converted(fn, node, values, target)
         for passed in [signal] * (signal is not x) + [values] * (values is not result):
             e.raw(f"call void @drop_block(ptr {passed.owner})")
@@ -90,13 +94,35 @@ def _transform(fn: EmittedFunction, node: Node, *, takes_real: bool, gives_real:
 
 
 def _axis(fn: EmittedFunction, node: Node) -> int:
-    """The axis of a transform of all points, with the factor that is usual."""
+    """The axis of a transform."""
     options, rank = operands_by_name(fn, node), array(fn, node.operand(0)).rep.rank
     axis = literal_of(options["dim"])
-    is_usual = literal_of(options["n"]) is None and literal_of(options["norm"]) in (None, "backward")
-    if not is_usual or not isinstance(axis, int) or not -rank <= axis < rank:
-        raise CannotCompileError("a transform with options, or along an axis that is not known")
+    if not isinstance(axis, int) or not -rank <= axis < rank:
+        raise CannotCompileError("a transform along an axis that is not known")
     return axis % rank
+
+
+def _scale(fn: EmittedFunction, node: Node, name: str) -> str:
+    """What a transform is multiplied with: `none`, `points` for their reciprocal, `root` for that of their root."""
+    norm = operands_by_name(fn, node)["norm"]
+    chosen = literal_of(norm)
+    if chosen is None and isinstance(norm, FixedValue):
+        chosen = "backward"
+    if chosen not in ("backward", "forward", "ortho"):
+        raise CannotCompileError("a transform with a factor that is not known")
+    if chosen == "ortho":
+        return "root"
+    return "points" if (chosen == "backward") is name.startswith("i") else "none"
+
+
+def _points(fn: EmittedFunction, node: Node, length: Register, *, gives_real: bool) -> Register:
+    """How many points there are: signals are cut, or go on with zeros, to as many as an argument says."""
+    e, count = fn.e, operands_by_name(fn, node)["n"]
+    if isinstance(count, Scalar) and isinstance(count.rep, Int):
+        return count.register
+    if literal_of(count) is not None or not isinstance(count, FixedValue):
+        raise CannotCompileError("it is not known whether a number of points is given")
+    return memory.multiply(e, number(2), e.binary("sub", length, number(1))) if gives_real else length
 
 
 def _loops(fn: EmittedFunction, name: str, part: DType) -> _Loops:
@@ -107,12 +133,14 @@ def _loops(fn: EmittedFunction, name: str, part: DType) -> _Loops:
     return _Loops(symbols, part)
 
 
-def _factor(fn: EmittedFunction, name: str, points: Register, part: DType) -> Register:
-    """The address of what a transform is multiplied with: an inverse one with a part for each point."""
+def _factor(fn: EmittedFunction, scale: str, points: Register, part: DType) -> Register:
+    """The address of what a transform is multiplied with."""
     e, kind = fn.e, memory.element(part).llvm
     slot, factor = e.slot(kind, 8), float_literal(1.0, kind)
-    if name.startswith("i"):
-        factor = str(e.define(f"fdiv {kind} {factor}, {e.convert('uitofp', points, kind)}", kind, 1))
+    if scale != "none":
+        divisor = e.convert("uitofp", points, kind)
+        divisor = e.intrinsic("sqrt", divisor) if scale == "root" else divisor
+        factor = str(e.define(f"fdiv {kind} {factor}, {divisor}", kind, 1))
     e.raw(f"store {kind} {factor}, ptr {slot}")
     return slot
 
@@ -139,11 +167,11 @@ def _each_line(fn: EmittedFunction, lines: Sequence[ArrayValue], run: Lines) -> 
 
 
 def _run(
-    fn: EmittedFunction, loops: _Loops, counts: tuple[Register, Register, Register],
+    fn: EmittedFunction, loops: _Loops, counts: tuple[Register, Register, Register, Register],
     operands: tuple[Sequence[Register], Register], steps: Sequence[tuple[Register, Register]],
 ) -> None:  # fmt: skip
     """A call of a loop, by the number of points where there are two."""
-    e, (count, length, size) = fn.e, counts
+    e, (count, length, points, size) = fn.e, counts
     (source, target), factor = operands
     (outer_source, along_source), (outer_target, along_target) = steps
     addresses = [source, factor, target]
@@ -156,7 +184,7 @@ def _run(
         call(loops.symbols[0])
         return
     odd, even, after = e.label("odd"), e.label("even"), e.label("transformed")
-    e.branch_if(e.icmp("ne", e.binary("and", length, number(1)), number(0)), odd, even)
+    e.branch_if(e.icmp("ne", e.binary("and", points, number(1)), number(0)), odd, even)
     for label, symbol in ((even, loops.symbols[0]), (odd, loops.symbols[1])):
         e.start(label)
         call(symbol)

@@ -15,7 +15,10 @@ def _fitted(f: Any, x: Any, dim: int, size: int) -> Any:
     """Cut, or padded with zeros, along an axis."""
     have = x.shape[dim]
     if not isinstance(have, int) or not isinstance(size, int):
-        return f.constant_pad_nd(x, [0, 0] * (x.dim() - 1 - dim % x.dim()) + [0, size - have])
+        padding = [0, 0] * (x.dim() - 1 - dim % x.dim()) + [0, size - have]
+        parts = (f.real(x), f.imag(x)) if x.dtype.is_complex else (x,)
+        padded = [f.constant_pad_nd(part, padding) for part in parts]
+        return f.complex(*padded) if len(padded) > 1 else padded[0]
     if have > size:
         return f.narrow(x, dim, 0, size)
     if have < size:
@@ -62,17 +65,17 @@ formulas("aten::fft_ifftn", "aten::fft_ifft2", self=_n_dimensional("fft_fftn"))
 
 def _rfft(f: Any, grad: Any, self_sizes: Sequence[int], n: Any, dim: int, norm: Any) -> Any:
     length = self_sizes[dim] if n is None else n
-    whole = f.fft_ifft(_fitted(f, grad, dim, length), None, dim, _ADJOINT[norm])
+    whole = f.fft_ifft(grad, length, dim, _ADJOINT[norm])
     return _fitted(f, f.real(whole), dim, self_sizes[dim])
 
 
 def _irfft(f: Any, grad: Any, self_sizes: Sequence[int], n: Any, dim: int, norm: Any) -> Any:
     length = 2 * (self_sizes[dim] - 1) if n is None else n
     half = f.fft_rfft(grad, None, dim, _ADJOINT[norm])
-    doubled = (length - 1) // 2
-    weights = f.tensor_of([2.0 if 0 < k <= doubled else 1.0 for k in range(half.shape[dim])])
-    shape = [-1 if d == dim % half.dim() else 1 for d in range(half.dim())]
-    return _fitted(f, half * f.reshape(weights, shape).to(grad.dtype), dim, self_sizes[dim])
+    one = f.ones_like(f.real(half))
+    count = f.cumsum(one, dim)
+    is_twice_there = f.logical_and(count > 1, count <= (length - 1) // 2 + 1)
+    return _fitted(f, half * f.where(is_twice_there, 2 * one, one), dim, self_sizes[dim])
 
 
 formulas("aten::fft_rfft", self=_rfft)

@@ -2,6 +2,9 @@
 
 from __future__ import annotations
 
+from functools import partial
+from typing import Any
+
 import numpy as np
 import pytest
 
@@ -139,3 +142,40 @@ def test_loops_with_them_are_native(name: str) -> None:
     for _ in range(3):
         function(*arguments())
     assert not function.explain().compilations[0].interpreted
+
+
+@pytest.mark.parametrize("norm", ["backward", "forward", "ortho"])
+@pytest.mark.parametrize("dim", [0, 1])
+def test_transforms_of_so_many_points(dim: int, norm: str) -> None:
+    """Signals that are cut, and that go on with zeros."""
+    options = f"n, {dim}, '{norm}'"
+    source = (
+        "def f(x: Tensor, n: int, m: int):\n"
+        "    for i in range(m):\n"
+        f"        y = flambeau.fft.fft(x, {options}), flambeau.fft.ifft(x, {options})\n"
+        f"        z = flambeau.fft.rfft(flambeau.real(x), {options}), flambeau.fft.irfft(x, {options})\n"
+        "    return y, z\n"
+    )
+    for n in (1, 2, 7, 8, 9, 24):
+        for dtype in (flambeau.complex128, flambeau.complex64):
+            agree(source, partial(lambda n, dtype: (numbers(5, 8).to(dtype), n, 2), n, dtype))
+
+
+def test_gradients_through_transforms_are_native() -> None:
+    def spectral_steps(u: flambeau.Tensor, k: flambeau.Tensor) -> flambeau.Tensor:
+        for _ in range(3):
+            z = flambeau.fft.rfft(u) * flambeau.exp(-0.1 * k)
+            u = flambeau.fft.irfft(z, n=u.size(0)) * 0.9
+            u = u - 0.1 * flambeau.fft.ifft(flambeau.fft.fft(u) * 0.5).real
+        return (u * u).sum()
+
+    gradient: Any = flambeau.grad(flambeau.script(spectral_steps))
+    for size in (8, 9, 8):
+        for seed in (0, 1):
+            u = numbers(size, seed=seed, is_complex=False)
+            k = flambeau.arange(size // 2 + 1, dtype=flambeau.float64)
+            expected = flambeau.grad(spectral_steps)(u, k)
+            assert np.allclose(gradient(u, k).numpy(), expected.numpy(), rtol=1e-12, atol=1e-12)
+    for _ in range(6):
+        gradient(u, k)
+    assert gradient.explain().is_native
