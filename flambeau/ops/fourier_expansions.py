@@ -10,19 +10,54 @@ from flambeau.ops.families.expansion_tables import expansions
 from flambeau.schema.dtype import complex64, complex128, float32, float64
 
 
-def _along_each(name: str, F: Any, x: Any, s: Any = None, dim: Any = None, norm: Any = None) -> Any:
-    """The transform along each dimension in order, of all points; others stay with their operator."""
-    dims = [*range(x.ndim)] if dim is None else dim
-    if s is not None or x.dtype not in (float32, float64, complex64, complex128) or not isinstance(dims, list):
+def _axes_and_counts(x: Any, s: Any, dim: Any) -> list[tuple[int, Any]] | None:
+    """The dimensions of a transform in order, each with its number of points, None for all; None where the operator has
+    to look at them.
+    """
+    if not isinstance(s, list | None) or not isinstance(dim, list | None):
         return None
+    dims = [*range(x.ndim - len(s or range(x.ndim)), x.ndim)] if dim is None else dim
+    counts = [None] * len(dims) if s is None else [None if type(n) is int and n == -1 else n for n in s]
     are_known = all(type(d) is int and -x.ndim <= d < x.ndim for d in dims)
-    if not dims or not are_known or len({d % x.ndim for d in dims}) != len(dims):
+    if not dims or not are_known or len({d % x.ndim for d in dims}) != len(dims) or len(counts) != len(dims):
         return None
-    for d in dims:
-        x = getattr(F, f"fft_{name}")(x, None, d, norm)
+    return [*zip(dims, counts, strict=True)]
+
+
+def _along_each(name: str, F: Any, x: Any, s: Any = None, dim: Any = None, norm: Any = None) -> Any:
+    """The transform along each dimension in order; others stay with their operator."""
+    steps = _axes_and_counts(x, s, dim)
+    if steps is None or x.dtype not in (float32, float64, complex64, complex128):
+        return None
+    return _in_turn(name, F, x, steps, norm)
+
+
+def _in_turn(name: str, F: Any, x: Any, steps: list[tuple[int, Any]], norm: Any) -> Any:
+    for d, count in steps:
+        x = getattr(F, f"fft_{name}")(x, count, d, norm)
     return x
 
 
-for _name in ("fft", "ifft"):
-    for _ending in ("2", "n"):
+def _of_reals(F: Any, x: Any, s: Any = None, dim: Any = None, norm: Any = None) -> Any:
+    """That of a real signal: the last dimension first, of which half is left."""
+    steps = _axes_and_counts(x, s, dim)
+    if steps is None or x.dtype not in (float32, float64):
+        return None
+    d, count = steps[-1]
+    return _in_turn("fft", F, F.fft_rfft(x, count, d, norm), steps[:-1], norm)
+
+
+def _to_reals(F: Any, x: Any, s: Any = None, dim: Any = None, norm: Any = None) -> Any:
+    """The real signal that such a half belongs to: the last dimension last."""
+    steps = _axes_and_counts(x, s, dim)
+    if steps is None or x.dtype not in (complex64, complex128):
+        return None
+    d, count = steps[-1]
+    return F.fft_irfft(_in_turn("ifft", F, x, steps[:-1], norm), count, d, norm)
+
+
+for _ending in ("2", "n"):
+    for _name in ("fft", "ifft"):
         expansions(f"aten::fft_{_name}{_ending}")(partial(_along_each, _name))
+    expansions(f"aten::fft_rfft{_ending}")(_of_reals)
+    expansions(f"aten::fft_irfft{_ending}")(_to_reals)

@@ -94,7 +94,7 @@ def _ihfft(f: Any, self: Any, n: Any, dim: int, norm: Any) -> Any:
 
 def _split(x: Any, s: Any, dim: Any) -> tuple[list[int], list[Any]]:
     axes = _axes(x.shape, s, dim)
-    lengths = [None] * len(axes) if s is None else [None if n == -1 else n for n in s]
+    lengths = [None] * len(axes) if s is None else [None if isinstance(n, int) and n == -1 else n for n in s]
     return axes, lengths
 
 

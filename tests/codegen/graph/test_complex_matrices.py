@@ -161,12 +161,27 @@ def test_transforms_of_so_many_points(dim: int, norm: str) -> None:
             agree(source, partial(lambda n, dtype: (numbers(5, 8).to(dtype), n, 2), n, dtype))
 
 
+@pytest.mark.parametrize("options", ["", ", [n, m]", ", [n, -1]", ", [m, n], [1, 0]", ", None, [0], 'ortho'"])
+def test_transforms_of_planes_of_reals(options: str) -> None:
+    source = (
+        "def f(x: Tensor, n: int, m: int):\n"
+        "    for i in range(2):\n"
+        f"        y = flambeau.fft.rfft2(x{options}), flambeau.fft.irfft2(flambeau.fft.fft2(x){options})\n"
+        f"        z = flambeau.fft.rfftn(x{options}), flambeau.fft.ifftn(x{options})\n"
+        "    return y, z, flambeau.fft.irfftn(flambeau.fft.rfftn(x))\n"
+    )
+    for dtype in (flambeau.float64, flambeau.float32):
+        agree(source, partial(lambda dtype: (numbers(5, 8, is_complex=False).to(dtype), 4, 9), dtype))
+
+
 def test_gradients_through_transforms_are_native() -> None:
     def spectral_steps(u: flambeau.Tensor, k: flambeau.Tensor) -> flambeau.Tensor:
         for _ in range(3):
             z = flambeau.fft.rfft(u) * flambeau.exp(-0.1 * k)
             u = flambeau.fft.irfft(z, n=u.size(0)) * 0.9
             u = u - 0.1 * flambeau.fft.ifft(flambeau.fft.fft(u) * 0.5).real
+            plane = flambeau.fft.rfft2(u.unsqueeze(0) * u.unsqueeze(1)) * 0.1
+            u = u + flambeau.fft.irfft2(plane, s=[u.size(0), u.size(0)])[0]
         return (u * u).sum()
 
     gradient: Any = flambeau.grad(flambeau.script(spectral_steps))
