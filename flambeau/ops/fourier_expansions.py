@@ -29,6 +29,8 @@ def _along_each(name: str, F: Any, x: Any, s: Any = None, dim: Any = None, norm:
     steps = _axes_and_counts(x, s, dim)
     if steps is None or x.dtype not in (float32, float64, complex64, complex128):
         return None
+    if not x.dtype.is_complex:
+        x = F.to(x, complex64 if x.dtype is float32 else complex128)
     return _in_turn(name, F, x, steps, norm)
 
 
