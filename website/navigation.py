@@ -25,7 +25,7 @@ SECTIONS: Final[tuple[tuple[str, tuple[str, ...]], ...]] = (
         "performance/index.md", "performance/measuring.md", "performance/arrays.md", "performance/loops.md",
         "performance/numba-programs.md", "performance/operators.md", "performance/operator-gradients.md",
         "performance/low-precision.md", "performance/complex.md", "performance/recurrent.md",
-        "performance/training.md", "performance/transforms.md", "performance/models.md",
+        "performance/training.md", "performance/transforms.md", "performance/matrix-programs.md", "performance/models.md",
         "performance/full-size.md", "performance/first-calls.md", "performance/first-answers.md",
         "performance/threads.md", "performance/accuracy.md", "performance/tried.md", "benchmarks*",
     )),

@@ -51,10 +51,12 @@ TOPICS: Final[Mapping[str, tuple[str, ...]]] = {
         "batch_norm", "batch_norm_gradients", "batch_norm_training", "layer_norm_gradients", "normalization",
         "instance_norm_alone",
     ),
-    "Networks: losses": ("loss", "distances", "margin_losses", "classification", "ctc", "ctc_gradient"),
+    "Networks: losses": (
+        "loss", "distances", "margin_losses", "classification", "class_losses", "ctc", "ctc_gradient",
+    ),
     "Networks: sequences": (
         "embedding", "embedding_bags", "attention", "recorded_attention", "causal_softmax", "attention_layers",
-        "recurrent", "recurrent_cells", "recurrent_layers", "packing",
+        "recurrent", "recurrent_cells", "cell_gates", "recurrent_layers", "packing",
     ),
     "Quantised tensors": (
         "quantized_values", "quantized_arithmetic", "quantized_layers", "quantized_convolutions", "quantized_dynamic",
