@@ -57,7 +57,7 @@ def compilation_of(plan: ExecutionPlan, measure: bool | None) -> Compilation:
             plan.spec, plan.cause, plan.milliseconds, plan.stages, plan.graph, plan.calls, plan.on_device
         )
     natives = tuple(_natives(plan))
-    interpreted = tuple(_interpreted(plan))
+    interpreted, unusual = tuple(_interpreted(plan)), tuple(_unusual(plan))
     return Compilation(
         spec=specs.describe(plan.spec),
         cause=plan.cause,
@@ -66,9 +66,10 @@ def compilation_of(plan: ExecutionPlan, measure: bool | None) -> Compilation:
         calls=plan.calls,
         kernels=tuple(_kernels(plan, measure)),
         natives=natives,
-        state=_state(plan, natives, interpreted),
+        state=_state(plan, natives, interpreted, unusual),
         advice=(*(f"slow: {part} ({part.blamed})" for part in _slow_parts(plan)), *_copied_objects(plan)),
         interpreted=interpreted,
+        unusual=unusual,
     )
 
 
@@ -86,7 +87,12 @@ def caches_of(plan: ExecutionPlan) -> Iterator[CacheStatistics]:
         yield graph.variants_cache.statistics()
 
 
-def _state(plan: ExecutionPlan, natives: tuple[NativeReport, ...], interpreted: tuple[Interpreted, ...]) -> str:
+def _state(
+    plan: ExecutionPlan, natives: tuple[NativeReport, ...], interpreted: tuple[Interpreted, ...],
+    unusual: tuple[Interpreted, ...],
+) -> str:  # fmt: skip
+    if unusual and not interpreted:
+        return "native but for sizes and layouts that only Python takes"
     if not interpreted:
         return "native from end to end" if is_worthwhile(plan.graph) else "native: nothing to compute"
     if _waits(plan):
@@ -208,18 +214,25 @@ def _without_kernel(plan: ExecutionPlan) -> Iterator[Interpreted]:
 
 def _python_of(compiled: CompiledGraph) -> list[Interpreted]:
     """Nodes that native code has Python run."""
-    why: dict[Node, str] = {}
+    exit_points = [s for native in compiled.variants for s in native.emitted.exit_points]
+    called = {n: s.reason for s in exit_points if s.is_called for n in s.nodes}
+    return [
+        Interpreted(n.op, f"{NO_FORM} here ({why}): {RUN}" if why else f"{NO_FORM}: {RUN}", n.range)
+        for n, why in called.items()
+    ]
+
+
+def _unusual(plan: ExecutionPlan) -> Iterator[Interpreted]:
+    """Nodes with a native form that Python nevertheless ran in at least half of the calls, for sizes or layouts."""
+    compiled = plan.compiled
+    if compiled is None:
+        return
     for native in compiled.variants:
         for point in native.emitted.exit_points:
             asked = native.asked[point.number]
-            if point.is_called:
-                reason = f"{NO_FORM} here ({point.reason}): {RUN}" if point.reason else f"{NO_FORM}: {RUN}"
-            elif asked and 2 * asked >= compiled.calls + native.calls:
+            if asked and not point.is_called and 2 * asked >= compiled.calls + native.calls:
                 reason = f"{NO_FORM} for sizes and layouts such as these: {RUN}, {asked} times so far"
-            else:
-                continue
-            why.update(dict.fromkeys(point.nodes, reason))
-    return [Interpreted(node.op, reason, node.range) for node, reason in why.items()]
+                yield from (Interpreted(node.op, reason, node.range) for node in point.nodes)
 
 
 def _between(plan: ExecutionPlan) -> list[Interpreted]:

@@ -219,6 +219,8 @@ class Compilation:
     """Of each loop, and of recursion, that is interpreted: why, where, and what to write instead."""
     interpreted: tuple[Interpreted, ...] = ()
     """What Python runs in a call; empty where all is native. Those with a reason of their own come first."""
+    unusual: tuple[Interpreted, ...] = ()
+    """What has a native form, and was run by Python in half of the calls or more, for sizes or layouts of tensors."""
     graphs: tuple[str, ...] = ()
     """Of a plan on devices: which calls are replayed as CUDA graphs, and why others are not."""
 

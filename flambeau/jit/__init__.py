@@ -3,7 +3,7 @@
 Where to look (`*` stands for several files):
 
 - compiling a function: `script`, `resolver`, `compiling`, `script_registry`, `infer`, `annotations`, `overloads`,
-  `decompositions`; the object that comes of it: `function`; calls: `arguments`, `value_conversion`,
+  `_decompositions`; the object that comes of it: `function`; calls: `arguments`, `value_conversion`,
   `structured_calls`; units of text: `compilation_unit`
 - functions without annotations: `unannotated`, `by_types`, `open_function`, `open_containers`, `container_reads`,
   `variants`, `latest_variant`

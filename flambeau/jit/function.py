@@ -93,6 +93,8 @@ class ScriptFunction(NativeBase, Generic[P, R]):  # type: ignore[misc]  # made a
     if not TYPE_CHECKING:
 
         def __getattr__(self, name: str) -> Any:
+            if hasattr(type(self), name):
+                return object.__getattribute__(self, name)  # a property that refused: it says why again
             raise AttributeError(unknown_attribute(type(self).__name__, name), name=name, obj=self)
 
     @property

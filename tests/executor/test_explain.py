@@ -217,11 +217,11 @@ def test_what_python_is_asked_because_of_how_tensors_lie_in_memory() -> None:
     expanded, whole = flambeau.randn(3, 1).expand(3, 4), flambeau.randn(3, 4)
     for _ in range(4):
         f(expanded, 3)
-    report = f.explain()
-    assert not report.is_native
-    [node] = report.compilations[0].interpreted
+    [compilation] = f.explain().compilations
+    assert compilation.state == "native but for sizes and layouts that only Python takes"
+    [node] = compilation.unusual
     assert node.kind == "aten::clone"
     assert node.reason.startswith("it has no native form for sizes and layouts such as these")
     for _ in range(20):
         f(whole, 3)
-    assert f.explain().is_native
+    assert f.explain().compilations[0].state == "native from end to end"
