@@ -21,6 +21,7 @@ from flambeau.codegen.graph.module import Prepare
 from flambeau.codegen.graph.native import NativeFunction
 from flambeau.codegen.graph.native_values import CannotCompileError
 from flambeau.codegen.graph.object_arguments import NotNativeError, refuse_unpacked
+from flambeau.codegen.graph.object_entry import ObjectEntry, make_object_entry
 from flambeau.codegen.graph.read_function import ReadFunction
 from flambeau.codegen.graph.representation import Array, Listed, Mapped, Representation, Tupled, has_text, holds_objects
 from flambeau.codegen.inline_cache import InlineCache
@@ -107,7 +108,7 @@ class CompiledGraph:
         """Whether that is because LLVM refused it."""
         self.object_seconds = 0.0, 0.0
         """How long the last call with objects was at copying them, and how long its code ran."""
-        self._entries: list[Entry] = []
+        self._entries: list[Entry | ObjectEntry] = []
         self._is_timed = True
 
     def anew(self, graph: Graph) -> CompiledGraph:
@@ -256,7 +257,11 @@ class CompiledGraph:
 
     def _enter(self, native: NativeFunction, arguments: Sequence[Any]) -> None:
         """A native entry for a new variant, which asks the entry before it for what does not fit."""
+        slow = self.fast_path or missed
         if any(map(holds_objects, (*native.parameters, *native.linkage.results))):
+            of_objects = make_object_entry(native, slow)
+            if of_objects is not None:
+                self._entries.append(of_objects)
             return
         parameters = tuple([
             Parameter(rep, number in self.looks.written, ones_of(rep, argument))
@@ -264,7 +269,7 @@ class CompiledGraph:
         ])
         signature = Signature(parameters, native.linkage.results, native.linkage.record_words)
         try:
-            entry = make_entry(signature, native.address, self.fast_path or missed, native.fail)
+            entry = make_entry(signature, native.address, slow, native.fail)
         except CannotCompileError:
             return  # called from Python: a list that never held anything has no representation
         if entry is not None:

@@ -177,10 +177,10 @@ class ExecutionPlan:
             self.runs -= 1  # the entry counts it
         else:
             results = compiled(arguments)
+            if self.objects is not None and results is not None:
+                self.objects.native_took(*compiled.object_seconds)
         if results is None:
             return None
-        if self.objects is not None:
-            self.objects.native_took(*compiled.object_seconds)
         if self.trial is None and compiled.asks:
             self.trial = Trial()
         if is_timed and self.trial is not None:

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import ctypes
-from collections.abc import Callable, Iterator, Sequence
+from collections.abc import Callable, Iterator, Mapping, Sequence
 from typing import Any, TypeAlias
 
 import numpy as np
@@ -177,16 +177,16 @@ class SeenTensors:
 
 
 def read(
-    reps: Sequence[Representation], address: int, objects: ArgumentObjects | None = None,
+    reps: Sequence[Representation], address: int, known: Mapping[int, Any] | None = None,
     learned: LearnedFields | None = None,
 ) -> list[Any]:  # fmt: skip
-    """The values whose words are at an address; tensors show the memory of native code and hold nothing. `objects`:
-    those of the call; `learned`: how tensors in attributes look.
+    """The values whose words are at an address; tensors show the memory of native code and hold nothing. `known`:
+    the objects of the call by their blocks; `learned`: how tensors in attributes look.
     """
     words = iter((ctypes.c_int64 * count(reps)).from_address(address)[:] if count(reps) else ())
     seen = SeenTensors(learned)
-    if objects is not None:
-        seen.objects.know(objects)
+    if known is not None:
+        seen.objects.know(known)
     values = [read_value(r, words, seen) for r in reps]
     seen.objects.fill(lambda rep, own: read_value(rep, own, seen))
     return values

@@ -7,7 +7,7 @@ import time
 import traceback
 import weakref
 from collections import Counter
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from typing import Any
 
 from flambeau.codegen import threads
@@ -21,7 +21,6 @@ from flambeau.codegen.graph.function import SYMBOL, FunctionText
 from flambeau.codegen.graph.group_runner import RUN_GROUP, group_runner_address, python_imports
 from flambeau.codegen.graph.module import Prepare
 from flambeau.codegen.graph.native_values import CannotCompileError
-from flambeau.codegen.graph.object_arguments import ArgumentObjects
 from flambeau.codegen.graph.python_blocks import free_ring, word
 from flambeau.codegen.graph.representation import Representation, holds_objects
 from flambeau.codegen.graph.results import with_names
@@ -94,7 +93,7 @@ class NativeFunction:
         self._serve = _server(weakref.ref(self))
         self.tensors = TensorBlocks(linkage.tensors)
         self.code: NativeCode = self._link(self._imports())
-        self._function = _FUNCTION(self.code.addresses[SYMBOL])
+        self.function = _FUNCTION(self.code.addresses[SYMBOL])
         self.milliseconds = (time.perf_counter() - start) * 1e3
         self.calls = 0
         self.asked: Counter[int] = Counter()
@@ -197,7 +196,7 @@ class NativeFunction:
             reps: Sequence[Representation] = ()
             copied = time.thread_time() if self.takes_objects else 0.0
             try:
-                code = self._function(address, holder.address, ctypes.addressof(results))
+                code = self.function(address, holder.address, ctypes.addressof(results))
                 reps = () if code else self.linkage.results
             finally:
                 ran = time.thread_time() if self.takes_objects else 0.0
@@ -205,13 +204,13 @@ class NativeFunction:
             if self.takes_objects:
                 self.object_seconds = time.thread_time() - ran + copied - start, ran - copied
             if code:
-                self.fail(code, address, holder.objects)
+                self.fail(code, address, holder.objects.known)
             return taken
         finally:
             free_ring(address)
 
-    def fail(self, code: int, context: int, objects: ArgumentObjects | None = None) -> None:
-        """Raise what stopped the function. `objects`: those of the call."""
+    def fail(self, code: int, context: int, known: Mapping[int, Any] | None = None) -> None:
+        """Raise what stopped the function. `known`: the objects of the call by their blocks."""
         calls = self._calls(context)
         if code == NO_STACK:
             exit_point = _raising(RecursionError(CALLS_TOO_DEEP), calls.pop(0))
@@ -221,7 +220,7 @@ class NativeFunction:
             exit_point = self.emitted.exit_points[code - 1]
         words = CONTEXT.read(context, "record")
         try:
-            values = marshalling.read(exit_point.input_reps, words, objects, self.emitted.learned)
+            values = marshalling.read(exit_point.input_reps, words, known, self.emitted.learned)
             self.run_exit_point(_called_by(exit_point, calls), values)
         except BaseException as error:
             forget_values(error)

@@ -45,7 +45,7 @@ from flambeau.util.record import dataclass
 
 Put = Callable[["ArgumentObjects", Any, list[Any]], None]
 """Appends what is packed of a value to a list."""
-_HEADER: Final = (FOREVER,) + (0,) * (FIRST - 1)
+HEADER: Final = (FOREVER,) + (0,) * (FIRST - 1)
 """The words of an object before its first attribute."""
 _LEAST: Final = 1 << 13
 """Bytes of the first piece of memory for objects."""
@@ -129,6 +129,11 @@ class ArgumentObjects:
         self._unfilled.append(StandIn(value, record, self._memory, start, block))
         return block
 
+    @property
+    def known(self) -> dict[int, Any]:
+        """The objects by their blocks."""
+        return {one.address: one.value for one, _ in self.stand_ins}
+
     def _room(self, size: int) -> int:
         """Where in the memory there is room for so many bytes."""
         if self._used + size > len(self._memory):
@@ -151,7 +156,7 @@ class ArgumentObjects:
                 values = record.values_of(one.value)
             except AttributeError:
                 raise NotNativeError from None
-            packed = [*_HEADER]
+            packed = [*HEADER]
             for put, value in zip(record.put, values, strict=True):
                 put(self, value, packed)
             try:
@@ -224,8 +229,8 @@ def record_of(definition: ClassDefinition) -> Record:
     known = _records.get(definition)
     if known is None:
         fields = python_fields(definition)
-        packed = struct.Struct("=" + "q" * len(_HEADER) + "".join(map(struct_format, fields.values())))
-        ends, end = [], WORD * len(_HEADER)
+        packed = struct.Struct("=" + "q" * len(HEADER) + "".join(map(struct_format, fields.values())))
+        ends, end = [], WORD * len(HEADER)
         for rep in fields.values():
             ends.append((end, end + WORD * word_count(rep)))
             end = ends[-1][1]

@@ -4,11 +4,11 @@ from __future__ import annotations
 
 import ctypes
 import struct
-from collections.abc import Callable, Iterator, Sequence
+from collections.abc import Callable, Iterator, Mapping, Sequence
 from typing import Any
 
 from flambeau.codegen.graph.class_fields import FIRST, LearnedFields, is_learned, python_fields
-from flambeau.codegen.graph.object_arguments import ArgumentObjects, struct_format
+from flambeau.codegen.graph.object_arguments import struct_format
 from flambeau.codegen.graph.representation import (
     Bool,
     Complex,
@@ -54,10 +54,9 @@ class SeenObjects:
         self._instances: dict[int, Any] = {}
         self._unfilled: list[tuple[ClassDefinition, int, Any]] = []
 
-    def know(self, objects: ArgumentObjects) -> None:
+    def know(self, objects: Mapping[int, Any]) -> None:
         """Have blocks that stand for objects be these objects."""
-        for one, _ in objects.stand_ins:
-            self._instances[one.address] = one.value
+        self._instances.update(objects)
 
     def instance(self, definition: ClassDefinition, address: int) -> Any:
         """The instance of an object; None where a variable was never set."""

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import ctypes
-from collections.abc import Iterator, Sequence
+from collections.abc import Iterator, Mapping, Sequence
 from typing import Any
 
 import numpy as np
@@ -46,6 +46,20 @@ def take(
     return values
 
 
+def take_results(
+    reps: Sequence[Representation], results: Sequence[int], known: Mapping[int, Any]
+) -> tuple[Any, ...]:
+    """The results of a call among whose arguments there are no blocks but those of objects, which are `known`."""
+    taking = _Taking({})
+    taking.seen.objects.know(known)
+    for r, own in _each(reps, iter(results)):
+        taking.measure(r, own)
+    words = iter(results)
+    values = tuple([taking.take(r, words) for r in reps])
+    taking.seen.objects.fill(taking.take)
+    return values
+
+
 def _each(reps: Sequence[Representation], words: Iterator[int]) -> list[tuple[Representation, list[int]]]:
     """The words of each representation."""
     return [(r, [next(words) for _ in range(word_count(r))]) for r in reps]
@@ -65,7 +79,7 @@ class _Taking:
 
     def know(self, objects: ArgumentObjects) -> None:
         """Have the blocks that stand for objects, and for what is in them, be these."""
-        self.seen.objects.know(objects)
+        self.seen.objects.know(objects.known)
         for one in objects.containers:
             known = self._lists if isinstance(one.rep, forms.Listed) else self._dicts
             known[one.block] = one.value
