@@ -36,7 +36,7 @@ from flambeau.interpreter.machine import run
 from flambeau.ir.clone import clone_node
 from flambeau.ir.graph import Graph, Node, Value
 from flambeau.passes.inline import callee_of
-from flambeau.schema.types import ListType, TupleType, Type
+from flambeau.schema.types import BoolType, FloatType, IntType, ListType, TupleType, Type
 from flambeau.specialise.cache import SpecialisationCache
 from flambeau.tensor.grad_mode import may_write
 from flambeau.tensor.tensor import Tensor
@@ -415,9 +415,16 @@ def density_of(types: Sequence[Type], arguments: Sequence[Any]) -> Density | Non
             if within is None:
                 return None
             dense += within
-        elif isinstance(value, list | tuple) and not all(_can_be_read(t) for t in _tensors_in(value)):
+        elif isinstance(value, list | tuple) and not _are_readable(type_, value):
             return None
     return tuple(dense)
+
+
+def _are_readable(type_: Type, value: Sequence[Any]) -> bool:
+    """Whether native code can look at all tensors in a container."""
+    if isinstance(type_, ListType) and isinstance(type_.element, IntType | FloatType | BoolType):
+        return True
+    return all(_can_be_read(t) for t in _tensors_in(value))
 
 
 def _can_be_read(tensor: Tensor) -> bool:

@@ -122,7 +122,7 @@ class Region:
         return lambda iterations: ended(iterations) if self.reason else None
 
     def _native_for(self, inputs: Sequence[Any]) -> CompiledGraph | None:
-        lists = [id(one) for k in self._lists for one in _lists_in(inputs[k])]
+        lists = [id(one) for k in self._lists for one in _lists_in(inputs[k], self.graph.parameters[k].static_type)]
         if len(set(lists)) < len(lists) or any(isinstance(x, Tensor) and x.is_wrapped_number for x in inputs):
             return None
         spec = specs.spec_of(inputs)
@@ -189,9 +189,14 @@ def _cut(block: Block, make: Callable[[Graph], Region], groups: list[Node]) -> N
                 _cut(inner, make, groups)
 
 
-def _lists_in(value: Any) -> Iterator[list[Any]]:
+def _has_lists(type_: Type) -> bool:
+    return isinstance(type_, ListType) or any(map(_has_lists, type_.contained))
+
+
+def _lists_in(value: Any, type_: Type) -> Iterator[list[Any]]:
     if isinstance(value, list):
         yield value
-    if isinstance(value, list | tuple):
-        for item in value:
-            yield from _lists_in(item)
+    if isinstance(value, list | tuple) and any(map(_has_lists, type_.contained)):
+        types = type_.elements if isinstance(type_, TupleType) else type_.contained[:1] * len(value)
+        for item, item_type in zip(value, types, strict=True):
+            yield from _lists_in(item, item_type)

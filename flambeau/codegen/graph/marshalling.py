@@ -12,6 +12,7 @@ import numpy.typing as npt
 from flambeau.codegen.graph import representation as forms
 from flambeau.codegen.graph.class_fields import LearnedFields
 from flambeau.codegen.graph.dict_words import entry_words, plain_dict
+from flambeau.codegen.graph.number_lists import packed_numbers, unpacked_numbers
 from flambeau.codegen.graph.number_words import (
     bits_element,
     kind_of_unlike,
@@ -71,11 +72,7 @@ class Arguments:
             case forms.Text():
                 return self._text_words(value)
             case forms.Listed():
-                items = [w for item in value for w in self._words(item, rep.item, number)]
-                new = new_list(self._context, items, len(value), word_count(rep.item))
-                BLOCK.write(new, "references", FOREVER)
-                self.lists.append((number, rep, new, value))
-                return [new]
+                return [self._list(value, rep, number)]
             case forms.Mapped():
                 return [self._dict(value, rep, number)]
             case forms.Object():
@@ -89,6 +86,16 @@ class Arguments:
                 return unlike_words(rep, kind, self._words(value, kind, number))
             case _:
                 return plain_words(rep, value)
+
+    def _list(self, value: Any, rep: forms.Listed, number: int) -> int:
+        """The block of a list."""
+        items: list[int] | bytes | None = packed_numbers(rep.item, value)
+        if items is None:
+            items = [w for item in value for w in self._words(item, rep.item, number)]
+        block = new_list(self._context, items, len(value), word_count(rep.item))
+        BLOCK.write(block, "references", FOREVER)
+        self.lists.append((number, rep, block, value))
+        return block
 
     def _text_words(self, value: str) -> list[int]:
         words = text_words(value, lambda size: new_block(self._context, size))
@@ -240,6 +247,9 @@ def _read_optional(rep: forms.Optional, words: Iterator[int], seen: SeenTensors)
 
 
 def _read_list(rep: forms.Listed, block: int, seen: SeenTensors) -> list[Any]:
+    numbers = unpacked_numbers(rep.item, block)
+    if numbers is not None:
+        return numbers
     words = item_words(rep, block)
     return [read_value(rep.item, words, seen) for _ in range(LIST.read(block, "length"))]
 
@@ -295,8 +305,7 @@ def _result_words(rep: Representation, value: Any, context: int, operands: Shown
         case forms.Text():
             return text_words(value, lambda size: new_block(context, size))
         case forms.Listed():
-            items = [w for v in value for w in _result_words(rep.item, v, context, operands)]
-            return [new_list(context, items, len(value), word_count(rep.item))]
+            return [_list_block(rep, value, context, operands)]
         case forms.Mapped():
             entries = [w for one in _pairs(rep, value) for w in _result_words(rep.entry, one, context, operands)]
             return [new_dict(context, entries, len(value), word_count(rep.entry))]
@@ -307,6 +316,13 @@ def _result_words(rep: Representation, value: Any, context: int, operands: Shown
             return unlike_words(rep, kind, _array_words(kind, value, context, operands))
         case _:
             return _checked_words(rep, value)
+
+
+def _list_block(rep: forms.Listed, value: Sequence[Any], context: int, operands: Shown) -> int:
+    items: list[int] | bytes | None = packed_numbers(rep.item, value)
+    if items is None:
+        items = [w for v in value for w in _result_words(rep.item, v, context, operands)]
+    return new_list(context, items, len(value), word_count(rep.item))
 
 
 def _optional_words(rep: forms.Optional, value: Any, context: int, operands: Shown) -> list[int]:
@@ -357,8 +373,7 @@ def write_lists(
         rep = reps[number]
         assert isinstance(rep, forms.Listed)
         block = word(address, count(reps[:number]))
-        words = [w for v in values[number] for w in _result_words(rep.item, v, context, ())]
-        new = new_list(context, words, len(values[number]), word_count(rep.item))
+        new = _list_block(rep, values[number], context, ())
         old = LIST.read(block, "items")
         for name in ("length", "capacity", "items"):
             LIST.write(block, name, LIST.read(new, name))

@@ -18,6 +18,9 @@ _deallocate.restype, _deallocate.argtypes = None, [ctypes.c_void_p]
 _WORDS: Final = struct.Struct("=6q")
 """Of a block from the one before its address on: raw, references, previous, next, origin, bin."""
 
+_OF_LIST: Final = struct.Struct("=3q")
+"""What a list has behind these: length, capacity, items."""
+
 
 def word(address: int, index: int) -> int:
     """The word with an index, counted from an address."""
@@ -43,13 +46,14 @@ def new_block(context: int, size: int) -> int:
     return int(block)
 
 
-def new_list(context: int, words: Sequence[int], length: int, width: int) -> int:
+def new_list(context: int, words: Sequence[int] | bytes, length: int, width: int) -> int:
     """A list of items of ``width`` words each, these words, in the ring of a call."""
-    room, new = new_block(context, 8 * width * max(4, length)), new_block(context, 0)
+    capacity = max(4, length)
+    room, new = new_block(context, WORD * width * capacity), new_block(context, 0)
     if words:
-        ctypes.memmove(room + BLOCK_DATA, (ctypes.c_int64 * len(words))(*words), WORD * len(words))
-    for name, value in (("length", length), ("capacity", max(4, length)), ("items", room)):
-        LIST.write(new, name, value)
+        packed = words if isinstance(words, bytes) else bytes((ctypes.c_int64 * len(words))(*words))
+        ctypes.memmove(room + BLOCK_DATA, packed, len(packed))
+    ctypes.memmove(new + LIST.offset("length"), _OF_LIST.pack(length, capacity, room), _OF_LIST.size)
     return new
 
 

@@ -12,6 +12,7 @@ from flambeau.codegen.graph import representation as forms
 from flambeau.codegen.graph.changed_objects import write_back
 from flambeau.codegen.graph.dict_words import entry_words
 from flambeau.codegen.graph.marshalling import Arguments, SeenTensors, dict_of, read_value
+from flambeau.codegen.graph.number_lists import unpacked_numbers
 from flambeau.codegen.graph.number_words import kind_of_unlike
 from flambeau.codegen.graph.object_arguments import ArgumentObjects
 from flambeau.codegen.graph.representation import Representation, holds_blocks, word_count
@@ -94,7 +95,7 @@ class _Taking:
                 reach = sum((n - 1) * s for n, s in zip(sizes, strides, strict=True)) + rep.dtype.itemsize
                 end = words[1] - words[0] - BLOCK_DATA + (0 if 0 in sizes else reach)
                 self._reach[words[0]] = max(end, self._reach.get(words[0], 0))
-            case forms.Listed():
+            case forms.Listed() if holds_blocks(rep.item):
                 items = item_words(rep, words[0])
                 for r, own in _each((rep.item,) * LIST.read(words[0], "length"), items):
                     self.measure(r, own)
@@ -147,6 +148,9 @@ class _Taking:
 
     def items(self, rep: forms.Listed, block: int) -> list[Any]:
         """The items of a list."""
+        numbers = unpacked_numbers(rep.item, block)
+        if numbers is not None:
+            return numbers
         words = item_words(rep, block)
         return [self.take(rep.item, words) for _ in range(LIST.read(block, "length"))]
 
