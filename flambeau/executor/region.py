@@ -140,7 +140,7 @@ class Region:
             else:
                 refine_parameter(graph, value, argument)
         return CompiledGraph(
-            self.name, graph, self._choices, enters=self._is_straight, prepare=self._prepare,
+            self.name, graph, self._choices, enters=self._is_straight and not self._lists, prepare=self._prepare,
             asked=self._watch.operator if self._watch is not None else None,
         )  # fmt: skip
 

@@ -92,8 +92,7 @@ class Arguments:
         items: list[int] | bytes | None = packed_numbers(rep.item, value)
         if items is None:
             items = [w for item in value for w in self._words(item, rep.item, number)]
-        block = new_list(self._context, items, len(value), word_count(rep.item))
-        BLOCK.write(block, "references", FOREVER)
+        block = new_list(self._context, items, len(value), word_count(rep.item), FOREVER)
         self.lists.append((number, rep, block, value))
         return block
 

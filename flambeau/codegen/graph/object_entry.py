@@ -1,4 +1,4 @@
-"""Calls from Python with objects whose attributes are numbers: their words, in memory that is used again and again.
+"""Calls from Python with objects whose attributes are numbers, and lists of them: words in memory that is used again.
 
     def move(p: Point, by: float):      def call(*arguments):
         p.x += by                           a0, a1, = arguments
@@ -20,9 +20,10 @@ from keyword import iskeyword
 from typing import Any, Final
 
 from flambeau.codegen.graph.native import NativeFunction
-from flambeau.codegen.graph.object_arguments import HEADER, Record, record_of, struct_format
+from flambeau.codegen.graph.object_arguments import HEADER, NotNativeError, Record, record_of, struct_format
+from flambeau.codegen.graph.object_lists import ObjectRows, known_objects, list_of_numbers, list_of_objects
 from flambeau.codegen.graph.python_blocks import free_ring
-from flambeau.codegen.graph.representation import Bool, Fixed, Float, Int, Object, Representation, word_count
+from flambeau.codegen.graph.representation import Bool, Fixed, Float, Int, Listed, Object, Representation, word_count
 from flambeau.codegen.graph.taken_results import take_results
 from flambeau.codegen.layouts import CONTEXT, WORD
 from flambeau.program import instances
@@ -35,7 +36,7 @@ MOST_ATTRIBUTES: Final = 32
 _TESTS: Final[dict[type, str]] = {
     Int: "type({0}) is int", Float: "type({0}) is float", Bool: "type({0}) is bool",
 }  # fmt: skip
-_ERRORS: Final = (struct.error, OverflowError)
+_ERRORS: Final = (struct.error, OverflowError, NotNativeError)
 _ELSE: Final = "return slow(*arguments)"
 
 
@@ -58,7 +59,9 @@ class ObjectEntry:
             "pack": layout.arguments.pack, "call_native": native.function, "write_back": self._write_back,
             "fail": self._fail, "take": self._take, "unpack": layout.numbers.unpack_from, "free_ring": free_ring,
             "served": self._served, "errors": _ERRORS,
+            "list_of_numbers": list_of_numbers, "list_of_objects": list_of_objects,
         }  # fmt: skip
+        names.update({f"c{k}": _of_items(rep) for k, rep in enumerate(native.parameters) if isinstance(rep, Listed)})
         names.update({f"c{number}": record.python for number, record in layout.records.items()})
         names.update({f"f{k}": rep.value for k, rep in enumerate(native.linkage.results) if isinstance(rep, Fixed)})
         self.source = _source(native, layout)
@@ -94,24 +97,27 @@ class ObjectEntry:
             if old[index] != new[index]:
                 write(objects[number], values[index] & 1 == 1 if is_bool else values[index])
 
-    def _fail(self, code: int, context: int, blocks: Sequence[int], objects: Sequence[Any]) -> None:
-        self._native.fail(code, context, dict(zip(blocks, objects, strict=True)))
+    def _fail(
+        self, code: int, context: int, blocks: Sequence[int], objects: Sequence[Any], rows: Sequence[ObjectRows]
+    ) -> None:
+        self._native.fail(code, context, known_objects(blocks, objects, rows))
 
-    def _take(self, memory: bytearray, blocks: Sequence[int], objects: Sequence[Any]) -> Any:
+    def _take(
+        self, memory: bytearray, blocks: Sequence[int], objects: Sequence[Any], rows: Sequence[ObjectRows]
+    ) -> Any:
         """The results, where they are more than numbers."""
         layout, reps = self._layout, self._native.linkage.results
         words = struct.unpack_from(f"={(layout.context - layout.results) // WORD}q", memory, layout.results)
-        taken = take_results(reps, words, dict(zip(blocks, objects, strict=True)))
+        taken = take_results(reps, words, known_objects(blocks, objects, rows))
         return taken[0] if len(reps) == 1 else taken
 
 
 def make_object_entry(native: NativeFunction, slow: Callable[..., Any]) -> ObjectEntry | None:
-    """A callable for a native function of numbers and of objects that only numbers are in; None for others."""
-    records = _records_of(native.parameters)
-    others = [rep for rep in native.parameters if type(rep) not in _TESTS and not isinstance(rep, Object)]
-    if others or len(records) > MOST_OBJECTS or not all(map(_is_plain, records.values())):
-        return None
-    return ObjectEntry(native, slow)
+    """A callable for a native function of numbers, of objects that only numbers are in, and of lists of either; None
+    for others.
+    """
+    are_plain = all(_is_plain(rep.item if isinstance(rep, Listed) else rep) for rep in native.parameters)
+    return ObjectEntry(native, slow) if are_plain and len(_records_of(native.parameters)) <= MOST_OBJECTS else None
 
 
 def _records_of(parameters: Sequence[Representation]) -> dict[int, Record]:
@@ -119,7 +125,14 @@ def _records_of(parameters: Sequence[Representation]) -> dict[int, Record]:
     return {k: record_of(rep.definition) for k, rep in enumerate(parameters) if isinstance(rep, Object)}
 
 
-def _is_plain(record: Record) -> bool:
+def _of_items(rep: Listed) -> Record | Representation:
+    return record_of(rep.item.definition) if isinstance(rep.item, Object) else rep.item
+
+
+def _is_plain(rep: Representation) -> bool:
+    if not isinstance(rep, Object):
+        return type(rep) in _TESTS
+    record = record_of(rep.definition)
     names = [name for name, _, _, _ in record.fields]
     are_numbers = all(type(rep) in _TESTS for _, rep, _, _ in record.fields)
     return are_numbers and len(names) <= MOST_ATTRIBUTES and all(n.isidentifier() and not iskeyword(n) for n in names)
@@ -173,6 +186,8 @@ def _source(native: NativeFunction, layout: _Layout) -> str:
     """The text of the callable: what is in it is explained at the top of this file."""
     records, count = layout.records, len(native.parameters)
     objects, blocks = _tuple([f"a{k}" for k in records]), _tuple([f"b{k}" for k in records])
+    lists = [k for k, rep in enumerate(native.parameters) if isinstance(rep, Listed) and isinstance(rep.item, Object)]
+    rows = "rows" if lists else "()"
     ring = layout.context + CONTEXT["next"].offset
     next_of_fresh = f"{CONTEXT['next'].offset}:{CONTEXT['next'].offset + WORD}"
     lines = [
@@ -184,19 +199,19 @@ def _source(native: NativeFunction, layout: _Layout) -> str:
         " except IndexError: frame = new_frame()",
         f" memory, fresh, _, context, operands, results, {_names('b', records)} = frame",
         *_same_blocks(records),
-        f" try: packed = pack({', '.join(_packed(native.parameters, records))})",
-        " except errors:",
-        "  push(frame)",
-        f"  {_ELSE}",
-        f" memory[:{layout.results}] = packed",
         f" memory[{layout.context}:{layout.record}] = fresh",
-        " served[0] += 1",
+        f" known, rows = {{{', '.join([f'id(a{k}): b{k}' for k in records])}}}, []" if lists else "",
         " try:",
+        f"  try: packed = pack({', '.join(_packed(native.parameters, records))})",
+        f"  except errors: {_ELSE}",
+        f"  memory[:{layout.results}] = packed",
+        "  served[0] += 1",
         "  try: code = call_native(context, operands, results)",
         "  finally:",
         f"   if memory[:{layout.words}] != packed[:{layout.words}]: write_back(memory, packed, {objects})",
-        f"  if code: fail(code, context, {blocks}, {objects})",
-        *_results(native.linkage.results, layout, blocks, objects),
+        "   for one in rows: one.write_back()" if lists else "",
+        f"  if code: fail(code, context, {blocks}, {objects}, {rows})",
+        *_results(native.linkage.results, layout, f"take(memory, {blocks}, {objects}, {rows})"),
         " finally:",
         f"  if memory[{ring}:{ring + WORD}] != fresh[{next_of_fresh}]: free_ring(context)",
         "  push(frame)",
@@ -216,6 +231,8 @@ def _taken_apart(parameters: Sequence[Representation], records: dict[int, Record
     """Lines that read attributes, and go the slow way for values of other types."""
     lines = []
     for k, rep in enumerate(parameters):
+        if isinstance(rep, Listed):
+            continue
         if k not in records:
             # An int is a float too, as Python has it.
             test = _TESTS[type(rep)].format(f"a{k}") + (f" or type(a{k}) is int" if isinstance(rep, Float) else "")
@@ -251,12 +268,20 @@ def _packed(parameters: Sequence[Representation], records: dict[int, Record]) ->
     words: list[str] = []
     for k, record in records.items():
         words += [*map(str, HEADER), *[f"v{k}_{j}" for j in range(len(record.fields))]]
-    return [*words, *[f"{'b' if k in records else 'a'}{k}" for k in range(len(parameters))]]
+    return [*words, *[_word(k, rep) for k, rep in enumerate(parameters)]]
 
 
-def _results(reps: Sequence[Representation], layout: _Layout, blocks: str, objects: str) -> list[str]:
-    """Lines that give the results."""
-    take = f"take(memory, {blocks}, {objects})"
+def _word(k: int, rep: Representation) -> str:
+    """What is packed of an argument."""
+    if not isinstance(rep, Listed):
+        return f"b{k}" if isinstance(rep, Object) else f"a{k}"
+    if isinstance(rep.item, Object):
+        return f"list_of_objects(context, c{k}, a{k}, known, rows)"
+    return f"list_of_numbers(context, c{k}, a{k})"
+
+
+def _results(reps: Sequence[Representation], layout: _Layout, take: str) -> list[str]:
+    """Lines that give the results; `take` gives those that are more than numbers."""
     if len(reps) == 1 and isinstance(reps[0], Object):
         same_as = "".join([f"a{k} if r0 == b{k} else " for k in layout.records])
         return [f"  r0, = unpack(memory, {layout.results})", f"  return {same_as}{take}"]

@@ -39,6 +39,8 @@ class _Attributes:
     names: tuple[str, ...]
     packed: struct.Struct
     get: tuple[Get, ...]
+    are_numbers: bool
+    """Whether what is unpacked are their values."""
     are_plain: bool
     """Whether instances have them in a dict of their own, and the class has no say in it."""
 
@@ -78,7 +80,9 @@ class SeenObjects:
                 attributes = known[definition] = self._attributes_of(definition)
             words = ctypes.string_at(address + WORD * FIRST, attributes.packed.size)
             unpacked = attributes.packed.unpack(words)
-            values = [get(self, unpacked, read) for get in attributes.get]
+            values: Sequence[Any] = unpacked
+            if not attributes.are_numbers:
+                values = [get(self, unpacked, read) for get in attributes.get]
             if attributes.are_plain:
                 instance.__dict__.update(zip(attributes.names, values, strict=True))
                 continue
@@ -107,7 +111,8 @@ def _read_by(definition: ClassDefinition, learned: LearnedFields) -> _Attributes
         start += word_count(rep)
     python = definition.python
     has_say = any(hasattr(getattr(python, name, None), "__set__") for name in fields)
-    return _Attributes(tuple(fields), packed, tuple(get), bool(python.__dictoffset__) and not has_say)
+    are_numbers = all(isinstance(rep, Int | Float) for rep in fields.values())
+    return _Attributes(tuple(fields), packed, tuple(get), are_numbers, bool(python.__dictoffset__) and not has_say)
 
 
 def _get(rep: Representation, at: int) -> Get:

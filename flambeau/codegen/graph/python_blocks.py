@@ -18,6 +18,7 @@ _deallocate.restype, _deallocate.argtypes = None, [ctypes.c_void_p]
 _WORDS: Final = struct.Struct("=6q")
 """Of a block from the one before its address on: raw, references, previous, next, origin, bin."""
 
+_NEXT, _PREVIOUS, _LENGTH = BLOCK.offset("next"), BLOCK.offset("previous"), LIST.offset("length")
 _OF_LIST: Final = struct.Struct("=3q")
 """What a list has behind these: length, capacity, items."""
 
@@ -32,28 +33,27 @@ def set_word(address: int, index: int, value: int) -> None:
     ctypes.c_int64.from_address(address + 8 * index).value = value
 
 
-def new_block(context: int, size: int) -> int:
+def new_block(context: int, size: int, references: int = 1) -> int:
     """A block of native memory in the ring of a call. Raises MemoryError."""
     raw = _allocate(size + BLOCK_PADDING)
     if not raw:
         raise MemoryError("a tensor of the program did not fit into memory")
     block = (raw + 71) & -64
-    first = CONTEXT.read(context, "next")
-    words = _WORDS.pack(raw, 1, context, first, 0, 0)
-    ctypes.memmove(block - WORD, words, len(words))
-    BLOCK.write(first, "previous", block)
-    CONTEXT.write(context, "next", block)
+    next_of_context = ctypes.c_int64.from_address(context + _NEXT)
+    first = next_of_context.value
+    ctypes.memmove(block - WORD, _WORDS.pack(raw, references, context, first, 0, 0), _WORDS.size)
+    ctypes.c_int64.from_address(first + _PREVIOUS).value = next_of_context.value = block
     return int(block)
 
 
-def new_list(context: int, words: Sequence[int] | bytes, length: int, width: int) -> int:
+def new_list(context: int, words: Sequence[int] | bytes, length: int, width: int, references: int = 1) -> int:
     """A list of items of ``width`` words each, these words, in the ring of a call."""
     capacity = max(4, length)
-    room, new = new_block(context, WORD * width * capacity), new_block(context, 0)
+    room, new = new_block(context, WORD * width * capacity), new_block(context, 0, references)
     if words:
         packed = words if isinstance(words, bytes) else bytes((ctypes.c_int64 * len(words))(*words))
         ctypes.memmove(room + BLOCK_DATA, packed, len(packed))
-    ctypes.memmove(new + LIST.offset("length"), _OF_LIST.pack(length, capacity, room), _OF_LIST.size)
+    ctypes.memmove(new + _LENGTH, _OF_LIST.pack(length, capacity, room), _OF_LIST.size)
     return new
 
 
@@ -86,5 +86,10 @@ def _free(raw: int) -> None:
 
 def free_ring(context: int) -> None:
     """Free all blocks that are left of a call."""
-    while (block := CONTEXT.read(context, "next")) != context:
-        drop_block(block)
+    block = CONTEXT.read(context, "next")
+    while block != context:
+        raw, _, _, following, _, _ = _WORDS.unpack(ctypes.string_at(block - WORD, _WORDS.size))
+        _free(raw)
+        block = following
+    CONTEXT.write(context, "next", context)
+    CONTEXT.write(context, "previous", context)

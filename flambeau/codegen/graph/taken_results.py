@@ -95,7 +95,7 @@ class _Taking:
                 reach = sum((n - 1) * s for n, s in zip(sizes, strides, strict=True)) + rep.dtype.itemsize
                 end = words[1] - words[0] - BLOCK_DATA + (0 if 0 in sizes else reach)
                 self._reach[words[0]] = max(end, self._reach.get(words[0], 0))
-            case forms.Listed() if holds_blocks(rep.item):
+            case forms.Listed(item) if holds_blocks(item) and not isinstance(item, forms.Object):
                 items = item_words(rep, words[0])
                 for r, own in _each((rep.item,) * LIST.read(words[0], "length"), items):
                     self.measure(r, own)
@@ -152,6 +152,9 @@ class _Taking:
         if numbers is not None:
             return numbers
         words = item_words(rep, block)
+        if isinstance(rep.item, forms.Object):
+            instance, definition = self.seen.objects.instance, rep.item.definition
+            return [instance(definition, address) for address in words]
         return [self.take(rep.item, words) for _ in range(LIST.read(block, "length"))]
 
     def _tensor(self, rep: forms.Array, words: Sequence[int]) -> Tensor:

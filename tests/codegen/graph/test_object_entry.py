@@ -207,3 +207,77 @@ def test_a6_threads_have_memory_of_their_own() -> None:
         thread.join()
     assert not wrong
     assert entries(scripted)[0].served >= 120
+
+
+def total(points: list[Point], p: Point, weights: list[float], by: int) -> float:
+    result = 0.0
+    for k, one in enumerate(points):
+        result += one.x * weights[k % len(weights)]
+        one.n += by
+        if one is p:
+            one.is_up = not one.is_up
+            one.x = -one.x
+    return result
+
+
+def largest(points: list[Point], p: Point, weights: list[float], by: int) -> Point:
+    best = p
+    for one in points:
+        if one.n > best.n:
+            best = one
+    weights[0] = 2.0
+    points.append(Point(1.0, by, True))
+    points[0].x = weights[0] + points[-1].n
+    return best
+
+
+def stop_at(points: list[Point], p: Point, weights: list[float], by: int) -> int:
+    for k, one in enumerate(points):
+        one.n = by // one.n
+        if one.x > weights[k % len(weights)]:
+            raise ValueError(f"{one.x}")
+    return len(points)
+
+
+@pytest.mark.parametrize("program", [total, largest, stop_at], ids=lambda p: p.__name__)
+def test_a7_lists_of_objects_and_of_numbers(program: Callable[..., Any]) -> None:
+    scripted = flambeau.script(program)
+
+    def result_of(call: Callable[..., Any], order: list[int], x: float, by: int) -> Any:
+        points = [Point(x * k, 3 - k, k % 2 == 0) for k in range(5)]
+        items, weights = [points[k] for k in order], [x, 0.5, -0.0]
+        before = len(items)
+        try:
+            result = shown(call(items, points[1], weights, by), points)
+        except (ValueError, ZeroDivisionError) as error:
+            result = type(error).__name__
+        if call is scripted:
+            assert (len(items), weights[0]) == (before, x) or math.isnan(x)
+        return result, [(repr(p.x), p.n, p.is_up) for p in points]
+
+    for _ in range(2):
+        for order in ([0, 1, 2], [1, 1, 4, 1], [2], [4, 3, 2, 1, 0, 0]):
+            for x in (1.0, -2.5, math.inf):
+                for by in (1, -7):
+                    assert result_of(scripted, order, x, by) == result_of(program, order, x, by)
+    (entry,) = entries(scripted)
+    assert entry.served > 40
+
+
+def test_a8_lists_with_other_items_go_the_long_way_or_are_refused() -> None:
+    scripted = flambeau.script(total)
+    p = Point(1.0, 2, True)
+    for _ in range(4):
+        assert math.isfinite(scripted([p], p, [1.0], 1))
+    (entry,) = entries(scripted)
+    served, p.x = entry.served, 3.0
+    assert scripted([p, p], p, [1, 2], 1) == 3.0 - 6.0
+    assert scripted([], p, [], 1) == 0.0
+    assert scripted((p,), p, (1.0, 2.0), 1) == 3.0  # type: ignore[arg-type]
+    with pytest.raises(Exception, match="points"):
+        scripted([p, None], p, [1.0], 1)  # type: ignore[list-item]
+    with pytest.raises(Exception, match="'n' to type int: 9223372036854775808"):
+        scripted([Point(1.0, 1 << 63, True)], p, [1.0], 1)
+    with pytest.raises(Exception, match=r"'x' to type float: 'a' \(str\)"):
+        scripted([Point("a", 1, True)], p, [1.0], 1)  # type: ignore[arg-type]
+    assert entry.served == served + 1
