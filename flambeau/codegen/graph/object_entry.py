@@ -203,7 +203,8 @@ def _source(native: NativeFunction, layout: _Layout) -> str:
         f" known, rows = {{{', '.join([f'id(a{k}): b{k}' for k in records])}}}, []" if lists else "",
         " try:",
         f"  try: packed = pack({', '.join(_packed(native.parameters, records))})",
-        f"  except errors: {_ELSE}",
+        "  except errors: packed = None",
+        f"  if packed is None: {_ELSE}",
         f"  memory[:{layout.results}] = packed",
         "  served[0] += 1",
         "  try: code = call_native(context, operands, results)",
@@ -228,7 +229,9 @@ def _tuple(names: Sequence[str]) -> str:
 
 
 def _taken_apart(parameters: Sequence[Representation], records: dict[int, Record]) -> list[str]:
-    """Lines that read attributes, and go the slow way for values of other types."""
+    """Lines that read attributes, and go the slow way for values of other types, behind every handler: what is raised
+    there is not to look like a consequence.
+    """
     lines = []
     for k, rep in enumerate(parameters):
         if isinstance(rep, Listed):
@@ -242,11 +245,11 @@ def _taken_apart(parameters: Sequence[Representation], records: dict[int, Record
         fields = records[k].fields
         if fields:
             variables = [f"v{k}_{j}" for j in range(len(fields))]
-            tests = [_TESTS[type(rep)].format(v) for v, (_, rep, _, _) in zip(variables, fields, strict=True)]
+            tests = [_TESTS[type(field)].format(v) for v, (_, field, _, _) in zip(variables, fields, strict=True)]
             reads = ", ".join([f"a{k}.{name}" for name, _, _, _ in fields])
             lines += [
                 f" try: {', '.join(variables)}, = {reads},",
-                f" except AttributeError: {_ELSE}",
+                f" except AttributeError: {' = '.join(variables)} = None",
                 f" if not ({' and '.join(tests)}): {_ELSE}",
             ]
     return lines
