@@ -189,7 +189,7 @@ class Executor:
 
     def _quickly(self, arguments: Sequence[Any]) -> Any:
         """The result of the latest plan's short way; `MISSED` for arguments that it does not serve."""
-        fast_path = None if self._takes_objects else self.stub.target
+        fast_path = self.stub.target
         return MISSED if fast_path is None else fast_path(*arguments)
 
     def is_dispatched(self, arguments: Sequence[Any]) -> bool:

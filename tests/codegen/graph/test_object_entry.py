@@ -280,4 +280,21 @@ def test_a8_lists_with_other_items_go_the_long_way_or_are_refused() -> None:
         scripted([Point(1.0, 1 << 63, True)], p, [1.0], 1)
     with pytest.raises(Exception, match=r"'x' to type float: 'a' \(str\)"):
         scripted([Point("a", 1, True)], p, [1.0], 1)  # type: ignore[arg-type]
-    assert entry.served == served + 1
+    assert entry.served == served + 3  # two of the calls after conversion
+
+
+def step(p: Point, by: float = 2.0, times: int = 1) -> float:
+    for _ in range(times):
+        p.x = p.x * 0.5 + by
+    return p.x
+
+
+def test_a9_calls_with_names_and_defaults_come_there_too() -> None:
+    scripted = flambeau.script(step)
+    p, q = Point(1.0, 2, True), Point(1.0, 2, True)
+    for k in range(6):
+        assert scripted(p) == step(q)
+        assert scripted(p, times=k) == step(q, times=k)
+        assert scripted(p, float(k)) == step(q, float(k))
+    (entry,) = entries(scripted)
+    assert entry.served >= 15
