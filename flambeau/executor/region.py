@@ -25,7 +25,7 @@ from flambeau.ir.clone import clone_graph
 from flambeau.ir.graph import Block, Graph, Node, Value
 from flambeau.passes.outline import outline
 from flambeau.schema.subtype import is_subtype
-from flambeau.schema.types import NONE, TupleType, Type
+from flambeau.schema.types import NONE, ListType, TupleType, Type
 from flambeau.specialise import spec as specs
 from flambeau.specialise.cache import SpecialisationCache
 from flambeau.specialise.parameters import refine_parameter

@@ -69,12 +69,9 @@ class ScriptFunction(NativeBase, Generic[P, R]):  # type: ignore[misc]  # made a
     """
 
     def __init__(
-        self,
-        function: Function,
-        python: Callable[..., Any] | None = None,
-        tree: Callable[[], Def] | None = None,
-        executor: Executor | None = None,
-    ) -> None:
+        self, function: Function, python: Callable[..., Any] | None = None,
+        tree: Callable[[], Def] | None = None, executor: Executor | None = None,
+    ) -> None:  # fmt: skip
         """`python` is what it was compiled from, `tree` gives its syntax tree, `executor` runs it, if given."""
         self.script_function = function
         """What the rest of the system knows it as."""

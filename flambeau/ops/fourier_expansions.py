@@ -18,10 +18,13 @@ def _axes_and_counts(x: Any, s: Any, dim: Any) -> list[tuple[int, Any]] | None:
         return None
     dims = [*range(x.ndim - len(s or range(x.ndim)), x.ndim)] if dim is None else dim
     counts = [None] * len(dims) if s is None else [None if type(n) is int and n == -1 else n for n in s]
+    return [*zip(dims, counts, strict=True)] if _are_apart(x, dims) and len(counts) == len(dims) else None
+
+
+def _are_apart(x: Any, dims: list[Any]) -> bool:
+    """Whether these are known, and some of its dimensions, none of them twice."""
     are_known = all(type(d) is int and -x.ndim <= d < x.ndim for d in dims)
-    if not dims or not are_known or len({d % x.ndim for d in dims}) != len(dims) or len(counts) != len(dims):
-        return None
-    return [*zip(dims, counts, strict=True)]
+    return bool(dims) and are_known and len({d % x.ndim for d in dims}) == len(dims)
 
 
 def _along_each(name: str, F: Any, x: Any, s: Any = None, dim: Any = None, norm: Any = None) -> Any:
@@ -31,10 +34,10 @@ def _along_each(name: str, F: Any, x: Any, s: Any = None, dim: Any = None, norm:
         return None
     if not x.dtype.is_complex:
         x = F.to(x, complex64 if x.dtype is float32 else complex128)
-    return _in_turn(name, F, x, steps, norm)
+    return _along(name, F, x, steps, norm)
 
 
-def _in_turn(name: str, F: Any, x: Any, steps: list[tuple[int, Any]], norm: Any) -> Any:
+def _along(name: str, F: Any, x: Any, steps: list[tuple[int, Any]], norm: Any) -> Any:
     for d, count in steps:
         x = getattr(F, f"fft_{name}")(x, count, d, norm)
     return x
@@ -46,7 +49,7 @@ def _of_reals(F: Any, x: Any, s: Any = None, dim: Any = None, norm: Any = None) 
     if steps is None or x.dtype not in (float32, float64):
         return None
     d, count = steps[-1]
-    return _in_turn("fft", F, F.fft_rfft(x, count, d, norm), steps[:-1], norm)
+    return _along("fft", F, F.fft_rfft(x, count, d, norm), steps[:-1], norm)
 
 
 def _to_reals(F: Any, x: Any, s: Any = None, dim: Any = None, norm: Any = None) -> Any:
@@ -55,7 +58,7 @@ def _to_reals(F: Any, x: Any, s: Any = None, dim: Any = None, norm: Any = None) 
     if steps is None or x.dtype not in (complex64, complex128):
         return None
     d, count = steps[-1]
-    return F.fft_irfft(_in_turn("ifft", F, x, steps[:-1], norm), count, d, norm)
+    return F.fft_irfft(_along("ifft", F, x, steps[:-1], norm), count, d, norm)
 
 
 for _ending in ("2", "n"):
