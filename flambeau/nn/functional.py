@@ -122,7 +122,14 @@ from flambeau.nn.functions.resize import (  # noqa: F401
 )
 from flambeau.nn.functions.unpooling import max_unpool1d, max_unpool2d, max_unpool3d  # noqa: F401
 from flambeau.ops import surface as _surface
+from flambeau.tensor.overridden_functions import overridable as _overridable
 from flambeau.tensor.tensor import Tensor
+
+_SPELLINGS = (sigmoid, tanh, upsample, upsample_bilinear, upsample_nearest)
+"""Functions that call another, about which modes and classes of arguments are asked."""
+for _one in list(globals().values()):
+    if getattr(_one, "__module__", "").startswith("flambeau.nn.functions") and _one not in _SPELLINGS:
+        _overridable(_one)
 
 
 def __getattr__(name: str) -> Callable[..., Tensor]:

@@ -116,7 +116,9 @@ from flambeau.nn.functions.unpooling import max_unpool1d as max_unpool1d
 from flambeau.nn.functions.unpooling import max_unpool2d as max_unpool2d
 from flambeau.nn.functions.unpooling import max_unpool3d as max_unpool3d
 from flambeau.ops import surface as _surface
+from flambeau.tensor.overridden_functions import overridable as _overridable
 from flambeau.tensor.tensor import Tensor as Tensor
+_SPELLINGS = (sigmoid, tanh, upsample, upsample_bilinear, upsample_nearest)
 
 @_overload
 def avg_pool1d(input: _Tensor, kernel_size: _Sequence[_int] | _int, stride: _Sequence[_int] | _int = ..., padding: _Sequence[_int] | _int = ..., ceil_mode: _bool = ..., count_include_pad: _bool = ...) -> _Tensor: ...

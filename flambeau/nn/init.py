@@ -15,6 +15,7 @@ from flambeau.ops.random import uniform as drawn_uniform
 from flambeau.schema.dtype import DType
 from flambeau.tensor import dispatch
 from flambeau.tensor.grad_mode import no_grad
+from flambeau.tensor.overridden_functions import overridable
 from flambeau.tensor.random import Generator, drawing
 from flambeau.tensor.random_draws import Array, Draws
 from flambeau.tensor.tensor import Tensor, wrap
@@ -75,6 +76,7 @@ def calculate_gain(nonlinearity: str, param: float | None = None) -> float:
     return GAINS[nonlinearity]
 
 
+@overridable
 def uniform_(tensor: Tensor, a: float = 0.0, b: float = 1.0, generator: Generator | None = None) -> Tensor:
     """Fill with draws from the uniform distribution on [a, b).
 
@@ -86,6 +88,7 @@ def uniform_(tensor: Tensor, a: float = 0.0, b: float = 1.0, generator: Generato
         return tensor.uniform_(a, b, generator=generator)
 
 
+@overridable
 def normal_(tensor: Tensor, mean: float = 0.0, std: float = 1.0, generator: Generator | None = None) -> Tensor:
     """Fill with draws from the normal distribution.
 
@@ -145,6 +148,7 @@ LIKELY: Final = 0.3
 """The share of normal numbers between two bounds from which on they are drawn until they lie there."""
 
 
+@overridable
 def constant_(tensor: Tensor, val: float) -> Tensor:
     """Fill with one value.
 
@@ -254,6 +258,7 @@ def _kaiming_std(tensor: Tensor, a: float, mode: str, nonlinearity: str) -> floa
     return calculate_gain(nonlinearity, a) / math.sqrt(_fan(tensor, mode))
 
 
+@overridable
 def kaiming_uniform_(
     tensor: Tensor, a: float = 0, mode: str = "fan_in", nonlinearity: str = "leaky_relu",
     generator: Generator | None = None,

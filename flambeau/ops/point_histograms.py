@@ -14,6 +14,7 @@ from typing import Any, Final
 
 from flambeau.schema.named_results import class_of
 from flambeau.tensor.array_library import np
+from flambeau.tensor.overridden_functions import overridable
 from flambeau.tensor.tensor import Tensor, wrap
 
 Histogram: Final[Any] = class_of("histogramdd", ("hist", "bin_edges"))
@@ -45,6 +46,7 @@ EDGE_DTYPE: Final = (
 NO_FLOATS: Final = "\"histogramdd\" not implemented for '{dtype}'"
 
 
+@overridable
 def histogramdd(
     input: Tensor, bins: int | Sequence[int] | Sequence[Tensor], *, range: Sequence[float] | None = None,
     weight: Tensor | None = None, density: bool = False,

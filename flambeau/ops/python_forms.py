@@ -19,6 +19,7 @@ from flambeau.schema.dtype import DType
 from flambeau.schema.types import TensorType
 from flambeau.tensor.array_library import np
 from flambeau.tensor.dispatch import call
+from flambeau.tensor.overridden_functions import overridable
 from flambeau.tensor.size import Size
 from flambeau.tensor.storage import Storage
 from flambeau.tensor.tensor import Tensor, install_method, view_of
@@ -39,13 +40,16 @@ _COMPUTE_MODES = {
 }
 
 
-def form_of(operator_name: str) -> Callable[[Kind], Kind]:
-    """Mark a Python function with the operator that it runs, which the compiler then calls."""
+def form_of(operator_name: str, *, takes_tensors: bool = True) -> Callable[[Kind], Kind]:
+    """Mark a Python function with the operator that it runs, which the compiler then calls.
+
+    Modes and classes of its arguments are asked first if it `takes_tensors`.
+    """
 
     def note(function: Kind) -> Kind:
         function.operator_name = operator_name  # type: ignore[attr-defined]
         function.__module__ = "flambeau"
-        return function
+        return overridable(function) if takes_tensors else function
 
     return note
 
@@ -70,7 +74,7 @@ def broadcast_tensors(*tensors: Tensors) -> tuple[Tensor, ...]:
     return views
 
 
-@form_of("aten::broadcast_shapes")
+@form_of("aten::broadcast_shapes", takes_tensors=False)
 def broadcast_shapes(*shapes: Sequence[int] | int) -> Size:
     """What any number of shapes broadcast to. Raises RuntimeError where they do not.
 
@@ -83,7 +87,7 @@ def broadcast_shapes(*shapes: Sequence[int] | int) -> Size:
     return Size(broadcast_sizes(*([s] if isinstance(s, int) else list(s) for s in shapes)))
 
 
-@form_of("aten::_infer_size")
+@form_of("aten::_infer_size", takes_tensors=False)
 def infer_size(a: Sequence[int], b: Sequence[int]) -> Size:
     """What two shapes broadcast to. Raises RuntimeError when they do not."""
     return Size(broadcast_sizes(list(a), list(b)))
@@ -310,6 +314,7 @@ def unique_consecutive(
     return _wanted(results, return_inverse, return_counts)
 
 
+@overridable
 def unravel_index(indices: Tensor, shape: int | Sequence[int]) -> tuple[Tensor, ...]:
     """The coordinates along each axis of numbers that count all elements of a tensor of these sizes, row by row.
 
@@ -343,6 +348,7 @@ install_method("unique", unique)
 install_method("unique_consecutive", unique_consecutive)
 
 
+@overridable
 def lu(A: Tensor, pivot: bool = True, get_infos: bool = False, out: Sequence[Tensor] | None = None) -> Any:  # noqa: N803
     """L and U in one matrix and the exchanges of rows, and with `get_infos` what failed; see `linalg.lu_factor`.
 

@@ -12,6 +12,7 @@ from typing import Any, Final
 
 from flambeau.schema.dtype import int64
 from flambeau.tensor.dispatch import call
+from flambeau.tensor.overridden_functions import overridable
 from flambeau.tensor.tensor import Tensor
 
 BEGINNINGS: Final = {"sum": 0.0, "mean": 0.0, "prod": 1.0, "amax": -math.inf, "amin": math.inf}
@@ -27,6 +28,7 @@ NO_FLOATS: Final = "\"_segment_reduce_cpu\" not implemented for '{dtype}'"
 NO_LENGTHS: Final = "\"_segment_reduce_{name}_cpu_kernel1\" not implemented for '{dtype}'"
 
 
+@overridable
 def segment_reduce(
     data: Tensor, reduce: str, *, lengths: Tensor | None = None, indices: Tensor | None = None,
     offsets: Tensor | None = None, axis: int = 0, unsafe: bool = False, initial: float | None = None,

@@ -21,6 +21,7 @@ from typing import Any, Self
 from flambeau.tensor.interceptors import changed, stack
 from flambeau.tensor.overrides import watched_members
 from flambeau.tensor.subclasses import OTHER_NAMES
+from flambeau.tensor.switched_functions import switched
 from flambeau.tensor.tensor import Tensor
 
 
@@ -77,6 +78,7 @@ class FunctionMode(_Mode):
 
     def _enter(self, blocks: ExitStack) -> None:
         blocks.enter_context(watched_members.watched(Tensor))
+        blocks.enter_context(switched.asking())
         blocks.enter_context(changed(functions=(*stack().functions, self)))
 
 

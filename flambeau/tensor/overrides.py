@@ -15,6 +15,7 @@ from typing import Any, Final
 from flambeau.tensor.interceptors import changed, without_functions
 from flambeau.tensor.observer import thread
 from flambeau.tensor.subclasses import FUNCTION, is_special, overrides_functions, special
+from flambeau.tensor.switched_functions import switched
 from flambeau.util.installed_torch import is_function as is_torch_function
 from flambeau.util.locks import Lock
 
@@ -70,6 +71,7 @@ def answer(
     if not modes and not asked:
         return NOT_OVERRIDDEN
     types = tuple(map(type, asked))
+    _note_classes(types)
     if modes:
         mode = modes[-1]
         with changed(functions=modes[:-1]):
@@ -85,8 +87,18 @@ def answer(
             return result
     if is_operator:
         return NotImplemented
-    lines = [f"  - mode object {m!r}" for m in modes[-1:]] + [f"  - tensor subclass {t}" for t in types]
-    raise TypeError(ALL_REFUSED.format(name=_shown(function), asked="\n".join(lines)))
+    raise TypeError(_refusal(function, modes[-1:], types))
+
+
+def _note_classes(types: Sequence[type]) -> None:
+    """Have all functions ask once there are classes that answer, other than the package's own."""
+    if not switched.always and any(cls.__module__.partition(".")[0] != "flambeau" for cls in types):
+        switched.ask_always()
+
+
+def _refusal(function: Callable[..., Any], modes: Sequence[Any], types: Sequence[type]) -> str:
+    lines = [f"  - mode object {m!r}" for m in modes] + [f"  - tensor subclass {t}" for t in types]
+    return ALL_REFUSED.format(name=_shown(function), asked="\n".join(lines))
 
 
 def _shown(function: Callable[..., Any]) -> str:
@@ -181,7 +193,8 @@ def wrapped_member(root: type, name: str, member: Any) -> Any:
 
 
 def wrap_members(cls: type) -> None:
-    """Have what a subclass of `Tensor` inherits, and is no operator, ask it."""
+    """Have what a subclass of `Tensor` inherits, and is no operator, ask it; and functions written in Python."""
+    switched.ask_always()
     if any(overrides_functions(base) for base in cls.__mro__[1:]):
         return  # inherits what asks
     root = next(base for base in cls.__mro__ if "_is_root" in base.__dict__)

@@ -9,9 +9,11 @@ from flambeau.schema.argument_rules import to_dtype
 from flambeau.schema.dtype import Category, DType
 from flambeau.schema.dtype import promote as _promote
 from flambeau.tensor.dispatch import call
+from flambeau.tensor.overridden_functions import overridable
 from flambeau.tensor.tensor import Tensor
 
 
+@overridable
 def nonzero(input: Tensor, *, as_tuple: bool = False, out: Tensor | None = None) -> Any:
     """The places of elements other than zero: a row each, or with `as_tuple` a vector for each dimension.
 

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable
+from collections.abc import Callable, Mapping, Sequence
 from typing import Any
 
 from flambeau.util.record import dataclass
@@ -30,6 +30,11 @@ class Choice:
     default: bool
     if_true: Function
     if_false: Function
+
+    def is_true(self, args: Sequence[Any], kwargs: Mapping[str, Any]) -> bool:
+        """Whether a call with these arguments means the function `if_true`."""
+        flag = args[self.position] if len(args) > self.position else kwargs.get(self.parameter, self.default)
+        return flag is True
 
 
 def or_else(*names: str) -> Callable[[Function], Function]:

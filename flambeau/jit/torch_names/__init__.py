@@ -156,7 +156,7 @@ SWITCH = (
 )
 
 
-@form_of("aten::_get_tracing_state")
+@form_of("aten::_get_tracing_state", takes_tensors=False)
 def _get_tracing_state() -> Any:
     """What watches tensors in this thread while a function is traced, else None; in programs whether one is: False."""
     return observer.current()

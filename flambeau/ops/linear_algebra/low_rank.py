@@ -13,6 +13,7 @@ from __future__ import annotations
 from typing import Any, Final
 
 from flambeau.tensor.dispatch import call
+from flambeau.tensor.overridden_functions import overridable
 from flambeau.tensor.tensor import Tensor
 
 RANK: Final = "q(={q}) must be non-negative integer and not greater than min(m, n)={most}"
@@ -37,6 +38,7 @@ def _check(name: str, matrix: Tensor) -> None:
         raise ValueError(NO_MATRIX.format(name=name, shape=list(matrix.shape), dtype=matrix.dtype))
 
 
+@overridable
 def svd_lowrank(
     A: Tensor, q: int | None = 6, niter: int | None = 2, M: Tensor | None = None
 ) -> tuple[Tensor, Tensor, Tensor]:
@@ -77,6 +79,7 @@ def svd_lowrank(
     return (right, values, left) if is_wide else (left, values, right)
 
 
+@overridable
 def pca_lowrank(A: Tensor, q: int | None = None, center: bool = True, niter: int = 2) -> tuple[Tensor, Tensor, Tensor]:
     """The `q` largest principal components of samples in rows: `svd_lowrank` of the rows without their mean.
 
