@@ -37,7 +37,6 @@ def overridable(function: F) -> F:
     The function stays the same object, with its signature, documentation and source.
     """
     assert isinstance(function, FunctionType), function
-    assert function.__closure__ is None, f"{function.__name__} has variables of a function around it"
     switched.add(function, lambda plain: _asker(function, plain))
     function.is_overridable = True  # type: ignore[attr-defined]
     return function

@@ -8,14 +8,14 @@ from __future__ import annotations
 
 import functools
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
-from contextlib import contextmanager
+from contextlib import AbstractContextManager, contextmanager
 from types import FunctionType
 from typing import Any, Final
 
 from flambeau.tensor.interceptors import changed, without_functions
 from flambeau.tensor.observer import thread
 from flambeau.tensor.subclasses import FUNCTION, is_special, overrides_functions, special
-from flambeau.tensor.switched_functions import switched
+from flambeau.tensor.switched_functions import SwitchedFunctions, switched
 from flambeau.util.installed_torch import is_function as is_torch_function
 from flambeau.util.locks import Lock
 
@@ -227,27 +227,38 @@ class _WatchedMembers:
 
     def __init__(self) -> None:
         self._lock = Lock()
-        self._count = 0
-        self._originals: dict[tuple[type, str], Any] = {}
+        self._functions = SwitchedFunctions()
+        self._known: set[FunctionType] = set()
 
-    @contextmanager
-    def watched(self, root: type) -> Iterator[None]:
-        """Within the block, members of `root` that are no operators ask the modes of the thread that uses them."""
+    def watched(self, root: type) -> AbstractContextManager[None]:
+        """Within the block, members of `root` that are no operators ask the modes of the thread that uses them. They
+        stay the objects that they are, so that tables of functions that were made before know them.
+        """
         with self._lock:
-            self._count += 1
-            if self._count == 1:
-                for cls, name, member in members(root):
-                    self._originals[cls, name] = member
-                    setattr(cls, name, wrapped_member(root, name, member))
-        try:
-            yield
-        finally:
-            with self._lock:
-                self._count -= 1
-                if not self._count:
-                    for (cls, name), member in self._originals.items():
-                        setattr(cls, name, member)
-                    self._originals.clear()
+            if not self._known:
+                for _, _, member in members(root):
+                    self._add(member)
+        return self._functions.asking()
+
+    def _add(self, member: Any) -> None:
+        if not isinstance(member, property):
+            parts = [(member, member)]
+        else:
+            bound: Any = member
+            parts = [(member.fget, bound.__get__), (member.fset, bound.__set__)]
+        for function, known_as in parts:
+            if isinstance(function, FunctionType) and function not in self._known:
+                self._known.add(function)
+                self._functions.add(function, functools.partial(_asker, known_as))
+                self._functions.rest(function)
+
+
+def _asker(known_as: Callable[..., Any], written: FunctionType) -> Callable[..., Any]:
+    def ask(*args: Any, **kwargs: Any) -> Any:
+        result = answer(known_as, args, kwargs)
+        return written(*args, **kwargs) if result is NOT_OVERRIDDEN else result
+
+    return ask
 
 
 watched_members: Final = _WatchedMembers()

@@ -51,13 +51,16 @@ class SwitchedFunctions:
         is called in its place. What is written stays in `__wrapped__`, where signatures and sources are read.
         """
         written = function.__code__
-        plain = FunctionType(written, function.__globals__, function.__name__, function.__defaults__)
+        name, defaults, closure = function.__name__, function.__defaults__, function.__closure__
+        plain = FunctionType(written, function.__globals__, name, defaults, closure)
         plain.__kwdefaults__ = function.__kwdefaults__
         functools.update_wrapper(plain, function)
         del plain.__dict__["__wrapped__"]
         ask = asker(plain)
         constants = tuple(ask if c == 0.5 else c for c in _asking_code.__code__.co_consts)
-        asking = _asking_code.__code__.replace(co_consts=constants, co_name=written.co_name)
+        asking = _asking_code.__code__.replace(
+            co_consts=constants, co_name=written.co_name, co_freevars=written.co_freevars
+        )
         function.__wrapped__ = plain  # type: ignore[attr-defined]
         with self._lock:
             self._codes[function] = written, asking

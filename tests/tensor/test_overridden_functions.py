@@ -128,6 +128,24 @@ def test_with_indices_another_function_is_asked_about() -> None:
         assert len(seen.calls) == 1
 
 
+def test_members_of_tensors_are_the_objects_that_they_were_before() -> None:
+    cls: Any = flambeau.Tensor
+    x = tensor(2, 3)
+    for before, call in (
+        (cls.size, lambda: x.size()),
+        (cls.shape.__get__, lambda: x.shape),
+        (cls.T.__get__, lambda: x.T),
+        (cls.__getitem__, lambda: x[0]),
+        (cls.__len__, lambda: len(x)),
+        (cls.numpy, lambda: x.numpy()),
+        (cls.requires_grad.__set__, lambda: setattr(x, "requires_grad", False)),
+    ):
+        with Seen() as outer, Seen() as seen:
+            call()
+        assert seen.calls == outer.calls == [before]
+        assert flambeau.overrides.resolve_name(before) or before == cls.requires_grad.__set__
+
+
 def test_who_refuses_is_named() -> None:
     class Refusing:
         @classmethod
