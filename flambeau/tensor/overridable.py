@@ -17,7 +17,7 @@ from flambeau.schema.types import TensorType
 from flambeau.tensor.tensor import Tensor
 from flambeau.util.inversions import PACKAGE
 
-_NAMESPACES: Final = ("linalg", "fft", "special", "", "nn.functional")
+_NAMESPACES: Final = ("linalg", "fft", "special", "nn.functional", "nn.init", "")
 """Below the package: where functions are found; what is in several is called by the first."""
 
 
