@@ -19,7 +19,7 @@ from flambeau.schema.dtype import DType
 from flambeau.schema.types import TensorType
 from flambeau.tensor.array_library import np
 from flambeau.tensor.dispatch import call
-from flambeau.tensor.overridden_functions import overridable
+from flambeau.tensor.overridden_functions import method_of, overridable
 from flambeau.tensor.size import Size
 from flambeau.tensor.storage import Storage
 from flambeau.tensor.tensor import Tensor, install_method, view_of
@@ -344,8 +344,8 @@ def unravel_index(indices: Tensor, shape: int | Sequence[int]) -> tuple[Tensor, 
     return tuple(coordinates)
 
 
-install_method("unique", unique)
-install_method("unique_consecutive", unique_consecutive)
+install_method("unique", method_of(unique))
+install_method("unique_consecutive", method_of(unique_consecutive))
 
 
 @overridable
@@ -378,7 +378,7 @@ def lu(A: Tensor, pivot: bool = True, get_infos: bool = False, out: Sequence[Ten
     return tuple(out)
 
 
-install_method("lu", lu)
+install_method("lu", method_of(lu))
 
 
 def set_(
@@ -465,7 +465,7 @@ def norm(
     return call("aten::linalg_vector_norm", input, order, dims, keepdim, dtype=asked, out=out)
 
 
-install_method("norm", norm)
+install_method("norm", method_of(norm))
 
 
 @form_of("aten::cdist")

@@ -14,6 +14,7 @@
 
 from __future__ import annotations
 
+import functools
 from types import FunctionType, NoneType
 from typing import Any, Final, TypeVar
 
@@ -40,6 +41,22 @@ def overridable(function: F) -> F:
     switched.add(function, lambda plain: _asker(function, plain))
     function.is_overridable = True  # type: ignore[attr-defined]
     return function
+
+
+def method_of(function: F) -> F:
+    """The same as a method of tensors: an object of its own, about which is asked where it is called as a method.
+
+    >>> import flambeau
+    >>> flambeau.Tensor.norm is flambeau.norm, flambeau.Tensor.norm.__qualname__
+    (False, 'Tensor.norm')
+    """
+    written: Any = function.__wrapped__  # type: ignore[attr-defined]
+    method = FunctionType(written.__code__, written.__globals__, written.__name__, written.__defaults__)
+    method.__kwdefaults__ = written.__kwdefaults__
+    functools.update_wrapper(method, written)
+    del method.__wrapped__  # type: ignore[attr-defined]
+    method.__qualname__ = f"Tensor.{written.__name__}"
+    return overridable(method)  # type: ignore[return-value]
 
 
 def _asker(function: FunctionType, plain: FunctionType) -> Function:

@@ -21,6 +21,7 @@ from flambeau.tensor.bridge import is_foreign
 from flambeau.tensor.defaults import get_default_dtype
 from flambeau.tensor.dispatch import call, operator_of
 from flambeau.tensor.observer import thread
+from flambeau.tensor.overridden_functions import method_of
 from flambeau.tensor.overrides import NOT_OVERRIDDEN as _NOBODY
 from flambeau.tensor.overrides import answer
 from flambeau.tensor.python_forms import nonzero
@@ -355,7 +356,7 @@ def _install() -> None:
     methods: dict[str, Any] = _arithmetic() | {
         "__getattr__": _missing, "__getitem__": index.get_item, "__setitem__": index.set_item, "__repr__": _repr,
         "__format__": _format,
-        "new": _new, "new_tensor": _new_tensor, "type": _type, "nonzero": nonzero,
+        "new": _new, "new_tensor": _new_tensor, "type": _type, "nonzero": method_of(nonzero),
         "__iter__": _iter, "__delitem__": _no_deletion, "__contains__": _contains, "__reversed__": _reversed,
         "T": _attribute("aten::numpy_T", "The dimensions in reverse order; a view."),
         "mT": _attribute("aten::mT", "The last two dimensions swapped; a view."),

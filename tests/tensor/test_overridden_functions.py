@@ -137,6 +137,8 @@ def test_members_of_tensors_are_the_objects_that_they_were_before() -> None:
         (cls.T.__get__, lambda: x.T),
         (cls.__getitem__, lambda: x[0]),
         (cls.__len__, lambda: len(x)),
+        (cls.norm, lambda: x.norm()),
+        (cls.unique, lambda: x.unique()),
         (cls.numpy, lambda: x.numpy()),
         (cls.requires_grad.__set__, lambda: setattr(x, "requires_grad", False)),
     ):
