@@ -71,7 +71,7 @@ def _asker(function: FunctionType, plain: FunctionType) -> Function:
                 switched.rest(function)
         if choice is not None and choice.is_true(args, kwargs):
             return plain(*args, **kwargs)  # what it calls is asked about
-        if thread.handlers or not (_are_ordinary(args) and _are_ordinary(kwargs.values())):
+        if thread.handlers or not (_are_ordinary(args) and (not kwargs or _are_ordinary(kwargs.values()))):
             result = answer(function, args, kwargs)
             if result is not NOT_OVERRIDDEN:
                 return result
@@ -82,4 +82,5 @@ def _asker(function: FunctionType, plain: FunctionType) -> Function:
 
 def _are_ordinary(values: Any) -> bool:
     """Whether nobody can have to do with a call of these but modes."""
-    return all(cls in _ORDINARY or cls in PLAIN for cls in map(type, values))
+    types = set(map(type, values))
+    return types <= _ORDINARY or all(cls in PLAIN for cls in types - _ORDINARY)
