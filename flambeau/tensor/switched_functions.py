@@ -1,6 +1,6 @@
 """Functions of the package that are written in Python, and have other code while somebody wants to answer their calls.
 
-A check in each of them would cost every call as much as a tenth of it. So there is none: the code of the functions is
+A check in each of them would cost every call, however few need it. So there is none: the code of the functions is
 exchanged for one that asks, while a thread has a function mode and from the first class of tensors on that answers
 calls; the functions stay the objects that they are. Without either, calls run what is written and nothing else.
 
