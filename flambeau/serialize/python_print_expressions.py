@@ -9,7 +9,7 @@ from __future__ import annotations
 from collections.abc import Callable, Sequence
 from typing import Any, Final
 
-from flambeau.ir.constant_text import quoted
+from flambeau.ir.constant_text import quoted, shows_type
 from flambeau.ir.constants import CONSTANT, constant_value, is_constant, same_constant
 from flambeau.ir.graph import Node, Value
 from flambeau.ir.kinds import PYTHON_ARGUMENTS
@@ -18,7 +18,7 @@ from flambeau.program.gradients import GRADIENT
 from flambeau.schema.function import FunctionSchema
 from flambeau.schema.rule_tables import RuleTable
 from flambeau.schema.types import FUNCTION, TENSOR, DictType, ListType, TupleType
-from flambeau.serialize.python_print_literals import ConstantTable, literal, shows_type, tuple_name
+from flambeau.serialize.python_print_literals import ConstantTable, literal, tuple_name
 from flambeau.serialize.python_print_names import WORD_OF_KIND, is_identifier, is_plain_name
 from flambeau.serialize.python_print_text import Tagged, separated
 from flambeau.util.names import in_root

@@ -39,7 +39,8 @@ def load_target(target: str) -> tuple[ScriptFunction, ModuleType]:
         hint = f"name a function or an instance of a module. {path} defines {_known(module)}"
         raise CommandError(f"{name} is a {kind}; {hint}")
     scripted: Any = flambeau.script(function)
-    return (scripted.forward if isinstance(scripted, RecursiveScriptModule) else scripted), module
+    entry: Any = scripted.forward if isinstance(scripted, RecursiveScriptModule) else scripted
+    return entry, module
 
 
 def _no_target(path: Path) -> str:
