@@ -7,6 +7,7 @@ first of the plane.
 
 from __future__ import annotations
 
+from abc import ABC, abstractmethod
 from typing import Final
 
 from flambeau.codegen.convolutions.vectors import Floats, VectorModule
@@ -36,7 +37,7 @@ class _Corner:
     share: Value
 
 
-class _Between:
+class _Between(ABC):
     """What the functions have in common: the loop over images and vectors of places."""
 
     def __init__(self, m: VectorModule, symbol: str) -> None:
@@ -77,13 +78,13 @@ class _Between:
                 self.part(Part(f, f.bytes_of(done), left))
         f.ret()
 
+    @abstractmethod
     def start(self) -> None:
         """Begin an image."""
-        raise NotImplementedError
 
+    @abstractmethod
     def part(self, part: Part) -> None:
         """Do what there is to do for some of its places."""
-        raise NotImplementedError
 
     def corners(self, part: Part) -> tuple[list[_Corner], Value, Value]:
         """The corners of places, and how far these are below and to the right of the first ones."""
