@@ -23,6 +23,7 @@ from flambeau.executor import (
     repeated_calls,
     stored,
 )
+from flambeau.executor import changed_graphs as _changed_graphs  # noqa: F401  (what changes of graphs mean)
 from flambeau.executor import provided_kernels as _provided_kernels  # noqa: F401  (what operators find then)
 from flambeau.executor.compiled_gradients import GradientPlan, Refusal
 from flambeau.executor.derivatives import Derivatives
@@ -37,14 +38,13 @@ from flambeau.executor.precisions import Precisions, alone
 from flambeau.executor.prepared_graph import PreparedGraph
 from flambeau.executor.read_plan import ReadPlan
 from flambeau.executor.repeated_calls import RepeatedCall
-from flambeau.executor.report import Explanation, PassReport
+from flambeau.executor.report import Explanation
+from flambeau.executor.views import Views
 from flambeau.interpreter import reference
 from flambeau.interpreter.code import Code
 from flambeau.interpreter.compile import code_of
 from flambeau.interpreter.machine import run
 from flambeau.interpreter.suspended import run_suspended
-from flambeau.ir.graph import Graph
-from flambeau.passes.pipeline import PassRecord
 from flambeau.program.function import Function
 from flambeau.program.shared import SHARED
 from flambeau.schema.types import AnyClassType, AnyType, NamedType, Type
@@ -55,6 +55,7 @@ from flambeau.tensor.grad_mode import is_grad_enabled
 from flambeau.tensor.subclasses import special
 from flambeau.util.depth import deep_recursion
 from flambeau.util.inversions import CALL_WITHIN_TRANSFORMS, GENERATOR_STEPS, LATE_RUNNER, TASK_EXECUTOR, TRY_RUNNER
+from flambeau.util.kept_on import forget
 from flambeau.util.record import replace
 from flambeau.util.weak_sets import members
 
@@ -62,7 +63,7 @@ MOST_REPEATED = 4
 """Kinds of calls on the tape that are remembered."""
 
 
-class Executor:
+class Executor(Views):
     """One function with its options and plans. Calls from several threads are independent."""
 
     def __init__(
@@ -75,6 +76,15 @@ class Executor:
         self.function = function
         self.options = options
         self.is_noted = is_noted
+        self.stub = DispatchStub()
+        """Where native code finds `fast_path`."""
+        self._set_up()
+        _executors.add(self)
+        function.followers.add(self)
+
+    def _set_up(self) -> None:
+        """Know nothing yet of the function."""
+        function, options, is_noted = self.function, self.options, self.is_noted
 
         def compare(spec: specs.Spec, other: specs.Spec) -> str:
             return specs.compare(spec, other, [a.name for a in function.schema.arguments])
@@ -95,9 +105,13 @@ class Executor:
         """What calls on the tape may rely on that are like one before, the newest first."""
         self._is_one_by_one: bool | None = None
         """Whether it makes tensors that kernels do not take, or that ask for gradients."""
-        self.stub = DispatchStub()
-        """Where native code finds `fast_path`."""
-        _executors.add(self)
+
+    def begin_anew(self) -> None:
+        """Know nothing any more: the function has another graph. Plans that are made just now are waited for."""
+        self.first_tier.end()
+        self.forget_plans()
+        forget(self)
+        self._set_up()
 
     def begin_because(self, cause: str) -> None:
         """Say why there is code of this function beside that of another one: its first plan is made for that."""
@@ -209,7 +223,10 @@ class Executor:
     def _run(self, plan: ExecutionPlan | None, spec: specs.Spec, arguments: Sequence[Any]) -> Any:
         """A call by the plan for its spec, which is made now if there is none; gradients are not looked at."""
         if plan is None:
+            changes = self.function.changes
             plan = self._latest = self._plan(spec, arguments)
+            if self.function.changes != changes:  # meanwhile, by another thread
+                self._latest = None
         plan.runs += 1
         if self.is_noted:
             latest.note(self)
@@ -218,6 +235,8 @@ class Executor:
         finally:
             if self._latest is plan:
                 self._answer_natively(plan.short_way)
+                if self._latest is not plan:  # forgotten meanwhile, by another thread
+                    self.stub.target = None
 
     def _answer_natively(self, short_way: Callable[..., Any] | None) -> None:
         """Have native code answer calls from now on by a plan's short way, if it has one."""
@@ -382,51 +401,6 @@ class Executor:
         self._answer_natively(plan.short_way)
 
     # -- looking ------------------------------------------------------------------------------------------------------
-
-    @property
-    def name(self) -> str:
-        """The function's."""
-        return self.function.short_name
-
-    @property
-    def calls(self) -> int:
-        """How often the plans kept were run."""
-        return sum(plan.calls for plan in self.plans)
-
-    @property
-    def latest_graph(self) -> Graph | None:
-        """The graph of the plan used last; that of the function as written where only the first tier answered."""
-        if self._latest is None:
-            return self.function.graph if self.first_tier.calls else None
-        return self._latest.graph
-
-    def latest_code(self) -> Code:
-        """The bytecode of the latest plan; of the function as written before the first call."""
-        return self._latest.code if self._latest is not None else self._plain_code()
-
-    @property
-    def plans(self) -> list[ExecutionPlan]:
-        """The plans kept, the one used last at the end."""
-        return self._plans.values
-
-    def loops(self) -> str:
-        """The loops of all native code."""
-        return listing.loops(self.function.short_name, self.plans)
-
-    def llvm_ir(self) -> str:
-        """The LLVM IR of all native code."""
-        return listing.llvm_ir(self.function.short_name, self.plans)
-
-    def asm(self) -> str:
-        """The machine instructions of all native code."""
-        return listing.asm(self.function.short_name, self.plans)
-
-    def pass_report(self, arguments: Sequence[Any]) -> PassReport:
-        """Make a plan anew, watching each pass; the plan is not kept."""
-        records: list[PassRecord] = []
-        arguments = gradients.Plain(arguments).arguments
-        make_plan(self.function, arguments, self.options, "looking", records.append)
-        return PassReport(records, specs.describe(specs.spec_of(arguments)))
 
     def explain(self, measure: bool | None = None) -> Explanation:
         """Every plan: with cause and time, what became native, what did not and why."""

@@ -18,8 +18,8 @@ from flambeau.program.function import Function
 from flambeau.tensor.autocast_state import Precision
 from flambeau.util.kept_on import KeptOn
 
-_known: KeptOn[Function, tuple[Graph, Graph]] = KeptOn()
-"""Of each function the graph that it had, and that with its calls inlined."""
+_known: KeptOn[Function, tuple[int, Graph]] = KeptOn()
+"""Of each function the graph with its calls inlined, and how often its own had become another before."""
 _cast: KeptOn[Function, tuple[Graph, Graph]] = KeptOn()
 """Of each function the inlined graph, and that with explicit casts in the place of mixed precision."""
 
@@ -29,10 +29,11 @@ def inlined_graph(function: Function) -> Graph:
 
     The graph and those of its callees are frozen: whoever asks relies on them.
     """
+    changes = function.changes
     graph = function.frozen_graph
     known = _known.get(function)
-    if known is None or known[0] is not graph:
-        known = _known[function] = (graph, _found(function, graph))
+    if known is None or known[0] != changes:
+        known = _known[function] = (changes, _found(function, graph))
     return known[1]
 
 
@@ -52,8 +53,7 @@ def cast_graph(function: Function) -> Graph:
 def own_graph(function: Function) -> Graph:
     """What `cast_graph` gives, as a graph of the caller's: a copy only where somebody has asked for the other."""
     graph = function.frozen_graph
-    known = _known.get(function)
-    if known is not None and known[0] is graph:
+    if _known.get(function) is not None:
         return clone_graph(cast_graph(function))
     entry = entry_of(function, "inlined")
     kept = None if entry is None else entry.read()

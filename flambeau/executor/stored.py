@@ -143,4 +143,5 @@ def graph_to_show(function: Function) -> Graph:
             freeze_callees(reader.frozen_graph)
         if not is_frozen(function.graph):
             provenance.end()
+    function.is_shown = True
     return function.graph

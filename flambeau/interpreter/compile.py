@@ -44,7 +44,10 @@ def code_of(function: Function) -> Code:
     """The code of a function, made at its first call."""
     code = function.bytecode
     if code is None:
+        changes = function.changes
         code = function.bytecode = compile_graph(function.frozen_graph, function.short_name, as_written=True)
+        if function.changes != changes:  # meanwhile, by another thread
+            function.bytecode = None
     assert isinstance(code, Code)
     return code
 

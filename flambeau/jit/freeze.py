@@ -73,10 +73,20 @@ def _frozen_method(function: Function, owner: ScriptObject, options: Options) ->
 def _executor(function: Function, options: Options) -> Executor:
     return executor_of(function) if options == Options() else Executor(function, options)
 
+    def begin_anew(self) -> None:
+        """Run it with its object from now on: it has another graph, which may use it."""
+        super().begin_anew()
+        if not self._first:
+            self._first = (self.owner,)
+            options = self._executor.options
+            function = self.script_function
+            self._executor = executor_of(function) if options == Options() else Executor(function, options)
+            prepare(self, self._executor.stub, type(self)._call_slowly, self.owner)
+
 
 def _without_object(function: Function) -> Function | None:
     """The function without its first parameter, unless it uses it."""
-    if function.graph.parameters[0].is_used:
+    if function.frozen_graph.parameters[0].is_used:
         return None
     graph = clone_graph(function.graph)
     graph.body.remove_parameter(0)

@@ -86,6 +86,12 @@ class ScriptFunction(NativeBase, Generic[P, R]):  # type: ignore[misc]  # made a
             functools.update_wrapper(self, python)
         self.__doc__ = function.doc or None
         self.__name__ = function.short_name
+        function.followers.add(self)
+
+    def begin_anew(self) -> None:
+        """Forget what was made of the function: it has another graph."""
+        self.transforms = {}
+        self._structured = None
 
     if not TYPE_CHECKING:
 

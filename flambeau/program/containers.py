@@ -118,7 +118,7 @@ def opened(function: Function, trees: Sequence[Tree | None]) -> Function:
         names = [argument.name if tree is None else f"{argument.name}_{n}" for n in range(len(types))]
         own = [graph.add_parameter(type_, name) for type_, name in zip(types, names, strict=True)]
         arguments.append(own[0] if tree is None else tree.built(graph, iter(own)))
-    for value in insert_graph(graph, function.graph, arguments):
+    for value in insert_graph(graph, function.frozen_graph, arguments):
         graph.add_return(value)
     plain = schema_of(function.name, graph, {})
     schema = FunctionSchema(function.name, "", plain.arguments, function.schema.returns)

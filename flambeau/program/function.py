@@ -2,19 +2,33 @@
 
 from __future__ import annotations
 
+import weakref
 from collections.abc import Callable
-from typing import Any
+from typing import Any, Final, Protocol
 
-from flambeau.ir.frozen import freeze
+from flambeau.ir.frozen import freeze, is_frozen
 from flambeau.ir.graph import Graph
+from flambeau.ir.verify import verify
 from flambeau.program.origin import Provenance
 from flambeau.program.written import WrittenProgram
 from flambeau.schema.function import FunctionSchema
 from flambeau.schema.types import Type
+from flambeau.util.inversions import GRAPH_CHANGES
 from flambeau.util.kept_on import forget
 
+NOT_ITS_SCHEMA: Final = (
+    "the graph of '{name}' was changed: it takes {takes} and gives {gives} values, but the function is {schema}. Make "
+    "another one of it: flambeau.jit.create_function_from_graph('{name}', graph)"
+)
 Runner = Callable[..., Any]
 """Takes all arguments in schema order and returns what the schema returns."""
+
+
+class Follower(Protocol):
+    """Has made something of the graph of a function."""
+
+    def begin_anew(self) -> None:
+        """Forget it: the graph became another."""
 
 
 class Function:
@@ -42,6 +56,13 @@ class Function:
         """What runs the text before there is a graph; None where nothing does."""
         self.bytecode: Any = None
         """What the interpreter made of the graph, kept here by it; None before and after the graph is replaced."""
+        self.changes = 0
+        """How often its graph, or one that it calls, became another: what was made of an older one is void."""
+        self.is_shown = False
+        """Whether somebody has the graph who may change it: then it is verified before it runs."""
+        self.followers: weakref.WeakSet[Follower] = weakref.WeakSet()
+        """Those who made something of the graph, and are told when it becomes another."""
+        self._is_relied_on = False
 
     @property
     def graph(self) -> Graph:
@@ -52,17 +73,46 @@ class Function:
 
     @graph.setter
     def graph(self, graph: Graph) -> None:
+        if isinstance(self._graph, Graph) and is_frozen(self._graph):
+            GRAPH_CHANGES.implementation(self._graph)
         self.provenance = None
         self._graph = graph
-        self.bytecode = None
-        forget(self)
+        self.begin_anew()
 
     @property
     def frozen_graph(self) -> Graph:
-        """The graph for something that will rely on it: from now on it can be replaced, but not changed in place."""
+        """The graph for something that will rely on it, and begins anew when it is changed.
+
+        Raises RuntimeError where somebody changed it to one that the schema does not fit, VerifyError for a broken one.
+        """
         graph = self.graph
-        freeze(graph, self.short_name)
+        if not is_frozen(graph):
+            if self.is_shown:
+                self._check(graph)
+            freeze(graph)
+        if not self._is_relied_on:
+            self._is_relied_on = True
+            relied_on.add(self)
         return graph
+
+    def _check(self, graph: Graph) -> None:
+        takes, gives = len(graph.parameters), len(graph.returns)
+        if (takes, gives) != (len(self.schema.arguments), len(self.schema.returns)):
+            raise RuntimeError(
+                NOT_ITS_SCHEMA.format(takes=takes, gives=gives, name=self.short_name, schema=self.schema)
+            )
+        verify(graph)
+
+    def begin_anew(self) -> None:
+        """Forget what was made of the graph, which is or will be another, and have its followers do so."""
+        self.changes += 1
+        self.is_shown = True
+        self.bytecode = self.as_written = None
+        if self.provenance is not None:
+            self.provenance.end()
+        forget(self)
+        for follower in list(self.followers):
+            follower.begin_anew()
 
     @property
     def is_compiled(self) -> bool:
@@ -82,3 +132,7 @@ class Function:
 
     def __repr__(self) -> str:
         return f"<function {self.schema}>"
+
+
+relied_on: Final[weakref.WeakSet[Function]] = weakref.WeakSet()
+"""The functions whose graphs something relies on."""

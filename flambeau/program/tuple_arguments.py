@@ -61,7 +61,7 @@ def flattened(function: Function, numbers: Sequence[int]) -> tuple[Function, lis
         own = iter([graph.parameters[n] for n in span])
         is_whole = graph.parameters[span.start].static_type == argument.type
         arguments.append(next(own) if is_whole else tuple_of(graph, argument.type, own))
-    for value in insert_graph(graph, function.graph, arguments):
+    for value in insert_graph(graph, function.frozen_graph, arguments):
         graph.add_return(value)
     plain = schema_of(function.name, graph, {})
     schema = FunctionSchema(function.name, "", plain.arguments, function.schema.returns)

@@ -160,7 +160,7 @@ class VerifyError(RuntimeError):
 
 
 class FrozenGraphError(RuntimeError):
-    """A graph that something relies on was to be changed in place. The text says how to change a copy."""
+    """The graph of a plan was to be changed, which nothing would run. The text says what to change instead."""
 
 
 class ScriptError(Exception):

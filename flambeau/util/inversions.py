@@ -97,6 +97,9 @@ GRAPH_TOOLS: Final = Inversion[Any](
     "what methods of graphs compute with modules above graphs: a `GraphTools` (`analysis.graph_tools`)",
     is_later=True,
 )
+GRAPH_CHANGES: Final = Inversion[Callable[[Any], None]](
+    "forgets all that was made of a graph, which is about to be changed (`executor.changed_graphs`)", lambda graph: None
+)
 CLASS_COMPILER: Final = Inversion[Callable[[type], Any]](
     "the definition of a class that no program has named and whose instance is met; None for one that programs cannot "
     "have (`jit.classes.script_class`)"

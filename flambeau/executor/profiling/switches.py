@@ -11,6 +11,7 @@ from flambeau.executor.options import FUSING
 from flambeau.executor.profiling.profiled_function import ProfiledFunction
 from flambeau.executor.profiling.settings import WORDS, Settings, is_alone, set_settings, settings
 from flambeau.executor.recording import local as recording
+from flambeau.ir.frozen import freeze
 from flambeau.ir.graph import Graph
 from flambeau.schema.dtype import DType
 from flambeau.tensor.defaults import get_default_dtype
@@ -95,8 +96,11 @@ def _unfused_of(executor: Executor) -> Executor:
 def graph_for(executor: Executor, arguments: Sequence[Any]) -> Graph:
     """The optimised graph that runs in this thread for arguments like these."""
     if settings().is_profiling:
-        return _profiled_of(executor).graph
-    return (executor if settings().fuses else _unfused_of(executor)).plan_for(arguments).graph
+        graph = _profiled_of(executor).graph
+    else:
+        graph = (executor if settings().fuses else _unfused_of(executor)).plan_for(arguments).graph
+    freeze(graph, plan_of=executor.name)
+    return graph
 
 
 def profiled_function(executor: Executor) -> ProfiledFunction | None:

@@ -228,6 +228,13 @@ class PromotedMethod(ScriptMethod):
         self._looked: _Seen | None = None
         """What the question for a plan has seen, for the call that is made now."""
 
+    def begin_anew(self) -> None:
+        """Forget what was made of the method: it has another graph."""
+        super().begin_anew()
+        self._executor = self._with_object
+        self._natives = {}
+        self._seen = self._looked = None
+
     @property
     def promotion(self) -> Promotion | None:
         """How the method runs without its object; None where it needs it."""

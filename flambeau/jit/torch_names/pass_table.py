@@ -111,7 +111,7 @@ CHANGES_MEANING: Final = frozenset((
     "autocast", "complete_shape_analysis", "erase_number_types", "lower_all_tuples", "optimize_frozen_graph",
     "remove_dropout", "remove_inplace_ops", "specialize_autogradzero",
 ))  # fmt: skip
-"""Those after which a graph may give something else, or take something else: none for a graph that runs already."""
+"""Those after which a graph may give something else, or take something else: what was compiled of it is made anew."""
 
 PASSES: Final[dict[str, Callable[..., Any]]] = {
     "autocast": autocast.do,

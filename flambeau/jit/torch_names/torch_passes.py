@@ -60,9 +60,10 @@ def run_pass(name: str, graph: Any, *options: Any) -> Any:
 def call_pass(name: str, graph: Any, *options: Any, **named: Any) -> bool | None:
     """Run a pass over a graph, or over `forward` of a module's handle: whether it changed anything, if it says that.
 
-    A graph that something runs already may be changed by passes which keep its meaning: calls give what they gave.
+    What was compiled of a graph stays after passes which keep its meaning; after others the next call runs what they
+    made.
 
-    Raises TypeError for what is no graph, FrozenGraphError where such a graph would mean something else.
+    Raises TypeError for what is no graph, FrozenGraphError for the graph of a plan, which nothing would run then.
 
     >>> twice = "graph(%x):\\n  %y = aten::neg(%x)\\n  %z = aten::neg(%x)\\n"
     >>> g = parse_ir(twice + "  %w = aten::mul(%y, %z)\\n  return (%w)")

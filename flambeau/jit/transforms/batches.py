@@ -37,7 +37,8 @@ class Batches:
         """What runs calls with arguments like these; None where there is no such code."""
         if not self._has_examples(arguments):
             return None
-        return self._ways.get_or_make(tuple(map(pattern, arguments)), lambda cause: self._compiled(arguments))
+        key = (self._function.changes, *map(pattern, arguments))
+        return self._ways.get_or_make(key, lambda cause: self._compiled(arguments))
 
     def _has_examples(self, arguments: Sequence[Any]) -> bool:
         """Whether there is one number of examples, and any."""
