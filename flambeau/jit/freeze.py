@@ -59,6 +59,14 @@ class FrozenMethod(ScriptMethod):
         self._first = ()
         prepare(self, self._executor.stub, type(self)._call_slowly)
 
+    def begin_anew(self) -> None:
+        """Run it with its object from now on: it has another graph, which may use it."""
+        super().begin_anew()
+        if not self._first:
+            self._first = (self.owner,)
+            self._executor = _executor(self.script_function, self._executor.options)
+            prepare(self, self._executor.stub, type(self)._call_slowly, self.owner)
+
 
 def _frozen_method(function: Function, owner: ScriptObject, options: Options) -> ScriptMethod:
     """A method of a frozen module. One that reads what freezing kept, such as a cache that it writes to, runs as
@@ -72,16 +80,6 @@ def _frozen_method(function: Function, owner: ScriptObject, options: Options) ->
 
 def _executor(function: Function, options: Options) -> Executor:
     return executor_of(function) if options == Options() else Executor(function, options)
-
-    def begin_anew(self) -> None:
-        """Run it with its object from now on: it has another graph, which may use it."""
-        super().begin_anew()
-        if not self._first:
-            self._first = (self.owner,)
-            options = self._executor.options
-            function = self.script_function
-            self._executor = executor_of(function) if options == Options() else Executor(function, options)
-            prepare(self, self._executor.stub, type(self)._call_slowly, self.owner)
 
 
 def _without_object(function: Function) -> Function | None:

@@ -96,8 +96,8 @@ class ScriptFunction(NativeBase, Generic[P, R]):  # type: ignore[misc]  # made a
     if not TYPE_CHECKING:
 
         def __getattr__(self, name: str) -> Any:
-            if hasattr(type(self), name):
-                return object.__getattribute__(self, name)  # a property that refused: it says why again
+            if hasattr(type(self), name):  # a property that refused: it says why again
+                return object.__getattribute__(self, name)
             raise AttributeError(unknown_attribute(type(self).__name__, name), name=name, obj=self)
 
     @property
@@ -468,17 +468,13 @@ class ScriptFunction(NativeBase, Generic[P, R]):  # type: ignore[misc]  # made a
             by_place = kind.POSITIONAL_ONLY if argument.positional_only else kind.POSITIONAL_OR_KEYWORD
             return kind.KEYWORD_ONLY if argument.kwarg_only else by_place
 
-        return inspect.Signature(
-            [
-                inspect.Parameter(
-                    a.name,
-                    kind_of(a),
-                    default=a.default if a.has_default else inspect.Parameter.empty,
-                    annotation=a.type.annotation,
-                )
-                for a in self.schema.arguments
-            ]
-        )
+        empty = inspect.Parameter.empty
+        return inspect.Signature([
+            inspect.Parameter(
+                a.name, kind_of(a), default=a.default if a.has_default else empty, annotation=a.type.annotation
+            )
+            for a in self.schema.arguments
+        ])  # fmt: skip
 
     def __copy__(self) -> Self:
         return self
