@@ -11,6 +11,7 @@ from flambeau.ir.walk import subgraphs
 from flambeau.passes import inline
 from flambeau.program.function import Function, relied_on
 from flambeau.util.inversions import GRAPH_CHANGES
+from flambeau.util.weak_sets import members
 
 
 @GRAPH_CHANGES.provide
@@ -24,7 +25,7 @@ def _with_graph(graph: Graph) -> list[Function]:
     """The functions whose graph it is, and those that call them, at any depth."""
     callers: dict[Function, list[Function]] = {}
     waiting: list[Function] = []
-    for function in list(relied_on):
+    for function in members(relied_on):
         if not function.is_compiled:
             continue
         if function.graph is graph:

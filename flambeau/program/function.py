@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import weakref
 from collections.abc import Callable
+from contextlib import suppress
 from typing import Any, Final, Protocol
 
 from flambeau.ir.frozen import freeze, is_frozen
@@ -13,8 +14,10 @@ from flambeau.program.origin import Provenance
 from flambeau.program.written import WrittenProgram
 from flambeau.schema.function import FunctionSchema
 from flambeau.schema.types import Type
+from flambeau.util.depth import deep_recursion
 from flambeau.util.inversions import GRAPH_CHANGES
 from flambeau.util.kept_on import forget
+from flambeau.util.weak_sets import members
 
 NOT_ITS_SCHEMA: Final = (
     "the graph of '{name}' was changed: it takes {takes} and gives {gives} values, but the function is {schema}. Make "
@@ -101,7 +104,8 @@ class Function:
             raise RuntimeError(
                 NOT_ITS_SCHEMA.format(takes=takes, gives=gives, name=self.short_name, schema=self.schema)
             )
-        verify(graph)
+        with deep_recursion(), suppress(RecursionError):  # what compiles it says where it is too deep
+            verify(graph)
 
     def begin_anew(self) -> None:
         """Forget what was made of the graph, which is or will be another, and have its followers do so."""
@@ -111,7 +115,7 @@ class Function:
         if self.provenance is not None:
             self.provenance.end()
         forget(self)
-        for follower in list(self.followers):
+        for follower in members(self.followers):
             follower.begin_anew()
 
     @property
