@@ -18,6 +18,11 @@ RECORDED: dict[str, tuple[Draw, list[float]]] = {
     "nothing for a dropout of all": (
         lambda lib: lib.cat([lib.nn.functional.dropout(lib.ones(2), 1.0), lib.rand(1)]), [0, 0, 0.5349225],
     ),
+    "nothing for a dropout of all, recorded": (
+        lambda lib: lib.cat(
+            [lib.nn.functional.dropout(lib.ones(2, requires_grad=True), 1.0).detach(), lib.rand(1)]
+        ), [0, 0, 0.5349225],
+    ),
     "spectral norm in its older form": (
         lambda lib: lib.nn.utils.spectral_norm(lib.nn.Linear(3, 2)).weight_u.abs(), [0.8839, 0.4678],
     ),

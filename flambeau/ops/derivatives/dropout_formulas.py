@@ -16,7 +16,7 @@ from flambeau.tensor.recorder import are_recorded
 def _dropout(f: Any, input: Any, p: float, train: bool) -> Any:
     if not train or p == 0:
         return input
-    if are_recorded([input]) and input._array.dtype.char in "fd" and input._array.size:
+    if are_recorded([input]) and p < 1 and input._array.dtype.char in "fd" and input._array.size:
         return f.native_dropout(input, p, True)[0]
     return input * f.dropout(f.ones_like(input.detach()), p, True)
 
