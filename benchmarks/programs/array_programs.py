@@ -72,29 +72,6 @@ def interpolated(at: np.ndarray, xs: np.ndarray, ys: np.ndarray) -> np.ndarray:
     return out
 
 
-def conjugate_gradient(a: np.ndarray, b: np.ndarray, n: int) -> np.ndarray:
-    x = np.zeros_like(b)
-    r = b - a @ x
-    p = r.copy()
-    rs = r @ r
-    for _ in range(n):
-        ap = a @ p
-        alpha = rs / (p @ ap)
-        x = x + alpha * p
-        r = r - alpha * ap
-        smaller = r @ r
-        p = r + smaller / rs * p
-        rs = smaller
-    return x
-
-
-def power_iteration(a: np.ndarray, v: np.ndarray, n: int) -> np.ndarray:
-    for _ in range(n):
-        v = a @ v
-        v = v / np.sqrt(v @ v)
-    return v
-
-
 def sinkhorn(k: np.ndarray, a: np.ndarray, b: np.ndarray, n: int) -> np.ndarray:
     u = np.ones_like(a)
     v = np.ones_like(b)

@@ -13,7 +13,7 @@ from benchmarks.workloads.one_text import beside_numba
 
 
 def workloads(small: bool) -> Iterator[Workload]:
-    """Steps of a differential equation, windows that are sorted, small matrices, slices, searches."""
+    """Steps of a differential equation, windows that are sorted, small matrices, searches, products in loops."""
     rng = np.random.default_rng(21)
     n = 5 if small else 5_000
     yield _row(programs.lorenz, f"Lorenz, {n} steps", np.ones(3), 0.001, n)
@@ -27,13 +27,6 @@ def workloads(small: bool) -> Iterator[Workload]:
     yield _row(programs.floored_counts, f"counts of floors {n}", rng.random(n), 64)
     xs = np.sort(rng.random(50))
     yield _row(programs.interpolated, f"interpolation at {n}", rng.random(n), xs, np.sin(xs))
-    n = 5 if small else 100
-    factor = rng.standard_normal((n, n))
-    yield _row(
-        programs.conjugate_gradient, f"conjugate gradients {n}", factor @ factor.T + n * np.eye(n), rng.random(n), 50
-    )
-    n = 5 if small else 64
-    yield _row(programs.power_iteration, f"power iteration {n}", rng.random((n, n)), rng.random(n), 100)
     rows, columns = (4, 5) if small else (60, 80)
     costs, weights = np.exp(-rng.random((rows, columns))), (np.full(n, 1.0 / n) for n in (rows, columns))
     yield _row(programs.sinkhorn, f"transport by Sinkhorn {rows}x{columns}", costs, *weights, 100)

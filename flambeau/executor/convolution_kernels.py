@@ -154,8 +154,8 @@ def channel_norm(
     """`x` (batch, channels, *sizes) with each channel at mean 0 and variance 1, times weights plus biases, which lie
     side by side; with it means, variances and reciprocal roots. None where there is no code for it.
 
-    >>> found = channel_norm(np.ones((1, 2, 16), np.float32), None, None, 1e-5)
-    >>> (found is not None) == available()
+    >>> result = channel_norm(np.ones((1, 2, 16), np.float32), None, None, 1e-5)
+    >>> (result is not None) == available()
     True
     """
     return norms.normalise(x, weight, bias, eps) if _has_code(norms.text_for(x), x) else None
@@ -166,8 +166,8 @@ def group_norm(x: Array, weight: Array | None, bias: Array | None, groups: int, 
     """`x` (batch, channels, *sizes) with each of so many groups of channels at mean 0 and variance 1, times weights
     plus biases. None where there is no code for it.
 
-    >>> found = group_norm(np.ones((1, 2, 16), np.float32), None, None, 1, 1e-5)
-    >>> (found is not None) == available()
+    >>> result = group_norm(np.ones((1, 2, 16), np.float32), None, None, 1, 1e-5)
+    >>> (result is not None) == available()
     True
     """
     if not _has_code(groups_text, x):
@@ -182,8 +182,8 @@ def norm_gradients(
     """The gradients of a norm of channels: of its input, its weight and its bias, from `slope`, that of its result.
     None where there is no code for it.
 
-    >>> found = norm_gradients(np.ones((1, 2, 16)), np.ones((1, 2, 16)), None, 1e-5)
-    >>> (found is not None) == available()
+    >>> result = norm_gradients(np.ones((1, 2, 16)), np.ones((1, 2, 16)), None, 1e-5)
+    >>> (result is not None) == available()
     True
     """
     return norm_gradient_rules.gradients(slope, x, weight, eps) if available() else None
@@ -194,8 +194,8 @@ def grid_sampling(x: Array, grid: Array, mode: int, padding: int, is_aligned: bo
     """`x` (batch, channels, rows, columns) read at the places of a grid (batch, *places, 2); modes and paddings are the
     operator's numbers. None where there is no code for it.
 
-    >>> found = grid_sampling(np.ones((1, 1, 2, 2)), np.zeros((1, 1, 1, 2)), 0, 0, False)
-    >>> (found is not None) == available()
+    >>> result = grid_sampling(np.ones((1, 1, 2, 2)), np.zeros((1, 1, 1, 2)), 0, 0, False)
+    >>> (result is not None) == available()
     True
     """
     return sampling.sample(x, grid, mode, padding, is_aligned) if available() else None
@@ -205,8 +205,8 @@ def grid_sampling(x: Array, grid: Array, mode: int, padding: int, is_aligned: bo
 def reading_between(function: str, operands: Sequence[Array], height: int, width: int) -> Array | None:
     """`read_between`, `spread_between` or `tilt_between` of row-major arrays. None where there is no code for them.
 
-    >>> found = reading_between("read_between", [np.ones((1, 1, 4)), np.zeros((1, 2, 3))], 2, 2)
-    >>> found is None or found.tolist() == [[[1.0, 1.0, 1.0]]]
+    >>> result = reading_between("read_between", [np.ones((1, 1, 4)), np.zeros((1, 2, 3))], 2, 2)
+    >>> result is None or result.tolist() == [[[1.0, 1.0, 1.0]]]
     True
     """
     is_ready = _has_code(between_text, operands[-1], max(one.size for one in operands))
@@ -220,8 +220,8 @@ def layer_norm_gradients(
     """The gradients of a norm over the last `dims` dimensions: of its input, and parts of those of weight and bias,
     from `slope`, that of its result. None where there is no code for it.
 
-    >>> found = layer_norm_gradients(np.ones((3, 4)), np.ones((3, 4)), None, 1, 1e-5)
-    >>> (found is not None) == available()
+    >>> result = layer_norm_gradients(np.ones((3, 4)), np.ones((3, 4)), None, 1, 1e-5)
+    >>> (result is not None) == available()
     True
     """
     return row_norm_rules.gradients(slope, x, weight, dims, eps) if available() else None

@@ -241,13 +241,13 @@ class Compilation:
         yield f"    {self.state}"
         yield "      " + ", ".join(f"{stage} {ms:.1f} ms" for stage, ms in self.stages)
         yield from ("      " + line for line in self._parts())
-        if self.interpreted:
-            yield f"    {len(self.interpreted)} interpreted node{'s' if len(self.interpreted) != 1 else ''}:"
-        for kind, reason, where in self.interpreted[:SHOWN]:
+        nodes, field = (self.interpreted, "interpreted") if self.interpreted else (self.unusual, "unusual")
+        if nodes:
+            yield f"    {len(nodes)} interpreted node{'s' if len(nodes) != 1 else ''}:"
+        for kind, reason, where in nodes[:SHOWN]:
             yield f"      {kind}" + (f" ({where})" if where is not None else "") + f": {reason}"
-        if len(self.interpreted) > SHOWN:
-            yield f"      and {len(self.interpreted) - SHOWN} more: explain().interpreted lists all"
-
+        if len(nodes) > SHOWN:
+            yield f"      and {len(nodes) - SHOWN} more: explain().compilations[k].{field} lists all"
 
     def _parts(self) -> Iterator[str]:
         for native in self.natives:

@@ -89,7 +89,7 @@ class ScriptFunction(NativeBase, Generic[P, R]):  # type: ignore[misc]  # made a
         function.followers.add(self)
 
     def begin_anew(self) -> None:
-        """Forget what was made of the function: it has another graph."""
+        """Forget plans and transforms of the function: it has another graph."""
         self.transforms = {}
         self._structured = None
 
@@ -445,8 +445,8 @@ class ScriptFunction(NativeBase, Generic[P, R]):  # type: ignore[misc]  # made a
 
         >>> import flambeau
         >>> text = "def f(n: int):\\n  s = 0\\n  for i in range(n):\\n    s += i * s\\n  return s"
-        >>> found = flambeau.CompilationUnit(text).f.profile(10)
-        >>> found.result, found[4].hits
+        >>> profile = flambeau.CompilationUnit(text).f.profile(10)
+        >>> profile.result, profile[4].hits
         (0, 10)
         """
         from flambeau.executor.profile import profile  # few programs ask for it, and its modules take time to load

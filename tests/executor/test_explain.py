@@ -222,6 +222,9 @@ def test_what_python_is_asked_because_of_how_tensors_lie_in_memory() -> None:
     [node] = compilation.unusual
     assert node.kind == "aten::clone"
     assert node.reason.startswith("it has no native form for sizes and layouts such as these")
+    text = " ".join(str(f.explain()).split())
+    assert "1 interpreted node: aten::clone" in text
+    assert "native code has Python run it" in text
     for _ in range(20):
         f(whole, 3)
     assert f.explain().compilations[0].state == "native from end to end"
