@@ -92,7 +92,7 @@ def _state(
     unusual: tuple[Interpreted, ...],
 ) -> str:  # fmt: skip
     if unusual and not interpreted:
-        return "native but for sizes and layouts that only Python takes"
+        return "native but for sizes, layouts or values that only Python takes"
     if not interpreted:
         return "native from end to end" if is_worthwhile(plan.graph) else "native: nothing to compute"
     if _waits(plan):
@@ -223,7 +223,7 @@ def _python_of(compiled: CompiledGraph) -> list[Interpreted]:
 
 
 def _unusual(plan: ExecutionPlan) -> Iterator[Interpreted]:
-    """Nodes with a native form that Python nevertheless ran in at least half of the calls, for sizes or layouts."""
+    """Nodes with a native form that Python nevertheless ran in at least half of the calls, for what it was given."""
     compiled = plan.compiled
     if compiled is None:
         return
@@ -231,7 +231,7 @@ def _unusual(plan: ExecutionPlan) -> Iterator[Interpreted]:
         for point in native.emitted.exit_points:
             asked = native.asked[point.number]
             if asked and not point.is_called and 2 * asked >= compiled.calls + native.calls:
-                reason = f"{NO_FORM} for sizes and layouts such as these: {RUN}, {asked} times so far"
+                reason = f"{NO_FORM} for sizes, layouts or values such as these: {RUN}, {asked} times so far"
                 yield from (Interpreted(node.op, reason, node.range) for node in point.nodes)
 
 

@@ -218,10 +218,10 @@ def test_what_python_is_asked_because_of_how_tensors_lie_in_memory() -> None:
     for _ in range(4):
         f(expanded, 3)
     [compilation] = f.explain().compilations
-    assert compilation.state == "native but for sizes and layouts that only Python takes"
+    assert compilation.state == "native but for sizes, layouts or values that only Python takes"
     [node] = compilation.unusual
     assert node.kind == "aten::clone"
-    assert node.reason.startswith("it has no native form for sizes and layouts such as these")
+    assert node.reason.startswith("it has no native form for sizes, layouts or values such as these")
     text = " ".join(str(f.explain()).split())
     assert "1 interpreted node: aten::clone" in text
     assert "native code has Python run it" in text

@@ -37,7 +37,7 @@ def arguments() -> np.ndarray:
     spread = [rng.uniform(0, high, 700) for high in (1, 5, 30, 171)]
     near = [math.nextafter(n, n + way) for n in (1.0, 2.0, 5.0, 23.0, 140.0) for way in (-1, 1)]
     small = [*10.0 ** rng.uniform(-25, 0, 200), 1e-20, 1e-21]
-    return np.concatenate([*spread, near, small, np.arange(1.0, 171.0), -rng.uniform(0, 30, 200)])
+    return np.concatenate([*spread, near, small, np.arange(1.0, 171.0)])
 
 
 @pytest.mark.parametrize(("scripted", "python"), [(gammas, math.gamma), (log_gammas, math.lgamma)])
@@ -45,9 +45,14 @@ def test_the_bits_are_those_of_python(
     scripted: Callable[[np.ndarray], np.ndarray], python: Callable[[float], float]
 ) -> None:
     function = flambeau.script(scripted)
-    for x in (arguments(), arguments()[::-1].copy()):
+    x = arguments()
+    is_native = x >= 1e-20
+    usual, outside = x[is_native], np.concatenate([-np.random.RandomState(6).uniform(0, 30, 200), x[~is_native]])
+    for x in (usual, usual[::-1].copy()):
         assert np.array_equal(function(x), np.array([python(v) for v in x]))
     assert "interpreted" not in str(function.explain())
+    assert np.array_equal(function(outside), np.array([python(v) for v in outside]))
+    assert "for sizes, layouts or values such as these" in str(function.explain())
 
 
 def test_what_is_too_large_or_no_number() -> None:
