@@ -369,14 +369,15 @@ class InlineCache:
 
     def _add(self, known: Published) -> None:
         launch, look = known.launch, (*known.looks, *known.static)
-        if self._count >= self.most or launch.runs is None or look in self._known:
+        if self._count >= self.most or look in self._known:
             return
         self._known.add(look)
         self.published.append(known)
         self._count += 1
         rows = self._row if self._has_entry else lambda output: 0
+        block = launch.words or [0] * (1 + len(known.looks) + len(launch.outputs))
         words = exact_words(self, known.looks, known.static, launch.outputs, rows) | {
-            "kernel": self._kernel(launch), "words": len(launch.words), "template": self.numbers(launch.words),
+            "kernel": self._kernel(launch), "words": len(block), "template": self.numbers(block),
             "next": self.cell[0], "high": launch.high, "step": launch.step, "pieces": launch.pieces,
             "flags": RELEASE_GIL if launch.nanoseconds >= RELEASE_FROM else 0,
             "pool": threads.run_address(launch.threads) if launch.step else 0,
@@ -411,9 +412,10 @@ class InlineCache:
         }  # fmt: skip
 
     def _kernel(self, launch: Launch) -> int:
-        """The address of a launch's kernel."""
+        """The address of a launch's kernel; 0 where there is nothing to compute."""
         runs = launch.runs
-        assert runs is not None
+        if runs is None:
+            return 0
         self._keep.append(runs)
         return runs.address
 

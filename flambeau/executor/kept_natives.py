@@ -141,4 +141,4 @@ def _shared(values: Sequence[Representation]) -> tuple[Representation, ...]:
 
 def _kept_launches(kernel: FusedKernel, writer: CodeWriter) -> list[KeptLaunch]:
     published: list[Published] = kernel.inline_cache.published[:MAX_CHAIN]
-    return [kept_launch(one, kernel.launch_again, writer) for one in published]
+    return [kept_launch(one, kernel.launch_again, writer) for one in published if one.launch.runs is not None]

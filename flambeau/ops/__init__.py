@@ -99,6 +99,7 @@ from flambeau.ops import meta_windows as _meta_windows
 from flambeau.ops import neighbours as _neighbours
 from flambeau.ops import nonzero as _nonzero
 from flambeau.ops import norm_expansions as _norm_expansions
+from flambeau.ops import norm_order_expansions as _norm_order_expansions
 from flambeau.ops import normalization as _normalization
 from flambeau.ops import number_views as _number_views
 from flambeau.ops import older_forms as _older_forms

@@ -81,6 +81,75 @@ def test_what_numpy_gives(program: Callable[..., Any], backend: str) -> None:
         assert np.array_equal(ours, theirs, equal_nan=True)
 
 
+BOUNDS = ((8, 2), (2, 8), (-3, 2), (3, -1), (3, 3), (-1, -5), (100, -100), (-100, 0), (0, 0), (-1, 0))
+
+
+def between(x: np.ndarray, a: int, b: int):
+    ends = x[a::-1] * 1, x[:b:-1] * 1, x[a::-3] * 1, x[:b:-2] * 1
+    written = [x[:-1:-1] * 1, x[-1::-1] * 1, x[0::-1] * 1, x[:0:-1] * 1, x[-100::-1] * 1, x[100:-100:-2] * 1]
+    return x[a:b:-1] * 1, x[a:b:-2] * 1, ends, written, x[a:b:-1].sum(), len(x[a:b:-2])
+
+
+def beside_others(m: np.ndarray, i: int):
+    ends = m[..., ::-1] * 1, m[::-1, ...] * 1, m[..., ::-1, None] * 1, m[..., i, ::-1] * 1, m[..., ::-1, i] * 1
+    return m[i, ::-1] * 1, m[::-1, i] * 1, m[None, ::-1] * 1, m[::-1, None, ::-2] * 1, m[i:0:-1, 1:] * 1, ends
+
+
+def written_between(x: np.ndarray, a: int, b: int):
+    y, z = x.copy(), x.copy()
+    y[a:b:-1] += 1
+    z[a:b:-2] = 7
+    z[:2:-3] *= 2
+    y[:3:-1] = x[: len(y[:3:-1])]
+    return y, z
+
+
+def recurrence(r: np.ndarray, order: int):
+    a = np.zeros(order + 1)
+    a[0], error = 1.0, r[0]
+    for i in range(1, order + 1):
+        k = -(r[i] + np.dot(a[1:i], r[i - 1 : 0 : -1])) / error
+        a[1 : i + 1] += k * a[i - 1 :: -1][:i]
+        error *= 1 - k * k
+    return a, error
+
+
+@pytest.mark.parametrize("backend", ["interpreter", "native"])
+@pytest.mark.parametrize("program", [between, written_between])
+def test_slices_backwards_with_bounds(program: Callable[..., Any], backend: str) -> None:
+    script = flambeau.script(program, backend=backend)
+    for array in (np.arange(12.0), np.arange(5.0), np.arange(1.0), np.arange(0.0), np.arange(30.0)[::2]):
+        for a, b in BOUNDS:
+            for found, expected in zip(flat(script(array, a, b)), flat(program(array, a, b)), strict=True):
+                assert np.shape(found) == np.shape(expected), (a, b)
+                assert np.array_equal(found, expected), (a, b)
+
+
+@pytest.mark.parametrize("backend", ["interpreter", "native"])
+def test_slices_backwards_beside_other_indexes(backend: str) -> None:
+    script = flambeau.script(beside_others, backend=backend)
+    for m in (np.arange(12.0).reshape(3, 4), np.arange(20.0).reshape(5, 4)[::2], np.arange(6.0).reshape(2, 3).T):
+        for i in (1, -1, 0):
+            for found, expected in zip(flat(script(m, i)), flat(beside_others(m, i)), strict=True):
+                assert np.shape(found) == np.shape(expected)
+                assert np.array_equal(found, expected)
+
+
+def test_a_recurrence_that_reads_backwards_what_it_writes() -> None:
+    script = flambeau.script(recurrence)
+    for r, order in ((np.exp(-np.arange(30) * 0.3), 25), (np.array([1.0, 0.5, 0.3, 0.2]), 3), (np.ones(3) / 2, 1)):
+        for found, expected in zip(script(r, order), recurrence(r, order), strict=True):
+            np.testing.assert_allclose(found, expected, rtol=1e-12, atol=1e-14)
+
+
+def test_backwards_beside_places_is_refused() -> None:
+    def places(m: np.ndarray, where: np.ndarray):
+        return m[where, ::-1]
+
+    with pytest.raises(CompileError, match=r"slices of arrays go forward here: np.flip\(x, 0\)"):
+        flambeau.script(places)(np.ones((3, 3)), np.array([0, 2]))
+
+
 def test_nothing_backwards_is_nothing() -> None:
     def nothing(x: np.ndarray):
         return x[::-1], np.flip(x)

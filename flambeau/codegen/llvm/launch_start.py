@@ -46,10 +46,14 @@ class LaunchBlock:
 
 
 def add_start(m: ModuleBuilder) -> None:
-    """Add ``start(launch, block, count)``: the kernel on this thread, or in pieces on the pool's."""
+    """Add ``start(launch, block, count)``: the kernel on this thread, or in pieces on the pool's; nothing where the
+    launch has none, since its outputs have no elements.
+    """
     f = m.function("void start", "ptr launch", "ptr block", "i64 count")
     launch, block, count = f.parameters
     kernel, step = f.get(launch, LAUNCH, "kernel"), f.get(launch, LAUNCH, "step")
+    with f.when(f.is_null(kernel)):
+        f.ret()
     is_exact = f.compare("slt", count, 0)
     high = f.pick(is_exact, f.get(launch, LAUNCH, "high"), count)
     with f.when(f.compare("eq", step, 0)):

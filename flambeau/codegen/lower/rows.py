@@ -198,7 +198,9 @@ def norm(arguments: Arguments, result: DType) -> Expr:
         return without(axes, root_of_squares(x, axes), keepdim)
     if math.isinf(order):
         return reduce(size, "max" if order > 0 else "min", axes, keepdim)
-    raise LoweringError(f"norm of order {order}")
+    powers = apply("pow", cast(size, "float64"), constant(float(order), "float64"))
+    total = reduce(powers, "sum", axes, keepdim)
+    return cast(apply("pow", total, constant(1 / order, "float64")), result.name)
 
 
 ROWS: dict[str, Callable[[Arguments, DType], Expr]] = {

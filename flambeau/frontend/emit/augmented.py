@@ -16,7 +16,7 @@ from flambeau.frontend.emit.numpy import array_promotion as arrays
 from flambeau.frontend.emit.numpy.array_promotion import as_number, dtype_and_rank, is_array
 from flambeau.frontend.emit.numpy.element_arithmetic import filling
 from flambeau.frontend.emit.numpy.remainders import with_sign_of
-from flambeau.frontend.emit.numpy.reversed_views import forward_view, reversed_dimensions, turned
+from flambeau.frontend.emit.numpy.reversed_views import forward_view, turned
 from flambeau.frontend.emit.part_targets import assign_part, is_part
 from flambeau.frontend.emit.schema_matching import call_operator
 from flambeau.frontend.emit.subscripts import subscript_values
@@ -185,12 +185,11 @@ def _to_item(e: Emitter, tree: AugAssign, target: Subscript) -> None:
 
 
 def _to_tensor_item(e: Emitter, tree: AugAssign, target: Subscript, owner: Value) -> None:
-    steps = reversed_dimensions(target.indices) if is_array(owner) else {}
+    item, view, index, steps = tensor_item(e, target.range, owner, target.indices)
     if steps:
-        target_view = forward_view(e, target.range, owner, target.indices, steps)
+        target_view = forward_view(e, target.range, view, steps)
         _combined(e, tree, target_view, turned(e, tree.range, e.value(tree.value), target_view, steps))
         return
-    item, view, index = tensor_item(e, target.range, owner, target.indices)
     right = e.value(tree.value)
     if is_array(item) and (index is not None or arrays.known_rank(item) == 0):
         # What the operator gives, put back in the dtype of the array.

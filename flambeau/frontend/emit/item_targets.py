@@ -5,12 +5,11 @@ from __future__ import annotations
 from flambeau.frontend.emit.attribute_refinement import assigned
 from flambeau.frontend.emit.implicit_conversions import convert
 from flambeau.frontend.emit.list_slices import assign_slice, has_slice
-from flambeau.frontend.emit.numpy.array_promotion import is_array
-from flambeau.frontend.emit.numpy.reversed_views import forward_view, reversed_dimensions, turned
+from flambeau.frontend.emit.numpy.reversed_views import forward_view, turned
 from flambeau.frontend.emit.part_targets import assign_part, is_part
 from flambeau.frontend.emit.schema_matching import call_operator
 from flambeau.frontend.emit.subscripts import subscript_values
-from flambeau.frontend.emit.tensor_subscripts import as_tensor_like, store_tensor_item
+from flambeau.frontend.emit.tensor_subscripts import Indexing, as_tensor_like, store_tensor_item
 from flambeau.frontend.emit.values.simple_value import SimpleValue
 from flambeau.frontend.emit.values.sugared import Emitter, Given
 from flambeau.frontend.trees.tree_views import Select, Subscript
@@ -26,13 +25,13 @@ def assign_item(e: Emitter, target: Subscript, value: Value) -> None:
     where = e.graph.current_range or target.range
     owner = e.value(target.value)
     if isinstance(owner.static_type, TensorType):
-        steps = reversed_dimensions(target.indices) if is_array(owner) else {}
-        if steps:
-            view = forward_view(e, where, owner, target.indices, steps)
-            source = as_tensor_like(e, where, turned(e, where, value, view, steps), view)
+        indexed = Indexing(e, where, owner, target.indices)
+        if indexed.steps:
+            view = forward_view(e, where, indexed.view, indexed.steps)
+            source = as_tensor_like(e, where, turned(e, where, value, view, indexed.steps), view)
             call_operator(e, where, "aten::copy_", [view, source, e.constant(False)])
         else:
-            store_tensor_item(e, target, owner, value)
+            store_tensor_item(e, where, indexed, owner, value)
         return
     if isinstance(owner.static_type, TupleType):
         raise CompileError(TUPLE_TARGET.format(type=owner.static_type.annotation), target.range)

@@ -5,9 +5,8 @@ from __future__ import annotations
 from flambeau.frontend.emit.builtins.iterables import RangeValue
 from flambeau.frontend.emit.container_subscripts import constant_int, subscripted
 from flambeau.frontend.emit.implicit_conversions import pack_tuple, unpack_tuple
-from flambeau.frontend.emit.numpy.array_promotion import is_array
 from flambeau.frontend.emit.numpy.index_tricks import IndexTrick
-from flambeau.frontend.emit.numpy.reversed_views import ReversedView, forwards, reversed_dimensions, reversed_view
+from flambeau.frontend.emit.numpy.reversed_views import ReversedView, reversed_view
 from flambeau.frontend.emit.schema_matching import call_operator
 from flambeau.frontend.emit.tensor_subscripts import emit_index, load_tensor_item
 from flambeau.frontend.emit.values.attribute_advice import MAY_BE_NONE
@@ -48,9 +47,7 @@ def emit_subscript(e: Emitter, tree: Subscript, hint: Type | None) -> Sugared:
         raise CompileError(f"'{owner.kind}' object is not subscriptable", tree.range)
     value = owner.value
     if isinstance(value.static_type, TensorType):
-        steps = reversed_dimensions(tree.indices) if is_array(value) else {}
-        indices = [forwards(index, k, steps) for k, index in enumerate(tree.indices)]
-        item = load_tensor_item(e, tree.range, value, indices)
+        item, steps = load_tensor_item(e, tree.range, value, tree.indices)
         return reversed_view(e, tree.range, value, item, steps) if steps else SimpleValue(item)
     if len(tree.indices) != 1:
         index: Sugared = SimpleValue(pack_tuple(e, [e.value(i) for i in tree.indices]))

@@ -5,21 +5,26 @@ x[i, 1:, mask]    →    %s = aten::select(%x, 0, %i)    %t = aten::slice(%s, 0,
 
 A mask stands for as many dimensions as it has: none for a bool, which makes a new one. How many those are is known when
 the program runs, so what follows such an index is at a dimension that is computed.
+
+A slice of an array that goes backwards is the same elements forwards, and a note of the step: `reversed_views` has what
+that stands for.
 """
 
 from __future__ import annotations
 
+import sys
 from collections.abc import Iterable, Sequence
+from typing import NamedTuple
 
 from flambeau.frontend.emit.container_subscripts import constant_int
-from flambeau.frontend.emit.implicit_conversions import pack_list, unpack_tuple
+from flambeau.frontend.emit.implicit_conversions import convert, pack_list, unpack_tuple
 from flambeau.frontend.emit.numpy.array_promotion import UNKNOWN_RANK, as_number, converted, is_array, known_rank
 from flambeau.frontend.emit.numpy.element_arithmetic import stored
 from flambeau.frontend.emit.numpy.spectra import with_spectrum
 from flambeau.frontend.emit.schema_matching import call_operator
 from flambeau.frontend.emit.values.slice_values import SliceValue
 from flambeau.frontend.emit.values.sugared import Emitter, Given, Sugared
-from flambeau.frontend.trees.tree_views import Dots, Expr, NoneLit, SliceExpr, Subscript
+from flambeau.frontend.trees.tree_views import Dots, Expr, NoneLit, SliceExpr
 from flambeau.ir.graph import Value
 from flambeau.schema.array_type import ArrayType, array_of
 from flambeau.schema.dtype import bool_, int64, uint8
@@ -60,6 +65,18 @@ MASKS = (bool_, uint8)
 Item = Value | SliceValue | Dots
 
 
+class TensorItem(NamedTuple):
+    """What `tensor[indices]` is."""
+
+    item: Value
+    view: Value
+    """What views alone make of it."""
+    places: Value | None
+    """The list of index tensors, if there are any."""
+    steps: dict[int, int]
+    """The dimensions that are to be read backwards, each with how far a step is."""
+
+
 def emit_index(e: Emitter, tree: Expr) -> Sugared:
     """One index: a value or a slice."""
     if not isinstance(tree, SliceExpr):
@@ -68,21 +85,24 @@ def emit_index(e: Emitter, tree: Expr) -> Sugared:
     return SliceValue(parts[0], parts[1], parts[2])
 
 
-def load_tensor_item(e: Emitter, where: SourceRange, tensor: Value, indices: Sequence[Expr]) -> Value:
-    """`tensor[indices]`: views as far as ints, slices, None and dots go, then one `aten::index` for index tensors."""
-    item, view, index = tensor_item(e, where, tensor, indices, operator="python::item")
+def load_tensor_item(
+    e: Emitter, where: SourceRange, tensor: Value, indices: Sequence[Expr]
+) -> tuple[Value, dict[int, int]]:
+    """`tensor[indices]`: views as far as ints, slices, None and dots go, then one `aten::index` for index tensors.
+
+    With it the dimensions that are to be read backwards.
+    """
+    item, view, index, steps = tensor_item(e, where, tensor, indices, operator="python::item")
     if is_array(tensor) and index is None and view is not tensor:
         if known_rank(view) is None and not all(isinstance(i, SliceExpr) for i in indices):
             raise CompileError(UNKNOWN_RANK, where)
-        return as_number(e, with_spectrum(view, tensor))
+        return as_number(e, with_spectrum(view, tensor)), steps
     alias = index is None and view is tensor
-    return with_spectrum(call_operator(e, where, "aten::alias", [tensor]) if alias else item, tensor)
+    return with_spectrum(call_operator(e, where, "aten::alias", [tensor]) if alias else item, tensor), steps
 
 
-def store_tensor_item(e: Emitter, target: Subscript, tensor: Value, value: Value) -> None:
-    """`tensor[indices] = value`."""
-    where = e.graph.current_range or target.range
-    indexed = _Indexing(e, where, tensor, target.indices)
+def store_tensor_item(e: Emitter, where: SourceRange, indexed: Indexing, tensor: Value, value: Value) -> None:
+    """`tensor[indices] = value`, none of which goes backwards."""
     if is_array(tensor) and is_array(value) and _is_view(value):
         value = call_operator(e, where, "aten::clone", [value])
     source = as_tensor_like(e, where, value, indexed.view)
@@ -97,7 +117,9 @@ def store_tensor_item(e: Emitter, target: Subscript, tensor: Value, value: Value
 
 def add_at(e: Emitter, where: SourceRange, tensor: Value, indices: Sequence[Expr], value: Value) -> None:
     """Add to `tensor[indices]`, as often as an index stands there."""
-    indexed = _Indexing(e, where, tensor, indices)
+    indexed = Indexing(e, where, tensor, indices)
+    if indexed.steps:
+        raise CompileError(BACKWARDS, where)
     source = as_tensor_like(e, where, value, indexed.view)
     if indexed.has_tensors:
         call_operator(e, where, "aten::index_put_", [indexed.view, indexed.part(), source, e.constant(True)])
@@ -107,14 +129,14 @@ def add_at(e: Emitter, where: SourceRange, tensor: Value, indices: Sequence[Expr
 
 def tensor_item(
     e: Emitter, where: SourceRange, tensor: Value, indices: Sequence[Expr], operator: str = "aten::index"
-) -> tuple[Value, Value, Value | None]:
-    """For `tensor[indices] op= v`: the item, the view it is in, and the list of index tensors if there are any."""
-    indexed = _Indexing(e, where, tensor, indices)
+) -> TensorItem:
+    """`tensor[indices]`, for reading or for `op=`. Raises CompileError for slices that go backwards beside tensors."""
+    indexed = Indexing(e, where, tensor, indices)
     if not indexed.has_tensors:
-        return indexed.view, indexed.view, None
+        return TensorItem(indexed.view, indexed.view, None, indexed.steps)
     index = indexed.tensors() if operator == "python::item" else indexed.part()
     view = indexed.view
-    return call_operator(e, where, operator, [view, index]), view, index
+    return TensorItem(call_operator(e, where, operator, [view, index]), view, index, {})
 
 
 def as_tensor_like(e: Emitter, where: SourceRange, value: Value, like: Value) -> Value:
@@ -145,7 +167,7 @@ def _is_empty_literal(value: Value) -> bool:
     return node is not None and node.op == "prim::ListConstruct" and not node.operands
 
 
-class _Indexing:
+class Indexing:
     """One `tensor[indices]`: the view that all but index tensors make, and what is left to index it by."""
 
     def __init__(self, e: Emitter, where: SourceRange, tensor: Value, indices: Sequence[Expr]) -> None:
@@ -155,13 +177,19 @@ class _Indexing:
         self.behind: list[Value | None] = []
         """What `front` is for the first dimensions, for the last ones."""
         self.counts: dict[Value, int | Value] = {}
+        self.steps: dict[int, int] = {}
+        """The dimensions of the view that are to be read backwards, each with how far a step is."""
         flat = [self.as_index(item) for item in _flattened(e, indices)]
         dots = next((k for k, item in enumerate(flat) if isinstance(item, Dots)), len(flat))
         for item in flat[:dots]:
             self.apply(item, self.front, None)
         rest = [item for item in flat[dots:] if not isinstance(item, Dots)]
         for k, item in enumerate(rest):
-            self.apply(item, self.behind, [i for i in rest[k:] if not _makes_dimension(i)])
+            self.apply(item, self.behind, rest[k:])
+        if self.steps:
+            if self.has_tensors or known_rank(self.view) is None:
+                raise CompileError(BACKWARDS, where)
+            self.steps = {dim % (known_rank(self.view) or 1): step for dim, step in self.steps.items()}
 
     @property
     def has_tensors(self) -> bool:
@@ -198,7 +226,7 @@ class _Indexing:
         keywords = [Given(self.e.constant(dtype), self.where, "dtype")] if known else []
         return call_operator(self.e, self.where, "aten::tensor", [listed], keywords)
 
-    def apply(self, item: Item, entries: list[Value | None], following: list[Item] | None) -> None:
+    def apply(self, item: Item, entries: list[Value | None], following: Sequence[Item] | None) -> None:
         """Make the view of one item, and note its entry; `following`: it and those behind it, from the view's end."""
         assert not isinstance(item, Dots)
 
@@ -207,8 +235,10 @@ class _Indexing:
             self.view = call_operator(self.e, self.where, name, [self.view, dim, *rest])
 
         if isinstance(item, SliceValue):
-            if is_array(self.view) and item.step is not None and (constant_int(item.step) or 1) < 0:
-                raise CompileError(BACKWARDS, self.where)
+            backwards = _step_backwards(item) if is_array(self.view) else 0
+            if backwards:
+                self.steps[self.kept_dimension(entries, following)] = backwards
+                item = _forwards(self.e, self.where, item)
             bounds = [b if b is not None else self.e.constant(None) for b in (item.start, item.stop)]
             view("aten::slice", *bounds, item.step or self.e.constant(1))
             entries.append(None)
@@ -222,9 +252,16 @@ class _Indexing:
         else:
             entries.append(item)
 
-    def from_end(self, item: Item, following: list[Item]) -> Value:
+    def kept_dimension(self, entries: list[Value | None], following: Sequence[Item] | None) -> int:
+        """The dimension of a slice in the view when all is done; below 0 behind dots."""
+        if following is None:
+            return len(entries)
+        return -sum(isinstance(i, SliceValue) or _makes_dimension(i) for i in following)
+
+    def from_end(self, item: Item, following: Sequence[Item]) -> Value:
         """The dimension of an item behind dots: below 0."""
-        counts = [self.count(i) if isinstance(i, Value) else 1 for i in following]
+        named = [i for i in following if not _makes_dimension(i)]
+        counts = [self.count(i) if isinstance(i, Value) else 1 for i in named]
         return self.total(counts, start=-_makes_dimension(item), op="aten::sub")
 
     def count(self, entry: Value | None) -> int | Value:
@@ -281,6 +318,31 @@ class _Indexing:
     def listed(self, tensors: Sequence[Value | None]) -> Value:
         """A list of tensors and None."""
         return pack_list(self.e, [self.e.constant(None) if t is None else t for t in tensors], OPTIONAL_TENSORS)
+
+
+def _step_backwards(item: SliceValue) -> int:
+    """How far a step is, in a slice that is known to go backwards; else 0."""
+    return max(-(constant_int(item.step) or 1), 0) if item.step is not None else 0
+
+
+def _forwards(e: Emitter, where: SourceRange, backwards: SliceValue) -> SliceValue:
+    """The same elements from the first to the last: `x[8:2:-1]` has those of `x[3:9]`."""
+    return SliceValue(_behind(e, where, backwards.stop), _behind(e, where, backwards.start), None)
+
+
+def _behind(e: Emitter, where: SourceRange, bound: Value | None) -> Value | None:
+    """The place behind a bound: b + 1, and the end for -1, which is the last element."""
+    if bound is None or isinstance(bound.static_type, NoneType):
+        return None
+    known = constant_int(bound)
+    if known is not None:
+        return e.constant(sys.maxsize if known == -1 else known + 1)
+    if not isinstance(bound.static_type, IntType | NumberType | TensorType):
+        raise CompileError(BACKWARDS, where)
+    bound = convert(e, bound, INT, implicit=True)
+    is_last = call_operator(e, where, "aten::Int", [call_operator(e, where, "aten::eq", [bound, e.constant(-1)])])
+    further = call_operator(e, where, "aten::mul", [is_last, e.constant(sys.maxsize)])
+    return call_operator(e, where, "aten::add", [call_operator(e, where, "aten::add", [bound, e.constant(1)]), further])
 
 
 def _makes_dimension(item: Item) -> bool:

@@ -56,12 +56,23 @@ def _is_over(writer: Node, flip: Node) -> bool:
 def _is_read_at_once(flip: Node, writer: Node, aliases: AliasAnalysis) -> bool:
     """Whether a copy is only looked at, in the block where it is made, and not after a write that follows it."""
     copy = flip.result()
-    users = {use.user for use in copy.uses()}
-    for user in users:
-        is_plain = user.owner_block is flip.owner_block and not user.nested_blocks and user.op != "prim::Return"
-        if not is_plain or aliases.may_contain_alias(user.results, copy) or aliases.writes_to(user, copy):
-            return False
+    users: set[Node] = set()
+    views = [copy]
+    while views:
+        for user in {use.user for use in views.pop().uses()} - users:
+            is_plain = user.owner_block is flip.owner_block and not user.nested_blocks and user.op != "prim::Return"
+            if not is_plain or aliases.writes_to(user, copy):
+                return False
+            users.add(user)
+            if aliases.may_contain_alias(user.results, copy):
+                if not _is_view(user):
+                    return False
+                views += user.results
     return writer.is_before(flip) or all(user is writer or user.is_before(writer) for user in users)
+
+
+def _is_view(node: Node) -> bool:
+    return node.definition is not None and node.definition.family == "view"
 
 
 def _loops_around(node: Node) -> set[Node]:

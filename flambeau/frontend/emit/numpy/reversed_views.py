@@ -15,15 +15,13 @@ from flambeau.frontend.emit.implicit_conversions import pack_list, unpack_tuple
 from flambeau.frontend.emit.numpy.array_promotion import dtype_and_rank, is_array
 from flambeau.frontend.emit.numpy.method_calls import AXIS, constant_int
 from flambeau.frontend.emit.schema_matching import call_operator
-from flambeau.frontend.emit.tensor_subscripts import tensor_item
 from flambeau.frontend.emit.values.simple_value import SimpleValue
 from flambeau.frontend.emit.values.sugared import Emitter, Given, Iteration, Sugared
 from flambeau.frontend.ssa.reversed_copies import SHOWS
-from flambeau.frontend.trees.tree_views import Const, Expr, NoneLit, SliceExpr, UnaryMinus
 from flambeau.ir.graph import Value
 from flambeau.schema.types import INT, NoneType, TupleType
 from flambeau.util.errors import CompileError
-from flambeau.util.record import dataclass, replace
+from flambeau.util.record import dataclass
 from flambeau.util.source import SourceRange
 
 FLIPS: Final = ("flip", "flipud", "fliplr", "rot90")
@@ -31,33 +29,6 @@ FLIPS: Final = ("flip", "flipud", "fliplr", "rot90")
 PLANE: Final = "np.rot90 takes numbers that are written out: how many quarters, and a pair of two axes"
 _READ: Final = ("copy", "sum", "cumsum", "cumprod", "argmax", "argmin", "tolist", "astype", "mean")
 """Methods that give new arrays or numbers."""
-
-
-def reversed_dimensions(indices: Sequence[Expr]) -> dict[int, int]:
-    """The dimensions that slices without bounds go backwards along, each with how far a step is; none beside others.
-
-    `x[::-1, 1:3]` has {0: 1}.
-    """
-    if not all(isinstance(index, SliceExpr) for index in indices):
-        return {}
-    reversed_at: dict[int, int] = {}
-    for dimension, index in enumerate(indices):
-        assert isinstance(index, SliceExpr)
-        step = index.step
-        if isinstance(step, UnaryMinus) and isinstance(step.value, Const) and type(step.value.value) is int:
-            if not (_is_absent(index.lower) and _is_absent(index.upper)) or step.value.value < 1:
-                return {}
-            reversed_at[dimension] = step.value.value
-    return reversed_at
-
-
-def _is_absent(tree: Expr | None) -> bool:
-    return tree is None or isinstance(tree, NoneLit)
-
-
-def forwards(index: Expr, dimension: int, steps: dict[int, int]) -> Expr:
-    """An index with all elements in the place of a slice that goes backwards."""
-    return replace(index, step=None) if isinstance(index, SliceExpr) and dimension in steps else index
 
 
 def reversed_view(e: Emitter, where: SourceRange, owner: Value, view: Value, steps: dict[int, int]) -> Sugared:
@@ -107,9 +78,8 @@ def read(e: Emitter, meaning: Sugared, where: SourceRange) -> Value:
     return meaning.flipped(e, where) if isinstance(meaning, ReversedView) else meaning.as_value(e, where)
 
 
-def forward_view(e: Emitter, where: SourceRange, owner: Value, indices: Sequence[Expr], steps: dict[int, int]) -> Value:
-    """The places of `owner[indices]` from the first to the last in memory, for writes."""
-    view, _, _ = tensor_item(e, where, owner, [forwards(index, k, steps) for k, index in enumerate(indices)])
+def forward_view(e: Emitter, where: SourceRange, view: Value, steps: dict[int, int]) -> Value:
+    """The places of a slice that goes backwards from the first to the last in memory, for writes."""
     for dimension, step in steps.items():
         if step > 1:
             size = call_operator(e, where, "aten::size", [view, e.constant(dimension)])
