@@ -22,27 +22,27 @@ def _is_plain(x: Any) -> bool:
 @expansions("aten::linalg_norm")
 def _norm(F: Any, x: Any, order: Any = None, dim: Any = None, keepdim: Any = False, dtype: Any = None) -> Any:
     """Of one vector, of a matrix, or along one or two axes; an order by name is of matrices."""
+    if not _is_plain(x) or dtype is not None:
+        return None
     dims = [dim] if type(dim) is int else dim
     count = x.ndim if dims is None else len(dims)
-    is_named = isinstance(order, str)
-    if is_named or (order is not None and count == 2):
-        return _matrix_norm(F, x, order, [0, 1] if dims is None else dims, keepdim, dtype) if count == 2 else None
-    if not _is_plain(x) or dtype is not None or not (order is None or type(order) in (int, float)):
-        return None
-    is_allowed = count in (1, 2) or dims is None if order is None else count == 1
-    return F.linalg_vector_norm(x, 2 if order is None else order, dims, keepdim) if is_allowed else None
+    if order is None:
+        return F.linalg_vector_norm(x, 2, dims, keepdim) if dims is None or count in (1, 2) else None
+    if count == 2:
+        return _matrix_norm(F, x, order, dims or [0, 1], keepdim)
+    return F.linalg_vector_norm(x, order, dims, keepdim) if count == 1 and type(order) in (int, float) else None
 
 
 @expansions("aten::linalg_matrix_norm")
 def _matrix_norm(F: Any, x: Any, order: Any, dim: Any = (-2, -1), keepdim: Any = False, dtype: Any = None) -> Any:
     """The order is a number, or "fro" or "nuc"."""
     axes = _two_axes(x, dim)
-    if axes is None or not _is_plain(x) or dtype is not None or not isinstance(keepdim, bool):
+    if axes is None or not _is_plain(x) or dtype is not None or type(order) not in (int, float, str):
         return None
     rows, columns = axes
     if order == "fro":
         return F.linalg_vector_norm(x, 2, [rows, columns], keepdim)
-    is_by_sums = type(order) in (int, float) and abs(order) in (1, math.inf)
+    is_by_sums = order in (1, -1, math.inf, -math.inf)
     if not is_by_sums and order not in ("nuc", 2, -2):
         return None
     if order == "nuc":
