@@ -314,3 +314,28 @@ def _cross(F: Any, x: Any, y: Any, dim: Any = None) -> Any:
     a, b = ([F.select(t, dim, k) for k in range(3)] for t in (x, y))
     pairs = ((1, 2), (2, 0), (0, 1))
     return F.stack([F.sub(F.mul(a[i], b[j]), F.mul(a[j], b[i])) for i, j in pairs], dim)
+
+
+@expansions("aten::linalg_multi_dot")
+def _product_of_several(F: Any, tensors: Any) -> Any:
+    """The product of two or three, the one first that has less to do; the ends may be vectors."""
+    if len(tensors) not in (2, 3) or not _are_numbers(*tensors) or any(t.ndim not in (1, 2) for t in tensors):
+        return None
+    first, last = tensors[0], tensors[-1]
+    if any(t.ndim != 2 for t in tensors[1:-1]):
+        return None
+    if len(tensors) == 2:
+        return F.matmul(first, last)
+    middle = tensors[1]
+
+    def from_left() -> Any:
+        return F.matmul(F.matmul(first, middle), last)
+
+    def from_right() -> Any:
+        return F.matmul(first, F.matmul(middle, last))
+
+    if first.ndim == 1 or last.ndim == 1:
+        return from_left() if first.ndim == 1 else from_right()
+    (rows, inner), (_, outer), (_, columns) = (t.shape for t in tensors)
+    is_left = rows * outer * (inner + columns) < inner * columns * (outer + rows)
+    return F.either(is_left, from_left, from_right)

@@ -66,3 +66,23 @@ for _ending in ("2", "n"):
         expansions(f"aten::fft_{_name}{_ending}")(partial(_along_each, _name))
     expansions(f"aten::fft_rfft{_ending}")(_of_reals)
     expansions(f"aten::fft_irfft{_ending}")(_to_reals)
+
+
+def _rolled(F: Any, x: Any, dim: Any, add: int) -> Any:
+    """Each axis rolled by half its size, rounded down or up."""
+    dims = list(range(x.ndim)) if dim is None else [dim] if type(dim) is int else dim
+    if not isinstance(dims, list) or not _are_apart(x, dims):
+        return None
+    return F.roll(x, [(x.shape[d] + add) // 2 for d in dims], dims)
+
+
+@expansions("aten::fft_fftshift")
+def _shift(F: Any, x: Any, dim: Any = None) -> Any:
+    """Frequency zero from the first place to the middle."""
+    return _rolled(F, x, dim, 0)
+
+
+@expansions("aten::fft_ifftshift")
+def _shift_back(F: Any, x: Any, dim: Any = None) -> Any:
+    """Frequency zero from the middle to the first place."""
+    return _rolled(F, x, dim, 1)

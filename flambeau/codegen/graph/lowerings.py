@@ -40,6 +40,7 @@ from flambeau.codegen.graph import (
     list_folds,
     list_slices,
     list_sorting,
+    listed_elements,
     lists,
     matrices,
     memory,
@@ -283,6 +284,7 @@ def _length(fn: EmittedFunction, node: Node) -> None:
 assert all((complex_functions, complex_matrices, complex_scalars, exact_functions, gamma_functions))  # they register
 assert all((fourier_transforms, generator_draws, list_comparisons, list_slices, moves, numpy_array_draws))
 assert all((running_folds, tensor_draws, text_formats, text_numbers, text_parts, creation, whole_numbers))
+assert listed_elements
 
 lowers("prim::ListConstruct")(lists.construct)
 lowers("prim::TupleConstruct")(_tuple)
