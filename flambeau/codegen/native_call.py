@@ -198,7 +198,7 @@ def _slots(cls: type) -> dict[str, int]:
 
 _OBJECTS = {
     "tensor_type": Tensor, "storage_type": Storage, "float_type": float, "complex_type": complex, "int_type": int,
-    "str_type": str,
+    "str_type": str, "set_type": set,
     "tuple_type": tuple, "list_type": list, "dict_type": dict, "none": None, "true": True, "false": False, "zero": 0,
     "one": 1,
     "grad_mode": grad_mode.mode, "first_version_name": "first_version", "missed": MISSED,

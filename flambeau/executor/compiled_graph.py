@@ -296,7 +296,7 @@ class CompiledGraph:
         flags = iter(density)
         parameters = []
         for value, argument in zip(self.graph.parameters, arguments, strict=True):
-            rep = result_types.of_type(value.static_type)
+            rep = result_types.of_parameter(value.static_type)
             if rep is None:
                 raise CannotCompileError(f"parameter %{value.name} is {_unknown(value.static_type, argument)}")
             if not self.has_loop and isinstance(rep, Listed) and has_text(rep):

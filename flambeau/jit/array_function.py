@@ -353,7 +353,7 @@ def _without_scalars(value: Any) -> Any:
 
 
 def _pattern_of(value: Any) -> Any:
-    """What is known of an argument: of an array its dtype and rank, of a list or dict those of what is in it."""
+    """What is known of an argument: of an array its dtype and rank, of a list, dict or set those of what is in it."""
     if isinstance(value, np.ndarray):
         return value.dtype, value.ndim
     if isinstance(value, Tensor):
@@ -367,6 +367,8 @@ def _pattern_of(value: Any) -> Any:
         return dict, frozenset((type(k), _pattern_of(v)) for k, v in value.items())
     if isinstance(value, tuple):
         return type(value), tuple(map(_pattern_of, value))
+    if isinstance(value, set | frozenset):
+        return set, frozenset(map(_pattern_of, value))
     return type(value)
 
 
@@ -375,6 +377,8 @@ def _type_of(pattern: Any) -> Type | None:
     if not isinstance(pattern, tuple):
         return NONE if pattern is type(None) else _NUMBERS.get(pattern)
     kind, inner = pattern
+    if kind is set:
+        return None
     if isinstance(kind, type) and issubclass(kind, tuple):
         return open_containers.tuple_type(kind, list(map(_argument_type, inner)))
     if kind is list:

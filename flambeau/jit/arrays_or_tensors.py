@@ -29,7 +29,7 @@ from flambeau.program.function import Function
 from flambeau.util.native_type import let_instances_be_native
 
 _ITEMS: Final = frozenset((bool, int, float, complex, np.ndarray, np.float64, np.float32, str, type(None)))
-_CONTAINERS: Final = frozenset((list, tuple, dict))
+_CONTAINERS: Final = frozenset((list, tuple, dict, set))
 
 
 class ArraysOrTensors(ScriptFunction):

@@ -35,7 +35,19 @@ from flambeau.jit.resolver import PythonResolver, compile_python_function
 from flambeau.jit.unannotated import reads_arrays
 from flambeau.schema.array_type import array_of, holds_tensors
 from flambeau.schema.dtype import DType, bool_, complex128, float64, int64, uint8, uint32, uint64
-from flambeau.schema.types import FLOAT, INT, STRING, DictType, ListType, NamedType, OptionalType, TensorType, Type
+from flambeau.schema.set_type import SetType
+from flambeau.schema.types import (
+    FLOAT,
+    INT,
+    STRING,
+    DictType,
+    ListType,
+    NamedType,
+    OptionalType,
+    TensorType,
+    TupleType,
+    Type,
+)
 from flambeau.util.errors import CompileError
 
 _MAKERS: Final = frozenset(
@@ -54,11 +66,13 @@ _USUAL: Final = (
 _WITHOUT_ARRAYS: Final = ((INT, INT), (FLOAT, FLOAT), (STRING, STRING), (STRING, INT), (INT, STRING))
 """Types of the first parameter and of the others that a function without annotations is compiled for."""
 _INTS: Final = ListType(INT)
+_PAIR: Final = TupleType((INT, INT))
 _OF_CONTAINERS: Final = (
     (_INTS, _INTS), (_INTS, INT), (ListType(_INTS), ListType(_INTS)), (ListType(STRING), STRING),
     (DictType(STRING, INT), STRING), (DictType(STRING, ListType(STRING)), STRING),
+    (SetType(_PAIR), INT), (SetType(INT), SetType(INT)), (DictType(_PAIR, INT), INT), (ListType(_PAIR), INT),
 )  # fmt: skip
-"""Such types with lists and dicts among them."""
+"""Such types with lists, dicts and sets among them."""
 
 
 def array_function(fn: Any, classes: ModuleClasses, options: Options) -> ArrayFunction | None:
@@ -174,7 +188,7 @@ def has_meaning(function: ArrayFunction) -> bool:
 
 
 def has_meaning_of_containers(function: ArrayFunction) -> bool:
-    """Whether it has one where the first argument is a list of ints or texts, or a dict."""
+    """Whether it has one where the first argument is a list, a dict or a set of ints, pairs of ints or texts."""
     return _means(function, _OF_CONTAINERS)
 
 

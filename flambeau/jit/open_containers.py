@@ -1,4 +1,4 @@
-"""Lists and dicts of numbers and texts that calls bring where nothing is annotated: their types, and who may write.
+"""Lists, dicts and sets of numbers and texts that calls bring where nothing is annotated: types, and who may write.
 
 def total(xs): ...      total([1.5, 2.0])    →    xs : float[], a copy, so that a program that changes it is refused
 """
@@ -14,6 +14,7 @@ from flambeau.executor.inlined_graph import inlined_graph
 from flambeau.passes.inline import callee_of
 from flambeau.program.function import Function
 from flambeau.program.named_tuples import register_class
+from flambeau.schema.set_type import SetType
 from flambeau.schema.subtype import unify
 from flambeau.schema.types import BOOL, FLOAT, INT, STRING, DictType, ListType, TupleType, Type
 from flambeau.util.errors import CompileError
@@ -21,7 +22,9 @@ from flambeau.util.inversions import CLASS_COMPILER
 from flambeau.util.names import qualified_name
 
 _SIMPLE: Final[dict[Any, Type]] = {int: INT, float: FLOAT, bool: BOOL, str: STRING}
-_EMPTY: Final[dict[Any, type[Type]]] = {(list, frozenset()): ListType, (dict, frozenset()): DictType}
+_EMPTY: Final[dict[Any, type[Type]]] = {
+    (list, frozenset()): ListType, (dict, frozenset()): DictType, (set, frozenset()): SetType,
+}  # fmt: skip
 """Containers that hold nothing, and what types they have."""
 CHANGED: Final = (
     "{function} changes '{name}', which is a {kind} here: programs work on copies of the containers that calls bring, "
@@ -33,8 +36,8 @@ MEANT: Final = (
 
 
 def container_type(pattern: Any) -> Type | None:
-    """The type of a list or dict of numbers, texts, tuples and containers of these, by what is known of it: classes,
-    and for containers what they hold; None for others, and for those that hold nothing.
+    """The type of a list, dict or set of numbers, texts, tuples and containers of these, by what is known of it:
+    classes, and for containers what they hold; None for others, and for those that hold nothing.
 
     >>> str(container_type((list, frozenset({int})))), container_type((list, frozenset({int, str})))
     ('int[]', None)
@@ -42,9 +45,9 @@ def container_type(pattern: Any) -> Type | None:
     if not isinstance(pattern, tuple):
         return _SIMPLE.get(pattern)
     kind, inner = pattern
-    if kind is list:
+    if kind in (list, set):
         element = _common(inner)
-        return None if element is None else ListType(element)
+        return None if element is None else ListType(element) if kind is list else SetType(element)
     if kind is dict:
         key, item = _common({k for k, _ in inner}), _common({item for _, item in inner})
         return None if key is None or item is None else DictType(key, item)
@@ -110,7 +113,8 @@ def refuse_changes(function: Function, name: str, containers: Mapping[str, Type]
 
 def kind_of(type_: Type) -> str:
     """What messages call a container."""
-    return "list" if isinstance(type_, ListType) else "dict" if isinstance(type_, DictType) else "tuple"
+    kinds = {ListType: "list", DictType: "dict", SetType: "set"}
+    return next((name for kind, name in kinds.items() if isinstance(type_, kind)), "tuple")
 
 
 def with_hint(error: CompileError, containers: Mapping[str, Type]) -> CompileError:

@@ -32,7 +32,7 @@ from flambeau.frontend.trees.tree_views import (
 from flambeau.tensor.tensor import Tensor
 
 _NUMBERS: Final = frozenset((bool, int, float, complex))
-_CONTAINERS: Final = frozenset((str, list, tuple, dict))
+_CONTAINERS: Final = frozenset((str, list, tuple, dict, set))
 _TAKEN: Final = frozenset((*_NUMBERS, *_CONTAINERS, type(None), np.ndarray))
 _GATHERS_OR_YIELDS: Final = 0x2C
 """`CO_VARARGS`, `CO_VARKEYWORDS` and `CO_GENERATOR`."""

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import itertools
 from collections.abc import Callable
 from typing import Any
 
@@ -28,7 +29,7 @@ def chain(a: np.ndarray, b: np.ndarray, c: np.ndarray):
 
 
 def matrices(*sizes: int) -> tuple[np.ndarray, ...]:
-    return tuple(RNG.standard_normal(pair) for pair in zip(sizes, sizes[1:], strict=False))
+    return tuple(RNG.standard_normal(pair) for pair in itertools.pairwise(sizes))
 
 
 LINES = [(np.arange(5.0),), (np.arange(6),), (np.zeros(0),), (np.arange(8.0)[::2] * 1j,)]

@@ -19,13 +19,11 @@ from flambeau.codegen.graph.representation import (
     Representation,
     Tupled,
     Unknown,
-    is_key,
     word_count,
 )
 from flambeau.codegen.graph.results import with_names
 from flambeau.codegen.layouts import OBJECT
 from flambeau.program.classes import Attribute, ClassDefinition
-from flambeau.schema.set_type import SetType
 from flambeau.schema.types import OptionalType, TensorType, Type
 from flambeau.util.record import dataclass
 
@@ -104,7 +102,7 @@ def _field(definition: ClassDefinition, attribute: Attribute, learned: LearnedFi
     name, type_ = attribute.name, attribute.type
     if learned is not None and is_learned(type_):
         return learned.get((definition, name), Unknown(name))
-    rep = _of_set(type_) if isinstance(type_, SetType) else result_types.of_type(type_)
+    rep = result_types.of_parameter(type_)
     if rep is None:
         class_name = definition.name.rpartition(".")[2]
         where = "from outside" if is_learned(type_) else "in native code"
@@ -112,8 +110,3 @@ def _field(definition: ClassDefinition, attribute: Attribute, learned: LearnedFi
         raise CannotCompileError(reason)
     with_names(rep, type_)
     return rep
-
-
-def _of_set(type_: SetType) -> Mapped | None:
-    key = result_types.of_type(type_.element)
-    return None if key is None or not is_key(key) else Mapped(key, Tupled(()), is_set=True)

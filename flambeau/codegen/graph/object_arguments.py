@@ -207,7 +207,7 @@ class ArgumentObjects:
 def refuse_unpacked(reps: Sequence[Representation]) -> None:
     """Raise `CannotCompileError` where values hold objects that native code does not take from outside."""
     seen: set[ClassDefinition] = set()
-    waiting = list(reps)
+    waiting = [rep for rep in reps if not (isinstance(rep, Mapped) and rep.is_set)]
     while waiting:
         match waiting.pop():
             case Object(definition) if definition not in seen:

@@ -12,6 +12,7 @@ from flambeau.ir.graph import Node, Value
 from flambeau.schema.device import Device
 from flambeau.schema.dtype import DType
 from flambeau.schema.opdef import UNKNOWN, OpDef
+from flambeau.schema.set_type import SetType
 from flambeau.schema.types import (
     BoolType,
     ClassType,
@@ -110,6 +111,18 @@ def of_type(type_: Type) -> Representation | None:
             return forms.Tupled(tuple(items)) if len(items) == len(type_.elements) else None
         case _:
             return None
+
+
+def of_set(type_: SetType) -> forms.Mapped | None:
+    """How sets look: dicts without values. Not where they lie in other containers: the order that Python goes over a
+    set in has to be known."""
+    key = of_type(type_.element)
+    return None if key is None or not forms.is_key(key) else forms.Mapped(key, forms.Tupled(()), is_set=True)
+
+
+def of_parameter(type_: Type) -> Representation | None:
+    """How arguments of a declared type look; None where the type does not say enough."""
+    return of_set(type_) if isinstance(type_, SetType) else of_type(type_)
 
 
 def _of_dict(type_: DictType) -> forms.Mapped | None:

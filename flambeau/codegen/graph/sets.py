@@ -27,6 +27,11 @@ from flambeau.schema.types import BoolType, IntType, ListType
 _NOTHING: Final = Tupled(())
 _AS_THEY_COME: Final = frozenset({"set", "set_items", "set_add", "set_clear", "len", "__contains__"})
 """Operators on sets after which Python's order follows from the order in which the items came."""
+_READING: Final = frozenset({
+    "set_items", "len", "__contains__", "set_union", "set_intersection", "set_difference", "set_isdisjoint", "set_eq",
+    "set_ne", "set_le", "set_lt", "set_symmetric_difference", "set_copy",
+})  # fmt: skip
+"""Operators on sets that change none."""
 _IN_ANY_ORDER: Final = frozenset({"len", "set", "min", "max", "sum", "__contains__"})
 """What gives the same of a list of ints in any order."""
 
@@ -89,6 +94,12 @@ def items_of(fn: EmittedFunction, node: Node) -> None:
     if all(_sorts(user) or (is_plain and _name(user) in _IN_ANY_ORDER) for user in users):
         dicts.keys(fn, node)
         return
+    items = node.operand(0)
+    if fn.has_arguments and items in fn.graph.parameters and all(_name(use.user) in _READING for use in items.uses()):
+        dicts.keys(fn, node)  # its items came in Python's order
+        return
+    if any(isinstance(v.static_type, SetType) for v in fn.graph.parameters):
+        raise CannotCompileError("the order of a set that was not made here, or that follows from such a set's")
     if any(_name(n) not in _AS_THEY_COME for n in fn.graph.listed_nodes() if _is_of_sets(n)):
         raise CannotCompileError("the order of a set to which more was done than putting things in")
     operator(fn, node)
@@ -144,17 +155,34 @@ def difference(fn: EmittedFunction, node: Node) -> None:
     _those_of_first(fn, node, are_in_second=False)
 
 
+@lowers_on_dicts("python::set_symmetric_difference")
+def symmetric_difference(fn: EmittedFunction, node: Node) -> None:
+    """`a ^ b`."""
+    items, other = _two(fn, node)
+    new_set = new_dict(fn, items.rep)
+    _put_those(fn, items, other, new_set, are_in_second=False)
+    _put_those(fn, other, items, new_set, are_in_second=False)
+    fn.values.set_new(node.result(), new_set)
+
+
 def _those_of_first(fn: EmittedFunction, node: Node, *, are_in_second: bool) -> None:
     items, other = _two(fn, node)
     new_set = new_dict(fn, items.rep)
+    _put_those(fn, items, other, new_set, are_in_second=are_in_second)
+    fn.values.set_new(node.result(), new_set)
+
+
+def _put_those(
+    fn: EmittedFunction, items: DictValue, other: DictValue, to: DictValue, *, are_in_second: bool
+) -> None:
+    """Put into a set those items of one that another has, or has not."""
 
     def one(at: Register) -> None:
         item = key_at(fn, items, at)
         wanted = fn.e.icmp("sge" if are_in_second else "slt", find(fn, other, item), number(0))
-        _when(fn, wanted, lambda: _put(fn, new_set, item))
+        _when(fn, wanted, lambda: _put(fn, to, item))
 
     each_place(fn, items, one)
-    fn.values.set_new(node.result(), new_set)
 
 
 def _put(fn: EmittedFunction, to: DictValue, item: Native) -> None:

@@ -13,6 +13,7 @@ C_INTERFACE = {
     "PyComplex_RealAsDouble": "double (ptr)",
     "PyDict_New": "ptr ()", "PyDict_Next": "i32 (ptr, ptr, ptr, ptr)", "PyDict_SetItem": "i32 (ptr, ptr, ptr)",
     "PyDict_Size": "i64 (ptr)", "PySet_Add": "i32 (ptr, ptr)", "PySet_New": "ptr (ptr)",
+    "PySet_Size": "i64 (ptr)", "PyObject_GetIter": "ptr (ptr)", "PyIter_Next": "ptr (ptr)",
     "PyList_GetItem": "ptr (ptr, i64)", "PyList_New": "ptr (i64)", "PyList_SetItem": "i32 (ptr, i64, ptr)",
     "PyList_Size": "i64 (ptr)", "PyLong_AsDouble": "double (ptr)", "PyLong_AsLongLong": "i64 (ptr)",
     "PyLong_AsLongLongAndOverflow": "i64 (ptr, ptr)", "PyLong_FromLongLong": "ptr (i64)",

@@ -75,7 +75,6 @@ class Unmarshalling:
                 block = f.call(_list_reader(self.constants, r, p.is_written), self.context, object_, self.origin)
                 self.require(f.compare("ne", block, NULL))
                 f.store(words, block)
-
             case forms.Mapped():
                 block = f.call(_dict_reader(self.constants, r, p.is_written), self.context, object_, self.origin)
                 self.require(f.compare("ne", block, NULL))
@@ -185,27 +184,68 @@ def _dict_reader(constants: StubConstants, r: forms.Mapped, is_written: bool) ->
 
 def _build_dict_reader(unmarshalling: Unmarshalling, r: forms.Mapped, is_written: bool) -> None:
     f, context, object_ = unmarshalling.f, unmarshalling.context, unmarshalling.f.parameters[1]
-    if r.is_set or leaves_of(r.value):
-        raise CannotCompileError("a set, or a dict of tensors, which Python takes apart")
-    unmarshalling.require(f.compare("eq", unmarshalling.type_of(object_), f.module.symbol("dict_type")))
-    width, key_width = word_count(r.entry), word_count(r.key)
-    count = f.call("PyDict_Size", object_)
+    if leaves_of(r.value):
+        raise CannotCompileError("a dict of tensors, which Python takes apart")
+    kind = "set" if r.is_set else "dict"
+    unmarshalling.require(f.compare("eq", unmarshalling.type_of(object_), f.module.symbol(f"{kind}_type")))
+    count = f.call(f"Py{kind.title()}_Size", object_)
     room = f.pick(f.compare("sgt", count, FEW), count, FEW)
-    items = f.call("new_block", context, f.op("mul", room, WORD * width))
+    items = f.call("new_block", context, f.op("mul", room, WORD * word_count(r.entry)))
     unmarshalling.require(f.compare("ne", items, NULL))
     block = f.call("new_block", context, WORD * (DICT.words - LIST.words))
     unmarshalling.require(f.compare("ne", block, NULL))
     f.put(block, BLOCK, references=FOREVER)
     first = f.at(items, BLOCK_DATA, "i8")
-    position, key, value = f.variable(0), f.variable(NULL), f.variable(NULL)
-    with f.loop(count) as k:
-        unmarshalling.require(f.compare("ne", f.call("PyDict_Next", object_, position, key, value), 0))
-        entry = f.at(first, f.op("mul", k, width))
-        f.store(entry, 1)
-        unmarshalling.unmarshal(Parameter(r.key), f.load(key, "ptr"), f.at(entry, 1), NULL)
-        part = f.at(entry, 1 + key_width)
-        unmarshalling.unmarshal(Parameter(r.value, is_written), f.load(value, "ptr"), part, NULL)
+    if r.is_set:
+        read = f.call(_set_items_reader(unmarshalling.constants, r), context, object_, unmarshalling.origin, first)
+        unmarshalling.require(f.compare("eq", read, count))
+    else:
+        _read_entries(unmarshalling, r, first, count, is_written)
     f.put(block, DICT, length=count, capacity=room, items=items, table=NULL, bits=0, live=count, filled=0)
     f.ret(block)
     f.start("no", falls_through=False)
     f.ret(NULL)
+
+
+def _read_entries(unmarshalling: Unmarshalling, r: forms.Mapped, first: Value, count: Value, is_written: bool) -> None:
+    """Write the entries of a dict."""
+    f, object_ = unmarshalling.f, unmarshalling.f.parameters[1]
+    position, key, value = f.variable(0), f.variable(NULL), f.variable(NULL)
+    with f.loop(count) as k:
+        unmarshalling.require(f.compare("ne", f.call("PyDict_Next", object_, position, key, value), 0))
+        entry = f.at(first, f.op("mul", k, word_count(r.entry)))
+        f.store(entry, 1)
+        unmarshalling.unmarshal(Parameter(r.key), f.load(key, "ptr"), f.at(entry, 1), NULL)
+        part = f.at(entry, 1 + word_count(r.key))
+        unmarshalling.unmarshal(Parameter(r.value, is_written), f.load(value, "ptr"), part, NULL)
+
+
+def _set_items_reader(constants: StubConstants, r: forms.Mapped) -> str:
+    """A function of a context, a set, an origin and an address: its items go there, in Python's order; how many."""
+    name, is_new = constants.function_for("read_set_items", r)
+    if is_new:
+        f = constants.m.function(f"i64 {name}", "ptr context", "ptr object", "i64 origin", "ptr first")
+        context, object_, origin, first = f.parameters
+        unmarshalling = Unmarshalling(f, constants, context, origin, "end")
+        count, item = f.variable(0), f.variable(NULL)
+        items = f.call("PyObject_GetIter", object_)
+        f.return_if(f.is_null(items), -1)
+        with f.loop(f.call("PySet_Size", object_)) as k:
+            following = f.call("PyIter_Next", items)
+            f.store(item, following)
+            unmarshalling.require(f.compare("ne", following, NULL))
+            entry = f.at(first, f.op("mul", k, word_count(r.entry)))
+            f.store(entry, 1)
+            unmarshalling.unmarshal(Parameter(r.key), following, f.at(entry, 1), NULL)
+            f.call("Py_DecRef", following)
+            f.store(item, NULL)
+            f.store(count, f.op("add", k, 1))
+        f.branch("end")
+        f.start("end", falls_through=False)
+        last = f.load(item, "ptr")
+        with f.when(f.negated(f.is_null(last))):
+            f.call("Py_DecRef", last)
+        f.call("Py_DecRef", items)
+        f.ret(f.load(count))
+    return name
+

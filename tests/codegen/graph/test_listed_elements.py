@@ -43,9 +43,11 @@ def three_deep(x: np.ndarray):
     return [len(plane) for plane in x.tolist()], x.tolist()
 
 
-LINES = [np.arange(5), np.arange(9.0)[::2], np.array([True, False, True]), np.arange(4, dtype=np.float32) / 3,
-         np.array([], np.int64), np.array([-(2**63), 2**63 - 1]), np.arange(3, dtype=np.uint8), np.array([np.nan, -0.0]),
-         np.arange(3, dtype=np.int16)]  # fmt: skip
+LINES = [
+    np.arange(5), np.arange(9.0)[::2], np.array([True, False, True]), np.arange(4, dtype=np.float32) / 3,
+    np.array([], np.int64), np.array([-(2**63), 2**63 - 1]), np.arange(3, dtype=np.uint8), np.array([np.nan, -0.0]),
+    np.arange(3, dtype=np.int16),
+]  # fmt: skip
 CALLS = [
     *((summed, (x,)) for x in LINES), *((counted, (x,)) for x in (np.array([3, 1, 3]), np.arange(40) % 7)),
     *((of_rows, (m,)) for m in (np.arange(6.0).reshape(2, 3), np.arange(12).reshape(4, 3).T, np.ones((3, 1), np.int8))),
