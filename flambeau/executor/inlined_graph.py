@@ -8,6 +8,7 @@ from __future__ import annotations
 
 from collections.abc import Callable, Iterator
 
+from flambeau.analysis import required_failures
 from flambeau.executor.frozen_callees import freeze_callees
 from flambeau.executor.stored import entry_of
 from flambeau.ir.clone import clone_graph
@@ -87,6 +88,7 @@ def within_precision(function: Function, precision: Precision) -> Function:
 def _inlined(graph: Graph) -> Graph:
     copy = clone_graph(graph)
     inline.do(copy, is_folding=True)
+    required_failures.mark(copy)  # of functions whose results nobody uses
     constant_propagation.do(copy, values_only=True)
     dce.do(copy, keeps_writes=True)
     constant_pooling.do(copy)

@@ -12,7 +12,7 @@ from __future__ import annotations
 from collections.abc import Callable, Mapping
 from typing import Any, Final
 
-from flambeau.analysis import parallel_loops, tensor_items
+from flambeau.analysis import parallel_loops, required_failures, tensor_items
 from flambeau.frontend.closures.bound import NOTHING_BOUND, Bound
 from flambeau.frontend.closures.captures import defining_scopes
 from flambeau.frontend.closures.generator_expressions import keep_expression
@@ -318,6 +318,7 @@ def _function(e: Emitter, name: str, arguments: list[Argument], result: Type) ->
         _without_arrays(e.graph)
         reversed_copies.check(e.graph)
         read_before_written(e.graph, shown)
+    required_failures.mark(e.graph, of_tensors=e.arrays)
     parameters = tuple([replace(a, type=without_elements(plain(a.type))) for a in arguments])
     schema = FunctionSchema(e.scope.name, "", parameters, (Argument("", without_elements(plain(result))),))
     function = Function(name, e.graph, schema)

@@ -10,7 +10,9 @@ from typing import Final
 
 PYTHON_ARGUMENTS: Final = "python_arguments"
 """The attribute of a `^python_function` node: the arguments that are no graph values, as text."""
-HIDDEN: Final = frozenset({PYTHON_ARGUMENTS, "callable", "function", "kernel", "site"})
+REQUIRED: Final = "required"
+"""The attribute of a node that runs for its error, whether or not anybody uses its results."""
+HIDDEN: Final = frozenset({PYTHON_ARGUMENTS, REQUIRED, "callable", "function", "kernel", "site"})
 """Attributes that live beside the text: what a `^python_function`, a function constant or a fused group calls."""
 
 CONTROL: Final = frozenset({"prim::If", "prim::Loop"})

@@ -6,14 +6,17 @@ def total(xs): ...      total([1.5, 2.0])    →    xs : float[], a copy, so tha
 from __future__ import annotations
 
 import functools
-from collections.abc import Collection, Mapping, Sequence
+from collections.abc import Collection, Iterator, Mapping, Sequence
 from typing import Any, Final
 
 from flambeau.analysis.alias import AliasAnalysis
 from flambeau.executor.inlined_graph import inlined_graph
+from flambeau.ir.graph import Node, Value
 from flambeau.passes.inline import callee_of
 from flambeau.program.function import Function
+from flambeau.program.generators import over, step
 from flambeau.program.named_tuples import register_class
+from flambeau.program.protected import Protected
 from flambeau.schema.set_type import SetType
 from flambeau.schema.subtype import unify
 from flambeau.schema.types import BOOL, FLOAT, INT, STRING, DictType, ListType, TupleType, Type
@@ -105,10 +108,23 @@ def refuse_changes(function: Function, name: str, containers: Mapping[str, Type]
     graph = inlined_graph(function)
     aliases = AliasAnalysis(graph, apart=True)  # containers are made for the call
     for argument, parameter in zip(function.schema.arguments, graph.parameters, strict=True):
-        writers = aliases.writers(parameter) if argument.name in containers else []
-        if any(callee_of(node) is not function for node in writers):
+        if argument.name in containers and any(callee_of(w) is not function for w in _changing(parameter, aliases)):
             kind = kind_of(containers[argument.name])
             raise CompileError(CHANGED.format(function=name, name=argument.name, kind=kind))
+
+
+def _changing(container: Value, aliases: AliasAnalysis) -> Iterator[Node]:
+    """The nodes that may change a container: of `try` blocks those in their bodies."""
+    for node in aliases.writers(container):
+        called = node.attributes.get("callable")
+        if isinstance(called, Protected):
+            body = inlined_graph(called.body)
+            inner = AliasAnalysis(body, apart=True)
+            for operand, parameter in zip(node.operands, body.parameters, strict=True):
+                if aliases.may_contain_alias(operand, container):
+                    yield from _changing(parameter, inner)
+        elif called is not over and called is not step:  # a generator that it goes on with was made by another node
+            yield node
 
 
 def kind_of(type_: Type) -> str:

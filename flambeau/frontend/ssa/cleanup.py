@@ -55,5 +55,13 @@ def _clean(block: Block) -> None:
         for inner in node.nested_blocks:
             _clean(inner)
         is_empty_branch = node.op == "prim::If" and all(b.first is None for b in node.nested_blocks)
-        if (node.op in pure or is_empty_branch) and not node.is_used:
+        if (node.op in pure or is_empty_branch) and not node.is_used and not _may_be_outside(node):
             node.erase()
+
+
+def _may_be_outside(node: Node) -> bool:
+    """Whether it takes an item of a tuple whose index only running tells."""
+    if node.op != "prim::TupleIndex":
+        return False
+    maker = node.operand(1).defining_node
+    return maker is None or maker.op != "prim::Constant"
