@@ -1,18 +1,18 @@
-"""Functions of Python's `math` that it computes in its own way, to the bit: `hypot`, `factorial`, `comb`.
+"""Functions of Python's `math` that it computes in its own way, to the bit: lengths, factorials and their kin.
 
 math.hypot(3.0, x)    →    squares and their rounding errors added up, the root of that, and a correction of it
 """
 
 from __future__ import annotations
 
-from collections.abc import Callable
+from collections.abc import Callable, Sequence
 
 from flambeau.codegen.graph.complex_numbers import Arithmetic
 from flambeau.codegen.graph.emitted_function import EmittedFunction
 from flambeau.codegen.graph.interpreter_calls import call_python
-from flambeau.codegen.graph.lowering_tables import lowers
+from flambeau.codegen.graph.lowering_tables import lowers, lowers_on_items
 from flambeau.codegen.graph.memory import number
-from flambeau.codegen.graph.native_values import CannotCompileError, Scalar, from_words
+from flambeau.codegen.graph.native_values import CannotCompileError, Scalar, TupleValue, from_words
 from flambeau.codegen.graph.representation import Float, Int
 from flambeau.codegen.graph.scalars import Operand
 from flambeau.codegen.llvm.emitter import Value as Register
@@ -32,13 +32,34 @@ def _hypot(fn: EmittedFunction, node: Node) -> None:
     s = a.s
     if fn.e.lanes > 1:
         raise CannotCompileError("it has no instruction for several lanes")
-    x, y = (s.abs(a.real(fn.values.get(v))) for v in node.operands)
-    longer = s.select(s.gt(x, y), x, y)
-    usual = a.all_of(s.ge(longer, a.constant(2.0**-1000)), s.le(longer, a.constant(2.0**1000)), s.eq(x, x), s.eq(y, y))
-    a.give_if(usual, lambda: _scaled_length(a, x, y, longer), Float())
+    _give_length(a, [s.abs(a.real(fn.values.get(v))) for v in node.operands])
 
 
-def _scaled_length(a: Arithmetic, x: Operand, y: Operand, longer: Operand) -> Operand:
+@lowers_on_items("python::dist")
+def _distance(fn: EmittedFunction, node: Node) -> None:
+    """The length of the differences of points whose coordinates are written out; of other points Python's."""
+    p, q = (fn.values.get(v) for v in node.operands)
+    if fn.e.lanes > 1 or not (isinstance(p, TupleValue) and isinstance(q, TupleValue)):
+        raise CannotCompileError("of points with any number of coordinates")
+    if len(p.items) != len(q.items) or len(p.items) < 2:
+        raise CannotCompileError("of points with other numbers of coordinates, or less than two")
+    a = Arithmetic(fn, node)
+    s = a.s
+    _give_length(a, [s.abs(s.sub(a.real(x), a.real(y))) for x, y in zip(p.items, q.items, strict=True)])
+
+
+def _give_length(a: Arithmetic, sides: Sequence[Operand]) -> None:
+    """The root of the sum of squares of sides without signs, of which the longest is not very short nor very long."""
+    s = a.s
+    longest = sides[0]
+    for side in sides[1:]:
+        longest = s.select(s.gt(longest, side), longest, side)
+    within = s.ge(longest, a.constant(2.0**-1000)), s.le(longest, a.constant(2.0**1000))
+    usual = a.all_of(*within, *(s.eq(side, side) for side in sides))
+    a.give_if(usual, lambda: _scaled_length(a, sides, longest), Float())
+
+
+def _scaled_length(a: Arithmetic, sides: Sequence[Operand], longer: Operand) -> Operand:
     e, s = a.fn.e, a.s
     exponent = e.binary("lshr", e.as_bits(longer.register), number(EXPONENT_AT))
     bits = e.binary("shl", e.binary("sub", number(2 * EXPONENT_BIAS - 1), exponent), number(EXPONENT_AT))
@@ -55,7 +76,7 @@ def _scaled_length(a: Arithmetic, x: Operand, y: Operand, longer: Operand) -> Op
         errors[0] = s.add(errors[0], lost)
         errors[1] = s.add(errors[1], s.add(s.sub(before, total), product))
 
-    for side in (x, y):
+    for side in sides:
         scaled = s.mul(side, scale)
         add_product(scaled, scaled)
     one = a.constant(1.0)
@@ -111,6 +132,18 @@ def _factorial(fn: EmittedFunction, node: Node) -> None:
     last = e.intrinsic("smin", n, number(LAST_FACTORIAL))
     product = _products(fn, number(1), last, lambda _, product, following: e.binary("mul", product, following))
     fn.values.set(node.result(), Scalar(Int(), product))
+
+
+@lowers("python::perm")
+def _perm(fn: EmittedFunction, node: Node) -> None:
+    """n (n - 1) ... (n - k + 1), which wraps around as its product does: of 66 factors and more it is 0 in 64 bits."""
+    n, k = _ints(fn, node)
+    e = fn.e
+    fn.exits.fail_if(e.binary("or", e.icmp("slt", n, number(0)), e.icmp("slt", k, number(0))), node)
+    is_none = e.binary("or", e.icmp("sgt", k, n), e.icmp("sge", k, number(LAST_FACTORIAL)))
+    last = e.select(is_none, number(0), k)
+    product = _products(fn, number(0), last, lambda i, product, _: e.binary("mul", product, e.binary("sub", n, i)))
+    fn.values.set(node.result(), Scalar(Int(), e.select(is_none, number(0), product)))
 
 
 @lowers("python::comb")

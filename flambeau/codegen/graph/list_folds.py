@@ -128,6 +128,20 @@ def total(fn: EmittedFunction, node: Node) -> None:
     fn.values.set(node.result(), Scalar(Int(), _folded(fn, sequence, number(0), step)))
 
 
+def product(fn: EmittedFunction, node: Node) -> None:
+    """`math.prod` of a list, from left to right."""
+    e, sequence = fn.e, fn.values.get(node.operand(0))
+    kind = _kind(sequence)
+    if isinstance(kind, Float):
+        folded = _folded(fn, sequence, float_constant(1.0, "double", 1), lambda a, b: e.user("fmul", a, b))
+        fn.values.set(node.result(), Scalar(Float(), folded))
+    elif isinstance(kind, Int):
+        whole = _folded(fn, sequence, number(1), lambda a, b: e.binary("mul", a, b))
+        fn.values.set(node.result(), Scalar(Int(), whole))
+    else:
+        raise CannotCompileError("of a list of bools")
+
+
 def some_or_all(fn: EmittedFunction, node: Node) -> None:
     """`any` and `all` of a list of bools or ints."""
     e, sequence = fn.e, fn.values.get(node.operand(0))

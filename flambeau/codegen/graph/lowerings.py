@@ -28,6 +28,7 @@ from flambeau.codegen.graph import (
     element_indexes,
     exact_functions,
     factors,
+    float_parts,
     fourier_transforms,
     gamma_functions,
     gather,
@@ -282,7 +283,7 @@ def _length(fn: EmittedFunction, node: Node) -> None:
 
 
 assert all((complex_functions, complex_matrices, complex_scalars, exact_functions, gamma_functions))  # they register
-assert all((fourier_transforms, generator_draws, list_comparisons, list_slices, moves, numpy_array_draws))
+assert all((float_parts, fourier_transforms, generator_draws, list_comparisons, list_slices, moves, numpy_array_draws))
 assert all((running_folds, tensor_draws, text_formats, text_numbers, text_parts, creation, whole_numbers))
 assert listed_elements
 
@@ -312,6 +313,7 @@ lowers_on_items("prim::min", "prim::max")(list_folds.min_max)
 lowers_on_items("aten::__getitem__", "aten::select")(lists.get_item)
 lowers_on_items("aten::len")(_length)
 lowers_on_items("aten::sum")(list_folds.total)
+lowers_on_items("python::prod")(list_folds.product)
 lowers_on_items("aten::any", "aten::all")(list_folds.some_or_all)
 lowers_on_items("aten::list", "aten::copy")(lists.copy)
 
