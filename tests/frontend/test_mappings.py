@@ -6,7 +6,7 @@ import collections
 import math
 from collections import Counter, defaultdict
 from collections.abc import Callable
-from typing import Any, List  # noqa: UP035
+from typing import Any, DefaultDict, Dict, List  # noqa: UP035
 
 import numpy as np
 import pytest
@@ -169,3 +169,62 @@ def test_mappings_that_programs_have_not_say_what_to_write() -> None:
     ):
         with pytest.raises(CompileError, match=text):
             flambeau.script(program)
+
+
+def annotated_as_dict(words: List[str]) -> int:  # noqa: UP006
+    groups: Dict[str, List[str]] = defaultdict(list)  # noqa: UP006
+    for w in words:
+        groups["".join(sorted(w))].append(w)
+    return 10 * len(groups) + max([len(g) for g in groups.values()])
+
+
+def annotated_as_itself(words: List[str]) -> int:  # noqa: UP006
+    counts: defaultdict[str, int] = defaultdict(int)
+    for w in words:
+        counts[w] += 1
+    return 100 * counts["ab"] + counts["nowhere"] + len(counts)
+
+
+def annotated_as_typing_does(words: List[str]) -> int:  # noqa: UP006
+    counts: DefaultDict[str, float] = defaultdict(float)  # noqa: UP006
+    for w in words:
+        counts[w] += 0.5
+    return int(2 * counts["ab"]) + len(counts)
+
+
+def annotated_counter(words: List[str]) -> int:  # noqa: UP006
+    counts: Counter[str] = Counter(words)
+    return 100 * counts["ab"] + counts["nowhere"] + len(counts)
+
+
+def dicts_of_dicts(words: List[str]) -> int:  # noqa: UP006
+    table: Dict[str, Dict[str, int]] = defaultdict(dict)  # noqa: UP006
+    for w in words:
+        table[w[0]][w] = len(table)
+    return sum([sum(row.values()) + 10 * len(row) for row in table.values()])
+
+
+def given_back(words: List[str]) -> Dict[str, int]:  # noqa: UP006
+    counts: Dict[str, int] = defaultdict(int)  # noqa: UP006
+    for w in words:
+        counts[w] += 1
+    return dict(counts)
+
+
+@pytest.mark.parametrize(
+    "program",
+    [annotated_as_dict, annotated_as_itself, annotated_as_typing_does, annotated_counter, dicts_of_dicts, given_back],
+)
+def test_annotated_variables(program: Callable[..., Any]) -> None:
+    scripted = flambeau.script(program)
+    for words in (["ab", "ba", "c"], ["xy"] * 4, ["ab", "ab", "b", "ac"], ["q"]):
+        assert scripted(words) == program(words)
+
+
+def test_annotations_of_other_items() -> None:
+    def other(words: List[str]) -> int:  # noqa: UP006
+        counts: Dict[str, float] = defaultdict(int)  # noqa: UP006
+        return len(counts)
+
+    with pytest.raises(CompileError, match=r"annotated with type Dict\[str, float\] but is being assigned"):
+        flambeau.script(other)

@@ -8,6 +8,7 @@ from __future__ import annotations
 from collections.abc import Sequence
 
 from flambeau.frontend.emit.beginnings import as_begun, as_in_block_around
+from flambeau.frontend.emit.declared_mappings import is_of_table
 from flambeau.frontend.emit.float_powers import about_power
 from flambeau.frontend.emit.frames import Absent, Variable
 from flambeau.frontend.emit.implicit_conversions import conversion_to, convert
@@ -193,8 +194,10 @@ def _is_unwanted(e: Emitter, name: str) -> bool:
 
 
 def _says_more(value: Value, annotation: Type | None) -> bool:
-    """Whether more is known of an array than its annotation says: np.ndarray."""
+    """Whether more is known of an array than its annotation says, np.ndarray, or of a defaultdict than of a dict."""
     type_ = value.static_type
+    if is_of_table(value, annotation):
+        return True
     return annotation == TENSOR and isinstance(type_, TensorType) and type_.is_array
 
 

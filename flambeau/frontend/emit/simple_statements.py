@@ -6,6 +6,7 @@ from flambeau.frontend.emit.assignment import about_numbers, assign
 from flambeau.frontend.emit.builtins.iterables import RangeValue
 from flambeau.frontend.emit.conditions import emit_condition, refine
 from flambeau.frontend.emit.control_flow import emit_branches
+from flambeau.frontend.emit.declared_mappings import declared_table
 from flambeau.frontend.emit.float_powers import about_power
 from flambeau.frontend.emit.flow import Stops
 from flambeau.frontend.emit.frames import Absent
@@ -82,6 +83,9 @@ def _annotation(e: Emitter, tree: Assign) -> Type | None:
     """The type that an assignment declares; None for an array, where what is assigned says which one it is."""
     if tree.annotation is None:
         return None
+    table = declared_table(e, tree.annotation)
+    if table is not None:
+        return table
     type_ = type_of_tree(tree.annotation, e.scope.resolver)
     if not names_array(tree.annotation, e.scope.resolver):
         return type_

@@ -22,9 +22,11 @@ from flambeau.util.errors import CompileError
 from flambeau.util.source import SourceRange
 
 _NUMBERS: Final[dict[Any, Type]] = {int: INT, float: FLOAT, bool: BOOL, str: STRING}
+_CONTAINERS: Final[dict[Any, type[Type]]] = {list: ListType, set: SetType, dict: DictType}
 FACTORIES: Final = (
-    "defaultdict takes one of int, float, bool, str, list and set for what is missing in programs, or a literal, "
-    "written out as in `lambda: [0, 0]`: write d.setdefault(key, value), with a dict, for anything else"
+    "defaultdict takes one of int, float, bool, str, list and set for what is missing in programs, dict where an "
+    "annotation says of what, d: Dict[str, Dict[str, int]], or a literal, written out as in `lambda: [0, 0]`: write "
+    "d.setdefault(key, value), with a dict, for anything else"
 )
 COUNTED: Final = (
     "Counter takes what it counts here, a list, a text or something else to go over: for more, c.update(...)"
@@ -33,6 +35,8 @@ COUNTED: Final = (
 
 def _emit_defaultdict(e: Emitter, tree: Apply, hint: Type | None) -> Sugared:
     factory = _factory(e, tree.args[0]) if len(tree.args) == 1 and not tree.keywords else None
+    if isinstance(hint, DictType) and _makes(factory, hint.value):
+        return _mapping(e, tree.range, "defaultdict", hint, factory)
     if factory in (list, set):
         items = e.type_variables.list_of(tree.args[0], of_class=True)
         item: Type = items if factory is list else SetType(items.element)
@@ -43,6 +47,13 @@ def _emit_defaultdict(e: Emitter, tree: Apply, hint: Type | None) -> Sugared:
     else:
         raise CompileError(FACTORIES, tree.callee.range)
     return _mapping(e, tree.range, "defaultdict", e.type_variables.dict_to(tree, item), factory)
+
+
+def _makes(factory: Any, declared: Type) -> bool:
+    """Whether a factory makes items of the type that is declared."""
+    if factory in _CONTAINERS:
+        return isinstance(declared, _CONTAINERS[factory])
+    return isinstance(factory, type) and _NUMBERS.get(factory) == declared
 
 
 def _factory(e: Emitter, tree: Expr) -> Any:
