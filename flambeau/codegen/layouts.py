@@ -215,4 +215,6 @@ class ObjectLayouts:
     tensor: Layout
     storage: Layout
     float: Layout
-    """A Python float: its ``value``."""
+    """A Python float, or NumPy's float64, which is one: its ``value``."""
+    numpy_int: Layout
+    """NumPy's int64: its ``value``."""

@@ -62,7 +62,9 @@ def object_layouts() -> ObjectLayouts | None:
     types = [k for k in range(8, HEAD, 8) if word(id(probe) + k) == id(np.ndarray)]
     kind: Any = type
     bases = [k for k in range(HEAD, kind.__basicsize__, 8) if word(id(bool) + k) == id(int)]
-    if len(types) != 1 or len(bases) != 1:
+    whole, half, plain = np.int64(77), np.float64(0.5), 0.5
+    has_numbers = word(id(whole) + HEAD) == 77 and word(id(half) + HEAD) == word(id(plain) + HEAD)
+    if len(types) != 1 or len(bases) != 1 or not has_numbers:
         return None
     names = {"data": 0, "rank": 8, "dims": 16, "strides": 24, "descr": 40, "flags": 48}
     offsets = {name: HEAD + offset for name, offset in names.items()} | {"weak": np.ndarray.__weakrefoffset__}
@@ -79,6 +81,7 @@ def object_layouts() -> ObjectLayouts | None:
         tensor=measured_layout(tensor),
         storage=measured_layout(storage | {"weak": Storage.__weakrefoffset__}),
         float=Layout({"value": Field(HEAD, "double")}),
+        numpy_int=Layout({"value": Field(HEAD, "i64")}),
     )
 
 
@@ -198,7 +201,7 @@ def _slots(cls: type) -> dict[str, int]:
 
 _OBJECTS = {
     "tensor_type": Tensor, "storage_type": Storage, "float_type": float, "complex_type": complex, "int_type": int,
-    "str_type": str, "set_type": set,
+    "numpy_float_type": np.float64, "numpy_int_type": np.int64, "str_type": str, "set_type": set,
     "tuple_type": tuple, "list_type": list, "dict_type": dict, "none": None, "true": True, "false": False, "zero": 0,
     "one": 1,
     "grad_mode": grad_mode.mode, "first_version_name": "first_version", "missed": MISSED,

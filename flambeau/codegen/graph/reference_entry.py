@@ -145,9 +145,8 @@ class _Call:
 
     def items(self, p: Parameter, r: forms.Tupled, values: Sequence[Any], origin: int) -> list[int]:
         """The words of a tuple, or of a list of known length."""
-        pairs = [] if r.is_list else zip(r.items, values, strict=False)
-        no_float = any(isinstance(item, forms.Float) and type(value) is not float for item, value in pairs)
-        if no_float or len(values) != len(r.items):
+        pairs = [] if r.is_list else zip(map(_plain_number, r.items), map(type, values), strict=False)
+        if any(wanted not in (None, kind) for wanted, kind in pairs) or len(values) != len(r.items):
             raise _UnfitError
         return [w for k, value in enumerate(values) for w in self.words(p.item(k), value, origin)]
 
@@ -316,12 +315,17 @@ def _number(r: forms.Int | forms.Float | forms.Complex | forms.Bool, words: Iter
             return bool(next(words))
 
 
+def _plain_number(item: forms.Representation) -> type | None:
+    """What a number of a tuple has to be: programs on arrays mean something else by other kinds."""
+    return float if isinstance(item, forms.Float) else int if isinstance(item, forms.Int) else None
+
+
 def _number_word(r: forms.Int | forms.Float | forms.Bool, value: Any) -> int:
-    """The word of a number; an int is a float too, as Python has it."""
+    """The word of a number; an int is a float too, as Python has it, and NumPy's int64 and float64 are such."""
     match r:
-        case forms.Int() if type(value) is int and -(1 << 63) <= value < 1 << 63:
-            return value
-        case forms.Float() if type(value) is float:
+        case forms.Int() if type(value) in (int, np.int64) and -(1 << 63) <= value < 1 << 63:
+            return int(value)
+        case forms.Float() if type(value) in (float, np.float64):
             return _bits(value)
         case forms.Float() if type(value) is int:
             return _bits(_as_float(value))

@@ -171,16 +171,24 @@ def _add_unmarshal_element(m: ModuleBuilder, layouts: ObjectLayouts) -> None:
 
 
 def _add_unmarshal_numbers(m: ModuleBuilder, layouts: ObjectLayouts) -> None:
-    """``unmarshal_int(object, word)``; ``unmarshal_float(object, word)``, for no float: an int may stand for one."""
+    """``unmarshal_int(object, word)``; ``unmarshal_float(object, word)``, for no float: an int may stand for one.
+    NumPy's int64 and float64 are such numbers where a program declares them.
+    """
     f = m.function("i1 unmarshal_int", "ptr object", "ptr word", exported=True)
     object_, target = f.parameters
     overflow = f.slot("i32", 4)
+    with f.when(f.compare("eq", f.get(object_, layouts.object, "type"), m.symbol("numpy_int_type"))):
+        f.store(target, f.get(object_, layouts.numpy_int, "value"))
+        f.ret(TRUE)
     f.return_unless(f.compare("eq", f.get(object_, layouts.object, "type"), m.symbol("int_type")), FALSE)
     f.store(overflow, 0, "i32")
     f.store(target, f.call("PyLong_AsLongLongAndOverflow", object_, overflow))
     f.ret(f.compare("eq", f.load(overflow, "i32"), 0))
     f = m.function("i1 unmarshal_float", "ptr object", "ptr word", exported=True)
     object_, target = f.parameters
+    with f.when(f.compare("eq", f.get(object_, layouts.object, "type"), m.symbol("numpy_float_type"))):
+        f.store(target, f.get(object_, layouts.float, "value"))
+        f.ret(TRUE)
     f.return_unless(f.compare("eq", f.get(object_, layouts.object, "type"), m.symbol("int_type")), FALSE)
     f.store(target, f.call("PyLong_AsDouble", object_))
     f.return_if(f.is_null(f.call("PyErr_Occurred")), TRUE)

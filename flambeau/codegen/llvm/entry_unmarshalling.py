@@ -108,10 +108,10 @@ class Unmarshalling:
         self.require(f.compare("eq", f.call(f"Py{kind}_Size", object_), len(r.items)))
         for k, item in enumerate(r.items):
             value = f.call(f"Py{kind}_GetItem", object_, k)
-            if (
-                isinstance(item, forms.Float) and not r.is_list
-            ):  # programs on arrays have another meaning for an int in its place
-                self.require(f.compare("eq", self.type_of(value), f.module.symbol("float_type")))
+            if isinstance(item, forms.Float | forms.Int) and not r.is_list:
+                # Programs on arrays have another meaning for an int in a float's place, and for NumPy's numbers.
+                plain = "float_type" if isinstance(item, forms.Float) else "int_type"
+                self.require(f.compare("eq", self.type_of(value), f.module.symbol(plain)))
             self.unmarshal(p.item(k), value, words, leaf)
             words, leaf = f.at(words, word_count(item)), f.at(leaf, leaves_of(item) * LEAF.words)
 

@@ -240,7 +240,11 @@ def histogram_of_width(a: Any, bins: int, range: Any = None) -> Any:
             low, high = low - 0.5, high + 0.5
         edges = np.arange(bins + 1).astype(x.dtype) * ((high - low) / bins) + low
         edges[bins] = high
-        return count_between(x, low, high, edges), edges
+        if x.dtype == np.float64:
+            counts = count_of_width(x, float(low), float(high), bins, edges)
+        else:
+            counts = count_between(x, low, high, edges)
+        return counts, edges
     first, last = float(range[0]), float(range[1])
     check_range(first, last)
     if first == last:
@@ -257,9 +261,30 @@ def check_range(low: float, high: float) -> None:
         raise ValueError("max must be larger than min in range parameter.")
 
 
+def count_of_width(x: Any, low: float, high: float, bins: int, edges: Any) -> Any:
+    """What `count_between` counts where all elements are in between: the bins of all at once, by a product in place of
+    a quotient, which is off by one at most where bins are wide beside what floats there are apart by.
+    """
+    width = (high - low) / bins
+    if not (1e-9 * max(abs(low), abs(high)) < width < 1e300 and width > 1e-300) or bins > 1000000:
+        return count_between(x, low, high, edges)
+    scale, last = 1.0 / width, bins - 1.0
+    k = np.minimum(np.floor((x - low) * scale), last)
+    is_above = (x >= (k + 1.0) * width + low) & (k != last)
+    k = np.where(x < k * width + low, k - 1.0, np.where(is_above, k + 1.0, k))
+    counts = np.zeros(bins, dtype=np.int64)
+    for place in k.astype(np.int32):
+        counts[place] += 1
+    return counts
+
+
 def count_between(x: Any, low: Any, high: Any, edges: Any) -> Any:
-    """How many elements are between each two edges: by their distance from the first, then set right by the edges."""
+    """How many elements are between each two edges: by their distance from the first, then set right by the edges.
+    Raises ValueError where floats are too far apart for so many bins.
+    """
     bins = len(edges) - 1
+    if np.any(edges[:-1] >= edges[1:]):
+        raise ValueError(f"Too many bins for data range. Cannot create {bins} finite-sized bins.")
     counts = np.zeros(bins, dtype=np.int64)
     width = high - low
     for v in x:
