@@ -115,8 +115,10 @@ def test_numbers() -> None:
         bad: tuple[Any, ...]
         for bad in ((True, 1.0, True), (1 << 63, 1.0, True), (1, True, True), (1, 1 << 2000, True), (1, 1.0, 1)):
             assert call(*bad) is MISSED
-        for bad in ((np.int64(1), 1.0, True), (1, np.float64(1), True), (1, "1", True), (1, 1.0, None)):
+        for bad in ((np.int32(1), 1.0, True), (1, np.float32(1), True), (1, "1", True), (1, 1.0, None)):
             assert call(*bad) is MISSED
+        numbers = call(np.int64(-(1 << 63)), np.float64(-0.5), True)
+        assert (numbers, [type(x) for x in numbers]) == ((-(1 << 63), -0.5, True), [int, float, bool])
         assert call(1, 1.0) is MISSED
         assert call(1, 1.0, True, 1) is MISSED
 
