@@ -14,7 +14,8 @@ Where to look (`*` stands for several files):
   `shown_tensors`, `taken_results`
 - calls from outside: `entry_stub`, `reference_entry`, `signature`, `abi`; from and to Numba and C: `foreign*`, `shim`,
   `ufunc*`
-- numbers: `scalars`, `whole_numbers`, `exact_*`, `sincos`, `halves`, `complex_*`, `number_words`, `text_numbers`
+- numbers: `scalars`, `whole_numbers`, `float_parts`, `exact_*`, `sincos`, `halves`, `complex_*`, `number_words`,
+  `number_formats`, `text_numbers`
 - containers: `lists`, `list_*`, `stacks`, `dicts`, `dict_*`, `sets`, `merge_sort`; texts: `texts`, `text_*`
 - tensors: `arrays`, `pointwise`, `element_indexes`; views: `axes`, `pieces`, `resized_views`, `diagonals`; new ones:
   `creation`, `tensor_literals`, `tensor_constants`, `copies`, `repeats`, `reordered`, `rearranging`; written ones:

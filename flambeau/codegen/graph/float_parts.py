@@ -180,18 +180,25 @@ def _to_decimals(fn: EmittedFunction, node: Node) -> None:
     if not isinstance(native, Scalar) or not isinstance(native.rep, Float):
         raise CannotCompileError("of an int")
     a = Arithmetic(fn, node)
-    e, s, x = fn.e, a.s, a.real(native)
+    s, x = a.s, a.real(native)
     power = a.constant(10.0**digits)
     scaled = s.mul(x, power)
 
     def compute() -> Operand:
-        lost = _float(e.fma(x.register, power.register, s.neg(scaled).register))
-        whole = s.round(scaled)
-        beyond = s.sub(scaled, whole)  # exact; a half of it is a tie that what was lost decides
-        is_up = a.all_of(s.eq(beyond, a.constant(0.5)), s.gt(lost, a.constant(0.0)))
-        is_down = a.all_of(s.eq(beyond, a.constant(-0.5)), s.lt(lost, a.constant(0.0)))
-        nearest = s.select(is_up, s.add(whole, a.constant(1.0)), whole)
-        nearest = s.select(is_down, s.sub(nearest, a.constant(1.0)), nearest)
-        return s.copysign(s.div(nearest, power), x)
+        return s.copysign(s.div(nearest_whole(a, x, power, scaled), power), x)
 
     a.give_if(s.lt(s.abs(scaled), a.constant(WHOLE)), compute, Float())
+
+
+def nearest_whole(a: Arithmetic, x: Operand, power: Operand, scaled: Operand) -> Operand:
+    """The whole number nearest to the exact product of two floats, a tie to the even one; `scaled` is the float nearest
+    to the product, and below `WHOLE`.
+    """
+    s = a.s
+    lost = _float(a.fn.e.fma(x.register, power.register, s.neg(scaled).register))
+    whole = s.round(scaled)
+    beyond = s.sub(scaled, whole)  # exact; a half of it is a tie that what was lost decides
+    is_up = a.all_of(s.eq(beyond, a.constant(0.5)), s.gt(lost, a.constant(0.0)))
+    is_down = a.all_of(s.eq(beyond, a.constant(-0.5)), s.lt(lost, a.constant(0.0)))
+    nearest = s.select(is_up, s.add(whole, a.constant(1.0)), whole)
+    return s.select(is_down, s.sub(nearest, a.constant(1.0)), nearest)

@@ -46,6 +46,7 @@ from flambeau.codegen.graph import (
     matrices,
     memory,
     moves,
+    number_formats,
     numpy_array_draws,
     objects,
     ordered_lines,
@@ -283,7 +284,8 @@ def _length(fn: EmittedFunction, node: Node) -> None:
 
 
 assert all((complex_functions, complex_matrices, complex_scalars, exact_functions, gamma_functions))  # they register
-assert all((float_parts, fourier_transforms, generator_draws, list_comparisons, list_slices, moves, numpy_array_draws))
+assert all((float_parts, fourier_transforms, generator_draws, list_comparisons, list_slices, moves))
+assert all((number_formats, numpy_array_draws))
 assert all((running_folds, tensor_draws, text_formats, text_numbers, text_parts, creation, whole_numbers))
 assert listed_elements
 

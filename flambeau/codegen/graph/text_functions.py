@@ -291,6 +291,64 @@ def _build_of_int(m: ModuleBuilder) -> None:
     f.ret(block)
 
 
+def _build_written(m: ModuleBuilder) -> None:
+    """The block with a number of so many decimals, which its digits without the point say, behind a sign, which is a
+    code point or 0, as wide as is said at least: at the right, for 1 at the left, for 2 with zeros behind the sign;
+    null without memory.
+    """
+    f = _function(
+        m, "written", "ptr context", "i64 size", "i64 behind", "i64 sign", "i64 width", "i64 place"
+    )  # fmt: skip
+    context, size, behind, sign, width, place = f.parameters
+    counting = f.loop(19, f.typed(1, "i64"), size)
+    with counting:
+        digits, rest = counting.values
+        rest = f.op("udiv", rest, 10)
+        counting.carry(f.op("add", digits, f.pick(f.compare("ne", rest, 0), 1, 0)), rest)
+    least = f.op("add", behind, 1)
+    digits = f.pick(f.compare("slt", counting.values[0], least), least, counting.values[0])
+    has_sign = f.convert("zext", f.compare("ne", sign, 0), "i64")
+    point = f.convert("zext", f.compare("ne", behind, 0), "i64")
+    body = f.op("add", digits, point)
+    own = f.op("add", body, has_sign)
+    total = f.pick(f.compare("sgt", width, own), width, own)
+    missing = f.op("sub", total, own)
+    block = f.call("text_new", context, total, total)
+    f.return_if(f.is_null(block), NULL)
+    data = f.at(block, TEXT_DATA, "i8")
+    fill = f.pick(f.compare("eq", place, 2), ord("0"), ord(" "))
+    with f.loop(total) as k:
+        f.store(f.at(data, k, "i32"), f.convert("trunc", fill, "i32"))
+    code = f.pick(f.compare("eq", sign, 0), fill, sign)
+    f.store(f.at(data, f.pick(f.compare("eq", place, 0), missing, 0), "i32"), f.convert("trunc", code, "i32"))
+    start = f.op("add", f.pick(f.compare("eq", place, 1), 0, missing), has_sign)
+    end = f.op("sub", f.op("add", start, body), 1)
+    f.store(f.at(data, f.op("sub", end, behind), "i32"), ord("."), "i32")
+    writing = f.loop(digits, size)
+    with writing as k:
+        (rest,) = writing.values
+        is_whole = f.op("and", f.convert("zext", f.compare("sge", k, behind), "i64"), point)
+        digit = f.op("add", f.convert("trunc", f.op("urem", rest, 10), "i32"), ord("0"))
+        f.store(f.at(data, f.op("sub", f.op("sub", end, k), is_whole), "i32"), digit)
+        writing.carry(f.op("udiv", rest, 10))
+    f.ret(block)
+
+
+def _build_padded(m: ModuleBuilder) -> None:
+    """The block with a text, at the left for 0 or at the right for 1 of so many places; null without memory."""
+    f = _function(m, "padded", "ptr context", "ptr a", "i64 count", "i64 width", "i64 place")
+    context, a, count, width, place = f.parameters
+    total = f.pick(f.compare("sgt", width, count), width, count)
+    block = f.call("text_new", context, total, total)
+    f.return_if(f.is_null(block), NULL)
+    data = f.at(block, TEXT_DATA, "i8")
+    with f.loop(total) as k:
+        f.store(f.at(data, k, "i32"), ord(" "), "i32")
+    start = f.op("mul", f.op("sub", total, count), place)
+    f.copy(f.at(data, start, "i32"), a, f.op("mul", count, 4), 4)
+    f.ret(block)
+
+
 def _build_decimal(m: ModuleBuilder) -> None:
     """Whether a text is a sign or none, and up to 18 digits, with one point among them or none. Then the words are
     what the digits say, how many are behind the point, whether the sign is a minus, and the number of points.
@@ -332,7 +390,8 @@ _TYPES: Final = {
     "steps": "ptr (ptr, ptr, i64, i64, i64)", "upper": "ptr (ptr, ptr, i64)", "lower": "ptr (ptr, ptr, i64)",
     "ascii": "i1 (ptr, i64)", "all_of": "i1 (ptr, i64, i64, i64)", "of_int": "ptr (ptr, i64)",
     "span": "i64 (ptr, i64, i64, i64, i64, i64)", "rspan": "i64 (ptr, i64, i64, i64, i64, i64)",
-    "decimal": "i1 (ptr, i64, ptr)", "replace": "ptr (ptr, ptr, i64, ptr, i64, ptr, i64, i64)",
+    "decimal": "i1 (ptr, i64, ptr)", "written": "ptr (ptr, i64, i64, i64, i64, i64)",
+    "padded": "ptr (ptr, ptr, i64, i64, i64)", "replace": "ptr (ptr, ptr, i64, ptr, i64, ptr, i64, i64)",
 }  # fmt: skip
 _BUILDERS: Final[dict[str, tuple[Callable[[ModuleBuilder], None], tuple[str, ...]]]] = {
     "equal": (_build_equal, ()), "order": (_build_order, ()), "hash": (_build_hash, ()),
@@ -342,5 +401,6 @@ _BUILDERS: Final[dict[str, tuple[Callable[[ModuleBuilder], None], tuple[str, ...
     "steps": (_build_steps, ("new",)), "upper": (_build_case("upper"), ("new",)),
     "lower": (_build_case("lower"), ("new",)), "ascii": (_build_ascii, ()), "all_of": (_build_all_of, ()),
     "of_int": (_build_of_int, ("new",)), "span": (_build_span, ()), "rspan": (partial(_build_span, last=True), ()),
-    "decimal": (_build_decimal, ()), "replace": (_build_replace, ("find", "new")),
+    "written": (_build_written, ("new",)), "padded": (_build_padded, ("new",)), "decimal": (_build_decimal, ()),
+    "replace": (_build_replace, ("find", "new")),
 }  # fmt: skip
