@@ -21,10 +21,15 @@ from flambeau.ir.constants import CONSTANT
 from flambeau.ir.graph import Graph, Node
 from flambeau.ir.kinds import REQUIRED
 from flambeau.ir.printer import SUBGRAPH
+from flambeau.schema.traits import Role
 from flambeau.schema.types import TensorType, Type
 
 _MAY_FAIL: Final = frozenset({"prim::ListUnpack", "prim::TupleIndex"})
 """Kinds without a declaration that fail for lists of other lengths, and for indexes that are not there."""
+
+_ITEMS: Final = {"aten::__getitem__": 1, "aten::select": 2}
+"""Operators that take one item, and which operand says which."""
+_LENGTHS: Final = frozenset({"aten::len", "aten::size"})
 
 
 def mark(graph: Graph, *, of_tensors: bool = False) -> None:
@@ -60,7 +65,29 @@ def _may_be_unneeded(node: Node) -> bool:
 def _is_written_to_fail(node: Node, of_tensors: bool) -> bool:
     if node.op not in _MAY_FAIL and (node.definition is None or not own_may_raise(node)):
         return False
+    if _is_item_of_loop(node):
+        return False
     return of_tensors or not any(_holds_tensors(v.static_type) for v in (*node.operands, *node.results))
+
+
+def _is_item_of_loop(node: Node) -> bool:
+    """Whether it takes the item that a loop over a list, a text or an array has come to, as `for _ in x` does, or makes
+    a number of that.
+    """
+    if node.op not in _ITEMS:
+        is_cast = node.definition is not None and node.definition.traits.role is Role.NUMBER_CAST
+        item = node.operand(0).defining_node if is_cast else None
+        return item is not None and item.op in _ITEMS and _is_item_of_loop(item)
+    index = node.operand(_ITEMS[node.op])
+    loop = index.owner_block.owner_node if index.defining_node is None else None
+    if loop is None or loop.op != "prim::Loop" or index is not loop.nested_blocks[0].parameters[0]:
+        return False
+    count = loop.operand(0).defining_node
+    lengths = [count]
+    if count is not None and count.op == "prim::min":  # of what `zip` goes over
+        several = count.operand(0).defining_node
+        lengths = [v.defining_node for v in (count.operands if several is None else several.operands)]
+    return any(n is not None and n.op in _LENGTHS and n.operand(0) is node.operand(0) for n in lengths)
 
 
 def _holds_tensors(type_: Type) -> bool:

@@ -266,3 +266,33 @@ def test_who_goes_over_a_list_does_not_change_it() -> None:
 def test_who_changes_a_container_in_try_is_refused(fn: Any) -> None:
     with pytest.raises(CompileError, match=f"{fn.__name__} changes 'd', which is a dict here"):
         flambeau.script(fn)({"a": 1}, "b")
+
+
+def goes_over(x: list[int], t: str) -> int:
+    n = 0
+    for _ in x:
+        n += 1
+    for _ in t:
+        n += 10
+    for i, _ in enumerate(x):
+        n += i
+    for a, _ in zip(x, t, strict=False):
+        n += a
+    return n
+
+
+def goes_over_array(x):
+    n = 0
+    for _ in x:
+        n += 1
+    return n
+
+
+def test_items_that_loops_have_come_to_are_left_out() -> None:
+    scripted = flambeau.script(goes_over)
+    for x, t in (([1, 2], "abc"), ([], ""), ([5], "")):
+        assert scripted(x, t) == goes_over(x, t)
+    assert len(scripted.graph.find_all("aten::__getitem__")) == 1
+    of_arrays = flambeau.script(goes_over_array)
+    assert [of_arrays(np.zeros(n)) for n in (3, 0, 5)] == [3, 0, 5]
+    assert of_arrays.graph.find("aten::select") is None
