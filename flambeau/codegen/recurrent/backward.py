@@ -5,7 +5,7 @@ from __future__ import annotations
 from flambeau.codegen.llvm.builder import ModuleBuilder
 from flambeau.codegen.llvm.emitter import Target, Value
 from flambeau.codegen.recurrent.cells import Cell
-from flambeau.codegen.recurrent.panels import PanelBuilder, Part, panel_function
+from flambeau.codegen.recurrent.panels import PanelBuilder, Part, flattened, in_rows, panel_function
 from flambeau.codegen.recurrent.words import BACKWARD
 
 _ADDRESSES = (
@@ -88,27 +88,21 @@ class _Backward:
         folded = f.mul(self.units, cell.gates)
 
         def panel(weights: Value, vector: Value, width: int) -> None:
-            masks = [f.mask(self.units, f.op("add", vector, k)) for k in range(width)]
+            lanes = f.lanes_of(self.units, vector, width)
             column = f.mul(vector, f.lanes * f.size)
 
             def tile(row: Value, count: int) -> None:
                 target = f.offset(self.places["grad_hidden"], f.op("add", f.mul(row, self.row_bytes), column))
                 addresses = [
-                    [f.offset(f.offset(target, f.mul(self.row_bytes, r)), k * f.lanes * f.size) for k in range(width)]
-                    for r in range(count)
-                ]
+                    f.offset(f.offset(target, f.mul(self.row_bytes, r)), k * f.lanes * f.size)
+                    for r in range(count) for k in range(width)
+                ]  # fmt: skip
                 has_straight = cell.grads > cell.gates
-                sums = [
-                    [
-                        f.masked_read(at, mask) if has_straight else f.zero
-                        for at, mask in zip(row_of, masks, strict=True)
-                    ]
-                    for row_of in addresses
-                ]
-                sums = f.add_products(sums, self._parts(f.op("add", first, row), tuple(range(width))), weights)
-                for row_of, row_sums in zip(addresses, sums, strict=True):
-                    for at, value, mask in zip(row_of, row_sums, masks, strict=True):
-                        f.masked_write(value, at, mask)
+                start = f.read_vectors(addresses, lanes) if has_straight else [f.zero] * len(addresses)
+                sums = f.add_products(
+                    in_rows(start, width), self._parts(f.op("add", first, row), tuple(range(width))), weights
+                )  # fmt: skip
+                f.write_vectors(flattened(sums), addresses, lanes)
 
             f.by_rows(rows, tile)
 

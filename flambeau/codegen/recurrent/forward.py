@@ -8,7 +8,7 @@ from flambeau.codegen.llvm.builder import ModuleBuilder
 from flambeau.codegen.llvm.checked_emitter import word
 from flambeau.codegen.llvm.emitter import Target, Value
 from flambeau.codegen.recurrent.cells import Cell
-from flambeau.codegen.recurrent.panels import PanelBuilder, Part, panel_function
+from flambeau.codegen.recurrent.panels import Lanes, PanelBuilder, Part, panel_function
 from flambeau.codegen.recurrent.words import FORWARD, PRODUCT, block
 
 
@@ -100,11 +100,11 @@ class _Forward:
     def _panel(self, first: Value, rows: Value, panel: Value, vector: Value, width: int) -> None:
         """All rows for some vectors of units."""
         f = self.f
-        masks = [f.mask(self.units, f.op("add", vector, k)) for k in range(width)]
+        lanes = f.lanes_of(self.units, vector, width)
         column = f.mul(vector, f.lanes * f.size)
 
         def tile(row: Value, count: int) -> None:
-            sums = [self._start(f.op("add", f.op("add", first, row), r), column, masks) for r in range(count)]
+            sums = [self._start(f.op("add", f.op("add", first, row), r), column, lanes) for r in range(count)]
             wide = tuple(range(width))
             parts = [
                 Part(
@@ -117,41 +117,48 @@ class _Forward:
                 ),
             ]  # fmt: skip
             sums = f.add_products(sums, parts, panel)
-            f.by_row_of_tile(sums, lambda r, values: self._finish(first, f.op("add", row, r), column, masks, values))
+            f.by_row_of_tile(sums, lambda r, values: self._finish(first, f.op("add", row, r), column, lanes, values))
 
         f.by_rows(rows, tile)
 
-    def _start(self, row: Value, column: Value, masks: Sequence[Value]) -> list[Value]:
+    def _start(self, row: Value, column: Value, lanes: Lanes) -> list[Value]:
         """Where the sums of a row begin."""
         f, cell = self.f, self.cell
         base = f.offset(self._row("start", "start_step", row), column)
-        if len(masks) > 1:
-            return [f.masked_read(f.offset(base, v * f.lanes * f.size), mask) for v, mask in enumerate(masks)]
-        sums = [
-            f.masked_read(f.offset(base, f.mul(self.row_bytes, gate)), masks[0]) for gate in range(cell.gates)
-        ]  # fmt: skip
+        width = len(lanes.masks)
+        if width > 1:
+            return f.read_vectors([f.offset(base, v * f.lanes * f.size) for v in range(width)], lanes)
+        addresses = [f.offset(base, f.mul(self.row_bytes, gate)) for gate in range(cell.gates)]
         if cell.sums > cell.gates:
-            sums.append(f.masked_read(f.offset(self.places["hidden_bias"], column), masks[0]))
-        return sums
+            addresses.append(f.offset(self.places["hidden_bias"], column))
+        return f.read_vectors(addresses, lanes)
 
     def _finish(
-        self, first: Value, row: Value, column: Value, masks: Sequence[Value], sums: Sequence[Value]
+        self, first: Value, row: Value, column: Value, lanes: Lanes, sums: Sequence[Value]
     ) -> None:  # fmt: skip
         """What the cell makes of a row's sums, for each vector of units."""
-        f, cell = self.f, self.cell
-        here = f.op("add", first, row)
-        for v, mask in enumerate(masks):
+        f, width = self.f, len(lanes.masks)
+        for v, mask in enumerate(lanes.masks):
             offset = f.op("add", column, v * f.lanes * f.size)
-            of_state = f.op("add", f.mul(row, self.row_bytes), offset)
-            memory = f.masked_read(f.offset(self.places["memory"], of_state), mask) if cell.has_memory else None
-            is_read = not cell.has_memory and cell.gates > 1
-            hidden = f.masked_read(f.offset(self.places["hidden"], of_state), mask) if is_read else None
-            new_state = cell.forward(f, sums[v : v + 1] if len(masks) > 1 else sums, hidden, memory)
-            f.masked_write(new_state.hidden, f.offset(self._shown_at(here, row), offset), mask)
-            if new_state.memory is not None:
-                f.masked_write(new_state.memory, f.offset(self.places["memory"], of_state), mask)
-            with f.when(f.negated(f.is_null(self.places["kept"]))):
-                for k, value in enumerate(new_state.kept):
-                    f.masked_write(value, f.offset(self._kept(here, k), offset), mask)
-                if memory is not None:
-                    f.masked_write(memory, f.offset(self._kept(here, cell.grads + 1), offset), mask)
+            own = Lanes((mask,), lanes.are_whole)
+            self._finish_vector(f.op("add", first, row), row, offset, own, sums[v : v + 1] if width > 1 else sums)
+
+    def _finish_vector(self, here: Value, row: Value, offset: Value, lanes: Lanes, sums: Sequence[Value]) -> None:
+        """What the cell makes of the sums of a vector of units: row `here` of all steps, `row` of this one."""
+        f, cell = self.f, self.cell
+        of_state = f.op("add", f.mul(row, self.row_bytes), offset)
+        name = "memory" if cell.has_memory else "hidden"
+        is_read = cell.has_memory or cell.gates > 1
+        before = f.read_vectors([f.offset(self.places[name], of_state)], lanes)[0] if is_read else None
+        memory = before if cell.has_memory else None
+        new_state = cell.forward(f, sums, None if cell.has_memory else before, memory)
+        written = {f.offset(self._shown_at(here, row), offset): new_state.hidden}
+        if new_state.memory is not None:
+            written[f.offset(self.places["memory"], of_state)] = new_state.memory
+        f.write_vectors([*written.values()], [*written], lanes)
+        kept = [*enumerate(new_state.kept)]
+        if memory is not None:
+            kept.append((cell.grads + 1, memory))
+        with f.when(f.negated(f.is_null(self.places["kept"]))):
+            addresses = [f.offset(self._kept(here, k), offset) for k, _ in kept]
+            f.write_vectors([value for _, value in kept], addresses, lanes)

@@ -6,7 +6,7 @@ A panel holds some vectors of columns, for each number of the folded axis one af
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterator, Sequence
+from collections.abc import Callable, Iterable, Iterator, Sequence
 from contextlib import contextmanager
 
 from flambeau.codegen.kernel.dtypes import element_type
@@ -44,6 +44,16 @@ class Part:
     """To which sum each vector of the panel is added."""
     number_step: Value | None = None
     """Bytes from number to number; None where they are neighbours."""
+
+
+@dataclass(frozen=True, slots=True)
+class Lanes:
+    """The lanes of neighbouring vectors that are columns."""
+
+    masks: tuple[Value, ...]
+    """By vector."""
+    are_whole: Value
+    """Whether these are all lanes: then nothing is masked, which many processors take long over."""
 
 
 class PanelBuilder(FunctionBuilder):
@@ -86,6 +96,35 @@ class PanelBuilder(FunctionBuilder):
         """The lanes of a vector that are columns."""
         left = self.op("sub", columns, self.mul(vector, self.lanes))
         return self.icmp("slt", iota(self.lanes), self.splat(left, self.lanes))
+
+    def lanes_of(self, columns: Value, vector: Value, width: int) -> Lanes:
+        """Of so many vectors from number `vector` on, the lanes that are columns."""
+        behind = self.mul(self.op("add", vector, width), self.lanes)
+        masks = [self.mask(columns, self.op("add", vector, k)) for k in range(width)]
+        return Lanes(tuple(masks), self.compare("sle", behind, columns))
+
+    def read_vectors(self, addresses: Sequence[Value], lanes: Lanes) -> list[Value]:
+        """Vectors from memory, rows of as many as there are masks, 0 in the lanes that are no columns."""
+        masked, plain, read = self.label("masked"), self.label("plain"), self.label("read")
+        self.branch_if(lanes.are_whole, plain, masked)
+        ways = []
+        for label, masks in ((masked, lanes.masks), (plain, (None,))):
+            self.start(label)
+            ways.append([self.masked_read(at, masks[k % len(masks)]) for k, at in enumerate(addresses)])
+            self.branch(read)
+        self.start(read)
+        return [self.joined_value([(a, masked), (b, plain)]) for a, b in zip(*ways, strict=True)]
+
+    def write_vectors(self, values: Sequence[Value], addresses: Sequence[Value], lanes: Lanes) -> None:
+        """Write vectors, rows of as many as there are masks."""
+        masked, plain, written = self.label("masked"), self.label("plain"), self.label("written")
+        self.branch_if(lanes.are_whole, plain, masked)
+        for label, masks in ((masked, lanes.masks), (plain, (None,))):
+            self.start(label)
+            for k, (value, at) in enumerate(zip(values, addresses, strict=True)):
+                self.masked_write(value, at, masks[k % len(masks)])
+            self.branch(written)
+        self.start(written)
 
     def masked_read(self, address: Value, mask: Value | None) -> Value:
         """A vector from memory, 0 in the other lanes; with None, all of it."""
@@ -284,6 +323,16 @@ class PanelBuilder(FunctionBuilder):
 
 
 PanelBody = Callable[[Value, Value, int], None]
+
+
+def flattened(rows: Iterable[Iterable[Value]]) -> list[Value]:
+    """The vectors of all rows, one row behind the other."""
+    return [vector for row in rows for vector in row]
+
+
+def in_rows(vectors: Sequence[Value], width: int) -> Sums:
+    """So many vectors a row."""
+    return [list(vectors[k : k + width]) for k in range(0, len(vectors), width)]
 
 
 def panel_function(m: ModuleBuilder, name: str, dtype: str, target: Target) -> PanelBuilder:

@@ -8,7 +8,7 @@ from flambeau.codegen.llvm.builder import ModuleBuilder
 from flambeau.codegen.llvm.checked_emitter import word
 from flambeau.codegen.llvm.emitter import Target, Value
 from flambeau.codegen.llvm.memory import iota
-from flambeau.codegen.recurrent.panels import WIDTH, PanelBuilder, Part, panel_function
+from flambeau.codegen.recurrent.panels import WIDTH, PanelBuilder, Part, flattened, in_rows, panel_function
 from flambeau.codegen.recurrent.words import OUTER, PACK, PRODUCT
 
 ROWS_AT_ONCE = 96
@@ -29,7 +29,7 @@ def add_product(m: ModuleBuilder, dtype: str, target: Target) -> None:
     with f.even_pieces(words["rows"], ROWS_AT_ONCE) as (first, rows):
 
         def panel(weights: Value, vector: Value, width: int) -> None:
-            masks = [f.mask(words["columns"], f.op("add", vector, k)) for k in range(width)]
+            lanes = f.lanes_of(words["columns"], vector, width)
             column = f.mul(vector, f.lanes * f.size)
 
             def at(base: Value, step: Value, row: Value) -> list[Value]:
@@ -38,16 +38,11 @@ def add_product(m: ModuleBuilder, dtype: str, target: Target) -> None:
 
             def tile(row: Value, count: int) -> None:
                 numbers = [f.op("add", f.op("add", first, row), r) for r in range(count)]
-                sums = [
-                    [f.masked_read(p, mask) for p, mask in zip(at(start, words["start_step"], n), masks, strict=True)]
-                    for n in numbers
-                ]
+                sums = in_rows(f.read_vectors(flattened(at(start, words["start_step"], n) for n in numbers), lanes), width)
                 own = f.offset(left, f.mul(numbers[0], words["left_step"]))
                 part = Part(own, words["left_step"], words["folded"], tuple(range(width)))
-                for n, row_sums in zip(numbers, f.add_products(sums, [part], weights), strict=True):
-                    targets = at(result, words["result_step"], n)
-                    for p, value, mask in zip(targets, row_sums, masks, strict=True):
-                        f.masked_write(value, p, mask)
+                sums = f.add_products(sums, [part], weights)
+                f.write_vectors(flattened(sums), flattened(at(result, words["result_step"], n) for n in numbers), lanes)
 
             f.by_rows(rows, tile)
 
@@ -101,28 +96,26 @@ class _Outer:
     ) -> None:  # fmt: skip
         """What some vectors of columns add to."""
         f, words, vector_bytes = self.f, self.words, self.f.lanes * self.f.size
-        masks = [f.mask(words["columns"], f.op("add", vector, k)) for k in range(width)]
+        lanes = f.lanes_of(words["columns"], vector, width)
         column = f.mul(vector, vector_bytes)
         with f.loop(rows) as row:
             source = f.offset(right, f.op("add", f.mul(row, words["right_step"]), column))
             address = f.offset(self.panel, f.mul(row, width * vector_bytes))
-            for k, mask in enumerate(masks):
-                value = f.masked_read(f.offset(source, k * vector_bytes), mask)
+            values = f.read_vectors([f.offset(source, k * vector_bytes) for k in range(width)], lanes)
+            for k, value in enumerate(values):
                 f.write(value, f.offset(address, k * vector_bytes), align=vector_bytes)
 
         def tile(row: Value, tile_rows: int) -> None:
             start = f.offset(result, f.op("add", f.mul(row, words["result_step"]), column))
             addresses = [
-                [f.offset(f.offset(start, f.mul(words["result_step"], r)), k * vector_bytes) for k in range(width)]
-                for r in range(tile_rows)
-            ]
-            sums = [[f.masked_read(p, mask) for p, mask in zip(of, masks, strict=True)] for of in addresses]
+                f.offset(f.offset(start, f.mul(words["result_step"], r)), k * vector_bytes)
+                for r in range(tile_rows) for k in range(width)
+            ]  # fmt: skip
+            sums = in_rows(f.read_vectors(addresses, lanes), width)
             self._prefetch(start, tile_rows, width)
             numbers = f.offset(self.copied, f.bytes_of(row))
             part = Part(numbers, word(f.size), rows, tuple(range(width)), word(BYTES_AT_ONCE))
-            for of, row_sums in zip(addresses, f.add_products(sums, [part], self.panel), strict=True):
-                for p, value, mask in zip(of, row_sums, masks, strict=True):
-                    f.masked_write(value, p, mask)
+            f.write_vectors(flattened(f.add_products(sums, [part], self.panel)), addresses, lanes)
 
         f.by_rows(count, tile)
 
