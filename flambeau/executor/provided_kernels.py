@@ -10,13 +10,14 @@ from flambeau.executor import (
     large_conversions,
     native_draws,
     quantized_kernels,
+    quantized_windows,
     recurrent_kernels,
     row_folds,
 )
 
 PROVIDED = (
     attention_kernels, convolution_kernels, device_kernels, eager, large_conversions, native_draws, quantized_kernels,
-    recurrent_kernels, row_folds,
+    quantized_windows, recurrent_kernels, row_folds,
 )  # fmt: skip
 """Of attention, convolutions, the same on devices, eager operators, arrays of other dtypes, random numbers, quantised
-layers, steps of recurrent layers, and sums along rows."""
+layers and windows, steps of recurrent layers, and sums along rows."""

@@ -218,6 +218,12 @@ QUANTIZED_PANELS: Final = Inversion[Callable[[Any], Any]](
     lambda weights: None,
     is_later=True,
 )
+QUANTIZED_WINDOWS: Final = Inversion[Callable[[Any], Any]](
+    "packs the weights of a quantised convolution of each channel by itself for native code; None where there is none "
+    "for them (`executor.quantized_windows`)",
+    lambda weights: None,
+    is_later=True,
+)
 ATTENTION: Final = Inversion[Callable[..., Any]](
     "gives scaled dot-product attention of arrays by native code that never has all scores in memory; None where there "
     "is none for them (`executor.attention_kernels`)",

@@ -12,9 +12,10 @@ from flambeau.codegen.llvm.builder import ModuleBuilder
 from flambeau.codegen.llvm.engine import engine
 from flambeau.codegen.llvm.native_text import ATTRIBUTES
 from flambeau.codegen.quantized.products import add_multiply, add_quantise
+from flambeau.codegen.quantized.windows import add_windows
 
 _SIGNATURE: Final = ctypes.CFUNCTYPE(None, ctypes.c_void_p)
-_WRITERS: Final = {"multiply": add_multiply, "quantise": add_quantise}
+_WRITERS: Final = {"multiply": add_multiply, "quantise": add_quantise, "windows": add_windows}
 _IN_BYTES: Final = "_bytes"
 """Behind the names of functions for bytes."""
 
@@ -30,14 +31,19 @@ def takes_bytes() -> bool:
 
 
 def is_at_hand() -> bool:
-    """Whether nothing has to be compiled any more."""
+    """Whether nothing has to be compiled any more for products."""
     ending = _IN_BYTES if takes_bytes() else ""
-    return all(engine().has_written(f"quantized {name}{ending}") for name in _WRITERS)
+    return all(engine().has_written(f"quantized {name}{ending}") for name in ("multiply", "quantise"))
+
+
+def has_windows() -> bool:
+    """The same for windows of each channel by itself."""
+    return engine().has_written("quantized windows")
 
 
 @cache
 def function(name: str, in_bytes: bool) -> Callable[[Sequence[int]], None]:
-    """`multiply` or `quantise`, called with its words. Raises `NativeError` where it cannot be compiled."""
+    """`multiply`, `quantise` or `windows`, called with its words. Raises `NativeError` where it cannot be compiled."""
     symbol = name + (_IN_BYTES if in_bytes else "")
 
     def text() -> str:

@@ -9,12 +9,13 @@ Sums of up to `MOST_NUMBERS` products stay within 32 bits.
 
 from __future__ import annotations
 
+from collections.abc import Callable
 from functools import partial
 from typing import Final
 
 from flambeau.codegen.llvm.builder import ModuleBuilder
 from flambeau.codegen.llvm.emitter import Target, Value, float_constant, int_constant
-from flambeau.codegen.recurrent.panels import PanelBuilder
+from flambeau.codegen.recurrent.panels import Lanes, PanelBuilder
 
 MULTIPLY: Final = (
     "groups", "rows", "parts", "units", "columns",
@@ -106,48 +107,63 @@ class _Product:
 
     def _panel(self, first: Value, rows: Value, weights: Value, vector: Value, width: int) -> None:
         f = self.f
-        masks = [f.mask(self.words["columns"], f.op("add", vector, k)) for k in range(width)]
-        f.by_rows(rows, lambda row, count: self._tile(f.op("add", first, row), count, weights, vector, masks))
+        lanes = f.lanes_of(self.words["columns"], vector, width)
+        f.by_rows(rows, lambda row, count: self._tile(f.op("add", first, row), count, weights, vector, lanes))
 
-    def _tile(self, row: Value, count: int, weights: Value, vector: Value, masks: list[Value]) -> None:
-        f, words, width = self.f, self.words, len(masks)
-        starts = [self._start(f.op("add", vector, k), mask) for k, mask in enumerate(masks)] * count
+    def _tile(self, row: Value, count: int, weights: Value, vector: Value, lanes: Lanes) -> None:
+        f, words, width = self.f, self.words, len(lanes.masks)
+        starts = self._starts(vector, lanes) * count
         sums = self._sums(f.offset(self.left, f.mul(row, words["left_step"])), weights, starts, width)
-        own = [self._scaled(value, f.op("add", vector, k % width), masks[k % width]) for k, value in enumerate(sums)]
+        own = self._scaled([f.convert("sitofp", value, "float") for value in sums], vector, lanes)
         base = f.offset(self.result, f.mul(row, words["result_step"]))
-        rows = [f.offset(base, f.mul(words["result_step"], r)) for r in range(count)]
+
+        def addresses(size: int) -> list[Value]:
+            """Of the vectors of the result, whose numbers have so many bytes."""
+            columns = [f.mul(f.op("add", vector, k), f.lanes * size) for k in range(width)]
+            return [f.offset(f.offset(base, f.mul(words["result_step"], r)), c) for r in range(count) for c in columns]
+
         plain, levels, done = f.label("plain"), f.label("levels"), f.label("written")
         f.branch_if(self.is_plain, plain, levels)
         f.start(plain)
-        for k, value in enumerate(own):
-            column = f.mul(f.op("add", vector, k % width), f.lanes * f.size)
-            f.masked_write(value, f.offset(rows[k // width], column), masks[k % width])
+        f.write_vectors(own, addresses(f.size), lanes)
         f.branch(done)
         f.start(levels)
         zero_point, least, most = (f.splat(f.read(f.offset(self.at["levels"], 4 * k), "float"), f.lanes)
                                    for k in range(3))  # fmt: skip
-        for k, value in enumerate(own):
+        bytes_ = []
+        for value in own:
             level = f.binary("fadd", f.intrinsic("rint", value), zero_point)
             level = f.select(f.fcmp("olt", level, least), least, level)
             level = f.select(f.fcmp("olt", level, most), level, most)
-            bytes_ = f.convert("trunc", f.convert("fptosi", level, "i32"), "i8")
-            column = f.mul(f.op("add", vector, k % width), f.lanes)
-            _write_bytes(f, bytes_, f.offset(rows[k // width], column), masks[k % width])
+            bytes_.append(f.convert("trunc", f.convert("fptosi", level, "i32"), "i8"))
+        f.write_vectors(bytes_, addresses(1), lanes)
         f.branch(done)
         f.start(done)
 
-    def _start(self, vector: Value, mask: Value) -> Value:
-        """What the sums of a vector of columns start with."""
-        f, zero = self.f, int_constant(0, "i32", self.f.lanes)
-        before, there, done = f.block, f.label("start"), f.label("started")
-        f.branch_if(f.is_null(self.at["start"]), done, there)
+    def _of_columns(self, name: str, vector: Value, lanes: Lanes) -> list[Value]:
+        """The numbers that vectors of columns have for their sums."""
+        f = self.f
+        first = f.offset(self.at[name], f.mul(vector, f.lanes * f.size))
+        return f.read_vectors([f.offset(first, k * f.lanes * f.size) for k in range(len(lanes.masks))], lanes)
+
+    def _if_there(self, name: str, values: list[Value], changed: Callable[[], list[Value]]) -> list[Value]:
+        """Values as they are changed by numbers of the columns, if there are any."""
+        f = self.f
+        before, there, done = f.block, f.label(name), f.label("after")
+        f.branch_if(f.is_null(self.at[name]), done, there)
         f.start(there)
-        read = f.masked_read(f.offset(self.at["start"], f.mul(vector, f.lanes * f.size)), mask)
-        value = f.define(f"bitcast {read.full_type} {read} to {zero.full_type}", "i32", f.lanes)
+        others = changed()
         end = f.block
         f.branch(done)
         f.start(done)
-        return f.joined_value([(zero, before), (value, end)])
+        return [f.joined_value([(a, before), (b, end)]) for a, b in zip(values, others, strict=True)]
+
+    def _starts(self, vector: Value, lanes: Lanes) -> list[Value]:
+        """What the sums of vectors of columns start with."""
+        f, zeros = self.f, [int_constant(0, "i32", self.f.lanes)] * len(lanes.masks)
+        return self._if_there(
+            "start", zeros, lambda: [f.convert("bitcast", n, "i32") for n in self._of_columns("start", vector, lanes)]
+        )  # fmt: skip
 
     def _sums(self, left: Value, weights: Value, starts: list[Value], width: int) -> list[Value]:
         """The sums of a tile, row by row."""
@@ -168,27 +184,15 @@ class _Product:
             parts.carry(*loop.values[1:])
         return parts.values[1:]
 
-    def _scaled(self, sums: Value, vector: Value, mask: Value) -> Value:
-        """Sums as float32, with what each column has for them, each step rounded by itself."""
-        f = self.f
-        value, here = f.convert("sitofp", sums, "float"), f.mul(vector, f.lanes * f.size)
+    def _scaled(self, sums: list[Value], vector: Value, lanes: Lanes) -> list[Value]:
+        """Sums of rows with what each column has for them, each step rounded by itself."""
         for name, op in (("offset", "fadd"), ("scales", "fmul"), ("bias", "fadd")):
-            before, there, done = f.block, f.label(name), f.label("after")
-            f.branch_if(f.is_null(self.at[name]), done, there)
-            f.start(there)
-            changed = f.binary(op, value, f.masked_read(f.offset(self.at[name], here), mask))
-            end = f.block
-            f.branch(done)
-            f.start(done)
-            value = f.joined_value([(value, before), (changed, end)])
-        return value
+            sums = self._if_there(name, sums, partial(self._changed, name, op, sums, vector, lanes))
+        return sums
 
-
-def _write_bytes(f: _Integers, value: Value, address: Value, mask: Value) -> None:
-    """Write the bytes of a mask."""
-    kind, name = value.full_type, f"@llvm.masked.store.v{f.lanes}i8.p0"
-    f.declare(f"declare void {name}({kind}, ptr, i32, {mask.full_type})")
-    f.raw(f"call void {name}({kind} {value}, ptr {address}, i32 1, {mask.full_type} {mask})")
+    def _changed(self, name: str, op: str, sums: list[Value], vector: Value, lanes: Lanes) -> list[Value]:
+        numbers = self._of_columns(name, vector, lanes)
+        return [self.f.binary(op, value, numbers[k % len(numbers)]) for k, value in enumerate(sums)]
 
 
 def add_quantise(m: ModuleBuilder, name: str, target: Target, in_bytes: bool) -> None:

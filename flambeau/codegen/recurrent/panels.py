@@ -13,7 +13,7 @@ from flambeau.codegen.kernel.dtypes import element_type
 from flambeau.codegen.llvm.builder import FunctionBuilder, ModuleBuilder
 from flambeau.codegen.llvm.checked_emitter import word
 from flambeau.codegen.llvm.emitter import Target, Value, float_constant
-from flambeau.codegen.llvm.memory import iota
+from flambeau.codegen.llvm.memory import iota, suffix
 from flambeau.util.record import dataclass
 
 UNROLLED = 4
@@ -138,13 +138,14 @@ class PanelBuilder(FunctionBuilder):
 
     def masked_write(self, value: Value, address: Value, mask: Value | None) -> None:
         """Write the lanes of a mask, or with None all."""
+        size = value.bits // 8
         if mask is None:
-            self.write(value, address, align=self.size)
+            self.write(value, address, align=size)
             return
         kind = value.full_type
-        name = f"llvm.masked.store.v{self.lanes}f{8 * self.size}.p0"
+        name = f"llvm.masked.store.{suffix(value.type, value.lanes)}.p0"
         self.declare(f"declare void @{name}({kind}, ptr, i32, {mask.full_type})")
-        self.raw(f"call void @{name}({kind} {value}, ptr {address}, i32 {self.size}, {mask.full_type} {mask})")
+        self.raw(f"call void @{name}({kind} {value}, ptr {address}, i32 {size}, {mask.full_type} {mask})")
 
     def multiply_add(self, x: Value, y: Value, z: Value) -> Value:
         """x * y + z, in one rounding where the processor does that."""

@@ -38,7 +38,8 @@ def add_product(m: ModuleBuilder, dtype: str, target: Target) -> None:
 
             def tile(row: Value, count: int) -> None:
                 numbers = [f.op("add", f.op("add", first, row), r) for r in range(count)]
-                sums = in_rows(f.read_vectors(flattened(at(start, words["start_step"], n) for n in numbers), lanes), width)
+                starts = flattened(at(start, words["start_step"], n) for n in numbers)
+                sums = in_rows(f.read_vectors(starts, lanes), width)
                 own = f.offset(left, f.mul(numbers[0], words["left_step"]))
                 part = Part(own, words["left_step"], words["folded"], tuple(range(width)))
                 sums = f.add_products(sums, [part], weights)

@@ -22,16 +22,19 @@ from flambeau.ops.quantized_tensors.quantized_layers import (
     unpacked,
     weight_scales,
 )
-from flambeau.ops.quantized_tensors.quantized_packing import CONV, PACKED, PackedConvolution, checked_weight
+from flambeau.ops.quantized_tensors.quantized_packing import (
+    CONV,
+    MOST_EXACT,
+    PACKED,
+    PackedConvolution,
+    checked_weight,
+)
 from flambeau.ops.quantized_tensors.quantized_rules import uniform
 from flambeau.schema.opdef import ErrorSample, Sample
 from flambeau.tensor.array_library import np
 from flambeau.tensor.opaque_objects import METHODS
 from flambeau.tensor.quantized import Array, PerTensor, QuantizedTensor, from_integers, integers_of
 from flambeau.tensor.tensor import Tensor
-
-MOST_EXACT: Final = 2**24 // 255**2
-"""Products of integers of 8 bits above their zero points whose sum is exact in float32."""
 
 
 def _setting(what: str, packed: Any) -> Any:
@@ -77,19 +80,26 @@ def _quick(
     """A convolution of one or two dimensions by native code; None where that has none."""
     weight, padding, dilation = packed.weight._array.shape, packed.padding, packed.dilation
     levels = integers_of(x)[:, :, None] if x._array.ndim == 3 else integers_of(x)
-    is_plain = levels.ndim == 4 and x.dtype.itemsize == 1 and dilation[-1] == 1 and levels.shape[1] == weight[1]
+    if levels.ndim != 4 or x.dtype.itemsize != 1 or not x._array.size:
+        return None
     sizes = [
         (n + 2 * p - d * (w - 1) - 1) // s + 1
         for n, p, d, w, s in zip(levels.shape[2:], padding, dilation, weight[2:], packed.stride, strict=False)
     ]
-    panels = packed.panels if is_plain and x._array.size and min(sizes) > 0 else None
-    if panels is None:
-        return None
-    images = panels.padded(np.moveaxis(levels, 1, -1), quantizer.zero_point, padding)
+    channels, fits = levels.shape[1], min(sizes) > 0
+    windows = packed.windows if fits and channels == packed.groups > 1 else None
+    panels = packed.panels if fits and windows is None and dilation[-1] == 1 and channels == weight[1] else None
     scales = np.float32(quantizer.scale) * weight_scales(packed.weight)
     how = requantizing(scales, bias_of(packed.bias), after, x, has_relu)
     result = np.empty((len(levels), *sizes, weight[0]), x.dtype.representation.numpy)
-    panels.convolve(images, weight[2], packed.stride, dilation[0], result, **how)
+    images = np.moveaxis(levels, 1, -1)
+    if windows is not None:
+        windows.convolve(images, quantizer.zero_point, (packed.stride, padding, dilation), result, **how)
+    elif panels is not None:
+        padded = panels.padded(images, quantizer.zero_point, padding)
+        panels.convolve(padded, weight[2], packed.stride, dilation[0], result, **how)
+    else:
+        return None
     moved = np.moveaxis(result, -1, 1)
     return from_integers(moved[:, :, 0] if x._array.ndim == 3 else moved, x.dtype, after)
 

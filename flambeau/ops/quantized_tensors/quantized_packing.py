@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
+from math import prod
 from typing import Any, ClassVar, Final
 
 from flambeau.schema.dtype import qint8
@@ -10,7 +11,7 @@ from flambeau.tensor.array_library import np
 from flambeau.tensor.opaque_objects import MAKERS, OpaqueObject
 from flambeau.tensor.quantized import Array, QuantizedTensor, integers_of
 from flambeau.tensor.tensor import Tensor, wrap
-from flambeau.util.inversions import QUANTIZED_PANELS
+from flambeau.util.inversions import QUANTIZED_PANELS, QUANTIZED_WINDOWS
 from flambeau.util.names import OPAQUE_CLASSES
 
 LINEAR: Final = f"{OPAQUE_CLASSES}quantized.LinearPackedParamsBase"
@@ -18,6 +19,8 @@ CONV: Final = {n: f"{OPAQUE_CLASSES}quantized.Conv{n}dPackedParamsBase" for n in
 EMBEDDING: Final = f"{OPAQUE_CLASSES}quantized.EmbeddingPackedParamsBase"
 CELL: Final = f"{OPAQUE_CLASSES}rnn.CellParamsBase"
 NO_WEIGHT: Final = "expected a weight of qint8, got {got}: quantize_per_tensor(weight, scale, 0, dtype=qint8) makes one"
+MOST_EXACT: Final = 2**24 // 255**2
+"""Products of integers of 8 bits above their zero points whose sum is exact in float32."""
 
 
 class PackedLinear(OpaqueObject):
@@ -45,7 +48,10 @@ class PackedLinear(OpaqueObject):
 class PackedConvolution(OpaqueObject):
     """The weight, the bias and the numbers of a convolution."""
 
-    __slots__ = ("_panels", "bias", "dilation", "groups", "output_padding", "padding", "stride", "transposed", "weight")
+    __slots__ = (
+        "_panels", "_windows", "bias", "dilation", "groups", "output_padding", "padding", "stride", "transposed",
+        "weight",
+    )  # fmt: skip
     dims: ClassVar[int]
 
     def __init__(
@@ -64,6 +70,7 @@ class PackedConvolution(OpaqueObject):
         self.stride, self.padding, self.dilation, self.output_padding = [[int(n) for n in one] for one in numbers]
         self.groups, self.transposed = int(groups), transposed
         self._panels: Any = None
+        self._windows: Any = None
 
     @property
     def panels(self) -> Any:
@@ -73,6 +80,15 @@ class PackedConvolution(OpaqueObject):
         if self._panels is None and self.groups == 1 and not self.transposed:
             self._panels = QUANTIZED_PANELS.implementation(np.moveaxis(_centred(self.weight), 1, -1))
         return self._panels
+
+    @property
+    def windows(self) -> Any:
+        """The same of a convolution of each channel by itself, whose sums float32 holds exactly."""
+        filters, own, *window = self.weight._array.shape
+        is_by_channels = own == 1 and filters == self.groups and not self.transposed
+        if self._windows is None and is_by_channels and len(window) == 2 and prod(window) <= MOST_EXACT:
+            self._windows = QUANTIZED_WINDOWS.implementation(_centred(self.weight)[:, 0])
+        return self._windows
 
     def state(self) -> Any:
         """The second form of archives: all numbers in one tensor, then the weight; then the bias."""
