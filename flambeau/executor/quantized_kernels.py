@@ -165,7 +165,9 @@ class Panels:
 
 def _of_columns(numbers: Array | None, columns: int) -> Array | None:
     """A float32 for each column, side by side."""
-    return None if numbers is None else np.ascontiguousarray(np.broadcast_to(numbers, columns), np.float32)
+    if numbers is None or numbers.shape == (columns,):
+        return None if numbers is None else np.ascontiguousarray(numbers, np.float32)
+    return np.full(columns, numbers, np.float32)
 
 
 def _address(a: Array | None) -> int:

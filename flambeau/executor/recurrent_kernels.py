@@ -160,6 +160,22 @@ class Kernels:
         del projected  # which the words point to
         return output, hidden, memory, output[:0] if kept is None else kept
 
+    def step(self, sums: Array, memory: Array) -> tuple[Array, Array]:
+        """One step of a cell with a memory, from the sums of its gates, (rows, gates * units): what it shows, and the
+        memory after it.
+        """
+        sums, memory = rowwise(sums), np.array(memory, order="C")
+        output, table = fresh(memory.shape, self.dtype), np.array([0, len(memory)], np.int64)
+        self._forward(
+            block(
+                FORWARD, steps=1, table=address(table), units=memory.shape[1], features=0, input=0, input_step=0,
+                start=address(sums), start_step=sums.strides[0], hidden_bias=0, panels=0, hidden=0,
+                memory=address(memory), output=address(output), output_step=output.strides[0], kept=0, shown=0,
+                **dict.fromkeys(PROJECTION, 0),
+            )
+        )  # fmt: skip
+        return output, memory
+
     def _projection(self, weights: Array | None, batch: int) -> tuple[Any, dict[str, int]]:
         """Words of a projection of hidden states, and what they point to."""
         if weights is None:

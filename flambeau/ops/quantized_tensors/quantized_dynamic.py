@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Callable
+from math import isfinite
 from typing import Any, Final
 
 from flambeau.ops.quantized_tensors.quantized_kernels import declare
@@ -41,23 +42,23 @@ def chosen_quantizer(values: Array, *, reduce_range: bool = False) -> PerTensor:
     top = 127 if reduce_range else 255
     if not values.size:
         return PerTensor(1.0, 0)
-    least, most = np.float32(min(values.min(), 0)), np.float32(max(values.max(), 0))
-    if not (np.isfinite(least) and np.isfinite(most)):
+    least, most = min(float(values.min()), 0.0), max(float(values.max()), 0.0)
+    if not (isfinite(least) and isfinite(most)):
         raise RuntimeError(NOT_FINITE)
-    scale = np.float32((float(most) - float(least)) / top)
+    scale = np.float32((most - least) / top)
     if scale == 0 or not np.isfinite(np.float32(1) / scale):
         scale = np.float32(0.1)
     if scale < LEAST_SCALE:
         wider = LEAST_SCALE / scale
         if least == 0 or most == 0:
-            least, most = (least, LEAST_SCALE * top) if least == 0 else (-LEAST_SCALE * top, most)
+            least, most = (least, float(LEAST_SCALE * top)) if least == 0 else (float(-LEAST_SCALE * top), most)
         else:
-            least, most = least * wider, most * wider
+            least, most = float(np.float32(least) * wider), float(np.float32(most) * wider)
         scale = LEAST_SCALE
-    below, above = float(least) / float(scale), float(most) / float(scale)
+    below, above = least / float(scale), most / float(scale)
     is_below = -abs(below) < top - abs(above)
     zero_point = -below if is_below else top - above
-    return PerTensor(float(scale), int(np.clip(np.rint(zero_point), 0, top)))
+    return PerTensor(float(scale), min(max(round(zero_point), 0), top))
 
 
 @np.errstate(all="ignore")

@@ -14,9 +14,10 @@ from flambeau.ops.small_tensors import evenly
 from flambeau.schema.dtype import float32
 from flambeau.schema.opdef import ErrorSample, Sample
 from flambeau.tensor import dispatch
-from flambeau.tensor.array_library import np
+from flambeau.tensor.array_library import is_on_device, np
 from flambeau.tensor.quantized import Array
 from flambeau.tensor.tensor import Tensor, wrap
+from flambeau.util.inversions import RECURRENT_KERNELS
 
 State = tuple[Array, ...]
 Cell = Callable[[Array, Array, State], State]
@@ -32,6 +33,11 @@ def _sigmoid(x: Array) -> Array:
 def lstm_cell(of_input: Array, of_state: Array, state: State) -> State:
     """One step of a long short-term memory."""
     gates, units = of_input + of_state, state[1].shape[-1]
+    if gates.ndim == 2 and gates.size and gates.dtype == state[1].dtype and not is_on_device():
+        native = RECURRENT_KERNELS.implementation("lstm", gates.dtype, gates.size)
+        if native is not None:
+            output, memory = native.step(gates, state[1])
+            return output, memory
     new = np.tanh(gates[..., 2 * units : 3 * units])
     shares = _sigmoid(gates)
     memory = shares[..., units : 2 * units] * state[1] + shares[..., :units] * new
@@ -63,14 +69,15 @@ def _direction(
     gates = product(steps, parameters.input_layer, reduce_range=parameters.reduce_range)
     starts = np.concatenate([[0], np.cumsum(sizes)])
     outputs = np.empty((*steps.shape[:-1], state[0].shape[-1]), np.float32)
-    current = tuple(part.astype(np.float32) for part in state)
+    current = tuple(part.astype(np.float32) for part in state)  # of its own: steps write to it
     for time in reversed(range(len(sizes))) if is_reversed else range(len(sizes)):
         count, rows = sizes[time], slice(starts[time], starts[time + 1])
         active = tuple(part[:count] for part in current)
         of_state = product(active[0], parameters.hidden_layer, reduce_range=parameters.reduce_range)
         after = cell(gates[rows], of_state, active)
         outputs[rows] = after[0]
-        current = tuple(np.concatenate([new, old[count:]]) for new, old in zip(after, current, strict=True))
+        for part, new in zip(current, after, strict=True):
+            part[:count] = new
     return outputs, current
 
 
