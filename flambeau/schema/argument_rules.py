@@ -57,7 +57,7 @@ class RuntimeTypes:
     from_array: Callable[[Any], Any]
     """A NumPy array to a tensor on the same memory."""
     to_number: Callable[[Any], Any]
-    """A one-element tensor to a number."""
+    """A one-element tensor to a number, or to what stands for one while somebody records."""
     to_index: Callable[[Any], Any]
     """A tensor to an int, or to what stands for one while somebody records."""
 
@@ -248,6 +248,8 @@ def _plain(value: Any) -> Any:
 def _reader(read: Converter, allowed: tuple[type, ...], to: type) -> Converter:
     def convert(tensor: Any) -> Any:
         number = read(tensor)
+        if isinstance(number, SymbolicInt | SymbolicFloat) and to is not complex:
+            return number.as_float() if isinstance(number, SymbolicInt) else number
         if type(number) not in allowed:
             raise TypeError(f"expected a tensor holding {to.__name__}, got one of dtype {tensor.dtype}")
         return to(number)

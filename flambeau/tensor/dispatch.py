@@ -50,13 +50,19 @@ def _to_index(tensor: Tensor) -> Any:
     return int(tensor.item()) if watching is None or tensor._array.size != 1 else watching.integer(tensor)
 
 
+def _to_number(tensor: Tensor) -> Any:
+    """What a tensor of one element is for a parameter that takes a number."""
+    watching = current()
+    return tensor.item() if watching is None or tensor._array.size != 1 else watching.number(tensor)
+
+
 binder = Binder(
     RuntimeTypes(
         tensor=Tensor,
         generator=Generator,
         from_number=wrap_number,
         from_array=from_array,
-        to_number=Tensor.item,
+        to_number=_to_number,
         to_index=_to_index,
     )
 )

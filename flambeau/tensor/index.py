@@ -266,7 +266,16 @@ def _select(view: Tensor, dim: int, at: int | SymbolicInt, position: int) -> Ten
 
 
 def _bound(bound: Any) -> Any:
-    return bound if bound is None or isinstance(bound, SymbolicInt) else bound.__index__()
+    if bound is None or isinstance(bound, SymbolicInt):
+        return bound
+    watching = observer.current()
+    if watching is not None and isinstance(bound, Tensor) and _is_one_integer(bound):
+        return watching.integer(bound)
+    return bound.__index__()
+
+
+def _is_one_integer(tensor: Tensor) -> bool:
+    return tensor._array.size == 1 and tensor._array.dtype.kind in "iub"
 
 
 def _slice(view: Tensor, dim: int, item: slice) -> Tensor:
@@ -279,7 +288,7 @@ def _slice(view: Tensor, dim: int, item: slice) -> Tensor:
         raise ValueError("slice step cannot be zero")
     if stride is not None and stride < 0:
         raise ValueError("step must be greater than zero")
-    if start is None and stop is None and stride in (None, 1):
+    if start is None and stop is None and not isinstance(step, SymbolicInt) and step in (None, 1):
         return view
     result: Tensor = call("aten::slice", view, dim, start, stop, 1 if step is None else step)
     return result

@@ -26,6 +26,9 @@ class Observer(Protocol):
     def integer(self, tensor: Any) -> Any:
         """A 0-d tensor is used as an index: an int, or what stands for one."""
 
+    def number(self, tensor: Any) -> Any:
+        """A tensor of one element is used as a number: the number, or what stands for it."""
+
     def sizes(self, tensor: Any, sizes: tuple[int, ...]) -> tuple[Any, ...]:
         """Python asked for the sizes of `tensor`."""
 

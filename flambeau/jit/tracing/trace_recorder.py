@@ -28,6 +28,7 @@ from flambeau.passes import inline
 from flambeau.program.function import Function
 from flambeau.schema import registry
 from flambeau.schema import types as t
+from flambeau.schema.dtype import DType
 from flambeau.schema.opdef import OpDef
 from flambeau.tensor import dispatch, observer
 from flambeau.tensor.random import default_generator
@@ -196,6 +197,20 @@ class Recorder:
         self._locate()
         value = self.graph.insert("aten::Int", [source], [t.INT]).result()
         return self._traced_int(int(readable(tensor)._array.item()), value)
+
+    def number(self, tensor: Tensor) -> Any:
+        """A real number that stays open; what else a tensor of one element may hold is fixed."""
+        if tensor._array.dtype.kind in "iu":
+            return self.integer(tensor)
+        dtype: DType = Tensor.dtype.__get__(tensor)
+        source = self.values.dependent(tensor, state=True) if dtype.is_floating_point else None
+        if source is None:
+            return tensor.item()
+        with observer.observing(None):
+            number = float(tensor)
+        self._locate()
+        value = self.graph.insert("aten::Float", [source], [t.FLOAT]).result()
+        return TracedFloat(number, value, self)
 
     # -- calls --------------------------------------------------------------------------------------------------------
 

@@ -165,3 +165,44 @@ def test_a_size_that_an_attribute_is_given_is_fixed() -> None:
     assert type(outer.last.size) is int
     with pytest.raises(GuardError, match="a Python integer"):
         traced(flambeau.ones(5))
+
+
+NUMBERS_OF_TENSORS: list[Any] = [
+    lambda x, i, s: x[i:],
+    lambda x, i, s: x[:, i : i + 2, ...],
+    lambda x, i, s: x[-i:, ::i],
+    lambda x, i, s: flambeau.full((2,), i),
+    lambda x, i, s: flambeau.full((2,), s) + x.sum(),
+    lambda x, i, s: flambeau.arange(i + 3),
+    lambda x, i, s: flambeau.arange(0, i, s),
+    lambda x, i, s: x.clamp(s, i + 4),
+    lambda x, i, s: flambeau.add(x, x, alpha=i),
+    lambda x, i, s: flambeau.nn.functional.leaky_relu(x - 3, s),
+    lambda x, i, s: flambeau.layer_norm(x, [x.shape[1]], eps=s),
+    lambda x, i, s: flambeau.full((2,), s.bfloat16()),
+]
+
+
+@pytest.mark.parametrize("index", range(len(NUMBERS_OF_TENSORS)))
+def test_tensors_that_operators_take_as_numbers_stay_open(index: int) -> None:
+    function = NUMBERS_OF_TENSORS[index]
+    x = flambeau.arange(24.0).reshape(4, 6)
+    with warnings.catch_warnings():
+        warnings.simplefilter("error")
+        traced = flambeau.trace(function, (x, flambeau.tensor(1), flambeau.tensor(0.5)))
+    for rows, i, s in ((4, 1, 0.5), (4, 2, 0.25), (6, 3, 0.125)):
+        call = (flambeau.arange(6.0 * rows).reshape(rows, 6), flambeau.tensor(i), flambeau.tensor(s))
+        np.testing.assert_allclose(traced(*call).float().numpy(), function(*call).float().numpy(), rtol=1e-6)
+
+
+def test_a_slice_of_what_is_assigned_stays_open() -> None:
+    def shifted(x: flambeau.Tensor, i: flambeau.Tensor) -> flambeau.Tensor:
+        y = x.clone()
+        y[i:] = 3
+        y[:, :i] += 1
+        return y
+
+    x = flambeau.arange(24.0).reshape(4, 6)
+    traced = flambeau.trace(shifted, (x, flambeau.tensor(1)))
+    for i in (2, 0, -1, 9):
+        np.testing.assert_array_equal(traced(x, flambeau.tensor(i)).numpy(), shifted(x, flambeau.tensor(i)).numpy())
