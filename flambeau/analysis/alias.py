@@ -82,8 +82,16 @@ class AliasAnalysis:
 
     def has_tensor_writers(self, value: Value) -> bool:
         """Whether any node may write to the value or to something in it, a container that changes left aside."""
-        tensors = [p for p in self.reach(value) if compatible(p.keys, TENSOR)]
-        return any(w.overlaps(location) for location in tensors for w, _ in self._candidates(location))
+        return next(self.tensor_writers(value), None) is not None
+
+    def tensor_writers(self, value: Value) -> Iterator[Node]:
+        """The nodes that may write to the value or to something in it, a container that changes left aside. One may
+        come several times.
+        """
+        for location in [p for p in self.reach(value) if compatible(p.keys, TENSOR)]:
+            for written, nodes in self._candidates(location):
+                if written.overlaps(location):
+                    yield from nodes
 
     def is_written(self, value: Value) -> bool:
         """Whether any node may write to the value itself, whatever may be in it."""

@@ -9,6 +9,7 @@
 from __future__ import annotations
 
 from flambeau.analysis.alias import AliasAnalysis
+from flambeau.analysis.called_writes import CALLS, may_write_to_tensors
 from flambeau.analysis.manager import alias_analysis
 from flambeau.ir.graph import Graph, Node, Value
 from flambeau.schema.dtype import bool_, uint8
@@ -57,12 +58,17 @@ def settle(graph: Graph) -> None:
         if indices is None:
             continue
         plain = are_neighbours(indices) or all(p is None or is_number(p) is False for p in indices)
-        if plain and (not aliases.has_tensor_writers(node.result()) or _is_read_at_once(node, aliases)):
+        if plain and (not _is_written(node.result(), aliases) or _is_read_at_once(node, aliases)):
             with graph.inserting(node):
                 copy = graph.insert("aten::index", node.operands, [node.result().static_type])
             copy.range, copy.call_chain = node.range, node.call_chain
             node.result().replace_uses_with(copy.result())
             node.erase()
+
+
+def _is_written(item: Value, aliases: AliasAnalysis) -> bool:
+    """Whether anything may write to what an item is, or is of: calls count by what is called."""
+    return any(writer.op not in CALLS or may_write_to_tensors(writer) for writer in aliases.tensor_writers(item))
 
 
 def _is_plain_neighbour(user: Node, node: Node) -> bool:

@@ -23,6 +23,7 @@ from flambeau.schema.function import FunctionSchema
 from flambeau.schema.set_type import SetType
 from flambeau.schema.types import ClassType, EnumType, InterfaceType, TupleType, Type, without_refinement
 from flambeau.serialize.archive_writer.contexts import with_context_objects
+from flambeau.serialize.archive_writer.items import with_branches_for_items
 from flambeau.serialize.archive_writer.pickled_objects import attribute_or_unset
 from flambeau.tensor.tensor import Tensor
 
@@ -161,7 +162,7 @@ class Contents:
 
     def _code(self, function: Function) -> None:
         self._schema(function.schema)
-        self.graphs[function] = with_context_objects(function.graph)
+        self.graphs[function] = with_branches_for_items(with_context_objects(function.graph))
         for graph in subgraphs(self.graphs[function]):
             for block in blocks(graph.body):
                 for value in block.parameters:
