@@ -64,19 +64,23 @@ class ListedNode(Generic[BlockT]):
     def insert_after(self, node: Self) -> Self:
         """Put it into the block of `node`, after it."""
         following = node._next
+        if node._owner is None:
+            raise ValueError(f"{node.op} is in no block")
         if following is None:
             raise ValueError("nothing follows the return of a block")
         return self.insert_before(following)
 
     def move_before(self, node: Self) -> None:
-        """Move it, from any block, to before `node`."""
+        """Move it, from any block, to before `node`. Raises ValueError unless both are in a block."""
         if node is not self:
+            _check_in_blocks(self, node)
             self._unlink()
             self.insert_before(node)
 
     def move_after(self, node: Self) -> None:
-        """Move it, from any block, to after `node`."""
+        """Move it, from any block, to after `node`. Raises ValueError unless both are in a block."""
         if node is not self:
+            _check_in_blocks(self, node)
             self._unlink()
             self.insert_after(node)
 
@@ -262,3 +266,9 @@ class NodeList(Generic[NodeT]):
         node._order = (below + following._order) // 2
         if not below < node._order < following._order:
             spread(node, last)
+
+
+def _check_in_blocks(*nodes: ListedNode[Any]) -> None:
+    for node in nodes:
+        if node._owner is None:
+            raise ValueError(f"{node.op} is in no block")

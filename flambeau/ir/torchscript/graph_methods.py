@@ -6,6 +6,7 @@ from collections.abc import Callable, Iterator, Sequence
 from contextlib import AbstractContextManager
 from typing import Any, Generic, Self, TypeVar
 
+from flambeau.ir.torchscript.argument_checks import as_runtime_errors, check_index, check_name, wrong_argument
 from flambeau.ir.torchscript.graph_tools import graph_tools
 from flambeau.schema.types import TupleType
 
@@ -72,23 +73,26 @@ class GraphMethods(Generic[ValueT, NodeT, BlockT]):
     # -- building -----------------------------------------------------------------------------------------------------
 
     def addInput(self: Any, name: Text = "") -> ValueT:
-        """Append a parameter, a Tensor."""
+        """Append a parameter, a Tensor. Raises RuntimeError for a name that is a number."""
+        check_name(name)
         value: ValueT = self.add_parameter(name=name)
         return value
 
     def registerOutput(self: Any, value: ValueT) -> int:
-        """Append a returned value; its index."""
+        """Append a returned value; its index. Raises TypeError for what is no value."""
+        if not hasattr(value, "static_type"):
+            raise wrong_argument("registerOutput", "a Value", value)
         return int(self.add_return(value))
 
     def eraseInput(self: Any, index: int) -> None:
-        """Drop a parameter. Raises RuntimeError if it is used."""
-        try:
+        """Drop a parameter. Raises RuntimeError if it is used, or not there."""
+        check_index(index, self.body.parameters)
+        with as_runtime_errors():
             self.body.remove_parameter(index)
-        except ValueError as error:
-            raise RuntimeError(str(error)) from None
 
     def eraseOutput(self: Any, index: int) -> None:
-        """Drop a returned value."""
+        """Drop a returned value. Raises RuntimeError if it is not there."""
+        check_index(index, self.body.returns)
         self.body.remove_return(index)
 
     def createClone(self, node: NodeT, fn: Callable[[ValueT], ValueT]) -> NodeT:
@@ -99,18 +103,21 @@ class GraphMethods(Generic[ValueT, NodeT, BlockT]):
         return copy
 
     def appendNode(self: Any, node: NodeT) -> NodeT:
-        """Insert a node at the end of the body."""
-        self.body.append(node)
+        """Insert a node at the end of the body. Raises RuntimeError if it is in a block already."""
+        with as_runtime_errors():
+            self.body.append(node)
         return node
 
     def prependNode(self: Any, node: NodeT) -> NodeT:
-        """Insert a node at the start of the body."""
-        self.body.prepend(node)
+        """Insert a node at the start of the body. Raises RuntimeError if it is in a block already."""
+        with as_runtime_errors():
+            self.body.prepend(node)
         return node
 
     def insertNode(self: Any, node: NodeT) -> NodeT:
-        """Insert a node at the insertion point."""
-        self.insert_node(node)
+        """Insert a node at the insertion point. Raises RuntimeError if it is in a block already."""
+        with as_runtime_errors():
+            self.insert_node(node)
         return node
 
     def insertConstant(self, value: Any) -> ValueT:
@@ -138,10 +145,8 @@ class GraphMethods(Generic[ValueT, NodeT, BlockT]):
 
     def permuteInputs(self: Any, order: Sequence[int]) -> None:
         """Put the parameters in another order: `order` has their present indices. Raises RuntimeError if it has not."""
-        try:
+        with as_runtime_errors():
             self.body.permute_parameters(order)
-        except ValueError as error:
-            raise RuntimeError(str(error)) from None
 
     def makeMultiOutputIntoTuple(self: Any) -> None:
         """Return one tuple instead of several values."""

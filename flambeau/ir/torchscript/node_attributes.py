@@ -3,38 +3,27 @@
 from __future__ import annotations
 
 from collections.abc import Callable
-from typing import Any
+from typing import Any, Final
 
 from flambeau.ir.kinds import HIDDEN
-from flambeau.ir.literals import is_tensor
-from flambeau.ir.torchscript.graph_methods import GraphMethods
-from flambeau.schema.types import Type
+from flambeau.ir.torchscript.attribute_kinds import given, kind_of
+from flambeau.ir.torchscript.types import Type
+from flambeau.schema import types as t
 
 UNDEFINED = "required keyword attribute '{name}' is undefined"
 WRONG_KIND = "required keyword attribute '{name}' has the wrong type: its kind is {kind}, not {wanted}"
-_KINDS: tuple[tuple[str, Callable[[Any], bool]], ...] = (
-    ("i", lambda v: isinstance(v, int)),
-    ("f", lambda v: isinstance(v, float)),
-    ("c", lambda v: isinstance(v, complex)),
-    ("s", lambda v: isinstance(v, str)),
-    ("t", is_tensor),
-    ("g", lambda v: isinstance(v, GraphMethods)),
-    ("ty", lambda v: isinstance(v, Type)),
-)
 
 
-def kind_of(value: Any) -> str:
-    """The kind of an attribute: `i`, `f`, `c`, `s`, `t`, `g` or `ty`, with an `s` behind it for lists; else `ival`.
+def _same(value: Any) -> Any:
+    return value
 
-    >>> kind_of(3), kind_of([1.5]), kind_of({})
-    ('i', 'fs', 'ival')
-    """
-    for kind, holds in _KINDS:
-        if holds(value):
-            return kind
-        if isinstance(value, list) and value and all(map(holds, value)):
-            return f"{kind}s"
-    return "ival"
+
+def _types_of(values: list[t.Type]) -> list[Type]:
+    return [Type.of(v) for v in values]
+
+
+_SHOWN: Final[dict[str, Callable[[Any], Any]]] = {"ty": Type.of, "tys": _types_of}
+"""What users see of what a node has, by kinds."""
 
 
 def _getter(kind: str) -> Any:
@@ -43,7 +32,7 @@ def _getter(kind: str) -> Any:
             raise RuntimeError(UNDEFINED.format(name=name))
         value = self.attributes[name]
         if kind == "ival" or kind_of(value) == kind or (value == [] and kind.endswith("s")):
-            return value
+            return _SHOWN.get(kind, _same)(value)
         raise RuntimeError(WRONG_KIND.format(name=name, kind=kind_of(value), wanted=kind))
 
     get.__doc__ = f"The attribute of kind `{kind}`. Raises RuntimeError for one of another kind, or if there is none."
@@ -52,10 +41,10 @@ def _getter(kind: str) -> Any:
 
 def _setter(kind: str) -> Any:
     def put(self: Any, name: str, value: Any) -> Any:
-        self.attributes[name] = value
+        self.attributes[name] = given(kind, value)
         return self
 
-    put.__doc__ = f"Give the node an attribute of kind `{kind}`."
+    put.__doc__ = f"Give the node an attribute of kind `{kind}`. Raises TypeError for a value of another kind."
     return put
 
 

@@ -5,6 +5,7 @@ from __future__ import annotations
 from collections.abc import Iterator, Sequence
 from typing import Any, Generic, TypeVar
 
+from flambeau.ir.torchscript.argument_checks import as_runtime_errors, check_index
 from flambeau.ir.torchscript.block_methods import PYTHON_OP, kind_of_op
 from flambeau.ir.torchscript.graph_tools import graph_tools
 from flambeau.ir.torchscript.node_attributes import AttributeMethods
@@ -16,7 +17,6 @@ BlockT = TypeVar("BlockT")
 ONE_INPUT = "Tried to access a single input on node '{kind}' which has {count} inputs; use node.inputs() instead"
 ONE_OUTPUT = "Tried to access a single output on node '{kind}' which has {count} outputs; use node.outputs() instead"
 NO_ARGUMENT = "Couldn't find an argument called {name}"
-NO_INDEX = "invalid index {index}: there are {count}"
 NO_PYTHON = "only nodes that call a Python function have one; this is {op}"
 
 
@@ -97,7 +97,8 @@ class NodeMethods(AttributeMethods, Generic[ValueT, BlockT]):
         return value
 
     def replaceInput(self: Any, index: int, value: ValueT) -> ValueT:
-        """Put another operand at `index`; the old one comes back."""
+        """Put another operand at `index`; the old one comes back. Raises RuntimeError where there is none."""
+        check_index(index, self.operands)
         old: ValueT = self.replace_operand(index, value)
         return old
 
@@ -106,7 +107,8 @@ class NodeMethods(AttributeMethods, Generic[ValueT, BlockT]):
         self.replace_uses_of(old, new)
 
     def removeInput(self: Any, index: int) -> None:
-        """Drop an operand."""
+        """Drop an operand. Raises RuntimeError where there is none."""
+        check_index(index, self.operands)
         self.remove_operand(index)
 
     def removeAllInputs(self: Any) -> None:
@@ -119,11 +121,10 @@ class NodeMethods(AttributeMethods, Generic[ValueT, BlockT]):
         return value
 
     def eraseOutput(self: Any, index: int) -> None:
-        """Drop a result. Raises RuntimeError if it is used."""
-        try:
+        """Drop a result. Raises RuntimeError if it is used, or not there."""
+        check_index(index, self.results)
+        with as_runtime_errors():
             self.remove_result(index)
-        except ValueError as error:
-            raise RuntimeError(str(error)) from None
 
     def hasMultipleOutputs(self) -> bool:
         """Whether it has several results."""
@@ -200,27 +201,29 @@ class NodeMethods(AttributeMethods, Generic[ValueT, BlockT]):
         return bool(other.is_before(self))
 
     def insertBefore(self: Any, node: Any) -> Any:
-        """Insert it, which is in no block, before a node."""
-        return self.insert_before(node)
+        """Insert it, which is in no block, before a node. Raises RuntimeError if it is in one, or the node in none."""
+        with as_runtime_errors():
+            return self.insert_before(node)
 
     def insertAfter(self: Any, node: Any) -> Any:
-        """Insert it, which is in no block, after a node."""
-        return self.insert_after(node)
+        """Insert it, which is in no block, after a node. Raises RuntimeError if it is in one, or the node in none."""
+        with as_runtime_errors():
+            return self.insert_after(node)
 
     def moveBefore(self: Any, node: Any) -> None:
-        """Move it to before a node."""
-        self.move_before(node)
+        """Move it to before a node. Raises RuntimeError unless both are in a block."""
+        with as_runtime_errors():
+            self.move_before(node)
 
     def moveAfter(self: Any, node: Any) -> None:
-        """Move it to after a node."""
-        self.move_after(node)
+        """Move it to after a node. Raises RuntimeError unless both are in a block."""
+        with as_runtime_errors():
+            self.move_after(node)
 
     def destroy(self: Any) -> None:
         """Remove it with all that is in it. Raises RuntimeError if a result is used."""
-        try:
+        with as_runtime_errors():
             self.erase()
-        except ValueError as error:
-            raise RuntimeError(str(error)) from None
 
     def findNode(self, kind: str, recurse: bool = True) -> Any:
         """The first node of a kind in its blocks; None if there is none."""
@@ -232,8 +235,7 @@ class NodeMethods(AttributeMethods, Generic[ValueT, BlockT]):
 
 
 def _at(values: Sequence[Any], index: int) -> Any:
-    if not 0 <= index < len(values):
-        raise RuntimeError(NO_INDEX.format(index=index, count=len(values)))
+    check_index(index, values)
     return values[index]
 
 

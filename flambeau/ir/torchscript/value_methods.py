@@ -4,11 +4,12 @@ from __future__ import annotations
 
 from typing import Any, Generic, TypeVar
 
+from flambeau.ir.literals import is_tensor
 from flambeau.ir.torchscript import types
+from flambeau.ir.torchscript.argument_checks import check_name, wrong_argument
 from flambeau.schema.types import FUNCTION
 
 NodeT = TypeVar("NodeT")
-BAD_NAME = "Invalid name: '{name}': a name of a value is no number"
 
 
 class ValueMethods(Generic[NodeT]):
@@ -21,7 +22,9 @@ class ValueMethods(Generic[NodeT]):
         return types.Type.of(self.static_type)
 
     def setType(self: Any, type_: types.Type) -> Any:
-        """Give it another type."""
+        """Give it another type. Raises TypeError for what is none."""
+        if not isinstance(type_, types.Type):
+            raise wrong_argument("setType", "a type, such as IntType.get()", type_)
         return self.set_type(type_.ours)
 
     def setTypeAs(self: Any, other: Any) -> Any:
@@ -29,7 +32,9 @@ class ValueMethods(Generic[NodeT]):
         return self.set_type(other.static_type)
 
     def inferTypeFrom(self, value: Any) -> None:
-        """Give it the type that says all of a tensor."""
+        """Give it the type that says all of a tensor. Raises TypeError for what is none."""
+        if not is_tensor(value):
+            raise wrong_argument("inferTypeFrom", "a Tensor", value)
         self.setType(types.TensorType.create_from_tensor(value))
 
     def debugName(self: Any) -> str:
@@ -38,8 +43,7 @@ class ValueMethods(Generic[NodeT]):
 
     def setDebugName(self: Any, name: str) -> Any:
         """Name it; who has the name already gets another. Raises RuntimeError for a number."""
-        if name.isdigit():
-            raise RuntimeError(BAD_NAME.format(name=name))
+        check_name(name)
         return self.set_name(name)
 
     def unique(self: Any) -> int:
