@@ -5,11 +5,13 @@ from __future__ import annotations
 from collections.abc import Iterator
 from typing import Any
 
+from flambeau.ir.clone import clone_graph
 from flambeau.ir.graph import Graph
 from flambeau.ir.printer import SUBGRAPH
 from flambeau.jit.function import ScriptFunction
 from flambeau.jit.modules.script_module import RecursiveScriptModule
 from flambeau.nn.module import Module
+from flambeau.passes import inline
 from flambeau.program.function import Function
 from flambeau.tensor.tensor import Tensor
 
@@ -19,7 +21,8 @@ NOT_COMPILED = "export_opnames takes a scripted or traced module or function, no
 def export_opnames(m: RecursiveScriptModule | ScriptFunction) -> list[str]:
     """The operators, with their overloads, that the methods of a module or a function use, in order of name.
 
-    Those of submodules and of functions that are called are among them. Raises TypeError for what is not compiled.
+    Those of submodules and of functions that are called are among them; those of branches that constants rule out are
+    not. Raises TypeError for what is not compiled.
 
     Args:
         m: a scripted module or function.
@@ -40,10 +43,17 @@ def export_opnames(m: RecursiveScriptModule | ScriptFunction) -> list[str]:
         function = functions.pop()
         if id(function) not in done:
             done.add(id(function))
-            for graph in _graphs(function.graph):
+            for graph in _graphs(_as_it_runs(function.graph)):
                 names.update(_operators(graph))
                 functions += _called(graph)
     return sorted(names)
+
+
+def _as_it_runs(graph: Graph) -> Graph:
+    """A graph with what it calls in the place of the calls, but for what its constants rule out."""
+    copy = clone_graph(graph)
+    inline.do(copy, is_folding=True)
+    return copy
 
 
 def _graphs(graph: Graph) -> Iterator[Graph]:

@@ -58,6 +58,7 @@ NO_OPTIMIZE = "script's `optimize` has no effect; with jit.optimized_execution(F
 NO_EXAMPLES = "script's `example_inputs` have no effect: types come from annotations, which the functions need"
 WHAT_TO_SCRIPT = "script takes a function, a module, or a Python module with functions, not a {kind}: {hint}"
 
+OPERATOR = "{0} is compiled already, and runs by itself; a program that calls it is a function of its own"
 CLASS_METHOD = "programs may call {0}.{1}(...), or make it a function or a static method"
 
 
@@ -215,6 +216,8 @@ def script_with(obj: Any, options: Options) -> Any:
         return scripting(obj, options)
     if inspect.ismethod(obj):
         return _method(obj, options)
+    if isinstance(getattr(obj, "operator_name", None), str):
+        raise TypeError(WHAT_TO_SCRIPT.format(kind="operator", hint=OPERATOR.format(obj.__name__)))
     if inspect.isfunction(obj) or hasattr(obj, "__wrapped__"):
         return script_function(obj, options)
     return _instance(obj, options)

@@ -19,7 +19,6 @@ are assigned in both of its arms, and those of a loop before it and at the end o
 
 from __future__ import annotations
 
-from types import SimpleNamespace
 from typing import Any
 
 from flambeau.ir.clone import clone_graph
@@ -30,7 +29,7 @@ from flambeau.program.signature import schema_of
 from flambeau.schema.function import Argument, FunctionSchema
 from flambeau.schema.types import NONE, TupleType, Type
 from flambeau.serialize.python_print_expressions import Context, SchemaLookup, registered_schema
-from flambeau.serialize.python_print_literals import ConstantTable, literal
+from flambeau.serialize.python_print_literals import ConstantNamespace, ConstantTable, literal
 from flambeau.serialize.python_print_statements import Statements, nodes_of
 from flambeau.serialize.python_print_text import Body, Mark
 from flambeau.util.depth import deep_recursion
@@ -54,9 +53,9 @@ class PrintedCode:
     constants: tuple[Any, ...]
     marks: tuple[Mark, ...]
 
-    def namespace(self) -> SimpleNamespace:
-        """The constants as attributes `c0`, `c1`, ..."""
-        return SimpleNamespace(**{f"c{index}": value for index, value in enumerate(self.constants)})
+    def namespace(self) -> ConstantNamespace:
+        """The constants by the names that the code has for them."""
+        return ConstantNamespace(self.constants)
 
 
 def print_code(program: Function | Graph, *, name: str = "", is_method: bool = False) -> str:
@@ -76,13 +75,13 @@ def print_code(program: Function | Graph, *, name: str = "", is_method: bool = F
 
 def print_code_with_constants(
     program: Function | Graph, *, name: str = "", is_method: bool = False
-) -> tuple[str, SimpleNamespace]:
+) -> tuple[str, ConstantNamespace]:
     """The source, and a namespace with the `c0`, `c1`, ... that it reads from `CONSTANTS`.
 
     >>> from flambeau.ir import parse_ir
     >>> graph = parse_ir("graph(%x):\\n  %y : Tensor = aten::neg(%x)\\n  return (%y)")
     >>> text, constants = print_code_with_constants(graph, name="f")
-    >>> vars(constants)
+    >>> constants.const_mapping
     {}
     """
     printed = print_with_marks(program, name=name, is_method=is_method)

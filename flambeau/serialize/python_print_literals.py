@@ -9,7 +9,6 @@ from __future__ import annotations
 
 import enum
 from collections.abc import Iterable
-from types import SimpleNamespace
 from typing import Any
 
 from flambeau.ir.constant_text import complex_text, enum_text, quoted, shows_type
@@ -30,6 +29,27 @@ from flambeau.schema.types import (
 NAMESPACE = "CONSTANTS"
 
 
+class ConstantNamespace:
+    """Constants by the names that code has for them: `namespace.c0`, or all in `const_mapping`.
+
+    >>> constants = ConstantNamespace(["a", "b"])
+    >>> constants.c1, constants.const_mapping
+    ('b', {'c0': 'a', 'c1': 'b'})
+    """
+
+    def __init__(self, values: Iterable[Any]) -> None:
+        self.const_mapping: dict[str, Any] = {f"c{index}": value for index, value in enumerate(values)}
+
+    def __getattr__(self, name: str) -> Any:
+        mapping = self.__dict__.get("const_mapping", {})
+        if name not in mapping:
+            raise AttributeError(f"there is no constant '{name}'; there are {', '.join(mapping) or 'none'}")
+        return mapping[name]
+
+    def __dir__(self) -> list[str]:
+        return [*super().__dir__(), *self.const_mapping]
+
+
 class ConstantTable:
     """Values without a literal, as `CONSTANTS.c0`, `CONSTANTS.c1`, ... in the order in which code mentions them."""
 
@@ -43,10 +63,6 @@ class ConstantTable:
                 return f"{NAMESPACE}.c{index}"
         self.values.append(value)
         return f"{NAMESPACE}.c{len(self.values) - 1}"
-
-    def namespace(self) -> SimpleNamespace:
-        """The values as attributes `c0`, `c1`, ..."""
-        return SimpleNamespace(**{f"c{index}": value for index, value in enumerate(self.values)})
 
 
 def _is_same(a: Any, b: Any) -> bool:

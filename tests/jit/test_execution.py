@@ -201,6 +201,11 @@ def test_names_of_operators() -> None:
         jit.export_opnames(Net())  # type: ignore[arg-type]
 
 
+def test_names_of_operators_that_constants_rule_out() -> None:
+    assert jit.export_opnames(flambeau.script(nn.ReLU())) == ["aten::relu"]
+    assert jit.export_opnames(flambeau.script(nn.ReLU(inplace=True))) == ["aten::relu_"]
+
+
 def test_each_tensor_once() -> None:
     net = Net()
     assert sorted(net.state_dict()) == ["lin.bias", "lin.weight", "same.bias", "same.weight"]

@@ -233,3 +233,24 @@ def test_hooks_and_code_with_constants() -> None:
     assert flambeau.script(nn.ReLU())._c._get_forward_hooks() == []
     code, constants = scripted.code_with_constants
     assert (code, vars(constants)) == (scripted.code, vars(scripted._c.code_with_constants[1]))
+
+
+def test_constants_of_code_are_there_by_name_and_all_at_once() -> None:
+    class Shifted(nn.Module):
+        def __init__(self, n: int) -> None:
+            super().__init__()
+            self.c = flambeau.arange(float(n))
+
+        def forward(self, x: flambeau.Tensor) -> flambeau.Tensor:
+            return x + self.c
+
+    for n in (3, 4):
+        frozen = flambeau.jit.freeze(flambeau.script(Shifted(n).eval()))
+        code, constants = frozen.code_with_constants
+        assert "CONSTANTS.c0" in code
+        assert list(constants.const_mapping) == ["c0"]
+        assert constants.const_mapping["c0"] is constants.c0
+        assert constants.c0.tolist() == list(range(n))
+        assert "c0" in dir(constants)
+        with pytest.raises(AttributeError, match="there is no constant 'c1'; there are c0"):
+            constants.c1  # noqa: B018

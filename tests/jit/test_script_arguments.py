@@ -258,3 +258,9 @@ def test_numbers_that_are_no_dtypes_are_said_to_be_none() -> None:
         flambeau.script(made)(x)
     with pytest.raises(TypeError, match=r"zeros\(\): argument 'dtype' must be torch.dtype, not int"):
         flambeau.zeros(2, dtype=100)
+
+
+def test_an_operator_is_no_program() -> None:
+    for operator in (flambeau.relu, flambeau.matmul, flambeau.nn.functional.gelu):
+        with pytest.raises(TypeError, match=rf"not a operator: {operator.__name__} is compiled already, and runs by"):
+            flambeau.script(operator)

@@ -252,3 +252,10 @@ def test_nothing_is_left_open() -> None:
     after = len(os.listdir("/proc/self/fd")) if before else 0
     assert after <= before
     assert zlib.crc32(b"") == 0
+
+
+def test_archives_without_the_weights_of_their_convolutions_say_so() -> None:
+    body = "def forward(self: __torch__.M, x: Tensor) -> Tensor:\n  "
+    code = "w = ops.prim.ConstantMKLDNNTensor()\n  return ops.prim.mkldnn_convolution(x, w)"
+    with pytest.raises(ArchiveError, match="The weights of its convolutions are not in the archive: who wrote"):
+        load(archive(module(body + code)))

@@ -78,7 +78,7 @@ def compile_hooks(
             compiled[when].append(definition.methods.get(name) or compile_hook(function, name))
             is_declared = when == "after" or "return" in getattr(function, "__annotations__", {})
             if not is_declared and not _wrong_count(compiled[when][-1], 2):
-                raise CompileError(f"{what} '{name}' on module '{owner}' {NO_RETURN}")
+                raise _refusal(what.lower(), compiled[when][-1], NO_RETURN, owner, _before(compiled[when][-1], forward))
     _check_all(forward, compiled["before"], compiled["after"], owner)
     return HookTable(tuple(compiled["before"]), tuple(compiled["after"]))
 
@@ -99,12 +99,11 @@ def _is_taken(module: Module, definition: ClassDefinition, name: str) -> bool:
 
 
 def _check_all(forward: Function, pre: Sequence[Function], post: Sequence[Function], owner: str) -> None:
-    inputs = TupleType(tuple(a.type for a in forward.schema.arguments[1:]))
+    inputs = _inputs(forward)
     for hook in pre:
         problem = _wrong_count(hook, 2) or _wrong_input(hook, inputs) or _wrong_return(hook, inputs)
         if problem:
-            signature = f"'def {hook.short_name}(self, input: {inputs.annotation})', which gives that or None"
-            raise _refusal("pre-hook", hook, problem, owner, signature)
+            raise _refusal("pre-hook", hook, problem, owner, _before(hook, forward))
     output = forward.schema.returns[0].type
     for hook in post:
         problem = _wrong_count(hook, 3) or _wrong_input(hook, inputs) or _wrong_output(hook, output)
@@ -116,6 +115,17 @@ def _check_all(forward: Function, pre: Sequence[Function], post: Sequence[Functi
             raise _refusal("hook", hook, problem, owner, signature)
         result = hook.schema.returns[0].type
         output = output if result == NONE else result
+
+
+def _inputs(forward: Function) -> TupleType:
+    """The type of the tuple that hooks are given."""
+    return TupleType(tuple(a.type for a in forward.schema.arguments[1:]))
+
+
+def _before(hook: Function, forward: Function) -> str:
+    """The signature of what runs before `forward`, as messages say it."""
+    inputs = _inputs(forward).annotation
+    return f"'def {hook.short_name}(self, input: {inputs}) -> {inputs}', which gives that or None"
 
 
 def _refusal(what: str, hook: Function, problem: str, owner: str, signature: str) -> CompileError:

@@ -41,6 +41,10 @@ NO_BUFFER = (
 )
 
 
+class BackwardHooksError(RuntimeError, ValueError):
+    """A module cannot be traced because gradients inside of it go to hooks."""
+
+
 @dataclass(frozen=True, slots=True)
 class Call:
     """Example inputs."""
@@ -141,7 +145,7 @@ def _definition_of(func: Any) -> SourceRange | None:
 def _refuse_untraceable(module: Module) -> None:
     for path, one in module.named_modules():
         if vars(one).get("_backward_hooks") or vars(one).get("_backward_pre_hooks"):
-            raise RuntimeError(BACKWARD_HOOKS.format(name=path or type(one).__name__))
+            raise BackwardHooksError(BACKWARD_HOOKS.format(name=path or type(one).__name__))
         tensors = (*one._parameters.items(), *one._buffers.items())
         if unknown := [name for name, tensor in tensors if is_lazy(tensor)]:
             raise RuntimeError(UNINITIALIZED.format(owner=type(one).__qualname__, name=", ".join(unknown)))

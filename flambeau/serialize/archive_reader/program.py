@@ -40,6 +40,10 @@ SHOWN: Final = 20
 """Names that a message lists."""
 MISSING: Final = "it needs what Flambeau does not have: {missing}"
 
+NO_WEIGHTS: Final = (
+    ". The weights of its convolutions are not in the archive: who wrote it saved what optimize_for_inference gave, "
+    "which leaves them out. Save the module from before, flambeau.jit.freeze(m) or m itself, and optimise that here"
+)
 OF_PYTHON: Final = "its code takes from Python what is not in the archive, which is neither imported nor run: {places}"
 
 
@@ -99,7 +103,8 @@ def read_program(container: Container, map_location: MapLocation, permissions: P
         return Program(known, unit, version, container)
     objected = objections(container, texts, permissions)
     if objected.missing:
-        raise container.error(MISSING.format(missing=_listed(objected.missing)))
+        hint = NO_WEIGHTS if any("ConstantMKLDNNTensor" in name for name in objected.missing) else ""
+        raise container.error(MISSING.format(missing=_listed(objected.missing)) + hint)
     if objected.of_python:
         raise container.error(OF_PYTHON.format(places=_listed(objected.of_python)))
     if objected.refused:
