@@ -140,7 +140,6 @@ _prints_call("aten::Float", "float")
 _prints_call("aten::Bool", "bool")
 _prints_call("aten::str", "str")
 _prints_call("aten::sorted", "sorted")
-_prints_call("aten::_unwrap_optional", "unwrap_optional")
 _prints_call("aten::backward", "torch.autograd.backward")
 _prints_call("aten::grad", "torch.autograd.grad")
 

@@ -458,6 +458,22 @@ def vector(*values: float) -> Tensor:
     return flambeau.tensor(list(values))
 
 
+def unwrapped(x: Tensor | None, k: int | None) -> Tensor:
+    return flambeau.jit._unwrap_optional(x) * flambeau.jit._unwrap_optional(k)
+
+
+def strict(x: Tensor) -> Tensor:
+    with flambeau.jit.strict_fusion():
+        return x + x + x
+
+
+def by_tensor(x: Tensor, i: Tensor) -> Tensor:
+    y = x.clone()
+    row = y[i]
+    row += 1
+    return helper(y[i], 2) + y
+
+
 Case = tuple[Callable[[], Any], list[tuple[str, tuple[Any, ...]]]]
 _X = vector(0.5, -2.0, 3.0)
 CASES: dict[str, Case] = {
@@ -482,6 +498,13 @@ CASES: dict[str, Case] = {
     "old style": (OldStyle, [("forward", (_X,))]),
     "contexts": (lambda: contexts, [("forward", (_X,))]),
     "around": (Around, [("forward", (flambeau.ones(2, 3),))]),
+    "unwrapped": (lambda: unwrapped, [("forward", (_X, 2)), ("forward", (_X, 5))]),
+    "strict": (lambda: strict, [("forward", (_X,)), ("forward", (vector(1.0, 2.0),))]),
+    "by tensor": (
+        lambda: by_tensor,
+        [("forward", (flambeau.ones(2, 3), flambeau.tensor(i))) for i in (0, 1)]
+        + [("forward", (flambeau.ones(2, 3), flambeau.tensor([1, 0])))],
+    ),
     "keywords": (lambda: calls_keywords, [("forward", (_X,))]),
 }
 """What makes a module or function, and methods to call with arguments, in this order on one module."""

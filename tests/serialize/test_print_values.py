@@ -105,7 +105,7 @@ def test_containers() -> None:
     ("node", "shown"),
     [
         ("%y : Tensor = prim::unchecked_cast(%o)", "unchecked_cast(Tensor, o)"),
-        ("%y : Tensor = aten::_unwrap_optional(%o)", "unwrap_optional(o)"),
+        ("%y : Tensor = aten::_unwrap_optional(%o)", "torch._unwrap_optional(o)"),
         ("%y : Tensor = prim::Uninitialized()", "uninitialized(Tensor)"),
         ("%y : int = aten::Int(%x)", "int(x)"),
         ("%y : float = aten::Float(%x)", "float(x)"),

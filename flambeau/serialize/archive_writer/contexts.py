@@ -3,6 +3,8 @@
 %c : Any = ^no_grad()        %c : __torch__.flambeau.tensor.grad_mode.no_grad = prim::CreateObject()
 prim::Enter(%c)         →    prim::CallMethod[name="__init__"](%c)
 ...                          prim::Enter(%c)    ...
+
+Of `strict_fusion()`, which looks at how a program was compiled and not at what it computes, nothing is left.
 """
 
 from __future__ import annotations
@@ -21,6 +23,7 @@ from flambeau.tensor.autocast import autocast
 from flambeau.tensor.grad_mode import enable_grad, inference_block, no_grad, set_grad_enabled
 from flambeau.util.names import qualified_name
 
+MARK = "prim::StrictFusion"
 _GRAD_MODES = {no_grad: ("", "False"), enable_grad: ("", "True"), set_grad_enabled: (", mode: bool", "mode"),
                inference_block: (", mode: bool=True", "torch.__not__(mode)")}  # fmt: skip
 """The parameters of `__init__`, and whether gradients are recorded inside."""
@@ -54,7 +57,7 @@ attributes."""
 
 def with_context_objects(graph: Graph) -> Graph:
     """The graph with objects in the place of Python's contexts; itself if it has none."""
-    if not any(_replacement(node) for part in subgraphs(graph) for node in part.listed_nodes()):
+    if not any(node.op == MARK or _replacement(node) for part in subgraphs(graph) for node in part.listed_nodes()):
         return graph
     copy = clone_graph(graph)
     for part in subgraphs(copy):
@@ -62,6 +65,8 @@ def with_context_objects(graph: Graph) -> Graph:
             definition = _replacement(node)
             if definition is not None:
                 _replace(part, node, definition)
+            elif node.op == MARK:
+                node.erase()
     return copy
 
 
