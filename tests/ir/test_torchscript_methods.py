@@ -47,6 +47,11 @@ MISUSES: list[tuple[Callable[[Any, Any], Any], type[Exception], str]] = [
 ]
 
 
+def test_only_a_text_is_parsed() -> None:
+    with pytest.raises(TypeError, match=r"parse_ir\(\): .* expected the text of a graph, but got a int"):
+        _C.parse_ir(3)  # type: ignore[arg-type]
+
+
 @pytest.mark.parametrize("index", range(len(MISUSES)))
 def test_a_misuse_is_refused_and_changes_nothing(index: int) -> None:
     misuse, error, message = MISUSES[index]

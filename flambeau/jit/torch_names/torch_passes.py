@@ -38,6 +38,7 @@ TENSOR_CONSTANT = "the graph has a tensor constant, {text}: parse_ir(text, parse
 NO_SIZES = "neither the tensor constant {text} nor its type says of which sizes it is"
 IN_TRAINING = "Dropout removal module in training mode is not yet supported: call .eval() on it first"
 NO_GRAPH = "_jit_pass_{name}(): incompatible function arguments: expected a Graph, but got a {kind}"
+NO_TEXT = "parse_ir(): incompatible function arguments: expected the text of a graph, but got a {kind}"
 UNKNOWN = "there is no pass '{name}' here; there are {names}"
 
 
@@ -211,11 +212,15 @@ def _jit_erase_non_input_shape_information(graph: Graph) -> None:
 
 
 def parse_ir(text: str, parse_tensor_constants: bool = False) -> Graph:
-    """The graph that a text is. Raises ParseError, and RuntimeError for tensor constants unless these are wanted.
+    """The graph that a text is.
+
+    Raises ParseError, TypeError for what is no text, and RuntimeError for tensor constants unless these are wanted.
 
     A text has no elements of tensors but those of a single number: other tensor constants are of the right dtype and
     sizes, their elements zero.
     """
+    if not isinstance(text, str):
+        raise TypeError(NO_TEXT.format(kind=type(text).__name__))
     return parse(text, _tensor_like if parse_tensor_constants else _no_tensor)
 
 

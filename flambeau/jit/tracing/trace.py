@@ -30,6 +30,7 @@ P = ParamSpec("P")
 R = TypeVar("R")
 NO_OPTIMIZE = "trace's `optimize` has no effect; with jit.optimized_execution(False): runs calls unoptimised"
 ALREADY = "The input to trace is already a {kind}, tracing it is a no-op. Returning the object as is."
+NOTHING_TO_RUN = "it is run once, with example inputs"
 OTHER_METHOD = (
     "trace doesn't support compiling individual module's functions.\nPlease use trace_module with "
     "{{'{name}': example_inputs}}"
@@ -137,7 +138,7 @@ def trace(
 
 def _owner(func: Any) -> Any:
     """The module whose `forward` is to be traced; other functions as they are. Raises AttributeError for another
-    method of a module, TypeError for a module of PyTorch."""
+    method of a module, TypeError for a module of PyTorch and for what nobody can call."""
     owner = getattr(func, "__self__", None)
     if isinstance(owner, Module):
         if func.__name__ != "forward":
@@ -145,6 +146,8 @@ def _owner(func: Any) -> Any:
         return owner
     if is_torch_module(func):
         raise TypeError(f"trace takes a function or a module, not a {type(func).__name__}: {MODULE_OF_TORCH}")
+    if not callable(func):
+        raise TypeError(f"trace takes a function or a module, not a {type(func).__name__}: {NOTHING_TO_RUN}")
     return func
 
 

@@ -163,6 +163,12 @@ def test_what_is_compiled_already_comes_back() -> None:
         assert flambeau.trace(module, X) is module
 
 
+def test_what_nobody_can_call_is_refused() -> None:
+    for value, kind in ((3, "int"), (X.shape, "Size"), ("relu", "str")):
+        with pytest.raises(TypeError, match=f"takes a function or a module, not a {kind}: it is run once, with"):
+            flambeau.trace(value, X)  # type: ignore[call-overload]
+
+
 def test_backward_hooks_are_refused() -> None:
     layer = nn.Linear(3, 3)
     vars(layer)["_backward_hooks"] = {0: print}
