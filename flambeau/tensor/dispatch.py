@@ -53,7 +53,7 @@ def _to_index(tensor: Tensor) -> Any:
 def _to_number(tensor: Tensor) -> Any:
     """What a tensor of one element is for a parameter that takes a number."""
     watching = current()
-    return tensor.item() if watching is None or tensor._array.size != 1 else watching.number(tensor)
+    return Tensor.item(tensor) if watching is None or tensor._array.size != 1 else watching.number(tensor)
 
 
 binder = Binder(

@@ -205,7 +205,7 @@ class Recorder:
         dtype: DType = Tensor.dtype.__get__(tensor)
         source = self.values.dependent(tensor, state=True) if dtype.is_floating_point else None
         if source is None:
-            return tensor.item()
+            return Tensor.item(tensor)
         with observer.observing(None):
             number = float(tensor)
         self._locate()
