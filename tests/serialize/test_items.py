@@ -65,3 +65,38 @@ def test_a_call_that_writes_to_no_tensor_leaves_an_item_a_copy() -> None:
 
 def _tuple(value: Any) -> tuple[Any, ...]:
     return value if isinstance(value, tuple) else (value,)
+
+
+def by_tensors(x: Tensor, i: Tensor, j: Tensor) -> tuple[Tensor, Tensor, Tensor]:
+    y = x.clone()
+    y[i, :, j] = 5.0
+    z = y[i, None, j]
+    z += 1
+    return y, z, x[i, :, j]
+
+
+NAMED: list[tuple[Any, Any]] = [
+    (1, 2), ([0, 1], [1, 2]), (0, [1, 2]), ([0, 1], 0), ([[0], [1]], [[1, 2]]), ([True, False], 1), (-1, -1),
+]  # fmt: skip
+
+
+def test_several_tensors_that_may_be_numbers() -> None:
+    data = flambeau.jit.saving.save_to_buffer(flambeau.script(by_tensors))
+    loaded = flambeau.jit.load(io.BytesIO(data))
+    assert "ops.python" not in loaded.code
+    for _ in range(2):
+        for i, j in NAMED:
+            call = flambeau.arange(24.0).reshape(2, 3, 4), flambeau.tensor(i), flambeau.tensor(j)
+            for expected, got in zip(by_tensors(*call), loaded(*call), strict=True):
+                np.testing.assert_array_equal(got.numpy(), expected.numpy())
+
+
+@pytest.mark.filterwarnings("ignore::DeprecationWarning")
+def test_several_tensors_that_may_be_numbers_for_others() -> None:
+    torch = pytest.importorskip("torch", reason="torch is a peer, not a dependency")
+    theirs = torch.jit.load(io.BytesIO(flambeau.jit.saving.save_to_buffer(flambeau.script(by_tensors))))
+    for i, j in NAMED:
+        ours = by_tensors(flambeau.arange(24.0).reshape(2, 3, 4), flambeau.tensor(i), flambeau.tensor(j))
+        found = theirs(torch.arange(24.0).reshape(2, 3, 4), torch.tensor(i), torch.tensor(j))
+        for expected, got in zip(ours, found, strict=True):
+            np.testing.assert_array_equal(got.numpy(), expected.numpy())
