@@ -8,16 +8,27 @@ from typing import Any, ClassVar
 
 from flambeau.distributions import constraints
 from flambeau.distributions.constraints import Constraint
+from flambeau.distributions.constraints.array_checks import plain_array
 from flambeau.distributions.discrete import inner, one_of
 from flambeau.distributions.distribution import Distribution, number_of
 from flambeau.distributions.operators import F, broadcast
 from flambeau.schema.dtype import int64
+from flambeau.tensor.array_library import np
 from flambeau.tensor.grad_mode import no_grad
 from flambeau.tensor.observer import is_tracing
 from flambeau.tensor.tensor import Tensor
+from flambeau.util.float_errors import ignored
 
 WEIGHTS: dict[str, Constraint] = {"probs": constraints.simplex, "logits": constraints.real_vector}
 """What the probabilities of several values, or their logarithms, must be."""
+
+
+def _has_negative(weights: Tensor) -> bool:
+    array = plain_array(weights)
+    if array is None:
+        return bool(F.any(F.lt(weights.detach(), 0)))
+    with ignored():
+        return bool(np.fmin.reduce(array, axis=None) < 0)
 
 
 class Categorical(Distribution):
@@ -52,7 +63,7 @@ class Categorical(Distribution):
             which = "probs" if is_probs else "logits"
             raise ValueError(f"{name}: `{which}` has one axis or more, the last for the values")
         if is_probs:
-            if bool(F.any(F.lt(weights.detach(), 0))):
+            if _has_negative(weights):
                 raise ValueError(f"{name}: probs are weights that are 0 or more, but got {weights}")
             self.__dict__["probs"] = F.div(weights, F.sum(weights, [-1], True))
         else:
@@ -100,13 +111,14 @@ class Categorical(Distribution):
         """Samples, without gradients."""
         with no_grad():
             probs, count = self.probs, number_of(sample_shape)
-            rows = F.reshape(probs, [-1, probs.shape[-1]])
+            sizes = [*self._extended_shape(sample_shape)]
             if not count:
-                return F.zeros([*self._extended_shape(sample_shape)], dtype=int64)
+                return F.zeros(sizes, dtype=int64)
+            rows = probs if probs.dim() == 2 else F.reshape(probs, [-1, probs.shape[-1]])
             drawn = F.multinomial(rows, count, True)
             if count > 1:
                 drawn = F.contiguous(F.transpose(drawn, 0, 1))
-            return F.reshape(drawn, [*self._extended_shape(sample_shape)])
+            return F.reshape(drawn, sizes)
 
     def log_prob(self, value: Tensor) -> Tensor:
         """The logarithm of the probability."""

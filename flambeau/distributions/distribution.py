@@ -7,6 +7,7 @@ from collections.abc import Sequence
 from typing import Any, ClassVar, TypeVar
 
 from flambeau.distributions.constraints import Constraint, is_dependent
+from flambeau.distributions.constraints.array_checks import are_met
 from flambeau.distributions.operators import F, broadcast
 from flambeau.schema.dtype import DType
 from flambeau.tensor.create import tensor
@@ -81,7 +82,7 @@ class Distribution:
             value = self.__dict__.get(name)  # a parameter that is computed from another is not looked at
             if is_dependent(constraint):
                 continue
-            if isinstance(value, Tensor) and not bool(F.all(constraint.check(value.detach()))):
+            if isinstance(value, Tensor) and not are_met(constraint, value):
                 raise ValueError(
                     f"Expected parameter {name} ({_said(value)}) of distribution {self!r} to satisfy the constraint "
                     f"{constraint!r}, but found invalid values:\n{value}"
@@ -221,7 +222,7 @@ class Distribution:
                     "last axes are those of the batch and of one value"
                 )
         support = self.support
-        if not bool(F.all(support.check(value.detach()))):
+        if not are_met(support, value):
             raise ValueError(
                 f"Expected value argument ({_said(value)}) to be within the support ({support!r}) of the distribution "
                 f"{self!r}, but found invalid values:\n{value}\n`validate_args=False` leaves this check out"

@@ -30,7 +30,8 @@ from flambeau.util.locks import Lock, NoForkLock, in_child
 LARGE: Final = 1 << 27
 """Multiplications from which a call is worth several threads: some milliseconds."""
 SMALL: Final = 1 << 13
-"""Elements of a matrix up to which BLAS multiplies it with a vector by one thread of its own accord."""
+"""Elements of a matrix up to which BLAS multiplies it with a vector by one thread of its own accord. A matrix of one row
+or column counts as a vector."""
 SMALL_WORK: Final = 1 << 18
 """Multiplications up to which it multiplies two matrices so. Beyond it asks all its threads, and one that finds no free
 processor is waited for, spinning, for milliseconds.
@@ -165,8 +166,14 @@ def is_small(a: Any, b: Any) -> bool:
     if a.ndim < 2 or b.ndim < 2:
         return a.size <= SMALL and b.size <= SMALL
     rows, folded = a.shape[-2:]
-    columns = b.shape[-1]
-    return bool(rows * folded <= SMALL and folded * columns <= SMALL and rows * folded * columns <= SMALL_WORK)
+    return is_small_product(rows, folded, b.shape[-1])
+
+
+def is_small_product(rows: int, folded: int, columns: int) -> bool:
+    """The same of two matrices of these sizes."""
+    if rows * folded * columns > SMALL_WORK:
+        return False
+    return (rows > 1 and columns > 1) or (rows * folded <= SMALL and folded * columns <= SMALL)
 
 
 def _is_small_dot(a: Any, b: Any) -> bool:
@@ -181,11 +188,16 @@ def _limited(function: Callable[..., Any], is_alone: Callable[[Any, Any], bool] 
     def limited(*args: Any, **kwargs: Any) -> Any:
         if is_alone is not None and len(args) == 2 and not kwargs and is_alone(*args):
             return function(*args)
-        operands = args[0] if isinstance(args[0], list) else args
-        arrays = [a for a in operands if isinstance(a, np.ndarray)]
-        largest = max([a.size for a in arrays], default=0)
-        work = float(largest) * max([a.shape[-1] for a in arrays if a.ndim], default=0)
-        if largest <= SMALL and (work <= SMALL_WORK or any(a.ndim < 2 for a in arrays)):
+        largest = widest = 0
+        has_vectors = False
+        for a in args[0] if isinstance(args[0], list) else args:
+            if isinstance(a, np.ndarray):
+                largest = max(largest, a.size)
+                if a.ndim:
+                    widest = max(widest, a.shape[-1])
+                has_vectors = has_vectors or a.ndim < 2
+        work = float(largest) * widest
+        if largest <= SMALL and (work <= SMALL_WORK or has_vectors):
             return function(*args, **kwargs)
         with threads_for(work):
             return function(*args, **kwargs)
@@ -195,9 +207,7 @@ def _limited(function: Callable[..., Any], is_alone: Callable[[Any, Any], bool] 
 
 matmul, dot, einsum = _limited(np.matmul, is_small), _limited(np.dot, _is_small_dot), _limited(np.einsum)
 small_matmul: Final[Callable[..., Any]] = np.matmul
-"""For two matrices, each of no more than `SMALL` elements, which take no more than `SMALL_WORK` multiplications:
-whoever calls has looked.
-"""
+"""For two matrices of which `is_small_product` holds: whoever calls has looked."""
 
 
 def _factoring(function: Callable[..., Any]) -> Any:

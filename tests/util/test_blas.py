@@ -201,3 +201,16 @@ def test_stacks_of_small_matrices_ask_for_one_thread_each(monkeypatch: pytest.Mo
     blas._callers.update(dict.fromkeys(range(blas.MANY + 1), 0.0))
     blas.matmul(many, many)
     assert len(blas._callers) == 1, "those that came long ago are forgotten"
+
+
+def test_products_of_few_multiplications_have_one_thread_anyway() -> None:
+    def are_small(a: tuple[int, ...], b: tuple[int, ...]) -> bool:
+        return blas.is_small(np.zeros(a, np.float32), np.zeros(b, np.float32))
+
+    assert are_small((8, 64), (64, 256)), "a large matrix by a small one"
+    assert are_small((5, 8, 64), (5, 64, 256)), "pair by pair"
+    assert not are_small((64, 64), (64, 65)), "more than BLAS multiplies by one thread"
+    assert are_small((90, 90), (90, 1))
+    assert not are_small((1, 64), (64, 256)), "a row is a vector"
+    assert not are_small((256, 64), (64, 1))
+    assert not are_small((256, 64), (64,))

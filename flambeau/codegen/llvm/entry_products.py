@@ -52,8 +52,8 @@ PRODUCTS: Final = (*KERNELS, *LAYERS, *map(any_entry, (*KERNELS, *LAYERS)), *BY_
 
 
 def products_module(layouts: ObjectLayouts, most: int, most_work: int) -> ModuleBuilder:
-    """A module with ``PRODUCTS``, functions of the vectorcall signature, for arrays of up to ``most`` elements that
-    take up to ``most_work`` multiplications.
+    """A module with ``PRODUCTS``, functions of the vectorcall signature, for arrays that take up to ``most_work``
+    multiplications, those that are multiplied with vectors of up to ``most`` elements.
     """
     m = new_module()
     add_make_array(m)

@@ -24,12 +24,12 @@ _LOOP: Final = "void (ptr, ptr, ptr, ptr)"
 
 
 def add_operands(m: ModuleBuilder, layouts: ObjectLayouts, most: int, most_work: int) -> None:
-    """Add ``look``, ``transpose``, ``multiply`` and ``add_row`` for arrays of up to ``most`` elements that take up to
-    ``most_work`` multiplications. ``make_array`` is there already.
+    """Add ``look``, ``transpose``, ``multiply`` and ``add_row`` for arrays that take up to ``most_work`` multiplications,
+    those that are multiplied with vectors of up to ``most`` elements. ``make_array`` is there already.
     """
-    _add_look(m, layouts, most)
+    _add_look(m, layouts, most_work)  # each element takes a multiplication at least
     _add_transpose(m)
-    _add_multiply(m, layouts, most_work)
+    _add_multiply(m, layouts, most, most_work)
     _add_row(m, layouts)
 
 
@@ -90,7 +90,7 @@ def _add_transpose(m: ModuleBuilder) -> None:
     f.ret()
 
 
-def _add_multiply(m: ModuleBuilder, layouts: ObjectLayouts, most_work: int) -> None:
+def _add_multiply(m: ModuleBuilder, layouts: ObjectLayouts, most: int, most_work: int) -> None:
     """``multiply(a, b, left, right, rank, dims)``: a new array of these sizes, the product of two arrays as the
     operands say; null, with no exception, where they do not fit."""
     f = m.function("ptr multiply", "ptr a", "ptr b", "ptr left", "ptr right", "i64 rank", "ptr dims")
@@ -104,6 +104,9 @@ def _add_multiply(m: ModuleBuilder, layouts: ObjectLayouts, most_work: int) -> N
     f.require(f.op("and", f.compare("eq", inner, inner_too), f.compare("eq", count, count_too)), "no")
     work = f.op("mul", f.op("mul", f.op("mul", rows, inner), columns), count)
     f.require(f.compare("ule", work, most_work), "no")
+    has_vector = f.op("or", f.compare("eq", rows, 1), f.compare("eq", columns, 1))
+    largest = f.op("mul", f.op("mul", count, inner), f.pick(f.compare("eq", rows, 1), columns, rows))
+    f.require(f.op("or", f.negated(has_vector), f.compare("ule", largest, most)), "no")
     array = f.call("make_array", descr, rank, dims, NULL, NULL, 0)
     f.require(f.compare("ne", array, NULL), "failed")
     item = f.pick(is_single, 4, 8)
