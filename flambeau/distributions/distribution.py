@@ -13,6 +13,7 @@ from flambeau.schema.dtype import DType
 from flambeau.tensor.create import tensor
 from flambeau.tensor.defaults import get_default_dtype
 from flambeau.tensor.grad_mode import no_grad
+from flambeau.tensor.observer import is_tracing
 from flambeau.tensor.size import Size
 from flambeau.tensor.tensor import Tensor
 
@@ -39,6 +40,8 @@ def broadcast_all(*values: Number) -> list[Tensor]:
     dtype: DType = get_default_dtype() if first is None or not first.is_floating_point() else first.dtype
     device = None if first is None else first.device
     tensors = [v if isinstance(v, Tensor) else tensor(v, dtype=dtype, device=device) for v in values]
+    if not is_tracing() and all(v.shape == tensors[0].shape for v in tensors):
+        return tensors
     return broadcast(*tensors)
 
 
