@@ -189,8 +189,10 @@ class Run:
             if reaching is not None and id(target) not in reaching:
                 continue
             if type(target) is Tensor or isinstance(target, Tensor):
-                known = leaves.get(id(target))
-                leaves[id(target)] = (target, gradient if known is None else known[1] + gradient)
+                if id(target) in leaves:
+                    self._leaves.add(target, gradient)
+                else:
+                    leaves[id(target)] = (target, gradient)
                 continue
             waiting = own if target is following else pending.get(target)
             if waiting is not None:

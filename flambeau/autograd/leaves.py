@@ -18,9 +18,11 @@ from flambeau.autograd.node import (
     Gradients,
     Leaf,
     accumulate,
+    added_in_place,
     call_post_hooks,
     known_leaf,
 )
+from flambeau.tensor.grad_mode import mode
 from flambeau.tensor.tensor import Tensor
 
 Target = tuple[int, int]
@@ -41,7 +43,7 @@ UNHELD: Final = _references_of_a_loop()
 class Leaves:
     """The leaves of one run."""
 
-    __slots__ = ("_hooked", "_targets", "found", "missing")
+    __slots__ = ("_hooked", "_summed", "_targets", "found", "missing")
 
     def __init__(self, targets: set[Target] | None) -> None:
         self._targets = targets
@@ -49,6 +51,8 @@ class Leaves:
         """Leaves with their gradients so far, by identity."""
         self.missing: dict[int, int] = {}
         """How many edges have not been taken yet to leaves whose users wait, or have hooks."""
+        self._summed: set[int] = set()
+        """Leaves whose gradient so far is a sum that nobody else has."""
         self._hooked: set[int] = set()
         """Leaves whose hooks have run."""
 
@@ -70,6 +74,16 @@ class Leaves:
                     waiting.append(edge[0])
                 elif (known := known_leaf(edge[0])) is not None and (known.post_hooks or known.hooks):
                     self.missing[id(edge[0])] = self.missing.get(id(edge[0]), 0) + 1
+
+    def add(self, leaf: Tensor, gradient: Tensor) -> None:
+        """Note another gradient of a leaf that the run has come to: a leaf that is used often has one sum, which is
+        written over."""
+        identity = id(leaf)
+        before = self.found[identity][1]
+        if identity in self._summed and not mode.enabled and added_in_place(before, gradient):
+            return
+        self._summed.add(identity)
+        self.found[identity] = (leaf, before + gradient)
 
     def deliver_complete(self, edges: Sequence[Edge]) -> None:
         """Run hooks of leaves, and deliver to those whose users wait, where these edges were the last ones."""

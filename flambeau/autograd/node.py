@@ -20,6 +20,7 @@ import numpy as np
 from flambeau.autograd.hook_results import RETURNED, name_of, replaced
 from flambeau.tensor.observer import thread
 from flambeau.tensor.tensor import Tensor
+from flambeau.util.float_errors import ignored
 from flambeau.util.hooks import RemovableHandle, add_hook
 from flambeau.util.locks import Lock
 
@@ -226,6 +227,8 @@ class Leaf:
 
 _accumulating: Final = Lock()
 _ADDED: Final = (np.dtype(np.float32), np.dtype(np.float64))
+FEW: Final = 1 << 16
+"""Elements up to which no threads would share an addition."""
 
 
 def leaf_of(tensor: Tensor) -> Leaf:
@@ -288,8 +291,23 @@ def _added_at_once(before: Tensor, gradient: Tensor) -> bool:
     is_simple = target.shape == more.shape and target.dtype is more.dtype and target.dtype in _ADDED
     if not is_simple or (target.flags.c_contiguous and more.flags.c_contiguous):
         return False
-    np.add(target, more, out=target)
+    with ignored():
+        np.add(target, more, out=target)
     before.bump_version()
+    return True
+
+
+def added_in_place(total: Tensor, more: Tensor) -> bool:
+    """Add few numbers of a plain tensor to those of another that nobody else has; whether they are such tensors."""
+    if type(total) is not Tensor or type(more) is not Tensor or thread.handlers or thread.observer is not None:
+        return False
+    target, added = total._array, more._array
+    if target.shape != added.shape or target.dtype is not added.dtype or target.dtype not in _ADDED:
+        return False
+    if target.size > FEW:
+        return False
+    with ignored():
+        np.add(target, added, out=target)
     return True
 
 

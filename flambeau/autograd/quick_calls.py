@@ -25,6 +25,7 @@ from flambeau.autograd.quick_formulas import OPERAND, OPTIONAL, TENSORS
 from flambeau.autograd.rule import Rule, is_complex
 from flambeau.autograd.written_calls import written
 from flambeau.ops.families.entry_kernel import EntryKernel
+from flambeau.schema.opdef import OpDef
 from flambeau.schema.types import (
     AnyType,
     ComplexType,
@@ -94,11 +95,16 @@ def quick(rule: Rule, slowly: Recorded) -> Recorded | None:
     return {(0,): _unary, (0, 1): _binary}.get(positions, _any_number)(calls)
 
 
+def unrecorded(definition: OpDef) -> Recorded:
+    """The kernel of an overload for arguments that may ask for gradients, which the caller looks after."""
+    kernel = definition.kernel
+    return kernel.unrecorded if isinstance(kernel, EntryKernel) else repeated(definition)
+
+
 class _Calls:
     """What is known of the calls of an overload."""
 
     def __init__(self, rule: Rule, positions: tuple[int, ...], slowly: Recorded) -> None:
-        kernel = rule.definition.kernel
         arguments = rule.definition.schema.arguments
         self.rule = rule
         self.node: Recorded = Maker(rule.node_type, ("edges", "formulas", "shapes", "kept", "sequence"), _NODE)
@@ -107,7 +113,7 @@ class _Calls:
         self.any_node: Recorded = Maker(rule.node_type, parts, {"extras": None, "shown": None})
         """Makes one of a call with lists of operands, or of results."""
         self.positions = positions
-        self.run: Recorded = kernel.unrecorded if isinstance(kernel, EntryKernel) else repeated(rule.definition)
+        self.run: Recorded = unrecorded(rule.definition)
         self.slowly = slowly
         self.is_pointwise = rule.definition.family == "pointwise"
         self.known: dict[int, CallFormulas] = {}

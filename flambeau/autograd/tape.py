@@ -18,7 +18,7 @@ from typing import Any
 from flambeau.autograd import anomaly_mode, views
 from flambeau.autograd.node import Edge, Gradients, Node, edge_of, next_number
 from flambeau.autograd.operator_node import CallFormulas, OperatorNode, Shape
-from flambeau.autograd.quick_calls import quick
+from flambeau.autograd.quick_calls import quick, unrecorded
 from flambeau.autograd.rule import Rule, gradient_of, is_complex, rule_of
 from flambeau.ops.derivatives.operators import OPERATORS
 from flambeau.ops.families.composite import device_of, making_on
@@ -66,7 +66,7 @@ def recorded(definition: OpDef) -> Recorded:
     if rule is None and definition.differentiable is False and not definition.schema.is_mutable:
         return repeated(definition)  # nothing asks of what it gives
 
-    run = repeated(definition)
+    run = unrecorded(definition)
 
     def slowly(*arguments: Any) -> Any:
         if not is_grad_enabled() or not recorder.is_asked(arguments):
@@ -79,7 +79,7 @@ def recorded(definition: OpDef) -> Recorded:
 
 def _decomposed(definition: OpDef, gradient: Decomposed) -> Recorded:
     names = [gradient.first, *[a.name for a in definition.schema.arguments[1:]]]
-    run = repeated(definition)
+    run = unrecorded(definition)
 
     def record(*arguments: Any) -> Any:
         if not is_grad_enabled() or not recorder.is_asked(arguments):

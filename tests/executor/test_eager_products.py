@@ -144,3 +144,22 @@ def test_errors_are_those_of_python(name: str, sizes: Any, message: str) -> None
     for _ in range(3):
         with pytest.raises(RuntimeError, match=re.escape(message)):
             operator(*[fb.rand(*size) for size in sizes])
+
+
+def test_products_are_native_where_hooks_pack_what_is_kept(monkeypatch: pytest.MonkeyPatch) -> None:
+    x, w, b = fb.rand(8, 64, requires_grad=True), fb.rand(256, 64, requires_grad=True), fb.rand(256)
+    fb.nn.functional.linear(x, w, b)  # the first call connects the kernel to native code
+    kernel = registry.get("aten::linear").kernel
+    expected = np.matmul(x.detach().numpy(), w.detach().numpy().T) + b.numpy()
+
+    def refused(*arguments: Any) -> Any:
+        raise AssertionError("Python ran a product")
+
+    monkeypatch.setattr(kernel, "run", refused)
+    with fb.autograd.graph.saved_tensors_hooks(lambda t: t, lambda t: t):
+        for _ in range(3):
+            result = fb.nn.functional.linear(x, w, b)
+            assert result.grad_fn is not None
+            assert result.detach().numpy().tobytes() == expected.tobytes()
+            with pytest.raises(AssertionError, match="Python ran"):
+                fb.nn.functional.linear(x.double(), w.double(), b.double()[:, None])

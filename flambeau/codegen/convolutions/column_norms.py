@@ -213,6 +213,12 @@ class Columns:
 # -- of arrays --------------------------------------------------------------------------------------------------------
 
 
+_NO_WORDS: Final = bytes(NORM.words * 8)
+_IMAGES, _PLANE, _EPS = (NORM.word(name) for name in ("images", "plane", "eps"))
+_STEPS: Final = {name: NORM.word(f"{name}_image") for name in ("x", "slope", "y")}
+_WORDS: Final = {name: NORM.word(name) for name in (*_STEPS, "weight", "bias", "mean", "variance", "scale")}
+
+
 @cache
 def _code(character: str, symbol: str) -> Code:
     return Code(forward_text if symbol == FORWARD else backward_text, character, symbol)
@@ -258,13 +264,14 @@ def gradients(slope: Array, x: Array, weight: Array | None, eps: float) -> tuple
 def _run(symbol: str, eps: float, matrices: dict[str, Array], vectors: dict[str, Array | None]) -> None:
     x = matrices["x"]
     rows, columns = x.shape
-    bits = int.from_bytes(struct.pack("<f" if x.itemsize == 4 else "<d", eps), "little", signed=True)
-    settings = {"images": rows, "plane": columns, "eps": bits}
+    words = array("q", _NO_WORDS)
+    words[_IMAGES], words[_PLANE] = rows, columns
+    words[_EPS] = int.from_bytes(struct.pack("<f" if x.itemsize == 4 else "<d", eps), "little", signed=True)
     for name, matrix in matrices.items():
-        settings |= {name: address(matrix), f"{name}_image": matrix.strides[0]}
-    settings |= {name: 0 if vector is None else address(vector) for name, vector in vectors.items()}
-    words = array("q", bytes(NORM.words * 8))
-    for name, value in settings.items():
-        words[NORM.word(name)] = value
+        here, step = _WORDS[name], _STEPS[name]
+        words[here], words[step] = address(matrix), matrix.strides[0]
+    for name, vector in vectors.items():
+        if vector is not None:
+            words[_WORDS[name]] = address(vector)
     lanes = engine().target.vector_bits // 8 // x.itemsize
     _code(x.dtype.char, symbol).run(words, -(-columns // (TOGETHER * lanes)), x.size * NANOSECONDS)

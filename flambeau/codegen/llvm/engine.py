@@ -395,6 +395,10 @@ def using(other: Engine) -> Iterator[None]:
 
 def engine() -> Engine:
     """The process's engine, made at first use for what `FLAMBEAU_CPU` says then. Raises NativeError without LLVM."""
+    try:
+        return _engines[0]  # the lock is for whoever makes one
+    except IndexError:
+        pass
     with _engine_lock:
         if not _engines:
             if not is_installed():

@@ -17,7 +17,7 @@ from flambeau.schema.array_gradient import array_gradient
 from flambeau.tensor.array_library import np
 from flambeau.util import blas
 
-SMALL: Final = 1 << 12
+SMALL: Final = 1 << 14
 """Elements up to which the gradient of a sum is written out: beyond, it is shown."""
 
 
