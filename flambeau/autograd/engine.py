@@ -124,9 +124,11 @@ class Run:
             _local.runs.pop()
 
     def _go_back(self) -> None:
-        heap, pending, pop, keep, asked = self._heap, self._pending, heapq.heappop, self._keep, self._node_targets
+        heap, pending, pop, keep = self._heap, self._pending, heapq.heappop, self._keep
         send = self._send_and_deliver if self._leaves.missing else self._send
         is_plain = not (self._create_graph or thread.handlers)
+        is_unwatched = is_plain and not self._node_targets
+        is_direct = self._reaching is None and not self._leaves.missing
         following: Node | None = None
         waiting: Gradients = []
         while following is not None or heap:
@@ -135,23 +137,39 @@ class Run:
                 gradients = pending.pop(node)
             else:
                 node, gradients = following, waiting
-            extras = node.extras
-            if extras is not None:
-                gradients = _of_results(extras, gradients)
             following = None
-            if asked and self._captures(node, gradients):
-                continue
-            if extras is not None:
-                gradients = before(extras, gradients)
-            if ANOMALY.is_enabled:
-                results = anomaly_mode.run(node, gradients)
+            if is_unwatched and node.extras is None and not ANOMALY.is_enabled:
+                results = node.apply_plainly(gradients)
             else:
-                results = node.apply_plainly(gradients) if is_plain else node.apply(gradients)
-            if extras is not None:
-                results = after(extras, results, gradients, node.numbers)
+                watched = self._run_watched(node, gradients, is_plain)
+                if watched is None:
+                    continue
+                results = watched
             if not keep:
                 node.release()
-            following, waiting = send(node.edges, results)
+            edges = node.edges
+            if is_direct and not heap and len(edges) == 1 == len(results):  # mostly the next node is the only one
+                edge = edges[0]
+                if edge is not None and edge[1] == 0 and results[0] is not None and not isinstance(edge[0], Tensor):
+                    following, waiting = edge[0], [results[0]]
+                    continue
+            following, waiting = send(edges, results)
+
+    def _run_watched(self, node: Node, gradients: Gradients, is_plain: bool) -> Gradients | None:
+        """What a node gives its operands, past hooks, what was asked for, and the search for anomalies; None where
+        nothing is asked for behind it."""
+        extras = node.extras
+        if extras is not None:
+            gradients = _of_results(extras, gradients)
+        if self._node_targets and self._captures(node, gradients):
+            return None
+        if extras is not None:
+            gradients = before(extras, gradients)
+        if ANOMALY.is_enabled:
+            results = anomaly_mode.run(node, gradients)
+        else:
+            results = node.apply_plainly(gradients) if is_plain else node.apply(gradients)
+        return results if extras is None else after(extras, results, gradients, node.numbers)
 
     def end(self) -> None:
         """The run is over."""

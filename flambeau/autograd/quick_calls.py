@@ -127,7 +127,10 @@ class _Calls:
     def formulas(self, key: int, arguments: tuple[Any, ...]) -> CallFormulas | None:
         """The formulas of a call; None for one that goes the long way."""
         for position in self.numbers:
-            if type(arguments[position]) not in _NO_COMPLEX and is_complex((arguments[position],)):
+            value = arguments[position]
+            if type(value) is Tensor and value._array.dtype.kind in "biuf":
+                continue
+            if type(value) not in _NO_COMPLEX and is_complex((value,)):
                 key |= _COMPLEX
         if key in self._by_numbers:
             return self._by_numbers[key]

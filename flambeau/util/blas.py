@@ -30,8 +30,8 @@ from flambeau.util.locks import Lock, NoForkLock, in_child
 LARGE: Final = 1 << 27
 """Multiplications from which a call is worth several threads: some milliseconds."""
 SMALL: Final = 1 << 13
-"""Elements of a matrix up to which BLAS multiplies it with a vector by one thread of its own accord. A matrix of one row
-or column counts as a vector."""
+"""Elements of a matrix up to which BLAS multiplies it with a vector by one thread of its own accord. A matrix of one
+row or column counts as a vector."""
 SMALL_WORK: Final = 1 << 18
 """Multiplications up to which it multiplies two matrices so. Beyond it asks all its threads, and one that finds no free
 processor is waited for, spinning, for milliseconds.

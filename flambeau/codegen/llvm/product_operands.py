@@ -24,8 +24,8 @@ _LOOP: Final = "void (ptr, ptr, ptr, ptr)"
 
 
 def add_operands(m: ModuleBuilder, layouts: ObjectLayouts, most: int, most_work: int) -> None:
-    """Add ``look``, ``transpose``, ``multiply`` and ``add_row`` for arrays that take up to ``most_work`` multiplications,
-    those that are multiplied with vectors of up to ``most`` elements. ``make_array`` is there already.
+    """Add ``look``, ``transpose``, ``multiply`` and ``add_row`` for arrays that take up to ``most_work``
+    multiplications, those that are multiplied with vectors of up to ``most`` elements. ``make_array`` is there already.
     """
     _add_look(m, layouts, most_work)  # each element takes a multiplication at least
     _add_transpose(m)

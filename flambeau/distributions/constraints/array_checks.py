@@ -1,5 +1,5 @@
-"""Whether all values of a tensor meet a constraint. Of plain tensors NumPy says so at once, since distributions ask it of
-their parameters when they are made, and of each value whose probability is taken.
+"""Whether all values of a tensor meet a constraint. Of plain tensors NumPy says so at once, since distributions ask it
+of their parameters when they are made, and of each value whose probability is taken.
 
 >>> import flambeau
 >>> from flambeau.distributions.constraints import positive
