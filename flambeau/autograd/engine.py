@@ -11,7 +11,7 @@ import heapq
 import operator
 import threading
 from collections.abc import Callable, Sequence
-from typing import Final
+from typing import Any, Final
 
 from flambeau.autograd import anomaly_mode
 from flambeau.autograd.anomaly_mode import STATE as ANOMALY
@@ -125,8 +125,7 @@ class Run:
 
     def _go_back(self) -> None:
         heap, pending, pop, keep = self._heap, self._pending, heapq.heappop, self._keep
-        send = self._send_and_deliver if self._leaves.missing else self._send
-        is_plain = not (self._create_graph or thread.handlers)
+        is_plain, send = self._is_plain(), self._sender()
         is_unwatched = is_plain and not self._node_targets
         is_direct = self._reaching is None and not self._leaves.missing
         following: Node | None = None
@@ -148,12 +147,18 @@ class Run:
             if not keep:
                 node.release()
             edges = node.edges
-            if is_direct and not heap and len(edges) == 1 == len(results):  # mostly the next node is the only one
-                edge = edges[0]
-                if edge is not None and edge[1] == 0 and results[0] is not None and not isinstance(edge[0], Tensor):
-                    following, waiting = edge[0], [results[0]]
-                    continue
-            following, waiting = send(edges, results)
+            if is_direct and not heap and _lead_to_a_node(edges, results):  # as most do: nothing waits for it
+                following, waiting = edges[0][0], [results[0]]
+            else:
+                following, waiting = send(edges, results)
+
+    def _is_plain(self) -> bool:
+        """Whether nothing is recorded, and nobody intercepts operators."""
+        return not (self._create_graph or thread.handlers)
+
+    def _sender(self) -> Any:
+        """What hands gradients on."""
+        return self._send_and_deliver if self._leaves.missing else self._send
 
     def _run_watched(self, node: Node, gradients: Gradients, is_plain: bool) -> Gradients | None:
         """What a node gives its operands, past hooks, what was asked for, and the search for anomalies; None where
@@ -263,6 +268,14 @@ class Run:
         finally:
             _local.runs.pop()
             self.end()
+
+
+def _lead_to_a_node(edges: Sequence[Edge], gradients: Gradients) -> bool:
+    """Whether there is one edge, with a gradient, to the first result of a node."""
+    if len(edges) != 1 or len(gradients) != 1:
+        return False
+    edge = edges[0]
+    return edge is not None and edge[1] == 0 and gradients[0] is not None and not isinstance(edge[0], Tensor)
 
 
 def _add(gradients: Gradients, index: int, gradient: Tensor) -> None:
