@@ -136,21 +136,22 @@ class Run:
                 gradients = pending.pop(node)
             else:
                 node, gradients = following, waiting
-            following = None
             if is_unwatched and node.extras is None and not ANOMALY.is_enabled:
                 results = node.apply_plainly(gradients)
             else:
                 watched = self._run_watched(node, gradients, is_plain)
                 if watched is None:
+                    following = None
                     continue
                 results = watched
             if not keep:
                 node.release()
             edges = node.edges
-            if is_direct and not heap and _lead_to_a_node(edges, results):  # as most do: nothing waits for it
-                following, waiting = edges[0][0], [results[0]]
-            else:
+            following = _only_node(edges, results) if is_direct and not heap else None
+            if following is None:
                 following, waiting = send(edges, results)
+            else:  # as most are: nothing else waits
+                waiting = [results[0]]
 
     def _is_plain(self) -> bool:
         """Whether nothing is recorded, and nobody intercepts operators."""
@@ -270,12 +271,15 @@ class Run:
             self.end()
 
 
-def _lead_to_a_node(edges: Sequence[Edge], gradients: Gradients) -> bool:
-    """Whether there is one edge, with a gradient, to the first result of a node."""
-    if len(edges) != 1 or len(gradients) != 1:
-        return False
+def _only_node(edges: Sequence[Edge], gradients: Gradients) -> Node | None:
+    """The node that one gradient goes to, if there is no other, and the node is at its first result."""
+    if len(edges) != 1 or len(gradients) != 1 or gradients[0] is None:
+        return None
     edge = edges[0]
-    return edge is not None and edge[1] == 0 and gradients[0] is not None and not isinstance(edge[0], Tensor)
+    if edge is None or edge[1] != 0 or isinstance(edge[0], Tensor):
+        return None
+    node: Node = edge[0]
+    return node
 
 
 def _add(gradients: Gradients, index: int, gradient: Tensor) -> None:
