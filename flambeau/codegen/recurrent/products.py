@@ -12,7 +12,8 @@ from flambeau.codegen.recurrent.panels import WIDTH, PanelBuilder, Part, flatten
 from flambeau.codegen.recurrent.words import OUTER, PACK, PRODUCT
 
 ROWS_AT_ONCE = 96
-"""Rows that go past all panels before the next ones: they stay in the second cache."""
+"""Rows that go past all panels before the next ones: they stay in the second cache. A multiple of the rows of every
+tile: pieces are filled up to whole tiles, and copies of them have as much room as this."""
 BYTES_AT_ONCE = 768
 """Of a row of the left factor of a product whose factors are copied: those of as many rows stay in the second cache."""
 LINE = 64
