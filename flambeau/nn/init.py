@@ -11,9 +11,10 @@ from typing import Any, Final
 import numpy as np
 
 from flambeau.ops.random import normal as drawn_normal
+from flambeau.ops.random import normal_one_by_one
 from flambeau.ops.random import uniform as drawn_uniform
 from flambeau.schema.dtype import DType
-from flambeau.tensor import dispatch
+from flambeau.tensor import dispatch, layout
 from flambeau.tensor.grad_mode import no_grad
 from flambeau.tensor.overridden_functions import overridable
 from flambeau.tensor.random import Generator, drawing
@@ -118,12 +119,18 @@ def trunc_normal_(
     if not (std > 0 and a < b):
         raise ValueError(f"trunc_normal_ draws between a and b, but got a={a:g}, b={b:g}, std={std:g}")
     low, high = (a - mean) / std, (b - mean) / std
+    order = layout.elementwise_order(tensor.shape, [tensor.stride()])
+    sizes = tuple([tensor.shape[axis] for axis in order])
+    draw = drawn_normal if tensor.is_contiguous() else normal_one_by_one
     with drawing(generator) as rng:
-        numbers = _drawn_between(rng, tuple(tensor.shape), tensor.dtype, low, high)
+        numbers = _drawn_between(rng, draw, sizes, tensor.dtype, low, high)
+    numbers = numbers.transpose([order.index(axis) for axis in range(len(order))])
     return _fill("copy_", tensor, wrap(numbers * std + mean))
 
 
-def _drawn_between(rng: Draws, shape: tuple[int, ...], dtype: DType, low: float, high: float) -> Array:
+def _drawn_between(
+    rng: Draws, draw: Callable[..., Array], shape: tuple[int, ...], dtype: DType, low: float, high: float
+) -> Array:
     """Normal numbers between two bounds: all are drawn anew until each has been one that lies there.
 
     Where few normal numbers do, uniform ones are taken, each with the probability that its density says.
@@ -133,7 +140,7 @@ def _drawn_between(rng: Draws, shape: tuple[int, ...], dtype: DType, low: float,
     numbers, is_missing = np.zeros(shape), np.ones(shape, bool)
     while is_missing.any():
         if is_likely:
-            drawn = drawn_normal(rng, shape, dtype).astype(np.float64)
+            drawn = draw(rng, shape, dtype).astype(np.float64)
             is_taken = (drawn >= low) & (drawn <= high)
         else:
             drawn = low + (high - low) * drawn_uniform(rng, shape, dtype).astype(np.float64)

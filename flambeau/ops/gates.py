@@ -147,7 +147,7 @@ def _rrelu(self: Tensor, lower: float, upper: float, training: bool, generator: 
         raise RuntimeError("Lower bound should be less than or equal to the upper bound")
     if not training:
         return call("aten::leaky_relu", self, (lower + upper) / 2)
-    result = self._array.astype(np.float64)
+    result = self._array.astype(np.float64, order="C")
     is_sloped = ~(result > 0)
     result[is_sloped] *= lower + (upper - lower) * _uniform((int(is_sloped.sum()),), generator)
     return wrap(cast(result, self.dtype))

@@ -25,6 +25,7 @@ from flambeau.schema.device import Device
 from flambeau.schema.dtype import Category, DType, by_code, float32, float64, int64
 from flambeau.schema.opdef import UNKNOWN, Effect, ErrorSample, Sample
 from flambeau.schema.traits import Traits
+from flambeau.tensor import layout
 from flambeau.tensor.array_library import is_host_array, np
 from flambeau.tensor.create import check_device, empty_strided, strides_for
 from flambeau.tensor.random import Generator, drawing
@@ -70,6 +71,15 @@ def normal(rng: Draws, shape: Sequence[int], dtype: DType) -> Array:
     return np.asarray(rng.half_normal(shape))
 
 
+def normal_one_by_one(rng: Draws, shape: Sequence[int], dtype: DType) -> Array:
+    """The same for elements that do not lie in order: no blocks are drawn, whatever their number."""
+    if dtype.is_complex:
+        parts = normal_one_by_one(rng, (*shape, 2), dtype.to_real())
+        return _joined(parts * parts.dtype.type(np.sqrt(0.5)))
+    kind = np.float64 if dtype is float64 else np.float32
+    return np.asarray(rng.normal_one_by_one(shape)).astype(kind)
+
+
 def _joined(parts: Array) -> Array:
     """Complex numbers of real and imaginary parts side by side."""
     return np.asarray(parts[..., 0] + np.complex64(1j) * parts[..., 1])
@@ -104,7 +114,7 @@ def _creator(name: str, kernel_name: str, draw: Draw) -> Callable[..., Tensor]:
     return kernel
 
 
-def _like(kernel_name: str, draw: Draw) -> Callable[..., Tensor]:
+def _like(kernel_name: str, draw: Draw, scattered: Draw) -> Callable[..., Tensor]:
     def kernel(
         self: Tensor,
         generator: Generator | None = None,
@@ -116,21 +126,26 @@ def _like(kernel_name: str, draw: Draw) -> Callable[..., Tensor]:
         target = chosen(dtype, self.dtype)
         if kernel_name:
             _float_dtype(kernel_name, target)
-        return _placed(self, target, memory_format, generator, draw)
+        return _placed(self, target, memory_format, generator, draw, scattered)
 
     return kernel
 
 
-def _placed(self: Tensor, dtype: DType, memory_format: int | None, generator: Generator | None, draw: Draw) -> Tensor:
-    """Random numbers in a tensor's sizes and order of dimensions."""
+def _placed(
+    self: Tensor, dtype: DType, memory_format: int | None, generator: Generator | None, draw: Draw,
+    scattered: Draw | None = None,
+) -> Tensor:  # fmt: skip
+    """Random numbers in a tensor's sizes and order of dimensions, drawn in the order of memory."""
     shape = self._array.shape
-    with drawing(generator) as rng:
-        numbers = cast(draw(rng, shape, dtype), dtype)
     if self._array.flags.c_contiguous and memory_format in (None, 0, 1):
-        return wrap(np.asarray(numbers))
+        with drawing(generator) as rng:
+            return wrap(np.asarray(cast(draw(rng, shape, dtype), dtype)))
     wanted = 1 if memory_format is None else memory_format
     result = empty_strided(shape, strides_for(shape, wanted, self.stride()), dtype)
-    result[...] = numbers
+    chosen_draw = draw if result.flags.c_contiguous or scattered is None else scattered
+    order = layout.elementwise_order(shape, [wrap(result).stride()])
+    with drawing(generator) as rng:
+        result.transpose(order)[...] = cast(chosen_draw(rng, [shape[d] for d in order], dtype), dtype)
     return wrap(result)
 
 
@@ -241,8 +256,11 @@ _FEW: Final = 1 << 18
 
 def _without_replacement(rng: Draws, weights: Array, count: int) -> Array:
     """Of each row the first of events that happen at exponential times, each at the rate of its weight."""
+    rows, columns = weights.shape
+    is_turned = layout.elementwise_order(weights.shape, [weights.strides]) == [1, 0]
+    drawn = rng.exponential(size=(columns, rows)).T if is_turned else rng.exponential(size=weights.shape)
     with np.errstate(all="ignore"):
-        times = rng.exponential(size=weights.shape) / weights
+        times = drawn / weights
     if count == 1:
         return np.asarray(np.argmin(times, axis=1, keepdims=True))
     return np.ascontiguousarray(np.argsort(times, axis=1, kind="stable")[:, :count])
@@ -293,9 +311,9 @@ _RANDOM: Final[dict[str, Any]] = {
     "on_tensors": True, "family": "random", "effect": Effect.RANDOM, "is_method": False,
 }  # fmt: skip
 
-for _name, _words, _refused, _draw in (
-    ("rand", "Numbers uniform in [0, 1)", "check_uniform_bounds", _unit),
-    ("randn", "Numbers of mean 0 and variance 1", "normal_kernel_cpu", normal),
+for _name, _words, _refused, _draw, _scattered in (
+    ("rand", "Numbers uniform in [0, 1)", "check_uniform_bounds", _unit, _unit),
+    ("randn", "Numbers of mean 0 and variance 1", "normal_kernel_cpu", normal, normal_one_by_one),
 ):
     declare(
         f"aten::{_name}(SymInt[] size, *, {OPTIONS}) -> Tensor",
@@ -319,7 +337,7 @@ for _name, _words, _refused, _draw in (
     declare(
         f"aten::{_name}_like(Tensor self, *, {LIKE_OPTIONS}) -> Tensor",
         f"aten::{_name}_like.generator(Tensor self, *, {_GENERATOR}, {LIKE_OPTIONS}) -> Tensor",
-        kernel=_like(_refused, _draw),
+        kernel=_like(_refused, _draw, _scattered),
         differentiable=False,
         dtype=like_dtype,
         shape=same_shape,

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable
+from collections.abc import Callable, Sequence
 from typing import Any
 
 from flambeau.ops.families.constructors import OPTIONS, chosen, declare_out_of_constructor, default_dtype, size_shape
@@ -13,7 +13,7 @@ from flambeau.ops.families.pointwise_layout import broadcast_known
 from flambeau.ops.families.rules import same_dtype, same_shape
 from flambeau.ops.families.samples import sample
 from flambeau.ops.families.variants import check_overlap, fit_out, write
-from flambeau.ops.random import integers, normal, uniform_between
+from flambeau.ops.random import integers, normal, normal_one_by_one, uniform_between
 from flambeau.schema.device import Device
 from flambeau.schema.dtype import Category, DType, int64
 from flambeau.schema.function import parse_schema
@@ -30,15 +30,23 @@ from flambeau.tensor.tensor import Tensor, wrap
 Array = np.ndarray[Any, Any]
 
 
-def fill(schema: str, draw: Callable[..., Array], doc: str = "", **facets: Any) -> None:
+def fill(
+    schema: str, draw: Callable[..., Array], doc: str = "", *, scattered: Callable[..., Array] | None = None,
+    **facets: Any,
+) -> None:  # fmt: skip
     """Register an operator that overwrites `self` with `draw(rng, self, *numbers)`; the generator is the last
-    argument."""
+    argument. Where elements do not lie in order, `self` is turned so that they do, and `scattered` draws instead."""
 
     def kernel(self: Tensor, *rest: Any) -> Tensor:
         check_writeable(self)
         check_overlap(self, ())
+        numbers: Sequence[Any] = rest[:-1]
+        target, chosen_draw = self, draw
+        if not self._array.flags.c_contiguous:
+            target, numbers = _as_it_lies(self, numbers)
+            chosen_draw = scattered or draw
         with drawing(rest[-1]) as rng:
-            self._array[...] = cast(np.asarray(draw(rng, self, *rest[:-1])), self.dtype)
+            target._array[...] = cast(np.asarray(chosen_draw(rng, target, *numbers)), self.dtype)
         self.bump_version()
         return self
 
@@ -57,6 +65,20 @@ def fill(schema: str, draw: Callable[..., Array], doc: str = "", **facets: Any) 
     )
 
 
+def _as_it_lies(self: Tensor, numbers: Sequence[Any]) -> tuple[Tensor, Sequence[Any]]:
+    """The tensor with its dimensions in the order of memory, which is that of the numbers drawn, and tensors of
+    numbers likewise."""
+    sizes = self._array.shape
+    order = layout.elementwise_order(sizes, [self.stride()])
+    if order == list(range(len(sizes))):
+        return self, numbers
+    turned = [
+        wrap(np.broadcast_to(one._array, sizes).transpose(order)) if isinstance(one, Tensor) else one
+        for one in numbers
+    ]
+    return wrap(self._array.transpose(order)), turned
+
+
 def _uniform(rng: Draws, self: Tensor, low: float, high: float) -> Array:
     _needs_float("check_uniform_bounds", self)
     if low > high:
@@ -65,10 +87,19 @@ def _uniform(rng: Draws, self: Tensor, low: float, high: float) -> Array:
 
 
 def _normal(rng: Draws, self: Tensor, mean: float, std: float) -> Array:
+    _check_normal(self, std)
+    return normal(rng, self._array.shape, self.dtype) * std + mean
+
+
+def _normal_scattered(rng: Draws, self: Tensor, mean: float, std: float) -> Array:
+    _check_normal(self, std)
+    return normal_one_by_one(rng, self._array.shape, self.dtype) * std + mean
+
+
+def _check_normal(self: Tensor, std: float) -> None:
     _needs_float("normal_kernel_cpu", self)
     if not std >= 0:
         raise RuntimeError(f"normal expects std >= 0.0, but found std {std:g}")
-    return normal(rng, self._array.shape, self.dtype) * std + mean
 
 
 def _exponential(rng: Draws, self: Tensor, rate: float) -> Array:
@@ -119,9 +150,31 @@ def _whole_range(dtype: DType) -> int:
 def _random(rng: Draws, self: Tensor, low: int = 0, high: int | None = None) -> Array:
     shape, dtype = self._array.shape, self.dtype
     if high is not None:
+        low, high = _bounds_that_fit(dtype, low, high)
         return integers(rng, low, high, shape, int64)
     limit = _whole_range(dtype)
     return rng.words_below(limit, shape) if low == 0 and limit < 1 << 32 else integers(rng, low, limit, shape, int64)
+
+
+def _bounds_that_fit(dtype: DType, low: int, high: int) -> tuple[int, int]:
+    """The bounds, moved inwards to numbers that a floating dtype holds where it has too few digits for them."""
+    if not dtype.is_floating_point or low >= high:
+        return low, high
+    digits = {"float16": 11, "bfloat16": 8, "float32": 24}.get(dtype.name, 53)
+    if abs(high - 1) >> digits:
+        last = _nearest(dtype, high - 1)
+        if last >= high:
+            high = last - (1 << (abs(high - 1).bit_length() - digits))
+    if abs(low + 1) >> digits:
+        first = _nearest(dtype, low + 1)
+        if first < low:
+            low = first + (1 << (abs(low + 1).bit_length() - digits))
+    return low, high
+
+
+def _nearest(dtype: DType, number: int) -> int:
+    """The integer that a dtype holds for another."""
+    return int(np.asarray(cast(np.asarray(float(number)), dtype)).astype(np.float64).item())
 
 
 def _random_like(self: Array, generator: Generator | None = None, to: int | None = None, low: int = 0) -> Array:
@@ -194,7 +247,7 @@ def normal_kernel(
         numbers = normal(rng, shape, target)
     numbers = numbers if type(std) is float and std == 1.0 else numbers * std
     numbers = numbers if type(mean) is float and mean == 0.0 else numbers + mean
-    return np.asarray(cast(np.asarray(numbers), target))
+    return np.ascontiguousarray(cast(np.asarray(numbers), target)).reshape(shape)
 
 
 def normal_float_out(mean: float, std: float, size: Any, generator: Any = None, dtype: Any = None) -> Tensor:
@@ -230,6 +283,7 @@ fill(
 fill(
     f"aten::normal_(Tensor(a!) self, float mean=0., float std=1., *, {_G}) -> Tensor(a!)",
     _normal,
+    scattered=_normal_scattered,
     doc="Overwrite with normal numbers.",
     samples=lambda: (Sample(args=(sample(2, 3), 1.0, 2.0)),),
     errors=lambda: (

@@ -95,6 +95,15 @@ def elementwise_strides(sizes: Sizes, operands: Sequence[Strides]) -> tuple[int,
     `operands` are the strides of each operand broadcast to `sizes` (0 where it was expanded). The result is dense,
     and its dimensions are ordered as in the operands; the first operand that can tell two dimensions apart decides.
     """
+    return permuted_strides(sizes, elementwise_order(sizes, operands))
+
+
+def elementwise_order(sizes: Sizes, operands: Sequence[Strides]) -> list[int]:
+    """The dimensions from outermost to innermost, in which an elementwise operator goes over its operands.
+
+    >>> elementwise_order((4, 3), [(1, 4)])
+    [1, 0]
+    """
     order = list(range(len(sizes) - 1, -1, -1))
     """Dimensions from innermost to outermost."""
     for i in range(1, len(order)):
@@ -106,7 +115,7 @@ def elementwise_strides(sizes: Sizes, operands: Sequence[Strides]) -> tuple[int,
                 at = j
             elif decision < 0:
                 break
-    return permuted_strides(sizes, order[::-1])
+    return order[::-1]
 
 
 def _compare(a: int, b: int, sizes: Sizes, operands: Sequence[Strides]) -> int:

@@ -71,6 +71,10 @@ class Draws:
             numbers[-16:] = _normal(self.random(16, dtype))
         return numbers
 
+    def normal_one_by_one(self, size: Shape) -> Array:
+        """Of mean 0 and variance 1, never in blocks: for elements that do not lie in order."""
+        return self._pairs(math.prod(_sizes(size))).reshape(size)
+
     def _pairs(self, count: int) -> Array:
         """Two at a time; the second of the last pair waits for the next draw."""
         if count < 2 * _PAIRED:

@@ -392,7 +392,7 @@ def gumbel_softmax(
     >>> F.gumbel_softmax(flambeau.zeros(2, 3), hard=True).sum(-1)
     tensor([1., 1.])
     """
-    gumbels = F.neg(F.log(F.exponential_(F.empty_like(logits))))
+    gumbels = F.neg(F.log(F.exponential_(F.empty_like(logits, memory_format=0))))
     soft = F.softmax(F.div(F.add(logits, gumbels), tau), dim)
     if not hard:
         return soft
