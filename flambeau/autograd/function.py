@@ -93,7 +93,7 @@ class Function:
     _backward_cls: Any = None
     """The class of its nodes, once it has been called."""
     generate_vmap_rule = False
-    """Whether `vmap` runs `forward` and `backward` under itself, which it also does where there is no `vmap`."""
+    """Whether `vmap` runs `forward` and `backward` under itself; a function with neither that nor `vmap` is refused."""
 
     _call: Any = None
     """Runs a call, without anybody looking on: always the same function."""

@@ -120,7 +120,7 @@ class Leaves:
                     shared = {id(root._storage) for root in roots}
                 is_referenced = sys.getrefcount(gradient) > UNHELD  # by a hook, or by whoever has a result's gradient
                 is_own = not is_referenced and id(gradient._storage) not in shared and _is_all(gradient)
-                accumulate(leaf, gradient, may_keep=is_own and bool(gradient._array.flags.c_contiguous))
+                accumulate(leaf, gradient, may_keep=is_own)
             if shared is not None:
                 shared.add(id(gradient._storage))
             if leaf._leaf is not None:

@@ -18,6 +18,7 @@ from weakref import ref
 import numpy as np
 
 from flambeau.autograd.hook_results import RETURNED, name_of, replaced
+from flambeau.tensor import layout
 from flambeau.tensor.observer import thread
 from flambeau.tensor.tensor import Tensor
 from flambeau.util.float_errors import ignored
@@ -276,11 +277,34 @@ def accumulate(leaf: Tensor, gradient: Tensor, *, may_keep: bool) -> None:
     with _accumulating:
         before = leaf._grad
         if before is None:
-            leaf.grad = gradient if may_keep else gradient.clone()
+            if _lies_as(gradient, leaf):
+                leaf.grad = gradient if may_keep else gradient.clone()
+            else:
+                leaf.grad = _laid_as(gradient, leaf)
         elif gradient.requires_grad or before.requires_grad:
             leaf.grad = before + gradient
         elif not _added_at_once(before, gradient):
             before.add_(gradient)
+
+
+def _lies_as(gradient: Tensor, leaf: Tensor) -> bool:
+    """Whether a gradient is in memory what its leaf's is to be: as the leaf itself, row-major where that has gaps."""
+    is_plain = bool(gradient._array.flags.c_contiguous)
+    if is_plain and leaf._array.flags.c_contiguous:
+        return True
+    sizes, strides = leaf._array.shape, leaf.stride()
+    if gradient._array.shape != sizes or not layout.is_non_overlapping_and_dense(sizes, strides):
+        return is_plain
+    return all(size == 1 or a == b for size, a, b in zip(sizes, strides, gradient.stride(), strict=True))
+
+
+def _laid_as(gradient: Tensor, leaf: Tensor) -> Tensor:
+    """A copy of a gradient that lies as that of its leaf is to lie."""
+    sizes, strides = leaf._array.shape, leaf.stride()
+    if gradient._array.shape != sizes or not layout.is_non_overlapping_and_dense(sizes, strides):
+        return gradient.contiguous()
+    laid: Tensor = gradient.new_empty_strided(sizes, strides)
+    return laid.copy_(gradient)
 
 
 def _added_at_once(before: Tensor, gradient: Tensor) -> bool:

@@ -52,7 +52,9 @@ def _changed(tensor: Tensor, change: Change) -> Tensor:
     if not isinstance(tensor, Parameter):
         return changed
     if not (get_overwrite_module_params_on_conversion() or get_swap_module_params_on_conversion()):
-        tensor.replace_data(changed)
+        tensor.data = changed
+        if tensor._grad is not None:
+            tensor._grad.data = change(tensor._grad.detach())
         return tensor
     other = Parameter(changed, tensor.requires_grad)
     other.grad = None if tensor.grad is None else change(tensor.grad)

@@ -10,8 +10,9 @@ import numpy as np
 from flambeau.tensor.protocol import data_of, replace_memory
 from flambeau.tensor.settled import settle
 from flambeau.tensor.shared_memory import MADE_OF
-from flambeau.tensor.subclasses import PLAIN, disabled_function
+from flambeau.tensor.subclasses import PLAIN, disabled_function, goes_below, is_special
 from flambeau.tensor.tensor import Tensor, wrap
+from flambeau.tensor.text_form import tensor_text
 
 
 def _given(data: Tensor | None, owner: str) -> Tensor:
@@ -22,11 +23,28 @@ def _given(data: Tensor | None, owner: str) -> Tensor:
     return data
 
 
-class Parameter(Tensor):
+class _ParameterClass(type):
+    """Objects of users' subclasses of `Tensor` that were made parameters are instances of `Parameter` too."""
+
+    def __instancecheck__(cls, instance: Any) -> bool:
+        if type.__instancecheck__(cls, instance):
+            return True
+        return cls is Parameter and isinstance(instance, Tensor) and getattr(instance, "_is_param", False) is True
+
+
+NOT_DETACHED = (
+    "Creating a Parameter from an instance of type {kind} requires that detach() returns an instance of the same type, "
+    "but return type {other} was found instead. To use the type as a Parameter, please correct the detach() semantics "
+    "defined by its __torch_function__() or __torch_dispatch__() implementation: write one that gives {kind}."
+)
+
+
+class Parameter(Tensor, metaclass=_ParameterClass):
     """A Tensor that registers itself when assigned to an attribute of a `Module`.
 
-    It shares memory with `data` and asks for gradients unless told not to. Raises RuntimeError for a dtype that cannot
-    have gradients.
+    It shares memory with `data` and asks for gradients unless told not to. A tensor of a subclass of one's own stays
+    of that class: what is given is its `detach()`, which is an instance of `Parameter` too. Raises RuntimeError for a
+    dtype that cannot have gradients, and for a subclass whose `detach()` gives another class.
 
     Args:
         data: the tensor whose memory it is.
@@ -40,6 +58,11 @@ class Parameter(Tensor):
     __slots__ = ()
     __flambeau_function__ = staticmethod(disabled_function)
 
+    def __new__(cls, data: Tensor | None = None, requires_grad: bool = True) -> Any:
+        if data is not None and is_special(type(data)) and not goes_below(type(data)):
+            return _of_its_class(data, requires_grad)
+        return super().__new__(cls)
+
     def __init__(self, data: Tensor | None = None, requires_grad: bool = True) -> None:
         tensor = _given(data, "Parameter")
         super().__init__(tensor._array, tensor._storage)
@@ -50,15 +73,11 @@ class Parameter(Tensor):
     @property
     def data(self) -> Tensor:
         """The same memory without a record of gradients, which counts its own writes. Assigning gives the parameter
-        other memory."""
+        the memory, sizes and dtype of another tensor; it stays the same object."""
         return data_of(self)
 
     @data.setter
     def data(self, value: Tensor) -> None:
-        self.replace_data(value)
-
-    def replace_data(self, value: Tensor) -> None:
-        """Make the parameter share the memory, sizes and dtype of `value`; it stays the same object."""
         replace_memory(self, value)
         settle(self)
 
@@ -72,7 +91,19 @@ class Parameter(Tensor):
         return (Parameter, (self.detach(), self.requires_grad), self.__dict__ or None)
 
     def __repr__(self) -> str:
-        return f"Parameter containing:\n{super().__repr__()}"
+        if type(self) in PLAIN:
+            return f"Parameter containing:\n{tensor_text(self)}"
+        return f"Parameter containing:\nParameter({tensor_text(self, type(self).__name__)})"
+
+
+def _of_its_class(data: Tensor, requires_grad: bool) -> Tensor:
+    """A parameter that stays an object of a user's subclass."""
+    parameter = data.detach()
+    if type(parameter) is not type(data):
+        raise RuntimeError(NOT_DETACHED.format(kind=type(data).__name__, other=type(parameter).__name__))
+    parameter.requires_grad_(requires_grad)
+    parameter._is_param = True  # type: ignore[attr-defined]
+    return parameter
 
 
 PLAIN.append(Parameter)

@@ -2,11 +2,11 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
 from itertools import product
 from math import prod
 from typing import Any, Final
 
+from flambeau.ops.channels_last import following, room
 from flambeau.ops.convolution_calls import Fill, fill_for
 from flambeau.ops.convolution_checks import Ints
 from flambeau.ops.families.arrays import Array, contiguous
@@ -59,20 +59,13 @@ def convolved(
             f"({' x '.join(map(str, reach))}). Kernel size can't be greater than actual input size"
         )
     counts = [(f - r) // s + 1 for f, r, s in zip(full, reach, stride, strict=True)]
-    result = _room(x, weight.shape[0], counts)
+    result = room(x, weight.shape[0], counts)
     fill = fill_for(x, weight, result, stride, before, dilation, groups, False)
     if fill is not None:
         fill(x, weight, bias, result)
         return result, fill
     result[...] = _by_columns(x, weight, stride, before, after, dilation, groups)
     return _with_bias(result, bias), None
-
-
-def _room(x: Array, outputs: int, counts: Sequence[int]) -> Array:
-    """An array for results, whose channels are innermost in memory if those of the input are."""
-    if is_channels_last(x):
-        return np.moveaxis(np.empty((len(x), *counts, outputs), x.dtype), -1, 1)
-    return np.empty((len(x), outputs, *counts), x.dtype)
 
 
 def _with_bias(result: Array, bias: Array | None) -> Array:
@@ -126,15 +119,15 @@ def scattered(
     ]
     if groups == 1 and min(*sizes, *[o + 1 for o in output_padding]) > 0 and _is_one_product(x, weight):
         folded = _by_one_product(x, weight, stride, padding, output_padding, dilation)
-        return _with_bias(folded, bias), None
+        return following(x, _with_bias(folded, bias)), None
     if min(sizes) > 0:
-        result = np.empty((len(x), weight.shape[1] * groups, *sizes), x.dtype)
+        result = room(x, weight.shape[1] * groups, sizes)
         fill = fill_for(x, weight, result, stride, padding, dilation, groups, True)
         if fill is not None:
             fill(x, weight, bias, result)
             return result, fill
     spread_out = contiguous(_spread_out(x, weight, stride, padding, output_padding, dilation, groups))
-    return _with_bias(spread_out, bias), None
+    return following(x, _with_bias(spread_out, bias)), None
 
 
 FEW_PLACES: Final = 16
@@ -211,9 +204,3 @@ def _spread_out(
         result[(slice(None), slice(None), *target)] += parts[:, :, i]
     cut = tuple(slice(p, f - p) for p, f in zip(padding, full, strict=True))
     return result[(slice(None), slice(None), *cut)]
-
-
-def is_channels_last(x: Array) -> bool:
-    """Whether channels are innermost in memory, and not merely by having one size."""
-    last = (0, *range(2, x.ndim), 1)
-    return not x.flags.c_contiguous and bool(x.transpose(last).flags.c_contiguous)

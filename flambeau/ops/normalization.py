@@ -11,6 +11,7 @@ from functools import partial
 from math import prod
 from typing import Any, Final
 
+from flambeau.ops.channels_last import keeps_channels_last
 from flambeau.ops.families.arrays import (
     Array,
     contiguous,
@@ -316,7 +317,7 @@ declare(
 declare(
     "aten::group_norm(Tensor input, int num_groups, Tensor? weight=None, Tensor? bias=None, "
     "float eps=1.0000000000000001e-05, bool cudnn_enabled=True) -> Tensor",
-    kernel=group_norm_kernel,
+    kernel=keeps_channels_last(group_norm_kernel),
     traits=Traits(role=Role.NORMALISATION, has_routine=True),
     doc="Every sample normalised within groups of channels (dimension 1), then times weight plus bias per channel.",
     dtype=input_dtype,

@@ -6,6 +6,7 @@ from collections.abc import Sequence
 from functools import partial
 from typing import Any, Final
 
+from flambeau.ops.channels_last import following, keeps_channels_last
 from flambeau.ops.families import ranks
 from flambeau.ops.families.arrays import Array, contiguous
 from flambeau.ops.families.opaque import declare
@@ -60,9 +61,7 @@ def constant_pad_nd_kernel(self: Array, pad: Ints, value: complex = 0) -> Array:
         source.append(slice(max(-before, 0), size - max(-after, 0)))
         target.append(slice(max(before, 0), padded - max(after, 0)))
     result[tuple(target)] = self[tuple(source)]
-    if self.ndim == 4 and not self.flags.c_contiguous and self.transpose(0, 2, 3, 1).flags.c_contiguous:
-        return np.ascontiguousarray(result.transpose(0, 2, 3, 1)).transpose(0, 3, 1, 2)
-    return result
+    return following(self, result)
 
 
 def border_pad(self: Array, padding: Ints, mode: str) -> Array:
@@ -79,7 +78,7 @@ def border_pad(self: Array, padding: Ints, mode: str) -> Array:
 
 def _check_borders(self: Array, around: Sequence[tuple[int, int]], mode: str) -> None:
     """Raise RuntimeError for borders that are larger than what is between them."""
-    for dim, (before, after) in enumerate(around):
+    for dim, (before, after) in reversed([*enumerate(around)]):
         size = self.shape[dim]
         if mode == "reflect" and (before >= size or after >= size) and (before or after):
             first_pad = 2 * (self.ndim - dim) + 2
@@ -177,7 +176,8 @@ def pad_kernel(self: Array, pad: Ints, mode: str = "constant", value: float | No
     dims = len(pad) // 2
     if mode != "circular" and 0 in self.shape[-dims:]:
         raise RuntimeError(NOT_EMPTY.format(low=dims + 1, high=dims + 2, sizes=list(self.shape)))
-    return border_pad(self, pad, mode)
+    bordered = border_pad(self, pad, mode)
+    return bordered if mode == "circular" else following(self, bordered)
 
 
 def pad_shape(self: TensorType, pad: Any) -> Sizes | None:
@@ -260,7 +260,7 @@ for _word, _mode in (("reflection", "reflect"), ("replication", "replicate")):
         declare(
             f"aten::{_word}_pad{_dims}d(Tensor self, SymInt[{2 * _dims}] padding) -> Tensor",
             outs=("out",),
-            kernel=natively(f"aten::{_word}_pad{_dims}d", border_kernel(_mode, _dims)),
+            kernel=keeps_channels_last(natively(f"aten::{_word}_pad{_dims}d", border_kernel(_mode, _dims))),
             traits=Traits(has_routine=True),
             dtype=same_dtype,
             shape=border_shape,

@@ -7,6 +7,7 @@ from functools import partial
 from math import prod
 from typing import Any, Final, NamedTuple
 
+from flambeau.ops.channels_last import keeps_channels_last
 from flambeau.ops.convolution_calls import KnownCalls, look
 from flambeau.ops.families import ranks
 from flambeau.ops.families.arrays import Array, contiguous, dtype_of, is_float, not_implemented, reduce_with, widened
@@ -252,6 +253,11 @@ def too_small(dims: int) -> list[ErrorSample]:
     return [ErrorSample(args=(image, 3), error=RuntimeError, message=message)]
 
 
+def of_images(dims: int) -> Any:
+    """What has averages of images keep channels last; those of volumes are row-major."""
+    return keeps_channels_last if dims == 2 else lambda kernel: kernel
+
+
 for _d in (1, 2, 3):
     _zero, _one = ("[0]", "[1]") if _d == 1 else ("0", "1")
     _windows = f"int[{_d}] kernel_size, int[{_d}] stride=[], int[{_d}] padding={_zero}"
@@ -259,7 +265,7 @@ for _d in (1, 2, 3):
     _values = max_pool(f"max_pool{_d}d", _d, has_places=False)
     declare(
         f"aten::max_pool{_d}d(Tensor self, {_windows}, int[{_d}] dilation={_one}, bool ceil_mode=False) -> Tensor",
-        kernel=only_values(_values),
+        kernel=keeps_channels_last(only_values(_values)),
         traits=Traits(has_routine=True),
         doc="The largest element of every window.",
         dtype=same_dtype,
@@ -272,7 +278,7 @@ for _d in (1, 2, 3):
         f"aten::max_pool{_d}d_with_indices(Tensor self, {_windows}, int[{_d}] dilation={_one}, bool ceil_mode=False)"
         " -> (Tensor, Tensor)",
         outs=() if _d == 1 else ("out(out, indices)",),
-        kernel=_with_indices,
+        kernel=keeps_channels_last(_with_indices),
         traits=Traits(has_routine=_d < 3),
         dtype=value_and_index,
         shape=ranks.self_values_and_places,
@@ -284,7 +290,7 @@ for _d in (1, 2, 3):
         f"aten::avg_pool{_d}d(Tensor self, {_windows}, bool ceil_mode=False, bool count_include_pad=True"
         + (") -> Tensor" if _d == 1 else ", int? divisor_override=None) -> Tensor"),
         outs=("out",),
-        kernel=in_float32(natively(f"aten::avg_pool{_d}d", avg_pool(_d))),
+        kernel=of_images(_d)(in_float32(natively(f"aten::avg_pool{_d}d", avg_pool(_d)))),
         traits=Traits(has_routine=True),
         doc="The average of every window.",
         dtype=same_dtype,

@@ -21,7 +21,7 @@ from flambeau.ops.families.half_precision import in_float32
 from flambeau.ops.families.opaque import declare
 from flambeau.ops.families.rules import same_dtype, value_and_index
 from flambeau.ops.native_windows import natively
-from flambeau.ops.pooling import max_pool, place_of_largest, sample_image
+from flambeau.ops.pooling import max_pool, of_images, place_of_largest, sample_image
 from flambeau.ops.pooling_windows import Ints, spread
 from flambeau.schema.dtype import float32, float64
 from flambeau.schema.opdef import Sample
@@ -172,7 +172,7 @@ for _d in (1, 2, 3):
     declare(
         f"aten::adaptive_avg_pool{_d}d(Tensor self, {'SymInt' if _d > 1 else 'int'}[{_d}] output_size) -> Tensor",
         outs=("out",),
-        kernel=in_float32(natively(f"aten::adaptive_avg_pool{_d}d", adaptive_avg(_d))),
+        kernel=of_images(_d)(in_float32(natively(f"aten::adaptive_avg_pool{_d}d", adaptive_avg(_d)))),
         traits=Traits(has_routine=True),
         doc="The average of windows that divide the input evenly into `output_size` parts.",
         dtype=same_dtype,
@@ -185,7 +185,7 @@ for _d in (1, 2, 3):
     declare(
         f"aten::adaptive_max_pool{_d}d(Tensor self, int[{_d}] output_size) -> (Tensor, Tensor)",
         outs=() if _d == 1 else ("out(out, indices)",),
-        kernel=in_float32(adaptive_max(_d)),
+        kernel=of_images(_d)(in_float32(adaptive_max(_d))),
         traits=Traits(has_routine=_d < 3),
         dtype=value_and_index,
         shape=ranks.self_values_and_places,

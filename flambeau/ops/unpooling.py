@@ -6,6 +6,7 @@ from collections.abc import Sequence
 from math import prod
 from typing import Any
 
+from flambeau.ops.channels_last import keeps_channels_last
 from flambeau.ops.families import ranks
 from flambeau.ops.families.arrays import Array, dtype_of, is_float, not_implemented
 from flambeau.ops.families.opaque import declare
@@ -82,7 +83,7 @@ def reference(self: Any, indices: Any, output_size: Any) -> Any:
 declare(
     "aten::max_unpool2d(Tensor self, Tensor indices, SymInt[2] output_size) -> Tensor",
     outs=("out",),
-    kernel=unpool2d,
+    kernel=keeps_channels_last(unpool2d),
     doc="Elements back at the places where max pooling took them from, zeros elsewhere.",
     dtype=same_dtype,
     shape=ranks.self_rank,

@@ -10,7 +10,7 @@ import numpy as np
 
 from flambeau.schema.argument_rules import to_dtype
 from flambeau.schema.dtype import DType, from_numpy_dtype
-from flambeau.tensor.tensor import Tensor, wrap
+from flambeau.tensor.tensor import Tensor, install_method, wrap
 
 
 def from_numpy(array: Any) -> Tensor:
@@ -39,6 +39,15 @@ def from_numpy(array: Any) -> Tensor:
     return wrap(np.asarray(array))
 
 
+def _from_function(self: Tensor, array: Any, context: Any = None, return_scalar: bool = False) -> Any:
+    """What NumPy's functions make of a tensor is one: `np.sin(x)`. Truths are bytes, as PyTorch gives them."""
+    result = np.asarray(array)
+    if result.dtype == np.bool_:
+        result = result.astype(np.uint8)
+    return from_numpy(result) if result.dtype.kind in "biufc" else array
+
+
+install_method("__array_wrap__", _from_function)
 NO_ELEMENTS = "both buffer length ({length}) and count ({count}) must not be 0"
 WRONG_OFFSET = "offset ({offset} bytes) must be non-negative and no greater than buffer length ({length} bytes) minus 1"
 NO_MULTIPLE = (

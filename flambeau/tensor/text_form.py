@@ -178,11 +178,15 @@ def _plain(tensor: Tensor) -> Array:
     return array
 
 
-def tensor_text(tensor: Tensor) -> str:
+def tensor_text(tensor: Tensor, kind: str = "") -> str:
     """`repr(tensor)`: its elements, its dtype unless that is what such numbers have by default, and its place on the
-    tape."""
+    tape. `kind` is what it is called where that is not what its class says."""
     cls = type(tensor)
-    prefix = f"{cls.__name__}(" if overrides_functions(cls) else "tensor("
+    if not kind and overrides_functions(cls):
+        if getattr(tensor, "_is_param", False) is True:
+            return f"Parameter({tensor_text(tensor, cls.__name__)})"
+        kind = cls.__name__
+    prefix = f"{kind or 'tensor'}("
     dtype = tensor.dtype
     suffixes: list[str] = []
     if tensor.device.type != "cpu":

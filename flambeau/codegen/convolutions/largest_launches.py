@@ -64,7 +64,9 @@ def _make(dims: int, operands: Operands, wanted: Sequence[int], arrays: Sequence
         raise KernelError("neither an image nor a batch of images")
     g = _geometry(dims, x, operands.constants)
     shape = (*x.shape[:-dims], *g.places)
-    output, strides = result_of(x, shape, keeps_order=False)
+    output, strides = result_of(x, shape, keeps_order=True)
+    if output.permutation is not None and 1 in wanted:
+        raise KernelError("places in images whose channels lie last")
     missing = 2 - dims
     seen = x if x.ndim == dims + 2 else x.expanded(1)
     seen = seen if dims == 2 else seen.expanded(1, 2)

@@ -70,7 +70,7 @@ def launch_for(
     seen, w = _images(x, w, bias)
     windows = _windows(operands.constants, seen, w, bias, is_transposed)
     channels = w.shape[1] * windows.groups if is_transposed else w.shape[0]
-    output, strides = result_of(seen, (seen.shape[0], channels, *windows.counts), keeps_order=not is_transposed)
+    output, strides = result_of(seen, (seen.shape[0], channels, *windows.counts), keeps_order=True)
     like = Lying(seen.dtype, output.shape, strides)
     if seen.size == 0:
         raise KernelError("a convolution of nothing")

@@ -45,7 +45,7 @@ def launch_of(
     shape = (*lead, *[a.places for a in axes])
     if prod(shape) == 0:
         raise KernelError("a result of nothing")
-    output, strides = result_of(x, shape, keeps_order=keeps_order and x.ndim == 4)
+    output, strides = result_of(x, shape, keeps_order=keeps_order)
     missing = MOST_AXES - len(axes)
     every: list[Axis] = [*[identity(1)] * missing, *axes]
     steps = [*(0,) * missing, *x.strides[len(lead) :]]

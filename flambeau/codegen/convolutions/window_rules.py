@@ -131,7 +131,7 @@ def _largest(dims: int, x: Lying, constants: Constants, memory: Memory) -> Launc
         _Windows(size, count, stride, before, kernel, dilation, partial(_always, 1)).stretches()
         for size, count, stride, before, kernel, dilation in numbers
     ]
-    return launch_of(x, axes, Kind.LARGEST, memory, -inf)
+    return launch_of(x, axes, Kind.LARGEST, memory, -inf, keeps_order=True)
 
 
 def _average(dims: int, x: Lying, constants: Constants, memory: Memory) -> Launch:
@@ -151,7 +151,7 @@ def _average(dims: int, x: Lying, constants: Constants, memory: Memory) -> Launc
         if any(chosen(s.number == 0, 1, s.count) < 1 for s in stretches.all):
             raise KernelError("a window without elements")
         axes.append(stretches)
-    return launch_of(x, axes, Kind.MEAN, memory)
+    return launch_of(x, axes, Kind.MEAN, memory, keeps_order=dims == 2)
 
 
 def _elements_with_padding(windows: _Windows, first: Any, count: Any) -> Any:
@@ -185,7 +185,7 @@ def _adaptive(dims: int, x: Lying, constants: Constants, memory: Memory) -> Laun
             taken = -(-(k + 1) * size // count) - start
             all_.append(Stretch(1, start, 1, taken, taken))
         axes.append(Stretches(tuple(all_)))
-    return launch_of(x, axes, Kind.MEAN, memory)
+    return launch_of(x, axes, Kind.MEAN, memory, keeps_order=dims == 2)
 
 
 # -- interpolation ----------------------------------------------------------------------------------------------------
@@ -300,7 +300,7 @@ def _border(mode: str, x: Lying, constants: Constants, memory: Memory) -> Launch
         else:
             raise KernelError(f"no mode {mode!r}")
         axes.append(Stretches((ends[0], Stretch(size, 0), ends[1])))
-    return launch_of(x, axes, Kind.SUM, memory)
+    return launch_of(x, axes, Kind.SUM, memory, keeps_order=mode != "circular")
 
 
 for _dims in (1, 2, 3):

@@ -113,7 +113,7 @@ class ParametrizationList(ModuleList):
         for name, original in zip(self.NAMES, originals if isinstance(originals, tuple) else (originals,), strict=True):
             parameter = getattr(self, name)
             if isinstance(parameter, Parameter):
-                parameter.replace_data(original.detach())
+                parameter.data = original.detach()
             else:
                 setattr(self, name, original)
 
@@ -188,7 +188,7 @@ def _parts_of(original: Tensor, parametrization: Module, unsafe: bool) -> Parame
         parts: ParametrizationList = PairParametrizationList(*several)
     else:
         if start is not original and isinstance(original, Parameter):
-            original.replace_data(start.detach())
+            original.data = start.detach()
         elif start is not original:
             original = start
         parts = ParametrizationList(original)
@@ -267,7 +267,7 @@ def remove_parametrizations(module: Module, tensor_name: str, leave_parametrized
     elif leave_parametrized:
         value = parts().detach()
         if isinstance(original, Parameter):
-            original.replace_data(value)
+            original.data = value
         else:
             original = value
     drop(module, tensor_name)

@@ -444,7 +444,7 @@ def remove(module: M, name: str) -> M:
     drop(module, name)
     delattr(module, f"{name}_orig")
     delattr(module, f"{name}_mask")
-    original.replace_data(value)
+    original.data = value
     module.register_parameter(name, original if isinstance(original, Parameter) else Parameter(value))
     return module
 
