@@ -342,4 +342,4 @@ def call_post_hooks(leaf: Tensor) -> None:
         for hook in list(known.post_hooks.values()):
             returned = hook(leaf)
             if returned is not None:
-                raise TypeError(RETURNED.format(name=name_of(hook), kind=type(returned).__name__))
+                raise RuntimeError(RETURNED.format(name=name_of(hook), kind=type(returned).__name__))

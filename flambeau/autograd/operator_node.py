@@ -261,6 +261,11 @@ class OperatorNode(Node):
                 return value if is_raw else self._restored(value)
         raise AttributeError(f"'{self.name()}' object has no attribute '{name}'", name=name, obj=self)
 
+    def __dir__(self) -> list[str]:
+        kept = self.formulas.names.items()
+        saved = [name.replace("_sizes", "_sym_sizes") for name, slot in kept if slot >= 0 and name != "grads"]
+        return [*super().__dir__(), *sorted(f"_saved_{name}" for name in saved)]
+
     def _restored(self, value: Any) -> Any:
         if type(value) is SavedTensor:
             return value.restored(self)

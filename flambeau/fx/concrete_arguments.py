@@ -13,10 +13,11 @@ AssertionError: n has been specialized to have value 3 but got another value
 from __future__ import annotations
 
 import operator
-from collections.abc import Callable
+from collections.abc import Callable, Iterator
 from typing import Any, Final
 
 from flambeau.tensor.assertion import _assert
+from flambeau.util.trees import flatten, is_container
 from flambeau.util.user_code import warn_user
 
 SPECIALIZED: Final = "{name} has been specialized to have value {value} but got another value"
@@ -45,27 +46,22 @@ class PHBase:
 PH: Final = PHBase()
 
 
-def specialized(name: str, value: Any, proxy: Any, call: Calls) -> Any:
-    """What code sees of a concrete argument: its value, with proxies where it has `PH`.
-
-    Lists, tuples and dicts are looked into, and what is in them is checked by itself.
-    """
-    if isinstance(value, PHBase):
-        return proxy
-    if isinstance(value, dict):
-        return {k: specialized(f"{name}[{k!r}]", one, _item(proxy, k, call), call) for k, one in value.items()}
-    if type(value) in (list, tuple):
-        return type(value)(
-            [specialized(f"{name}[{k}]", one, _item(proxy, k, call), call) for k, one in enumerate(value)]
-        )
+def check(name: str, value: Any, proxy: Any, call: Calls) -> None:
+    """Have the graph check that what stands for a known value is that value, where it can be compared."""
     if value is None or isinstance(value, _CHECKED):
         is_same = call(operator.is_ if value is None else operator.eq, proxy, value)
         call(_assert, is_same, SPECIALIZED.format(name=name, value=value))
     else:
         warn_user(NOT_CHECKED.format(name=name, kind=type(value).__name__), UserWarning)
-    return value
 
 
-def _item(proxy: Any, key: Any, call: Calls) -> Any:
-    """What stands for one item of an argument."""
-    return call(operator.getitem, proxy, key)
+def leaves_of(name: str, value: Any) -> Iterator[tuple[str, Any]]:
+    """The leaves of a concrete argument, each with how code writes the way to it."""
+    if isinstance(value, dict) and is_container(value):
+        for key, one in value.items():
+            yield from leaves_of(f"{name}[{key!r}]", one)
+    elif type(value) in (list, tuple):
+        for key, one in enumerate(value):
+            yield from leaves_of(f"{name}[{key}]", one)
+    else:
+        yield from ((name, leaf) for leaf in flatten(value)[0])

@@ -22,6 +22,7 @@ from flambeau.fx.graph import Graph
 from flambeau.fx.names import qualified_name
 from flambeau.fx.node import Node, map_aggregate, map_arg
 from flambeau.fx.package_writer import write_package
+from flambeau.fx.tree_code_generation import PyTreeCodeGen, PyTreeInfo
 from flambeau.nn.module import Module
 from flambeau.tensor.tensor import Tensor
 
@@ -104,6 +105,9 @@ class GraphModule(Module):
     def recompile(self) -> Any:
         """Generate the code of the graph again; to be called after the graph was changed."""
         written = self.graph.python_code("self")
+        if isinstance(self.graph.codegen, PyTreeCodeGen):
+            info = self.graph.codegen.pytree_info
+            self.__dict__.update(_in_spec=info.in_spec, _out_spec=info.out_spec)
         self.__dict__["_code"] = written.src
         filename = f"<graph module {next(_numbers)}>"
         scope = {"__name__": "flambeau.fx.generated", **written.globals}
@@ -185,7 +189,9 @@ class GraphModule(Module):
 
     def __reduce__(self) -> Any:
         attributes = {k: v for k, v in self.__dict__.items() if k not in _OWN}
-        return (_rebuilt, (attributes, self.__dict__["_class_name"], _nodes_of(self.graph)))
+        codegen = self.graph.codegen
+        info = codegen.pytree_info if isinstance(codegen, PyTreeCodeGen) else None
+        return (_rebuilt, (attributes, self.__dict__["_class_name"], _nodes_of(self.graph), info))
 
     def __str__(self) -> str:
         return f"{super().__str__()}\n\n{self.code}"
@@ -241,7 +247,9 @@ def _named(name: str) -> _Named:
     return _Named(name, value)
 
 
-def _rebuilt(attributes: Mapping[str, Any], class_name: str, rows: list[tuple[Any, ...]]) -> GraphModule:
+def _rebuilt(
+    attributes: Mapping[str, Any], class_name: str, rows: list[tuple[Any, ...]], info: PyTreeInfo | None = None
+) -> GraphModule:
     """The module that was pickled."""
     graph = Graph()
     nodes: list[Any] = []
@@ -252,6 +260,8 @@ def _rebuilt(attributes: Mapping[str, Any], class_name: str, rows: list[tuple[An
     for op, name, target, args, kwargs, type_ in rows:
         function = target.function if isinstance(target, _Named) else target
         nodes.append(graph.create_node(op, function, node_of(args), node_of(kwargs), name, type_))
+    if info is not None:
+        graph.set_codegen(PyTreeCodeGen(info))
     module = GraphModule({}, Graph(), class_name)
     module.__dict__.update(attributes)
     module.graph = graph

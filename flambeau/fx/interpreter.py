@@ -196,6 +196,7 @@ class Transformer(Interpreter):
     def __init__(self, module: Any) -> None:
         super().__init__(module)
         self.new_graph = Graph()
+        self.new_graph.set_codegen(module.graph.codegen)
         self.tracer = _TransformerTracer(self.new_graph)
         self.tracer.root = module
 
@@ -217,7 +218,7 @@ class Transformer(Interpreter):
 
     def transform(self) -> GraphModule:
         """The module of the new graph."""
-        result = super().run()
+        result = super().run(enable_io_processing=False)
         if result is not None:
             self.new_graph.output(map_proxies(result))
         return GraphModule(self.module, self.new_graph)

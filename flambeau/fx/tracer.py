@@ -23,18 +23,21 @@ from contextlib import ExitStack, contextmanager
 from types import FunctionType, ModuleType
 from typing import Any, Final
 
-from flambeau.fx.concrete_arguments import specialized
+from flambeau.fx.being_traced import tracing
+from flambeau.fx.concrete_arguments import PHBase, check, leaves_of
 from flambeau.fx.graph import Graph
 from flambeau.fx.graph_module import GraphModule
 from flambeau.fx.node import Node, map_aggregate
 from flambeau.fx.proxy import ParameterProxy, Proxy, TraceError, TracerBase
 from flambeau.fx.scopes import Scope, ScopeContextManager
+from flambeau.fx.tree_code_generation import PyTreeCodeGen, PyTreeInfo, has_containers
 from flambeau.nn import functional
 from flambeau.nn.container import Sequential
 from flambeau.nn.module import Module
 from flambeau.nn.modules_called import intercepting_calls
 from flambeau.nn.parameter import Parameter
 from flambeau.tensor.tensor import Tensor
+from flambeau.util.trees import flatten
 
 NO_VARIABLE: Final = (
     "'{name}' of {function} cannot be traced as one value: only functions written in Python have parameters that can; "
@@ -167,12 +170,15 @@ class Tracer(TracerBase):
         self._parameter_proxies: dict[str, Any] = {}
         self.scope = Scope("", None)
         self.node_name_to_scope = {}
-        self._specializations = 0
-        args, kwargs = self._arguments(function, takes_self, dict(concrete_args or {}))
+        concrete = dict(concrete_args or {})
+        args, kwargs = self._arguments(function, takes_self, concrete)
         with ExitStack() as block:
+            block.enter_context(tracing())
             block.enter_context(intercepting_calls(self._called, self._read))
             block.enter_context(self._patched(function))
             result = _taking_rest_as_one(function)(*args, **kwargs)
+        if has_containers(tuple(concrete.values())):
+            result = self._taken_apart(function, takes_self, [*args[takes_self:], *kwargs.values()], result)
         hints = getattr(function, "__annotations__", {})
         self.create_node("output", "output", (self.create_arg(result),), {}, None, _annotation(hints, "return"))
         graph: Graph = self.graph
@@ -230,14 +236,41 @@ class Tracer(TracerBase):
         return args, kwargs
 
     def _specialized(self, parameter: inspect.Parameter, value: Any, hints: Mapping[str, Any]) -> Any:
-        """What the code sees of an argument whose value is known."""
-        self._specializations += 1
-        proxy = self._placeholder(parameter, hints, f"_{self._specializations}")
+        """What the code sees of an argument whose value is known: it, with what stands for it where it has `PH`."""
 
         def call(function: Callable[..., Any], *args: Any) -> Proxy:
             return self.create_proxy("call_function", function, args, {})
 
-        return specialized(parameter.name, value, proxy, call)
+        seen: list[Any] = []
+        leaves, structure = flatten(value)
+        if not structure.is_leaf():  # each leaf has a placeholder, whose name says which it is
+            parameter = parameter.replace(default=parameter.empty)
+        for number, (name, leaf) in enumerate(leaves_of(parameter.name, value), 1):
+            proxy = self._placeholder(parameter, {} if len(leaves) > 1 else hints, f"_{number}")
+            if not isinstance(leaf, PHBase):
+                check(name, leaf, proxy, call)
+            seen.append(proxy if isinstance(leaf, PHBase) else leaf)
+        return structure.unflatten(seen)
+
+    def _taken_apart(self, function: Callable[..., Any], takes_self: bool, values: list[Any], result: Any) -> list[Any]:
+        """The leaves of a result, where arguments are containers: the code takes them apart, and puts results
+        together."""
+        leaves, out_spec = flatten(result)
+        signature: list[str] = []
+        defaults: dict[str, Any] = {}
+        parameters = list(inspect.signature(function).parameters.values())[takes_self:]
+        for one in parameters:
+            if one.kind in _STARS:
+                raise NotImplementedError(NO_STARS.format(name=one.name))
+            if one.kind is one.KEYWORD_ONLY and "*" not in signature:
+                signature.append("*")
+            if one.default is not one.empty:
+                defaults[f"_default_{one.name}"] = one.default
+            signature.append(one.name if one.default is one.empty else f"{one.name} = _default_{one.name}")
+        names = [one.name for one in parameters]
+        info = PyTreeInfo(names, flatten(tuple(values))[1], out_spec, tuple(signature), defaults)
+        self.graph.set_codegen(PyTreeCodeGen(info))
+        return leaves
 
     def _placeholder(self, parameter: inspect.Parameter, hints: Mapping[str, Any], suffix: str = "") -> Proxy:
         """What stands for an argument; for all of `*args`, or of `**kwargs`, one that is read by index or key."""
@@ -335,6 +368,11 @@ def _attribute_name(root: Module, value: Tensor) -> str | None:
             if one is value:
                 return f"{path}.{name}" if path else name
     return None
+
+
+NO_STARS: Final = (
+    "*{name} cannot be traced beside an argument whose containers are known: give it a parameter for each value"
+)
 
 
 def symbolic_trace(root: Any, concrete_args: Mapping[str, Any] | None = None) -> GraphModule:

@@ -58,8 +58,9 @@ class Parameter(Tensor, metaclass=_ParameterClass):
     __slots__ = ()
     __flambeau_function__ = staticmethod(disabled_function)
 
-    def __new__(cls, data: Tensor | None = None, requires_grad: bool = True) -> Any:
-        if data is not None and is_special(type(data)) and not goes_below(type(data)):
+    def __new__(cls, data: Any = None, requires_grad: bool = True, *args: Any, **kwargs: Any) -> Any:
+        """An object whose subclass may take what it likes; of a user's subclass of `Tensor` one of that."""
+        if isinstance(data, Tensor) and is_special(type(data)) and not goes_below(type(data)):
             return _of_its_class(data, requires_grad)
         return super().__new__(cls)
 

@@ -304,10 +304,10 @@ def finisher(schema: FunctionSchema) -> Callable[[Any], Any] | None:
     short = name_of(schema)
     finish = _finishers.get((short, names))
     if finish is None:
-        named = class_of(short, names)
+        make = class_of(short, names)._make
 
         def finish(result: Any) -> Any:
-            return named(*result) if type(result) is tuple else result
+            return make(result) if type(result) is tuple else result
 
         _finishers[short, names] = finish
     return finish

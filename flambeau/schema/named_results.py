@@ -25,9 +25,21 @@ def class_of(name: str, fields: tuple[str, ...]) -> Any:
     known = _CLASSES.get((name, fields))
     if known is None:
         base = namedtuple(name, fields)  # type: ignore[misc]  # names come from the schema
-        known = type(name, (base,), {"__slots__": (), "__module__": HOME, "__repr__": _shown})
+        members = {"__slots__": (), "__module__": HOME, "__repr__": _shown, "__new__": _maker(base)}
+        known = type(name, (base,), members)
         _CLASSES[name, fields] = known
     return known
+
+
+def _maker(base: Any) -> Any:
+    """What makes an object of all values together, as `max((values, indices))`, or of each by itself."""
+
+    def make(cls: Any, *values: Any, **named: Any) -> Any:
+        if len(values) == 1 and not named and isinstance(values[0], tuple | list):
+            values = tuple(values[0])
+        return base.__new__(cls, *values, **named)
+
+    return make
 
 
 def _shown(results: Any) -> str:

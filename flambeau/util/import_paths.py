@@ -49,6 +49,8 @@ class _PathModule(ModuleType):
 
     def __getattr__(self, name: str) -> Any:
         path = _PATHS[self.__name__]
+        if (below := path_of(self.__name__, name)) is not None:
+            return below
         if name not in path.names:
             raise AttributeError(f"module '{self.__name__}' has no attribute '{name}'")
         return getattr(import_module(path.home), name)
@@ -61,7 +63,10 @@ class _Paths(MetaPathFinder, Loader):
     """Finds and makes the modules of paths."""
 
     def find_spec(self, fullname: str, path: Any, target: Any = None) -> ModuleSpec | None:
-        return ModuleSpec(fullname, self) if fullname in _PATHS or fullname in _WHOLE else None
+        if fullname not in _PATHS and fullname not in _WHOLE:
+            return None
+        is_package = any(other.startswith(f"{fullname}.") for other in _PATHS)
+        return ModuleSpec(fullname, self, is_package=is_package)
 
     def create_module(self, spec: ModuleSpec) -> ModuleType:
         if spec.name in _WHOLE:

@@ -1,8 +1,8 @@
 """Values in containers, lists, tuples and dictionaries in one another, as a flat list and their structure.
 
 >>> leaves, structure = flatten({"b": (1, 2), "a": [3]})
->>> leaves, structure
-([1, 2, 3], {'b': (*, *), 'a': [*]})
+>>> leaves, structure.num_leaves
+([1, 2, 3], 3)
 >>> structure.unflatten([10, 20, 30])
 {'b': (10, 20), 'a': [30]}
 """
@@ -49,6 +49,9 @@ REGISTERED: Final[dict[type, Container]] = {
     deque: Container(lambda value: (list(value), value.maxlen), lambda values, maxlen: deque(values, maxlen)),
 }
 """Containers besides tuples, lists and dictionaries, by their exact type."""
+
+RESULTS: Final = "flambeau.return_types"
+"""Where classes of results with names are: containers of their own, though they are named tuples."""
 
 
 class Structure:
@@ -145,17 +148,17 @@ class Structure:
         return hash((self.kind, self.children))
 
     def __repr__(self) -> str:
-        parts = [repr(child) for child in self.children]
+        return self._text(0)
+
+    def _text(self, indent: int) -> str:
+        """As `TreeSpec(list, None, [*,` with a line for each further value."""
         if self.kind is None:
             return "*"
-        if self.keys is not None and self.kind not in REGISTERED:
-            return "{" + ", ".join(f"{k!r}: {p}" for k, p in zip(self.keys, parts, strict=True)) + "}"
-        inside = ", ".join(parts)
-        if self.kind is list:
-            return f"[{inside}]"
-        if self.kind is not tuple:
-            return f"{self.kind.__name__}({inside})"
-        return f"({inside}{',' if len(parts) == 1 else ''})"
+        indent += 2
+        parts = f",\n{' ' * indent}".join(child._text(indent) for child in self.children)
+        is_named = issubclass(self.kind, tuple) and hasattr(self.kind, "_fields") and self.kind.__module__ != RESULTS
+        name, context = ("namedtuple", self.kind) if is_named else (self.kind.__name__, self.keys)
+        return f"TreeSpec({name}, {context}, [{parts}])"
 
     def unflatten(self, leaves: Sequence[Any]) -> Any:
         """The containers with these leaves. Raises ValueError if there are too few or too many."""

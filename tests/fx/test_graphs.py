@@ -107,6 +107,58 @@ def test_unknown_values_within_concrete_arguments() -> None:
         fx.symbolic_trace(lambda x, f: f(x), concrete_args={"f": fb.relu})
 
 
+def test_leaves_of_containers_are_arguments_of_the_graph() -> None:
+    def f(d, pair=(1, 2), *, last):
+        return {"sum": d["x"] + pair[1], "all": [last, pair[0]]}
+
+    known = {"d": {"x": fx.PH, "n": 3}, "pair": (5, fx.PH)}
+    traced = fx.symbolic_trace(f, concrete_args=known)
+    names = [node.name for node in traced.graph.find_nodes(op="placeholder")]
+    assert names == ["d_1", "d_2", "pair_1", "pair_2", "last"]
+    lines = traced.code.strip().splitlines()
+    assert lines[0] == "def forward(self, d, pair = _default_pair, *, last):"
+    assert lines[1].endswith("= fx_pytree.tree_flatten_spec([d, pair, last], self._in_spec)")
+    assert lines[-1] == "    return pytree.tree_unflatten([add, last, 5], self._out_spec)"
+    for module in (traced, copy.deepcopy(traced)):
+        for x, last in ((2, "a"), (fb.ones(1), "b")):
+            assert module({"x": x, "n": 3}, (5, 4), last=last) == {"sum": x + 4, "all": [last, 5]}
+        with pytest.raises(AssertionError, match=r"pair\[0\] has been specialized to have value 5"):
+            module({"x": 1, "n": 3}, last=1)
+        with pytest.raises(ValueError, match=r"missing key\(s\): \['n'\]"):
+            module({"x": 1}, (5, 4), last=1)
+    with pytest.raises(NotImplementedError, match=r"\*rest cannot be traced beside an argument whose containers"):
+        fx.symbolic_trace(lambda pair, *rest: pair, concrete_args={"pair": (fx.PH, 1)})
+
+
+def _first_and_all(pair, b):
+    return pair[0] + b
+
+
+def test_containers_of_arguments_are_pickled_and_interpreted() -> None:
+    traced = fx.symbolic_trace(_first_and_all, concrete_args={"pair": [fx.PH, 3]})
+    again = pickle.loads(pickle.dumps(traced))
+    for x in (2, fb.ones(2)):
+        expected = x + 1
+        for call in (traced, again, fx.Interpreter(again).run, fx.Transformer(traced).transform()):
+            assert fb.equal(fb.as_tensor(call([x, 3], 1)), fb.as_tensor(expected))
+
+
+def test_code_knows_that_it_is_traced() -> None:
+    from flambeau.fx._compatibility import compatibility
+    from flambeau.fx._symbolic_trace import is_fx_tracing
+
+    seen = []
+
+    @compatibility(is_backward_compatible=False)
+    def f(x):
+        seen.append(is_fx_tracing())
+        return x
+
+    for _ in range(2):
+        f(fx.symbolic_trace(f)(1))
+    assert seen == [True, False] * 2
+
+
 def test_assertions_are_traced() -> None:
     def f(x):
         fb._assert(x.shape[0] == 2, "two rows")

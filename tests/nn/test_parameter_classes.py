@@ -81,3 +81,17 @@ def test_gradients_are_converted_with_parameters() -> None:
         assert gradient.dtype is dtype
         layer(flambeau.ones(1, 2, dtype=dtype)).sum().backward()
     assert gradient.tolist() == [[3.0, 3.0]]
+
+
+class Noted(nn.Parameter):
+    """A parameter with a word beside it."""
+
+    def __init__(self, data: Tensor, note: str) -> None:
+        super().__init__(data)
+        self.note = note
+
+
+def test_subclasses_take_what_they_like() -> None:
+    for note in ("first", "second"):
+        assert Noted(flambeau.ones(2), note=note).note == Noted(flambeau.ones(1), note).note == note
+    assert isinstance(nn.LazyLinear(2).weight, nn.Parameter)

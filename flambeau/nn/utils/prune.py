@@ -194,7 +194,7 @@ class RandomUnstructured(_Entries):
     """
 
     def _order(self, scores: np.ndarray[Any, Any]) -> np.ndarray[Any, Any]:
-        return np.asarray(F.randperm(scores.size).numpy())
+        return np.argsort(-F.rand([scores.size]).numpy(), kind="stable")
 
 
 class LnStructured(BasePruningMethod):
@@ -213,10 +213,12 @@ class LnStructured(BasePruningMethod):
         check(amount)
         self.amount, self.n, self.dim = amount, n, dim
 
-    def _order(self, scores: Tensor) -> np.ndarray[Any, Any]:
+    def _order(self, scores: Tensor, left: np.ndarray[Any, Any]) -> np.ndarray[Any, Any]:
+        """The slices that are left, in the order in which they go."""
         others = [i for i in range(scores.dim()) if i != self.dim % scores.dim()]
         norms = F.linalg_vector_norm(scores.detach(), _order_of(self.n), others)
-        return np.argsort(readable(norms)._array, kind="stable")
+        order = np.argsort(readable(norms)._array, kind="stable")
+        return order[left[order]]
 
     def compute_mask(self, scores: Tensor, mask: Tensor) -> Tensor:
         """With that many slices less."""
@@ -229,7 +231,7 @@ class LnStructured(BasePruningMethod):
             raise IndexError(f"Invalid index {self.dim} for tensor of size {mask.shape}")
         channels: Any = np.moveaxis(readable(mask.detach())._array.copy(), self.dim, 0)
         left = channels.reshape(len(channels), -1).any(axis=1)
-        order = [i for i in self._order(F.mul(scores, mask)) if left[i]]
+        order = self._order(F.mul(scores, mask), left)
         channels[order[: count(self.amount, int(left.sum()))]] = 0
         return wrap(np.ascontiguousarray(np.moveaxis(channels, 0, self.dim))).to(mask.device)
 
@@ -250,8 +252,9 @@ class RandomStructured(LnStructured):
     def __init__(self, amount: Amount, dim: int = -1) -> None:
         super().__init__(amount, 2.0, dim)
 
-    def _order(self, scores: Tensor) -> np.ndarray[Any, Any]:
-        return np.asarray(F.randperm(scores.size(self.dim)).numpy())
+    def _order(self, scores: Tensor, left: np.ndarray[Any, Any]) -> np.ndarray[Any, Any]:
+        slices = np.flatnonzero(left)
+        return slices[np.argsort(F.rand([slices.size]).numpy(), kind="stable")]
 
 
 class CustomFromMask(BasePruningMethod):

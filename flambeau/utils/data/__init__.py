@@ -34,6 +34,9 @@ from flambeau.utils.data.worker import WorkerInfo, get_worker_info
 __getattr__ = _provide(
     __name__,
     {
+        "_utils": "",
+        "_utils.collate": "default_collate default_convert",
+        "_utils.worker": "WorkerInfo get_worker_info",
         "dataloader": "DataLoader default_collate default_convert get_worker_info",
         "dataset": "ChainDataset ConcatDataset Dataset IterableDataset StackDataset Subset TensorDataset random_split",
         "distributed": "DistributedSampler",
