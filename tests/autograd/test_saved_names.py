@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import flambeau
-import flambeau.nn.functional as F  # noqa: N812
+import flambeau.nn.functional as F
 from flambeau import Tensor
 
 
