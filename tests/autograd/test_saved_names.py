@@ -21,3 +21,10 @@ def test_what_is_kept_is_listed_and_can_be_read() -> None:
         for result in (x @ x.T, x.softmax(1), F.layer_norm(x, (3,)), flambeau.cat([x, x]), x * 2):
             assert not any(name.startswith("_saved_grad") for name in kept(result))
             assert kept(result)
+
+
+def test_dropout_is_a_product_by_what_is_kept() -> None:
+    for rows in (2, 5):
+        x = flambeau.rand(rows, 3, requires_grad=True)
+        assert F.dropout(x).grad_fn.name() == "MulBackward0"
+        assert type(F.dropout(x.double()).grad_fn).__name__ == "MulBackward0"

@@ -69,7 +69,7 @@ _OTHERWISE: Final = {
     "linalg_matrix_exp": ("matrix_exp",),
     "linalg_slogdet": ("slogdet",),
     "linalg_solve_ex": ("linalg_solve",),
-    "mul": ("multiply", "outer", "ger"),
+    "mul": ("multiply", "outer", "ger", "native_dropout"),
     "native_batch_norm": ("batch_norm",),
     "native_group_norm": ("group_norm",),
     "native_layer_norm": ("layer_norm",),
