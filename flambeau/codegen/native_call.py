@@ -31,6 +31,7 @@ from flambeau.codegen.llvm.entry_products import PRODUCTS, products_module
 from flambeau.codegen.llvm.entry_tensors import inner_module, tensors_module
 from flambeau.codegen.llvm.host import is_remembered
 from flambeau.codegen.llvm.loops import LOOP_EXPORTS, loops_text
+from flambeau.codegen.llvm.product_operands import Bounds
 from flambeau.codegen.llvm.tensor_objects import LEFT_EMPTY, NEW_STORAGE, NEW_TENSOR
 from flambeau.codegen.ufunc_loops import loop_of
 from flambeau.ops.families.rows import LISTED
@@ -38,7 +39,7 @@ from flambeau.tensor import grad_mode
 from flambeau.tensor.storage import Storage
 from flambeau.tensor.subclasses import PLAIN
 from flambeau.tensor.tensor import Tensor
-from flambeau.util.blas import SMALL, SMALL_WORK
+from flambeau.util import blas
 from flambeau.util.native_type import HEAD, Member, Slot, address_of, direct, is_supported, make_type, word
 
 _CALLABLE = measured_layout(
@@ -46,6 +47,9 @@ _CALLABLE = measured_layout(
 )  # fmt: skip
 _SIZE = HEAD + 32
 """Bytes of a native callable."""
+MOST, MOST_WORK = 1 << 22, 1 << 22
+"""Elements of a matrix, and multiplications, up to which products are made while the interpreter's lock is held: a
+tenth of a millisecond, a whole one where the matrix comes from memory."""
 _NEW_FROM_DESCR, _NDARRAY, _SET_BASE = 94, 2, 282
 """Places in NumPy's table of C functions, fixed since NumPy 1.7."""
 
@@ -213,7 +217,7 @@ _MODULES: dict[str, Callable[[ObjectLayouts], ModuleBuilder]] = {
     "tensors": tensors_module,
     "operators": functools.partial(tensors_module, by_rows=True),
     "inner": inner_module,
-    "products": functools.partial(products_module, most=SMALL, most_work=SMALL_WORK),
+    "products": functools.partial(products_module, bounds=Bounds(MOST, MOST_WORK, blas.SMALL, blas.SMALL_WORK)),
     "make": make_module,
     "arrays": arrays_module,
 }
@@ -234,7 +238,7 @@ _SYMBOLS = {"operators": ("tensors", "any_tensors", "writing_tensors"), "product
 @functools.cache
 def _matrix_loops() -> dict[str, int] | None:
     """What the entry of products imports of NumPy's loops; None where they do not look as expected."""
-    loops: dict[str, int] = {}
+    loops: dict[str, int] = {"blas_control": blas.control_address()}
     for dtype in (np.dtype(np.float32), np.dtype(np.float64)):
         loop = loop_of(np.matmul, (dtype,) * 3)
         if loop is None or loop.data:

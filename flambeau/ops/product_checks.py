@@ -67,7 +67,7 @@ def fits(a: Array, b: Array) -> bool:
     """Whether two arrays are small matrices of floats that can be multiplied: nothing else is to be found out."""
     if a.ndim != 2 or b.ndim != 2 or a.dtype is not b.dtype or a.dtype.char not in "fd":
         return False
-    return a.shape[1] == b.shape[0] and blas.is_small_product(*a.shape, b.shape[1])
+    return a.shape[1] == b.shape[0] and blas.is_small(a, b)
 
 
 def check_vectors(a: Array, b: Array, name: str) -> None:

@@ -85,6 +85,19 @@ def _control() -> tuple[Callable[[int], None], Callable[[], int]] | None:
     return None
 
 
+@functools.cache
+def control_address() -> int:
+    """The address of two words: the C functions that give and set the number of threads, or zeros where BLAS has none.
+    Whoever holds the interpreter's lock may set it for a moment."""
+    control = _control()
+    functions: Any = () if control is None else (control[1], control[0])
+    _words[:] = [ctypes.cast(one, ctypes.c_void_p).value or 0 for one in functions] or [0, 0]
+    return ctypes.addressof(_words)
+
+
+_words: Final = (ctypes.c_size_t * 2)()
+
+
 class _Own(threading.local):
     most: int | None = None
     """Threads that the function which this thread runs asks for."""
@@ -166,14 +179,18 @@ def is_small(a: Any, b: Any) -> bool:
     if a.ndim < 2 or b.ndim < 2:
         return a.size <= SMALL and b.size <= SMALL
     rows, folded = a.shape[-2:]
-    return is_small_product(rows, folded, b.shape[-1])
-
-
-def is_small_product(rows: int, folded: int, columns: int) -> bool:
-    """The same of two matrices of these sizes."""
+    columns = b.shape[-1]
     if rows * folded * columns > SMALL_WORK:
         return False
-    return (rows > 1 and columns > 1) or (rows * folded <= SMALL and folded * columns <= SMALL)
+    if rows * folded <= SMALL and folded * columns <= SMALL:
+        return True
+    return bool(rows > 1 < columns and folded > 1 and _lie_apart(a, b))
+
+
+def _lie_apart(a: Any, b: Any) -> bool:
+    """Whether two arrays are not seen at a glance to be the same memory: BLAS has another routine for a matrix and its
+    own transpose, which asks all threads sooner."""
+    return a is not b.base and b is not a.base and (a.base is None or a.base is not b.base)
 
 
 def _is_small_dot(a: Any, b: Any) -> bool:
@@ -207,7 +224,7 @@ def _limited(function: Callable[..., Any], is_alone: Callable[[Any, Any], bool] 
 
 matmul, dot, einsum = _limited(np.matmul, is_small), _limited(np.dot, _is_small_dot), _limited(np.einsum)
 small_matmul: Final[Callable[..., Any]] = np.matmul
-"""For two matrices of which `is_small_product` holds: whoever calls has looked."""
+"""For two matrices of which `is_small` holds: whoever calls has looked."""
 
 
 def _factoring(function: Callable[..., Any]) -> Any:

@@ -15,6 +15,7 @@ from flambeau.codegen.llvm.entry_products import KERNELS, any_entry
 from flambeau.executor import eager
 from flambeau.ops.families.entry_kernel import EntryKernel, MatrixProduct
 from flambeau.schema import registry
+from flambeau.util import blas
 from flambeau.util.native_type import direct, is_supported, tell
 
 pytestmark = pytest.mark.skipif(not is_supported() or not eager.machine.load(), reason="there is no native code here")
@@ -28,12 +29,20 @@ SIZES = {
         ((8, 64), (64, 256)), ((100, 100), (100, 2)),
     ],
     (3, 3): [((5, 3, 4), (5, 4, 2)), ((1, 3, 4), (1, 4, 2)), ((7, 1, 4), (7, 4, 1))],
+    (3, 2): [((5, 3, 4), (4, 2)), ((1, 3, 4), (4, 1)), ((7, 1, 4), (4, 3))],
+    (4, 4): [((2, 5, 3, 4), (2, 5, 4, 2)), ((1, 5, 3, 4), (1, 5, 4, 2)), ((3, 1, 1, 4), (3, 1, 4, 2))],
+    (4, 2): [((2, 5, 3, 4), (4, 2)), ((3, 1, 1, 4), (4, 1))],
 }
 NOT_SERVED = [
-    ((3, 4), (5, 6)), ((0, 4), (4, 2)), ((3, 0), (0, 2)), ((5, 3, 4), (4, 2)), ((5, 3, 4), (1, 4, 2)),
-    ((2, 2, 3, 4), (2, 2, 4, 3)), ((), (3,)), ((80, 80), (80, 80)), ((100, 100), (100,)),
-    ((100, 100), (100, 1)), ((1, 100), (100, 100)), ((3, 60, 60), (3, 60, 1)),
+    ((3, 4), (5, 6)), ((0, 4), (4, 2)), ((3, 0), (0, 2)), ((5, 3, 4), (1, 4, 2)), ((2, 1, 3, 4), (2, 2, 4, 3)),
+    ((1, 2, 3, 4), (2, 2, 4, 3)), ((4, 2, 3, 4), (2, 4, 4, 3)), ((2, 3, 4), (2, 2, 4, 3)), ((0, 2, 3, 4), (0, 2, 4, 3)),
+    ((), (3,)), ((170, 170), (170, 170)),
 ]  # fmt: skip
+SEVERAL_THREADS = [
+    ((100, 100), (100, 2)), ((80, 80), (80, 80)), ((1, 200), (200, 300)), ((90, 200), (200, 90)),
+    ((150, 100), (100, 1)), ((40000,), (40000,)), ((2, 3, 100, 30), (2, 3, 30, 100)), ((3, 1, 100), (100, 300)),
+]  # fmt: skip
+"""Products for which BLAS would take all its threads, or nearly."""
 LAYOUTS = "dense", "columns", "apart"
 
 
@@ -85,6 +94,35 @@ def test_products_have_numpys_bits(name: str, dtype: Any) -> None:
             assert native(operands[0], operands[1].requires_grad_()) == "missed"
             assert_bits(of_any(*operands), np.matmul(a, b))
             assert_bits(of_any(fb.nn.Parameter(operands[0]), operands[1]), np.matmul(a, b))
+
+
+@pytest.mark.parametrize("dtype", [np.float32, np.float64])
+def test_products_for_which_blas_has_several_threads_have_one(dtype: Any) -> None:
+    native, control = entry("matmul"), blas._control()
+    assert control is not None
+    put, get = control
+    before = get()
+    put(4)
+    try:
+        for left, right in SEVERAL_THREADS:
+            for one, other in itertools.product(LAYOUTS, LAYOUTS):
+                a, b = array(left, one, dtype), array(right, other, dtype)
+                for left_operand, right_operand in ((a, b), (b.T, a.T), (a, a.T))[: 3 if a.ndim == 2 else 1]:
+                    result = native(fb.from_numpy(left_operand), fb.from_numpy(right_operand))
+                    assert get() == 4
+                    with blas.threads_for(1):
+                        expected = np.matmul(left_operand, right_operand)
+                    assert_bits(result, expected)
+    finally:
+        put(before)
+
+
+def test_products_of_one_memory_are_made_by_one_thread() -> None:
+    x = np.ones((200, 100), np.float32)
+    assert not blas.is_small(x, x.T)
+    assert not blas.is_small(x.T[:3], x)
+    assert blas.is_small(x[:3], np.ones((100, 200), np.float32))
+    assert not blas.is_small(x[:1], np.ones((100, 200), np.float32))
 
 
 @pytest.mark.parametrize("name", KERNELS)

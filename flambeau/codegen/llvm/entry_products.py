@@ -1,4 +1,4 @@
-"""The native entries of small products of matrices and vectors: the loop that NumPy would run, without the way there.
+"""The native entries of products of matrices and vectors: the loop that NumPy would run, without the way there.
 
 One function for each kernel, for the ranks that it takes; for each way in which the gradients of a product read one
 matrix as its transpose; and for layers, products to whose rows a vector is added. Anything but tensors of float32 or
@@ -24,13 +24,15 @@ from flambeau.codegen.llvm.product_operands import (
     OPERAND,
     SECOND,
     SECOND_STEP,
+    STACKS,
+    Bounds,
     add_operands,
 )
 from flambeau.codegen.llvm.tensor_objects import add_constructors, any_array, plain_array
 
 Ranks = tuple[tuple[int, int], ...]
 KERNELS: Final[dict[str, Ranks]] = {
-    "matmul": ((1, 1), (2, 1), (1, 2), (2, 2), (3, 3)),
+    "matmul": ((1, 1), (2, 1), (1, 2), (2, 2), (3, 3), (3, 2), (4, 4), (4, 2)),
     "mm": ((2, 2),),
     "bmm": ((3, 3),),
     "mv": ((2, 1),),
@@ -51,14 +53,12 @@ PRODUCTS: Final = (*KERNELS, *LAYERS, *map(any_entry, (*KERNELS, *LAYERS)), *BY_
 """The functions of the module."""
 
 
-def products_module(layouts: ObjectLayouts, most: int, most_work: int) -> ModuleBuilder:
-    """A module with ``PRODUCTS``, functions of the vectorcall signature, for arrays that take up to ``most_work``
-    multiplications, those that are multiplied with vectors of up to ``most`` elements.
-    """
+def products_module(layouts: ObjectLayouts, bounds: Bounds) -> ModuleBuilder:
+    """A module with ``PRODUCTS``, functions of the vectorcall signature."""
     m = new_module()
     add_make_array(m)
     add_constructors(m, layouts)
-    add_operands(m, layouts, most, most_work)
+    add_operands(m, layouts, bounds)
     for is_plain in (True, False):
         for name, ranks in KERNELS.items():
             _Product(m, layouts, is_plain=is_plain).build(name if is_plain else any_entry(name), ranks)
@@ -125,12 +125,16 @@ class _Product(_Entry):
             f.call("transpose", (left, right)[transposed])
         with f.when(f.compare("eq", left_rank, 1)):
             f.call("transpose", left)
-        dims = f.slot("[3 x i64]", 8)
-        for k, size in enumerate((f.word_of(left, COUNT), f.word_of(left, FIRST), f.word_of(right, SECOND))):
+        with f.when(f.op("and", f.compare("ugt", left_rank, 2), f.compare("eq", right_rank, 2))):
+            for k in (COUNT, STACKS):  # one matrix for all
+                f.set_word(right, k, f.word_of(left, k))
+        dims = f.slot("[4 x i64]", 8)
+        sizes = [f.word_of(left, k) for k in (STACKS, COUNT, FIRST)]
+        for k, size in enumerate((*sizes, f.word_of(right, SECOND))):
             f.set_word(dims, k, size)
         columns = f.pick(f.compare("eq", right_rank, 1), 0, 1)
         rank = f.op("add", f.op("sub", left_rank, 1), columns)
-        array = f.call("multiply", *arrays, left, right, rank, f.at(dims, f.op("sub", word(3), left_rank)))
+        array = f.call("multiply", *arrays, left, right, rank, f.at(dims, f.op("sub", word(4), left_rank)))
         f.require(f.compare("ne", array, NULL), "slow")
         self.deliver(f, array)
 
@@ -175,6 +179,8 @@ class _Layer(_Entry):
         with f.when(f.compare("ugt", rank, 2)):
             flags = f.get(array, self.layouts.array, "flags")
             f.require(f.compare("ne", f.op("and", flags, C_CONTIGUOUS), 0), "slow")
-            f.set_word(operand, FIRST, f.op("mul", f.word_of(operand, FIRST), f.word_of(operand, COUNT)))
-            f.set_word(operand, COUNT, 1)
+            stacked = f.op("mul", f.word_of(operand, STACKS), f.word_of(operand, COUNT))
+            f.set_word(operand, FIRST, f.op("mul", f.word_of(operand, FIRST), stacked))
+            for k in (COUNT, STACKS):
+                f.set_word(operand, k, 1)
             f.set_word(operand, FIRST_STEP, f.op("mul", f.word_of(operand, SECOND), f.word_of(operand, SECOND_STEP)))

@@ -1,7 +1,10 @@
 """Operands of products as entries look at them, and the product itself, as functions of a module.
 
-An operand is a stack of matrices: how many there are, two sizes, the distances along these axes in bytes, and where
-the first element lies. A vector is one column.
+An operand is a stack of matrices: how many there are, two sizes, the distances along these axes in bytes, where the
+first element lies, and how many such stacks there are, how far apart. A vector is one column.
+
+Products that BLAS would give several threads have one here too, by what sets its number (`util.blas`): whoever calls
+holds the interpreter's lock, so that the number is what it was before anybody else sees it.
 """
 
 from __future__ import annotations
@@ -13,29 +16,46 @@ from flambeau.codegen.llvm.builder import FunctionBuilder, ModuleBuilder
 from flambeau.codegen.llvm.c_interface import ALIGNED
 from flambeau.codegen.llvm.checked_emitter import FALSE, NULL, TRUE, word
 from flambeau.codegen.llvm.emitter import Value
+from flambeau.util.record import dataclass
 
-COUNT, FIRST, SECOND, COUNT_STEP, FIRST_STEP, SECOND_STEP, DATA = range(7)
-"""The words of an operand: matrices, the sizes of one, distances in bytes, the address."""
-OPERAND: Final = 7
+COUNT, FIRST, SECOND, COUNT_STEP, FIRST_STEP, SECOND_STEP, DATA, STACKS, STACK_STEP = range(9)
+"""The words of an operand: matrices of a stack, the sizes of one, distances in bytes, the address, stacks."""
+OPERAND: Final = 9
+GET, PUT = range(2)
+"""The words of ``blas_control``: what gives the number of threads and what sets it, 0 where there is nothing."""
 MOST_RANK: Final = 8
 """Axes of an operand that native code looks at."""
 DTYPES: Final = ("float32", "float64")
 _LOOP: Final = "void (ptr, ptr, ptr, ptr)"
 
 
-def add_operands(m: ModuleBuilder, layouts: ObjectLayouts, most: int, most_work: int) -> None:
-    """Add ``look``, ``transpose``, ``multiply`` and ``add_row`` for arrays that take up to ``most_work``
-    multiplications, those that are multiplied with vectors of up to ``most`` elements. ``make_array`` is there already.
-    """
-    _add_look(m, layouts, most_work)  # each element takes a multiplication at least
+@dataclass(frozen=True, slots=True)
+class Bounds:
+    """Which products are made here."""
+
+    most: int
+    """Elements of an operand."""
+    most_work: int
+    """Multiplications."""
+    alone: int
+    """Elements of a matrix up to which BLAS multiplies it with a vector by one thread of its own accord."""
+    alone_work: int
+    """Multiplications up to which it multiplies two matrices so."""
+
+
+def add_operands(m: ModuleBuilder, layouts: ObjectLayouts, bounds: Bounds) -> None:
+    """Add ``look``, ``transpose``, ``multiply`` and ``add_row``. ``make_array`` is there already."""
+    _add_look(m, layouts, bounds.most)
     _add_transpose(m)
-    _add_multiply(m, layouts, most, most_work)
+    _add_is_alone(m, bounds)
+    _add_run_stacks(m)
+    _add_multiply(m, layouts, bounds.most_work)
     _add_row(m, layouts)
 
 
 def _add_look(m: ModuleBuilder, layouts: ObjectLayouts, most: int) -> None:
     """``look(array, operand)``: the rank of an array, of which the operand's words are written; 0 for one that is
-    large, empty or reversed, or lies on no whole elements. Axes before the last three count as long as they lie
+    large, empty or reversed, or lies on no whole elements. Axes before the last four count as long as they lie
     row-major: see `C_CONTIGUOUS`."""
     f = m.function("i64 look", "ptr array", "ptr operand")
     array, operand = f.parameters
@@ -45,7 +65,7 @@ def _add_look(m: ModuleBuilder, layouts: ObjectLayouts, most: int) -> None:
     rank = f.convert("sext", f.get(array, layouts.array, "rank"), "i64")
     f.require(f.op("and", is_aligned, f.compare("ult", f.op("sub", rank, 1), MOST_RANK)), "no")
     dims, strides = (f.get(array, layouts.array, name) for name in ("dims", "strides"))
-    for at, value in ((COUNT, 1), (SECOND, 1), (COUNT_STEP, 0), (SECOND_STEP, 0)):
+    for at, value in ((COUNT, 1), (SECOND, 1), (COUNT_STEP, 0), (SECOND_STEP, 0), (STACKS, 1), (STACK_STEP, 0)):
         f.set_word(operand, at, value)
     is_vector = f.compare("eq", rank, 1)
     first = f.pick(is_vector, 0, f.op("sub", rank, 2))
@@ -54,18 +74,21 @@ def _add_look(m: ModuleBuilder, layouts: ObjectLayouts, most: int) -> None:
         _take(f, dims, strides, f.op("sub", rank, 1), operand, SECOND)
     with f.when(f.compare("ugt", rank, 2)):
         _take(f, dims, strides, f.op("sub", rank, 3), operand, COUNT)
-        rest = f.loop(f.op("sub", rank, 3), f.word_of(operand, COUNT))
+        rest = f.loop(f.op("sub", rank, 3), word(1))
         with rest as k:
             size = f.word_of(dims, k)
             f.require(f.compare("ult", f.op("sub", size, 1), most), "no")
             rest.carry(f.op("mul", rest.values[0], size))
-        f.set_word(operand, COUNT, rest.values[0])
-    sizes = [f.word_of(operand, k) for k in (COUNT, FIRST, SECOND)]
-    for size in sizes:
+        f.set_word(operand, STACKS, rest.values[0])
+        with f.when(f.compare("ugt", rest.values[0], 1)):
+            f.set_word(operand, STACK_STEP, f.word_of(strides, f.op("sub", rank, 4)))
+    elements: Value | None = None
+    for size in [f.word_of(operand, k) for k in (STACKS, COUNT, FIRST, SECOND)]:
         f.require(f.compare("ult", f.op("sub", size, 1), most), "no")
-    f.require(f.compare("ule", f.op("mul", f.op("mul", *sizes[:2]), sizes[2]), most), "no")
-    steps = [f.word_of(operand, k) for k in (COUNT_STEP, FIRST_STEP, SECOND_STEP)]
-    f.require(f.compare("sge", f.op("or", f.op("or", *steps[:2]), steps[2]), 0), "no")
+        elements = size if elements is None else f.op("mul", elements, size)
+        f.require(f.compare("ule", elements, most), "no")
+    steps = [f.word_of(operand, k) for k in (STACK_STEP, COUNT_STEP, FIRST_STEP, SECOND_STEP)]
+    f.require(f.compare("sge", f.op("or", f.op("or", *steps[:2]), f.op("or", *steps[2:])), 0), "no")
     f.set_word(operand, DATA, f.get(array, layouts.array, "data", "i64"))
     f.ret(rank)
     f.start("no", falls_through=False)
@@ -90,7 +113,46 @@ def _add_transpose(m: ModuleBuilder) -> None:
     f.ret()
 
 
-def _add_multiply(m: ModuleBuilder, layouts: ObjectLayouts, most: int, most_work: int) -> None:
+def _add_is_alone(m: ModuleBuilder, bounds: Bounds) -> None:
+    """``is_alone(left, right)``: whether BLAS takes one thread for each pair of matrices of its own accord; not where
+    both are the same memory, for whose products it has another routine."""
+    f = m.function("i1 is_alone", "ptr left", "ptr right")
+    left, right = f.parameters
+    rows, inner, columns = f.word_of(left, FIRST), f.word_of(left, SECOND), f.word_of(right, SECOND)
+    first, second = f.op("mul", rows, inner), f.op("mul", inner, columns)
+    f.return_unless(f.compare("ne", f.word_of(left, DATA), f.word_of(right, DATA)), FALSE)
+    is_vector = f.op("or", f.compare("eq", rows, 1), f.compare("eq", columns, 1))
+    is_vector = f.op("or", is_vector, f.compare("eq", inner, 1))
+    are_few = f.op("and", f.compare("ule", first, bounds.alone), f.compare("ule", second, bounds.alone))
+    f.return_unless(f.op("or", are_few, f.negated(is_vector)), FALSE)
+    f.ret(f.compare("ule", f.op("mul", first, columns), bounds.alone_work))
+
+
+def _add_run_stacks(m: ModuleBuilder) -> None:
+    """``run_stacks(left, right, loop, data, item)``: the products of all pairs, row-major from an address on, by a loop
+    of NumPy's, of elements of so many bytes."""
+    f = m.function("void run_stacks", "ptr left", "ptr right", "ptr loop", "i64 data", "i64 item")
+    left, right, loop, data, item = f.parameters
+    count, rows, inner = (f.word_of(left, k) for k in (COUNT, FIRST, SECOND))
+    columns = f.word_of(right, SECOND)
+    row = f.op("mul", columns, item)
+    matrix = f.op("mul", row, rows)
+    steps: list[Value | int] = [f.word_of(left, COUNT_STEP), f.word_of(right, COUNT_STEP), matrix]
+    for operand in (left, right):
+        steps += [f.word_of(operand, FIRST_STEP), f.word_of(operand, SECOND_STEP)]
+    steps += [f.pick(f.compare("eq", rows, 1), 0, row), f.pick(f.compare("eq", columns, 1), 0, item)]
+    stack = f.op("mul", matrix, count)
+    with f.loop(f.word_of(left, STACKS)) as k:
+        addresses: list[Value | int] = [
+            f.op("add", f.word_of(operand, DATA), f.op("mul", k, f.word_of(operand, STACK_STEP)))
+            for operand in (left, right)
+        ]
+        addresses.append(f.op("add", data, f.op("mul", k, stack)))
+        _run(f, loop, addresses, [count, rows, inner, columns], steps)
+    f.ret()
+
+
+def _add_multiply(m: ModuleBuilder, layouts: ObjectLayouts, most_work: int) -> None:
     """``multiply(a, b, left, right, rank, dims)``: a new array of these sizes, the product of two arrays as the
     operands say; null, with no exception, where they do not fit."""
     f = m.function("ptr multiply", "ptr a", "ptr b", "ptr left", "ptr right", "i64 rank", "ptr dims")
@@ -99,25 +161,28 @@ def _add_multiply(m: ModuleBuilder, layouts: ObjectLayouts, most: int, most_work
     f.require(f.compare("eq", f.get(b, layouts.array, "descr"), descr), "no")
     is_single = f.compare("eq", descr, m.symbol("float32_descr"))
     f.require(f.op("or", is_single, f.compare("eq", descr, m.symbol("float64_descr"))), "no")
-    count, rows, inner = (f.word_of(left, k) for k in (COUNT, FIRST, SECOND))
-    count_too, inner_too, columns = (f.word_of(right, k) for k in (COUNT, FIRST, SECOND))
-    f.require(f.op("and", f.compare("eq", inner, inner_too), f.compare("eq", count, count_too)), "no")
-    work = f.op("mul", f.op("mul", f.op("mul", rows, inner), columns), count)
-    f.require(f.compare("ule", work, most_work), "no")
-    has_vector = f.op("or", f.compare("eq", rows, 1), f.compare("eq", columns, 1))
-    largest = f.op("mul", f.op("mul", count, inner), f.pick(f.compare("eq", rows, 1), columns, rows))
-    f.require(f.op("or", f.negated(has_vector), f.compare("ule", largest, most)), "no")
+    work = f.op("mul", f.word_of(left, FIRST), f.word_of(right, SECOND))
+    for one, other in ((SECOND, FIRST), (COUNT, COUNT), (STACKS, STACKS)):
+        size = f.word_of(left, one)
+        f.require(f.compare("eq", size, f.word_of(right, other)), "no")
+        work = f.op("mul", work, size)
+        f.require(f.compare("ule", work, most_work), "no")
     array = f.call("make_array", descr, rank, dims, NULL, NULL, 0)
     f.require(f.compare("ne", array, NULL), "failed")
-    item = f.pick(is_single, 4, 8)
-    row = f.op("mul", columns, item)
-    steps: list[Value | int] = [f.word_of(left, COUNT_STEP), f.word_of(right, COUNT_STEP), f.op("mul", row, rows)]
-    for operand in (left, right):
-        steps += [f.word_of(operand, FIRST_STEP), f.word_of(operand, SECOND_STEP)]
-    steps += [f.pick(f.compare("eq", rows, 1), 0, row), f.pick(f.compare("eq", columns, 1), 0, item)]
-    addresses = [f.word_of(left, DATA), f.word_of(right, DATA), f.get(array, layouts.array, "data", "i64")]
     loop = f.pick(is_single, m.symbol("float32_loop"), m.symbol("float64_loop"), "ptr")
-    _run(f, loop, addresses, [count, rows, inner, columns], steps)
+    product = left, right, loop, f.get(array, layouts.array, "data", "i64"), f.pick(is_single, 4, 8)
+    control = m.symbol("blas_control")
+    is_left_alone = f.op("or", f.call("is_alone", left, right), f.is_null(f.word_of(control, GET, "ptr")))
+    f.require(f.negated(is_left_alone), "alone")
+    before = f.call_address(f.word_of(control, GET, "ptr"), "i32 ()")
+    f.require(f.compare("ugt", f.convert("sext", before, "i64"), 1), "alone")
+    put = f.word_of(control, PUT, "ptr")
+    f.call_address(put, "void (i32)", f.convert("trunc", word(1), "i32"))
+    f.call("run_stacks", *product)
+    f.call_address(put, "void (i32)", before)
+    f.ret(array)
+    f.start("alone", falls_through=False)
+    f.call("run_stacks", *product)
     f.ret(array)
     f.start("failed", falls_through=False)
     f.call("PyErr_Clear")
