@@ -2,11 +2,12 @@
 
 What runs there are the very loops that NumPy would run, so that it makes no difference from which call on: results are
 the same to the last bit, and this is checked with the call that a program is made from. One piece of code serves all
-operators. It is loaded when enough calls were made to pay for that: soon if the cache on disk has it, else when LLVM's
-work is small beside what was spent already. A pattern is an operator with dtypes, ranks and kinds of numbers; sizes
-are part of the call. Arrays that all lie row-major in one size have programs of their own; others are broadcast and
-gone over row by row, and so are folds along the first and last axes and results that are written into an argument.
-Empty arrays, and what else has no program, run as before; large ones as `large_calls` says.
+operators. It is loaded when enough calls were made to pay for that: soon if the cache on disk has it, else when it was
+made behind the calls, or, where nothing may be, when LLVM's work is small beside what was spent already. A pattern is
+an operator with dtypes, ranks and kinds of numbers; sizes are part of the call. Arrays that all lie row-major in one
+size have programs of their own; others are broadcast and gone over row by row, and so are folds along the first and
+last axes and results that are written into an argument. Empty arrays, and what else has no program, run as before;
+large ones as `large_calls` says.
 """
 
 from __future__ import annotations
@@ -27,6 +28,7 @@ from flambeau.codegen.llvm.loop_words import PROGRAM, WORDS
 from flambeau.codegen.recorded_loops import is_fixed, is_object, record, record_row, record_spread
 from flambeau.codegen.recorded_program import Program
 from flambeau.codegen.ufunc_loops import has_loops
+from flambeau.executor import background
 from flambeau.executor.large_calls import SizedCalls, first_large, large_call, sized
 from flambeau.executor.large_writes import is_large_write, sized_writes
 from flambeau.ops.families.elementwise import Pointwise
@@ -42,8 +44,11 @@ from flambeau.util.made_objects import make_natively
 from flambeau.util.native_type import direct, tell
 from flambeau.util.record import replace
 
-FROM_CACHE, FROM_LLVM = 256, 1 << 14
-"""Calls in Python after which native code is loaded, and after which it is compiled if it is nowhere."""
+FROM_CACHE, BEHIND, FROM_LLVM = 256, 512, 1 << 14
+"""Calls in Python after which native code is loaded; and, if it is nowhere, after which it is compiled behind the
+calls, and after which they wait for that."""
+ASKED_AGAIN = 32
+"""Calls after which it is asked again whether it is there."""
 MAX_PATTERNS = 64
 """Patterns of one operator that are looked at, and of these programs that are made."""
 ALL_LOOKED_AT, ONE_OF_MANY = 64, 16
@@ -70,6 +75,7 @@ class _Machine:
         """The addresses of products of matrices."""
         self.writing_entry = 0
         """The address for kernels that write an argument."""
+        self._job: background.Job | None = None
 
     def is_ready(self) -> bool:
         """Whether there is native code, after one more call in Python."""
@@ -78,11 +84,19 @@ class _Machine:
             return self.loops is not None
         if not available() or not has_loops():
             self.next = 1 << 62
-        elif self.calls >= FROM_LLVM or native_call.has_cached_loops():
+        elif self._is_at_hand():
             self.load()
-        else:
-            self.next = FROM_LLVM
         return self.loops is not None
+
+    def _is_at_hand(self) -> bool:
+        """Whether it is time to load the code: making it may begin here. Says when to ask again."""
+        if self._job is None and self.calls >= BEHIND and background.is_wanted():
+            self._job = background.start(_make_code)
+        if self._job is not None and not self._job.is_lost:
+            self.next = NEVER if self._job.error else self.calls + ASKED_AGAIN
+            return self._job.is_over and self._job.error is None
+        self.next = BEHIND if self.calls < BEHIND else FROM_LLVM
+        return self.calls >= FROM_LLVM or native_call.has_cached_loops()
 
     def load(self) -> bool:
         """Make the code or take it from the cache; whether there is any."""
@@ -96,6 +110,12 @@ class _Machine:
                     direct(product, self.products[name])
             make_natively(native_call.make_code())
         return self.loops is not None
+
+
+def _make_code() -> None:
+    """Make, or take from the cache, all that `load` takes."""
+    for make in (native_call.loops_code, native_call.products_code, native_call.make_code):
+        make()
 
 
 machine = _Machine()

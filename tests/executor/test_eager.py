@@ -317,6 +317,47 @@ def test_c19_a_few_calls_wait_for_no_compiler(tmp_path: Any, is_warm: bool) -> N
     assert done.stdout.split() == [str(is_warm), "False"]
 
 
+BEHIND = """
+import time
+import flambeau as fb
+from flambeau.executor import eager
+x = fb.ones(4)
+until = time.monotonic() + 120
+while eager.machine.loops is None and time.monotonic() < until and eager.machine.calls < eager.FROM_LLVM - 1:
+    x + x
+    if eager.machine.calls > eager.BEHIND:
+        time.sleep(0.005)
+assert (x + 2).tolist() == [3.0] * 4 and (x @ x).item() == 4.0
+print(eager.machine.loops is not None, eager.machine.calls >= eager.BEHIND)
+"""
+
+
+@pytest.mark.parametrize("is_wanted", [True, False])
+def test_native_code_that_is_nowhere_is_made_behind_the_calls(tmp_path: Any, is_wanted: bool) -> None:
+    wanted = "on" if is_wanted else "off"
+    environment = {**os.environ, "FLAMBEAU_CACHE_DIR": str(tmp_path), "FLAMBEAU_BACKGROUND": wanted}
+    program = BEHIND if is_wanted else BEHIND.replace("time.sleep(0.005)", "break")
+    done = subprocess.run([sys.executable, "-c", program], env=environment, capture_output=True, text=True, check=True)
+    assert done.stdout.split() == [str(is_wanted), "True"]
+
+
+def test_code_that_cannot_be_made_behind_the_calls_is_not_asked_for_again(monkeypatch: pytest.MonkeyPatch) -> None:
+    def failing() -> None:
+        raise OSError("no memory")
+
+    monkeypatch.setattr(eager, "_make_code", failing)
+    monkeypatch.setenv("FLAMBEAU_BACKGROUND", "on")
+    machine = eager._Machine()
+    machine.calls = machine.next = eager.BEHIND
+    machine.is_ready()
+    job = machine._job
+    assert job is not None
+    job.wait()
+    machine.calls = machine.next
+    assert not machine.is_ready()
+    assert machine.next == eager.NEVER
+
+
 def test_c19_a_program_that_gives_other_bits_is_not_used() -> None:
     x = fb.rand(16)
     program = eager.record(kernel("aten::exp").meaning, [x])
