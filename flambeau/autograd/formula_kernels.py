@@ -21,7 +21,7 @@ from typing import Any, Final
 import numpy as np
 
 from flambeau.ops.derivatives.operators import OPERATORS
-from flambeau.ops.families.entry_kernel import Beside, EntryKernel
+from flambeau.ops.families.entry_kernel import EntryKernel
 from flambeau.ops.families.numpy_scalar import NUMPY
 from flambeau.schema import registry
 from flambeau.schema.dtype import DType, float32, float64
@@ -121,7 +121,7 @@ for _product in PRODUCTS_OF_GRADIENTS.values():
     tell(_product, 0, _not_served)
 
 
-def formula_kernel(name: str, formula: Formula) -> Beside | None:
+def formula_kernel(name: str, formula: Formula) -> Callable[..., Any] | None:
     """What computes a formula while nothing is recorded; None where its operators run one at a time."""
     if not formula.is_elementwise:
         return None

@@ -225,6 +225,8 @@ class _Text:
             "else:", "    try:", f"        key = ({', '.join(ways)},)", "        native = find(key)",
             "    except (AttributeError, TypeError, RuntimeError): native = missed",
             f"    if native is None: gradients = count(key, ({values},))",
+            "    elif native.__class__ is list:", "        native[0] -= 1",
+            f"        gradients = run({values}) if native[0] > 0 else ask(key, native, ({values},))",
             "    else:", f"        try: gradients = native({passed})", "        except Exception: gradients = MISSED",
             f"        if gradients is MISSED: gradients = run({values})",
             f"{results}= gradients",

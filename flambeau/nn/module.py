@@ -112,9 +112,9 @@ class Module:
             raise TypeError(f"cannot assign '{typename(value)}' {_EXPECTED[slot].format(name=name)}")
 
     def __getattr__(self, name: str) -> Any:
+        members = self.__dict__
         for slot in _SLOTS:
-            table = self.__dict__.get(slot)
-            if table is not None and name in table:
+            if slot in members and name in (table := members[slot]):
                 return modules_called.read(name, table[name]) if modules_called.readers else table[name]
         raise AttributeError(f"'{type(self).__name__}' object has no attribute '{name}'")
 
@@ -213,7 +213,7 @@ class Module:
         if watching is not None:
             with watching.module(self):
                 return self._run(args, kwargs)
-        caller = modules_called.local.caller
+        caller = modules_called.local.caller if modules_called.readers else None
         if caller is not None:
             return caller(self, args, kwargs, self._run)
         return self._run(args, kwargs)
@@ -223,9 +223,10 @@ class Module:
             return hooks.run(self, self._forward_pre_hooks, self._forward_hooks, args, kwargs)
         if self._backward_hooks or self._backward_pre_hooks:
             return hooks.run(self, {}, {}, args, kwargs)
-        if not hasattr(self, "forward"):
+        forward = getattr(self, "forward", None)
+        if forward is None:
             raise NotImplementedError(NO_FORWARD.format(name=type(self).__name__))
-        return self.forward(*args, **kwargs)
+        return forward(*args, **kwargs)
 
     def register_forward_pre_hook(
         self, hook: Hook, *, prepend: bool = False, with_kwargs: bool = False

@@ -97,6 +97,8 @@ def is_large(kernel: EntryKernel, arguments: Sequence[Any]) -> bool:
     least = _least.get(key)
     if least is None:
         least = _least[key] = _first_large(kernel, arguments)
+    if least == NEVER:
+        return False
     for argument in arguments:
         if isinstance(argument, Tensor) and argument._array.size >= least:
             return type(argument._array) is np.ndarray  # no device's, lent to a kernel over arrays

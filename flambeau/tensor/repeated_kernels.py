@@ -17,6 +17,9 @@ def call(a0, a1):
         return run(a0, a1)
     if native is None:
         return count(key, (a0, a1))
+    if native.__class__ is list:
+        native[0] -= 1
+        return run(a0, a1) if native[0] > 0 else ask(key, native, (a0, a1))
     try:
         result = native(a0)
     except Exception:
@@ -90,43 +93,59 @@ class Often:
     def __init__(self, run: Run, ask: Callable[[Run, tuple[Any, ...], int], Any]) -> None:
         """`run` runs a call; `ask` is asked for native code, with the arguments and how often they came."""
         self.run, self._ask = run, ask
-        self.native: dict[Any, Run] = {}
-        """What takes the tensors of calls, and gives the result or `MISSED`."""
+        self._known = 0
+        """Kinds of calls that somebody was asked about for the last time."""
+        self.native: dict[Any, Any] = {}
+        """What takes the tensors of calls, and gives the result or `MISSED`. For kinds that are counted a list:
+        after how many more somebody is asked, and how often that was."""
         self.scope: dict[str, Any] = {
-            "find": self.native.get, "count": self.count, "run": self.run, "MISSED": MISSED, "look": look,
-            "look_at": look_at, "tensors": tensors_of, "missed": missed, "is_off": False,
+            "find": self.native.get, "count": self.count, "ask": self.ask, "run": self.run, "MISSED": MISSED,
+            "look": look, "look_at": look_at, "tensors": tensors_of, "missed": missed, "is_off": False,
         }  # fmt: skip
         """What the text of a function refers to that looks calls up; with `is_off` it looks for nothing."""
-        self._counts: dict[Any, int] = {}
         _all.append(self)
 
     def forget(self) -> None:
         """What was made does not hold any more."""
         self.native.clear()
-        self._counts.clear()
+        self._known = 0
         self.scope["is_off"] = False
 
+    @property
+    def found(self) -> list[Run]:
+        """What somebody said of kinds of calls: native code, or `missed`."""
+        return [one for one in list(self.native.values()) if type(one) is not list]
+
     def count(self, key: Any, arguments: tuple[Any, ...]) -> Any:
-        """Run a call that there is nothing for, and ask for something if it has come often."""
+        """Run a call of a kind that is not known, and count those like it from now on."""
         result = self.run(*arguments)
-        if len(self.native) >= MOST_NATIVE:
-            return result
-        count = self._counts[key] = self._counts.get(key, 0) + 1
-        if not count % LOOKED_AT:
-            native = self._ask(self.run, arguments, count)
-            if native is not None:
-                self._note(key, native)
-        elif len(self._counts) > MOST_KEYS:
-            self._counts.clear()
+        if self._known < MOST_NATIVE:
+            if len(self.native) - self._known >= MOST_KEYS:
+                self._forget_counts()
+            self.native[key] = [LOOKED_AT - 1, 0]
         return result
+
+    def ask(self, key: Any, counted: list[int], arguments: tuple[Any, ...]) -> Any:
+        """Run a call like ones that came often, and ask for something that runs them."""
+        result = self.run(*arguments)
+        counted[:] = LOOKED_AT, counted[1] + 1
+        native = self._ask(self.run, arguments, LOOKED_AT * counted[1])
+        if native is not None:
+            self._note(key, native)
+        return result
+
+    def _forget_counts(self) -> None:
+        for key in [key for key, one in list(self.native.items()) if type(one) is list]:
+            self.native.pop(key, None)
 
     def _note(self, key: Any, native: Any) -> None:
         """Have calls of a kind run natively, or not; all are run as before once several have been refused and none
         taken, or `native` is NotImplemented."""
-        self._counts.pop(key, None)
         is_refused = native is MISSED or native is NotImplemented
         self.native[key] = missed if is_refused else native
-        are_refused = len(self.native) >= REFUSALS and all(one is missed for one in list(self.native.values()))
+        self._known += 1
+        known = self.found
+        are_refused = len(known) >= REFUSALS and all(one is missed for one in known)
         self.scope["is_off"] = native is NotImplemented or are_refused
 
 
@@ -214,6 +233,8 @@ def _text(definition: OpDef) -> str:
             "        native = find(key)",
             "    except (AttributeError, TypeError):", f"        return run({parameters})",
             "    if native is None:", f"        return count(key, ({listed}))",
+            "    if native.__class__ is list:", "        native[0] -= 1",
+            f"        return run({parameters}) if native[0] > 0 else ask(key, native, ({listed}))",
             "    try:", f"        result = native({', '.join(tensors)})",
             "    except Exception:", f"        return run({parameters})",
             f"    return run({parameters}) if result is MISSED else result",

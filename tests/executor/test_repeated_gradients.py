@@ -50,7 +50,7 @@ def native_gradients(full_name: str) -> list[Any]:
     assert rule is not None
     quicks: list[Any] = [known.quick for known in rule._calls.values() if known.quick is not None]
     found = [quick.__globals__["find"].__self__.values() for quick in quicks if "find" in quick.__globals__]
-    return [native for natives in found for native in natives]
+    return [native for natives in found for native in natives if type(native) is not list]
 
 
 def numbers(*sizes: int) -> Any:

@@ -42,7 +42,7 @@ def found(full_name: str) -> list[Any]:
     definition = registry.get(full_name)
     kernel = definition.kernel
     looked_up: Any = kernel.often if isinstance(kernel, EntryKernel) else repeated(definition)
-    return list(looked_up.__globals__["find"].__self__.values())
+    return [one for one in looked_up.__globals__["find"].__self__.values() if type(one) is not list]
 
 
 def is_native(full_name: str) -> bool:

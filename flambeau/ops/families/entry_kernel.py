@@ -68,12 +68,15 @@ class EntryKernel(NativeBase):  # type: ignore[misc]  # made at run time
             if result is not None:
                 return result  # type: ignore[no-any-return]
         result = self.run(*arguments)
-        if not is_hurried():
+        if self.meaning is not None and not is_hurried():
             EAGER_CALL.implementation(self, arguments, result)
         return result
 
-    def beside(self, key: Any, slow: Callable[..., Any]) -> Beside:
-        """What runs natively whatever the kernel does, and `slow` for the rest; one for each `key`."""
+    def beside(self, key: Any, slow: Callable[..., Any]) -> Callable[..., Any]:
+        """What runs natively whatever the kernel does, and `slow` for the rest; one for each `key`. Of a kernel without
+        a meaning, which never has native code, just `slow`."""
+        if self.meaning is None:
+            return slow
         entry = self.besides.get(key)
         if entry is None:
             entry = self.besides[key] = Beside(slow)
@@ -82,8 +85,10 @@ class EntryKernel(NativeBase):  # type: ignore[misc]  # made at run time
         return entry
 
     @property
-    def unrecorded(self) -> Beside:
+    def unrecorded(self) -> Callable[..., Any]:
         """The kernel for arguments that may ask for gradients, where whoever calls it looks after these."""
+        if self.meaning is None:
+            return self.__call__
         if self.unrecorded_ is None:
             self.unrecorded_ = Beside(self.__call__)
             if self.entry is not None:
