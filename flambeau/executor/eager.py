@@ -29,7 +29,7 @@ from flambeau.codegen.recorded_loops import is_fixed, is_object, record, record_
 from flambeau.codegen.recorded_program import Program
 from flambeau.codegen.ufunc_loops import has_loops
 from flambeau.executor import background
-from flambeau.executor.large_calls import SizedCalls, first_large, large_call, sized
+from flambeau.executor.large_calls import SizedCalls, first_large, large_call, large_entry, sized
 from flambeau.executor.large_writes import is_large_write, sized_writes
 from flambeau.ops.families.elementwise import Pointwise
 from flambeau.ops.families.entry_kernel import EntryKernel, MatrixProduct
@@ -39,7 +39,7 @@ from flambeau.schema import registry
 from flambeau.tensor.defaults import when_changed
 from flambeau.tensor.subclasses import PLAIN
 from flambeau.tensor.tensor import Tensor, wrap
-from flambeau.util.inversions import EAGER_CALL, LARGE_KERNEL, LARGE_WRITING_KERNEL
+from flambeau.util.inversions import EAGER_CALL, LARGE_ENTRY, LARGE_KERNEL, LARGE_WRITING_KERNEL
 from flambeau.util.made_objects import make_natively
 from flambeau.util.native_type import direct, tell
 from flambeau.util.record import replace
@@ -401,6 +401,11 @@ def _large(kernel: EntryKernel, arguments: Sequence[Any]) -> Any:
             kernel.entry = EagerEntry(kernel)
         kernel.entry.learn_large(kernel, arguments)
     return result
+
+
+@LARGE_ENTRY.provide
+def _large_entry(kernel: EntryKernel, arguments: Sequence[Any]) -> Any:
+    return large_entry(kernel, arguments)
 
 
 def _forget_all() -> None:

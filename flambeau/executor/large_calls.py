@@ -46,6 +46,7 @@ from flambeau.specialise.cache import SpecialisationCache
 from flambeau.tensor.tensor import Tensor, wrap
 from flambeau.util.at_hand import does_without
 from flambeau.util.inversions import LARGE
+from flambeau.util.missed import MISSED
 from flambeau.util.record import dataclass
 
 MAX_PATTERNS: Final = 32
@@ -160,6 +161,25 @@ class LargeCalls:
         inputs = [plain(a) for a in arguments[:count]]
         return SizedCalls(served.kernel.sized(inputs), inputs, arguments[count:])
 
+    def entry(self, arguments: Sequence[Any]) -> Entry | None:
+        """What runs calls whose arguments differ from these in the elements and classes of tensors alone."""
+        served = self.find(arguments)
+        if served is None:
+            return None
+        entry = served.entry
+        inputs = [k for k, one in enumerate(map(_is_input, arguments, self._open(arguments))) if one]
+
+        def run(*arguments: Any) -> Any:
+            given = [arguments[k] for k in inputs]
+            for k, one in enumerate(given):
+                if type(one) is not float:
+                    if one.is_wrapped_number:
+                        return MISSED
+                    given[k] = wrap(one._array)
+            return entry(*given)
+
+        return run
+
     def pattern(self, arguments: Sequence[Any]) -> Hashable:
         """What decides which kernel a call has; None where there is none."""
         parts = self._parts(arguments)
@@ -223,6 +243,13 @@ def large_call(kernel: EntryKernel, arguments: Sequence[Any]) -> Tensor | None:
     """The result of a call on large arrays by one native loop; None where NumPy is as good."""
     calls = _calls_for(kernel, arguments)
     return None if calls is None else calls(arguments)
+
+
+def large_entry(kernel: EntryKernel, arguments: Sequence[Any]) -> Entry | None:
+    """What runs calls like one on large arrays; gives `MISSED` for a tensor that stands for a number. None where NumPy
+    is as good."""
+    calls = _calls_for(kernel, arguments) if is_large(kernel, arguments) else None
+    return None if calls is None else calls.entry(arguments)
 
 
 def sized(kernel: EntryKernel, arguments: Sequence[Any]) -> SizedCalls | None:

@@ -1,5 +1,6 @@
 """The gates of recurrent cells as one operator each, and the way back through them as another: what a step of a cell is
-on the tape beside its two products. Calls that nothing is recorded of, and programs, have the parts.
+on the tape beside its two products, and where nothing is recorded. Programs, and whoever watches operators, have the
+parts.
 
 Operands are what the input and the hidden state give to the gates, and the state before. Results that no gradient
 flows to are the gates themselves, side by side, for the way back.
@@ -20,8 +21,11 @@ from flambeau.schema.opdef import Sample
 from flambeau.schema.types import TensorType
 from flambeau.tensor.array_library import np
 from flambeau.tensor.dispatch import call
-from flambeau.tensor.recorder import are_recorded
-from flambeau.tensor.tensor import Tensor
+from flambeau.tensor.grad_mode import mode
+from flambeau.tensor.observer import thread
+from flambeau.tensor.recorder import are_recorded, is_asked
+from flambeau.tensor.tensor import Tensor, wrap
+from flambeau.util.float_errors import begin, end
 
 GRU: Final = "flambeau::gru_gates"
 LSTM: Final = "flambeau::lstm_gates"
@@ -48,26 +52,51 @@ def lstm_parts(F: Any, inputs: Any, products: Any, memory: Any) -> tuple[Any, An
 
 
 def gru_gates(F: Any, inputs: Any, products: Any, hidden: Any) -> Any:
-    """The same as one node of the tape where there is one."""
+    """The same as one node of the tape where there is one, or as one kernel."""
     if _is_one_node(inputs, products, hidden):
         return call(GRU, inputs, products, hidden)[0]
+    if _is_unseen(inputs, products, hidden):
+        return _on_arrays(_gru, inputs, products, hidden)[0]
     return gru_parts(F, inputs, products, hidden)
 
 
 def lstm_gates(F: Any, inputs: Any, products: Any, memory: Any) -> tuple[Any, Any]:
-    """The same as one node of the tape where there is one."""
+    """The same as one node of the tape where there is one, or as one kernel."""
     if _is_one_node(inputs, products, memory):
         following, state, _ = call(LSTM, inputs, products, memory)
+        return following, state
+    if _is_unseen(inputs, products, memory):
+        following, state = _on_arrays(_lstm, inputs, products, memory)[:2]
         return following, state
     return lstm_parts(F, inputs, products, memory)
 
 
 def _is_one_node(*operands: Tensor) -> bool:
     """Whether operands are plain tensors of one dtype that a call is recorded of, and nobody watches operators."""
-    if not are_recorded(operands):
-        return False
+    return are_recorded(operands) and _are_of_one_dtype(operands)
+
+
+def _are_of_one_dtype(operands: Sequence[Tensor]) -> bool:
     dtype = operands[0]._array.dtype
     return dtype.char in _FLOATS and all(x._array.dtype is dtype for x in operands)
+
+
+def _is_unseen(*operands: Any) -> bool:
+    """Whether operands are matrices of one dtype in the host's memory that a call is not recorded of, and nobody
+    watches operators."""
+    if thread.handlers or thread.observer is not None or not all(type(x) is Tensor for x in operands):
+        return False
+    are_matrices = all(type(x._array) is np.ndarray and x._array.ndim == 2 for x in operands)
+    return are_matrices and _are_of_one_dtype(operands) and not (mode.enabled and is_asked(operands))
+
+
+def _on_arrays(kernel: Any, *operands: Tensor) -> list[Tensor]:
+    """The results of a kernel, each in memory of its own."""
+    before = begin()
+    try:
+        return [wrap(result) for result in kernel(*[x._array for x in operands])]
+    finally:
+        end(before)
 
 
 def _logistic(x: Array) -> Array:

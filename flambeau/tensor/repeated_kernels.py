@@ -19,7 +19,7 @@ def call(a0, a1):
         return count(key, (a0, a1))
     if native.__class__ is list:
         native[0] -= 1
-        return run(a0, a1) if native[0] > 0 else ask(key, native, (a0, a1))
+        return native[1](a0, a1) if native[0] > 0 else ask(key, native, (a0, a1))
     try:
         result = native(a0)
     except Exception:
@@ -62,7 +62,12 @@ MOST_NATIVE: Final = 64
 """Kinds of calls of one operator that are looked for."""
 REFUSALS: Final = 4
 """Kinds of calls after which no more are looked for, if none of them has native code."""
+FEW: Final = 3
+"""Calls of a kind from which on a shorter way is looked for."""
+NEVER: Final = 1 << 62
+"""More calls than there are."""
 Run = Callable[..., Any]
+Shorter = Callable[[tuple[Any, ...]], "Run | None"]
 
 _PLAIN: Final = (IntType, BoolType, StringType, DeviceType)
 """Types of arguments that are equal only if they mean the same."""
@@ -90,14 +95,17 @@ _all: list[Often] = []
 class Often:
     """Calls of one kind, by what tells them apart, of which some come often."""
 
-    def __init__(self, run: Run, ask: Callable[[Run, tuple[Any, ...], int], Any]) -> None:
-        """`run` runs a call; `ask` is asked for native code, with the arguments and how often they came."""
-        self.run, self._ask = run, ask
+    def __init__(
+        self, run: Run, ask: Callable[[Run, tuple[Any, ...], int], Any], shorter: Shorter | None = None
+    ) -> None:
+        """`run` runs a call; `ask` is asked for native code, with the arguments and how often they came; `shorter`
+        gives what runs calls like one as `run` does, with less looking, or None."""
+        self.run, self._ask, self._shorter = run, ask, shorter
         self._known = 0
         """Kinds of calls that somebody was asked about for the last time."""
         self.native: dict[Any, Any] = {}
-        """What takes the tensors of calls, and gives the result or `MISSED`. For kinds that are counted a list:
-        after how many more somebody is asked, and how often that was."""
+        """What takes the tensors of calls, and gives the result or `MISSED`. For kinds that are counted a list: after
+        how many more somebody is asked, what runs them until then, and for which time it is."""
         self.scope: dict[str, Any] = {
             "find": self.native.get, "count": self.count, "ask": self.ask, "run": self.run, "MISSED": MISSED,
             "look": look, "look_at": look_at, "tensors": tensors_of, "missed": missed, "is_off": False,
@@ -122,26 +130,33 @@ class Often:
         if self._known < MOST_NATIVE:
             if len(self.native) - self._known >= MOST_KEYS:
                 self._forget_counts()
-            self.native[key] = [LOOKED_AT - 1, 0]
+            self.native[key] = [LOOKED_AT - 1, self.run, 1] if self._shorter is None else [FEW - 1, self.run, 0]
         return result
 
-    def ask(self, key: Any, counted: list[int], arguments: tuple[Any, ...]) -> Any:
+    def ask(self, key: Any, counted: list[Any], arguments: tuple[Any, ...]) -> Any:
         """Run a call like ones that came often, and ask for something that runs them."""
-        result = self.run(*arguments)
-        counted[:] = LOOKED_AT, counted[1] + 1
-        native = self._ask(self.run, arguments, LOOKED_AT * counted[1])
+        _, run, asked = counted
+        result = run(*arguments)
+        if not asked and self._shorter is not None:
+            counted[:] = LOOKED_AT - FEW, self._shorter(arguments) or run, 1
+            return result
+        counted[0], counted[2] = LOOKED_AT, asked + 1
+        native = self._ask(run, arguments, LOOKED_AT * asked)
         if native is not None:
-            self._note(key, native)
+            self._note(key, native, run)
         return result
 
     def _forget_counts(self) -> None:
         for key in [key for key, one in list(self.native.items()) if type(one) is list]:
             self.native.pop(key, None)
 
-    def _note(self, key: Any, native: Any) -> None:
+    def _note(self, key: Any, native: Any, run: Run) -> None:
         """Have calls of a kind run natively, or not; all are run as before once several have been refused and none
-        taken, or `native` is NotImplemented."""
+        taken, or `native` is NotImplemented. What has a shorter way keeps to it."""
         is_refused = native is MISSED or native is NotImplemented
+        if is_refused and run is not self.run:
+            self.native[key] = [NEVER, run, 0]
+            return
         self.native[key] = missed if is_refused else native
         self._known += 1
         known = self.found
@@ -149,8 +164,8 @@ class Often:
         self.scope["is_off"] = native is NotImplemented or are_refused
 
 
-def with_native(definition: OpDef, run: Run) -> Run:
-    """The same for `run`, which runs calls of the overload."""
+def with_native(definition: OpDef, run: Run, shorter: Shorter | None = None) -> Run:
+    """The same for `run`, which runs calls of the overload; `shorter`: see `Often`."""
     shows, converts = is_window(definition), definition.traits.stays is not None
     if not shows and not may_be_repeated(definition):
         return run
@@ -162,7 +177,7 @@ def with_native(definition: OpDef, run: Run) -> Run:
             return MISSED
         return REPEATED_CALL.implementation(definition, run, arguments, count)
 
-    text, names = _text(definition), Often(run, ask).scope
+    text, names = _text(definition), Often(run, ask, shorter).scope
     filename = f"{__file__}, calls of {definition.full_name}"  # which is none of a user's: see `warn_user`
     names["__name__"] = __name__
     exec(compile(text, filename, "exec"), names)
@@ -234,7 +249,7 @@ def _text(definition: OpDef) -> str:
             "    except (AttributeError, TypeError):", f"        return run({parameters})",
             "    if native is None:", f"        return count(key, ({listed}))",
             "    if native.__class__ is list:", "        native[0] -= 1",
-            f"        return run({parameters}) if native[0] > 0 else ask(key, native, ({listed}))",
+            f"        return native[1]({parameters}) if native[0] > 0 else ask(key, native, ({listed}))",
             "    try:", f"        result = native({', '.join(tensors)})",
             "    except Exception:", f"        return run({parameters})",
             f"    return run({parameters}) if result is MISSED else result",

@@ -148,6 +148,12 @@ LARGE_KERNEL: Final = Inversion[Callable[[Any, Sequence[Any]], Any]](
     lambda kernel, arguments: None,
     is_later=True,
 )
+LARGE_ENTRY: Final = Inversion[Callable[[Any, Sequence[Any]], Any]](
+    "gives what runs the calls of a kernel that are like one, given the kernel and the arguments, as `LARGE_KERNEL` "
+    "does; None where NumPy runs them (`executor.eager`, with `executor.large_calls`)",
+    lambda kernel, arguments: None,
+    is_later=True,
+)
 LARGE_WRITE: Final = Inversion[Callable[[Any, Any, Sequence[Any]], bool]](
     "writes the result of a call into a tensor by one native loop if it is large, given the operator's meaning, the "
     "tensor and the arguments; whether there is such a loop (`ops.large`)",

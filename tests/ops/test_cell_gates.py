@@ -56,6 +56,44 @@ def test_gates_are_their_parts(kind: str, dtype: Any, options: dict[str, Any]) -
             np.testing.assert_allclose(own.detach().numpy(), wanted.detach().numpy(), rtol=bound * 10, atol=bound)
 
 
+@pytest.mark.parametrize("values", [1.0, 100.0, float("nan"), float("inf")])
+@pytest.mark.parametrize("dtype", [flambeau.float32, flambeau.float64])
+@pytest.mark.parametrize("kind", CELLS)
+def test_gates_that_nothing_is_recorded_of_are_the_recorded_ones(kind: str, dtype: Any, values: float) -> None:
+    cell = _cell(kind, dtype)
+    for seed in (0, 3):
+        operands = _operands(kind, dtype, seed)
+        with flambeau.no_grad():
+            operands[0][0, 1] *= values
+        recorded = _steps(cell, operands)
+        for mode in (flambeau.no_grad, flambeau.inference_mode):
+            with mode():
+                unrecorded = _steps(cell, operands)
+                assert all(one.is_inference() == (mode is flambeau.inference_mode) for one in unrecorded)
+            for own, wanted in zip(unrecorded, recorded, strict=True):
+                assert not own.requires_grad
+                np.testing.assert_array_equal(own.numpy(), wanted.detach().numpy())
+
+
+@pytest.mark.parametrize("kind", CELLS)
+def test_modes_see_the_parts_of_gates(kind: str) -> None:
+    seen: list[str] = []
+
+    class Names(flambeau.DispatchMode):
+        def __flambeau_dispatch__(self, func: Any, types: Any, args: Any = (), kwargs: Any = None) -> Any:
+            seen.append(str(func))
+            return func(*args, **(kwargs or {}))
+
+    cell, operands = _cell(kind, flambeau.float32), _operands(kind, flambeau.float32, 0)
+    with flambeau.no_grad():
+        wanted = _steps(cell, operands)
+        with Names():
+            parts = _steps(cell, operands)
+    assert any("sigmoid" in name for name in seen)
+    for own, one in zip(parts, wanted, strict=True):
+        np.testing.assert_allclose(own.numpy(), one.numpy(), rtol=1e-5, atol=1e-6)
+
+
 @pytest.mark.parametrize("kind", CELLS)
 def test_gates_are_differentiable_twice(kind: str) -> None:
     cell, operands = _cell(kind, flambeau.float64), _operands(kind, flambeau.float64, 0)

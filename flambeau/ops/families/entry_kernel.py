@@ -15,7 +15,8 @@ from flambeau.tensor.array_library import is_on_device
 from flambeau.tensor.repeated_kernels import with_native
 from flambeau.tensor.tensor import Tensor
 from flambeau.util.at_hand import is_hurried
-from flambeau.util.inversions import EAGER_CALL, LARGE_CALL
+from flambeau.util.inversions import EAGER_CALL, LARGE_CALL, LARGE_ENTRY
+from flambeau.util.missed import MISSED
 from flambeau.util.native_type import NativeBase, let_instances_be_native
 from flambeau.util.record import dataclass
 
@@ -58,7 +59,8 @@ class EntryKernel(NativeBase):  # type: ignore[misc]  # made at run time
             if is_hurried():  # nothing comes often in a first answer
                 return self.in_python(*arguments)
             definition = registry.find(self.name) if self.target is None else None
-            self.often = self.in_python if definition is None else with_native(definition, self.in_python)
+            shorter = self._shorter if self.may_be_large else None
+            self.often = self.in_python if definition is None else with_native(definition, self.in_python, shorter)
         return self.often(*arguments)
 
     def in_python(self, *arguments: Any) -> Tensor:
@@ -71,6 +73,19 @@ class EntryKernel(NativeBase):  # type: ignore[misc]  # made at run time
         if self.meaning is not None and not is_hurried():
             EAGER_CALL.implementation(self, arguments, result)
         return result
+
+    def _shorter(self, arguments: tuple[Any, ...]) -> Callable[..., Any] | None:
+        """What runs calls like one if a kernel for large arrays does: without looking for it again."""
+        entry = LARGE_ENTRY.implementation(self, arguments)
+        if entry is None:
+            return None
+        in_python = self.in_python
+
+        def run(*arguments: Any) -> Any:
+            result = entry(*arguments)
+            return in_python(*arguments) if result is MISSED else result
+
+        return run
 
     def beside(self, key: Any, slow: Callable[..., Any]) -> Callable[..., Any]:
         """What runs natively whatever the kernel does, and `slow` for the rest; one for each `key`. Of a kernel without
