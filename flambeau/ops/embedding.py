@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from typing import Any
+from typing import Any, Final
 
 from flambeau.ops.families.arrays import Array, dtype_of
 from flambeau.ops.families.opaque import declare
@@ -12,6 +12,8 @@ from flambeau.schema.opdef import UNKNOWN, ErrorSample, Sample, Sizes
 from flambeau.schema.types import TensorType
 from flambeau.tensor.array_library import is_outside, np
 from flambeau.tensor.tensor import wrap
+
+_PLACES: Final = (np.dtype(np.int64), np.dtype(np.int32))
 
 
 def embedding_kernel(
@@ -23,14 +25,14 @@ def embedding_kernel(
     """
     if weight.ndim != 2:
         raise RuntimeError("'weight' must be 2-D")
-    if indices.dtype not in (np.dtype(np.int64), np.dtype(np.int32)):
+    if indices.dtype not in _PLACES:
         raise RuntimeError(
             "Expected tensor for argument #1 'indices' to have one of the following scalar types: Long, Int; but got "
             f"torch.{dtype_of(indices).display}Tensor instead (while checking arguments for embedding)"
         )
     if is_outside(indices, 0, weight.shape[0]):
         raise IndexError("index out of range in self")
-    return np.asarray(np.take(weight, indices, axis=0))
+    return np.asarray(weight.take(indices, 0))
 
 
 def one_hot_kernel(self: Array, num_classes: int = -1) -> Array:

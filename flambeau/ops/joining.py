@@ -37,11 +37,15 @@ def cat_kernel(tensors: Arrays, dim: int = 0) -> Array:
     """Raises ValueError for no tensors, IndexError for the dimension, RuntimeError for sizes that do not match."""
     if not tensors:
         raise ValueError("torch.cat(): expected a non-empty list of Tensors")
-    if _are_alike(tensors):
-        first = tensors[0]
-        rank = first.ndim
-        joined = np.concatenate(tensors, dim if 0 <= dim < rank else one_dim(dim, rank))
-        return joined if joined.flags.c_contiguous and joined.size else contiguous(joined)
+    if _are_usual(tensors):
+        rank = tensors[0].ndim
+        axis = dim if 0 <= dim < rank else one_dim(dim, rank)
+        try:
+            joined = np.concatenate(tensors, axis)
+        except ValueError:  # sizes that do not fit: said below
+            pass
+        else:
+            return joined if joined.flags.c_contiguous and joined.size else contiguous(joined)
     for i, one in enumerate(tensors):
         if one.ndim == 0:
             raise RuntimeError(f"zero-dimensional tensor (at position {i}) cannot be concatenated")
@@ -53,6 +57,16 @@ def cat_kernel(tensors: Arrays, dim: int = 0) -> Array:
     if joined.ndim == 4 and all(_is_channels_last(p) for p in parts):
         return np.ascontiguousarray(joined.transpose(0, 2, 3, 1)).transpose(0, 3, 1, 2)
     return contiguous(joined)
+
+
+def _are_usual(tensors: Arrays) -> bool:
+    """Whether all have one rank and dtype, none is the empty vector that goes with any, and not all may be channels
+    that lie last."""
+    first = tensors[0]
+    rank, dtype = first.ndim, first.dtype
+    if rank < 2 or (rank == 4 and not first.flags.c_contiguous):
+        return rank == 1 and _are_alike(tensors)
+    return all(one.ndim == rank and one.dtype is dtype for one in tensors)
 
 
 def _are_alike(tensors: Arrays) -> bool:

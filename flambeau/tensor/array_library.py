@@ -178,6 +178,8 @@ def is_outside(indices: Any, low: int, high: int) -> bool:
     if not indices.size:
         return False
     if isinstance(indices, numpy.ndarray):
+        if indices.size == 1:
+            return not low <= indices.item() < high
         unsigned: Any = _UNSIGNED.get(indices.dtype) if low == 0 else None
         if unsigned is not None:  # negative ones are large then
             return int(numpy.maximum.reduce(indices.view(unsigned), axis=None)) >= high

@@ -9,10 +9,11 @@ import numpy as np
 import pytest
 
 import flambeau
-from flambeau.executor import large_calls, large_gradients
+from flambeau.executor import eager, large_calls, large_gradients
 from flambeau.nn import functional
 from flambeau.schema import registry
 from flambeau.schema.gradient import Formula
+from flambeau.tensor import repeated_kernels
 from flambeau.util.inversions import LARGE
 from flambeau.util.record import replace
 
@@ -176,3 +177,32 @@ def test_what_is_no_number_chooses_whether_it_pays(mode: str | None, served: boo
     np.testing.assert_array_equal(got.numpy(), np.stack(rows))
     kernels = {key[2]: entry for key, entry in large_calls._calls["aten::div.Tensor_mode"].entries.items}
     assert isinstance(kernels[type(mode), mode], large_calls.Served) is served
+
+
+def test_kernels_that_serve_calls_are_not_looked_for_again(monkeypatch: pytest.MonkeyPatch) -> None:
+    looked_for: list[str] = []
+
+    def counted(kernel: Any, arguments: Any) -> Any:
+        looked_for.append(kernel.name)
+        return large_calls.large_call(kernel, arguments)
+
+    monkeypatch.setattr(eager, "large_call", counted)
+    repeated_kernels._forget_all()
+    weight, bias = flambeau.rand(24), flambeau.nn.Parameter(flambeau.rand(24))
+    for rows in (6, 9):
+        for number in range(8):
+            x = np.random.default_rng(number).standard_normal((rows, 24)).astype(np.float32)
+            with flambeau.no_grad():
+                result = functional.layer_norm(flambeau.from_numpy(x), (24,), weight, bias, 1e-3)
+            wide = x.astype(np.float64)
+            expected = (wide - wide.mean(1, keepdims=True)) / np.sqrt(wide.var(1, keepdims=True) + 1e-3)
+            np.testing.assert_allclose(
+                result.numpy(), expected * weight.numpy() + bias.detach().numpy(), rtol=1e-4, atol=1e-5
+            )
+        assert looked_for.count("aten::layer_norm") <= repeated_kernels.FEW
+        looked_for.clear()
+    x = flambeau.rand(9, 24, requires_grad=True)
+    functional.layer_norm(x, (24,), weight, bias, 1e-3).sum().backward()
+    assert x.grad is not None
+    with pytest.raises(RuntimeError, match="normalized_shape"):
+        functional.layer_norm(flambeau.rand(9, 23), (24,), weight, bias, 1e-3)

@@ -84,6 +84,8 @@ class KernelOnArrays:
 
 def unwrapped(value: Any) -> Any:
     """The array of a tensor, element by element for lists; anything else as it is."""
+    if type(value) is list:
+        return [v._array if type(v) is Tensor else unwrapped(v) for v in value]
     if value is None or isinstance(value, (int, float)):
         return value
     if isinstance(value, Tensor):

@@ -7,6 +7,7 @@ float64, so that results are stable and do not depend on how memory is laid out 
 from __future__ import annotations
 
 from collections.abc import Callable, Iterable, Mapping, Sequence
+from functools import lru_cache
 from math import prod
 from typing import Any, Final
 
@@ -17,7 +18,7 @@ from flambeau.ops.families.rows import Describe
 from flambeau.ops.families.rules import reduced_shape
 from flambeau.schema.dtype import DType, bfloat16, complex64, complex128, float16, float32, float64
 from flambeau.schema.opdef import DtypeRule, ErrorSample, OpDef, Sample, ShapeRule
-from flambeau.tensor.array_library import is_host_array, np
+from flambeau.tensor.array_library import is_host_array, np, on_host
 from flambeau.util.inversions import LARGE, ROW_FOLDS
 
 AS_IT_IS: Final = frozenset(map(np.dtype, (np.float32, np.float64, np.int64)))
@@ -211,9 +212,30 @@ def require_elements(name: str, array: Array, dims: Sequence[int] | int | None) 
             raise IndexError(f"{name}(): Expected reduction dim {dim} to have non-zero size.")
 
 
+FEW: Final = 1 << 12
+"""Indices up to which where their lines begin is kept."""
+
+
+def _counted(array: Array, indices: Array, dim: int) -> Array:
+    """Indices along a dimension, of which there are as many for each line, as places among all elements."""
+    outer, inner = prod(array.shape[:dim]), prod(array.shape[dim + 1 :])
+    apart = indices.reshape(outer, -1, inner)
+    return ((apart if inner == 1 else apart * inner) + _lines(outer, array.shape[dim], inner)).reshape(indices.shape)
+
+
+@lru_cache(maxsize=64)
+def _lines(outer: int, size: int, inner: int) -> Array:
+    """Where each line begins."""
+    with on_host():
+        return np.arange(outer)[:, None, None] * (size * inner) + np.arange(inner)
+
+
 def take_along(array: Array, indices: Array, dim: int, keepdim: bool) -> tuple[Array, Array]:
     """Values at `indices` (which keep the dimension `dim`) and the indices, without that dimension unless `keepdim`."""
-    values = np.take_along_axis(array, indices, axis=dim)
+    if 0 < indices.size <= FEW and is_host_array(array) and array.flags.c_contiguous:
+        values = array.reshape(-1).take(indices if array.ndim == 1 else _counted(array, indices, dim))
+    else:
+        values = np.take_along_axis(array, indices, axis=dim)
     if not keepdim:
         values, indices = values.squeeze(dim), indices.squeeze(dim)
     return contiguous(values), contiguous(indices.astype(np.int64, copy=False))
