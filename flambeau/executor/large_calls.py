@@ -170,13 +170,13 @@ class LargeCalls:
         inputs = [k for k, one in enumerate(map(_is_input, arguments, self._open(arguments))) if one]
 
         def run(*arguments: Any) -> Any:
-            given = [arguments[k] for k in inputs]
-            for k, one in enumerate(given):
+            operands = [arguments[k] for k in inputs]
+            for k, one in enumerate(operands):
                 if type(one) is not float:
                     if one.is_wrapped_number:
                         return MISSED
-                    given[k] = wrap(one._array)
-            return entry(*given)
+                    operands[k] = wrap(one._array)
+            return entry(*operands)
 
         return run
 

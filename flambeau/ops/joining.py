@@ -37,15 +37,9 @@ def cat_kernel(tensors: Arrays, dim: int = 0) -> Array:
     """Raises ValueError for no tensors, IndexError for the dimension, RuntimeError for sizes that do not match."""
     if not tensors:
         raise ValueError("torch.cat(): expected a non-empty list of Tensors")
-    if _are_usual(tensors):
-        rank = tensors[0].ndim
-        axis = dim if 0 <= dim < rank else one_dim(dim, rank)
-        try:
-            joined = np.concatenate(tensors, axis)
-        except ValueError:  # sizes that do not fit: said below
-            pass
-        else:
-            return joined if joined.flags.c_contiguous and joined.size else contiguous(joined)
+    usual = _usual(tensors, dim)
+    if usual is not None:
+        return usual
     for i, one in enumerate(tensors):
         if one.ndim == 0:
             raise RuntimeError(f"zero-dimensional tensor (at position {i}) cannot be concatenated")
@@ -57,6 +51,19 @@ def cat_kernel(tensors: Arrays, dim: int = 0) -> Array:
     if joined.ndim == 4 and all(_is_channels_last(p) for p in parts):
         return np.ascontiguousarray(joined.transpose(0, 2, 3, 1)).transpose(0, 3, 1, 2)
     return contiguous(joined)
+
+
+def _usual(tensors: Arrays, dim: int) -> Array | None:
+    """Arrays of one kind put together; None for others, and for sizes that do not fit."""
+    if not _are_usual(tensors):
+        return None
+    rank = tensors[0].ndim
+    axis = dim if 0 <= dim < rank else one_dim(dim, rank)
+    try:
+        joined = np.concatenate(tensors, axis)
+    except ValueError:
+        return None
+    return joined if joined.flags.c_contiguous and joined.size else contiguous(joined)
 
 
 def _are_usual(tensors: Arrays) -> bool:

@@ -201,7 +201,7 @@ def test_kernels_that_serve_calls_are_not_looked_for_again(monkeypatch: pytest.M
             )
         assert looked_for.count("aten::layer_norm") <= repeated_kernels.FEW
         looked_for.clear()
-    x = flambeau.rand(9, 24, requires_grad=True)
+    x = flambeau.rand(9, 24).requires_grad_()
     functional.layer_norm(x, (24,), weight, bias, 1e-3).sum().backward()
     assert x.grad is not None
     with pytest.raises(RuntimeError, match="normalized_shape"):
