@@ -121,6 +121,18 @@ def seen(kind: str) -> Callable[[Callable[..., Any]], Callable[..., Any]]:
 
     def decorate(method: Callable[..., Any]) -> Callable[..., Any]:
         @functools.wraps(method)
+        def alone(self: Any) -> Any:
+            watching = thread.observer
+            if watching is None:
+                return method(self)
+            with observing(None):
+                value = method(self)
+            return watching.converted(kind, self, value)
+
+        if method.__code__.co_argcount == 1 and not method.__code__.co_kwonlyargcount:
+            return alone
+
+        @functools.wraps(method)
         def observed(self: Any, *args: Any, **kwargs: Any) -> Any:
             watching = thread.observer
             if watching is None:

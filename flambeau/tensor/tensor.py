@@ -33,7 +33,7 @@ from flambeau.util.made_objects import Maker
 
 Array = np.ndarray[Any, Any]
 _DTYPE_OF = {d.numpy: d for d in (*dtypes.ALL, *dtypes.QUANTIZED)}
-_ASKED = object()
+_ASKED, _NUMBERS = object(), frozenset({bool, int, float, complex})
 """Stands for a storage that was not passed: users ask for tensors by data or sizes."""
 CONSTRUCTORS: list[Callable[[tuple[Any, ...]], tuple[Array, Storage | None]]] = []
 """What makes memory of the arguments of `Tensor(...)`: it needs tensors itself, so it is told later."""
@@ -188,6 +188,8 @@ class Tensor(GradientState, TensorMethods):
         """All sizes, or the one of a dimension. Raises IndexError for a dimension out of range."""
         if dim is None:
             return self.shape
+        if type(self) is Tensor and type(dim) is int and 0 <= dim < self._array.ndim and thread.observer is None:
+            return self._array.shape[dim]
         position = layout.wrap_dim(dim, self._array.ndim, allow_scalar=False)
         return self.shape[position if dim >= 0 else dim]
 
@@ -240,7 +242,7 @@ class Tensor(GradientState, TensorMethods):
         if array.size != 1:
             raise RuntimeError(f"a Tensor with {array.size} elements cannot be converted to Scalar")
         value = array.item()
-        if isinstance(value, bool | int | float | complex):
+        if type(value) in _NUMBERS:
             return value
         return complex(*map(float, value)) if isinstance(value, tuple) else float(value)
 
