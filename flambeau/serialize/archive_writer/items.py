@@ -79,13 +79,13 @@ def _step(
     """
     condition, is_mask = _is_number(graph, index)
     branch = graph.insert("prim::If", [condition], [INT, BOOL, *([] if view is None else [TENSOR])])
-    number, place = branch.add_block(), branch.add_block()
+    number, rest = branch.add_block(), branch.add_block()
     with graph.inserting(number):
         number.add_return(dim)
         number.add_return(is_view)
         if view is not None:
             number.add_return(_selected(graph, view, dim, index))
-    with graph.inserting(place):
+    with graph.inserting(rest):
         _append(graph, listed, index)
         axes = graph.insert("aten::dim", [index], [INT]).result()
         taken = graph.insert("prim::If", [is_mask], [INT])
@@ -93,10 +93,10 @@ def _step(
         one = taken.add_block()
         with graph.inserting(one):
             one.add_return(insert_constant(graph, 1))
-        place.add_return(_sum(graph, dim, taken.result()))
-        place.add_return(insert_constant(graph, False))
+        rest.add_return(_sum(graph, dim, taken.result()))
+        rest.add_return(insert_constant(graph, False))
         if view is not None:
-            place.add_return(view)
+            rest.add_return(view)
     results = branch.results
     return results[0], results[1], results[2] if view is not None else None
 
