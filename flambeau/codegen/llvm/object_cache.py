@@ -41,6 +41,8 @@ COUNTS = f"counts-{__version__}"
 MAX_COUNTS = 1 << 20
 """Bytes from which counting starts anew."""
 DEFAULT_MEGABYTES = 256
+SMALL_PART = 64
+"""Of the bound: what a process may write before it looks at what there is."""
 OTHERS_MAY_WRITE = stat.S_IWGRP | stat.S_IWOTH
 
 
@@ -108,6 +110,8 @@ class ObjectCache:
         self._temporaries = itertools.count()
         self._bytes: int | None = None
         """What the entries have together, as far as this process knows; None before it looked."""
+        self._unlooked = 0
+        """Bytes that this process wrote before it looked: finding out what there is takes longer than writing."""
         self._is_ready: bool | None = None
 
     def load(self, key: str, processor: str) -> bytes | None:
@@ -179,11 +183,26 @@ class ObjectCache:
         return self._is_ready
 
     def _make_room(self, written: int) -> None:
+        """Let entries go where there are too many. Before a process has written much, it looks when it ends."""
         with self._lock:
-            if self._bytes is not None:
+            if self._bytes is None:
+                self._unlooked += written
+                is_due = self._unlooked > self.bound // SMALL_PART
+            else:
                 self._bytes += written
-            if self._bytes is None or self._bytes > self.bound:
-                self._bytes = self._shrink()
+                is_due = self._bytes > self.bound
+            if is_due:
+                self._look()
+
+    def _look(self) -> None:
+        self._bytes, self._unlooked = self._shrink(), 0
+
+    def end(self) -> None:
+        """What is left to do where a process ends: let entries go where there are too many, and count."""
+        with self._lock:
+            if self._unlooked:
+                self._look()
+        self.count()
 
     def _shrink(self) -> int:
         """Delete what was used least recently until a tenth is free; the bytes that are left."""
@@ -234,7 +253,7 @@ class ObjectCache:
         with contextlib.suppress(OSError):
             os.unlink(os.path.join(self.path, COUNTS))
         with self._lock:
-            self._bytes, self.hits, self.misses = None, 0, 0
+            self._bytes, self._unlooked, self.hits, self.misses = None, 0, 0, 0
         return count
 
     def count(self) -> None:
@@ -309,7 +328,7 @@ def _tell(text: str) -> None:
 @cache
 def _cache_at(path: str, bound: int) -> ObjectCache:
     opened = ObjectCache(os.path.join(path, f"objects-{FORMAT}"), bound)
-    atexit.register(opened.count)
+    atexit.register(opened.end)
     return opened
 
 

@@ -168,17 +168,21 @@ class _Types:
         known = self._of_objects.get(id(type_))
         if known is not None:
             return known[0]
-        key = type_, getattr(type_, "inferred", False)
-        if key not in self._numbers:
-            if any(isinstance(part, TupleType) and part.name is not None for part in type_.walk()):
-                raise RecordError(f"{type_} has names, which its own definition says")
-            if isinstance(type_, ClassType | EnumType | InterfaceType):
-                self.written.append(type_.name)
-            else:
-                self.written.append(dumps(type_, self._names))
-            self._numbers[key] = len(self.written) - 1
-        self._of_objects[id(type_)] = self._numbers[key], type_
-        return self._numbers[key]
+        if isinstance(type_, ClassType | EnumType | InterfaceType):  # of a name there is one
+            number = self._write(type_.name)
+        else:
+            key = type_, getattr(type_, "inferred", False)
+            if key not in self._numbers:
+                if any(isinstance(part, TupleType) and part.name is not None for part in type_.walk()):
+                    raise RecordError(f"{type_} has names, which its own definition says")
+                self._numbers[key] = self._write(dumps(type_, self._names))
+            number = self._numbers[key]
+        self._of_objects[id(type_)] = number, type_
+        return number
+
+    def _write(self, what: str | bytes) -> int:
+        self.written.append(what)
+        return len(self.written) - 1
 
 
 def _outline(definition: ClassDefinition, types: _Types) -> Outline:

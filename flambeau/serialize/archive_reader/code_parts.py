@@ -12,8 +12,10 @@ import ast
 import re
 from typing import Final, NamedTuple
 
+from flambeau.schema.types import Type
 from flambeau.serialize.archive_reader.code_file import CodeFile
 from flambeau.serialize.archive_reader.limits import DEFAULT, LoadLimits
+from flambeau.serialize.archive_reader.printed_types import plain_type
 from flambeau.util.errors import FrontendError
 from flambeau.util.source import Source
 
@@ -93,6 +95,11 @@ class CodeParts:
     def signature(self, text: str, *, is_method: bool) -> tuple[CodeFile, ast.FunctionDef]:
         """The parameters and the result of a function; of a method, those behind the first parameter."""
         return self._function((_SIGNATURE if is_method else _PARAMETERS).format(text))
+
+    def plain_type(self, text: str) -> Type | None:
+        """The type that is written, if it consists of types of the language and no parser is needed for it."""
+        # Each level takes a character at least.
+        return plain_type(text) if len(text) <= self._limits.code_nesting else None
 
     def type(self, text: str) -> tuple[CodeFile, ast.expr]:
         """What is written for a type."""

@@ -127,7 +127,10 @@ class DefinitionReader:
     def _printed_type(self, text: str) -> Type:
         known = self._annotations.get(text)
         if known is None:
-            known = self._unit.find_type(text) if is_qualified(text) and text.replace(".", "").isidentifier() else None
+            if is_qualified(text) and text.replace(".", "").isidentifier():
+                known = self._unit.find_type(text)
+            else:
+                known = self._parts.plain_type(text)
             if known is None:
                 file, node = self._parts.type(text)
                 known = self._type(file, node)
@@ -218,7 +221,7 @@ class DefinitionReader:
         type_ = self._annotations.get(text)
         if type_ is None:
             is_class = isinstance(annotation, ast.Attribute) and is_qualified(text)
-            type_ = self._unit.find_type(text) if is_class else None
+            type_ = self._unit.find_type(text) if is_class else self._parts.plain_type(text)
             if type_ is None:
                 type_ = type_of_tree(file.expression(annotation), self._names)
             self._annotations[text] = type_

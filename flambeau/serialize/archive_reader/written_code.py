@@ -73,8 +73,11 @@ class WrittenCode:
         text = file.text(annotation)
         known = self._types.get(text)
         if known is None:
-            with self._lock:
-                known = self._types[text] = type_of_tree(file.expression(annotation), self._names)
+            known = self._parts.plain_type(text)
+            if known is None:
+                with self._lock:
+                    known = type_of_tree(file.expression(annotation), self._names)
+            self._types[text] = known
         return known
 
     def body_of(self, file: CodeFile, node: ast.FunctionDef) -> Part:

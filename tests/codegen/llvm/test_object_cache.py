@@ -167,6 +167,24 @@ def test_what_was_not_used_for_longest_goes_first(tmp_path: Path) -> None:
     assert entries.load(key_of("huge"), LEVEL) is None
 
 
+def test_a_process_that_wrote_little_makes_room_when_it_ends(tmp_path: Path) -> None:
+    path = str(tmp_path / "objects")
+    large = ObjectCache(path, bound=1 << 20)
+    for k in range(4):
+        large.store(key_of(str(k)), bytes(50_000), LEVEL)
+        os.utime(Path(path) / (key_of(str(k)) + SUFFIX), (k, k))
+    little = ObjectCache(path, bound=120_000)
+    little.store(KEY, b"code", LEVEL)
+    assert little.info().files == 5  # nobody looked yet
+    little.end()
+    found = {k for k in range(4) if little.load(key_of(str(k)), LEVEL) is not None}
+    assert (found, little.load(KEY, LEVEL)) == ({2, 3}, b"code")
+    assert little.info().bytes <= 120_000
+    much = ObjectCache(path, bound=60_000)
+    much.store(key_of("a"), bytes(900), LEVEL)
+    assert much.info().bytes <= 60_000  # more than a small part of the bound: it looked at once
+
+
 def test_clear_deletes_entries_and_counts(entries: ObjectCache) -> None:
     entries.store(KEY, b"code", LEVEL)
     entries.load(KEY, LEVEL)
